@@ -1,0 +1,71 @@
+package engine
+
+import (
+	"time"
+
+	"muxlock/internal/quorum"
+	"muxlock/pipeline"
+)
+
+// allowance is how much of a lease is given up for the clocks: their rates may
+// differ by drift, a master counts in whole milliseconds and may expire a key up
+// to one early. Rounded up, against us.
+func allowance(ttl time.Duration, drift float64) time.Duration {
+	return time.Duration(float64(ttl)*drift) + 1 + 2*time.Millisecond
+}
+
+// validity is how long a lock may still be relied on: the lease, less the time since
+// before the first command was sent, less the allowance for the clocks.
+func validity(ttl, elapsed time.Duration, drift float64) time.Duration {
+	return ttl - elapsed - allowance(ttl, drift)
+}
+
+// attempts decides, for one Acquire, what follows from what the masters said. It is
+// pure: it reads no clock, sends nothing and draws no random number.
+type attempts struct {
+	ttl   time.Duration
+	drift float64
+	most  int // attempts allowed; 0 = no limit
+	held  time.Duration
+	split time.Duration
+
+	made   int
+	splits int // in a row
+}
+
+// A step is what to do after an attempt.
+type step struct {
+	hold bool
+	// Unless hold: undo on all masters, then try again after a random delay between
+	// from and to, or give up. kind says why the attempt failed.
+	kind     error
+	again    bool
+	from, to time.Duration
+}
+
+// next takes the outcome of one attempt and the time since before it was sent.
+func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
+	a.made++
+	if out.Verdict == quorum.Won && validity(a.ttl, elapsed, a.drift) > 0 {
+		return step{hold: true}
+	}
+	s := step{
+		kind:  kindOf(out.Verdict, ErrTaken),
+		again: a.most == 0 || a.made < a.most,
+		from:  a.held / 2,
+		to:    a.held / 2 * 3,
+	}
+	switch {
+	case out.Verdict == quorum.Won:
+		s.kind = ErrExpired
+		a.splits = 0
+	case out.Verdict == quorum.Denied && out.Tally.Granted > 0:
+		// Several callers came at once, and none won. They are served best by
+		// meeting again soon, spread over several round trips.
+		s.from, s.to = 0, min(a.split<<min(a.splits, 16), max(a.held, a.split))
+		a.splits++
+	default:
+		a.splits = 0
+	}
+	return s
+}

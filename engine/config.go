@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/internal/quorum"
+	"muxlock/pipeline"
+)
+
+// Config is read once, by New. Only Masters must be set. All processes that share
+// locks must agree on Masters and MaxTTL.
+type Config struct {
+	// Masters are the addresses of independent masters, one per server, never
+	// replicas: host:port, redis://, rediss:// or unix:// with user, password and
+	// database as rueidis.ParseURL takes them. Five is usual, three the least that
+	// survives a failure; an even number costs a server and survives no more.
+	Masters []string
+	// Client is the template for every connection: Username, Password or
+	// AuthCredentialsFn, TLSConfig, ClientName, SelectDB, Dialer, DialCtxFn. Parts of
+	// a master's URL override it. New refuses fields that would void a rule of the
+	// lock, and those that it sets itself.
+	Client rueidis.ClientOption
+
+	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Shorter frees the
+	// lock of a crashed holder sooner; too short and a pause of the holder outlives
+	// the lease.
+	TTL time.Duration
+	// MaxTTL is the longest lease that any client of these masters may ask for,
+	// clients of other libraries included. Default: the larger of 30 s and TTL.
+	MaxTTL time.Duration
+	// MasterTimeout is how long one master may take for a batch before it is set
+	// aside and the batch counts as unanswered. Default 200 ms. Too short and a slow
+	// moment costs a reconnect; too long and a call that needs the hung master waits.
+	MasterTimeout time.Duration
+	// Drift is the largest relative error between the clocks' rates, of masters and
+	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
+	Drift float64
+
+	// MaxAttempts bounds the attempts of one Acquire; 0 = until its ctx ends.
+	MaxAttempts int
+	// RetryHeld is the mean delay before the next attempt when somebody holds the
+	// lock or too few masters answer; drawn from 0.5 to 1.5 times. Default 25 ms.
+	// Shorter finds a freed lock sooner and costs the masters more.
+	RetryHeld time.Duration
+	// RetrySplit is the longest delay after a split vote, where several callers
+	// came at once and none got a quorum; drawn from 0 up, doubled with each further
+	// split up to RetryHeld. Default 2 ms. Should be several round trips.
+	RetrySplit time.Duration
+
+	// Queue is how many acquires and extends may wait to be sent. Default 65536.
+	// Releases always find room.
+	Queue int
+	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
+	// of returning ErrOverloaded. TryAcquire and Extend never wait.
+	WaitWhenFull bool
+}
+
+const (
+	defaultTTL           = 10 * time.Second
+	defaultMaxTTL        = 30 * time.Second
+	defaultMasterTimeout = 200 * time.Millisecond
+	defaultDrift         = 0.01
+	defaultRetryHeld     = 25 * time.Millisecond
+	defaultRetrySplit    = 2 * time.Millisecond
+	defaultQueue         = 1 << 16
+
+	// maxNameLength bounds a lock's name, in bytes.
+	maxNameLength = 512
+	// longestTTL keeps sums of durations far from overflow.
+	longestTTL = 365 * 24 * time.Hour
+)
+
+func (c Config) withDefaults() Config {
+	orDefault(&c.TTL, defaultTTL)
+	orDefault(&c.MaxTTL, max(defaultMaxTTL, c.TTL))
+	orDefault(&c.MasterTimeout, defaultMasterTimeout)
+	orDefault(&c.Drift, defaultDrift)
+	orDefault(&c.RetryHeld, defaultRetryHeld)
+	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
+	orDefault(&c.Queue, defaultQueue)
+	return c
+}
+
+func orDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// validate returns ErrInvalid with the name of the first field that is wrong.
+func (c Config) validate() error {
+	switch {
+	case len(c.Masters) == 0:
+		return invalid("Masters", "is empty; at least one address is needed")
+	case len(c.Masters) > quorum.MaxMasters:
+		return invalid("Masters", "has %d addresses, more than %d", len(c.Masters), quorum.MaxMasters)
+	case c.MasterTimeout < time.Millisecond || c.MasterTimeout > time.Minute:
+		return invalid("MasterTimeout", "%v is not between 1ms and 1m", c.MasterTimeout)
+	case math.IsNaN(c.Drift) || c.Drift < 0 || c.Drift >= 0.5:
+		return invalid("Drift", "%v is not between 0 and 0.5", c.Drift)
+	case c.MaxTTL < time.Millisecond || c.MaxTTL > longestTTL:
+		return invalid("MaxTTL", "%v is not between 1ms and %v", c.MaxTTL, longestTTL)
+	case c.MaxAttempts < 0:
+		return invalid("MaxAttempts", "%d is negative", c.MaxAttempts)
+	case c.RetryHeld < 0 || c.RetryHeld > time.Minute:
+		return invalid("RetryHeld", "%v is not between 0 and 1m", c.RetryHeld)
+	case c.RetrySplit < 0 || c.RetrySplit > time.Minute:
+		return invalid("RetrySplit", "%v is not between 0 and 1m", c.RetrySplit)
+	case c.Queue < 1:
+		return invalid("Queue", "%d is not positive", c.Queue)
+	}
+	if _, err := c.lease(c.TTL); err != nil {
+		return fmt.Errorf("Config.TTL: %w", err)
+	}
+	return nil
+}
+
+// lease returns the length of a lease in whole milliseconds, as the masters count it.
+func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
+	if ttl == 0 {
+		ttl = c.TTL
+	}
+	switch {
+	case ttl < time.Millisecond:
+		return 0, invalid("ttl", "%v is below 1ms", ttl)
+	case ttl > c.MaxTTL:
+		return 0, invalid("ttl", "%v is above MaxTTL %v", ttl, c.MaxTTL)
+	}
+	ttl = ttl.Truncate(time.Millisecond)
+	if left := validity(ttl, c.MasterTimeout, c.Drift); left <= 0 {
+		return 0, invalid("ttl", "%v leaves no validity after MasterTimeout %v and drift %v",
+			ttl, c.MasterTimeout, allowance(ttl, c.Drift))
+	}
+	return ttl, nil
+}
+
+func checkName(name string) error {
+	switch {
+	case name == "":
+		return invalid("name", "is empty")
+	case len(name) > maxNameLength:
+		return invalid("name", "has %d bytes, more than %d", len(name), maxNameLength)
+	case strings.HasPrefix(name, pipeline.ReservedPrefix):
+		return invalid("name", "begins with the reserved prefix %q", pipeline.ReservedPrefix)
+	}
+	return nil
+}

@@ -1,0 +1,2 @@
+// Package engine gives out locks on N independent Redis masters.
+package engine

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"muxlock/internal/quorum"
+	"muxlock/pipeline"
+)
+
+// All errors are for errors.Is; AttemptError is for errors.As. The error of a ctx
+// that ended is joined to them, never put in their place. None holds a token.
+var (
+	// ErrNotAcquired matches ErrTaken, ErrNoQuorum and ErrExpired when an acquire
+	// returns them.
+	ErrNotAcquired = errors.New("muxlock: lock not acquired")
+	// ErrTaken is returned when refusals alone make a quorum impossible: somebody
+	// holds the lock, or several callers split the votes.
+	ErrTaken = errors.New("muxlock: lock is taken")
+	// ErrNoQuorum is returned when too few masters answered to decide. From Release:
+	// the deletion is not confirmed and goes on being sent in the background.
+	ErrNoQuorum = errors.New("muxlock: no quorum of masters")
+	// ErrExpired is returned when the quorum came too late to leave any validity, and
+	// is part of ErrLost when validity ran out.
+	ErrExpired = errors.New("muxlock: validity has run out")
+	// ErrNotHeld is returned by Release when the lock was gone or another's, and by
+	// every call on a Lock that was released.
+	ErrNotHeld = errors.New("muxlock: lock is not held")
+	// ErrLost is returned once validity has run out or the masters said that the
+	// lock is no longer ours. It is final.
+	ErrLost = errors.New("muxlock: lock was lost")
+	// ErrInvalid is returned, with the name of the field or argument, before anything is sent.
+	ErrInvalid = errors.New("muxlock: invalid")
+	// ErrOverloaded is returned when Config.Queue calls wait already; nothing was sent.
+	ErrOverloaded = pipeline.ErrOverloaded
+	// ErrClosed is returned after Close; nothing was sent.
+	ErrClosed = pipeline.ErrClosed
+)
+
+// MasterError is why one master gave no vote.
+type MasterError = pipeline.MasterError
+
+// AttemptError tells how the masters voted in the last attempt, as far as they had
+// when the attempt was decided.
+type AttemptError struct {
+	Kind                      error // ErrTaken, ErrNoQuorum, ErrExpired, ErrNotHeld or ErrLost
+	Acquire                   bool  // of an acquire, which then matches ErrNotAcquired
+	Masters                   int
+	Granted, Refused, Unknown int           // masters that had not answered yet are in none
+	Causes                    []MasterError // why votes are unknown
+}
+
+func newAttemptError(kind error, acquire bool, masters int, out pipeline.Outcome) *AttemptError {
+	return &AttemptError{
+		Kind: kind, Acquire: acquire, Masters: masters,
+		Granted: int(out.Tally.Granted), Refused: int(out.Tally.Refused), Unknown: int(out.Tally.Unknown),
+		Causes: out.Causes,
+	}
+}
+
+// kindOf returns the error that stands for a verdict: denied if refusals decided it.
+func kindOf(v quorum.Verdict, denied error) error {
+	if v == quorum.Denied {
+		return denied
+	}
+	return ErrNoQuorum
+}
+
+func (e *AttemptError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v: of %d masters %d said yes, %d no, %d unknown", e.Kind, e.Masters, e.Granted, e.Refused, e.Unknown)
+	for i, c := range e.Causes {
+		b.WriteString([]string{" (", "; "}[min(i, 1)])
+		b.WriteString(c.Error())
+	}
+	if len(e.Causes) > 0 {
+		b.WriteString(")")
+	}
+	return b.String()
+}
+
+// Unwrap shows the kind and every master's cause to errors.Is and errors.As.
+func (e *AttemptError) Unwrap() []error {
+	errs := []error{e.Kind}
+	if e.Acquire {
+		errs = append(errs, ErrNotAcquired)
+	}
+	for _, c := range e.Causes {
+		errs = append(errs, c)
+	}
+	return errs
+}
+
+func invalid(field, format string, args ...any) error {
+	return fmt.Errorf("%w: %s %s", ErrInvalid, field, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,69 @@
+// Package quorum is the arithmetic of majorities: values in, values out, no
+// clock, no I/O, no goroutine.
+package quorum
+
+// MaxMasters is the largest number of masters that a Tally can count.
+const MaxMasters = 64
+
+// Size returns the smallest majority of n masters: n/2+1. With an even n two
+// halves can never both win.
+func Size(n int) int { return n/2 + 1 }
+
+// Vote is what one master said about one call.
+type Vote uint8
+
+const (
+	Unknown Vote = iota // no parsed answer: it may or may not have been executed
+	Granted             // a parsed yes
+	Refused             // a parsed no
+)
+
+// Tally counts the votes of one call. The zero value has none.
+type Tally struct {
+	Granted, Refused, Unknown uint8
+}
+
+// Add counts one vote.
+func (t *Tally) Add(v Vote) {
+	switch v {
+	case Granted:
+		t.Granted++
+	case Refused:
+		t.Refused++
+	default:
+		t.Unknown++
+	}
+}
+
+// Verdict is what the votes so far decide.
+type Verdict uint8
+
+const (
+	Pending  Verdict = iota // more votes can still change the answer
+	Won                     // a quorum granted
+	Denied                  // refusals alone make a quorum of grants impossible
+	NoQuorum                // no quorum of grants can come, and refusals alone cannot explain it
+)
+
+// Verdict returns the first verdict that no further vote of n masters can
+// change. A call that can no longer be won stays Pending while refusals that
+// are still to come may turn NoQuorum into Denied: "someone holds it" and "the
+// masters are away" ask different things of a caller.
+func (t Tally) Verdict(n int) Verdict {
+	q := Size(n)
+	granted, refused := int(t.Granted), int(t.Refused)
+	open := n - granted - refused - int(t.Unknown)
+	switch blocking := n - q + 1; {
+	case granted >= q:
+		return Won
+	case refused >= blocking:
+		return Denied
+	case granted+open < q && refused+open < blocking:
+		return NoQuorum
+	}
+	return Pending
+}
+
+func (v Verdict) String() string {
+	return [...]string{"pending", "won", "denied", "no quorum"}[v]
+}

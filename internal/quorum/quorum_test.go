@@ -1,0 +1,80 @@
+package quorum
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// naive decides by trying out every way in which the open votes may fall: a
+// verdict stands when all of them end in it.
+func naive(t Tally, n int) Verdict {
+	open := n - int(t.Granted) - int(t.Refused) - int(t.Unknown)
+	if open == 0 {
+		return final(t, n)
+	}
+	first := Pending
+	for i, v := range []Vote{Granted, Refused, Unknown} {
+		next := t
+		next.Add(v)
+		got := naive(next, n)
+		if i > 0 && got != first {
+			return Pending
+		}
+		first = got
+	}
+	return first
+}
+
+func final(t Tally, n int) Verdict {
+	switch {
+	case 2*int(t.Granted) > n:
+		return Won
+	case 2*(n-int(t.Refused)) <= n: // those that did not refuse are no majority
+		return Denied
+	}
+	return NoQuorum
+}
+
+func TestVerdictIsTheFirstThatNoFurtherVoteCanChange(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		for g := 0; g <= n; g++ {
+			for r := 0; r <= n-g; r++ {
+				for u := 0; u <= n-g-r; u++ {
+					tally := Tally{uint8(g), uint8(r), uint8(u)}
+					require.Equal(t, naive(tally, n), tally.Verdict(n), "n=%d %+v", n, tally)
+				}
+			}
+		}
+	}
+}
+
+func TestEverySequenceOfVotesEndsInOneVerdictAndKeepsIt(t *testing.T) {
+	for n := 1; n <= 7; n++ {
+		var walk func(tally Tally, seen Verdict, cast int)
+		walk = func(tally Tally, seen Verdict, cast int) {
+			v := tally.Verdict(n)
+			if seen != Pending {
+				require.Equal(t, seen, v, "n=%d %+v changed its mind", n, tally)
+			}
+			if cast == n {
+				require.NotEqual(t, Pending, v, "n=%d %+v", n, tally)
+				return
+			}
+			for _, vote := range []Vote{Granted, Refused, Unknown} {
+				next := tally
+				next.Add(vote)
+				walk(next, v, cast+1)
+			}
+		}
+		walk(Tally{}, Pending, 0)
+	}
+}
+
+func TestTwoCallersCannotBothWinTheSameMasters(t *testing.T) {
+	for n := 1; n <= MaxMasters; n++ {
+		require.Greater(t, 2*Size(n), n)
+		require.LessOrEqual(t, Size(n), n)
+	}
+	require.Equal(t, []int{1, 2, 2, 3, 3, 4, 4}, []int{Size(1), Size(2), Size(3), Size(4), Size(5), Size(6), Size(7)})
+}

@@ -1,0 +1,80 @@
+package pipeline
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"muxlock/internal/quorum"
+)
+
+// Op is what a Request asks of every master.
+type Op uint8
+
+const (
+	Acquire Op = iota // SET name token NX PX ttl
+	Extend            // PEXPIRE if the value is token and ttl is longer than what is left
+	Release           // DEL if the value is token
+)
+
+// Request is one question to all masters. The pipeline checks nothing in it.
+type Request struct {
+	Op    Op
+	Name  string
+	Token string
+	// TTL in whole milliseconds. For a Release: how long the key may still live,
+	// after which a master that could not be reached need not be told any more.
+	TTL time.Duration
+	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
+	// A master that was not asked in that round need not be asked to release.
+	Round uint64
+}
+
+// Outcome is what the masters had said when the verdict fell.
+type Outcome struct {
+	Verdict quorum.Verdict
+	Tally   quorum.Tally
+	Round   uint64        // the round that carried the request
+	Causes  []MasterError // of the unknown votes; only when the verdict is not Won
+}
+
+// MasterError is why a master gave no vote.
+type MasterError struct {
+	Master string // its address as configured, without credentials
+	Err    error
+}
+
+func (e MasterError) Error() string { return e.Master + ": " + e.Err.Error() }
+func (e MasterError) Unwrap() error { return e.Err }
+
+// A call is one caller's parked request.
+//
+//	waiting --a master's vote--> decided    (the voter wrote out and signals done)
+//	        --its caller-------> abandoned  (nobody reads out; left to the collector)
+//
+// One compare-and-swap away from waiting says which. A decided call goes back to
+// the pool by its caller's hand, in Do; rounds have let go of it before they signal.
+type call struct {
+	req   Request
+	round uint64 // set when a round takes the call; guarded by Pipeline.mu
+	state atomic.Uint32
+	out   Outcome       // written by the voter before done
+	done  chan struct{} // capacity 1, one signal per use; nil when nobody waits
+}
+
+const (
+	waiting uint32 = iota
+	decided
+	abandoned
+)
+
+var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
+
+// decide hands the outcome to the caller, if one still waits for it.
+func (c *call) decide(out Outcome) {
+	if c.done == nil || !c.state.CompareAndSwap(waiting, decided) {
+		return
+	}
+	c.out = out
+	c.done <- struct{}{}
+}

@@ -1,0 +1,369 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/scripts"
+)
+
+// A master is one Redis server and the one goroutine that speaks to it.
+//
+//	away --probe admits------------> up     (a connection, its scripts, its debts paid)
+//	up   --error, silence, debt----> away   (set aside: no votes, nothing sent)
+//
+// While it is up, its goroutine sends the rounds that wait for it, all of them in
+// one write, and reads the answers. While it is away, the same goroutine probes,
+// and rounds pass it by: the caller that forms one casts its unknown votes and
+// notes the releases that it will have to be told of.
+type master struct {
+	p       *Pipeline
+	index   int
+	address string
+	option  rueidis.ClientOption
+	wake    chan struct{} // capacity 1; says that pending is not empty
+
+	// The following are guarded by Pipeline.mu.
+	up       bool
+	busy     bool     // pending is not empty, or its rounds are on the wire
+	pending  []*round // formed, not sent
+	backlog  int      // requests in pending
+	cause    error    // why it is away
+	awayFrom uint64   // while away: the first round that it was not asked in
+	runID    string   // of the server behind the last admitted connection
+	ledger   ledger
+	stats    MasterStats
+
+	// The following are owned by run.
+	session *session
+	sending []*round
+	cmds    []rueidis.Completed
+	replies []rueidis.RedisResult
+	tick    *time.Ticker
+	lastUse time.Time
+}
+
+const (
+	// maxBacklog bounds the requests that may wait for one master while the others
+	// go ahead. A master that is merely slow takes everything that waits in its
+	// next write and never comes near; one that reaches it is set aside.
+	maxBacklog = 1 << 16
+	// tickPeriod is how often an idle master's goroutine looks for debts that are due.
+	tickPeriod = 200 * time.Millisecond
+	// idlePing is how long a connection may be silent before it is tried out, so
+	// that one that was cut meanwhile is replaced before a caller meets it.
+	idlePing = time.Second
+)
+
+var (
+	errBacklog = errors.New("too far behind the other masters")
+	errClosing = errors.New("pipeline is closing")
+)
+
+// run is the master's goroutine: it ends when the pipeline's ctx does.
+func (m *master) run() {
+	m.tick = time.NewTicker(tickPeriod)
+	defer m.tick.Stop()
+	for m.session != nil || m.probeUntilAdmitted() {
+		m.serve()
+		m.session.close()
+		m.session = nil
+	}
+}
+
+// serve sends what comes until the master is set aside or the pipeline closes.
+func (m *master) serve() {
+	for {
+		rounds, ok := m.next()
+		switch {
+		case !ok:
+			return
+		case len(rounds) > 0:
+			m.exchange(rounds)
+		default:
+			select {
+			case <-m.wake:
+			case <-m.tick.C:
+				m.maintain()
+			case <-m.p.ctx.Done():
+				m.setAside(errClosing, nil)
+				return
+			}
+		}
+	}
+}
+
+// next takes all rounds that wait. The master that makes enough of them idle forms
+// the next round from whatever has arrived.
+func (m *master) next() (rounds []*round, up bool) {
+	p := m.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !m.up {
+		m.busy = false
+		return nil, false
+	}
+	if m.busy && len(m.pending) == 0 {
+		m.busy = false
+		p.idle++
+		p.formLocked()
+	}
+	m.sending, m.pending = m.pending, m.sending[:0]
+	m.backlog = 0
+	return m.sending, true
+}
+
+// exchange sends the rounds in one write, reads their replies and lets them vote.
+func (m *master) exchange(rounds []*round) {
+	m.cmds = m.cmds[:0]
+	for _, r := range rounds {
+		m.cmds = append(m.cmds, r.cmds...)
+	}
+	m.replies = m.session.do(m.cmds, m.replies)
+	m.lastUse = time.Now()
+	if err := transportError(m.replies); err != nil {
+		m.setAside(err, rounds)
+		for _, r := range rounds {
+			r.fail(m, err)
+		}
+		m.leave(rounds)
+		return
+	}
+	replies, sick := m.replies, error(nil)
+	var again []repeat
+	for _, r := range rounds {
+		missing, failed, err := r.read(m, 0, replies[:len(r.cmds)])
+		replies = replies[len(r.cmds):]
+		for _, c := range missing {
+			again = append(again, repeat{r, c})
+		}
+		m.book(r, failed)
+		if err != nil {
+			sick = err
+		}
+	}
+	if len(again) > 0 {
+		if err := m.reload(rounds, again); err != nil {
+			sick = err
+		}
+	}
+	if sick != nil {
+		m.setAside(sick, nil)
+	}
+	m.leave(rounds)
+}
+
+// repeat is a command that was not executed because its script was missing.
+type repeat struct {
+	r *round
+	c int
+}
+
+// reload loads the scripts and repeats the commands that missed them, before
+// anything else is sent. NOSCRIPT proves that they were not executed, and the
+// session that the server is still the one that was admitted.
+func (m *master) reload(rounds []*round, again []repeat) (sick error) {
+	m.cmds = m.loadScripts(m.cmds[:0])
+	loads := len(m.cmds)
+	for _, a := range again {
+		m.cmds = append(m.cmds, a.r.cmds[a.c])
+	}
+	m.replies = m.session.do(m.cmds, m.replies)
+	if err := transportError(m.replies); err != nil {
+		m.setAside(err, rounds)
+		for _, a := range again {
+			a.r.failCommand(m, a.c, err)
+		}
+		return err
+	}
+	for i, a := range again {
+		reply := m.replies[loads+i : loads+i+1]
+		missing, failed, err := a.r.read(m, a.c, reply)
+		if len(missing) > 0 {
+			err = reply[0].Error()
+			failed = a.r.failCommand(m, a.c, err)
+		}
+		m.book(a.r, failed)
+		if err != nil {
+			sick = err
+		}
+	}
+	return sick
+}
+
+func (m *master) loadScripts(cmds []rueidis.Completed) []rueidis.Completed {
+	for _, s := range scripts.All() {
+		cmds = append(cmds, m.session.client.B().ScriptLoad().Script(s.Source).Build())
+	}
+	return cmds
+}
+
+// book notes the releases that failed and, after a connection died, those whose
+// acquire may still be executed.
+func (m *master) book(r *round, failed []int) {
+	p := m.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(failed) == 0 && len(m.ledger.doubts) == 0 {
+		return
+	}
+	now := time.Now()
+	for _, i := range failed {
+		m.ledger.owe(&r.entries[i], now)
+	}
+	for i := range r.entries {
+		if r.entries[i].Op == Release {
+			m.ledger.sent(&r.entries[i], now)
+		}
+	}
+}
+
+func (m *master) leave(rounds []*round) {
+	for _, r := range rounds {
+		r.leave()
+	}
+}
+
+// setAside ends the master's part in rounds until a probe admits it again.
+// inFlight are the rounds that died with its connection.
+func (m *master) setAside(cause error, inFlight []*round) {
+	p := m.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(inFlight) > 0 {
+		m.ledger.died(inFlight[0].seq, inFlight[len(inFlight)-1].seq)
+		now := time.Now()
+		for _, r := range inFlight {
+			for i := range r.entries {
+				if r.entries[i].Op == Release {
+					m.ledger.owe(&r.entries[i], now)
+				}
+			}
+		}
+	}
+	m.setAsideLocked(cause)
+	p.formLocked()
+}
+
+func (m *master) setAsideLocked(cause error) {
+	if !m.up {
+		return
+	}
+	p := m.p
+	m.up, m.cause = false, cause
+	m.stats.SetAside++
+	p.up--
+	if !m.busy {
+		p.idle--
+	}
+	unsent := m.pending
+	m.pending, m.backlog = nil, 0
+	m.awayFrom = p.seq + 1
+	if len(unsent) > 0 {
+		m.awayFrom = unsent[0].seq
+	}
+	for _, r := range unsent {
+		m.passLocked(r)
+		r.fail(m, cause)
+		r.leave()
+	}
+}
+
+// passLocked notes what a round that this master is not asked in leaves it to do:
+// the releases of locks that it may have granted. A lock that was acquired while
+// it was away cannot be there.
+func (m *master) passLocked(r *round) {
+	now := time.Time{}
+	for i := range r.entries {
+		if q := &r.entries[i]; q.Op == Release && q.Round < m.awayFrom {
+			if now.IsZero() {
+				now = time.Now()
+			}
+			m.ledger.owe(q, now)
+		}
+	}
+}
+
+// maintain pays debts that have come due and tries out a silent connection.
+func (m *master) maintain() {
+	p := m.p
+	now := time.Now()
+	p.mu.Lock()
+	if m.busy || !m.up {
+		p.mu.Unlock()
+		return
+	}
+	m.busy = true
+	p.idle--
+	p.mu.Unlock()
+	err := m.payDebts(now)
+	if err == nil && now.Sub(m.lastUse) >= idlePing {
+		m.replies = m.session.do([]rueidis.Completed{m.session.client.B().Ping().Build()}, m.replies)
+		err = m.replies[0].Error()
+		m.lastUse = now
+	}
+	if err != nil {
+		m.setAside(fmt.Errorf("while idle: %w", err), nil)
+	}
+}
+
+// payDebts sends the releases that are due, oldest first.
+func (m *master) payDebts(now time.Time) error {
+	for {
+		m.p.mu.Lock()
+		due := m.ledger.take(now, foldMax)
+		m.p.mu.Unlock()
+		if len(due) == 0 {
+			return nil
+		}
+		entries := make([]Request, len(due))
+		for i, d := range due {
+			entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
+		}
+		cmd := fold(m.session.client.B(), entries, new(millis))
+		m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
+		votes, fault, err := batchVotes(m.replies[0], len(due))
+		if err == nil && isSick(fault) {
+			err = fault
+		}
+		m.p.mu.Lock()
+		if err != nil {
+			m.ledger.unpaid(due)
+		} else {
+			m.ledger.paid(due, now)
+			m.stats.Orphans += countGranted(votes)
+		}
+		m.p.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func countGranted(votes string) (n uint64) {
+	for i := range len(votes) {
+		if votes[i] == '1' {
+			n++
+		}
+	}
+	return n
+}
+
+// dialAndAdmit opens a connection and admits the master if its server is fit.
+func (m *master) dialAndAdmit(ctx context.Context) error {
+	s, err := dial(ctx, m.option, m.p.timeout)
+	if err != nil {
+		return err
+	}
+	m.session = s
+	if err := m.probe(ctx); err != nil {
+		s.close()
+		m.session = nil
+		return err
+	}
+	return nil
+}

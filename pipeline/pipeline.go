@@ -1,0 +1,322 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/pprof"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/quorum"
+)
+
+var (
+	// ErrOverloaded is returned when the queue is full; nothing was sent.
+	ErrOverloaded = errors.New("muxlock: overloaded")
+	// ErrClosed is returned for a call that meets a pipeline that is closing; nothing was sent.
+	ErrClosed = errors.New("muxlock: closed")
+)
+
+// Config describes the masters and the bounds.
+type Config struct {
+	Masters []Master
+	// Timeout is how long one master may take for a batch before it is set aside.
+	Timeout time.Duration
+	// Queue is how many acquires and extends may wait to be sent. Releases are
+	// always taken: there is never more than one for each acquire.
+	Queue int
+}
+
+// Master is where one master is and how to connect to it.
+type Master struct {
+	Address string               // for people: errors and statistics
+	Option  rueidis.ClientOption // one InitAddress; the pipeline sets what its safety rests on
+}
+
+// Pipeline carries the requests of any number of goroutines to all masters. It is
+// safe for concurrent use.
+type Pipeline struct {
+	masters []*master // fixed after New
+	quorum  int
+	timeout time.Duration
+	limit   int
+	builder rueidis.Builder
+	ctx     context.Context // ends when Close gives up waiting for what is under way
+	cancel  context.CancelFunc
+	running sync.WaitGroup // the masters' goroutines
+
+	mu      sync.Mutex    // guards the following
+	queue   []*call       // what has arrived since the last round was formed
+	queued  int           // acquires and extends in queue
+	seq     uint64        // of the last round
+	up      int           // masters that are up
+	idle    int           // masters that are up and have nothing to do
+	closed  bool          // only releases are taken
+	ended   bool          // nothing is taken
+	drained chan struct{} // closed when closed is set and nothing is under way
+	stats   Stats
+}
+
+// New connects to all masters side by side and returns once each has been admitted
+// or has failed. It works with a majority; the others are probed from then on. With
+// fewer, or if ctx ends first, it returns the errors of all masters that failed.
+func New(ctx context.Context, cfg Config) (*Pipeline, error) {
+	p := &Pipeline{
+		quorum:  quorum.Size(len(cfg.Masters)),
+		timeout: cfg.Timeout,
+		limit:   cfg.Queue,
+		drained: make(chan struct{}),
+	}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	for i, c := range cfg.Masters {
+		p.masters = append(p.masters, &master{
+			p:       p,
+			index:   i,
+			address: c.Address,
+			option:  c.Option,
+			wake:    make(chan struct{}, 1),
+			ledger:  ledger{deadPeer: time.Second + 2*cfg.Timeout},
+		})
+	}
+	errs := make([]error, len(p.masters))
+	var dials errgroup.Group
+	for i, m := range p.masters {
+		dials.Go(func() error {
+			errs[i] = m.dialAndAdmit(ctx)
+			return nil
+		})
+	}
+	dials.Wait()
+	if err := p.checkStart(ctx, errs); err != nil {
+		p.cancel()
+		for _, m := range p.masters {
+			if m.session != nil {
+				m.session.close()
+			}
+		}
+		return nil, err
+	}
+	for i, m := range p.masters {
+		m.cause = errs[i]
+		if m.session != nil {
+			p.builder = m.session.client.B()
+		}
+		p.running.Go(func() {
+			pprof.Do(p.ctx, pprof.Labels("muxlock", "master "+strconv.Itoa(i)), func(context.Context) { m.run() })
+		})
+	}
+	return p, nil
+}
+
+// StartError is returned by New: what each failing master said.
+type StartError struct {
+	Admitted, Quorum int
+	Misconfigured    bool // waiting cannot mend it: a refused password, one server given twice
+	Causes           []MasterError
+}
+
+func (e *StartError) Error() string {
+	text := fmt.Sprintf("%d masters could be used, %d are needed", e.Admitted, e.Quorum)
+	for _, c := range e.Causes {
+		text += "; " + c.Error()
+	}
+	return text
+}
+
+// Unwrap makes the masters' errors visible to errors.Is and errors.As.
+func (e *StartError) Unwrap() []error {
+	var errs []error
+	for _, c := range e.Causes {
+		errs = append(errs, c)
+	}
+	return errs
+}
+
+// checkStart refuses to start without a majority, and with a configuration that
+// cannot come right by waiting.
+func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
+	e := &StartError{Admitted: p.up, Quorum: p.quorum}
+	for i, err := range errs {
+		if err != nil {
+			e.Causes = append(e.Causes, MasterError{p.masters[i].address, err})
+			e.Misconfigured = e.Misconfigured || isMisconfigured(err)
+		}
+	}
+	if e.Misconfigured || p.up < p.quorum {
+		return errors.Join(e, ctx.Err())
+	}
+	return nil
+}
+
+// Do asks all masters and returns the verdict as soon as their votes decide it,
+// within about twice Config.Timeout. When ctx ends first, Do returns its error at
+// once; an acquire that has been sent is then followed by its release, one that
+// has not been sent is dropped, and a release goes on without its caller.
+func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
+	c := calls.Get().(*call)
+	c.req = req
+	c.state.Store(waiting)
+	if err := p.push(c); err != nil {
+		calls.Put(c)
+		return Outcome{}, err
+	}
+	if ctx.Done() == nil {
+		<-c.done
+	} else {
+		select {
+		case <-c.done:
+		case <-ctx.Done():
+			if c.state.CompareAndSwap(waiting, abandoned) {
+				p.abandon(c)
+				return Outcome{}, ctx.Err()
+			}
+			<-c.done // decided at the same moment: the verdict counts
+		}
+	}
+	out := c.out
+	c.out, c.req = Outcome{}, Request{}
+	calls.Put(c)
+	return out, nil
+}
+
+// Post sends a request, in practice a Release, that nobody waits for.
+func (p *Pipeline) Post(req Request) {
+	p.push(&call{req: req})
+}
+
+// Close refuses new calls, waits for those under way, at most twice Config.Timeout,
+// and ends all connections and goroutines. Releases still owed to masters that are
+// away are left to their leases. A second Close waits for the first.
+func (p *Pipeline) Close() {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		p.checkDrainedLocked()
+	}
+	p.mu.Unlock()
+	patience := time.NewTimer(2 * p.timeout)
+	defer patience.Stop()
+	select {
+	case <-p.drained:
+	case <-patience.C:
+	}
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	p.cancel()
+	p.running.Wait()
+	p.mu.Lock()
+	p.formLocked() // what is left is decided at once: no master is up
+	p.mu.Unlock()
+}
+
+func (p *Pipeline) push(c *call) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.closed && c.req.Op != Release {
+		return ErrClosed
+	}
+	if c.req.Op != Release {
+		if p.queued >= p.limit {
+			p.stats.Overloaded++
+			return ErrOverloaded
+		}
+		p.queued++
+	}
+	c.round = 0
+	p.queue = append(p.queue, c)
+	p.formLocked()
+	return nil
+}
+
+// abandon follows an acquire whose caller has left.
+func (p *Pipeline) abandon(c *call) {
+	p.mu.Lock()
+	sent := c.round
+	p.mu.Unlock()
+	if c.req.Op == Acquire && sent != 0 {
+		p.Post(Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Round: sent})
+	}
+}
+
+// formLocked makes a round of everything that has arrived, if so many masters are
+// idle that they can decide it. There is no timer: while masters are busy, the
+// next round collects; the one that falls idle last enough sends it off.
+func (p *Pipeline) formLocked() {
+	for len(p.queue) > 0 && p.idle >= min(p.quorum, p.up) {
+		p.formOneLocked()
+	}
+	p.checkDrainedLocked()
+}
+
+func (p *Pipeline) formOneLocked() {
+	r := rounds.Get().(*round)
+	r.masters = p.masters
+	r.seq = p.seq + 1
+	for _, c := range p.queue {
+		if c.req.Op != Release && c.state.Load() == abandoned {
+			continue // never sent: nothing to undo
+		}
+		c.round = r.seq
+		r.calls = append(r.calls, c)
+		r.entries = append(r.entries, c.req)
+	}
+	clear(p.queue)
+	p.queue, p.queued = p.queue[:0], 0
+	if len(r.calls) == 0 {
+		r.recycle()
+		return
+	}
+	p.seq = r.seq
+	p.stats.Rounds++
+	p.stats.Requests += uint64(len(r.entries))
+	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
+	r.seal(p.builder)
+	for range p.masters {
+		r.causes = append(r.causes, nil)
+	}
+	for _, m := range p.masters {
+		if m.up && m.backlog > maxBacklog {
+			m.setAsideLocked(errBacklog)
+		}
+		if !m.up {
+			r.causes[m.index] = m.cause
+			m.passLocked(r)
+		}
+	}
+	r.begin(p.up)
+	if p.up == 0 {
+		r.recycle()
+		return
+	}
+	for _, m := range p.masters {
+		if m.up {
+			m.pending = append(m.pending, r)
+			m.backlog += len(r.entries)
+			if !m.busy {
+				m.busy = true
+				p.idle--
+				select {
+				case m.wake <- struct{}{}:
+				default: // a wake-up is on its way already
+				}
+			}
+		}
+	}
+}
+
+func (p *Pipeline) checkDrainedLocked() {
+	if !p.closed || len(p.queue) > 0 || p.idle < p.up {
+		return
+	}
+	select {
+	case <-p.drained:
+	default:
+		close(p.drained)
+	}
+}

@@ -1,0 +1,37 @@
+package pipeline
+
+// Stats are counters since New and the state at the moment.
+type Stats struct {
+	Rounds       uint64 // batches sent
+	Requests     uint64 // acquires, extends and releases in them
+	LargestRound int
+	Overloaded   uint64 // calls refused because the queue was full
+	Queued       int    // waiting to be sent, now
+	Masters      []MasterStats
+}
+
+// MasterStats is one master's part.
+type MasterStats struct {
+	Address  string
+	Up       bool
+	Cause    error  // why it is away
+	SetAside uint64 // times that it was
+	Backlog  int    // requests that wait for it while the others go ahead
+	Owed     int    // releases that it still has to be told of
+	Orphans  uint64 // keys that such a release found and deleted
+}
+
+// Stats returns a snapshot.
+func (p *Pipeline) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Queued = len(p.queue)
+	for _, m := range p.masters {
+		one := m.stats
+		one.Address, one.Up, one.Cause = m.address, m.up, m.cause
+		one.Backlog, one.Owed = m.backlog, len(m.ledger.debts)
+		s.Masters = append(s.Masters, one)
+	}
+	return s
+}
