@@ -1,0 +1,324 @@
+package faultconn
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"runtime/pprof"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// capacity is how many bytes one direction of a connection holds before its writer has to wait: far above
+	// bandwidth times delay of any test, so that a delay never throttles.
+	capacity = 4 << 20
+
+	// closeGrace is how long Close lets bytes go that nothing held back, when the master does not read.
+	closeGrace = 50 * time.Millisecond
+)
+
+// conn is a connection with a link in between. Two goroutines move its bytes: pump owns the writing side of inner and
+// closes inner when it ends, receive owns the reading side and ends when inner is closed.
+type conn struct {
+	link  *Link
+	inner net.Conn
+	pumps sync.WaitGroup // pump and receive
+
+	// Guarded by link.mu:
+	queues        [2]queue  // by direction
+	readDeadline  time.Time // zero = none
+	writeDeadline time.Time // zero = none
+	err           error     // why the connection is over for its user; nil while it is open
+	writeErr      error     // what inner said to a write; nil while it takes them
+	lingering     bool      // closed, but its requests still travel
+}
+
+// queue holds the bytes that are under way in one direction, oldest first.
+type queue struct {
+	chunks []chunk
+	size   int           // bytes in chunks
+	wake   chan struct{} // closed at the next change; nil when nobody waits
+}
+
+// chunk is what one write or read of the other side brought.
+type chunk struct {
+	at   time.Time // of arrival in the queue
+	data []byte    // never empty unless err is set
+	err  error     // the end of the stream; stays in the queue
+}
+
+func newConn(l *Link, inner net.Conn) *conn {
+	c := &conn{link: l, inner: inner}
+	l.mu.Lock()
+	l.conns[c] = struct{}{}
+	l.mu.Unlock()
+	labels := pprof.Labels("faultconn", inner.RemoteAddr().String())
+	c.pumps.Go(func() { pprof.Do(context.Background(), labels, c.pump) })
+	c.pumps.Go(func() { pprof.Do(context.Background(), labels, c.receive) })
+	return c
+}
+
+// Read returns replies as the link lets them pass. It fails with os.ErrDeadlineExceeded when the read deadline passes,
+// also while the link holds replies back.
+func (c *conn) Read(p []byte) (int, error) {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	q := &c.queues[replies]
+	for {
+		switch {
+		case c.err != nil:
+			return 0, c.err
+		case passed(c.readDeadline):
+			return 0, os.ErrDeadlineExceeded
+		case len(p) == 0:
+			return 0, nil
+		}
+		due, moving := c.dueLocked(replies)
+		if moving && passed(due) {
+			if err := q.chunks[0].err; err != nil {
+				return 0, err
+			}
+			if n := c.takeLocked(replies, p); n > 0 {
+				return n, nil
+			}
+			continue // cut
+		}
+		until := c.readDeadline
+		if moving && (until.IsZero() || due.Before(until)) {
+			until = due
+		}
+		c.waitLocked(q, until)
+	}
+}
+
+// Write hands p to the link and returns; it waits only while capacity is used up, at most until the write deadline,
+// which it answers with os.ErrDeadlineExceeded and nothing written.
+func (c *conn) Write(p []byte) (int, error) {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	q := &c.queues[requests]
+	for {
+		switch {
+		case c.err != nil:
+			return 0, c.err
+		case c.writeErr != nil:
+			return 0, c.writeErr
+		case passed(c.writeDeadline):
+			return 0, os.ErrDeadlineExceeded
+		case len(p) == 0:
+			return 0, nil
+		case q.size < capacity:
+			q.push(chunk{at: time.Now(), data: bytes.Clone(p)})
+			return len(p), nil
+		}
+		c.waitLocked(q, c.writeDeadline)
+	}
+}
+
+// Close ends the connection and its goroutines before it returns, unless the link lets requests outlive it. Requests
+// that nothing holds back still pass. It always returns nil and may be called again.
+func (c *conn) Close() error {
+	c.link.mu.Lock()
+	if c.err == nil {
+		c.err = net.ErrClosed
+		c.lingering = c.link.outlive
+		if !c.lingering {
+			c.inner.SetWriteDeadline(time.Now().Add(closeGrace))
+		}
+		c.wakeLocked()
+	}
+	lingering := c.lingering
+	c.link.mu.Unlock()
+	if !lingering {
+		c.pumps.Wait()
+	}
+	return nil
+}
+
+func (c *conn) LocalAddr() net.Addr  { return c.inner.LocalAddr() }
+func (c *conn) RemoteAddr() net.Addr { return c.inner.RemoteAddr() }
+
+func (c *conn) SetDeadline(t time.Time) error      { return c.setDeadlines(&t, &t) }
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.setDeadlines(&t, nil) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(nil, &t) }
+
+func (c *conn) setDeadlines(read, write *time.Time) error {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	if c.err != nil {
+		return c.err
+	}
+	if read != nil {
+		c.readDeadline = *read
+	}
+	if write != nil {
+		c.writeDeadline = *write
+	}
+	c.wakeLocked()
+	return nil
+}
+
+// pump moves requests to inner until the connection is over and nothing is left that may still travel.
+func (c *conn) pump(context.Context) {
+	defer func() {
+		c.inner.Close()
+		c.link.mu.Lock()
+		delete(c.link.conns, c)
+		c.link.mu.Unlock()
+	}()
+	buf := make([]byte, 64<<10)
+	for {
+		n := c.nextRequests(buf)
+		if n == 0 {
+			return
+		}
+		if _, err := c.inner.Write(buf[:n]); err != nil {
+			c.link.mu.Lock()
+			c.writeErr = err
+			c.queues[requests].clear()
+			c.link.mu.Unlock()
+		}
+	}
+}
+
+// nextRequests waits for requests that may pass and fills buf with as many as fit. It returns 0 when the connection is
+// over.
+func (c *conn) nextRequests(buf []byte) (n int) {
+	c.link.mu.Lock()
+	defer c.link.mu.Unlock()
+	q := &c.queues[requests]
+	for {
+		due, moving := c.dueLocked(requests)
+		// A spent budget cuts only after the bytes before it have been written, so it is met with an empty buf.
+		for moving && passed(due) && n < len(buf) && (n == 0 || c.link.budget[requests] != 0) {
+			if n += c.takeLocked(requests, buf[n:]); n == 0 {
+				return 0 // cut
+			}
+			due, moving = c.dueLocked(requests)
+		}
+		if n > 0 {
+			return n
+		}
+		if c.err != nil && !(c.lingering && len(q.chunks) > 0) {
+			return 0
+		}
+		c.waitLocked(q, due)
+	}
+}
+
+// receive moves what inner brings into the queue of replies until inner ends. Nobody reads what comes after Close.
+func (c *conn) receive(context.Context) {
+	q := &c.queues[replies]
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := c.inner.Read(buf)
+		c.link.mu.Lock()
+		for c.err == nil && q.size >= capacity {
+			c.waitLocked(q, time.Time{})
+		}
+		if c.err == nil && n > 0 {
+			q.push(chunk{at: time.Now(), data: bytes.Clone(buf[:n])})
+		}
+		if c.err == nil && err != nil {
+			q.push(chunk{at: time.Now(), err: err})
+		}
+		c.link.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// dueLocked returns when the oldest chunk of a direction may leave; moving is false when that depends on something else
+// than time.
+func (c *conn) dueLocked(d direction) (due time.Time, moving bool) {
+	q, l := &c.queues[d], c.link
+	if len(q.chunks) == 0 || l.blackHole || d == replies && l.holdReplies {
+		return time.Time{}, false
+	}
+	return q.chunks[0].at.Add(l.delay[d]), true
+}
+
+// takeLocked moves bytes of the oldest chunk to p, as many as the link's budget lets pass. None means that the link has
+// just been cut.
+func (c *conn) takeLocked(d direction, p []byte) int {
+	q := &c.queues[d]
+	n := c.link.passLocked(d, min(len(p), len(q.chunks[0].data)))
+	if n > 0 {
+		copy(p, q.chunks[0].data[:n])
+		q.drop(n)
+	}
+	return n
+}
+
+// waitLocked lets go of the mutex until the queue changes or the moment has come; a zero moment never comes.
+func (c *conn) waitLocked(q *queue, until time.Time) {
+	if q.wake == nil {
+		q.wake = make(chan struct{})
+	}
+	wake := q.wake
+	var alarm <-chan time.Time
+	if !until.IsZero() {
+		timer := time.NewTimer(time.Until(until))
+		defer timer.Stop()
+		alarm = timer.C
+	}
+	c.link.mu.Unlock()
+	select {
+	case <-wake:
+	case <-alarm:
+	}
+	c.link.mu.Lock()
+}
+
+func (c *conn) wakeLocked() {
+	for d := range c.queues {
+		c.queues[d].changed()
+	}
+}
+
+func (c *conn) cutLocked() {
+	if c.err == nil {
+		c.err = &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	}
+	c.lingering = false
+	for d := range c.queues {
+		c.queues[d].clear()
+	}
+	c.inner.Close()
+}
+
+func (q *queue) push(c chunk) {
+	q.chunks = append(q.chunks, c)
+	q.size += len(c.data)
+	q.changed()
+}
+
+// drop forgets the first n bytes of the oldest chunk.
+func (q *queue) drop(n int) {
+	q.size -= n
+	head := &q.chunks[0]
+	if head.data = head.data[n:]; len(head.data) == 0 {
+		q.chunks = q.chunks[1:]
+	}
+	q.changed()
+}
+
+func (q *queue) clear() {
+	q.chunks, q.size = nil, 0
+	q.changed()
+}
+
+// changed wakes everyone who waits for the queue.
+func (q *queue) changed() {
+	if q.wake != nil {
+		close(q.wake)
+		q.wake = nil
+	}
+}
+
+// passed tells whether a moment has come; the zero moment never comes.
+func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }

@@ -1,0 +1,36 @@
+package redisserver
+
+import (
+	"errors"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	sigStop = syscall.SIGSTOP
+	sigCont = syscall.SIGCONT
+)
+
+// childAttr lets the kernel kill the child when the thread that forked it ends, which run delays until the child is gone:
+// what is left is the end of the whole parent.
+func childAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitStopped waits, a second at most, until SIGSTOP has taken effect, which kill(2) does not promise on return.
+func awaitStopped(pid int) error {
+	for range 1000 {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		if info.Signo != 0 {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return errors.New("redisserver: process does not stop")
+}

@@ -1,0 +1,236 @@
+// Package redisserver starts and stops real redis-server (or valkey-server) processes on loopback, for tests and for
+// local measurements.
+//
+// A Server owns its child process, the port and a data folder of its own. Nothing outlives it: Stop ends the child and
+// removes the folder; when the parent is killed, Linux kills the child (proc_linux.go). No command but INFO
+// (and AUTH, given a password) is sent before the answer has shown that the process behind the port is the child.
+package redisserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	startLimit = 10 * time.Second // of Start and Restart, beside ctx
+	stopLimit  = 2 * time.Second  // between SIGTERM and SIGKILL
+)
+
+// ErrNoBinary is returned when no server program is on PATH.
+var ErrNoBinary = errors.New("redisserver: neither redis-server nor valkey-server found on PATH; " +
+	"install one: apt-get install redis-server (Debian, Ubuntu) or brew install redis (macOS)")
+
+// errPortTaken is returned by launch when something else has the port.
+var errPortTaken = errors.New("port taken by another process")
+
+// Binary returns the path of redis-server or valkey-server, in this order, or ErrNoBinary.
+func Binary() (string, error) {
+	for _, name := range []string{"redis-server", "valkey-server"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", ErrNoBinary
+}
+
+// Options say how servers are started. The zero value is an empty server without password and persistence.
+type Options struct {
+	// Args is further configuration, for example "--maxmemory", "1mb". It overrides the default of no persistence, but
+	// neither address nor folder.
+	Args []string
+	// Password, unless empty, is required by the server and used for the readiness check.
+	Password string
+	// Dir is the parent of the data folders; empty means the folder for temporary files.
+	Dir string
+}
+
+// Server is a server process. Its methods are safe for concurrent use; they wait for each other.
+type Server struct {
+	opts Options
+	bin  string
+	dir  string // data folder; removed by Stop
+	port int
+
+	mu      sync.Mutex // guards the following
+	proc    *process   // the child, or the last one
+	stopped bool       // for good
+}
+
+// Start starts one server on a free port of 127.0.0.1 and returns when it answers. It blocks for at most 10 seconds; ctx
+// bounds the start, not the life of the server. On any error, which carries the end of the server's log, nothing stays
+// behind. Errors: ErrNoBinary, the ctx error, or what the server said.
+func Start(ctx context.Context, opts Options) (*Server, error) { return start(ctx, opts, freePort) }
+
+// StartN starts n servers side by side, as Start does. Unless all of them start, none stays.
+func StartN(ctx context.Context, n int, opts Options) ([]*Server, error) {
+	servers := make([]*Server, n)
+	g, ctx := errgroup.WithContext(ctx)
+	for i := range servers {
+		g.Go(func() (err error) {
+			servers[i], err = Start(ctx, opts)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		started := slices.DeleteFunc(servers, func(s *Server) bool { return s == nil })
+		return nil, errors.Join(err, StopAll(started))
+	}
+	return servers, nil
+}
+
+// StopAll stops servers side by side and returns when all of them are gone, with the errors of those that resisted.
+func StopAll(servers []*Server) error {
+	errs := make([]error, len(servers))
+	var all sync.WaitGroup
+	for i, s := range servers {
+		all.Go(func() { errs[i] = s.Stop() })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// start tries the ports that choose names until one is the server's own.
+func start(ctx context.Context, opts Options, choose func() (int, error)) (_ *Server, err error) {
+	s := &Server{opts: opts}
+	if s.bin, err = Binary(); err != nil {
+		return nil, err
+	}
+	if s.dir, err = os.MkdirTemp(opts.Dir, "muxlock-redis-"); err != nil {
+		return nil, fmt.Errorf("redisserver: data folder: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		if s.port, err = choose(); err != nil {
+			break
+		}
+		if s.proc, err = s.launch(ctx); !errors.Is(err, errPortTaken) || ctx.Err() != nil {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("redisserver: start: %w", err), os.RemoveAll(s.dir))
+	}
+	return s, nil
+}
+
+// Addr returns the address, 127.0.0.1:port; it never changes.
+func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
+
+// Password returns what Options asked for.
+func (s *Server) Password() string { return s.opts.Password }
+
+// PID returns the process id of the child, or of the last one when none runs.
+func (s *Server) PID() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.pid()
+}
+
+// Pause stops the process with SIGSTOP: connections stay and new ones are accepted by the kernel, but nothing answers.
+// On Linux it returns when the process has stopped. It fails with os.ErrProcessDone when no process runs.
+func (s *Server) Pause() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.pause()
+}
+
+// Resume lets a paused process go on with SIGCONT. It fails with os.ErrProcessDone when no process runs.
+func (s *Server) Resume() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.resume()
+}
+
+// Kill ends the process with SIGKILL, paused or not, and waits until it is gone. Restart brings an empty one back.
+func (s *Server) Kill() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.proc.kill()
+}
+
+// Restart starts a new process on the same port and returns when it answers; it is empty unless Args asked for
+// persistence. It fails unless Kill (or the process itself) ended the last one. It blocks for at most 10 seconds, also
+// while something else uses the port; ctx bounds the start.
+func (s *Server) Restart(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped || !s.proc.gone() {
+		return fmt.Errorf("redisserver: restart of %s: it is stopped for good or still running", s.Addr())
+	}
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	for {
+		proc, err := s.launch(ctx)
+		if err == nil {
+			s.proc = proc
+			return nil
+		}
+		// A client that dials a dead port of the ephemeral range can hold it for a moment by connecting to itself.
+		if !errors.Is(err, errPortTaken) || !sleep(ctx, 20*time.Millisecond) {
+			return fmt.Errorf("redisserver: restart of %s: %w", s.Addr(), err)
+		}
+	}
+}
+
+// Stop ends the server for good and removes its data folder: SIGTERM, and SIGKILL after two seconds. It returns when the
+// process is gone, paused or killed before or not, and may be called again.
+func (s *Server) Stop() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped = true
+	return errors.Join(s.proc.terminate(stopLimit), os.RemoveAll(s.dir))
+}
+
+// launch starts a child on s.port and waits until it answers. Unless it does, it is gone on return.
+func (s *Server) launch(ctx context.Context) (*process, error) {
+	args := append([]string{"--save", "", "--appendonly", "no"}, s.opts.Args...)
+	if s.opts.Password != "" {
+		args = append(args, "--requirepass", s.opts.Password)
+	}
+	args = append(args, "--bind", "127.0.0.1", "--dir", s.dir, "--port", strconv.Itoa(s.port))
+	proc, err := spawn(s.bin, args)
+	if err != nil {
+		return nil, err
+	}
+	if err := awaitReady(ctx, proc, s.Addr(), s.opts.Password); err != nil {
+		proc.kill()
+		log := proc.log.String()
+		if strings.Contains(log, "Address already in use") {
+			err = errors.Join(errPortTaken, err)
+		}
+		return nil, fmt.Errorf("%w; log of the server:\n%s", err, log)
+	}
+	return proc, nil
+}
+
+// freePort returns a port of 127.0.0.1 that was free a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// sleep waits for d and tells whether ctx is still open.
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return ctx.Err() == nil
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,222 @@
+package redisserver
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(parentEnv) != "" {
+		actAsParent()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// parentEnv makes this test binary a parent to be killed; its value is the folder for the data.
+const parentEnv = "MUXLOCK_TEST_PARENT"
+
+// actAsParent starts a server and waits for its end; the server's pid goes to standard output.
+func actAsParent() {
+	s, err := Start(context.Background(), Options{Dir: os.Getenv(parentEnv)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(s.PID())
+	<-s.proc.done
+}
+
+// needServer skips where there is nothing to start.
+func needServer(t *testing.T) {
+	t.Helper()
+	if _, err := Binary(); err != nil {
+		if os.Getenv("MUXLOCK_REQUIRE_REDIS") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}
+
+func startOne(t *testing.T, opts Options) *Server {
+	t.Helper()
+	needServer(t)
+	opts.Dir = t.TempDir()
+	s, err := Start(t.Context(), opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Stop()) })
+	return s
+}
+
+func requireEmpty(t *testing.T, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries)
+}
+
+func answers(t *testing.T, s *Server) bool {
+	t.Helper()
+	pid, err := processID(t.Context(), s.Addr(), s.Password())
+	return err == nil && pid == s.PID()
+}
+
+func TestStopLeavesNoProcessAndNoFolder(t *testing.T) {
+	needServer(t)
+	dir := t.TempDir()
+	servers, err := StartN(t.Context(), 3, Options{Dir: dir})
+	require.NoError(t, err)
+	for _, s := range servers {
+		require.True(t, answers(t, s))
+		require.False(t, s.proc.gone(), "the check sees a living process")
+	}
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 3)
+
+	require.NoError(t, servers[0].Pause())
+	require.NoError(t, servers[1].Kill())
+	for _, s := range servers {
+		begin := time.Now()
+		require.NoError(t, s.Stop())
+		require.Less(t, time.Since(begin), stopLimit, "no SIGKILL was needed")
+		require.True(t, s.proc.gone())
+		require.False(t, answers(t, s))
+		require.NoError(t, s.Stop(), "again")
+		require.ErrorIs(t, s.Pause(), os.ErrProcessDone)
+		require.Error(t, s.Restart(t.Context()))
+	}
+	requireEmpty(t, dir)
+}
+
+func TestPausedServerKeepsSilentUntilResumed(t *testing.T) {
+	s := startOne(t, Options{})
+	require.NoError(t, s.Pause())
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err := processID(ctx, s.Addr(), "")
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+	require.NoError(t, s.Resume())
+	require.True(t, answers(t, s))
+}
+
+func TestRestartBringsAnEmptyServerToTheSamePort(t *testing.T) {
+	s := startOne(t, Options{})
+	addr, pid := s.Addr(), s.PID()
+	require.Equal(t, "OK", send(t, s, "SET", "k", "v"))
+	require.Equal(t, "v", send(t, s, "GET", "k"))
+	require.Error(t, s.Restart(t.Context()), "still running")
+
+	require.NoError(t, s.Kill())
+	require.False(t, answers(t, s))
+	require.NoError(t, s.Restart(t.Context()))
+	require.Equal(t, addr, s.Addr())
+	require.NotEqual(t, pid, s.PID())
+	require.True(t, answers(t, s))
+	require.Equal(t, "0", send(t, s, "EVAL", "return tostring(redis.call('DBSIZE'))", "0"))
+}
+
+func TestRestartWaitsForItsPort(t *testing.T) {
+	s := startOne(t, Options{})
+	require.NoError(t, s.Kill())
+	l, err := net.Listen("tcp", s.Addr())
+	require.NoError(t, err)
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, s.Restart(ctx), errPortTaken)
+	l.Close()
+	require.NoError(t, s.Restart(t.Context()))
+}
+
+func TestPasswordIsRequired(t *testing.T) {
+	s := startOne(t, Options{Password: "open sesame"})
+	require.True(t, answers(t, s))
+	_, err := processID(t.Context(), s.Addr(), "")
+	require.ErrorContains(t, err, "NOAUTH")
+}
+
+func TestArgsReachTheServer(t *testing.T) {
+	s := startOne(t, Options{Args: []string{"--maxmemory", "7mb"}})
+	require.Contains(t, send(t, s, "INFO", "memory"), "maxmemory:7340032\r\n")
+}
+
+// The listener accepts and says nothing, as any program on that port might.
+func TestStartTakesAnotherPortWhenTheChosenOneIsTaken(t *testing.T) {
+	needServer(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	other := startOne(t, Options{})
+	taken := []int{silent.Addr().(*net.TCPAddr).Port, other.port}
+
+	dir := t.TempDir()
+	s, err := start(t.Context(), Options{Dir: dir}, func() (int, error) {
+		if len(taken) == 0 {
+			return freePort()
+		}
+		port := taken[0]
+		taken = taken[1:]
+		return port, nil
+	})
+	require.NoError(t, err)
+	defer s.Stop()
+	require.Empty(t, taken, "both were tried")
+	require.NotEqual(t, silent.Addr().String(), s.Addr())
+	require.NotEqual(t, other.Addr(), s.Addr())
+	require.True(t, answers(t, s))
+	require.True(t, answers(t, other))
+}
+
+func TestFailedStartReportsTheLogAndLeavesNothing(t *testing.T) {
+	needServer(t)
+	dir := t.TempDir()
+	_, err := StartN(t.Context(), 2, Options{Dir: dir, Args: []string{"--no-such-directive", "1"}})
+	require.ErrorContains(t, err, "no-such-directive")
+	requireEmpty(t, dir)
+
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = Start(ctx, Options{Dir: dir})
+	require.ErrorIs(t, err, context.Canceled)
+	requireEmpty(t, dir)
+}
+
+func TestMissingBinaryIsNamed(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	_, err := Start(t.Context(), Options{})
+	require.ErrorIs(t, err, ErrNoBinary)
+	require.ErrorContains(t, err, "apt-get install redis-server")
+}
+
+func TestTailKeepsTheEnd(t *testing.T) {
+	var log tail
+	for range 100 {
+		log.Write(bytes.Repeat([]byte("a"), 1000))
+	}
+	log.Write([]byte("the end"))
+	require.Len(t, log.String(), tailSize)
+	require.True(t, strings.HasSuffix(log.String(), "athe end"))
+}
+
+// send sends one command whose reply is a status or a bulk string.
+func send(t *testing.T, s *Server, args ...string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", s.Addr())
+	require.NoError(t, err)
+	defer conn.Close()
+	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+	reply, err := ask(conn, bufio.NewReader(conn), args...)
+	require.NoError(t, err)
+	return reply
+}
