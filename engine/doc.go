@@ -1,2 +1,44 @@
-// Package engine gives out locks on N independent Redis masters.
+// Package engine gives out locks on N independent Redis masters: Redlock, with the
+// calls of all goroutines multiplexed onto one connection per master.
+//
+//	locks, err := engine.New(ctx, engine.Config{Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}})
+//	...
+//	lock, err := locks.Acquire(ctx, "invoice:42", 10*time.Second)
+//	if err != nil {
+//		return err // errors.Is: engine.ErrTaken, engine.ErrNoQuorum, ctx's error
+//	}
+//	defer lock.Release(ctx)
+//	... work while lock.Valid() ...
+//
+// # What a lock promises
+//
+// At most one holder per name is Valid at any moment, as long as the clocks of masters
+// and clients run at rates within Config.Drift of each other, no master forgets a key
+// that it granted (see below), all clients use the same set of masters, and nothing else
+// writes to the lock's key. A crashed holder blocks others for at most its ttl. Locks can
+// be had while a majority of the masters is up.
+//
+// # What it does not promise
+//
+// No lease, of any maker, keeps a process that was stopped between its last check and its
+// write from writing after the lease has run out; only a fencing token that the resource
+// checks does. A master that restarts empty inside a lease forgets it: until the waiting
+// time after a restart is built in, run masters with appendfsync always, or keep a
+// restarted master away for MaxTTL. FLUSHALL and eviction (maxmemory with any policy but
+// noeviction) forget locks as well. Replicas that are promoted are not masters: do not
+// point an address at something that fails over.
+//
+// # Life of a lock
+//
+// Acquire sends SET name token NX PX ttl to all masters. It is won when a quorum, N/2+1,
+// granted and validity is left: ttl, less the time since before the first send, less
+// ttl*Drift+2ms. Everything else is undone on all masters and tried again with a fresh
+// token. Valid, Err, Done and Context tell, by the local clock alone, when validity has
+// run out; Extend moves it out; Release deletes the key where it still has our token.
+//
+// # Errors
+//
+// ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
+// masters answered. ErrLost: it was ours and is no longer. ErrInvalid: the call was wrong,
+// and nothing was sent. AttemptError carries the votes and each failing master's error.
 package engine

@@ -25,13 +25,14 @@ type master struct {
 	index   int
 	address string
 	option  rueidis.ClientOption
-	wake    chan struct{} // capacity 1; says that pending is not empty
+	wake    chan struct{} // capacity 1; says that there is something to do
 
 	// The following are guarded by Pipeline.mu.
 	up       bool
 	busy     bool     // pending is not empty, or its rounds are on the wire
 	pending  []*round // formed, not sent
 	backlog  int      // requests in pending
+	tick     bool     // it is time for maintain
 	cause    error    // why it is away
 	awayFrom uint64   // while away: the first round that it was not asked in
 	runID    string   // of the server behind the last admitted connection
@@ -43,7 +44,6 @@ type master struct {
 	sending []*round
 	cmds    []rueidis.Completed
 	replies []rueidis.RedisResult
-	tick    *time.Ticker
 	lastUse time.Time
 }
 
@@ -53,6 +53,8 @@ const (
 	// next write and never comes near; one that reaches it is set aside.
 	maxBacklog = 1 << 16
 	// tickPeriod is how often an idle master's goroutine looks for debts that are due.
+	// One goroutine wakes all masters': a ticker in each one's select would be put
+	// into and taken out of the timer heap with every round.
 	tickPeriod = 200 * time.Millisecond
 	// idlePing is how long a connection may be silent before it is tried out, so
 	// that one that was cut meanwhile is replaced before a caller meets it.
@@ -66,8 +68,6 @@ var (
 
 // run is the master's goroutine: it ends when the pipeline's ctx does.
 func (m *master) run() {
-	m.tick = time.NewTicker(tickPeriod)
-	defer m.tick.Stop()
 	for m.session != nil || m.probeUntilAdmitted() {
 		m.serve()
 		m.session.close()
@@ -84,16 +84,19 @@ func (m *master) serve() {
 			return
 		case len(rounds) > 0:
 			m.exchange(rounds)
-		default:
-			select {
-			case <-m.wake:
-			case <-m.tick.C:
-				m.maintain()
-			case <-m.p.ctx.Done():
-				m.setAside(errClosing, nil)
-				return
-			}
+		case m.p.ctx.Err() != nil:
+			m.setAside(errClosing, nil)
+		case !m.maintain():
+			<-m.wake
 		}
+	}
+}
+
+// poke wakes the master's goroutine, now or when it next looks.
+func (m *master) poke() {
+	select {
+	case m.wake <- struct{}{}:
+	default: // a wake-up is on its way already
 	}
 }
 
@@ -288,18 +291,20 @@ func (m *master) passLocked(r *round) {
 	}
 }
 
-// maintain pays debts that have come due and tries out a silent connection.
-func (m *master) maintain() {
+// maintain pays debts that have come due and tries out a silent connection, once per
+// tick. It returns false if it was not time for that.
+func (m *master) maintain() bool {
 	p := m.p
-	now := time.Now()
 	p.mu.Lock()
-	if m.busy || !m.up {
+	if !m.tick || m.busy || !m.up {
 		p.mu.Unlock()
-		return
+		return false
 	}
+	m.tick = false
 	m.busy = true
 	p.idle--
 	p.mu.Unlock()
+	now := time.Now()
 	err := m.payDebts(now)
 	if err == nil && now.Sub(m.lastUse) >= idlePing {
 		m.replies = m.session.do([]rueidis.Completed{m.session.client.B().Ping().Build()}, m.replies)
@@ -309,6 +314,7 @@ func (m *master) maintain() {
 	if err != nil {
 		m.setAside(fmt.Errorf("while idle: %w", err), nil)
 	}
+	return true
 }
 
 // payDebts sends the releases that are due, oldest first.
@@ -324,7 +330,7 @@ func (m *master) payDebts(now time.Time) error {
 		for i, d := range due {
 			entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
 		}
-		cmd := fold(m.session.client.B(), entries, new(millis))
+		cmd, _ := fold(m.session.client.B(), entries)
 		m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
 		votes, fault, err := batchVotes(m.replies[0], len(due))
 		if err == nil && isSick(fault) {

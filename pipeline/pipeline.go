@@ -48,7 +48,7 @@ type Pipeline struct {
 	builder rueidis.Builder
 	ctx     context.Context // ends when Close gives up waiting for what is under way
 	cancel  context.CancelFunc
-	running sync.WaitGroup // the masters' goroutines
+	running sync.WaitGroup // the masters' goroutines and ticks
 
 	mu      sync.Mutex    // guards the following
 	queue   []*call       // what has arrived since the last round was formed
@@ -110,6 +110,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			pprof.Do(p.ctx, pprof.Labels("muxlock", "master "+strconv.Itoa(i)), func(context.Context) { m.run() })
 		})
 	}
+	p.running.Go(p.ticks)
 	return p, nil
 }
 
@@ -234,6 +235,26 @@ func (p *Pipeline) push(c *call) error {
 	return nil
 }
 
+// ticks wakes the masters' goroutines from time to time, and for the last time when
+// the pipeline closes.
+func (p *Pipeline) ticks() {
+	ticker := time.NewTicker(tickPeriod)
+	defer ticker.Stop()
+	for closing := false; !closing; {
+		select {
+		case <-ticker.C:
+		case <-p.ctx.Done():
+			closing = true
+		}
+		p.mu.Lock()
+		for _, m := range p.masters {
+			m.tick = true
+			m.poke()
+		}
+		p.mu.Unlock()
+	}
+}
+
 // abandon follows an acquire whose caller has left.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
@@ -301,10 +322,7 @@ func (p *Pipeline) formOneLocked() {
 			if !m.busy {
 				m.busy = true
 				p.idle--
-				select {
-				case m.wake <- struct{}{}:
-				default: // a wake-up is on its way already
-				}
+				m.poke()
 			}
 		}
 	}

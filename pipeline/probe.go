@@ -91,7 +91,7 @@ func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
 	entries := []Request{{Op: Acquire, Name: name, Token: t, TTL: time.Second}, {Op: Release, Name: name, Token: t}}
-	cmd := fold(m.session.client.B(), entries, new(millis))
+	cmd, _ := fold(m.session.client.B(), entries)
 	m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
 	votes, fault, err := batchVotes(m.replies[0], len(entries))
 	switch {

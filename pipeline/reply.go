@@ -39,14 +39,19 @@ func plainVote(op Op, reply rueidis.RedisResult) (quorum.Vote, error) {
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", errOdd)
 }
 
-// batchVotes reads the reply of the batch script: n characters, one per entry,
-// and the fault that the characters other than '0' and '1' stand for.
+// allYes is what the batch script's empty answer stands for.
+var allYes = strings.Repeat("1", foldMax)
+
+// batchVotes reads the reply of the batch script: n characters, one per entry, and
+// the fault that the characters other than '0' and '1' stand for.
 func batchVotes(reply rueidis.RedisResult, n int) (votes string, fault, err error) {
 	text, err := reply.ToString()
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", nil, err
-	}
-	if len(text) < n {
+	case text == "":
+		return allYes[:n], errOdd, nil
+	case len(text) < n:
 		return "", nil, fmt.Errorf("%w to the batch script", errOdd)
 	}
 	fault = errOdd

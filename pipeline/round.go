@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,7 +31,8 @@ type round struct {
 	masters []*master           // of the pipeline
 	entries []Request           // fixed after seal
 	cmds    []rueidis.Completed // fixed after seal; pinned, so every master can send them
-	folded  bool                // each command carries up to foldMax entries, else one
+	ends    []int               // by command: the end of its entries; fixed after seal
+	folded  bool                // the commands are calls of the batch script; fixed after seal
 
 	mu      sync.Mutex // guards the following
 	calls   []*call    // by entry; nil once decided
@@ -44,72 +46,81 @@ var rounds = sync.Pool{New: func() any { return new(round) }}
 
 // seal fixes the round's commands. Everything in them is shared and immutable.
 func (r *round) seal(b rueidis.Builder) {
-	var ms millis
 	r.folded = len(r.entries) >= foldFrom
-	if !r.folded {
-		for i := range r.entries {
-			r.cmds = append(r.cmds, plain(b, &r.entries[i], &ms))
+	for from := 0; from < len(r.entries); {
+		cmd, n := rueidis.Completed{}, 1
+		if r.folded {
+			cmd, n = fold(b, r.entries[from:])
+		} else {
+			cmd = plain(b, &r.entries[from])
 		}
-		return
-	}
-	for rest := r.entries; len(rest) > 0; {
-		n := min(len(rest), foldMax)
-		r.cmds = append(r.cmds, fold(b, rest[:n], &ms))
-		rest = rest[n:]
+		from += n
+		r.cmds = append(r.cmds, cmd)
+		r.ends = append(r.ends, from)
 	}
 }
 
-func plain(b rueidis.Builder, q *Request, ms *millis) rueidis.Completed {
+func plain(b rueidis.Builder, q *Request) rueidis.Completed {
 	switch q.Op {
 	case Acquire:
-		return b.Arbitrary("SET").Args(q.Name, q.Token, "NX", "PX", ms.text("", q.TTL)).Build().Pin()
+		return b.Arbitrary("SET").Args(q.Name, q.Token, "NX", "PX", millis(q.TTL)).Build().Pin()
 	case Extend:
-		return b.Arbitrary("EVALSHA").Args(scripts.Extend.SHA1, "1", q.Name, q.Token, ms.text("", q.TTL)).Build().Pin()
+		return b.Arbitrary("EVALSHA").Args(scripts.Extend.SHA1, "1", q.Name, q.Token, millis(q.TTL)).Build().Pin()
 	default:
 		return b.Arbitrary("EVALSHA").Args(scripts.Release.SHA1, "1", q.Name, q.Token).Build().Pin()
 	}
 }
 
-func fold(b rueidis.Builder, entries []Request, ms *millis) rueidis.Completed {
-	args := make([]string, 0, 2+3*len(entries))
-	args = append(args, scripts.Batch.SHA1, strconv.Itoa(len(entries)))
-	for i := range entries {
+// fold makes one call of the batch script from the first entries and returns how
+// many: all, unless there are too many of them or of different leases.
+func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
+	const letters = 26
+	var todo [foldMax]byte
+	var leases [letters]time.Duration
+	used, n := 0, 0
+	for ; n < min(len(entries), foldMax); n++ {
+		q := &entries[n]
+		if q.Op == Release {
+			todo[n] = '-'
+			continue
+		}
+		letter := slices.Index(leases[:used], q.TTL)
+		if letter < 0 {
+			if used == letters {
+				break
+			}
+			letter, used = used, used+1
+			leases[letter] = q.TTL
+		}
+		first := byte('A')
+		if q.Op == Extend {
+			first = 'a'
+		}
+		todo[n] = first + byte(letter)
+	}
+	args := make([]string, 0, 3+2*n+used)
+	args = append(args, scripts.Batch.SHA1, strconv.Itoa(n))
+	for i := range entries[:n] {
 		args = append(args, entries[i].Name)
 	}
-	for i := range entries {
-		how := "-"
-		switch q := &entries[i]; q.Op {
-		case Acquire:
-			how = ms.text("", q.TTL)
-		case Extend:
-			how = ms.text("+", q.TTL)
-		}
-		args = append(args, entries[i].Token, how)
+	for i := range entries[:n] {
+		args = append(args, entries[i].Token)
 	}
-	return b.Arbitrary("EVALSHA").Args(args...).Build().Pin()
+	args = append(args, string(todo[:n]))
+	for _, ttl := range leases[:used] {
+		args = append(args, millis(ttl))
+	}
+	return b.Arbitrary("EVALSHA").Args(args...).Build().Pin(), n
 }
 
-// millis remembers the last text that it made: nearly all leases of a batch are
-// of the same length.
-type millis struct {
-	ttl  time.Duration
-	sign string
-	last string
-}
-
-func (m *millis) text(sign string, ttl time.Duration) string {
-	if m.last == "" || m.ttl != ttl || m.sign != sign {
-		m.ttl, m.sign, m.last = ttl, sign, sign+strconv.FormatInt(ttl.Milliseconds(), 10)
-	}
-	return m.last
-}
+func millis(ttl time.Duration) string { return strconv.FormatInt(ttl.Milliseconds(), 10) }
 
 // entriesOf returns the range of entries that command c carries.
 func (r *round) entriesOf(c int) (from, to int) {
-	if !r.folded {
-		return c, c + 1
+	if c > 0 {
+		from = r.ends[c-1]
 	}
-	return c * foldMax, min((c+1)*foldMax, len(r.entries))
+	return from, r.ends[c]
 }
 
 // begin sets the votes of the masters that are not asked and says how many are.
@@ -274,6 +285,6 @@ func (r *round) recycle() {
 	clear(r.cmds)
 	clear(r.calls)
 	clear(r.causes)
-	*r = round{entries: r.entries[:0], cmds: r.cmds[:0], calls: r.calls[:0], tallies: r.tallies[:0], causes: r.causes[:0]}
+	*r = round{entries: r.entries[:0], cmds: r.cmds[:0], ends: r.ends[:0], calls: r.calls[:0], tallies: r.tallies[:0], causes: r.causes[:0]}
 	rounds.Put(r)
 }

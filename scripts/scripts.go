@@ -21,7 +21,7 @@ var (
 
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "da6f5d33eb8aaf67d5fc7c51cccafc229265f5f1"}
+	Batch   = Script{"batch", batchSource, "2dca85ece3261c136caca913be6828233f70c50b"}
 )
 
 // All returns every script, in the order in which they are loaded.
