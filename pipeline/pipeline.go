@@ -50,16 +50,16 @@ type Pipeline struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup // the masters' goroutines and ticks
 
-	mu      sync.Mutex    // guards the following
-	queue   []*call       // what has arrived since the last round was formed
-	queued  int           // acquires and extends in queue
-	seq     uint64        // of the last round
-	up      int           // masters that are up
-	idle    int           // masters that are up and have nothing to do
-	closed  bool          // only releases are taken
-	ended   bool          // nothing is taken
-	drained chan struct{} // closed when closed is set and nothing is under way
-	stats   Stats
+	mu       sync.Mutex    // guards the following
+	releases []*call       // what has arrived since the last round was formed
+	queue    []*call       // the same: acquires and extends
+	seq      uint64        // of the last round
+	up       int           // masters that are up
+	idle     int           // masters that are up and have nothing to do
+	closed   bool          // only releases are taken
+	ended    bool          // nothing is taken
+	drained  chan struct{} // closed when closed is set and nothing is under way
+	stats    Stats
 }
 
 // New connects to all masters side by side and returns once each has been admitted
@@ -222,15 +222,16 @@ func (p *Pipeline) push(c *call) error {
 	if p.ended || p.closed && c.req.Op != Release {
 		return ErrClosed
 	}
-	if c.req.Op != Release {
-		if p.queued >= p.limit {
-			p.stats.Overloaded++
-			return ErrOverloaded
-		}
-		p.queued++
-	}
 	c.round = 0
-	p.queue = append(p.queue, c)
+	switch {
+	case c.req.Op == Release:
+		p.releases = append(p.releases, c)
+	case len(p.queue) >= p.limit:
+		p.stats.Overloaded++
+		return ErrOverloaded
+	default:
+		p.queue = append(p.queue, c)
+	}
 	p.formLocked()
 	return nil
 }
@@ -269,7 +270,7 @@ func (p *Pipeline) abandon(c *call) {
 // idle that they can decide it. There is no timer: while masters are busy, the
 // next round collects; the one that falls idle last enough sends it off.
 func (p *Pipeline) formLocked() {
-	for len(p.queue) > 0 && p.idle >= min(p.quorum, p.up) {
+	for len(p.releases)+len(p.queue) > 0 && p.idle >= min(p.quorum, p.up) {
 		p.formOneLocked()
 	}
 	p.checkDrainedLocked()
@@ -279,16 +280,20 @@ func (p *Pipeline) formOneLocked() {
 	r := rounds.Get().(*round)
 	r.masters = p.masters
 	r.seq = p.seq + 1
-	for _, c := range p.queue {
-		if c.req.Op != Release && c.state.Load() == abandoned {
-			continue // never sent: nothing to undo
-		}
-		c.round = r.seq
-		r.calls = append(r.calls, c)
-		r.entries = append(r.entries, c.req)
+	// Releases go first, so that the script can take them all in one. Within a round
+	// that changes nothing that a caller could have relied on: all of it is under way
+	// at once, and a release arrives only after the round of its acquire was formed.
+	for _, c := range p.releases {
+		r.add(c)
 	}
+	for _, c := range p.queue {
+		if c.state.Load() != abandoned { // else never sent, and nothing to undo
+			r.add(c)
+		}
+	}
+	clear(p.releases)
 	clear(p.queue)
-	p.queue, p.queued = p.queue[:0], 0
+	p.releases, p.queue = p.releases[:0], p.queue[:0]
 	if len(r.calls) == 0 {
 		r.recycle()
 		return
@@ -329,7 +334,7 @@ func (p *Pipeline) formOneLocked() {
 }
 
 func (p *Pipeline) checkDrainedLocked() {
-	if !p.closed || len(p.queue) > 0 || p.idle < p.up {
+	if !p.closed || len(p.releases)+len(p.queue) > 0 || p.idle < p.up {
 		return
 	}
 	select {

@@ -90,15 +90,17 @@ func (m *master) probe(ctx context.Context) error {
 func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
-	entries := []Request{{Op: Acquire, Name: name, Token: t, TTL: time.Second}, {Op: Release, Name: name, Token: t}}
-	cmd, _ := fold(m.session.client.B(), entries)
-	m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
-	votes, fault, err := batchVotes(m.replies[0], len(entries))
-	switch {
-	case err != nil:
-		return err
-	case votes != "11":
-		return fmt.Errorf("trial lock: %w", fault)
+	b := m.session.client.B()
+	take, _ := fold(b, []Request{{Op: Acquire, Name: name, Token: t, TTL: time.Second}})
+	giveBack, _ := fold(b, []Request{{Op: Release, Name: name, Token: t}})
+	m.replies = m.session.do([]rueidis.Completed{take, giveBack}, m.replies)
+	for _, reply := range m.replies {
+		switch votes, fault, err := batchVotes(reply, 1); {
+		case err != nil:
+			return err
+		case votes != "1":
+			return fmt.Errorf("trial lock: %w", fault)
+		}
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ const (
 type round struct {
 	seq     uint64
 	masters []*master           // of the pipeline
-	entries []Request           // fixed after seal
+	entries []Request           // releases first, then the rest in order of arrival; fixed after seal
 	cmds    []rueidis.Completed // fixed after seal; pinned, so every master can send them
 	ends    []int               // by command: the end of its entries; fixed after seal
 	folded  bool                // the commands are calls of the batch script; fixed after seal
@@ -43,6 +43,13 @@ type round struct {
 }
 
 var rounds = sync.Pool{New: func() any { return new(round) }}
+
+// add takes a call into the round. The caller holds Pipeline.mu.
+func (r *round) add(c *call) {
+	c.round = r.seq
+	r.calls = append(r.calls, c)
+	r.entries = append(r.entries, c.req)
+}
 
 // seal fixes the round's commands. Everything in them is shared and immutable.
 func (r *round) seal(b rueidis.Builder) {
@@ -72,18 +79,20 @@ func plain(b rueidis.Builder, q *Request) rueidis.Completed {
 }
 
 // fold makes one call of the batch script from the first entries and returns how
-// many: all, unless there are too many of them or of different leases.
+// many: all, unless there are too many of them or of different leases. The releases
+// among the entries come first.
 func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
 	const letters = 26
+	entries = entries[:min(len(entries), foldMax)]
+	releases := 0
+	for releases < len(entries) && entries[releases].Op == Release {
+		releases++
+	}
 	var todo [foldMax]byte
 	var leases [letters]time.Duration
-	used, n := 0, 0
-	for ; n < min(len(entries), foldMax); n++ {
+	used, n := 0, releases
+	for ; n < len(entries); n++ {
 		q := &entries[n]
-		if q.Op == Release {
-			todo[n] = '-'
-			continue
-		}
 		letter := slices.Index(leases[:used], q.TTL)
 		if letter < 0 {
 			if used == letters {
@@ -98,7 +107,7 @@ func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
 		}
 		todo[n] = first + byte(letter)
 	}
-	args := make([]string, 0, 3+2*n+used)
+	args := make([]string, 0, 4+2*n+used)
 	args = append(args, scripts.Batch.SHA1, strconv.Itoa(n))
 	for i := range entries[:n] {
 		args = append(args, entries[i].Name)
@@ -106,7 +115,7 @@ func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
 	for i := range entries[:n] {
 		args = append(args, entries[i].Token)
 	}
-	args = append(args, string(todo[:n]))
+	args = append(args, strconv.Itoa(releases), string(todo[releases:n]))
 	for _, ttl := range leases[:used] {
 		args = append(args, millis(ttl))
 	}

@@ -26,7 +26,7 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Queued = len(p.queue)
+	s.Queued = len(p.releases) + len(p.queue)
 	for _, m := range p.masters {
 		one := m.stats
 		one.Address, one.Up, one.Cause = m.address, m.up, m.cause

@@ -21,7 +21,7 @@ var (
 
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "2dca85ece3261c136caca913be6828233f70c50b"}
+	Batch   = Script{"batch", batchSource, "d63fe9c120a9ec2f654d58b6601f8b58f202e185"}
 )
 
 // All returns every script, in the order in which they are loaded.

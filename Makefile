@@ -1,0 +1,57 @@
+# muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
+GO         ?= go
+ALL         = ./... ./cmd/lockbench/...
+BIN         = bin
+COUNT      ?= 1
+FUZZTIME   ?= 30s
+STRESS     ?= 20
+BENCHARGS  ?=
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help setup bench test race stress lint fuzz profile microbench tidy clean
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## install redis-server if it is missing and that is allowed
+	@sh .ci/servers
+
+$(BIN)/lockbench: FORCE
+	@$(GO) build -o $@ ./cmd/lockbench
+FORCE:
+
+bench: setup $(BIN)/lockbench ## five local masters: muxlock beside its rivals, about a minute
+	$(BIN)/lockbench compare $(BENCHARGS)
+
+test: setup ## all tests, on real servers
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ALL)
+
+race: setup ## all tests under the race detector
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -short -count=$(COUNT) $(ALL)
+
+stress: setup ## the randomised and fault tests, STRESS times
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline
+
+lint: ## gofmt, vet and staticcheck; golangci-lint too where it is installed
+	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }
+	$(GO) vet $(ALL)
+	$(GO) run $(STATICCHECK) $(ALL)
+	@if command -v golangci-lint >/dev/null; then golangci-lint run $(ALL); fi
+
+fuzz: setup ## each fuzz target for FUZZTIME
+	@for p in $$($(GO) list $(ALL)); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+
+microbench: setup ## go test -bench: the round, the cycle, folding, the scripts
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./engine ./pipeline ./scripts ./bench
+
+profile: setup ## CPU profile of the engine at 1024 workers, as a list
+	$(GO) test -run '^$$' -bench 'BenchmarkCycle/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine
+	$(GO) tool pprof -top engine.test cpu.prof | head -40
+
+tidy: ## go mod tidy for both modules
+	$(GO) mod tidy
+	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
+
+clean:
+	rm -rf $(BIN) *.prof *.test

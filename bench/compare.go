@@ -1,0 +1,200 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+)
+
+// A Target is one implementation of a comparison.
+type Target struct {
+	Name    string
+	Masters int // how many masters it locks on, for Result.Masters
+	// Open makes its Locker. It is called once, before the target's first run.
+	Open func(context.Context) (Locker, error)
+}
+
+// Compare runs every target once per round, in the order A B C, then C B A, and
+// so on, so that a drift of the machine hits all alike. Within a round all
+// targets get the same seed, derived from cfg.Seed and the round. A target is
+// opened before its first run, stays open (idle) until the end, and is closed
+// before Compare returns.
+//
+// Results come in the order of the runs. When ctx ends the runs so far are
+// returned, the last with ReasonInterrupted, and a nil error, as from Run. When
+// a target cannot be opened or a run fails, the error names it and comes with the
+// results so far.
+func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) (results []*Result, err error) {
+	if err := validateTargets(targets, cfg, rounds); err != nil {
+		return nil, err
+	}
+	open := make([]Locker, len(targets))
+	defer func() {
+		for i, l := range open {
+			if l == nil {
+				continue
+			}
+			if cerr := l.Close(); cerr != nil {
+				err = errors.Join(err, fmt.Errorf("bench: close %s: %w", targets[i].Name, cerr))
+			}
+		}
+	}()
+
+	for round := 1; round <= rounds; round++ {
+		for _, i := range order(len(targets), round) {
+			if ctx.Err() != nil {
+				return results, nil
+			}
+			t := targets[i]
+			if open[i] == nil {
+				if open[i], err = t.Open(ctx); err != nil {
+					return results, fmt.Errorf("bench: open %s: %w", t.Name, err)
+				}
+			}
+			cfg := cfg
+			cfg.Seed = roundSeed(cfg.Seed, round)
+			r, err := run(ctx, label{impl: t.Name, round: round, masters: t.Masters}, open[i], cfg)
+			if r != nil {
+				results = append(results, r)
+			}
+			if err != nil {
+				return results, err
+			}
+		}
+	}
+	return results, nil
+}
+
+func validateTargets(targets []Target, cfg Config, rounds int) error {
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	if rounds < 1 {
+		return fmt.Errorf("%w: --rounds must be at least 1, got %d", ErrConfig, rounds)
+	}
+	if len(targets) == 0 {
+		return fmt.Errorf("%w: --impl names no implementation", ErrConfig)
+	}
+	seen := map[string]bool{}
+	for _, t := range targets {
+		if seen[t.Name] {
+			return fmt.Errorf("%w: --impl names %s twice", ErrConfig, t.Name)
+		}
+		seen[t.Name] = true
+	}
+	return nil
+}
+
+// order is the order of n targets in a round: A B C in odd ones, C B A in even ones.
+func order(n, round int) []int {
+	o := make([]int, n)
+	for i := range o {
+		o[i] = i
+	}
+	if round%2 == 0 {
+		slices.Reverse(o)
+	}
+	return o
+}
+
+// roundSeed stays below 2^53, so that every JSON reader keeps it whole.
+func roundSeed(seed uint64, round int) uint64 {
+	return rand.NewPCG(seed, uint64(round)).Uint64() >> 11
+}
+
+// Relative is one implementation against the reference: for each figure the
+// ratio within a round, then the median of the rounds and their spread. Above 1
+// means more than the reference, which is good for throughput alone. A figure
+// that no round had on both sides is absent.
+type Relative struct {
+	Impl        string `json:"impl"`
+	Reference   string `json:"reference"`
+	Rounds      int    `json:"rounds"`  // rounds that both finished
+	Latency     string `json:"latency"` // what p50 and p99 are of: response or cycle
+	Throughput  *Ratio `json:"throughput,omitempty"`
+	P50         *Ratio `json:"p50,omitempty"`
+	P99         *Ratio `json:"p99,omitempty"`
+	CPUPerOp    *Ratio `json:"cpu_per_op,omitempty"`
+	AllocsPerOp *Ratio `json:"allocs_per_op,omitempty"`
+}
+
+// Ratio over rounds.
+type Ratio struct {
+	Median float64 `json:"median"`
+	Min    float64 `json:"min"`
+	Max    float64 `json:"max"`
+}
+
+// RelativeTo compares every implementation in results with the one named
+// reference, in order of first appearance, the reference itself included (its
+// ratios are 1). Interrupted runs are left out. No result of the reference: no
+// rows.
+func RelativeTo(reference string, results []*Result) []Relative {
+	byImpl := map[string]map[int]*Result{}
+	var impls []string
+	for _, r := range results {
+		if r.Interrupted() {
+			continue
+		}
+		if byImpl[r.Impl] == nil {
+			byImpl[r.Impl] = map[int]*Result{}
+			impls = append(impls, r.Impl)
+		}
+		byImpl[r.Impl][r.Round] = r
+	}
+	ref := byImpl[reference]
+	rows := []Relative{}
+	if ref == nil {
+		return rows
+	}
+	for _, impl := range impls {
+		rows = append(rows, relative(impl, reference, byImpl[impl], ref))
+	}
+	return rows
+}
+
+func relative(impl, reference string, own, ref map[int]*Result) Relative {
+	row := Relative{Impl: impl, Reference: reference, Latency: "cycle"}
+	var throughput, p50, p99, cpu, allocs []float64
+	for round, a := range own {
+		b := ref[round]
+		if b == nil {
+			continue
+		}
+		row.Rounds++
+		if a.Latency.Response != nil {
+			row.Latency = "response"
+		}
+		throughput = appendRatio(throughput, a.ThroughputPerS, b.ThroughputPerS)
+		p50 = appendRatio(p50, float64(a.Headline().P["50"]), float64(b.Headline().P["50"]))
+		p99 = appendRatio(p99, float64(a.Headline().P["99"]), float64(b.Headline().P["99"]))
+		cpu = appendRatio(cpu, a.Client.CPUNsPerOp, b.Client.CPUNsPerOp)
+		allocs = appendRatio(allocs, a.Client.AllocsPerOp, b.Client.AllocsPerOp)
+	}
+	row.Throughput, row.P50, row.P99 = spread(throughput), spread(p50), spread(p99)
+	row.CPUPerOp, row.AllocsPerOp = spread(cpu), spread(allocs)
+	return row
+}
+
+// appendRatio leaves out what cannot be divided.
+func appendRatio(ratios []float64, a, b float64) []float64 {
+	if b == 0 {
+		return ratios
+	}
+	return append(ratios, a/b)
+}
+
+func spread(ratios []float64) *Ratio {
+	n := len(ratios)
+	if n == 0 {
+		return nil
+	}
+	slices.Sort(ratios)
+	return &Ratio{
+		Median: (ratios[(n-1)/2] + ratios[n/2]) / 2,
+		Min:    ratios[0],
+		Max:    ratios[n-1],
+	}
+}

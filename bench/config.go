@@ -1,0 +1,257 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrConfig is matched by every error of Config.Validate and of the Parse
+// functions: the caller asked for something that no run can do.
+var ErrConfig = errors.New("bench: invalid configuration")
+
+// Limits that Validate holds.
+const (
+	maxWorkers = 1 << 20 // the audit keeps a worker's number in 20 bits
+	maxKeys    = 1 << 26
+	minTTL     = time.Millisecond
+)
+
+// Config describes one run. It is read once, when the run begins, and its JSON
+// form is the workload part of a Document's config.
+type Config struct {
+	// Workers is the number of goroutines that lock. In an open loop it is the
+	// most operations that can be in flight. Too few: the rate cannot be met.
+	Workers int `json:"workers"`
+	// Keys is the number of distinct lock names for uniform and zipf. With the
+	// own distribution it is ignored: every worker has a name to itself.
+	Keys int `json:"keys"`
+	// Dist chooses the name of an operation. The zero value is own.
+	Dist Dist `json:"dist"`
+	// Hold is the time a lock is held, Think the pause of a worker between two
+	// operations (closed loop only). Neither counts as latency.
+	Hold  Span `json:"hold"`
+	Think Span `json:"think"`
+	// Rate is the number of operations that arrive per second. Above 0 the loop
+	// is open; 0 means closed: a worker begins again when it has finished.
+	Rate float64 `json:"rate"`
+	// Arrivals is poisson (the default) or uniform. Open loop only.
+	Arrivals string `json:"arrivals,omitempty"`
+	// Duration is the measured time; Warmup runs before it and leaves no trace
+	// in any figure but the audit's.
+	Duration time.Duration `json:"duration_ns"`
+	Warmup   time.Duration `json:"warmup_ns"`
+	// TTL is the lease asked for, at least 1 ms.
+	TTL time.Duration `json:"ttl_ns"`
+	// Wait is how long one Acquire may wait; then it counts as a timeout. 0
+	// means until the run ends. TryAcquire gets the same limit.
+	Wait time.Duration `json:"wait_ns"`
+	// Op is what a worker does. The zero value is acquire-release.
+	Op Op `json:"op"`
+	// Seed fixes the names and the arrivals of the run.
+	Seed uint64 `json:"seed"`
+	// KeyPrefix begins every lock name. Empty: a random one is made for the run,
+	// so that runs collide neither with each other nor with foreign keys.
+	KeyPrefix string `json:"key_prefix,omitempty"`
+	// Progress, when set, is called about once a second from a goroutine of its
+	// own, and once at the end with the Result. A slow one misses calls, and
+	// delays the end of the run, never its load.
+	Progress func(Progress) `json:"-"`
+}
+
+// Progress is the state of a run at one moment.
+type Progress struct {
+	Impl    string
+	Round   int           // as in Result
+	Warmup  bool          // true: still warming up, Point is not part of the result
+	Elapsed time.Duration // since the warm-up or the measured window began
+	Total   time.Duration // planned length of that phase
+	Point   Point         // the interval since the last call
+	Result  *Result       // nil but in the last call of a run
+}
+
+// Validate reports the first field that is wrong, by its name and its flag. The
+// error matches ErrConfig.
+func (c Config) Validate() error {
+	switch {
+	case c.Workers < 1 || c.Workers > maxWorkers:
+		return wrong("Workers", "workers", "must be 1 to %d, got %d", maxWorkers, c.Workers)
+	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
+		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
+	case c.Dist.kind == distZipf && !(c.Dist.s > 0 && c.Dist.s <= maxZipf):
+		return wrong("Dist", "dist", "zipf exponent must be above 0 and at most %d, got %v", maxZipf, c.Dist.s)
+	case c.Hold.fixed < 0:
+		return wrong("Hold", "hold", "must not be negative, got %s", c.Hold)
+	case c.Think.fixed < 0:
+		return wrong("Think", "think", "must not be negative, got %s", c.Think)
+	case c.Rate < 0 || c.Rate > maxRate || math.IsNaN(c.Rate):
+		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", maxRate, c.Rate)
+	case c.Rate > 0 && c.Think.fixed > 0:
+		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
+	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
+		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
+	case c.Duration <= 0:
+		return wrong("Duration", "duration", "must be above 0, got %s", c.Duration)
+	case c.Warmup < 0:
+		return wrong("Warmup", "warmup", "must not be negative, got %s", c.Warmup)
+	case c.TTL < minTTL:
+		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
+	case c.Wait < 0:
+		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
+	case c.Op != AcquireRelease && c.Op != Try:
+		return wrong("Op", "op", "is unknown: %d", c.Op)
+	}
+	return nil
+}
+
+// keys is the number of names that the run uses.
+func (c Config) keys() int {
+	if c.Dist.kind == distOwn {
+		return c.Workers
+	}
+	return c.Keys
+}
+
+func wrong(field, flag, format string, args ...any) error {
+	return fmt.Errorf("%w: --%s (Config.%s) %s", ErrConfig, flag, field, fmt.Sprintf(format, args...))
+}
+
+// Values of Config.Arrivals, and the highest rate.
+const (
+	Poisson = "poisson" // exponential gaps, as independent callers make them
+	Even    = "uniform" // equal gaps
+	maxRate = 10_000_000
+)
+
+// Op is what a worker does in one operation.
+type Op uint8
+
+// The operations.
+const (
+	AcquireRelease Op = iota // Acquire, hold, Release
+	Try                      // TryAcquire; when it won: hold, Release
+)
+
+var opNames = [...]string{AcquireRelease: "acquire-release", Try: "try"}
+
+// ParseOp reads acquire-release or try.
+func ParseOp(s string) (Op, error) {
+	for op, name := range opNames {
+		if s == name {
+			return Op(op), nil
+		}
+	}
+	return 0, wrong("Op", "op", "must be one of %s, got %q", strings.Join(opNames[:], ", "), s)
+}
+
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
+	}
+	return "op(" + strconv.Itoa(int(o)) + ")"
+}
+
+// MarshalText and UnmarshalText make an Op a JSON string and a flag value.
+func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what ParseOp reads.
+func (o *Op) UnmarshalText(b []byte) (err error) {
+	*o, err = ParseOp(string(b))
+	return err
+}
+
+// A Span is a length of time that each operation draws anew. Today every draw
+// is the same. The zero value is no time at all.
+type Span struct{ fixed time.Duration }
+
+// Fixed is the Span that is always d.
+func Fixed(d time.Duration) Span { return Span{fixed: d} }
+
+// ParseSpan reads a duration, such as 1ms, or 0.
+func ParseSpan(s string) (Span, error) {
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		return Span{}, fmt.Errorf("%w: a span must be a duration such as 1ms, got %q", ErrConfig, s)
+	}
+	if d < 0 {
+		return Span{}, fmt.Errorf("%w: a span must not be negative, got %s", ErrConfig, d)
+	}
+	return Fixed(d), nil
+}
+
+func (s Span) String() string { return s.fixed.String() }
+
+// MarshalText and UnmarshalText make a Span a JSON string and a flag value.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what ParseSpan reads.
+func (s *Span) UnmarshalText(b []byte) (err error) {
+	*s, err = ParseSpan(string(b))
+	return err
+}
+
+// draw is the time for one operation.
+func (s Span) draw() time.Duration { return s.fixed }
+
+// Dist is the distribution of operations over lock names.
+type Dist struct {
+	kind distKind
+	s    float64 // exponent of zipf
+}
+
+type distKind uint8
+
+const (
+	distOwn distKind = iota
+	distUniform
+	distZipf
+)
+
+const maxZipf = 20 // beyond it every draw is rank 1
+
+// Uniform draws every name equally often.
+func Uniform() Dist { return Dist{kind: distUniform} }
+
+// Zipf draws the name of rank k with a probability proportional to k^-s; any s
+// above 0 is good.
+func Zipf(s float64) Dist { return Dist{kind: distZipf, s: s} }
+
+// ParseDist reads own, uniform or zipf:S, for example zipf:0.99.
+func ParseDist(text string) (Dist, error) {
+	name, arg, found := strings.Cut(text, ":")
+	switch {
+	case text == "own":
+		return Dist{}, nil
+	case text == "uniform":
+		return Uniform(), nil
+	case name == "zipf" && found:
+		s, err := strconv.ParseFloat(arg, 64)
+		if err == nil && s > 0 && s <= maxZipf {
+			return Zipf(s), nil
+		}
+	}
+	return Dist{}, wrong("Dist", "dist", "must be own, uniform or zipf:S with S above 0 and at most %d, got %q", maxZipf, text)
+}
+
+func (d Dist) String() string {
+	switch d.kind {
+	case distUniform:
+		return "uniform"
+	case distZipf:
+		return "zipf:" + strconv.FormatFloat(d.s, 'g', -1, 64)
+	default:
+		return "own"
+	}
+}
+
+// MarshalText and UnmarshalText make a Dist a JSON string and a flag value.
+func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads what ParseDist reads.
+func (d *Dist) UnmarshalText(b []byte) (err error) {
+	*d, err = ParseDist(string(b))
+	return err
+}

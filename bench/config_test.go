@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func good() Config {
+	return Config{Workers: 2, Keys: 4, Duration: time.Second, TTL: time.Second}
+}
+
+func TestValidateNamesFieldAndFlag(t *testing.T) {
+	require.NoError(t, good().Validate())
+	for _, c := range []struct {
+		field, flag string
+		spoil       func(*Config)
+	}{
+		{"Workers", "--workers", func(c *Config) { c.Workers = 0 }},
+		{"Workers", "--workers", func(c *Config) { c.Workers = maxWorkers + 1 }},
+		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Uniform(), 0 }},
+		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Zipf(1), -1 }},
+		{"Dist", "--dist", func(c *Config) { c.Dist = Zipf(0) }},
+		{"Dist", "--dist", func(c *Config) { c.Dist = Zipf(math.NaN()) }},
+		{"Hold", "--hold", func(c *Config) { c.Hold = Fixed(-1) }},
+		{"Think", "--think", func(c *Config) { c.Think = Fixed(-1) }},
+		{"Think", "--think", func(c *Config) { c.Think, c.Rate = Fixed(1), 1 }},
+		{"Rate", "--rate", func(c *Config) { c.Rate = -1 }},
+		{"Rate", "--rate", func(c *Config) { c.Rate = math.Inf(1) }},
+		{"Rate", "--rate", func(c *Config) { c.Rate = math.NaN() }},
+		{"Arrivals", "--arrivals", func(c *Config) { c.Arrivals = "bursty" }},
+		{"Duration", "--duration", func(c *Config) { c.Duration = 0 }},
+		{"Warmup", "--warmup", func(c *Config) { c.Warmup = -1 }},
+		{"TTL", "--ttl", func(c *Config) { c.TTL = time.Microsecond }},
+		{"Wait", "--wait", func(c *Config) { c.Wait = -1 }},
+		{"Op", "--op", func(c *Config) { c.Op = 9 }},
+	} {
+		cfg := good()
+		c.spoil(&cfg)
+		err := cfg.Validate()
+		require.ErrorIs(t, err, ErrConfig, c.field)
+		require.ErrorContains(t, err, c.flag+" ")
+		require.ErrorContains(t, err, "Config."+c.field)
+	}
+}
+
+func TestParsersReadWhatTheyPrintAndRefuseTheRest(t *testing.T) {
+	for _, s := range []string{"own", "uniform", "zipf:0.99", "zipf:1", "zipf:1.5"} {
+		d, err := ParseDist(s)
+		require.NoError(t, err)
+		require.Equal(t, s, d.String())
+	}
+	for _, s := range []string{"", "zipf", "zipf:", "zipf:0", "zipf:-1", "zipf:NaN", "zipf:21", "uniform:1", "hot"} {
+		_, err := ParseDist(s)
+		require.ErrorIs(t, err, ErrConfig, s)
+	}
+	for _, s := range []string{"acquire-release", "try"} {
+		op, err := ParseOp(s)
+		require.NoError(t, err)
+		require.Equal(t, s, op.String())
+	}
+	_, err := ParseOp("steal")
+	require.ErrorIs(t, err, ErrConfig)
+	for _, s := range []string{"", "1", "-1ms", "exp"} {
+		_, err := ParseSpan(s)
+		require.ErrorIs(t, err, ErrConfig, s)
+	}
+}
+
+func TestConfigSurvivesJSON(t *testing.T) {
+	cfg := good()
+	cfg.Dist, cfg.Op, cfg.Hold = Zipf(0.99), Try, Fixed(time.Millisecond)
+	b, err := json.Marshal(cfg)
+	require.NoError(t, err)
+	require.Contains(t, string(b), `"dist":"zipf:0.99"`)
+	require.Contains(t, string(b), `"hold":"1ms"`)
+	var back Config
+	require.NoError(t, json.Unmarshal(b, &back))
+	require.Equal(t, cfg, back)
+}

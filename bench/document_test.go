@@ -1,0 +1,90 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+// golden compares got with testdata/name.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := "testdata/" + name
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, string(want), string(got))
+}
+
+// document is that of an open-loop run in virtual time, with the parts that
+// depend on the machine made constant.
+func document(t *testing.T) Document {
+	cfg := Config{Workers: 4, Rate: 100, Arrivals: Even, Duration: 2005 * time.Millisecond, TTL: time.Second, KeyPrefix: "k:", Seed: 42}
+	var doc Document
+	virtual(t, nil, slow{acquire: takes(2 * time.Millisecond), release: time.Millisecond}, cfg, func(t *testing.T, r *Result, err error) {
+		require.NoError(t, err)
+		r.Client = Client{CPUNsPerOp: 1234.5, AllocsPerOp: 6, GCP99Ns: 81920}
+		doc = NewDocument(RunConfig{Config: cfg, Impls: []string{"test"}, Rounds: 1, Reference: "test", Masters: []string{"127.0.0.1:7000"}}, []*Result{r})
+		doc.Tool = Tool{Name: "lockbench", Version: "v0", Go: "go0"}
+		doc.Env = Env{OS: "os", Arch: "arch", CPUs: 2, GOMAXPROCS: 2, Kernel: "kernel"}
+	})
+	return doc
+}
+
+func TestDocumentKeepsItsShape(t *testing.T) {
+	b, err := json.MarshalIndent(document(t), "", "  ")
+	require.NoError(t, err)
+	golden(t, "document.json", append(b, '\n'))
+}
+
+func TestDocumentDescribesThisProgramAndMachine(t *testing.T) {
+	d := NewDocument(RunConfig{}, nil)
+	require.Equal(t, SchemaVersion, d.SchemaVersion)
+	require.NotEmpty(t, d.Tool.Go)
+	require.NotEmpty(t, d.Env.Kernel)
+	require.Positive(t, d.Env.CPUs)
+	b, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NotContains(t, string(b), "null")
+}
+
+func TestBenchLinesAreWhatBenchstatReads(t *testing.T) {
+	r := document(t).Results[0]
+	r.Impl, r.Masters = "muxlock", 5
+	none := *r
+	none.Latency.Cycle = &Summary{}
+	var out bytes.Buffer
+	require.NoError(t, WriteBench(&out, []*Result{r, &none}))
+
+	var lines []string
+	for line := range strings.Lines(out.String()) {
+		if name, _, isKey := strings.Cut(line, ": "); isKey {
+			require.Contains(t, []string{"goos", "goarch", "pkg", "cpu"}, name)
+			continue
+		}
+		lines = append(lines, line)
+	}
+	require.Len(t, lines, 1, "no line for a run without cycles")
+	fields := strings.Fields(lines[0])
+	require.Regexp(t, `^BenchmarkCycle/impl=muxlock/masters=5/workers=4-\d+$`, fields[0])
+	require.Equal(t, "200", fields[1])
+	units := map[string]string{}
+	for i := 2; i < len(fields); i += 2 {
+		units[fields[i+1]] = fields[i]
+	}
+	require.Equal(t, map[string]string{
+		"ns/op": "10025000.0", "cycles/s": "99.8", "p50-ns": "2000895", "p99-ns": "2000895",
+		"cpu-ns/op": "1234", "allocs/op": "6.00",
+	}, units)
+}

@@ -1,0 +1,139 @@
+package bench
+
+import (
+	"math"
+	"math/bits"
+	"math/rand/v2"
+	"strconv"
+)
+
+// rng is the generator of one worker or of the arrivals: owned by one goroutine
+// at a time, no allocation, no shared state.
+type rng struct{ pcg rand.PCG }
+
+// newRNG gives stream number n of a seed; streams do not overlap in practice.
+func newRNG(seed, n uint64) rng {
+	mix := rand.NewPCG(seed, n)
+	var r rng
+	r.pcg.Seed(mix.Uint64(), mix.Uint64())
+	return r
+}
+
+// intn is uniform in [0, n); its bias is below n/2^64.
+func (r *rng) intn(n int) int {
+	hi, _ := bits.Mul64(r.pcg.Uint64(), uint64(n))
+	return int(hi)
+}
+
+// float is uniform in [0, 1).
+func (r *rng) float() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
+
+// exp is exponential with mean 1.
+func (r *rng) exp() float64 { return -math.Log1p(-r.float()) }
+
+// keyGen draws key numbers. Copies share nothing but the read-only zipf.
+type keyGen struct {
+	rng  rng
+	n    int
+	own  int   // the answer when n is 0
+	zipf *zipf // nil: uniform
+}
+
+// newKeyGen gives the generator of stream n; own is the key for the own
+// distribution. z comes from newZipf, once per run.
+func newKeyGen(cfg Config, z *zipf, n uint64, own int) keyGen {
+	if cfg.Dist.kind == distOwn {
+		return keyGen{own: own}
+	}
+	return keyGen{rng: newRNG(cfg.Seed, n), n: cfg.Keys, zipf: z}
+}
+
+func (g *keyGen) next() int {
+	switch {
+	case g.n == 0:
+		return g.own
+	case g.zipf != nil:
+		return g.zipf.rank(&g.rng) - 1
+	default:
+		return g.rng.intn(g.n)
+	}
+}
+
+// names builds the lock names prefix0, prefix1, ... as parts of one string.
+func names(prefix string, n int) []string {
+	width := len(prefix) + len(strconv.Itoa(n-1))
+	buf := make([]byte, 0, n*width)
+	ends := make([]int, n)
+	for i := range n {
+		buf = append(buf, prefix...)
+		buf = strconv.AppendInt(buf, int64(i), 10)
+		ends[i] = len(buf)
+	}
+	all, out, start := string(buf), make([]string, n), 0
+	for i, end := range ends {
+		out[i] = all[start:end]
+		start = end
+	}
+	return out
+}
+
+// zipf draws ranks 1..n with probability proportional to rank^-s for any s > 0,
+// in constant memory: rejection-inversion (Hörmann and Derflinger, "Rejection-
+// inversion to generate variates from monotone discrete distributions", 1996).
+// math/rand/v2 has only s > 1.
+type zipf struct {
+	n, s           float64
+	low, high, cut float64 // range of the integral, and where acceptance is sure
+}
+
+// newZipf is nil when the distribution is another.
+func newZipf(cfg Config) *zipf {
+	if cfg.Dist.kind != distZipf {
+		return nil
+	}
+	z := &zipf{n: float64(cfg.Keys), s: cfg.Dist.s}
+	z.low = z.integral(1.5) - 1
+	z.high = z.integral(z.n + 0.5)
+	z.cut = 2 - z.inverse(z.integral(2.5)-z.density(2))
+	return z
+}
+
+func (z *zipf) rank(r *rng) int {
+	for {
+		u := z.high + r.float()*(z.low-z.high)
+		x := z.inverse(u)
+		k := min(max(math.Floor(x+0.5), 1), z.n)
+		if k-x <= z.cut || u >= z.integral(k+0.5)-z.density(k) {
+			return int(k)
+		}
+	}
+}
+
+func (z *zipf) density(x float64) float64 { return math.Exp(-z.s * math.Log(x)) }
+
+// integral of density, continued through s = 1 by way of expm1.
+func (z *zipf) integral(x float64) float64 {
+	log := math.Log(x)
+	return expm1Over((1-z.s)*log) * log
+}
+
+func (z *zipf) inverse(x float64) float64 {
+	t := max(x*(1-z.s), -1) // rounding may step out of the domain
+	return math.Exp(log1pOver(t) * x)
+}
+
+// expm1Over is (e^x - 1)/x, also at 0.
+func expm1Over(x float64) float64 {
+	if math.Abs(x) > 1e-8 {
+		return math.Expm1(x) / x
+	}
+	return 1 + x/2*(1+x/3*(1+x/4))
+}
+
+// log1pOver is log(1+x)/x, also at 0.
+func log1pOver(x float64) float64 {
+	if math.Abs(x) > 1e-8 {
+		return math.Log1p(x) / x
+	}
+	return 1 - x*(0.5-x*(1.0/3-x/4))
+}

@@ -1,0 +1,33 @@
+// Package bench is the load generator behind lockbench, as a library: workloads,
+// arrivals, histograms, results and the audit of overlapping holders.
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// ErrRefused is returned by a Locker when somebody else holds the lock. Every
+// other error but a ctx error counts as a failure of the lock itself.
+var ErrRefused = errors.New("bench: lock refused")
+
+// A Locker is one way of locking: the engine, a rival library, a bare command.
+// It is shared by all workers and must be safe for concurrent use.
+type Locker interface {
+	// Acquire waits, with the retry policy that the library's users get, until
+	// the lock is held or ctx ends.
+	Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error)
+	// TryAcquire makes one attempt.
+	TryAcquire(ctx context.Context, name string, ttl time.Duration) (Held, error)
+	Close() error
+}
+
+// Held is one acquired lock.
+type Held interface {
+	// Until is the end of the validity time by the local clock; the audit does
+	// not call a lock overlapped after it. The zero time is a lock that never
+	// ends by itself; a time in the past claims nothing, and is not audited.
+	Until() time.Time
+	Release(ctx context.Context) error
+}

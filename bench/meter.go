@@ -1,0 +1,72 @@
+package bench
+
+import (
+	"math"
+	"runtime"
+	"runtime/metrics"
+	"time"
+)
+
+// meter is what this process has used so far; two of them bound the measured time.
+type meter struct {
+	cpu    time.Duration
+	allocs uint64
+	pauses metrics.Float64Histogram
+}
+
+const pausesMetric = "/sched/pauses/total/gc:seconds"
+
+// readMeter stops the world for some tens of microseconds: ReadMemStats is exact
+// where runtime/metrics counts an object only when its span is full.
+func readMeter() meter {
+	var m meter
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	m.allocs = mem.Mallocs
+	sample := []metrics.Sample{{Name: pausesMetric}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() == metrics.KindFloat64Histogram {
+		m.pauses = *sample[0].Value.Float64Histogram()
+	}
+	m.cpu = cpuTime()
+	return m
+}
+
+// since gives the use per cycle since an earlier reading; zeros without a cycle.
+func (m meter) since(before meter, cycles int64) Client {
+	c := Client{GCP99Ns: quantileSince(m.pauses, before.pauses, 0.99)}
+	if cycles > 0 {
+		c.CPUNsPerOp = float64(m.cpu-before.cpu) / float64(cycles)
+		c.AllocsPerOp = float64(m.allocs-before.allocs) / float64(cycles)
+	}
+	return c
+}
+
+// quantileSince is the upper bound in ns of the bucket that holds quantile q of
+// what came between two readings; 0 when nothing did.
+func quantileSince(after, before metrics.Float64Histogram, q float64) int64 {
+	var total uint64
+	diff := make([]uint64, len(after.Counts))
+	for i, n := range after.Counts {
+		diff[i] = n
+		if i < len(before.Counts) {
+			diff[i] -= before.Counts[i]
+		}
+		total += diff[i]
+	}
+	if total == 0 {
+		return 0
+	}
+	rank := uint64(math.Ceil(q * float64(total)))
+	var seen uint64
+	for i, n := range diff {
+		if seen += n; seen >= rank {
+			bound := after.Buckets[i+1]
+			if math.IsInf(bound, 1) {
+				bound = after.Buckets[i]
+			}
+			return int64(bound * 1e9)
+		}
+	}
+	return 0
+}

@@ -1,0 +1,411 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// virtual runs l in virtual time; f may look at the Result while the clock stands.
+func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, cfg Config, f func(*testing.T, *Result, error)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		c := t.Context()
+		if ctx != nil {
+			c = ctx(c)
+		}
+		require.NoError(t, cfg.Validate())
+		res, err := newRunner(c, label{impl: "test", round: 1}, l, cfg, false).run(c)
+		f(t, res, err)
+		requireJSON(t, res)
+	})
+}
+
+// requireJSON holds that a Result can always be written: no NaN, no null array.
+func requireJSON(t *testing.T, res *Result) {
+	t.Helper()
+	b, err := json.Marshal(res)
+	require.NoError(t, err)
+	require.NotContains(t, string(b), "null")
+}
+
+func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
+	l := slow{acquire: takes(3 * time.Millisecond), release: time.Millisecond}
+	cfg := Config{Workers: 4, Duration: 4 * time.Second, Warmup: 2 * time.Second, TTL: time.Second}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.NoError(t, err)
+		require.Equal(t, Valid{OK: true, Reasons: []string{}}, r.Valid)
+		require.InDelta(t, 1000, r.ThroughputPerS, 2)
+		require.InDelta(t, 4, r.DurationS, 1e-6)
+		require.InDelta(t, 4000, r.Totals.Acquired, 8)
+		require.Equal(t, r.Totals.Started, r.Totals.Offered)
+		require.InDelta(t, r.Totals.Acquired, r.Totals.Started, 4)
+		require.Equal(t, r.Latency.Cycle.Count, r.Totals.Acquired)
+		require.InEpsilon(t, 3e6, r.Latency.Acquire.Mean, 0.001)
+		require.InEpsilon(t, 1e6, r.Latency.Release.P["50"], 0.001)
+		require.InEpsilon(t, 4e6, r.Latency.Cycle.P["99.99"], 0.001)
+		require.Equal(t, r.Latency.Acquire, r.Latency.Service)
+		require.Nil(t, r.Latency.Response)
+		require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
+		require.EqualValues(t, 3*ms, r.Fairness.MaxWaitNs)
+		require.Len(t, r.Series, 4)
+		var cycles int64
+		for i, p := range r.Series {
+			require.InDelta(t, i+1, p.TS, 1e-6)
+			cycles += p.Cycles
+		}
+		require.Equal(t, r.Latency.Cycle.Count, cycles)
+	})
+}
+
+func TestWarmupLeavesNoTrace(t *testing.T) {
+	var calls atomic.Int64
+	l := slow{acquire: func(context.Context) error {
+		if calls.Add(1) <= 10 { // the first second
+			time.Sleep(100 * time.Millisecond)
+			return errors.New("cold")
+		}
+		time.Sleep(time.Millisecond)
+		return nil
+	}}
+	cfg := Config{Workers: 1, Duration: time.Second, Warmup: 1500 * time.Millisecond, TTL: time.Second}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.Zero(t, r.Totals.Errors)
+		require.InEpsilon(t, 1e6, r.Latency.Cycle.Max, 0.001)
+		require.EqualValues(t, ms, r.Fairness.MaxWaitNs)
+		require.Equal(t, []string{"acquire: cold"}, r.ErrorSamples)
+	})
+}
+
+func TestHoldAndThinkAreNotLatency(t *testing.T) {
+	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
+	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Hold: Fixed(3 * time.Millisecond), Think: Fixed(5 * time.Millisecond)}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.InDelta(t, 100, r.ThroughputPerS, 1)
+		require.InEpsilon(t, 2e6, r.Latency.Cycle.Max, 0.001)
+		require.InEpsilon(t, 1e6, r.Latency.Release.Max, 0.001)
+	})
+}
+
+func TestLongHoldIsReleasedWhenTheRunEnds(t *testing.T) {
+	l := newLeases(1, time.Millisecond)
+	cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Hour, Hold: Fixed(time.Hour), KeyPrefix: "k"}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.EqualValues(t, 2, r.Totals.Acquired)
+		require.Zero(t, r.Latency.Cycle.Count)
+		require.InDelta(t, 1, r.DurationS, 1e-6)
+		require.Empty(t, l.held["k0"])
+		require.Empty(t, l.held["k1"])
+	})
+}
+
+func TestOutcomesAreToldApart(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		acquire func(context.Context) error
+		wait    time.Duration
+		want    func(Totals) int64
+		perS    int64 // per worker
+		sample  string
+	}{
+		{"refused", func(context.Context) error { time.Sleep(time.Millisecond); return ErrRefused }, 0, func(c Totals) int64 { return c.Refused }, 1000, ""},
+		{"timeout", hangs, 10 * time.Millisecond, func(c Totals) int64 { return c.Timeouts }, 100, ""},
+		{"error at once, slowed down", fails(errors.New("no quorum")), 0, func(c Totals) int64 { return c.Errors }, 1000, "acquire: no quorum"},
+		{"deadline of the locker's own", fails(context.DeadlineExceeded), 0, func(c Totals) int64 { return c.Errors }, 1000, "acquire: context deadline exceeded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Second, Wait: c.wait, Op: Try}
+			virtual(t, nil, slow{acquire: c.acquire}, cfg, func(t *testing.T, r *Result, err error) {
+				require.NoError(t, err)
+				n := c.want(r.Totals)
+				require.InDelta(t, 2*c.perS, n, 2)
+				require.Equal(t, n, r.Totals.Refused+r.Totals.Timeouts+r.Totals.Errors, "nothing else")
+				require.InDelta(t, n, r.Totals.Started, 2)
+				require.Equal(t, []string{ReasonNothing}, r.Valid.Reasons)
+				if c.sample == "" {
+					require.Empty(t, r.ErrorSamples)
+				} else {
+					require.Equal(t, []string{c.sample}, r.ErrorSamples)
+				}
+			})
+		})
+	}
+}
+
+func TestWaitOfOneCallDoesNotCutTheNext(t *testing.T) {
+	l := slow{acquire: takes(8 * time.Millisecond)}
+	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Wait: 10 * time.Millisecond}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.Zero(t, r.Totals.Timeouts)
+		require.InDelta(t, 125, r.Totals.Acquired, 1)
+	})
+}
+
+// failingRelease counts its releases as errors, not as cycles.
+type failingRelease struct{ noop }
+
+func (f failingRelease) Acquire(context.Context, string, time.Duration) (Held, error) { return f, nil }
+func (failingRelease) Release(context.Context) error                                  { return errors.New("gone") }
+
+func TestFailedReleaseIsAnErrorAndNoCycle(t *testing.T) {
+	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second}
+	virtual(t, nil, failingRelease{}, cfg, func(t *testing.T, r *Result, err error) {
+		require.InDelta(t, 1000, r.Totals.Errors, 1)
+		require.Equal(t, r.Totals.Errors, r.Totals.Acquired)
+		require.Zero(t, r.ThroughputPerS)
+		require.Equal(t, []string{"release: gone"}, r.ErrorSamples)
+	})
+}
+
+func TestWaitersCutOffByTheEndAreNeitherErrorsNorForgotten(t *testing.T) {
+	cfg := Config{Workers: 3, Duration: time.Second, TTL: time.Second}
+	virtual(t, nil, slow{acquire: hangs}, cfg, func(t *testing.T, r *Result, err error) {
+		require.Equal(t, Totals{Offered: 3, Started: 3}, r.Totals)
+		require.InDelta(t, time.Second, r.Fairness.MaxWaitNs, 1e6)
+		require.Empty(t, r.ErrorSamples)
+	})
+}
+
+func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		after  time.Duration
+		wantS  float64
+		cycles int64
+	}{
+		{"while measuring", 1500 * time.Millisecond, 0.5, 500},
+		{"while warming up", 500 * time.Millisecond, 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Minute, TTL: time.Second}
+			in := func(ctx context.Context) context.Context {
+				ctx, cancel := context.WithTimeout(ctx, c.after)
+				t.Cleanup(cancel)
+				return ctx
+			}
+			virtual(t, in, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+				require.NoError(t, err)
+				require.True(t, r.Interrupted())
+				require.False(t, r.Valid.OK)
+				require.InDelta(t, c.wantS, r.DurationS, 1e-6)
+				require.InDelta(t, c.cycles, r.Latency.Cycle.Count, 1)
+				require.Zero(t, r.Totals.Errors)
+			})
+		})
+	}
+}
+
+func TestPanicOfTheLockerEndsTheRun(t *testing.T) {
+	for _, rate := range []float64{0, 1000} {
+		var calls atomic.Int64
+		l := slow{acquire: func(context.Context) error {
+			time.Sleep(time.Millisecond)
+			if calls.Add(1) == 100 {
+				panic("boom")
+			}
+			return nil
+		}}
+		cfg := Config{Workers: 4, Duration: time.Minute, TTL: time.Second, Rate: rate}
+		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+			require.ErrorContains(t, err, "boom")
+			require.ErrorContains(t, err, "run_test.go")
+			require.Contains(t, r.Valid.Reasons, ReasonPanic)
+			require.Less(t, r.DurationS, 1.0)
+		})
+	}
+}
+
+func TestOpenLoopMeetsItsRate(t *testing.T) {
+	l := slow{acquire: takes(2 * time.Millisecond), release: time.Millisecond}
+	cfg := Config{Workers: 20, Rate: 1000, Arrivals: Even, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.True(t, r.Valid.OK, r.Valid.Reasons)
+		require.InDelta(t, 2000, r.Totals.Offered, 1)
+		require.Equal(t, r.Totals.Offered, r.Totals.Started)
+		require.InDelta(t, 1000, r.ThroughputPerS, 3)
+		require.InEpsilon(t, 2e6, r.Latency.Response.P["99"], 0.001)
+		require.InEpsilon(t, 2e6, r.Latency.Service.P["99"], 0.001)
+	})
+}
+
+func TestRateThatCannotBeMetIsSaid(t *testing.T) {
+	// Two workers at 10 ms a cycle: 200/s of the 400/s.
+	l := slow{acquire: takes(10 * time.Millisecond)}
+	cfg := Config{Workers: 2, Rate: 400, Arrivals: Even, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.False(t, r.Valid.OK)
+		require.Contains(t, r.Valid.Reasons[0], "rate not met: offered 400.0/s, achieved 20")
+		require.Contains(t, r.Valid.Reasons[1], ReasonBacklog)
+		require.InDelta(t, 800, r.Totals.Offered, 1)
+		require.InDelta(t, 400, r.Totals.Started, 4)
+		require.InDelta(t, 200, r.ThroughputPerS, 4, "the warm-up's backlog is not worked off in the measured time")
+		require.Greater(t, r.Latency.Response.Max, 900*ms)
+	})
+}
+
+func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
+	stall := func() slow {
+		begin, stalled := time.Now(), new(atomic.Bool)
+		return slow{acquire: func(context.Context) error {
+			time.Sleep(time.Millisecond / 2)
+			if time.Since(begin) > time.Second && stalled.CompareAndSwap(false, true) {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return nil
+		}}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
+		closed, err := newRunner(t.Context(), label{}, stall(), cfg, false).run(t.Context())
+		require.NoError(t, err)
+		cfg.Rate, cfg.Arrivals = 1000, Even
+		open, err := newRunner(t.Context(), label{}, stall(), cfg, false).run(t.Context())
+		require.NoError(t, err)
+
+		require.True(t, open.Valid.OK, open.Valid.Reasons)
+		require.Greater(t, open.Latency.Response.P["99"], 50*ms)
+		require.Less(t, open.Latency.Service.P["99"], ms)
+		require.Less(t, closed.Latency.Service.P["99"], ms)
+	})
+}
+
+func TestAuditOfARunCatchesALockThatGrantsTwice(t *testing.T) {
+	cfg := Config{Workers: 4, Keys: 2, Dist: Uniform(), Duration: time.Second, TTL: time.Second, Hold: Fixed(time.Millisecond)}
+	virtual(t, nil, newLeases(2, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
+		require.Positive(t, r.Totals.Acquired)
+		require.Positive(t, r.Safety.Overlaps)
+	})
+}
+
+func TestAuditOfARunIsSilentForReleasedLocks(t *testing.T) {
+	cfg := Config{Workers: 8, Keys: 2, Dist: Zipf(0.99), Duration: 200 * time.Millisecond, TTL: time.Hour}
+	r, err := Run(t.Context(), "leases", newLeases(1, 100*time.Microsecond), cfg)
+	require.NoError(t, err)
+	require.Greater(t, r.Totals.Acquired, int64(1000))
+	require.Zero(t, r.Safety.Overlaps)
+}
+
+func TestAuditOfARunIsSilentForExpiringLeases(t *testing.T) {
+	// Every hold outlives its lease by far; the next holder is right.
+	cfg := Config{Workers: 8, Keys: 2, Dist: Uniform(), Duration: 500 * time.Millisecond, TTL: 2 * time.Millisecond, Hold: Fixed(5 * time.Millisecond)}
+	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
+		require.Positive(t, r.Totals.Acquired)
+		require.Zero(t, r.Safety.Overlaps)
+	})
+	r, err := Run(t.Context(), "leases", newLeases(1, 100*time.Microsecond), cfg)
+	require.NoError(t, err)
+	require.Greater(t, r.Totals.Acquired, int64(50))
+	require.Zero(t, r.Safety.Overlaps)
+}
+
+func TestProgressComesOnceASecondAndEndsWithTheResult(t *testing.T) {
+	var got []Progress
+	cfg := Config{Workers: 1, Warmup: 2 * time.Second, Duration: 3 * time.Second, TTL: time.Second}
+	cfg.Progress = func(p Progress) { got = append(got, p) }
+	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+		require.Len(t, got, 4)
+		for i, warm := range []bool{true, false, false, false} {
+			require.Equal(t, warm, got[i].Warmup)
+			require.Equal(t, "test", got[i].Impl)
+			require.InDelta(t, 1000, got[i].Point.Cycles, 2)
+		}
+		require.Equal(t, time.Second, got[1].Elapsed)
+		require.Nil(t, got[2].Result)
+		require.Same(t, r, got[3].Result)
+	})
+}
+
+func TestSlowProgressDoesNotDelayTheLoad(t *testing.T) {
+	cfg := Config{Workers: 1, Duration: 10 * time.Second, TTL: time.Second}
+	cfg.Progress = func(Progress) { time.Sleep(4 * time.Second) }
+	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+		require.Len(t, r.Series, 10)
+		require.InDelta(t, 10, r.DurationS, 1e-6)
+	})
+}
+
+func TestRunRefusesABadConfigBeforeAnything(t *testing.T) {
+	res, err := Run(t.Context(), "x", slow{acquire: func(context.Context) error { panic("called") }}, Config{})
+	require.ErrorIs(t, err, ErrConfig)
+	require.Nil(t, res)
+}
+
+func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"closed":    {},
+		"zipf":      {Dist: Zipf(0.99)},
+		"wait":      {Wait: time.Minute},
+		"hold":      {Hold: Fixed(time.Microsecond)},
+		"try":       {Op: Try},
+		"open loop": {Rate: 20_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Workers, cfg.Keys, cfg.TTL = 4, 100, time.Second
+			cfg.Duration, cfg.Warmup = 200*time.Millisecond, 50*time.Millisecond
+			r, err := Run(t.Context(), "noop", noop{}, cfg)
+			require.NoError(t, err)
+			// What a run allocates on its own, some dozens of objects, is spread over few cycles here.
+			require.Less(t, r.Client.AllocsPerOp*float64(r.Latency.Cycle.Count), 0.01*float64(r.Latency.Cycle.Count)+150)
+			requireJSON(t, r)
+		})
+	}
+}
+
+func TestRealOpenLoopStartsArrivalsOnTime(t *testing.T) {
+	r, err := Run(t.Context(), "noop", noop{}, Config{Workers: 16, Rate: 2000, Duration: 500 * time.Millisecond, TTL: time.Second})
+	require.NoError(t, err)
+	require.InDelta(t, 1000, r.Totals.Offered, 150)
+	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 50)
+	require.Less(t, r.Latency.Response.P["50"], 20*ms, "generous: the machine may be busy")
+}
+
+func TestTenThousandWorkersFitIn100MB(t *testing.T) {
+	var peak atomic.Uint64
+	l := slow{acquire: func(context.Context) error {
+		if peak.CompareAndSwap(0, 1) {
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			peak.Store(m.HeapAlloc + m.StackInuse)
+		}
+		return nil
+	}}
+	runtime.GC()
+	cfg := Config{Workers: 10_000, Rate: 1000, Warmup: 300 * time.Millisecond, Duration: 200 * time.Millisecond, TTL: time.Second, Wait: time.Second}
+	_, err := Run(t.Context(), "slow", l, cfg)
+	require.NoError(t, err)
+	require.Less(t, peak.Load(), uint64(100<<20))
+}
+
+// BenchmarkCycle is the generator's own price: everything but the lock.
+func BenchmarkCycle(b *testing.B) {
+	for name, cfg := range map[string]Config{
+		"dist=own":           {},
+		"dist=zipf":          {Dist: Zipf(0.99)},
+		"dist=own/wait=1s":   {Wait: time.Second},
+		"dist=own/loop=open": {Rate: maxRate},
+	} {
+		b.Run(name, func(b *testing.B) {
+			cfg.Workers, cfg.Keys, cfg.TTL, cfg.Duration = 1, 10_000, time.Second, time.Second
+			r := newRunner(b.Context(), label{}, noop{}, cfg, false)
+			defer r.release()
+			defer r.cancel()
+			r.phase.Store(measuring)
+			w := r.workers[0]
+			b.ReportAllocs()
+			for b.Loop() {
+				intended := int64(-1)
+				if r.pacer != nil {
+					intended = r.pacer.sched.next().at
+				}
+				w.operate(w.keys.next(), intended, true)
+			}
+		})
+	}
+}

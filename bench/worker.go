@@ -1,0 +1,222 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+)
+
+// worker is one goroutine that locks. Everything in it belongs to that goroutine
+// until it has returned.
+type worker struct {
+	r      *runner
+	id     int
+	shard  *shard
+	keys   keyGen
+	timer  *time.Timer
+	ctx    context.Context // ends with the run
+	cancel context.CancelFunc
+	wait   *waitCtx        // nil: an Acquire may wait until the run ends
+	relCtx context.Context // ends releaseGrace after the run
+
+	acquired int64 // in the measured time
+	maxWait  int64 // ns, of one Acquire
+}
+
+// errorPause is what a worker waits after an error, so that a lock that fails at
+// once is not called in a tight loop.
+const errorPause = time.Millisecond
+
+// yieldEvery is after how many operations a worker lets others run. Without it
+// workers of a lock that never blocks (noop) run 10 ms each, and a thousand of
+// them keep the run's own clock waiting for seconds.
+const yieldEvery = 128
+
+// newWorker gives the worker contexts of its own: hundreds of goroutines that
+// derive from one would queue at its lock, which no real caller does.
+func newWorker(r *runner, id int) *worker {
+	w := &worker{
+		r:     r,
+		id:    id,
+		shard: r.rec.shard(id),
+		keys:  newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), id),
+		timer: newStoppedTimer(),
+	}
+	w.ctx, w.cancel = context.WithCancel(r.ctx)
+	if r.cfg.Wait > 0 {
+		w.wait = newWaitCtx(w.ctx, r.base, r.cfg.Wait)
+	}
+	return w
+}
+
+// run locks until the run is over. A panic of the locker ends the run.
+func (w *worker) run() {
+	relCtx, relCancel := context.WithCancel(w.r.relCtx)
+	w.relCtx = relCtx
+	defer relCancel()
+	defer w.cancel()
+	defer func() {
+		if v := recover(); v != nil {
+			w.r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", w.r.label.impl, ReasonPanic, v, debug.Stack()))
+		}
+	}()
+	if w.r.pacer != nil {
+		w.openLoop()
+	} else {
+		w.closedLoop()
+	}
+}
+
+func (w *worker) closedLoop() {
+	think := w.r.cfg.Think
+	for n := 1; w.r.phase.Load() != stopped; n++ {
+		if n%yieldEvery == 0 {
+			runtime.Gosched()
+		}
+		w.operate(w.keys.next(), -1, true)
+		if d := think.draw(); d > 0 {
+			pause(w.timer, d, w.r.stop)
+		}
+	}
+}
+
+func (w *worker) openLoop() {
+	for {
+		a, ok := w.r.pacer.next()
+		if !ok {
+			return
+		}
+		if a.key < 0 {
+			a.key = w.keys.own
+		}
+		w.operate(a.key, a.at, a.measured)
+	}
+}
+
+// operate is one operation: acquire, hold, release, and writing it down. One
+// clock reading ends a phase and begins the next. intended is below 0 in a
+// closed loop.
+func (w *worker) operate(key int, intended int64, measured bool) {
+	r := w.r
+	name := r.names[key]
+
+	begin := r.now()
+	held, err, timedOut := w.acquire(name, begin)
+	now := r.now()
+	acquire, response := now-begin, int64(-1)
+	if intended >= 0 {
+		response = now - intended
+	}
+	if p := r.phase.Load(); p != warming {
+		w.maxWait = max(w.maxWait, acquire)
+		if err == nil && p == measuring {
+			w.acquired++
+		}
+	}
+	if err != nil {
+		w.refused(now, err, timedOut, measured)
+		return
+	}
+
+	stamp := r.audit.enter(key, w.id, now, untilNs(r.base, held.Until()), r.now)
+	hold := r.cfg.Hold.draw()
+	if hold > 0 {
+		if measured {
+			w.shard.mu.Lock()
+			w.shard.acquiredLocked(response, acquire)
+			w.shard.mu.Unlock()
+		}
+		pause(w.timer, hold, r.stop)
+		now = r.now()
+	}
+	r.audit.leave(key, stamp)
+	err = held.Release(w.relCtx)
+	release := r.now() - now
+
+	if measured {
+		w.shard.mu.Lock()
+		if hold == 0 {
+			w.shard.acquiredLocked(response, acquire)
+		}
+		if err == nil {
+			w.shard.cycleLocked(acquire, release)
+		} else {
+			w.shard.counts.errors++
+		}
+		w.shard.mu.Unlock()
+	}
+	if err != nil {
+		w.failed(now, "release", err)
+	}
+}
+
+// acquire is the one call, limited to Config.Wait.
+func (w *worker) acquire(name string, now int64) (held Held, err error, timedOut bool) {
+	ctx := w.ctx
+	if w.wait != nil {
+		w.wait.arm(now)
+		ctx = w.wait
+	}
+	if w.r.cfg.Op == Try {
+		held, err = w.r.locker.TryAcquire(ctx, name, w.r.cfg.TTL)
+	} else {
+		held, err = w.r.locker.Acquire(ctx, name, w.r.cfg.TTL)
+	}
+	if w.wait != nil && !w.wait.disarm() {
+		timedOut = true
+		w.wait = newWaitCtx(w.ctx, w.r.base, w.r.cfg.Wait)
+	}
+	return held, err, timedOut
+}
+
+// refused writes down an acquire that did not get its lock. The timeout comes
+// first: after it, what the locker says it met on the way does not matter.
+func (w *worker) refused(now int64, err error, timedOut, measured bool) {
+	var c counts
+	c.ended = 1
+	switch {
+	case timedOut:
+		c.timeouts = 1
+	case errors.Is(err, ErrRefused):
+		c.refused = 1
+	case w.r.phase.Load() == stopped:
+		// The end of the run cut it off.
+	default:
+		c.errors = 1
+	}
+	if measured {
+		w.shard.mu.Lock()
+		w.shard.counts.add(c)
+		w.shard.mu.Unlock()
+	}
+	if c.errors > 0 {
+		w.failed(now, "acquire", err)
+	}
+}
+
+func (w *worker) failed(now int64, call string, err error) {
+	if w.r.phase.Load() == stopped {
+		return
+	}
+	w.r.samples.add(now, call, err)
+	pause(w.timer, errorPause, w.r.stop)
+}
+
+func newStoppedTimer() *time.Timer {
+	t := time.NewTimer(time.Hour)
+	t.Stop()
+	return t
+}
+
+// pause sleeps d on a timer that is used again and again, or until stop closes.
+func pause(t *time.Timer, d time.Duration, stop <-chan struct{}) {
+	t.Reset(d)
+	select {
+	case <-t.C:
+	case <-stop:
+		t.Stop()
+	}
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/rivals"
+)
+
+const (
+	maxMasters  = 99              // --local and --embedded
+	faultWarmup = 2 * time.Second // a fault is in force for the last second of it
+)
+
+// flags is the command line as cobra fills it; plan is what it means.
+type flags struct {
+	masters  string
+	local    int
+	embedded int
+	impl     []string
+	faults   []string
+
+	workers       int
+	keys          int
+	dist          bench.Dist
+	hold, think   time.Duration
+	rate          rate
+	arrivals      string
+	duration      time.Duration
+	warmup        time.Duration
+	rounds        int
+	ttl           time.Duration
+	masterTimeout time.Duration
+	wait          time.Duration
+	op            bench.Op
+	seed          uint64
+
+	format string
+	out    string
+}
+
+func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&f.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
+	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
+	fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
+	fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
+	fs.StringArrayVar(&f.faults, "fault", nil, "hurt a local master, may be repeated: stop:K (SIGSTOP) or delay:K:50ms (late replies; 0ms = the proxy alone)")
+
+	fs.IntVar(&f.workers, "workers", 64, "callers at once; with --rate the most that can be in flight")
+	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform")
+	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S")
+	fs.DurationVar(&f.hold, "hold", 0, "how long a lock is held")
+	fs.DurationVar(&f.think, "think", 0, "pause of a worker between operations")
+	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
+	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
+	fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
+	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with --fault")
+	fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
+	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
+	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
+	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release, or try: one attempt")
+	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
+
+	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
+	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+}
+
+// implNames is everything that --impl takes.
+func implNames() []string { return append(rivals.Names(), raw.Name) }
+
+// plan is a checked command line.
+type plan struct {
+	command       string // run or compare
+	cfg           bench.Config
+	impls         []string
+	rounds        int
+	reference     string // empty: nothing to compare with
+	kind          masters.Kind
+	kindGiven     bool // false: the default, which may fall back to embedded
+	given         []string
+	count         int // of local or embedded masters
+	faults        []faults.Fault
+	faultTexts    []string
+	masterTimeout time.Duration
+	format, out   string
+}
+
+// plan checks everything that can be checked without starting anything. Each
+// error names its flag.
+func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
+	set := cmd.Flags().Changed
+	p := &plan{
+		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
+		masterTimeout: f.masterTimeout, format: f.format, out: f.out,
+	}
+	if err := f.planMasters(p, set); err != nil {
+		return nil, err
+	}
+	if err := f.planImpls(p, set); err != nil {
+		return nil, err
+	}
+	if err := f.planLoad(p, set); err != nil {
+		return nil, err
+	}
+	for _, s := range f.faults {
+		if p.kind != masters.Local {
+			return nil, usagef("--fault works on --local masters only")
+		}
+		fault, err := faults.Parse(s, p.count)
+		if err != nil {
+			return nil, usagef("--fault %w", err)
+		}
+		if fault.Kind == faults.Stop && slices.Contains(p.impls, raw.Name) {
+			return nil, usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+	}
+	if len(p.faults) > 0 {
+		p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
+	}
+	if !slices.Contains([]string{"text", "json", "bench"}, f.format) {
+		return nil, usagef("-o must be text, json or bench, got %q", f.format)
+	}
+	return p, nil
+}
+
+func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
+	chosen := 0
+	for _, name := range []string{"masters", "local", "embedded"} {
+		if set(name) {
+			chosen++
+		}
+	}
+	p.kindGiven = chosen > 0
+	switch {
+	case chosen > 1:
+		return usagef("--masters, --local and --embedded exclude each other")
+	case set("masters"):
+		p.kind = masters.Given
+		if p.given, err = masters.Parse(f.masters); err != nil {
+			return usagef("--masters: %w", err)
+		}
+		p.count = len(p.given)
+	case set("embedded"):
+		p.kind, p.count = masters.Embedded, f.embedded
+	default:
+		p.kind, p.count = masters.Local, f.local
+	}
+	if p.kind != masters.Given && (p.count < 1 || p.count > maxMasters) {
+		return usagef("--%s must be 1 to %d, got %d", p.kind, maxMasters, p.count)
+	}
+	return nil
+}
+
+func (f *flags) planImpls(p *plan, set func(string) bool) error {
+	if len(f.impl) == 0 {
+		return usagef("--impl names no implementation")
+	}
+	for i, name := range f.impl {
+		if !slices.Contains(implNames(), name) {
+			return usagef("--impl %q is unknown; there are %s", name, strings.Join(implNames(), ", "))
+		}
+		if slices.Contains(f.impl[:i], name) {
+			return usagef("--impl names %s twice", name)
+		}
+		if name == raw.Name && set("rate") {
+			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
+		}
+	}
+	if f.rounds < 1 {
+		return usagef("--rounds must be at least 1, got %d", f.rounds)
+	}
+	if len(f.impl) > 1 {
+		p.reference = f.impl[0]
+		if slices.Contains(f.impl, "muxlock") {
+			p.reference = "muxlock"
+		}
+	}
+	return nil
+}
+
+func (f *flags) planLoad(p *plan, set func(string) bool) error {
+	dist := f.dist
+	if set("keys") && !set("dist") {
+		dist = bench.Uniform()
+	} else if set("keys") && dist == (bench.Dist{}) {
+		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
+	}
+	// The spans are built below, where a negative one can no longer be told by its flag.
+	for name, d := range map[string]time.Duration{"hold": f.hold, "think": f.think, "master-timeout": f.masterTimeout} {
+		if d < 0 {
+			return usagef("--%s must not be negative, got %s", name, d)
+		}
+	}
+	if f.arrivals != "" && !set("rate") {
+		return usagef("--arrivals needs --rate")
+	}
+	p.cfg = bench.Config{
+		Workers: f.workers, Keys: f.keys, Dist: dist,
+		Hold: bench.Fixed(f.hold), Think: bench.Fixed(f.think),
+		Rate: float64(f.rate), Arrivals: f.arrivals,
+		Duration: f.duration, Warmup: f.warmup,
+		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
+	}
+	if err := p.cfg.Validate(); err != nil {
+		return usageError{err}
+	}
+	if f.hold >= f.ttl {
+		return usagef("--hold %s must be shorter than --ttl %s", f.hold, f.ttl)
+	}
+	if f.masterTimeout >= f.ttl {
+		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
+	}
+	if f.seed >= 1<<53 {
+		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")
+	}
+	if f.seed == 0 {
+		p.cfg.Seed = 1 + rand.Uint64N(1<<32)
+	}
+	return nil
+}
+
+// rate is a number per second that may end in k or M.
+type rate float64
+
+func (r *rate) Set(s string) error {
+	number, factor := s, 1.0
+	switch {
+	case strings.HasSuffix(s, "k"):
+		number, factor = s[:len(s)-1], 1e3
+	case strings.HasSuffix(s, "M"):
+		number, factor = s[:len(s)-1], 1e6
+	}
+	v, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return fmt.Errorf("%q is not a number per second such as 300, 5k or 1.5M", s)
+	}
+	if !(v > 0) {
+		return fmt.Errorf("must be above 0, got %s; leave it out for a closed loop", s)
+	}
+	*r = rate(v * factor)
+	return nil
+}
+
+func (r *rate) String() string { return strconv.FormatFloat(float64(*r), 'g', -1, 64) }
+func (r *rate) Type() string   { return "number" }

@@ -1,0 +1,205 @@
+// Package masters finds or starts the masters that a run locks on: servers of
+// the user's, real servers started for the run, or masters inside this process.
+//
+// A Set owns what it started; Close stops it.
+package masters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/rueidis"
+
+	"muxlock/internal/redisserver"
+)
+
+// Kind tells where masters came from.
+type Kind string
+
+const (
+	Given    Kind = "given"    // the user's own
+	Local    Kind = "local"    // processes on this machine, started for the run
+	Embedded Kind = "embedded" // in this process; their speed means nothing
+)
+
+// Set is the masters of a run.
+type Set struct {
+	Kind    Kind
+	Addrs   []string              // as the implementations are given them
+	Version string                // of the first master: "redis 7.0.15"; empty if it does not tell
+	Servers []*redisserver.Server // of a local set, in the order of Addrs
+	stop    func() error
+}
+
+// Close stops what the set started, and may be called again.
+func (s *Set) Close() error { return s.stop() }
+
+// Use takes masters that run already and asks the first for its version. It
+// fails when that one does not answer.
+func Use(ctx context.Context, addrs []string) (*Set, error) {
+	version, err := serverVersion(ctx, addrs[0])
+	if err != nil {
+		return nil, fmt.Errorf("master %s: %w", Redact(addrs[0]), err)
+	}
+	return &Set{Kind: Given, Addrs: addrs, Version: version, stop: func() error { return nil }}, nil
+}
+
+// StartLocal starts n servers. Close it, or they run until this process ends.
+func StartLocal(ctx context.Context, n int) (*Set, error) {
+	servers, err := redisserver.StartN(ctx, n, redisserver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := &Set{Kind: Local, Servers: servers}
+	for _, server := range servers {
+		s.Addrs = append(s.Addrs, server.Addr())
+	}
+	s.stop = func() error {
+		errs := make([]error, len(servers))
+		for i, server := range servers {
+			errs[i] = server.Stop()
+		}
+		return errors.Join(errs...)
+	}
+	if s.Version, err = serverVersion(ctx, s.Addrs[0]); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// StartEmbedded starts n masters inside this process.
+func StartEmbedded(n int) (*Set, error) {
+	s := &Set{Kind: Embedded, Version: "miniredis"}
+	var all []*miniredis.Miniredis
+	s.stop = func() error {
+		for _, m := range all {
+			m.Close()
+		}
+		all = nil
+		return nil
+	}
+	for range n {
+		m := miniredis.NewMiniRedis()
+		m.ClockTTL(true) // without it no key ever expires
+		if err := m.Start(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		identify(m)
+		all = append(all, m)
+		s.Addrs = append(s.Addrs, m.Addr())
+	}
+	return s, nil
+}
+
+// identify lets an embedded master answer INFO as a server does, since clients tell
+// masters apart by run_id; miniredis knows no such section.
+func identify(m *miniredis.Miniredis) {
+	info := fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%016x%016x\r\n# Replication\r\nrole:master\r\n", rand.Uint64(), rand.Uint64())
+	m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
+		if cmd == "INFO" {
+			c.WriteBulk(info)
+		}
+		return cmd == "INFO"
+	})
+}
+
+// Parse reads a list of addresses, separated by commas: host:port, or a URL with
+// redis, rediss or unix. It refuses what cannot be an address, and an address that
+// is there twice.
+func Parse(list string) ([]string, error) {
+	var addrs []string
+	seen := map[string]bool{}
+	for _, addr := range strings.Split(list, ",") {
+		addr = strings.TrimSpace(addr)
+		opt, err := Option(addr)
+		if err != nil {
+			return nil, err
+		}
+		if key := strings.ToLower(opt.InitAddress[0]); seen[key] {
+			return nil, fmt.Errorf("%q is named twice", Redact(addr))
+		} else {
+			seen[key] = true
+		}
+		addrs = append(addrs, addr)
+	}
+	return addrs, nil
+}
+
+// Option is how a rueidis client of one independent master begins.
+func Option(addr string) (rueidis.ClientOption, error) {
+	opt := rueidis.ClientOption{InitAddress: []string{addr}}
+	if strings.Contains(addr, "://") {
+		var err error
+		if opt, err = rueidis.ParseURL(addr); err != nil {
+			if ue := (*url.Error)(nil); errors.As(err, &ue) {
+				err = ue.Err // without the URL, which may hold a password
+			}
+			return opt, fmt.Errorf("%q is not a usable address: %w", Redact(addr), err)
+		}
+	}
+	opt.ForceSingleClient = true // never a cluster
+	opt.DisableCache = true
+	if opt.DialCtxFn != nil { // unix://
+		if opt.InitAddress[0] == "" {
+			return opt, fmt.Errorf("%q has no path", Redact(addr))
+		}
+		return opt, nil
+	}
+	host, port, err := net.SplitHostPort(opt.InitAddress[0])
+	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
+		return opt, fmt.Errorf("%q is not an address like host:6379, redis://host:6379 or unix:///path", Redact(addr))
+	}
+	return opt, nil
+}
+
+// Redact leaves user and password out of an address.
+func Redact(addr string) string {
+	scheme, rest, isURL := strings.Cut(addr, "://")
+	if i := strings.LastIndexByte(rest, '@'); isURL && i >= 0 {
+		return scheme + "://" + rest[i+1:]
+	}
+	return addr
+}
+
+// serverVersion asks one master who it is.
+func serverVersion(ctx context.Context, addr string) (string, error) {
+	opt, err := Option(addr)
+	if err != nil {
+		return "", err
+	}
+	client, err := rueidis.NewClient(opt)
+	if client != nil {
+		defer client.Close()
+	}
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+	if err != nil {
+		return "", err
+	}
+	fields := map[string]string{}
+	for line := range strings.Lines(info) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[key] = value
+		}
+	}
+	if v := fields["valkey_version"]; v != "" {
+		return "valkey " + v, nil
+	}
+	if v := fields["redis_version"]; v != "" {
+		return "redis " + v, nil
+	}
+	return "", nil
+}

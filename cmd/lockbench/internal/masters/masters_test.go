@@ -1,0 +1,27 @@
+package masters_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/masters"
+)
+
+func TestParseTakesAddressesAndURLs(t *testing.T) {
+	addrs, err := masters.Parse("a:1, [::1]:6379,redis://u:p@c:6380/2,unix:///tmp/s.sock")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a:1", "[::1]:6379", "redis://u:p@c:6380/2", "unix:///tmp/s.sock"}, addrs)
+}
+
+func TestParseNamesTheBadAddressWithoutItsPassword(t *testing.T) {
+	for _, list := range []string{"", "a", "a:", "a:0", "a:65536", "a:1,", ":6379", "a:b", "http://a:1", "unix://", "a:1,A:1", "a:1,redis://a:1"} {
+		_, err := masters.Parse(list)
+		require.Error(t, err, list)
+	}
+	for _, list := range []string{"redis://u:secret@h:99999", "redis://u:secret@h:%zz", "redis://u:sec\x01ret@h:1", "redis://u:secret@h/x"} {
+		_, err := masters.Parse(list)
+		require.ErrorContains(t, err, "redis://h", list)
+		require.NotContains(t, err.Error(), "ret")
+	}
+}

@@ -1,0 +1,100 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"muxlock/bench"
+)
+
+// Compare writes one line per implementation: medians over the rounds, and how
+// the reference stands to it.
+func Compare(w io.Writer, doc Document, caveats map[string]string) error {
+	b := &buffer{}
+	header(b, doc)
+	fmt.Fprintf(b, "rounds: %d of %s each, in turn; the figures are medians\n\n", doc.Config.Rounds, doc.Config.Duration)
+
+	relative := map[string]bench.Relative{}
+	for _, r := range doc.Relative {
+		relative[r.Impl] = r
+	}
+	tw := tabwriter.NewWriter(b, 0, 0, 3, ' ', tabwriter.AlignRight)
+	open := doc.Config.Rate > 0
+	latency := "cycle"
+	if open {
+		latency = "response"
+	}
+	fmt.Fprintf(tw, "\tcycles/s\t%s p50\t%[1]s p99\tacquire p50\tcpu/cycle\tallocs/cycle\tthroughput\t\n", latency)
+	for _, impl := range doc.Config.Impls {
+		line(tw, impl, of(doc.Results, impl), relative[impl])
+	}
+	tw.Flush()
+
+	fmt.Fprintln(b)
+	warnings(b, doc.Results)
+	if len(caveats) > 0 {
+		fmt.Fprintln(b, "what they do not promise:")
+		notes(b, doc.Config.Impls, caveats)
+	}
+	return b.flush(w)
+}
+
+// of is the finished runs of one implementation.
+func of(results []*bench.Result, impl string) []*bench.Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool {
+		return r.Impl != impl || r.Interrupted()
+	})
+}
+
+func line(w io.Writer, impl string, results []*bench.Result, rel bench.Relative) {
+	if len(results) == 0 {
+		fmt.Fprintf(w, "%s\t-\t-\t-\t-\t-\t-\tno finished round\t\n", impl)
+		return
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", impl,
+		number(median(results, func(r *bench.Result) float64 { return r.ThroughputPerS })),
+		latency(results, (*bench.Result).Headline, "50"),
+		latency(results, (*bench.Result).Headline, "99"),
+		latency(results, func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }, "50"),
+		duration(median(results, func(r *bench.Result) float64 { return r.Client.CPUNsPerOp })),
+		digits(median(results, func(r *bench.Result) float64 { return r.Client.AllocsPerOp })),
+		standing(rel))
+}
+
+// standing puts the reference first, so that nobody has to guess what is divided
+// by what: "muxlock is 15.2x [14.8..15.9]".
+func standing(rel bench.Relative) string {
+	switch {
+	case rel.Impl == "":
+		return ""
+	case rel.Impl == rel.Reference:
+		return "reference"
+	case rel.Throughput == nil || rel.Throughput.Min == 0:
+		return "-"
+	}
+	t := rel.Throughput // this one over the reference: turned round here
+	return fmt.Sprintf("%s is %sx [%s..%s]", rel.Reference, digits(1/t.Median), digits(1/t.Max), digits(1/t.Min))
+}
+
+func latency(results []*bench.Result, which func(*bench.Result) *bench.Summary, p string) string {
+	measured := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool {
+		s := which(r)
+		return s == nil || s.Count == 0
+	})
+	if len(measured) == 0 {
+		return "-"
+	}
+	return duration(median(measured, func(r *bench.Result) float64 { return float64(which(r).P[p]) }))
+}
+
+func median(results []*bench.Result, value func(*bench.Result) float64) float64 {
+	var vs []float64
+	for _, r := range results {
+		vs = append(vs, value(r))
+	}
+	slices.Sort(vs)
+	n := len(vs)
+	return (vs[(n-1)/2] + vs[n/2]) / 2
+}

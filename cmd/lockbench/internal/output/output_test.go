@@ -1,0 +1,114 @@
+package output_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+func result(impl string, round int, perSecond float64) *bench.Result {
+	s := &bench.Summary{Unit: "ns", Count: 500, Min: 1, Mean: 2e6, Max: 9e6, P: map[string]int64{
+		"50": 1_234_567, "90": 2e6, "99": 3e6, "99.9": 4e6, "99.99": 5e6,
+	}}
+	return &bench.Result{
+		Impl: impl, Round: round, Masters: 5, Workers: 64, DurationS: 5, ThroughputPerS: perSecond,
+		Totals:  bench.Totals{Acquired: 500},
+		Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s},
+		Client:  bench.Client{CPUNsPerOp: 12_340, AllocsPerOp: 5.25},
+		Valid:   bench.Valid{OK: true, Reasons: []string{}},
+	}
+}
+
+func document(results ...*bench.Result) output.Document {
+	cfg := bench.RunConfig{
+		Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
+		Impls:  []string{"muxlock", "slow"}, Rounds: 3, Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
+	}
+	return output.Document{
+		Document: bench.NewDocument(cfg, results),
+		Config:   output.Config{RunConfig: cfg, Command: "compare", Target: "local", Server: "redis 7.0.15"},
+	}
+}
+
+func TestCompareSaysWhoIsHowManyTimesWhat(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, output.Compare(&b, document(
+		result("muxlock", 1, 15000), result("slow", 1, 1000),
+		result("slow", 2, 1000), result("muxlock", 2, 14000),
+		result("muxlock", 3, 16000), result("slow", 3, 1000),
+	), map[string]string{"slow": "is slow"}))
+	text := b.String()
+	require.Contains(t, text, "muxlock is 15.0x [14.0..16.0]")
+	require.Contains(t, text, "3 masters (local, redis 7.0.15)")
+	require.Contains(t, text, "closed loop")
+	require.Contains(t, text, "15,000")
+	require.Contains(t, text, "1.23ms")
+	require.Contains(t, text, "12.3us")
+	require.Contains(t, text, "slow: is slow")
+}
+
+func TestCompareTurnsTheRatioRoundForAFasterRival(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, output.Compare(&b, document(result("muxlock", 1, 1000), result("slow", 1, 2000)), nil))
+	require.Contains(t, b.String(), "muxlock is 0.50x")
+}
+
+func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
+	r := result("muxlock", 1, 100)
+	r.Safety.Overlaps = 3
+	r.Invalidate("rate not met")
+	r.ErrorSamples = []string{"it broke\nbadly"}
+	var b bytes.Buffer
+	require.NoError(t, output.Run(&b, document(r), nil))
+	text := b.String()
+	require.Contains(t, text, "SAFETY VIOLATION muxlock: 3 times")
+	require.Contains(t, text, "NOT VALID muxlock: rate not met")
+	require.Contains(t, text, "ERROR muxlock: it broke; badly")
+	require.Contains(t, text, "~3.00ms", "5 of 500 samples lie beyond p99")
+	require.NotContains(t, text, "~2.00ms")
+}
+
+func TestRunBearsAnEmptyResult(t *testing.T) {
+	empty := &bench.Summary{Unit: "ns", P: map[string]int64{}}
+	r := &bench.Result{Impl: "muxlock", Latency: bench.Latencies{Service: empty, Acquire: empty, Release: empty, Cycle: empty}}
+	require.NoError(t, output.Run(&bytes.Buffer{}, document(r), nil))
+	require.NoError(t, output.Compare(&bytes.Buffer{}, document(r), nil))
+	require.NoError(t, output.JSON(&bytes.Buffer{}, document(r)))
+}
+
+func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
+	var b bytes.Buffer
+	require.NoError(t, output.JSON(&b, document(result("muxlock", 1, 100))))
+	var doc struct {
+		SchemaVersion int `json:"schema_version"`
+		Config        struct {
+			Workers int
+			Dist    string
+			Impls   []string
+			Target  string
+			Server  string
+		}
+	}
+	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
+	require.Equal(t, 1, doc.SchemaVersion)
+	require.Equal(t, 64, doc.Config.Workers)
+	require.Equal(t, "own", doc.Config.Dist)
+	require.Equal(t, "local", doc.Config.Target)
+	require.Equal(t, "redis 7.0.15", doc.Config.Server)
+}
+
+func TestProgressIsPlainAndSeldomAwayFromATerminal(t *testing.T) {
+	var b bytes.Buffer
+	p := output.NewProgress(&b, 1)
+	for range 3 {
+		p.Show(bench.Progress{Impl: "muxlock", Elapsed: time.Second, Total: 5 * time.Second, Point: bench.Point{Cycles: 1234}})
+	}
+	p.Close()
+	require.Equal(t, "muxlock  1s/5s  1,234 cycles  p99 0ns\n", b.String())
+}

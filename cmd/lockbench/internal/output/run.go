@@ -1,0 +1,83 @@
+package output
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"text/tabwriter"
+
+	"muxlock/bench"
+)
+
+var percentiles = []string{"50", "90", "99", "99.9", "99.99"}
+
+// Run writes every figure of every result.
+func Run(w io.Writer, doc Document, caveats map[string]string) error {
+	b := &buffer{}
+	header(b, doc)
+	for _, r := range doc.Results {
+		one(b, r, doc.Config)
+	}
+	fmt.Fprintln(b)
+	warnings(b, doc.Results)
+	notes(b, doc.Config.Impls, caveats)
+	fmt.Fprint(b, `next: lockbench compare                 beside Redsync and a single master
+      lockbench run --rate 5k           open loop: what callers wait
+      lockbench run --keys 1            all fight for one lock
+      lockbench run -o json --out FILE  all of it, for programs
+`)
+	return b.flush(w)
+}
+
+func one(w io.Writer, r *bench.Result, c Config) {
+	fmt.Fprintf(w, "\n%s", r.Impl)
+	if c.Rounds > 1 {
+		fmt.Fprintf(w, "  round %d", r.Round)
+	}
+	fmt.Fprintf(w, "  %s cycles/s over %.1fs", number(r.ThroughputPerS), r.DurationS)
+	t := r.Totals
+	if c.Rate > 0 && r.DurationS > 0 {
+		fmt.Fprintf(w, "   offered %s/s, started %s/s", number(float64(t.Offered)/r.DurationS), number(float64(t.Started)/r.DurationS))
+	}
+	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s\n", number(float64(t.Acquired)),
+		number(float64(t.Refused)), number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)))
+
+	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprint(tw, "\t")
+	for _, p := range percentiles {
+		fmt.Fprintf(tw, "p%s\t", p)
+	}
+	fmt.Fprintln(tw, "max\tn\t")
+	l := r.Latency
+	row(tw, "response", l.Response)
+	row(tw, "cycle", l.Cycle)
+	row(tw, "acquire", l.Acquire)
+	row(tw, "release", l.Release)
+	tw.Flush()
+	fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s   fairness (Jain) %.3f   longest wait %s\n",
+		duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)),
+		r.Fairness.Jain, duration(float64(r.Fairness.MaxWaitNs)))
+}
+
+// row marks with ~ what rests on fewer than ten samples.
+func row(w io.Writer, name string, s *bench.Summary) {
+	if s == nil {
+		return
+	}
+	fmt.Fprintf(w, "%s\t", name)
+	for _, p := range percentiles {
+		fmt.Fprintf(w, "%s\t", percentile(s, p))
+	}
+	fmt.Fprintf(w, "%s\t%s\t\n", duration(float64(s.Max)), number(float64(s.Count)))
+}
+
+func percentile(s *bench.Summary, p string) string {
+	if s == nil || s.Count == 0 {
+		return "-"
+	}
+	text := duration(float64(s.P[p]))
+	if q, _ := strconv.ParseFloat(p, 64); float64(s.Count)*(100-q)/100 < 10 {
+		text = "~" + text
+	}
+	return text
+}

@@ -1,0 +1,75 @@
+package raw_test
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+func TestLoadCyclesOnAllMastersAndLeavesNothing(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
+	require.NoError(t, err)
+	defer l.Close()
+
+	calls := 0
+	r, err := l.Run(t.Context(), bench.Config{
+		Warmup: 50 * time.Millisecond, Duration: 200 * time.Millisecond, Seed: 7,
+		Progress: func(bench.Progress) { calls++ },
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, calls)
+	require.True(t, r.Valid.OK, r.Valid.Reasons)
+	require.Equal(t, 2, r.Masters)
+	require.EqualValues(t, 7, r.Seed)
+	require.Positive(t, r.Totals.Acquired)
+	require.Equal(t, r.Totals.Acquired, r.Latency.Cycle.Count)
+	require.InEpsilon(t, float64(r.Totals.Acquired)/r.DurationS, r.ThroughputPerS, 1e-9)
+	require.Positive(t, r.Latency.Cycle.P["50"])
+	require.GreaterOrEqual(t, r.Latency.Cycle.P["50"], r.Latency.Acquire.P["50"])
+	require.Positive(t, r.Client.CPUNsPerOp)
+	require.Empty(t, redistest.Keys(t, servers...))
+}
+
+func TestABadReplyFailsTheRun(t *testing.T) {
+	// A server without room answers SET with an error.
+	servers := redistest.MastersWith(t, 1, redisserver.Options{Args: []string{"--maxmemory", "1kb"}})
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
+	if err == nil {
+		defer l.Close()
+		_, err = l.Run(t.Context(), bench.Config{Duration: 10 * time.Second})
+	}
+	require.ErrorContains(t, err, "OOM")
+}
+
+func TestAHungMasterFailsTheRunInTime(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, servers[1].Pause())
+	_, err = l.Run(t.Context(), bench.Config{Duration: 50 * time.Millisecond})
+	require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+}
+
+func TestAnInterruptedRunKeepsItsFigures(t *testing.T) {
+	servers := redistest.Masters(t, 1)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
+	require.NoError(t, err)
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	r, err := l.Run(ctx, bench.Config{Duration: time.Hour})
+	require.NoError(t, err)
+	require.True(t, r.Interrupted())
+	require.Positive(t, r.Totals.Acquired)
+	require.Empty(t, redistest.Keys(t, servers...))
+}

@@ -1,0 +1,106 @@
+package rivals
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
+	redsyncgoredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+
+	"muxlock/bench"
+)
+
+// redsyncLocker is Redsync with its defaults but for the expiry: 32 tries with
+// 50 to 250 ms between them, an attempt's timeout of 5 % of the expiry, drift of
+// 1 %, and no early return at a quorum.
+type redsyncLocker struct {
+	sync   *redsync.Redsync
+	close_ func()
+}
+
+func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
+	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
+		client, err := openGoRedis(ctx, master, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		return redsyncgoredis.NewPool(client), func() { client.Close() }, nil
+	})
+}
+
+func openRedsyncRueidis(ctx context.Context, o Options) (bench.Locker, error) {
+	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
+		client, err := openRueidis(ctx, master)
+		if err != nil {
+			return nil, nil, err
+		}
+		return rueidisPool{client}, client.Close, nil
+	})
+}
+
+// openRedsync opens one pool per master.
+func openRedsync(o Options, open func(master string) (redsyncredis.Pool, func(), error)) (bench.Locker, error) {
+	var pools []redsyncredis.Pool
+	var closers []func()
+	closeAll := func() {
+		for _, c := range closers {
+			c()
+		}
+	}
+	for _, master := range o.Masters {
+		pool, closer, err := open(master)
+		if err != nil {
+			closeAll()
+			return nil, err
+		}
+		pools, closers = append(pools, pool), append(closers, closer)
+	}
+	return &redsyncLocker{sync: redsync.New(pools...), close_: closeAll}, nil
+}
+
+func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
+	m := l.sync.NewMutex(name, redsync.WithExpiry(ttl))
+	if err := m.LockContext(ctx); err != nil {
+		return nil, redsyncError(ctx, err)
+	}
+	return redsyncHeld{m}, nil
+}
+
+func (l *redsyncLocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
+	m := l.sync.NewMutex(name, redsync.WithExpiry(ttl))
+	if err := m.TryLockContext(ctx); err != nil {
+		return nil, redsyncError(ctx, err)
+	}
+	return redsyncHeld{m}, nil
+}
+
+func (l *redsyncLocker) Close() error {
+	l.close_()
+	return nil
+}
+
+// redsyncError finds the ctx error that Redsync swallows, and the refusals: taken
+// at a quorum, or votes split with every master answering.
+func redsyncError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return errors.Join(ctx.Err(), err)
+	}
+	var taken *redsync.ErrTaken
+	var nodeTaken *redsync.ErrNodeTaken
+	var redis *redsync.RedisError
+	if errors.As(err, &taken) || errors.As(err, &nodeTaken) && !errors.As(err, &redis) {
+		return bench.ErrRefused
+	}
+	return err
+}
+
+type redsyncHeld struct{ m *redsync.Mutex }
+
+func (h redsyncHeld) Until() time.Time { return h.m.Until() }
+
+func (h redsyncHeld) Release(ctx context.Context) error {
+	_, err := h.m.UnlockContext(ctx)
+	return err
+}

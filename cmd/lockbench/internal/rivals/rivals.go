@@ -1,0 +1,89 @@
+// Package rivals puts every implementation that lockbench can run behind
+// bench.Locker: the engine, the libraries people use today, and two yardsticks.
+//
+// Each adapter owns the clients it opens and closes them in Close. Waiting is
+// left to each library's own defaults, because that is what its users get; where
+// a library has no default, its documentation's example is taken. The comment on
+// each type says which.
+package rivals
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"muxlock/bench"
+)
+
+// Options is what an implementation needs to know before it opens.
+type Options struct {
+	Masters       []string      // host:port, redis://, rediss:// or unix://; a single-server implementation uses the first
+	TTL           time.Duration // the lease every call will ask for
+	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
+	Workers       int           // callers at once: sizes connection pools
+	Distant       bool          // a reply may take milliseconds
+	NoTracking    bool          // the servers know no CLIENT TRACKING (embedded masters)
+}
+
+// Impl is one implementation.
+type Impl struct {
+	Name string
+	// Open connects. It blocks until the masters answered or ctx ends.
+	Open func(ctx context.Context, o Options) (bench.Locker, error)
+	// Caveat says in one line what the implementation does not promise, or what
+	// its numbers do not show. Empty for the engine itself.
+	Caveat string
+	// Single: only the first master is used.
+	Single bool
+}
+
+// All lists the implementations in the order in which tables show them.
+var All = []Impl{
+	{Name: "muxlock", Open: openMuxlock},
+	{
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true,
+		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
+	},
+	{
+		Name: "setnx", Open: openSetNX, Single: true,
+		Caveat: "one server: the lock dies with it; waiters poll every 5 ms in no order; no renewal, no drift allowance",
+	},
+	{
+		Name: "redsync-goredis", Open: openRedsyncGoRedis,
+		Caveat: "waiters sleep 50-250 ms between 32 tries, then give up; waits for all masters, not a quorum; a cancelled call leaves its keys until they expire; no renewal by itself",
+	},
+	{
+		Name: "redsync-rueidis", Open: openRedsyncRueidis,
+		Caveat: "as redsync-goredis; only the client library below it differs",
+	},
+	{
+		Name: "redislock", Open: openRedislock, Single: true,
+		Caveat: "one server: the lock dies with it; no waiting by default (here: every 100 ms, as its documentation shows); no renewal by itself, no drift allowance",
+	},
+	{
+		Name: "rueidislock", Open: openRueidislock, Single: true,
+		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
+	},
+	{
+		Name: "noop", Open: openNoop,
+		Caveat: "locks nothing and is left out of the audit: it shows what the load generator itself can do",
+	},
+}
+
+// Names lists what Find knows.
+func Names() []string {
+	names := make([]string, len(All))
+	for i, impl := range All {
+		names[i] = impl.Name
+	}
+	return names
+}
+
+// Find returns the implementation of that name.
+func Find(name string) (Impl, bool) {
+	i := slices.IndexFunc(All, func(impl Impl) bool { return impl.Name == name })
+	if i < 0 {
+		return Impl{}, false
+	}
+	return All[i], true
+}

@@ -1,0 +1,181 @@
+package rivals_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/internal/redistest"
+)
+
+const ttl = 10 * time.Second
+
+// locks is every implementation that locks.
+func locks() (all []rivals.Impl) {
+	for _, impl := range rivals.All {
+		if impl.Name != "noop" {
+			all = append(all, impl)
+		}
+	}
+	return all
+}
+
+func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
+	t.Helper()
+	o.TTL, o.Workers = ttl, 4
+	l, err := impl.Open(t.Context(), o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, l.Close()) })
+	return l
+}
+
+// excludes tells whether a second TryAcquire of a held name is refused, from the
+// same client and from another, and granted again once it has been released.
+func excludes(ctx context.Context, one, other bench.Locker, name string) error {
+	before := time.Now()
+	held, err := one.TryAcquire(ctx, name, ttl)
+	if err != nil {
+		return err
+	}
+	if until := held.Until(); until.Before(before.Add(ttl/2)) || until.After(time.Now().Add(ttl)) {
+		return errors.New("Until is not what the ttl allows")
+	}
+	for _, l := range []bench.Locker{one, other} {
+		if _, err := l.TryAcquire(ctx, name, ttl); !errors.Is(err, bench.ErrRefused) {
+			return errors.Join(errors.New("a held lock was not refused"), err)
+		}
+	}
+	if err := held.Release(ctx); err != nil {
+		return err
+	}
+	held, err = other.TryAcquire(ctx, name, ttl)
+	if err != nil {
+		return errors.Join(errors.New("a released lock was not granted"), err)
+	}
+	return held.Release(ctx)
+}
+
+func TestEveryRivalExcludesAndReleases(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	o := rivals.Options{Masters: redistest.Addrs(servers)}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "excl-"+impl.Name))
+			require.Eventually(t, func() bool { return len(redistest.Keys(t, servers...)) == 0 },
+				5*time.Second, 5*time.Millisecond, "no key stays")
+		})
+	}
+}
+
+func TestEveryRivalExcludesOnEmbeddedMasters(t *testing.T) {
+	set, err := masters.StartEmbedded(3)
+	require.NoError(t, err)
+	defer set.Close()
+	o := rivals.Options{Masters: set.Addrs, NoTracking: true}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			require.NoError(t, excludes(t.Context(), open(t, impl, o), open(t, impl, o), "excl-"+impl.Name))
+		})
+	}
+}
+
+// The negative control: the check above sees a lock that does not lock.
+func TestNoopDoesNotExclude(t *testing.T) {
+	impl, ok := rivals.Find("noop")
+	require.True(t, ok)
+	l := open(t, impl, rivals.Options{})
+	require.Error(t, excludes(t.Context(), l, l, "any"))
+}
+
+func TestAcquireWaitsForTheRelease(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	o := rivals.Options{Masters: redistest.Addrs(servers)}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			t.Parallel()
+			l := open(t, impl, o)
+			name := "wait-" + impl.Name
+			held, err := l.Acquire(t.Context(), name, ttl)
+			require.NoError(t, err)
+
+			type answer struct {
+				held bench.Held
+				err  error
+			}
+			got := make(chan answer, 1)
+			go func() {
+				h, err := l.Acquire(t.Context(), name, ttl)
+				got <- answer{h, err}
+			}()
+			select {
+			case a := <-got:
+				require.Fail(t, "did not wait", "%v", a.err)
+			case <-time.After(30 * time.Millisecond): // long enough for a refusal
+			}
+			require.NoError(t, held.Release(t.Context()))
+			a := <-got
+			require.NoError(t, a.err)
+			require.NoError(t, a.held.Release(t.Context()))
+		})
+	}
+}
+
+func TestACancelledAcquireIsNoRefusal(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	o := rivals.Options{Masters: redistest.Addrs(servers)}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			t.Parallel()
+			l := open(t, impl, o)
+			name := "cancel-" + impl.Name
+			held, err := l.Acquire(t.Context(), name, ttl)
+			require.NoError(t, err)
+
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			_, err = l.Acquire(ctx, name, ttl)
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.NotErrorIs(t, err, bench.ErrRefused)
+			require.NoError(t, held.Release(t.Context()), "the holder is not disturbed")
+		})
+	}
+}
+
+// The ctx of an acquire bounds the wait, not the lock.
+func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	o := rivals.Options{Masters: redistest.Addrs(servers)}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			l := open(t, impl, o)
+			ctx, cancel := context.WithCancel(t.Context())
+			held, err := l.Acquire(ctx, "ctx-"+impl.Name, ttl)
+			require.NoError(t, err)
+			cancel()
+			_, err = l.TryAcquire(t.Context(), "ctx-"+impl.Name, ttl)
+			require.ErrorIs(t, err, bench.ErrRefused)
+			require.NoError(t, held.Release(t.Context()))
+		})
+	}
+}
+
+func TestNamesAreUniqueAndKnown(t *testing.T) {
+	require.Equal(t, []string{
+		"muxlock", "muxlock-single", "setnx", "redsync-goredis", "redsync-rueidis", "redislock", "rueidislock", "noop",
+	}, rivals.Names())
+	_, ok := rivals.Find("nothing")
+	require.False(t, ok)
+}
+
+func TestAMasterThatIsNotThereIsNamed(t *testing.T) {
+	for _, impl := range locks() {
+		_, err := impl.Open(t.Context(), rivals.Options{Masters: []string{"127.0.0.1:1"}, TTL: ttl, Workers: 1})
+		require.ErrorContains(t, err, "127.0.0.1:1", impl.Name)
+	}
+}

@@ -1,0 +1,131 @@
+// Lockbench loads distributed locks and shows what they do: throughput, latency,
+// what the client pays, and whether two holders ever overlapped.
+//
+//	lockbench run                                  five local masters, the engine, a few seconds
+//	lockbench run --workers 1024 --duration 10s    many callers, a lock name each
+//	lockbench run --keys 1 --workers 8             all fight for one lock
+//	lockbench run --rate 5k                        open loop: 5000 arrivals a second, waiting counts
+//	lockbench compare                              the engine beside Redsync and a single master
+//	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
+//	lockbench compare --fault stop:1               with one of five masters stopped
+//	lockbench run --masters a:6379,b:6379,c:6379   your own masters
+//	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
+//
+// By default it starts five redis-server (or valkey-server) processes on free
+// ports and stops them when it ends. Results go to standard output or --out, as
+// text, as one JSON document (-o json), or as lines for benchstat (-o bench);
+// progress goes to standard error.
+//
+// Exit codes: 0 ok, 1 run error, 2 usage, 4 safety violation (two holders at
+// once), 5 measurement not valid (such as a rate that was not met), 130
+// interrupted with the partial result written.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+)
+
+// Exit codes. Scripts rely on them.
+const (
+	exitOK          = 0
+	exitRun         = 1
+	exitUsage       = 2
+	exitUnsafe      = 4
+	exitNotValid    = 5
+	exitInterrupted = 130
+)
+
+func main() {
+	// The first signal ends the run in order; the second one ends the process.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+
+	err := root().ExecuteContext(ctx)
+	code, quiet := exitCode(err)
+	if err != nil && !quiet {
+		fmt.Fprintln(os.Stderr, "lockbench:", err)
+	}
+	if code == exitUsage {
+		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help, lockbench compare --help.")
+	}
+	os.Exit(code)
+}
+
+func root() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "lockbench",
+		Short: "Load distributed locks and see what they do",
+		Example: `  lockbench run                          # the engine on five local masters
+  lockbench run --keys 1 --workers 8     # a fight for one lock
+  lockbench compare                      # beside Redsync and a single master`,
+		Args:          usageArgs(cobra.NoArgs),
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.AddCommand(runCommand(), compareCommand(), versionCommand())
+	return cmd
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  usageArgs(cobra.NoArgs),
+		Run: func(cmd *cobra.Command, _ []string) {
+			t := bench.CurrentTool()
+			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Commit, t.Go)
+		},
+	}
+}
+
+// usageError is a mistake in the command line: nothing was started.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// verdict ends a run whose result has been written and is not simply good.
+type verdict struct {
+	code int
+	text string
+}
+
+func (v verdict) Error() string { return v.text }
+
+func exitCode(err error) (code int, quiet bool) {
+	var v verdict
+	var u usageError
+	switch {
+	case err == nil:
+		return exitOK, true
+	case errors.As(err, &v):
+		return v.code, v.text == ""
+	case errors.As(err, &u), errors.Is(err, bench.ErrConfig):
+		return exitUsage, false
+	}
+	return exitRun, false
+}
+
+// usageArgs makes cobra's own complaints about arguments usage errors.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,402 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/scripts"
+)
+
+func TestCallTakesOneRoundTripAndLeavesNothing(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		start := time.Now()
+		b.cycle("a")
+		require.Equal(t, 2*time.Millisecond, time.Since(start))
+		time.Sleep(testTimeout)
+		b.requireNoKeys()
+		b.requireBooksBalance()
+	})
+}
+
+func TestHeldLockIsDenied(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		b.mustAcquire("a")
+		out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "other", TTL: hour})
+		require.NoError(t, err)
+		require.Equal(t, quorum.Denied, out.Verdict)
+		out, err = b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "other", TTL: hour})
+		require.NoError(t, err)
+		require.Equal(t, quorum.Denied, out.Verdict)
+		out, err = b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "token of a", TTL: hour})
+		require.NoError(t, err)
+		require.Equal(t, quorum.Won, out.Verdict)
+	})
+}
+
+func TestNextRoundCollectsWhileMastersAreBusy(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		start := time.Now()
+		var callers sync.WaitGroup
+		for i := range 100 {
+			callers.Go(func() { b.mustAcquire(fmt.Sprint("name", i)) })
+		}
+		callers.Wait()
+		stats := b.p.Stats()
+		require.EqualValues(t, 2, stats.Rounds, "the first caller's, and everybody else's")
+		require.EqualValues(t, 100, stats.Requests)
+		require.Equal(t, 99, stats.LargestRound)
+		require.Equal(t, 2*time.Millisecond, time.Since(start))
+	})
+}
+
+func TestQuorumthIdleMasterFormsTheNextRound(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		for i, f := range b.fakes {
+			f.set(func() { f.delay = []time.Duration{1, 2, 3, 40, 40}[i] * time.Millisecond })
+		}
+		start := time.Now()
+		first := side(func() {
+			b.mustAcquire("first")
+			assert.Equal(t, 3*time.Millisecond, time.Since(start))
+		})
+		time.Sleep(500 * time.Microsecond)
+		b.mustAcquire("second")
+		first()
+		require.Equal(t, 6*time.Millisecond, time.Since(start), "sent at 3 ms, when the third master fell idle")
+		require.Equal(t, 4*time.Millisecond, b.fakes[0].commands("second")[0].at.Sub(start))
+	})
+}
+
+func TestHungMasterCostsACallNothing(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		b.fakes[4].set(func() { b.fakes[4].stalled = true })
+		start := time.Now()
+		for i := range 20 {
+			b.cycle(fmt.Sprint("name", i))
+		}
+		require.Equal(t, 40*time.Millisecond, time.Since(start))
+		require.Equal(t, 39, b.p.Stats().Masters[4].Backlog, "all but the round that it has not answered")
+
+		time.Sleep(testTimeout)
+		stats := b.p.Stats().Masters[4]
+		require.False(t, stats.Up)
+		require.EqualValues(t, 1, stats.SetAside)
+		require.ErrorIs(t, stats.Cause, os.ErrDeadlineExceeded)
+		require.Zero(t, stats.Backlog)
+		b.cycle("while it is away")
+
+		b.fakes[4].set(func() { b.fakes[4].stalled = false })
+		b.untilUp(5)
+		before := len(b.fakes[4].commands("back"))
+		b.cycle("back")
+		time.Sleep(5 * time.Second) // the second payments
+		require.Equal(t, before+2, len(b.fakes[4].commands("back")))
+		b.requireNoKeys()
+		require.Zero(t, b.p.Stats().Masters[4].Owed)
+	})
+}
+
+func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[0]
+		f.set(func() { f.refuse = true; f.dials = nil })
+		f.cut()
+		start := time.Now()
+		b.cycle("meets the cut")
+		time.Sleep(30 * time.Second)
+		require.False(t, b.p.Stats().Masters[0].Up)
+		pause, last := 25*time.Millisecond, start
+		f.set(func() {
+			for i, at := range f.dials {
+				if i > 0 {
+					gap := at.Sub(last)
+					require.GreaterOrEqual(t, gap, pause/2, "dial %d", i)
+					require.LessOrEqual(t, gap, pause/2+pause, "dial %d", i)
+					pause = min(2*pause, 2*time.Second)
+				} else {
+					pause *= 2
+				}
+				last = at
+			}
+			require.Greater(t, len(f.dials), 10)
+			f.refuse, f.silent, f.dials = false, true, nil
+		})
+		time.Sleep(30 * time.Second)
+		f.set(func() {
+			require.Greater(t, len(f.dials), 5)
+			require.Less(t, len(f.dials), 30)
+			f.silent = false
+		})
+		b.untilUp(3)
+	})
+}
+
+func TestSlowMasterTakesAllWaitingRoundsInOneWrite(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		slow := b.fakes[4]
+		slow.set(func() { slow.delay = 20500 * time.Microsecond })
+		start := time.Now()
+		for i := range 30 {
+			b.mustAcquire(fmt.Sprint("name", i))
+		}
+		require.Equal(t, 30*time.Millisecond, time.Since(start))
+		time.Sleep(testTimeout)
+		at := make(map[time.Duration]int)
+		for i := range 30 {
+			at[slow.commands(fmt.Sprint("name", i))[0].at.Sub(start)]++
+		}
+		require.Equal(t, map[time.Duration]int{20500 * time.Microsecond: 1, 41 * time.Millisecond: 20, 61500 * time.Microsecond: 9}, at)
+		require.EqualValues(t, 5, b.up())
+	})
+}
+
+func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes[2:] {
+			f.set(func() { f.stalled = true })
+		}
+		start := time.Now()
+		var callers sync.WaitGroup
+		for i := range 20 {
+			callers.Go(func() {
+				time.Sleep(time.Duration(i) * 10 * time.Millisecond)
+				began := time.Now()
+				name := fmt.Sprint("name", i)
+				out, err := b.acquire(context.Background(), name)
+				assert.NoError(t, err)
+				assert.Equal(t, quorum.NoQuorum, out.Verdict)
+				assert.LessOrEqual(t, time.Since(began), 2*testTimeout)
+				assert.Len(t, out.Causes, 3)
+				for _, c := range out.Causes {
+					assert.ErrorIs(t, c, os.ErrDeadlineExceeded)
+					assert.Contains(t, []string{"m2", "m3", "m4"}, c.Master)
+				}
+				b.p.Post(releaseOf(name, out.Round))
+			})
+		}
+		callers.Wait()
+		require.LessOrEqual(t, time.Since(start), 400*time.Millisecond)
+		for _, f := range b.fakes[2:] {
+			f.set(func() { f.stalled = false }) // and executes what it was sent
+		}
+		b.untilUp(5)
+		time.Sleep(5 * time.Second)
+		b.requireNoKeys()
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.Owed, m.Address)
+		}
+	})
+}
+
+func TestAbandonedAcquireInFlightIsFollowedByItsRelease(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
+		defer cancel()
+		start := time.Now()
+		_, err := b.acquire(ctx, "a")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 500*time.Microsecond, time.Since(start))
+		time.Sleep(testTimeout)
+		b.requireNoKeys()
+		for _, f := range b.fakes {
+			cmds := f.commands("a")
+			require.Len(t, cmds, 2, f.address)
+			require.Equal(t, "SET", cmds[0].args[0])
+			require.Equal(t, scripts.Release.SHA1, cmds[1].args[1])
+		}
+	})
+}
+
+func TestAcquireAbandonedBeforeItIsSentIsNeverSent(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		other := side(func() { b.mustAcquire("other") })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
+		defer cancel()
+		_, err := b.acquire(ctx, "a")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		other()
+		b.cycle("later")
+		for _, f := range b.fakes {
+			require.Empty(t, f.commands("a"), f.address)
+		}
+	})
+}
+
+func TestReleaseGoesOnWithoutItsCaller(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		round := b.mustAcquire("a").Round
+		other := side(func() { b.cycle("other") })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := b.p.Do(ctx, releaseOf("a", round)) // queued behind other
+		require.ErrorIs(t, err, context.Canceled)
+		other()
+		time.Sleep(testTimeout)
+		b.requireNoKeys()
+	})
+}
+
+func TestFullQueueRefusesAcquiresAndTakesReleases(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Queue = 10
+		b.started()
+		held := b.mustAcquire("held").Round
+		for _, f := range b.fakes {
+			f.set(func() { f.stalled = true })
+		}
+		var callers sync.WaitGroup
+		for i := range 11 { // one on the wire, ten queued
+			callers.Go(func() { b.mustAcquire(fmt.Sprint("name", i)) })
+			synctest.Wait()
+		}
+		_, err := b.acquire(context.Background(), "too many")
+		require.ErrorIs(t, err, ErrOverloaded)
+		_, err = b.p.Do(context.Background(), Request{Op: Extend, Name: "held", Token: "token of held", TTL: hour})
+		require.ErrorIs(t, err, ErrOverloaded)
+		callers.Go(func() {
+			out, err := b.release("held", held)
+			assert.NoError(t, err)
+			assert.Equal(t, quorum.Won, out.Verdict)
+		})
+		synctest.Wait()
+		stats := b.p.Stats()
+		require.EqualValues(t, 2, stats.Overloaded)
+		require.Equal(t, 11, stats.Queued)
+		for _, f := range b.fakes {
+			f.set(func() { f.stalled = false })
+		}
+		callers.Wait()
+		for _, f := range b.fakes {
+			require.Empty(t, f.commands("too many"))
+		}
+		b.cycle("room again")
+	})
+}
+
+func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		var held []Outcome
+		for i := range 12 {
+			held = append(held, b.mustAcquire(fmt.Sprint("held", i)))
+		}
+		flush := func() {
+			for _, f := range b.fakes {
+				f.set(func() { clear(f.loaded) })
+			}
+		}
+		// Folded: everybody's command misses its script.
+		flush()
+		blocker := side(func() { b.cycle("blocker") })
+		synctest.Wait()
+		var callers sync.WaitGroup
+		for i, out := range held {
+			callers.Go(func() {
+				out, err := b.release(fmt.Sprint("held", i), out.Round)
+				assert.NoError(t, err)
+				assert.Equal(t, quorum.Won, out.Verdict)
+			})
+		}
+		callers.Wait()
+		blocker()
+		// Not folded: a SET between two commands that miss their script.
+		round := b.mustAcquire("mine").Round
+		flush()
+		blocker = side(func() { b.mustAcquire("blocker too") })
+		synctest.Wait()
+		callers.Go(func() { b.mustAcquire("between") })
+		callers.Go(func() {
+			out, err := b.release("mine", round)
+			assert.NoError(t, err)
+			assert.Equal(t, quorum.Won, out.Verdict)
+		})
+		callers.Wait()
+		blocker()
+		require.EqualValues(t, 3, b.up())
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.SetAside)
+		}
+		for _, f := range b.fakes {
+			require.Len(t, f.commands("between"), 1, "a command that was answered is not repeated")
+		}
+	})
+}
+
+func TestSickMasterIsSetAsideAndOthersAreNot(t *testing.T) {
+	for _, fault := range sickness {
+		if fault == "NOSCRIPT" {
+			continue
+		}
+		t.Run(fault, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				b.started()
+				f := b.fakes[1]
+				f.set(func() {
+					f.hook = func(args []string) string {
+						if args[0] == "SET" || args[0] == "EVALSHA" {
+							return "-" + fault + " for a test\r\n"
+						}
+						return ""
+					}
+				})
+				out := b.mustAcquire("a")
+				time.Sleep(testTimeout)
+				stats := b.p.Stats().Masters
+				require.False(t, stats[1].Up)
+				require.Equal(t, fault, firstWord(stats[1].Cause))
+				require.True(t, stats[0].Up && stats[2].Up)
+				_, err := b.release("a", out.Round)
+				require.NoError(t, err)
+				f.set(func() { f.hook = nil })
+				b.untilUp(3)
+				time.Sleep(5 * time.Second)
+				b.requireNoKeys()
+			})
+		})
+	}
+}
+
+func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes[:2] {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "SET" && args[1] == "bad" {
+						return "-NOPERM this name\r\n"
+					}
+					return ""
+				}
+			})
+		}
+		out, err := b.acquire(context.Background(), "bad")
+		require.NoError(t, err)
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Equal(t, quorum.Tally{Granted: out.Tally.Granted, Unknown: 2}, out.Tally)
+		require.Len(t, out.Causes, 2)
+		b.mustAcquire("good")
+		require.Equal(t, 3, b.up())
+	})
+}
