@@ -23,8 +23,8 @@ type Lock struct {
 	token string
 	round uint64 // of the acquire
 
-	mu       sync.Mutex // guards the following
-	ttl      time.Duration
+	mu       sync.Mutex    // guards the following
+	ttl      time.Duration // the longest that was asked for: what a master may have given
 	until    clock.Instant // end of validity
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
@@ -121,6 +121,7 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	l.mu.Lock()
 	l.expireLocked(start)
 	err = l.end
+	l.ttl = max(l.ttl, ttl) // a master may extend although we never hear of it
 	l.mu.Unlock()
 	if err != nil {
 		return err
@@ -141,7 +142,6 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	case err != nil:
 		return err
 	}
-	l.ttl = max(l.ttl, ttl)
 	if until := start.Add(validity(ttl, 0, l.e.cfg.Drift)); l.until.Reached(until) {
 		l.until = until
 		if l.timer != nil {

@@ -1,6 +1,9 @@
 package pipeline
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A ledger holds the releases that one master still owes us: those that it could
 // not be sent or whose answer did not come. It is pure bookkeeping: no clock, no
@@ -23,6 +26,8 @@ type debt struct {
 	second      bool
 }
 
+func (d *debt) forgotten(now time.Time) bool { return !d.forget.IsZero() && !now.Before(d.forget) }
+
 // A doubt is a range of rounds that were in flight when a connection died. Their
 // acquires may be executed until the dead-peer time after the next admission.
 type doubt struct {
@@ -35,18 +40,20 @@ func (l *ledger) died(from, to uint64) {
 	l.doubts = append(l.doubts, doubt{from: from, to: to})
 }
 
-// admitted starts the dead-peer time of all doubts and drops those that ended.
+// admitted starts the dead-peer time of the doubts that wait for it.
 func (l *ledger) admitted(now time.Time) {
-	keep := l.doubts[:0]
-	for _, d := range l.doubts {
-		if d.until.IsZero() {
-			d.until = now.Add(l.deadPeer)
-		}
-		if now.Before(d.until) {
-			keep = append(keep, d)
+	for i := range l.doubts {
+		if l.doubts[i].until.IsZero() {
+			l.doubts[i].until = now.Add(l.deadPeer)
 		}
 	}
-	l.doubts = keep
+}
+
+// prune drops what has come to an end: doubts after the dead-peer time, debts whose
+// keys have expired.
+func (l *ledger) prune(now time.Time) {
+	l.doubts = slices.DeleteFunc(l.doubts, func(d doubt) bool { return !d.until.IsZero() && !now.Before(d.until) })
+	l.debts = slices.DeleteFunc(l.debts, func(d debt) bool { return d.forgotten(now) })
 }
 
 // owe notes a release that was not sent or not answered.
@@ -78,12 +85,17 @@ func (l *ledger) doubtful(round uint64, now time.Time) (until time.Time, yes boo
 	return time.Time{}, false
 }
 
+// isDue reports whether take would find something.
+func (l *ledger) isDue(now time.Time) bool {
+	return slices.ContainsFunc(l.debts, func(d debt) bool { return !d.forgotten(now) && !now.Before(d.due) })
+}
+
 // take removes up to most debts that are due, and drops those that are to be forgotten.
 func (l *ledger) take(now time.Time, most int) (due []debt) {
 	keep := l.debts[:0]
 	for _, d := range l.debts {
 		switch {
-		case !d.forget.IsZero() && !now.Before(d.forget):
+		case d.forgotten(now):
 		case len(due) < most && !now.Before(d.due):
 			due = append(due, d)
 		default:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -26,25 +27,29 @@ type master struct {
 	address string
 	option  rueidis.ClientOption
 	wake    chan struct{} // capacity 1; says that there is something to do
+	tick    atomic.Bool   // it is time for maintain
 
 	// The following are guarded by Pipeline.mu.
 	up       bool
-	busy     bool     // pending is not empty, or its rounds are on the wire
-	pending  []*round // formed, not sent
-	backlog  int      // requests in pending
-	tick     bool     // it is time for maintain
-	cause    error    // why it is away
-	awayFrom uint64   // while away: the first round that it was not asked in
-	runID    string   // of the server behind the last admitted connection
+	busy     bool      // pending is not empty, or its rounds are on the wire
+	pending  []*round  // formed, not sent
+	backlog  int       // requests in pending
+	cause    error     // why it is away
+	flying   [2]uint64 // first and last round on the wire, while busy
+	awayFrom uint64    // while away: the first round that it was not asked in
+	runID    string    // of the server behind the last admitted connection
 	ledger   ledger
 	stats    MasterStats
 
 	// The following are owned by run.
-	session *session
-	sending []*round
-	cmds    []rueidis.Completed
-	replies []rueidis.RedisResult
-	lastUse time.Time
+	session  *session
+	sending  []*round
+	cmds     []rueidis.Completed
+	replies  []rueidis.RedisResult
+	server   string // run_id behind the session
+	admitted time.Time
+	lastUse  time.Time
+	pause    time.Duration // before the next probe
 }
 
 const (
@@ -78,15 +83,20 @@ func (m *master) run() {
 // serve sends what comes until the master is set aside or the pipeline closes.
 func (m *master) serve() {
 	for {
-		rounds, ok := m.next()
+		// Read before next looks: once closing is seen, nothing more can arrive.
+		closing := m.p.ctx.Err() != nil
+		if m.tick.Swap(false) {
+			m.maintain()
+		}
+		rounds, up := m.next()
 		switch {
-		case !ok:
+		case !up:
 			return
 		case len(rounds) > 0:
 			m.exchange(rounds)
-		case m.p.ctx.Err() != nil:
+		case closing:
 			m.setAside(errClosing, nil)
-		case !m.maintain():
+		default:
 			<-m.wake
 		}
 	}
@@ -117,6 +127,10 @@ func (m *master) next() (rounds []*round, up bool) {
 	}
 	m.sending, m.pending = m.pending, m.sending[:0]
 	m.backlog = 0
+	m.flying = [2]uint64{}
+	if n := len(m.sending); n > 0 {
+		m.flying = [2]uint64{m.sending[0].seq, m.sending[n-1].seq}
+	}
 	return m.sending, true
 }
 
@@ -175,6 +189,8 @@ func (m *master) reload(rounds []*round, again []repeat) (sick error) {
 	for _, a := range again {
 		m.cmds = append(m.cmds, a.r.cmds[a.c])
 	}
+	// A release of the same write has met nothing where its acquire is yet to come.
+	m.oweReleases(rounds)
 	m.replies = m.session.do(m.cmds, m.replies)
 	if err := transportError(m.replies); err != nil {
 		m.setAside(err, rounds)
@@ -232,24 +248,33 @@ func (m *master) leave(rounds []*round) {
 }
 
 // setAside ends the master's part in rounds until a probe admits it again.
-// inFlight are the rounds that died with its connection.
+// inFlight are the rounds that died with its connection; nil if all were answered.
 func (m *master) setAside(cause error, inFlight []*round) {
+	if inFlight != nil {
+		m.oweReleases(inFlight)
+	}
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(inFlight) > 0 {
-		m.ledger.died(inFlight[0].seq, inFlight[len(inFlight)-1].seq)
-		now := time.Now()
-		for _, r := range inFlight {
-			for i := range r.entries {
-				if r.entries[i].Op == Release {
-					m.ledger.owe(&r.entries[i], now)
-				}
-			}
-		}
+	if inFlight == nil {
+		m.flying = [2]uint64{}
 	}
 	m.setAsideLocked(cause)
 	p.formLocked()
+}
+
+// oweReleases notes all releases of the rounds.
+func (m *master) oweReleases(rounds []*round) {
+	now := time.Now()
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	for _, r := range rounds {
+		for i := range r.entries {
+			if r.entries[i].Op == Release {
+				m.ledger.owe(&r.entries[i], now)
+			}
+		}
+	}
 }
 
 func (m *master) setAsideLocked(cause error) {
@@ -262,6 +287,9 @@ func (m *master) setAsideLocked(cause error) {
 	p.up--
 	if !m.busy {
 		p.idle--
+	}
+	if m.flying[1] != 0 {
+		m.ledger.died(m.flying[0], m.flying[1])
 	}
 	unsent := m.pending
 	m.pending, m.backlog = nil, 0
@@ -291,37 +319,32 @@ func (m *master) passLocked(r *round) {
 	}
 }
 
-// maintain pays debts that have come due and tries out a silent connection, once per
-// tick. It returns false if it was not time for that.
-func (m *master) maintain() bool {
+// maintain pays debts that have come due and tries out a silent connection. It runs
+// at every tick, between rounds if there are some.
+func (m *master) maintain() {
 	p := m.p
 	p.mu.Lock()
-	if !m.tick || m.busy || !m.up {
-		p.mu.Unlock()
-		return false
+	if m.up && !m.busy {
+		m.busy = true
+		p.idle--
 	}
-	m.tick = false
-	m.busy = true
-	p.idle--
 	p.mu.Unlock()
-	now := time.Now()
-	err := m.payDebts(now)
-	if err == nil && now.Sub(m.lastUse) >= idlePing {
+	err := m.payDebts()
+	if err == nil && time.Since(m.lastUse) >= idlePing {
 		m.replies = m.session.do([]rueidis.Completed{m.session.client.B().Ping().Build()}, m.replies)
 		err = m.replies[0].Error()
-		m.lastUse = now
+		m.lastUse = time.Now()
 	}
 	if err != nil {
 		m.setAside(fmt.Errorf("while idle: %w", err), nil)
 	}
-	return true
 }
 
 // payDebts sends the releases that are due, oldest first.
-func (m *master) payDebts(now time.Time) error {
+func (m *master) payDebts() error {
 	for {
 		m.p.mu.Lock()
-		due := m.ledger.take(now, foldMax)
+		due := m.ledger.take(time.Now(), foldMax)
 		m.p.mu.Unlock()
 		if len(due) == 0 {
 			return nil
@@ -340,7 +363,7 @@ func (m *master) payDebts(now time.Time) error {
 		if err != nil {
 			m.ledger.unpaid(due)
 		} else {
-			m.ledger.paid(due, now)
+			m.ledger.paid(due, time.Now())
 			m.stats.Orphans += countGranted(votes)
 		}
 		m.p.mu.Unlock()
@@ -359,17 +382,24 @@ func countGranted(votes string) (n uint64) {
 	return n
 }
 
-// dialAndAdmit opens a connection and admits the master if its server is fit.
+// dialAndAdmit opens a connection and admits the master if its server is fit. It
+// returns when ctx ends.
 func (m *master) dialAndAdmit(ctx context.Context) error {
 	s, err := dial(ctx, m.option, m.p.timeout)
 	if err != nil {
 		return err
 	}
 	m.session = s
-	if err := m.probe(ctx); err != nil {
+	err = m.probe()
+	if !s.release() {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = m.admit()
+	}
+	if err != nil {
 		s.close()
 		m.session = nil
-		return err
 	}
-	return nil
+	return err
 }

@@ -249,7 +249,8 @@ func (p *Pipeline) ticks() {
 		}
 		p.mu.Lock()
 		for _, m := range p.masters {
-			m.tick = true
+			m.ledger.prune(time.Now())
+			m.tick.Store(true)
 			m.poke()
 		}
 		p.mu.Unlock()
@@ -340,6 +341,7 @@ func (p *Pipeline) checkDrainedLocked() {
 	select {
 	case <-p.drained:
 	default:
+		p.ended = true
 		close(p.drained)
 	}
 }

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -20,13 +19,23 @@ const ReservedPrefix = "__muxlock__:"
 // ErrSameServer is returned when two of the configured addresses reach one server.
 var ErrSameServer = errors.New("two addresses reach the same server")
 
-// probeUntilAdmitted tries the master with growing, jittered pauses in between.
-// It returns false when the pipeline closes.
+// The pause before a probe, drawn from half to one and a half times: it doubles from
+// firstPause to longestPause, and starts over once the master has been up that long,
+// so that one that comes and goes is not dialled at every turn.
+const (
+	firstPause   = 25 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// probeUntilAdmitted tries the master with pauses in between. It returns false when
+// the pipeline closes.
 func (m *master) probeUntilAdmitted() bool {
-	const first, longest = 25 * time.Millisecond, 2 * time.Second
-	pause := first
+	if m.pause == 0 || time.Since(m.admitted) > longestPause {
+		m.pause = firstPause
+	}
 	for {
-		wait := time.NewTimer(pause/2 + rand.N(pause))
+		wait := time.NewTimer(m.pause/2 + rand.N(m.pause))
+		m.pause = min(2*m.pause, longestPause)
 		select {
 		case <-wait.C:
 		case <-m.p.ctx.Done():
@@ -43,14 +52,13 @@ func (m *master) probeUntilAdmitted() bool {
 		m.p.mu.Lock()
 		m.cause = err
 		m.p.mu.Unlock()
-		pause = min(2*pause, longest)
 	}
 }
 
-// probe looks at the server behind a new connection and, if it is fit to vote,
-// admits the master. In this order: who is it, the scripts, what it owes us, and a
-// trial of what every call will do. Nothing else is sent before it is admitted.
-func (m *master) probe(ctx context.Context) error {
+// probe looks at the server behind a new connection and says whether it is fit to
+// vote. In this order: who is it, the scripts, what it owes us, and a trial of what
+// every call will do. Nothing else is sent before it is admitted.
+func (m *master) probe() error {
 	cmds := m.loadScripts([]rueidis.Completed{m.session.client.B().Info().Build()})
 	m.replies = m.session.do(cmds, m.replies)
 	text, err := m.replies[0].ToString()
@@ -76,13 +84,11 @@ func (m *master) probe(ctx context.Context) error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	if err := m.payDebts(time.Now()); err != nil {
+	m.server = info["run_id"]
+	if err := m.payDebts(); err != nil {
 		return err
 	}
-	if err := m.trial(); err != nil {
-		return err
-	}
-	return m.admit(ctx, info["run_id"])
+	return m.trial()
 }
 
 // trial takes and releases a lock of the engine's own, so that a server that
@@ -105,27 +111,41 @@ func (m *master) trial() error {
 	return nil
 }
 
-// admit opens the gate: from now on rounds are sent to the master and its grants count.
-func (m *master) admit(ctx context.Context, runID string) error {
+// admit opens the gate: from now on rounds are sent to the master and its grants
+// count. What has come to be owed since the probe is paid first.
+func (m *master) admit() error {
+	for {
+		again, err := m.tryAdmit()
+		if err != nil || !again {
+			return err
+		}
+		if err := m.payDebts(); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, other := range p.masters {
-		if other != m && other.runID == runID {
-			return fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, runID)
+		if other != m && other.runID == m.server {
+			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, m.server)
 		}
 	}
-	if ctx.Err() != nil {
-		return ctx.Err()
+	now := time.Now()
+	if m.ledger.isDue(now) {
+		return true, nil
 	}
-	m.runID = runID
+	m.runID = m.server
 	m.up, m.cause = true, nil
-	m.lastUse = time.Now()
-	m.ledger.admitted(m.lastUse)
+	m.admitted, m.lastUse = now, now
+	m.ledger.admitted(now)
 	p.up++
 	p.idle++
 	p.formLocked()
-	return nil
+	return false, nil
 }
 
 func parseInfo(text string) map[string]string {

@@ -51,14 +51,12 @@ func batchVotes(reply rueidis.RedisResult, n int) (votes string, fault, err erro
 		return "", nil, err
 	case text == "":
 		return allYes[:n], errOdd, nil
-	case len(text) < n:
-		return "", nil, fmt.Errorf("%w to the batch script", errOdd)
+	case len(text) == n:
+		return text, errOdd, nil
+	case len(text) > n && text[n] == '\n':
+		return text[:n], serverError(strings.TrimPrefix(text[n+1:], "-")), nil
 	}
-	fault = errOdd
-	if len(text) > n+1 && text[n] == '\n' {
-		fault = serverError(strings.TrimPrefix(text[n+1:], "-"))
-	}
-	return text[:n], fault, nil
+	return "", nil, fmt.Errorf("%w to the batch script", errOdd)
 }
 
 // serverError is an error that a server gave for one entry of a batch.

@@ -37,9 +37,11 @@ type round struct {
 	mu      sync.Mutex // guards the following
 	calls   []*call    // by entry; nil once decided
 	tallies []quorum.Tally
-	causes  []error // by master: why it gave no vote to some entry
+	unknown []uint64 // by entry: the masters whose vote is unknown, one bit each
+	causes  []error  // by master: why it gave no vote to some entry
 	told    []MasterError
-	open    int // masters that have not been read yet; the last one recycles the round
+	toldOf  uint64 // the masters in told
+	open    int    // masters that have not been read yet; the last one recycles the round
 }
 
 var rounds = sync.Pool{New: func() any { return new(round) }}
@@ -93,6 +95,9 @@ func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
 	used, n := 0, releases
 	for ; n < len(entries); n++ {
 		q := &entries[n]
+		if q.Op == Release {
+			break // belongs in front
+		}
 		letter := slices.Index(leases[:used], q.TTL)
 		if letter < 0 {
 			if used == letters {
@@ -136,10 +141,16 @@ func (r *round) entriesOf(c int) (from, to int) {
 // It is called once, before any master can see the round.
 func (r *round) begin(asked int) {
 	r.open = asked
-	r.tallies = r.tallies[:0]
 	unasked := quorum.Tally{Unknown: uint8(len(r.masters) - asked)}
+	away := uint64(0)
+	for m, err := range r.causes {
+		if err != nil {
+			away |= 1 << m
+		}
+	}
 	for range r.entries {
 		r.tallies = append(r.tallies, unasked)
+		r.unknown = append(r.unknown, away)
 	}
 	if asked < len(r.masters) {
 		for i := range r.entries {
@@ -148,9 +159,12 @@ func (r *round) begin(asked int) {
 	}
 }
 
-// vote is the one door through which a master's answer counts.
-func (r *round) voteLocked(i int, v quorum.Vote) {
+// voteLocked is the one door through which a master's answer counts.
+func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 	r.tallies[i].Add(v)
+	if v == quorum.Unknown {
+		r.unknown[i] |= 1 << m.index
+	}
 	r.settleLocked(i)
 }
 
@@ -166,24 +180,18 @@ func (r *round) settleLocked(i int) {
 	r.calls[i] = nil
 	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Round: r.seq}
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
-		out.Causes = r.causesLocked()
+		out.Causes = r.causesLocked(r.unknown[i])
 	}
 	c.decide(out)
 }
 
-// causesLocked lists the masters that failed this round; one slice serves all
-// calls of the round until another master fails.
-func (r *round) causesLocked() []MasterError {
-	n := 0
-	for _, err := range r.causes {
-		if err != nil {
-			n++
-		}
-	}
-	if len(r.told) != n {
-		r.told = make([]MasterError, 0, n)
+// causesLocked lists why the given masters gave no vote; calls that failed by the
+// same masters share one slice.
+func (r *round) causesLocked(unknown uint64) []MasterError {
+	if r.toldOf != unknown {
+		r.told, r.toldOf = nil, unknown
 		for m, err := range r.causes {
-			if err != nil {
+			if unknown&(1<<m) != 0 {
 				r.told = append(r.told, MasterError{r.masters[m].address, err})
 			}
 		}
@@ -221,7 +229,7 @@ func (r *round) readLocked(m *master, c int, reply rueidis.RedisResult) (noScrip
 		if isSick(err) {
 			sick = err
 		}
-		r.voteLocked(i, quorum.Unknown)
+		r.voteLocked(m, i, quorum.Unknown)
 	}
 	if !r.folded {
 		switch v, err := plainVote(r.entries[from].Op, reply); {
@@ -230,7 +238,7 @@ func (r *round) readLocked(m *master, c int, reply rueidis.RedisResult) (noScrip
 		case err != nil:
 			unknown(from, err)
 		default:
-			r.voteLocked(from, v)
+			r.voteLocked(m, from, v)
 		}
 		return noScript, failed, sick
 	}
@@ -243,9 +251,9 @@ func (r *round) readLocked(m *master, c int, reply rueidis.RedisResult) (noScrip
 		case err != nil:
 			unknown(i, err)
 		case votes[i-from] == '1':
-			r.voteLocked(i, quorum.Granted)
+			r.voteLocked(m, i, quorum.Granted)
 		case votes[i-from] == '0':
-			r.voteLocked(i, quorum.Refused)
+			r.voteLocked(m, i, quorum.Refused)
 		default:
 			unknown(i, fault)
 		}
@@ -272,7 +280,7 @@ func (r *round) failCommand(m *master, c int, err error) (releases []int) {
 		if r.entries[i].Op == Release {
 			releases = append(releases, i)
 		}
-		r.voteLocked(i, quorum.Unknown)
+		r.voteLocked(m, i, quorum.Unknown)
 	}
 	return releases
 }
@@ -294,6 +302,6 @@ func (r *round) recycle() {
 	clear(r.cmds)
 	clear(r.calls)
 	clear(r.causes)
-	*r = round{entries: r.entries[:0], cmds: r.cmds[:0], ends: r.ends[:0], calls: r.calls[:0], tallies: r.tallies[:0], causes: r.causes[:0]}
+	*r = round{entries: r.entries[:0], cmds: r.cmds[:0], ends: r.ends[:0], calls: r.calls[:0], tallies: r.tallies[:0], unknown: r.unknown[:0], causes: r.causes[:0]}
 	rounds.Put(r)
 }

@@ -24,18 +24,18 @@ import (
 // and no difference under load). The price is that a batch cut off in the middle
 // loses the replies that had come; they become unknown votes.
 type session struct {
-	client rueidis.Client
-	conn   net.Conn
+	client  rueidis.Client
+	conn    net.Conn
+	release func() bool // lets the session outlive dial's ctx; false if that has ended
 }
 
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
-// dial connects and greets the master. It returns within dialTimeout, or when ctx ends.
+// dial connects and greets the master. It returns within dialTimeout and timeout, or
+// when ctx ends. Until release is called, the end of ctx ends the connection.
 func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout(timeout))
-	defer cancel()
-	s := new(session)
+	s := &session{release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
 	connect := option.DialCtxFn
 	if connect == nil {
@@ -45,9 +45,15 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		if dialled.Swap(true) {
 			return nil, errRedial
 		}
-		conn, err := connect(ctx, address, d, t)
+		dialCtx, cancel := context.WithTimeout(ctx, dialTimeout(timeout))
+		defer cancel()
+		conn, err := connect(dialCtx, address, d, t)
+		if err != nil {
+			return nil, err
+		}
 		s.conn = conn
-		return conn, err
+		s.release = context.AfterFunc(ctx, func() { conn.Close() })
+		return conn, nil
 	}
 	if fn := option.AuthCredentialsFn; fn != nil {
 		// Without RefreshAfter: re-authentication in the background would share the
@@ -73,14 +79,18 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		s.client = client
+		s.release()
 		s.close()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return nil, err
 	}
 	s.client = client
 	return s, nil
 }
 
-// dialTimeout leaves room for a handshake that a batch does not need.
+// dialTimeout leaves room for name resolution and a TLS handshake.
 func dialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
 
 func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {

@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/redistest"
+)
+
+// lockRequests returns n acquires, or the releases that undo them.
+func lockRequests(op Op, n int) []Request {
+	list := make([]Request, n)
+	for i := range list {
+		list[i] = Request{Op: op, Name: fmt.Sprint("name", i), Token: "0123456789abcdefghijklm=", TTL: hour}
+	}
+	return list
+}
+
+// BenchmarkRound is the time from the arrival of a batch until every call of it has
+// its verdict: by turns a batch of acquires and the batch of their releases.
+//
+//	go test -bench Round ./pipeline
+func BenchmarkRound(b *testing.B) {
+	const masters = 5
+	p, _ := overBareServers(b, masters)
+	for _, batch := range []int{1, 8, 32, 512} {
+		b.Run(fmt.Sprintf("masters=%d/batch=%d", masters, batch), func(b *testing.B) {
+			turns := [2][]Request{lockRequests(Acquire, batch), lockRequests(Release, batch)}
+			waiting := make([]*call, batch)
+			for i := range waiting {
+				waiting[i] = &call{done: make(chan struct{}, 1)}
+			}
+			round := func(requests []Request) {
+				p.mu.Lock()
+				for i, c := range waiting {
+					c.req = requests[i]
+					c.state.Store(0)
+					if c.req.Op == Release {
+						p.releases = append(p.releases, c)
+					} else {
+						p.queue = append(p.queue, c)
+					}
+				}
+				p.formLocked()
+				p.mu.Unlock()
+				for _, c := range waiting {
+					if <-c.done; c.out.Verdict != quorum.Won {
+						b.Fatalf("%+v", c.out)
+					}
+				}
+			}
+			b.ReportAllocs()
+			rounds := 0
+			for b.Loop() {
+				round(turns[rounds%2])
+				rounds++
+			}
+			b.StopTimer()
+			if rounds%2 == 1 {
+				round(turns[1])
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(rounds*batch), "ns/request")
+		})
+	}
+}
+
+// overBareServers starts a pipeline over n real servers with nothing in between, and
+// returns their addresses too.
+func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
+	b.Helper()
+	addrs := redistest.Addrs(redistest.Masters(b, n))
+	cfg := Config{Timeout: time.Second, Queue: 1 << 14}
+	for _, a := range addrs {
+		cfg.Masters = append(cfg.Masters, Master{a, rueidis.ClientOption{InitAddress: []string{a}}})
+	}
+	p, err := New(b.Context(), cfg)
+	require.NoError(b, err)
+	b.Cleanup(p.Close)
+	return p, addrs
+}
+
+// BenchmarkFold justifies foldFrom: one server, a batch of acquires and then the
+// batch of their releases, each sent as plain commands or as one call of the batch
+// script, whatever the pipeline would choose. From the batch size on at which
+// fold=true is faster, folding pays; server-ns/request is the server's own CPU time
+// for the commands, without parsing and sockets.
+//
+//	go test -bench Fold ./pipeline
+func BenchmarkFold(b *testing.B) {
+	_, addrs := overBareServers(b, 1) // its probe loads the scripts
+	s, err := dial(b.Context(), rueidis.ClientOption{InitAddress: addrs[:1]}, time.Second)
+	require.NoError(b, err)
+	b.Cleanup(s.close)
+	var replies []rueidis.RedisResult
+	for _, batch := range []int{1, 2, 4, 6, 8, 12, 16, 32, 128, 512} {
+		for _, folded := range []bool{false, true} {
+			b.Run(fmt.Sprintf("batch=%d/fold=%t", batch, folded), func(b *testing.B) {
+				var turns [2][]Request
+				turns[0], turns[1] = lockRequests(Acquire, batch), lockRequests(Release, batch)
+				encode := func(requests []Request) (cmds []rueidis.Completed) {
+					if folded {
+						cmd, _ := fold(s.client.B(), requests)
+						return append(cmds, cmd)
+					}
+					for i := range requests {
+						cmds = append(cmds, plain(s.client.B(), &requests[i]))
+					}
+					return cmds
+				}
+				before := serverNanos(b, s)
+				b.ReportAllocs()
+				loops := 0
+				for b.Loop() {
+					for _, requests := range turns {
+						replies = s.do(encode(requests), replies)
+						if err := replies[len(replies)-1].Error(); err != nil {
+							b.Fatal(err)
+						}
+					}
+					loops++
+				}
+				requests := float64(loops * 2 * batch)
+				b.ReportMetric((serverNanos(b, s)-before)/requests, "server-ns/request")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/requests, "ns/request")
+			})
+		}
+	}
+}
+
+// serverNanos is the CPU time that a server has spent in the pipeline's commands.
+func serverNanos(b *testing.B, s *session) (ns float64) {
+	b.Helper()
+	text, err := s.client.Do(context.Background(), s.client.B().Info().Section("commandstats").Build()).ToString()
+	require.NoError(b, err)
+	for line := range strings.Lines(text) {
+		command, fields, _ := strings.Cut(line, ":")
+		if command != "cmdstat_set" && command != "cmdstat_evalsha" {
+			continue
+		}
+		var calls, usec int64
+		_, err := fmt.Sscanf(fields, "calls=%d,usec=%d", &calls, &usec)
+		require.NoError(b, err)
+		ns += float64(usec) * 1000
+	}
+	return ns
+}

@@ -1,0 +1,166 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+)
+
+const (
+	testTimeout = 100 * time.Millisecond
+	hour        = time.Hour // a lease that does not run out by itself during a test
+)
+
+// A bubble is a pipeline over fake masters in virtual time: what a test measures is
+// exact, and a sleep costs nothing.
+type bubble struct {
+	*testing.T
+	fakes []*fake
+	cfg   Config
+	p     *Pipeline
+}
+
+// inBubble runs test with n fake masters, each answering after a millisecond. Its
+// end closes the pipeline, if test has not, and checks what every end must show.
+func inBubble(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		// Pooled calls hold a channel, which must not travel between bubbles.
+		fresh := calls.New
+		calls = sync.Pool{New: fresh}
+		defer func() { calls = sync.Pool{New: fresh} }()
+		b := &bubble{T: t, cfg: Config{Timeout: testTimeout, Queue: 1 << 17}}
+		for i := range n {
+			f := newFake(fmt.Sprint("m", i))
+			f.delay = time.Millisecond
+			b.fakes = append(b.fakes, f)
+			b.cfg.Masters = append(b.cfg.Masters, Master{f.address, rueidis.ClientOption{InitAddress: []string{f.address}, DialCtxFn: f.dial}})
+		}
+		defer func() {
+			if b.p != nil {
+				b.p.Close()
+				b.requireBooksBalance()
+				require.Zero(t, b.p.up)
+			}
+			for _, f := range b.fakes {
+				f.end()
+			}
+		}()
+		test(t, b)
+	})
+}
+
+// started returns the bubble's pipeline, all masters up.
+func (b *bubble) started() *Pipeline {
+	b.Helper()
+	p, err := New(b.Context(), b.cfg)
+	require.NoError(b, err)
+	require.Len(b, p.Stats().Masters, len(b.fakes))
+	b.p = p
+	return p
+}
+
+func (b *bubble) acquire(ctx context.Context, name string) (Outcome, error) {
+	return b.p.Do(ctx, Request{Op: Acquire, Name: name, Token: "token of " + name, TTL: hour})
+}
+
+func (b *bubble) release(name string, round uint64) (Outcome, error) {
+	return b.p.Do(context.Background(), releaseOf(name, round))
+}
+
+func releaseOf(name string, round uint64) Request {
+	return Request{Op: Release, Name: name, Token: "token of " + name, TTL: hour, Round: round}
+}
+
+// mustAcquire acquires and asserts the verdict Won; any goroutine may call it.
+func (b *bubble) mustAcquire(name string) Outcome {
+	b.Helper()
+	out, err := b.acquire(context.Background(), name)
+	assert.NoError(b, err)
+	assert.Equal(b, quorum.Won, out.Verdict, "%s: %+v", name, out)
+	return out
+}
+
+// cycle acquires and releases; any goroutine may call it.
+func (b *bubble) cycle(name string) {
+	b.Helper()
+	round := b.mustAcquire(name).Round
+	out, err := b.release(name, round)
+	assert.NoError(b, err)
+	assert.Equal(b, quorum.Won, out.Verdict, "%+v", out)
+}
+
+func (b *bubble) up() (n int) {
+	for _, m := range b.p.Stats().Masters {
+		if m.Up {
+			n++
+		}
+	}
+	return n
+}
+
+// untilUp waits until n masters are up.
+func (b *bubble) untilUp(n int) {
+	b.Helper()
+	for range 60_000 {
+		if b.up() == n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	require.Equal(b, n, b.up(), "masters up after a minute: %+v", b.p.Stats())
+}
+
+// requireNoKeys asserts that no master holds a lock.
+func (b *bubble) requireNoKeys() {
+	b.Helper()
+	for _, f := range b.fakes {
+		require.Empty(b, f.keys(), f.address)
+	}
+}
+
+// requireBooksBalance asserts that the pipeline's counts agree with its masters'.
+func (b *bubble) requireBooksBalance() {
+	b.Helper()
+	p := b.p
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	up, idle := 0, 0
+	for _, m := range p.masters {
+		backlog := 0
+		for _, r := range m.pending {
+			backlog += len(r.entries)
+		}
+		require.Equal(b, backlog, m.backlog, m.address)
+		if m.up {
+			up++
+			if !m.busy {
+				idle++
+			}
+		}
+	}
+	for _, c := range p.releases {
+		require.Equal(b, Release, c.req.Op)
+	}
+	for _, c := range p.queue {
+		require.NotEqual(b, Release, c.req.Op)
+	}
+	require.Equal(b, up, p.up, "up")
+	require.Equal(b, idle, p.idle, "idle")
+}
+
+// side runs fn beside the test; the returned function waits for it.
+func side(fn func()) (wait func()) {
+	var running sync.WaitGroup
+	running.Go(fn)
+	return running.Wait
+}

@@ -1,0 +1,274 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/scripts"
+)
+
+// What a master owes us must be paid whatever else goes on.
+
+func TestDebtsArePaidUnderLoad(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		late := b.fakes[2]
+		late.hold(true)
+		out := b.mustAcquire("a")
+		b.p.Post(releaseOf("a", out.Round))
+		time.Sleep(time.Second)
+		require.Equal(t, 3, b.up())
+		late.hold(false) // executes the acquire after its release
+		synctest.Wait()
+		require.Equal(t, []string{"a"}, late.keys())
+		late.set(func() { late.delay = 5 * time.Millisecond }) // so there is always a round that waits for it
+		for i, end := 0, time.Now().Add(5*time.Second); time.Now().Before(end); i++ {
+			b.cycle(fmt.Sprint("name", i))
+		}
+		require.NotContains(t, late.keys(), "a", "five seconds later")
+	})
+}
+
+func TestDebtThatArisesDuringTheTrialIsPaidFirst(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Timeout = time.Second
+		b.started()
+		f := b.fakes[2]
+		round := b.mustAcquire("held").Round
+		time.Sleep(10 * time.Millisecond)
+		before := f.connections()
+		f.cut()
+		f.set(func() { f.delay = 50 * time.Millisecond })
+		b.cycle("meets the cut")
+		for len(f.commands(scripts.Batch.SHA1)) < 2 { // it pays for the last call
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(10 * time.Millisecond)
+		require.Equal(t, 2, b.up(), "the trial is under way")
+		_, err := b.release("held", round)
+		require.NoError(t, err)
+		// A call that waits for a second idle master, which this one is once it is admitted.
+		b.fakes[1].set(func() { b.fakes[1].delay = 600 * time.Millisecond })
+		first := side(func() { b.mustAcquire("first") })
+		time.Sleep(10 * time.Millisecond)
+		b.mustAcquire("second")
+		first()
+		time.Sleep(time.Second)
+		position := make(map[string]int)
+		for i, l := range f.since(before) {
+			for _, arg := range l.args {
+				if _, seen := position[arg]; !seen {
+					position[arg] = i
+				}
+			}
+		}
+		require.Contains(t, position, "held")
+		require.Contains(t, position, "second")
+		require.Less(t, position["held"], position["second"])
+	})
+}
+
+func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
+	const lease = 5 * time.Second
+	for name, requests := range map[string]int{"behind": maxBacklog + 100, "not behind": 100} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				b.cfg.Timeout = 10 * time.Second
+				b.started()
+				f := b.fakes[2]
+				f.hold(true)
+				f.set(func() { f.refuse = true })
+				out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
+				require.NoError(t, err)
+				require.Equal(t, quorum.Won, out.Verdict)
+				time.Sleep(10 * time.Millisecond)
+				for i := range requests { // of locks that it cannot have
+					b.p.Post(releaseOf(fmt.Sprint("name", i), 1<<40))
+				}
+				time.Sleep(time.Second)
+				b.mustAcquire("sets it aside")
+				out, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Round: out.Round})
+				require.NoError(t, err)
+				require.Equal(t, quorum.Won, out.Verdict)
+				time.Sleep(12 * time.Second)
+				f.hold(false) // the old connection's bytes are executed: the lease starts now
+				synctest.Wait()
+				require.Contains(t, f.keys(), "a")
+				f.set(func() { f.refuse = false })
+				b.untilUp(3)
+				time.Sleep(time.Second)
+				require.NotContains(t, f.keys(), "a", "its release was forgotten")
+			})
+		})
+	}
+}
+
+func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[0]
+		// Scripts were flushed, and another process has loaded some of them again.
+		f.set(func() {
+			f.delay = 20 * time.Millisecond
+			delete(f.loaded, scripts.Batch.SHA1)
+		})
+		blocker := side(func() { b.mustAcquire("blocker") })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Microsecond)
+		defer cancel()
+		var callers sync.WaitGroup
+		callers.Go(func() {
+			_, err := b.acquire(ctx, "a")
+			assert.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+		for i := range foldFrom {
+			callers.Go(func() { b.mustAcquire(fmt.Sprint("name", i)) })
+		}
+		callers.Wait()
+		blocker()
+		time.Sleep(5 * time.Second)
+		for _, f := range b.fakes {
+			require.NotContains(t, f.keys(), "a", f.address)
+		}
+	})
+}
+
+func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[2]
+		f.set(func() { f.stalled = true })
+		b.cycle("a")
+		time.Sleep(time.Second)
+		f.set(func() { f.stalled = false })
+		b.untilUp(3)
+		time.Sleep(5 * time.Second)
+		b.cycle("b")
+		time.Sleep(5 * time.Second)
+		b.p.mu.Lock()
+		defer b.p.mu.Unlock()
+		require.Empty(t, b.p.masters[2].ledger.doubts, "every later round is searched for releases that they concern")
+		require.Empty(t, b.p.masters[2].ledger.debts)
+	})
+}
+
+func TestDebtsOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[2]
+		var rounds []uint64
+		for i := range 1000 {
+			out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second})
+			require.NoError(t, err)
+			rounds = append(rounds, out.Round)
+		}
+		f.set(func() { f.refuse = true })
+		f.cut()
+		b.cycle("meets the cut")
+		for i, round := range rounds {
+			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Round: round})
+		}
+		time.Sleep(time.Minute)
+		require.LessOrEqual(t, b.p.Stats().Masters[2].Owed, 2)
+	})
+}
+
+func TestManyDebtsArePaidInSeveralCommands(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[2]
+		const locks = 2*foldMax + 100
+		var callers sync.WaitGroup
+		rounds := make([]uint64, locks)
+		for i := range locks {
+			callers.Go(func() { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+		}
+		callers.Wait()
+		time.Sleep(10 * time.Millisecond)
+		f.set(func() { f.refuse = true })
+		f.cut()
+		b.cycle("meets the cut")
+		for i, round := range rounds {
+			b.p.Post(releaseOf(fmt.Sprint("name", i), round))
+		}
+		time.Sleep(time.Second)
+		require.Equal(t, locks+1, b.p.Stats().Masters[2].Owed)
+		f.set(func() { f.refuse = false })
+		b.untilUp(3)
+		require.Empty(t, f.keys(), "paid before it was admitted")
+		require.EqualValues(t, locks, b.p.Stats().Masters[2].Orphans)
+		require.Equal(t, locks+1, b.p.Stats().Masters[2].Owed, "the second payments")
+		time.Sleep(3 * time.Second)
+		require.Zero(t, b.p.Stats().Masters[2].Owed)
+	})
+}
+
+func TestPaymentThatIsNotAnsweredStartsOver(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[2]
+		round := b.mustAcquire("a").Round
+		time.Sleep(10 * time.Millisecond)
+		var lost atomic.Int32
+		f.set(func() {
+			f.hook = func(args []string) string {
+				if args[0] == "EVALSHA" && slices.Contains(args, "a") && lost.Load() < 3 {
+					lost.Add(1)
+					f.cutLocked()
+				}
+				return ""
+			}
+			f.cutLocked()
+		})
+		b.cycle("meets the cut")
+		_, err := b.release("a", round)
+		require.NoError(t, err)
+		time.Sleep(10 * time.Second)
+		require.EqualValues(t, 3, lost.Load())
+		require.Equal(t, 3, b.up())
+		require.GreaterOrEqual(t, len(f.commands("a")), 1+3+2)
+		b.requireNoKeys()
+		require.Zero(t, b.p.Stats().Masters[2].Owed)
+	})
+}
+
+func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for i, f := range b.fakes {
+			f.set(func() {
+				f.delay = time.Duration(i+1) * time.Millisecond
+				f.hook = func(args []string) string {
+					if args[0] == "SET" && (args[1] == "bad on m0") == (i == 0) && args[1] != "blocker" {
+						return "-NOPERM this name\r\n"
+					}
+					return ""
+				}
+			})
+		}
+		blocker := side(func() { b.mustAcquire("blocker") })
+		synctest.Wait()
+		other := side(func() { b.mustAcquire("bad on m0") })
+		out, err := b.acquire(context.Background(), "bad on m1 and m2")
+		require.NoError(t, err)
+		blocker()
+		other()
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Equal(t, quorum.Tally{Granted: 1, Unknown: 2}, out.Tally)
+		var masters []string
+		for _, c := range out.Causes {
+			masters = append(masters, c.Master)
+		}
+		require.Equal(t, []string{"m1", "m2"}, masters)
+	})
+}

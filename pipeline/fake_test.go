@@ -1,0 +1,435 @@
+package pipeline
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"muxlock/scripts"
+)
+
+// A fake is a scripted master for tests in virtual time: enough of Redis for the
+// pipeline, over net.Pipe, with an in-memory map. Each connection has a goroutine
+// that reads into an inbox without limit, as a kernel does, one that executes the
+// inbox in order, and one that writes the replies. When a connection ends, what its
+// inbox holds is still executed.
+type fake struct {
+	address string
+
+	mu      sync.Mutex // guards the following
+	changed *sync.Cond
+	runID   string
+	data    map[string]value
+	loaded  map[string]bool // scripts by SHA-1
+	delay   time.Duration   // from a command's arrival to its execution
+	stalled bool            // nothing is executed on any connection, as in SIGSTOP
+	refuse  bool            // dials fail
+	silent  bool            // dials hang
+	ended   bool
+	conns   []*fakeConn
+	dials   []time.Time
+	log     []logged // what was executed, in order
+	// hook, if set, answers a command in the server's place; "" leaves it to the server.
+	hook func(args []string) string
+}
+
+type value struct {
+	text string
+	ends time.Time
+}
+
+// logged is one executed command.
+type logged struct {
+	at   time.Time
+	conn int // number of the connection, from 0
+	args []string
+}
+
+func (l logged) String() string { return fmt.Sprint(l.conn, " ", strings.Join(l.args, " ")) }
+
+type fakeConn struct {
+	f      *fake
+	number int
+	net    net.Conn
+
+	// Guarded by f.mu:
+	inbox  []arrival
+	outbox []byte
+	held   bool // its inbox is not executed
+	mute   bool // its replies are lost
+	closed bool // nothing more comes or goes
+}
+
+type arrival struct {
+	at   time.Time
+	args []string
+}
+
+func newFake(address string) *fake {
+	f := &fake{address: address, runID: "run-" + address, data: make(map[string]value), loaded: make(map[string]bool)}
+	f.changed = sync.NewCond(&f.mu)
+	return f
+}
+
+// set changes the fake's settings.
+func (f *fake) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+	f.changed.Broadcast()
+}
+
+// cut closes all connections. What they have sent is not executed any more.
+func (f *fake) cut() { f.set(f.cutLocked) }
+
+func (f *fake) cutLocked() {
+	for _, c := range f.conns {
+		c.inbox = nil
+		c.closeLocked()
+	}
+}
+
+// restart makes it another server process: no connection, no data, no scripts.
+func (f *fake) restart() { f.set(f.restartLocked) }
+
+func (f *fake) restartLocked() {
+	f.cutLocked()
+	f.runID += "+"
+	clear(f.data)
+	clear(f.loaded)
+}
+
+// hold stops the execution on the connections that are open now; new ones are served.
+func (f *fake) hold(on bool) {
+	f.set(func() {
+		for _, c := range f.conns {
+			c.held = on
+		}
+	})
+}
+
+// end stops the fake's goroutines.
+func (f *fake) end() {
+	f.set(func() {
+		f.ended = true
+		f.cutLocked()
+	})
+}
+
+// keys returns the names that are locked.
+func (f *fake) keys() (names []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name := range f.data {
+		if _, ok := f.getLocked(name); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// commands returns the executed commands that speak of name, or all for "".
+func (f *fake) commands(name string) (found []logged) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, l := range f.log {
+		for _, arg := range l.args {
+			if name == "" || arg == name {
+				found = append(found, l)
+				break
+			}
+		}
+	}
+	return found
+}
+
+func (f *fake) dial(ctx context.Context, _ string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	f.mu.Lock()
+	f.dials = append(f.dials, time.Now())
+	silent, refuse := f.silent, f.refuse
+	f.mu.Unlock()
+	if silent {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if refuse {
+		return nil, errors.New("connection refused")
+	}
+	theirs, ours := net.Pipe()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := &fakeConn{f: f, number: len(f.conns), net: ours}
+	f.conns = append(f.conns, c)
+	if f.ended {
+		c.closeLocked()
+	}
+	go c.receive()
+	go c.execute()
+	go c.send()
+	return theirs, nil
+}
+
+func (c *fakeConn) closeLocked() {
+	c.closed = true
+	c.net.Close()
+	c.f.changed.Broadcast()
+}
+
+// receive reads commands until the client closes.
+func (c *fakeConn) receive() {
+	in := bufio.NewReaderSize(c.net, 1<<20)
+	for {
+		args, err := readCommand(in)
+		c.f.mu.Lock()
+		if err != nil {
+			c.closeLocked()
+			c.f.mu.Unlock()
+			return
+		}
+		c.inbox = append(c.inbox, arrival{time.Now(), args})
+		c.f.changed.Broadcast()
+		c.f.mu.Unlock()
+	}
+}
+
+// execute runs commands until the connection is closed and its inbox empty.
+func (c *fakeConn) execute() {
+	f := c.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for {
+		for len(c.inbox) == 0 && !c.closed || len(c.inbox) > 0 && (c.held || f.stalled) && !f.ended {
+			f.changed.Wait()
+		}
+		if len(c.inbox) == 0 || f.ended {
+			return
+		}
+		if due := c.inbox[0].at.Add(f.delay); time.Now().Before(due) {
+			f.mu.Unlock()
+			time.Sleep(time.Until(due))
+			f.mu.Lock()
+			continue // stalled or cut meanwhile?
+		}
+		args := c.inbox[0].args
+		c.inbox = c.inbox[1:]
+		f.log = append(f.log, logged{time.Now(), c.number, args})
+		reply := ""
+		if f.hook != nil {
+			reply = f.hook(args)
+		}
+		if reply == "" {
+			reply = f.answerLocked(args)
+		}
+		if !c.mute {
+			c.outbox = append(c.outbox, reply...)
+		}
+		f.changed.Broadcast()
+	}
+}
+
+// send writes replies, as many as there are at a time.
+func (c *fakeConn) send() {
+	f := c.f
+	for {
+		f.mu.Lock()
+		for len(c.outbox) == 0 && !c.closed {
+			f.changed.Wait()
+		}
+		out := c.outbox
+		c.outbox = nil
+		f.mu.Unlock()
+		if len(out) == 0 {
+			return
+		}
+		if _, err := c.net.Write(out); err != nil {
+			return
+		}
+	}
+}
+
+func (f *fake) getLocked(name string) (string, bool) {
+	v, ok := f.data[name]
+	if ok && !v.ends.IsZero() && !time.Now().Before(v.ends) {
+		delete(f.data, name)
+		return "", false
+	}
+	return v.text, ok
+}
+
+func (f *fake) answerLocked(args []string) string {
+	switch strings.ToUpper(args[0]) {
+	case "HELLO":
+		return "%2\r\n+proto\r\n:3\r\n+version\r\n+7.0.15\r\n"
+	case "CLIENT":
+		return "+OK\r\n"
+	case "PING":
+		return "+PONG\r\n"
+	case "INFO":
+		return bulk("# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\nrole:master\r\ncluster_enabled:0\r\n")
+	case "SCRIPT":
+		for _, s := range scripts.All() {
+			if s.Source == args[2] {
+				f.loaded[s.SHA1] = true
+				return bulk(s.SHA1)
+			}
+		}
+	case "SET":
+		if f.acquireLocked(args[1], args[2], args[5]) {
+			return "+OK\r\n"
+		}
+		return "_\r\n"
+	case "EVALSHA":
+		count, err := strconv.Atoi(args[2])
+		if err != nil {
+			panic(err)
+		}
+		return f.evalLocked(args[1], count, args[3:])
+	}
+	return "-ERR the fake does not know this command\r\n"
+}
+
+func (f *fake) evalLocked(sha string, count int, args []string) string {
+	if !f.loaded[sha] {
+		return "-NOSCRIPT No matching script. Please use EVAL.\r\n"
+	}
+	switch sha {
+	case scripts.Release.SHA1:
+		return fmt.Sprintf(":%d\r\n", f.releaseLocked(args[0], args[1]))
+	case scripts.Extend.SHA1:
+		return fmt.Sprintf(":%d\r\n", f.extendLocked(args[0], args[1], args[2]))
+	}
+	votes, n := []byte{}, 0
+	for _, e := range batchEntries(append([]string{"EVALSHA", sha, strconv.Itoa(count)}, args...)) {
+		granted := false
+		switch e.op {
+		case Release:
+			granted = f.releaseLocked(e.name, e.token) == 1
+		case Extend:
+			granted = f.extendLocked(e.name, e.token, e.ms) == 1
+		case Acquire:
+			granted = f.acquireLocked(e.name, e.token, e.ms)
+		}
+		if votes = append(votes, '0'); granted {
+			votes[len(votes)-1] = '1'
+			n++
+		}
+	}
+	if n == count {
+		return bulk("")
+	}
+	return bulk(string(votes))
+}
+
+// A batchEntry is what one entry of the batch script asks for.
+type batchEntry struct {
+	op              Op
+	name, token, ms string
+}
+
+// batchEntries reads a call of the batch script, as the script does.
+func batchEntries(args []string) (entries []batchEntry) {
+	n, err := strconv.Atoi(args[2])
+	if err != nil {
+		panic(err)
+	}
+	names, tokens, todo, leases := args[3:3+n], args[3+n:3+2*n], args[3+2*n+1], args[3+2*n+2:]
+	releases, err := strconv.Atoi(args[3+2*n])
+	if err != nil {
+		panic(err)
+	}
+	for i := range n {
+		e := batchEntry{name: names[i], token: tokens[i]}
+		switch {
+		case i < releases:
+			e.op = Release
+		case todo[i-releases] < 'a':
+			e.op, e.ms = Acquire, leases[todo[i-releases]-'A']
+		default:
+			e.op, e.ms = Extend, leases[todo[i-releases]-'a']
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+func (f *fake) acquireLocked(name, token, ms string) bool {
+	if _, held := f.getLocked(name); held {
+		return false
+	}
+	f.data[name] = value{token, time.Now().Add(millisOf(ms))}
+	return true
+}
+
+func (f *fake) releaseLocked(name, token string) int {
+	switch text, ok := f.getLocked(name); {
+	case !ok:
+		return -1
+	case text != token:
+		return 0
+	}
+	delete(f.data, name)
+	return 1
+}
+
+func (f *fake) extendLocked(name, token, ms string) int {
+	switch text, ok := f.getLocked(name); {
+	case !ok:
+		return -1
+	case text != token:
+		return 0
+	}
+	if ends := time.Now().Add(millisOf(ms)); ends.After(f.data[name].ends) {
+		f.data[name] = value{token, ends}
+	}
+	return 1
+}
+
+func millisOf(text string) time.Duration {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(err)
+	}
+	return time.Duration(n) * time.Millisecond
+}
+
+func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+
+// readCommand reads one array of bulk strings.
+func readCommand(in *bufio.Reader) ([]string, error) {
+	n, err := readLength(in, '*')
+	if err != nil {
+		return nil, err
+	}
+	args := make([]string, n)
+	for i := range args {
+		size, err := readLength(in, '$')
+		if err != nil {
+			return nil, err
+		}
+		text := make([]byte, size+2)
+		if _, err := io.ReadFull(in, text); err != nil {
+			return nil, err
+		}
+		args[i] = string(text[:size])
+	}
+	return args, nil
+}
+
+func readLength(in *bufio.Reader, sign byte) (int, error) {
+	line, err := in.ReadString('\n')
+	if err != nil {
+		return 0, err
+	}
+	if line[0] != sign {
+		return 0, fmt.Errorf("want %q, got %q", sign, line)
+	}
+	return strconv.Atoi(strings.TrimSpace(line[1:]))
+}

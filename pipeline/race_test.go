@@ -1,0 +1,204 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/faultconn"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+	"muxlock/internal/token"
+)
+
+// overServers starts a pipeline over real servers, each behind a link.
+func overServers(t testing.TB, servers []*redisserver.Server, timeout time.Duration) (*Pipeline, []*faultconn.Link) {
+	t.Helper()
+	cfg := Config{Timeout: timeout, Queue: 1 << 14}
+	var links []*faultconn.Link
+	for _, s := range servers {
+		link := faultconn.NewLink()
+		links = append(links, link)
+		cfg.Masters = append(cfg.Masters, Master{s.Addr(), rueidis.ClientOption{InitAddress: []string{s.Addr()}, DialCtxFn: link.Dial}})
+	}
+	p, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(p.Close)
+	return p, links
+}
+
+// requireQuiet waits until nothing is under way or owed, and no master holds a key.
+func requireQuiet(t *testing.T, p *Pipeline, servers []*redisserver.Server) {
+	t.Helper()
+	var state Stats
+	require.Eventually(t, func() bool {
+		state = p.Stats()
+		for _, m := range state.Masters {
+			if !m.Up || m.Owed > 0 || m.Backlog > 0 {
+				return false
+			}
+		}
+		return state.Queued == 0
+	}, 30*time.Second, 20*time.Millisecond, "%+v", &state)
+	require.Empty(t, redistest.Keys(t, servers...))
+}
+
+func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	servers := redistest.Masters(t, 5)
+	p, links := overServers(t, servers, 200*time.Millisecond)
+
+	const workers, names, cycles = 200, 50, 30
+	var held [names]atomic.Int32 // callers that believe to hold the name
+	var requests, won atomic.Int64
+	var running sync.WaitGroup
+	for w := range workers {
+		running.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, uint64(w)))
+			for range cycles {
+				n := rng.IntN(names)
+				ctx, cancel := context.WithTimeout(context.Background(), time.Duration(1+rng.IntN(50))*time.Millisecond)
+				if rng.IntN(4) > 0 {
+					cancel()
+					ctx, cancel = context.Background(), func() {}
+				}
+				req := Request{Op: Acquire, Name: fmt.Sprint("name", n), Token: token.New(), TTL: hour}
+				requests.Add(1)
+				out, err := p.Do(ctx, req)
+				cancel()
+				if err != nil {
+					assert.ErrorIs(t, err, context.DeadlineExceeded)
+					continue
+				}
+				if req.Op, req.Round = Release, out.Round; out.Verdict != quorum.Won {
+					p.Post(req)
+					continue
+				}
+				won.Add(1)
+				assert.EqualValues(t, 1, held[n].Add(1), "two hold %s", req.Name)
+				time.Sleep(time.Duration(rng.IntN(1000)) * time.Microsecond)
+				held[n].Add(-1)
+				requests.Add(1)
+				_, err = p.Do(context.Background(), req)
+				assert.NoError(t, err)
+			}
+		})
+	}
+	stop := make(chan struct{})
+	cutter := side(func() {
+		rng := rand.New(rand.NewPCG(seed, 1<<32))
+		for {
+			link := links[rng.IntN(len(links))]
+			switch rng.IntN(3) {
+			case 0:
+				link.Cut()
+			case 1:
+				link.CutRepliesAfter(rng.IntN(500)) // executed, and not heard of
+			case 2:
+				link.CutRequestsAfter(rng.IntN(2000)) // in the middle of a command
+			}
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Duration(5+rng.IntN(30)) * time.Millisecond):
+			}
+		}
+	})
+	returned := make(chan struct{})
+	go func() { running.Wait(); close(returned) }()
+	select {
+	case <-returned:
+	case <-time.After(60 * time.Second):
+		t.Fatalf("calls that never return: %+v", p.Stats())
+	}
+	close(stop)
+	cutter()
+	for _, link := range links {
+		link.Cut() // and forget the cuts that were still to come
+	}
+	requireQuiet(t, p, servers)
+
+	stats := p.Stats()
+	aside := uint64(0)
+	for _, m := range stats.Masters {
+		aside += m.SetAside
+	}
+	t.Logf("%d requests in %d rounds, %d locks won, set aside %d times", stats.Requests, stats.Rounds, won.Load(), aside)
+	require.Positive(t, won.Load())
+	require.Positive(t, aside)
+	require.GreaterOrEqual(t, stats.Requests, uint64(requests.Load())-workers*cycles, "those that were abandoned unsent are not counted")
+	require.LessOrEqual(t, stats.Rounds, stats.Requests)
+}
+
+func TestQuietIsSeenNotToBe(t *testing.T) {
+	servers := redistest.Masters(t, 1)
+	p, _ := overServers(t, servers, 200*time.Millisecond)
+	_, err := p.Do(context.Background(), Request{Op: Acquire, Name: "left over", Token: "t", TTL: hour})
+	require.NoError(t, err)
+	require.Equal(t, []string{"left over"}, redistest.Keys(t, servers...), "a key that nobody released must be found")
+}
+
+func TestNamesAndTokensAreBytes(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	p, _ := overServers(t, servers, time.Second)
+	odd := []string{"nul\x00nul", "\r\n", "*1\r\n$4\r\nPING\r\n", "\xff\xfe", "{braces}", "-", "a", "1", "", " "}
+	for range 2 {
+		var callers sync.WaitGroup
+		for _, name := range odd { // alone, and folded with the others
+			callers.Go(func() {
+				req := Request{Op: Acquire, Name: name + "x", Token: name + "t", TTL: hour}
+				for _, op := range []Op{Acquire, Extend, Release} {
+					req.Op = op
+					out, err := p.Do(context.Background(), req)
+					assert.NoError(t, err)
+					assert.Equal(t, quorum.Won, out.Verdict, "op %d of %q", op, name)
+					req.Round = out.Round
+				}
+			})
+		}
+		callers.Wait()
+	}
+	requireQuiet(t, p, servers)
+}
+
+func TestMasterRestartedEmptyIsAdmittedAgain(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	p, _ := overServers(t, servers, 200*time.Millisecond)
+	out, err := p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: hour})
+	require.NoError(t, err)
+	require.NoError(t, servers[0].Kill())
+	require.NoError(t, servers[0].Restart(t.Context()))
+	require.Eventually(t, func() bool { s := p.Stats().Masters[0]; return s.Up && s.SetAside > 0 }, 20*time.Second, 10*time.Millisecond)
+	out, err = p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: hour, Round: out.Round})
+	require.NoError(t, err)
+	require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
+	requireQuiet(t, p, servers)
+}
+
+func TestWrongPasswordIsAMisconfiguration(t *testing.T) {
+	servers := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
+	cfg := Config{Timeout: time.Second, Queue: 10}
+	for i, s := range servers {
+		password := "secret"
+		if i == 0 {
+			password = "wrong"
+		}
+		cfg.Masters = append(cfg.Masters, Master{s.Addr(), rueidis.ClientOption{InitAddress: []string{s.Addr()}, Password: password}})
+	}
+	_, err := New(t.Context(), cfg)
+	var start *StartError
+	require.True(t, errors.As(err, &start))
+	require.True(t, start.Misconfigured, "%v", err)
+	require.NotContains(t, err.Error(), "wrong")
+}

@@ -1,0 +1,241 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+)
+
+const (
+	granted = quorum.Granted
+	refused = quorum.Refused
+	unknown = quorum.Unknown
+)
+
+var errTest = errors.New("for a test")
+
+// newRound returns a round over masters with one waiting call per entry, as the
+// pipeline forms it.
+func newRound(masters int, entries ...Request) (*round, []*call) {
+	r := &round{seq: 7, entries: entries}
+	for i := range masters {
+		r.masters = append(r.masters, &master{index: i, address: fmt.Sprint("m", i)})
+		r.causes = append(r.causes, nil)
+	}
+	for range entries {
+		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
+	}
+	r.seal(builder)
+	return r, append([]*call(nil), r.calls...)
+}
+
+// builder makes commands without a connection.
+var builder = func() rueidis.Builder {
+	client, _ := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{"-"}, ForceSingleClient: true,
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, errTest },
+	})
+	defer client.Close()
+	return client.B()
+}()
+
+// woken reports whether the call has been decided, and takes its signal.
+func (c *call) woken() bool {
+	select {
+	case <-c.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func entry(name string) Request {
+	return Request{Op: Acquire, Name: name, Token: "t", TTL: time.Second}
+}
+
+func TestFirstVerdictWakesOnceAndLaterVotesDoNotTouchTheCall(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		votes   []quorum.Vote
+		after   int // votes until the verdict
+		verdict quorum.Verdict
+	}{
+		{"all grant", []quorum.Vote{granted, granted, granted, granted, granted}, 3, quorum.Won},
+		{"two away", []quorum.Vote{unknown, granted, unknown, granted, granted}, 5, quorum.Won},
+		{"held", []quorum.Vote{refused, refused, refused, refused, refused}, 3, quorum.Denied},
+		{"split", []quorum.Vote{granted, refused, granted, refused, refused}, 5, quorum.Denied},
+		{"away", []quorum.Vote{unknown, unknown, granted, unknown, granted}, 4, quorum.NoQuorum},
+		{"refusals may still come", []quorum.Vote{unknown, refused, unknown, unknown, granted}, 4, quorum.NoQuorum},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, calls := newRound(5, entry("a"))
+			r.begin(5)
+			var out Outcome
+			for i, vote := range c.votes {
+				if vote == unknown {
+					r.causes[i] = errTest
+				}
+				r.voteLocked(r.masters[i], 0, vote)
+				require.Equal(t, i+1 == c.after, calls[0].woken(), "vote %d", i+1)
+				if i+1 == c.after {
+					out = calls[0].out
+					require.Equal(t, c.verdict, out.Verdict)
+					require.EqualValues(t, 7, out.Round)
+					calls[0].out = Outcome{} // the caller's again
+				}
+			}
+			require.Equal(t, Outcome{}, calls[0].out)
+			unknowns := int(out.Tally.Unknown)
+			if c.verdict == quorum.Won {
+				unknowns = 0
+			}
+			require.Len(t, out.Causes, unknowns)
+			for _, cause := range out.Causes {
+				require.ErrorIs(t, cause, errTest)
+				require.ErrorContains(t, cause, cause.Master+": ")
+			}
+		})
+	}
+}
+
+func TestEachCallOfARoundIsDecidedByItself(t *testing.T) {
+	r, calls := newRound(3, entry("a"), entry("b"))
+	r.begin(3)
+	r.voteLocked(r.masters[0], 0, granted)
+	r.voteLocked(r.masters[0], 1, refused)
+	r.voteLocked(r.masters[0], 0, granted)
+	require.True(t, calls[0].woken())
+	require.False(t, calls[1].woken())
+	r.voteLocked(r.masters[0], 1, refused)
+	require.True(t, calls[1].woken())
+	require.Equal(t, quorum.Won, calls[0].out.Verdict)
+	require.Equal(t, quorum.Denied, calls[1].out.Verdict)
+}
+
+func TestMastersThatAreAwayHaveVotedWhenTheRoundBegins(t *testing.T) {
+	for asked := range 6 {
+		r, calls := newRound(5, entry("a"))
+		for i := asked; i < 5; i++ {
+			r.causes[i] = errTest
+		}
+		r.begin(asked)
+		require.Equal(t, asked < 3, calls[0].woken(), "%d asked", asked)
+		if asked < 3 {
+			require.Equal(t, quorum.NoQuorum, calls[0].out.Verdict)
+			require.Len(t, calls[0].out.Causes, 5-asked)
+		} else {
+			for i := range 3 {
+				require.False(t, calls[0].woken(), "after %d grants", i)
+				r.voteLocked(r.masters[0], 0, granted)
+			}
+			require.True(t, calls[0].woken())
+			require.Equal(t, quorum.Tally{Granted: 3, Unknown: uint8(5 - asked)}, calls[0].out.Tally)
+		}
+	}
+}
+
+func TestAbandonedCallIsNotTouched(t *testing.T) {
+	r, calls := newRound(3, entry("a"))
+	r.begin(3)
+	require.True(t, calls[0].state.CompareAndSwap(waiting, abandoned))
+	for range 3 {
+		r.voteLocked(r.masters[0], 0, granted)
+	}
+	require.False(t, calls[0].woken())
+	require.Equal(t, Outcome{}, calls[0].out)
+}
+
+func TestCallWithoutACallerIsNotSignalled(t *testing.T) {
+	r, _ := newRound(3, entry("a"))
+	r.calls[0] = &call{}
+	r.begin(3)
+	for range 3 {
+		r.voteLocked(r.masters[0], 0, granted)
+	}
+}
+
+func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
+	r, _ := newRound(5, entry("a"))
+	r.begin(4)
+	for i := range 4 {
+		require.NotEmpty(t, r.entries, "after %d have left", i)
+		r.fail(r.masters[i], errTest)
+		r.leave()
+	}
+	require.Empty(t, r.entries)
+	require.Empty(t, r.calls)
+	require.Empty(t, r.cmds)
+	require.Nil(t, r.masters)
+	require.Nil(t, r.told)
+	for _, q := range r.entries[:cap(r.entries)] {
+		require.Equal(t, Request{}, q, "a token stays behind in the pool")
+	}
+}
+
+func TestFailedCommandNamesItsReleases(t *testing.T) {
+	r, calls := newRound(1, entry("a"), Request{Op: Release, Name: "b"}, Request{Op: Extend, Name: "c"}, Request{Op: Release, Name: "d"})
+	r.begin(1)
+	var releases []int
+	for c := range r.cmds {
+		releases = append(releases, r.failCommand(r.masters[0], c, errTest)...)
+	}
+	require.Equal(t, []int{1, 3}, releases)
+	for _, c := range calls {
+		require.True(t, c.woken())
+		require.Equal(t, []MasterError{{"m0", errTest}}, c.out.Causes)
+	}
+}
+
+func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
+	for _, n := range []int{1, foldFrom - 1, foldFrom, foldMax - 1, foldMax, foldMax + 1, 3*foldMax + 5} {
+		for _, leases := range []int{1, 26, 27, 1000} {
+			entries := make([]Request, n)
+			for i := range entries {
+				op := Release // they come first
+				if i >= n/3 {
+					op = []Op{Acquire, Extend}[i%2]
+				}
+				entries[i] = Request{Op: op, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token", i), TTL: time.Duration(1+i%leases) * time.Millisecond}
+			}
+			r, _ := newRound(1, entries...)
+			require.Equal(t, n >= foldFrom, r.folded)
+			next := 0
+			for c, cmd := range r.cmds {
+				from, to := r.entriesOf(c)
+				require.Equal(t, next, from)
+				require.Greater(t, to, from)
+				require.LessOrEqual(t, to-from, foldMax)
+				next = to
+				if !r.folded {
+					require.Equal(t, from+1, to)
+					require.Contains(t, cmd.Commands(), entries[from].Name)
+					continue
+				}
+				for i, e := range batchEntries(cmd.Commands()) {
+					q := entries[from+i]
+					want := batchEntry{op: q.Op, name: q.Name, token: q.Token}
+					if q.Op != Release {
+						want.ms = millis(q.TTL)
+					}
+					require.Equal(t, want, e)
+				}
+			}
+			require.Equal(t, n, next, "%d entries of %d leases", n, leases)
+		}
+	}
+}
+
+func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {
+	require.Equal(t, "1", millis(time.Millisecond))
+	require.Equal(t, "1500", millis(1500*time.Millisecond+time.Microsecond))
+	require.Equal(t, "3600000", millis(hour))
+}

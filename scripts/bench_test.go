@@ -1,0 +1,75 @@
+package scripts
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// BenchmarkScript tells what an entry costs the server: its own CPU time for
+// EVALSHA, from INFO commandstats, as server-ns/entry. ns/op is the client's view
+// of one command. Each release and extend finds its key.
+//
+//	go test -bench Script ./scripts
+func BenchmarkScript(b *testing.B) {
+	const lease = "1000000"
+	entries := func(n int, how string) []entry {
+		list := make([]entry, n)
+		for i := range list {
+			list[i] = entry{fmt.Sprint("name", i), "0123456789abcdefghijklm=", how}
+		}
+		return list
+	}
+	one := entries(1, "")[0]
+	type benchmark struct {
+		name    string
+		entries int
+		before  []string // each time, not measured
+		timed   []string
+	}
+	cases := []benchmark{
+		{"script=none/command=SET", 1, []string{"DEL", one.name}, []string{"SET", one.name, one.token, "NX", "PX", lease}}, // to compare with
+		{"script=release", 1, []string{"SET", one.name, one.token, "PX", lease}, []string{"EVALSHA", Release.SHA1, "1", one.name, one.token}},
+		{"script=extend", 1, []string{"SET", one.name, one.token, "PX", "500000"}, []string{"EVALSHA", Extend.SHA1, "1", one.name, one.token, lease}},
+	}
+	for _, n := range []int{1, 8, 32, 512} {
+		// Half of a batch gives back the locks that the other half takes.
+		half := append(entries(n/2, "-"), entries((n+1)/2, lease)...)
+		cases = append(cases, benchmark{fmt.Sprintf("script=batch/entries=%d", n), n, []string{"DEL", fmt.Sprint("name", (n-1)/2)}, batchCommand(Batch.SHA1, half)})
+	}
+	m := newMaster(b)
+	for _, c := range cases {
+		b.Run(c.name, func(b *testing.B) {
+			m.text("FLUSHALL")
+			m.text("CONFIG", "RESETSTAT")
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				require.NoError(b, m.do(c.before...).Error())
+				b.StartTimer()
+				require.NoError(b, m.do(c.timed...).Error())
+			}
+			b.ReportMetric(m.usecPerCall(strings.ToLower(c.timed[0]))*1000/float64(c.entries), "server-ns/entry")
+		})
+	}
+}
+
+var usecField = regexp.MustCompile(`usec_per_call=([0-9.]+)`)
+
+// usecPerCall reads the server's own CPU time per call of a command.
+func (m testMaster) usecPerCall(command string) float64 {
+	m.t.Helper()
+	for line := range strings.Lines(m.text("INFO", "commandstats")) {
+		if strings.HasPrefix(line, "cmdstat_"+command+":") {
+			usec, err := strconv.ParseFloat(usecField.FindStringSubmatch(line)[1], 64)
+			require.NoError(m.t, err)
+			return usec
+		}
+	}
+	m.t.Fatalf("no statistics of %s", command)
+	return 0
+}

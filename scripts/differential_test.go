@@ -1,0 +1,156 @@
+package scripts
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+)
+
+// compare runs one random sequence of operations twice, one command at a time in
+// database 0 and through the given batch script in database 1, and says where the
+// answers or what is left differ. Lease times lie so far apart that the time
+// between the two runs does not matter.
+func compare(m testMaster, seed uint64, batchSHA string) error {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	var start [][]string // of keys that are there already
+	for i := range 3 {
+		start = append(start,
+			[]string{"SET", fmt.Sprint("held", i), "another", "PX", "300000"},
+			[]string{"SET", fmt.Sprint("forever", i), "t1"},
+			[]string{"RPUSH", fmt.Sprint("list", i), "x"})
+	}
+	for _, db := range []string{"0", "1"} {
+		m.text("SELECT", db)
+		m.text("FLUSHDB")
+		for _, args := range start {
+			require.NoError(m.t, m.do(args...).Error())
+		}
+	}
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	for step := range 20 {
+		entries := make([]entry, 1+rng.IntN(30))
+		for i := range entries {
+			entries[i] = entry{
+				name:  fmt.Sprint(pick("free", "free", "held", "forever", "list"), rng.IntN(3)),
+				token: pick("t1", "t2", "another"),
+				how:   pick("100000", "200000", "400000", "0", "+110000", "+210000", "+410000", "-", "-", "-", "-"),
+			}
+		}
+		entries = releasesFirst(entries)
+		m.text("SELECT", "0")
+		var plain strings.Builder
+		for _, e := range entries {
+			plain.WriteByte(m.one(e))
+		}
+		m.text("SELECT", "1")
+		batch, _, _ := strings.Cut(votesOf(m.text(batchCommand(batchSHA, entries)...), len(entries)), "\n")
+		if plain.String() != batch {
+			return fmt.Errorf("seed %d step %d: plain %s, batch %s of %q", seed, step, &plain, batch, entries)
+		}
+	}
+	var left [2]string
+	for db := range left {
+		m.text("SELECT", fmt.Sprint(db))
+		keys, err := m.do("KEYS", "*").AsStrSlice()
+		require.NoError(m.t, err)
+		require.NotEmpty(m.t, keys)
+		left[db] = m.state(keys)
+	}
+	if left[0] != left[1] {
+		return fmt.Errorf("seed %d: plain leaves\n%s\nbatch leaves\n%s", seed, left[0], left[1])
+	}
+	return nil
+}
+
+// releasesFirst orders entries as a batch takes them, each release once.
+func releasesFirst(entries []entry) (ordered []entry) {
+	for _, e := range entries {
+		if e.how == "-" && !slices.Contains(ordered, e) {
+			ordered = append(ordered, e)
+		}
+	}
+	for _, e := range entries {
+		if e.how != "-" {
+			ordered = append(ordered, e)
+		}
+	}
+	return ordered
+}
+
+// one asks for an entry with its plain command, and answers as the batch does.
+func (m testMaster) one(e entry) byte {
+	var reply rueidis.RedisResult
+	switch e.how[0] {
+	case '-':
+		reply = m.do("EVALSHA", Release.SHA1, "1", e.name, e.token)
+	case '+':
+		reply = m.do("EVALSHA", Extend.SHA1, "1", e.name, e.token, e.how[1:])
+	default:
+		reply = m.do("SET", e.name, e.token, "NX", "PX", e.how)
+	}
+	switch text, err := reply.ToAny(); {
+	case rueidis.IsRedisNil(err), text == int64(0), text == int64(-1):
+		return '0'
+	case e.how == "-" && err != nil && strings.HasPrefix(err.Error(), "WRONGTYPE"):
+		return '0' // a batch takes a key of another type for another's
+	case err != nil:
+		return 'e'
+	}
+	return '1'
+}
+
+// state lists the keys with their types, values and rounded times to live.
+func (m testMaster) state(keys []string) string {
+	lines := make(map[string]string)
+	for _, key := range keys {
+		kind := m.text("TYPE", key)
+		value := ""
+		if kind == "string" {
+			value = m.text("GET", key)
+		}
+		ms := m.number("PTTL", key)
+		if ms > 0 {
+			ms = (ms + 50_000) / 100_000 * 100_000
+		}
+		lines[key] = fmt.Sprint(kind, " ", value, " ", ms)
+	}
+	return fmt.Sprint(lines) // sorted by key
+}
+
+func TestBatchAndPlainCommandsAgree(t *testing.T) {
+	m := newMaster(t)
+	seed := rand.Uint64()
+	t.Logf("seeds from %d", seed)
+	for i := range uint64(10) {
+		require.NoError(t, compare(m, seed+i, Batch.SHA1))
+	}
+}
+
+func TestComparisonCatchesABrokenBatch(t *testing.T) {
+	m := newMaster(t)
+	for name, edit := range map[string][2]string{
+		"deletes what is another's": {"if values[i] == ARGV[i] then", "if values[i] then"},
+		"counts what is another's":  {"elseif count < r then", "elseif false then"},
+		"releases nothing":          {"if r > 0 then", "if false then"},
+		"extends what is another's": {"if reply == token then", "if reply then"},
+		"shortens":                  {"tonumber(lease) > reply", "true"},
+		"overwrites":                {"'NX', ", ""},
+		"hides errors":              {"votes[i], fault = 'e'", "votes[i], fault = '0'"},
+		"last entry first":          {"for i = r + 1, n do", "for i = n, r + 1, -1 do"},
+		"skips the last entry":      {"for i = r + 1, n do", "for i = r + 1, n - 1 do"},
+	} {
+		broken := strings.Replace(Batch.Source, edit[0], edit[1], 1)
+		require.NotEqual(t, Batch.Source, broken, name)
+		sha := m.text("SCRIPT", "LOAD", broken)
+		var err error
+		for seed := uint64(1); err == nil && seed <= 20; seed++ {
+			err = compare(m, seed, sha)
+		}
+		require.Error(t, err, name)
+	}
+}

@@ -1,0 +1,120 @@
+package scripts
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+// A testMaster is a connection to a real server on which all scripts are loaded.
+type testMaster struct {
+	t testing.TB
+	rueidis.Client
+}
+
+func newMaster(t testing.TB) testMaster {
+	t.Helper()
+	server := redistest.Masters(t, 1)[0]
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr()}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, AlwaysRESP2: true,
+	})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	m := testMaster{t, client}
+	for _, s := range All() {
+		m.text("SCRIPT", "LOAD", s.Source)
+	}
+	return m
+}
+
+func (m testMaster) do(args ...string) rueidis.RedisResult {
+	return m.Do(context.Background(), m.B().Arbitrary(args[0]).Args(args[1:]...).Build())
+}
+
+func (m testMaster) text(args ...string) string {
+	m.t.Helper()
+	text, err := m.do(args...).ToString()
+	require.NoError(m.t, err, "%q", args)
+	return text
+}
+
+func (m testMaster) number(args ...string) int64 {
+	m.t.Helper()
+	n, err := m.do(args...).AsInt64()
+	require.NoError(m.t, err, "%q", args)
+	return n
+}
+
+func (m testMaster) release(name, token string) int64 {
+	m.t.Helper()
+	return m.number("EVALSHA", Release.SHA1, "1", name, token)
+}
+
+func (m testMaster) extend(name, token, ms string) int64 {
+	m.t.Helper()
+	return m.number("EVALSHA", Extend.SHA1, "1", name, token, ms)
+}
+
+// An entry of a batch; how is 'ms' acquire with that lease, '+ms' extend, '-' release.
+type entry struct{ name, token, how string }
+
+// batchCommand encodes entries as batch.lua takes them: releases come first.
+func batchCommand(sha string, entries []entry) []string {
+	var names, tokens, leases []string
+	releases, todo := 0, ""
+	for i, e := range entries {
+		names, tokens = append(names, e.name), append(tokens, e.token)
+		if e.how == "-" {
+			if i != releases {
+				panic("a release must not follow another entry")
+			}
+			releases++
+			continue
+		}
+		lease, extends := strings.CutPrefix(e.how, "+")
+		letter := slices.Index(leases, lease)
+		if letter < 0 {
+			letter, leases = len(leases), append(leases, lease)
+		}
+		first := 'A'
+		if extends {
+			first = 'a'
+		}
+		todo += string(first + rune(letter))
+	}
+	return slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(entries))}, names, tokens, []string{strconv.Itoa(releases), todo}, leases)
+}
+
+// votesOf spells out the short answer of a batch of n entries.
+func votesOf(answer string, n int) string {
+	if answer == "" {
+		return strings.Repeat("1", n)
+	}
+	return answer
+}
+
+func (m testMaster) batch(entries ...entry) string {
+	m.t.Helper()
+	return votesOf(m.text(batchCommand(Batch.SHA1, entries)...), len(entries))
+}
+
+func (m testMaster) exists(name string) bool {
+	m.t.Helper()
+	return m.number("EXISTS", name) == 1
+}
+
+// requireTTL asserts that name lives for about ms more.
+func (m testMaster) requireTTL(ms int64, name string) {
+	m.t.Helper()
+	require.InDelta(m.t, ms, m.number("PTTL", name), 5_000, "ttl of %q", name)
+}
+
+// oddNames are names and tokens that a text protocol or a C string would spoil.
+var oddNames = []string{"plain", "a b", "nul\x00nul", "\r\n", "*1\r\n$4\r\nPING\r\n", "\xff\xfe", "{braces}", "-", "+5", "1000", "\n", "日本"}

@@ -1,0 +1,102 @@
+package scripts
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// isName reports whether the constant is the name under which the source can be called.
+func isName(s Script) bool {
+	sum := sha1.Sum([]byte(s.Source))
+	return s.SHA1 == hex.EncodeToString(sum[:])
+}
+
+func TestSHA1IsThatOfTheText(t *testing.T) {
+	require.Len(t, All(), 3)
+	for _, s := range All() {
+		require.True(t, isName(s), s.Name)
+		s.Source += " "
+		require.False(t, isName(s), "an edit of %s without its constant goes unnoticed", s.Name)
+	}
+}
+
+func TestServerComputesTheSameSHA1(t *testing.T) {
+	m := newMaster(t)
+	for _, s := range All() {
+		require.Equal(t, s.SHA1, m.text("SCRIPT", "LOAD", s.Source), s.Name)
+	}
+}
+
+func TestReleaseDeletesOnlyItsOwn(t *testing.T) {
+	m := newMaster(t)
+	for _, name := range oddNames {
+		for _, token := range oddNames {
+			require.EqualValues(t, -1, m.release(name, token), "gone")
+			m.text("SET", name, token, "PX", "100000")
+			require.EqualValues(t, 0, m.release(name, token+"x"), "another's")
+			require.EqualValues(t, 0, m.release(name, ""), "another's")
+			require.Equal(t, token, m.text("GET", name))
+			require.EqualValues(t, 1, m.release(name, token), "deleted")
+			require.False(t, m.exists(name))
+		}
+	}
+}
+
+func TestReleaseOfAnotherTypeIsAnErrorAndDeletesNothing(t *testing.T) {
+	m := newMaster(t)
+	m.number("RPUSH", "list", "a")
+	require.ErrorContains(t, m.do("EVALSHA", Release.SHA1, "1", "list", "a").Error(), "WRONGTYPE")
+	require.ErrorContains(t, m.do("EVALSHA", Extend.SHA1, "1", "list", "a", "1000").Error(), "WRONGTYPE")
+	require.True(t, m.exists("list"))
+}
+
+func TestExtendMovesTheExpiryOfItsOwnOnly(t *testing.T) {
+	m := newMaster(t)
+	for _, name := range oddNames {
+		for _, token := range oddNames {
+			require.EqualValues(t, -1, m.extend(name, token, "100000"), "gone")
+			require.False(t, m.exists(name), "created")
+			m.text("SET", name, token, "PX", "100000")
+			require.EqualValues(t, 0, m.extend(name, token+"x", "500000"), "another's")
+			m.requireTTL(100_000, name)
+			require.EqualValues(t, 1, m.extend(name, token, "500000"))
+			m.requireTTL(500_000, name)
+			require.Equal(t, token, m.text("GET", name))
+			m.number("DEL", name)
+		}
+	}
+}
+
+func TestExtendNeverShortens(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", "a", "t", "PX", "500000")
+	require.EqualValues(t, 1, m.extend("a", "t", "100000"))
+	m.requireTTL(500_000, "a")
+	require.Equal(t, "1", m.batch(entry{"a", "t", "+100000"}))
+	m.requireTTL(500_000, "a")
+}
+
+func TestExtendGivesAPersistedKeyItsTTL(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", "plain", "t")
+	require.EqualValues(t, 1, m.extend("plain", "t", "100000"))
+	m.requireTTL(100_000, "plain")
+	m.text("SET", "batched", "t")
+	require.Equal(t, "1", m.batch(entry{"batched", "t", "+100000"}))
+	m.requireTTL(100_000, "batched")
+}
+
+func TestTTLsAreComparedAsNumbers(t *testing.T) {
+	m := newMaster(t)
+	for _, extend := range []func(){
+		func() { require.EqualValues(t, 1, m.extend("a", "t", "100000")) },
+		func() { require.Equal(t, "1", m.batch(entry{"a", "t", "+100000"})) },
+	} {
+		m.text("SET", "a", "t", "PX", "90000") // "90000" > "100000" as text
+		extend()
+		m.requireTTL(100_000, "a")
+	}
+}
