@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 type Lock struct {
 	e     *Engine
 	name  string
-	token string
+	token Token
 	round uint64 // of the acquire
 
 	mu       sync.Mutex    // guards the following
@@ -35,7 +36,7 @@ type Lock struct {
 
 func newLock(e *Engine, req pipeline.Request, start clock.Instant) *Lock {
 	return &Lock{
-		e: e, name: req.Name, token: req.Token, round: req.Round, ttl: req.TTL,
+		e: e, name: req.Name, token: Token{&req.Token}, round: req.Round, ttl: req.TTL,
 		until: start.Add(validity(req.TTL, 0, e.cfg.Drift)),
 	}
 }
@@ -44,7 +45,10 @@ func newLock(e *Engine, req pipeline.Request, start clock.Instant) *Lock {
 func (l *Lock) Name() string { return l.name }
 
 // Token returns the value that the lock's key has on the masters.
-func (l *Lock) Token() Token { return Token{l.token} }
+func (l *Lock) Token() Token { return l.token }
+
+// Format prints the name, for every verb; never the token.
+func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.name) }
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {
@@ -126,7 +130,7 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	err = l.e.ask(ctx, pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl}, ErrLost)
+	err = l.e.ask(ctx, pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token.Reveal(), TTL: ttl}, ErrLost)
 	now := clock.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,7 +170,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	}
 	l.released = true
 	l.endLocked(ErrNotHeld)
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.ttl, Round: l.round}
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token.Reveal(), TTL: l.ttl, Round: l.round}
 	l.mu.Unlock()
 	err := l.e.ask(ctx, req, ErrNotHeld)
 	l.e.counts.release(err)

@@ -53,7 +53,10 @@ func parseMasters(addresses []string, template rueidis.ClientOption) ([]pipeline
 		if err != nil {
 			return nil, invalid(field, "%v", err)
 		}
-		key := strings.ToLower(m.Option.InitAddress[0])
+		key := m.Option.InitAddress[0]
+		if !strings.HasPrefix(key, "/") { // the path of a socket is told apart by case
+			key = strings.ToLower(key)
+		}
 		if first, ok := seen[key]; ok {
 			return nil, invalid(field, "is the same server as Masters[%d]: %s", first, m.Address)
 		}
@@ -82,7 +85,10 @@ func parseMaster(address string, template rueidis.ClientOption) (pipeline.Master
 		}
 	}
 	from, err := rueidis.ParseURL(address)
-	if err != nil {
+	switch {
+	case err != nil && strings.Contains(u.Path, "@"):
+		return pipeline.Master{}, errURL // the path is a password that has a slash in it
+	case err != nil:
 		return pipeline.Master{}, err
 	}
 	option.InitAddress = from.InitAddress
@@ -102,7 +108,7 @@ func parseMaster(address string, template rueidis.ClientOption) (pipeline.Master
 	if u.User != nil {
 		option.Username, option.Password, option.AuthCredentialsFn = from.Username, from.Password, nil
 	}
-	if from.SelectDB != 0 {
+	if from.SelectDB != 0 || u.Scheme != "unix" && strings.Trim(u.Path, "/") != "" || u.Query().Has("db") {
 		option.SelectDB = from.SelectDB
 	}
 	if from.ClientName != "" {
@@ -115,6 +121,9 @@ func parseMaster(address string, template rueidis.ClientOption) (pipeline.Master
 var errURL = fmt.Errorf("is not a URL")
 
 func checkHostPort(address string) error {
+	if strings.Contains(address, "@") {
+		return errURL // credentials without a scheme; not to be repeated
+	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return fmt.Errorf("%q is not host:port", address)

@@ -353,9 +353,7 @@ func (m *master) payDebts() error {
 		for i, d := range due {
 			entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
 		}
-		cmd, _ := fold(m.session.client.B(), entries)
-		m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
-		votes, fault, err := batchVotes(m.replies[0], len(due))
+		votes, fault, err := m.askBatch(entries)
 		if err == nil && isSick(fault) {
 			err = fault
 		}
@@ -371,6 +369,16 @@ func (m *master) payDebts() error {
 			return err
 		}
 	}
+}
+
+// askBatch sends entries in one call of the batch script, apart from any round.
+func (m *master) askBatch(entries []Request) (votes string, fault, err error) {
+	cmd, n := fold(m.session.client.B(), entries)
+	m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
+	if isNoScript(m.replies[0].Error()) {
+		m.replies = m.session.do(append(m.loadScripts(nil), cmd), m.replies)
+	}
+	return batchVotes(m.replies[len(m.replies)-1], n)
 }
 
 func countGranted(votes string) (n uint64) {

@@ -96,12 +96,8 @@ func (m *master) probe() error {
 func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
-	b := m.session.client.B()
-	take, _ := fold(b, []Request{{Op: Acquire, Name: name, Token: t, TTL: time.Second}})
-	giveBack, _ := fold(b, []Request{{Op: Release, Name: name, Token: t}})
-	m.replies = m.session.do([]rueidis.Completed{take, giveBack}, m.replies)
-	for _, reply := range m.replies {
-		switch votes, fault, err := batchVotes(reply, 1); {
+	for _, op := range []Op{Acquire, Release} {
+		switch votes, fault, err := m.askBatch([]Request{{Op: op, Name: name, Token: t, TTL: time.Second}}); {
 		case err != nil:
 			return err
 		case votes != "1":

@@ -5,7 +5,10 @@
 // CLOCK_BOOTTIME, and elapsed time is the larger of the two.
 package clock
 
-import "time"
+import (
+	"sync/atomic"
+	"time"
+)
 
 // Instant is a point in time of this process. The zero value is no instant.
 type Instant struct {
@@ -13,8 +16,11 @@ type Instant struct {
 	boot int64     // CLOCK_BOOTTIME in ns; 0 where there is none
 }
 
-// Now reads both clocks.
-func Now() Instant { return Instant{time.Now(), boottime()} }
+// Now reads the clocks.
+func Now() Instant {
+	t := time.Now()
+	return Instant{t, last.bootOf(int64(t.Sub(zero)), t.UnixNano(), boottime)}
+}
 
 // Add returns the instant d after i.
 func (i Instant) Add(d time.Duration) Instant {
@@ -33,3 +39,40 @@ func (i Instant) Reached(now Instant) bool {
 
 // Time returns i as a time.Time for people and timers.
 func (i Instant) Time() time.Time { return i.wall }
+
+// A sleeper knows how far CLOCK_BOOTTIME is ahead of the monotonic clock without
+// asking for it each time: time.Now reads the wall and the monotonic clock from
+// memory, CLOCK_BOOTTIME is a system call four times as dear (BenchmarkNow).
+//
+// When the kernel resumes it adds the time asleep to the wall clock and to
+// CLOCK_BOOTTIME, by the same amount, and not to the monotonic clock. So as long as
+// the wall clock has kept its distance from the monotonic clock, so has
+// CLOCK_BOOTTIME. The distance changes too when somebody sets the wall clock, which
+// costs one reading. Slewing moves all three alike.
+type sleeper struct{ seen atomic.Pointer[distance] }
+
+// distance of two clocks from the monotonic clock, read together.
+type distance struct{ wall, boot int64 }
+
+// tolerance is by how much two readings of the same distance may differ, because
+// the clocks are read one after the other. It is far below the allowance of a lease.
+const tolerance = int64(100 * time.Microsecond)
+
+var (
+	last sleeper
+	zero = time.Now() // of the monotonic clock
+)
+
+// bootOf returns CLOCK_BOOTTIME at the time of the two readings; read asks for it.
+func (s *sleeper) bootOf(mono, wall int64, read func() int64) int64 {
+	wall -= mono
+	if d := s.seen.Load(); d != nil && max(wall-d.wall, d.wall-wall) < tolerance {
+		return mono + d.boot
+	}
+	now := read()
+	if now == 0 {
+		return 0
+	}
+	s.seen.Store(&distance{wall, now - mono})
+	return now
+}

@@ -22,6 +22,61 @@ func TestDeadlineIsReachedByEitherClock(t *testing.T) {
 	require.True(t, deadline.Reached(Instant{time.Unix(101, 0), 1001 + int64(time.Minute)}), "asleep in between")
 }
 
+// machine is a computer with its three clocks. Its time.Time carries no monotonic
+// reading, so zero is subtracted on the wall clock; only differences matter.
+type machine struct {
+	mono, wall, boot int64
+	reads            int
+}
+
+func (m *machine) run(d time.Duration)   { m.mono += int64(d); m.wall += int64(d); m.boot += int64(d) }
+func (m *machine) sleep(d time.Duration) { m.wall += int64(d); m.boot += int64(d) }
+func (m *machine) set(d time.Duration)   { m.wall += int64(d) }
+
+func (m *machine) bootAt(s *sleeper) int64 {
+	return s.bootOf(m.mono, m.wall, func() int64 { m.reads++; return m.boot })
+}
+
+func TestBoottimeIsKnownWithoutAskingAndAskedForAfterAJump(t *testing.T) {
+	m := &machine{mono: 5e9, wall: 1.7e18, boot: 7e9}
+	var s sleeper
+	check := func(reads int, why string) {
+		t.Helper()
+		require.InDelta(t, m.boot, m.bootAt(&s), float64(tolerance), why)
+		require.Equal(t, reads, m.reads, why)
+	}
+	check(1, "first")
+	m.run(time.Hour)
+	check(1, "an hour of running")
+	m.sleep(3 * time.Second)
+	check(2, "asleep")
+	check(2, "awake again")
+	m.set(-time.Hour)
+	check(3, "the clock was set")
+	m.sleep(tolerance2)
+	check(4, "a short sleep")
+	m.set(1000)
+	check(4, "readings a microsecond apart")
+}
+
+const tolerance2 = time.Duration(2 * tolerance)
+
+func TestWithoutBoottimeThereIsNone(t *testing.T) {
+	var s sleeper
+	require.Zero(t, s.bootOf(1, 2, func() int64 { return 0 }))
+	require.Nil(t, s.seen.Load())
+}
+
+func TestNowAgreesWithTheKernel(t *testing.T) {
+	for range 1000 {
+		before := boottime()
+		now := Now()
+		after := boottime()
+		require.LessOrEqual(t, before-tolerance, now.boot)
+		require.LessOrEqual(t, now.boot, after+tolerance)
+	}
+}
+
 func TestNowMovesForward(t *testing.T) {
 	a := Now()
 	b := Now()
@@ -30,8 +85,17 @@ func TestNowMovesForward(t *testing.T) {
 }
 
 func BenchmarkNow(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		Now()
-	}
+	b.Run("known", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			Now()
+		}
+	})
+	b.Run("asked", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			last.seen.Store(nil)
+			Now()
+		}
+	})
 }

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// allocsPerCycle runs cycles on own names in many goroutines and returns the heap
+// allocations of the whole process per cycle.
+func allocsPerCycle(t testing.TB, e *Engine, workers, cycles int) float64 {
+	t.Helper()
+	names := make([]string, workers)
+	for i := range names {
+		names[i] = fmt.Sprint(t.Name(), "/", i)
+	}
+	run := func(cycles int) {
+		var all sync.WaitGroup
+		for _, name := range names {
+			all.Go(func() {
+				for range cycles {
+					lock, err := e.Acquire(context.Background(), name, 0)
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					if err := lock.Release(context.Background()); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+	}
+	run(max(1, cycles/10)) // pools and buffers grow
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	run(cycles)
+	runtime.ReadMemStats(&after)
+	return float64(after.Mallocs-before.Mallocs) / float64(workers*cycles)
+}
+
+func TestCycleAllocatesLittle(t *testing.T) {
+	if underRace || testing.Short() {
+		t.Skip("counts the race detector's allocations too")
+	}
+	e := open(t, five(t))
+	for _, c := range []struct {
+		workers, cycles int
+		most            float64
+	}{{1024, 60, 6}, {64, 400, 12}, {1, 2000, 80}} {
+		got := allocsPerCycle(t, e, c.workers, c.cycles)
+		t.Logf("%d workers: %.2f allocations per cycle", c.workers, got)
+		require.LessOrEqual(t, got, c.most, "%d workers", c.workers)
+	}
+}

@@ -1,0 +1,121 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+// A holding is the time in which one holder of a name could rely on its lock.
+type holding struct {
+	name     string
+	from, to time.Time
+}
+
+// overlap returns an error if two holdings of one name share a moment.
+func overlap(holdings []holding) error {
+	slices.SortFunc(holdings, func(a, b holding) int {
+		if a.name != b.name {
+			return map[bool]int{true: -1, false: 1}[a.name < b.name]
+		}
+		return a.from.Compare(b.from)
+	})
+	var last holding // of the name, the one that ended last
+	for _, h := range holdings {
+		switch {
+		case !h.from.Before(h.to):
+			continue // never valid
+		case h.name == last.name && h.from.Before(last.to):
+			return fmt.Errorf("%s: held from %v for %v and again %v later", h.name, last.from, last.to.Sub(last.from), h.from.Sub(last.from))
+		}
+		last = h
+	}
+	return nil
+}
+
+func TestTheAuditSeesAPlantedOverlap(t *testing.T) {
+	base := time.Now()
+	at := func(name string, from, to int) holding {
+		return holding{name, base.Add(time.Duration(from)), base.Add(time.Duration(to))}
+	}
+	require.NoError(t, overlap(nil))
+	require.NoError(t, overlap([]holding{at("a", 5, 9), at("b", 0, 9), at("a", 0, 5)}))
+	require.NoError(t, overlap([]holding{at("a", 0, 5), at("a", 4, 4)}), "never valid")
+	require.Error(t, overlap([]holding{at("a", 5, 9), at("b", 0, 9), at("a", 0, 6)}))
+	require.Error(t, overlap([]holding{at("a", 0, 100), at("a", 1, 2), at("b", 3, 4), at("a", 50, 51)}))
+	require.Error(t, overlap([]holding{at("a", 0, 5), at("a", 0, 5)}))
+}
+
+func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	var mu sync.Mutex // guards the following
+	var holdings []holding
+	kinds := make(map[string]int)
+	var work sync.WaitGroup
+	for n := range 3 {
+		e := open(t, masters, masterTimeout(30*time.Millisecond), func(c *Config) { c.RetryHeld = 2 * time.Millisecond })
+		for g := range 16 {
+			work.Go(func() {
+				r := rand.New(rand.NewPCG(seed, uint64(n*100+g)))
+				for ctx.Err() == nil {
+					name := fmt.Sprint(t.Name(), r.IntN(4))
+					ttl := time.Duration(40+r.IntN(60)) * time.Millisecond
+					lock, err := e.Acquire(ctx, name, ttl)
+					if err != nil {
+						continue
+					}
+					h := holding{name, time.Now(), lock.Until()}
+					kind := "released"
+					switch r.IntN(10) {
+					case 0: // forgotten: the lease runs out
+						kind = "expired"
+						<-lock.Done()
+					case 1, 2:
+						if lock.Extend(ctx, 2*ttl) == nil {
+							h.to = lock.Until()
+							kind = "extended"
+						}
+						fallthrough
+					default:
+						time.Sleep(time.Duration(r.IntN(3000)) * time.Microsecond)
+						if before := time.Now(); before.Before(h.to) {
+							h.to = before
+						}
+						if err := lock.Release(context.Background()); errors.Is(err, ErrNotHeld) && h.to.Before(lock.Until()) {
+							kind = "gone before release"
+						}
+					}
+					mu.Lock()
+					holdings = append(holdings, h)
+					kinds[kind]++
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	r := rand.New(rand.NewPCG(seed, 1<<32))
+	for ctx.Err() == nil {
+		w := dialWire(t, masters[r.IntN(len(masters))])
+		w.do(t, "CLIENT KILL TYPE normal SKIPME yes")
+		w.Close()
+		time.Sleep(time.Duration(10+r.IntN(60)) * time.Millisecond)
+	}
+	work.Wait()
+	t.Logf("%d holdings: %v", len(holdings), kinds)
+	require.NoError(t, overlap(holdings), "seed %d", seed)
+	require.Greater(t, len(holdings), 50)
+	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+}

@@ -1,0 +1,58 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// BenchmarkCycle acquires and releases own names on five masters of this machine:
+//
+//	go test -run '^$' -bench Cycle ./engine
+func BenchmarkCycle(b *testing.B) {
+	for _, workers := range []int{1, 64, 1024} {
+		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) {
+			e := open(b, five(b))
+			var left atomic.Int64
+			var mu sync.Mutex // guards all
+			all := hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)
+			own := make([]*hdrhistogram.Histogram, workers)
+			for i := range own {
+				own[i] = hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)
+			}
+			work := func(name string, own *hdrhistogram.Histogram) {
+				for left.Add(-1) >= 0 {
+					begin := time.Now()
+					lock, err := e.Acquire(context.Background(), name, 0)
+					if err == nil {
+						err = lock.Release(context.Background())
+					}
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					own.RecordValue(time.Since(begin).Nanoseconds())
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all.Merge(own)
+			}
+			left.Store(int64(b.N))
+			b.ReportAllocs()
+			b.ResetTimer()
+			var every sync.WaitGroup
+			for i := range workers {
+				every.Go(func() { work(fmt.Sprint(b.Name(), "/", i), own[i]) })
+			}
+			every.Wait()
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+			b.ReportMetric(float64(all.ValueAtQuantile(99)), "p99-ns")
+		})
+	}
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+func TestEndedContextSendsNothing(t *testing.T) {
+	e := open(t, five(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := e.TryAcquire(ctx, t.Name(), 0)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = e.Acquire(ctx, t.Name(), 0)
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, e.Do(ctx, t.Name(), 0, func(context.Context) error { panic("not held") }), context.Canceled)
+	require.Zero(t, e.Stats().Pipeline.Requests)
+}
+
+func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters, masterTimeout(5*time.Second))
+	for _, link := range links[:3] {
+		link.HoldReplies(true)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	returned := make(chan error)
+	go func() {
+		_, err := e.Acquire(ctx, t.Name(), 20*time.Second)
+		returned <- err
+	}()
+	soon(t, func() bool { return get(t, masters[:1], t.Name())[0] != "" }, "sent")
+	begin := time.Now()
+	cancel()
+	require.ErrorIs(t, <-returned, context.Canceled)
+	took := time.Since(begin)
+	t.Logf("returned after %v", took)
+	require.Less(t, took, time.Second)
+	for _, link := range links[:3] {
+		link.HoldReplies(false)
+	}
+	gone(t, masters, t.Name())
+	require.Equal(t, 5, upMasters(e))
+	cycle(t, e, t.Name())
+}
+
+func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	for _, limit := range []time.Duration{60 * time.Millisecond, 200 * time.Millisecond} {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		begin := time.Now()
+		_, err = e.Acquire(ctx, t.Name(), 0)
+		took := time.Since(begin)
+		cancel()
+		require.ErrorIs(t, err, ErrTaken)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.GreaterOrEqual(t, took, limit)
+		require.Less(t, took, limit+500*time.Millisecond)
+		var attempt *AttemptError
+		require.ErrorAs(t, err, &attempt)
+		require.GreaterOrEqual(t, attempt.Refused, 3)
+	}
+	require.Less(t, e.Stats().Taken, uint64(40), "a delay before each retry")
+	require.True(t, lock.Valid())
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestReleaseIsSentThoughItsContextHasEnded(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := lock.Release(ctx); err != nil { // the verdict may be quicker
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	gone(t, masters, t.Name())
+}
+
+func TestReleaseCancelledInFlightIsNotConfirmedAndGoesOn(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters, masterTimeout(5*time.Second))
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	for _, link := range links {
+		link.DelayRequests(200 * time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	err = lock.Release(ctx)
+	require.Less(t, time.Since(begin), 150*time.Millisecond)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Equal(t, uint64(1), e.Stats().Unreleased)
+	gone(t, masters, t.Name())
+	require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
+}
+
+func TestExtendCancelledInFlightLeavesTheOldUntil(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters, masterTimeout(5*time.Second))
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	for _, link := range links {
+		link.DelayRequests(200 * time.Millisecond)
+	}
+	old := lock.Until()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, lock.Extend(ctx, 20*time.Second), context.DeadlineExceeded)
+	require.Equal(t, old, lock.Until())
+	require.True(t, lock.Valid())
+	for _, link := range links {
+		link.DelayRequests(0)
+	}
+	require.NoError(t, lock.Release(t.Context()))
+	gone(t, masters, t.Name())
+}
+
+func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	for _, wait := range []bool{false, true} {
+		e, links := bent(t, masters, masterTimeout(5*time.Second), func(c *Config) { c.Queue, c.WaitWhenFull = 1, wait })
+		for _, link := range links {
+			link.HoldReplies(true)
+		}
+		var held sync.WaitGroup
+		occupy := func(name string) {
+			held.Go(func() {
+				lock, err := e.Acquire(context.Background(), t.Name()+name, 10*time.Second)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := lock.Release(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		occupy("/under way")
+		soon(t, func() bool { return e.Stats().Pipeline.Rounds == 1 })
+		occupy("/queued")
+		soon(t, func() bool { return e.Stats().Pipeline.Queued == 1 })
+
+		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+		require.ErrorIs(t, err, ErrOverloaded, "TryAcquire never waits")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		_, err = e.Acquire(ctx, t.Name(), 0)
+		cancel()
+		require.ErrorIs(t, err, ErrOverloaded)
+		if wait {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			occupy("/waiting")
+		}
+		for _, link := range links {
+			link.HoldReplies(false)
+		}
+		held.Wait()
+		require.Positive(t, e.Stats().Pipeline.Overloaded)
+		gone(t, masters, t.Name()+"/under way", t.Name()+"/queued", t.Name()+"/waiting")
+	}
+}
+
+func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e := open(t, masters)
+	for i := range 50 {
+		cycle(t, e, fmt.Sprint(i))
+	}
+	before := runtime.NumGoroutine() + 1 // soon runs its condition in one
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	var abandoned, acquired atomic.Int64
+	var work sync.WaitGroup
+	for g := range 64 {
+		work.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(g)))
+			for abandoned.Load() < 10_000 {
+				limit := time.Duration(r.IntN(2000)) * time.Microsecond
+				ctx, cancel := context.WithTimeout(context.Background(), limit)
+				if r.IntN(2) == 0 {
+					ctx, cancel = context.WithCancel(context.Background())
+					time.AfterFunc(limit, cancel)
+				}
+				lock, err := e.Acquire(ctx, fmt.Sprint("name ", r.IntN(48)), 25*time.Second)
+				switch {
+				case err == nil:
+					acquired.Add(1)
+					lock.Release(ctx) // which may have ended as well
+				case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+					abandoned.Add(1)
+				default:
+					t.Errorf("unexpected: %v", err)
+				}
+				cancel()
+			}
+		})
+	}
+	work.Wait()
+	t.Logf("%d abandoned, %d acquired, largest round %d", abandoned.Load(), acquired.Load(), e.Stats().Pipeline.LargestRound)
+	soon(t, func() bool { return len(redistest.Keys(t, masters...)) == 0 }, "no key is left")
+	soon(t, func() bool { return runtime.NumGoroutine() <= before }, "no goroutine is left")
+	require.Zero(t, e.Stats().Pipeline.Queued)
+	cycle(t, e, t.Name())
+}

@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline"
+)
+
+func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
+	many := make([]string, 65)
+	for i := range many {
+		many[i] = fmt.Sprintf("10.0.0.%d:6379", i)
+	}
+	for _, c := range []struct {
+		field  string
+		change func(*Config)
+	}{
+		{"Masters", func(c *Config) { c.Masters = nil }},
+		{"Masters", func(c *Config) { c.Masters = []string{} }},
+		{"Masters", func(c *Config) { c.Masters = many }},
+		{"Masters[1]", func(c *Config) { c.Masters = []string{"a:1", ""} }},
+		{"Masters[2]", func(c *Config) { c.Masters = []string{"a:1", "b:1", "a:1"} }},
+		{"Masters[0]", func(c *Config) { c.Masters = []string{"no port"} }},
+		{"MasterTimeout", func(c *Config) { c.MasterTimeout = -1 }},
+		{"MasterTimeout", func(c *Config) { c.MasterTimeout = time.Millisecond - 1 }},
+		{"MasterTimeout", func(c *Config) { c.MasterTimeout = time.Minute + 1 }},
+		{"MasterTimeout", func(c *Config) { c.MasterTimeout = math.MinInt64 }},
+		{"MasterTimeout", func(c *Config) { c.MasterTimeout = math.MaxInt64 }},
+		{"Drift", func(c *Config) { c.Drift = -0.01 }},
+		{"Drift", func(c *Config) { c.Drift = math.NaN() }},
+		{"Drift", func(c *Config) { c.Drift = math.Inf(1) }},
+		{"Drift", func(c *Config) { c.Drift = math.Inf(-1) }},
+		{"Drift", func(c *Config) { c.Drift = 0.5 }},
+		{"MaxTTL", func(c *Config) { c.MaxTTL = -1 }},
+		{"MaxTTL", func(c *Config) { c.MaxTTL = 1 }},
+		{"MaxTTL", func(c *Config) { c.MaxTTL = math.MaxInt64 }},
+		{"MaxTTL", func(c *Config) { c.MaxTTL = longestTTL + 1 }},
+		{"TTL", func(c *Config) { c.MaxTTL = 5 * time.Second }}, // below the default TTL
+		{"TTL", func(c *Config) { c.TTL = -1 }},
+		{"TTL", func(c *Config) { c.TTL = math.MinInt64 }},
+		{"TTL", func(c *Config) { c.TTL = math.MaxInt64 }},
+		{"TTL", func(c *Config) { c.TTL = time.Millisecond - 1 }},
+		{"TTL", func(c *Config) { c.TTL = 200 * time.Millisecond }}, // MasterTimeout eats it
+		{"TTL", func(c *Config) { c.TTL, c.MaxTTL = 10*time.Second, 9*time.Second }},
+		{"TTL", func(c *Config) { c.MasterTimeout = 10 * time.Second }},
+		{"MaxAttempts", func(c *Config) { c.MaxAttempts = -1 }},
+		{"RetryHeld", func(c *Config) { c.RetryHeld = -1 }},
+		{"RetryHeld", func(c *Config) { c.RetryHeld = time.Hour }},
+		{"RetrySplit", func(c *Config) { c.RetrySplit = -1 }},
+		{"RetrySplit", func(c *Config) { c.RetrySplit = math.MaxInt64 }},
+		{"Queue", func(c *Config) { c.Queue = -1 }},
+	} {
+		cfg := Config{Masters: []string{"a:1", "b:1", "c:1"}}
+		c.change(&cfg)
+		_, err := New(t.Context(), cfg)
+		require.ErrorIs(t, err, ErrInvalid, "%s: %+v", c.field, cfg)
+		require.ErrorContains(t, err, c.field)
+	}
+}
+
+func TestZeroConfigMeansTheDocumentedDefaults(t *testing.T) {
+	cfg := Config{Masters: []string{"a:1"}}.withDefaults()
+	require.NoError(t, cfg.validate())
+	require.Equal(t, Config{
+		Masters: []string{"a:1"}, TTL: 10 * time.Second, MaxTTL: 30 * time.Second, MasterTimeout: 200 * time.Millisecond,
+		Drift: 0.01, RetryHeld: 25 * time.Millisecond, RetrySplit: 2 * time.Millisecond, Queue: 65536,
+	}, cfg)
+	long := Config{Masters: []string{"a:1"}, TTL: time.Hour}.withDefaults()
+	require.NoError(t, long.validate())
+	require.Equal(t, time.Hour, long.MaxTTL)
+	eager := Config{Masters: []string{"a:1"}, RetryHeld: time.Millisecond}.withDefaults()
+	require.NoError(t, eager.validate())
+	require.Equal(t, time.Millisecond, eager.RetrySplit)
+	require.NoError(t, Config{Masters: []string{"a:1"}, TTL: longestTTL}.withDefaults().validate())
+}
+
+func TestLeaseIsWholeMillisecondsWithValidityLeft(t *testing.T) {
+	cfg := Config{}.withDefaults()
+	shortest := time.Duration(0)
+	for ms := time.Duration(1); ; ms++ {
+		if _, err := cfg.lease(ms * time.Millisecond); err == nil {
+			shortest = ms * time.Millisecond
+			break
+		}
+	}
+	require.Equal(t, 205*time.Millisecond, shortest, "200 for MasterTimeout, 2.05 for drift, 2 for rounding")
+	for _, c := range []struct{ ttl, want time.Duration }{
+		{0, 10 * time.Second},
+		{shortest, shortest},
+		{shortest + time.Millisecond - 1, shortest},
+		{time.Second + 1, time.Second},
+		{30 * time.Second, 30 * time.Second},
+		{shortest - 1, 0},
+		{1, 0},
+		{time.Millisecond - 1, 0},
+		{time.Millisecond, 0},
+		{-1, 0},
+		{-time.Hour, 0},
+		{30*time.Second + 1, 0},
+		{math.MaxInt64, 0},
+		{math.MinInt64, 0},
+	} {
+		got, err := cfg.lease(c.ttl)
+		require.Equal(t, c.want, got, "%v", c.ttl)
+		if c.want == 0 {
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, "ttl")
+			continue
+		}
+		require.NoError(t, err)
+		require.Positive(t, validity(got, cfg.MasterTimeout, cfg.Drift))
+	}
+}
+
+func TestNamesAreAnyBytesButBoundedAndNotReserved(t *testing.T) {
+	for _, name := range []string{
+		"x", "\x00", "\r\n", "\xff", "{a}", "}{", strings.Repeat("x", 512), strings.Repeat("\xff", 512),
+		"__muxlock__", "__muxlock_:", " " + pipeline.ReservedPrefix,
+	} {
+		require.NoError(t, checkName(name), "%q", name)
+	}
+	for _, name := range []string{"", strings.Repeat("x", 513), strings.Repeat("x", 1<<20), pipeline.ReservedPrefix, pipeline.ReservedPrefix + "x"} {
+		err := checkName(name)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorContains(t, err, "name")
+		require.Less(t, len(err.Error()), 200, "a huge name is not repeated")
+	}
+}
+
+func TestErrorsShowTheirKindAndCauses(t *testing.T) {
+	cause := fmt.Errorf("cause")
+	for _, kind := range []error{ErrTaken, ErrNoQuorum, ErrExpired} {
+		e := &AttemptError{Kind: kind, Acquire: true, Masters: 5, Granted: 1, Refused: 2, Unknown: 2,
+			Causes: []MasterError{{Master: "a:1", Err: cause}, {Master: "b:1", Err: cause}}}
+		require.ErrorIs(t, e, kind)
+		require.ErrorIs(t, e, ErrNotAcquired)
+		require.ErrorIs(t, e, cause)
+		require.Equal(t, kind.Error()+": of 5 masters 1 said yes, 2 no, 2 unknown (a:1: cause; b:1: cause)", e.Error())
+		for _, other := range slices.DeleteFunc([]error{ErrTaken, ErrNoQuorum, ErrExpired}, func(o error) bool { return o == kind }) {
+			require.NotErrorIs(t, e, other)
+		}
+	}
+	require.NotErrorIs(t, &AttemptError{Kind: ErrLost}, ErrNotAcquired)
+}

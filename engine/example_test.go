@@ -1,0 +1,83 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/engine"
+)
+
+func Example() {
+	ctx := context.Background()
+	locks, err := engine.New(ctx, engine.Config{
+		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
+		Client:  rueidis.ClientOption{Username: "locks", Password: "from a safe place"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+
+	lock, err := locks.Acquire(ctx, "invoice/4711", 10*time.Second)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lock.Release(context.WithoutCancel(ctx))
+
+	// Work that stops when the lock is lost.
+	held, cancel := lock.Context(ctx)
+	defer cancel()
+	send(held)
+}
+
+func ExampleEngine_Do() {
+	var locks *engine.Engine // from engine.New
+	err := locks.Do(context.Background(), "nightly report", time.Minute, func(ctx context.Context) error {
+		return send(ctx) // ctx ends when the lock is lost
+	})
+	if errors.Is(err, engine.ErrLost) {
+		log.Print("the report took longer than the lock was ours: ", err)
+	}
+}
+
+// Somebody holding the lock and the masters being away ask for different things.
+func ExampleEngine_TryAcquire() {
+	var locks *engine.Engine // from engine.New
+	lock, err := locks.TryAcquire(context.Background(), "nightly report", time.Minute)
+	switch {
+	case err == nil:
+		defer lock.Release(context.Background())
+		fmt.Println("ours until", lock.Until())
+	case errors.Is(err, engine.ErrTaken):
+		fmt.Println("another process is at it")
+	case errors.Is(err, engine.ErrNoQuorum):
+		var attempt *engine.AttemptError
+		if errors.As(err, &attempt) {
+			for _, cause := range attempt.Causes {
+				fmt.Println("master", cause.Master, "is away:", cause.Err)
+			}
+		}
+	default:
+		fmt.Println("not acquired:", err)
+	}
+}
+
+// A lease can be moved out while the work goes on.
+func ExampleLock_Extend() {
+	var lock *engine.Lock // from Acquire
+	for part := range 10 {
+		if time.Until(lock.Until()) < 5*time.Second {
+			if err := lock.Extend(context.Background(), 30*time.Second); errors.Is(err, engine.ErrLost) {
+				return // somebody else may hold it by now
+			}
+		}
+		fmt.Println("part", part)
+	}
+}
+
+func send(context.Context) error { return nil }

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"muxlock/internal/faultconn"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := redisserver.StopAll(shared.masters); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// shared are five masters for tests that leave them as they were. TestMain stops them.
+var shared struct {
+	once    sync.Once
+	masters []*redisserver.Server
+	err     error
+}
+
+// five returns the shared masters.
+func five(t testing.TB) []*redisserver.Server {
+	t.Helper()
+	if _, err := redisserver.Binary(); err != nil && os.Getenv(redistest.RequireEnv) != "1" {
+		t.Skip(err)
+	}
+	shared.once.Do(func() {
+		shared.masters, shared.err = redisserver.StartN(context.Background(), 5, redisserver.Options{})
+	})
+	require.NoError(t, shared.err)
+	return shared.masters
+}
+
+// open connects an engine to masters, closed at cleanup.
+func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) *Engine {
+	t.Helper()
+	cfg := Config{Masters: redistest.Addrs(masters)}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	e, err := New(ctx, cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+// bent connects an engine through one link per master.
+func bent(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) (*Engine, []*faultconn.Link) {
+	t.Helper()
+	links, byAddress := make([]*faultconn.Link, len(masters)), make(faultconn.Links)
+	for i, m := range masters {
+		links[i] = faultconn.NewLink()
+		byAddress[m.Addr()] = links[i]
+		t.Cleanup(links[i].Cut) // after the engine is closed
+	}
+	changes = append(changes, func(c *Config) { c.Client.DialCtxFn = byAddress.Dial })
+	return open(t, masters, changes...), links
+}
+
+func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.MasterTimeout = d } }
+
+// get returns the value of a key on each master; "" where it is missing.
+func get(t testing.TB, masters []*redisserver.Server, name string) []string {
+	t.Helper()
+	values := make([]string, len(masters))
+	for i, m := range masters {
+		values[i], _ = redistest.Command(t, m, "GET", name).(string)
+	}
+	return values
+}
+
+// pttl returns the time to live of a key in milliseconds on each master; -2 where it is missing.
+func pttl(t testing.TB, masters []*redisserver.Server, name string) []int64 {
+	t.Helper()
+	left := make([]int64, len(masters))
+	for i, m := range masters {
+		left[i] = redistest.Command(t, m, "PTTL", name).(int64)
+	}
+	return left
+}
+
+// soon waits for a condition that the masters or the engine's background work bring about.
+func soon(t testing.TB, condition func() bool, why ...any) {
+	t.Helper()
+	require.Eventually(t, condition, 8*time.Second, 5*time.Millisecond, why...)
+}
+
+// everywhere waits until a lock's key is on all masters: the call returns with the quorum's answers.
+func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
+	t.Helper()
+	soon(t, func() bool {
+		for _, value := range get(t, masters, l.Name()) {
+			if value != l.Token().Reveal() {
+				return false
+			}
+		}
+		return true
+	}, "the key is on all masters")
+}
+
+// gone waits until no master has any of the keys.
+func gone(t testing.TB, masters []*redisserver.Server, names ...string) {
+	t.Helper()
+	soon(t, func() bool {
+		for _, name := range names {
+			if strings.Join(get(t, masters, name), "") != "" {
+				return false
+			}
+		}
+		return true
+	}, "the keys are gone")
+}
+
+func upMasters(e *Engine) (n int) {
+	for _, m := range e.Stats().Pipeline.Masters {
+		if m.Up {
+			n++
+		}
+	}
+	return n
+}
+
+func owed(e *Engine) (n int) {
+	for _, m := range e.Stats().Pipeline.Masters {
+		n += m.Owed
+	}
+	return n
+}
+
+func cause(e *Engine, master int) string {
+	if err := e.Stats().Pipeline.Masters[master].Cause; err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// cycle acquires and releases one lock and requires both to work.
+func cycle(t testing.TB, e *Engine, name string) {
+	t.Helper()
+	lock, err := e.TryAcquire(context.Background(), name, 0)
+	require.NoError(t, err)
+	require.NoError(t, lock.Release(context.Background()))
+}
+
+// A wire is a bare connection, for what a client library would not send or survive.
+type wire struct {
+	net.Conn
+	*bufio.Reader
+}
+
+func dialWire(t testing.TB, master *redisserver.Server) wire {
+	t.Helper()
+	conn, err := net.Dial("tcp", master.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return wire{conn, bufio.NewReader(conn)}
+}
+
+func (w wire) send(t testing.TB, line string) {
+	t.Helper()
+	_, err := w.Conn.Write([]byte(line + "\r\n"))
+	require.NoError(t, err)
+}
+
+// do sends an inline command and returns the first line of the reply.
+func (w wire) do(t testing.TB, line string) string {
+	t.Helper()
+	w.send(t, line)
+	require.NoError(t, w.SetReadDeadline(time.Now().Add(10*time.Second)))
+	reply, err := w.ReadString('\n')
+	require.NoError(t, err)
+	return strings.TrimSpace(reply)
+}

@@ -1,0 +1,337 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/faultconn"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// refusing returns an address on which nothing listens.
+func refusing(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	return l.Addr().String()
+}
+
+func TestNewRefusesAWrongPasswordWithoutTellingIt(t *testing.T) {
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: "right-secret"})
+	addrs := redistest.Addrs(masters)
+	for name, cfg := range map[string]Config{
+		"wrong in Client": {Masters: addrs, Client: rueidis.ClientOption{Password: "wrong-secret"}},
+		"none":            {Masters: addrs},
+		"wrong in a URL":  {Masters: []string{"redis://default:wrong-secret@" + addrs[0], "redis://:wrong-secret@" + addrs[1], addrs[2]}},
+		"wrong for one of three": {
+			Masters: []string{addrs[0], addrs[1], "redis://:wrong-secret@" + addrs[2]},
+			Client:  rueidis.ClientOption{Password: "right-secret"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := New(t.Context(), cfg)
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, "Masters")
+			require.ErrorContains(t, err, addrs[2])
+			require.Regexp(t, "WRONGPASS|NOAUTH", err.Error())
+			require.NotContains(t, err.Error(), "secret")
+		})
+	}
+	for name, cfg := range map[string]Config{
+		"in Client":            {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret"}},
+		"in URLs":              {Masters: []string{"redis://:right-secret@" + addrs[0], "redis://default:right-secret@" + addrs[1] + "/0", "redis://:right-secret@" + addrs[2]}},
+		"URLs override Client": {Masters: []string{"redis://:right-secret@" + addrs[0]}, Client: rueidis.ClientOption{Password: "wrong-secret"}},
+		"from AuthCredentialsFn": {Masters: addrs, Client: rueidis.ClientOption{AuthCredentialsFn: func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+			return rueidis.AuthCredentials{Password: "right-secret"}, nil
+		}}},
+		"with RESP2":      {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret", AlwaysRESP2: true, ClientName: "tester"}},
+		"with a database": {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret", SelectDB: 3}},
+	} {
+		t.Run("right "+name, func(t *testing.T) {
+			e, err := New(t.Context(), cfg)
+			require.NoError(t, err)
+			cycle(t, e, t.Name())
+			require.NoError(t, e.Close())
+		})
+	}
+}
+
+func TestNewWithoutAMajorityNamesThoseThatFailed(t *testing.T) {
+	masters := redistest.Addrs(five(t))
+	away := []string{refusing(t), refusing(t), refusing(t)}
+	_, err := New(t.Context(), Config{Masters: append(masters[:2:2], away...)})
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.NotErrorIs(t, err, ErrInvalid)
+	for _, addr := range away {
+		require.ErrorContains(t, err, addr)
+	}
+	require.NotContains(t, err.Error(), masters[0])
+}
+
+func TestNewWorksWhileAMinorityIsAway(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	require.NoError(t, masters[3].Kill())
+	require.NoError(t, masters[4].Kill())
+	e := open(t, masters)
+	require.Equal(t, 3, upMasters(e))
+	require.NotEmpty(t, cause(e, 3))
+	for i := range 10 {
+		cycle(t, e, fmt.Sprint(i))
+	}
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, masters[3].Restart(t.Context()))
+	require.NoError(t, masters[4].Restart(t.Context()))
+	soon(t, func() bool { return upMasters(e) == 5 }, "they are probed")
+	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
+	require.NoError(t, lock.Release(t.Context()))
+	gone(t, masters, t.Name())
+}
+
+func TestNewRefusesOneServerUnderTwoAddresses(t *testing.T) {
+	masters := redistest.Addrs(five(t))
+	_, port, err := net.SplitHostPort(masters[0])
+	require.NoError(t, err)
+	_, err = New(t.Context(), Config{Masters: []string{masters[0], masters[1], "localhost:" + port}})
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "same server")
+	require.ErrorContains(t, err, port)
+}
+
+func TestNewRefusesAReplica(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	redistest.Command(t, masters[0], "REPLICAOF", "127.0.0.1", "1")
+	e := open(t, masters)
+	require.Contains(t, cause(e, 0), "not a master")
+	redistest.Command(t, masters[1], "REPLICAOF", "127.0.0.1", "1")
+	_, err := New(t.Context(), Config{Masters: redistest.Addrs(masters)})
+	require.ErrorIs(t, err, ErrNoQuorum)
+}
+
+func TestNewEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := New(ctx, Config{Masters: redistest.Addrs(five(t))})
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, ErrNoQuorum)
+}
+
+func TestNewEndsWithItsContextWhileMastersHang(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	for _, m := range masters {
+		require.NoError(t, m.Pause())
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	_, err := New(ctx, Config{Masters: redistest.Addrs(masters), MasterTimeout: 2 * time.Second})
+	took := time.Since(begin)
+	t.Logf("New took %v", took)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.Less(t, took, 600*time.Millisecond)
+}
+
+func TestNewContextIsNotUsedAfterwards(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	masters := redistest.Masters(t, 3)
+	e, err := New(ctx, Config{Masters: redistest.Addrs(masters)})
+	require.NoError(t, err)
+	defer e.Close()
+	cancel()
+	cycle(t, e, t.Name())
+	require.NoError(t, masters[0].Kill())
+	require.NoError(t, masters[0].Restart(t.Context()))
+	soon(t, func() bool {
+		cycle(t, e, t.Name())
+		return upMasters(e) == 3 && e.Stats().Pipeline.Masters[0].SetAside == 1
+	}, "reconnects")
+}
+
+func TestNewWithABadConfigSendsNothing(t *testing.T) {
+	link := faultconn.NewLink()
+	_, err := New(t.Context(), Config{Masters: []string{"127.0.0.1:1"}, TTL: -1, Client: rueidis.ClientOption{DialCtxFn: link.Dial}})
+	require.ErrorIs(t, err, ErrInvalid)
+	require.Zero(t, link.Dials())
+}
+
+func TestConfigIsReadOnlyOnce(t *testing.T) {
+	addrs := redistest.Addrs(five(t))
+	cfg := Config{Masters: append([]string(nil), addrs...)}
+	e, err := New(t.Context(), cfg)
+	require.NoError(t, err)
+	defer e.Close()
+	clear(cfg.Masters)
+	cycle(t, e, t.Name())
+	require.Equal(t, addrs[0], e.Stats().Pipeline.Masters[0].Address)
+}
+
+func TestBadArgumentsSendNothing(t *testing.T) {
+	e := open(t, five(t))
+	for _, c := range []struct {
+		name, field string
+		ttl         time.Duration
+	}{
+		{"", "name", 0},
+		{strings.Repeat("x", 513), "name", 0},
+		{"__muxlock__:x", "name", 0},
+		{"x", "ttl", -1},
+		{"x", "ttl", 999 * time.Microsecond},
+		{"x", "ttl", 200 * time.Millisecond},
+		{"x", "ttl", 30*time.Second + 1},
+		{"x", "ttl", 1 << 62},
+	} {
+		_, err := e.Acquire(t.Context(), c.name, c.ttl)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorContains(t, err, c.field)
+		_, err = e.TryAcquire(t.Context(), c.name, c.ttl)
+		require.ErrorIs(t, err, ErrInvalid)
+		err = e.Do(t.Context(), c.name, c.ttl, func(context.Context) error { panic("not held") })
+		require.ErrorIs(t, err, ErrInvalid)
+	}
+	require.Zero(t, e.Stats().Pipeline.Requests)
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.ErrorIs(t, lock.Extend(t.Context(), -1), ErrInvalid)
+	require.ErrorIs(t, lock.Extend(t.Context(), time.Hour), ErrInvalid)
+	require.True(t, lock.Valid())
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestClosedEngineRefusesEverything(t *testing.T) {
+	e := open(t, five(t))
+	lock, err := e.TryAcquire(t.Context(), t.Name(), time.Second)
+	require.NoError(t, err)
+	require.NoError(t, e.Close())
+	require.NoError(t, e.Close(), "again")
+	_, err = e.Acquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrClosed)
+	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrClosed)
+	require.ErrorIs(t, e.Do(t.Context(), t.Name(), 0, nil), ErrClosed)
+	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrClosed)
+	require.True(t, lock.Valid(), "its lease runs out by itself")
+	require.ErrorIs(t, lock.Release(t.Context()), ErrClosed)
+	require.False(t, lock.Valid())
+	require.Zero(t, upMasters(e))
+}
+
+func TestCloseEndsWaitersWithErrClosed(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters, func(c *Config) { c.RetryHeld = time.Minute })
+	other := open(t, masters)
+	lock, err := other.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	ended := make(chan error, 10)
+	for range cap(ended) {
+		go func() {
+			_, err := e.Acquire(context.Background(), t.Name(), 0)
+			ended <- err
+		}()
+	}
+	soon(t, func() bool { return e.Stats().Taken == uint64(cap(ended)) })
+	require.NoError(t, e.Close())
+	for range cap(ended) {
+		err := <-ended
+		require.ErrorIs(t, err, ErrClosed)
+		require.ErrorIs(t, err, ErrTaken)
+	}
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestCloseUnderLoadIsQuickAndLeavesOnlyWhatIsHeld(t *testing.T) {
+	for _, stopped := range []int{0, 1, 3} {
+		t.Run(fmt.Sprintf("stopped=%d", stopped), func(t *testing.T) {
+			masters := redistest.Masters(t, 5)
+			e := open(t, masters)
+			ready := make(chan struct{}, 64)
+			var load sync.WaitGroup
+			for i := range cap(ready) {
+				load.Go(func() {
+					for n := 0; ; n++ {
+						lock, err := e.TryAcquire(context.Background(), fmt.Sprint(i, "/", n), 0)
+						if err == nil {
+							err = lock.Release(context.Background())
+						}
+						switch {
+						case errors.Is(err, ErrClosed):
+							return
+						case err != nil && !errors.Is(err, ErrNoQuorum):
+							t.Errorf("unexpected: %v", err)
+							return
+						}
+						if n == 20 {
+							ready <- struct{}{}
+						}
+					}
+				})
+			}
+			for range cap(ready) {
+				<-ready
+			}
+			for _, m := range masters[:stopped] {
+				require.NoError(t, m.Pause())
+			}
+			begin := time.Now()
+			var closers sync.WaitGroup
+			for range 3 {
+				closers.Go(func() {
+					if err := e.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			closers.Wait()
+			took := time.Since(begin)
+			t.Logf("Close took %v", took)
+			require.Less(t, took, 2*time.Second)
+			load.Wait()
+			for _, m := range masters[:stopped] {
+				require.NoError(t, m.Resume())
+			}
+			// An acquire that was granted just before may find its release refused.
+			require.LessOrEqual(t, len(redistest.Keys(t, masters[stopped:]...)), 64*(5-stopped))
+		})
+	}
+}
+
+func TestCloseDoesNotWaitForAProbeThatHangs(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, links := bent(t, masters, masterTimeout(2*time.Second))
+	links[0].Cut()
+	links[0].HoldReplies(true)
+	cycle(t, e, t.Name())
+	soon(t, func() bool {
+		return strings.Contains(redistest.Command(t, masters[0], "CLIENT", "LIST").(string), "resp=3")
+	}, "the probe has sent its greeting, and nothing answers")
+	begin := time.Now()
+	require.NoError(t, e.Close())
+	took := time.Since(begin)
+	t.Logf("Close took %v with MasterTimeout 2s", took)
+	require.Less(t, took, time.Second, "nothing is under way but a probe")
+}
+
+func TestManyEnginesOpenAndCloseWithoutALeak(t *testing.T) {
+	masters := five(t)
+	for range 10 {
+		e, err := New(t.Context(), Config{Masters: redistest.Addrs(masters)})
+		require.NoError(t, err)
+		cycle(t, e, t.Name())
+		require.NoError(t, e.Close())
+	}
+	clients := func() int {
+		return strings.Count(redistest.Command(t, masters[0], "CLIENT", "LIST").(string), "\n")
+	}
+	soon(t, func() bool { return clients() == 1 }, "the connections are gone too")
+}

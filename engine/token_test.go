@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/clock"
+	"muxlock/pipeline"
+)
+
+const secret = "AAECAwQFBgcICQoLDA0ODw=="
+
+// printed returns v as every common way of printing shows it.
+func printed(t testing.TB, v any) (texts []string) {
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T %v"} {
+		args := []any{v}
+		if verb == "%T %v" {
+			args = []any{v, v}
+		}
+		texts = append(texts, fmt.Sprintf(verb, args...))
+	}
+	texts = append(texts, fmt.Sprint(v), fmt.Sprintln(v))
+	for _, marshal := range []func(any) ([]byte, error){json.Marshal, xml.Marshal} {
+		text, _ := marshal(v)
+		texts = append(texts, string(text))
+	}
+	var out bytes.Buffer
+	log.New(&out, "", 0).Print(v)
+	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
+		slog.New(handler).Info("message", "key", v, slog.Group("g", "k", v), "list", []any{v})
+	}
+	return append(texts, out.String())
+}
+
+func requireHidden(t testing.TB, secret string, values ...any) {
+	t.Helper()
+	for _, v := range values {
+		for _, text := range printed(t, v) {
+			require.NotContains(t, text, secret, "%T", v)
+			require.NotContains(t, text, fmt.Sprintf("%x", secret), "%T", v)
+			require.NotContains(t, text, fmt.Sprintf("%X", secret), "%T", v)
+		}
+	}
+}
+
+func TestTokenNeverPrintsItsValue(t *testing.T) {
+	value := secret
+	token := Token{&value}
+	require.Equal(t, secret, token.Reveal())
+	requireHidden(t, secret, token, &token, []Token{token}, map[string]Token{"k": token}, map[Token]int{token: 1},
+		struct{ Exported Token }{token}, struct{ Exported any }{token}, errors.New(token.String()), fmt.Errorf("%v", token))
+	text, err := json.Marshal(map[string]any{"t": token})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"t":"[token]"}`, string(text))
+	require.Equal(t, "[token] [token] [token]", fmt.Sprintf("%v %s %x", token, token, token))
+}
+
+// fmt reads unexported fields by reflection and calls no method of theirs.
+func TestTokenInAnUnexportedFieldIsHidden(t *testing.T) {
+	value := secret
+	token := Token{&value}
+	requireHidden(t, secret, struct{ hidden Token }{token}, &struct{ hidden Token }{token}, struct{ hidden []Token }{[]Token{token}})
+}
+
+func TestPrintedLockShowsNoToken(t *testing.T) {
+	lock := newLock(&Engine{}, pipeline.Request{Name: "name", Token: secret, TTL: time.Second}, clock.Now())
+	requireHidden(t, secret, lock, []*Lock{lock}, struct{ Lock *Lock }{lock}, struct{ lock *Lock }{lock})
+}
+
+func TestNoErrorHoldsAToken(t *testing.T) {
+	masters := five(t)
+	e, links := bent(t, masters, masterTimeout(50*time.Millisecond), func(c *Config) { c.MaxAttempts = 2 })
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	_, taken := e.Acquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, taken, ErrTaken)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, ended := e.Acquire(ctx, t.Name(), 0)
+	for _, link := range links {
+		link.RefuseDials(true)
+		link.Cut()
+	}
+	extend := lock.Extend(t.Context(), 20*time.Second)
+	require.ErrorIs(t, extend, ErrNoQuorum)
+	release := lock.Release(t.Context())
+	require.ErrorIs(t, release, ErrNoQuorum)
+	for _, err := range []error{taken, ended, extend, release, lock.Err(), lock.Extend(t.Context(), 0)} {
+		requireHidden(t, lock.Token().Reveal(), err)
+	}
+	requireHidden(t, lock.Token().Reveal(), e.Stats())
+	for _, link := range links {
+		link.RefuseDials(false)
+	}
+	soon(t, func() bool { return upMasters(e) == 5 })
+	gone(t, masters, t.Name())
+}
