@@ -107,7 +107,7 @@ type recorder struct {
 // newRecorder makes 4 shards per processor, fewer for few workers.
 func newRecorder(workers int, open bool) *recorder {
 	r := &recorder{
-		shards:   make([]shard, min(4*runtime.GOMAXPROCS(0), shardsMost, workers)),
+		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, workers)),
 		spare:    newHists(open),
 		interval: newHist(),
 		total:    newHists(open),

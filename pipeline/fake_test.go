@@ -340,22 +340,24 @@ func batchEntries(args []string) (entries []batchEntry) {
 	if err != nil {
 		panic(err)
 	}
-	names, tokens, todo, leases := args[3:3+n], args[3+n:3+2*n], args[3+2*n+1], args[3+2*n+2:]
-	releases, err := strconv.Atoi(args[3+2*n])
-	if err != nil {
-		panic(err)
-	}
-	for i := range n {
-		e := batchEntry{name: names[i], token: tokens[i]}
-		switch {
-		case i < releases:
-			e.op = Release
-		case todo[i-releases] < 'a':
-			e.op, e.ms = Acquire, leases[todo[i-releases]-'A']
-		default:
-			e.op, e.ms = Extend, leases[todo[i-releases]-'a']
+	names, tokens, runs := args[3:3+n], args[3+n:3+2*n], args[3+2*n:]
+	for ; len(runs) > 0; runs = runs[2:] {
+		count, err := strconv.Atoi(runs[1])
+		if err != nil {
+			panic(err)
 		}
-		entries = append(entries, e)
+		for range count {
+			e := batchEntry{name: names[len(entries)], token: tokens[len(entries)]}
+			switch {
+			case runs[0] == "-":
+				e.op = Release
+			case runs[0][0] == '+':
+				e.op, e.ms = Extend, runs[0][1:]
+			default:
+				e.op, e.ms = Acquire, runs[0]
+			}
+			entries = append(entries, e)
+		}
 	}
 	return entries
 }

@@ -281,7 +281,7 @@ func (p *Pipeline) formOneLocked() {
 	r := rounds.Get().(*round)
 	r.masters = p.masters
 	r.seq = p.seq + 1
-	// Releases go first, so that the script can take them all in one. Within a round
+	// Releases go first, so that the script can take them all at once. Within a round
 	// that changes nothing that a caller could have relied on: all of it is under way
 	// at once, and a release arrives only after the round of its acquire was formed.
 	for _, c := range p.releases {

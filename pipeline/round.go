@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -81,38 +80,10 @@ func plain(b rueidis.Builder, q *Request) rueidis.Completed {
 }
 
 // fold makes one call of the batch script from the first entries and returns how
-// many: all, unless there are too many of them or of different leases. The releases
-// among the entries come first.
+// many: at most foldMax.
 func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
-	const letters = 26
-	entries = entries[:min(len(entries), foldMax)]
-	releases := 0
-	for releases < len(entries) && entries[releases].Op == Release {
-		releases++
-	}
-	var todo [foldMax]byte
-	var leases [letters]time.Duration
-	used, n := 0, releases
-	for ; n < len(entries); n++ {
-		q := &entries[n]
-		if q.Op == Release {
-			break // belongs in front
-		}
-		letter := slices.Index(leases[:used], q.TTL)
-		if letter < 0 {
-			if used == letters {
-				break
-			}
-			letter, used = used, used+1
-			leases[letter] = q.TTL
-		}
-		first := byte('A')
-		if q.Op == Extend {
-			first = 'a'
-		}
-		todo[n] = first + byte(letter)
-	}
-	args := make([]string, 0, 4+2*n+used)
+	n := min(len(entries), foldMax)
+	args := make([]string, 0, 8+2*n)
 	args = append(args, scripts.Batch.SHA1, strconv.Itoa(n))
 	for i := range entries[:n] {
 		args = append(args, entries[i].Name)
@@ -120,11 +91,29 @@ func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
 	for i := range entries[:n] {
 		args = append(args, entries[i].Token)
 	}
-	args = append(args, strconv.Itoa(releases), string(todo[releases:n]))
-	for _, ttl := range leases[:used] {
-		args = append(args, millis(ttl))
+	for from, to := 0, 0; from < n; from = to {
+		for first := &entries[from]; to < n && entries[to].alike(first); to++ {
+		}
+		args = append(args, entries[from].what(), strconv.Itoa(to-from))
 	}
 	return b.Arbitrary("EVALSHA").Args(args...).Build().Pin(), n
+}
+
+// alike reports whether the batch script may take two entries in one run.
+func (q *Request) alike(other *Request) bool {
+	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
+}
+
+// what tells the batch script what to do with an entry.
+func (q *Request) what() string {
+	switch q.Op {
+	case Acquire:
+		return millis(q.TTL)
+	case Extend:
+		return "+" + millis(q.TTL)
+	default:
+		return "-"
+	}
 }
 
 func millis(ttl time.Duration) string { return strconv.FormatInt(ttl.Milliseconds(), 10) }

@@ -1,10 +1,8 @@
--- Batch: many releases, acquires and extends in one call.
+-- Batch: many acquires, extends and releases in one call, in order.
 -- KEYS[i]      lock name of entry i, of n
 -- ARGV[i]      its token
--- ARGV[n+1]    r: entries 1 to r are releases
--- ARGV[n+2]    one letter for each entry from r+1 on, in order of arrival:
---              'A'..'Z' acquire | 'a'..'z' extend, with the lease of that letter
--- ARGV[n+3..]  the leases of letters A, B, ... in milliseconds
+-- ARGV[n+1..]  runs of entries that are alike, as pairs: what to do, how many of them
+--              'ms' acquire with that lease | '+ms' extend | '-' release
 -- Returns '' when every entry was granted, extended or deleted; else one character per entry:
 --   '1' granted, extended or deleted
 --   '0' held by another (acquire), another's or gone (extend, release)
@@ -12,8 +10,8 @@
 -- and, if any entry failed, a line feed and the last error's text.
 -- Every command goes through pcall: an error at one entry must not hide what the
 -- entries before it have done.
-local pcall, byte = redis.pcall, string.byte
-local n, r = #KEYS, tonumber(ARGV[#KEYS + 1])
+local pcall = redis.pcall
+local KEYS, ARGV, n = KEYS, ARGV, #KEYS
 local votes, fault = nil, '' -- votes is made at the first that is not '1'
 
 local function vote(i, reply)
@@ -27,38 +25,18 @@ local function vote(i, reply)
   end
 end
 
-if r > 0 then
-  local values = pcall('MGET', unpack(KEYS, 1, r))
-  local ours, count = {}, 0
-  for i = 1, r do
-    if values[i] == ARGV[i] then
-      count = count + 1
-      ours[count] = KEYS[i]
-    end
-  end
-  local reply = count > 0 and pcall('DEL', unpack(ours))
-  if values.err or type(reply) == 'table' then -- refused as a whole: one by one
-    for i = 1, r do
-      reply = pcall('GET', KEYS[i])
-      if reply == ARGV[i] then reply = pcall('DEL', KEYS[i]) end
-      if reply ~= 1 then vote(i, reply) end
-    end
-  elseif count < r then
-    for i = 1, r do
-      if values[i] ~= ARGV[i] then vote(i, false) end
-    end
+local function acquire(from, to, lease)
+  for i = from, to do
+    local reply = pcall('SET', KEYS[i], ARGV[i], 'NX', 'PX', lease)
+    if not (reply and reply.ok) then vote(i, reply) end
   end
 end
 
-local todo = ARGV[n + 2]
-for i = r + 1, n do
-  local key, token, what = KEYS[i], ARGV[i], byte(todo, i - r)
-  if what < 97 then -- 'A'..'Z'
-    local reply = pcall('SET', key, token, 'NX', 'PX', ARGV[n + what - 62])
-    if not (reply and reply.ok) then vote(i, reply) end
-  else
-    local lease, reply = ARGV[n + what - 94], pcall('GET', key)
-    if reply == token then
+local function extend(from, to, lease)
+  for i = from, to do
+    local key = KEYS[i]
+    local reply = pcall('GET', key)
+    if reply == ARGV[i] then
       reply = pcall('PTTL', key)
       if type(reply) == 'number' and tonumber(lease) > reply then
         reply = pcall('PEXPIRE', key, lease)
@@ -66,5 +44,46 @@ for i = r + 1, n do
     end
     if type(reply) ~= 'number' then vote(i, reply) end
   end
+end
+
+local function release(from, to)
+  local values, ours = pcall('MGET', unpack(KEYS, from, to)), 0
+  for i = from, to do
+    if values[i - from + 1] == ARGV[i] then ours = ours + 1 end
+  end
+  local reply
+  if ours == to - from + 1 then
+    reply = pcall('DEL', unpack(KEYS, from, to))
+  elseif ours > 0 then
+    local keys = {}
+    for i = from, to do
+      if values[i - from + 1] == ARGV[i] then keys[#keys + 1] = KEYS[i] end
+    end
+    reply = pcall('DEL', unpack(keys))
+  end
+  if values.err or type(reply) == 'table' then -- refused as a whole: one by one
+    for i = from, to do
+      reply = pcall('GET', KEYS[i])
+      if reply == ARGV[i] then reply = pcall('DEL', KEYS[i]) end
+      if reply ~= 1 then vote(i, reply) end
+    end
+  elseif ours <= to - from then
+    for i = from, to do
+      if values[i - from + 1] ~= ARGV[i] then vote(i, false) end
+    end
+  end
+end
+
+local i, a = 1, n + 1
+while i <= n do
+  local what, last = ARGV[a], i + ARGV[a + 1] - 1
+  if what == '-' then
+    release(i, last)
+  elseif string.byte(what) == 43 then -- '+'
+    extend(i, last, string.sub(what, 2))
+  else
+    acquire(i, last, what)
+  end
+  i, a = last + 1, a + 2
 end
 return votes and table.concat(votes) .. fault or ''

@@ -65,31 +65,20 @@ func (m testMaster) extend(name, token, ms string) int64 {
 // An entry of a batch; how is 'ms' acquire with that lease, '+ms' extend, '-' release.
 type entry struct{ name, token, how string }
 
-// batchCommand encodes entries as batch.lua takes them: releases come first.
+// batchCommand encodes entries as batch.lua takes them: in runs that are alike.
 func batchCommand(sha string, entries []entry) []string {
-	var names, tokens, leases []string
-	releases, todo := 0, ""
+	var names, tokens, runs []string
 	for i, e := range entries {
 		names, tokens = append(names, e.name), append(tokens, e.token)
-		if e.how == "-" {
-			if i != releases {
-				panic("a release must not follow another entry")
-			}
-			releases++
-			continue
+		count := 1
+		if i > 0 && entries[i-1].how == e.how {
+			last := len(runs) - 1
+			count, _ = strconv.Atoi(runs[last])
+			count, runs = count+1, runs[:last-1]
 		}
-		lease, extends := strings.CutPrefix(e.how, "+")
-		letter := slices.Index(leases, lease)
-		if letter < 0 {
-			letter, leases = len(leases), append(leases, lease)
-		}
-		first := 'A'
-		if extends {
-			first = 'a'
-		}
-		todo += string(first + rune(letter))
+		runs = append(runs, e.how, strconv.Itoa(count))
 	}
-	return slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(entries))}, names, tokens, []string{strconv.Itoa(releases), todo}, leases)
+	return slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(entries))}, names, tokens, runs)
 }
 
 // votesOf spells out the short answer of a batch of n entries.

@@ -21,7 +21,7 @@ var (
 
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "d63fe9c120a9ec2f654d58b6601f8b58f202e185"}
+	Batch   = Script{"batch", batchSource, "22371a477177682be7aac6fcd4b33b8e4fb56814"}
 )
 
 // All returns every script, in the order in which they are loaded.
