@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -31,13 +32,14 @@ type master struct {
 
 	// The following are guarded by Pipeline.mu.
 	up       bool
-	busy     bool      // pending is not empty, or its rounds are on the wire
-	pending  []*round  // formed, not sent
-	backlog  int       // requests in pending
-	cause    error     // why it is away
-	flying   [2]uint64 // first and last round on the wire, while busy
-	awayFrom uint64    // while away: the first round that it was not asked in
-	runID    string    // of the server behind the last admitted connection
+	busy     bool          // pending is not empty, or its rounds are on the wire
+	pending  []*round      // formed, not sent
+	backlog  int           // requests in pending
+	cause    error         // why it is away
+	flying   [2]uint64     // first and last round on the wire, while busy
+	took     time.Duration // of its last exchange
+	awayFrom uint64        // while away: the first round that it was not asked in
+	runID    string        // of the server behind the last admitted connection
 	ledger   ledger
 	stats    MasterStats
 
@@ -49,6 +51,7 @@ type master struct {
 	server   string // run_id behind the session
 	admitted time.Time
 	lastUse  time.Time
+	lastTook time.Duration // of the last exchange
 	pause    time.Duration // before the next probe
 }
 
@@ -93,7 +96,11 @@ func (m *master) serve() {
 		case !up:
 			return
 		case len(rounds) > 0:
+			many := rounds[0].folded
 			m.exchange(rounds)
+			if many {
+				runtime.Gosched() // those who were woken ask again, and come along in the next round
+			}
 		case closing:
 			m.setAside(errClosing, nil)
 		default:
@@ -120,6 +127,7 @@ func (m *master) next() (rounds []*round, up bool) {
 		m.busy = false
 		return nil, false
 	}
+	m.took = m.lastTook
 	if m.busy && len(m.pending) == 0 {
 		m.busy = false
 		p.idle++
@@ -140,8 +148,10 @@ func (m *master) exchange(rounds []*round) {
 	for _, r := range rounds {
 		m.cmds = append(m.cmds, r.cmds...)
 	}
+	start := time.Now()
 	m.replies = m.session.do(m.cmds, m.replies)
 	m.lastUse = time.Now()
+	m.lastTook = m.lastUse.Sub(start)
 	if err := transportError(m.replies); err != nil {
 		m.setAside(err, rounds)
 		for _, r := range rounds {
