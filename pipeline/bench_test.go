@@ -99,34 +99,35 @@ func BenchmarkFold(b *testing.B) {
 	require.NoError(b, err)
 	b.Cleanup(s.close)
 	var replies []rueidis.RedisResult
-	for _, batch := range []int{1, 2, 4, 6, 8, 12, 16, 32, 128, 512} {
+	for _, size := range []int{1, 2, 4, 6, 8, 12, 16, 32, 128, 512} {
 		for _, folded := range []bool{false, true} {
-			b.Run(fmt.Sprintf("batch=%d/fold=%t", batch, folded), func(b *testing.B) {
+			b.Run(fmt.Sprintf("batch=%d/fold=%t", size, folded), func(b *testing.B) {
 				var turns [2][]Request
-				turns[0], turns[1] = lockRequests(Acquire, batch), lockRequests(Release, batch)
-				encode := func(requests []Request) (cmds []rueidis.Completed) {
+				turns[0], turns[1] = lockRequests(Acquire, size), lockRequests(Release, size)
+				encode := func(requests []Request) (out batch) {
 					if folded {
-						cmd, _ := fold(s.client.B(), requests)
-						return append(cmds, cmd)
+						out.fold(requests)
+						return out
 					}
 					for i := range requests {
-						cmds = append(cmds, plain(s.client.B(), &requests[i]))
+						out.plain(&requests[i])
 					}
-					return cmds
+					return out
 				}
 				before := serverNanos(b, s)
 				b.ReportAllocs()
 				loops := 0
 				for b.Loop() {
 					for _, requests := range turns {
-						replies = s.do(encode(requests), replies)
+						out := encode(requests)
+						replies = s.do([][]byte{out.bytes}, out.commands(), replies)
 						if err := replies[len(replies)-1].Error(); err != nil {
 							b.Fatal(err)
 						}
 					}
 					loops++
 				}
-				requests := float64(loops * 2 * batch)
+				requests := float64(loops * 2 * size)
 				b.ReportMetric((serverNanos(b, s)-before)/requests, "server-ns/request")
 				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/requests, "ns/request")
 			})

@@ -113,12 +113,13 @@ func TestSessionNeverDialsAgain(t *testing.T) {
 		s, err := dial(context.Background(), b.cfg.Masters[0].Option, testTimeout)
 		require.NoError(t, err)
 		defer s.close()
-		set := plain(s.client.B(), &Request{Op: Acquire, Name: "a", Token: "t", TTL: hour})
-		require.NoError(t, transportError(s.do([]rueidis.Completed{set}, nil)))
+		var set batch
+		set.plain(&Request{Op: Acquire, Name: "a", Token: "t", TTL: hour})
+		require.NoError(t, transportError(s.do([][]byte{set.bytes}, 1, nil)))
 		f.restart()
 		for range 3 { // rueidis notices with the first command, and would dial with the second
-			require.Error(t, transportError(s.do([]rueidis.Completed{set}, nil)))
-			require.Error(t, transportError(s.do([]rueidis.Completed{set, set}, nil)))
+			require.Error(t, transportError(s.do([][]byte{set.bytes}, 1, nil)))
+			require.Error(t, transportError(s.do([][]byte{set.bytes, set.bytes}, 2, nil)))
 		}
 		require.Equal(t, 1, f.connections())
 		require.Empty(t, f.keys())

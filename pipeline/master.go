@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
-
-	"muxlock/scripts"
 )
 
 // A master is one Redis server and the one goroutine that speaks to it.
@@ -46,7 +45,7 @@ type master struct {
 	// The following are owned by run.
 	session  *session
 	sending  []*round
-	cmds     []rueidis.Completed
+	wire     [][]byte // what goes out in one write
 	replies  []rueidis.RedisResult
 	server   string // run_id behind the session
 	admitted time.Time
@@ -133,23 +132,36 @@ func (m *master) next() (rounds []*round, up bool) {
 		p.idle++
 		p.formLocked()
 	}
-	m.sending, m.pending = m.pending, m.sending[:0]
-	m.backlog = 0
+	m.takeLocked()
+	return m.sending, true
+}
+
+// takeLocked moves the rounds that wait to sending, as many as one write may carry.
+func (m *master) takeLocked() {
+	n, commands := 0, 0
+	for n < len(m.pending) && commands+m.pending[n].batch.commands() <= maxCommands {
+		commands += m.pending[n].batch.commands()
+		m.backlog -= len(m.pending[n].entries)
+		n++
+	}
+	m.sending = append(m.sending[:0], m.pending[:n]...)
+	m.pending = slices.Delete(m.pending, 0, n)
 	m.flying = [2]uint64{}
-	if n := len(m.sending); n > 0 {
+	if n > 0 {
 		m.flying = [2]uint64{m.sending[0].seq, m.sending[n-1].seq}
 	}
-	return m.sending, true
 }
 
 // exchange sends the rounds in one write, reads their replies and lets them vote.
 func (m *master) exchange(rounds []*round) {
-	m.cmds = m.cmds[:0]
+	m.wire = m.wire[:0]
+	commands := 0
 	for _, r := range rounds {
-		m.cmds = append(m.cmds, r.cmds...)
+		m.wire = append(m.wire, r.batch.bytes)
+		commands += r.batch.commands()
 	}
 	start := time.Now()
-	m.replies = m.session.do(m.cmds, m.replies)
+	m.replies = m.session.do(m.wire, commands, m.replies)
 	m.lastUse = time.Now()
 	m.lastTook = m.lastUse.Sub(start)
 	if err := transportError(m.replies); err != nil {
@@ -163,8 +175,8 @@ func (m *master) exchange(rounds []*round) {
 	replies, sick := m.replies, error(nil)
 	var again []repeat
 	for _, r := range rounds {
-		missing, failed, err := r.read(m, 0, replies[:len(r.cmds)])
-		replies = replies[len(r.cmds):]
+		missing, failed, err := r.read(m, 0, replies[:r.batch.commands()])
+		replies = replies[r.batch.commands():]
 		for _, c := range missing {
 			again = append(again, repeat{r, c})
 		}
@@ -194,14 +206,16 @@ type repeat struct {
 // anything else is sent. NOSCRIPT proves that they were not executed, and the
 // session that the server is still the one that was admitted.
 func (m *master) reload(rounds []*round, again []repeat) (sick error) {
-	m.cmds = m.loadScripts(m.cmds[:0])
-	loads := len(m.cmds)
+	var load batch
+	load.loadScripts()
+	loads := load.commands()
+	m.wire = append(m.wire[:0], load.bytes)
 	for _, a := range again {
-		m.cmds = append(m.cmds, a.r.cmds[a.c])
+		m.wire = append(m.wire, a.r.batch.command(a.c))
 	}
 	// A release of the same write has met nothing where its acquire is yet to come.
 	m.oweReleases(rounds)
-	m.replies = m.session.do(m.cmds, m.replies)
+	m.replies = m.session.do(m.wire, loads+len(again), m.replies)
 	if err := transportError(m.replies); err != nil {
 		m.setAside(err, rounds)
 		for _, a := range again {
@@ -222,13 +236,6 @@ func (m *master) reload(rounds []*round, again []repeat) (sick error) {
 		}
 	}
 	return sick
-}
-
-func (m *master) loadScripts(cmds []rueidis.Completed) []rueidis.Completed {
-	for _, s := range scripts.All() {
-		cmds = append(cmds, m.session.client.B().ScriptLoad().Script(s.Source).Build())
-	}
-	return cmds
 }
 
 // book notes the releases that failed and, after a connection died, those whose
@@ -341,8 +348,10 @@ func (m *master) maintain() {
 	p.mu.Unlock()
 	err := m.payDebts()
 	if err == nil && time.Since(m.lastUse) >= idlePing {
-		m.replies = m.session.do([]rueidis.Completed{m.session.client.B().Ping().Build()}, m.replies)
-		err = m.replies[0].Error()
+		var ping batch
+		ping.begin(1)
+		ping.add("PING")
+		err = m.ask(&ping)[0].Error()
 		m.lastUse = time.Now()
 	}
 	if err != nil {
@@ -363,7 +372,7 @@ func (m *master) payDebts() error {
 		for i, d := range due {
 			entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
 		}
-		votes, fault, err := m.askBatch(entries)
+		votes, fault, err := m.askFolded(entries)
 		if err == nil && isSick(fault) {
 			err = fault
 		}
@@ -381,14 +390,24 @@ func (m *master) payDebts() error {
 	}
 }
 
-// askBatch sends entries in one call of the batch script, apart from any round.
-func (m *master) askBatch(entries []Request) (votes string, fault, err error) {
-	cmd, n := fold(m.session.client.B(), entries)
-	m.replies = m.session.do([]rueidis.Completed{cmd}, m.replies)
-	if isNoScript(m.replies[0].Error()) {
-		m.replies = m.session.do(append(m.loadScripts(nil), cmd), m.replies)
+// ask sends a batch apart from any round, and returns the replies.
+func (m *master) ask(b *batch) []rueidis.RedisResult {
+	m.replies = m.session.do([][]byte{b.bytes}, b.commands(), m.replies)
+	return m.replies
+}
+
+// askFolded asks for entries in one call of the batch script, apart from any round.
+func (m *master) askFolded(entries []Request) (votes string, fault, err error) {
+	var call batch
+	n := call.fold(entries)
+	reply := m.ask(&call)[0]
+	if isNoScript(reply.Error()) {
+		var again batch
+		again.loadScripts()
+		again.fold(entries)
+		reply = m.ask(&again)[again.commands()-1]
 	}
-	return batchVotes(m.replies[len(m.replies)-1], n)
+	return batchVotes(reply, n)
 }
 
 func countGranted(votes string) (n uint64) {

@@ -45,7 +45,6 @@ type Pipeline struct {
 	quorum  int
 	timeout time.Duration
 	limit   int
-	builder rueidis.Builder
 	ctx     context.Context // ends when Close gives up waiting for what is under way
 	cancel  context.CancelFunc
 	running sync.WaitGroup // the masters' goroutines and ticks
@@ -107,9 +106,6 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	for i, m := range p.masters {
 		m.cause = errs[i]
-		if m.session != nil {
-			p.builder = m.session.client.B()
-		}
 		p.running.Go(func() {
 			pprof.Do(p.ctx, pprof.Labels("muxlock", "master "+strconv.Itoa(i)), func(context.Context) { m.run() })
 		})
@@ -334,7 +330,7 @@ func (p *Pipeline) formOneLocked() {
 	p.stats.Rounds++
 	p.stats.Requests += uint64(len(r.entries))
 	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
-	r.seal(p.builder)
+	r.seal()
 	for range p.masters {
 		r.causes = append(r.causes, nil)
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"muxlock/internal/token"
 	"muxlock/scripts"
 )
@@ -59,9 +57,12 @@ func (m *master) probeUntilAdmitted() bool {
 // vote. In this order: who is it, the scripts, what it owes us, and a trial of what
 // every call will do. Nothing else is sent before it is admitted.
 func (m *master) probe() error {
-	cmds := m.loadScripts([]rueidis.Completed{m.session.client.B().Info().Build()})
-	m.replies = m.session.do(cmds, m.replies)
-	text, err := m.replies[0].ToString()
+	var first batch
+	first.begin(1)
+	first.add("INFO")
+	first.loadScripts()
+	replies := m.ask(&first)
+	text, err := replies[0].ToString()
 	if err != nil {
 		return err
 	}
@@ -77,7 +78,7 @@ func (m *master) probe() error {
 		return errors.New("runs in cluster mode, where names move between servers")
 	}
 	for i, s := range scripts.All() {
-		switch sha, err := m.replies[1+i].ToString(); {
+		switch sha, err := replies[1+i].ToString(); {
 		case err != nil:
 			return fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, err)
 		case sha != s.SHA1:
@@ -97,7 +98,7 @@ func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
 	for _, op := range []Op{Acquire, Release} {
-		switch votes, fault, err := m.askBatch([]Request{{Op: op, Name: name, Token: t, TTL: time.Second}}); {
+		switch votes, fault, err := m.askFolded([]Request{{Op: op, Name: name, Token: t, TTL: time.Second}}); {
 		case err != nil:
 			return err
 		case votes != "1":

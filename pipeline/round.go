@@ -1,24 +1,11 @@
 package pipeline
 
 import (
-	"strconv"
 	"sync"
-	"time"
 
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/quorum"
-	"muxlock/scripts"
-)
-
-// Batches of at least foldFrom requests are folded into calls of the batch
-// script, at most foldMax requests each. Below, a plain command costs the server
-// less than the script's frame does; above, the script saves it a reply, a
-// lookup and a dispatch per request. One call keeps its server busy for about a
-// microsecond per request. BenchmarkFold compares.
-const (
-	foldFrom = 8
-	foldMax  = 512
 )
 
 // A round is one batch on its way to all masters: encoded once, sent by each
@@ -27,11 +14,11 @@ const (
 // as it is decided, while slower masters are still to be read.
 type round struct {
 	seq     uint64
-	masters []*master           // of the pipeline
-	entries []Request           // releases first, then the rest in order of arrival; fixed after seal
-	cmds    []rueidis.Completed // fixed after seal; pinned, so every master can send them
-	ends    []int               // by command: the end of its entries; fixed after seal
-	folded  bool                // the commands are calls of the batch script; fixed after seal
+	masters []*master // of the pipeline
+	entries []Request // releases first, then the rest in order of arrival; fixed after seal
+	batch   batch     // fixed after seal
+	ends    []int     // by command: the end of its entries; fixed after seal
+	folded  bool      // the commands are calls of the batch script; fixed after seal
 
 	mu      sync.Mutex // guards the following
 	calls   []*call    // by entry; nil once decided
@@ -52,71 +39,19 @@ func (r *round) add(c *call) {
 	r.entries = append(r.entries, c.req)
 }
 
-// seal fixes the round's commands. Everything in them is shared and immutable.
-func (r *round) seal(b rueidis.Builder) {
+// seal encodes the round. Everything in it is shared by the masters from now on.
+func (r *round) seal() {
 	r.folded = len(r.entries) >= foldFrom
 	for from := 0; from < len(r.entries); {
-		cmd, n := rueidis.Completed{}, 1
 		if r.folded {
-			cmd, n = fold(b, r.entries[from:])
+			from += r.batch.fold(r.entries[from:])
 		} else {
-			cmd = plain(b, &r.entries[from])
+			r.batch.plain(&r.entries[from])
+			from++
 		}
-		from += n
-		r.cmds = append(r.cmds, cmd)
 		r.ends = append(r.ends, from)
 	}
 }
-
-func plain(b rueidis.Builder, q *Request) rueidis.Completed {
-	switch q.Op {
-	case Acquire:
-		return b.Arbitrary("SET").Args(q.Name, q.Token, "NX", "PX", millis(q.TTL)).Build().Pin()
-	case Extend:
-		return b.Arbitrary("EVALSHA").Args(scripts.Extend.SHA1, "1", q.Name, q.Token, millis(q.TTL)).Build().Pin()
-	default:
-		return b.Arbitrary("EVALSHA").Args(scripts.Release.SHA1, "1", q.Name, q.Token).Build().Pin()
-	}
-}
-
-// fold makes one call of the batch script from the first entries and returns how
-// many: at most foldMax.
-func fold(b rueidis.Builder, entries []Request) (rueidis.Completed, int) {
-	n := min(len(entries), foldMax)
-	args := make([]string, 0, 8+2*n)
-	args = append(args, scripts.Batch.SHA1, strconv.Itoa(n))
-	for i := range entries[:n] {
-		args = append(args, entries[i].Name)
-	}
-	for i := range entries[:n] {
-		args = append(args, entries[i].Token)
-	}
-	for from, to := 0, 0; from < n; from = to {
-		for first := &entries[from]; to < n && entries[to].alike(first); to++ {
-		}
-		args = append(args, entries[from].what(), strconv.Itoa(to-from))
-	}
-	return b.Arbitrary("EVALSHA").Args(args...).Build().Pin(), n
-}
-
-// alike reports whether the batch script may take two entries in one run.
-func (q *Request) alike(other *Request) bool {
-	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
-}
-
-// what tells the batch script what to do with an entry.
-func (q *Request) what() string {
-	switch q.Op {
-	case Acquire:
-		return millis(q.TTL)
-	case Extend:
-		return "+" + millis(q.TTL)
-	default:
-		return "-"
-	}
-}
-
-func millis(ttl time.Duration) string { return strconv.FormatInt(ttl.Milliseconds(), 10) }
 
 // entriesOf returns the range of entries that command c carries.
 func (r *round) entriesOf(c int) (from, to int) {
@@ -253,7 +188,7 @@ func (r *round) readLocked(m *master, c int, reply rueidis.RedisResult) (noScrip
 // fail casts an unknown vote for every entry: the master was not asked, or its
 // answer never came.
 func (r *round) fail(m *master, err error) {
-	for c := range r.cmds {
+	for c := range r.ends {
 		r.failCommand(m, c, err)
 	}
 }
@@ -288,9 +223,9 @@ func (r *round) leave() {
 // recycle gives the round back; nobody else holds it.
 func (r *round) recycle() {
 	clear(r.entries)
-	clear(r.cmds)
 	clear(r.calls)
+	r.batch.reset()
 	clear(r.causes)
-	*r = round{entries: r.entries[:0], cmds: r.cmds[:0], ends: r.ends[:0], calls: r.calls[:0], tallies: r.tallies[:0], unknown: r.unknown[:0], causes: r.causes[:0]}
+	*r = round{entries: r.entries[:0], batch: r.batch, ends: r.ends[:0], calls: r.calls[:0], tallies: r.tallies[:0], unknown: r.unknown[:0], causes: r.causes[:0]}
 	rounds.Put(r)
 }

@@ -1,15 +1,14 @@
 package pipeline
 
 import (
+	"bufio"
+	"bytes"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
@@ -34,19 +33,9 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 	for range entries {
 		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
 	}
-	r.seal(builder)
+	r.seal()
 	return r, append([]*call(nil), r.calls...)
 }
-
-// builder makes commands without a connection.
-var builder = func() rueidis.Builder {
-	client, _ := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"-"}, ForceSingleClient: true,
-		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return nil, errTest },
-	})
-	defer client.Close()
-	return client.B()
-}()
 
 // woken reports whether the call has been decided, and takes its signal.
 func (c *call) woken() bool {
@@ -173,7 +162,8 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	}
 	require.Empty(t, r.entries)
 	require.Empty(t, r.calls)
-	require.Empty(t, r.cmds)
+	require.Empty(t, r.ends)
+	require.Zero(t, r.batch.commands())
 	require.Nil(t, r.masters)
 	require.Nil(t, r.told)
 	for _, q := range r.entries[:cap(r.entries)] {
@@ -185,7 +175,7 @@ func TestFailedCommandNamesItsReleases(t *testing.T) {
 	r, calls := newRound(1, entry("a"), Request{Op: Release, Name: "b"}, Request{Op: Extend, Name: "c"}, Request{Op: Release, Name: "d"})
 	r.begin(1)
 	var releases []int
-	for c := range r.cmds {
+	for c := range r.ends {
 		releases = append(releases, r.failCommand(r.masters[0], c, errTest)...)
 	}
 	require.Equal(t, []int{1, 3}, releases)
@@ -209,7 +199,10 @@ func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
 			r, _ := newRound(1, entries...)
 			require.Equal(t, n >= foldFrom, r.folded)
 			next := 0
-			for c, cmd := range r.cmds {
+			require.Equal(t, len(r.ends), r.batch.commands())
+			for c := range r.ends {
+				args, err := readCommand(bufio.NewReader(bytes.NewReader(r.batch.command(c))))
+				require.NoError(t, err)
 				from, to := r.entriesOf(c)
 				require.Equal(t, next, from)
 				require.Greater(t, to, from)
@@ -217,10 +210,10 @@ func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
 				next = to
 				if !r.folded {
 					require.Equal(t, from+1, to)
-					require.Contains(t, cmd.Commands(), entries[from].Name)
+					require.Contains(t, args, entries[from].Name)
 					continue
 				}
-				for i, e := range batchEntries(cmd.Commands()) {
+				for i, e := range batchEntries(args) {
 					q := entries[from+i]
 					want := batchEntry{op: q.Op, name: q.Name, token: q.Token}
 					if q.Op != Release {
@@ -232,6 +225,32 @@ func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
 			require.Equal(t, n, next, "%d entries of %d leases", n, leases)
 		}
 	}
+}
+
+func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
+	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
+	var joined []byte
+	for c := range r.ends {
+		joined = append(joined, r.batch.command(c)...)
+	}
+	require.Equal(t, r.batch.bytes, joined)
+}
+
+// The stand-ins of a full write must fit into what rueidis flushes at once.
+func TestStandInsOfAFullWriteGoOutInOnePiece(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		s, err := dial(context.Background(), b.cfg.Masters[0].Option, testTimeout)
+		require.NoError(t, err)
+		defer s.close()
+		var pings batch
+		for range maxCommands {
+			pings.begin(1)
+			pings.add("PING")
+		}
+		require.NoError(t, transportError(s.do([][]byte{pings.bytes}, maxCommands, nil)))
+		require.ErrorIs(t, transportError(s.do([][]byte{pings.bytes}, 2*maxCommands, nil)), errSplit)
+		time.Sleep(time.Second) // for the master, to work off what it was sent
+	})
 }
 
 func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {
