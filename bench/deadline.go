@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -43,7 +44,7 @@ func (c *waitCtx) Deadline() (time.Time, bool) {
 // Err is context.DeadlineExceeded when the time ran out.
 func (c *waitCtx) Err() error {
 	err := c.Context.Err()
-	if err != nil && context.Cause(c.Context) == context.DeadlineExceeded {
+	if err != nil && errors.Is(context.Cause(c.Context), context.DeadlineExceeded) {
 		return context.DeadlineExceeded
 	}
 	return err

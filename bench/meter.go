@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// meter is what this process has used so far; two of them bound the measured time.
-type meter struct {
+// Meter is what this process has used so far; two of them bound the measured time.
+type Meter struct {
 	cpu    time.Duration
 	allocs uint64
 	pauses metrics.Float64Histogram
@@ -16,10 +16,10 @@ type meter struct {
 
 const pausesMetric = "/sched/pauses/total/gc:seconds"
 
-// readMeter stops the world for some tens of microseconds: ReadMemStats is exact
+// ReadMeter stops the world for some tens of microseconds: ReadMemStats is exact
 // where runtime/metrics counts an object only when its span is full.
-func readMeter() meter {
-	var m meter
+func ReadMeter() Meter {
+	var m Meter
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	m.allocs = mem.Mallocs
@@ -32,8 +32,8 @@ func readMeter() meter {
 	return m
 }
 
-// since gives the use per cycle since an earlier reading; zeros without a cycle.
-func (m meter) since(before meter, cycles int64) Client {
+// Since gives the use per cycle since an earlier reading; zeros without a cycle.
+func (m Meter) Since(before Meter, cycles int64) Client {
 	c := Client{GCP99Ns: quantileSince(m.pauses, before.pauses, 0.99)}
 	if cycles > 0 {
 		c.CPUNsPerOp = float64(m.cpu-before.cpu) / float64(cycles)

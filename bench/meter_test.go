@@ -20,22 +20,12 @@ func TestQuantileOfPausesCountsOnlyTheTimeBetween(t *testing.T) {
 }
 
 func TestMeterWithoutCyclesDividesByNothing(t *testing.T) {
-	m := readMeter()
-	require.Equal(t, Client{}, m.since(m, 0))
+	m := ReadMeter()
+	require.Equal(t, Client{}, m.Since(m, 0))
 }
 
 func TestJainIsOneForEqualsAndOneNthForASingleWinner(t *testing.T) {
-	require.Equal(t, 1.0, jain([]int64{3, 3, 3}))
-	require.InDelta(t, 0.25, jain([]int64{0, 8, 0, 0}), 1e-12)
-	require.Zero(t, jain([]int64{0, 0}))
-}
-
-func TestClampedValuesAreCountedAtTheEdge(t *testing.T) {
-	h := newHist()
-	put(h, 0)
-	put(h, longest*100)
-	s := summarize(h)
-	require.EqualValues(t, 2, s.Count)
-	require.EqualValues(t, 1, s.P["50"])
-	require.InEpsilon(t, float64(longest), float64(s.Max), 0.001)
+	require.Equal(t, 1.0, Jain([]int64{3, 3, 3}))
+	require.InDelta(t, 0.25, Jain([]int64{0, 8, 0, 0}), 1e-12)
+	require.Zero(t, Jain([]int64{0, 0}))
 }

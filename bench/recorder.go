@@ -4,15 +4,6 @@ import (
 	"runtime"
 	"slices"
 	"sync"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
-)
-
-// The range of every histogram, in ns; what lies outside is counted at its edge.
-const (
-	shortest = 1
-	longest  = 60_000_000_000
-	digits   = 3
 )
 
 // shardsMost bounds the memory on large machines: a shard takes 0.7 to 0.9 MB.
@@ -33,40 +24,34 @@ func (c *counts) add(d counts) {
 
 // hists are the histograms of a shard or of a run.
 type hists struct {
-	response *hdrhistogram.Histogram // nil in a closed loop
-	acquire  *hdrhistogram.Histogram
-	release  *hdrhistogram.Histogram
-	cycle    *hdrhistogram.Histogram
+	response *Histogram // nil in a closed loop
+	acquire  *Histogram
+	release  *Histogram
+	cycle    *Histogram
 }
 
 func newHists(open bool) hists {
-	h := hists{acquire: newHist(), release: newHist(), cycle: newHist()}
+	h := hists{acquire: NewHistogram(), release: NewHistogram(), cycle: NewHistogram()}
 	if open {
-		h.response = newHist()
+		h.response = NewHistogram()
 	}
 	return h
 }
 
-func newHist() *hdrhistogram.Histogram { return hdrhistogram.New(shortest, longest, digits) }
-
-func (h hists) headline() *hdrhistogram.Histogram {
+func (h hists) headline() *Histogram {
 	if h.response != nil {
 		return h.response
 	}
 	return h.cycle
 }
 
-func (h hists) each(g hists, do func(into, from *hdrhistogram.Histogram)) {
+func (h hists) each(g hists, do func(into, from *Histogram)) {
 	do(h.acquire, g.acquire)
 	do(h.release, g.release)
 	do(h.cycle, g.cycle)
 	if h.response != nil {
 		do(h.response, g.response)
 	}
-}
-
-func put(h *hdrhistogram.Histogram, ns int64) {
-	_ = h.RecordValue(min(max(ns, shortest), longest)) // cannot fail within the range
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -82,34 +67,34 @@ type shard struct {
 func (s *shard) acquiredLocked(response, acquire int64) {
 	s.counts.ended++
 	s.counts.acquired++
-	put(s.hists.acquire, acquire)
+	s.hists.acquire.Record(acquire, 1)
 	if response >= 0 {
-		put(s.hists.response, response)
+		s.hists.response.Record(response, 1)
 	}
 }
 
 // cycleLocked writes a release that returned without error.
 func (s *shard) cycleLocked(acquire, release int64) {
 	s.counts.cycles++
-	put(s.hists.release, release)
-	put(s.hists.cycle, acquire+release)
+	s.hists.release.Record(release, 1)
+	s.hists.cycle.Record(acquire+release, 1)
 }
 
 // recorder owns the shards. Once a second, and at both ends of the measured time, rotate empties them.
 type recorder struct {
 	shards   []shard
 	spare    hists // empty; owned by rotate, as are the following
-	interval *hdrhistogram.Histogram
+	interval *Histogram
 	total    hists
 	counts   counts
 }
 
-// newRecorder makes 4 shards per processor, fewer for few workers.
+// newRecorder makes a shard per processor, fewer for few workers.
 func newRecorder(workers int, open bool) *recorder {
 	r := &recorder{
 		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, workers)),
 		spare:    newHists(open),
-		interval: newHist(),
+		interval: NewHistogram(),
 		total:    newHists(open),
 	}
 	for i := range r.shards {
@@ -135,9 +120,9 @@ func (r *recorder) rotate() Point {
 
 		c.add(got)
 		r.interval.Merge(full.headline())
-		r.total.each(full, func(into, from *hdrhistogram.Histogram) {
+		r.total.each(full, func(into, from *Histogram) {
 			into.Merge(from)
-			from.Reset()
+			from.reset()
 		})
 		r.spare = full
 	}
@@ -149,11 +134,9 @@ func (r *recorder) rotate() Point {
 		Timeouts: c.timeouts,
 		Errors:   c.errors,
 	}
-	if r.interval.TotalCount() > 0 {
-		p.P50Ns = r.interval.ValueAtPercentile(50)
-		p.P99Ns = r.interval.ValueAtPercentile(99)
-		r.interval.Reset()
-	}
+	latency := r.interval.Summary()
+	p.P50Ns, p.P99Ns = latency.P["50"], latency.P["99"]
+	r.interval.reset()
 	return p
 }
 
@@ -172,29 +155,9 @@ func (r *recorder) late() int64 {
 // forget empties everything: the warm-up is over.
 func (r *recorder) forget() {
 	r.rotate()
-	r.total.each(r.total, func(h, _ *hdrhistogram.Histogram) { h.Reset() })
+	r.total.each(r.total, func(h, _ *Histogram) { h.reset() })
 	r.counts = counts{}
 }
-
-// summarize puts a histogram in figures; zeros when it is empty.
-func summarize(h *hdrhistogram.Histogram) *Summary {
-	s := &Summary{Unit: "ns", Count: h.TotalCount(), P: map[string]int64{}}
-	if s.Count > 0 {
-		s.Min, s.Mean, s.Max = h.Min(), h.Mean(), h.Max()
-	}
-	for _, p := range percentiles {
-		s.P[p.name] = 0
-		if s.Count > 0 {
-			s.P[p.name] = h.ValueAtPercentile(p.value)
-		}
-	}
-	return s
-}
-
-var percentiles = []struct {
-	name  string
-	value float64
-}{{"50", 50}, {"90", 90}, {"99", 99}, {"99.9", 99.9}, {"99.99", 99.99}}
 
 // samples keeps the first few distinct error texts. Looking is limited to once a
 // millisecond, so that a flood of errors costs nothing.
@@ -228,8 +191,8 @@ func (s *samples) add(now int64, call string, err error) {
 	}
 }
 
-// jain is Jain's index of fairness (Jain, Chiu, Hawe 1984); 0 when all are 0.
-func jain(shares []int64) float64 {
+// Jain is Jain's index of fairness (Jain, Chiu, Hawe 1984); 0 when all are 0.
+func Jain(shares []int64) float64 {
 	var sum, squares float64
 	for _, x := range shares {
 		sum += float64(x)

@@ -20,17 +20,16 @@ import (
 // a panic of the locker, with its stack, beside the Result so far. Errors of the
 // lock itself are figures, not errors of Run.
 func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error) {
-	return run(ctx, label{impl: impl, round: 1}, l, cfg)
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	// The last run's garbage is not this one's.
+	runtime.GC()
+	return newRunner(ctx, impl, l, cfg, true).run(ctx)
 }
 
 // releaseGrace is how long releases may take after the end of a run.
 const releaseGrace = 5 * time.Second
-
-// label is what a Result says about where it belongs.
-type label struct {
-	impl           string
-	round, masters int
-}
 
 // A run is warming, then measuring, then stopped; an interrupt goes to stopped
 // from either.
@@ -69,15 +68,6 @@ type runner struct {
 	phase   atomic.Int32
 	_       [64]byte
 	samples samples
-}
-
-func run(ctx context.Context, lb label, l Locker, cfg Config) (*Result, error) {
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	// The last run's garbage is not this one's.
-	runtime.GC()
-	return newRunner(ctx, lb, l, cfg, true).run(ctx)
 }
 
 // newRunner prepares a run. The contexts of the calls do not end with ctx but
@@ -147,7 +137,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: p})
 		})
 	}
-	before := readMeter()
+	before := ReadMeter()
 	r.rec.forget()
 	from := r.now()
 	if complete {
@@ -165,7 +155,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 
 	// Figures first, then the cancelled calls that must not be in them.
-	after := readMeter()
+	after := ReadMeter()
 	measured := r.phase.Swap(stopped) == measuring
 	to := r.now()
 	var growing bool
@@ -188,7 +178,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		last.TS = elapsed.Seconds()
 		res.Series = append(res.Series, last)
 		r.figures(res, elapsed)
-		res.Client = after.since(before, r.rec.counts.cycles)
+		res.Client = after.Since(before, r.rec.counts.cycles)
 	} else {
 		r.rec.forget()
 		r.figures(res, 0)
@@ -243,20 +233,20 @@ func (r *runner) figures(res *Result, elapsed time.Duration) {
 		res.Totals.Offered = res.Totals.Started
 	}
 	res.Latency = Latencies{
-		Service: summarize(h.acquire),
-		Acquire: summarize(h.acquire),
-		Release: summarize(h.release),
-		Cycle:   summarize(h.cycle),
+		Service: h.acquire.Summary(),
+		Acquire: h.acquire.Summary(),
+		Release: h.release.Summary(),
+		Cycle:   h.cycle.Summary(),
 	}
 	if h.response != nil {
-		res.Latency.Response = summarize(h.response)
+		res.Latency.Response = h.response.Summary()
 	}
 	shares := make([]int64, len(r.workers))
 	for i, w := range r.workers {
 		shares[i] = w.acquired
 		res.Fairness.MaxWaitNs = max(res.Fairness.MaxWaitNs, w.maxWait)
 	}
-	res.Fairness.Jain = jain(shares)
+	res.Fairness.Jain = Jain(shares)
 	res.Fairness.PerProc = []int64{c.acquired}
 	res.Safety.Overlaps = r.audit.overlaps.Load()
 	res.ErrorSamples = append(res.ErrorSamples, r.samples.texts...)

@@ -22,7 +22,7 @@ func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, 
 			c = ctx(c)
 		}
 		require.NoError(t, cfg.Validate())
-		res, err := newRunner(c, label{impl: "test", round: 1}, l, cfg, false).run(c)
+		res, err := newRunner(c, "test", l, cfg, false).run(c)
 		f(t, res, err)
 		requireJSON(t, res)
 	})
@@ -263,10 +263,10 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
-		closed, err := newRunner(t.Context(), label{}, stall(), cfg, false).run(t.Context())
+		closed, err := newRunner(t.Context(), "", stall(), cfg, false).run(t.Context())
 		require.NoError(t, err)
 		cfg.Rate, cfg.Arrivals = 1000, Even
-		open, err := newRunner(t.Context(), label{}, stall(), cfg, false).run(t.Context())
+		open, err := newRunner(t.Context(), "", stall(), cfg, false).run(t.Context())
 		require.NoError(t, err)
 
 		require.True(t, open.Valid.OK, open.Valid.Reasons)
@@ -393,7 +393,7 @@ func BenchmarkCycle(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			cfg.Workers, cfg.Keys, cfg.TTL, cfg.Duration = 1, 10_000, time.Second, time.Second
-			r := newRunner(b.Context(), label{}, noop{}, cfg, false)
+			r := newRunner(b.Context(), "", noop{}, cfg, false)
 			defer r.release()
 			defer r.cancel()
 			r.phase.Store(measuring)

@@ -104,7 +104,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	name := r.names[key]
 
 	begin := r.now()
-	held, err, timedOut := w.acquire(name, begin)
+	held, timedOut, err := w.acquire(name, begin)
 	now := r.now()
 	acquire, response := now-begin, int64(-1)
 	if intended >= 0 {
@@ -154,7 +154,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 }
 
 // acquire is the one call, limited to Config.Wait.
-func (w *worker) acquire(name string, now int64) (held Held, err error, timedOut bool) {
+func (w *worker) acquire(name string, now int64) (held Held, timedOut bool, err error) {
 	ctx := w.ctx
 	if w.wait != nil {
 		w.wait.arm(now)
@@ -169,7 +169,7 @@ func (w *worker) acquire(name string, now int64) (held Held, err error, timedOut
 		timedOut = true
 		w.wait = newWaitCtx(w.ctx, w.r.base, w.r.cfg.Wait)
 	}
-	return held, err, timedOut
+	return held, timedOut, err
 }
 
 // refused writes down an acquire that did not get its lock. The timeout comes
