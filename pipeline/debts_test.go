@@ -113,6 +113,43 @@ func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
 	}
 }
 
+// An acquire and its release go out in one write, and only the acquire's bytes arrive.
+func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
+	const lease = 5 * time.Second
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Timeout = time.Second
+		b.started()
+		f := b.fakes[2]
+		f.set(func() { f.delay = 100 * time.Millisecond })
+		b.mustAcquire("keeps it busy")
+		out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
+		require.NoError(t, err)
+		_, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Round: out.Round})
+		require.NoError(t, err)
+		time.Sleep(150 * time.Millisecond)
+		f.hold(true)
+		f.set(func() {
+			f.refuse = true
+			f.hook = func(args []string) string {
+				if args[0] == "EVALSHA" && args[1] == scripts.Release.SHA1 {
+					return ":0\r\n" // never arrived
+				}
+				return ""
+			}
+		})
+		time.Sleep(2 * time.Second)
+		require.Equal(t, 2, b.up())
+		time.Sleep(2 * lease)
+		f.hold(false)
+		time.Sleep(time.Second)
+		require.Contains(t, f.keys(), "a", "executed late")
+		f.set(func() { f.refuse = false })
+		b.untilUp(3)
+		time.Sleep(time.Second)
+		require.NotContains(t, f.keys(), "a", "its release was forgotten")
+	})
+}
+
 func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()

@@ -214,7 +214,9 @@ func (m *master) reload(rounds []*round, again []repeat) (sick error) {
 		m.wire = append(m.wire, a.r.batch.command(a.c))
 	}
 	// A release of the same write has met nothing where its acquire is yet to come.
-	m.oweReleases(rounds)
+	m.p.mu.Lock()
+	m.oweLocked(rounds)
+	m.p.mu.Unlock()
 	m.replies = m.session.do(m.wire, loads+len(again), m.replies)
 	if err := transportError(m.replies); err != nil {
 		m.setAside(err, rounds)
@@ -267,9 +269,6 @@ func (m *master) leave(rounds []*round) {
 // setAside ends the master's part in rounds until a probe admits it again.
 // inFlight are the rounds that died with its connection; nil if all were answered.
 func (m *master) setAside(cause error, inFlight []*round) {
-	if inFlight != nil {
-		m.oweReleases(inFlight)
-	}
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -277,14 +276,13 @@ func (m *master) setAside(cause error, inFlight []*round) {
 		m.flying = [2]uint64{}
 	}
 	m.setAsideLocked(cause)
+	m.oweLocked(inFlight) // now that it is known which acquires are in doubt
 	p.formLocked()
 }
 
-// oweReleases notes all releases of the rounds.
-func (m *master) oweReleases(rounds []*round) {
+// oweLocked notes all releases of the rounds.
+func (m *master) oweLocked(rounds []*round) {
 	now := time.Now()
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
 	for _, r := range rounds {
 		for i := range r.entries {
 			if r.entries[i].Op == Release {
