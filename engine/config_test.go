@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -143,7 +144,7 @@ func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 		require.ErrorIs(t, e, ErrNotAcquired)
 		require.ErrorIs(t, e, cause)
 		require.Equal(t, kind.Error()+": of 5 masters 1 said yes, 2 no, 2 unknown (a:1: cause; b:1: cause)", e.Error())
-		for _, other := range slices.DeleteFunc([]error{ErrTaken, ErrNoQuorum, ErrExpired}, func(o error) bool { return o == kind }) {
+		for _, other := range slices.DeleteFunc([]error{ErrTaken, ErrNoQuorum, ErrExpired}, func(o error) bool { return errors.Is(o, kind) }) {
 			require.NotErrorIs(t, e, other)
 		}
 	}

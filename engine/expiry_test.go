@@ -31,7 +31,7 @@ func TestDoneIsClosedAtUntilToTheNanosecond(t *testing.T) {
 		synctest.Wait()
 		require.True(t, lock.Valid())
 		require.NoError(t, held.Err())
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		<-done
 		require.False(t, lock.Valid())

@@ -181,7 +181,7 @@ func dialWire(t testing.TB, master *redisserver.Server) wire {
 
 func (w wire) send(t testing.TB, line string) {
 	t.Helper()
-	_, err := w.Conn.Write([]byte(line + "\r\n"))
+	_, err := w.Write([]byte(line + "\r\n"))
 	require.NoError(t, err)
 }
 

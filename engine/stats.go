@@ -31,7 +31,7 @@ func (c *counters) attempt(s step, out pipeline.Outcome) {
 	switch {
 	case s.hold:
 		c.acquired.Add(1)
-	case s.kind == ErrExpired:
+	case errors.Is(s.kind, ErrExpired):
 		c.expired.Add(1)
 	case out.Verdict == quorum.NoQuorum:
 		c.noQuorum.Add(1)

@@ -21,7 +21,7 @@ import (
 const secret = "AAECAwQFBgcICQoLDA0ODw=="
 
 // printed returns v as every common way of printing shows it.
-func printed(t testing.TB, v any) (texts []string) {
+func printed(v any) (texts []string) {
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T %v"} {
 		args := []any{v}
 		if verb == "%T %v" {
@@ -45,7 +45,7 @@ func printed(t testing.TB, v any) (texts []string) {
 func requireHidden(t testing.TB, secret string, values ...any) {
 	t.Helper()
 	for _, v := range values {
-		for _, text := range printed(t, v) {
+		for _, text := range printed(v) {
 			require.NotContains(t, text, secret, "%T", v)
 			require.NotContains(t, text, fmt.Sprintf("%x", secret), "%T", v)
 			require.NotContains(t, text, fmt.Sprintf("%X", secret), "%T", v)

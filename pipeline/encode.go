@@ -90,7 +90,8 @@ func (b *batch) fold(entries []Request) int {
 		b.add(entries[i].Token)
 	}
 	for from, to := 0, 0; from < n; from = to {
-		for first := &entries[from]; to < n && entries[to].alike(first); to++ {
+		for to = from + 1; to < n && entries[to].alike(&entries[from]); {
+			to++
 		}
 		b.add(entries[from].what(), strconv.Itoa(to-from))
 	}

@@ -185,9 +185,9 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	return out, nil
 }
 
-// Post sends a request, in practice a Release, that nobody waits for.
+// Post sends a Release that nobody waits for. After Close it is left to its lease.
 func (p *Pipeline) Post(req Request) {
-	p.push(&call{req: req})
+	_ = p.push(&call{req: req})
 }
 
 // Close refuses new calls, waits for those under way, at most twice Config.Timeout,

@@ -175,7 +175,7 @@ func (s *session) close() {
 			conn = t.NetConn()
 		}
 		if t, ok := conn.(*net.TCPConn); ok {
-			t.SetLinger(0)
+			_ = t.SetLinger(0) // fails only on a connection that has ended
 		}
 		s.conn.Close()
 	}
