@@ -94,7 +94,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			return nil
 		})
 	}
-	dials.Wait()
+	_ = dials.Wait() // the errors are in errs, one per master
 	if err := p.checkStart(ctx, errs); err != nil {
 		p.cancel()
 		for _, m := range p.masters {

@@ -1,0 +1,42 @@
+package pipeline
+
+import (
+	"bufio"
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Names and tokens are bytes: whatever they hold, a server must read what was meant.
+func FuzzBatchCarriesAnyBytes(f *testing.F) {
+	f.Add("name", "token", uint8(1), uint8(0))
+	f.Add("\x00\r\n$5\r\n{x}\xff", "", uint8(9), uint8(1))
+	f.Fuzz(func(t *testing.T, name, token string, n, op uint8) {
+		entries := make([]Request, 1+int(n)%20)
+		for i := range entries {
+			entries[i] = Request{Op: Op((int(op) + i) % 3), Name: name, Token: token, TTL: time.Duration(1+i%3) * time.Second}
+		}
+		var folded, plain batch
+		require.Equal(t, len(entries), folded.fold(entries))
+		args, err := readCommand(bufio.NewReader(bytes.NewReader(folded.bytes)))
+		require.NoError(t, err)
+		for i, e := range batchEntries(args) {
+			require.Equal(t, entries[i].Op, e.op)
+			require.Equal(t, name, e.name)
+			require.Equal(t, token, e.token)
+		}
+		for i := range entries {
+			plain.plain(&entries[i])
+		}
+		in := bufio.NewReader(bytes.NewReader(plain.bytes))
+		for range entries {
+			args, err := readCommand(in)
+			require.NoError(t, err)
+			require.Contains(t, args, name)
+			require.Contains(t, args, token)
+		}
+		require.Zero(t, in.Buffered())
+	})
+}
