@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 )
 
@@ -12,59 +11,87 @@ import (
 type Target struct {
 	Name    string
 	Masters int // how many masters it locks on, for Result.Masters
-	// Open makes its Locker. It is called once, before the target's first run.
-	Open func(context.Context) (Locker, error)
+	// Open connects it; called before every run.
+	Open func(context.Context) (Runner, error)
+}
+
+// Runner is one implementation, connected: a LockRunner, or a load of its own.
+type Runner interface {
+	// Run follows the rules of the function Run.
+	Run(ctx context.Context, cfg Config) (*Result, error)
+	Close() error
+}
+
+// LockRunner is a Locker under the load of Run.
+type LockRunner struct {
+	Name string
+	Locker
+}
+
+// Run loads the locker.
+func (r LockRunner) Run(ctx context.Context, cfg Config) (*Result, error) {
+	return Run(ctx, r.Name, r.Locker, cfg)
 }
 
 // Compare runs every target once per round, in the order A B C, then C B A, and
 // so on, so that a drift of the machine hits all alike. Within a round all
-// targets get the same seed, derived from cfg.Seed and the round. A target is
-// opened before its first run, stays open (idle) until the end, and is closed
-// before Compare returns.
+// targets get the same seed: cfg.Seed in the first, one more in each round after.
+// A target is opened for each run and closed after it, so that none carries the
+// marks of an earlier run.
 //
-// Results come in the order of the runs. When ctx ends the runs so far are
-// returned, the last with ReasonInterrupted, and a nil error, as from Run. When
-// a target cannot be opened or a run fails, the error names it and comes with the
-// results so far.
-func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) (results []*Result, err error) {
+// Results come in the order of the runs. When ctx ends the results so far are
+// returned with a nil error, the last with ReasonInterrupted. Other errors:
+// ErrConfig before anything was opened; and when a target cannot be opened, run or
+// closed, that error with its name, beside the results so far.
+func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) ([]*Result, error) {
 	if err := validateTargets(targets, cfg, rounds); err != nil {
 		return nil, err
 	}
-	open := make([]Locker, len(targets))
-	defer func() {
-		for i, l := range open {
-			if l == nil {
-				continue
-			}
-			if cerr := l.Close(); cerr != nil {
-				err = errors.Join(err, fmt.Errorf("bench: close %s: %w", targets[i].Name, cerr))
-			}
-		}
-	}()
-
+	var results []*Result
 	for round := 1; round <= rounds; round++ {
-		for _, i := range order(len(targets), round) {
+		order := slices.Clone(targets)
+		if round%2 == 0 {
+			slices.Reverse(order)
+		}
+		for _, t := range order {
 			if ctx.Err() != nil {
 				return results, nil
 			}
-			t := targets[i]
-			if open[i] == nil {
-				if open[i], err = t.Open(ctx); err != nil {
-					return results, fmt.Errorf("bench: open %s: %w", t.Name, err)
-				}
-			}
-			cfg := cfg
-			cfg.Seed = roundSeed(cfg.Seed, round)
-			r, err := run(ctx, label{impl: t.Name, round: round, masters: t.Masters}, open[i], cfg)
+			r, err := t.run(ctx, cfg, round)
 			if r != nil {
 				results = append(results, r)
 			}
-			if err != nil {
-				return results, err
+			if err != nil && ctx.Err() == nil {
+				return results, fmt.Errorf("%s: %w", t.Name, err)
 			}
 		}
 	}
 	return results, nil
+}
+
+// run opens the target, runs it as one of a round and closes it.
+func (t Target) run(ctx context.Context, cfg Config, round int) (res *Result, err error) {
+	place := func(r *Result) {
+		if r != nil {
+			r.Round, r.Masters = round, t.Masters
+		}
+	}
+	cfg.Seed += uint64(round - 1)
+	if progress := cfg.Progress; progress != nil {
+		cfg.Progress = func(p Progress) {
+			p.Round = round
+			place(p.Result)
+			progress(p)
+		}
+	}
+	r, err := t.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	res, err = r.Run(ctx, cfg)
+	place(res)
+	return res, err
 }
 
 func validateTargets(targets []Target, cfg Config, rounds int) error {
@@ -85,23 +112,6 @@ func validateTargets(targets []Target, cfg Config, rounds int) error {
 		seen[t.Name] = true
 	}
 	return nil
-}
-
-// order is the order of n targets in a round: A B C in odd ones, C B A in even ones.
-func order(n, round int) []int {
-	o := make([]int, n)
-	for i := range o {
-		o[i] = i
-	}
-	if round%2 == 0 {
-		slices.Reverse(o)
-	}
-	return o
-}
-
-// roundSeed stays below 2^53, so that every JSON reader keeps it whole.
-func roundSeed(seed uint64, round int) uint64 {
-	return rand.NewPCG(seed, uint64(round)).Uint64() >> 11
 }
 
 // Relative is one implementation against the reference: for each figure the

@@ -4,69 +4,113 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 )
 
-type closing struct {
+// opening is a target that locks nothing; it counts and can fail to close.
+type opening struct {
 	noop
-	closed *int
+	opened, closed int
+	closeErr       error
 }
 
-func (c closing) Close() error { *c.closed++; return nil }
+func (o *opening) target(name string) Target {
+	return Target{name, 5, func(context.Context) (Runner, error) {
+		o.opened++
+		return LockRunner{name, o}, nil
+	}}
+}
+
+func (o *opening) Close() error { o.closed++; return o.closeErr }
+
+// load is a Runner that is no Locker.
+type load func(context.Context, Config) (*Result, error)
+
+func (l load) Run(ctx context.Context, cfg Config) (*Result, error) { return l(ctx, cfg) }
+func (load) Close() error                                           { return nil }
+
+func (l load) target(name string) Target {
+	return Target{name, 1, func(context.Context) (Runner, error) { return l, nil }}
+}
+
+func short() Config { return Config{Workers: 1, Duration: 5 * time.Millisecond, TTL: time.Second} }
 
 func TestCompareInterleavesRoundsWithOneSeedEach(t *testing.T) {
-	var opened, closed int
-	open := func(context.Context) (Locker, error) { opened++; return closing{closed: &closed}, nil }
-	cfg := Config{Workers: 1, Duration: 5 * time.Millisecond, TTL: time.Second, Seed: 9}
-	targets := []Target{{"a", 5, open}, {"b", 1, open}, {"c", 5, open}}
-	results, err := Compare(t.Context(), targets, cfg, 3)
+	var a, c opening
+	own := load(func(_ context.Context, cfg Config) (*Result, error) { return &Result{Impl: "b", Seed: cfg.Seed}, nil })
+	cfg := short()
+	cfg.Seed = 9
+	var shown []string
+	cfg.Progress = func(p Progress) {
+		if p.Result != nil {
+			require.Equal(t, p.Round, p.Result.Round)
+			shown = append(shown, fmt.Sprint(p.Impl, p.Round))
+		}
+	}
+	results, err := Compare(t.Context(), []Target{a.target("a"), own.target("b"), c.target("c")}, cfg, 3)
 	require.NoError(t, err)
 	var order []string
-	seeds := map[int]uint64{}
 	for _, r := range results {
-		order = append(order, r.Impl)
-		if seeds[r.Round] == 0 {
-			seeds[r.Round] = r.Seed
-		}
-		require.Equal(t, seeds[r.Round], r.Seed)
+		order = append(order, fmt.Sprint(r.Impl, r.Round, " masters ", r.Masters, " seed ", r.Seed))
 	}
-	require.Equal(t, []string{"a", "b", "c", "c", "b", "a", "a", "b", "c"}, order)
-	require.Len(t, seeds, 3)
-	require.NotEqual(t, seeds[1], seeds[2])
-	require.Equal(t, 5, results[0].Masters)
-	require.Equal(t, 3, opened, "a target stays open between rounds")
-	require.Equal(t, 3, closed)
+	require.Equal(t, []string{
+		"a1 masters 5 seed 9", "b1 masters 1 seed 9", "c1 masters 5 seed 9",
+		"c2 masters 5 seed 10", "b2 masters 1 seed 10", "a2 masters 5 seed 10",
+		"a3 masters 5 seed 11", "b3 masters 1 seed 11", "c3 masters 5 seed 11",
+	}, order)
+	require.Equal(t, []string{"a1", "c1", "c2", "a2", "a3", "c3"}, shown)
+	require.Equal(t, 3, a.opened, "anew for each run")
+	require.Equal(t, 3, a.closed)
 }
 
 func TestCompareKeepsResultsWhenATargetFails(t *testing.T) {
-	var closed int
 	cause := errors.New("no such server")
-	targets := []Target{
-		{"good", 0, func(context.Context) (Locker, error) { return closing{closed: &closed}, nil }},
-		{"bad", 0, func(context.Context) (Locker, error) { return nil, cause }},
+	unopened := Target{Name: "bad", Open: func(context.Context) (Runner, error) { return nil, cause }}
+	broken := load(func(context.Context, Config) (*Result, error) { return nil, cause })
+	for _, bad := range []Target{unopened, broken.target("bad")} {
+		var good opening
+		results, err := Compare(t.Context(), []Target{good.target("good"), bad}, short(), 2)
+		require.ErrorIs(t, err, cause)
+		require.ErrorContains(t, err, "bad: ")
+		require.Len(t, results, 1)
+		require.Equal(t, 1, good.closed)
 	}
-	cfg := Config{Workers: 1, Duration: 5 * time.Millisecond, TTL: time.Second}
-	results, err := Compare(t.Context(), targets, cfg, 2)
-	require.ErrorIs(t, err, cause)
-	require.ErrorContains(t, err, "bad")
+}
+
+func TestCompareReportsATargetThatDoesNotClose(t *testing.T) {
+	a := opening{closeErr: errors.New("stuck")}
+	results, err := Compare(t.Context(), []Target{a.target("a")}, short(), 2)
+	require.ErrorIs(t, err, a.closeErr)
 	require.Len(t, results, 1)
-	require.Equal(t, 1, closed)
 }
 
 func TestCompareStopsAtAnInterrupt(t *testing.T) {
-	var closed int
+	var a, b opening
 	ctx, cancel := context.WithCancel(t.Context())
-	cfg := Config{Workers: 1, Duration: time.Minute, TTL: time.Second}
-	open := func(context.Context) (Locker, error) { return closing{closed: &closed}, nil }
+	cfg := short()
+	cfg.Duration = time.Minute
 	time.AfterFunc(20*time.Millisecond, cancel)
-	results, err := Compare(ctx, []Target{{"a", 0, open}, {"b", 0, open}}, cfg, 2)
+	results, err := Compare(ctx, []Target{a.target("a"), b.target("b")}, cfg, 2)
 	require.NoError(t, err)
 	require.Len(t, results, 1)
 	require.True(t, results[0].Interrupted())
-	require.Equal(t, 1, closed)
+	require.Equal(t, 1, a.closed)
+	require.Zero(t, b.opened)
+}
+
+func TestAnErrorThatFollowsFromTheInterruptIsNone(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	l := load(func(ctx context.Context, _ Config) (*Result, error) {
+		cancel()
+		return &Result{}, ctx.Err()
+	})
+	results, err := Compare(ctx, []Target{l.target("a")}, short(), 2)
+	require.NoError(t, err)
+	require.Len(t, results, 1)
 }
 
 func TestCompareRefusesWhatItCannotRun(t *testing.T) {

@@ -42,7 +42,7 @@ const (
 // runner is one run. It is shared by the workers; all but phase, samples, audit,
 // recorder and pacer, which look after themselves, is read-only once they run.
 type runner struct {
-	label  label
+	impl   string
 	cfg    Config
 	locker Locker
 	names  []string
@@ -73,12 +73,12 @@ type runner struct {
 // newRunner prepares a run. The contexts of the calls do not end with ctx but
 // when the runner says so, after the figures are taken. With exact unset arrivals
 // are kept by Go timers, as virtual time needs.
-func newRunner(ctx context.Context, lb label, l Locker, cfg Config, exact bool) *runner {
+func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool) *runner {
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = "lockbench:" + rand.Text()[:10] + ":"
 	}
 	r := &runner{
-		label:  lb,
+		impl:   impl,
 		cfg:    cfg,
 		locker: l,
 		names:  names(cfg.KeyPrefix, cfg.keys()),
@@ -110,9 +110,8 @@ func (r *runner) now() int64 { return int64(time.Since(r.base)) }
 func (r *runner) run(ctx context.Context) (*Result, error) {
 	report, finish := r.reporter()
 	res := &Result{
-		Impl:         r.label.impl,
-		Round:        r.label.round,
-		Masters:      r.label.masters,
+		Impl:         r.impl,
+		Round:        1,
 		Workers:      r.cfg.Workers,
 		Procs:        1,
 		Keys:         r.cfg.keys(),
@@ -302,7 +301,7 @@ func (r *runner) reporter() (report, finish func(Progress)) {
 		}
 	}()
 	fill := func(p Progress) Progress {
-		p.Impl, p.Round = r.label.impl, r.label.round
+		p.Impl, p.Round = r.impl, 1
 		return p
 	}
 	report = func(p Progress) {

@@ -60,7 +60,7 @@ func (w *worker) run() {
 	defer w.cancel()
 	defer func() {
 		if v := recover(); v != nil {
-			w.r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", w.r.label.impl, ReasonPanic, v, debug.Stack()))
+			w.r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", w.r.impl, ReasonPanic, v, debug.Stack()))
 		}
 	}()
 	if w.r.pacer != nil {

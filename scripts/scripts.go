@@ -18,7 +18,10 @@ var (
 	extendSource string
 	//go:embed batch.lua
 	batchSource string
+)
 
+// The scripts that masters are to have loaded.
+var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
 	Batch   = Script{"batch", batchSource, "22371a477177682be7aac6fcd4b33b8e4fb56814"}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -340,12 +341,12 @@ func start(t *testing.T, args ...string) *running {
 	require.NoError(t, r.cmd.Start())
 	t.Cleanup(func() { r.cmd.Process.Kill() })
 	lines := bufio.NewScanner(stderr)
-	for lines.Scan() && (!strings.Contains(lines.Text(), "cycles") || strings.Contains(lines.Text(), "warm-up")) {
-	}
-	go func() {
-		for lines.Scan() {
+	for lines.Scan() {
+		if line := lines.Text(); strings.Contains(line, "cycles") && !strings.Contains(line, "warm-up") {
+			break
 		}
-	}()
+	}
+	go func() { _, _ = io.Copy(io.Discard, stderr) }()
 	r.servers = children(t, r.cmd.Process.Pid)
 	return r
 }

@@ -76,7 +76,7 @@ func execute(cmd *cobra.Command, f *flags) error {
 	return judge(ctx, doc.Results, runErr)
 }
 
-// measure gets the masters, runs the series and lets the masters go. The document
+// measure gets the masters, runs the targets and lets the masters go. The document
 // holds the results so far, also beside an error; it is nil when no run could begin.
 func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, err error) {
 	set, err := p.start(ctx, log)
@@ -93,9 +93,9 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 		defer func() { err = errors.Join(err, rig.Close()) }()
 		addrs = rig.Addrs()
 	}
-	var targets []target
+	var targets []bench.Target
 	for _, name := range p.impls {
-		targets = append(targets, newTarget(name, p, addrs, set.Kind))
+		targets = append(targets, newTarget(name, p, rig, addrs, set.Kind))
 	}
 
 	if slices.Contains(p.impls, raw.Name) {
@@ -103,7 +103,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	}
 	progress := output.NewProgress(log, p.rounds)
 	p.cfg.Progress = progress.Show
-	results, err := series(ctx, targets, p.cfg, p.rounds, rig)
+	results, err := bench.Compare(ctx, targets, p.cfg, p.rounds)
 	progress.Close()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {

@@ -13,43 +13,19 @@ import (
 	"muxlock/engine"
 )
 
-// runner is one implementation, connected: a lock under bench's load, or a load of
-// its own.
-type runner interface {
-	Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
-	Close() error
-}
-
-// target is one implementation that can be opened again for every run.
-type target struct {
-	name    string
-	masters int
-	open    func(ctx context.Context) (runner, error)
-}
-
-// lockRunner is a bench.Locker under bench's load.
-type lockRunner struct {
-	name string
-	bench.Locker
-}
-
-func (r lockRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
-	return bench.Run(ctx, r.name, r.Locker, cfg)
-}
-
 // newTarget makes the target for a name that planImpls has checked.
-func newTarget(name string, p *plan, addrs []string, kind masters.Kind) target {
+func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
 	if name == raw.Name {
-		return target{name, len(addrs), func(ctx context.Context) (runner, error) {
-			return raw.Open(ctx, addrs, p.cfg.TTL)
+		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
+			return raw.Open(ctx, addrs, p.cfg.TTL) // its faults last all the time, see plan
 		}}
 	}
 	impl, _ := rivals.Find(name)
-	t := target{name: name, masters: len(addrs)}
+	t := bench.Target{Name: name, Masters: len(addrs)}
 	if impl.Single {
-		t.masters = 1
+		t.Masters = 1
 	}
-	t.open = func(ctx context.Context) (runner, error) {
+	t.Open = func(ctx context.Context) (bench.Runner, error) {
 		locker, err := impl.Open(ctx, rivals.Options{
 			Masters: addrs, TTL: p.cfg.TTL, MasterTimeout: p.masterTimeout,
 			Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded,
@@ -58,9 +34,22 @@ func newTarget(name string, p *plan, addrs []string, kind masters.Kind) target {
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout or --masters: %w", err)
 		}
-		return lockRunner{name, locker}, err
+		return hurtRunner{bench.LockRunner{Name: name, Locker: locker}, rig}, err
 	}
 	return t
+}
+
+// hurtRunner is a runner whose masters suffer the rig's faults while it runs, but
+// not when it is opened or closed.
+type hurtRunner struct {
+	bench.Runner
+	rig *faults.Rig
+}
+
+func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (_ *bench.Result, err error) {
+	end := h.rig.Begin(cfg.Warmup)
+	defer func() { err = errors.Join(err, end()) }()
+	return h.Runner.Run(ctx, cfg)
 }
 
 // caveats is what every implementation but the engine should be read with.

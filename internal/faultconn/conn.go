@@ -126,7 +126,7 @@ func (c *conn) Close() error {
 		c.err = net.ErrClosed
 		c.lingering = c.link.outlive
 		if !c.lingering {
-			c.inner.SetWriteDeadline(time.Now().Add(closeGrace))
+			_ = c.inner.SetWriteDeadline(time.Now().Add(closeGrace))
 		}
 		c.wakeLocked()
 	}
@@ -202,7 +202,7 @@ func (c *conn) nextRequests(buf []byte) (n int) {
 		if n > 0 {
 			return n
 		}
-		if c.err != nil && !(c.lingering && len(q.chunks) > 0) {
+		if c.err != nil && (!c.lingering || len(q.chunks) == 0) {
 			return 0
 		}
 		c.waitLocked(q, due)

@@ -109,21 +109,21 @@ func (l *Link) Delay(d time.Duration) { l.set(func() { l.delay[replies] = d }) }
 // DelayRequests makes every request reach the master d later than it would. Zero ends it.
 func (l *Link) DelayRequests(d time.Duration) { l.set(func() { l.delay[requests] = d }) }
 
-// BlackHole(true) lets no byte pass in either direction, as when a network drops packets: writes succeed until about
+// BlackHole when on lets no byte pass in either direction, as when a network drops packets: writes succeed until about
 // 4 MiB are waiting and then block, reads hang until their deadline, dials hang, the end of the connection is not seen.
-// BlackHole(false) heals: what waited travels on, in order. What a connection had waiting when it was closed is lost,
+// Off it heals: what waited travels on, in order. What a connection had waiting when it was closed is lost,
 // unless OutliveClose says otherwise.
 func (l *Link) BlackHole(on bool) { l.set(func() { l.blackHole = on }) }
 
-// HoldReplies(true) lets requests pass and holds every reply back; HoldReplies(false) releases them in order.
+// HoldReplies when on lets requests pass and holds every reply back; off it releases them in order.
 func (l *Link) HoldReplies(on bool) { l.set(func() { l.holdReplies = on }) }
 
-// OutliveClose(true) lets the requests of a connection that is closed from now on still reach the master, after delay or
+// OutliveClose when on lets the requests of a connection that is closed from now on still reach the master, after delay or
 // black hole, as a kernel does with bytes that were written before close. Such a connection keeps its goroutines
 // until its last byte has passed or Cut ends it.
 func (l *Link) OutliveClose(on bool) { l.set(func() { l.outlive = on }) }
 
-// RefuseDials(true) makes every Dial fail with ECONNREFUSED; open connections are left alone.
+// RefuseDials when on makes every Dial fail with ECONNREFUSED; open connections are left alone.
 func (l *Link) RefuseDials(on bool) { l.set(func() { l.refuse = on }) }
 
 // Cut closes every connection of the link. Bytes under way are lost; the client's reads and writes fail with ECONNRESET,

@@ -338,7 +338,9 @@ func TestDialsAreCountedRefusedAndSwallowed(t *testing.T) {
 	l.BlackHole(true)
 	err := dial(10 * time.Millisecond)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	require.True(t, err.(net.Error).Timeout())
+	var timeout net.Error
+	require.ErrorAs(t, err, &timeout)
+	require.True(t, timeout.Timeout())
 	healed := make(chan error)
 	go func() { healed <- dial(0) }()
 	require.Eventually(t, func() bool { return l.Dials() == 4 }, 5*time.Second, time.Millisecond)

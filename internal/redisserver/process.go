@@ -44,7 +44,7 @@ func (p *process) run(started chan<- error) {
 		return
 	}
 	labels := pprof.Labels("redisserver", strconv.Itoa(p.pid()))
-	pprof.Do(context.Background(), labels, func(context.Context) { p.cmd.Wait() })
+	pprof.Do(context.Background(), labels, func(context.Context) { _ = p.cmd.Wait() }) // how it ended is for its log to say
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
@@ -77,8 +77,8 @@ func (p *process) kill() error {
 
 // terminate asks politely for as long as limit, then kills.
 func (p *process) terminate(limit time.Duration) error {
-	p.resume() // a stopped process would not see SIGTERM
-	p.cmd.Process.Signal(syscall.SIGTERM)
+	_ = p.resume() // a stopped process would not see SIGTERM
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
 		return nil

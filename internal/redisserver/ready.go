@@ -46,7 +46,7 @@ func processID(ctx context.Context, addr, password string) (int, error) {
 		return 0, err
 	}
 	defer conn.Close()
-	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })
 	defer stop()
 	reader := bufio.NewReader(conn)
 	if password != "" {

@@ -205,7 +205,7 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 		return nil, err
 	}
 	if err := awaitReady(ctx, proc, s.Addr(), s.opts.Password); err != nil {
-		proc.kill()
+		err = errors.Join(err, proc.kill())
 		log := proc.log.String()
 		if strings.Contains(log, "Address already in use") {
 			err = errors.Join(errPortTaken, err)

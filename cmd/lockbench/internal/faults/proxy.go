@@ -84,7 +84,7 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	p.wg.Go(func() {
-		io.Copy(server, client)
+		_, _ = io.Copy(server, client) // until either end closes
 		server.Close()
 	})
 	p.reply(client, server)

@@ -124,11 +124,11 @@ func Parse(list string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if key := strings.ToLower(opt.InitAddress[0]); seen[key] {
+		key := strings.ToLower(opt.InitAddress[0])
+		if seen[key] {
 			return nil, fmt.Errorf("%q is named twice", Redact(addr))
-		} else {
-			seen[key] = true
 		}
+		seen[key] = true
 		addrs = append(addrs, addr)
 	}
 	return addrs, nil

@@ -63,20 +63,20 @@ func (c *conn) prepare(opt rueidis.ClientOption, id int, ttl time.Duration) erro
 	in := bufio.NewReader(c)
 	switch {
 	case opt.Username != "":
-		if _, err := c.call(in, "AUTH", opt.Username, opt.Password); err != nil {
+		if err := c.call(in, "AUTH", opt.Username, opt.Password); err != nil {
 			return err
 		}
 	case opt.Password != "":
-		if _, err := c.call(in, "AUTH", opt.Password); err != nil {
+		if err := c.call(in, "AUTH", opt.Password); err != nil {
 			return err
 		}
 	}
 	if opt.SelectDB != 0 {
-		if _, err := c.call(in, "SELECT", strconv.Itoa(opt.SelectDB)); err != nil {
+		if err := c.call(in, "SELECT", strconv.Itoa(opt.SelectDB)); err != nil {
 			return err
 		}
 	}
-	if _, err := c.call(in, "SCRIPT", "LOAD", release); err != nil {
+	if err := c.call(in, "SCRIPT", "LOAD", release); err != nil {
 		return err
 	}
 	sha, err := in.ReadString('\n') // the line after "$40"
@@ -97,19 +97,16 @@ func (c *conn) prepare(opt rueidis.ClientOption, id int, ttl time.Duration) erro
 	return nil
 }
 
-// call sends one command and returns the first line of its reply.
-func (c *conn) call(in *bufio.Reader, words ...string) (string, error) {
+// call sends one command and reads the first line of its reply.
+func (c *conn) call(in *bufio.Reader, words ...string) error {
 	if _, err := c.Write(encode(nil, words...)); err != nil {
-		return "", err
+		return err
 	}
 	line, err := in.ReadString('\n')
-	if err != nil {
-		return "", err
+	if err == nil && line[0] == '-' {
+		err = fmt.Errorf("%s: %s", words[0], strings.TrimSpace(line[1:]))
 	}
-	if line[0] == '-' {
-		return "", fmt.Errorf("%s: %s", words[0], strings.TrimSpace(line[1:]))
-	}
-	return line, nil
+	return err
 }
 
 // cycle acquires and releases Depth keys and returns when the second half began.

@@ -13,12 +13,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
-	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/bench"
@@ -78,7 +75,7 @@ func (l *Load) Close() error {
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	workers := make([]*worker, len(l.conns))
 	for i, c := range l.conns {
-		workers[i] = &worker{conn: c, acquire: newHistogram(), release: newHistogram(), cycle: newHistogram()}
+		workers[i] = &worker{conn: c, acquire: bench.NewHistogram(), release: bench.NewHistogram(), cycle: bench.NewHistogram()}
 	}
 	var now phase
 	g, gctx := errgroup.WithContext(ctx)
@@ -87,22 +84,22 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	}
 
 	l.watch(gctx, cfg, cfg.Warmup, workers, true)
-	var before, after usage
-	before.read()
+	before := bench.ReadMeter()
 	start := time.Now()
 	now.Store(measuring)
 	series := l.watch(gctx, cfg, cfg.Duration, workers, false)
 	now.Store(over)
 	elapsed := time.Since(start)
-	after.read()
+	after := bench.ReadMeter()
 	for _, c := range l.conns {
-		c.SetDeadline(time.Now().Add(patience)) // or a hung master would hold the run for ever
+		_ = c.SetDeadline(time.Now().Add(patience)) // or a hung master would hold the run for ever
 	}
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 
-	r := l.result(workers, elapsed, after.sub(before))
+	r := l.result(workers, elapsed)
+	r.Client = after.Since(before, r.Totals.Acquired)
 	r.Seed, r.Series = cfg.Seed, series
 	if ctx.Err() != nil {
 		r.Invalidate(bench.ReasonInterrupted)
@@ -157,7 +154,7 @@ type worker struct {
 	conn                    *conn
 	batches                 atomic.Int64 // read by watch
 	measured                int64        // batches
-	acquire, release, cycle *hdrhistogram.Histogram
+	acquire, release, cycle *bench.Histogram
 }
 
 func (w *worker) run(now *phase) error {
@@ -173,9 +170,9 @@ func (w *worker) run(now *phase) error {
 		switch now.Load() {
 		case measuring:
 			w.measured++
-			w.acquire.RecordValues(middle.Sub(start).Nanoseconds(), Depth)
-			w.release.RecordValues(end.Sub(middle).Nanoseconds(), Depth)
-			w.cycle.RecordValues(end.Sub(start).Nanoseconds(), Depth)
+			w.acquire.Record(middle.Sub(start).Nanoseconds(), Depth)
+			w.release.Record(end.Sub(middle).Nanoseconds(), Depth)
+			w.cycle.Record(end.Sub(start).Nanoseconds(), Depth)
 		case over:
 			return nil
 		}
@@ -191,17 +188,18 @@ func (l *Load) cycles(workers []*worker) (n int64) {
 	return n * Depth / int64(l.masters)
 }
 
-func (l *Load) result(workers []*worker, elapsed time.Duration, cost usage) *bench.Result {
-	acquire, release, cycle := newHistogram(), newHistogram(), newHistogram()
-	var batches, squares float64
-	for _, w := range workers {
+func (l *Load) result(workers []*worker, elapsed time.Duration) *bench.Result {
+	acquire, release, cycle := bench.NewHistogram(), bench.NewHistogram(), bench.NewHistogram()
+	var batches int64
+	shares := make([]int64, len(workers))
+	for i, w := range workers {
 		acquire.Merge(w.acquire)
 		release.Merge(w.release)
 		cycle.Merge(w.cycle)
-		batches += float64(w.measured)
-		squares += float64(w.measured) * float64(w.measured)
+		batches += w.measured
+		shares[i] = w.measured
 	}
-	n := int64(batches) * Depth / int64(l.masters)
+	n := batches * Depth / int64(l.masters)
 	r := &bench.Result{
 		Impl:           Name,
 		Round:          1,
@@ -215,48 +213,20 @@ func (l *Load) result(workers []*worker, elapsed time.Duration, cost usage) *ben
 		Latency: bench.Latencies{
 			Service: l.summary(acquire), Acquire: l.summary(acquire), Release: l.summary(release), Cycle: l.summary(cycle),
 		},
-		Fairness:     bench.Fairness{MaxWaitNs: acquire.Max(), PerProc: []int64{n}},
+		Fairness:     bench.Fairness{Jain: bench.Jain(shares), PerProc: []int64{n}},
 		Valid:        bench.Valid{OK: true, Reasons: []string{}},
 		ErrorSamples: []string{},
 	}
+	r.Fairness.MaxWaitNs = r.Latency.Acquire.Max
 	if n == 0 {
 		r.Invalidate(bench.ReasonNothing)
-		return r
 	}
-	r.Fairness.Jain = batches * batches / (squares * float64(len(workers)))
-	r.Client.CPUNsPerOp = float64(cost.cpu) / float64(n)
-	r.Client.AllocsPerOp = float64(cost.allocs) / float64(n)
 	return r
 }
 
-// usage of this process.
-type usage struct {
-	cpu    time.Duration
-	allocs uint64
-}
-
-func (u *usage) read() {
-	u.cpu = cpuTime()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	u.allocs = m.Mallocs
-}
-
-func (u usage) sub(v usage) usage { return usage{u.cpu - v.cpu, u.allocs - v.allocs} }
-
-// newHistogram counts from 1 us to 1 minute to 3 digits.
-func newHistogram() *hdrhistogram.Histogram {
-	return hdrhistogram.New(1000, time.Minute.Nanoseconds(), 3)
-}
-
 // summary counts an operation on all masters once.
-func (l *Load) summary(h *hdrhistogram.Histogram) *bench.Summary {
-	s := &bench.Summary{Unit: "ns", Count: h.TotalCount() / int64(l.masters), P: map[string]int64{}}
-	if s.Count > 0 {
-		s.Min, s.Mean, s.Max = h.Min(), h.Mean(), h.Max()
-	}
-	for _, p := range []float64{50, 90, 99, 99.9, 99.99} {
-		s.P[strconv.FormatFloat(p, 'g', -1, 64)] = h.ValueAtQuantile(p)
-	}
+func (l *Load) summary(h *bench.Histogram) *bench.Summary {
+	s := h.Summary()
+	s.Count /= int64(l.masters)
 	return s
 }

@@ -16,8 +16,8 @@ import (
 // 50 to 250 ms between them, an attempt's timeout of 5 % of the expiry, drift of
 // 1 %, and no early return at a quorum.
 type redsyncLocker struct {
-	sync   *redsync.Redsync
-	close_ func()
+	sync       *redsync.Redsync
+	closePools func()
 }
 
 func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
@@ -57,7 +57,7 @@ func openRedsync(o Options, open func(master string) (redsyncredis.Pool, func(),
 		}
 		pools, closers = append(pools, pool), append(closers, closer)
 	}
-	return &redsyncLocker{sync: redsync.New(pools...), close_: closeAll}, nil
+	return &redsyncLocker{sync: redsync.New(pools...), closePools: closeAll}, nil
 }
 
 func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
@@ -77,7 +77,7 @@ func (l *redsyncLocker) TryAcquire(ctx context.Context, name string, ttl time.Du
 }
 
 func (l *redsyncLocker) Close() error {
-	l.close_()
+	l.closePools()
 	return nil
 }
 
