@@ -8,7 +8,7 @@ STRESS     ?= 20
 BENCHARGS  ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench test race stress lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults test race stress lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -19,8 +19,16 @@ $(BIN)/lockbench: FORCE
 	@$(GO) build -o $@ ./cmd/lockbench
 FORCE:
 
-bench: setup $(BIN)/lockbench ## five local masters: muxlock beside its rivals, about a minute
+bench: setup $(BIN)/lockbench ## five local masters: muxlock beside its rivals, about two minutes
 	$(BIN)/lockbench compare $(BENCHARGS)
+
+faults: setup $(BIN)/lockbench ## one master stopped or 50 ms late beside a healthy run, in turn, three times
+	@for w in 64 1024; do for i in 1 2 3; do \
+	  for f in "" "--fault stop:1" "--fault delay:1:0ms" "--fault delay:1:50ms" "--fault stop:1 --fault stop:2"; do \
+	    printf '%5s workers  %-32s' $$w "$${f:-healthy}"; \
+	    $(BIN)/lockbench run --workers $$w $$f --duration 3s --warmup 2s -o bench 2>/dev/null | \
+	      awk '/^Benchmark/{printf "%9.0f cycles/s   p50 %6.2f ms   p99 %6.2f ms\n", $$5, $$7/1e6, $$9/1e6}' || exit 1; \
+	  done; done; done
 
 test: setup ## all tests, on real servers
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ALL)

@@ -183,7 +183,7 @@ func TestTheGateCheckerSeesACallBeforeTheProbe(t *testing.T) {
 	require.Error(t, checkGate(probed[:4], "the lock"), "nothing to check")
 }
 
-// monitored reads MONITOR's lines until one has the text.
+// monitored reads MONITOR's lines until a SET of a name with the text.
 func monitored(t testing.TB, monitor wire, until string) (lines []string) {
 	t.Helper()
 	require.NoError(t, monitor.SetReadDeadline(time.Now().Add(5*time.Second)))
@@ -191,7 +191,7 @@ func monitored(t testing.TB, monitor wire, until string) (lines []string) {
 		line, err := monitor.ReadString('\n')
 		require.NoError(t, err)
 		lines = append(lines, strings.TrimSpace(strings.TrimPrefix(line, "+")))
-		if strings.Contains(line, until) {
+		if strings.Contains(line, `"SET"`) && strings.Contains(line, until) {
 			return lines
 		}
 	}

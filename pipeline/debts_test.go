@@ -131,7 +131,7 @@ func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
 		f.set(func() {
 			f.refuse = true
 			f.hook = func(args []string) string {
-				if args[0] == "EVALSHA" && args[1] == scripts.Release.SHA1 {
+				if args[0] == "EVALSHA" && args[1] == scripts.Release.SHA1 && args[3] == "a" {
 					return ":0\r\n" // never arrived
 				}
 				return ""

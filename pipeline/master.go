@@ -349,7 +349,9 @@ func (m *master) maintain() {
 		var ping batch
 		ping.begin(1)
 		ping.add("PING")
-		err = m.ask(&ping)[0].Error()
+		if err = m.ask(&ping)[0].Error(); !isSick(err) && transportError(m.replies) == nil {
+			err = nil // any other answer, a refusal by an ACL say, shows that it is alive
+		}
 		m.lastUse = time.Now()
 	}
 	if err != nil {

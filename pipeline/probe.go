@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"muxlock/internal/quorum"
 	"muxlock/internal/token"
 	"muxlock/scripts"
 )
@@ -92,18 +93,32 @@ func (m *master) probe() error {
 	return m.trial()
 }
 
-// trial takes and releases a lock of the engine's own, so that a server that
-// answers but refuses writes (OOM, MISCONF, READONLY, an ACL) is not admitted.
+// trial takes, extends and releases a lock of the engine's own, by all three scripts,
+// so that a server that answers but refuses (OOM, MISCONF, READONLY, an ACL without a
+// command that the scripts need) is not admitted.
 func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
-	for _, op := range []Op{Acquire, Release} {
-		switch votes, fault, err := m.askFolded([]Request{{Op: op, Name: name, Token: t, TTL: time.Second}}); {
-		case err != nil:
-			return err
-		case votes != "1":
-			return fmt.Errorf("trial lock: %w", fault)
+	q := Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}
+	var calls batch
+	calls.fold([]Request{q})
+	q.Op, q.TTL = Extend, 2*time.Second
+	calls.plain(&q)
+	q.Op = Release
+	calls.plain(&q)
+	replies := m.ask(&calls)
+	votes, fault, err := batchVotes(replies[0], 1)
+	if err == nil && votes != "1" {
+		err = fault
+	}
+	for i := 1; i < len(replies) && err == nil; i++ {
+		var vote quorum.Vote
+		if vote, err = plainVote(Release, replies[i]); err == nil && vote != quorum.Granted {
+			err = errOdd
 		}
+	}
+	if err != nil {
+		return fmt.Errorf("trial lock: %w", err)
 	}
 	return nil
 }

@@ -233,7 +233,7 @@ func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 
 func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
-		"--duration", "100ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
+		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
 	require.Zero(t, code, stderr)
 	doc := requireFields(t, stdout)
 	var order []string
