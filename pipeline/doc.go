@@ -24,9 +24,10 @@
 //	park on call.done           |  next: last one needed to fall idle
 //	                            '-> formLocked: the queue becomes a round,
 //	                                encoded once, handed to all masters
-//	                                exchange: all rounds that wait, one write -> batch script
-//	                                          read ................... votes <-
-//	                                round.read: replies -> voteLocked
+//	                                parts: of all rounds that wait, what is not over
+//	                                exchange: one write ---------------> batch script
+//	                                          read <------------------------ replies
+//	                                part.read: replies -> voteLocked
 //	wake, once <------ call.decide: the first vote that settles the verdict
 //	Outcome                        the slower masters vote on, into the round only
 //
@@ -35,7 +36,9 @@
 // not all; many wait for all but one of the masters that keep pace (readyLocked). So
 // nothing waits for a timer, a lone call goes out at once, and under load the rounds
 // grow by themselves. A master that is slower takes everything that waits for it in
-// its next write: being late never makes it later.
+// its next write: being late never makes it later. What it was not sent before it was
+// over, acquire and release both, it is not sent at all (part.go): what was never
+// asked cannot have been granted.
 //
 // # Who owns what
 //
@@ -67,7 +70,7 @@
 // later, because a server that was stopped may read the old connection's bytes after
 // the new one's. ledger.go keeps the books. It holds at most the locks that were
 // alive or under way when the master went away: rounds that pass it by leave no
-// debt, since what was never asked cannot have been granted (Request.Round tells).
+// debt, for the same reason as above (Request.Round tells).
 //
 // # Folding
 //

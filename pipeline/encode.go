@@ -124,3 +124,33 @@ func (q *Request) what() string {
 }
 
 func millis(ttl time.Duration) string { return strconv.FormatInt(ttl.Milliseconds(), 10) }
+
+// A load is requests and the commands that carry them.
+type load struct {
+	entries []Request
+	batch   batch
+	ends    []int // by command: the end of its entries
+	folded  bool  // the commands are calls of the batch script
+}
+
+// seal encodes the entries.
+func (l *load) seal() {
+	l.folded = len(l.entries) >= foldFrom
+	for from := 0; from < len(l.entries); {
+		if l.folded {
+			from += l.batch.fold(l.entries[from:])
+		} else {
+			l.batch.plain(&l.entries[from])
+			from++
+		}
+		l.ends = append(l.ends, from)
+	}
+}
+
+// entriesOf returns the range of entries that command c carries.
+func (l *load) entriesOf(c int) (from, to int) {
+	if c > 0 {
+		from = l.ends[c-1]
+	}
+	return from, l.ends[c]
+}

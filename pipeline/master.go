@@ -44,7 +44,8 @@ type master struct {
 
 	// The following are owned by run.
 	session  *session
-	sending  []*round
+	taken    []*round
+	sending  []part
 	wire     [][]byte // what goes out in one write
 	replies  []rueidis.RedisResult
 	server   string // run_id behind the session
@@ -96,7 +97,7 @@ func (m *master) serve() {
 			return
 		case len(rounds) > 0:
 			many := rounds[0].folded
-			m.exchange(rounds)
+			m.exchange(m.parts(rounds))
 			if many {
 				runtime.Gosched() // those who were woken ask again, and come along in the next round
 			}
@@ -133,10 +134,10 @@ func (m *master) next() (rounds []*round, up bool) {
 		p.formLocked()
 	}
 	m.takeLocked()
-	return m.sending, true
+	return m.taken, true
 }
 
-// takeLocked moves the rounds that wait to sending, as many as one write may carry.
+// takeLocked takes the rounds that wait, as many as one write may carry.
 func (m *master) takeLocked() {
 	n, commands := 0, 0
 	for n < len(m.pending) && commands+m.pending[n].batch.commands() <= maxCommands {
@@ -144,95 +145,99 @@ func (m *master) takeLocked() {
 		m.backlog -= len(m.pending[n].entries)
 		n++
 	}
-	m.sending = append(m.sending[:0], m.pending[:n]...)
+	m.taken = append(m.taken[:0], m.pending[:n]...)
 	m.pending = slices.Delete(m.pending, 0, n)
 	m.flying = [2]uint64{}
 	if n > 0 {
-		m.flying = [2]uint64{m.sending[0].seq, m.sending[n-1].seq}
+		m.flying = [2]uint64{m.taken[0].seq, m.taken[n-1].seq}
 	}
 }
 
-// exchange sends the rounds in one write, reads their replies and lets them vote.
-func (m *master) exchange(rounds []*round) {
+// exchange sends the parts in one write, reads their replies and lets them vote.
+func (m *master) exchange(parts []part) {
+	m.sending = parts
 	m.wire = m.wire[:0]
 	commands := 0
-	for _, r := range rounds {
-		m.wire = append(m.wire, r.batch.bytes)
-		commands += r.batch.commands()
+	for i := range parts {
+		m.wire = append(m.wire, parts[i].batch.bytes)
+		commands += parts[i].batch.commands()
+	}
+	defer m.leave(parts)
+	if commands == 0 {
+		return // all of it is over
 	}
 	start := time.Now()
 	m.replies = m.session.do(m.wire, commands, m.replies)
 	m.lastUse = time.Now()
 	m.lastTook = m.lastUse.Sub(start)
 	if err := transportError(m.replies); err != nil {
-		m.setAside(err, rounds)
-		for _, r := range rounds {
-			r.fail(m, err)
+		m.setAside(err, parts)
+		for i := range parts {
+			parts[i].fail(m, err)
 		}
-		m.leave(rounds)
 		return
 	}
 	replies, sick := m.replies, error(nil)
 	var again []repeat
-	for _, r := range rounds {
-		missing, failed, err := r.read(m, 0, replies[:r.batch.commands()])
-		replies = replies[r.batch.commands():]
+	for i := range parts {
+		p := &parts[i]
+		missing, failed, err := p.read(m, 0, replies[:p.batch.commands()])
+		replies = replies[p.batch.commands():]
 		for _, c := range missing {
-			again = append(again, repeat{r, c})
+			again = append(again, repeat{p, c})
 		}
-		m.book(r, failed)
+		m.book(p, failed)
 		if err != nil {
 			sick = err
 		}
 	}
 	if len(again) > 0 {
-		if err := m.reload(rounds, again); err != nil {
+		if err := m.reload(parts, again); err != nil {
 			sick = err
 		}
 	}
 	if sick != nil {
 		m.setAside(sick, nil)
 	}
-	m.leave(rounds)
 }
 
 // repeat is a command that was not executed because its script was missing.
 type repeat struct {
-	r *round
+	p *part
 	c int
 }
 
 // reload loads the scripts and repeats the commands that missed them, before
 // anything else is sent. NOSCRIPT proves that they were not executed, and the
 // session that the server is still the one that was admitted.
-func (m *master) reload(rounds []*round, again []repeat) (sick error) {
+func (m *master) reload(parts []part, again []repeat) (sick error) {
 	var load batch
 	load.loadScripts()
 	loads := load.commands()
 	m.wire = append(m.wire[:0], load.bytes)
 	for _, a := range again {
-		m.wire = append(m.wire, a.r.batch.command(a.c))
+		m.wire = append(m.wire, a.p.batch.command(a.c))
 	}
 	// A release of the same write has met nothing where its acquire is yet to come.
 	m.p.mu.Lock()
-	m.oweLocked(rounds)
+	m.oweLocked(parts)
 	m.p.mu.Unlock()
 	m.replies = m.session.do(m.wire, loads+len(again), m.replies)
 	if err := transportError(m.replies); err != nil {
-		m.setAside(err, rounds)
+		m.setAside(err, parts)
 		for _, a := range again {
-			a.r.failCommand(m, a.c, err)
+			a.p.failCommand(m, a.c, err)
 		}
 		return err
 	}
 	for i, a := range again {
 		reply := m.replies[loads+i : loads+i+1]
-		missing, failed, err := a.r.read(m, a.c, reply)
+		missing, failed, err := a.p.read(m, a.c, reply)
 		if len(missing) > 0 {
 			err = reply[0].Error()
-			failed = a.r.failCommand(m, a.c, err)
+			failed = a.p.failCommand(m, a.c, err)
 		}
-		m.book(a.r, failed)
+		m.book(a.p, failed)
 		if err != nil {
 			sick = err
 		}
@@ -242,7 +247,7 @@ func (m *master) reload(rounds []*round, again []repeat) (sick error) {
 
 // book notes the releases that failed and, after a connection died, those whose
 // acquire may still be executed.
-func (m *master) book(r *round, failed []int) {
+func (m *master) book(sent *part, failed []int) {
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,24 +256,25 @@ func (m *master) book(r *round, failed []int) {
 	}
 	now := time.Now()
 	for _, i := range failed {
-		m.ledger.owe(&r.entries[i], now)
+		m.ledger.owe(&sent.entries[i], now)
 	}
-	for i := range r.entries {
-		if r.entries[i].Op == Release {
-			m.ledger.sent(&r.entries[i], now)
+	for i := range sent.entries {
+		if sent.entries[i].Op == Release {
+			m.ledger.sent(&sent.entries[i], now)
 		}
 	}
 }
 
-func (m *master) leave(rounds []*round) {
-	for _, r := range rounds {
-		r.leave()
+func (m *master) leave(parts []part) {
+	for i := range parts {
+		parts[i].r.leave()
 	}
+	clear(parts)
 }
 
 // setAside ends the master's part in rounds until a probe admits it again.
-// inFlight are the rounds that died with its connection; nil if all were answered.
-func (m *master) setAside(cause error, inFlight []*round) {
+// inFlight is what died with its connection; nil if all was answered.
+func (m *master) setAside(cause error, inFlight []part) {
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -280,13 +286,13 @@ func (m *master) setAside(cause error, inFlight []*round) {
 	p.formLocked()
 }
 
-// oweLocked notes all releases of the rounds.
-func (m *master) oweLocked(rounds []*round) {
+// oweLocked notes all releases of the parts.
+func (m *master) oweLocked(parts []part) {
 	now := time.Now()
-	for _, r := range rounds {
-		for i := range r.entries {
-			if r.entries[i].Op == Release {
-				m.ledger.owe(&r.entries[i], now)
+	for _, p := range parts {
+		for i := range p.entries {
+			if p.entries[i].Op == Release {
+				m.ledger.owe(&p.entries[i], now)
 			}
 		}
 	}
@@ -314,7 +320,8 @@ func (m *master) setAsideLocked(cause error) {
 	}
 	for _, r := range unsent {
 		m.passLocked(r)
-		r.fail(m, cause)
+		p := r.whole()
+		p.fail(m, cause)
 		r.leave()
 	}
 }

@@ -25,7 +25,7 @@ var errTest = errors.New("for a test")
 // newRound returns a round over masters with one waiting call per entry, as the
 // pipeline forms it.
 func newRound(masters int, entries ...Request) (*round, []*call) {
-	r := &round{seq: 7, entries: entries}
+	r := &round{seq: 7, load: load{entries: entries}}
 	for i := range masters {
 		r.masters = append(r.masters, &master{index: i, address: fmt.Sprint("m", i)})
 		r.causes = append(r.causes, nil)
@@ -157,7 +157,8 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	r.begin(4)
 	for i := range 4 {
 		require.NotEmpty(t, r.entries, "after %d have left", i)
-		r.fail(r.masters[i], errTest)
+		p := r.whole()
+		p.fail(r.masters[i], errTest)
 		r.leave()
 	}
 	require.Empty(t, r.entries)
@@ -175,8 +176,9 @@ func TestFailedCommandNamesItsReleases(t *testing.T) {
 	r, calls := newRound(1, entry("a"), Request{Op: Release, Name: "b"}, Request{Op: Extend, Name: "c"}, Request{Op: Release, Name: "d"})
 	r.begin(1)
 	var releases []int
+	p := r.whole()
 	for c := range r.ends {
-		releases = append(releases, r.failCommand(r.masters[0], c, errTest)...)
+		releases = append(releases, p.failCommand(r.masters[0], c, errTest)...)
 	}
 	require.Equal(t, []int{1, 3}, releases)
 	for _, c := range calls {

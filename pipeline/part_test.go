@@ -1,0 +1,125 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+)
+
+func TestLateMasterIsNotSentWhatCameAndWent(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		late := b.fakes[4]
+		before := b.mustAcquire("held before").Round
+		b.mustAcquire("held on")
+		time.Sleep(time.Millisecond) // all five have answered
+		late.set(func() { late.delay = 50 * time.Millisecond })
+
+		b.cycle("first on its way") // its acquire is in flight, so its release must follow
+		for i := range 10 {
+			b.cycle(fmt.Sprint("gone", i))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Microsecond)
+		defer cancel()
+		_, err := b.acquire(ctx, "abandoned")
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		out, err := b.release("held before", before)
+		require.NoError(t, err)
+		require.Equal(t, quorum.Won, out.Verdict)
+		b.mustAcquire("taken meanwhile")
+		time.Sleep(200 * time.Millisecond)
+
+		require.ElementsMatch(t, []string{"held on", "taken meanwhile"}, late.keys())
+		for i := range 10 {
+			require.Empty(t, late.commands(fmt.Sprint("gone", i)))
+		}
+		require.Empty(t, late.commands("abandoned"))
+		require.Len(t, late.commands("first on its way"), 2)
+		require.Len(t, late.commands("held before"), 2)
+		require.Zero(t, b.p.Stats().Masters[4].Owed)
+		require.Zero(t, b.p.Stats().Masters[4].SetAside)
+	})
+}
+
+// TestNothingIsLostOnAMasterThatComesAndGoesLate runs many callers against a master
+// that is late by a random time, cut now and then and restarted empty once in a while.
+func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		random := rand.New(rand.NewPCG(seed, 0))
+		var running sync.WaitGroup
+		for w := range 100 {
+			random := rand.New(rand.NewPCG(seed, uint64(w)+1))
+			running.Go(func() {
+				for i := range 40 {
+					name := fmt.Sprint("name ", w, " ", i)
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(20_000))*time.Microsecond)
+					out, err := b.acquire(ctx, name)
+					cancel()
+					if err != nil {
+						continue // the pipeline releases it
+					}
+					if random.IntN(4) == 0 {
+						time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
+					}
+					_, err = b.release(name, out.Round)
+					assert.NoError(t, err)
+				}
+			})
+		}
+		for range 30 {
+			f := b.fakes[2]
+			f.set(func() { f.delay = time.Duration(random.IntN(int(testTimeout) * 5 / 4)) })
+			time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
+			if random.IntN(6) == 0 {
+				f.cut()
+			}
+		}
+		running.Wait()
+		b.fakes[2].set(func() { b.fakes[2].delay = time.Millisecond })
+		b.untilUp(3)
+		time.Sleep(10 * time.Second) // the second payments
+		b.requireNoKeys()
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.Owed, m.Address)
+		}
+	})
+}
+
+func TestVotesOfAPartReachTheirEntries(t *testing.T) {
+	for _, n := range []int{3, foldFrom + 2} { // plain and folded
+		entries := make([]Request, 2*n)
+		for i := range entries {
+			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(i), Token: fmt.Sprint("token", i), TTL: time.Second}
+		}
+		over := make(map[string]bool)
+		for i := 0; i < len(entries); i += 2 {
+			over[entries[i].Token] = true
+		}
+		r, calls := newRound(1, entries...)
+		r.begin(1)
+		p := r.without(r.masters[0], over)
+		require.Equal(t, n >= foldFrom, p.folded)
+		require.Len(t, p.entries, n)
+		for i, c := range calls {
+			require.Equal(t, i%2 == 0, c.woken(), "entry %d", i)
+		}
+		require.Equal(t, []MasterError{{"m0", errOver}}, calls[0].out.Causes)
+		for i := range p.entries {
+			require.Equal(t, fmt.Sprint(2*i+1), p.entries[i].Name)
+			p.voteLocked(r.masters[0], i, granted)
+			require.True(t, calls[2*i+1].woken())
+			require.Equal(t, quorum.Won, calls[2*i+1].out.Verdict)
+		}
+	}
+}
