@@ -60,6 +60,14 @@ type call struct {
 	state atomic.Uint32
 	out   Outcome       // written by the voter before done
 	done  chan struct{} // capacity 1, one signal per use; nil when nobody waits
+	to    Receiver      // of a call that was started; nil of others
+}
+
+// A Receiver hears what became of a request that was started. Both are called once, in
+// this order, under locks of the pipeline: they must not block nor call it.
+type Receiver interface {
+	Decided(Outcome)     // the verdict
+	Counted(granted int) // every master has voted: so many said yes
 }
 
 const (

@@ -185,6 +185,12 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	return out, nil
 }
 
+// Start asks all masters like Do, without waiting: to hears of the verdict. It returns
+// ErrOverloaded or ErrClosed instead if the request is not taken; to hears nothing then.
+func (p *Pipeline) Start(req Request, to Receiver) error {
+	return p.push(&call{req: req, to: to})
+}
+
 // Post sends a Release that nobody waits for. After Close it is left to its lease.
 func (p *Pipeline) Post(req Request) {
 	_ = p.push(&call{req: req})

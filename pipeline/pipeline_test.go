@@ -400,3 +400,36 @@ func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
 		require.Equal(t, 3, b.up())
 	})
 }
+
+// A heard receiver notes what it is told, in order.
+type heard chan any
+
+func (h heard) Decided(out Outcome) { h <- out.Verdict }
+func (h heard) Counted(granted int) { h <- granted }
+
+func TestReceiverHearsTheVerdictAndThenTheCount(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		b.mustAcquire("a")
+		late := b.fakes[4]
+		late.set(func() { late.delay = 20 * time.Millisecond })
+		start := time.Now()
+		h := make(heard, 3)
+		extend := Request{Op: Extend, Name: "a", Token: "token of a", TTL: hour}
+		require.NoError(t, b.p.Start(extend, h))
+		require.Equal(t, quorum.Won, <-h)
+		require.Equal(t, time.Millisecond, time.Since(start))
+		require.Equal(t, 5, <-h)
+		require.Equal(t, 20*time.Millisecond, time.Since(start))
+
+		b.fakes[0].set(func() { delete(b.fakes[0].data, "a") })
+		late.set(func() { late.stalled = true })
+		require.NoError(t, b.p.Start(extend, h))
+		require.Equal(t, quorum.Won, <-h)
+		require.Equal(t, 3, <-h, "one has lost it, one is silent")
+		late.set(func() { late.stalled = false })
+		b.p.Close()
+		require.ErrorIs(t, b.p.Start(extend, h), ErrClosed)
+		require.Empty(t, h)
+	})
+}

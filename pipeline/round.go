@@ -16,7 +16,7 @@ type round struct {
 	load              // releases first, then the rest in order of arrival; fixed after seal
 
 	mu      sync.Mutex // guards the following
-	calls   []*call    // by entry; nil once decided
+	calls   []*call    // by entry; nil once it needs no more votes
 	tallies []quorum.Tally
 	unknown []uint64 // by entry: the masters whose vote is unknown, one bit each
 	causes  []error  // by master: why it gave no vote to some entry
@@ -74,12 +74,32 @@ func (r *round) settleLocked(i int) {
 	if verdict == quorum.Pending {
 		return
 	}
+	if c.to != nil {
+		r.tellLocked(i, verdict)
+		return
+	}
 	r.calls[i] = nil
+	c.decide(r.outcomeLocked(i, verdict))
+}
+
+// tellLocked tells a receiver the verdict and, with the last vote, the count.
+func (r *round) tellLocked(i int, verdict quorum.Verdict) {
+	c := r.calls[i]
+	if c.state.CompareAndSwap(waiting, decided) {
+		c.to.Decided(r.outcomeLocked(i, verdict))
+	}
+	if t := r.tallies[i]; t.Votes() == len(r.masters) {
+		r.calls[i] = nil
+		c.to.Counted(int(t.Granted))
+	}
+}
+
+func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Round: r.seq}
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
 		out.Causes = r.causesLocked(r.unknown[i])
 	}
-	c.decide(out)
+	return out
 }
 
 // causesLocked lists why the given masters gave no vote; calls that failed by the

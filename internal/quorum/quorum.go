@@ -35,6 +35,9 @@ func (t *Tally) Add(v Vote) {
 	}
 }
 
+// Votes returns how many were counted.
+func (t Tally) Votes() int { return int(t.Granted) + int(t.Refused) + int(t.Unknown) }
+
 // Verdict is what the votes so far decide.
 type Verdict uint8
 
@@ -52,7 +55,7 @@ const (
 func (t Tally) Verdict(n int) Verdict {
 	q := Size(n)
 	granted, refused := int(t.Granted), int(t.Refused)
-	open := n - granted - refused - int(t.Unknown)
+	open := n - t.Votes()
 	switch blocking := n - q + 1; {
 	case granted >= q:
 		return Won
