@@ -57,8 +57,8 @@ func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
 
 func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 	masters := five(t)
-	e := open(t, masters)
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	e, holder := open(t, masters), open(t, masters)
+	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	for _, limit := range []time.Duration{60 * time.Millisecond, 200 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), limit)

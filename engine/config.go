@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"time"
@@ -41,7 +42,8 @@ type Config struct {
 	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
 	Drift float64
 
-	// MaxAttempts bounds the attempts of one Acquire; 0 = until its ctx ends.
+	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends.
+	// Waiting behind others of this engine is not counted, but with 1 there is no waiting.
 	MaxAttempts int
 	// RetryHeld is the mean delay before the next attempt when somebody holds the
 	// lock or too few masters answer; drawn from 0.5 to 1.5 times. Default 25 ms.
@@ -51,6 +53,17 @@ type Config struct {
 	// came at once and none got a quorum; drawn from 0 up, doubled with each further
 	// split up to RetryHeld. Default 2 ms. Should be several round trips.
 	RetrySplit time.Duration
+
+	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
+	// engine may pass a lock among themselves before it is released at the masters, and
+	// other processes have their turn. Default 65536 times, 20 ms. Longer is faster for
+	// many waiters in one process, and unfair to those of others.
+	HandOvers    int
+	HandOverTime time.Duration
+
+	// Observer and Logger are told what happens; both may be nil.
+	Observer *Observer
+	Logger   *slog.Logger
 
 	// Queue is how many acquires and extends may wait to be sent. Default 65536.
 	// Releases always find room.
@@ -67,6 +80,8 @@ const (
 	defaultDrift         = 0.01
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
+	defaultHandOvers     = 1 << 16
+	defaultHandOverTime  = 20 * time.Millisecond
 	defaultQueue         = 1 << 16
 
 	// maxNameLength bounds a lock's name, in bytes.
@@ -82,6 +97,8 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Drift, defaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
+	orDefault(&c.HandOvers, defaultHandOvers)
+	orDefault(&c.HandOverTime, defaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c
 }
@@ -112,6 +129,10 @@ func (c Config) validate() error {
 		return invalid("RetryHeld", "%v is not between 0 and 1m", c.RetryHeld)
 	case c.RetrySplit < 0 || c.RetrySplit > time.Minute:
 		return invalid("RetrySplit", "%v is not between 0 and 1m", c.RetrySplit)
+	case c.HandOvers < 0:
+		return invalid("HandOvers", "%d is negative", c.HandOvers)
+	case c.HandOverTime < 0 || c.HandOverTime > time.Minute:
+		return invalid("HandOverTime", "%v is not between 0 and 1m", c.HandOverTime)
 	case c.Queue < 1:
 		return invalid("Queue", "%d is not positive", c.Queue)
 	}

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/valyala/fastrand"
 
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
-	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -21,10 +21,23 @@ import (
 // number of goroutines and names.
 type Engine struct {
 	cfg     Config // with defaults; fixed after New
-	pipe    *pipeline.Pipeline
+	pipe    pipe
+	names   names
+	keeper  keeper
+	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
+	running sync.WaitGroup // the keeper
+}
+
+// A pipe is what the engine asks of package pipeline.
+type pipe interface {
+	Do(context.Context, pipeline.Request) (pipeline.Outcome, error)
+	Start(pipeline.Request, pipeline.Receiver) error
+	Post(pipeline.Request)
+	Stats() pipeline.Stats
+	Close()
 }
 
 // New checks cfg, asks all masters side by side and returns once each has answered
@@ -52,12 +65,23 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 	}
-	return &Engine{cfg: cfg, pipe: pipe, closing: make(chan struct{})}, nil
+	return newEngine(cfg, pipe), nil
+}
+
+func newEngine(cfg Config, pipe pipe) *Engine {
+	e := &Engine{cfg: cfg, pipe: pipe, closing: make(chan struct{})}
+	e.names.init()
+	e.keeper.e, e.keeper.poke = e, make(chan struct{}, 1)
+	e.running.Go(func() { e.keeper.run(e.closing) })
+	return e
 }
 
 // Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds) and waits
-// for it until ctx ends or Config.MaxAttempts is used up, with a random delay before
-// each further attempt. The returned lock has validity left.
+// for it until ctx ends or Config.MaxAttempts is used up. The returned lock has validity
+// left. The goroutines of one engine that want one name queue, in order of arrival: one of
+// them asks the masters, with a random delay before each further attempt, and a lock that
+// is released is handed to the next one. A lock that was handed over may have as little as
+// half of ttl left.
 //
 // ctx ends the wait and nothing else: an acquire that has been sent is followed by
 // its release on every master. A ctx that has ended already sends nothing.
@@ -70,16 +94,16 @@ func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*
 }
 
 // TryAcquire is Acquire with one attempt: it returns ErrTaken when somebody holds the
-// lock, ErrNoQuorum or ErrExpired, within about twice Config.MasterTimeout.
+// lock, ErrNoQuorum or ErrExpired, within about twice Config.MasterTimeout. While somebody
+// in this engine holds the lock or waits for it, it is ErrTaken without asking the masters.
 func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, 1, false)
 }
 
-// Do acquires the lock, runs fn and releases the lock, also when fn panics. The ctx
-// that fn gets ends when ctx does or when the lock is lost; the lease is not extended,
-// so fn has at most ttl. Do returns fn's error, joined to ErrLost if the lock was lost
-// on the way, and to Release's error if the release was not confirmed. The release
-// does not depend on ctx.
+// Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics.
+// The ctx that fn gets ends when ctx does or when the lock is lost, with Err's error as its
+// cause. Do returns fn's error, joined to ErrLost if the lock was lost on the way, and to
+// Release's error if the release was not confirmed. The release does not depend on ctx.
 func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) (err error) {
 	lock, err := e.Acquire(ctx, name, ttl)
 	if err != nil {
@@ -95,14 +119,23 @@ func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func
 	}()
 	held, cancel := lock.Context(ctx)
 	defer cancel()
+	if err := lock.KeepAlive(0); err != nil {
+		return nil // lost already; the deferred function says so
+	}
 	return fn(held)
 }
 
-// Close refuses new calls with ErrClosed, lets those under way finish, at most about
-// twice Config.MasterTimeout, and ends all connections and goroutines. Locks that are
-// still held are not released: their leases run out.
+// Close refuses new calls with ErrClosed, sends home those who wait, lets calls under way
+// finish, at most about twice Config.MasterTimeout, and ends all connections and
+// goroutines. Locks that are held are lost, for their holders, with ErrClosed as the cause;
+// at the masters they are not released, since their holders may still be at work: their
+// leases run out.
 func (e *Engine) Close() error {
-	e.close.Do(func() { close(e.closing) })
+	e.close.Do(func() {
+		close(e.closing)
+		e.names.close()
+	})
+	e.running.Wait()
 	e.pipe.Close()
 	return nil
 }
@@ -115,40 +148,60 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	if err != nil {
 		return nil, err
 	}
-	a := attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
-	var last error // of the attempt before
-	for {
-		if err := ctx.Err(); err != nil {
-			return nil, errors.Join(last, err)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	begin := clock.Now()
+	c := contender{e: e, name: name, begin: begin, waitWhenFull: waitWhenFull}
+	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
+	p, w, err := e.names.join(e, name, ttl, most != 1, begin)
+	if errors.Is(err, ErrTaken) {
+		e.counts.taken.Add(1)
+	}
+	if w != nil {
+		var got waiter
+		e.counts.waiting.Add(1)
+		got, err = p.wait(ctx, w)
+		e.counts.waiting.Add(-1)
+		if err != nil {
+			err = errors.Join(errHere, err)
 		}
-		// A token is used for one attempt only: a late release of this attempt must
-		// not take away the votes of the next.
-		req := pipeline.Request{Op: pipeline.Acquire, Name: name, Token: token.New(), TTL: ttl}
-		start := clock.Now() // before the first send, queueing included
-		out, err := e.pipe.Do(ctx, req)
-		next := step{kind: err, again: true, from: e.cfg.RetryHeld / 2, to: e.cfg.RetryHeld / 2 * 3}
-		switch {
-		case errors.Is(err, ErrOverloaded) && waitWhenFull:
-			last = err
-		case err != nil:
-			return nil, errors.Join(last, err)
-		default:
-			req.Round = out.Round
-			next = a.next(out, clock.Now().Sub(start))
-			e.counts.attempt(next, out)
-			if next.hold {
-				return newLock(e, req, start), nil
-			}
-			req.Op = pipeline.Release
-			e.pipe.Post(req)
-			last = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
+		if err == nil && got.lock != nil {
+			e.acquired(got.lock, begin, 0)
+			return got.lock, nil
 		}
-		if !next.again {
-			return nil, last
-		}
-		if err := e.pause(ctx, jitter(next.from, next.to)); err != nil {
-			return nil, errors.Join(last, err)
-		}
+		c.heir, c.rest, c.begin = got.heir, got.rest, clock.Now()
+	}
+	if err != nil {
+		return nil, e.notAcquired(name, begin, 0, err)
+	}
+	c.place = p
+	lock, err := c.contend(ctx)
+	if err != nil {
+		p.resign()
+		return nil, e.notAcquired(name, begin, c.made, err)
+	}
+	e.acquired(lock, begin, c.made)
+	return lock, nil
+}
+
+// undo sends a release that nobody waits for.
+func (e *Engine) undo(req pipeline.Request) {
+	req.Op = pipeline.Release
+	e.pipe.Post(req)
+}
+
+// giveBack releases a lock that nobody has seen.
+func (e *Engine) giveBack(l *Lock) {
+	l.lock()
+	l.released = true
+	held := l.end == nil
+	l.endLocked(ErrNotHeld)
+	over := !held || l.lease.passLocked(clock.Now())
+	req := l.lease.request(pipeline.Release)
+	l.unlock()
+	if over {
+		e.undo(req)
 	}
 }
 
@@ -172,15 +225,10 @@ func jitter(from, to time.Duration) time.Duration {
 	return from + time.Duration(fastrand.Uint32n(span+1))*time.Microsecond
 }
 
-// ask sends a request on behalf of a held lock and turns the verdict into an error;
-// denied is what a quorum of refusals means.
-func (e *Engine) ask(ctx context.Context, req pipeline.Request, denied error) error {
-	out, err := e.pipe.Do(ctx, req)
-	if err != nil {
-		return err
-	}
+// refusal is the error for what the masters said of a lock that was held.
+func (e *Engine) refusal(out pipeline.Outcome) error {
 	if out.Verdict == quorum.Won {
 		return nil
 	}
-	return newAttemptError(kindOf(out.Verdict, denied), false, len(e.cfg.Masters), out)
+	return newAttemptError(kindOf(out.Verdict, ErrNotHeld), false, len(e.cfg.Masters), out)
 }

@@ -25,10 +25,12 @@ var (
 	// is part of ErrLost when validity ran out.
 	ErrExpired = errors.New("muxlock: validity has run out")
 	// ErrNotHeld is returned by Release when the lock was gone or another's, and by
-	// every call on a Lock that was released.
+	// every call on a Lock that was released; it is part of ErrLost when a majority of
+	// the masters said that the key is gone or another's.
 	ErrNotHeld = errors.New("muxlock: lock is not held")
-	// ErrLost is returned once validity has run out or the masters said that the
-	// lock is no longer ours. It is final.
+	// ErrLost is returned once validity has run out, the masters said that the lock is
+	// no longer ours, or the engine was closed. It is final. Its cause is ErrExpired,
+	// ErrNotHeld or ErrClosed.
 	ErrLost = errors.New("muxlock: lock was lost")
 	// ErrInvalid is returned, with the name of the field or argument, before anything is sent.
 	ErrInvalid = errors.New("muxlock: invalid")
@@ -37,6 +39,9 @@ var (
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )
+
+// errHere refuses a TryAcquire without asking the masters.
+var errHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
 
 // MasterError is why one master gave no vote.
 type MasterError = pipeline.MasterError

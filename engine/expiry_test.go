@@ -7,27 +7,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/clock"
-	"muxlock/pipeline"
 )
 
-// bubbleLock is a lock that has just been acquired, in a synctest bubble: nothing of
-// what is tried on it asks the masters.
-func bubbleLock(ttl time.Duration) *Lock {
-	e := &Engine{cfg: Config{}.withDefaults()}
-	return newLock(e, pipeline.Request{Name: "name", Token: secret, TTL: ttl}, clock.Now())
+func mustAcquire(t *testing.T, e *Engine, name string, ttl time.Duration) *Lock {
+	t.Helper()
+	lock, err := e.Acquire(t.Context(), name, ttl)
+	require.NoError(t, err)
+	return lock
 }
 
 func TestDoneIsClosedAtUntilToTheNanosecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lock := bubbleLock(10 * time.Second)
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		start := time.Now()
+		lock := mustAcquire(t, e, "name", 10*time.Second)
 		valid := validity(10*time.Second, 0, defaultDrift)
-		require.Equal(t, valid, time.Until(lock.Until()))
+		require.Equal(t, valid, lock.Until().Sub(start))
 		held, cancel := lock.Context(t.Context())
 		defer cancel()
 		done := lock.Done()
-		time.Sleep(valid - 1)
+		time.Sleep(time.Until(lock.Until()) - 1)
 		synctest.Wait()
 		require.True(t, lock.Valid())
 		require.NoError(t, held.Err())
@@ -36,8 +34,9 @@ func TestDoneIsClosedAtUntilToTheNanosecond(t *testing.T) {
 		<-done
 		require.False(t, lock.Valid())
 		require.ErrorIs(t, context.Cause(held), ErrLost)
+		require.ErrorIs(t, context.Cause(held), ErrExpired)
 		require.Equal(t, done, lock.Done())
-		require.Equal(t, uint64(1), lock.e.counts.lost.Load(), "counted once")
+		require.EqualValues(t, 1, e.Stats().Lost, "counted once")
 	})
 }
 
@@ -52,26 +51,28 @@ func TestLossIsFoundByWhoeverAsksFirst(t *testing.T) {
 			defer cancel()
 			require.ErrorIs(t, context.Cause(ctx), ErrLost)
 		},
+		"KeepAlive":  func(t *testing.T, l *Lock) { require.ErrorIs(t, l.KeepAlive(0), ErrLost) },
+		"WarnBefore": func(t *testing.T, l *Lock) { require.ErrorIs(t, l.WarnBefore(1, func() {}), ErrLost) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				lock := bubbleLock(time.Second)
+			inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+				lock := mustAcquire(t, e, "name", time.Second)
 				time.Sleep(time.Second)
 				ask(t, lock)
-				require.Equal(t, uint64(1), lock.e.counts.lost.Load())
-				require.Nil(t, lock.timer)
+				require.EqualValues(t, 1, e.Stats().Lost)
+				require.Empty(t, e.keeper.leases)
 			})
 		})
 	}
 }
 
 func TestTimerThatComesEarlyIsSetAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		lock := bubbleLock(time.Second)
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		lock := mustAcquire(t, e, "name", time.Second)
 		done := lock.Done()
-		lock.mu.Lock()
-		lock.until = lock.until.Add(time.Second) // as an extend does that races the timer
-		lock.mu.Unlock()
+		lock.lock()
+		lock.lease.until = lock.lease.until.Add(time.Second) // as an extend does that races the timer
+		lock.unlock()
 		time.Sleep(time.Second)
 		synctest.Wait()
 		select {

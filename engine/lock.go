@@ -4,57 +4,56 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"muxlock/internal/clock"
 	"muxlock/pipeline"
 )
 
-// Lock is a lock that was acquired. It is safe for concurrent use.
+// Lock is a lock that was acquired: a handle to a lease, for one holder. It is safe for
+// concurrent use.
 //
-//	held --Release------------------> released
-//	held --validity out, or denied--> lost
+//	held --Release---------------------------> released
+//	held --validity out, denied, or Close----> lost
 //
-// Both are final. Every method reads the clock itself: the timer behind Done is only
-// the early path, and a process that was stopped finds out at its first call.
+// Both are final: calls on a handle that is not held any more reach no master's key, also
+// where the lease has passed to another holder in this process. Every method reads the
+// clock itself: the timer behind Done is only the early path, and a process that was
+// stopped finds out at its first call.
 type Lock struct {
-	e     *Engine
-	name  string
-	token Token
-	round uint64 // of the acquire
+	lease *lease
+	since clock.Instant
 
-	mu       sync.Mutex    // guards the following
-	ttl      time.Duration // the longest that was asked for: what a master may have given
-	until    clock.Instant // end of validity
+	// The mutex of the lease's shard guards the following.
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
 	done     chan struct{} // made when somebody asks; closed with end
-	timer    *time.Timer   // runs out with until; only if done was made
 	watchers map[*context.CancelCauseFunc]struct{}
-}
-
-func newLock(e *Engine, req pipeline.Request, start clock.Instant) *Lock {
-	return &Lock{
-		e: e, name: req.Name, token: Token{&req.Token}, round: req.Round, ttl: req.TTL,
-		until: start.Add(validity(req.TTL, 0, e.cfg.Drift)),
-	}
+	warn     func() // the holder's, before validity ends
 }
 
 // Name returns the name that was locked.
-func (l *Lock) Name() string { return l.name }
+func (l *Lock) Name() string { return l.lease.name }
 
-// Token returns the value that the lock's key has on the masters.
-func (l *Lock) Token() Token { return l.token }
+// Token returns the value that the lock's key has on the masters. A lock that was handed
+// over within the process has the token of the holder before.
+func (l *Lock) Token() Token { return Token{&l.lease.token} }
 
 // Format prints the name, for every verb; never the token.
-func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.name) }
+func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.lease.name) }
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.until.Time()
+	l.lease.shard.mu.Lock()
+	defer l.lease.shard.mu.Unlock()
+	return l.lease.until.Time()
+}
+
+// Matched returns how many of the masters had the lock when they last answered: to the
+// acquire, as far as they had when it was decided, or to the last renewal. Fewer than all
+// for long means that one more failure may cost the lock. No I/O.
+func (l *Lock) Matched() (masters, of int) {
+	return int(l.lease.matched.Load()), len(l.lease.e.cfg.Masters)
 }
 
 // Valid reports whether the lock may be relied on at this moment: not released, not
@@ -62,23 +61,28 @@ func (l *Lock) Until() time.Time {
 // process may be stopped for any time, which only a fencing token can make harmless.
 func (l *Lock) Valid() bool { return l.Err() == nil }
 
-// Err returns nil while the lock is valid, ErrNotHeld after Release, and otherwise an
-// error that matches ErrLost and tells why. No I/O.
+// Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock
+// was lost: the error matches ErrLost, and ErrExpired if validity ran out (ErrNoQuorum
+// too, if renewals failed for want of masters), ErrNotHeld if a majority of the masters
+// says that the key is gone or another's, or ErrClosed. No I/O.
 func (l *Lock) Err() error {
-	now := clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.expireLocked(now)
+	l.lock()
+	defer l.unlock()
 	return l.end
 }
 
 // Done returns a channel that is closed when the lock is released or lost.
 func (l *Lock) Done() <-chan struct{} {
-	now := clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.expireLocked(now)
-	l.watchLocked(now)
+	now := l.lock()
+	defer l.unlock()
+	if l.done == nil {
+		l.done = make(chan struct{})
+		if l.end != nil {
+			close(l.done)
+		} else {
+			l.lease.attendLocked(now)
+		}
+	}
 	return l.done
 }
 
@@ -86,25 +90,69 @@ func (l *Lock) Done() <-chan struct{} {
 // Err's error as its context.Cause. Call the CancelFunc when it is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
-	now := clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.expireLocked(now)
+	now := l.lock()
+	defer l.unlock()
 	if l.end != nil {
 		cancel(l.end)
 		return ctx, func() {}
 	}
-	l.watchLocked(now)
+	l.lease.attendLocked(now)
 	if l.watchers == nil {
 		l.watchers = make(map[*context.CancelCauseFunc]struct{})
 	}
 	l.watchers[&cancel] = struct{}{}
 	return ctx, func() {
-		l.mu.Lock()
+		l.lock()
 		delete(l.watchers, &cancel)
-		l.mu.Unlock()
+		l.unlock()
 		cancel(context.Canceled)
 	}
+}
+
+// KeepAlive renews the lock in the background from now on, every third of its ttl, until
+// Release, loss, or until max has passed (0: no such bound); the lease then runs out by
+// itself. A renewal that too few masters answer is tried again until validity ends; the
+// word of a majority that the key is gone or another's is final. The renewals of all
+// locks share one goroutine and go out in batches. A second call replaces max. It does no
+// I/O itself. Err, Done and Context tell of a loss.
+//
+// Errors: Err's if the lock is not held; ErrInvalid if max is negative.
+func (l *Lock) KeepAlive(max time.Duration) error {
+	if max < 0 {
+		return invalid("max", "%v is negative", max)
+	}
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return l.end
+	}
+	stop := clock.Instant{}
+	if max > 0 {
+		stop = now.Add(max)
+	}
+	l.lease.keep(now, stop)
+	l.lease.attendLocked(now)
+	return nil
+}
+
+// WarnBefore runs fn in a goroutine of its own when no more than left of validity
+// remains, which happens to a lock that is kept alive only when renewals fail; once, and
+// again after each later renewal. A second call replaces the first, a nil fn ends it.
+//
+// Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
+func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
+	if left <= 0 {
+		return invalid("left", "%v is not positive", left)
+	}
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return l.end
+	}
+	l.warn = fn
+	l.lease.warn, l.lease.warned = left, fn == nil
+	l.lease.attendLocked(now)
+	return nil
 }
 
 // Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on.
@@ -117,75 +165,101 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 // out on the way, both final; ErrNoQuorum when too few answered, and the old Until
 // stands; ErrNotHeld after Release; ErrInvalid, ErrOverloaded, ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
-	ttl, err := l.e.cfg.lease(ttl)
+	e, lease := l.lease.e, l.lease
+	ttl, err := e.cfg.lease(ttl)
 	if err != nil {
 		return err
 	}
-	start := clock.Now()
-	l.mu.Lock()
-	l.expireLocked(start)
+	start := l.lock()
 	err = l.end
-	l.ttl = max(l.ttl, ttl) // a master may extend although we never hear of it
-	l.mu.Unlock()
+	if err == nil {
+		lease.ttl = max(lease.ttl, ttl) // a master may extend although we never hear of it
+	}
+	req := lease.request(pipeline.Extend)
+	l.unlock()
 	if err != nil {
 		return err
 	}
-	err = l.e.ask(ctx, pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token.Reveal(), TTL: ttl}, ErrLost)
-	now := clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	// A confirmation that comes after the old validity has run out does not bring the
-	// lock back: its holder may have been told already.
-	l.expireLocked(now)
-	switch {
-	case l.end != nil:
+	req.TTL = ttl
+	err = e.extend(ctx, lease, req, start)
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
 		return errors.Join(l.end, ctx.Err())
-	case errors.Is(err, ErrLost):
-		l.endLocked(err)
-		return err
-	case err != nil:
-		return err
 	}
-	if until := start.Add(validity(ttl, 0, l.e.cfg.Drift)); l.until.Reached(until) {
-		l.until = until
-		if l.timer != nil {
-			l.timer.Reset(until.Sub(now))
-		}
-	}
-	return nil
+	lease.attendLocked(now)
+	return err
 }
 
-// Release gives the lock back on all masters, also on those that seemed to refuse it,
-// and waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the
-// wait, never the command: a release with a ctx that has ended is sent all the same.
-//
-// It returns nil when a quorum confirmed the deletion. ErrNotHeld: the lock was gone or
-// another's, or Release was called before. ErrNoQuorum: not confirmed, and still being
-// sent in the background; joined to ctx's error if that ended the wait.
-func (l *Lock) Release(ctx context.Context) error {
-	l.mu.Lock()
-	if l.released {
-		l.mu.Unlock()
-		return ErrNotHeld
+// extend asks the masters, and has the lease know what they say.
+func (e *Engine) extend(ctx context.Context, l *lease, req pipeline.Request, start clock.Instant) error {
+	out, err := e.pipe.Do(ctx, req)
+	if err == nil {
+		err = e.refusal(out)
 	}
-	l.released = true
-	l.endLocked(ErrNotHeld)
-	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token.Reveal(), TTL: l.ttl, Round: l.round}
-	l.mu.Unlock()
-	err := l.e.ask(ctx, req, ErrNotHeld)
-	l.e.counts.release(err)
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		err = errors.Join(ErrNoQuorum, err)
+	now := clock.Now()
+	l.shard.mu.Lock()
+	defer l.shard.mu.Unlock()
+	l.expireLocked(now) // a confirmation after the end does not bring it back
+	switch {
+	case l.over:
+	case err == nil:
+		l.extended(req.TTL, start)
+		l.matched.Store(int32(out.Tally.Granted))
+	case errors.Is(err, ErrNotHeld):
+		l.loseLocked(err)
 	}
 	return err
 }
 
-// expireLocked ends the lock if its validity has run out.
-func (l *Lock) expireLocked(now clock.Instant) {
-	if l.end == nil && l.until.Reached(now) {
-		l.endLocked(errors.Join(ErrLost, ErrExpired))
+// Release gives the lock up. If somebody in this process waits for it, it is handed over
+// without asking the masters; after Config.HandOvers times or Config.HandOverTime, or if
+// nobody waits, it is deleted on all masters, also on those that seemed to refuse it, and
+// Release waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the
+// wait, never the command: a release with a ctx that has ended is sent all the same.
+//
+// It returns nil when the lock was handed over or a quorum confirmed the deletion.
+// ErrNotHeld: the lock was gone or another's, or Release was called before. ErrNoQuorum:
+// not confirmed, and still being sent in the background; joined to ctx's error if that
+// ended the wait.
+func (l *Lock) Release(ctx context.Context) error {
+	e, lease := l.lease.e, l.lease
+	now := l.lock()
+	if l.released {
+		l.unlock()
+		return ErrNotHeld
 	}
+	l.released = true
+	held := l.end == nil
+	l.endLocked(ErrNotHeld)
+	over := !held || lease.passLocked(now)
+	req := lease.request(pipeline.Release)
+	l.unlock()
+	var err error
+	if over {
+		var out pipeline.Outcome
+		switch out, err = e.pipe.Do(ctx, req); {
+		case err == nil:
+			err = e.refusal(out)
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			err = errors.Join(ErrNoQuorum, err)
+		}
+	}
+	e.released(l, now, over, err)
+	return err
 }
+
+// lock locks the shard, and ends the lock if its validity has run out.
+func (l *Lock) lock() (now clock.Instant) {
+	now = clock.Now()
+	l.lease.shard.mu.Lock()
+	if l.end == nil {
+		l.lease.expireLocked(now)
+	}
+	return now
+}
+
+func (l *Lock) unlock() { l.lease.shard.mu.Unlock() }
 
 // endLocked makes the lock released or lost; the first reason stays, unless Release
 // comes after a loss: Err then says what every later call would.
@@ -195,41 +269,11 @@ func (l *Lock) endLocked(why error) {
 	if !first {
 		return
 	}
-	if !l.released {
-		l.e.counts.lost.Add(1)
-	}
-	if l.timer != nil {
-		l.timer.Stop()
-	}
 	if l.done != nil {
 		close(l.done)
 	}
 	for cancel := range l.watchers {
 		(*cancel)(why)
 	}
-	l.watchers = nil
-}
-
-// watchLocked makes the channel and, while the lock is held, the timer behind it.
-func (l *Lock) watchLocked(now clock.Instant) {
-	if l.done != nil {
-		return
-	}
-	l.done = make(chan struct{})
-	if l.end != nil {
-		close(l.done)
-		return
-	}
-	l.timer = time.AfterFunc(l.until.Sub(now), l.watch)
-}
-
-// watch runs when the timer does.
-func (l *Lock) watch() {
-	now := clock.Now()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.expireLocked(now)
-	if l.end == nil { // extended meanwhile, or the timer was early
-		l.timer.Reset(l.until.Sub(now))
-	}
+	l.watchers, l.warn = nil, nil
 }

@@ -11,7 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/quorum"
 	"muxlock/internal/redistest"
+	"muxlock/internal/token"
+	"muxlock/pipeline"
 )
 
 func TestAcquireSetsTheTokenOnAllMastersAndReleaseDeletesIt(t *testing.T) {
@@ -132,8 +135,9 @@ func TestRefusedAttemptNeverTouchesTheHolder(t *testing.T) {
 	var many sync.WaitGroup // all at once, folded
 	for range 100 {
 		many.Go(func() {
-			if _, err := other.TryAcquire(context.Background(), t.Name(), 30*time.Second); !errors.Is(err, ErrTaken) {
-				t.Errorf("not refused: %v", err)
+			req := pipeline.Request{Op: pipeline.Acquire, Name: t.Name(), Token: token.New(), TTL: 30 * time.Second}
+			if out, err := other.pipe.Do(context.Background(), req); err != nil || out.Verdict != quorum.Denied {
+				t.Errorf("not refused: %v, %v", out, err)
 			}
 		})
 	}
@@ -340,11 +344,12 @@ func TestValidityRunsOutByTheLocalClock(t *testing.T) {
 }
 
 func TestValidityNeedsNoTimerUnlessSomebodyWatches(t *testing.T) {
-	lock, err := open(t, five(t), masterTimeout(20*time.Millisecond)).TryAcquire(t.Context(), t.Name(), 60*time.Millisecond)
+	e := open(t, five(t), masterTimeout(20*time.Millisecond))
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 60*time.Millisecond)
 	require.NoError(t, err)
 	soon(t, func() bool { return !lock.Valid() })
 	require.False(t, time.Now().Before(lock.Until()))
-	require.Nil(t, lock.timer)
+	require.Empty(t, e.keeper.leases)
 	select {
 	case <-lock.Done():
 	default:
@@ -415,16 +420,23 @@ func TestDoReleasesThoughItsContextHasEnded(t *testing.T) {
 }
 
 func TestDoEndsTheFunctionsContextOnLossAndSaysSo(t *testing.T) {
-	e := open(t, five(t), masterTimeout(20*time.Millisecond))
-	failure := errors.New("failure of fn")
-	err := e.Do(t.Context(), t.Name(), 100*time.Millisecond, func(held context.Context) error {
-		<-held.Done()
-		require.ErrorIs(t, context.Cause(held), ErrLost)
-		return failure
+	masters := five(t)
+	e := open(t, masters, masterTimeout(100*time.Millisecond))
+	failed := errors.New("cut short")
+	err := e.Do(t.Context(), t.Name(), 300*time.Millisecond, func(ctx context.Context) error {
+		soon(t, func() bool { return e.Stats().Renewed >= 4 }) // past its ttl
+		require.NoError(t, ctx.Err())
+		for _, m := range masters {
+			redistest.Command(t, m, "DEL", t.Name())
+		}
+		<-ctx.Done()
+		require.ErrorIs(t, context.Cause(ctx), ErrLost)
+		return failed
 	})
-	require.ErrorIs(t, err, failure)
+	require.ErrorIs(t, err, failed)
 	require.ErrorIs(t, err, ErrLost)
-	require.NotErrorIs(t, err, ErrNotHeld)
+	require.ErrorIs(t, err, ErrNotHeld)
+	require.EqualValues(t, 1, e.Stats().Lost)
 }
 
 func TestDoDoesNotRunWithoutTheLock(t *testing.T) {
@@ -558,12 +570,12 @@ func TestOneMasterIsEnough(t *testing.T) {
 
 func TestOppositeOrdersOfAcquireAndReleaseLeaveNothing(t *testing.T) {
 	masters := five(t)
-	e := open(t, masters)
+	engines := []*Engine{open(t, masters), open(t, masters), open(t, masters)}
 	var all sync.WaitGroup
-	for range 32 {
+	for i := range 32 {
 		all.Go(func() {
 			for range 50 {
-				lock, err := e.TryAcquire(context.Background(), t.Name(), 0)
+				lock, err := engines[i%len(engines)].TryAcquire(context.Background(), t.Name(), 0)
 				switch {
 				case err == nil:
 					if err := lock.Release(context.Background()); err != nil {
@@ -577,7 +589,14 @@ func TestOppositeOrdersOfAcquireAndReleaseLeaveNothing(t *testing.T) {
 	}
 	all.Wait()
 	gone(t, masters, t.Name())
-	stats := e.Stats()
+	var stats Stats
+	for _, e := range engines {
+		one := e.Stats()
+		stats.Acquired += one.Acquired
+		stats.Taken += one.Taken
+		stats.SplitVotes += one.SplitVotes
+		stats.Released += one.Released
+	}
 	t.Logf("acquired %d, taken %d, split %d", stats.Acquired, stats.Taken, stats.SplitVotes)
 	require.Equal(t, uint64(32*50), stats.Acquired+stats.Taken+stats.SplitVotes)
 	require.Equal(t, stats.Acquired, stats.Released)

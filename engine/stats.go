@@ -16,21 +16,27 @@ type Stats struct {
 	NoQuorum   uint64 // attempts that too few masters answered
 	Expired    uint64 // attempts whose quorum came too late to leave validity
 	Released   uint64 // releases that a quorum confirmed
+	HandedOver uint64 // releases that gave the lock to the next in this process
 	NotHeld    uint64 // releases that found the lock gone or another's
 	Unreleased uint64 // releases that were not confirmed when their caller stopped waiting
 	Lost       uint64 // locks whose validity ran out or that turned out to be another's
+	Renewed    uint64 // renewals in the background that a quorum confirmed
+	Unrenewed  uint64 // renewals that too few masters answered; tried again
+	Waiting    int    // goroutines in line behind others of this process, now
 
 	Pipeline pipeline.Stats
 }
 
 type counters struct {
-	acquired, taken, split, noQuorum, expired, released, notHeld, unreleased, lost atomic.Uint64
+	acquired, taken, split, noQuorum, expired atomic.Uint64
+	released, handedOver, notHeld, unreleased atomic.Uint64
+	lost, renewed, unrenewed                  atomic.Uint64
+	waiting                                   atomic.Int64
 }
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
 	switch {
-	case s.hold:
-		c.acquired.Add(1)
+	case s.hold: // counted when it is given out
 	case errors.Is(s.kind, ErrExpired):
 		c.expired.Add(1)
 	case out.Verdict == quorum.NoQuorum:
@@ -42,8 +48,10 @@ func (c *counters) attempt(s step, out pipeline.Outcome) {
 	}
 }
 
-func (c *counters) release(err error) {
+func (c *counters) release(over bool, err error) {
 	switch {
+	case !over:
+		c.handedOver.Add(1)
 	case err == nil:
 		c.released.Add(1)
 	case errors.Is(err, ErrNotHeld):
@@ -60,6 +68,7 @@ func (e *Engine) Stats() Stats {
 		Acquired: c.acquired.Load(), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
 		NoQuorum: c.noQuorum.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), Unreleased: c.unreleased.Load(), Lost: c.lost.Load(),
-		Pipeline: e.pipe.Stats(),
+		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), Unrenewed: c.unrenewed.Load(),
+		Waiting: int(c.waiting.Load()), Pipeline: e.pipe.Stats(),
 	}
 }

@@ -73,13 +73,14 @@ func TestTokenInAnUnexportedFieldIsHidden(t *testing.T) {
 }
 
 func TestPrintedLockShowsNoToken(t *testing.T) {
-	lock := newLock(&Engine{}, pipeline.Request{Name: "name", Token: secret, TTL: time.Second}, clock.Now())
+	req := pipeline.Request{Name: "name", Token: secret, TTL: time.Second}
+	lock := grant(&Engine{}, &place{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
 	requireHidden(t, secret, lock, []*Lock{lock}, struct{ Lock *Lock }{lock}, struct{ lock *Lock }{lock})
 }
 
 func TestNoErrorHoldsAToken(t *testing.T) {
 	masters := five(t)
-	e, links := bent(t, masters, masterTimeout(50*time.Millisecond), func(c *Config) { c.MaxAttempts = 2 })
+	e, links := bent(t, masters, masterTimeout(50*time.Millisecond), func(c *Config) { c.MaxAttempts = 1 })
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	_, taken := e.Acquire(t.Context(), t.Name(), 0)

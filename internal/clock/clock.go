@@ -37,6 +37,13 @@ func (i Instant) Reached(now Instant) bool {
 	return !now.wall.Before(i.wall) || now.boot > i.boot
 }
 
+// Before reports whether i comes before other by the monotonic clock: for putting
+// instants in order, not for what safety rests on.
+func (i Instant) Before(other Instant) bool { return i.wall.Before(other.wall) }
+
+// IsZero reports whether i is no instant.
+func (i Instant) IsZero() bool { return i.wall.IsZero() }
+
 // Time returns i as a time.Time for people and timers.
 func (i Instant) Time() time.Time { return i.wall }
 

@@ -1,0 +1,104 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/token"
+	"muxlock/pipeline"
+)
+
+// A contender is the one goroutine of this process that asks the masters for a name.
+type contender struct {
+	attempts
+	e            *Engine
+	place        *place
+	name         string
+	begin        clock.Instant
+	heir         *lease        // to be extended instead of a first attempt
+	rest         time.Duration // before the first attempt
+	waitWhenFull bool
+}
+
+// contend asks the masters until they grant the lock, ctx ends or the attempts are used up.
+func (c *contender) contend(ctx context.Context) (*Lock, error) {
+	e := c.e
+	if c.heir != nil {
+		if lock := c.inherit(ctx); lock != nil {
+			return lock, nil
+		}
+		c.begin = clock.Now()
+	}
+	start := c.begin // before the first send
+	if c.rest > 0 {
+		if err := e.pause(ctx, c.rest); err != nil {
+			return nil, err
+		}
+		start = clock.Now()
+	}
+	var last error // of the attempt before
+	for {
+		// A token is used for one attempt only: a late release of this attempt must
+		// not take away the votes of the next.
+		req := pipeline.Request{Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl}
+		out, err := e.pipe.Do(ctx, req)
+		next := step{kind: err, again: true, from: c.held / 2, to: c.held / 2 * 3}
+		switch {
+		case errors.Is(err, ErrOverloaded) && c.waitWhenFull:
+			last = err
+		case err != nil:
+			return nil, errors.Join(last, err)
+		default:
+			req.Round = out.Round
+			now := clock.Now()
+			elapsed := now.Sub(start)
+			next = c.next(out, elapsed)
+			e.counts.attempt(next, out)
+			if next.hold {
+				e.noteTook(elapsed)
+				lock := grant(e, c.place, req, int(out.Tally.Granted), start, now)
+				if c.place.take(lock.lease, now) {
+					return lock, nil
+				}
+				next = step{kind: ErrClosed}
+			}
+			e.undo(req)
+			last = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
+		}
+		if !next.again {
+			return nil, last
+		}
+		if err := e.pause(ctx, jitter(next.from, next.to)); err != nil {
+			return nil, errors.Join(last, err)
+		}
+		start = clock.Now()
+	}
+}
+
+// inherit extends a lease that is handed over with too little validity left. It returns
+// nil if that does not work; the lease is given up then.
+func (c *contender) inherit(ctx context.Context) *Lock {
+	e, l := c.e, c.heir
+	l.shard.mu.Lock()
+	l.ttl = max(l.ttl, c.ttl)
+	req := l.request(pipeline.Extend)
+	l.shard.mu.Unlock()
+	req.TTL = c.ttl
+	err := e.extend(ctx, l, req, clock.Now())
+	if err == nil && c.place.take(l, clock.Now()) {
+		return l.holder
+	}
+	e.undo(req)
+	return nil
+}
+
+// noteTook keeps a smoothed time of attempts, the latest of which counts an eighth.
+func (e *Engine) noteTook(d time.Duration) {
+	old := e.took.Load()
+	if old == 0 {
+		old = int64(d)
+	}
+	e.took.Store(old + (int64(d)-old)/8)
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"container/heap"
+	"context"
+	"runtime/pprof"
+	"sync"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/pipeline"
+)
+
+// A keeper looks after all leases that somebody watches, keeps alive or waits for: one
+// goroutine, one timer and one heap for all of them. Renewals that are due at about the
+// same time are handed to the pipeline together, and so share rounds.
+type keeper struct {
+	e    *Engine
+	poke chan struct{} // capacity 1: the heap's top or answers have changed
+
+	mu      sync.Mutex // guards the following; taken under a shard's mutex, never the other way
+	leases  leaseHeap
+	answers []answer // of renewals
+	sends   []*lease // renewals to be sent; owned by run
+}
+
+type answer struct {
+	l   *lease
+	out pipeline.Outcome
+	err error
+}
+
+// gather is how long before its time a lease may be looked at along with others.
+const gather = 5 * time.Millisecond
+
+func (k *keeper) run(closing <-chan struct{}) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "keeper")))
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	var due []*lease
+	var answers, spare []answer
+	for {
+		now := clock.Now()
+		k.mu.Lock()
+		answers, k.answers = k.answers, spare[:0]
+		due = k.dueLocked(due[:0], now)
+		if len(k.leases) > 0 {
+			timer.Reset(max(0, k.leases[0].due.Sub(now)))
+		}
+		k.mu.Unlock()
+		for _, a := range answers {
+			a.l.settle(a.out, a.err, now)
+		}
+		clear(answers)
+		spare = answers
+		for _, l := range due {
+			l.attend(now)
+		}
+		clear(due)
+		k.flush()
+		select {
+		case <-timer.C:
+		case <-k.poke:
+		case <-closing:
+			return
+		}
+	}
+}
+
+// dueLocked takes what is due, and what will be in a moment along with it.
+func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
+	if len(k.leases) == 0 || !k.leases[0].due.Reached(now) {
+		return due
+	}
+	for horizon := now.Add(gather); len(k.leases) > 0 && k.leases[0].due.Before(horizon); {
+		due = append(due, heap.Pop(&k.leases).(*lease))
+	}
+	return due
+}
+
+// send notes a renewal, to go out with the others of this moment.
+func (k *keeper) send(l *lease) { k.sends = append(k.sends, l) }
+
+func (k *keeper) flush() {
+	for i, l := range k.sends {
+		k.sends[i] = nil
+		l.shard.mu.Lock()
+		req := l.request(pipeline.Extend)
+		l.shard.mu.Unlock()
+		if err := k.e.pipe.Start(req, l); err != nil {
+			k.answer(l, pipeline.Outcome{}, err)
+		}
+	}
+	k.sends = k.sends[:0]
+}
+
+// answer is called with locks of the pipeline held.
+func (k *keeper) answer(l *lease, out pipeline.Outcome, err error) {
+	k.mu.Lock()
+	k.answers = append(k.answers, answer{l, out, err})
+	k.mu.Unlock()
+	k.wake()
+}
+
+// watch has the lease looked at at the given time, or before.
+func (k *keeper) watch(l *lease, at clock.Instant) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	switch {
+	case l.index == 0:
+		l.due = at
+		heap.Push(&k.leases, l)
+	case at.Before(l.due):
+		l.due = at
+		heap.Fix(&k.leases, l.index-1)
+	default:
+		return
+	}
+	if l.index == 1 {
+		k.wake()
+	}
+}
+
+func (k *keeper) forget(l *lease) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if l.index != 0 {
+		heap.Remove(&k.leases, l.index-1)
+	}
+}
+
+func (k *keeper) wake() {
+	select {
+	case k.poke <- struct{}{}:
+	default:
+	}
+}
+
+// A leaseHeap has the lease that is due first on top.
+type leaseHeap []*lease
+
+func (h leaseHeap) Len() int           { return len(h) }
+func (h leaseHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h leaseHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i+1, j+1
+}
+func (h *leaseHeap) Push(x any) {
+	l := x.(*lease)
+	*h = append(*h, l)
+	l.index = len(*h)
+}
+func (h *leaseHeap) Pop() any {
+	old := *h
+	l := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	l.index = 0
+	return l
+}

@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/pipeline"
+)
+
+// A lease is a key that the masters gave this process: its token, its term, and the
+// handle of whoever holds it. It may have several holders, one after the other (a Lock
+// each); the token stays.
+//
+//	held --Release, somebody waits--> held by the next, or to be extended by it first
+//	     --Release, nobody waits, or its turn is over--> over, and deleted at the masters
+//	     --validity out, denied, Close--> over: lost
+type lease struct {
+	e       *Engine
+	place   *place // fixed; another's once this lease is over
+	shard   *shard // fixed; its mutex guards the following
+	name    string // fixed
+	token   string // fixed
+	round   uint64 // fixed: of the acquire
+	since   clock.Instant
+	matched atomic.Int32 // masters that had it when they were last counted
+
+	term
+	holder *Lock // nil while nobody holds it
+	handed int   // times that it was handed over
+	over   bool
+
+	due   clock.Instant // when the keeper looks at it; guarded by keeper.mu, like index
+	index int           // in the keeper's heap, from 1; 0: not in it
+}
+
+// grant makes a lease and its first handle, in one piece.
+func grant(e *Engine, p *place, req pipeline.Request, matched int, start, now clock.Instant) *Lock {
+	both := &struct {
+		lock  Lock
+		lease lease
+	}{}
+	l := &both.lease
+	l.e, l.place, l.shard = e, p, p.shard
+	l.name, l.token, l.round, l.since = req.Name, req.Token, req.Round, now
+	l.term = newTerm(req.TTL, e.cfg.Drift, start)
+	l.matched.Store(int32(matched))
+	l.holder = &both.lock
+	both.lock.lease, both.lock.since = l, now
+	return l.holder
+}
+
+// request is what the lease asks of the masters.
+func (l *lease) request(op pipeline.Op) pipeline.Request {
+	return pipeline.Request{Op: op, Name: l.name, Token: l.token, TTL: l.ttl, Round: l.round}
+}
+
+// pass ends the lease's hold by one of ours: to the first who waits, if its turn is not
+// over and enough validity is left, or can still be had; over tells the caller that it
+// is to be deleted at the masters.
+func (l *lease) passLocked(now clock.Instant) (over bool) {
+	l.holder = nil
+	l.kept, l.warn = false, 0
+	p, cfg := l.place, &l.e.cfg
+	if l.over || p.lease != l || l.until.Reached(now) {
+		l.endLocked()
+		return true
+	}
+	if p.first == nil {
+		l.endLocked()
+		p.nextLocked(0, nil)
+		return true
+	}
+	if l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime {
+		l.endLocked()
+		p.nextLocked(2*l.e.roundTrip(), nil)
+		return true
+	}
+	l.handed++
+	if l.until.Sub(now) < p.first.ttl/2 {
+		p.nextLocked(0, l)
+		return false
+	}
+	w := p.popLocked()
+	l.holder = &Lock{lease: l, since: now}
+	w.lock = l.holder
+	w.ready <- struct{}{}
+	return false
+}
+
+// endLocked is the end of the lease.
+func (l *lease) endLocked() {
+	if !l.over {
+		l.over = true
+		l.e.keeper.forget(l)
+	}
+}
+
+// expireLocked ends the lease if its validity has run out.
+func (l *lease) expireLocked(now clock.Instant) {
+	if !l.over && l.until.Reached(now) {
+		l.loseLocked(errors.Join(ErrExpired, l.fault))
+	}
+}
+
+// loseLocked ends the lease for the given cause; whoever waits goes on.
+func (l *lease) loseLocked(cause error) {
+	if l.over {
+		return
+	}
+	h, p := l.holder, l.place
+	l.holder = nil
+	l.endLocked()
+	if h != nil {
+		h.endLocked(errors.Join(ErrLost, cause))
+		l.e.lost(h, cause)
+	}
+	if p.lease == l {
+		p.nextLocked(0, nil)
+	}
+}
+
+// attendLocked has the keeper look at the lease when its term next asks for it.
+func (l *lease) attendLocked(now clock.Instant) {
+	if !l.over {
+		l.e.keeper.watch(l, l.soonest(now))
+	}
+}
+
+// soonest is when the term will next have something to do.
+func (l *lease) soonest(now clock.Instant) clock.Instant {
+	t := l.term // next notes what it has asked for; this is only a look
+	if do, again := t.next(now); do == rest {
+		return again
+	}
+	return now
+}
+
+// Decided and Counted make a lease the receiver of its renewals.
+func (l *lease) Decided(out pipeline.Outcome) { l.e.keeper.answer(l, out, nil) }
+func (l *lease) Counted(granted int)          { l.matched.Store(int32(granted)) }
+
+// settle ends a renewal.
+func (l *lease) settle(out pipeline.Outcome, err error, now clock.Instant) {
+	if err == nil {
+		err = l.e.refusal(out)
+	}
+	l.shard.mu.Lock()
+	// A confirmation that comes after the old validity has run out does not bring the
+	// lease back: its holder may have been told already.
+	l.expireLocked(now)
+	if l.over {
+		l.shard.mu.Unlock()
+		return
+	}
+	denied := errors.Is(err, ErrNotHeld)
+	switch {
+	case denied:
+		l.loseLocked(err)
+	case err != nil:
+		l.failed(now, err)
+		l.attendLocked(now)
+	default:
+		l.renewed(now)
+		l.attendLocked(now)
+	}
+	l.shard.mu.Unlock()
+	l.e.renewed(l.name, err)
+	if denied {
+		l.e.undo(l.request(pipeline.Release)) // a minority may still have it
+	}
+}
+
+// attend does what the term asks for.
+func (l *lease) attend(now clock.Instant) {
+	l.shard.mu.Lock()
+	defer l.shard.mu.Unlock()
+	for !l.over {
+		do, again := l.next(now)
+		switch do {
+		case rest:
+			l.e.keeper.watch(l, again)
+			return
+		case warn:
+			if l.holder != nil && l.holder.warn != nil {
+				go l.holder.warn() // the holder's own code: it may take its time
+			}
+		case renew:
+			l.e.keeper.send(l)
+		case expire:
+			l.expireLocked(now)
+		}
+	}
+}
+
+// roundTrip is how long an attempt takes at the moment.
+func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }

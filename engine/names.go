@@ -1,0 +1,259 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/pipeline"
+)
+
+// Names is what this process does about the names that it locks. Of all goroutines that
+// want one name, one contends for it at the masters; the others queue behind it, and get
+// the lock in order of arrival, most of them without a message to anybody:
+//
+//	        join                    take                      pass
+//	nobody ------> one contends ---------> one holds --------------------> the next holds
+//	                 |    ^                   | turn over, lost or nobody waits
+//	          resign |    '-- the next one ---'
+//	                 '------> nobody, if nobody waits
+//
+// The mutex of a shard guards all about its names: places, waiters, leases, handles.
+// Under it nobody does I/O, calls the pipeline or runs code of the user's.
+type names struct {
+	seed   maphash.Seed
+	shards [nameShards]shard
+}
+
+const nameShards = 256
+
+type shard struct {
+	mu     sync.Mutex // guards the following, and all that hangs on them
+	places map[string]*place
+	free   *place // places to use again
+	limit  int    // so many places ask for a sweep
+	closed bool
+}
+
+// A place is one name's: who holds it here, who contends, who waits.
+type place struct {
+	shard  *shard
+	name   string
+	lease  *lease // held by this process; nil: not
+	trying bool   // one of ours contends
+	first  *waiter
+	last   *waiter
+	next   *place // in free
+}
+
+// A waiter is one goroutine in a place's queue. ready says that it has left the queue:
+// with the lock, or to contend for it.
+type waiter struct {
+	ttl        time.Duration
+	ready      chan struct{} // capacity 1
+	prev, next *waiter       // guarded by the shard's mutex, like the following
+	queued     bool
+	lock       *Lock         // handed over
+	heir       *lease        // handed over, but to be extended first
+	rest       time.Duration // contend, but not before
+	err        error         // closed
+}
+
+var waiters = sync.Pool{New: func() any { return &waiter{ready: make(chan struct{}, 1)} }}
+
+func (n *names) init() {
+	n.seed = maphash.MakeSeed()
+	for i := range n.shards {
+		n.shards[i].places = make(map[string]*place)
+		n.shards[i].limit = sweepFrom
+	}
+}
+
+// join makes the caller the one who contends, or puts it into the queue (w is not nil
+// then), or refuses a caller that will not wait.
+func (n *names) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (p *place, w *waiter, err error) {
+	s := &n.shards[maphash.String(n.seed, name)%nameShards]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, nil, ErrClosed
+	}
+	p = s.places[name]
+	if p != nil && p.lease != nil {
+		p.lease.expireLocked(now) // may leave the place to us, or to those who wait already
+		p = s.places[name]
+	}
+	if p == nil {
+		s.sweepLocked(now)
+		p = s.placeLocked(name)
+		p.trying = true
+		return p, nil, nil
+	}
+	if !wait {
+		return nil, nil, errHere
+	}
+	w = waiters.Get().(*waiter)
+	w.ttl, w.queued = ttl, true
+	if w.prev = p.last; w.prev == nil {
+		p.first = w
+	} else {
+		w.prev.next = w
+	}
+	p.last = w
+	if p.lease != nil {
+		p.lease.attendLocked(now) // somebody is to be woken when it ends
+	}
+	return p, w, nil
+}
+
+// sweepFrom is from how many names on a shard looks for leases that ran out and that
+// nobody released.
+const sweepFrom = 64
+
+func (s *shard) sweepLocked(now clock.Instant) {
+	if len(s.places) < s.limit {
+		return
+	}
+	for _, p := range s.places {
+		if p.lease != nil {
+			p.lease.expireLocked(now)
+		}
+	}
+	s.limit = max(sweepFrom, 2*len(s.places))
+}
+
+func (s *shard) placeLocked(name string) *place {
+	p := s.free
+	if p == nil {
+		p = &place{shard: s}
+	} else {
+		s.free = p.next
+	}
+	p.name, p.next = name, nil
+	s.places[name] = p
+	return p
+}
+
+// popLocked takes the first waiter out of the queue.
+func (p *place) popLocked() *waiter {
+	w := p.first
+	if w != nil {
+		p.removeLocked(w)
+	}
+	return w
+}
+
+func (p *place) removeLocked(w *waiter) {
+	if w.prev == nil {
+		p.first = w.next
+	} else {
+		w.prev.next = w.next
+	}
+	if w.next == nil {
+		p.last = w.prev
+	} else {
+		w.next.prev = w.prev
+	}
+	w.prev, w.next, w.queued = nil, nil, false
+}
+
+// nextLocked makes the first waiter contend, not before rest is over; heir is a lease
+// that it may try to extend instead. Without a waiter the place is done with.
+func (p *place) nextLocked(rest time.Duration, heir *lease) {
+	p.lease = nil
+	w := p.popLocked()
+	if p.trying = w != nil; p.trying {
+		w.rest, w.heir = rest, heir
+		w.ready <- struct{}{}
+		return
+	}
+	s := p.shard
+	delete(s.places, p.name)
+	*p = place{shard: s, next: s.free}
+	s.free = p
+}
+
+// resign ends the caller's turn to contend.
+func (p *place) resign() {
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	p.nextLocked(0, nil)
+}
+
+// take gives the lease to the caller, who contended. It is false when the lease is over
+// or the engine was closed meanwhile; the caller still has the turn then.
+func (p *place) take(l *lease, now clock.Instant) bool {
+	s := p.shard
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		l.endLocked()
+	}
+	if l.over {
+		return false
+	}
+	if l.holder == nil {
+		l.holder = &Lock{lease: l, since: now}
+	}
+	p.trying, p.lease = false, l
+	if p.first != nil {
+		l.attendLocked(now)
+	}
+	return true
+}
+
+// wait parks the caller until it leaves the queue or ctx ends. What it was given at that
+// very moment goes to the next.
+func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
+	left := false
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		err = ctx.Err()
+		p.shard.mu.Lock()
+		if left = w.queued; left {
+			p.removeLocked(w)
+		}
+		p.shard.mu.Unlock()
+		if !left {
+			<-w.ready
+		}
+	}
+	got = *w
+	*w = waiter{ready: w.ready}
+	waiters.Put(w)
+	switch {
+	case err == nil:
+		return got, got.err
+	case left || got.err != nil:
+	case got.lock != nil:
+		got.lock.lease.e.giveBack(got.lock)
+	default:
+		if got.heir != nil {
+			got.heir.e.undo(got.heir.request(pipeline.Release))
+		}
+		p.resign()
+	}
+	return waiter{}, err
+}
+
+// close ends all leases, and sends home all who wait.
+func (n *names) close() {
+	for i := range n.shards {
+		s := &n.shards[i]
+		s.mu.Lock()
+		s.closed = true
+		for _, p := range s.places {
+			for w := p.popLocked(); w != nil; w = p.popLocked() {
+				w.err = ErrClosed
+				w.ready <- struct{}{}
+			}
+			if p.lease != nil {
+				p.lease.loseLocked(ErrClosed)
+			}
+		}
+		s.mu.Unlock()
+	}
+}

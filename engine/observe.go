@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"errors"
+	"log/slog"
+	"time"
+
+	"muxlock/internal/clock"
+)
+
+// An Observer is told what happens to locks. Fields may be nil. The functions are called
+// by the goroutines that acquire and release, Lost and Renewed by others, concurrently;
+// they should be quick and must not block. Names are the user's: beware of using them as
+// labels of metrics where there are many. What has no event is in Stats: masters, queue
+// depth, rounds and their sizes.
+type Observer struct {
+	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0:
+	// it was handed over within the process.
+	Acquired func(name string, wait time.Duration, attempts int)
+	// NotAcquired: an acquire ended without one. Bad arguments are not told.
+	NotAcquired func(name string, wait time.Duration, attempts int, err error)
+	// Released: Release was called after held; err is what it returned. handedOver: the
+	// lock went to the next in this process.
+	Released func(name string, held time.Duration, handedOver bool, err error)
+	// Lost: a lock was lost after held, for the given cause.
+	Lost func(name string, held time.Duration, cause error)
+	// Renewed: a renewal in the background was confirmed, or failed with err and will be
+	// tried again unless the lock is lost.
+	Renewed func(name string, err error)
+}
+
+func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
+	e.counts.acquired.Add(1)
+	if o := e.cfg.Observer; o != nil && o.Acquired != nil {
+		o.Acquired(l.Name(), l.since.Sub(begin), attempts)
+	}
+}
+
+func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err error) error {
+	if o := e.cfg.Observer; o != nil && o.NotAcquired != nil {
+		o.NotAcquired(name, clock.Now().Sub(begin), attempts, err)
+	}
+	return err
+}
+
+func (e *Engine) released(l *Lock, at clock.Instant, over bool, err error) {
+	e.counts.release(over, err)
+	if o := e.cfg.Observer; o != nil && o.Released != nil {
+		o.Released(l.Name(), at.Sub(l.since), !over, err)
+	}
+	if e.cfg.Logger != nil && err != nil && !errors.Is(err, ErrClosed) {
+		e.cfg.Logger.Warn("release not confirmed", slog.String("lock", l.Name()), slog.Any("error", err))
+	}
+}
+
+// lost is called with the shard's mutex held.
+func (e *Engine) lost(l *Lock, cause error) {
+	e.counts.lost.Add(1)
+	if e.cfg.Observer == nil && e.cfg.Logger == nil {
+		return
+	}
+	held := clock.Now().Sub(l.since)
+	go func() { // losses are rare, and the user's code must not run under our mutex
+		if o := e.cfg.Observer; o != nil && o.Lost != nil {
+			o.Lost(l.Name(), held, cause)
+		}
+		if e.cfg.Logger != nil {
+			e.cfg.Logger.Warn("lock lost", slog.String("lock", l.Name()), slog.Duration("held", held), slog.Any("cause", cause))
+		}
+	}()
+}
+
+func (e *Engine) renewed(name string, err error) {
+	if err == nil {
+		e.counts.renewed.Add(1)
+	} else {
+		e.counts.unrenewed.Add(1)
+	}
+	if o := e.cfg.Observer; o != nil && o.Renewed != nil {
+		o.Renewed(name, err)
+	}
+	if e.cfg.Logger != nil && err != nil {
+		e.cfg.Logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
+	}
+}

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"time"
+
+	"muxlock/internal/clock"
+)
+
+// A term is the time side of a lease: until when it is valid, when it is to be renewed
+// and when its holder wants to be warned. It is pure: it reads no clock and sends
+// nothing; the keeper does what next says.
+//
+//	         renew            renewed: until moves out, next renewal a third of ttl later
+//	resting -------> asking -<
+//	   |  ^                   failed: the old until stands, again after a short pause
+//	   |  '-------------------'
+//	   '--- until is reached ---> expire, whatever the renewals were doing
+type term struct {
+	ttl   time.Duration // the longest that was asked for: what a master may have given
+	drift float64
+	until clock.Instant // end of validity
+
+	kept    bool          // is to be renewed
+	stop    clock.Instant // renewals end then; zero: never
+	renewAt clock.Instant
+	asked   clock.Instant // when the renewal that is under way was sent; zero: none is
+	fault   error         // of the last renewal; part of why validity ran out
+
+	warn   time.Duration // how long before until the holder wants to be warned; 0: not
+	warned bool          // since the last renewal
+}
+
+// What next can ask for.
+type action uint8
+
+const (
+	rest   action = iota // nothing to do before the given time
+	renew                // ask the masters to extend to ttl
+	warn                 // tell the holder that validity is about to end
+	expire               // validity has run out
+)
+
+// renewals per ttl, and pauses between failed ones per ttl: one that fails early leaves
+// time for a dozen more.
+const (
+	renewPart = 3
+	retryPart = 24
+	slackPart = 64 // how much earlier a renewal may go out, to share a round with others
+)
+
+// newTerm is the term of an acquire that was sent at start.
+func newTerm(ttl time.Duration, drift float64, start clock.Instant) term {
+	return term{ttl: ttl, drift: drift, until: start.Add(validity(ttl, 0, drift))}
+}
+
+// keep starts the renewals. stop is when they end; zero: never.
+func (t *term) keep(now, stop clock.Instant) {
+	t.stop = stop
+	if !t.kept {
+		t.kept, t.renewAt = true, now.Add(t.ttl/renewPart)
+		// What is left may be less than a fresh lease has: a lock that was handed over.
+		if soon := t.until.Add(-t.ttl / 2); soon.Before(t.renewAt) {
+			t.renewAt = soon
+		}
+	}
+}
+
+// next says what is to be done at now, and when to ask again if that is nothing.
+func (t *term) next(now clock.Instant) (do action, again clock.Instant) {
+	if t.until.Reached(now) {
+		return expire, t.until
+	}
+	again = t.until
+	if t.warn > 0 && !t.warned {
+		if t.until.Add(-t.warn).Reached(now) {
+			t.warned = true
+			return warn, again
+		}
+		again = t.until.Add(-t.warn)
+	}
+	if t.kept && !t.stop.IsZero() && t.stop.Reached(now) {
+		t.kept = false
+	}
+	if t.kept && t.asked.IsZero() {
+		if t.renewAt.Add(-t.ttl / slackPart).Reached(now) {
+			t.asked = now
+			return renew, again
+		}
+		if t.renewAt.Before(again) {
+			again = t.renewAt
+		}
+	}
+	return rest, again
+}
+
+// extended moves the end of validity out: a quorum confirmed an extend to ttl that was
+// sent at start.
+func (t *term) extended(ttl time.Duration, start clock.Instant) {
+	if until := start.Add(validity(ttl, 0, t.drift)); t.until.Before(until) {
+		t.until = until
+	}
+}
+
+// renewed ends a renewal that a quorum confirmed.
+func (t *term) renewed(now clock.Instant) {
+	t.extended(t.ttl, t.asked)
+	t.asked, t.fault, t.warned = clock.Instant{}, nil, false
+	t.renewAt = now.Add(t.ttl / renewPart)
+}
+
+// failed ends a renewal that too few masters answered.
+func (t *term) failed(now clock.Instant, fault error) {
+	t.asked, t.fault = clock.Instant{}, fault
+	t.renewAt = now.Add(max(t.ttl/retryPart, time.Millisecond))
+}
