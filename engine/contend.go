@@ -17,8 +17,8 @@ type contender struct {
 	place        *place
 	name         string
 	begin        clock.Instant
-	heir         *lease        // to be extended instead of a first attempt
-	rest         time.Duration // before the first attempt
+	heir         *lease // to be extended instead of a first attempt
+	late         bool   // let others go first
 	waitWhenFull bool
 }
 
@@ -32,8 +32,8 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		c.begin = clock.Now()
 	}
 	start := c.begin // before the first send
-	if c.rest > 0 {
-		if err := e.pause(ctx, c.rest); err != nil {
+	if c.late {
+		if err := e.pause(ctx, 2*time.Duration(e.took.Load())); err != nil {
 			return nil, err
 		}
 		start = clock.Now()

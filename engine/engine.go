@@ -170,7 +170,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 			e.acquired(got.lock, begin, 0)
 			return got.lock, nil
 		}
-		c.heir, c.rest, c.begin = got.heir, got.rest, clock.Now()
+		c.heir, c.late, c.begin = got.heir, got.late, clock.Now()
 	}
 	if err != nil {
 		return nil, e.notAcquired(name, begin, 0, err)
@@ -178,7 +178,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	c.place = p
 	lock, err := c.contend(ctx)
 	if err != nil {
-		p.resign()
+		p.resign(false)
 		return nil, e.notAcquired(name, begin, c.made, err)
 	}
 	e.acquired(lock, begin, c.made)
@@ -189,20 +189,6 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 func (e *Engine) undo(req pipeline.Request) {
 	req.Op = pipeline.Release
 	e.pipe.Post(req)
-}
-
-// giveBack releases a lock that nobody has seen.
-func (e *Engine) giveBack(l *Lock) {
-	l.lock()
-	l.released = true
-	held := l.end == nil
-	l.endLocked(ErrNotHeld)
-	over := !held || l.lease.passLocked(clock.Now())
-	req := l.lease.request(pipeline.Release)
-	l.unlock()
-	if over {
-		e.undo(req)
-	}
 }
 
 // pause waits before the next attempt.

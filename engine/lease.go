@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"muxlock/internal/clock"
 	"muxlock/pipeline"
@@ -56,37 +55,37 @@ func (l *lease) request(op pipeline.Op) pipeline.Request {
 	return pipeline.Request{Op: op, Name: l.name, Token: l.token, TTL: l.ttl, Round: l.round}
 }
 
-// pass ends the lease's hold by one of ours: to the first who waits, if its turn is not
-// over and enough validity is left, or can still be had; over tells the caller that it
-// is to be deleted at the masters.
-func (l *lease) passLocked(now clock.Instant) (over bool) {
+// passLocked ends the hold of one of ours. The first who waits gets the lease, if its turn
+// is not over and enough validity is left, or can still be had. Otherwise it is over: the
+// caller is to have it deleted at the masters, and then to resign the place if it has got
+// the turn there. So those who wait here ask the masters only after the deletion, and two
+// round trips behind those who wait elsewhere.
+func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 	l.holder = nil
 	l.kept, l.warn = false, 0
 	p, cfg := l.place, &l.e.cfg
-	if l.over || p.lease != l || l.until.Reached(now) {
+	switch w := p.first; {
+	case l.over:
+		return true, false
+	case w == nil:
 		l.endLocked()
-		return true
-	}
-	if p.first == nil {
+		p.nextLocked(false, nil)
+		return true, false
+	case l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime:
 		l.endLocked()
-		p.nextLocked(0, nil)
-		return true
+		p.lease, p.trying = nil, true
+		return true, true
+	case l.until.Sub(now) < w.ttl/2:
+		l.handed++
+		p.nextLocked(false, l)
+	default:
+		l.handed++
+		p.popLocked()
+		l.holder = &Lock{lease: l, since: now}
+		w.lock = l.holder
+		w.ready <- struct{}{}
 	}
-	if l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime {
-		l.endLocked()
-		p.nextLocked(2*l.e.roundTrip(), nil)
-		return true
-	}
-	l.handed++
-	if l.until.Sub(now) < p.first.ttl/2 {
-		p.nextLocked(0, l)
-		return false
-	}
-	w := p.popLocked()
-	l.holder = &Lock{lease: l, since: now}
-	w.lock = l.holder
-	w.ready <- struct{}{}
-	return false
+	return false, false
 }
 
 // endLocked is the end of the lease.
@@ -117,7 +116,7 @@ func (l *lease) loseLocked(cause error) {
 		l.e.lost(h, cause)
 	}
 	if p.lease == l {
-		p.nextLocked(0, nil)
+		p.nextLocked(false, nil)
 	}
 }
 
@@ -193,6 +192,3 @@ func (l *lease) attend(now clock.Instant) {
 		}
 	}
 }
-
-// roundTrip is how long an attempt takes at the moment.
-func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }

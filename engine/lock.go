@@ -232,8 +232,12 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.released = true
 	held := l.end == nil
 	l.endLocked(ErrNotHeld)
-	over := !held || lease.passLocked(now)
+	over, turn := true, false
+	if held {
+		over, turn = lease.passLocked(now)
+	}
 	req := lease.request(pipeline.Release)
+	place := lease.place
 	l.unlock()
 	var err error
 	if over {
@@ -244,6 +248,9 @@ func (l *Lock) Release(ctx context.Context) error {
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			err = errors.Join(ErrNoQuorum, err)
 		}
+	}
+	if turn {
+		place.resign(true)
 	}
 	e.released(l, now, over, err)
 	return err

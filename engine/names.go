@@ -55,10 +55,10 @@ type waiter struct {
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
-	lock       *Lock         // handed over
-	heir       *lease        // handed over, but to be extended first
-	rest       time.Duration // contend, but not before
-	err        error         // closed
+	lock       *Lock  // handed over
+	heir       *lease // handed over, but to be extended first
+	late       bool   // contend, but let others go first
+	err        error  // closed
 }
 
 var waiters = sync.Pool{New: func() any { return &waiter{ready: make(chan struct{}, 1)} }}
@@ -159,13 +159,14 @@ func (p *place) removeLocked(w *waiter) {
 	w.prev, w.next, w.queued = nil, nil, false
 }
 
-// nextLocked makes the first waiter contend, not before rest is over; heir is a lease
-// that it may try to extend instead. Without a waiter the place is done with.
-func (p *place) nextLocked(rest time.Duration, heir *lease) {
+// nextLocked makes the first waiter contend: late, if this process has had its turn; with
+// an heir, a lease that it may try to extend instead. Without a waiter the place is done
+// with.
+func (p *place) nextLocked(late bool, heir *lease) {
 	p.lease = nil
 	w := p.popLocked()
 	if p.trying = w != nil; p.trying {
-		w.rest, w.heir = rest, heir
+		w.late, w.heir = late, heir
 		w.ready <- struct{}{}
 		return
 	}
@@ -175,11 +176,11 @@ func (p *place) nextLocked(rest time.Duration, heir *lease) {
 	s.free = p
 }
 
-// resign ends the caller's turn to contend.
-func (p *place) resign() {
+// resign ends the caller's turn to contend; late, if its process has just had the lock.
+func (p *place) resign(late bool) {
 	p.shard.mu.Lock()
 	defer p.shard.mu.Unlock()
-	p.nextLocked(0, nil)
+	p.nextLocked(late, nil)
 }
 
 // take gives the lease to the caller, who contended. It is false when the lease is over
@@ -229,12 +230,12 @@ func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
 		return got, got.err
 	case left || got.err != nil:
 	case got.lock != nil:
-		got.lock.lease.e.giveBack(got.lock)
+		_ = got.lock.Release(ctx) // to the next; that ctx has ended does not matter
 	default:
 		if got.heir != nil {
 			got.heir.e.undo(got.heir.request(pipeline.Release))
 		}
-		p.resign()
+		p.resign(false)
 	}
 	return waiter{}, err
 }
