@@ -22,9 +22,9 @@ import (
 //
 // What the masters have said of a name is its sights, one per master. Whatever changes
 // one settles the interest: a quorum of sights that may be free wakes its waiters. A
-// push counts at once, without the reply to reading again, which is on its way by then
-// and takes the mark back if the key is still there: after a DEL a waiter is a round
-// trip sooner, and after an extend on a quorum it wakes in vain, once.
+// push counts as free at once; soon after, the name is read again, which takes that back
+// if the key is still there. So a waiter wakes a round trip sooner after a release than
+// by reading first (BenchmarkAwait: 150 us, not 255), and in vain after an extend.
 //
 // A key that expires is announced when Redis happens to find it, which takes from
 // milliseconds to seconds. Therefore the alarm: the moment at which a quorum will have

@@ -47,6 +47,11 @@ type watcher struct {
 // maxRead is how many names are read in one write: some 0.1 ms of the server's time.
 const maxRead = 256
 
+// readAgainAfter is how long after its push a name is read again. Doing so at once wakes
+// more goroutines just when the waiter is to be woken (BenchmarkAwait: 180 us, not 150)
+// and is in vain whenever the other masters' pushes are on their way.
+const readAgainAfter = time.Millisecond
+
 // run is the watcher's goroutine: it ends when the pipeline's ctx does. While nobody
 // waits for anything, it does not dial.
 func (w *watcher) run() {
@@ -257,7 +262,8 @@ func (w *watcher) heard(connection uint64, names []rueidis.RedisMessage) {
 	}
 }
 
-// pushedLocked notes that a name has changed.
+// pushedLocked notes that a name has changed. It is read again when the other masters
+// have had the time to push: then it is either awaited no more, or still is with reason.
 func (w *watcher) pushedLocked(i *interest) {
 	s := &i.sights[w.index]
 	if s.reading {
@@ -269,7 +275,10 @@ func (w *watcher) pushedLocked(i *interest) {
 		state = changed
 	}
 	*s = sight{state: state}
-	w.queueLocked(i)
+	if len(w.unread) == 0 { // else it is going to be looked at
+		time.AfterFunc(readAgainAfter, w.poke)
+	}
+	w.unread[i] = struct{}{}
 }
 
 // lose notes the end of a connection: all that was seen over it is to be read again.
