@@ -54,6 +54,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
 			for _, f := range b.fakes {
 				f.end()
 			}
+			time.Sleep(time.Second) // what is on its way to a fake arrives, and nobody is left asleep
 		}()
 		test(t, b)
 	})

@@ -36,7 +36,8 @@ type fake struct {
 	ended   bool
 	conns   []*fakeConn
 	dials   []time.Time
-	log     []logged // what was executed, in order
+	log     []logged               // what was executed, in order
+	tracked map[string][]*fakeConn // who is told when a name changes, once
 	// hook, if set, answers a command in the server's place; "" leaves it to the server.
 	hook func(args []string) string
 }
@@ -66,6 +67,8 @@ type fakeConn struct {
 	held   bool // its inbox is not executed
 	mute   bool // its replies are lost
 	closed bool // nothing more comes or goes
+
+	tracking, caching bool // CLIENT TRACKING ON; CLIENT CACHING YES was the command before
 }
 
 type arrival struct {
@@ -74,7 +77,7 @@ type arrival struct {
 }
 
 func newFake(address string) *fake {
-	f := &fake{address: address, runID: "run-" + address, data: make(map[string]value), loaded: make(map[string]bool)}
+	f := &fake{address: address, runID: "run-" + address, data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
 	f.changed = sync.NewCond(&f.mu)
 	return f
 }
@@ -228,11 +231,35 @@ func (c *fakeConn) execute() {
 		if reply == "" {
 			reply = f.answerLocked(args)
 		}
-		if !c.mute {
-			c.outbox = append(c.outbox, reply...)
-		}
+		c.trackLocked(args, reply)
+		c.replyLocked(reply)
 		f.changed.Broadcast()
 	}
+}
+
+func (c *fakeConn) replyLocked(reply string) {
+	if !c.mute {
+		c.outbox = append(c.outbox, reply...)
+	}
+	c.f.changed.Broadcast()
+}
+
+// trackLocked is CLIENT TRACKING ON OPTIN: the command after CLIENT CACHING YES arms its key.
+func (c *fakeConn) trackLocked(args []string, reply string) {
+	f := c.f
+	if c.caching && args[0] == "PTTL" && reply[0] == ':' {
+		f.tracked[args[1]] = append(f.tracked[args[1]], c)
+	}
+	c.caching = c.tracking && strings.Join(args, " ") == "CLIENT CACHING YES" && reply[0] == '+'
+	c.tracking = c.tracking || strings.Join(args, " ") == "CLIENT TRACKING ON OPTIN" && reply[0] == '+'
+}
+
+// touchLocked tells of a change.
+func (f *fake) touchLocked(name string) {
+	for _, c := range f.tracked[name] {
+		c.replyLocked(">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk(name))
+	}
+	delete(f.tracked, name)
 }
 
 // send writes replies, as many as there are at a time.
@@ -270,6 +297,12 @@ func (f *fake) answerLocked(args []string) string {
 		return "%2\r\n+proto\r\n:3\r\n+version\r\n+7.0.15\r\n"
 	case "CLIENT":
 		return "+OK\r\n"
+	case "PTTL":
+		v := f.data[args[1]]
+		if _, ok := f.getLocked(args[1]); !ok {
+			return ":-2\r\n"
+		}
+		return fmt.Sprintf(":%d\r\n", time.Until(v.ends).Milliseconds())
 	case "PING":
 		return "+PONG\r\n"
 	case "INFO":
@@ -367,6 +400,7 @@ func (f *fake) acquireLocked(name, token, ms string) bool {
 		return false
 	}
 	f.data[name] = value{token, time.Now().Add(millisOf(ms))}
+	f.touchLocked(name)
 	return true
 }
 
@@ -378,6 +412,7 @@ func (f *fake) releaseLocked(name, token string) int {
 		return 0
 	}
 	delete(f.data, name)
+	f.touchLocked(name)
 	return 1
 }
 
@@ -390,6 +425,7 @@ func (f *fake) extendLocked(name, token, ms string) int {
 	}
 	if ends := time.Now().Add(millisOf(ms)); ends.After(f.data[name].ends) {
 		f.data[name] = value{token, ends}
+		f.touchLocked(name)
 	}
 	return 1
 }

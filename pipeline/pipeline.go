@@ -47,7 +47,8 @@ type Pipeline struct {
 	limit   int
 	ctx     context.Context // ends when Close gives up waiting for what is under way
 	cancel  context.CancelFunc
-	running sync.WaitGroup // the masters' goroutines and ticks
+	closing chan struct{}  // closed by the first Close
+	running sync.WaitGroup // the masters' and watchers' goroutines and ticks
 
 	mu       sync.Mutex    // guards the following
 	releases []*call       // what has arrived since the last round was formed
@@ -59,6 +60,7 @@ type Pipeline struct {
 	ended    bool          // nothing is taken
 	drained  chan struct{} // closed when closed is set and nothing is under way
 	stats    Stats
+	watch    *watch // nil until the first Await
 }
 
 // promptFactor is how much longer than the fastest master another may take for an
@@ -73,6 +75,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		quorum:  quorum.Size(len(cfg.Masters)),
 		timeout: cfg.Timeout,
 		limit:   cfg.Queue,
+		closing: make(chan struct{}),
 		drained: make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -203,6 +206,7 @@ func (p *Pipeline) Close() {
 	p.mu.Lock()
 	if !p.closed {
 		p.closed = true
+		close(p.closing)
 		p.checkDrainedLocked()
 	}
 	p.mu.Unlock()

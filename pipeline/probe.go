@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -18,7 +19,7 @@ const ReservedPrefix = "__muxlock__:"
 // ErrSameServer is returned when two of the configured addresses reach one server.
 var ErrSameServer = errors.New("two addresses reach the same server")
 
-// The pause before a probe, drawn from half to one and a half times: it doubles from
+// The pause before a dial, drawn from half to one and a half times: it doubles from
 // firstPause to longestPause, and starts over once the master has been up that long,
 // so that one that comes and goes is not dialled at every turn.
 const (
@@ -33,12 +34,7 @@ func (m *master) probeUntilAdmitted() bool {
 		m.pause = firstPause
 	}
 	for {
-		wait := time.NewTimer(m.pause/2 + rand.N(m.pause))
-		m.pause = min(2*m.pause, longestPause)
-		select {
-		case <-wait.C:
-		case <-m.p.ctx.Done():
-			wait.Stop()
+		if !sleepGrowing(m.p.ctx, &m.pause) {
 			return false
 		}
 		err := m.dialAndAdmit(m.p.ctx)
@@ -51,6 +47,19 @@ func (m *master) probeUntilAdmitted() bool {
 		m.p.mu.Lock()
 		m.cause = err
 		m.p.mu.Unlock()
+	}
+}
+
+// sleepGrowing sleeps for a pause and doubles it. It returns false when ctx ends.
+func sleepGrowing(ctx context.Context, pause *time.Duration) bool {
+	wait := time.NewTimer(*pause/2 + rand.N(*pause))
+	defer wait.Stop()
+	*pause = min(2**pause, longestPause)
+	select {
+	case <-wait.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -17,12 +17,13 @@ import (
 // granted there. With one connection per client, every reply of a session comes
 // from the server process that the probe has looked at.
 //
-// Only its master's goroutine speaks through it, one batch at a time. rueidis then
+// Only its owner's goroutine speaks through it, one batch at a time. rueidis then
 // stays in its synchronous mode: the batch is written and read by that goroutine
 // itself, under a socket deadline, with no ring and no hand-over in between
 // (BenchmarkRound: 5 % less latency for a lone caller than with AlwaysPipelining,
 // and no difference under load). The price is that a batch cut off in the middle
-// loses the replies that had come; they become unknown votes.
+// loses the replies that had come; they become unknown votes. A session that is to hear
+// pushes (dialTracked) cannot stay in that mode; it carries no votes.
 type session struct {
 	client  rueidis.Client
 	conn    *wire
@@ -33,9 +34,34 @@ type session struct {
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
-// dial connects and greets the master. It returns within dialTimeout and timeout, or
-// when ctx ends. Until release is called, the end of ctx ends the connection.
+// dial opens a session for batches, in the synchronous mode.
 func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
+	option.DisableCache = true
+	option.RingScaleEachConn = 1 // never used
+	option.ReadBufferEachConn = 64 << 10
+	option.WriteBufferEachConn = 64 << 10
+	option.Dialer.KeepAlive = -1 // no PINGs of rueidis's own: they would end the synchronous mode
+	return open(ctx, option, timeout)
+}
+
+// dialTracked opens a session that calls heard, from a goroutine of its own, with the
+// names of keys that were read after CLIENT CACHING YES and have changed, and with nil
+// when they all may have or when the connection has ended. The error is
+// rueidis.ErrNoCache if the server refuses tracking. rueidis pings a silent connection.
+func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, heard func([]rueidis.RedisMessage)) (*session, error) {
+	option.DisableCache = false
+	option.ClientTrackingOptions = []string{"OPTIN"}
+	option.OnInvalidations = heard
+	option.RingScaleEachConn = 2 // one batch and one PING at a time
+	option.ReadBufferEachConn = 16 << 10
+	option.WriteBufferEachConn = 16 << 10
+	option.Dialer.KeepAlive = idlePing
+	return open(ctx, option, timeout)
+}
+
+// open connects and greets the master. It returns within dialTimeout and timeout, or
+// when ctx ends. Until release is called, the end of ctx ends the connection.
+func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
 	s := &session{release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
 	connect := option.DialCtxFn
@@ -66,16 +92,11 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		}
 	}
 	option.ForceSingleClient = true // never follow a cluster
-	option.DisableCache = true
 	option.DisableRetry = true
-	option.PipelineMultiplex = -1 // one connection
-	option.BlockingPipeline = -1  // never a second one for a large batch
-	option.RingScaleEachConn = 1  // never used
-	option.ReadBufferEachConn = 64 << 10
-	option.WriteBufferEachConn = 64 << 10
-	option.ConnWriteTimeout = timeout // of a whole batch, write and read
+	option.PipelineMultiplex = -1     // one connection
+	option.BlockingPipeline = -1      // never a second one for a large batch
+	option.ConnWriteTimeout = timeout // of a whole batch, write and read; of a PING
 	option.Dialer.Timeout = dialTimeout(timeout)
-	option.Dialer.KeepAlive = -1 // no PINGs of rueidis's own: they would end the synchronous mode
 
 	client, err := rueidis.NewClient(option)
 	if err != nil {

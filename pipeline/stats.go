@@ -19,6 +19,9 @@ type MasterStats struct {
 	Backlog  int    // requests that wait for it while the others go ahead
 	Owed     int    // releases that it still has to be told of
 	Orphans  uint64 // keys that such a release found and deleted
+	Watched  bool   // a second connection is open over which it tells of released names
+	Reads    uint64 // awaited names that were read over it
+	Pushes   uint64 // times that it told of a change
 }
 
 // Stats returns a snapshot.
@@ -31,6 +34,9 @@ func (p *Pipeline) Stats() Stats {
 		one := m.stats
 		one.Address, one.Up, one.Cause = m.address, m.up, m.cause
 		one.Backlog, one.Owed = m.backlog, len(m.ledger.debts)
+		if p.watch != nil {
+			p.watch.watchers[m.index].tell(&one)
+		}
 		s.Masters = append(s.Masters, one)
 	}
 	return s

@@ -1,0 +1,584 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+)
+
+// An awaiting is an Await beside the test, in virtual time.
+type awaiting struct {
+	b      *bubble
+	done   chan struct{}
+	at     time.Time // when it returned
+	err    error
+	cancel context.CancelFunc
+}
+
+func (b *bubble) await(name string, poll time.Duration) *awaiting {
+	ctx, cancel := context.WithCancel(context.Background())
+	a := &awaiting{b: b, done: make(chan struct{}), cancel: cancel}
+	go func() {
+		defer close(a.done)
+		a.err = b.p.Await(ctx, name, poll)
+		a.at = time.Now()
+	}()
+	return a
+}
+
+// requireWaiting asserts that it has not returned, after d more.
+func (a *awaiting) requireWaiting(d time.Duration) {
+	a.b.Helper()
+	time.Sleep(d)
+	synctest.Wait()
+	select {
+	case <-a.done:
+		require.FailNow(a.b, "woken", "%+v", a.b.p.Stats())
+	default:
+	}
+}
+
+// requireWoken asserts that it returns, and when.
+func (a *awaiting) requireWoken(at time.Time) {
+	a.b.Helper()
+	a.requireWokenWithin(at, 0)
+}
+
+func (a *awaiting) requireWokenWithin(from time.Time, d time.Duration) {
+	a.b.Helper()
+	select {
+	case <-a.done:
+	case <-time.After(2 * hour):
+		require.FailNow(a.b, "never woken", "%+v", a.b.p.Stats())
+	}
+	require.NoError(a.b, a.err)
+	require.GreaterOrEqual(a.b, a.at.Sub(from), time.Duration(0), "too early")
+	require.LessOrEqual(a.b, a.at.Sub(from), d, "too late")
+}
+
+// requireNothingAwaited asserts that all names are forgotten.
+func (b *bubble) requireNothingAwaited() {
+	b.Helper()
+	synctest.Wait()
+	requireNothingAwaited(b, b.p)
+}
+
+func requireNothingAwaited(t testing.TB, p *Pipeline) {
+	t.Helper()
+	p.watch.mu.Lock()
+	defer p.watch.mu.Unlock()
+	require.Empty(t, p.watch.names)
+	for _, w := range p.watch.watchers {
+		require.Empty(t, w.unread)
+	}
+}
+
+// hold makes masters hold name, each for its ttl.
+func hold(name string, fakes []*fake, ttls ...time.Duration) {
+	for i, f := range fakes {
+		f.set(func() { f.acquireLocked(name, "token of "+name, fmt.Sprint(ttls[i%len(ttls)].Milliseconds())) })
+	}
+}
+
+// free deletes name.
+func free(name string, fakes []*fake) {
+	for _, f := range fakes {
+		f.set(func() { f.releaseLocked(name, "token of "+name) })
+	}
+}
+
+func (b *bubble) watched() (n int) {
+	for _, m := range b.p.Stats().Masters {
+		if m.Watched {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *bubble) reads() (n uint64) {
+	for _, m := range b.p.Stats().Masters {
+		n += m.Reads
+	}
+	return n
+}
+
+func TestAwaitIsWokenByTheRelease(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		out := b.mustAcquire("a")
+		a := b.await("a", time.Second)
+		a.requireWaiting(10 * time.Minute)
+		require.Equal(t, 5, b.watched())
+		require.EqualValues(t, 5, b.reads(), "it does not poll")
+		start := time.Now()
+		_, err := b.release("a", out.Round)
+		require.NoError(t, err)
+		a.requireWoken(start.Add(time.Millisecond))
+		b.requireNothingAwaited()
+		for _, f := range b.fakes {
+			for _, l := range f.since(1) {
+				require.Contains(t, []string{"HELLO", "CLIENT", "PTTL", "PING"}, l.args[0], "a watcher asks for nothing else")
+			}
+		}
+	})
+}
+
+func TestWithoutContentionThereIsOneConnection(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.cycle("a")
+		for _, f := range b.fakes {
+			require.Equal(t, 1, f.connections())
+		}
+		hold("a", b.fakes, hour)
+		a := b.await("a", hour)
+		a.requireWaiting(time.Minute)
+		for _, f := range b.fakes {
+			require.Equal(t, 2, f.connections())
+		}
+		a.cancel()
+	})
+}
+
+func TestFreeNameWakesAtOnce(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		start := time.Now()
+		b.await("a", hour).requireWokenWithin(start, 5*time.Millisecond)
+		start = time.Now()
+		b.await("a", hour).requireWoken(start.Add(time.Millisecond))
+	})
+}
+
+func TestMinorityThatIsFreeWakesNobody(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes[:4], hour) // one is absent
+		a := b.await("a", time.Second)
+		a.requireWaiting(time.Minute)
+		free("a", b.fakes[:1]) // one has changed
+		a.requireWaiting(time.Minute)
+		require.EqualValues(t, 6, b.reads(), "what was pushed is read again, once")
+		start := time.Now()
+		free("a", b.fakes[1:2])
+		a.requireWoken(start)
+	})
+}
+
+func TestPushOfAnExtendIsTakenBackByReading(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, 100*time.Millisecond)
+		a := b.await("a", time.Second)
+		a.requireWaiting(10 * time.Millisecond)
+		for _, f := range b.fakes {
+			f.set(func() { f.extendLocked("a", "token of a", fmt.Sprint(hour.Milliseconds())) })
+			a.requireWaiting(5 * time.Millisecond)
+		}
+		a.requireWaiting(time.Minute) // beyond the alarm that was set before
+		for _, f := range b.fakes {
+			f.set(func() { f.extendLocked("a", "token of a", fmt.Sprint(2*hour.Milliseconds())) })
+		}
+		a.requireWokenWithin(time.Now(), 0) // all at once: in vain
+	})
+}
+
+func TestNameThatIsTakenAgainIsNotFree(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes[1:], hour)
+		a := b.await("a", time.Second)
+		a.requireWaiting(time.Minute)
+		hold("a", b.fakes[:1], hour)
+		synctest.Wait()
+		free("a", b.fakes[1:2]) // only one of three is free at any moment
+		a.requireWaiting(time.Minute)
+		free("a", b.fakes[:1])
+		a.requireWokenWithin(time.Now(), 0)
+	})
+}
+
+func TestAlarmIsWhenAQuorumOfLeasesHasRunOut(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		start := time.Now()
+		hold("a", b.fakes, 500*time.Millisecond, 100*time.Millisecond, 300*time.Millisecond, 400*time.Millisecond, 200*time.Millisecond)
+		b.await("a", time.Second).requireWoken(start.Add(300 * time.Millisecond))
+
+		start = time.Now()
+		hold("b", b.fakes[:3], 300*time.Millisecond, 100*time.Millisecond, 200*time.Millisecond) // two are absent
+		b.await("b", time.Second).requireWoken(start.Add(100 * time.Millisecond))
+	})
+}
+
+func TestAttemptAtTheAlarmComesNeitherEarlyNorLate(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		const away = 40 * time.Millisecond // from a command's sending to its execution
+		for _, f := range b.fakes {
+			f.set(func() { f.delay = away })
+		}
+		hold("a", b.fakes, 500*time.Millisecond)
+		ends := time.Now().Add(500 * time.Millisecond)
+		b.await("a", hour).requireWokenWithin(ends.Add(-away), 2*time.Millisecond)
+		b.mustAcquire("a")
+		require.WithinRange(t, time.Now(), ends, ends.Add(2*time.Millisecond))
+	})
+}
+
+// refusing makes a fake refuse a command.
+func refusing(command string) func([]string) string {
+	return func(args []string) string {
+		if strings.HasPrefix(strings.Join(args, " "), command) {
+			return "-NOPERM this user has no permissions to run the command\r\n"
+		}
+		return ""
+	}
+}
+
+func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
+	for _, command := range []string{"CLIENT TRACKING", "CLIENT CACHING", "PTTL"} {
+		t.Run(command, func(t *testing.T) {
+			inBubble(t, 5, func(t *testing.T, b *bubble) {
+				b.started()
+				hold("a", b.fakes, hour)
+				for _, f := range b.fakes[:2] {
+					f.set(func() { f.hook = refusing(command) })
+				}
+				a := b.await("a", time.Second)
+				a.requireWaiting(time.Minute)
+				free("a", b.fakes[2:])
+				a.requireWokenWithin(time.Now(), 0)
+
+				hold("b", b.fakes, hour)
+				for _, f := range b.fakes[2:3] {
+					f.set(func() { f.hook = refusing(command) })
+					f.cut()
+				}
+				b.untilUp(5)
+				var waits []time.Duration
+				for range 30 {
+					start := time.Now()
+					a := b.await("b", time.Second)
+					a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
+					waits = append(waits, a.at.Sub(start))
+				}
+				require.Greater(t, slices.Max(waits)-slices.Min(waits), 500*time.Millisecond, "jitter: %v", waits)
+
+				if command != "PTTL" {
+					start := time.Now()
+					hold("c", b.fakes, 70*time.Millisecond)
+					b.await("c", time.Second).requireWoken(start.Add(70 * time.Millisecond))
+					b.await("c", hour).requireWokenWithin(time.Now(), 5*time.Millisecond) // absent
+				}
+				b.requireNothingAwaited()
+			})
+		})
+	}
+}
+
+// Two that take turns keep the interest alive: what was read for the first is old when
+// the second comes back.
+func TestNewcomerReadsAgainWhatNobodyWouldPush(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes {
+			f.set(func() { f.hook = refusing("CLIENT TRACKING") })
+		}
+		hold("a", b.fakes, 100*time.Millisecond)
+		first := b.await("a", 10*time.Second)
+		first.requireWaiting(10 * time.Millisecond)
+		for _, f := range b.fakes {
+			f.set(func() { f.extendLocked("a", "token of a", fmt.Sprint(hour.Milliseconds())) })
+		}
+		second := b.await("a", 10*time.Second)
+		second.requireWaiting(time.Second)
+		first.requireWaiting(0)
+		second.requireWokenWithin(time.Now(), 15*time.Second)
+	})
+}
+
+func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
+	for _, fault := range []string{"cut", "restart", "hang", "refuse"} {
+		t.Run(fault, func(t *testing.T) {
+			inBubble(t, 5, func(t *testing.T, b *bubble) {
+				b.started()
+				hold("a", b.fakes, hour)
+				a := b.await("a", hour)
+				a.requireWaiting(time.Minute)
+				start := time.Now()
+				for _, f := range b.fakes {
+					switch fault {
+					case "cut":
+						f.cut()
+					case "restart":
+						f.restart()
+					case "hang":
+						f.hold(true)
+					case "refuse":
+						f.set(func() { f.refuse = true; f.cutLocked() })
+					}
+					f.set(func() { clear(f.tracked); f.releaseLocked("a", "token of a") })
+				}
+				if fault == "refuse" {
+					a.requireWaiting(time.Minute)
+					for _, f := range b.fakes {
+						require.Less(t, len(f.dials), 100, "pauses grow")
+						f.set(func() { f.refuse = false })
+					}
+					start = time.Now()
+				}
+				a.requireWokenWithin(start, idlePing+testTimeout+3*longestPause/2)
+				for _, f := range b.fakes {
+					f.hold(false)
+				}
+				b.untilUp(5)
+			})
+		})
+	}
+}
+
+func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		a := b.await("a", time.Second)
+		a.requireWaiting(time.Minute)
+		start := time.Now()
+		for _, f := range b.fakes[:2] {
+			f.set(func() { f.refuse = true; f.cutLocked() })
+		}
+		a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
+		require.Equal(t, 1, b.watched())
+	})
+}
+
+func TestMasterThatIsNotFitIsReadAgainLater(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		for _, f := range b.fakes {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "PTTL" {
+						return "-LOADING Redis is loading the dataset in memory\r\n"
+					}
+					return ""
+				}
+			})
+		}
+		a := b.await("a", hour)
+		a.requireWaiting(time.Minute)
+		require.Less(t, b.fakes[0].connections(), 100, "pauses grow")
+		for _, f := range b.fakes {
+			f.set(func() { f.hook = nil; f.releaseLocked("a", "token of a") })
+		}
+		a.requireWokenWithin(time.Now(), 2*longestPause)
+	})
+}
+
+func TestEndOfContextAndCloseEndTheWaitAtOnce(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		p := b.started()
+		hold("a", b.fakes, hour)
+		one, two := b.await("a", hour), b.await("a", hour)
+		one.requireWaiting(time.Minute)
+		two.requireWaiting(0)
+		start := time.Now()
+		one.cancel()
+		<-one.done
+		require.ErrorIs(t, one.err, context.Canceled)
+		require.Equal(t, start, one.at)
+		two.requireWaiting(time.Minute)
+
+		b.fakes[0].set(func() { b.fakes[0].stalled = true }) // Close has something to wait for
+		call := side(func() { _, _ = b.acquire(context.Background(), "b") })
+		synctest.Wait()
+		start = time.Now()
+		closed := side(p.Close)
+		<-two.done
+		require.ErrorIs(t, two.err, ErrClosed)
+		require.Equal(t, start, two.at)
+		closed()
+		call()
+		b.requireNothingAwaited()
+		require.ErrorIs(t, p.Await(context.Background(), "a", hour), ErrClosed)
+		require.Zero(t, b.watched())
+	})
+}
+
+func TestCloseDoesNotWaitForAWatchersDialOrRead(t *testing.T) {
+	for _, fault := range []string{"dial", "greeting", "read", "read without tracking"} {
+		t.Run(fault, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				p := b.started()
+				hold("a", b.fakes, hour)
+				for _, f := range b.fakes {
+					f.set(func() {
+						switch fault {
+						case "dial":
+							f.silent = true
+						case "greeting":
+							f.hook = hangOn(f, "HELLO")
+						case "read":
+							f.hook = hangOn(f, "PTTL")
+						default:
+							hang, refuse := hangOn(f, "PTTL"), refusing("CLIENT TRACKING")
+							f.hook = func(args []string) string {
+								if reply := refuse(args); reply != "" {
+									return reply
+								}
+								return hang(args)
+							}
+						}
+					})
+				}
+				a := b.await("a", hour)
+				a.requireWaiting(20 * time.Millisecond)
+				start := time.Now()
+				p.Close()
+				require.Less(t, time.Since(start), 10*time.Millisecond)
+				<-a.done
+				require.ErrorIs(t, a.err, ErrClosed)
+			})
+		})
+	}
+}
+
+func TestAllWhoWaitForANameAreWoken(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		one := b.await("a", hour)
+		one.requireWaiting(time.Minute)
+		two, three := b.await("a", hour), b.await("a", hour)
+		two.requireWaiting(time.Minute)
+		require.EqualValues(t, 3, b.reads(), "what is armed is not read again")
+		three.cancel()
+		synctest.Wait()
+		start := time.Now()
+		free("a", b.fakes)
+		one.requireWoken(start)
+		two.requireWoken(start)
+		b.requireNothingAwaited()
+	})
+}
+
+func TestLatePushOfAForgottenNameIsIgnored(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		a := b.await("a", hour)
+		a.requireWaiting(time.Minute)
+		a.cancel()
+		b.requireNothingAwaited()
+		free("a", b.fakes)
+		b.requireNothingAwaited()
+		require.EqualValues(t, 3, b.reads())
+		require.EqualValues(t, 1, b.p.Stats().Masters[0].Pushes)
+	})
+}
+
+// aWatch is a watch over masters with nobody behind them, and one awaited name.
+func aWatch(masters int) (*watch, *interest, *waiter) {
+	p := &Pipeline{quorum: quorum.Size(masters)}
+	h := &watch{p: p, names: make(map[string]*interest)}
+	for i := range masters {
+		h.watchers = append(h.watchers, &watcher{watch: h, index: i, wake: make(chan struct{}, 1), unread: make(map[*interest]struct{})})
+	}
+	i, w := h.join("a", hour)
+	return h, i, w
+}
+
+// taken makes a watcher take what is unread, as its run does before it sends.
+func (w *watcher) taken(t *testing.T) {
+	t.Helper()
+	_, live := w.take(w.connection)
+	require.True(t, live)
+}
+
+func (w *watcher) apply(i *interest, left int64) {
+	w.watch.mu.Lock()
+	defer w.watch.mu.Unlock()
+	w.applyLocked(i, true, left, time.Now())
+}
+
+func pushOf(t *testing.T, name string) []rueidis.RedisMessage {
+	t.Helper()
+	list, err := resultOf(t, "*1\r\n"+bulk(name)).ToArray()
+	require.NoError(t, err)
+	return list
+}
+
+func TestPushThatOvertakesTheReplyIsNotLost(t *testing.T) {
+	h, i, _ := aWatch(3)
+	h.p.ctx = t.Context()
+	w, s := h.watchers[0], &i.sights[0]
+	w.taken(t)
+	require.False(t, w.queuedLocked(i))
+	w.heard(0, pushOf(t, "a"))
+	require.Equal(t, sight{reading: true, pushed: true}, *s)
+	w.apply(i, -1)
+	require.Equal(t, sight{state: held}, *s, "nothing more will be pushed")
+	require.True(t, w.queuedLocked(i), "so it is read again")
+	w.taken(t)
+	w.apply(i, -1)
+	require.Equal(t, sight{state: held, armed: true}, *s)
+}
+
+func TestPushOfWhatIsUnreadChangesNothing(t *testing.T) {
+	h, i, _ := aWatch(3)
+	h.p.ctx = t.Context()
+	w := h.watchers[0]
+	w.heard(0, pushOf(t, "a"))
+	require.Equal(t, sight{}, i.sights[0])
+	w.taken(t)
+	w.apply(i, -2)
+	require.Equal(t, sight{state: absent, armed: true}, i.sights[0])
+	w.heard(0, pushOf(t, "a"))
+	require.Equal(t, sight{state: unseen}, i.sights[0], "somebody took it")
+	require.True(t, w.queuedLocked(i))
+}
+
+func TestWhatAnOldConnectionSaysIsIgnored(t *testing.T) {
+	h, i, _ := aWatch(3)
+	h.p.ctx = t.Context()
+	w := h.watchers[0]
+	w.taken(t)
+	w.apply(i, 1000)
+	require.Equal(t, held, i.sights[0].state)
+	w.heard(0, nil)
+	require.Equal(t, sight{}, i.sights[0])
+	w.taken(t)
+	w.apply(i, 1000)
+	w.heard(0, pushOf(t, "a"))
+	w.heard(0, nil)
+	require.Equal(t, held, i.sights[0].state)
+}
+
+func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
+	h, old, w := aWatch(3)
+	h.p.ctx = t.Context()
+	for _, by := range h.watchers {
+		by.taken(t)
+	}
+	h.leave(old, w)
+	i, _ := h.join("a", hour)
+	for _, by := range h.watchers {
+		by.apply(old, -2)
+	}
+	require.Same(t, i, h.names["a"])
+	require.Equal(t, sight{}, i.sights[0])
+	assert.True(t, h.watchers[0].queuedLocked(i))
+}
