@@ -37,9 +37,11 @@ type attempts struct {
 type step struct {
 	hold bool
 	// Unless hold: undo on all masters, then try again after a random delay between
-	// from and to, or give up. kind says why the attempt failed.
+	// from and to, or give up. With await, somebody holds the lock: first wait until it
+	// may be free; the delay is about a round trip. kind says why the attempt failed.
 	kind     error
 	again    bool
+	await    bool
 	from, to time.Duration
 }
 
@@ -64,6 +66,9 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		// meeting again soon, spread over several round trips.
 		s.from, s.to = 0, min(a.split<<min(a.splits, 16), max(a.held, a.split))
 		a.splits++
+	case out.Verdict == quorum.Denied:
+		s.await = true
+		a.splits = 0
 	default:
 		a.splits = 0
 	}

@@ -186,6 +186,23 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 	for i := range 50 {
 		cycle(t, e, fmt.Sprint(i))
 	}
+	opened := func() bool { // the connections that waiters need
+		for _, m := range e.Stats().Pipeline.Masters {
+			if !m.Watched {
+				return false
+			}
+		}
+		return true
+	}
+	holder, ctx := open(t, masters), t.Context()
+	cycle(t, holder, "warm-up")
+	held, err := holder.TryAcquire(ctx, "warm-up", time.Second)
+	require.NoError(t, err)
+	var waiting sync.WaitGroup
+	waiting.Go(func() { _ = e.Do(ctx, "warm-up", 0, func(context.Context) error { return nil }) })
+	soon(t, opened)
+	require.NoError(t, held.Release(ctx))
+	waiting.Wait()
 	before := runtime.NumGoroutine() + 1 // soon runs its condition in one
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/valyala/fastrand"
+
 	"muxlock/internal/clock"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
@@ -33,7 +35,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 	start := c.begin // before the first send
 	if c.late {
-		if err := e.pause(ctx, 2*time.Duration(e.took.Load())); err != nil {
+		if err := e.pause(ctx, 2*e.roundTrip()); err != nil {
 			return nil, err
 		}
 		start = clock.Now()
@@ -70,7 +72,16 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		if !next.again {
 			return nil, last
 		}
-		if err := e.pause(ctx, jitter(next.from, next.to)); err != nil {
+		if next.await {
+			// All who wait are woken at once: three that ask at once would split the vote.
+			err, next.from, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), 0, e.roundTrip()
+		} else {
+			err = nil
+		}
+		if err == nil {
+			err = e.pause(ctx, jitter(next.from, next.to))
+		}
+		if err != nil {
 			return nil, errors.Join(last, err)
 		}
 		start = clock.Now()
@@ -94,7 +105,37 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	return nil
 }
 
-// noteTook keeps a smoothed time of attempts, the latest of which counts an eighth.
+// pause waits before an attempt.
+func (e *Engine) pause(ctx context.Context, d time.Duration) error {
+	if d < finest {
+		clock.Nap(d)
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-e.closing:
+		return ErrClosed
+	}
+}
+
+// finest is what a timer of an idle Go process rounds shorter times up to.
+const finest = time.Millisecond
+
+// jitter draws a delay between from and to, in steps of a microsecond.
+func jitter(from, to time.Duration) time.Duration {
+	span := uint32(min((to-from)/time.Microsecond, 1<<31))
+	return from + time.Duration(fastrand.Uint32n(span+1))*time.Microsecond
+}
+
+// roundTrip is how long an attempt takes at the moment; noteTook keeps the smoothed time,
+// in which the latest counts an eighth.
+func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }
+
 func (e *Engine) noteTook(d time.Duration) {
 	old := e.took.Load()
 	if old == 0 {

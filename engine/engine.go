@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/valyala/fastrand"
-
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
@@ -36,6 +34,7 @@ type pipe interface {
 	Do(context.Context, pipeline.Request) (pipeline.Outcome, error)
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
+	Await(ctx context.Context, name string, poll time.Duration) error
 	Stats() pipeline.Stats
 	Close()
 }
@@ -189,26 +188,6 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 func (e *Engine) undo(req pipeline.Request) {
 	req.Op = pipeline.Release
 	e.pipe.Post(req)
-}
-
-// pause waits before the next attempt.
-func (e *Engine) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-e.closing:
-		return ErrClosed
-	}
-}
-
-// jitter draws a delay between from and to, in steps of a microsecond.
-func jitter(from, to time.Duration) time.Duration {
-	span := uint32(min((to-from)/time.Microsecond, 1<<31))
-	return from + time.Duration(fastrand.Uint32n(span+1))*time.Microsecond
 }
 
 // refusal is the error for what the masters said of a lock that was held.

@@ -440,15 +440,20 @@ func TestDoEndsTheFunctionsContextOnLossAndSaysSo(t *testing.T) {
 }
 
 func TestDoDoesNotRunWithoutTheLock(t *testing.T) {
-	e := open(t, five(t), func(c *Config) { c.MaxAttempts = 2 })
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	masters := five(t)
+	e, holder := open(t, masters, func(c *Config) { c.MaxAttempts = 2 }), open(t, masters)
+	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
-	err = e.Do(t.Context(), t.Name(), 0, func(context.Context) error {
+	require.NoError(t, lock.KeepAlive(0))
+	everywhere(t, masters, lock)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	err = e.Do(ctx, t.Name(), 0, func(context.Context) error {
 		t.Error("ran without the lock")
 		return nil
 	})
 	require.ErrorIs(t, err, ErrTaken)
-	require.Equal(t, uint64(2), e.Stats().Taken, "MaxAttempts")
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 	require.NoError(t, lock.Release(t.Context()))
 }
 

@@ -130,6 +130,25 @@ func (s *scripted) Post(req pipeline.Request) {
 	go func() { _, _ = s.Do(context.Background(), req) }()
 }
 
+// Await is told at once when a key goes, as by client tracking.
+func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) error {
+	for {
+		s.mu.Lock()
+		k, there := s.keys[name]
+		half := s.delay / 2
+		s.mu.Unlock()
+		if !there || !time.Now().Before(k.ends) {
+			time.Sleep(half)
+			return nil
+		}
+		select {
+		case <-time.After(half / 10):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
 func (s *scripted) Stats() pipeline.Stats { return pipeline.Stats{} }
 func (s *scripted) Close()                { s.set(func() { s.ended = true }) }
 
