@@ -10,7 +10,8 @@ import (
 )
 
 // A part is what one master sends of a round: all of it or, where the master is late,
-// what has not come to an end meanwhile, and no acquires where it must wait. Its answers become votes in the round.
+// what has not come to an end meanwhile, and no acquires where it must wait. Its
+// answers become votes in the round.
 type part struct {
 	r     *round
 	*load       // the round's own, or the rest of it
