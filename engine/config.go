@@ -32,7 +32,9 @@ type Config struct {
 	// the lease.
 	TTL time.Duration
 	// MaxTTL is the longest lease that any client of these masters may ask for,
-	// clients of other libraries included. Default: the larger of 30 s and TTL.
+	// clients of other libraries included. Default: the larger of 30 s and TTL. Too
+	// short for those clients, and a master that was restarted may grant what they
+	// hold; longer than needed, and it is held back longer.
 	MaxTTL time.Duration
 	// MasterTimeout is how long one master may take for a batch before it is set
 	// aside and the batch counts as unanswered. Default 200 ms. Too short and a slow
@@ -41,6 +43,19 @@ type Config struct {
 	// Drift is the largest relative error between the clocks' rates, of masters and
 	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
 	Drift float64
+
+	// Durable says that every master writes each command to disk before it answers
+	// (appendonly yes, appendfsync always), at all times, so that a restart forgets nothing.
+	// Default false: a master that was restarted, or whose uptime is short when it is
+	// first met, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms, because it may have
+	// forgotten a lock that long. If true and wrong, it may grant that lock again.
+	Durable bool
+	// NewMasters says that the masters which New meets have never granted a lock, so
+	// that those started just now vote at once. It is for tests and for the first start
+	// of all; restarts that follow are waited for all the same. Default false. If true
+	// and wrong, as in a service that is started again after a master was, two may
+	// hold a lock: leave it out of a configuration that stays.
+	NewMasters bool
 
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends.
 	// Waiting behind others of this engine is not counted, but with 1 there is no waiting.
@@ -159,6 +174,16 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 			ttl, c.MasterTimeout, allowance(ttl, c.Drift))
 	}
 	return ttl, nil
+}
+
+// restartWait is how long a master that was restarted casts no vote: the longest lease
+// that it may have forgotten, by the slower clock, and a second because uptime is told
+// in whole ones.
+func (c *Config) restartWait() time.Duration {
+	if c.Durable {
+		return 0
+	}
+	return c.MaxTTL + allowance(c.MaxTTL, c.Drift) + time.Second
 }
 
 func checkName(name string) error {

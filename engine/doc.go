@@ -22,11 +22,11 @@
 //
 // No lease, of any maker, keeps a process that was stopped between its last check and its
 // write from writing after the lease has run out; only a fencing token that the resource
-// checks does. A master that restarts empty inside a lease forgets it: until the waiting
-// time after a restart is built in, run masters with appendfsync always, or keep a
-// restarted master away for MaxTTL. FLUSHALL and eviction (maxmemory with any policy but
-// noeviction) forget locks as well. Replicas that are promoted are not masters: do not
-// point an address at something that fails over.
+// checks does. FLUSHALL and eviction (maxmemory with any policy but noeviction) forget
+// locks. A restart does too, which is why a restarted master is not asked for new locks
+// for MaxTTL and a little; Config.Durable and Config.NewMasters leave that wait out.
+// Replicas that are promoted are not masters: do not point an address at something that
+// fails over.
 //
 // # Life of a lock
 //

@@ -41,7 +41,8 @@ type pipe interface {
 
 // New checks cfg, asks all masters side by side and returns once each has answered
 // or failed, within about a second or when ctx ends; ctx is not used afterwards. It
-// works while a minority of masters is away: they are probed in the background.
+// works while a minority of masters is away: they are probed in the background. Masters
+// that were started just now are counted, although they do not vote yet (Config.Durable).
 // Errors: ErrInvalid names the field that is wrong, a refused password or an address
 // given twice included; ErrNoQuorum carries the errors of all masters that failed.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
@@ -57,7 +58,10 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	pipe, err := pipeline.New(ctx, pipeline.Config{Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue})
+	pipe, err := pipeline.New(ctx, pipeline.Config{
+		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
+		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters,
+	})
 	if start := (*pipeline.StartError)(nil); errors.As(err, &start) && start.Misconfigured {
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)
 	}

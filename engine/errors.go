@@ -36,6 +36,9 @@ var (
 	ErrInvalid = errors.New("muxlock: invalid")
 	// ErrOverloaded is returned when Config.Queue calls wait already; nothing was sent.
 	ErrOverloaded = pipeline.ErrOverloaded
+	// ErrRestarted is matched by an AttemptError one of whose masters was started too
+	// recently to vote (Config.Durable); its cause tells for how much longer.
+	ErrRestarted = pipeline.ErrRestarted
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )

@@ -108,7 +108,7 @@ func TestWaitersOfAStoppedMajorityGoOnOnceItIsBack(t *testing.T) {
 // What reaches the new process is read from its own MONITOR.
 func TestRestartedMasterGetsNoCallBeforeTheProbeHasAdmittedIt(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters)
+	e, links := bent(t, masters, durable) // no wait after the probe
 	cycle(t, e, t.Name())
 	links[0].RefuseDials(true)
 	require.NoError(t, masters[0].Kill())
@@ -143,7 +143,7 @@ func TestRestartedMasterGetsNoCallBeforeTheProbeHasAdmittedIt(t *testing.T) {
 // goes out on a connection that has ended.
 func TestMasterRestartedWhileTheClientIsIdleIsNotGrantedOnBeforeTheProbe(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, _ := bent(t, masters)
+	e, _ := bent(t, masters, durable)
 	for round := range 3 {
 		cycle(t, e, t.Name())
 		require.NoError(t, masters[0].Kill())

@@ -55,7 +55,7 @@ func five(t testing.TB) []*redisserver.Server {
 // open connects an engine to masters, closed at cleanup.
 func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) *Engine {
 	t.Helper()
-	cfg := Config{Masters: redistest.Addrs(masters)}
+	cfg := Config{Masters: redistest.Addrs(masters), NewMasters: true}
 	for _, change := range changes {
 		change(&cfg)
 	}
@@ -81,6 +81,9 @@ func bent(t testing.TB, masters []*redisserver.Server, changes ...func(*Config))
 }
 
 func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.MasterTimeout = d } }
+
+// durable lets a restarted master vote as soon as it is admitted.
+func durable(c *Config) { c.Durable = true }
 
 // get returns the value of a key on each master; "" where it is missing.
 func get(t testing.TB, masters []*redisserver.Server, name string) []string {

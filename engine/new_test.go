@@ -59,6 +59,7 @@ func TestNewRefusesAWrongPasswordWithoutTellingIt(t *testing.T) {
 		"with a database": {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret", SelectDB: 3}},
 	} {
 		t.Run("right "+name, func(t *testing.T) {
+			cfg.NewMasters = true
 			e, err := New(t.Context(), cfg)
 			require.NoError(t, err)
 			cycle(t, e, t.Name())
@@ -146,7 +147,7 @@ func TestNewEndsWithItsContextWhileMastersHang(t *testing.T) {
 func TestNewContextIsNotUsedAfterwards(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	masters := redistest.Masters(t, 3)
-	e, err := New(ctx, Config{Masters: redistest.Addrs(masters)})
+	e, err := New(ctx, Config{Masters: redistest.Addrs(masters), NewMasters: true})
 	require.NoError(t, err)
 	defer e.Close()
 	cancel()
@@ -168,7 +169,7 @@ func TestNewWithABadConfigSendsNothing(t *testing.T) {
 
 func TestConfigIsReadOnlyOnce(t *testing.T) {
 	addrs := redistest.Addrs(five(t))
-	cfg := Config{Masters: append([]string(nil), addrs...)}
+	cfg := Config{Masters: append([]string(nil), addrs...), NewMasters: true}
 	e, err := New(t.Context(), cfg)
 	require.NoError(t, err)
 	defer e.Close()
@@ -327,7 +328,7 @@ func TestCloseDoesNotWaitForAProbeThatHangs(t *testing.T) {
 func TestManyEnginesOpenAndCloseWithoutALeak(t *testing.T) {
 	masters := five(t)
 	for range 10 {
-		e, err := New(t.Context(), Config{Masters: redistest.Addrs(masters)})
+		e, err := New(t.Context(), Config{Masters: redistest.Addrs(masters), NewMasters: true})
 		require.NoError(t, err)
 		cycle(t, e, t.Name())
 		require.NoError(t, e.Close())

@@ -62,6 +62,16 @@
 // time: who is it, load the scripts, pay what is owed, take a trial lock. Only then
 // is it admitted again. There is one gate, and it has one door: probe.go, admit.
 //
+// # A master that was restarted
+//
+// Whether its server is the one from before, run_id tells. Another one may be empty, and
+// would grant what somebody still holds. It is admitted like any other and told of
+// releases and extends, which do no harm where there is no key; acquires are left out of
+// what it is sent (part.go) until Config.Wait has passed since its first sight. They count
+// as unknown there, so that a quorum is still one of all masters. The rule, with what a
+// first meeting has to go by, is admission.go, and is pure. The end of the wait is no
+// event: the next round is simply sent whole.
+//
 // # Owed releases
 //
 // A SET whose answer never came may have been executed, or may still be. It is
@@ -110,6 +120,11 @@
 //     read from a hung server.
 //   - NOSCRIPT proves that a command was not executed, so repeating it is safe; and a
 //     session is one server process, so it was a SCRIPT FLUSH and not a restart.
+//   - The wait after a restart counts from the first INFO, also where the rest of that
+//     probe failed, and not from admission. Uptime counts at a first meeting only: it
+//     follows the server's wall clock. A run_id that comes back after another is new:
+//     two servers may take turns behind one address.
+//   - A lock that a waiting master was never asked for is released there all the same.
 //   - A call is abandoned by compare-and-swap. If the voter wins, the caller takes the
 //     verdict although its ctx has ended: the lock exists and must not be forgotten.
 //   - Masters in up state with nothing to do are counted in idle; whoever clears up or

@@ -27,6 +27,7 @@ type fake struct {
 	mu      sync.Mutex // guards the following
 	changed *sync.Cond
 	runID   string
+	started time.Time // zero: INFO does not tell uptime
 	data    map[string]value
 	loaded  map[string]bool // scripts by SHA-1
 	delay   time.Duration   // from a command's arrival to its execution
@@ -77,7 +78,7 @@ type arrival struct {
 }
 
 func newFake(address string) *fake {
-	f := &fake{address: address, runID: "run-" + address, data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
+	f := &fake{address: address, runID: "run-" + address, started: time.Now(), data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
 	f.changed = sync.NewCond(&f.mu)
 	return f
 }
@@ -106,6 +107,7 @@ func (f *fake) restart() { f.set(f.restartLocked) }
 func (f *fake) restartLocked() {
 	f.cutLocked()
 	f.runID += "+"
+	f.started = time.Now()
 	clear(f.data)
 	clear(f.loaded)
 }
@@ -306,7 +308,11 @@ func (f *fake) answerLocked(args []string) string {
 	case "PING":
 		return "+PONG\r\n"
 	case "INFO":
-		return bulk("# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\nrole:master\r\ncluster_enabled:0\r\n")
+		info := "# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\nrole:master\r\ncluster_enabled:0\r\n"
+		if !f.started.IsZero() {
+			info += fmt.Sprintf("uptime_in_seconds:%d\r\n", time.Since(f.started)/time.Second)
+		}
+		return bulk(info)
 	case "SCRIPT":
 		for _, s := range scripts.All() {
 			if s.Source == args[2] {

@@ -17,6 +17,9 @@ import (
 //	away --probe admits------------> up     (a connection, its scripts, its debts paid)
 //	up   --error, silence, debt----> away   (set aside: no votes, nothing sent)
 //
+// One whose server was restarted is up at once, but is not sent acquires until
+// admission.votesFrom.
+//
 // While it is up, its goroutine sends the rounds that wait for it, all of them in
 // one write, and reads the answers. While it is away, the same goroutine probes,
 // and rounds pass it by: the caller that forms one casts its unknown votes and
@@ -42,13 +45,15 @@ type master struct {
 	ledger   ledger
 	stats    MasterStats
 
+	// Written by run, under Pipeline.mu; so run may read it without.
+	admission admission
+
 	// The following are owned by run.
 	session  *session
 	taken    []*round
 	sending  []part
 	wire     [][]byte // what goes out in one write
 	replies  []rueidis.RedisResult
-	server   string // run_id behind the session
 	admitted time.Time
 	lastUse  time.Time
 	lastTook time.Duration // of the last exchange

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // A part is what one master sends of a round: all of it or, where the master is late,
-// what has not come to an end meanwhile. Its answers become votes in the round.
+// what has not come to an end meanwhile, and no acquires where it must wait. Its
+// answers become votes in the round.
 type part struct {
 	r     *round
 	*load       // the round's own, or the rest of it
@@ -30,7 +32,8 @@ func (r *round) whole() part { return part{r: r, load: &r.load} }
 // not sent: the master has never heard of it, and so has nothing to give back.
 // Without this, a master that is late has all that the others did in the meantime
 // done at once, and the machine waits for it (make faults: at 64 workers and 50 ms, a
-// p99 three times as long).
+// p99 three times as long). A master that must wait before it votes is not sent the
+// acquires either, but all releases: one that finds nothing does no harm.
 func (m *master) parts(rounds []*round) []part {
 	parts := m.sending[:0]
 	var over map[string]bool // the tokens of locks that came and went
@@ -44,25 +47,49 @@ func (m *master) parts(rounds []*round) []part {
 			}
 		}
 	}
+	waits := m.waits()
 	for _, r := range rounds {
-		if len(over) == 0 {
+		if len(over) == 0 && waits == nil {
 			parts = append(parts, r.whole())
-		} else {
-			parts = append(parts, r.without(m, over))
+			continue
 		}
+		parts = append(parts, r.without(m, func(q *Request) error {
+			switch {
+			case over[q.Token]:
+				return errOver
+			case q.Op == Acquire:
+				return waits
+			}
+			return nil
+		}))
 	}
 	return parts
 }
 
-// without returns the part of the round that is not of the given tokens, and casts
-// m's unknown votes for the others.
-func (r *round) without(m *master, over map[string]bool) part {
+// waits returns why the master is not to be sent acquires, or nil if it is. Only one
+// that has to wait reads the clock.
+func (m *master) waits() error {
+	if m.admission.votesFrom.IsZero() {
+		return nil
+	}
+	err := m.admission.waits(time.Now())
+	if err == nil {
+		m.p.mu.Lock()
+		m.admission.votesFrom = time.Time{}
+		m.p.mu.Unlock()
+	}
+	return err
+}
+
+// without returns the part of the round that nothing speaks against, and casts m's
+// unknown votes, with that cause, for the rest.
+func (r *round) without(m *master, against func(*Request) error) part {
 	rest := part{r: r, load: new(load)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range r.entries {
-		if over[r.entries[i].Token] {
-			r.causes[m.index] = errOver
+		if cause := against(&r.entries[i]); cause != nil {
+			r.causes[m.index] = cause
 			r.voteLocked(m, i, quorum.Unknown)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -102,13 +103,14 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 		for i := range entries {
 			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(i), Token: fmt.Sprint("token", i), TTL: time.Second}
 		}
-		over := make(map[string]bool)
-		for i := 0; i < len(entries); i += 2 {
-			over[entries[i].Token] = true
-		}
 		r, calls := newRound(1, entries...)
 		r.begin(1)
-		p := r.without(r.masters[0], over)
+		p := r.without(r.masters[0], func(q *Request) error {
+			if place := slices.Index(entries, *q); place%2 == 0 {
+				return errOver
+			}
+			return nil
+		})
 		require.Equal(t, n >= foldFrom, p.folded)
 		require.Len(t, p.entries, n)
 		for i, c := range calls {

@@ -30,6 +30,11 @@ type Config struct {
 	// Queue is how many acquires and extends may wait to be sent. Releases are
 	// always taken: there is never more than one for each acquire.
 	Queue int
+	// Wait is how long a master that was restarted is not asked for new locks: as long
+	// as a lease that it has forgotten may live. 0: the masters forget nothing.
+	Wait time.Duration
+	// NewMasters says that what New meets has never granted a lock and need not wait.
+	NewMasters bool
 }
 
 // Master is where one master is and how to connect to it.
@@ -69,7 +74,8 @@ const promptFactor = 4
 
 // New connects to all masters side by side and returns once each has been admitted
 // or has failed. It works with a majority; the others are probed from then on. With
-// fewer, or if ctx ends first, it returns the errors of all masters that failed.
+// fewer, or if ctx ends first, it returns the errors of all masters that failed. Masters
+// that must wait before they vote are admitted like others: New does not wait for them.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
 		quorum:  quorum.Size(len(cfg.Masters)),
@@ -81,12 +87,13 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {
 		p.masters = append(p.masters, &master{
-			p:       p,
-			index:   i,
-			address: c.Address,
-			option:  c.Option,
-			wake:    make(chan struct{}, 1),
-			ledger:  ledger{deadPeer: time.Second + 2*cfg.Timeout},
+			p:         p,
+			index:     i,
+			address:   c.Address,
+			option:    c.Option,
+			wake:      make(chan struct{}, 1),
+			admission: admission{wait: cfg.Wait, trusted: cfg.NewMasters},
+			ledger:    ledger{deadPeer: time.Second + 2*cfg.Timeout},
 		})
 	}
 	errs := make([]error, len(p.masters))
@@ -109,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	for i, m := range p.masters {
 		m.cause = errs[i]
+		m.admission.trusted = false // whoever is met later may have been restarted meanwhile
 		p.running.Go(func() {
 			pprof.Do(p.ctx, pprof.Labels("muxlock", "master "+strconv.Itoa(i)), func(context.Context) { m.run() })
 		})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,7 +97,9 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	m.server = info["run_id"]
+	m.p.mu.Lock()
+	m.admission = m.admission.see(info["run_id"], uptime(info), time.Now())
+	m.p.mu.Unlock()
 	if err := m.payDebts(); err != nil {
 		return err
 	}
@@ -132,8 +136,8 @@ func (m *master) trial() error {
 	return nil
 }
 
-// admit opens the gate: from now on rounds are sent to the master and its grants
-// count. What has come to be owed since the probe is paid first.
+// admit opens the gate: from now on rounds are sent to the master and its answers
+// count; acquires only once its admission lets it vote. What has come to be owed since the probe is paid first.
 func (m *master) admit() error {
 	for {
 		again, err := m.tryAdmit()
@@ -151,15 +155,15 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, other := range p.masters {
-		if other != m && other.runID == m.server {
-			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, m.server)
+		if other != m && other.runID == m.admission.runID {
+			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, other.runID)
 		}
 	}
 	now := time.Now()
 	if m.ledger.isDue(now) {
 		return true, nil
 	}
-	m.runID = m.server
+	m.runID = m.admission.runID
 	m.up, m.cause = true, nil
 	m.admitted, m.lastUse = now, now
 	m.ledger.admitted(now)
@@ -167,6 +171,13 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p.idle++
 	p.formLocked()
 	return false, nil
+}
+
+// uptime returns how long a server says that it has been up; 0 if it does not say.
+func uptime(info map[string]string) time.Duration {
+	const most = math.MaxInt64 / int64(time.Second)
+	seconds, _ := strconv.ParseInt(info["uptime_in_seconds"], 10, 64) // 0, or the nearest, if it fails
+	return time.Duration(min(max(seconds, 0), most)) * time.Second
 }
 
 func parseInfo(text string) map[string]string {

@@ -1,5 +1,7 @@
 package pipeline
 
+import "time"
+
 // Stats are counters since New and the state at the moment.
 type Stats struct {
 	Rounds       uint64 // batches sent
@@ -12,16 +14,17 @@ type Stats struct {
 
 // MasterStats is one master's part.
 type MasterStats struct {
-	Address  string
-	Up       bool
-	Cause    error  // why it is away
-	SetAside uint64 // times that it was
-	Backlog  int    // requests that wait for it while the others go ahead
-	Owed     int    // releases that it still has to be told of
-	Orphans  uint64 // keys that such a release found and deleted
-	Watched  bool   // a second connection is open over which it tells of released names
-	Reads    uint64 // awaited names that were read over it
-	Pushes   uint64 // times that it told of a change
+	Address   string
+	Up        bool
+	Cause     error     // why it is away
+	VotesFrom time.Time // when it is asked for new locks again after a restart; zero: it is
+	SetAside  uint64    // times that it was
+	Backlog   int       // requests that wait for it while the others go ahead
+	Owed      int       // releases that it still has to be told of
+	Orphans   uint64    // keys that such a release found and deleted
+	Watched   bool      // a second connection is open over which it tells of released names
+	Reads     uint64    // awaited names that were read over it
+	Pushes    uint64    // times that it told of a change
 }
 
 // Stats returns a snapshot.
@@ -33,6 +36,9 @@ func (p *Pipeline) Stats() Stats {
 	for _, m := range p.masters {
 		one := m.stats
 		one.Address, one.Up, one.Cause = m.address, m.up, m.cause
+		if time.Now().Before(m.admission.votesFrom) {
+			one.VotesFrom = m.admission.votesFrom
+		}
 		one.Backlog, one.Owed = m.backlog, len(m.ledger.debts)
 		if p.watch != nil {
 			p.watch.watchers[m.index].tell(&one)

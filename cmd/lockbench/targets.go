@@ -29,7 +29,8 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		locker, err := impl.Open(ctx, rivals.Options{
 			Masters: addrs, TTL: p.cfg.TTL, MasterTimeout: p.masterTimeout,
 			Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded,
-			Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
+			NewMasters: kind != masters.Given,
+			Distant:    kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
 		})
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout or --masters: %w", err)

@@ -22,6 +22,7 @@ type Options struct {
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
 	Workers       int           // callers at once: sizes connection pools
 	Distant       bool          // a reply may take milliseconds
+	NewMasters    bool          // the masters were started for this run, and not again since
 	NoTracking    bool          // the servers know no CLIENT TRACKING (embedded masters)
 }
 

@@ -28,7 +28,7 @@ func locks() (all []rivals.Impl) {
 
 func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	t.Helper()
-	o.TTL, o.Workers = ttl, 4
+	o.TTL, o.Workers, o.NewMasters = ttl, 4, true
 	l, err := impl.Open(t.Context(), o)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })

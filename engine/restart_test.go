@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+// shortWait makes the wait after a restart 2.518 s.
+func shortWait(c *Config) { c.MaxTTL, c.TTL = 1500*time.Millisecond, 1500*time.Millisecond }
+
+func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	holder, links := bent(t, masters, shortWait)
+	other := open(t, masters, shortWait)
+	links[2].RefuseDials(true)
+	links[2].Cut()
+	soon(t, func() bool { return upMasters(holder) == 2 })
+	cycle(t, other, t.Name())
+
+	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0) // on the first two
+	require.NoError(t, err)
+	everywhere(t, masters[:2], lock)
+	require.NoError(t, masters[1].Kill()) // and the second forgets it
+	killed := time.Now()
+	require.NoError(t, masters[1].Restart(t.Context()))
+	meant := 0 // attempts that only the wait made fail
+	for {
+		admitted := upMasters(other) == 3 && other.Stats().Pipeline.Masters[1].SetAside > 0
+		second, err := other.TryAcquire(t.Context(), t.Name(), 0)
+		if valid := lock.Valid(); err == nil {
+			require.False(t, valid, "two holders")
+			require.NoError(t, second.Release(t.Context()))
+			break
+		} else if admitted && valid {
+			meant++
+			require.ErrorIs(t, err, ErrNoQuorum)
+			require.ErrorIs(t, err, ErrRestarted)
+			require.Regexp(t, masters[1].Addr()+`: restarted: no vote for another \d\.?\d?s, until every lease it may have forgotten has run out`, err.Error())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	require.Positive(t, meant, "it came back inside the lease")
+	require.Empty(t, redistest.Keys(t, masters[1]))
+
+	soon(t, func() bool { return other.Stats().Pipeline.Masters[1].VotesFrom.IsZero() })
+	require.Greater(t, time.Since(killed), 2500*time.Millisecond)
+	late, err := other.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, late)
+	require.NoError(t, late.Release(t.Context()))
+}
+
+func TestAcquireOutlastsTheWaitOfARestartedMajority(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters, shortWait)
+	begin := time.Now()
+	for _, m := range masters[:2] {
+		require.NoError(t, m.Kill())
+		require.NoError(t, m.Restart(t.Context()))
+	}
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.Greater(t, time.Since(begin), 2500*time.Millisecond)
+	require.NoError(t, lock.Release(t.Context()))
+	gone(t, masters, t.Name())
+}
+
+func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters, shortWait, func(c *Config) { c.NewMasters = false })
+	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorIs(t, err, ErrRestarted)
+	var attempt *AttemptError
+	require.True(t, errors.As(err, &attempt))
+	require.Regexp(t, `started \ds ago: no vote for another [12]`, attempt.Causes[0].Error())
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, lock.Release(t.Context()))
+	// By now they have been up for long enough to be trusted at once.
+	soon(t, func() bool {
+		later := open(t, masters, shortWait, func(c *Config) { c.NewMasters = false })
+		_, err := later.TryAcquire(t.Context(), fmt.Sprint(t.Name(), time.Now().UnixNano()), 0)
+		return err == nil
+	})
+}
+
+func TestTheWaitCoversTheLongestLeaseAndTheClocks(t *testing.T) {
+	for _, c := range []struct {
+		cfg  Config
+		want time.Duration
+	}{
+		{Config{}, 31302*time.Millisecond + 1},
+		{Config{MaxTTL: time.Minute, Drift: 0.1}, 67002*time.Millisecond + 1},
+		{Config{TTL: time.Hour}, time.Hour + 36*time.Second + 1002*time.Millisecond + 1},
+		{Config{Durable: true}, 0},
+		{Config{NewMasters: true}, 31302*time.Millisecond + 1},
+	} {
+		cfg := c.cfg.withDefaults()
+		require.Equal(t, c.want, cfg.restartWait(), "%+v", c.cfg)
+	}
+}

@@ -1,0 +1,334 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/scripts"
+)
+
+// overNewMasters runs test with a started pipeline over three masters that have never
+// granted a lock; after a restart they wait for testWait.
+func overNewMasters(t *testing.T, test func(t *testing.T, b *bubble)) {
+	t.Helper()
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Wait, b.cfg.NewMasters = testWait, true
+		b.started()
+		test(t, b)
+	})
+}
+
+// restarted restarts masters and waits until they are admitted again.
+func (b *bubble) restarted(masters ...int) {
+	b.Helper()
+	for _, i := range masters {
+		b.fakes[i].restart()
+	}
+	time.Sleep(2 * time.Second) // until the idle ping, the pause and the probe
+	require.Equal(b, len(b.fakes), b.up())
+}
+
+// try acquires with a token of its own and releases what was not won.
+func (b *bubble) try(name, token string) Outcome {
+	b.Helper()
+	out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: name, Token: token, TTL: hour})
+	require.NoError(b, err)
+	if out.Verdict != quorum.Won {
+		b.p.Post(Request{Op: Release, Name: name, Token: token, TTL: hour, Round: out.Round})
+	}
+	return out
+}
+
+func (b *bubble) votesFrom(master int) time.Time { return b.p.Stats().Masters[master].VotesFrom }
+
+// firstSight returns when f answered INFO first after its last restart.
+func (f *fake) firstSight(t *testing.T, since time.Time) time.Time {
+	t.Helper()
+	for _, l := range f.commands("INFO") {
+		if !l.at.Before(since) {
+			return l.at
+		}
+	}
+	require.Fail(t, "not probed")
+	return time.Time{}
+}
+
+func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.fakes[2].set(func() { b.fakes[2].refuse = true })
+		b.fakes[2].cut()
+		b.cycle("meets the cut")
+		round := b.mustAcquire("a").Round // on the first two
+		b.fakes[2].set(func() { b.fakes[2].refuse = false })
+		b.untilUp(3)
+		b.restarted(1) // and forgets it: two of three would grant it again
+
+		for i := range 5 {
+			require.NotEqual(t, quorum.Won, b.try("a", fmt.Sprint("second", i)).Verdict)
+			require.Empty(t, b.fakes[1].keys())
+		}
+		time.Sleep(time.Until(b.votesFrom(1)))
+		b.p.Post(releaseOf("a", round))
+		time.Sleep(time.Second)
+		require.Equal(t, quorum.Won, b.try("a", "third").Verdict)
+	})
+}
+
+func TestWaitAfterARestartIsExact(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		require.Zero(t, b.votesFrom(0))
+		begin := time.Now()
+		b.restarted(0)
+		sight := b.fakes[0].firstSight(t, begin)
+		require.Equal(t, sight.Add(testWait), b.votesFrom(0))
+		require.Zero(t, b.votesFrom(1))
+
+		time.Sleep(time.Until(b.votesFrom(0)) - 1)
+		b.mustAcquire("early")
+		time.Sleep(time.Second)
+		require.Empty(t, b.fakes[0].commands("early"))
+		require.Zero(t, b.votesFrom(0))
+		b.mustAcquire("late")
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"late"}, b.fakes[0].keys())
+	})
+}
+
+func TestVoteReturnsAtTheVeryEndOfTheWait(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.restarted(0)
+		time.Sleep(time.Until(b.votesFrom(0)))
+		require.Zero(t, b.votesFrom(0))
+		b.mustAcquire("a")
+		time.Sleep(time.Second)
+		require.Equal(t, []string{"a"}, b.fakes[0].keys())
+	})
+}
+
+func TestSecondRestartStartsTheWaitOver(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.restarted(0)
+		first := b.votesFrom(0)
+		time.Sleep(testWait / 2)
+		begin := time.Now()
+		b.restarted(0)
+		require.Equal(t, b.fakes[0].firstSight(t, begin).Add(testWait), b.votesFrom(0))
+		require.Greater(t, b.votesFrom(0).Sub(first), testWait/2)
+	})
+}
+
+func TestCutConnectionNeitherStartsNorMovesTheWait(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.fakes[0].cut()
+		time.Sleep(2 * time.Second)
+		require.Equal(t, 3, b.up())
+		require.Zero(t, b.votesFrom(0))
+		b.restarted(0)
+		from := b.votesFrom(0)
+		b.fakes[0].cut()
+		b.fakes[0].set(func() { b.fakes[0].started = time.Now().Add(-hour) }) // its wall clock was set
+		time.Sleep(2 * time.Second)
+		require.EqualValues(t, 3, b.p.Stats().Masters[0].SetAside)
+		require.Equal(t, from, b.votesFrom(0))
+	})
+}
+
+// A server that is not fit yet has been seen all the same.
+func TestWaitCountsFromTheFirstSightThoughTheProbeFailed(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		f := b.fakes[0]
+		f.set(func() {
+			f.hook = func(args []string) string {
+				if args[0] == "EVALSHA" {
+					return "-OOM command not allowed\r\n"
+				}
+				return ""
+			}
+		})
+		begin := time.Now()
+		f.restart()
+		time.Sleep(testWait / 2)
+		require.Equal(t, 2, b.up())
+		f.set(func() { f.hook = nil })
+		b.untilUp(3)
+		require.Equal(t, f.firstSight(t, begin).Add(testWait), b.votesFrom(0))
+	})
+}
+
+func TestExtendAndReleaseReachAWaitingMasterAndCount(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.restarted(0)
+		f := b.fakes[0]
+		held := func() { f.data["a"] = value{"token of a", time.Now().Add(time.Minute)} }
+		b.mustAcquire("a") // on the other two
+		time.Sleep(time.Second)
+		require.Empty(t, f.keys())
+		f.set(held)
+		b.fakes[2].set(func() { b.fakes[2].refuse = true })
+		b.fakes[2].cut()
+
+		out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "token of a", TTL: 2 * hour})
+		require.NoError(t, err)
+		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
+		require.Equal(t, 2*hour, time.Until(f.data["a"].ends).Round(time.Second))
+		out, err = b.release("a", out.Round)
+		require.NoError(t, err)
+		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
+		require.Empty(t, f.keys())
+		require.NotZero(t, b.votesFrom(0))
+	})
+}
+
+func TestRestartedMajorityIsNoQuorumWithTheCauseUntilTheWaitEnds(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.restarted(0, 1)
+		out := b.try("a", "first")
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Len(t, out.Causes, 2)
+		for i, cause := range out.Causes {
+			require.Equal(t, fmt.Sprint("m", i), cause.Master)
+			require.ErrorIs(t, cause, ErrRestarted)
+			require.Regexp(t, `^m\d: restarted: no vote for another \d\.\ds, until every lease it may have forgotten has run out$`, cause.Error())
+		}
+		last := max(time.Until(b.votesFrom(0)), time.Until(b.votesFrom(1)))
+		end := time.Now().Add(last)
+		tries := 0
+		for b.try("a", fmt.Sprint("try", tries)).Verdict != quorum.Won {
+			tries++
+			time.Sleep(25 * time.Millisecond)
+		}
+		require.Greater(t, tries, 100)
+		require.LessOrEqual(t, time.Since(end), 50*time.Millisecond)
+		require.False(t, time.Now().Before(end.Add(-time.Second))) // the other one suffices
+	})
+}
+
+func TestNewReturnsWhileMastersThatHaveJustStartedWait(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Wait = testWait
+		for i, f := range b.fakes {
+			f.started = time.Now().Add(-time.Duration(i) * 4 * time.Second) // up for 0, 4 and 8 s
+		}
+		begin := time.Now()
+		b.started()
+		require.Less(t, time.Since(begin), time.Second)
+		require.Equal(t, 3, b.up())
+		out := b.try("a", "early")
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Len(t, out.Causes, 2, "two unknown votes decide")
+		for i, left := range []time.Duration{10, 6, 2} {
+			require.InDelta(t, left*time.Second, b.votesFrom(i).Sub(begin), float64(10*time.Millisecond))
+		}
+		time.Sleep(5 * time.Second)
+		require.Equal(t, quorum.NoQuorum, b.try("a", "one votes").Verdict)
+		time.Sleep(1500 * time.Millisecond)
+		b.cycle("a")
+		b.fakes[1].set(func() { b.fakes[1].refuse = true })
+		b.fakes[1].cut()
+		out = b.try("a", "one votes, one away")
+		require.ErrorContains(t, out.Causes[0], "m0: started 6s ago: no vote for another 3.5s, until")
+	})
+}
+
+func TestServerThatDoesNotTellItsUptimeIsTakenAsJustStarted(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		b.cfg.Wait = testWait
+		b.fakes[0].started = time.Time{}
+		begin := time.Now()
+		b.started()
+		require.InDelta(t, testWait, b.votesFrom(0).Sub(begin), float64(10*time.Millisecond))
+	})
+}
+
+func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Wait, b.cfg.NewMasters = testWait, true
+		b.fakes[2].refuse = true
+		b.started()
+		b.cycle("at once")
+		b.fakes[2].set(func() { b.fakes[2].refuse = false })
+		b.untilUp(3)
+		require.Zero(t, b.votesFrom(0))
+		require.NotZero(t, b.votesFrom(2), "others may have used it before we met it")
+		b.restarted(0)
+		require.NotZero(t, b.votesFrom(0))
+	})
+}
+
+func TestMastersThatForgetNothingNeverWait(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started() // Config.Wait is 0
+		b.cycle("a")
+		b.restarted(0, 1, 2)
+		for i := range b.fakes {
+			require.Zero(t, b.votesFrom(i))
+		}
+		b.cycle("a")
+	})
+}
+
+// Many callers at once: folded rounds of acquires, extends and releases.
+func TestWaitingMasterGrantsNothingUnderLoadAndNothingIsLeftBehind(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		f := b.fakes[0]
+		restarts := time.Now()
+		f.restart()
+		var callers sync.WaitGroup
+		for i := range 50 {
+			callers.Go(func() {
+				for turn := range 40 {
+					name := fmt.Sprint("name", i, "-", turn)
+					out := b.mustAcquire(name)
+					extended, err := b.p.Do(context.Background(), Request{Op: Extend, Name: name, Token: "token of " + name, TTL: hour})
+					assert.NoError(t, err)
+					assert.Equal(t, quorum.Won, extended.Verdict, "%+v", extended)
+					_, err = b.release(name, out.Round)
+					assert.NoError(t, err)
+					time.Sleep(400 * time.Millisecond)
+				}
+			})
+		}
+		callers.Wait()
+		from := f.firstSight(t, restarts).Add(testWait)
+		early, late := 0, 0
+		for _, l := range f.since(1) {
+			if l.at.Before(from) {
+				early += locksAskedFor(l.args)
+			} else {
+				late += locksAskedFor(l.args)
+			}
+		}
+		require.Zero(t, early, "acquires that reached it too early")
+		require.Greater(t, late, 100, "it votes again")
+		synctest.Wait()
+		time.Sleep(10 * time.Second)
+		b.requireNoKeys()
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.Owed)
+		}
+	})
+}
+
+// locksAskedFor counts the acquires in a command, but for the trial lock's.
+func locksAskedFor(args []string) (n int) {
+	switch {
+	case args[0] == "SET":
+		return 1
+	case args[0] == "EVALSHA" && args[1] == scripts.Batch.SHA1 && !strings.HasPrefix(args[3], ReservedPrefix):
+		for _, e := range batchEntries(args) {
+			if e.op == Acquire {
+				n++
+			}
+		}
+	}
+	return n
+}
