@@ -49,9 +49,12 @@
 //	               recycled by the last master that leaves it
 //	connection     its master's goroutine; dialled, used and closed there and nowhere else
 //	pending, up, busy, ledger of a master   Pipeline.mu
-//	goroutines     one per master and one that ticks; started by New, awaited by Close
+//	awaited names  watch.mu; forgotten with the last who waits (watch.go)
+//	goroutines     one per master and one that ticks; started by New, awaited by Close;
+//	               one watcher per master, with a connection of its own, from the first
+//	               Await on
 //
-// Lock order: Pipeline.mu before round.mu. Neither is held during I/O.
+// Lock order: Pipeline.mu before round.mu and watch.mu. None is held during I/O.
 //
 // # A master that does not answer
 //
@@ -127,6 +130,12 @@
 //   - A lock that a waiting master was never asked for is released there all the same.
 //   - A call is abandoned by compare-and-swap. If the voter wins, the caller takes the
 //     verdict although its ctx has ended: the lock exists and must not be forgotten.
+//   - PTTL arms client tracking, of a key that is absent too, and does not fetch the
+//     token as GET would. CLIENT CACHING YES holds for the next command only.
+//   - A push may reach the watcher before the reply that it followed: rueidis hands
+//     them over on different goroutines.
+//   - Redis accepts CLIENT TRACKING on a RESP2 connection and then never pushes.
+//     rueidis refuses that (ErrNoCache) unless DisableCache is set.
 //   - Masters in up state with nothing to do are counted in idle; whoever clears up or
 //     sets busy adjusts it in the same critical section.
 package pipeline

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
@@ -349,6 +348,51 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 	}
 }
 
+func TestReadThatIsNeverAnsweredEndsItsConnection(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		for _, f := range b.fakes {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "PTTL" {
+						for _, c := range f.conns {
+							c.mute = true
+						}
+						f.hook = nil
+					}
+					return ""
+				}
+			})
+		}
+		start := time.Now()
+		a := b.await("a", hour)
+		a.requireWaiting(100 * time.Millisecond)
+		require.Equal(t, 2, b.fakes[0].connections())
+		free("a", b.fakes)
+		a.requireWokenWithin(start, 2*idlePing)
+		b.untilUp(3)
+	})
+}
+
+func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
+		require.Equal(t, 3, b.watched())
+		time.Sleep(time.Minute)
+		for _, f := range b.fakes {
+			f.cut()
+		}
+		b.untilUp(3)
+		time.Sleep(time.Minute)
+		require.Zero(t, b.watched())
+		require.Equal(t, 3, b.fakes[0].connections(), "one for votes, one lost, and one again for votes")
+		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
+		require.Equal(t, 3, b.watched())
+	})
+}
+
 func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
@@ -580,5 +624,19 @@ func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
 	}
 	require.Same(t, i, h.names["a"])
 	require.Equal(t, sight{}, i.sights[0])
-	assert.True(t, h.watchers[0].queuedLocked(i))
+	require.True(t, h.watchers[0].queuedLocked(i))
+}
+
+func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
+	h, old, w := aWatch(3)
+	h.p.ctx = t.Context()
+	for _, by := range h.watchers {
+		by.taken(t)
+		by.apply(old, -2)
+	}
+	<-w.free
+	i, _ := h.join("a", hour)
+	h.leave(old, w)
+	require.Same(t, i, h.names["a"])
+	require.True(t, h.watchers[0].queuedLocked(i))
 }
