@@ -37,11 +37,12 @@ func (s *schedule) next() arrival {
 	return arrival{at: int64(s.at), key: s.keys.next()}
 }
 
-// Random streams of one seed. Worker i has streamWorkers + i.
+// Random streams of one seed. Worker i has streamWorkers + i and streamSpans + i.
 const (
 	streamArrivals = iota
 	streamArrivalKeys
 	streamWorkers
+	streamSpans = 1 << 31
 )
 
 // pacer hands arrivals to workers. There is no dispatcher and no timer per

@@ -15,7 +15,7 @@ var ErrConfig = errors.New("bench: invalid configuration")
 
 // Limits that Validate holds.
 const (
-	maxWorkers = 1 << 20 // the audit keeps a worker's number in 20 bits
+	maxWorkers = 1 << workerBits // as the audit keeps a worker's number
 	maxKeys    = 1 << 26
 	minTTL     = time.Millisecond
 )
@@ -26,6 +26,9 @@ type Config struct {
 	// Workers is the number of goroutines that lock. In an open loop it is the
 	// most operations that can be in flight. Too few: the rate cannot be met.
 	Workers int `json:"workers"`
+	// Procs is the number of processes, each with Workers of its own; 0 means 1.
+	// Run is one process; RunPart is one of several.
+	Procs int `json:"procs,omitempty"`
 	// Keys is the number of distinct lock names for uniform and zipf. With the
 	// own distribution it is ignored: every worker has a name to itself.
 	Keys int `json:"keys"`
@@ -79,17 +82,19 @@ func (c Config) Validate() error {
 	switch {
 	case c.Workers < 1 || c.Workers > maxWorkers:
 		return wrong("Workers", "workers", "must be 1 to %d, got %d", maxWorkers, c.Workers)
+	case c.Procs < 0 || c.procs() > maxProcs || c.procs()*c.Workers > maxWorkers:
+		return wrong("Procs", "procs", "must be 1 to %d and have at most %d workers together, got %d", maxProcs, maxWorkers, c.Procs)
 	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
 	case c.Dist.kind == distZipf && !(c.Dist.s > 0 && c.Dist.s <= maxZipf):
 		return wrong("Dist", "dist", "zipf exponent must be above 0 and at most %d, got %v", maxZipf, c.Dist.s)
-	case c.Hold.fixed < 0:
+	case c.Hold.mean < 0:
 		return wrong("Hold", "hold", "must not be negative, got %s", c.Hold)
-	case c.Think.fixed < 0:
+	case c.Think.mean < 0:
 		return wrong("Think", "think", "must not be negative, got %s", c.Think)
 	case c.Rate < 0 || c.Rate > maxRate || math.IsNaN(c.Rate):
 		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", maxRate, c.Rate)
-	case c.Rate > 0 && c.Think.fixed > 0:
+	case c.Rate > 0 && c.Think.mean > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
 		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
@@ -110,10 +115,15 @@ func (c Config) Validate() error {
 // keys is the number of names that the run uses.
 func (c Config) keys() int {
 	if c.Dist.kind == distOwn {
-		return c.Workers
+		return c.Workers * c.procs()
 	}
 	return c.Keys
 }
+
+// waits tells whether workers wait for each other at names that they share.
+func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op == AcquireRelease }
+
+func (c Config) procs() int { return max(c.Procs, 1) }
 
 func wrong(field, flag, format string, args ...any) error {
 	return fmt.Errorf("%w: --%s (Config.%s) %s", ErrConfig, flag, field, fmt.Sprintf(format, args...))
@@ -163,26 +173,41 @@ func (o *Op) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// A Span is a length of time that each operation draws anew. Today every draw
-// is the same. The zero value is no time at all.
-type Span struct{ fixed time.Duration }
+// A Span is a length of time that each operation draws anew. The zero value is no
+// time at all.
+type Span struct {
+	mean time.Duration
+	exp  bool // exponential; else always mean
+}
 
 // Fixed is the Span that is always d.
-func Fixed(d time.Duration) Span { return Span{fixed: d} }
+func Fixed(d time.Duration) Span { return Span{mean: d} }
 
-// ParseSpan reads a duration, such as 1ms, or 0.
+// Exp draws exponential times: mostly short ones and a few of many times the mean.
+func Exp(mean time.Duration) Span { return Span{mean, true} }
+
+// ParseSpan reads a duration, such as 1ms, or 0, or exp:MEAN.
 func ParseSpan(s string) (Span, error) {
-	d, err := time.ParseDuration(s)
+	text, exp := strings.CutPrefix(s, "exp:")
+	d, err := time.ParseDuration(text)
 	if err != nil {
-		return Span{}, fmt.Errorf("%w: a span must be a duration such as 1ms, got %q", ErrConfig, s)
+		return Span{}, fmt.Errorf("%w: a span must be a duration such as 1ms, or exp:1ms, got %q", ErrConfig, s)
 	}
 	if d < 0 {
 		return Span{}, fmt.Errorf("%w: a span must not be negative, got %s", ErrConfig, d)
 	}
-	return Fixed(d), nil
+	return Span{d, exp}, nil
 }
 
-func (s Span) String() string { return s.fixed.String() }
+// Mean is the mean of the draws.
+func (s Span) Mean() time.Duration { return s.mean }
+
+func (s Span) String() string {
+	if s.exp {
+		return "exp:" + s.mean.String()
+	}
+	return s.mean.String()
+}
 
 // MarshalText and UnmarshalText make a Span a JSON string and a flag value.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -194,7 +219,12 @@ func (s *Span) UnmarshalText(b []byte) (err error) {
 }
 
 // draw is the time for one operation.
-func (s Span) draw() time.Duration { return s.fixed }
+func (s Span) draw(r *rng) time.Duration {
+	if s.exp {
+		return time.Duration(float64(s.mean) * r.exp())
+	}
+	return s.mean
+}
 
 // Dist is the distribution of operations over lock names.
 type Dist struct {

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// shardsMost bounds the memory on large machines: a shard takes 0.7 to 0.9 MB.
+// shardsMost bounds the memory on large machines: a shard takes 0.7 to 1.3 MB.
 // Shards, not a histogram per worker: ten thousand of those would take 8 GB.
 const shardsMost = 64
 
@@ -28,12 +28,20 @@ type hists struct {
 	acquire  *Histogram
 	release  *Histogram
 	cycle    *Histogram
+	handover *Histogram // nil unless Config.waits, as is the next
+	remote   *Histogram // nil in a run of one process
 }
 
-func newHists(open bool) hists {
+func newHists(cfg Config) hists {
 	h := hists{acquire: NewHistogram(), release: NewHistogram(), cycle: NewHistogram()}
-	if open {
+	if cfg.Rate > 0 {
 		h.response = NewHistogram()
+	}
+	if cfg.waits() {
+		h.handover = NewHistogram()
+		if cfg.procs() > 1 {
+			h.remote = NewHistogram()
+		}
 	}
 	return h
 }
@@ -46,12 +54,16 @@ func (h hists) headline() *Histogram {
 }
 
 func (h hists) each(g hists, do func(into, from *Histogram)) {
-	do(h.acquire, g.acquire)
-	do(h.release, g.release)
-	do(h.cycle, g.cycle)
-	if h.response != nil {
-		do(h.response, g.response)
+	into, from := h.all(), g.all()
+	for i := range into {
+		if into[i] != nil {
+			do(into[i], from[i])
+		}
 	}
+}
+
+func (h hists) all() [6]*Histogram {
+	return [...]*Histogram{h.response, h.acquire, h.release, h.cycle, h.handover, h.remote}
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -63,13 +75,28 @@ type shard struct {
 	_      [40]byte // the next shard's lock is another core's
 }
 
-// acquiredLocked writes an acquire that got its lock; response below 0: none.
-func (s *shard) acquiredLocked(response, acquire int64) {
+// gotten is the times of an acquire that got its lock, in ns.
+type gotten struct {
+	acquire  int64
+	response int64 // below 0: a closed loop
+	handover int64 // below 0: the lock lay free
+	remote   bool  // the hand-over was from another process
+}
+
+// acquiredLocked writes an acquire that got its lock.
+func (s *shard) acquiredLocked(g gotten) {
 	s.counts.ended++
 	s.counts.acquired++
-	s.hists.acquire.Record(acquire, 1)
-	if response >= 0 {
-		s.hists.response.Record(response, 1)
+	s.hists.acquire.Record(g.acquire, 1)
+	if g.response >= 0 {
+		s.hists.response.Record(g.response, 1)
+	}
+	switch {
+	case g.handover < 0:
+	case g.remote:
+		s.hists.remote.Record(g.handover, 1)
+	default:
+		s.hists.handover.Record(g.handover, 1)
 	}
 }
 
@@ -90,15 +117,15 @@ type recorder struct {
 }
 
 // newRecorder makes a shard per processor, fewer for few workers.
-func newRecorder(workers int, open bool) *recorder {
+func newRecorder(cfg Config) *recorder {
 	r := &recorder{
-		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, workers)),
-		spare:    newHists(open),
+		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
+		spare:    newHists(cfg),
 		interval: NewHistogram(),
-		total:    newHists(open),
+		total:    newHists(cfg),
 	}
 	for i := range r.shards {
-		r.shards[i].hists = newHists(open)
+		r.shards[i].hists = newHists(cfg)
 	}
 	return r
 }

@@ -46,6 +46,11 @@ type Latencies struct {
 	Acquire  *Summary `json:"acquire"`            // the same as service, under the name of the call
 	Release  *Summary `json:"release"`            // Release called to its verdict
 	Cycle    *Summary `json:"cycle"`              // acquire and release, without hold and think
+	// Handover is Release called by the last holder to the return of an Acquire that
+	// had begun before: what the lock itself keeps a waiter waiting. Only where
+	// workers share names. HandoverRemote: the last holder was another process.
+	Handover       *Summary `json:"handover,omitempty"`
+	HandoverRemote *Summary `json:"handover_remote,omitempty"`
 }
 
 // Summary is one histogram in figures. All are 0 when Count is 0. Values are

@@ -52,6 +52,8 @@ type runner struct {
 	sleep  *sleeper  // of pacer
 	rec    *recorder
 	audit  *audit
+	proc   int  // number of this process, from 0
+	waits  bool // Config.waits
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -83,8 +85,9 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact boo
 		locker: l,
 		names:  names(cfg.KeyPrefix, cfg.keys()),
 		zipf:   newZipf(cfg),
-		rec:    newRecorder(cfg.Workers, cfg.Rate > 0),
-		audit:  newAudit(cfg.keys()),
+		rec:    newRecorder(cfg),
+		audit:  newAudit(newTable(cfg.keys())),
+		waits:  cfg.waits(),
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 		base:   time.Now(),
@@ -239,6 +242,9 @@ func (r *runner) figures(res *Result, elapsed time.Duration) {
 	}
 	if h.response != nil {
 		res.Latency.Response = h.response.Summary()
+	}
+	if h.handover != nil {
+		res.Latency.Handover = h.handover.Summary()
 	}
 	shares := make([]int64, len(r.workers))
 	for i, w := range r.workers {

@@ -16,6 +16,7 @@ type worker struct {
 	id     int
 	shard  *shard
 	keys   keyGen
+	spans  rng // of hold and think
 	timer  *time.Timer
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
@@ -43,6 +44,7 @@ func newWorker(r *runner, id int) *worker {
 		id:    id,
 		shard: r.rec.shard(id),
 		keys:  newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), id),
+		spans: newRNG(r.cfg.Seed, streamSpans+uint64(id)),
 		timer: newStoppedTimer(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
@@ -77,7 +79,7 @@ func (w *worker) closedLoop() {
 			runtime.Gosched()
 		}
 		w.operate(w.keys.next(), -1, true)
-		if d := think.draw(); d > 0 {
+		if d := think.draw(&w.spans); d > 0 {
 			pause(w.timer, d, w.r.stop)
 		}
 	}
@@ -106,12 +108,12 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	begin := r.now()
 	held, timedOut, err := w.acquire(name, begin)
 	now := r.now()
-	acquire, response := now-begin, int64(-1)
+	got := gotten{acquire: now - begin, response: -1, handover: -1}
 	if intended >= 0 {
-		response = now - intended
+		got.response = now - intended
 	}
 	if p := r.phase.Load(); p != warming {
-		w.maxWait = max(w.maxWait, acquire)
+		w.maxWait = max(w.maxWait, got.acquire)
 		if err == nil && p == measuring {
 			w.acquired++
 		}
@@ -121,28 +123,33 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		return
 	}
 
+	if r.waits {
+		got.handover, got.remote = r.audit.handover(key, r.proc, begin, now)
+	}
 	stamp := r.audit.enter(key, w.id, now, untilNs(r.base, held.Until()), r.now)
-	hold := r.cfg.Hold.draw()
+	hold := r.cfg.Hold.draw(&w.spans)
 	if hold > 0 {
 		if measured {
 			w.shard.mu.Lock()
-			w.shard.acquiredLocked(response, acquire)
+			w.shard.acquiredLocked(got)
 			w.shard.mu.Unlock()
 		}
 		pause(w.timer, hold, r.stop)
 		now = r.now()
 	}
-	r.audit.leave(key, stamp)
+	if r.audit.leave(key, stamp, now) && r.waits {
+		r.audit.released(key, r.proc, now)
+	}
 	err = held.Release(w.relCtx)
 	release := r.now() - now
 
 	if measured {
 		w.shard.mu.Lock()
 		if hold == 0 {
-			w.shard.acquiredLocked(response, acquire)
+			w.shard.acquiredLocked(got)
 		}
 		if err == nil {
-			w.shard.cycleLocked(acquire, release)
+			w.shard.cycleLocked(got.acquire, release)
 		} else {
 			w.shard.counts.errors++
 		}
