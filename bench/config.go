@@ -23,7 +23,7 @@ const (
 // Config describes one run. It is read once, when the run begins, and its JSON
 // form is the workload part of a Document's config.
 type Config struct {
-	// Workers is the number of goroutines that lock. In an open loop it is the
+	// Workers is the number of goroutines that lock, in each process. In an open loop it is the
 	// most operations that can be in flight. Too few: the rate cannot be met.
 	Workers int `json:"workers"`
 	// Procs is the number of processes, each with Workers of its own; 0 means 1.
@@ -38,7 +38,7 @@ type Config struct {
 	// operations (closed loop only). Neither counts as latency.
 	Hold  Span `json:"hold"`
 	Think Span `json:"think"`
-	// Rate is the number of operations that arrive per second. Above 0 the loop
+	// Rate is the number of operations that arrive per second, at all processes together. Above 0 the loop
 	// is open; 0 means closed: a worker begins again when it has finished.
 	Rate float64 `json:"rate"`
 	// Arrivals is poisson (the default) or uniform. Open loop only.
@@ -63,6 +63,8 @@ type Config struct {
 	// own, and once at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
+
+	proc int // number of this process, from 0; set by RunPart
 }
 
 // Progress is the state of a run at one moment.
@@ -124,6 +126,12 @@ func (c Config) keys() int {
 func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op == AcquireRelease }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
+
+// first is the number of this process's first worker.
+func (c Config) first() int { return c.proc * c.Workers }
+
+// stream is the number of this process's n-th random stream.
+func (c Config) stream(n uint64) uint64 { return uint64(c.proc)*streamsEach + n }
 
 func wrong(field, flag, format string, args ...any) error {
 	return fmt.Errorf("%w: --%s (Config.%s) %s", ErrConfig, flag, field, fmt.Sprintf(format, args...))

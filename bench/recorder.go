@@ -13,6 +13,15 @@ const shardsMost = 64
 // counts of operations that ended.
 type counts struct{ ended, acquired, refused, timeouts, errors, cycles int64 }
 
+// waits is the calls of Acquire, those that failed or were cut off included.
+type waits struct{ Longest, Sum, Count int64 } // ns
+
+func (w *waits) add(v waits) {
+	w.Longest = max(w.Longest, v.Longest)
+	w.Sum += v.Sum
+	w.Count += v.Count
+}
+
 func (c *counts) add(d counts) {
 	c.ended += d.ended
 	c.acquired += d.acquired
@@ -24,33 +33,33 @@ func (c *counts) add(d counts) {
 
 // hists are the histograms of a shard or of a run.
 type hists struct {
-	response *Histogram // nil in a closed loop
-	acquire  *Histogram
-	release  *Histogram
-	cycle    *Histogram
-	handover *Histogram // nil unless Config.waits, as is the next
-	remote   *Histogram // nil in a run of one process
+	Response *Histogram // nil in a closed loop
+	Acquire  *Histogram
+	Release  *Histogram
+	Cycle    *Histogram
+	Handover *Histogram // nil unless Config.waits, as is the next
+	Remote   *Histogram // nil in a run of one process
 }
 
 func newHists(cfg Config) hists {
-	h := hists{acquire: NewHistogram(), release: NewHistogram(), cycle: NewHistogram()}
+	h := hists{Acquire: NewHistogram(), Release: NewHistogram(), Cycle: NewHistogram()}
 	if cfg.Rate > 0 {
-		h.response = NewHistogram()
+		h.Response = NewHistogram()
 	}
 	if cfg.waits() {
-		h.handover = NewHistogram()
+		h.Handover = NewHistogram()
 		if cfg.procs() > 1 {
-			h.remote = NewHistogram()
+			h.Remote = NewHistogram()
 		}
 	}
 	return h
 }
 
 func (h hists) headline() *Histogram {
-	if h.response != nil {
-		return h.response
+	if h.Response != nil {
+		return h.Response
 	}
-	return h.cycle
+	return h.Cycle
 }
 
 func (h hists) each(g hists, do func(into, from *Histogram)) {
@@ -63,7 +72,7 @@ func (h hists) each(g hists, do func(into, from *Histogram)) {
 }
 
 func (h hists) all() [6]*Histogram {
-	return [...]*Histogram{h.response, h.acquire, h.release, h.cycle, h.handover, h.remote}
+	return [...]*Histogram{h.Response, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote}
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -87,24 +96,24 @@ type gotten struct {
 func (s *shard) acquiredLocked(g gotten) {
 	s.counts.ended++
 	s.counts.acquired++
-	s.hists.acquire.Record(g.acquire, 1)
+	s.hists.Acquire.Record(g.acquire, 1)
 	if g.response >= 0 {
-		s.hists.response.Record(g.response, 1)
+		s.hists.Response.Record(g.response, 1)
 	}
 	switch {
 	case g.handover < 0:
 	case g.remote:
-		s.hists.remote.Record(g.handover, 1)
+		s.hists.Remote.Record(g.handover, 1)
 	default:
-		s.hists.handover.Record(g.handover, 1)
+		s.hists.Handover.Record(g.handover, 1)
 	}
 }
 
 // cycleLocked writes a release that returned without error.
 func (s *shard) cycleLocked(acquire, release int64) {
 	s.counts.cycles++
-	s.hists.release.Record(release, 1)
-	s.hists.cycle.Record(acquire+release, 1)
+	s.hists.Release.Record(release, 1)
+	s.hists.Cycle.Record(acquire+release, 1)
 }
 
 // recorder owns the shards. Once a second, and at both ends of the measured time, rotate empties them.
@@ -114,6 +123,7 @@ type recorder struct {
 	interval *Histogram
 	total    hists
 	counts   counts
+	encode   bool // Intervals will be merged with those of other processes
 }
 
 // newRecorder makes a shard per processor, fewer for few workers.
@@ -123,6 +133,7 @@ func newRecorder(cfg Config) *recorder {
 		spare:    newHists(cfg),
 		interval: NewHistogram(),
 		total:    newHists(cfg),
+		encode:   cfg.procs() > 1,
 	}
 	for i := range r.shards {
 		r.shards[i].hists = newHists(cfg)
@@ -133,8 +144,8 @@ func newRecorder(cfg Config) *recorder {
 func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shards)] }
 
 // rotate takes what the shards hold, adds it to the totals and returns it as a
-// Point. A shard is locked only for the exchange of its histograms.
-func (r *recorder) rotate() Point {
+// Interval. A shard is locked only for the exchange of its histograms.
+func (r *recorder) rotate() Interval {
 	var c counts
 	for i := range r.shards {
 		s := &r.shards[i]
@@ -161,10 +172,13 @@ func (r *recorder) rotate() Point {
 		Timeouts: c.timeouts,
 		Errors:   c.errors,
 	}
-	latency := r.interval.Summary()
-	p.P50Ns, p.P99Ns = latency.P["50"], latency.P["99"]
+	i := Interval{Point: p}
+	i.quantiles(r.interval)
+	if r.encode {
+		i.Latency, _ = r.interval.MarshalText() // cannot fail
+	}
 	r.interval.reset()
-	return p
+	return i
 }
 
 // late is how many operations ended after the last rotate.
@@ -213,7 +227,11 @@ func (s *samples) add(now int64, call string, err error) {
 	if len(text) > sampleBytes {
 		text = text[:sampleBytes] + "..."
 	}
-	if !slices.Contains(s.texts, text) {
+	s.keep(text)
+}
+
+func (s *samples) keep(text string) {
+	if len(s.texts) < samplesMost && !slices.Contains(s.texts, text) {
 		s.texts = append(s.texts, text)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // until it has returned.
 type worker struct {
 	r      *runner
-	id     int
+	number int // among those of all processes
 	shard  *shard
 	keys   keyGen
 	spans  rng // of hold and think
@@ -24,7 +24,7 @@ type worker struct {
 	relCtx context.Context // ends releaseGrace after the run
 
 	acquired int64 // in the measured time
-	maxWait  int64 // ns, of one Acquire
+	waits    waits
 }
 
 // errorPause is what a worker waits after an error, so that a lock that fails at
@@ -40,12 +40,12 @@ const yieldEvery = 128
 // derive from one would queue at its lock, which no real caller does.
 func newWorker(r *runner, id int) *worker {
 	w := &worker{
-		r:     r,
-		id:    id,
-		shard: r.rec.shard(id),
-		keys:  newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), id),
-		spans: newRNG(r.cfg.Seed, streamSpans+uint64(id)),
-		timer: newStoppedTimer(),
+		r:      r,
+		number: r.cfg.first() + id,
+		shard:  r.rec.shard(id),
+		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
+		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
+		timer:  newStoppedTimer(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Wait > 0 {
@@ -113,7 +113,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		got.response = now - intended
 	}
 	if p := r.phase.Load(); p != warming {
-		w.maxWait = max(w.maxWait, got.acquire)
+		w.waits.add(waits{got.acquire, got.acquire, 1})
 		if err == nil && p == measuring {
 			w.acquired++
 		}
@@ -124,9 +124,9 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	}
 
 	if r.waits {
-		got.handover, got.remote = r.audit.handover(key, r.proc, begin, now)
+		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
-	stamp := r.audit.enter(key, w.id, now, untilNs(r.base, held.Until()), r.now)
+	stamp := r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
 	hold := r.cfg.Hold.draw(&w.spans)
 	if hold > 0 {
 		if measured {
@@ -138,7 +138,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		now = r.now()
 	}
 	if r.audit.leave(key, stamp, now) && r.waits {
-		r.audit.released(key, r.proc, now)
+		r.audit.released(key, r.cfg.proc, now)
 	}
 	err = held.Release(w.relCtx)
 	release := r.now() - now
