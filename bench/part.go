@@ -160,7 +160,7 @@ func mergeSeries(parts []*Part) []Point {
 			if found++; found == 1 {
 				sum = i
 			} else {
-				sum.add(i.Point)
+				sum.Add(i.Point)
 			}
 			var h Histogram
 			if h.UnmarshalText(i.Latency) == nil {

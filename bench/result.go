@@ -106,7 +106,8 @@ type Point struct {
 	P99Ns    int64   `json:"p99_ns"`
 }
 
-func (p *Point) add(q Point) {
+// Add adds the counts of another process's Point; its percentiles cannot be.
+func (p *Point) Add(q Point) {
 	p.TS = max(p.TS, q.TS)
 	p.Cycles += q.Cycles
 	p.Acquired += q.Acquired

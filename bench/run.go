@@ -83,7 +83,7 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact boo
 // taken. With exact unset arrivals are kept by Go timers, as virtual time needs.
 func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool, t *table, base time.Time) *runner {
 	if cfg.KeyPrefix == "" {
-		cfg.KeyPrefix = "lockbench:" + rand.Text()[:10] + ":"
+		cfg.KeyPrefix = RandomKeyPrefix()
 	}
 	r := &runner{
 		impl:   impl,
@@ -111,6 +111,9 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 	}
 	return r
 }
+
+// RandomKeyPrefix makes the default of Config.KeyPrefix.
+func RandomKeyPrefix() string { return "lockbench:" + rand.Text()[:10] + ":" }
 
 // now is the run's clock: monotonic, ns; time.Now would read a second clock.
 func (r *runner) now() int64 { return int64(time.Since(r.base)) }
