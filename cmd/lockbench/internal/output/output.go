@@ -72,6 +72,9 @@ func masters(c Config) string {
 
 func workers(c Config) string {
 	s := fmt.Sprintf("%d workers", c.Workers)
+	if c.Procs > 1 {
+		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
+	}
 	if c.Rate > 0 {
 		arrivals := c.Arrivals
 		if arrivals == "" {
