@@ -56,6 +56,16 @@ func (a *audit) enter(key, worker int, acquired, until int64, now func() int64) 
 	return stamp
 }
 
+// renew notes that the holder's validity ends later. It returns the new stamp; that
+// of a hold which has been overwritten stays as it is.
+func (a *audit) renew(key int, stamp, until int64) int64 {
+	next := min(until/1000, forever)<<workerBits | stamp&(1<<workerBits-1)
+	if stamp == 0 || !a.holder(key).CompareAndSwap(stamp, next) {
+		return stamp
+	}
+	return next
+}
+
 // leave notes that the holder is about to call Release. It is false when that
 // gives the lock to nobody: it had run out, or had been another's.
 func (a *audit) leave(key int, stamp, now int64) bool {

@@ -30,7 +30,8 @@ type Config struct {
 	// Run is one process; RunPart is one of several.
 	Procs int `json:"procs,omitempty"`
 	// Keys is the number of distinct lock names for uniform and zipf. With the
-	// own distribution it is ignored: every worker has a name to itself.
+	// own distribution it is ignored: every worker has a name to itself, but with
+	// op hold, where the workers share all out among them.
 	Keys int `json:"keys"`
 	// Dist chooses the name of an operation. The zero value is own.
 	Dist Dist `json:"dist"`
@@ -108,15 +109,23 @@ func (c Config) Validate() error {
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
-	case c.Op != AcquireRelease && c.Op != Try:
+	case c.Op > Hold:
 		return wrong("Op", "op", "is unknown: %d", c.Op)
+	case c.Op >= Extend && c.Dist.kind != distOwn:
+		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
+	case c.Op >= Extend && c.Hold.mean > 0:
+		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
+	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
+		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
+	case c.Op == Hold && c.Rate > 0:
+		return wrong("Rate", "rate", "has no meaning with op hold")
 	}
 	return nil
 }
 
 // keys is the number of names that the run uses.
 func (c Config) keys() int {
-	if c.Dist.kind == distOwn {
+	if c.Dist.kind == distOwn && c.Op != Hold {
 		return c.Workers * c.procs()
 	}
 	return c.Keys
@@ -126,6 +135,20 @@ func (c Config) keys() int {
 func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op == AcquireRelease }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
+
+// share is how many of the names op hold keeps in this process.
+func (c Config) share() (n int) {
+	for i := range c.Workers {
+		n += c.shareOf(c.first() + i)
+	}
+	return n
+}
+
+// shareOf is how many of them the worker of that number keeps.
+func (c Config) shareOf(number int) int {
+	all := c.Workers * c.procs()
+	return max(c.Keys-number+all-1, 0) / all
+}
 
 // first is the number of this process's first worker.
 func (c Config) first() int { return c.proc * c.Workers }
@@ -151,11 +174,13 @@ type Op uint8
 const (
 	AcquireRelease Op = iota // Acquire, hold, Release
 	Try                      // TryAcquire; when it won: hold, Release
+	Extend                   // Extend of one lock, acquired before and released at the end
+	Hold                     // Acquire a share of Keys, keep all alive until the run ends
 )
 
-var opNames = [...]string{AcquireRelease: "acquire-release", Try: "try"}
+var opNames = [...]string{AcquireRelease: "acquire-release", Try: "try", Extend: "extend", Hold: "hold"}
 
-// ParseOp reads acquire-release or try.
+// ParseOp reads acquire-release, try, extend or hold.
 func ParseOp(s string) (Op, error) {
 	for op, name := range opNames {
 		if s == name {

@@ -21,7 +21,8 @@ type Part struct {
 	Shares   []int64 // acquisitions per worker
 	Waits    waits
 	Overlaps int64
-	Client   Client // of all cycles together
+	Holding  *holdingPart // op hold only
+	Client   Client       // of all cycles together
 	Series   []Interval
 
 	ErrorSamples []string
@@ -108,6 +109,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	var waits waits
 	var shares []int64
 	var seen samples
+	var holding holdingPart
 	for _, p := range parts {
 		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
 		res.Totals.add(p.Totals)
@@ -117,6 +119,10 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		shares = append(shares, p.Shares...)
 		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
 		res.Safety.Overlaps += p.Overlaps
+		if p.Holding != nil {
+			holding.add(p.Holding)
+			res.Holding = holding.result()
+		}
 		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
 		res.Client.AllocsPerOp += p.Client.AllocsPerOp
 		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
@@ -136,7 +142,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	res.Latency = Latencies{
 		Response: all.Response.Summary(), Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
 		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(),
-		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(),
+		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
 	}
 	res.Fairness.Jain = Jain(shares)
 	res.Fairness.MaxWaitNs = waits.Longest
@@ -199,6 +205,9 @@ func judge(res *Result, parts []*Part) {
 	}
 	if res.Totals.Acquired == 0 {
 		res.Invalidate(ReasonNothing)
+	}
+	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
+		res.Invalidate(fmt.Sprintf("%s: %d of %d acquired, %d lost", ReasonNotHeld, h.Held, h.Wanted, h.Lost))
 	}
 	t, s := res.Totals, max(res.DurationS, 1e-9)
 	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {

@@ -39,6 +39,7 @@ type hists struct {
 	Cycle    *Histogram
 	Handover *Histogram // nil unless Config.waits, as is the next
 	Remote   *Histogram // nil in a run of one process
+	Extend   *Histogram // nil but for op extend
 }
 
 func newHists(cfg Config) hists {
@@ -51,6 +52,9 @@ func newHists(cfg Config) hists {
 		if cfg.procs() > 1 {
 			h.Remote = NewHistogram()
 		}
+	}
+	if cfg.Op == Extend {
+		h.Extend = NewHistogram()
 	}
 	return h
 }
@@ -71,8 +75,8 @@ func (h hists) each(g hists, do func(into, from *Histogram)) {
 	}
 }
 
-func (h hists) all() [6]*Histogram {
-	return [...]*Histogram{h.Response, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote}
+func (h hists) all() [7]*Histogram {
+	return [...]*Histogram{h.Response, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend}
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -114,6 +118,16 @@ func (s *shard) cycleLocked(acquire, release int64) {
 	s.counts.cycles++
 	s.hists.Release.Record(release, 1)
 	s.hists.Cycle.Record(acquire+release, 1)
+}
+
+// extendedLocked writes an Extend that succeeded, which is the cycle of its op.
+func (s *shard) extendedLocked(took, response int64, open bool) {
+	s.counts.add(counts{ended: 1, acquired: 1, cycles: 1})
+	s.hists.Extend.Record(took, 1)
+	s.hists.Cycle.Record(took, 1)
+	if open {
+		s.hists.Response.Record(response, 1)
+	}
 }
 
 // recorder owns the shards. Once a second, and at both ends of the measured time, rotate empties them.

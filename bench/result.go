@@ -20,6 +20,7 @@ type Result struct {
 	Latency        Latencies `json:"latency"`
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
+	Holding        *Holding  `json:"holding,omitempty"` // op hold only
 	Client         Client    `json:"client"`
 	Series         []Point   `json:"series"`
 	Valid          Valid     `json:"valid"`
@@ -33,7 +34,7 @@ type Result struct {
 type Totals struct {
 	Offered  int64 `json:"offered"`  // due; closed loop: the same as Started
 	Started  int64 `json:"started"`  // begun
-	Acquired int64 `json:"acquired"` // got the lock
+	Acquired int64 `json:"acquired"` // got the lock; op extend: extended it
 	Refused  int64 `json:"refused"`  // ended with ErrRefused
 	Timeouts int64 `json:"timeouts"` // failed when Config.Wait had run out
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
@@ -60,6 +61,7 @@ type Latencies struct {
 	// workers share names. HandoverRemote: the last holder was another process.
 	Handover       *Summary `json:"handover,omitempty"`
 	HandoverRemote *Summary `json:"handover_remote,omitempty"`
+	Extend         *Summary `json:"extend,omitempty"` // op extend only, where it is also the cycle
 }
 
 // Summary is one histogram in figures. All are 0 when Count is 0. Values are
@@ -129,6 +131,7 @@ const (
 	ReasonRate        = "rate not met"
 	ReasonBacklog     = "backlog grew"
 	ReasonPanic       = "the locker panicked"
+	ReasonNotHeld     = "not all locks were held"
 )
 
 // Invalidate adds a reason why the result is not to be trusted.

@@ -143,6 +143,10 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		})
 	}
 	part.Complete = r.await(ctx)
+	if r.cfg.Op == Hold {
+		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}
+		r.meterHolding(part.Holding, -1)
+	}
 	if r.cfg.Warmup > 0 && part.Complete {
 		start()
 		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) {
@@ -150,7 +154,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		})
 	}
 	before := ReadMeter()
-	r.rec.forget()
+	if r.cfg.Op != Hold { // which acquires from the begin
+		r.rec.forget()
+	}
 	from := r.now()
 	if part.Complete {
 		if r.pacer != nil {
@@ -168,6 +174,10 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 
 	// Figures first, then the cancelled calls that must not be in them.
 	after := ReadMeter()
+	if part.Holding != nil {
+		part.Holding.GoroutinesAfter = int64(runtime.NumGoroutine())
+		r.meterHolding(part.Holding, 1)
+	}
 	measured := r.phase.Swap(stopped) == measuring
 	to := r.now()
 	if r.pacer != nil {
@@ -252,6 +262,13 @@ func (r *runner) figures(p *Part) {
 	for i, w := range r.workers {
 		p.Shares[i] = w.acquired
 		p.Waits.add(w.waits)
+		if p.Holding != nil {
+			p.Holding.Held += int64(len(w.kept))
+			p.Holding.Lost += w.lost
+		}
+	}
+	if p.Holding != nil {
+		p.Holding.Wanted = int64(r.cfg.share())
 	}
 	p.Overlaps = r.audit.overlaps.Load()
 	p.Panicked = r.failure != nil

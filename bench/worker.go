@@ -25,6 +25,10 @@ type worker struct {
 
 	acquired int64 // in the measured time
 	waits    waits
+
+	ext  extending // op extend
+	kept []Held    // op hold, as is the next
+	lost int64
 }
 
 // errorPause is what a worker waits after an error, so that a lock that fails at
@@ -48,6 +52,9 @@ func newWorker(r *runner, id int) *worker {
 		timer:  newStoppedTimer(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
+	if r.cfg.Op == Hold {
+		w.kept = make([]Held, 0, r.cfg.shareOf(w.number)) // before the heap is measured
+	}
 	if r.cfg.Wait > 0 {
 		w.wait = newWaitCtx(w.ctx, r.base, r.cfg.Wait)
 	}
@@ -65,9 +72,13 @@ func (w *worker) run() {
 			w.r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", w.r.impl, ReasonPanic, v, debug.Stack()))
 		}
 	}()
-	if w.r.pacer != nil {
+	defer w.endExtending()
+	switch {
+	case w.r.cfg.Op == Hold:
+		w.keep()
+	case w.r.pacer != nil:
 		w.openLoop()
-	} else {
+	default:
 		w.closedLoop()
 	}
 }
@@ -103,6 +114,10 @@ func (w *worker) openLoop() {
 // closed loop.
 func (w *worker) operate(key int, intended int64, measured bool) {
 	r := w.r
+	if r.cfg.Op == Extend {
+		w.extend(intended, measured)
+		return
+	}
 	name := r.names[key]
 
 	begin := r.now()

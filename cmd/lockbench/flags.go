@@ -61,7 +61,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 
 	fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
 	fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
-	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform")
+	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
 	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S")
 	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, or exp:1ms for exponential times with that mean")
 	fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
@@ -73,7 +73,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release, or try: one attempt")
+	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
@@ -196,9 +196,11 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 
 func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	dist := f.dist
-	if set("keys") && !set("dist") {
+	switch {
+	case f.op == bench.Hold: // the workers share --keys out among them
+	case set("keys") && !set("dist"):
 		dist = bench.Uniform()
-	} else if set("keys") && dist == (bench.Dist{}) {
+	case set("keys") && dist == (bench.Dist{}):
 		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
 	if f.masterTimeout < 0 {
@@ -222,6 +224,12 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	}
 	if err := p.cfg.Validate(); err != nil {
 		return usageError{err}
+	}
+	for _, name := range f.impl {
+		impl, _ := rivals.Find(name) // raw knows no op at all
+		if !impl.Can(f.op) {
+			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.op, name)
+		}
 	}
 	if f.hold.Mean() >= f.ttl {
 		return usagef("--hold %s must be shorter than --ttl %s", f.hold, f.ttl)

@@ -99,3 +99,18 @@ func TestAKilledParentLeavesNoProcess(t *testing.T) {
 	r.cmd.Wait()
 	require.Eventually(t, r.serversGone, 5*time.Second, time.Millisecond)
 }
+
+func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redsync-goredis", "--op", "extend", "--workers", "4",
+		"--rounds", "1", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Len(t, doc["results"], 2)
+	for _, r := range doc["results"].([]any) {
+		n, ok := at(r, "latency.extend.count")
+		require.True(t, ok)
+		require.Positive(t, n)
+		errors, _ := at(r, "totals.errors")
+		require.Zero(t, errors)
+	}
+}

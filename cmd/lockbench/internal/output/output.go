@@ -86,7 +86,10 @@ func workers(c Config) string {
 }
 
 func keys(c Config) string {
-	if c.Dist == (bench.Dist{}) {
+	switch {
+	case c.Op == bench.Hold:
+		return fmt.Sprintf("%d to hold", c.Keys)
+	case c.Dist == (bench.Dist{}):
 		return "own"
 	}
 	return fmt.Sprintf("%d %s", c.Keys, c.Dist)

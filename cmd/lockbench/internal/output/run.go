@@ -53,11 +53,20 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	row(tw, "cycle", l.Cycle)
 	row(tw, "acquire", l.Acquire)
 	row(tw, "release", l.Release)
+	row(tw, "extend", l.Extend)
 	row(tw, "hand-over", l.Handover)
 	row(tw, "from other process", l.HandoverRemote)
 	tw.Flush()
 	if l.Handover != nil {
 		fmt.Fprintln(w, "hand-over: from the call of Release to the return of an Acquire that was waiting")
+	}
+	if h := r.Holding; h != nil {
+		fmt.Fprintf(w, "holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", number(float64(h.Held)), number(float64(h.Wanted)),
+			number(float64(h.Lost)), number(h.HeapBytesPerLock), number(float64(h.GoroutinesBefore)), number(float64(h.GoroutinesAfter)))
+		if h.CommandsPerRound > 0 {
+			fmt.Fprintf(w, "   %s commands a round", digits(h.CommandsPerRound))
+		}
+		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s\n",
 		duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)))
