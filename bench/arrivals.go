@@ -9,8 +9,9 @@ type arrival struct {
 	measured bool  // due in the measured time
 }
 
-// schedule is the endless sequence of arrivals that a seed stands for. It is
-// pure: no clock, the same values for the same Config, whoever takes them.
+// schedule is the endless sequence of arrivals that a seed stands for, a process's
+// share of them. It is pure: no clock, the same values for the same Config, whoever
+// takes them.
 type schedule struct {
 	gap     float64 // mean, ns
 	poisson bool
@@ -20,11 +21,13 @@ type schedule struct {
 }
 
 func newSchedule(cfg Config, z *zipf) *schedule {
+	gap := 1e9 * float64(cfg.procs()) / cfg.Rate
 	return &schedule{
-		gap:     1e9 / cfg.Rate,
+		gap:     gap,
 		poisson: cfg.Arrivals != Even,
-		rng:     newRNG(cfg.Seed, streamArrivals),
+		rng:     newRNG(cfg.Seed, cfg.stream(streamArrivals)),
 		keys:    newKeyGen(cfg, z, streamArrivalKeys, -1),
+		at:      gap * float64(cfg.proc) / float64(cfg.procs()), // processes take turns
 	}
 }
 
@@ -37,11 +40,13 @@ func (s *schedule) next() arrival {
 	return arrival{at: int64(s.at), key: s.keys.next()}
 }
 
-// Random streams of one seed. Worker i has streamWorkers + i.
+// Random streams of one seed. Worker i has streamWorkers + i and streamSpans + i.
 const (
 	streamArrivals = iota
 	streamArrivalKeys
 	streamWorkers
+	streamSpans = 1 << 31
+	streamsEach = 1 << 32 // process
 )
 
 // pacer hands arrivals to workers. There is no dispatcher and no timer per

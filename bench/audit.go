@@ -10,17 +10,16 @@ import (
 // is the interval from Acquire's return to the end of its validity or the call of
 // Release, whichever comes first, on the run's monotonic clock.
 //
-// One slot per name holds the stamp of its holder: end of validity, and the
-// worker, so that a stamp is unique among live holds. enter swaps its stamp in; if the old one is neither
-// cleared nor past, two held at once. leave clears the slot, but only of its own
+// One word per name holds the stamp of its holder: end of validity, and the worker,
+// so that a stamp is unique among live holds. enter swaps its stamp in; if the old one is neither
+// cleared nor past, two held at once. leave clears the word, but only of its own
 // stamp. leave comes before the call of Release, so a correct lock's next holder
-// always finds the slot clear.
+// always finds the word clear.
 //
-// It may miss an overlap that follows another on the same name (the slot has
+// It may miss an overlap that follows another on the same name (the word has
 // room for one holder), never all of them, and does not report one that is none.
 type audit struct {
-	slots    []atomic.Int64
-	stride   int // slots from one name to the next
+	*table
 	overlaps atomic.Int64
 }
 
@@ -31,18 +30,7 @@ const (
 	forever    = math.MaxInt64 >> workerBits // microseconds
 )
 
-// spreadNames is up to how many names have a cache line each; among more,
-// neighbours rarely meet.
-const spreadNames = 1 << 16
-
-func newAudit(names int) *audit {
-	a := &audit{stride: 1}
-	if names <= spreadNames {
-		a.stride = 8
-	}
-	a.slots = make([]atomic.Int64, names*a.stride)
-	return a
-}
+func newAudit(t *table) *audit { return &audit{table: t} }
 
 // enter notes that worker has held key since acquired, until the given times on
 // the clock now. It returns the stamp for leave. A hold that was over before
@@ -52,7 +40,7 @@ func (a *audit) enter(key, worker int, acquired, until int64, now func() int64) 
 		return 0
 	}
 	stamp := min(until/1000, forever)<<workerBits | int64(worker)
-	slot := &a.slots[key*a.stride]
+	slot := a.holder(key)
 	old := slot.Swap(stamp)
 	if old>>workerBits <= acquired/1000 {
 		return stamp
@@ -68,11 +56,20 @@ func (a *audit) enter(key, worker int, acquired, until int64, now func() int64) 
 	return stamp
 }
 
-// leave notes that the holder is about to call Release.
-func (a *audit) leave(key int, stamp int64) {
-	if stamp != 0 {
-		a.slots[key*a.stride].CompareAndSwap(stamp, 0)
+// renew notes that the holder's validity ends later. It returns the new stamp; that
+// of a hold which has been overwritten stays as it is.
+func (a *audit) renew(key int, stamp, until int64) int64 {
+	next := min(until/1000, forever)<<workerBits | stamp&(1<<workerBits-1)
+	if stamp == 0 || !a.holder(key).CompareAndSwap(stamp, next) {
+		return stamp
 	}
+	return next
+}
+
+// leave notes that the holder is about to call Release. It is false when that
+// gives the lock to nobody: it had run out, or had been another's.
+func (a *audit) leave(key int, stamp, now int64) bool {
+	return stamp != 0 && a.holder(key).CompareAndSwap(stamp, 0) && stamp>>workerBits > now/1000
 }
 
 // untilNs puts the end of a validity on the clock that began at base. The zero

@@ -25,8 +25,12 @@ func WriteBench(w io.Writer, results []*Result) error {
 			continue
 		}
 		h := r.Headline()
-		fmt.Fprintf(b, "BenchmarkCycle/impl=%s/masters=%d/workers=%d-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t%d p50-ns\t%d p99-ns\t%.0f cpu-ns/op\t%.2f allocs/op\n",
-			r.Impl, r.Masters, r.Workers, runtime.GOMAXPROCS(0), cycles,
+		procs := ""
+		if r.Procs > 1 {
+			procs = fmt.Sprintf("/procs=%d", r.Procs)
+		}
+		fmt.Fprintf(b, "BenchmarkCycle/impl=%s/masters=%d/workers=%d%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t%d p50-ns\t%d p99-ns\t%.0f cpu-ns/op\t%.2f allocs/op\n",
+			r.Impl, r.Masters, r.Workers, procs, runtime.GOMAXPROCS(0), cycles,
 			r.DurationS*1e9/float64(cycles), r.ThroughputPerS, h.P["50"], h.P["99"], r.Client.CPUNsPerOp, r.Client.AllocsPerOp)
 	}
 	return b.Flush()

@@ -15,7 +15,7 @@ var ErrConfig = errors.New("bench: invalid configuration")
 
 // Limits that Validate holds.
 const (
-	maxWorkers = 1 << 20 // the audit keeps a worker's number in 20 bits
+	maxWorkers = 1 << workerBits // as the audit keeps a worker's number
 	maxKeys    = 1 << 26
 	minTTL     = time.Millisecond
 )
@@ -23,11 +23,15 @@ const (
 // Config describes one run. It is read once, when the run begins, and its JSON
 // form is the workload part of a Document's config.
 type Config struct {
-	// Workers is the number of goroutines that lock. In an open loop it is the
+	// Workers is the number of goroutines that lock, in each process. In an open loop it is the
 	// most operations that can be in flight. Too few: the rate cannot be met.
 	Workers int `json:"workers"`
+	// Procs is the number of processes, each with Workers of its own; 0 means 1.
+	// Run is one process; RunPart is one of several.
+	Procs int `json:"procs,omitempty"`
 	// Keys is the number of distinct lock names for uniform and zipf. With the
-	// own distribution it is ignored: every worker has a name to itself.
+	// own distribution it is ignored: every worker has a name to itself, but with
+	// op hold, where the workers share all out among them.
 	Keys int `json:"keys"`
 	// Dist chooses the name of an operation. The zero value is own.
 	Dist Dist `json:"dist"`
@@ -35,7 +39,7 @@ type Config struct {
 	// operations (closed loop only). Neither counts as latency.
 	Hold  Span `json:"hold"`
 	Think Span `json:"think"`
-	// Rate is the number of operations that arrive per second. Above 0 the loop
+	// Rate is the number of operations that arrive per second, at all processes together. Above 0 the loop
 	// is open; 0 means closed: a worker begins again when it has finished.
 	Rate float64 `json:"rate"`
 	// Arrivals is poisson (the default) or uniform. Open loop only.
@@ -60,6 +64,8 @@ type Config struct {
 	// own, and once at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
+
+	proc int // number of this process, from 0; set by RunPart
 }
 
 // Progress is the state of a run at one moment.
@@ -79,17 +85,19 @@ func (c Config) Validate() error {
 	switch {
 	case c.Workers < 1 || c.Workers > maxWorkers:
 		return wrong("Workers", "workers", "must be 1 to %d, got %d", maxWorkers, c.Workers)
+	case c.Procs < 0 || c.procs() > maxProcs || c.procs()*c.Workers > maxWorkers:
+		return wrong("Procs", "procs", "must be 1 to %d and have at most %d workers together, got %d", maxProcs, maxWorkers, c.Procs)
 	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
 	case c.Dist.kind == distZipf && !(c.Dist.s > 0 && c.Dist.s <= maxZipf):
 		return wrong("Dist", "dist", "zipf exponent must be above 0 and at most %d, got %v", maxZipf, c.Dist.s)
-	case c.Hold.fixed < 0:
+	case c.Hold.mean < 0:
 		return wrong("Hold", "hold", "must not be negative, got %s", c.Hold)
-	case c.Think.fixed < 0:
+	case c.Think.mean < 0:
 		return wrong("Think", "think", "must not be negative, got %s", c.Think)
 	case c.Rate < 0 || c.Rate > maxRate || math.IsNaN(c.Rate):
 		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", maxRate, c.Rate)
-	case c.Rate > 0 && c.Think.fixed > 0:
+	case c.Rate > 0 && c.Think.mean > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
 		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
@@ -101,19 +109,52 @@ func (c Config) Validate() error {
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
-	case c.Op != AcquireRelease && c.Op != Try:
+	case c.Op > Hold:
 		return wrong("Op", "op", "is unknown: %d", c.Op)
+	case c.Op >= Extend && c.Dist.kind != distOwn:
+		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
+	case c.Op >= Extend && c.Hold.mean > 0:
+		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
+	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
+		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
+	case c.Op == Hold && c.Rate > 0:
+		return wrong("Rate", "rate", "has no meaning with op hold")
 	}
 	return nil
 }
 
 // keys is the number of names that the run uses.
 func (c Config) keys() int {
-	if c.Dist.kind == distOwn {
-		return c.Workers
+	if c.Dist.kind == distOwn && c.Op != Hold {
+		return c.Workers * c.procs()
 	}
 	return c.Keys
 }
+
+// waits tells whether workers wait for each other at names that they share.
+func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op == AcquireRelease }
+
+func (c Config) procs() int { return max(c.Procs, 1) }
+
+// share is how many of the names op hold keeps in this process.
+func (c Config) share() (n int) {
+	for i := range c.Workers {
+		n += c.shareOf(c.first() + i)
+	}
+	return n
+}
+
+// shareOf is how many of them the worker of that number keeps.
+func (c Config) shareOf(number int) int {
+	all := c.Workers * c.procs()
+	return max(c.Keys-number+all-1, 0) / all
+}
+
+// first is the number of this process's first worker.
+func (c Config) first() int { return c.proc * c.Workers }
+
+// stream is the number of this process's n-th random stream.
+func (c Config) stream(n uint64) uint64 { return uint64(c.proc)*streamsEach + n }
 
 func wrong(field, flag, format string, args ...any) error {
 	return fmt.Errorf("%w: --%s (Config.%s) %s", ErrConfig, flag, field, fmt.Sprintf(format, args...))
@@ -133,11 +174,13 @@ type Op uint8
 const (
 	AcquireRelease Op = iota // Acquire, hold, Release
 	Try                      // TryAcquire; when it won: hold, Release
+	Extend                   // Extend of one lock, acquired before and released at the end
+	Hold                     // Acquire a share of Keys, keep all alive until the run ends
 )
 
-var opNames = [...]string{AcquireRelease: "acquire-release", Try: "try"}
+var opNames = [...]string{AcquireRelease: "acquire-release", Try: "try", Extend: "extend", Hold: "hold"}
 
-// ParseOp reads acquire-release or try.
+// ParseOp reads acquire-release, try, extend or hold.
 func ParseOp(s string) (Op, error) {
 	for op, name := range opNames {
 		if s == name {
@@ -163,26 +206,41 @@ func (o *Op) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// A Span is a length of time that each operation draws anew. Today every draw
-// is the same. The zero value is no time at all.
-type Span struct{ fixed time.Duration }
+// A Span is a length of time that each operation draws anew. The zero value is no
+// time at all.
+type Span struct {
+	mean time.Duration
+	exp  bool // exponential; else always mean
+}
 
 // Fixed is the Span that is always d.
-func Fixed(d time.Duration) Span { return Span{fixed: d} }
+func Fixed(d time.Duration) Span { return Span{mean: d} }
 
-// ParseSpan reads a duration, such as 1ms, or 0.
+// Exp draws exponential times: mostly short ones and a few of many times the mean.
+func Exp(mean time.Duration) Span { return Span{mean, true} }
+
+// ParseSpan reads a duration, such as 1ms, or 0, or exp:MEAN.
 func ParseSpan(s string) (Span, error) {
-	d, err := time.ParseDuration(s)
+	text, exp := strings.CutPrefix(s, "exp:")
+	d, err := time.ParseDuration(text)
 	if err != nil {
-		return Span{}, fmt.Errorf("%w: a span must be a duration such as 1ms, got %q", ErrConfig, s)
+		return Span{}, fmt.Errorf("%w: a span must be a duration such as 1ms, or exp:1ms, got %q", ErrConfig, s)
 	}
 	if d < 0 {
 		return Span{}, fmt.Errorf("%w: a span must not be negative, got %s", ErrConfig, d)
 	}
-	return Fixed(d), nil
+	return Span{d, exp}, nil
 }
 
-func (s Span) String() string { return s.fixed.String() }
+// Mean is the mean of the draws.
+func (s Span) Mean() time.Duration { return s.mean }
+
+func (s Span) String() string {
+	if s.exp {
+		return "exp:" + s.mean.String()
+	}
+	return s.mean.String()
+}
 
 // MarshalText and UnmarshalText make a Span a JSON string and a flag value.
 func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
@@ -194,7 +252,12 @@ func (s *Span) UnmarshalText(b []byte) (err error) {
 }
 
 // draw is the time for one operation.
-func (s Span) draw() time.Duration { return s.fixed }
+func (s Span) draw(r *rng) time.Duration {
+	if s.exp {
+		return time.Duration(float64(s.mean) * r.exp())
+	}
+	return s.mean
+}
 
 // Dist is the distribution of operations over lock names.
 type Dist struct {

@@ -37,6 +37,13 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"TTL", "--ttl", func(c *Config) { c.TTL = time.Microsecond }},
 		{"Wait", "--wait", func(c *Config) { c.Wait = -1 }},
 		{"Op", "--op", func(c *Config) { c.Op = 9 }},
+		{"Dist", "--dist", func(c *Config) { c.Op, c.Dist = Extend, Uniform() }},
+		{"Hold", "--hold", func(c *Config) { c.Op, c.Hold = Extend, Fixed(1) }},
+		{"Keys", "--keys", func(c *Config) { c.Op, c.Keys = Hold, 0 }},
+		{"Rate", "--rate", func(c *Config) { c.Op, c.Rate = Hold, 1 }},
+		{"Procs", "--procs", func(c *Config) { c.Procs = -1 }},
+		{"Procs", "--procs", func(c *Config) { c.Procs = maxProcs + 1 }},
+		{"Procs", "--procs", func(c *Config) { c.Procs, c.Workers = 2, maxWorkers/2+1 }},
 	} {
 		cfg := good()
 		c.spoil(&cfg)
@@ -57,7 +64,7 @@ func TestParsersReadWhatTheyPrintAndRefuseTheRest(t *testing.T) {
 		_, err := ParseDist(s)
 		require.ErrorIs(t, err, ErrConfig, s)
 	}
-	for _, s := range []string{"acquire-release", "try"} {
+	for _, s := range []string{"acquire-release", "try", "extend", "hold"} {
 		op, err := ParseOp(s)
 		require.NoError(t, err)
 		require.Equal(t, s, op.String())

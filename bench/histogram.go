@@ -26,8 +26,22 @@ func (h *Histogram) Record(ns, n int64) {
 // Merge adds what g has counted.
 func (h *Histogram) Merge(g *Histogram) { h.hdr.Merge(g.hdr) }
 
-// Summary puts it in figures; zeros when it is empty.
+// MarshalText encodes it for another process, in the compressed form of HdrHistogram.
+func (h *Histogram) MarshalText() ([]byte, error) {
+	return h.hdr.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (h *Histogram) UnmarshalText(b []byte) (err error) {
+	h.hdr, err = hdrhistogram.Decode(b)
+	return err
+}
+
+// Summary puts it in figures; zeros when it is empty. A nil one was not measured, and has none.
 func (h *Histogram) Summary() *Summary {
+	if h == nil {
+		return nil
+	}
 	s := &Summary{Unit: "ns", Count: h.hdr.TotalCount(), P: map[string]int64{}}
 	if s.Count > 0 {
 		s.Min, s.Mean, s.Max = h.hdr.Min(), h.hdr.Mean(), h.hdr.Max()

@@ -45,7 +45,7 @@ func newKeyGen(cfg Config, z *zipf, n uint64, own int) keyGen {
 	if cfg.Dist.kind == distOwn {
 		return keyGen{own: own}
 	}
-	return keyGen{rng: newRNG(cfg.Seed, n), n: cfg.Keys, zipf: z}
+	return keyGen{rng: newRNG(cfg.Seed, cfg.stream(n)), n: cfg.Keys, zipf: z}
 }
 
 func (g *keyGen) next() int {

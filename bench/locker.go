@@ -31,3 +31,22 @@ type Held interface {
 	Until() time.Time
 	Release(ctx context.Context) error
 }
+
+// Extender is a Held whose lease can be prolonged to ttl from now; op extend needs it.
+type Extender interface {
+	Extend(ctx context.Context, ttl time.Duration) error
+}
+
+// Keeper is a Held that can renew itself; op hold needs it.
+type Keeper interface {
+	// KeepAlive renews in the background until Release, loss or max.
+	KeepAlive(max time.Duration) error
+	// Done is closed when the lock is released or lost.
+	Done() <-chan struct{}
+}
+
+// RoundCounter is a Locker that sends the commands of many callers together, and
+// counts both.
+type RoundCounter interface {
+	Rounds() (rounds, commands uint64)
+}

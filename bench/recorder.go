@@ -6,12 +6,21 @@ import (
 	"sync"
 )
 
-// shardsMost bounds the memory on large machines: a shard takes 0.7 to 0.9 MB.
+// shardsMost bounds the memory on large machines: a shard takes 0.7 to 1.3 MB.
 // Shards, not a histogram per worker: ten thousand of those would take 8 GB.
 const shardsMost = 64
 
 // counts of operations that ended.
 type counts struct{ ended, acquired, refused, timeouts, errors, cycles int64 }
+
+// waits is the calls of Acquire, those that failed or were cut off included.
+type waits struct{ Longest, Sum, Count int64 } // ns
+
+func (w *waits) add(v waits) {
+	w.Longest = max(w.Longest, v.Longest)
+	w.Sum += v.Sum
+	w.Count += v.Count
+}
 
 func (c *counts) add(d counts) {
 	c.ended += d.ended
@@ -24,34 +33,50 @@ func (c *counts) add(d counts) {
 
 // hists are the histograms of a shard or of a run.
 type hists struct {
-	response *Histogram // nil in a closed loop
-	acquire  *Histogram
-	release  *Histogram
-	cycle    *Histogram
+	Response *Histogram // nil in a closed loop
+	Acquire  *Histogram
+	Release  *Histogram
+	Cycle    *Histogram
+	Handover *Histogram // nil unless Config.waits, as is the next
+	Remote   *Histogram // nil in a run of one process
+	Extend   *Histogram // nil but for op extend
 }
 
-func newHists(open bool) hists {
-	h := hists{acquire: NewHistogram(), release: NewHistogram(), cycle: NewHistogram()}
-	if open {
-		h.response = NewHistogram()
+func newHists(cfg Config) hists {
+	h := hists{Acquire: NewHistogram(), Release: NewHistogram(), Cycle: NewHistogram()}
+	if cfg.Rate > 0 {
+		h.Response = NewHistogram()
+	}
+	if cfg.waits() {
+		h.Handover = NewHistogram()
+		if cfg.procs() > 1 {
+			h.Remote = NewHistogram()
+		}
+	}
+	if cfg.Op == Extend {
+		h.Extend = NewHistogram()
 	}
 	return h
 }
 
 func (h hists) headline() *Histogram {
-	if h.response != nil {
-		return h.response
+	if h.Response != nil {
+		return h.Response
 	}
-	return h.cycle
+	return h.Cycle
 }
 
 func (h hists) each(g hists, do func(into, from *Histogram)) {
-	do(h.acquire, g.acquire)
-	do(h.release, g.release)
-	do(h.cycle, g.cycle)
-	if h.response != nil {
-		do(h.response, g.response)
+	into, from := h.all(), g.all()
+	for i := range into {
+		if into[i] != nil {
+			do(into[i], from[i])
+		}
 	}
+}
+
+func (h hists) all() [7]*Histogram {
+	return [...]*Histogram{h.Response, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend}
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -63,21 +88,46 @@ type shard struct {
 	_      [40]byte // the next shard's lock is another core's
 }
 
-// acquiredLocked writes an acquire that got its lock; response below 0: none.
-func (s *shard) acquiredLocked(response, acquire int64) {
+// gotten is the times of an acquire that got its lock, in ns.
+type gotten struct {
+	acquire  int64
+	response int64 // below 0: a closed loop
+	handover int64 // below 0: the lock lay free
+	remote   bool  // the hand-over was from another process
+}
+
+// acquiredLocked writes an acquire that got its lock.
+func (s *shard) acquiredLocked(g gotten) {
 	s.counts.ended++
 	s.counts.acquired++
-	s.hists.acquire.Record(acquire, 1)
-	if response >= 0 {
-		s.hists.response.Record(response, 1)
+	s.hists.Acquire.Record(g.acquire, 1)
+	if g.response >= 0 {
+		s.hists.Response.Record(g.response, 1)
+	}
+	switch {
+	case g.handover < 0:
+	case g.remote:
+		s.hists.Remote.Record(g.handover, 1)
+	default:
+		s.hists.Handover.Record(g.handover, 1)
 	}
 }
 
 // cycleLocked writes a release that returned without error.
 func (s *shard) cycleLocked(acquire, release int64) {
 	s.counts.cycles++
-	s.hists.release.Record(release, 1)
-	s.hists.cycle.Record(acquire+release, 1)
+	s.hists.Release.Record(release, 1)
+	s.hists.Cycle.Record(acquire+release, 1)
+}
+
+// extendedLocked writes an Extend that succeeded, which is the cycle of its op.
+func (s *shard) extendedLocked(took, response int64, open bool) {
+	s.counts.add(counts{ended: 1, acquired: 1, cycles: 1})
+	s.hists.Extend.Record(took, 1)
+	s.hists.Cycle.Record(took, 1)
+	if open {
+		s.hists.Response.Record(response, 1)
+	}
 }
 
 // recorder owns the shards. Once a second, and at both ends of the measured time, rotate empties them.
@@ -87,18 +137,20 @@ type recorder struct {
 	interval *Histogram
 	total    hists
 	counts   counts
+	encode   bool // Intervals will be merged with those of other processes
 }
 
 // newRecorder makes a shard per processor, fewer for few workers.
-func newRecorder(workers int, open bool) *recorder {
+func newRecorder(cfg Config) *recorder {
 	r := &recorder{
-		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, workers)),
-		spare:    newHists(open),
+		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
+		spare:    newHists(cfg),
 		interval: NewHistogram(),
-		total:    newHists(open),
+		total:    newHists(cfg),
+		encode:   cfg.procs() > 1,
 	}
 	for i := range r.shards {
-		r.shards[i].hists = newHists(open)
+		r.shards[i].hists = newHists(cfg)
 	}
 	return r
 }
@@ -106,8 +158,8 @@ func newRecorder(workers int, open bool) *recorder {
 func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shards)] }
 
 // rotate takes what the shards hold, adds it to the totals and returns it as a
-// Point. A shard is locked only for the exchange of its histograms.
-func (r *recorder) rotate() Point {
+// Interval. A shard is locked only for the exchange of its histograms.
+func (r *recorder) rotate() Interval {
 	var c counts
 	for i := range r.shards {
 		s := &r.shards[i]
@@ -134,10 +186,13 @@ func (r *recorder) rotate() Point {
 		Timeouts: c.timeouts,
 		Errors:   c.errors,
 	}
-	latency := r.interval.Summary()
-	p.P50Ns, p.P99Ns = latency.P["50"], latency.P["99"]
+	i := Interval{Point: p}
+	i.quantiles(r.interval)
+	if r.encode {
+		i.Latency, _ = r.interval.MarshalText() // cannot fail
+	}
 	r.interval.reset()
-	return p
+	return i
 }
 
 // late is how many operations ended after the last rotate.
@@ -186,7 +241,11 @@ func (s *samples) add(now int64, call string, err error) {
 	if len(text) > sampleBytes {
 		text = text[:sampleBytes] + "..."
 	}
-	if !slices.Contains(s.texts, text) {
+	s.keep(text)
+}
+
+func (s *samples) keep(text string) {
+	if len(s.texts) < samplesMost && !slices.Contains(s.texts, text) {
 		s.texts = append(s.texts, text)
 	}
 }

@@ -10,7 +10,7 @@ type Result struct {
 	Impl           string    `json:"impl"`
 	Round          int       `json:"round"`   // from 1
 	Masters        int       `json:"masters"` // 0: not told
-	Workers        int       `json:"workers"`
+	Workers        int       `json:"workers"` // in each process
 	Procs          int       `json:"procs"`
 	Keys           int       `json:"keys"`
 	Seed           uint64    `json:"seed"`
@@ -20,6 +20,7 @@ type Result struct {
 	Latency        Latencies `json:"latency"`
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
+	Holding        *Holding  `json:"holding,omitempty"` // op hold only
 	Client         Client    `json:"client"`
 	Series         []Point   `json:"series"`
 	Valid          Valid     `json:"valid"`
@@ -33,10 +34,19 @@ type Result struct {
 type Totals struct {
 	Offered  int64 `json:"offered"`  // due; closed loop: the same as Started
 	Started  int64 `json:"started"`  // begun
-	Acquired int64 `json:"acquired"` // got the lock
+	Acquired int64 `json:"acquired"` // got the lock; op extend: extended it
 	Refused  int64 `json:"refused"`  // ended with ErrRefused
 	Timeouts int64 `json:"timeouts"` // failed when Config.Wait had run out
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
+}
+
+func (t *Totals) add(u Totals) {
+	t.Offered += u.Offered
+	t.Started += u.Started
+	t.Acquired += u.Acquired
+	t.Refused += u.Refused
+	t.Timeouts += u.Timeouts
+	t.Errors += u.Errors
 }
 
 // Latencies of operations that got their lock. An absent one was not measured.
@@ -46,6 +56,12 @@ type Latencies struct {
 	Acquire  *Summary `json:"acquire"`            // the same as service, under the name of the call
 	Release  *Summary `json:"release"`            // Release called to its verdict
 	Cycle    *Summary `json:"cycle"`              // acquire and release, without hold and think
+	// Handover is Release called by the last holder to the return of an Acquire that
+	// had begun before: what the lock itself keeps a waiter waiting. Only where
+	// workers share names. HandoverRemote: the last holder was another process.
+	Handover       *Summary `json:"handover,omitempty"`
+	HandoverRemote *Summary `json:"handover_remote,omitempty"`
+	Extend         *Summary `json:"extend,omitempty"` // op extend only, where it is also the cycle
 }
 
 // Summary is one histogram in figures. All are 0 when Count is 0. Values are
@@ -61,9 +77,10 @@ type Summary struct {
 
 // Fairness among workers.
 type Fairness struct {
-	Jain      float64 `json:"jain"`        // of acquisitions per worker: 1 all equal, 1/n one had all; 0 when there were none
-	MaxWaitNs int64   `json:"max_wait_ns"` // longest call of Acquire, also one that failed or was cut off
-	PerProc   []int64 `json:"per_proc"`    // acquisitions per process
+	Jain       float64 `json:"jain"`         // of acquisitions per worker: 1 all equal, 1/n one had all; 0 when there were none
+	MaxWaitNs  int64   `json:"max_wait_ns"`  // longest call of Acquire, also one that failed or was cut off
+	MeanWaitNs int64   `json:"mean_wait_ns"` // of the same calls
+	PerProc    []int64 `json:"per_proc"`     // acquisitions per process
 }
 
 // Safety is the verdict of the audit, warm-up included.
@@ -72,11 +89,11 @@ type Safety struct {
 	FenceViolations int64 `json:"fence_violations"`
 }
 
-// Client is what the load cost this process in the measured time.
+// Client is what the load cost its processes in the measured time.
 type Client struct {
 	CPUNsPerOp  float64 `json:"cpu_ns_per_op"` // user and system time per cycle, generator included; 0 where unknown
 	AllocsPerOp float64 `json:"allocs_per_op"` // heap objects per cycle
-	GCP99Ns     int64   `json:"gc_p99_ns"`     // p99 of the stop-the-world pauses, upper bound of its bucket
+	GCP99Ns     int64   `json:"gc_p99_ns"`     // p99 of the stop-the-world pauses, upper bound of its bucket; of the worst process
 }
 
 // Point is one second of a run.
@@ -89,6 +106,16 @@ type Point struct {
 	Errors   int64   `json:"errors"`
 	P50Ns    int64   `json:"p50_ns"` // of response in an open loop, else of cycle
 	P99Ns    int64   `json:"p99_ns"`
+}
+
+// Add adds the counts of another process's Point; its percentiles cannot be.
+func (p *Point) Add(q Point) {
+	p.TS = max(p.TS, q.TS)
+	p.Cycles += q.Cycles
+	p.Acquired += q.Acquired
+	p.Refused += q.Refused
+	p.Timeouts += q.Timeouts
+	p.Errors += q.Errors
 }
 
 // Valid says whether the figures mean what they seem to.
@@ -104,6 +131,7 @@ const (
 	ReasonRate        = "rate not met"
 	ReasonBacklog     = "backlog grew"
 	ReasonPanic       = "the locker panicked"
+	ReasonNotHeld     = "not all locks were held"
 )
 
 // Invalidate adds a reason why the result is not to be trusted.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"runtime"
 	"runtime/pprof"
 	"sync"
@@ -22,6 +21,9 @@ import (
 func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
+	}
+	if cfg.procs() > 1 {
+		return nil, wrong("Procs", "procs", "needs RunPart in each of %d processes", cfg.Procs)
 	}
 	// The last run's garbage is not this one's.
 	runtime.GC()
@@ -52,6 +54,7 @@ type runner struct {
 	sleep  *sleeper  // of pacer
 	rec    *recorder
 	audit  *audit
+	waits  bool // Config.waits
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -70,12 +73,17 @@ type runner struct {
 	samples samples
 }
 
-// newRunner prepares a run. The contexts of the calls do not end with ctx but
-// when the runner says so, after the figures are taken. With exact unset arrivals
-// are kept by Go timers, as virtual time needs.
+// newRunner prepares a run of one process, which begins at once.
 func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool) *runner {
+	return newPartRunner(ctx, impl, l, cfg, exact, newTable(cfg.keys()), time.Now())
+}
+
+// newPartRunner prepares one process of a run that begins at base. The contexts of
+// the calls do not end with ctx but when the runner says so, after the figures are
+// taken. With exact unset arrivals are kept by Go timers, as virtual time needs.
+func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool, t *table, base time.Time) *runner {
 	if cfg.KeyPrefix == "" {
-		cfg.KeyPrefix = "lockbench:" + rand.Text()[:10] + ":"
+		cfg.KeyPrefix = RandomKeyPrefix()
 	}
 	r := &runner{
 		impl:   impl,
@@ -83,11 +91,12 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact boo
 		locker: l,
 		names:  names(cfg.KeyPrefix, cfg.keys()),
 		zipf:   newZipf(cfg),
-		rec:    newRecorder(cfg.Workers, cfg.Rate > 0),
-		audit:  newAudit(cfg.keys()),
+		rec:    newRecorder(cfg),
+		audit:  newAudit(t),
+		waits:  cfg.waits(),
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
-		base:   time.Now(),
+		base:   base,
 	}
 	if cfg.Rate > 0 {
 		r.sleep = newSleeper(r.stop, exact)
@@ -103,24 +112,28 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact boo
 	return r
 }
 
+// RandomKeyPrefix makes the default of Config.KeyPrefix.
+func RandomKeyPrefix() string { return "lockbench:" + rand.Text()[:10] + ":" }
+
 // now is the run's clock: monotonic, ns; time.Now would read a second clock.
 func (r *runner) now() int64 { return int64(time.Since(r.base)) }
 
-// run drives the phases; the workers drive the load.
+// run is a whole run in this process.
 func (r *runner) run(ctx context.Context) (*Result, error) {
 	report, finish := r.reporter()
-	res := &Result{
-		Impl:         r.impl,
-		Round:        1,
-		Workers:      r.cfg.Workers,
-		Procs:        1,
-		Keys:         r.cfg.keys(),
-		Seed:         r.cfg.Seed,
-		Series:       []Point{},
-		Valid:        Valid{OK: true, Reasons: []string{}},
-		ErrorSamples: []string{},
+	part := r.drive(ctx, report)
+	res := Merge(r.impl, r.cfg, []*Part{part})
+	last := Progress{Elapsed: part.Elapsed, Total: r.cfg.Duration, Result: res}
+	if n := len(res.Series); n > 0 {
+		last.Point = res.Series[n-1]
 	}
+	finish(last)
+	return res, r.failure
+}
 
+// drive drives the phases; the workers drive the load.
+func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
+	part := &Part{}
 	var done sync.WaitGroup
 	start := func() {
 		pprof.Do(ctx, pprof.Labels("bench", "worker"), func(context.Context) {
@@ -129,17 +142,23 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 			}
 		})
 	}
-	complete := true
-	if r.cfg.Warmup > 0 {
+	part.Complete = r.await(ctx)
+	if r.cfg.Op == Hold {
+		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}
+		r.meterHolding(part.Holding, -1)
+	}
+	if r.cfg.Warmup > 0 && part.Complete {
 		start()
-		complete = r.watch(ctx, 0, r.cfg.Warmup, func(p Point, at time.Duration) {
-			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: p})
+		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) {
+			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
 		})
 	}
 	before := ReadMeter()
-	r.rec.forget()
+	if r.cfg.Op != Hold { // which acquires from the begin
+		r.rec.forget()
+	}
 	from := r.now()
-	if complete {
+	if part.Complete {
 		if r.pacer != nil {
 			r.pacer.begin(from)
 		}
@@ -147,19 +166,22 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		if r.cfg.Warmup == 0 {
 			start()
 		}
-		complete = r.watch(ctx, from, r.cfg.Duration, func(p Point, at time.Duration) {
-			res.Series = append(res.Series, p)
-			report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: p})
+		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
+			part.Series = append(part.Series, i)
+			report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point})
 		})
 	}
 
 	// Figures first, then the cancelled calls that must not be in them.
 	after := ReadMeter()
+	if part.Holding != nil {
+		part.Holding.GoroutinesAfter = int64(runtime.NumGoroutine())
+		r.meterHolding(part.Holding, 1)
+	}
 	measured := r.phase.Swap(stopped) == measuring
 	to := r.now()
-	var growing bool
 	if r.pacer != nil {
-		res.Totals.Offered, res.Totals.Started, growing = r.pacer.end(to)
+		part.Totals.Offered, part.Totals.Started, part.Growing = r.pacer.end(to)
 	}
 	last := r.rec.rotate()
 	close(r.stop)
@@ -173,24 +195,31 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	}
 
 	if measured {
-		elapsed := time.Duration(to - from)
-		last.TS = elapsed.Seconds()
-		res.Series = append(res.Series, last)
-		r.figures(res, elapsed)
-		res.Client = after.Since(before, r.rec.counts.cycles)
+		part.Elapsed = time.Duration(to - from)
+		last.TS = part.Elapsed.Seconds()
+		part.Series = append(part.Series, last)
+		part.Client = after.Since(before, 1)
 	} else {
 		r.rec.forget()
-		r.figures(res, 0)
 	}
-	r.judge(res, complete, growing)
-	finish(Progress{Elapsed: time.Duration(to - from), Total: r.cfg.Duration, Point: last, Result: res})
-	return res, r.failure
+	r.figures(part)
+	return part
+}
+
+// await waits for the begin of the run; false when ctx ended before.
+func (r *runner) await(ctx context.Context) bool {
+	select {
+	case <-time.After(time.Duration(-r.now())):
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // watch waits until length after from on the run's clock, and gives each a point
 // about once a second, but not the last, which ends with the load. It is false
 // when ctx ended or the locker panicked before.
-func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(p Point, at time.Duration)) bool {
+func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
 	timer := newStoppedTimer()
 	for at := time.Second; ; at += time.Second {
 		if at > length-pointLeast {
@@ -209,73 +238,41 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 		if at == length {
 			return true
 		}
-		p := r.rec.rotate()
-		p.TS = time.Duration(r.now() - from).Seconds()
-		each(p, at)
+		i := r.rec.rotate()
+		i.TS = time.Duration(r.now() - from).Seconds()
+		each(i, at)
 	}
 }
 
 // pointLeast is the shortest last interval of a series.
 const pointLeast = 100 * time.Millisecond
 
-// figures fills in what was counted; elapsed 0 means nothing was measured.
-func (r *runner) figures(res *Result, elapsed time.Duration) {
-	c, h := r.rec.counts, r.rec.total
-	res.DurationS = elapsed.Seconds()
-	res.Totals.Acquired, res.Totals.Refused = c.acquired, c.refused
-	res.Totals.Timeouts, res.Totals.Errors = c.timeouts, c.errors
-	if elapsed > 0 {
-		res.ThroughputPerS = float64(c.cycles) / elapsed.Seconds()
-	}
+// figures fills in what was counted.
+func (r *runner) figures(p *Part) {
+	c := r.rec.counts
+	p.Cycles = c.cycles
+	p.Totals.Acquired, p.Totals.Refused = c.acquired, c.refused
+	p.Totals.Timeouts, p.Totals.Errors = c.timeouts, c.errors
 	if r.pacer == nil {
-		res.Totals.Started = c.ended + r.rec.late()
-		res.Totals.Offered = res.Totals.Started
+		p.Totals.Started = c.ended + r.rec.late()
+		p.Totals.Offered = p.Totals.Started
 	}
-	res.Latency = Latencies{
-		Service: h.acquire.Summary(),
-		Acquire: h.acquire.Summary(),
-		Release: h.release.Summary(),
-		Cycle:   h.cycle.Summary(),
-	}
-	if h.response != nil {
-		res.Latency.Response = h.response.Summary()
-	}
-	shares := make([]int64, len(r.workers))
+	p.Latency = r.rec.total
+	p.Shares = make([]int64, len(r.workers))
 	for i, w := range r.workers {
-		shares[i] = w.acquired
-		res.Fairness.MaxWaitNs = max(res.Fairness.MaxWaitNs, w.maxWait)
+		p.Shares[i] = w.acquired
+		p.Waits.add(w.waits)
+		if p.Holding != nil {
+			p.Holding.Held += int64(len(w.kept))
+			p.Holding.Lost += w.lost
+		}
 	}
-	res.Fairness.Jain = Jain(shares)
-	res.Fairness.PerProc = []int64{c.acquired}
-	res.Safety.Overlaps = r.audit.overlaps.Load()
-	res.ErrorSamples = append(res.ErrorSamples, r.samples.texts...)
-}
-
-// rateSlack is the share of arrivals that may be unstarted at the end of a run
-// that met its rate, and how many may be in any case.
-const (
-	rateSlack  = 0.01
-	leastSlack = 3
-)
-
-// judge says what speaks against the figures.
-func (r *runner) judge(res *Result, complete, growing bool) {
-	if r.failure != nil {
-		res.Invalidate(ReasonPanic)
-	} else if !complete {
-		res.Invalidate(ReasonInterrupted)
+	if p.Holding != nil {
+		p.Holding.Wanted = int64(r.cfg.share())
 	}
-	if res.Totals.Acquired == 0 {
-		res.Invalidate(ReasonNothing)
-	}
-	t, s := res.Totals, max(res.DurationS, 1e-9)
-	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
-		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, achieved %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
-	}
-	if growing {
-		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",
-			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
-	}
+	p.Overlaps = r.audit.overlaps.Load()
+	p.Panicked = r.failure != nil
+	p.ErrorSamples = r.samples.texts
 }
 
 // fail ends the run because of a panic; the first counts.

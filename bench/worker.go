@@ -13,9 +13,10 @@ import (
 // until it has returned.
 type worker struct {
 	r      *runner
-	id     int
+	number int // among those of all processes
 	shard  *shard
 	keys   keyGen
+	spans  rng // of hold and think
 	timer  *time.Timer
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
@@ -23,7 +24,11 @@ type worker struct {
 	relCtx context.Context // ends releaseGrace after the run
 
 	acquired int64 // in the measured time
-	maxWait  int64 // ns, of one Acquire
+	waits    waits
+
+	ext  extending // op extend
+	kept []Held    // op hold, as is the next
+	lost int64
 }
 
 // errorPause is what a worker waits after an error, so that a lock that fails at
@@ -39,13 +44,17 @@ const yieldEvery = 128
 // derive from one would queue at its lock, which no real caller does.
 func newWorker(r *runner, id int) *worker {
 	w := &worker{
-		r:     r,
-		id:    id,
-		shard: r.rec.shard(id),
-		keys:  newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), id),
-		timer: newStoppedTimer(),
+		r:      r,
+		number: r.cfg.first() + id,
+		shard:  r.rec.shard(id),
+		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
+		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
+		timer:  newStoppedTimer(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
+	if r.cfg.Op == Hold {
+		w.kept = make([]Held, 0, r.cfg.shareOf(w.number)) // before the heap is measured
+	}
 	if r.cfg.Wait > 0 {
 		w.wait = newWaitCtx(w.ctx, r.base, r.cfg.Wait)
 	}
@@ -63,9 +72,13 @@ func (w *worker) run() {
 			w.r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", w.r.impl, ReasonPanic, v, debug.Stack()))
 		}
 	}()
-	if w.r.pacer != nil {
+	defer w.endExtending()
+	switch {
+	case w.r.cfg.Op == Hold:
+		w.keep()
+	case w.r.pacer != nil:
 		w.openLoop()
-	} else {
+	default:
 		w.closedLoop()
 	}
 }
@@ -77,7 +90,7 @@ func (w *worker) closedLoop() {
 			runtime.Gosched()
 		}
 		w.operate(w.keys.next(), -1, true)
-		if d := think.draw(); d > 0 {
+		if d := think.draw(&w.spans); d > 0 {
 			pause(w.timer, d, w.r.stop)
 		}
 	}
@@ -101,17 +114,21 @@ func (w *worker) openLoop() {
 // closed loop.
 func (w *worker) operate(key int, intended int64, measured bool) {
 	r := w.r
+	if r.cfg.Op == Extend {
+		w.extend(intended, measured)
+		return
+	}
 	name := r.names[key]
 
 	begin := r.now()
 	held, timedOut, err := w.acquire(name, begin)
 	now := r.now()
-	acquire, response := now-begin, int64(-1)
+	got := gotten{acquire: now - begin, response: -1, handover: -1}
 	if intended >= 0 {
-		response = now - intended
+		got.response = now - intended
 	}
 	if p := r.phase.Load(); p != warming {
-		w.maxWait = max(w.maxWait, acquire)
+		w.waits.add(waits{got.acquire, got.acquire, 1})
 		if err == nil && p == measuring {
 			w.acquired++
 		}
@@ -121,28 +138,33 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		return
 	}
 
-	stamp := r.audit.enter(key, w.id, now, untilNs(r.base, held.Until()), r.now)
-	hold := r.cfg.Hold.draw()
+	if r.waits {
+		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
+	}
+	stamp := r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
+	hold := r.cfg.Hold.draw(&w.spans)
 	if hold > 0 {
 		if measured {
 			w.shard.mu.Lock()
-			w.shard.acquiredLocked(response, acquire)
+			w.shard.acquiredLocked(got)
 			w.shard.mu.Unlock()
 		}
 		pause(w.timer, hold, r.stop)
 		now = r.now()
 	}
-	r.audit.leave(key, stamp)
+	if r.audit.leave(key, stamp, now) && r.waits {
+		r.audit.released(key, r.cfg.proc, now)
+	}
 	err = held.Release(w.relCtx)
 	release := r.now() - now
 
 	if measured {
 		w.shard.mu.Lock()
 		if hold == 0 {
-			w.shard.acquiredLocked(response, acquire)
+			w.shard.acquiredLocked(got)
 		}
 		if err == nil {
-			w.shard.cycleLocked(acquire, release)
+			w.shard.cycleLocked(got.acquire, release)
 		} else {
 			w.shard.counts.errors++
 		}

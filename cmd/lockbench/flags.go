@@ -31,9 +31,10 @@ type flags struct {
 	faults   []string
 
 	workers       int
+	procs         int
 	keys          int
 	dist          bench.Dist
-	hold, think   time.Duration
+	hold, think   bench.Span
 	rate          rate
 	arrivals      string
 	duration      time.Duration
@@ -58,11 +59,12 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
 	fs.StringArrayVar(&f.faults, "fault", nil, "hurt a local master, may be repeated: stop:K (SIGSTOP) or delay:K:50ms (late replies; 0ms = the proxy alone)")
 
-	fs.IntVar(&f.workers, "workers", 64, "callers at once; with --rate the most that can be in flight")
-	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform")
+	fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
+	fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
+	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
 	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S")
-	fs.DurationVar(&f.hold, "hold", 0, "how long a lock is held")
-	fs.DurationVar(&f.think, "think", 0, "pause of a worker between operations")
+	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, or exp:1ms for exponential times with that mean")
+	fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
 	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
 	fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
@@ -71,7 +73,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release, or try: one attempt")
+	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
@@ -194,23 +196,28 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 
 func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	dist := f.dist
-	if set("keys") && !set("dist") {
+	switch {
+	case f.op == bench.Hold: // the workers share --keys out among them
+	case set("keys") && !set("dist"):
 		dist = bench.Uniform()
-	} else if set("keys") && dist == (bench.Dist{}) {
+	case set("keys") && dist == (bench.Dist{}):
 		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
-	// The spans are built below, where a negative one can no longer be told by its flag.
-	for name, d := range map[string]time.Duration{"hold": f.hold, "think": f.think, "master-timeout": f.masterTimeout} {
-		if d < 0 {
-			return usagef("--%s must not be negative, got %s", name, d)
-		}
+	if f.masterTimeout < 0 {
+		return usagef("--master-timeout must not be negative, got %s", f.masterTimeout)
+	}
+	if f.procs < 1 {
+		return usagef("--procs must be at least 1, got %d", f.procs)
+	}
+	if f.procs > 1 && !bench.SharesMemory {
+		return usagef("--procs above 1 needs memory that processes share, which this system does not offer")
 	}
 	if f.arrivals != "" && !set("rate") {
 		return usagef("--arrivals needs --rate")
 	}
 	p.cfg = bench.Config{
-		Workers: f.workers, Keys: f.keys, Dist: dist,
-		Hold: bench.Fixed(f.hold), Think: bench.Fixed(f.think),
+		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: dist,
+		Hold: f.hold, Think: f.think,
 		Rate: float64(f.rate), Arrivals: f.arrivals,
 		Duration: f.duration, Warmup: f.warmup,
 		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
@@ -218,7 +225,13 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if err := p.cfg.Validate(); err != nil {
 		return usageError{err}
 	}
-	if f.hold >= f.ttl {
+	for _, name := range f.impl {
+		impl, _ := rivals.Find(name) // raw knows no op at all
+		if !impl.Can(f.op) {
+			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.op, name)
+		}
+	}
+	if f.hold.Mean() >= f.ttl {
 		return usagef("--hold %s must be shorter than --ttl %s", f.hold, f.ttl)
 	}
 	if f.masterTimeout >= f.ttl {

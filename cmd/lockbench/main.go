@@ -4,6 +4,7 @@
 //	lockbench run                                  five local masters, the engine, a few seconds
 //	lockbench run --workers 1024 --duration 10s    many callers, a lock name each
 //	lockbench run --keys 1 --workers 8             all fight for one lock
+//	lockbench run --keys 1 --procs 2               in two processes: hand-over between them
 //	lockbench run --rate 5k                        open loop: 5000 arrivals a second, waiting counts
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
@@ -32,6 +33,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/procs"
 )
 
 // Exit codes. Scripts rely on them.
@@ -73,7 +75,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), versionCommand())
+	cmd.AddCommand(runCommand(), compareCommand(), versionCommand(), workerCommand())
 	return cmd
 }
 
@@ -85,6 +87,18 @@ func versionCommand() *cobra.Command {
 		Run: func(cmd *cobra.Command, _ []string) {
 			t := bench.CurrentTool()
 			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Commit, t.Go)
+		},
+	}
+}
+
+// workerCommand is one process of --procs, which nobody starts by hand.
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    procs.Command,
+		Hidden: true,
+		Args:   usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return procs.Serve(cmd.Context(), os.Stdin, os.Stdout)
 		},
 	}
 }

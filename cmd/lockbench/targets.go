@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
@@ -25,19 +27,28 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	if impl.Single {
 		t.Masters = 1
 	}
+	options := rivals.Options{
+		Masters: addrs, TTL: p.cfg.TTL, MasterTimeout: p.masterTimeout,
+		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: kind != masters.Given,
+		Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
+	}
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
-		locker, err := impl.Open(ctx, rivals.Options{
-			Masters: addrs, TTL: p.cfg.TTL, MasterTimeout: p.masterTimeout,
-			Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded,
-			NewMasters: kind != masters.Given,
-			Distant:    kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
-		})
+		runner, err := open(ctx, impl, options, p.cfg.Procs)
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout or --masters: %w", err)
 		}
-		return hurtRunner{bench.LockRunner{Name: name, Locker: locker}, rig}, err
+		return hurtRunner{runner, rig}, err
 	}
 	return t
+}
+
+// open connects the implementation in this process, or in several others.
+func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench.Runner, error) {
+	if n > 1 {
+		return procs.Open(ctx, impl.Name, o, n, os.Stderr)
+	}
+	locker, err := impl.Open(ctx, o)
+	return bench.LockRunner{Name: impl.Name, Locker: locker}, err
 }
 
 // hurtRunner is a runner whose masters suffer the rig's faults while it runs, but

@@ -13,12 +13,6 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// childAttr lets the kernel kill the child when the thread that forked it ends, which run delays until the child is gone:
-// what is left is the end of the whole parent.
-func childAttr() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-}
-
 // awaitStopped waits, a second at most, until SIGSTOP has taken effect, which kill(2) does not promise on return.
 func awaitStopped(pid int) error {
 	for range 1000 {

@@ -10,6 +10,4 @@ const (
 	sigCont = syscall.Signal(-2)
 )
 
-func childAttr() *syscall.SysProcAttr { return nil }
-
 func awaitStopped(int) error { return nil }

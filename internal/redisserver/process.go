@@ -1,50 +1,30 @@
 package redisserver
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
-	"runtime"
-	"runtime/pprof"
-	"strconv"
 	"sync"
 	"syscall"
 	"time"
+
+	"muxlock/internal/child"
 )
 
-// process is one child. run owns it and reaps it; everyone else sends signals and waits for done.
+// process is one child. Everyone sends signals and waits for done.
 type process struct {
 	cmd  *exec.Cmd
 	log  tail
-	done chan struct{} // closed by run once the child has been reaped
+	done <-chan struct{} // closed once the child has been reaped
 }
 
-// spawn starts the program in a process group of its own, so that Ctrl-C on the terminal reaches only the parent, which
-// then stops its servers in order.
+// spawn starts the program.
 func spawn(bin string, args []string) (*process, error) {
-	p := &process{cmd: exec.Command(bin, args...), done: make(chan struct{})}
+	p := &process{cmd: exec.Command(bin, args...)}
 	p.cmd.Stdout, p.cmd.Stderr = &p.log, &p.log
-	p.cmd.SysProcAttr = childAttr()
-	started := make(chan error, 1)
-	go p.run(started)
-	return p, <-started
-}
-
-// run forks the child and keeps the forking OS thread to itself until the child is gone: the kernel sends the
-// parent-death signal when that thread ends, not when the process does, and the runtime ends threads whose goroutine exits
-// locked. The thread costs nothing, waiting for a child blocks one anyway.
-func (p *process) run(started chan<- error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(p.done)
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		return
-	}
-	labels := pprof.Labels("redisserver", strconv.Itoa(p.pid()))
-	pprof.Do(context.Background(), labels, func(context.Context) { _ = p.cmd.Wait() }) // how it ended is for its log to say
+	var err error
+	p.done, err = child.Start(p.cmd)
+	return p, err
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }

@@ -2,7 +2,7 @@
 // local measurements.
 //
 // A Server owns its child process, the port and a data folder of its own. Nothing outlives it: Stop ends the child and
-// removes the folder; when the parent is killed, Linux kills the child (proc_linux.go). No command but INFO
+// removes the folder; when the parent is killed, Linux kills the child. No command but INFO
 // (and AUTH, given a password) is sent before the answer has shown that the process behind the port is the child.
 package redisserver
 

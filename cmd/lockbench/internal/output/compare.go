@@ -31,6 +31,9 @@ func Compare(w io.Writer, doc Document, caveats map[string]string) error {
 		line(tw, impl, of(doc.Results, impl), relative[impl])
 	}
 	tw.Flush()
+	if slices.ContainsFunc(doc.Results, waits) {
+		waiting(b, doc)
+	}
 
 	fmt.Fprintln(b)
 	warnings(b, doc.Results)
@@ -39,6 +42,33 @@ func Compare(w io.Writer, doc Document, caveats map[string]string) error {
 		notes(b, doc.Config.Impls, caveats)
 	}
 	return b.flush(w)
+}
+
+// waits tells whether workers waited for each other at shared names.
+func waits(r *bench.Result) bool { return r.Latency.Handover != nil }
+
+// waiting writes a second table: how long who waits, and how evenly.
+func waiting(w io.Writer, doc Document) {
+	fmt.Fprintln(w, "\nwaiting for shared names; hand-over: from the call of Release to the return of an Acquire that was waiting")
+	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "\tacquired/s\tacquire p50\tacquire p99\thand-over p50\tfrom other process\tJain\tlongest/mean wait\t")
+	for _, impl := range doc.Config.Impls {
+		results := slices.DeleteFunc(of(doc.Results, impl), func(r *bench.Result) bool { return !waits(r) || r.DurationS == 0 })
+		if len(results) == 0 {
+			continue
+		}
+		acquire := func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%.3f\t%.1fx\t\n", impl,
+			number(median(results, func(r *bench.Result) float64 { return float64(r.Totals.Acquired) / r.DurationS })),
+			latency(results, acquire, "50"), latency(results, acquire, "99"),
+			latency(results, func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, "50"),
+			latency(results, func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, "50"),
+			median(results, func(r *bench.Result) float64 { return r.Fairness.Jain }),
+			median(results, func(r *bench.Result) float64 {
+				return float64(r.Fairness.MaxWaitNs) / float64(max(r.Fairness.MeanWaitNs, 1))
+			}))
+	}
+	tw.Flush()
 }
 
 // of is the finished runs of one implementation.

@@ -72,6 +72,9 @@ func masters(c Config) string {
 
 func workers(c Config) string {
 	s := fmt.Sprintf("%d workers", c.Workers)
+	if c.Procs > 1 {
+		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
+	}
 	if c.Rate > 0 {
 		arrivals := c.Arrivals
 		if arrivals == "" {
@@ -83,7 +86,10 @@ func workers(c Config) string {
 }
 
 func keys(c Config) string {
-	if c.Dist == (bench.Dist{}) {
+	switch {
+	case c.Op == bench.Hold:
+		return fmt.Sprintf("%d to hold", c.Keys)
+	case c.Dist == (bench.Dist{}):
 		return "own"
 	}
 	return fmt.Sprintf("%d %s", c.Keys, c.Dist)

@@ -3,6 +3,7 @@ package output_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"testing"
 	"time"
 
@@ -12,10 +13,14 @@ import (
 	"muxlock/cmd/lockbench/internal/output"
 )
 
-func result(impl string, round int, perSecond float64) *bench.Result {
-	s := &bench.Summary{Unit: "ns", Count: 500, Min: 1, Mean: 2e6, Max: 9e6, P: map[string]int64{
-		"50": 1_234_567, "90": 2e6, "99": 3e6, "99.9": 4e6, "99.99": 5e6,
+func summary(p50 int64) *bench.Summary {
+	return &bench.Summary{Unit: "ns", Count: 500, Min: 1, Mean: 2e6, Max: 9e6, P: map[string]int64{
+		"50": p50, "90": 2e6, "99": 3e6, "99.9": 4e6, "99.99": 5e6,
 	}}
+}
+
+func result(impl string, round int, perSecond float64) *bench.Result {
+	s := summary(1_234_567)
 	return &bench.Result{
 		Impl: impl, Round: round, Masters: 5, Workers: 64, DurationS: 5, ThroughputPerS: perSecond,
 		Totals:  bench.Totals{Acquired: 500},
@@ -111,4 +116,27 @@ func TestProgressIsPlainAndSeldomAwayFromATerminal(t *testing.T) {
 	}
 	p.Close()
 	require.Equal(t, "muxlock  1s/5s  1,234 cycles  p99 0ns\n", b.String())
+}
+
+func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
+	r := result("muxlock", 1, 1000)
+	var alone bytes.Buffer
+	require.NoError(t, output.Compare(&alone, document(r), nil))
+	require.NotContains(t, alone.String(), "hand-over")
+
+	r.Latency.Handover, r.Latency.HandoverRemote = summary(111_000), summary(222_000)
+	r.Procs, r.Fairness = 2, bench.Fairness{Jain: 0.5, MaxWaitNs: 3_100_000, MeanWaitNs: 1_000_000, PerProc: []int64{400, 100}}
+	doc := document(r)
+	doc.Config.Procs = 2
+	for _, write := range []func(io.Writer, output.Document, map[string]string) error{output.Run, output.Compare} {
+		var b bytes.Buffer
+		require.NoError(t, write(&b, doc, nil))
+		for _, want := range []string{"111us", "222us", "0.500", "3.1x", "2 processes x 64 workers"} {
+			require.Contains(t, b.String(), want)
+		}
+	}
+	var b bytes.Buffer
+	require.NoError(t, output.Run(&b, doc, nil))
+	require.Contains(t, b.String(), "longest wait 3.10ms = 3.1x the mean")
+	require.Contains(t, b.String(), "400 (80%)   100 (20%)")
 }

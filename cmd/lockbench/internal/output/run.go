@@ -53,10 +53,40 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	row(tw, "cycle", l.Cycle)
 	row(tw, "acquire", l.Acquire)
 	row(tw, "release", l.Release)
+	row(tw, "extend", l.Extend)
+	row(tw, "hand-over", l.Handover)
+	row(tw, "from other process", l.HandoverRemote)
 	tw.Flush()
-	fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s   fairness (Jain) %.3f   longest wait %s\n",
-		duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)),
-		r.Fairness.Jain, duration(float64(r.Fairness.MaxWaitNs)))
+	if l.Handover != nil {
+		fmt.Fprintln(w, "hand-over: from the call of Release to the return of an Acquire that was waiting")
+	}
+	if h := r.Holding; h != nil {
+		fmt.Fprintf(w, "holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", number(float64(h.Held)), number(float64(h.Wanted)),
+			number(float64(h.Lost)), number(h.HeapBytesPerLock), number(float64(h.GoroutinesBefore)), number(float64(h.GoroutinesAfter)))
+		if h.CommandsPerRound > 0 {
+			fmt.Fprintf(w, "   %s commands a round", digits(h.CommandsPerRound))
+		}
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s\n",
+		duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)))
+	fair := r.Fairness
+	fmt.Fprintf(w, "fairness (Jain) %.3f   longest wait %s = %s the mean\n", fair.Jain, duration(float64(fair.MaxWaitNs)), unevenness(r))
+	if len(fair.PerProc) > 1 {
+		fmt.Fprint(w, "acquired by each process:")
+		for _, n := range fair.PerProc {
+			fmt.Fprintf(w, "   %s (%.0f%%)", number(float64(n)), 100*float64(n)/float64(max(t.Acquired, 1)))
+		}
+		fmt.Fprintln(w)
+	}
+}
+
+// unevenness is how many times the mean wait the longest was.
+func unevenness(r *bench.Result) string {
+	if r.Fairness.MeanWaitNs == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fx", float64(r.Fairness.MaxWaitNs)/float64(r.Fairness.MeanWaitNs))
 }
 
 // row marks with ~ what rests on fewer than ten samples.

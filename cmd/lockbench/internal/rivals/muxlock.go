@@ -38,6 +38,12 @@ func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 
 func (l muxlock) Close() error { return l.engine.Close() }
 
+// Rounds counts the batches sent to the masters, and the requests in them.
+func (l muxlock) Rounds() (rounds, commands uint64) {
+	s := l.engine.Stats().Pipeline
+	return s.Rounds, s.Requests
+}
+
 // muxlockHeld: a *engine.Lock is a bench.Held as it is.
 func muxlockHeld(ctx context.Context, lock *engine.Lock, err error) (bench.Held, error) {
 	if err == nil {

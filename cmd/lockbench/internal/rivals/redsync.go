@@ -100,6 +100,12 @@ type redsyncHeld struct{ m *redsync.Mutex }
 
 func (h redsyncHeld) Until() time.Time { return h.m.Until() }
 
+// Extend is to the expiry that the mutex was made with, which is the same ttl.
+func (h redsyncHeld) Extend(ctx context.Context, _ time.Duration) error {
+	_, err := h.m.ExtendContext(ctx)
+	return err
+}
+
 func (h redsyncHeld) Release(ctx context.Context) error {
 	_, err := h.m.UnlockContext(ctx)
 	return err

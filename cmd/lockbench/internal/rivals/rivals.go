@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/engine"
 )
 
 // Options is what an implementation needs to know before it opens.
@@ -34,15 +35,18 @@ type Impl struct {
 	// Caveat says in one line what the implementation does not promise, or what
 	// its numbers do not show. Empty for the engine itself.
 	Caveat string
+	// Lock is a nil one of its locks, which tells whether they are a bench.Extender
+	// or a bench.Keeper. Unset: neither.
+	Lock bench.Held
 	// Single: only the first master is used.
 	Single bool
 }
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock},
+	{Name: "muxlock", Open: openMuxlock, Lock: (*engine.Lock)(nil)},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true,
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Lock: (*engine.Lock)(nil),
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
@@ -50,11 +54,11 @@ var All = []Impl{
 		Caveat: "one server: the lock dies with it; waiters poll every 5 ms in no order; no renewal, no drift allowance",
 	},
 	{
-		Name: "redsync-goredis", Open: openRedsyncGoRedis,
+		Name: "redsync-goredis", Open: openRedsyncGoRedis, Lock: redsyncHeld{},
 		Caveat: "waiters sleep 50-250 ms between 32 tries, then give up; waits for all masters, not a quorum; a cancelled call leaves its keys until they expire; no renewal by itself",
 	},
 	{
-		Name: "redsync-rueidis", Open: openRedsyncRueidis,
+		Name: "redsync-rueidis", Open: openRedsyncRueidis, Lock: redsyncHeld{},
 		Caveat: "as redsync-goredis; only the client library below it differs",
 	},
 	{
@@ -67,8 +71,20 @@ var All = []Impl{
 	},
 	{
 		Name: "noop", Open: openNoop,
-		Caveat: "locks nothing and is left out of the audit: it shows what the load generator itself can do",
+		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
+}
+
+// Can tells whether the implementation's locks can do what op needs.
+func (i Impl) Can(op bench.Op) bool {
+	ok := true
+	switch op {
+	case bench.Extend:
+		_, ok = i.Lock.(bench.Extender)
+	case bench.Hold:
+		_, ok = i.Lock.(bench.Keeper)
+	}
+	return ok
 }
 
 // Names lists what Find knows.

@@ -1,0 +1,73 @@
+package bench
+
+import "fmt"
+
+// extending is what a worker of op extend holds all the time.
+type extending struct {
+	lock  Held // nil: not acquired yet, or lost
+	ext   Extender
+	stamp int64 // of the audit
+}
+
+// extend is one operation: Extend, after Acquire if this is the first or the lock
+// was lost. What an Extend that failed has left is released.
+func (w *worker) extend(intended int64, measured bool) {
+	r := w.r
+	if w.ext.lock == nil && !w.beginExtending(measured) {
+		return
+	}
+	begin := r.now()
+	err := w.ext.ext.Extend(w.ctx, r.cfg.TTL)
+	now := r.now()
+	if r.phase.Load() == measuring && err == nil {
+		w.acquired++
+	}
+	if measured {
+		w.shard.mu.Lock()
+		if err != nil {
+			w.shard.counts.add(counts{ended: 1, errors: 1})
+		} else {
+			w.shard.extendedLocked(now-begin, now-intended, intended >= 0)
+		}
+		w.shard.mu.Unlock()
+	}
+	if err != nil {
+		w.failed(now, "extend", err)
+		w.endExtending()
+		return
+	}
+	w.ext.stamp = r.audit.renew(w.keys.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
+}
+
+// beginExtending is false when the lock could not be had, or not be extended.
+func (w *worker) beginExtending(measured bool) bool {
+	r, key := w.r, w.keys.own
+	begin := r.now()
+	held, timedOut, err := w.acquire(r.names[key], begin)
+	now := r.now()
+	if err != nil {
+		w.refused(now, err, timedOut, measured)
+		return false
+	}
+	w.ext.lock = held
+	w.ext.stamp = r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
+	var ok bool
+	if w.ext.ext, ok = held.(Extender); !ok {
+		r.fail(fmt.Errorf("%w: --op extend: locks of %s cannot be extended", ErrConfig, r.impl))
+		w.endExtending()
+		<-r.stop
+	}
+	return ok
+}
+
+func (w *worker) endExtending() {
+	if w.ext.lock == nil {
+		return
+	}
+	now := w.r.now()
+	w.r.audit.leave(w.keys.own, w.ext.stamp, now)
+	if err := w.ext.lock.Release(w.relCtx); err != nil {
+		w.failed(now, "release", err)
+	}
+	w.ext = extending{}
+}

@@ -1,0 +1,103 @@
+package bench
+
+import (
+	"fmt"
+	"runtime"
+)
+
+// Holding is what op hold finds: many locks that are kept alive until the run ends.
+type Holding struct {
+	Wanted           int64   `json:"wanted"`              // names to hold
+	Held             int64   `json:"held"`                // acquired and kept alive
+	Lost             int64   `json:"lost"`                // of these, lost before the run ended
+	HeapBytesPerLock float64 `json:"heap_bytes_per_lock"` // growth of the live heap, generator included
+	GoroutinesBefore int64   `json:"goroutines_before"`   // workers included
+	GoroutinesAfter  int64   `json:"goroutines_after"`    // with all locks held
+	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation cannot tell
+}
+
+// holdingPart is a process's share, in figures that can be added.
+type holdingPart struct {
+	Wanted, Held, Lost                int64
+	HeapBytes                         int64
+	GoroutinesBefore, GoroutinesAfter int64
+	Rounds, Commands                  uint64
+}
+
+func (h *holdingPart) add(g *holdingPart) {
+	h.Wanted += g.Wanted
+	h.Held += g.Held
+	h.Lost += g.Lost
+	h.HeapBytes += g.HeapBytes
+	h.GoroutinesBefore += g.GoroutinesBefore
+	h.GoroutinesAfter += g.GoroutinesAfter
+	h.Rounds += g.Rounds
+	h.Commands += g.Commands
+}
+
+func (h *holdingPart) result() *Holding {
+	return &Holding{
+		Wanted: h.Wanted, Held: h.Held, Lost: h.Lost,
+		HeapBytesPerLock: float64(max(h.HeapBytes, 0)) / float64(max(h.Held, 1)),
+		GoroutinesBefore: h.GoroutinesBefore, GoroutinesAfter: h.GoroutinesAfter,
+		CommandsPerRound: float64(h.Commands) / float64(max(h.Rounds, 1)),
+	}
+}
+
+// meterHolding reads what locks cost, at the begin of a run and at its end.
+func (r *runner) meterHolding(h *holdingPart, sign int64) {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	h.HeapBytes += sign * int64(m.HeapAlloc)
+	if c, ok := r.locker.(RoundCounter); ok {
+		rounds, commands := c.Rounds()
+		h.Rounds += uint64(sign) * rounds
+		h.Commands += uint64(sign) * commands
+	}
+}
+
+// keep acquires the worker's share of the names, keeps the locks alive until the
+// run is over, and releases them. The names are nobody else's, so there is nothing
+// to audit.
+func (w *worker) keep() {
+	r := w.r
+	all := r.cfg.Workers * r.cfg.procs()
+	limit := r.cfg.Warmup + r.cfg.Duration + releaseGrace
+	for key := w.number; key < len(r.names) && r.phase.Load() != stopped; key += all {
+		begin := r.now()
+		held, timedOut, err := w.acquire(r.names[key], begin)
+		now := r.now()
+		w.waits.add(waits{now - begin, now - begin, 1})
+		if err != nil {
+			w.refused(now, err, timedOut, true)
+			continue
+		}
+		k, ok := held.(Keeper)
+		if !ok {
+			r.fail(fmt.Errorf("%w: --op hold: locks of %s cannot be kept alive", ErrConfig, r.impl))
+		} else if err = k.KeepAlive(limit); err == nil {
+			w.acquired++
+			w.kept = append(w.kept, held)
+			w.shard.mu.Lock()
+			w.shard.acquiredLocked(gotten{acquire: now - begin, response: -1, handover: -1})
+			w.shard.mu.Unlock()
+			continue
+		} else {
+			w.shard.mu.Lock()
+			w.shard.counts.add(counts{ended: 1, errors: 1})
+			w.shard.mu.Unlock()
+			w.failed(now, "keep alive", err)
+		}
+		_ = held.Release(w.relCtx)
+	}
+	<-r.stop
+	for _, held := range w.kept {
+		select {
+		case <-held.(Keeper).Done():
+			w.lost++
+		default:
+		}
+		_ = held.Release(w.relCtx) // its verdict belongs to no figure: the run is over
+	}
+}

@@ -1,0 +1,156 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// kept is a lock that can be extended and kept alive; every so many of them are
+// lost at once, or refuse to be extended.
+type kept struct {
+	noop
+	done chan struct{}
+	s    *keepers
+}
+
+type keepers struct {
+	noop
+	everyLost                 int64 // 0: none
+	extendFails               error
+	acquired, freed, extended atomic.Int64
+	names                     chan string
+}
+
+func (s *keepers) Acquire(_ context.Context, name string, _ time.Duration) (Held, error) {
+	time.Sleep(time.Millisecond)
+	k := &kept{done: make(chan struct{}), s: s}
+	if n := s.acquired.Add(1); s.everyLost > 0 && n%s.everyLost == 0 {
+		close(k.done)
+	}
+	if s.names != nil {
+		s.names <- name
+	}
+	return k, nil
+}
+func (s *keepers) Rounds() (rounds, commands uint64) {
+	n := uint64(s.acquired.Load())
+	return n, 5 * n
+}
+func (k *kept) KeepAlive(time.Duration) error { return nil }
+func (k *kept) Done() <-chan struct{}         { return k.done }
+func (k *kept) Release(context.Context) error {
+	k.s.freed.Add(1)
+	return nil
+}
+func (k *kept) Extend(context.Context, time.Duration) error {
+	time.Sleep(2 * time.Millisecond)
+	if n := k.s.extended.Add(1); k.s.everyLost > 0 && n%k.s.everyLost == 0 {
+		return k.s.extendFails
+	}
+	return nil
+}
+
+func TestHoldKeepsEveryNameOnceUntilTheEnd(t *testing.T) {
+	for _, everyLost := range []int64{0, 5} {
+		s := &keepers{everyLost: everyLost, names: make(chan string, 100)}
+		cfg := Config{Workers: 7, Keys: 50, Op: Hold, Duration: time.Second, Warmup: 100 * time.Millisecond, TTL: time.Second}
+		virtual(t, nil, s, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			names := map[string]bool{}
+			for range 50 {
+				names[<-s.names] = true
+			}
+			require.Len(t, names, 50)
+			require.Empty(t, s.names)
+			require.EqualValues(t, 50, s.freed.Load())
+			h := r.Holding
+			require.EqualValues(t, 50, h.Held)
+			require.EqualValues(t, 50, h.Wanted)
+			require.Equal(t, 5.0, h.CommandsPerRound)
+			require.Positive(t, h.GoroutinesBefore)
+			require.EqualValues(t, 50, r.Latency.Acquire.Count)
+			if everyLost == 0 {
+				require.True(t, r.Valid.OK, r.Valid.Reasons)
+				require.Zero(t, h.Lost)
+			} else {
+				require.EqualValues(t, 10, h.Lost)
+				require.Equal(t, []string{ReasonNotHeld + ": 50 of 50 acquired, 10 lost"}, r.Valid.Reasons)
+			}
+		})
+	}
+}
+
+func TestHoldSaysThatTheTimeWasTooShort(t *testing.T) {
+	cfg := Config{Workers: 1, Keys: 1000, Op: Hold, Duration: 100 * time.Millisecond, TTL: time.Second}
+	virtual(t, nil, &keepers{}, cfg, func(t *testing.T, r *Result, err error) {
+		require.False(t, r.Valid.OK)
+		require.InDelta(t, 100, r.Holding.Held, 2)
+		require.EqualValues(t, 1000, r.Holding.Wanted)
+	})
+}
+
+func TestHoldMeasuresTheHeapOfALock(t *testing.T) {
+	cfg := Config{Workers: 4, Keys: 4000, Op: Hold, Duration: 3 * time.Second, TTL: time.Second}
+	r, err := Run(t.Context(), "test", &keepers{}, cfg)
+	require.NoError(t, err)
+	require.InDelta(t, 130, r.Holding.HeapBytesPerLock, 100, "a channel and a kept")
+}
+
+func TestPartsHoldTheirSharesOfTheNames(t *testing.T) {
+	cfg := Config{Workers: 3, Procs: 2, Keys: 20, Op: Hold, KeyPrefix: "k", Duration: 200 * time.Millisecond, TTL: time.Second}
+	s := &keepers{names: make(chan string, 100)}
+	r := inParts(t, s, cfg)
+	require.True(t, r.Valid.OK, r.Valid.Reasons)
+	require.EqualValues(t, 20, r.Holding.Held)
+	require.Len(t, s.names, 20)
+}
+
+func TestExtendIsACycleOfALockHeldAllTheTime(t *testing.T) {
+	s := &keepers{}
+	cfg := Config{Workers: 3, Op: Extend, Duration: time.Second, Warmup: 100 * time.Millisecond, TTL: time.Second}
+	virtual(t, nil, s, cfg, func(t *testing.T, r *Result, err error) {
+		require.NoError(t, err)
+		require.True(t, r.Valid.OK, r.Valid.Reasons)
+		require.InDelta(t, 1500, r.ThroughputPerS, 5)
+		require.InEpsilon(t, 2e6, r.Latency.Extend.P["50"], 0.001)
+		require.Equal(t, r.Latency.Extend, r.Latency.Cycle)
+		require.InDelta(t, 1, r.Fairness.Jain, 1e-6)
+		require.EqualValues(t, 3, s.acquired.Load())
+		require.EqualValues(t, 3, s.freed.Load())
+	})
+}
+
+func TestALostLockIsAnErrorAndAcquiredAgain(t *testing.T) {
+	s := &keepers{everyLost: 100, extendFails: errors.New("lost")}
+	cfg := Config{Workers: 1, Op: Extend, Duration: time.Second, TTL: time.Second}
+	virtual(t, nil, s, cfg, func(t *testing.T, r *Result, err error) {
+		require.InDelta(t, 5, r.Totals.Errors, 1)
+		require.Equal(t, []string{"extend: lost"}, r.ErrorSamples)
+		require.Equal(t, r.Totals.Errors+1, s.acquired.Load())
+		require.Equal(t, s.acquired.Load(), s.freed.Load())
+	})
+}
+
+func TestLocksThatCannotAreRefused(t *testing.T) {
+	for _, op := range []Op{Extend, Hold} {
+		cfg := Config{Workers: 2, Keys: 4, Op: op, Duration: time.Minute, TTL: time.Second}
+		virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.ErrorIs(t, err, ErrConfig)
+			require.ErrorContains(t, err, "--op "+op.String())
+		})
+	}
+}
+
+func TestAuditFollowsAnExtendedLease(t *testing.T) {
+	a := newAudit(newTable(1))
+	stamp := a.enter(0, 1, 0, 10*ms, at(0))
+	stamp = a.renew(0, stamp, 100*ms)
+	a.enter(0, 2, 50*ms, 90*ms, at(50*ms))
+	require.EqualValues(t, 1, a.overlaps.Load())
+	require.Equal(t, stamp, a.renew(0, stamp, 200*ms), "another's by now")
+}

@@ -1,0 +1,220 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"time"
+)
+
+// Part is what one process of a run found. It can be written and read as JSON by
+// processes of the same build; Merge makes the Result of all parts.
+type Part struct {
+	Complete bool // not interrupted, no panic
+	Panicked bool
+	Growing  bool          // the pacer's verdict
+	Elapsed  time.Duration // measured; 0: nothing was
+	Totals   Totals
+	Cycles   int64
+	Latency  hists
+	Shares   []int64 // acquisitions per worker
+	Waits    waits
+	Overlaps int64
+	Holding  *holdingPart // op hold only
+	Client   Client       // of all cycles together
+	Series   []Interval
+
+	ErrorSamples []string
+}
+
+// Interval is a Point and, where the points of processes must be merged, what its
+// percentiles are of.
+type Interval struct {
+	Point
+	Latency []byte `json:",omitempty"` // an encoded Histogram
+}
+
+func (i *Interval) quantiles(h *Histogram) {
+	s := h.Summary()
+	i.P50Ns, i.P99Ns = s.P["50"], s.P["99"]
+}
+
+// Place is one process's place in a run of Config.Procs processes.
+type Place struct {
+	Proc  int   // number of this process, from 0
+	Begin int64 // when all processes begin, as Monotonic tells the time; may be past
+	// Table is TableSize bytes of zeros that all processes of the run have open: a
+	// file for this run alone. RunPart maps it, and does not close it.
+	Table *os.File
+}
+
+// RunPart is Run for one process of several: it begins at place.Begin, and its
+// workers watch for overlaps with those of all other processes. cfg, and so its
+// KeyPrefix, which must be set, is the same for all. The Part is there whenever Run
+// would return a Result; its errors are those of Run, and those of mapping the table.
+func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place) (part *Part, err error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.KeyPrefix == "" || place.Proc < 0 || place.Proc >= cfg.procs() {
+		return nil, fmt.Errorf("%w: process %d of %d needs a place and a common key prefix", ErrConfig, place.Proc, cfg.procs())
+	}
+	cfg.proc = place.Proc
+	table, unmap, err := mapTable(place.Table, cfg.keys())
+	if err != nil {
+		return nil, fmt.Errorf("bench: shared table: %w", err)
+	}
+	defer unmap()
+	runtime.GC()
+	r := newPartRunner(ctx, impl, l, cfg, true, table, baseAt(place.Begin))
+	report, finish := r.reporter()
+	part = r.drive(ctx, report)
+	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration})
+	return part, r.failure
+}
+
+// TableSize is the size in bytes of the table that the processes of a run share.
+func TableSize(cfg Config) int64 { return int64(tableWords(cfg.keys())) * 8 }
+
+// baseAt is the time of this process's clock at a moment of the machine's. The two
+// are read one after the other; the closest of several readings counts.
+func baseAt(begin int64) (base time.Time) {
+	closest := time.Hour
+	for range 20 {
+		before := time.Now()
+		now := Monotonic()
+		if gap := time.Since(before); gap < closest {
+			closest, base = gap, before.Add(gap/2).Add(time.Duration(begin-now))
+		}
+	}
+	return base
+}
+
+// Merge makes the result of a run from the parts of all its processes, in their order.
+func Merge(impl string, cfg Config, parts []*Part) *Result {
+	res := &Result{
+		Impl:         impl,
+		Round:        1,
+		Workers:      cfg.Workers,
+		Procs:        cfg.procs(),
+		Keys:         cfg.keys(),
+		Seed:         cfg.Seed,
+		Series:       mergeSeries(parts),
+		Valid:        Valid{OK: true, Reasons: []string{}},
+		ErrorSamples: []string{},
+	}
+	all := newHists(cfg)
+	var cycles int64
+	var waits waits
+	var shares []int64
+	var seen samples
+	var holding holdingPart
+	for _, p := range parts {
+		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
+		res.Totals.add(p.Totals)
+		cycles += p.Cycles
+		all.each(p.Latency, (*Histogram).Merge)
+		waits.add(p.Waits)
+		shares = append(shares, p.Shares...)
+		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
+		res.Safety.Overlaps += p.Overlaps
+		if p.Holding != nil {
+			holding.add(p.Holding)
+			res.Holding = holding.result()
+		}
+		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
+		res.Client.AllocsPerOp += p.Client.AllocsPerOp
+		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
+		for _, text := range p.ErrorSamples {
+			seen.keep(text)
+		}
+	}
+	if res.DurationS > 0 {
+		res.ThroughputPerS = float64(cycles) / res.DurationS
+	}
+	if cycles > 0 {
+		res.Client.CPUNsPerOp /= float64(cycles)
+		res.Client.AllocsPerOp /= float64(cycles)
+	} else {
+		res.Client = Client{GCP99Ns: res.Client.GCP99Ns}
+	}
+	res.Latency = Latencies{
+		Response: all.Response.Summary(), Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
+		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(),
+		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
+	}
+	res.Fairness.Jain = Jain(shares)
+	res.Fairness.MaxWaitNs = waits.Longest
+	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
+	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
+	judge(res, parts)
+	return res
+}
+
+// mergeSeries adds up the n-th intervals of all parts.
+func mergeSeries(parts []*Part) []Point {
+	series := []Point{}
+	for n := 0; ; n++ {
+		var sum Interval
+		merged, found := NewHistogram(), 0
+		for _, p := range parts {
+			if n >= len(p.Series) {
+				continue
+			}
+			i := p.Series[n]
+			if found++; found == 1 {
+				sum = i
+			} else {
+				sum.Add(i.Point)
+			}
+			var h Histogram
+			if h.UnmarshalText(i.Latency) == nil {
+				merged.Merge(&h)
+			}
+		}
+		if found == 0 {
+			return series
+		}
+		if len(parts) > 1 {
+			sum.quantiles(merged)
+		}
+		series = append(series, sum.Point)
+	}
+}
+
+// rateSlack is the share of arrivals that may be unstarted at the end of a run
+// that met its rate, and how many may be in any case.
+const (
+	rateSlack  = 0.01
+	leastSlack = 3
+)
+
+// judge says what speaks against the figures.
+func judge(res *Result, parts []*Part) {
+	var panicked, interrupted, growing bool
+	for _, p := range parts {
+		panicked = panicked || p.Panicked
+		interrupted = interrupted || !p.Complete
+		growing = growing || p.Growing
+	}
+	if panicked {
+		res.Invalidate(ReasonPanic)
+	} else if interrupted {
+		res.Invalidate(ReasonInterrupted)
+	}
+	if res.Totals.Acquired == 0 {
+		res.Invalidate(ReasonNothing)
+	}
+	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
+		res.Invalidate(fmt.Sprintf("%s: %d of %d acquired, %d lost", ReasonNotHeld, h.Held, h.Wanted, h.Lost))
+	}
+	t, s := res.Totals, max(res.DurationS, 1e-9)
+	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
+		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, achieved %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
+	}
+	if growing {
+		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",
+			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
+	}
+}

@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// inParts runs cfg as its processes would, each over its own mapping of the table
+// and its own clock; they have the locker in common. Parts go through JSON.
+func inParts(t *testing.T, l Locker, cfg Config) *Result {
+	t.Helper()
+	if !SharesMemory {
+		t.Skip("no shared memory here")
+	}
+	path := filepath.Join(t.TempDir(), "table")
+	parts := make([]*Part, cfg.Procs)
+	begin := Monotonic() + int64(10*time.Millisecond)
+	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
+	var g errgroup.Group
+	for i := range parts {
+		g.Go(func() error {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			part, err := RunPart(t.Context(), "test", l, cfg, Place{Proc: i, Begin: begin, Table: f})
+			if err != nil {
+				return err
+			}
+			text, err := json.Marshal(part)
+			if err != nil {
+				return err
+			}
+			return json.Unmarshal(text, &parts[i])
+		})
+	}
+	require.NoError(t, g.Wait())
+	r := Merge("test", cfg, parts)
+	requireJSON(t, r)
+	return r
+}
+
+func TestPartsSeeOverlapsAndHandoversOfEachOther(t *testing.T) {
+	cfg := Config{Workers: 1, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 200 * time.Millisecond,
+		TTL: time.Hour, Hold: Fixed(time.Millisecond), Think: Fixed(time.Millisecond)}
+	r := inParts(t, newLeases(2, time.Millisecond), cfg)
+	require.Positive(t, r.Safety.Overlaps)
+	r = inParts(t, newLeases(1, 100*time.Microsecond), cfg)
+	require.Zero(t, r.Safety.Overlaps)
+	require.Positive(t, r.Latency.HandoverRemote.Count)
+	require.Zero(t, r.Latency.Handover.Count, "one worker each")
+	require.Less(t, r.Latency.HandoverRemote.P["50"], 100*ms, "the clocks agree")
+}
+
+func TestMergeAddsUpWhatPartsFound(t *testing.T) {
+	cfg := Config{Workers: 3, Procs: 3, KeyPrefix: "k", Duration: 1200 * time.Millisecond, Warmup: 50 * time.Millisecond, TTL: time.Second}
+	r := inParts(t, slow{acquire: takes(time.Millisecond), release: time.Millisecond}, cfg)
+	require.True(t, r.Valid.OK, r.Valid.Reasons)
+	require.Equal(t, 9, r.Keys)
+	require.Len(t, r.Fairness.PerProc, 3)
+	require.InDelta(t, 1, r.Fairness.Jain, 0.05, "of nine workers")
+	require.InDelta(t, r.Totals.Acquired, r.Latency.Acquire.Count, 0)
+	require.Greater(t, r.Totals.Acquired, int64(9*100))
+	require.Len(t, r.Series, 2)
+	require.Equal(t, r.Latency.Cycle.Count, r.Series[0].Cycles+r.Series[1].Cycles)
+	require.GreaterOrEqual(t, r.Series[0].P50Ns, 2*ms)
+	require.Greater(t, r.Fairness.MeanWaitNs, ms)
+}
+
+func TestProcessesDrawDifferentNamesAndArrivals(t *testing.T) {
+	cfg := Config{Workers: 1, Procs: 2, Keys: 1000, Dist: Uniform(), Rate: 100, Seed: 1}
+	one, other := newSchedule(cfg, nil), (*schedule)(nil)
+	cfg.proc = 1
+	other = newSchedule(cfg, nil)
+	a, b := one.next(), other.next()
+	require.NotEqual(t, a.at, b.at)
+	require.NotEqual(t, a.key, b.key)
+
+	cfg.Arrivals, cfg.proc = Even, 0
+	one = newSchedule(cfg, nil)
+	cfg.proc = 1
+	other = newSchedule(cfg, nil)
+	for n := range int64(3) { // 100 a second in turn
+		require.Equal(t, (2*n+2)*10*ms, one.next().at)
+		require.Equal(t, (2*n+3)*10*ms, other.next().at)
+	}
+}
+
+func TestRunIsOneProcess(t *testing.T) {
+	cfg := good()
+	cfg.Procs = 2
+	_, err := Run(t.Context(), "test", noop{}, cfg)
+	require.ErrorIs(t, err, ErrConfig)
+	for _, place := range []Place{{Proc: -1}, {Proc: 2}} {
+		cfg.KeyPrefix = "k"
+		_, err = RunPart(t.Context(), "test", noop{}, cfg, place)
+		require.ErrorIs(t, err, ErrConfig)
+	}
+}

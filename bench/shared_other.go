@@ -1,0 +1,16 @@
+//go:build !unix || aix
+
+package bench
+
+import (
+	"errors"
+	"os"
+)
+
+// SharesMemory tells whether runs of several processes are possible here.
+const SharesMemory = false
+
+// Monotonic has no common clock to read here.
+func Monotonic() int64 { return 0 }
+
+func mapTable(*os.File, int) (*table, func(), error) { return nil, nil, errors.ErrUnsupported }

@@ -1,0 +1,34 @@
+//go:build unix && !aix
+
+package bench
+
+import (
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// SharesMemory tells whether runs of several processes are possible here.
+const SharesMemory = true
+
+// Monotonic is CLOCK_MONOTONIC in ns, which all processes of a machine share.
+func Monotonic() int64 {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts); err != nil {
+		panic(err) // every system of this file has it
+	}
+	return ts.Nano()
+}
+
+// mapTable maps the table of a run from f; unmap it when no worker is left.
+func mapTable(f *os.File, names int) (t *table, unmap func(), err error) {
+	words := tableWords(names)
+	mem, err := unix.Mmap(int(f.Fd()), 0, words*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, nil, err
+	}
+	first := (*atomic.Int64)(unsafe.Pointer(unsafe.SliceData(mem))) // pages are aligned for it
+	return &table{unsafe.Slice(first, words), stride(names)}, func() { _ = unix.Munmap(mem) }, nil
+}

@@ -1,0 +1,123 @@
+package bench
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestHandoverCountsFromTheReleaseToAWaiterOnly(t *testing.T) {
+	tab := newTable(2)
+	begin := func(at int64) int64 {
+		ns, _ := tab.handover(1, 3, at, 20*ms)
+		return ns
+	}
+	require.EqualValues(t, -1, begin(0), "never released")
+	tab.released(1, 3, 10*ms)
+	require.Equal(t, 10*ms, begin(5*ms), "waited already")
+	require.Equal(t, 10*ms, begin(10*ms))
+	require.EqualValues(t, -1, begin(10*ms+1), "the lock lay free")
+	tab.released(1, 3, 30*ms)
+	require.EqualValues(t, -1, begin(5*ms), "released after it was acquired: somebody late")
+	ns, _ := tab.handover(0, 3, 0, 20*ms)
+	require.EqualValues(t, -1, ns, "another name")
+}
+
+func TestHandoverTellsWhichProcessReleased(t *testing.T) {
+	tab := newTable(1)
+	for _, proc := range []int{0, 1, maxProcs - 1} {
+		tab.released(0, proc, 0)
+		for _, other := range []int{0, 1, maxProcs - 1} {
+			_, remote := tab.handover(0, other, 0, ms)
+			require.Equal(t, proc != other, remote)
+		}
+	}
+}
+
+func TestNamesOfATableDoNotTouchEachOther(t *testing.T) {
+	for _, names := range []int{3, spreadNames + 3} {
+		tab := newTable(names)
+		tab.released(names-1, 1, 5)
+		tab.holder(names - 2).Store(7)
+		require.EqualValues(t, 6<<procBits|1, tab.words[len(tab.words)-tab.stride+releaseWord].Load())
+		require.Zero(t, tab.holder(names-1).Load())
+	}
+}
+
+// baton is one lock for all names, which the next waiter gets a while after the
+// call of Release.
+type baton struct {
+	token chan struct{}
+	delay time.Duration
+}
+
+// inBubble makes the token inside the bubble of virtual time.
+func (b *baton) inBubble(ctx context.Context) context.Context {
+	b.token = make(chan struct{}, 1)
+	b.token <- struct{}{}
+	return ctx
+}
+
+func (b *baton) Acquire(ctx context.Context, _ string, _ time.Duration) (Held, error) {
+	select {
+	case <-b.token:
+		return b, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (b *baton) TryAcquire(ctx context.Context, _ string, _ time.Duration) (Held, error) {
+	select {
+	case <-b.token:
+		return b, nil
+	case <-time.After(time.Millisecond): // virtual time stands still for who never sleeps
+		return nil, ErrRefused
+	}
+}
+
+func (b *baton) Release(context.Context) error {
+	time.Sleep(b.delay)
+	b.token <- struct{}{}
+	return nil
+}
+func (*baton) Until() time.Time { return time.Time{} }
+func (*baton) Close() error     { return nil }
+
+func TestHandoverIsWhatTheLockKeepsAWaiterWaiting(t *testing.T) {
+	b := &baton{delay: time.Millisecond}
+	cfg := Config{Workers: 4, Keys: 1, Dist: Uniform(), Duration: time.Second, Warmup: 100 * time.Millisecond, TTL: time.Second, Hold: Fixed(3 * time.Millisecond)}
+	for workers, want := range map[int]int64{4: 250, 1: 0} {
+		cfg.Workers = workers
+		virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.InDelta(t, want, r.Latency.Handover.Count, 2)
+			if want > 0 {
+				require.InEpsilon(t, 1e6, r.Latency.Handover.Min, 0.001)
+				require.InEpsilon(t, 1e6, r.Latency.Handover.Max, 0.001)
+			}
+			require.Nil(t, r.Latency.HandoverRemote, "one process")
+		})
+	}
+	cfg.Op = Try
+	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
+		require.Nil(t, r.Latency.Handover, "nobody waits")
+	})
+}
+
+func TestExponentialHoldsDifferAndHaveTheirMean(t *testing.T) {
+	span, err := ParseSpan("exp:1ms")
+	require.NoError(t, err)
+	require.Equal(t, Exp(time.Millisecond), span)
+	require.Equal(t, "exp:1ms", span.String())
+	g := newRNG(1, 2)
+	var sum, longest time.Duration
+	for range 10_000 {
+		d := span.draw(&g)
+		sum, longest = sum+d, max(longest, d)
+	}
+	require.InEpsilon(t, time.Millisecond, sum/10_000, 0.05)
+	require.Greater(t, longest, 5*time.Millisecond)
+}

@@ -1,0 +1,308 @@
+// Package procs runs one implementation in several processes of this machine at
+// once, each with clients and workers of its own, as services do that share locks.
+//
+// A Runner is the parent. It starts the same program again for each process (Serve
+// is what such a child does), tells it over its standard input what to open and
+// when to begin, and reads what it found from its standard output, one JSON value
+// after the other:
+//
+//	parent                                child
+//	job (implementation, masters) ------>
+//	                              <------ answer: opened, or an error
+//	start (workload, when) ------------->
+//	                              <------ answers with progress, once a second
+//	                              <------ answer with the part of the result
+//	end of input ----------------------->  stops early or, when it is done, exits
+//
+// So a child ends when its parent does, and when one child fails the parent ends the others. All have
+// one file open, which has no name any more, so that nobody has to remove it: the
+// table in which workers see overlaps and hand-overs across processes.
+package procs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/engine"
+	"muxlock/internal/child"
+)
+
+// Command is the hidden subcommand that calls Serve.
+const Command = "worker-process"
+
+const (
+	// lead is between telling the children when to begin and that moment; it grows
+	// with the names, which each of them builds first.
+	lead        = 100 * time.Millisecond
+	leadPerName = 200 * time.Nanosecond
+	closeLimit  = 10 * time.Second // for a child to exit when it has been told to
+)
+
+// Messages.
+type (
+	job struct {
+		Impl    string
+		Options rivals.Options
+	}
+	start struct {
+		Config bench.Config
+		Proc   int
+		Begin  int64
+	}
+	answer struct {
+		Error    string
+		Invalid  bool // Error matches engine.ErrInvalid
+		Progress *bench.Progress
+		Part     *bench.Part
+	}
+)
+
+// Runner is the processes of one implementation, connected. Close it.
+type Runner struct {
+	name  string
+	table *os.File
+	procs []*process
+}
+
+// process is one child. The Runner owns it.
+type process struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *os.File
+	dec  *json.Decoder
+	done <-chan struct{} // closed when it is gone
+}
+
+// Open starts the processes and returns when all have opened their locker, or with
+// the error of the first that cannot. What they have to say besides goes to log.
+func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os.File) (_ *Runner, err error) {
+	r := &Runner{name: name}
+	defer func() {
+		if err != nil {
+			r.kill()
+			err = errors.Join(err, r.Close())
+		}
+	}()
+	if r.table, err = os.CreateTemp("", "lockbench-"); err != nil {
+		return nil, err
+	}
+	if err := os.Remove(r.table.Name()); err != nil {
+		return nil, err
+	}
+	for range procs {
+		p, err := spawn(r.table, log)
+		if err != nil {
+			return nil, err
+		}
+		r.procs = append(r.procs, p)
+	}
+	defer context.AfterFunc(ctx, r.kill)() // opening waits for masters, but not for its input
+	var g errgroup.Group
+	for i, p := range r.procs {
+		g.Go(func() error {
+			if err := json.NewEncoder(p.in).Encode(job{name, o}); err != nil {
+				return p.failed(i, err)
+			}
+			_, err := p.next(i)
+			return err
+		})
+	}
+	return r, g.Wait()
+}
+
+// Run follows the rules of bench.Run. When a process dies, the others are ended and
+// there is no result.
+func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if err := r.table.Truncate(bench.TableSize(cfg)); err != nil {
+		return nil, err
+	}
+	if cfg.KeyPrefix == "" {
+		cfg.KeyPrefix = bench.RandomKeyPrefix()
+	}
+	begin := bench.Monotonic() + int64(lead) + bench.TableSize(cfg)/64*int64(leadPerName)
+	g, gctx := errgroup.WithContext(ctx)
+	stop := context.AfterFunc(gctx, r.endInput)
+	defer stop()
+	progress := newProgress(r.name, len(r.procs), cfg.Progress)
+	parts := make([]*bench.Part, len(r.procs))
+	for i, p := range r.procs {
+		g.Go(func() (err error) {
+			if err := json.NewEncoder(p.in).Encode(start{cfg, i, begin}); err != nil && ctx.Err() == nil {
+				return p.failed(i, err)
+			}
+			parts[i], err = p.part(i, progress)
+			return err
+		})
+	}
+	err := g.Wait()
+	for _, p := range parts {
+		if p == nil {
+			return nil, err
+		}
+	}
+	res := bench.Merge(r.name, cfg, parts)
+	progress.finish(cfg, res)
+	return res, err
+}
+
+// Close ends the processes and waits until they are gone.
+func (r *Runner) Close() error {
+	r.endInput()
+	timer := time.AfterFunc(closeLimit, r.kill)
+	defer timer.Stop()
+	for _, p := range r.procs {
+		<-p.done
+		p.out.Close()
+	}
+	if r.table == nil {
+		return nil
+	}
+	return r.table.Close()
+}
+
+func (r *Runner) endInput() {
+	for _, p := range r.procs {
+		p.in.Close()
+	}
+}
+
+func (r *Runner) kill() {
+	for _, p := range r.procs {
+		_ = p.cmd.Process.Kill()
+	}
+}
+
+func spawn(table, log *os.File) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, Command)
+	cmd.Stderr, cmd.ExtraFiles = log, []*os.File{table}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	// Not StdoutPipe, which closes when the child ends, with its last words in it.
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stdout = w
+	done, err := child.Start(cmd)
+	w.Close()
+	if err != nil {
+		out.Close()
+		return nil, err
+	}
+	return &process{cmd, in, out, json.NewDecoder(out), done}, nil
+}
+
+// next reads one answer.
+func (p *process) next(number int) (a answer, err error) {
+	if err := p.dec.Decode(&a); err != nil {
+		return a, p.failed(number, err)
+	}
+	if a.Error != "" {
+		err = fmt.Errorf("process %d: %w", number+1, reported{a.Error, a.Invalid})
+	}
+	return a, err
+}
+
+// part reads answers up to the last. A panic of the locker comes beside its part.
+func (p *process) part(number int, progress *progress) (*bench.Part, error) {
+	for {
+		a, err := p.next(number)
+		if err != nil || a.Part != nil {
+			return a.Part, err
+		}
+		progress.add(*a.Progress)
+	}
+}
+
+// failed says how a process ended that does not talk any more.
+func (p *process) failed(number int, err error) error {
+	select {
+	case <-p.done:
+		return fmt.Errorf("process %d ended: %s", number+1, p.cmd.ProcessState)
+	case <-time.After(time.Second):
+		return fmt.Errorf("process %d: %w", number+1, err)
+	}
+}
+
+// reported is an error that happened in a child.
+type reported struct {
+	text    string
+	invalid bool
+}
+
+func (e reported) Error() string        { return e.text }
+func (e reported) Is(target error) bool { return e.invalid && target == engine.ErrInvalid }
+
+// progress puts together what the processes report about the same second.
+type progress struct {
+	name  string
+	procs int
+	show  func(bench.Progress) // may be nil
+
+	mu   sync.Mutex // guards the following, and show
+	seen map[moment]*gathered
+}
+
+type moment struct {
+	warmup bool
+	at     time.Duration
+}
+
+type gathered struct {
+	bench.Progress
+	count int
+}
+
+func newProgress(name string, procs int, show func(bench.Progress)) *progress {
+	return &progress{name: name, procs: procs, show: show, seen: map[moment]*gathered{}}
+}
+
+// add shows a second when the last process has reported it. Its p99 is the worst.
+func (g *progress) add(p bench.Progress) {
+	if g.show == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	when := moment{p.Warmup, p.Elapsed}
+	sum := g.seen[when]
+	if sum == nil {
+		sum = &gathered{Progress: p}
+		g.seen[when] = sum
+	} else {
+		sum.Point.Add(p.Point)
+		sum.Point.P99Ns = max(sum.Point.P99Ns, p.Point.P99Ns)
+	}
+	if sum.count++; sum.count == g.procs {
+		delete(g.seen, when)
+		g.show(sum.Progress)
+	}
+}
+
+func (g *progress) finish(cfg bench.Config, res *bench.Result) {
+	if g.show != nil {
+		g.show(bench.Progress{
+			Impl: g.name, Round: 1, Elapsed: time.Duration(res.DurationS * 1e9), Total: cfg.Duration, Result: res,
+		})
+	}
+}

@@ -1,0 +1,73 @@
+package procs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/engine"
+)
+
+// tableFD is the first of exec.Cmd's ExtraFiles.
+const tableFD = 3
+
+// Serve is the life of a child: it answers in on out, and returns when in ends. The
+// run ends early when in or ctx does.
+func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	from, to := json.NewDecoder(in), json.NewEncoder(out)
+	var j job
+	if err := from.Decode(&j); err != nil {
+		return fmt.Errorf("%s is for lockbench alone: %w", Command, err)
+	}
+	impl, ok := rivals.Find(j.Impl)
+	if !ok {
+		return fmt.Errorf("unknown implementation %q", j.Impl)
+	}
+	locker, err := impl.Open(ctx, j.Options)
+	if err := to.Encode(failure(err)); err != nil {
+		return err
+	}
+	if err != nil {
+		return nil // the parent says it
+	}
+	defer func() { err = errors.Join(err, locker.Close()) }()
+
+	var s start
+	if err := from.Decode(&s); errors.Is(err, io.EOF) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // the parent has nothing more to say
+		cancel()
+	}()
+	s.Config.Progress = func(p bench.Progress) {
+		if p.Elapsed > 0 {
+			_ = to.Encode(answer{Progress: &p}) // nobody reads: in has ended too
+		}
+	}
+	part, err := bench.RunPart(ctx, impl.Name, locker, s.Config, bench.Place{
+		Proc: s.Proc, Begin: s.Begin, Table: os.NewFile(tableFD, "table"),
+	})
+	a := failure(err)
+	a.Part = part
+	if err := to.Encode(a); err != nil {
+		return err
+	}
+	return nil
+}
+
+func failure(err error) answer {
+	if err == nil {
+		return answer{}
+	}
+	return answer{Error: err.Error(), Invalid: errors.Is(err, engine.ErrInvalid)}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// number looks a figure of the first result up.
+func number(t *testing.T, doc map[string]any, path string) float64 {
+	t.Helper()
+	v, ok := at(doc["results"].([]any)[0], path)
+	require.True(t, ok, path)
+	return v.(float64)
+}
+
+func TestProcessesShareOneContendedName(t *testing.T) {
+	needServer(t)
+	for _, impl := range []string{"muxlock", "redsync-rueidis"} {
+		stdout, stderr, code := lockbench(t, "run", "--impl", impl, "--local", "3", "--procs", "2", "--workers", "4", "--keys", "2",
+			"--hold", "exp:200us", "--duration", "1200ms", "--warmup", "100ms", "-o", "json")
+		require.Zero(t, code, stderr)
+		doc := requireFields(t, stdout)
+		require.EqualValues(t, 2, number(t, doc, "procs"))
+		require.EqualValues(t, 4, number(t, doc, "workers"))
+		require.Positive(t, number(t, doc, "latency.handover.count")+number(t, doc, "latency.handover_remote.count"))
+		require.Positive(t, number(t, doc, "client.cpu_ns_per_op"))
+		shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
+		require.Len(t, shares, 2)
+		var sum float64
+		for _, share := range shares.([]any) {
+			sum += share.(float64)
+		}
+		require.Equal(t, number(t, doc, "totals.acquired"), sum)
+		require.Contains(t, stderr, "cycles/s")
+	}
+}
+
+func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
+	// One worker in each process: whoever overlaps is in the other one.
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--keys", "1", "--procs", "2", "--workers", "1",
+		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
+	require.Equal(t, exitUnsafe, code, stderr)
+	require.Contains(t, stdout, "SAFETY VIOLATION noop")
+
+	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "1",
+		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
+	require.Zero(t, code, "names of their own: %s", stderr)
+}
+
+func TestProcessesShareTheRate(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--rate", "1k", "--arrivals", "uniform",
+		"--duration", "500ms", "--warmup", "0s", "-o", "json")
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.InDelta(t, 500, number(t, doc, "totals.offered"), 20)
+	require.Positive(t, number(t, doc, "latency.response.count"))
+}
+
+func TestProcessesOpenWithTheSameErrors(t *testing.T) {
+	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--procs", "2", "--ttl", "5ms")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--ttl")
+	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--procs", "2", "--impl", "setnx", "--masters", "127.0.0.1:1")
+	require.Equal(t, exitUsage, code, stderr)
+}
+
+func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
+	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms", "-o", "json")
+	require.Len(t, r.servers, 3, "one server, two workers")
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	left, err := os.ReadDir(r.tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Positive(t, number(t, requireFields(t, r.stdout.String()), "totals.acquired"))
+}
+
+func TestACrashOfOneProcessEndsTheRun(t *testing.T) {
+	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
+	require.Len(t, r.servers, 3)
+	require.NoError(t, syscall.Kill(slices.Max(r.servers), syscall.SIGKILL)) // the server was first
+	r.cmd.Wait()
+	require.Equal(t, exitRun, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+}
+
+func TestAKilledParentLeavesNoProcess(t *testing.T) {
+	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
+	require.Len(t, r.servers, 3)
+	require.False(t, r.serversGone())
+	require.NoError(t, r.cmd.Process.Kill())
+	r.cmd.Wait()
+	require.Eventually(t, r.serversGone, 5*time.Second, time.Millisecond)
+}
+
+func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redsync-goredis", "--op", "extend", "--workers", "4",
+		"--rounds", "1", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Len(t, doc["results"], 2)
+	for _, r := range doc["results"].([]any) {
+		n, ok := at(r, "latency.extend.count")
+		require.True(t, ok)
+		require.Positive(t, n)
+		errors, _ := at(r, "totals.errors")
+		require.Zero(t, errors)
+	}
+}

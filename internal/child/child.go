@@ -1,0 +1,32 @@
+// Package child starts processes that do not outlive this one.
+package child
+
+import (
+	"os/exec"
+	"runtime"
+)
+
+// Start starts cmd in a process group of its own, so that Ctrl-C on the terminal
+// reaches only the parent, which then ends its children in order; when the parent is
+// killed, Linux kills the child. The channel is closed once the child has been reaped;
+// cmd.ProcessState then tells how it ended. Start calls cmd.Wait itself.
+func Start(cmd *exec.Cmd) (<-chan struct{}, error) {
+	cmd.SysProcAttr = attr()
+	started, done := make(chan error, 1), make(chan struct{})
+	go run(cmd, started, done)
+	return done, <-started
+}
+
+// run forks the child and keeps the forking OS thread to itself until the child is gone: the kernel sends the
+// parent-death signal when that thread ends, not when the process does, and the runtime ends threads whose goroutine exits
+// locked. The thread costs nothing, waiting for a child blocks one anyway.
+func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(done)
+	err := cmd.Start()
+	started <- err
+	if err == nil {
+		_ = cmd.Wait() // ProcessState tells
+	}
+}
