@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fastrand"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/quorum"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
@@ -58,8 +59,10 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			elapsed := now.Sub(start)
 			next = c.next(out, elapsed)
 			e.counts.attempt(next, out)
-			if next.hold {
+			if out.Verdict != quorum.NoQuorum {
 				e.noteTook(elapsed)
+			}
+			if next.hold {
 				lock := grant(e, c.place, req, int(out.Tally.Granted), start, now)
 				if c.place.take(lock.lease, now) {
 					return lock, nil
@@ -132,14 +135,15 @@ func jitter(from, to time.Duration) time.Duration {
 	return from + time.Duration(fastrand.Uint32n(span+1))*time.Microsecond
 }
 
-// roundTrip is how long an attempt takes at the moment; noteTook keeps the smoothed time,
-// in which the latest counts an eighth.
+// roundTrip is how long an attempt takes at the moment; noteTook keeps the smoothed time.
+// It follows faster attempts at once and slower ones slowly: a slow moment would make this
+// process hesitate, and lose to the others, for long.
 func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }
 
 func (e *Engine) noteTook(d time.Duration) {
-	old := e.took.Load()
-	if old == 0 {
-		old = int64(d)
+	old := time.Duration(e.took.Load())
+	if old == 0 || d < old {
+		old = d
 	}
-	e.took.Store(old + (int64(d)-old)/8)
+	e.took.Store(int64(old + (d-old)/8))
 }
