@@ -27,9 +27,9 @@ import (
 // by reading first (BenchmarkAwait: 150 us, not 255), and in vain after an extend.
 //
 // A key that expires is announced when Redis happens to find it, which takes from
-// milliseconds to seconds. Therefore the alarm: the moment at which a quorum will have
-// neither held nor kept the name, by the PTTLs. Where fewer than a quorum can push
-// (tracking refused, connection lost), the waiter sleeps as it did without all this.
+// milliseconds to seconds. Therefore the alarm: the moment from which, by the PTTLs, the
+// name is free on a quorum. Where fewer than a quorum would push (tracking refused,
+// connection lost), the waiter sleeps as it did without all this.
 //
 // All of it is a hint. Nothing here grants or votes; a waiter that is woken asks the
 // masters like any other caller, and no rule of the lock rests on when it does.
