@@ -411,6 +411,7 @@ func TestReceiverHearsTheVerdictAndThenTheCount(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		b.mustAcquire("a")
+		time.Sleep(time.Millisecond) // all five have it
 		late := b.fakes[4]
 		late.set(func() { late.delay = 20 * time.Millisecond })
 		start := time.Now()
