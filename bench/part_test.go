@@ -104,3 +104,11 @@ func TestRunIsOneProcess(t *testing.T) {
 		require.ErrorIs(t, err, ErrConfig)
 	}
 }
+
+func TestTheClockOfARunIsThatOfTheMachine(t *testing.T) {
+	if !SharesMemory {
+		t.Skip("no common clock here")
+	}
+	begin := Monotonic() + int64(time.Hour)
+	require.InDelta(t, time.Until(baseAt(begin)), time.Hour, 1e8, "generous: the machine may be busy")
+}

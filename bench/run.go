@@ -41,7 +41,7 @@ const (
 	stopped
 )
 
-// runner is one run. It is shared by the workers; all but phase, samples, audit,
+// runner is one run, or one process's part of it. It is shared by the workers; all but phase, samples, audit,
 // recorder and pacer, which look after themselves, is read-only once they run.
 type runner struct {
 	impl   string
