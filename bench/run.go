@@ -52,6 +52,7 @@ type runner struct {
 	base   time.Time // origin of now
 	pacer  *pacer    // nil: closed loop
 	sleep  *sleeper  // of pacer
+	alarms *alarms   // of workers that hold or think; nil: Go timers
 	rec    *recorder
 	audit  *audit
 	waits  bool // Config.waits
@@ -101,6 +102,9 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 	if cfg.Rate > 0 {
 		r.sleep = newSleeper(r.stop, exact)
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
+	}
+	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
+		r.alarms = newAlarms()
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -190,6 +194,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	done.Wait()
 	grace.Stop()
 	r.release()
+	if r.alarms != nil {
+		r.alarms.close()
+	}
 	if r.sleep != nil {
 		r.sleep.close()
 	}

@@ -18,6 +18,7 @@ type worker struct {
 	keys   keyGen
 	spans  rng // of hold and think
 	timer  *time.Timer
+	alarm  *alarm
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the run ends
@@ -50,6 +51,7 @@ func newWorker(r *runner, id int) *worker {
 		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
 		timer:  newStoppedTimer(),
+		alarm:  newAlarm(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Op == Hold {
@@ -91,7 +93,7 @@ func (w *worker) closedLoop() {
 		}
 		w.operate(w.keys.next(), -1, true)
 		if d := think.draw(&w.spans); d > 0 {
-			pause(w.timer, d, w.r.stop)
+			w.sleep(d)
 		}
 	}
 }
@@ -149,7 +151,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 			w.shard.acquiredLocked(got)
 			w.shard.mu.Unlock()
 		}
-		pause(w.timer, hold, r.stop)
+		w.sleep(hold)
 		now = r.now()
 	}
 	if r.audit.leave(key, stamp, now) && r.waits {
@@ -226,6 +228,23 @@ func (w *worker) failed(now int64, call string, err error) {
 	w.r.samples.add(now, call, err)
 	pause(w.timer, errorPause, w.r.stop)
 }
+
+// sleep returns after d or when the run is over.
+func (w *worker) sleep(d time.Duration) {
+	if w.r.alarms != nil {
+		w.r.alarms.sleep(d, w.alarm, w.r.stop)
+	} else {
+		pause(w.timer, d, w.r.stop)
+	}
+}
+
+// An alarm is one sleeper's, used again and again.
+type alarm struct {
+	at   time.Time
+	ring chan struct{} // capacity 1
+}
+
+func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
 
 func newStoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)

@@ -1,0 +1,55 @@
+package bench
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAlarmsRingInTheirOrderAndNotBeforeTheirTime(t *testing.T) {
+	a := newAlarms()
+	require.NotNil(t, a)
+	stop := make(chan struct{})
+	var mu sync.Mutex
+	var early int
+	var late []time.Duration
+	var sleepers sync.WaitGroup
+	for i := range 50 {
+		sleepers.Go(func() {
+			one := newAlarm()
+			for n := range 20 {
+				d := time.Duration(1+(i*7+n*13)%40) * 50 * time.Microsecond
+				start := time.Now()
+				a.sleep(d, one, stop)
+				over := time.Since(start) - d
+				mu.Lock()
+				if over < 0 {
+					early++
+				}
+				late = append(late, over)
+				mu.Unlock()
+			}
+		})
+	}
+	sleepers.Wait()
+	slices.Sort(late)
+	t.Logf("late by %v at the median, %v at the 99th percentile", late[len(late)/2], late[len(late)*99/100])
+	require.Zero(t, early)
+	require.Len(t, late, 1000)
+	a.close()
+}
+
+func TestSleepersOfAlarmsLeaveWhenTheRunStops(t *testing.T) {
+	a := newAlarms()
+	stop := make(chan struct{})
+	var sleepers sync.WaitGroup
+	for range 10 {
+		sleepers.Go(func() { a.sleep(time.Hour, newAlarm(), stop) })
+	}
+	close(stop)
+	sleepers.Wait()
+	a.close()
+}
