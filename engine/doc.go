@@ -3,12 +3,24 @@
 //
 //	locks, err := engine.New(ctx, engine.Config{Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}})
 //	...
-//	lock, err := locks.Acquire(ctx, "invoice:42", 10*time.Second)
+//	err = locks.Do(ctx, "invoice:42", 10*time.Second, func(ctx context.Context) error {
+//		... // ctx ends when the lock is lost; it is kept alive as long as this runs
+//	})
+//
+// or, with the lock in your own hands:
+//
+//	lock, err := locks.Acquire(ctx, "invoice:42", 10*time.Second) // waits until ctx ends
 //	if err != nil {
 //		return err // errors.Is: engine.ErrTaken, engine.ErrNoQuorum, ctx's error
 //	}
 //	defer lock.Release(ctx)
-//	... work while lock.Valid() ...
+//	if err := lock.KeepAlive(time.Hour); err != nil { // else it lives for 10 s, or until Extend
+//		return err
+//	}
+//	for lock.Valid() { // or select on lock.Done(), or work under lock.Context(ctx)
+//		...
+//	}
+//	return lock.Err() // why it was lost
 //
 // # What a lock promises
 //
@@ -34,7 +46,24 @@
 // granted and validity is left: ttl, less the time since before the first send, less
 // ttl*Drift+2ms. Everything else is undone on all masters and tried again with a fresh
 // token. Valid, Err, Done and Context tell, by the local clock alone, when validity has
-// run out; Extend moves it out; Release deletes the key where it still has our token.
+// run out; Extend and the renewals of KeepAlive move it out; Release deletes the key where
+// it still has our token.
+//
+// A lock is lost, with ErrLost, when validity runs out, which it does after every failed
+// renewal has been tried again until then; when a majority of the masters says that the
+// key is gone or another's; or when the engine is closed. It is never set again: extend
+// creates no key. WarnBefore tells before validity ends, Matched how many masters still
+// have the key.
+//
+// # Waiting
+//
+// The goroutines of one engine that want a name queue, in order of arrival, and only the
+// first of them asks the masters. Release hands the lock to the next, without asking
+// anybody, for as long as Config.HandOverTime allows; then it is released at the masters
+// and others have their turn. A contender that was refused does not poll: the masters tell
+// it when the key changes (client tracking, over a second connection each, opened when
+// it is first needed), or its lease runs out. Where they cannot (an old server, an ACL
+// without client|tracking and client|caching), it asks again every Config.RetryHeld.
 //
 // # Errors
 //
