@@ -90,7 +90,7 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	if err == nil && c.place.take(l, clock.Now()) {
 		return l.holder
 	}
-	e.undo(req)
+	l.giveUp()
 	return nil
 }
 

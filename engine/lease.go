@@ -96,6 +96,15 @@ func (l *lease) endLocked() {
 	}
 }
 
+// giveUp ends a lease that nobody holds, and has it deleted at the masters.
+func (l *lease) giveUp() {
+	l.shard.mu.Lock()
+	l.endLocked()
+	req := l.request(pipeline.Release)
+	l.shard.mu.Unlock()
+	l.e.undo(req)
+}
+
 // expireLocked ends the lease if its validity has run out.
 func (l *lease) expireLocked(now clock.Instant) {
 	if !l.over && l.until.Reached(now) {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/pipeline"
 )
 
 // Names is what this process does about the names that it locks. Of all goroutines that
@@ -233,7 +232,7 @@ func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
 		_ = got.lock.Release(ctx) // to the next; that ctx has ended does not matter
 	default:
 		if got.heir != nil {
-			got.heir.e.undo(got.heir.request(pipeline.Release))
+			got.heir.giveUp()
 		}
 		p.resign(false)
 	}

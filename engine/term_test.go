@@ -74,6 +74,7 @@ func TestFailedRenewalIsRepeatedUntilTheEdge(t *testing.T) {
 		switch do {
 		case renew:
 			asked++
+			require.Less(t, asked, 100)
 			term.failed(now, ErrNoQuorum)
 			require.Equal(t, end, term.until, "the old end stands")
 			require.ErrorIs(t, term.fault, ErrNoQuorum)
