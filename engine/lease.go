@@ -80,6 +80,7 @@ func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 		p.nextLocked(false, l)
 	default:
 		l.handed++
+		l.ttl = max(l.ttl, w.ttl) // what its renewals ask for
 		p.popLocked()
 		l.holder = &Lock{lease: l, since: now}
 		w.lock = l.holder

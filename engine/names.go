@@ -234,7 +234,7 @@ func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
 		if got.heir != nil {
 			got.heir.giveUp()
 		}
-		p.resign(false)
+		p.resign(got.late)
 	}
 	return waiter{}, err
 }
