@@ -545,3 +545,40 @@ func TestLeasesThatNobodyReleasesDoNotPileUp(t *testing.T) {
 		require.LessOrEqual(t, most, nameShards*sweepFrom)
 	})
 }
+
+// For the race detector: the place is done with before the waiter looks at it again.
+func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		ctx, cancel := context.WithCancel(t.Context())
+		waiting := line(ctx, e, 0)
+		lock.lock()
+		cancel()
+		lock.endLocked(ErrNotHeld)
+		lock.lease.passLocked(lock.since)
+		lock.lease.loseLocked(ErrExpired)
+		lock.unlock()
+		require.ErrorIs(t, (<-waiting).err, context.Canceled)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// For the race detector: a lease may be lost at the moment at which its heir takes it.
+func TestHeirTakesALeaseWhileTheEngineCloses(t *testing.T) {
+	for range 200 {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			old := mustAcquire(t, e, "name", 0)
+			time.Sleep(6 * time.Second)
+			waiting := line(t.Context(), e, 0)
+			require.NoError(t, old.Release(t.Context()))
+			time.Sleep(time.Millisecond) // the extend is confirmed now
+			require.NoError(t, e.Close())
+			if got := <-waiting; got.err == nil {
+				require.ErrorIs(t, got.lock.Err(), ErrClosed)
+			} else {
+				require.ErrorIs(t, got.err, ErrClosed)
+			}
+			require.Zero(t, placesOf(e))
+		}, handOver(10, time.Minute))
+	}
+}
