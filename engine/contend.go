@@ -61,10 +61,8 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			e.counts.attempt(next, out)
 			if out.Verdict != quorum.NoQuorum {
 				e.noteTook(elapsed)
-			}
-			if next.hold {
-				lock := grant(e, c.place, req, int(out.Tally.Granted), start, now)
-				if c.place.take(lock.lease, now) {
+				fresh := grant(e, c.place, req, int(out.Tally.Granted), start, now)
+				if lock := c.place.take(fresh.lease, now); lock != nil {
 					return lock, nil
 				}
 				next = step{kind: ErrClosed}
@@ -100,11 +98,12 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	req := l.request(pipeline.Extend)
 	l.shard.mu.Unlock()
 	req.TTL = c.ttl
-	err := e.extend(ctx, l, req, clock.Now())
-	if err == nil && c.place.take(l, clock.Now()) {
-		return l.holder
+	if err := e.extend(ctx, l, req, clock.Now()); err == nil {
+		if lock := c.place.take(l, clock.Now()); lock != nil {
+			return lock
+		}
 	}
-	e.undo(req)
+	l.giveUp()
 	return nil
 }
 

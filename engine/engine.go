@@ -181,7 +181,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	c.place = p
 	lock, err := c.contend(ctx)
 	if err != nil {
-		p.resign(false)
+		p.resign(c.late && c.made == 0)
 		return nil, e.notAcquired(name, begin, c.made, err)
 	}
 	e.acquired(lock, begin, c.made)

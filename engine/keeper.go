@@ -86,6 +86,7 @@ func (k *keeper) flush() {
 		k.sends[i] = nil
 		l.shard.mu.Lock()
 		req := l.request(pipeline.Extend)
+		req.TTL = l.asking
 		l.shard.mu.Unlock()
 		if err := k.e.pipe.Start(req, l); err != nil {
 			k.answer(l, pipeline.Outcome{}, err)

@@ -80,6 +80,7 @@ func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 		p.nextLocked(false, l)
 	default:
 		l.handed++
+		l.ttl = max(l.ttl, w.ttl) // what its renewals ask for
 		p.popLocked()
 		l.holder = &Lock{lease: l, since: now}
 		w.lock = l.holder
@@ -94,6 +95,15 @@ func (l *lease) endLocked() {
 		l.over = true
 		l.e.keeper.forget(l)
 	}
+}
+
+// giveUp ends a lease that nobody holds, and has it deleted at the masters.
+func (l *lease) giveUp() {
+	l.shard.mu.Lock()
+	l.endLocked()
+	req := l.request(pipeline.Release)
+	l.shard.mu.Unlock()
+	l.e.undo(req)
 }
 
 // expireLocked ends the lease if its validity has run out.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/pipeline"
 )
 
 // Names is what this process does about the names that it locks. Of all goroutines that
@@ -39,7 +38,7 @@ type shard struct {
 
 // A place is one name's: who holds it here, who contends, who waits.
 type place struct {
-	shard  *shard
+	shard  *shard // fixed; a waiter reads it without the mutex
 	name   string
 	lease  *lease // held by this process; nil: not
 	trying bool   // one of ours contends
@@ -172,8 +171,7 @@ func (p *place) nextLocked(late bool, heir *lease) {
 	}
 	s := p.shard
 	delete(s.places, p.name)
-	*p = place{shard: s, next: s.free}
-	s.free = p
+	p.name, p.next, s.free = "", s.free, p
 }
 
 // resign ends the caller's turn to contend; late, if its process has just had the lock.
@@ -183,9 +181,9 @@ func (p *place) resign(late bool) {
 	p.nextLocked(late, nil)
 }
 
-// take gives the lease to the caller, who contended. It is false when the lease is over
-// or the engine was closed meanwhile; the caller still has the turn then.
-func (p *place) take(l *lease, now clock.Instant) bool {
+// take gives the lease to the caller, who contended, and returns its handle: nil when the
+// lease is over or the engine was closed meanwhile; the caller still has the turn then.
+func (p *place) take(l *lease, now clock.Instant) *Lock {
 	s := p.shard
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +191,7 @@ func (p *place) take(l *lease, now clock.Instant) bool {
 		l.endLocked()
 	}
 	if l.over {
-		return false
+		return nil
 	}
 	if l.holder == nil {
 		l.holder = &Lock{lease: l, since: now}
@@ -202,7 +200,7 @@ func (p *place) take(l *lease, now clock.Instant) bool {
 	if p.first != nil {
 		l.attendLocked(now)
 	}
-	return true
+	return l.holder
 }
 
 // wait parks the caller until it leaves the queue or ctx ends. What it was given at that
@@ -233,9 +231,9 @@ func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
 		_ = got.lock.Release(ctx) // to the next; that ctx has ended does not matter
 	default:
 		if got.heir != nil {
-			got.heir.e.undo(got.heir.request(pipeline.Release))
+			got.heir.giveUp()
 		}
-		p.resign(false)
+		p.resign(got.late)
 	}
 	return waiter{}, err
 }

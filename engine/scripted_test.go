@@ -12,14 +12,18 @@ import (
 )
 
 // scripted stands for the pipeline and five masters that agree, in virtual time. What a
-// request does is done after half of delay, and its answer comes after the other half.
+// request does is done after half of delay, in order of arrival, and its answer comes
+// after the other half.
 type scripted struct {
 	mu    sync.Mutex
 	delay time.Duration
 	keys  map[string]scriptedKey
 	log   []pipeline.Request // as executed
 	away  bool               // no master answers, after delay
+	yes   uint8              // masters that say yes when they agree; 0: all five
 	round uint64
+	sent  int           // requests, executed or not
+	last  chan struct{} // closed when the request that was sent last is executed
 	ended bool
 }
 
@@ -44,6 +48,18 @@ func (s *scripted) count(op pipeline.Op) (n int) {
 		}
 	}
 	return n
+}
+
+// requests returns how many were sent.
+func (s *scripted) requests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent
+}
+
+// drop deletes the key of a name, as an administrator does.
+func (s *scripted) drop(name string) {
+	s.set(func() { delete(s.keys, name) })
 }
 
 // locked returns the names that are locked.
@@ -86,49 +102,66 @@ func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
 		return out
 	}
 	out.Verdict, out.Tally.Granted = quorum.Won, 5
+	if s.yes > 0 {
+		out.Tally.Granted, out.Tally.Refused = s.yes, 5-s.yes
+	}
 	return out
 }
 
-func (s *scripted) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+// send takes a request into the line; the answer comes out of the channel.
+func (s *scripted) send(req pipeline.Request) (<-chan pipeline.Outcome, error) {
 	s.mu.Lock()
-	half, ended := s.delay/2, s.ended
-	s.mu.Unlock()
-	if ended {
-		return pipeline.Outcome{}, ErrClosed
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil, ErrClosed
 	}
+	s.sent++
+	half, before, executed := s.delay/2, s.last, make(chan struct{})
+	s.last = executed
 	done := make(chan pipeline.Outcome, 1)
 	go func() {
 		time.Sleep(half)
+		if before != nil {
+			<-before
+		}
 		out := s.execute(req)
+		close(executed)
 		time.Sleep(half)
 		done <- out
 	}()
+	return done, nil
+}
+
+func (s *scripted) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	done, err := s.send(req)
+	if err != nil {
+		return pipeline.Outcome{}, err
+	}
 	select {
 	case out := <-done:
 		return out, nil
 	case <-ctx.Done():
 		if req.Op == pipeline.Acquire {
-			go func() {
-				out := <-done
-				s.Post(pipeline.Request{Op: pipeline.Release, Name: req.Name, Token: req.Token, Round: out.Round})
-			}()
+			req.Op = pipeline.Release
+			s.Post(req)
 		}
 		return pipeline.Outcome{}, ctx.Err()
 	}
 }
 
 func (s *scripted) Start(req pipeline.Request, to pipeline.Receiver) error {
-	go func() {
-		out, _ := s.Do(context.Background(), req)
-		to.Decided(out)
-		to.Counted(int(out.Tally.Granted))
-	}()
-	return nil
+	done, err := s.send(req)
+	if err == nil {
+		go func() {
+			out := <-done
+			to.Decided(out)
+			to.Counted(int(out.Tally.Granted))
+		}()
+	}
+	return err
 }
 
-func (s *scripted) Post(req pipeline.Request) {
-	go func() { _, _ = s.Do(context.Background(), req) }()
-}
+func (s *scripted) Post(req pipeline.Request) { _, _ = s.send(req) }
 
 // Await is told at once when a key goes, as by client tracking.
 func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) error {
@@ -165,8 +198,8 @@ func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), cha
 			change(&cfg)
 		}
 		e := newEngine(cfg.withDefaults(), s)
+		defer time.Sleep(time.Minute) // what was posted is done
+		defer e.Close()
 		test(t, e, s)
-		_ = e.Close()
-		time.Sleep(time.Minute) // what was posted is done
 	})
 }

@@ -24,6 +24,7 @@ type term struct {
 	stop    clock.Instant // renewals end then; zero: never
 	renewAt clock.Instant
 	asked   clock.Instant // when the renewal that is under way was sent; zero: none is
+	asking  time.Duration // what it asks for: ttl may have grown since
 	fault   error         // of the last renewal; part of why validity ran out
 
 	warn   time.Duration // how long before until the holder wants to be warned; 0: not
@@ -83,7 +84,7 @@ func (t *term) next(now clock.Instant) (do action, again clock.Instant) {
 	}
 	if t.kept && t.asked.IsZero() {
 		if t.renewAt.Add(-t.ttl / slackPart).Reached(now) {
-			t.asked = now
+			t.asked, t.asking = now, t.ttl
 			return renew, again
 		}
 		if t.renewAt.Before(again) {
@@ -103,7 +104,7 @@ func (t *term) extended(ttl time.Duration, start clock.Instant) {
 
 // renewed ends a renewal that a quorum confirmed.
 func (t *term) renewed(now clock.Instant) {
-	t.extended(t.ttl, t.asked)
+	t.extended(t.asking, t.asked)
 	t.asked, t.fault, t.warned = clock.Instant{}, nil, false
 	t.renewAt = now.Add(t.ttl / renewPart)
 }
