@@ -64,6 +64,7 @@
 // Its goroutine probes it with growing, jittered pauses, on a fresh connection each
 // time: who is it, load the scripts, pay what is owed, take a trial lock. Only then
 // is it admitted again. There is one gate, and it has one door: probe.go, admit.
+// Config.Changed hears of both, from the master's goroutine, between two sessions.
 //
 // # A master that was restarted
 //
