@@ -1,7 +1,9 @@
 package pipeline
 
 import (
+	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -92,6 +94,33 @@ func TestChangedIsToldWhatNewMetThatIsNotFitToVote(t *testing.T) {
 		require.ErrorIs(t, told[0].cause, ErrRestarted)
 		require.Equal(t, change{"m2", false, told[1].cause}, told[1])
 		require.ErrorContains(t, told[1].cause, "connection refused")
+	})
+}
+
+func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Changed = c.add
+		unknown := func(f *fake, command string) {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] != command {
+						return ""
+					}
+					return fmt.Sprintf("-ERR unknown command '%s', with args beginning with: '%s' \r\n", command, strings.Join(args[1:], "' '"))
+				}
+			})
+		}
+		b.cfg.Masters[3].Option.Password, b.cfg.Masters[3].Option.AlwaysRESP2 = "secret", true
+		unknown(b.fakes[3], "AUTH")
+		b.started()
+		time.Sleep(time.Second)
+		require.EqualError(t, c.take()[0].cause, "unknown command 'AUTH'")
+
+		unknown(b.fakes[0], "EVALSHA")
+		b.fakes[0].cut()
+		time.Sleep(3 * time.Second)
+		require.EqualError(t, b.p.Stats().Masters[0].Cause, "trial lock: unknown command 'EVALSHA'")
 	})
 }
 

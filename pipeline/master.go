@@ -459,7 +459,7 @@ func countGranted(votes string) (n uint64) {
 func (m *master) dialAndAdmit(ctx context.Context) error {
 	s, err := dial(ctx, m.option, m.p.timeout)
 	if err != nil {
-		return err
+		return withoutArguments(err)
 	}
 	m.session = s
 	err = m.probe()
@@ -472,6 +472,7 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	if err != nil {
 		s.close()
 		m.session = nil
+		err = withoutArguments(err)
 	}
 	return err
 }
