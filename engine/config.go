@@ -76,7 +76,9 @@ type Config struct {
 	HandOvers    int
 	HandOverTime time.Duration
 
-	// Observer and Logger are told what happens; both may be nil.
+	// Observer and Logger are told what happens; both may be nil. The Logger hears at level
+	// Warn of locks lost, releases not confirmed, renewals that failed and masters set aside,
+	// at level Info of masters that are back. Neither is told a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 

@@ -85,6 +85,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		if err != nil {
 			return nil, errors.Join(last, err)
 		}
+		e.counts.retries.Add(1)
 		start = clock.Now()
 	}
 }

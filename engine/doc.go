@@ -70,4 +70,11 @@
 // ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
 // masters answered. ErrLost: it was ours and is no longer. ErrInvalid: the call was wrong,
 // and nothing was sent. AttemptError carries the votes and each failing master's error.
+//
+// # Watching it
+//
+// Stats has counters and the state at the moment; Config.Observer is told of single events,
+// with names and durations; Config.Logger gets what somebody should look at. Alert on locks
+// lost, on attempts without a quorum, and on fewer masters that vote than one more than a
+// quorum: the next failure stops all locks.
 package engine

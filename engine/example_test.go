@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
+	"os"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -79,5 +81,29 @@ func ExampleLock_Extend() {
 		fmt.Println("part", part)
 	}
 }
+
+// A log for people, and an alert for the one event that leaves work unprotected. Metrics
+// are in cmd/lockbench/internal/observe: one example for Prometheus, one for OpenTelemetry.
+func ExampleObserver() {
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	locks, err := engine.New(context.Background(), engine.Config{
+		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
+		Logger:  logger, // locks lost, releases not confirmed, masters set aside and back
+		Observer: &engine.Observer{
+			Lost: func(name string, held time.Duration, cause error) {
+				alert(name, cause)
+			},
+			NotAcquired: func(name string, wait time.Duration, attempts int, err error) {
+				logger.Debug("not acquired", "lock", name, "wait", wait, "attempts", attempts, "error", err)
+			},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer locks.Close()
+}
+
+func alert(name string, cause error) {}
 
 func send(context.Context) error { return nil }

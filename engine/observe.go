@@ -8,11 +8,11 @@ import (
 	"muxlock/internal/clock"
 )
 
-// An Observer is told what happens to locks. Fields may be nil. The functions are called
-// by the goroutines that acquire and release, Lost and Renewed by others, concurrently;
-// they should be quick and must not block. Names are the user's: beware of using them as
-// labels of metrics where there are many. What has no event is in Stats: masters, queue
-// depth, rounds and their sizes.
+// An Observer is told what happens to locks and masters. Fields may be nil. The functions
+// are called by the goroutines that acquire and release, Lost, Renewed and Master by others,
+// concurrently; they should be quick and must not block, nor call Close. Names are the
+// user's: beware of using them as labels of metrics where there are many. What has no event
+// is in Stats: queue depth, rounds and their sizes, what masters are owed.
 type Observer struct {
 	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0:
 	// it was handed over within the process.
@@ -27,6 +27,12 @@ type Observer struct {
 	// Renewed: a renewal in the background was confirmed, or failed with err and will be
 	// tried again unless the lock is lost.
 	Renewed func(name string, err error)
+	// Master: a master was set aside (up is false, and cause says why), or was admitted
+	// again; cause is non-nil then if it must wait before it votes (ErrRestarted), and the
+	// end of the wait is not told. Of the masters that New meets, those that are away or
+	// must wait are told, maybe before New returns. Each master's changes come in order,
+	// from its own goroutine, whose calls wait meanwhile. address is as in MasterError.
+	Master func(address string, up bool, cause error)
 }
 
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
@@ -81,5 +87,24 @@ func (e *Engine) renewed(name string, err error) {
 	}
 	if e.cfg.Logger != nil && err != nil {
 		e.cfg.Logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
+	}
+}
+
+// master is the pipeline's Config.Changed.
+func (c *Config) master(address string, up bool, cause error) {
+	if o := c.Observer; o != nil && o.Master != nil {
+		o.Master(address, up, cause)
+	}
+	if c.Logger == nil {
+		return
+	}
+	attributes := []any{slog.String("master", address)}
+	if cause != nil {
+		attributes = append(attributes, slog.Any("cause", cause))
+	}
+	if up {
+		c.Logger.Info("master is back", attributes...)
+	} else {
+		c.Logger.Warn("master set aside", attributes...)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"muxlock/pipeline"
 )
 
-// Stats are counters since New and the masters' state at the moment.
+// Stats are counters since New and the state at the moment ("now").
 type Stats struct {
 	Acquired   uint64 // locks given out
 	Taken      uint64 // attempts refused because somebody held the lock
 	SplitVotes uint64 // attempts in which some masters granted and too many refused
 	NoQuorum   uint64 // attempts that too few masters answered
 	Expired    uint64 // attempts whose quorum came too late to leave validity
+	Retries    uint64 // times that an Acquire asked the masters again
 	Released   uint64 // releases that a quorum confirmed
 	HandedOver uint64 // releases that gave the lock to the next in this process
 	NotHeld    uint64 // releases that found the lock gone or another's
@@ -24,13 +25,13 @@ type Stats struct {
 	Unrenewed  uint64 // renewals that too few masters answered; tried again
 	Waiting    int    // goroutines in line behind others of this process, now
 
-	Pipeline pipeline.Stats
+	Pipeline pipeline.Stats // queue depth, rounds and their sizes, each master
 }
 
 type counters struct {
 	acquired, taken, split, noQuorum, expired atomic.Uint64
 	released, handedOver, notHeld, unreleased atomic.Uint64
-	lost, renewed, unrenewed                  atomic.Uint64
+	lost, renewed, unrenewed, retries         atomic.Uint64
 	waiting                                   atomic.Int64
 }
 
@@ -69,6 +70,7 @@ func (e *Engine) Stats() Stats {
 		NoQuorum: c.noQuorum.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), Unreleased: c.unreleased.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), Unrenewed: c.unrenewed.Load(),
+		Retries: c.retries.Load(),
 		Waiting: int(c.waiting.Load()), Pipeline: e.pipe.Stats(),
 	}
 }

@@ -64,6 +64,7 @@
 // Its goroutine probes it with growing, jittered pauses, on a fresh connection each
 // time: who is it, load the scripts, pay what is owed, take a trial lock. Only then
 // is it admitted again. There is one gate, and it has one door: probe.go, admit.
+// Config.Changed hears of both, from the master's goroutine, between two sessions.
 //
 // # A master that was restarted
 //
@@ -136,6 +137,8 @@
 //     them over on different goroutines.
 //   - Redis accepts CLIENT TRACKING on a RESP2 connection and then never pushes.
 //     rueidis refuses that (ErrNoCache) unless DisableCache is set.
+//   - A server quotes the arguments of a command that it does not know: the password,
+//     where AUTH was renamed. withoutArguments cuts them off.
 //   - Masters in up state with nothing to do are counted in idle; whoever clears up or
 //     sets busy adjusts it in the same critical section.
 package pipeline

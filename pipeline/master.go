@@ -81,10 +81,33 @@ var (
 
 // run is the master's goroutine: it ends when the pipeline's ctx does.
 func (m *master) run() {
-	for m.session != nil || m.probeUntilAdmitted() {
+	if m.session != nil && m.waits() != nil {
+		m.tell(true) // else that New has admitted it goes without saying
+	}
+	for {
+		if m.session == nil {
+			m.tell(false)
+			if !m.probeUntilAdmitted() {
+				return
+			}
+			m.tell(true)
+		}
 		m.serve()
 		m.session.close()
 		m.session = nil
+	}
+}
+
+// tell passes on what has become of the master; that the pipeline closes is no news.
+func (m *master) tell(up bool) {
+	cause := m.waits()
+	if !up {
+		m.p.mu.Lock()
+		cause = m.cause
+		m.p.mu.Unlock()
+	}
+	if m.p.changed != nil && !errors.Is(cause, errClosing) {
+		m.p.changed(m.address, up, cause)
 	}
 }
 
@@ -436,7 +459,7 @@ func countGranted(votes string) (n uint64) {
 func (m *master) dialAndAdmit(ctx context.Context) error {
 	s, err := dial(ctx, m.option, m.p.timeout)
 	if err != nil {
-		return err
+		return withoutArguments(err)
 	}
 	m.session = s
 	err = m.probe()
@@ -449,6 +472,7 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	if err != nil {
 		s.close()
 		m.session = nil
+		err = withoutArguments(err)
 	}
 	return err
 }

@@ -35,6 +35,13 @@ type Config struct {
 	Wait time.Duration
 	// NewMasters says that what New meets has never granted a lock and need not wait.
 	NewMasters bool
+	// Changed is told when a master is set aside, with the cause, and when it is admitted
+	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of what
+	// New meets it is told where that is away or must wait. nil: nobody is told. It is called
+	// by the master's own goroutine, which does nothing else meanwhile, with no lock held:
+	// in order for one master, side by side for several, also before New returns. It must
+	// not call Close, which waits for it.
+	Changed func(master string, up bool, cause error)
 }
 
 // Master is where one master is and how to connect to it.
@@ -50,6 +57,7 @@ type Pipeline struct {
 	quorum  int
 	timeout time.Duration
 	limit   int
+	changed func(master string, up bool, cause error)
 	ctx     context.Context // ends when Close gives up waiting for what is under way
 	cancel  context.CancelFunc
 	closing chan struct{}  // closed by the first Close
@@ -81,6 +89,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		quorum:  quorum.Size(len(cfg.Masters)),
 		timeout: cfg.Timeout,
 		limit:   cfg.Queue,
+		changed: cfg.Changed,
 		closing: make(chan struct{}),
 		drained: make(chan struct{}),
 	}

@@ -64,6 +64,15 @@ type serverError string
 
 func (e serverError) Error() string { return string(e) }
 
+// withoutArguments cuts off what a server quotes of a command that it does not know: the
+// password of an AUTH that was renamed, a token.
+func withoutArguments(err error) error {
+	if text, _, quoted := strings.Cut(err.Error(), ", with args beginning with:"); quoted {
+		return serverError(text)
+	}
+	return err
+}
+
 func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }
 
 // sickness lists the first words of replies that speak of the whole server, not

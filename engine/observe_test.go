@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// timeless is a logger whose lines are the same every time.
+func timeless(out *bytes.Buffer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+}
+
+func TestLoggerSaysWhichMasterWasSetAsideAndWhy(t *testing.T) {
+	var out bytes.Buffer
+	cfg := Config{Logger: timeless(&out), Observer: &Observer{}}
+	cfg.master("a:1", false, errors.New("connection has ended"))
+	cfg.master("a:1", true, ErrRestarted)
+	cfg.master("a:1", true, nil)
+	require.Equal(t, `level=WARN msg="master set aside" master=a:1 cause="connection has ended"
+level=INFO msg="master is back" master=a:1 cause="muxlock: master was restarted"
+level=INFO msg="master is back" master=a:1
+`, out.String())
+	new(Config).master("a:1", true, nil) // neither Logger nor Observer
+}
+
+func TestObserverHearsOfAMasterThatGoesAndComesBack(t *testing.T) {
+	const password = "a password that nobody may see"
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: password})
+	type change struct {
+		master string
+		up     bool
+		cause  error
+	}
+	changes := make(chan change, 100)
+	var log bytes.Buffer // read once the engine is closed
+	e, links := bent(t, masters, func(c *Config) {
+		c.Client.Password = password
+		c.Logger = timeless(&log)
+		c.Observer = &Observer{Master: func(address string, up bool, cause error) {
+			changes <- change{address, up, cause}
+		}}
+	})
+	next := func(up bool) error {
+		t.Helper()
+		select {
+		case c := <-changes:
+			require.Equal(t, change{masters[1].Addr(), up, c.cause}, c)
+			return c.cause
+		case <-time.After(8 * time.Second):
+			require.Fail(t, "nothing was told")
+			return nil
+		}
+	}
+	cycle(t, e, t.Name())
+	links[1].RefuseDials(true)
+	links[1].Cut()
+	require.Error(t, next(false))
+	cycle(t, e, t.Name())
+	links[1].RefuseDials(false)
+	require.NoError(t, next(true))
+
+	require.NoError(t, masters[1].Kill())
+	require.NoError(t, masters[1].Restart(t.Context()))
+	require.Error(t, next(false))
+	require.ErrorIs(t, next(true), ErrRestarted)
+	require.NoError(t, e.Close())
+	require.Empty(t, changes)
+
+	require.Equal(t, 2, bytes.Count(log.Bytes(), []byte(`level=WARN msg="master set aside" master=`+masters[1].Addr()+` cause=`)), &log)
+	require.Equal(t, 2, bytes.Count(log.Bytes(), []byte(`level=INFO msg="master is back" master=`+masters[1].Addr())), &log)
+	require.NotContains(t, log.String(), password)
+}
+
+func TestRetriesAreTheAttemptsAfterTheFirst(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.away = true
+		_, err := e.TryAcquire(context.Background(), "a", 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.Zero(t, e.Stats().Retries)
+		_, err = e.Acquire(context.Background(), "a", 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.EqualValues(t, 2, e.Stats().Retries)
+		require.EqualValues(t, 4, e.Stats().NoQuorum)
+	}, func(c *Config) { c.MaxAttempts = 3 })
+}

@@ -1,0 +1,169 @@
+package pipeline
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A change is one call of Config.Changed.
+type change struct {
+	master string
+	up     bool
+	cause  error
+}
+
+// changes keeps what Config.Changed is told.
+type changes struct {
+	mu   sync.Mutex
+	told []change
+}
+
+func (c *changes) add(master string, up bool, cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told = append(c.told, change{master, up, cause})
+}
+
+// take returns what was told since it was called last.
+func (c *changes) take() []change {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	told := c.told
+	c.told = nil
+	return told
+}
+
+func TestChangedIsToldOfAMasterSetAsideAndOfItsReturn(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Wait, b.cfg.NewMasters, b.cfg.Changed = testWait, true, c.add
+		b.started()
+		b.cycle("a")
+		time.Sleep(time.Second)
+		require.Empty(t, c.take(), "that all is well goes without saying")
+
+		b.fakes[1].set(func() { b.fakes[1].refuse = true })
+		b.fakes[1].cut()
+		b.cycle("meets the cut")
+		time.Sleep(10 * time.Second) // many probes fail
+		told := c.take()
+		require.Len(t, told, 1)
+		require.Equal(t, change{"m1", false, told[0].cause}, told[0])
+		require.Error(t, told[0].cause)
+
+		b.fakes[1].set(func() { b.fakes[1].refuse = false })
+		b.untilUp(3)
+		time.Sleep(time.Second)
+		require.Equal(t, []change{{"m1", true, nil}}, c.take())
+
+		b.restarted(2)
+		told = c.take()
+		require.Len(t, told, 2)
+		require.Equal(t, change{"m2", false, told[0].cause}, told[0])
+		require.Error(t, told[0].cause)
+		require.Equal(t, change{"m2", true, told[1].cause}, told[1])
+		require.ErrorIs(t, told[1].cause, ErrRestarted)
+
+		time.Sleep(time.Until(b.votesFrom(2)))
+		b.cycle("b")
+		b.p.Close()
+		require.Empty(t, c.take(), "neither the end of the wait nor Close is told")
+	})
+}
+
+func TestChangedIsToldWhatNewMetThatIsNotFitToVote(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Wait, b.cfg.Changed = testWait, c.add
+		b.fakes[0].started = time.Now().Add(-hour)
+		b.fakes[2].refuse = true
+		b.started()
+		time.Sleep(time.Second)
+		told := c.take()
+		if len(told) == 2 && told[0].master == "m2" { // masters are told of side by side
+			told[0], told[1] = told[1], told[0]
+		}
+		require.Len(t, told, 2)
+		require.Equal(t, change{"m1", true, told[0].cause}, told[0])
+		require.ErrorIs(t, told[0].cause, ErrRestarted)
+		require.Equal(t, change{"m2", false, told[1].cause}, told[1])
+		require.ErrorContains(t, told[1].cause, "connection refused")
+	})
+}
+
+func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
+	inBubble(t, 4, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Changed = c.add
+		unknown := func(f *fake, command string) {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] != command {
+						return ""
+					}
+					return fmt.Sprintf("-ERR unknown command '%s', with args beginning with: '%s' \r\n", command, strings.Join(args[1:], "' '"))
+				}
+			})
+		}
+		b.cfg.Masters[3].Option.Password, b.cfg.Masters[3].Option.AlwaysRESP2 = "secret", true
+		unknown(b.fakes[3], "AUTH")
+		b.started()
+		time.Sleep(time.Second)
+		require.EqualError(t, c.take()[0].cause, "unknown command 'AUTH'")
+
+		unknown(b.fakes[0], "EVALSHA")
+		b.fakes[0].cut()
+		time.Sleep(3 * time.Second)
+		require.EqualError(t, b.p.Stats().Masters[0].Cause, "trial lock: unknown command 'EVALSHA'")
+	})
+}
+
+func TestChangedIsToldOfAMasterThatFellTooFarBehind(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		var c changes
+		b.cfg.Changed = c.add
+		b.started()
+		b.p.mu.Lock()
+		b.p.masters[0].setAsideLocked(errBacklog) // as formOneLocked does, under the lock
+		b.p.masters[0].poke()
+		b.p.mu.Unlock()
+		b.untilUp(3)
+		time.Sleep(time.Second)
+		require.Equal(t, []change{{"m0", false, errBacklog}, {"m0", true, nil}}, c.take())
+	})
+}
+
+func TestChangedHoldsUpNobodyButItsMaster(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		goOn, locked := make(chan struct{}), 0
+		b.cfg.Changed = func(string, bool, error) {
+			for range 1000 { // others hold it for moments only
+				if b.p.mu.TryLock() {
+					b.p.mu.Unlock()
+					<-goOn
+					return
+				}
+				runtime.Gosched()
+			}
+			locked++
+		}
+		b.started()
+		b.fakes[1].cut()
+		b.cycle("meets the cut")
+		begin := time.Now()
+		b.cycle("b")
+		b.cycle("c")
+		require.Less(t, time.Since(begin), testTimeout)
+		time.Sleep(10 * time.Second)
+		require.Zero(t, locked, "calls with Pipeline.mu held")
+		require.Equal(t, 2, b.up(), "its master waits for it")
+		close(goOn)
+		b.untilUp(3)
+	})
+}
