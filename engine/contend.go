@@ -61,6 +61,8 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			e.counts.attempt(next, out)
 			if out.Verdict != quorum.NoQuorum {
 				e.noteTook(elapsed)
+			}
+			if next.hold {
 				fresh := grant(e, c.place, req, int(out.Tally.Granted), start, now)
 				if lock := c.place.take(fresh.lease, now); lock != nil {
 					return lock, nil
