@@ -130,6 +130,28 @@ func TestReleaseEndsRenewals(t *testing.T) {
 				time.Sleep(time.Minute)
 				require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Extend, pipeline.Release}, s.ops())
 				require.Zero(t, e.Stats().Lost)
+				require.Equal(t, after > 4*time.Second, e.Stats().Renewed == 1, "an answer that came too late is nobody's")
+			})
+		})
+	}
+}
+
+func TestConfirmationAfterTheEndDoesNotBringTheLockBack(t *testing.T) {
+	for name, extend := range map[string]func(l *Lock) error{
+		"extend":  func(l *Lock) error { return l.Extend(context.Background(), 20*time.Second) },
+		"renewal": func(l *Lock) error { return l.KeepAlive(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				lock := mustAcquire(t, e, "name", 0)
+				time.Sleep(time.Until(lock.Until()) - 50*time.Millisecond)
+				s.set(func() { s.delay = 150 * time.Millisecond })
+				err := extend(lock)
+				time.Sleep(200 * time.Millisecond)
+				require.Equal(t, []string{"name"}, s.locked(), "the masters extended")
+				require.ErrorIs(t, errors.Join(err, lock.Err()), ErrLost)
+				require.ErrorIs(t, lock.Err(), ErrExpired)
+				require.Zero(t, e.Stats().Renewed)
 			})
 		})
 	}
@@ -215,6 +237,10 @@ func TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails(t *testing.T) {
 		require.ErrorIs(t, <-extended, ErrNoQuorum)
 		require.EqualValues(t, 1, e.Stats().Renewed)
 		require.Equal(t, third+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
+
+		s.set(func() { s.away = false })
+		require.NoError(t, lock.Release(t.Context()))
+		require.Equal(t, 25*time.Second, s.log[len(s.log)-1].TTL, "a master may have taken the extend")
 	})
 }
 
