@@ -20,6 +20,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if masters := os.Getenv(holderEnv); masters != "" {
+		actAsHolder(strings.Split(masters, ","))
+		return
+	}
 	code := m.Run()
 	if err := redisserver.StopAll(shared.masters); err != nil {
 		fmt.Fprintln(os.Stderr, err)

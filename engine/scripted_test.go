@@ -19,6 +19,7 @@ type scripted struct {
 	delay time.Duration
 	keys  map[string]scriptedKey
 	log   []pipeline.Request // as executed
+	when  []time.Time        // the same
 	away  bool               // no master answers, after delay
 	yes   uint8              // masters that say yes when they agree; 0: all five
 	round uint64
@@ -83,7 +84,7 @@ func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
 		out.Verdict, out.Tally.Unknown = quorum.NoQuorum, 5
 		return out
 	}
-	s.log = append(s.log, req)
+	s.log, s.when = append(s.log, req), append(s.when, time.Now())
 	k, there := s.keys[req.Name]
 	there = there && time.Now().Before(k.ends)
 	ours := there && k.token == req.Token

@@ -1,0 +1,232 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// holderEnv makes this test binary a process that holds a lock; its value are the masters.
+const holderEnv = "MUXLOCK_TEST_HOLDER"
+
+const holderTTL = 800 * time.Millisecond
+
+// actAsHolder holds the lock "name", says so on standard output, and once the lock is not
+// valid any more prints: when it was valid last, whether Done was closed and what Extend said.
+func actAsHolder(masters []string) {
+	e, err := New(context.Background(), Config{Masters: masters})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	lock, err := e.Acquire(context.Background(), "name", holderTTL)
+	if err == nil {
+		err = lock.KeepAlive(0)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	done := lock.Done()
+	fmt.Println("held")
+	last := int64(0)
+	for {
+		now := time.Now().UnixNano()
+		if !lock.Valid() {
+			break
+		}
+		last = now
+		time.Sleep(100 * time.Microsecond)
+	}
+	closed := false
+	select {
+	case <-done:
+		closed = true
+	default:
+	}
+	fmt.Println(last, closed, errors.Is(lock.Extend(context.Background(), 0), ErrLost))
+}
+
+// keeping acquires a lock on all masters and keeps it alive.
+func keeping(t *testing.T, e *Engine, masters []*redisserver.Server, ttl time.Duration) *Lock {
+	t.Helper()
+	lock, err := e.Acquire(t.Context(), t.Name(), ttl)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	require.NoError(t, lock.KeepAlive(0))
+	return lock
+}
+
+func TestFlushedMastersAreALossForAHolderThatIsKeptAlive(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e := open(t, masters)
+	lock := keeping(t, e, masters, 2*time.Second)
+	for _, m := range masters {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	<-lock.Done()
+	require.Positive(t, time.Until(lock.Until()), "known before validity ran out")
+	require.ErrorIs(t, lock.Err(), ErrLost)
+	require.ErrorIs(t, lock.Err(), ErrNotHeld)
+	require.Never(t, func() bool { return len(redistest.Keys(t, masters...)) > 0 }, time.Second, 100*time.Millisecond, "never set again")
+	cycle(t, open(t, masters), t.Name())
+}
+
+func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
+	const ttl = 900 * time.Millisecond
+	for deleted := 1; deleted <= 3; deleted++ {
+		t.Run(fmt.Sprint(deleted), func(t *testing.T) {
+			masters := five(t)
+			e := open(t, masters)
+			lock := keeping(t, e, masters, ttl)
+			for _, m := range masters[:deleted] {
+				require.EqualValues(t, 1, redistest.Command(t, m, "DEL", t.Name()))
+			}
+			if deleted == 3 {
+				<-lock.Done()
+				require.ErrorIs(t, lock.Err(), ErrNotHeld)
+				gone(t, masters, t.Name()) // on the minority too
+				return
+			}
+			time.Sleep(2 * ttl)
+			require.True(t, lock.Valid())
+			has, of := lock.Matched()
+			require.Equal(t, []int{5 - deleted, 5}, []int{has, of})
+			for i, value := range get(t, masters, t.Name()) {
+				require.Equal(t, i < deleted, value == "", "an extend creates nothing")
+			}
+			require.NoError(t, lock.Release(t.Context()))
+			gone(t, masters, t.Name())
+		})
+	}
+}
+
+func TestMasterStoppedForLongerThanTheLeaseDoesNotMatter(t *testing.T) {
+	const ttl = 900 * time.Millisecond
+	masters := redistest.Masters(t, 5)
+	e := open(t, masters, masterTimeout(50*time.Millisecond))
+	lock := keeping(t, e, masters, ttl)
+	require.NoError(t, masters[0].Pause())
+	time.Sleep(2 * ttl)
+	require.True(t, lock.Valid())
+	require.NoError(t, masters[0].Resume())
+	soon(t, func() bool { return upMasters(e) == 5 })
+	time.Sleep(ttl)
+	require.True(t, lock.Valid())
+	values := get(t, masters, t.Name())
+	require.Empty(t, values[0], "it ran out there, and an extend creates nothing")
+	require.Equal(t, slices.Repeat([]string{lock.Token().Reveal()}, 4), values[1:])
+	has, _ := lock.Matched()
+	require.Equal(t, 4, has)
+	require.NoError(t, lock.Release(t.Context()))
+	gone(t, masters, t.Name())
+}
+
+// A journal is what an observer and a logger were told.
+type journal struct {
+	mu     sync.Mutex // guards the following
+	events []string
+	errs   []error
+	log    bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.log.Write(line)
+}
+
+func (j *journal) note(err error, event string, args ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.events = append(j.events, fmt.Sprintf(event, args...))
+	j.errs = append(j.errs, err)
+}
+
+func (j *journal) has(event string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Contains(j.events, event)
+}
+
+func (j *journal) config(c *Config) {
+	c.Logger = slog.New(slog.NewJSONHandler(j, nil))
+	c.Observer = &Observer{
+		Acquired:    func(name string, _ time.Duration, attempts int) { j.note(nil, "acquired %d", attempts) },
+		NotAcquired: func(name string, _ time.Duration, attempts int, err error) { j.note(err, "not acquired %d", attempts) },
+		Released: func(name string, _ time.Duration, handedOver bool, err error) {
+			j.note(err, "released %v %v", handedOver, err == nil)
+		},
+		Lost:    func(name string, _ time.Duration, cause error) { j.note(cause, "lost") },
+		Renewed: func(name string, err error) { j.note(err, "renewed %v", err == nil) },
+	}
+}
+
+func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	var j journal
+	e := open(t, masters, j.config)
+	first, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrTaken)
+	next := make(chan *Lock)
+	go func() {
+		lock, _ := e.Acquire(context.Background(), t.Name(), 1500*time.Millisecond)
+		next <- lock
+	}()
+	soon(t, func() bool { return e.Stats().Waiting == 1 })
+	first.lock()
+	first.lease.since = first.since.Add(time.Hour) // its turn is not over yet, on a slow machine too
+	first.unlock()
+	require.NoError(t, first.Release(t.Context()))
+	second := <-next
+	require.NoError(t, second.Release(t.Context()))
+	require.Equal(t, []string{"acquired 1", "not acquired 0", "acquired 0", "released true true", "released false true"}, func() []string {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.events[2] == "released true true" { // two goroutines
+			j.events[2], j.events[3] = j.events[3], j.events[2]
+		}
+		return slices.Clone(j.events)
+	}())
+	require.Empty(t, j.log.String(), "nothing to warn of")
+
+	third, err := e.Acquire(t.Context(), t.Name(), 1500*time.Millisecond)
+	require.NoError(t, err)
+	require.NoError(t, third.KeepAlive(0))
+	soon(t, func() bool { return j.has("renewed true") })
+	for _, m := range masters {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	<-third.Done()
+	soon(t, func() bool { return j.has("lost") && j.has("renewed false") })
+	require.ErrorIs(t, third.Release(t.Context()), ErrNotHeld)
+	require.True(t, j.has("released false false"))
+	soon(t, func() bool {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		return bytes.Count(j.log.Bytes(), []byte("\n")) == 3
+	})
+	for _, line := range []string{"lock lost", "renewal failed", "release not confirmed", t.Name()} {
+		require.Contains(t, j.log.String(), line)
+	}
+	for _, lock := range []*Lock{first, second, third} {
+		token := lock.Token().Reveal()
+		require.NotContains(t, j.log.String(), token)
+		for _, err := range j.errs {
+			requireHidden(t, token, err)
+		}
+	}
+}

@@ -1,0 +1,325 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline"
+)
+
+const third = lease10 / renewPart
+
+// keptAlive acquires the lock "name" for ten seconds and keeps it alive.
+func keptAlive(t *testing.T, e *Engine) *Lock {
+	t.Helper()
+	lock := mustAcquire(t, e, "name", 0)
+	require.NoError(t, lock.KeepAlive(0))
+	return lock
+}
+
+// requireLostAt waits until the lock is lost and checks that this is at the given time.
+func requireLostAt(t *testing.T, lock *Lock, at time.Time, causes ...error) {
+	t.Helper()
+	<-lock.Done()
+	require.Zero(t, time.Since(at))
+	require.False(t, lock.Valid())
+	for _, cause := range append(causes, ErrLost) {
+		require.ErrorIs(t, lock.Err(), cause)
+	}
+}
+
+func TestRenewalsKeepALockForAnHour(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		last := time.Now()
+		time.Sleep(time.Hour)
+		require.True(t, lock.Valid())
+		require.InDelta(t, time.Hour/third, s.count(pipeline.Extend), 2)
+		for i, at := range s.when[1:] {
+			require.Equal(t, pipeline.Extend, s.log[i+1].Op)
+			require.Equal(t, lease10, s.log[i+1].TTL)
+			require.InDelta(t, third, at.Sub(last), float64(10*time.Millisecond))
+			last = at
+		}
+		require.EqualValues(t, s.count(pipeline.Extend), e.Stats().Renewed)
+		require.Zero(t, e.Stats().Unrenewed)
+		require.NoError(t, lock.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestRenewalsThatAreDueAtAboutTheSameTimeAreSentTogether(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for i := range 100 {
+			require.NoError(t, mustAcquire(t, e, string(rune('a'+i)), 0).KeepAlive(0)) // one a millisecond
+		}
+		time.Sleep(third)
+		moments := make(map[time.Time]int)
+		for i, req := range s.log {
+			if req.Op == pipeline.Extend {
+				moments[s.when[i]]++
+			}
+		}
+		require.Equal(t, 100, s.count(pipeline.Extend))
+		require.LessOrEqual(t, len(moments), 100/4, "a few milliseconds' worth at a time")
+	})
+}
+
+func TestKeepAliveEndsAtItsBoundAndTheLeaseRunsOut(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		require.NoError(t, lock.KeepAlive(5*time.Second))
+		begin := time.Now()
+		time.Sleep(5 * time.Second)
+		require.True(t, lock.Valid())
+		requireLostAt(t, lock, begin.Add(third+validity(lease10, 0, defaultDrift)), ErrExpired)
+		require.NotErrorIs(t, lock.Err(), ErrNoQuorum)
+		require.Equal(t, 1, s.count(pipeline.Extend))
+	})
+}
+
+func TestSecondKeepAliveReplacesTheBound(t *testing.T) {
+	for _, second := range []time.Duration{0, 4 * time.Second} {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			lock := mustAcquire(t, e, "name", 0)
+			require.NoError(t, lock.KeepAlive(4*time.Second-second))
+			time.Sleep(time.Second)
+			require.NoError(t, lock.KeepAlive(second))
+			time.Sleep(time.Minute)
+			require.Equal(t, second == 0, lock.Valid())
+		})
+	}
+}
+
+func TestKeepAliveOfALockThatIsNotHeldOrWithABadBound(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		require.ErrorIs(t, lock.KeepAlive(-1), ErrInvalid)
+		require.ErrorIs(t, lock.WarnBefore(0, func() {}), ErrInvalid)
+		time.Sleep(lease10 / 2)
+		require.Equal(t, 1, s.requests(), "nothing is kept")
+		require.NoError(t, lock.Release(t.Context()))
+		require.ErrorIs(t, lock.KeepAlive(0), ErrNotHeld)
+		require.NotErrorIs(t, lock.KeepAlive(0), ErrLost)
+		require.ErrorIs(t, lock.WarnBefore(1, func() {}), ErrNotHeld)
+
+		lost := mustAcquire(t, e, "name", 0)
+		time.Sleep(lease10)
+		require.ErrorIs(t, lost.KeepAlive(0), ErrLost)
+		require.ErrorIs(t, lost.KeepAlive(0), ErrExpired)
+		time.Sleep(time.Minute)
+		require.Zero(t, s.count(pipeline.Extend))
+	})
+}
+
+func TestReleaseEndsRenewals(t *testing.T) {
+	for name, after := range map[string]time.Duration{"between them": 5 * time.Second, "while one is under way": third + 60*time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				lock := keptAlive(t, e)
+				s.set(func() { s.delay = 100 * time.Millisecond })
+				time.Sleep(after)
+				require.NoError(t, lock.Release(t.Context()))
+				require.ErrorIs(t, lock.Err(), ErrNotHeld)
+				requireNothingLeft(t, e, s)
+				time.Sleep(time.Minute)
+				require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Extend, pipeline.Release}, s.ops())
+				require.Zero(t, e.Stats().Lost)
+				require.Equal(t, after > 4*time.Second, e.Stats().Renewed == 1, "an answer that came too late is nobody's")
+			})
+		})
+	}
+}
+
+func TestConfirmationAfterTheEndDoesNotBringTheLockBack(t *testing.T) {
+	for name, extend := range map[string]func(l *Lock) error{
+		"extend":  func(l *Lock) error { return l.Extend(context.Background(), 20*time.Second) },
+		"renewal": func(l *Lock) error { return l.KeepAlive(0) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				lock := mustAcquire(t, e, "name", 0)
+				time.Sleep(time.Until(lock.Until()) - 50*time.Millisecond)
+				s.set(func() { s.delay = 150 * time.Millisecond })
+				err := extend(lock)
+				time.Sleep(200 * time.Millisecond)
+				require.Equal(t, []string{"name"}, s.locked(), "the masters extended")
+				require.ErrorIs(t, errors.Join(err, lock.Err()), ErrLost)
+				require.ErrorIs(t, lock.Err(), ErrExpired)
+				require.Zero(t, e.Stats().Renewed)
+			})
+		})
+	}
+}
+
+func TestLockSurvivesMastersThatAreAwayForLessThanItsValidity(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		time.Sleep(time.Second)
+		s.set(func() { s.away = true })
+		time.Sleep(8500 * time.Millisecond)
+		s.set(func() { s.away = false })
+		require.Greater(t, e.Stats().Unrenewed, uint64(10))
+		require.Zero(t, e.Stats().Renewed)
+		time.Sleep(time.Minute)
+		require.True(t, lock.Valid())
+		require.Positive(t, e.Stats().Renewed)
+		require.Zero(t, e.Stats().Lost)
+	})
+}
+
+func TestLockIsLostAtTheEndOfValidityWhenMastersStayAway(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		held, cancel := lock.Context(t.Context())
+		defer cancel()
+		time.Sleep(5 * time.Second) // one renewal
+		s.set(func() { s.away = true })
+		end := lock.Until()
+		time.Sleep(time.Until(end) - 1)
+		require.True(t, lock.Valid())
+		requireLostAt(t, lock, end, ErrExpired, ErrNoQuorum)
+		require.NotErrorIs(t, lock.Err(), ErrNotHeld)
+		synctest.Wait()
+		require.ErrorIs(t, context.Cause(held), ErrNoQuorum)
+		s.set(func() { s.away = false })
+		before := s.requests()
+		time.Sleep(time.Minute)
+		require.ErrorIs(t, lock.Err(), ErrExpired, "final")
+		require.Equal(t, before, s.requests(), "nobody asks any more")
+		require.EqualValues(t, 1, e.Stats().Lost)
+	})
+}
+
+func TestDeletedKeyIsALossAtTheNextRenewalAndIsNeverSetAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		begin := time.Now()
+		time.Sleep(time.Second)
+		s.drop("name")
+		requireLostAt(t, lock, begin.Add(third+time.Millisecond), ErrNotHeld)
+		require.NotErrorIs(t, lock.Err(), ErrExpired)
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost)
+		time.Sleep(time.Minute)
+		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Extend, pipeline.Release}, s.ops(), "a minority may have it still")
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestWaiterGoesOnWhenARenewalFindsTheKeyDeleted(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		waiting := line(t.Context(), e, 0)
+		s.drop("name")
+		next := requireGot(t, waiting)
+		require.ErrorIs(t, lock.Err(), ErrNotHeld)
+		require.NotEqual(t, lock.Token().Reveal(), next.Token().Reveal())
+		require.NoError(t, next.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		begin := time.Now()
+		s.set(func() { s.delay = 100 * time.Millisecond })
+		time.Sleep(third + 20*time.Millisecond)
+		extended := make(chan error, 1)
+		go func() { extended <- lock.Extend(t.Context(), 25*time.Second) }()
+		time.Sleep(40 * time.Millisecond) // the renewal is done at the masters, the extend is not
+		s.set(func() { s.away = true })
+		require.ErrorIs(t, <-extended, ErrNoQuorum)
+		require.EqualValues(t, 1, e.Stats().Renewed)
+		require.Equal(t, third+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
+
+		s.set(func() { s.away = false })
+		require.NoError(t, lock.Release(t.Context()))
+		require.Equal(t, 25*time.Second, s.log[len(s.log)-1].TTL, "a master may have taken the extend")
+	})
+}
+
+func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		var warned []time.Time
+		warn := func() { warned = append(warned, time.Now()) }
+		require.NoError(t, lock.WarnBefore(time.Hour, func() { t.Error("replaced") }))
+		require.NoError(t, lock.WarnBefore(3*time.Second, warn))
+		time.Sleep(time.Hour)
+		require.Empty(t, warned)
+
+		s.set(func() { s.away = true })
+		time.Sleep(time.Until(lock.Until().Add(-3 * time.Second)))
+		synctest.Wait()
+		require.Equal(t, []time.Time{time.Now()}, warned)
+		time.Sleep(2 * time.Second)
+		require.Len(t, warned, 1, "once")
+		s.set(func() { s.away = false })
+		time.Sleep(2 * third)
+		require.True(t, lock.Valid())
+		s.set(func() { s.away = true })
+		time.Sleep(time.Until(lock.Until()) - 1)
+		require.Len(t, warned, 2, "again after a renewal")
+
+		s.set(func() { s.away = false })
+		lock = mustAcquire(t, e, "other", 0)
+		require.NoError(t, lock.WarnBefore(3*time.Second, warn))
+		require.NoError(t, lock.WarnBefore(3*time.Second, nil))
+		<-lock.Done()
+		require.Len(t, warned, 2, "no longer wanted")
+	})
+}
+
+func TestMatchedTellsHowManyMastersStillHaveTheLock(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		for _, yes := range []uint8{5, 3, 4} {
+			s.set(func() { s.yes = yes })
+			time.Sleep(third + 5*time.Millisecond)
+			masters, of := lock.Matched()
+			require.Equal(t, []int{int(yes), 5}, []int{masters, of})
+		}
+	})
+}
+
+func TestDoKeepsTheLockAliveWhileTheFunctionRuns(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
+			time.Sleep(time.Minute)
+			return ctx.Err()
+		})
+		require.NoError(t, err)
+		require.Greater(t, s.count(pipeline.Extend), 15)
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {
+	for name, spoil := range map[string]func(s *scripted){
+		"masters away": func(s *scripted) { s.set(func() { s.away = true }) },
+		"key deleted":  func(s *scripted) { s.drop("name") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				own := errors.New("the function's own")
+				cause := map[string]error{"masters away": ErrNoQuorum, "key deleted": ErrNotHeld}[name]
+				err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
+					spoil(s)
+					<-ctx.Done()
+					require.ErrorIs(t, context.Cause(ctx), ErrLost)
+					require.ErrorIs(t, context.Cause(ctx), cause)
+					return own
+				})
+				require.ErrorIs(t, err, own)
+				require.ErrorIs(t, err, ErrLost)
+				require.ErrorIs(t, err, cause)
+			})
+		})
+	}
+}
