@@ -25,7 +25,7 @@ const holderTTL = 800 * time.Millisecond
 // actAsHolder holds the lock "name", says so on standard output, and once the lock is not
 // valid any more prints: when it was valid last, whether Done was closed and what Extend said.
 func actAsHolder(masters []string) {
-	e, err := New(context.Background(), Config{Masters: masters})
+	e, err := New(context.Background(), Config{Masters: masters, NewMasters: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -180,7 +180,14 @@ func TestReleaseAfterExpiryIsNotHeldAndTouchesNobody(t *testing.T) {
 	require.ErrorIs(t, old.Extend(t.Context(), 0), ErrLost)
 	require.ErrorIs(t, old.Release(t.Context()), ErrNotHeld)
 	require.ErrorIs(t, old.Err(), ErrNotHeld)
-	everywhere(t, masters, next)
+	require.True(t, next.Valid())
+	has := 0 // a master that refused it may have had the old key for a moment longer
+	for _, value := range get(t, masters, t.Name()) {
+		if value == next.Token().Reveal() {
+			has++
+		}
+	}
+	require.GreaterOrEqual(t, has, 3)
 	require.NoError(t, next.Release(t.Context()))
 	require.Equal(t, uint64(1), e.Stats().NotHeld)
 	require.Equal(t, uint64(1), e.Stats().Lost)

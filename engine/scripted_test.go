@@ -26,6 +26,8 @@ type scripted struct {
 	sent  int           // requests, executed or not
 	last  chan struct{} // closed when the request that was sent last is executed
 	ended bool
+
+	changed chan struct{} // closed and replaced with every change
 }
 
 type scriptedKey struct {
@@ -37,6 +39,14 @@ func (s *scripted) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
+	s.changedLocked()
+}
+
+func (s *scripted) changedLocked() {
+	if s.changed != nil {
+		close(s.changed)
+	}
+	s.changed = make(chan struct{})
 }
 
 // count returns how many requests of the kind were executed.
@@ -98,6 +108,7 @@ func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
 		}
 	case req.Op == pipeline.Release && ours:
 		delete(s.keys, req.Name)
+		s.changedLocked()
 	default:
 		out.Verdict, out.Tally.Refused = quorum.Denied, 5
 		return out
@@ -164,19 +175,27 @@ func (s *scripted) Start(req pipeline.Request, to pipeline.Receiver) error {
 
 func (s *scripted) Post(req pipeline.Request) { _, _ = s.send(req) }
 
-// Await is told at once when a key goes, as by client tracking.
+// Await is told when a key goes, as by client tracking, and when it expires.
 func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) error {
 	for {
 		s.mu.Lock()
+		if s.changed == nil {
+			s.changedLocked()
+		}
 		k, there := s.keys[name]
-		half := s.delay / 2
+		half, changed, ended := s.delay/2, s.changed, s.ended
 		s.mu.Unlock()
-		if !there || !time.Now().Before(k.ends) {
+		left := time.Until(k.ends)
+		switch {
+		case ended:
+			return ErrClosed
+		case !there || left <= 0:
 			time.Sleep(half)
 			return nil
 		}
 		select {
-		case <-time.After(half / 10):
+		case <-changed:
+		case <-time.After(left):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
