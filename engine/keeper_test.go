@@ -40,9 +40,10 @@ func TestRenewalsKeepALockForAnHour(t *testing.T) {
 		time.Sleep(time.Hour)
 		require.True(t, lock.Valid())
 		require.InDelta(t, time.Hour/third, s.count(pipeline.Extend), 2)
-		for i, at := range s.when[1:] {
-			require.Equal(t, pipeline.Extend, s.log[i+1].Op)
-			require.Equal(t, lease10, s.log[i+1].TTL)
+		requests, when := s.history()
+		for i, at := range when[1:] {
+			require.Equal(t, pipeline.Extend, requests[i+1].Op)
+			require.Equal(t, lease10, requests[i+1].TTL)
 			require.InDelta(t, third, at.Sub(last), float64(10*time.Millisecond))
 			last = at
 		}
@@ -60,9 +61,10 @@ func TestRenewalsThatAreDueAtAboutTheSameTimeAreSentTogether(t *testing.T) {
 		}
 		time.Sleep(third)
 		moments := make(map[time.Time]int)
-		for i, req := range s.log {
+		requests, when := s.history()
+		for i, req := range requests {
 			if req.Op == pipeline.Extend {
-				moments[s.when[i]]++
+				moments[when[i]]++
 			}
 		}
 		require.Equal(t, 100, s.count(pipeline.Extend))
@@ -240,7 +242,8 @@ func TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails(t *testing.T) {
 
 		s.set(func() { s.away = false })
 		require.NoError(t, lock.Release(t.Context()))
-		require.Equal(t, 25*time.Second, s.log[len(s.log)-1].TTL, "a master may have taken the extend")
+		requests, _ := s.history()
+		require.Equal(t, 25*time.Second, requests[len(requests)-1].TTL, "a master may have taken the extend")
 	})
 }
 
@@ -252,6 +255,7 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 		require.NoError(t, lock.WarnBefore(time.Hour, func() { t.Error("replaced") }))
 		require.NoError(t, lock.WarnBefore(3*time.Second, warn))
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		require.Empty(t, warned)
 
 		s.set(func() { s.away = true })
@@ -259,12 +263,14 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []time.Time{time.Now()}, warned)
 		time.Sleep(2 * time.Second)
+		synctest.Wait()
 		require.Len(t, warned, 1, "once")
 		s.set(func() { s.away = false })
 		time.Sleep(2 * third)
 		require.True(t, lock.Valid())
 		s.set(func() { s.away = true })
 		time.Sleep(time.Until(lock.Until()) - 1)
+		synctest.Wait()
 		require.Len(t, warned, 2, "again after a renewal")
 
 		s.set(func() { s.away = false })
@@ -272,6 +278,7 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 		require.NoError(t, lock.WarnBefore(3*time.Second, warn))
 		require.NoError(t, lock.WarnBefore(3*time.Second, nil))
 		<-lock.Done()
+		synctest.Wait()
 		require.Len(t, warned, 2, "no longer wanted")
 	})
 }

@@ -69,9 +69,8 @@ func placesOf(e *Engine) (n int) {
 
 // ops returns the kinds of requests as executed.
 func (s *scripted) ops() (ops []pipeline.Op) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, req := range s.log {
+	requests, _ := s.history()
+	for _, req := range requests {
 		ops = append(ops, req.Op)
 	}
 	return ops
@@ -371,7 +370,8 @@ func TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor(t *testing.T) {
 		require.NoError(t, lock.KeepAlive(0))
 		time.Sleep(8 * time.Second)
 		require.Equal(t, 2, s.count(pipeline.Extend), "at half of what is asked for, and a third later")
-		s.set(func() { require.Equal(t, 15*time.Second, s.log[len(s.log)-1].TTL) })
+		requests, _ := s.history()
+		require.Equal(t, 15*time.Second, requests[2].TTL)
 	})
 }
 

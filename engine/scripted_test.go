@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -71,6 +72,13 @@ func (s *scripted) requests() int {
 // drop deletes the key of a name, as an administrator does.
 func (s *scripted) drop(name string) {
 	s.set(func() { delete(s.keys, name) })
+}
+
+// history returns what was executed, and when.
+func (s *scripted) history() ([]pipeline.Request, []time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log), slices.Clone(s.when)
 }
 
 // locked returns the names that are locked.
