@@ -32,6 +32,9 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		if lock := c.inherit(ctx); lock != nil {
 			return lock, nil
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		c.begin = clock.Now()
 	}
 	start := c.begin // before the first send

@@ -62,7 +62,7 @@ func (l *lease) request(op pipeline.Op) pipeline.Request {
 // round trips behind those who wait elsewhere.
 func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 	l.holder = nil
-	l.kept, l.warn = false, 0
+	l.kept, l.warn, l.fault = false, 0, nil
 	p, cfg := l.place, &l.e.cfg
 	switch w := p.first; {
 	case l.over:

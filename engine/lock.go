@@ -136,8 +136,9 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 }
 
 // WarnBefore runs fn in a goroutine of its own when no more than left of validity
-// remains, which happens to a lock that is kept alive only when renewals fail; once, and
-// again after each later renewal. A second call replaces the first, a nil fn ends it.
+// remains; once, and again after each later renewal. To a lock that is kept alive this
+// happens only when renewals fail, if left is below two thirds of its ttl. A second call
+// replaces the first, a nil fn ends it.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -252,7 +253,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if turn {
 		place.resign(true)
 	}
-	e.released(l, now, over, err)
+	e.released(l, now, over, held, err)
 	return err
 }
 

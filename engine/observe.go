@@ -49,12 +49,12 @@ func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err
 	return err
 }
 
-func (e *Engine) released(l *Lock, at clock.Instant, over bool, err error) {
+func (e *Engine) released(l *Lock, at clock.Instant, over, held bool, err error) {
 	e.counts.release(over, err)
 	if o := e.cfg.Observer; o != nil && o.Released != nil {
 		o.Released(l.Name(), at.Sub(l.since), !over, err)
 	}
-	if e.cfg.Logger != nil && err != nil && !errors.Is(err, ErrClosed) {
+	if e.cfg.Logger != nil && err != nil && held && !errors.Is(err, ErrClosed) {
 		e.cfg.Logger.Warn("release not confirmed", slog.String("lock", l.Name()), slog.Any("error", err))
 	}
 }
@@ -77,9 +77,10 @@ func (e *Engine) lost(l *Lock, cause error) {
 }
 
 func (e *Engine) renewed(name string, err error) {
-	if err == nil {
+	switch {
+	case err == nil:
 		e.counts.renewed.Add(1)
-	} else {
+	case !errors.Is(err, ErrNotHeld): // else it is a loss, and counted there
 		e.counts.unrenewed.Add(1)
 	}
 	if o := e.cfg.Observer; o != nil && o.Renewed != nil {
