@@ -99,10 +99,10 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 // nil if that does not work; the lease is given up then.
 func (c *contender) inherit(ctx context.Context) *Lock {
 	e, l := c.e, c.heir
-	l.shard.mu.Lock()
+	l.place.shard.mu.Lock()
 	l.ttl = max(l.ttl, c.ttl)
 	req := l.request(pipeline.Extend)
-	l.shard.mu.Unlock()
+	l.place.shard.mu.Unlock()
 	req.TTL = c.ttl
 	if err := e.extend(ctx, l, req, clock.Now()); err == nil {
 		if lock := c.place.take(l, clock.Now()); lock != nil {

@@ -45,7 +45,7 @@ func (k *keeper) run(closing <-chan struct{}) {
 		answers, k.answers = k.answers, spare[:0]
 		due = k.dueLocked(due[:0], now)
 		if len(k.leases) > 0 {
-			timer.Reset(max(0, k.leases[0].due.Sub(now)))
+			timer.Reset(max(0, k.leases[0].due.Left(now)))
 		}
 		k.mu.Unlock()
 		for _, a := range answers {
@@ -84,10 +84,10 @@ func (k *keeper) send(l *lease) { k.sends = append(k.sends, l) }
 func (k *keeper) flush() {
 	for i, l := range k.sends {
 		k.sends[i] = nil
-		l.shard.mu.Lock()
+		l.place.shard.mu.Lock()
 		req := l.request(pipeline.Extend)
 		req.TTL = l.asking
-		l.shard.mu.Unlock()
+		l.place.shard.mu.Unlock()
 		if err := k.e.pipe.Start(req, l); err != nil {
 			k.answer(l, pipeline.Outcome{}, err)
 		}

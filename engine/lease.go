@@ -17,18 +17,18 @@ import (
 //	     --validity out, denied, Close--> over: lost
 type lease struct {
 	e       *Engine
-	place   *place // fixed; another's once this lease is over
-	shard   *shard // fixed; its mutex guards the following
+	place   *place // fixed
 	name    string // fixed
 	token   string // fixed
 	round   uint64 // fixed: of the acquire
 	since   clock.Instant
 	matched atomic.Int32 // masters that had it when they were last counted
 
-	term
+	// The mutex of the place's shard guards the following.
+	over   bool
 	holder *Lock // nil while nobody holds it
 	handed int   // times that it was handed over
-	over   bool
+	term
 
 	due   clock.Instant // when the keeper looks at it; guarded by keeper.mu, like index
 	index int           // in the keeper's heap, from 1; 0: not in it
@@ -41,7 +41,7 @@ func grant(e *Engine, p *place, req pipeline.Request, matched int, start, now cl
 		lease lease
 	}{}
 	l := &both.lease
-	l.e, l.place, l.shard = e, p, p.shard
+	l.e, l.place = e, p
 	l.name, l.token, l.round, l.since = req.Name, req.Token, req.Round, now
 	l.term = newTerm(req.TTL, e.cfg.Drift, start)
 	l.matched.Store(int32(matched))
@@ -75,7 +75,7 @@ func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 		l.endLocked()
 		p.lease, p.trying = nil, true
 		return true, true
-	case l.until.Sub(now) < w.ttl/2:
+	case l.until.Left(now) < w.ttl/2:
 		l.handed++
 		p.nextLocked(false, l)
 	default:
@@ -99,10 +99,10 @@ func (l *lease) endLocked() {
 
 // giveUp ends a lease that nobody holds, and has it deleted at the masters.
 func (l *lease) giveUp() {
-	l.shard.mu.Lock()
+	l.place.shard.mu.Lock()
 	l.endLocked()
 	req := l.request(pipeline.Release)
-	l.shard.mu.Unlock()
+	l.place.shard.mu.Unlock()
 	l.e.undo(req)
 }
 
@@ -155,12 +155,12 @@ func (l *lease) settle(out pipeline.Outcome, err error, now clock.Instant) {
 	if err == nil {
 		err = l.e.refusal(out)
 	}
-	l.shard.mu.Lock()
+	l.place.shard.mu.Lock()
 	// A confirmation that comes after the old validity has run out does not bring the
 	// lease back: its holder may have been told already.
 	l.expireLocked(now)
 	if l.over {
-		l.shard.mu.Unlock()
+		l.place.shard.mu.Unlock()
 		return
 	}
 	denied := errors.Is(err, ErrNotHeld)
@@ -174,7 +174,7 @@ func (l *lease) settle(out pipeline.Outcome, err error, now clock.Instant) {
 		l.renewed(now)
 		l.attendLocked(now)
 	}
-	l.shard.mu.Unlock()
+	l.place.shard.mu.Unlock()
 	l.e.renewed(l.name, err)
 	if denied {
 		l.e.undo(l.request(pipeline.Release)) // a minority may still have it
@@ -183,8 +183,8 @@ func (l *lease) settle(out pipeline.Outcome, err error, now clock.Instant) {
 
 // attend does what the term asks for.
 func (l *lease) attend(now clock.Instant) {
-	l.shard.mu.Lock()
-	defer l.shard.mu.Unlock()
+	l.place.shard.mu.Lock()
+	defer l.place.shard.mu.Unlock()
 	for !l.over {
 		do, again := l.next(now)
 		switch do {

@@ -44,8 +44,8 @@ func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.lease.n
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {
-	l.lease.shard.mu.Lock()
-	defer l.lease.shard.mu.Unlock()
+	l.lease.place.shard.mu.Lock()
+	defer l.lease.place.shard.mu.Unlock()
 	return l.lease.until.Time()
 }
 
@@ -199,8 +199,8 @@ func (e *Engine) extend(ctx context.Context, l *lease, req pipeline.Request, sta
 		err = e.refusal(out)
 	}
 	now := clock.Now()
-	l.shard.mu.Lock()
-	defer l.shard.mu.Unlock()
+	l.place.shard.mu.Lock()
+	defer l.place.shard.mu.Unlock()
 	l.expireLocked(now) // a confirmation after the end does not bring it back
 	switch {
 	case l.over:
@@ -260,14 +260,14 @@ func (l *Lock) Release(ctx context.Context) error {
 // lock locks the shard, and ends the lock if its validity has run out.
 func (l *Lock) lock() (now clock.Instant) {
 	now = clock.Now()
-	l.lease.shard.mu.Lock()
+	l.lease.place.shard.mu.Lock()
 	if l.end == nil {
 		l.lease.expireLocked(now)
 	}
 	return now
 }
 
-func (l *Lock) unlock() { l.lease.shard.mu.Unlock() }
+func (l *Lock) unlock() { l.lease.place.shard.mu.Unlock() }
 
 // endLocked makes the lock released or lost; the first reason stays, unless Release
 // comes after a loss: Err then says what every later call would.

@@ -31,9 +31,9 @@ const nameShards = 256
 type shard struct {
 	mu     sync.Mutex // guards the following, and all that hangs on them
 	places map[string]*place
-	free   *place // places to use again
-	limit  int    // so many places ask for a sweep
+	limit  int // so many places ask for a sweep
 	closed bool
+	_      [32]byte // no two shards share a cache line
 }
 
 // A place is one name's: who holds it here, who contends, who waits.
@@ -44,8 +44,11 @@ type place struct {
 	trying bool   // one of ours contends
 	first  *waiter
 	last   *waiter
-	next   *place // in free
 }
+
+// idleLocked reports whether nobody here does anything about the name. Its place stays
+// until the next sweep: who wants it again saves taking it out and putting it back.
+func (p *place) idleLocked() bool { return p.lease == nil && !p.trying && p.first == nil }
 
 // A waiter is one goroutine in a place's queue. ready says that it has left the queue:
 // with the lock, or to contend for it.
@@ -80,13 +83,15 @@ func (n *names) join(e *Engine, name string, ttl time.Duration, wait bool, now c
 		return nil, nil, ErrClosed
 	}
 	p = s.places[name]
-	if p != nil && p.lease != nil {
-		p.lease.expireLocked(now) // may leave the place to us, or to those who wait already
-		p = s.places[name]
-	}
 	if p == nil {
 		s.sweepLocked(now)
-		p = s.placeLocked(name)
+		p = &place{shard: s, name: name}
+		s.places[name] = p
+	}
+	if p.lease != nil {
+		p.lease.expireLocked(now) // may leave the place to us, or to those who wait already
+	}
+	if p.idleLocked() {
 		p.trying = true
 		return p, nil, nil
 	}
@@ -107,32 +112,23 @@ func (n *names) join(e *Engine, name string, ttl time.Duration, wait bool, now c
 	return p, w, nil
 }
 
-// sweepFrom is from how many names on a shard looks for leases that ran out and that
-// nobody released.
-const sweepFrom = 64
+// sweepFrom is from how many names on a shard looks for idle places, and for leases that
+// ran out and that nobody released.
+const sweepFrom = 16
 
 func (s *shard) sweepLocked(now clock.Instant) {
 	if len(s.places) < s.limit {
 		return
 	}
-	for _, p := range s.places {
+	for name, p := range s.places {
 		if p.lease != nil {
 			p.lease.expireLocked(now)
 		}
+		if p.idleLocked() {
+			delete(s.places, name)
+		}
 	}
 	s.limit = max(sweepFrom, 2*len(s.places))
-}
-
-func (s *shard) placeLocked(name string) *place {
-	p := s.free
-	if p == nil {
-		p = &place{shard: s}
-	} else {
-		s.free = p.next
-	}
-	p.name, p.next = name, nil
-	s.places[name] = p
-	return p
 }
 
 // popLocked takes the first waiter out of the queue.
@@ -159,19 +155,14 @@ func (p *place) removeLocked(w *waiter) {
 }
 
 // nextLocked makes the first waiter contend: late, if this process has had its turn; with
-// an heir, a lease that it may try to extend instead. Without a waiter the place is done
-// with.
+// an heir, a lease that it may try to extend instead.
 func (p *place) nextLocked(late bool, heir *lease) {
 	p.lease = nil
 	w := p.popLocked()
 	if p.trying = w != nil; p.trying {
 		w.late, w.heir = late, heir
 		w.ready <- struct{}{}
-		return
 	}
-	s := p.shard
-	delete(s.places, p.name)
-	p.name, p.next, s.free = "", s.free, p
 }
 
 // resign ends the caller's turn to contend; late, if its process has just had the lock.

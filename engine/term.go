@@ -21,14 +21,14 @@ type term struct {
 	until clock.Instant // end of validity
 
 	kept    bool          // is to be renewed
+	warned  bool          // since the last renewal
 	stop    clock.Instant // renewals end then; zero: never
 	renewAt clock.Instant
 	asked   clock.Instant // when the renewal that is under way was sent; zero: none is
 	asking  time.Duration // what it asks for: ttl may have grown since
 	fault   error         // of the last renewal; part of why validity ran out
 
-	warn   time.Duration // how long before until the holder wants to be warned; 0: not
-	warned bool          // since the last renewal
+	warn time.Duration // how long before until the holder wants to be warned; 0: not
 }
 
 // What next can ask for.

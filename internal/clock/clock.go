@@ -12,40 +12,51 @@ import (
 
 // Instant is a point in time of this process. The zero value is no instant.
 type Instant struct {
-	wall time.Time // with its monotonic reading
-	boot int64     // CLOCK_BOOTTIME in ns; 0 where there is none
+	mono int64 // ns since zero by the monotonic clock
+	boot int64 // CLOCK_BOOTTIME in ns; mono where there is none
 }
 
 // Now reads the clocks.
 func Now() Instant {
 	t := time.Now()
-	return Instant{t, last.bootOf(int64(t.Sub(zero)), t.UnixNano(), boottime)}
+	mono := int64(t.Sub(zero))
+	boot := last.bootOf(mono, t.UnixNano(), boottime)
+	if boot == 0 {
+		boot = mono
+	}
+	return Instant{mono, boot}
 }
 
 // Add returns the instant d after i.
 func (i Instant) Add(d time.Duration) Instant {
-	return Instant{i.wall.Add(d), i.boot + int64(d)}
+	return Instant{i.mono + int64(d), i.boot + int64(d)}
 }
 
 // Sub returns the time elapsed from earlier to i by the clock that went further.
 func (i Instant) Sub(earlier Instant) time.Duration {
-	return max(i.wall.Sub(earlier.wall), time.Duration(i.boot-earlier.boot))
+	return time.Duration(max(i.mono-earlier.mono, i.boot-earlier.boot))
+}
+
+// Left returns the time that is left from now to i, by the clock that has less.
+func (i Instant) Left(now Instant) time.Duration {
+	return time.Duration(min(i.mono-now.mono, i.boot-now.boot))
 }
 
 // Reached reports whether now is at or past i by either clock.
 func (i Instant) Reached(now Instant) bool {
-	return !now.wall.Before(i.wall) || now.boot > i.boot
+	return now.mono >= i.mono || now.boot > i.boot
 }
 
 // Before reports whether i comes before other by the monotonic clock: for putting
 // instants in order, not for what safety rests on.
-func (i Instant) Before(other Instant) bool { return i.wall.Before(other.wall) }
+func (i Instant) Before(other Instant) bool { return i.mono < other.mono }
 
 // IsZero reports whether i is no instant.
-func (i Instant) IsZero() bool { return i.wall.IsZero() }
+func (i Instant) IsZero() bool { return i == Instant{} }
 
-// Time returns i as a time.Time for people and timers.
-func (i Instant) Time() time.Time { return i.wall }
+// Time returns i as a time.Time for people and timers; its wall clock is the one of when
+// this process began, carried on.
+func (i Instant) Time() time.Time { return zero.Add(time.Duration(i.mono)) }
 
 // A sleeper knows how far CLOCK_BOOTTIME is ahead of the monotonic clock without
 // asking for it each time: time.Now reads the wall and the monotonic clock from
@@ -67,7 +78,7 @@ const tolerance = int64(100 * time.Microsecond)
 
 var (
 	last sleeper
-	zero = time.Now() // of the monotonic clock
+	zero = time.Now().Add(-1) // of the monotonic clock
 )
 
 // bootOf returns CLOCK_BOOTTIME at the time of the two readings; read asks for it.

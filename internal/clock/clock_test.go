@@ -8,18 +8,33 @@ import (
 )
 
 func TestElapsedIsTheClockThatWentFurther(t *testing.T) {
-	start := Instant{time.Unix(100, 0), 1000}
-	suspended := Instant{time.Unix(101, 0), 1000 + int64(time.Hour)}
+	start := Instant{int64(100 * time.Second), 1000}
+	suspended := Instant{int64(101 * time.Second), 1000 + int64(time.Hour)}
 	require.Equal(t, time.Hour, suspended.Sub(start))
-	bubble := Instant{time.Unix(100+60, 0), 1000 + 5}
+	bubble := Instant{int64((100 + 60) * time.Second), 1000 + 5}
 	require.Equal(t, time.Minute, bubble.Sub(start))
 }
 
+func TestWhatIsLeftIsByTheClockThatHasLess(t *testing.T) {
+	deadline := Instant{int64(100 * time.Second), 1000}.Add(time.Minute)
+	require.Equal(t, time.Minute, deadline.Left(Instant{int64(100 * time.Second), 1000}))
+	require.Equal(t, time.Second, deadline.Left(Instant{int64(101 * time.Second), 1000 + int64(59*time.Second)}))
+	require.Equal(t, time.Second, deadline.Left(Instant{int64(159 * time.Second), 1000}))
+}
+
+func TestInstantIsTheTimeThatItWas(t *testing.T) {
+	i := Now()
+	require.WithinDuration(t, time.Now(), i.Time(), time.Minute)
+	require.False(t, i.IsZero())
+	require.True(t, Instant{}.IsZero())
+	require.Equal(t, time.Hour, i.Add(time.Hour).Time().Sub(i.Time()).Round(time.Second))
+}
+
 func TestDeadlineIsReachedByEitherClock(t *testing.T) {
-	deadline := Instant{time.Unix(100, 0), 1000}.Add(time.Minute)
-	require.False(t, deadline.Reached(Instant{time.Unix(159, 0), 1000}))
-	require.True(t, deadline.Reached(Instant{time.Unix(160, 0), 1000}))
-	require.True(t, deadline.Reached(Instant{time.Unix(101, 0), 1001 + int64(time.Minute)}), "asleep in between")
+	deadline := Instant{int64(100 * time.Second), 1000}.Add(time.Minute)
+	require.False(t, deadline.Reached(Instant{int64(159 * time.Second), 1000}))
+	require.True(t, deadline.Reached(Instant{int64(160 * time.Second), 1000}))
+	require.True(t, deadline.Reached(Instant{int64(101 * time.Second), 1001 + int64(time.Minute)}), "asleep in between")
 }
 
 // machine is a computer with its three clocks. Its time.Time carries no monotonic
