@@ -72,7 +72,8 @@ type Config struct {
 	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
 	// engine may pass a lock among themselves before it is released at the masters, and
 	// other processes have their turn. Default 65536 times, 20 ms. Longer is faster for
-	// many waiters in one process, and unfair to those of others.
+	// many waiters in one process, and unfair to those of others; 1 ns, and every release
+	// goes to the masters.
 	HandOvers    int
 	HandOverTime time.Duration
 

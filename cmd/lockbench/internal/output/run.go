@@ -68,8 +68,10 @@ func one(w io.Writer, r *bench.Result, c Config) {
 		}
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s\n",
-		duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)))
+	if r.ThroughputPerS > 0 { // --op hold has no cycles
+		fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s\n",
+			duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)))
+	}
 	fair := r.Fairness
 	fmt.Fprintf(w, "fairness (Jain) %.3f   longest wait %s = %s the mean\n", fair.Jain, duration(float64(fair.MaxWaitNs)), unevenness(r))
 	if len(fair.PerProc) > 1 {
@@ -91,7 +93,7 @@ func unevenness(r *bench.Result) string {
 
 // row marks with ~ what rests on fewer than ten samples.
 func row(w io.Writer, name string, s *bench.Summary) {
-	if s == nil {
+	if s == nil || s.Count == 0 {
 		return
 	}
 	fmt.Fprintf(w, "%s\t", name)
