@@ -451,7 +451,7 @@ func TestWaiterAsksTheMastersOnceTheLeaseHasRunOut(t *testing.T) {
 		require.Equal(t, 1, s.requests())
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrTaken)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, 2, s.requests(), "at once")
 		_, err = e.TryAcquire(t.Context(), "name", 0)
