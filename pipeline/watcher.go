@@ -39,9 +39,8 @@ type watcher struct {
 	reads      uint64
 
 	// The following are owned by run.
-	batch    []*interest
-	commands []rueidis.Completed
-	pause    time.Duration // before the next dial
+	batch []*interest
+	pause time.Duration // before the next dial
 }
 
 // maxRead is how many names are read in one write: some 0.1 ms of the server's time.
@@ -162,18 +161,18 @@ func (w *watcher) take(connection uint64) (tracked, live bool) {
 // read asks for the names of the batch, and reports whether the connection goes on.
 func (w *watcher) read(s *session, connection uint64, tracked bool) bool {
 	caching := s.client.B().Arbitrary("CLIENT", "CACHING", "YES").Build().Pin()
-	w.commands = w.commands[:0]
+	commands := make([]rueidis.Completed, 0, 2*len(w.batch)) // not used again: rueidis may read it for longer than DoMulti takes
 	for _, i := range w.batch {
 		if tracked {
-			w.commands = append(w.commands, caching) // of the next command only
+			commands = append(commands, caching) // of the next command only
 		}
-		w.commands = append(w.commands, s.client.B().Pttl().Key(i.name).Build())
+		commands = append(commands, s.client.B().Pttl().Key(i.name).Build())
 	}
 	// PTTL counts from when the server looked, which we do not know. Counted from before
 	// it was asked, the alarm comes early by the way there, and the SET that follows has
 	// the same way to go. Counted from the reply it would be late by the way back.
 	start := time.Now()
-	replies := s.client.DoMulti(context.Background(), w.commands...) // a hung server: the PINGs end it
+	replies := s.client.DoMulti(context.Background(), commands...) // a hung server: the PINGs end it
 	if transportError(replies) != nil {
 		return false
 	}
