@@ -147,8 +147,10 @@ func everything(t *testing.T, e *Engine, s *scripted, steps int) {
 		})
 	}
 	work.Wait()
+	c.mu.Lock() // warnings still come
 	require.NoError(t, c.found, "seed %d", seed)
 	require.Zero(t, did["valid after its release"])
+	c.mu.Unlock()
 	require.Zero(t, e.Stats().Waiting)
 	require.LessOrEqual(t, placesOf(e), 3)
 	s.set(func() { s.away = false })
@@ -157,6 +159,8 @@ func everything(t *testing.T, e *Engine, s *scripted, steps int) {
 		cycle(t, e, fmt.Sprint("name", i))
 	}
 	require.Zero(t, placesOf(e), "nobody has a turn that nobody uses")
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	did["handed over"], did["renewed"] = int(e.Stats().HandedOver), int(e.Stats().Renewed)
 	t.Logf("%v", did)
 	for _, what := range []string{"acquired", "left", "refused", "released", "not released", "never released", "extended", "warned", "handed over", "renewed"} {
