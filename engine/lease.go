@@ -174,10 +174,11 @@ func (l *lease) settle(out pipeline.Outcome, err error, now clock.Instant) {
 		l.renewed(now)
 		l.attendLocked(now)
 	}
+	req := l.request(pipeline.Release)
 	l.place.shard.mu.Unlock()
 	l.e.renewed(l.name, err)
 	if denied {
-		l.e.undo(l.request(pipeline.Release)) // a minority may still have it
+		l.e.undo(req) // a minority may still have it
 	}
 }
 
