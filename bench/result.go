@@ -22,7 +22,11 @@ type Result struct {
 	Safety         Safety    `json:"safety"`
 	Holding        *Holding  `json:"holding,omitempty"` // op hold only
 	Client         Client    `json:"client"`
+	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
+	Probe          *Probe    `json:"probe,omitempty"`
+	Faults         []Band    `json:"faults,omitempty"` // in the order of their begin
 	Series         []Point   `json:"series"`
+	SLO            []SLO     `json:"slo,omitempty"`
 	Valid          Valid     `json:"valid"`
 	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
 }
@@ -38,6 +42,8 @@ type Totals struct {
 	Refused  int64 `json:"refused"`  // ended with ErrRefused
 	Timeouts int64 `json:"timeouts"` // failed when Config.Wait had run out
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
+	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
+	Dropped  int64 `json:"dropped"`  // of Offered, never begun because Config.DropAfter had passed; open loop only
 }
 
 func (t *Totals) add(u Totals) {
@@ -47,11 +53,14 @@ func (t *Totals) add(u Totals) {
 	t.Refused += u.Refused
 	t.Timeouts += u.Timeouts
 	t.Errors += u.Errors
+	t.Late += u.Late
+	t.Dropped += u.Dropped
 }
 
 // Latencies of operations that got their lock. An absent one was not measured.
 type Latencies struct {
 	Response *Summary `json:"response,omitempty"` // intended start to held; open loop only
+	Wait     *Summary `json:"wait,omitempty"`     // intended start to actual start; open loop only
 	Service  *Summary `json:"service"`            // actual start to held
 	Acquire  *Summary `json:"acquire"`            // the same as service, under the name of the call
 	Release  *Summary `json:"release"`            // Release called to its verdict
@@ -62,6 +71,15 @@ type Latencies struct {
 	Handover       *Summary `json:"handover,omitempty"`
 	HandoverRemote *Summary `json:"handover_remote,omitempty"`
 	Extend         *Summary `json:"extend,omitempty"` // op extend only, where it is also the cycle
+	// Hold is how long locks were held, from the return of Acquire to the call of
+	// Release, late wake-ups included. Absent where locks are not held for a time.
+	Hold *Summary `json:"hold,omitempty"`
+	// Uncontended is the acquire of a name that nobody else wants, one at a time and
+	// now and then, beside the load. Only where workers share names.
+	Uncontended *Summary `json:"uncontended,omitempty"`
+	// Lag is how late the generator itself began an operation although a worker stood
+	// ready for it. Open loop only; it is part of Wait.
+	Lag *Summary `json:"lag,omitempty"`
 }
 
 // Summary is one histogram in figures. All are 0 when Count is 0. Values are
@@ -73,6 +91,9 @@ type Summary struct {
 	Mean  float64          `json:"mean"`
 	Max   int64            `json:"max"`
 	P     map[string]int64 `json:"p"` // "50", "90", "99", "99.9", "99.99"
+	// HDR is the whole histogram as other HdrHistogram tools read it: V2, compressed,
+	// base64. Absent when it is empty.
+	HDR string `json:"hdr,omitempty"`
 }
 
 // Fairness among workers.
@@ -94,6 +115,61 @@ type Client struct {
 	CPUNsPerOp  float64 `json:"cpu_ns_per_op"` // user and system time per cycle, generator included; 0 where unknown
 	AllocsPerOp float64 `json:"allocs_per_op"` // heap objects per cycle
 	GCP99Ns     int64   `json:"gc_p99_ns"`     // p99 of the stop-the-world pauses, upper bound of its bucket; of the worst process
+	SchedP99Ns  int64   `json:"sched_p99_ns"`  // p99 of how long goroutines stood ready to run, likewise
+	// Stall is how much too late a thread that sleeps 1 ms at a time woke: what the
+	// machine, the scheduler and the garbage collector took from a holder.
+	Stall *Summary `json:"stall,omitempty"`
+	// CPUShare is the processor time of all processes over that of the machine.
+	CPUShare float64 `json:"cpu_share"`
+	// ToolCPUNsPerOp is what the generator alone took per cycle under the same load
+	// with a lock that does nothing, ToolCPUShare its part of CPUNsPerOp. 0: not measured.
+	ToolCPUNsPerOp float64 `json:"tool_cpu_ns_per_op"`
+	ToolCPUShare   float64 `json:"tool_cpu_share"`
+}
+
+// Master is what one master was like beside the load, as a prober with a connection
+// of its own saw it.
+type Master struct {
+	Addr string   `json:"addr"`       // without any password
+	RTT  *Summary `json:"rtt"`        // of its answers
+	Lost int64    `json:"lost"`       // probes that it did not answer in time
+	Down float64  `json:"down_share"` // part of the measured time between an unanswered probe and the next answer
+	// Clock is its wall clock against the monotonic clock here. Absent: too few answers.
+	Clock *Clock `json:"clock,omitempty"`
+}
+
+// Clock is what TIME told of a master's clock.
+type Clock struct {
+	PPM       float64 `json:"ppm"`        // it gains that many us a second; below 0: it loses
+	PPMError  float64 `json:"ppm_error"`  // half of the least round trip over the time watched: less than this cannot be seen
+	JumpNs    int64   `json:"jump_ns"`    // largest distance from the straight line, beyond what the round trip explains
+	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the begin
+	WatchedNs int64   `json:"watched_ns"` // between the first answer and the last
+}
+
+// Probe is the joint round trips: in each row one probe of every master, all sent at
+// the same moment, in ns; -1 is no answer in time. Rows are spread over the run.
+type Probe struct {
+	TimeoutNs int64     `json:"timeout_ns"`
+	Rows      [][]int64 `json:"rows"`
+}
+
+// Band is one fault while it was in force, on the clock of Series.
+type Band struct {
+	Spec   string  `json:"spec"`   // as given to --fault
+	Kind   string  `json:"kind"`   // delay, stop, kill, restart, cut, flush
+	Master int     `json:"master"` // from 1
+	FromS  float64 `json:"from_s"`
+	ToS    float64 `json:"to_s"` // equal to FromS: an event without length
+}
+
+// SLO is one objective and how the run stood to it.
+type SLO struct {
+	Text   string  `json:"text"`  // acquire.response.p99<5ms
+	Value  float64 `json:"value"` // what was measured; ns where the limit is a time
+	Limit  float64 `json:"limit"`
+	Pass   bool    `json:"pass"`
+	Reason string  `json:"reason,omitempty"` // why it could not be judged; Pass is then false
 }
 
 // Point is one second of a run.
@@ -106,6 +182,10 @@ type Point struct {
 	Errors   int64   `json:"errors"`
 	P50Ns    int64   `json:"p50_ns"` // of response in an open loop, else of cycle
 	P99Ns    int64   `json:"p99_ns"`
+	Dropped  int64   `json:"dropped,omitempty"`
+	// MasterNs is the median round trip to each master in this interval, in the order
+	// of PerMaster; -1: none was answered.
+	MasterNs []int64 `json:"master_ns,omitempty"`
 }
 
 // Add adds the counts of another process's Point; its percentiles cannot be.
@@ -116,6 +196,7 @@ func (p *Point) Add(q Point) {
 	p.Refused += q.Refused
 	p.Timeouts += q.Timeouts
 	p.Errors += q.Errors
+	p.Dropped += q.Dropped
 }
 
 // Valid says whether the figures mean what they seem to.
