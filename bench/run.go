@@ -146,6 +146,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			}
 		})
 	}
+	if r.cfg.Begin != nil {
+		r.cfg.Begin(r.base)
+	}
 	part.Complete = r.await(ctx)
 	if r.cfg.Op == Hold {
 		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}
@@ -279,7 +282,7 @@ func (r *runner) figures(p *Part) {
 	}
 	p.Overlaps = r.audit.overlaps.Load()
 	p.Panicked = r.failure != nil
-	p.ErrorSamples = r.samples.texts
+	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }
 
 // fail ends the run because of a panic; the first counts.

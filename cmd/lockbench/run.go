@@ -138,13 +138,18 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	for _, addr := range set.Addrs {
 		cfg.Masters = append(cfg.Masters, masters.Redact(addr))
 	}
+	for _, r := range results {
+		for i := range r.PerMaster { // where there is a proxy in front, by the master's own name
+			r.PerMaster[i].Addr = cfg.Masters[i]
+		}
+	}
 	if results == nil {
 		results = []*bench.Result{}
 	}
 	doc := output.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...),
+		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery, Faults: append([]string{}, p.faultTexts...),
 	}
 	return &doc
 }

@@ -19,7 +19,8 @@ import (
 func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
-			return raw.Open(ctx, addrs, p.cfg.TTL) // its faults last all the time, see plan
+			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
+			return p.probed(runner, addrs), err // its faults last all the time, see plan
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -29,7 +30,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	}
 	options := rivals.Options{
 		Masters: addrs, TTL: p.cfg.TTL, MasterTimeout: p.masterTimeout,
-		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: kind != masters.Given,
+		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
 		Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
 	}
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
@@ -37,7 +38,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout or --masters: %w", err)
 		}
-		return hurtRunner{runner, rig}, err
+		return hurtRunner{p.probed(runner, addrs), rig}, err
 	}
 	return t
 }

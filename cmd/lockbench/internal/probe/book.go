@@ -119,7 +119,7 @@ func (b *book) closeLocked() {
 func (b *book) close(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.length = now.Sub(b.base)
+	b.length = max(now.Sub(b.base), 0)
 }
 
 func (b *book) latest() []int64 {
@@ -142,7 +142,9 @@ type Report struct {
 // report is for when all goroutines have ended.
 func (b *book) report(lanes []*lane) *Report {
 	b.turnLocked(b.length)
-	b.closeLocked() // the second that was cut off
+	if b.length > 0 {
+		b.closeLocked() // the second that was cut off
+	}
 	r := &Report{Rows: b.seen, Seconds: b.seconds, Probe: bench.Probe{TimeoutNs: int64(b.timeout), Rows: [][]int64{}}}
 	slices.SortFunc(b.kept, func(x, y *row) int { return cmp.Compare(x.number, y.number) })
 	for _, row := range b.kept {
@@ -152,7 +154,7 @@ func (b *book) report(lanes []*lane) *Report {
 		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: Clock(l.clock.kept)}
 		for _, out := range l.outage {
 			if b.length > 0 {
-				m.Down += float64(max(min(out.to, b.length)-out.from, 0)) / float64(b.length)
+				m.Down += float64(max(min(out.to, b.length)-max(out.from, 0), 0)) / float64(b.length)
 			}
 		}
 		r.Masters = append(r.Masters, m)

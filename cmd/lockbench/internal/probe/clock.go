@@ -21,7 +21,7 @@ const (
 	samplesLeast = 8   // fewer tell nothing
 	firstBucket  = 10_000_000
 	tenth        = 10 // the part of the samples, those with the least RTT, that is used
-	tenthLeast   = 64 // but all if there are no more than these
+	tenthLeast   = 16 // but no fewer than these
 
 	slewMost  = 500 // ppm: a clock that runs further off than this was stepped (the kernel's own limit)
 	clockTick = 1_000
@@ -82,21 +82,21 @@ func Clock(all []Sample) *bench.Clock {
 	line := func(at int64) float64 { return slope * float64(at) }
 
 	var begin []float64 // offsets of the first stretch, brought back to time 0
-	least := int64(math.MaxInt64)
+	var trips []int64
 	for i, x := range best {
-		least = min(least, x.RTT)
+		trips = append(trips, x.RTT)
 		if stretch[i] == 0 {
 			begin = append(begin, float64(x.Offset)-line(x.At))
 		}
 	}
-	offset := median(begin, 0)
+	offset, trip := median(begin, 0), median(trips, 0)
 	c := &bench.Clock{
-		PPM: slope * 1e6, PPMError: float64(least) / 2 / float64(watched) * 1e6,
+		PPM: slope * 1e6, PPMError: float64(trip) / float64(watched) * 1e6,
 		OffsetNs: int64(offset), WatchedNs: watched,
 	}
 	for _, x := range best {
 		off := math.Abs(float64(x.Offset) - offset - line(x.At))
-		c.JumpNs = max(c.JumpNs, int64(off)-x.RTT/2-clockTick)
+		c.JumpNs = max(c.JumpNs, int64(off)-x.RTT/2-trip/2-clockTick) // the line, too, is only as good as its samples
 	}
 	return c
 }

@@ -80,14 +80,16 @@ func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
 	return p, nil
 }
 
-// Start begins to probe, for length if that is above 0, else until Stop. It returns
-// at once; the moment of the call is where the times of the Report begin.
-func (p *Prober) Start(length time.Duration) {
-	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(p.ctx))
+// Start begins to probe at a moment that may lie ahead, for length if that is above 0,
+// else until Stop. It returns at once. The times of the Report count from that moment.
+func (p *Prober) Start(at time.Time, length time.Duration) {
+	ctx := context.WithoutCancel(p.ctx)
 	if length > 0 {
-		p.ctx, p.cancel = context.WithTimeout(p.ctx, length)
+		p.ctx, p.cancel = context.WithDeadline(ctx, at.Add(length))
+	} else {
+		p.ctx, p.cancel = context.WithCancel(ctx)
 	}
-	p.book.base = time.Now()
+	p.book.base = at
 	pprof.Do(p.ctx, pprof.Labels("lockbench", "probe"), func(context.Context) {
 		for _, l := range p.lanes {
 			p.all.Go(func() { l.run(p.ctx, p.book) })
@@ -114,7 +116,7 @@ func (p *Prober) Stop() *Report {
 
 // Run is Start, the time, or less when ctx ends, and Stop.
 func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
-	p.Start(length)
+	p.Start(time.Now(), length)
 	select {
 	case <-p.ctx.Done():
 	case <-ctx.Done():
@@ -133,7 +135,7 @@ func (p *Prober) conduct() {
 			l.end()
 		}
 	}()
-	timer := time.NewTimer(p.pause())
+	timer := time.NewTimer(time.Until(p.book.base) + p.pause())
 	defer timer.Stop()
 	for {
 		select {
