@@ -60,6 +60,16 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 	require.Greater(t, r.Seconds[0][1], int64(29*time.Millisecond))
 }
 
+func TestBackToBackARowBeginsWhenTheOneBeforeIsComplete(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Master: 1, Delay: 20 * time.Millisecond}}, servers)
+	require.NoError(t, err)
+	defer rig.Close()
+	r := open(t, rig.Addrs(), Options{}).Run(t.Context(), 300*time.Millisecond)
+	require.LessOrEqual(t, r.Rows, 15)
+	require.Positive(t, r.Rows)
+}
+
 func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
 	servers := redistest.Masters(t, 2)
 	p := open(t, redistest.Addrs(servers), Options{Every: 2 * time.Millisecond, Timeout: 100 * time.Millisecond})
