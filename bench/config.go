@@ -27,8 +27,8 @@ type Config struct {
 	// Procs is the number of processes, each with Workers of its own; 0 means 1.
 	// Run is one process; RunPart is one of several.
 	Procs int `json:"procs,omitempty"`
-	// Keys is the number of distinct lock names for uniform and zipf. With the
-	// own distribution it is ignored: every worker has a name to itself, but with
+	// Keys is the number of distinct lock names, for every distribution but own,
+	// where it is ignored: every worker has a name to itself, but with
 	// op hold, where the workers share all out among them.
 	Keys int `json:"keys"`
 	// Dist chooses the name of an operation. The zero value is own.
@@ -87,15 +87,15 @@ func (c Config) Validate() error {
 		return wrong("Procs", "procs", "must be 1 to %d and have at most %d workers together, got %d", maxProcs, maxWorkers, c.Procs)
 	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
-	case c.Dist.kind == distZipf && !(c.Dist.s > 0 && c.Dist.s <= maxZipf):
-		return wrong("Dist", "dist", "zipf exponent must be above 0 and at most %d, got %v", maxZipf, c.Dist.s)
-	case c.Hold.mean < 0:
-		return wrong("Hold", "hold", "must not be negative, got %s", c.Hold)
-	case c.Think.mean < 0:
-		return wrong("Think", "think", "must not be negative, got %s", c.Think)
+	case !c.Dist.valid():
+		return wrong("Dist", "dist", "has a parameter that makes no sense: %s", c.Dist)
+	case !c.Hold.valid():
+		return wrong("Hold", "hold", "must not be negative, nor spread too far, got %s", c.Hold)
+	case !c.Think.valid():
+		return wrong("Think", "think", "must not be negative, nor spread too far, got %s", c.Think)
 	case c.Rate < 0 || c.Rate > maxRate || math.IsNaN(c.Rate):
 		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", maxRate, c.Rate)
-	case c.Rate > 0 && c.Think.mean > 0:
+	case c.Rate > 0 && c.Think.Mean() > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
 		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
@@ -111,7 +111,7 @@ func (c Config) Validate() error {
 		return wrong("Op", "op", "is unknown: %d", c.Op)
 	case c.Op >= Extend && c.Dist.kind != distOwn:
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
-	case c.Op >= Extend && c.Hold.mean > 0:
+	case c.Op >= Extend && c.Hold.Mean() > 0:
 		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
 	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
