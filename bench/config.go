@@ -53,7 +53,7 @@ type Config struct {
 	Wait time.Duration `json:"wait_ns"`
 	// Op is what a worker does. The zero value is acquire-release.
 	Op Op `json:"op"`
-	// Seed fixes the names and the arrivals of the run.
+	// Seed fixes what the run draws: arrivals, names, times and, in a mix, operations.
 	Seed uint64 `json:"seed"`
 	// KeyPrefix begins every lock name. Empty: a random one is made for the run,
 	// so that runs collide neither with each other nor with foreign keys.
@@ -107,11 +107,9 @@ func (c Config) Validate() error {
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
-	case c.Op > Hold:
-		return wrong("Op", "op", "is unknown: %d", c.Op)
-	case c.Op >= Extend && c.Dist.kind != distOwn:
+	case (c.Op == Extend || c.Op == Hold) && c.Dist.kind != distOwn:
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
-	case c.Op >= Extend && c.Hold.Mean() > 0:
+	case (c.Op == Extend || c.Op == Hold) && c.Hold.Mean() > 0:
 		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
 	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
@@ -130,7 +128,7 @@ func (c Config) keys() int {
 }
 
 // waits tells whether workers wait for each other at names that they share.
-func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op == AcquireRelease }
+func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
 

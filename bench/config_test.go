@@ -39,7 +39,6 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Warmup", "--warmup", func(c *Config) { c.Warmup = -1 }},
 		{"TTL", "--ttl", func(c *Config) { c.TTL = time.Microsecond }},
 		{"Wait", "--wait", func(c *Config) { c.Wait = -1 }},
-		{"Op", "--op", func(c *Config) { c.Op = 9 }},
 		{"Dist", "--dist", func(c *Config) { c.Op, c.Dist = Extend, Uniform() }},
 		{"Hold", "--hold", func(c *Config) { c.Op, c.Hold = Extend, Fixed(1) }},
 		{"Keys", "--keys", func(c *Config) { c.Op, c.Keys = Hold, 0 }},
@@ -69,22 +68,17 @@ func TestParsersReadWhatTheyPrintAndRefuseTheRest(t *testing.T) {
 		_, err := ParseDist(s)
 		require.ErrorIs(t, err, ErrConfig, s)
 	}
-	for _, s := range []string{"acquire-release", "try", "extend", "hold"} {
-		op, err := ParseOp(s)
-		require.NoError(t, err)
-		require.Equal(t, s, op.String())
-	}
-	_, err := ParseOp("steal")
-	require.ErrorIs(t, err, ErrConfig)
 }
 
 func TestConfigSurvivesJSON(t *testing.T) {
 	cfg := good()
-	cfg.Dist, cfg.Op, cfg.Hold = Zipf(0.99), Try, Fixed(time.Millisecond)
+	cfg.Dist, cfg.Hold = Hotspot(0.1, 0.9), Lognormal(time.Millisecond, 0.5)
+	cfg.Op, _ = ParseOp("mix:try=8,acquire-release=92")
 	b, err := json.Marshal(cfg)
 	require.NoError(t, err)
-	require.Contains(t, string(b), `"dist":"zipf:0.99"`)
-	require.Contains(t, string(b), `"hold":"1ms"`)
+	require.Contains(t, string(b), `"dist":"hotspot:0.1,0.9"`)
+	require.Contains(t, string(b), `"hold":"lognormal:1ms,0.5"`)
+	require.Contains(t, string(b), `"op":"mix:acquire-release=92,try=8"`)
 	var back Config
 	require.NoError(t, json.Unmarshal(b, &back))
 	require.Equal(t, cfg, back)

@@ -73,7 +73,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends")
+	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
@@ -232,7 +232,7 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		}
 	}
 	if f.hold.Mean() >= f.ttl {
-		return usagef("--hold %s must be shorter than --ttl %s", f.hold, f.ttl)
+		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
 	}
 	if f.masterTimeout >= f.ttl {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
