@@ -39,7 +39,7 @@ type hists struct {
 	Cycle    *Histogram
 	Handover *Histogram // nil unless Config.waits, as is the next
 	Remote   *Histogram // nil in a run of one process
-	Extend   *Histogram // nil but for op extend
+	Extend   *Histogram // nil unless Op.Extends
 }
 
 func newHists(cfg Config) hists {
@@ -53,7 +53,7 @@ func newHists(cfg Config) hists {
 			h.Remote = NewHistogram()
 		}
 	}
-	if cfg.Op == Extend {
+	if cfg.Op.Extends() {
 		h.Extend = NewHistogram()
 	}
 	return h

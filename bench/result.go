@@ -70,7 +70,7 @@ type Latencies struct {
 	// workers share names. HandoverRemote: the last holder was another process.
 	Handover       *Summary `json:"handover,omitempty"`
 	HandoverRemote *Summary `json:"handover_remote,omitempty"`
-	Extend         *Summary `json:"extend,omitempty"` // op extend only, where it is also the cycle
+	Extend         *Summary `json:"extend,omitempty"` // op extend, where it is also the cycle, and mixes with extend, where it is not part of it
 	// Hold is how long locks were held, from the return of Acquire to the call of
 	// Release, late wake-ups included. Absent where locks are not held for a time.
 	Hold *Summary `json:"hold,omitempty"`

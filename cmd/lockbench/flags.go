@@ -62,8 +62,8 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
 	fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
 	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
-	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S")
-	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, or exp:1ms for exponential times with that mean")
+	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
+	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean),\nlognormal:1ms,0.5 (median, and sigma of the logarithm: a long tail)")
 	fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
 	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
@@ -73,7 +73,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends")
+	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
@@ -232,7 +232,7 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		}
 	}
 	if f.hold.Mean() >= f.ttl {
-		return usagef("--hold %s must be shorter than --ttl %s", f.hold, f.ttl)
+		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
 	}
 	if f.masterTimeout >= f.ttl {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)

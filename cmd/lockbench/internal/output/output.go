@@ -50,6 +50,9 @@ func header(w io.Writer, doc Document) {
 	} else {
 		fmt.Fprintln(w, "closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
 	}
+	if c.Op != bench.AcquireRelease {
+		fmt.Fprintf(w, "op %s\n", c.Op)
+	}
 	if len(c.Faults) > 0 {
 		fmt.Fprintf(w, "faults: %s\n", strings.Join(c.Faults, ", "))
 	}
