@@ -46,6 +46,10 @@ type flags struct {
 	op            bench.Op
 	seed          uint64
 
+	slos    []string
+	profile string
+	config  string
+
 	format string
 	out    string
 }
@@ -76,8 +80,12 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
+	fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; missed: exit code 3")
+	fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")
+
+	fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	completeFlags(cmd)
 }
 
 // implNames is everything that --impl takes.
@@ -97,16 +105,24 @@ type plan struct {
 	faults        []faults.Fault
 	faultTexts    []string
 	masterTimeout time.Duration
+	objectives    []bench.Objective
+	profile       string
 	format, out   string
 }
 
 // plan checks everything that can be checked without starting anything. Each
 // error names its flag.
 func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
+	if err := f.takeProfile(cmd); err != nil {
+		return nil, err
+	}
+	if err := f.takeConfig(cmd); err != nil {
+		return nil, err
+	}
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		masterTimeout: f.masterTimeout, format: f.format, out: f.out,
+		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out,
 	}
 	if err := f.planMasters(p, set); err != nil {
 		return nil, err
@@ -133,15 +149,29 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if len(p.faults) > 0 {
 		p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
 	}
-	if !slices.Contains([]string{"text", "json", "bench"}, f.format) {
-		return nil, usagef("-o must be text, json or bench, got %q", f.format)
+	if err := f.planObjectives(p); err != nil {
+		return nil, err
 	}
-	return p, nil
+	return p, checkFormat(f.format)
+}
+
+func (f *flags) planObjectives(p *plan) error {
+	for _, text := range f.slos {
+		o, err := bench.ParseObjective(text)
+		if err == nil {
+			err = o.Possible(p.cfg)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		p.objectives = append(p.objectives, o)
+	}
+	return nil
 }
 
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	chosen := 0
-	for _, name := range []string{"masters", "local", "embedded"} {
+	for _, name := range targetFlags {
 		if set(name) {
 			chosen++
 		}

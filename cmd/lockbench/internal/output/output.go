@@ -31,6 +31,10 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	Faults        []string      `json:"faults"`
+	// MastersRedacted: user names or passwords were left out of Masters.
+	MastersRedacted bool     `json:"masters_redacted,omitempty"`
+	Profile         string   `json:"profile,omitempty"`
+	SLO             []string `json:"slo"`
 }
 
 // JSON writes the document.

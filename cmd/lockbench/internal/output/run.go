@@ -19,6 +19,7 @@ func Run(w io.Writer, doc Document, caveats map[string]string) error {
 		one(b, r, doc.Config)
 	}
 	fmt.Fprintln(b)
+	objectives(b, doc)
 	warnings(b, doc.Results)
 	notes(b, doc.Config.Impls, caveats)
 	fmt.Fprint(b, `next: lockbench compare                 beside Redsync and a single master
