@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // Run loads one locker as cfg says and measures it. It blocks for Warmup and
@@ -49,10 +51,10 @@ type runner struct {
 	locker Locker
 	names  []string
 	zipf   *zipf
-	base   time.Time // origin of now
-	pacer  *pacer    // nil: closed loop
-	sleep  *sleeper  // of pacer
-	alarms *alarms   // of workers that hold or think; nil: Go timers
+	base   time.Time     // origin of now
+	pacer  *pacer        // nil: closed loop
+	sleep  *sleeper      // of pacer
+	alarms *clock.Alarms // of workers that hold or think; nil: Go timers
 	rec    *recorder
 	audit  *audit
 	waits  bool // Config.waits
@@ -104,7 +106,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
 	}
 	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
-		r.alarms = newAlarms()
+		r.alarms = clock.NewAlarms()
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -195,7 +197,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	grace.Stop()
 	r.release()
 	if r.alarms != nil {
-		r.alarms.close()
+		r.alarms.Close()
 	}
 	if r.sleep != nil {
 		r.sleep.close()

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // worker is one goroutine that locks. Everything in it belongs to that goroutine
@@ -18,7 +20,7 @@ type worker struct {
 	keys   keyGen
 	spans  rng // of hold and think
 	timer  *time.Timer
-	alarm  *alarm
+	alarm  *clock.Alarm
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the run ends
@@ -51,7 +53,7 @@ func newWorker(r *runner, id int) *worker {
 		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
 		timer:  newStoppedTimer(),
-		alarm:  newAlarm(),
+		alarm:  clock.NewAlarm(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Op == Hold {
@@ -232,19 +234,11 @@ func (w *worker) failed(now int64, call string, err error) {
 // sleep returns after d or when the run is over.
 func (w *worker) sleep(d time.Duration) {
 	if w.r.alarms != nil {
-		w.r.alarms.sleep(d, w.alarm, w.r.stop)
+		w.r.alarms.Sleep(d, w.alarm, w.r.stop)
 	} else {
 		pause(w.timer, d, w.r.stop)
 	}
 }
-
-// An alarm is one sleeper's, used again and again.
-type alarm struct {
-	at   time.Time
-	ring chan struct{} // capacity 1
-}
-
-func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
 
 func newStoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)
