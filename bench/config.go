@@ -64,6 +64,9 @@ type Config struct {
 	// own, and once at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
+	// Begin, when set, is called once, before the first operation, with the moment at
+	// which the run begins, which may lie ahead. The measured time begins Warmup later.
+	Begin func(time.Time) `json:"-"`
 
 	proc int // number of this process, from 0; set by RunPart
 }

@@ -148,6 +148,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			}
 		})
 	}
+	if r.cfg.Begin != nil {
+		r.cfg.Begin(r.base)
+	}
 	part.Complete = r.await(ctx)
 	if r.cfg.Op == Hold {
 		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}

@@ -35,6 +35,13 @@ func Compare(w io.Writer, doc Document, caveats map[string]string) error {
 		waiting(b, doc)
 	}
 
+	if len(doc.Config.Faults) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, impl := range doc.Config.Impls {
+		hurt(b, impl+"  ", of(doc.Results, impl))
+	}
+
 	fmt.Fprintln(b)
 	warnings(b, doc.Results)
 	if len(caveats) > 0 {
@@ -124,6 +131,10 @@ func median(results []*bench.Result, value func(*bench.Result) float64) float64 
 	for _, r := range results {
 		vs = append(vs, value(r))
 	}
+	return medianOf(vs)
+}
+
+func medianOf(vs []float64) float64 {
 	slices.Sort(vs)
 	n := len(vs)
 	return (vs[(n-1)/2] + vs[n/2]) / 2
