@@ -46,18 +46,19 @@ const (
 // runner is one run, or one process's part of it. It is shared by the workers; all but phase, samples, audit,
 // recorder and pacer, which look after themselves, is read-only once they run.
 type runner struct {
-	impl   string
-	cfg    Config
-	locker Locker
-	names  []string
-	zipf   *zipf
-	base   time.Time     // origin of now
-	pacer  *pacer        // nil: closed loop
-	sleep  *sleeper      // of pacer
-	alarms *clock.Alarms // of workers that hold or think; nil: Go timers
-	rec    *recorder
-	audit  *audit
-	waits  bool // Config.waits
+	impl    string
+	cfg     Config
+	locker  Locker
+	names   []string
+	zipf    *zipf
+	base    time.Time     // origin of now
+	pacer   *pacer        // nil: closed loop
+	sleep   *sleeper      // of pacer
+	alarms  *clock.Alarms // of workers that hold or think; nil: Go timers
+	rec     *recorder
+	audit   *audit
+	history *history // of Config.History; nil: none
+	waits   bool     // Config.waits
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -101,6 +102,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		failed: make(chan struct{}),
 		base:   base,
 	}
+	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
 	if cfg.Rate > 0 {
 		r.sleep = newSleeper(r.stop, exact)
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
@@ -282,7 +284,7 @@ func (r *runner) figures(p *Part) {
 	if p.Holding != nil {
 		p.Holding.Wanted = int64(r.cfg.share())
 	}
-	p.Overlaps = r.audit.overlaps.Load()
+	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples = r.samples.texts
 }

@@ -138,6 +138,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		}
 	}
 	if err != nil {
+		w.note(key, Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
 		w.refused(now, err, timedOut, measured)
 		return
 	}
@@ -145,7 +146,9 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	if r.waits {
 		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
-	stamp := r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
+	until := untilNs(r.base, held.Until())
+	stamp := r.audit.enter(key, w.number, now, until, r.now)
+	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until}, nil)
 	hold := r.cfg.Hold.draw(&w.spans)
 	if hold > 0 {
 		if measured {
@@ -161,6 +164,7 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	}
 	err = held.Release(w.relCtx)
 	release := r.now() - now
+	w.note(key, Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
 	if measured {
 		w.shard.mu.Lock()
@@ -177,6 +181,18 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	if err != nil {
 		w.failed(now, "release", err)
 	}
+}
+
+// note writes an event into the history, if there is one.
+func (w *worker) note(key int, e Event, err error) {
+	if w.r.history == nil {
+		return
+	}
+	e.Worker = w.number
+	if err != nil && !errors.Is(err, ErrRefused) {
+		e.Error = err.Error()
+	}
+	w.r.history.add(key, e)
 }
 
 // acquire is the one call, limited to Config.Wait.
