@@ -29,6 +29,9 @@ type Result struct {
 	SLO            []SLO     `json:"slo,omitempty"`
 	Valid          Valid     `json:"valid"`
 	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
+	// History is what Config.History kept of the names that two held at once, in the order
+	// of the begins. It is for a file of its own.
+	History []Event `json:"-"`
 }
 
 // Totals counts operations. In a closed loop one belongs to the run when it ended

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // Run loads one locker as cfg says and measures it. It blocks for Warmup and
@@ -44,18 +46,19 @@ const (
 // runner is one run, or one process's part of it. It is shared by the workers; all but phase, samples, audit,
 // recorder and pacer, which look after themselves, is read-only once they run.
 type runner struct {
-	impl   string
-	cfg    Config
-	locker Locker
-	names  []string
-	zipf   *zipf
-	base   time.Time // origin of now
-	pacer  *pacer    // nil: closed loop
-	sleep  *sleeper  // of pacer
-	alarms *alarms   // of workers that hold or think; nil: Go timers
-	rec    *recorder
-	audit  *audit
-	waits  bool // Config.waits
+	impl    string
+	cfg     Config
+	locker  Locker
+	names   []string
+	zipf    *zipf
+	base    time.Time     // origin of now
+	pacer   *pacer        // nil: closed loop
+	sleep   *sleeper      // of pacer
+	alarms  *clock.Alarms // of workers that hold or think; nil: Go timers
+	rec     *recorder
+	audit   *audit
+	history *history // of Config.History; nil: none
+	waits   bool     // Config.waits
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -99,12 +102,13 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		failed: make(chan struct{}),
 		base:   base,
 	}
+	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
 	if cfg.Rate > 0 {
 		r.sleep = newSleeper(r.stop, exact)
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
 	}
 	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
-		r.alarms = newAlarms()
+		r.alarms = clock.NewAlarms()
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -145,6 +149,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 				done.Go(w.run)
 			}
 		})
+	}
+	if r.cfg.Begin != nil {
+		r.cfg.Begin(r.base)
 	}
 	part.Complete = r.await(ctx)
 	if r.cfg.Op == Hold {
@@ -195,7 +202,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	grace.Stop()
 	r.release()
 	if r.alarms != nil {
-		r.alarms.close()
+		r.alarms.Close()
 	}
 	if r.sleep != nil {
 		r.sleep.close()
@@ -277,7 +284,7 @@ func (r *runner) figures(p *Part) {
 	if p.Holding != nil {
 		p.Holding.Wanted = int64(r.cfg.share())
 	}
-	p.Overlaps = r.audit.overlaps.Load()
+	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples = r.samples.texts
 }

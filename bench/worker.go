@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // worker is one goroutine that locks. Everything in it belongs to that goroutine
@@ -19,7 +21,7 @@ type worker struct {
 	spans  rng // of hold and think
 	ops    rng // of a mix
 	timer  *time.Timer
-	alarm  *alarm
+	alarm  *clock.Alarm
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the run ends
@@ -53,7 +55,7 @@ func newWorker(r *runner, id int) *worker {
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
 		ops:    newRNG(r.cfg.Seed, r.cfg.stream(streamOps+uint64(id))),
 		timer:  newStoppedTimer(),
-		alarm:  newAlarm(),
+		alarm:  clock.NewAlarm(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Op == Hold {
@@ -135,6 +137,7 @@ func (w *worker) operate(a arrival) {
 		}
 	}
 	if err != nil {
+		w.note(key, Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
 		w.refused(now, err, timedOut, measured)
 		return
 	}
@@ -142,7 +145,9 @@ func (w *worker) operate(a arrival) {
 	if r.waits && a.op != opTry { // which does not wait
 		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
-	stamp := r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
+	until := untilNs(r.base, held.Until())
+	stamp := r.audit.enter(key, w.number, now, until, r.now)
+	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until}, nil)
 	hold, call := r.cfg.Hold.draw(&w.spans), "release"
 	stays := hold > 0 || a.op == opExtend
 	if stays {
@@ -168,6 +173,7 @@ func (w *worker) operate(a arrival) {
 		err = failed
 	}
 	release := r.now() - now
+	w.note(key, Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
 	if measured {
 		w.shard.mu.Lock()
@@ -184,6 +190,18 @@ func (w *worker) operate(a arrival) {
 	if err != nil {
 		w.failed(now, call, err)
 	}
+}
+
+// note writes an event into the history, if there is one.
+func (w *worker) note(key int, e Event, err error) {
+	if w.r.history == nil {
+		return
+	}
+	e.Worker = w.number
+	if err != nil && !errors.Is(err, ErrRefused) {
+		e.Error = err.Error()
+	}
+	w.r.history.add(key, e)
 }
 
 // acquire is the one call, limited to Config.Wait.
@@ -244,19 +262,11 @@ func (w *worker) sleep(d time.Duration) {
 		return
 	}
 	if w.r.alarms != nil {
-		w.r.alarms.sleep(d, w.alarm, w.r.stop)
+		w.r.alarms.Sleep(d, w.alarm, w.r.stop)
 	} else {
 		pause(w.timer, d, w.r.stop)
 	}
 }
-
-// An alarm is one sleeper's, used again and again.
-type alarm struct {
-	at   time.Time
-	ring chan struct{} // capacity 1
-}
-
-func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
 
 func newStoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)

@@ -19,7 +19,7 @@ import (
 
 const (
 	maxMasters  = 99              // --local and --embedded
-	faultWarmup = 2 * time.Second // a fault is in force for the last second of it
+	faultWarmup = 2 * time.Second // a fault for the whole run is in force for the last second of it
 )
 
 // flags is the command line as cobra fills it; plan is what it means.
@@ -61,7 +61,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
 	fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
 	fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
-	fs.StringArrayVar(&f.faults, "fault", nil, "hurt a local master, may be repeated: stop:K (SIGSTOP) or delay:K:50ms (late replies; 0ms = the proxy alone)")
+	fs.StringArrayVar(&f.faults, "fault", nil, "hurt local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
 
 	fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
 	fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
@@ -72,7 +72,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
 	fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
-	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with --fault")
+	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
 	fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
@@ -133,21 +133,8 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := f.planLoad(p, set); err != nil {
 		return nil, err
 	}
-	for _, s := range f.faults {
-		if p.kind != masters.Local {
-			return nil, usagef("--fault works on --local masters only")
-		}
-		fault, err := faults.Parse(s, p.count)
-		if err != nil {
-			return nil, usagef("--fault %w", err)
-		}
-		if fault.Kind == faults.Stop && slices.Contains(p.impls, raw.Name) {
-			return nil, usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
-		}
-		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
-	}
-	if len(p.faults) > 0 {
-		p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
+	if err := f.planFaults(p); err != nil {
+		return nil, err
 	}
 	if err := f.planObjectives(p); err != nil {
 		return nil, err
@@ -220,6 +207,29 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		if slices.Contains(f.impl, "muxlock") {
 			p.reference = "muxlock"
 		}
+	}
+	return nil
+}
+
+func (f *flags) planFaults(p *plan) error {
+	for _, s := range f.faults {
+		if p.kind != masters.Local {
+			return usagef("--fault works on --local masters only")
+		}
+		fault, err := faults.Parse(s, p.count, p.cfg.Duration)
+		if err != nil {
+			return usagef("--fault %w", err)
+		}
+		if fault.Kind != faults.Delay && slices.Contains(p.impls, raw.Name) {
+			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+		if fault.Whole {
+			p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
+		}
+		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+	}
+	if err := faults.Check(p.faults); err != nil {
+		return usagef("--fault %w", err)
 	}
 	return nil
 }

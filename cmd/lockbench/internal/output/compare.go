@@ -36,6 +36,13 @@ func Compare(w io.Writer, doc Document, caveats map[string]string) error {
 		waiting(b, doc)
 	}
 
+	if len(doc.Config.Faults) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, impl := range doc.Config.Impls {
+		hurt(b, impl+"  ", of(doc.Results, impl))
+	}
+
 	fmt.Fprintln(b)
 	objectives(b, doc)
 	warnings(b, doc.Results)
@@ -143,6 +150,10 @@ func median(results []*bench.Result, value func(*bench.Result) float64) float64 
 	for _, r := range results {
 		vs = append(vs, value(r))
 	}
+	return medianOf(vs)
+}
+
+func medianOf(vs []float64) float64 {
 	slices.Sort(vs)
 	n := len(vs)
 	return (vs[(n-1)/2] + vs[n/2]) / 2

@@ -82,6 +82,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 		}
 		fmt.Fprintln(w)
 	}
+	hurt(w, "", []*bench.Result{r})
 }
 
 // unevenness is how many times the mean wait the longest was.
