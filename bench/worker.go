@@ -157,6 +157,8 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	if r.audit.leave(key, stamp, now) && r.waits {
 		r.audit.released(key, r.cfg.proc, now)
 	}
+	until := untilNs(r.base, held.Until())
+	lost := begin <= until && until < now // before begin: it claims nothing
 	err = held.Release(w.relCtx)
 	release := r.now() - now
 
@@ -169,6 +171,9 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 			w.shard.cycleLocked(got.acquire, release)
 		} else {
 			w.shard.counts.errors++
+		}
+		if lost {
+			w.shard.counts.lost++
 		}
 		w.shard.mu.Unlock()
 	}
