@@ -225,3 +225,14 @@ func (l *Law) points() *Law {
 	}
 	return p
 }
+
+// Scaled is the law of f times as long a time.
+func (l *Law) Scaled(f float64) *Law {
+	s := *l
+	s.x = slices.Clone(l.x)
+	for i := range s.x {
+		s.x[i] *= f
+	}
+	s.tail.from, s.tail.scale, s.mean = s.tail.from*f, s.tail.scale*f, s.mean*f
+	return &s
+}

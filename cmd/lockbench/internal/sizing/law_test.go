@@ -116,3 +116,14 @@ func TestSumOfLawsIsTheirConvolution(t *testing.T) {
 		near(t, want, three.Exceed(x+2), 0.2)
 	}
 }
+
+func TestScaledLawIsTheSameInAnotherUnit(t *testing.T) {
+	l := Samples([]float64{1, 2, 3, 4, 5, 9, 20}, []int64{900, 50, 20, 10, 10, 5, 5})
+	s := l.Scaled(3)
+	for _, p := range []float64{0.5, 0.01, 1e-4, 1e-7} {
+		near(t, 3*l.Beyond(p), s.Beyond(p), 1e-9)
+		near(t, l.Exceed(l.Beyond(p)), s.Exceed(3*l.Beyond(p)), 1e-6)
+	}
+	near(t, 3*l.Mean(), s.Mean(), 1e-12)
+	require.EqualValues(t, 20, l.Max())
+}

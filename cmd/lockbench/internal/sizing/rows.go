@@ -93,30 +93,35 @@ func (r Rows) Fewer(n int) (law *Law, failed float64) {
 }
 
 // More is Of for a quorum of n masters, more than were probed and like these: what is
-// common to a row, its least answer, stays; how much later each further master answers is
-// drawn from the differences in that row.
+// common to a row, its least answer, stays; how much later each of the n answers is drawn
+// from the differences of all rows. That is a model: within some percent where what is
+// common varies less than the masters do.
 func (r Rows) More(n int, rng *rand.Rand) (law *Law, failed float64) {
-	q := Quorum(n)
-	var got []float64
+	var common, later []float64 // later: below 0 is no answer
 	for _, row := range r {
 		answers := sorted(row)
 		if len(answers) == 0 {
 			continue
 		}
-		// The answer that came first stays; n-1 others are drawn, unanswered ones too.
-		extra := make([]float64, 0, n)
-		extra = append(extra, answers[0])
-		for range n - 1 {
-			if i := 1 + rng.IntN(max(len(row)-1, 1)); i < len(answers) {
-				extra = append(extra, answers[i])
+		common = append(common, answers[0])
+		for _, v := range row {
+			later = append(later, v-answers[0])
+			if v < 0 {
+				later[len(later)-1] = -1
 			}
 		}
-		if len(extra) >= q {
-			slices.Sort(extra)
-			got = append(got, extra[q-1])
+	}
+	more := make(Rows, len(common))
+	for i, c := range common {
+		more[i] = make([]float64, n)
+		for j := range more[i] {
+			if more[i][j] = later[rng.IntN(len(later))]; more[i][j] >= 0 {
+				more[i][j] += c
+			}
 		}
 	}
-	return Samples(got, nil), 1 - float64(len(got))/float64(max(len(r), 1))
+	law, failed = more.Of(Quorum(n))
+	return law, 1 - (1-failed)*float64(len(common))/float64(max(len(r), 1))
 }
 
 // Fails is F4: how many attempts do not reach q answers when each master may take tau.

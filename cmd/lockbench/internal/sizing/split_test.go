@@ -30,10 +30,10 @@ func split(starts []float64, up, q int, spread Spread, rng *rand.Rand, masters i
 	return true
 }
 
-// even is one-way times between 0 and 1 of any caller to any master.
+// even is one-way times between 0 and 4 of any caller to any master.
 func even(rng *rand.Rand, to []float64) {
 	for i := range to {
-		to[i] = rng.Float64()
+		to[i] = 4 * rng.Float64()
 	}
 }
 
@@ -58,7 +58,7 @@ func TestSpreadVotesAreSplitAsOftenAsItSays(t *testing.T) {
 	for _, c := range []struct {
 		masters, down, k int
 		span             float64
-	}{{5, 1, 10, 60}, {5, 0, 20, 60}, {4, 0, 4, 30}, {5, 2, 6, 80}, {3, 1, 3, 40}} {
+	}{{5, 1, 10, 240}, {5, 0, 20, 240}, {4, 0, 4, 120}, {5, 2, 6, 320}, {3, 1, 3, 160}} {
 		area := MeasureSplit(even, c.masters, c.down, 300_000, rng)
 		want := area.Probability(c.k, c.span)
 		const n = 60_000
