@@ -47,6 +47,10 @@ type Totals struct {
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
 	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
 	Dropped  int64 `json:"dropped"`  // of Offered, never begun because Config.DropAfter had passed; open loop only
+	// LostValidity is the locks whose validity had run out when Release was called, and
+	// the attempts of LateQuorum, whose quorum came too late to leave any.
+	LostValidity int64 `json:"lost_validity"`
+	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
 }
 
 func (t *Totals) add(u Totals) {
@@ -58,6 +62,8 @@ func (t *Totals) add(u Totals) {
 	t.Errors += u.Errors
 	t.Late += u.Late
 	t.Dropped += u.Dropped
+	t.LostValidity += u.LostValidity
+	t.LateQuorum += u.LateQuorum
 }
 
 // Latencies of operations that got their lock. An absent one was not measured.

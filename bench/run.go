@@ -168,7 +168,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
 	}
-	from := r.now()
+	from, tooLate := r.now(), expired(r.locker)
 	if part.Complete {
 		if r.pacer != nil {
 			r.pacer.begin(from)
@@ -191,6 +191,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	measured := r.phase.Swap(stopped) == measuring
 	to := r.now()
+	tooLate = expired(r.locker) - tooLate
 	if r.pacer != nil {
 		part.Totals.Offered, part.Totals.Started, part.Growing = r.pacer.end(to)
 	}
@@ -213,6 +214,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		last.TS = part.Elapsed.Seconds()
 		part.Series = append(part.Series, last)
 		part.Client = after.Since(before, 1)
+		part.Totals.LateQuorum = tooLate
 	} else {
 		r.rec.forget()
 	}
@@ -267,6 +269,7 @@ func (r *runner) figures(p *Part) {
 	p.Cycles = c.cycles
 	p.Totals.Acquired, p.Totals.Refused = c.acquired, c.refused
 	p.Totals.Timeouts, p.Totals.Errors = c.timeouts, c.errors
+	p.Totals.LostValidity = c.lost + p.Totals.LateQuorum
 	if r.pacer == nil {
 		p.Totals.Started = c.ended + r.rec.late()
 		p.Totals.Offered = p.Totals.Started

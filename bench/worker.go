@@ -169,6 +169,8 @@ func (w *worker) operate(a arrival) {
 	if r.audit.leave(key, stamp, now) && r.waits {
 		r.audit.released(key, r.cfg.proc, now)
 	}
+	until = untilNs(r.base, held.Until())
+	lost := begin <= until && until < now // before begin: it claims nothing
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
 	}
@@ -184,6 +186,9 @@ func (w *worker) operate(a arrival) {
 			w.shard.cycleLocked(got.acquire, release)
 		} else {
 			w.shard.counts.errors++
+		}
+		if lost {
+			w.shard.counts.lost++
 		}
 		w.shard.mu.Unlock()
 	}

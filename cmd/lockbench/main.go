@@ -6,6 +6,7 @@
 //	lockbench run --keys 1 --workers 8             all fight for one lock
 //	lockbench run --keys 1 --procs 2               in two processes: hand-over between them
 //	lockbench run --rate 5k                        open loop: 5000 arrivals a second, waiting counts
+//	lockbench advise --hold 200ms                  which TTL, timeouts and delays to set, and why
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped
@@ -91,7 +92,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), versionCommand(), workerCommand())
 	return cmd
 }
 

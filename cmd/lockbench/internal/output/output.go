@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -20,7 +21,8 @@ const EmbeddedReason = "embedded masters: the speed means nothing"
 // Document is bench's document, and what only the command knows.
 type Document struct {
 	bench.Document
-	Config Config `json:"config"` // hides bench's, which it contains
+	Config Config         `json:"config"`           // hides bench's, which it contains
+	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
 }
 
 // Config is everything that is needed to do it again.

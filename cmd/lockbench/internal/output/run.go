@@ -40,8 +40,8 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	if c.Rate > 0 && r.DurationS > 0 {
 		fmt.Fprintf(w, "   offered %s/s, started %s/s", number(float64(t.Offered)/r.DurationS), number(float64(t.Started)/r.DurationS))
 	}
-	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s\n", number(float64(t.Acquired)),
-		number(float64(t.Refused)), number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)))
+	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s   lost validity %s\n", number(float64(t.Acquired)), number(float64(t.Refused)),
+		number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)), number(float64(t.LostValidity)))
 
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, "\t")
