@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,8 +31,7 @@ func runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.register(cmd, "muxlock", 1)
-	cmd.Flags().StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
-	complete(cmd, "profile", profileNames())
+	f.registerProfile(cmd)
 	return cmd
 }
 
@@ -89,11 +87,11 @@ func execute(cmd *cobra.Command, f *flags) error {
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	err = judge(ctx, doc.Results, runErr)
-	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		return closedPipe
+	writeErr := closedPipe
+	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		writeErr = out.write(func(w io.Writer) error { return format(w, p, *doc) })
 	}
-	err = errors.Join(err, out.write(func(w io.Writer) error { return format(w, p, *doc) }))
+	err = worst(judge(ctx, doc.Results, runErr), writeErr)
 	if p.profile != "" {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {

@@ -24,7 +24,7 @@ func checkFormat(format string) error {
 }
 
 // closedPipe ends a run that nobody reads any more: quietly, as tools do.
-var closedPipe = verdict{exitPipe, ""}
+var closedPipe error = verdict{exitPipe, ""}
 
 // sink is where a result goes: --out, or standard output.
 type sink struct {
@@ -74,7 +74,8 @@ func (s *sink) write(result func(io.Writer) error) error {
 	if err == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("--out: %w; the result goes to standard output instead", err), writeError(result(s.stdout)))
+	lost := verdict{exitRun, fmt.Sprintf("--out: %v; the result goes to standard output instead", err)}
+	return errors.Join(lost, writeError(result(s.stdout)))
 }
 
 func writeError(err error) error {
@@ -84,7 +85,7 @@ func writeError(err error) error {
 	case errors.Is(err, syscall.EPIPE):
 		return closedPipe
 	}
-	return fmt.Errorf("the result could not be written: %w", err)
+	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
 }
 
 // format writes a document in the form that the plan asks for.
