@@ -50,6 +50,8 @@ type flags struct {
 	profile string
 	config  string
 
+	regression share
+
 	format string
 	out    string
 }
