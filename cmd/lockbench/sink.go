@@ -100,6 +100,9 @@ func format(w io.Writer, p *plan, doc output.Document) error {
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
 	}
+	if doc.Advice != nil {
+		return output.Advise(w, doc.Advice)
+	}
 	if p.command == "compare" {
 		return output.Compare(w, doc, caveats(p.impls))
 	}
