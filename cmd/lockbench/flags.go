@@ -107,6 +107,7 @@ type plan struct {
 	masterTimeout time.Duration
 	objectives    []bench.Objective
 	profile       string
+	maxTTL        time.Duration // of the engine; 0: its default
 	format, out   string
 }
 
