@@ -58,8 +58,7 @@ that it is only drawn when --faults names it.`,
 	fs.IntVar(&f.workers, "workers", 16, "holders at once, in each process")
 	fs.IntVar(&f.procs, "procs", min(2, maxChaosProcs), "processes on this machine, each with clients and workers of its own")
 	fs.IntVar(&f.keys, "keys", 8, "lock names")
-	_ = f.hold.UnmarshalText([]byte("exp:30ms"))
-	fs.TextVar(&f.hold, "hold", f.hold, "how long a lock is held, as in lockbench run")
+	fs.TextVar(&f.hold, "hold", bench.Lognormal(10*time.Millisecond, 1.5), "how long a lock is held, as in lockbench run")
 	fs.DurationVar(&f.duration, "duration", 30*time.Second, "how long to go on")
 	fs.DurationVar(&f.ttl, "ttl", 500*time.Millisecond, "lease of each lock, and the longest one that the engine assumes")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
@@ -89,11 +88,11 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, usagef("--faults %w", err)
 	}
-	if f.history == "" {
-		f.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
+	if p.history = f.history; p.history == "" {
+		p.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
 	}
-	if dir, err := os.Stat(filepath.Dir(f.history)); err != nil || !dir.IsDir() {
-		return nil, usagef("--history: no folder %s", filepath.Dir(f.history))
+	if dir, err := os.Stat(filepath.Dir(p.history)); err != nil || !dir.IsDir() {
+		return nil, usagef("--history: no folder %s", filepath.Dir(p.history))
 	}
 	rest := p.cfg.TTL + restPause
 	if impl, _ := rivals.Find(p.impls[0]); impl.Single {
@@ -121,15 +120,11 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	if err != nil {
 		return err
 	}
-	to := cmd.OutOrStdout()
-	if p.out != "" {
-		file, err := os.Create(p.out)
-		if err != nil {
-			return usagef("--out: %w", err)
-		}
-		defer file.Close()
-		to = file
+	out, err := openSink(p, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
 	}
+	defer out.close()
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	fmt.Fprintf(log, "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
 	doc, runErr := measure(ctx, p, log)
@@ -137,14 +132,9 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 		return interruptedOr(ctx, runErr)
 	}
 	if r := doc.Results[0]; r.Safety.Overlaps > 0 {
-		runErr = errors.Join(runErr, writeHistory(f.history, r))
+		runErr = errors.Join(runErr, writeHistory(p.history, r))
 	}
-	if p.format == "json" {
-		err = output.JSON(to, *doc)
-	} else {
-		err = output.Chaos(to, *doc, f.history)
-	}
-	return errors.Join(judge(ctx, doc.Results, runErr), err)
+	return errors.Join(judge(ctx, doc.Results, runErr), out.write(*doc))
 }
 
 func writeHistory(path string, r *bench.Result) error {

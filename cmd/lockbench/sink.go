@@ -118,8 +118,11 @@ func format(w io.Writer, p *plan, doc output.Document) error {
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
 	}
-	if p.command == "compare" {
+	switch p.command {
+	case "compare":
 		return output.Compare(w, doc, caveats(p.impls))
+	case "chaos":
+		return output.Chaos(w, doc, p.history)
 	}
 	return output.Run(w, doc, caveats(p.impls))
 }

@@ -32,7 +32,7 @@ func Chaos(w io.Writer, doc Document, history string) error {
 	for _, reason := range r.Valid.Reasons {
 		fmt.Fprintf(b, "NOT VALID %s: %s\n", r.Impl, reason)
 	}
-	fmt.Fprintf(b, "again: lockbench chaos --impl %s --seed %d\n", r.Impl, c.Seed)
+	fmt.Fprintf(b, "again: the same with --seed %d\n", c.Seed)
 	return b.flush(w)
 }
 
