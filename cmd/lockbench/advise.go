@@ -87,7 +87,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	p.command, p.format, p.out = cmd.Name(), f.format, f.out
-	out, err := openSink(p, cmd.OutOrStdout())
+	out, err := openSink(p.out, cmd.OutOrStdout())
 	if err != nil {
 		return usagef("--out: %w", err)
 	}
@@ -96,7 +96,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		if err := give(doc, ask); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return out.write(*doc)
+		return out.document(p, *doc)
 	}
 
 	ctx := cmd.Context()
@@ -112,7 +112,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask); err != nil {
 		return errors.Join(interruptedOr(ctx, runErr), err)
 	}
-	return errors.Join(judge(ctx, doc.Results, runErr), out.write(*doc))
+	return worst(judge(ctx, doc.Results, runErr), out.document(p, *doc))
 }
 
 // give puts the advice into the document.

@@ -109,6 +109,8 @@ type plan struct {
 	masterTimeout time.Duration
 	objectives    []bench.Objective
 	profile       string
+	maxTTL        time.Duration // of the engine; 0: its default
+	history       string        // file for the events around an overlap; chaos only
 	format, out   string
 }
 

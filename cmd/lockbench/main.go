@@ -10,6 +10,8 @@
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped
+//	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
+//	lockbench chaos                                do two ever hold one lock while masters fail?
 //	lockbench run --masters a:6379,b:6379,c:6379   your own masters
 //	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
 //
@@ -92,7 +94,14 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(
+		runCommand(),
+		compareCommand(),
+		adviseCommand(),
+		chaosCommand(),
+		versionCommand(),
+		workerCommand(),
+	)
 	return cmd
 }
 

@@ -89,7 +89,7 @@ func execute(cmd *cobra.Command, f *flags) error {
 	}
 	writeErr := closedPipe
 	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		writeErr = out.write(func(w io.Writer) error { return format(w, p, *doc) })
+		writeErr = out.document(p, *doc)
 	}
 	err = worst(judge(ctx, doc.Results, runErr), writeErr)
 	if p.profile != "" {

@@ -61,6 +61,11 @@ func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
 	})
 }
 
+// document writes doc in the form that the plan asks for.
+func (s *sink) document(p *plan, doc output.Document) error {
+	return s.write(func(w io.Writer) error { return format(w, p, doc) })
+}
+
 // write writes the result. When the file does not take it, standard output gets it,
 // so that a run was not for nothing.
 func (s *sink) write(result func(io.Writer) error) error {
@@ -100,11 +105,13 @@ func format(w io.Writer, p *plan, doc output.Document) error {
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
 	}
-	if doc.Advice != nil {
+	switch {
+	case doc.Advice != nil:
 		return output.Advise(w, doc.Advice)
-	}
-	if p.command == "compare" {
+	case p.command == "compare":
 		return output.Compare(w, doc, caveats(p.impls))
+	case p.command == "chaos":
+		return output.Chaos(w, doc, p.history)
 	}
 	return output.Run(w, doc, caveats(p.impls))
 }
