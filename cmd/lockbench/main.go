@@ -92,7 +92,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), reportCommand(), versionCommand(), workerCommand())
 	return cmd
 }
 

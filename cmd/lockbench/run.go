@@ -63,12 +63,16 @@ func execute(cmd *cobra.Command, f *flags) error {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	page, err := openPage(p.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
 		p.cfg.Progress = out.seconds(cancel).Show
 	}
-
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
@@ -77,7 +81,7 @@ func execute(cmd *cobra.Command, f *flags) error {
 	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
 		return closedPipe
 	}
-	err = errors.Join(err, out.write(*doc))
+	err = errors.Join(err, out.write(*doc), page.write(*doc))
 	if p.profile != "" {
 		out.profileVerdict(cmd.ErrOrStderr(), err == nil)
 	}
@@ -169,10 +173,11 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	return &doc
 }
 
+<<<<<<< HEAD
 // both shows progress in two ways; the second may be nil.
 func both(a, b func(bench.Progress)) func(bench.Progress) {
 	if b == nil {
 		return a
 	}
 	return func(p bench.Progress) { a(p); b(p) }
-}
+=======

@@ -71,16 +71,16 @@ func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
 // that a run was not for nothing.
 func (s *sink) write(doc output.Document) error {
 	if s.file == nil {
-		return writeError(format(s.stdout, s.p, doc))
+		return writeError(format(s.stdout, s.p.format, doc))
 	}
-	err := format(s.file, s.p, doc)
+	err := format(s.file, s.p.format, doc)
 	if err == nil {
 		err = s.file.Commit()
 	}
 	if err == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("--out: %w; the result goes to standard output instead", err), writeError(format(s.stdout, s.p, doc)))
+	return errors.Join(fmt.Errorf("--out: %w; the result goes to standard output instead", err), writeError(format(s.stdout, s.p.format, doc)))
 }
 
 func writeError(err error) error {
@@ -106,9 +106,9 @@ func (s *sink) profileVerdict(stderr io.Writer, pass bool) {
 	fmt.Fprintln(w, word) // the exit code says the same
 }
 
-// format writes a document in the form that the plan asks for.
-func format(w io.Writer, p *plan, doc output.Document) error {
-	switch p.format {
+// format writes a document in one of formats.
+func format(w io.Writer, name string, doc output.Document) error {
+	switch name {
 	case "json":
 		return output.JSON(w, doc)
 	case "ndjson":
@@ -117,9 +117,11 @@ func format(w io.Writer, p *plan, doc output.Document) error {
 		return output.CSV(w, doc)
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
+	case htmlFormat:
+		return writePage(w, doc)
 	}
-	if p.command == "compare" {
-		return output.Compare(w, doc, caveats(p.impls))
+	if doc.Config.Command == "compare" {
+		return output.Compare(w, doc, caveats(doc.Config.Impls))
 	}
-	return output.Run(w, doc, caveats(p.impls))
+	return output.Run(w, doc, caveats(doc.Config.Impls))
 }

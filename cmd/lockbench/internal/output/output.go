@@ -49,8 +49,7 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	fmt.Fprintf(w, "%s  %s  keys %s  hold %s  ttl %s  seed %d\n",
-		masters(c), workers(c), keys(c), c.Hold, c.TTL, c.Seed)
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(c), "  "), c.Seed)
 	if c.Rate > 0 {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
