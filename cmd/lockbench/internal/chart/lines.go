@@ -21,7 +21,9 @@ type Series struct {
 	Y     []float64
 	Dash  bool
 	Dots  bool // a mark at each value: measured, not computed
-	Gaps  bool // the line ends where a value is missing; else it goes on to the next
+	// Steps is for counts and the like: each value holds since the place before, the first
+	// since 0, and where one is missing there is a gap. Else a line goes from value to value.
+	Steps bool
 	// Low and High are the interval of each value, drawn as a bar across it; may be nil.
 	Low, High []float64
 }
@@ -86,7 +88,7 @@ func (l Lines) HTML() (template.HTML, error) {
 	}
 	v := linesView{
 		Title: l.Title, XLabel: l.X.Label, YLabel: l.Y.Label,
-		X: marks(x, l.X.ticks(x, 6), false), Y: marks(y, l.Y.ticks(y, 6), true),
+		X: marks(x, l.X.ticks(x, 6), false), Y: marks(y, l.Y.ticks(y, 8), true),
 		Bands: bands(x, l.Bands),
 	}
 	h := hover{}
@@ -112,45 +114,56 @@ func (s Series) view(l Lines, x, y scale) (seriesView, bool) {
 	if s.Dash {
 		v.Class += " dash"
 	}
-	var path strings.Builder
-	pen, alone := false, 0 // alone: points since the pen was set down
-	var last dot
-	lift := func() {
-		if alone == 1 && !s.Dots { // a line of one point would not be seen
-			v.Dots = append(v.Dots, last)
-		}
-		pen, alone = false, 0
-	}
-	for i, at := range l.At {
-		if i >= len(s.Y) {
-			break
-		}
-		px, py := x.at(at), y.at(s.Y[i])
+	var p path
+	drawn := 0
+	for i := range min(len(l.At), len(s.Y)) {
+		px, py := x.at(l.At[i]), y.at(s.Y[i])
 		if !finite(px) || !finite(py) {
-			if s.Gaps {
-				lift()
+			if s.Steps {
+				p.lift()
 			}
 			continue
 		}
-		command := "L"
-		if !pen {
-			command = "M"
+		if s.Steps {
+			before := 0.0
+			if i > 0 {
+				before = l.At[i-1]
+			}
+			p.to(x.at(before), py)
 		}
-		path.WriteString(command + short(1000*px, 1) + " " + short(1000*(1-py), 1))
-		pen = true
-		alone++
-		last = dot{percent(px), percent(1 - py), l.X.text(at) + ": " + l.Y.text(s.Y[i])}
+		p.to(px, py)
+		drawn++
 		if s.Dots {
-			v.Dots = append(v.Dots, last)
+			v.Dots = append(v.Dots, s.dot(l, i, px, py))
 		}
 		if i < len(s.Low) && i < len(s.High) && finite(y.at(s.Low[i])) && finite(y.at(s.High[i])) {
 			v.Bars = append(v.Bars, bar{percent(px), percent(1 - y.at(s.Low[i])), percent(1 - y.at(s.High[i]))})
 		}
 	}
-	lift()
-	v.Path = path.String()
-	return v, v.Path != ""
+	v.Path = p.String()
+	return v, drawn > 0
 }
+
+func (s Series) dot(l Lines, i int, px, py float64) dot {
+	return dot{percent(px), percent(1 - py), l.X.text(l.At[i]) + ": " + l.Y.text(s.Y[i])}
+}
+
+// path is the d of an SVG path in the stretched picture.
+type path struct {
+	strings.Builder
+	down bool // the pen
+}
+
+func (p *path) to(x, y float64) {
+	command := "M"
+	if p.down {
+		command = "L"
+	}
+	p.down = true
+	p.WriteString(command + short(1000*x, 1) + " " + short(1000*(1-y), 1))
+}
+
+func (p *path) lift() { p.down = false }
 
 func (s Series) hover(l Lines, y scale) hoverSeries {
 	h := hoverSeries{Name: s.Name, Class: class(s.Color)}
@@ -165,30 +178,23 @@ func (s Series) hover(l Lines, y scale) hoverSeries {
 	return h
 }
 
-// The labels of bands that lie close together take turns at this many heights.
+// The labels of bands, which may be longer than their bands, take turns at this many heights.
 const (
-	bandRows   = 3
-	bandRowPx  = 15
-	bandCrowds = 0.25 // of the plot's width
+	bandRows  = 3
+	bandRowPx = 15
 )
 
 func bands(x scale, all []Band) (vs []bandView) {
-	ends := [bandRows]float64{-1, -1, -1}
 	for _, b := range all {
 		from, to := max(x.at(b.From), 0), min(x.at(b.To), 1)
 		if !finite(from) || !finite(to) || from > 1 || to < 0 {
 			continue
 		}
-		row := 0
-		for row < bandRows-1 && from < ends[row] {
-			row++
-		}
-		ends[row] = from + bandCrowds
 		v := bandView{
 			X: percent(from), Width: percent(max(to-from, 0)), Label: b.Label,
-			LabelX: percent(from), Anchor: "start", Y: 13 + row*bandRowPx, Moment: b.From == b.To,
+			LabelX: percent(from), Anchor: "start", Y: 13 + len(vs)%bandRows*bandRowPx, Moment: b.From == b.To,
 		}
-		if from > 0.7 { // the text would leave the plot
+		if from > 0.6 { // the text would leave the plot
 			v.LabelX, v.Anchor = percent(max(to, from)), "end"
 		}
 		vs = append(vs, v)

@@ -12,8 +12,8 @@ import (
 // again is the command line that makes such a run, every choice written out.
 // Passwords of masters are not known any more and have to be put in.
 func again(c output.Config) string {
-	words := []string{"lockbench", c.Command}
-	add := func(flag, value string) { words = append(words, "--"+flag, quoted(value)) }
+	words := []string{"lockbench " + c.Command}
+	add := func(flag, value string) { words = append(words, "--"+flag+" "+quoted(value)) }
 	span := func(flag string, d time.Duration) {
 		if d != 0 {
 			add(flag, d.String())
@@ -63,7 +63,23 @@ func again(c output.Config) string {
 		add("fault", f)
 	}
 	add("seed", strconv.FormatUint(c.Seed, 10))
-	return strings.Join(words, " ")
+	return folded(words)
+}
+
+// folded joins words to lines of a shell that fit into a window.
+func folded(words []string) string {
+	const width = 76
+	text, line := "", ""
+	for _, w := range words {
+		if line != "" && len(line)+len(w) > width {
+			text, line = text+line+" \\\n", "   "
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	return text + line
 }
 
 // quoted protects a word from a shell, when it has to be.

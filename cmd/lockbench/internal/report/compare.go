@@ -17,8 +17,8 @@ func comparison(doc output.Document) Section {
 		return s
 	}
 	s.Note = fmt.Sprintf("Figures are medians over the rounds. Ratios are made within a round; shown are their median and, in brackets and as a line across the bar, %s.", spreadName)
-	throughput := chart.Bars{Title: "throughput, times the reference", X: chart.Axis{Text: times2}, Mark: 1}
-	p99 := chart.Bars{Title: headlineName(doc) + " p99, times the reference (less is better)", X: chart.Axis{Text: times2}, Mark: 1}
+	throughput := chart.Bars{Title: "throughput, times the reference", X: chart.Axis{Text: ratio}, Mark: 1}
+	p99 := chart.Bars{Title: headlineName(doc) + " p99, times the reference (less is better)", X: chart.Axis{Text: ratio}, Mark: 1}
 	relative := map[string]bench.Relative{}
 	for _, r := range doc.Relative {
 		relative[r.Impl] = r
@@ -71,13 +71,21 @@ func ratioCell(rel bench.Relative, r *bench.Ratio) Cell {
 
 func ratioText(r *bench.Ratio) string {
 	low, high := interval(r)
-	if low == high {
-		return times2(r.Median)
+	if low == high || high < leastRatio {
+		return ratio(r.Median)
 	}
-	return fmt.Sprintf("%s [%s..%s]", times2(r.Median), output.Digits(low), output.Digits(high))
+	return fmt.Sprintf("%s [%s..%s]", ratio(r.Median), output.Digits(low), output.Digits(high))
 }
 
-func times2(v float64) string { return output.Digits(v) + "x" }
+// leastRatio is the least that is written out.
+const leastRatio = 0.01
+
+func ratio(v float64) string {
+	if v > 0 && v < leastRatio {
+		return "<0.01x"
+	}
+	return output.Digits(v) + "x"
+}
 
 func count(v float64) Cell { return Cell{Text: output.Number(v), Title: plain(v)} }
 

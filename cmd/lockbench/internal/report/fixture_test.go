@@ -10,6 +10,16 @@ import (
 
 // latency is a summary of n operations around a median of so many ns, with a tail.
 func latency(n int, median float64) *bench.Summary {
+	key := [2]float64{float64(n), median}
+	if made[key] == nil {
+		made[key] = makeLatency(n, median)
+	}
+	return made[key]
+}
+
+var made = map[[2]float64]*bench.Summary{} // nobody changes one; owned by the test that runs
+
+func makeLatency(n int, median float64) *bench.Summary {
 	h := bench.NewHistogram()
 	for i := range n {
 		q := (float64(i) + 0.5) / float64(n)

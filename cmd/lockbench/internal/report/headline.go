@@ -77,7 +77,7 @@ func verdicts(doc output.Document) (vs []Verdict) {
 	if len(unsafe) > 0 {
 		vs = append(vs, Verdict{"bad", "Safety violation", few(unsafe)})
 	} else {
-		vs = append(vs, Verdict{"good", "Safe: no two holders at once", nil})
+		vs = append(vs, Verdict{"good", "No two holders at once", nil})
 	}
 	if valid == len(doc.Results) {
 		vs = append(vs, Verdict{"good", "Valid", nil})
@@ -154,6 +154,9 @@ func tiles(doc output.Document) (ts []Tile) {
 	name := "cycle"
 	if doc.Config.Rate > 0 {
 		name = "response"
+	}
+	if h := rs[0].Holding; h != nil {
+		ts = append(ts, Tile{"locks held", Count(h.Held), fmt.Sprintf("of %s, %s lost", output.Number(float64(h.Wanted)), output.Number(float64(h.Lost)))})
 	}
 	if p := poolOf(rs, (*bench.Result).Headline); p != nil {
 		for _, q := range []string{"50", "99"} {

@@ -74,7 +74,7 @@ func percentilePlot(title string, curves []curve, logarithmic bool) chart.Lines 
 	}
 	end := max(math.Log10(float64(most)), 1)
 	var xs []float64
-	for i := 0; float64(i) <= end*stepsPerDecade; i++ {
+	for i := 1; float64(i) <= end*stepsPerDecade; i++ {
 		xs = append(xs, math.Pow(10, float64(i)/stepsPerDecade))
 	}
 	for _, q := range quantiles { // those exactly, also for who has no others
@@ -116,8 +116,8 @@ func (c curve) series(xs []float64) chart.Series {
 }
 
 var percentileTicks = []chart.Tick{
-	{At: 1, Label: "0"}, {At: 2, Label: "50%"}, {At: 1e1, Label: "90%"}, {At: 1e2, Label: "99%"}, {At: 1e3, Label: "99.9%"},
-	{At: 1e4, Label: "99.99%"}, {At: 1e5, Label: "99.999%"}, {At: 1e6, Label: "99.9999%"},
+	{At: 2, Label: "50"}, {At: 1e1, Label: "90"}, {At: 1e2, Label: "99"}, {At: 1e3, Label: "99.9"},
+	{At: 1e4, Label: "99.99"}, {At: 1e5, Label: "99.999"}, {At: 1e6, Label: "99.9999"},
 }
 
 // percentileText is the share below 1/(1-p), with as many digits as tell it from 1.

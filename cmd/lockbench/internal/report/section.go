@@ -85,6 +85,14 @@ func Text(s string) Cell { return Cell{Text: s} }
 // Ns is a cell of a time.
 func Ns(ns float64) Cell { return Cell{Text: output.Duration(ns), Title: plain(ns) + " ns"} }
 
+// known is c when what it shows was measured, where 0 says that it was not.
+func known(v float64, c Cell) Cell {
+	if v == 0 {
+		return None()
+	}
+	return c
+}
+
 // Count is a cell of a whole number.
 func Count(n int64) Cell {
 	return Cell{Text: output.Number(float64(n)), Title: strconv.FormatInt(n, 10)}

@@ -25,12 +25,10 @@ func cost(doc output.Document) Section {
 		}
 		t.Rows = append(t.Rows, row)
 		l := r.Client
-		own := None()
-		if l.ToolCPUNsPerOp > 0 {
-			own = Cell{Text: fmt.Sprintf("%s (%s)", output.Duration(l.ToolCPUNsPerOp), Share(l.ToolCPUShare).Text), Title: plain(l.ToolCPUNsPerOp) + " ns"}
-		}
+		own := Cell{Text: fmt.Sprintf("%s (%s)", output.Duration(l.ToolCPUNsPerOp), Share(l.ToolCPUShare).Text), Title: plain(l.ToolCPUNsPerOp) + " ns"}
 		c.Rows = append(c.Rows, []Cell{
-			Text(name), Ns(l.CPUNsPerOp), own, Figure(l.AllocsPerOp), Ns(float64(l.GCP99Ns)), Ns(float64(l.SchedP99Ns)), at(l.Stall, "99"), Share(l.CPUShare),
+			Text(name), known(l.CPUNsPerOp, Ns(l.CPUNsPerOp)), known(l.ToolCPUNsPerOp, own), known(l.CPUNsPerOp, Figure(l.AllocsPerOp)),
+			Ns(float64(l.GCP99Ns)), Ns(float64(l.SchedP99Ns)), at(l.Stall, "99"), known(l.CPUShare, Share(l.CPUShare)),
 		})
 	}
 	s.Tables = []Table{t, c}

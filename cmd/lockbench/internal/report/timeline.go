@@ -27,12 +27,14 @@ func timeline(doc output.Document) Section {
 				if r.Impl != impl || r.Round != round || len(r.Series) == 0 {
 					continue
 				}
-				prefix := ""
+				name, prefix := "cycles", ""
 				if len(names) > 1 {
-					prefix = impl + " "
+					name, prefix = impl, impl+" "
 				}
 				t := timesOf(r.Series)
-				add(&rate, r, t, chart.Series{Name: prefix + "cycles", Color: i, Y: t.rates(func(p bench.Point) int64 { return p.Cycles })})
+				if r.Holding == nil { // which has no cycles
+					add(&rate, r, t, chart.Series{Name: name, Color: i, Y: t.rates(func(p bench.Point) int64 { return p.Cycles })})
+				}
 				add(&latency, r, t, chart.Series{Name: prefix + "p99", Color: i, Y: t.latency(func(p bench.Point) int64 { return p.P99Ns })})
 				add(&latency, r, t, chart.Series{Name: prefix + "p50", Color: i, Y: t.latency(func(p bench.Point) int64 { return p.P50Ns }), Dash: true})
 				for _, kind := range troublesOf(names, impl) {
@@ -84,7 +86,7 @@ func add(l *chart.Lines, r *bench.Result, t times, s chart.Series) {
 	if l.Bands == nil {
 		l.Bands = bands(r)
 	}
-	s.Gaps = true
+	s.Steps = true
 	l.Series = append(l.Series, s)
 }
 
