@@ -169,7 +169,7 @@ func logTicks(lo, hi float64, n int) (at []float64) {
 // clock writes seconds: 0.5s, 90s as 1m30s.
 func clock(s float64) string {
 	if math.Abs(s) < 60 {
-		return short(s, 3) + "s"
+		return short(s, 2) + "s"
 	}
 	d := time.Duration(math.Round(s * float64(time.Second))).Round(time.Second)
 	text := d.String()

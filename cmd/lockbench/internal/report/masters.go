@@ -58,7 +58,7 @@ func masterTable(r *bench.Result) Table {
 		}
 		if c := m.Clock; c != nil {
 			row[6] = Cell{
-				Text:  fmt.Sprintf("%+.1f ±%.1f ppm", c.PPM, c.PPMError),
+				Text:  fmt.Sprintf("%+.1f ±%.1f ppm", c.PPM+0, c.PPMError), // +0: no -0.0
 				Title: fmt.Sprintf("%s us a second, ± %s, watched for %s", plain(c.PPM), plain(c.PPMError), output.Duration(float64(c.WatchedNs))),
 			}
 			row[7], row[8] = signed(c.JumpNs), signed(c.OffsetNs)
