@@ -73,6 +73,7 @@ func execute(cmd *cobra.Command, f *flags) error {
 	if p.format == "ndjson" {
 		p.cfg.Progress = out.seconds(cancel).Show
 	}
+
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
@@ -173,11 +174,10 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	return &doc
 }
 
-<<<<<<< HEAD
 // both shows progress in two ways; the second may be nil.
 func both(a, b func(bench.Progress)) func(bench.Progress) {
 	if b == nil {
 		return a
 	}
 	return func(p bench.Progress) { a(p); b(p) }
-=======
+}

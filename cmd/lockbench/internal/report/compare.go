@@ -16,7 +16,7 @@ func comparison(doc output.Document) Section {
 	if len(names) < 2 {
 		return s
 	}
-	s.Note = fmt.Sprintf("Figures are medians over the rounds. Ratios are made within a round; shown are their median and, in brackets and as a line across the bar, %s.", spreadName)
+	s.Note = fmt.Sprintf("Figures are medians over the rounds. Ratios are made within a round; shown are their median and, in brackets and as a line across the bar, %s.", spreadName(doc.Relative))
 	throughput := chart.Bars{Title: "throughput, times the reference", X: chart.Axis{Text: ratio}, Mark: 1}
 	p99 := chart.Bars{Title: headlineName(doc) + " p99, times the reference (less is better)", X: chart.Axis{Text: ratio}, Mark: 1}
 	relative := map[string]bench.Relative{}
@@ -49,10 +49,22 @@ func comparison(doc output.Document) Section {
 }
 
 // spreadName says what interval gives.
-const spreadName = "the least and the largest of the rounds"
+func spreadName(rows []bench.Relative) string {
+	for _, row := range rows {
+		if row.Throughput != nil && row.Throughput.P != nil {
+			return "its 95 % interval; what begins with ~ may be chance (Mann and Whitney's test, p at least 0.05)"
+		}
+	}
+	return "the least and the greatest of the rounds; it takes 4 rounds to tell a difference from chance"
+}
 
-// interval of a ratio.
-func interval(r *bench.Ratio) (low, high float64) { return r.Min, r.Max }
+// interval of a ratio: what the rounds make certain, else what they showed.
+func interval(r *bench.Ratio) (low, high float64) {
+	if len(r.CI) == 2 {
+		return r.CI[0], r.CI[1]
+	}
+	return r.Min, r.Max
+}
 
 func ratioBar(impl string, color int, r *bench.Ratio) chart.Bar {
 	low, high := interval(r)
@@ -74,7 +86,11 @@ func ratioText(r *bench.Ratio) string {
 	if low == high || high < leastRatio {
 		return ratio(r.Median)
 	}
-	return fmt.Sprintf("%s [%s..%s]", ratio(r.Median), output.Digits(low), output.Digits(high))
+	chance := ""
+	if r.P != nil && !r.Significant {
+		chance = "~ "
+	}
+	return fmt.Sprintf("%s%s [%s..%s]", chance, ratio(r.Median), output.Digits(low), output.Digits(high))
 }
 
 // leastRatio is the least that is written out.

@@ -62,9 +62,9 @@ func full(impl string, round int, speed float64) *bench.Result {
 			{Spec: "flush:3@25s", Kind: "flush", Master: 3, FromS: 25, ToS: 25},
 		},
 		SLO: []bench.SLO{
-			{Text: "acquire.response.p99<5ms", Value: 9.1e6, Limit: 5e6},
+			{Text: "acquire.response.p99<5ms", Unit: bench.UnitNs, Value: 9.1e6, Limit: 5e6},
 			{Text: "throughput>1000", Value: 1990, Limit: 1000, Pass: true},
-			{Text: "handover.p99.99<1s", Limit: 1e9, Reason: "too few hand-overs"},
+			{Text: "handover.p99.99<1s", Unit: bench.UnitNs, Limit: 1e9, Reason: "too few hand-overs"},
 		},
 		Valid:        bench.Valid{OK: true, Reasons: []string{}},
 		ErrorSamples: []string{"127.0.0.1:7002: i/o timeout\nquorum not reached"},

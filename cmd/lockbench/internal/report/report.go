@@ -7,7 +7,6 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
-	"errors"
 	"html/template"
 	"io"
 
@@ -42,10 +41,15 @@ type view struct {
 	Generator string
 }
 
-// Write makes the page of a document. caveats are by implementation; more are
-// sections that only the caller can make, and stand behind the measured ones.
-// The page is whole before anything is written.
-func Write(w io.Writer, doc output.Document, caveats map[string]string, more ...Section) error {
+// Extra is what a page has and a document has not.
+type Extra struct {
+	Caveats  map[string]string // by implementation
+	Again    string            // the command line that makes such a result
+	Sections []Section         // behind the measured ones
+}
+
+// Write makes the page of a document. It is whole before anything is written.
+func Write(w io.Writer, doc output.Document, extra Extra) error {
 	data, err := json.Marshal(doc)
 	if err != nil {
 		return err
@@ -58,8 +62,8 @@ func Write(w io.Writer, doc output.Document, caveats map[string]string, more ...
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}
 	all := []Section{comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
-	all = append(all, more...)
-	all = append(all, cost(doc), notes(doc, caveats), setting(doc), surroundings(doc))
+	all = append(all, extra.Sections...)
+	all = append(all, cost(doc), notes(doc, extra.Caveats), setting(doc, extra.Again), surroundings(doc))
 	for _, s := range all {
 		if !s.empty() {
 			v.Sections = append(v.Sections, s)
@@ -71,28 +75,4 @@ func Write(w io.Writer, doc output.Document, caveats map[string]string, more ...
 	}
 	_, err = w.Write(b.Bytes())
 	return err
-}
-
-// The document stands between these in a page. No text within can end it: JSON as it
-// is written here has no < at all.
-const (
-	dataBegin = `<script type="application/json" id="lockbench-result">`
-	dataEnd   = `</script>`
-)
-
-// Unwrap takes the document out of a page that Write has made; any other text comes
-// back as it is. The error is that of another HTML page, to be read after its name.
-func Unwrap(text []byte) ([]byte, error) {
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
-		return text, nil
-	}
-	_, rest, found := bytes.Cut(text, []byte(dataBegin))
-	if !found {
-		return nil, errors.New("is a page, but no report of lockbench")
-	}
-	data, _, found := bytes.Cut(rest, []byte(dataEnd))
-	if !found {
-		return nil, errors.New("is a report that is cut off")
-	}
-	return data, nil
 }

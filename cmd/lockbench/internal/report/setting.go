@@ -42,24 +42,26 @@ func objectives(doc output.Document) Section {
 	for _, r := range doc.Results {
 		for _, o := range r.SLO {
 			verdict := Cell{Text: "pass", Class: "good"}
-			value := sloCell(o, o.Value)
+			value := inUnit(o.Value, o.Unit)
 			if !o.Pass {
 				verdict = Cell{Text: "MISSED", Class: "bad"}
 			}
 			if o.Reason != "" {
 				verdict.Text, value = "not judged: "+o.Reason, None()
 			}
-			t.Rows = append(t.Rows, []Cell{Text(o.Text), Text(runName(doc, r)), value, sloCell(o, o.Limit), verdict})
+			t.Rows = append(t.Rows, []Cell{Text(o.Text), Text(runName(doc, r)), value, inUnit(o.Limit, o.Unit), verdict})
 		}
 	}
 	s.Tables = []Table{t}
 	return s
 }
 
-// sloCell is a time where the limit was written as one.
-func sloCell(o bench.SLO, v float64) Cell {
-	if strings.HasSuffix(o.Text, "s") {
+func inUnit(v float64, unit string) Cell {
+	switch unit {
+	case bench.UnitNs:
 		return Ns(v)
+	case bench.UnitShare:
+		return Share(v)
 	}
 	return Figure(v)
 }
@@ -83,7 +85,7 @@ func notes(doc output.Document, caveats map[string]string) Section {
 }
 
 // setting is the workload, and how to do it again.
-func setting(doc output.Document) Section {
+func setting(doc output.Document, again string) Section {
 	c := doc.Config
 	loop := "closed: a worker begins again when it is done"
 	if c.Rate > 0 {
@@ -113,7 +115,7 @@ func setting(doc output.Document) Section {
 		"seed", fmt.Sprint(c.Seed),
 	)
 	return Section{
-		ID: "setting", Title: "Configuration", Tables: []Table{t}, Code: again(c),
+		ID: "setting", Title: "Configuration", Tables: []Table{t}, Code: again,
 		Note: "The same seed makes the same arrivals, names and holds. The command below does it again.",
 	}
 }
