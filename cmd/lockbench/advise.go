@@ -96,7 +96,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		if err := give(doc, ask); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return out.document(p, *doc)
+		return out.document(p.format, *doc)
 	}
 
 	ctx := cmd.Context()
@@ -112,7 +112,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask); err != nil {
 		return errors.Join(interruptedOr(ctx, runErr), err)
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.document(p, *doc))
+	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
 }
 
 // give puts the advice into the document.

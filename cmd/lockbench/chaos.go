@@ -134,7 +134,7 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	if r := doc.Results[0]; r.Safety.Overlaps > 0 {
 		runErr = errors.Join(runErr, writeHistory(p.history, r))
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.document(p, *doc))
+	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
 }
 
 func writeHistory(path string, r *bench.Result) error {

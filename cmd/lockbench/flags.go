@@ -54,6 +54,7 @@ type flags struct {
 
 	format string
 	out    string
+	html   string
 }
 
 func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
@@ -87,6 +88,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 
 	fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	fs.StringVar(&f.html, "html", "", "also write a page with charts to this file, for a browser")
 	completeFlags(cmd)
 }
 
@@ -112,6 +114,7 @@ type plan struct {
 	maxTTL        time.Duration // of the engine; 0: its default
 	history       string        // file for the events around an overlap; chaos only
 	format, out   string
+	html          string // empty: no page
 }
 
 // plan checks everything that can be checked without starting anything. Each
@@ -126,7 +129,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out,
+		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out, html: f.html,
 	}
 	if err := f.planMasters(p, set); err != nil {
 		return nil, err
@@ -142,6 +145,9 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	if err := f.planObjectives(p); err != nil {
 		return nil, err
+	}
+	if f.html != "" && f.html == f.out {
+		return nil, usagef("--html and --out name the same file, %s", f.html)
 	}
 	return p, checkFormat(f.format)
 }

@@ -99,6 +99,7 @@ func root() *cobra.Command {
 		compareCommand(),
 		adviseCommand(),
 		chaosCommand(),
+		reportCommand(),
 		versionCommand(),
 		workerCommand(),
 	)

@@ -11,9 +11,8 @@ import (
 	"muxlock/bench"
 )
 
-// Chaos is the summary of a run that tried to break a lock. history is the file with
-// the events around the overlaps, if there are any.
-func Chaos(w io.Writer, doc Document, history string) error {
+// Chaos is the summary of a run that tried to break a lock.
+func Chaos(w io.Writer, doc Document) error {
 	b := &buffer{}
 	c, r := doc.Config, doc.Results[0]
 	fmt.Fprintf(b, "chaos %s  %s  %s  keys %s  hold %s  ttl %s  seed %d\n",
@@ -27,7 +26,7 @@ func Chaos(w io.Writer, doc Document, history string) error {
 	} else {
 		fmt.Fprintf(b, "OVERLAPS %s: two held one lock at the same time\n", number(float64(r.Safety.Overlaps)))
 		example(b, r.History)
-		fmt.Fprintf(b, "the events around the first overlap of each key, and the faults: %s\n", history)
+		fmt.Fprintf(b, "the events around the first overlap of each key, and the faults: %s\n", c.History)
 	}
 	for _, reason := range r.Valid.Reasons {
 		fmt.Fprintf(b, "NOT VALID %s: %s\n", r.Impl, reason)

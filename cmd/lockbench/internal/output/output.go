@@ -33,6 +33,7 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	Faults        []string      `json:"faults"`
+	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
 	Profile         string   `json:"profile,omitempty"`
@@ -49,8 +50,7 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	fmt.Fprintf(w, "%s  %s  keys %s  hold %s  ttl %s  seed %d\n",
-		masters(c), workers(c), keys(c), c.Hold, c.TTL, c.Seed)
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(c), "  "), c.Seed)
 	if c.Rate > 0 {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
