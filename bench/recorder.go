@@ -13,7 +13,7 @@ import (
 const shardsMost = 64
 
 // counts of operations that ended.
-type counts struct{ ended, acquired, refused, timeouts, errors, cycles int64 }
+type counts struct{ ended, acquired, refused, timeouts, errors, cycles, lost int64 }
 
 // waits is the calls of Acquire, those that failed or were cut off included.
 type waits struct{ Longest, Sum, Count int64 } // ns
@@ -31,6 +31,7 @@ func (c *counts) add(d counts) {
 	c.timeouts += d.timeouts
 	c.errors += d.errors
 	c.cycles += d.cycles
+	c.lost += d.lost
 }
 
 // hists are the histograms of a shard or of a run.
@@ -41,7 +42,7 @@ type hists struct {
 	Cycle    *Histogram
 	Handover *Histogram // nil unless Config.waits, as is the next
 	Remote   *Histogram // nil in a run of one process
-	Extend   *Histogram // nil but for op extend
+	Extend   *Histogram // nil unless Op.Extends
 }
 
 func newHists(cfg Config) hists {
@@ -55,7 +56,7 @@ func newHists(cfg Config) hists {
 			h.Remote = NewHistogram()
 		}
 	}
-	if cfg.Op == Extend {
+	if cfg.Op.Extends() {
 		h.Extend = NewHistogram()
 	}
 	return h

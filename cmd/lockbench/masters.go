@@ -36,7 +36,7 @@ them should say that they are new: --new-masters, or engine.Config.NewMasters.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.IntVar(&f.local, "local", 5, "start this many servers")
-	fs.StringArrayVar(&f.faults, "fault", nil, "make one look distant, may be repeated: delay:K:20ms (late replies)")
+	fs.StringArrayVar(&f.faults, "fault", nil, "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)")
 	fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
 	return cmd
 }
@@ -50,12 +50,12 @@ func (f *mastersFlags) check() (list []faults.Fault, err error) {
 		return nil, usagef("--for must not be negative, got %s", f.length)
 	}
 	for _, s := range f.faults {
-		fault, err := faults.Parse(s, f.local)
+		fault, err := faults.Parse(s, f.local, time.Hour)
 		if err != nil {
 			return nil, usagef("--fault %w", err)
 		}
-		if fault.Kind != faults.Delay {
-			return nil, usagef("--fault %s: only a delay makes sense without a run", s)
+		if fault.Kind != faults.Delay || !fault.Whole {
+			return nil, usagef("--fault %s: only a delay without times makes sense here", s)
 		}
 		list = append(list, fault)
 	}

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,25 +26,43 @@ func runCommand() *cobra.Command {
 		Example: `  lockbench run --workers 1024
   lockbench run --rate 5k --dist zipf:0.99 --keys 10000
   lockbench run --masters a:6379,b:6379,c:6379 -o json --out result.json`,
+		Long: "Load one implementation and show every figure.\n\n" + profilesHelp(),
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.register(cmd, "muxlock", 1)
+	f.registerProfile(cmd)
 	return cmd
 }
 
 func compareCommand() *cobra.Command {
-	var f flags
+	f := flags{regression: 0.05}
 	cmd := &cobra.Command{
-		Use:   "compare",
-		Short: "Run implementations in turn and show them side by side",
+		Use:   "compare [old.json new.json ...]",
+		Short: "Run implementations in turn and show them side by side, or compare results",
+		Long: `Run implementations in turn and show them side by side.
+
+With result files (-o json) as arguments nothing is run: every later file is compared
+with the first, per implementation, by medians over the rounds, 95 % intervals of
+their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50 or p99 became
+worse by more than --regression, and by more than chance. It takes four rounds in
+each file to tell anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
-  lockbench compare --fault delay:1:50ms --rounds 3`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
+  lockbench compare --fault delay:1:50ms --rounds 3
+  lockbench compare old.json new.json --regression 10%`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) > 0 {
+				return compareFiles(cmd, &f, files)
+			}
+			if cmd.Flags().Changed("regression") {
+				return usagef("--regression needs two result files to compare")
+			}
+			return execute(cmd, &f)
+		},
 	}
 	f.register(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5)
+	cmd.Flags().Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
 	return cmd
 }
 
@@ -55,25 +72,39 @@ func execute(cmd *cobra.Command, f *flags) error {
 	if err != nil {
 		return err
 	}
-	to := cmd.OutOrStdout()
-	if p.out != "" {
-		file, err := os.Create(p.out)
-		if err != nil {
-			return usagef("--out: %w", err)
-		}
-		defer file.Close()
-		to = file
+	out, err := openSink(p.out, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer out.close()
+	page, err := openPage(p.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	if p.format == "ndjson" {
+		p.cfg.Progress = out.seconds(cancel).Show
 	}
 
-	ctx := cmd.Context()
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	if err := write(to, p, *doc); err != nil {
-		return errors.Join(runErr, err)
+	writeErr := closedPipe
+	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		writeErr = out.document(p.format, *doc)
 	}
-	return judge(ctx, doc.Results, runErr)
+	err = worst(judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
+	if p.profile != "" {
+		w := cmd.ErrOrStderr() // beside a document rather than into it
+		if p.out != "" || p.format == "text" {
+			w = cmd.OutOrStdout()
+		}
+		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
+	}
+	return err
 }
 
 // measure gets the masters, runs the targets and lets the masters go. The document
@@ -102,12 +133,17 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
 	progress := output.NewProgress(log, p.rounds)
-	p.cfg.Progress = progress.Show
+	p.cfg.Progress = both(progress.Show, p.cfg.Progress)
 	results, err := bench.Compare(ctx, targets, p.cfg, p.rounds)
 	progress.Close()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(output.EmbeddedReason)
+		}
+	}
+	for _, r := range results {
+		for _, o := range p.objectives {
+			r.SLO = append(r.SLO, o.Judge(r))
 		}
 	}
 	return p.document(set, results), err
@@ -135,8 +171,11 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 
 func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Document {
 	cfg := bench.RunConfig{Config: p.cfg, Impls: p.impls, Rounds: p.rounds, Reference: p.reference}
+	redacted := false
 	for _, addr := range set.Addrs {
-		cfg.Masters = append(cfg.Masters, masters.Redact(addr))
+		bare := masters.Redact(addr)
+		redacted = redacted || bare != addr
+		cfg.Masters = append(cfg.Masters, bare)
 	}
 	for _, r := range results {
 		for i := range r.PerMaster { // where there is a proxy in front, by the master's own name
@@ -149,53 +188,20 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	doc := output.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery, Faults: append([]string{}, p.faultTexts...),
+		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
+		Faults: append([]string{}, p.faultTexts...), History: p.history,
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
+	}
+	for _, o := range p.objectives {
+		doc.Config.SLO = append(doc.Config.SLO, o.String())
 	}
 	return &doc
 }
 
-func write(w io.Writer, p *plan, doc output.Document) error {
-	switch p.format {
-	case "json":
-		return output.JSON(w, doc)
-	case "bench":
-		return bench.WriteBench(w, doc.Results)
+// both shows progress in two ways; the second may be nil.
+func both(a, b func(bench.Progress)) func(bench.Progress) {
+	if b == nil {
+		return a
 	}
-	if p.command == "compare" {
-		return output.Compare(w, doc, caveats(p.impls))
-	}
-	return output.Run(w, doc, caveats(p.impls))
-}
-
-// judge turns results into the exit code: what is worst comes first. That masters
-// are embedded makes figures invalid, as they say, but is no failure of the run.
-func judge(ctx context.Context, results []*bench.Result, runErr error) error {
-	for _, r := range results {
-		if r.Safety.Overlaps > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
-		}
-	}
-	if ctx.Err() != nil || runErr != nil {
-		return interruptedOr(ctx, runErr)
-	}
-	for _, r := range results {
-		var bad []string
-		for _, reason := range r.Valid.Reasons {
-			if reason != output.EmbeddedReason {
-				bad = append(bad, reason)
-			}
-		}
-		if len(bad) > 0 {
-			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
-		}
-	}
-	return nil
-}
-
-// interruptedOr puts the user's interruption before the errors that follow from it.
-func interruptedOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return verdict{exitInterrupted, "interrupted"}
-	}
-	return err
+	return func(p bench.Progress) { a(p); b(p) }
 }

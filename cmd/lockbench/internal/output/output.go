@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -20,7 +21,8 @@ const EmbeddedReason = "embedded masters: the speed means nothing"
 // Document is bench's document, and what only the command knows.
 type Document struct {
 	bench.Document
-	Config Config `json:"config"` // hides bench's, which it contains
+	Config Config         `json:"config"`           // hides bench's, which it contains
+	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
 }
 
 // Config is everything that is needed to do it again.
@@ -33,6 +35,11 @@ type Config struct {
 	NewMasters    bool          `json:"new_masters"`
 	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
 	Faults        []string      `json:"faults"`
+	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
+	// MastersRedacted: user names or passwords were left out of Masters.
+	MastersRedacted bool     `json:"masters_redacted,omitempty"`
+	Profile         string   `json:"profile,omitempty"`
+	SLO             []string `json:"slo"`
 }
 
 // JSON writes the document.
@@ -45,12 +52,14 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	fmt.Fprintf(w, "%s  %s  keys %s  hold %s  ttl %s  seed %d\n",
-		masters(c), workers(c), keys(c), c.Hold, c.TTL, c.Seed)
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(c), "  "), c.Seed)
 	if c.Rate > 0 {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
 		fmt.Fprintln(w, "closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
+	}
+	if c.Op != bench.AcquireRelease {
+		fmt.Fprintf(w, "op %s\n", c.Op)
 	}
 	if len(c.Faults) > 0 {
 		fmt.Fprintf(w, "faults: %s\n", strings.Join(c.Faults, ", "))

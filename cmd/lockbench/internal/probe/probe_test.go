@@ -29,14 +29,23 @@ func lost(p *Prober) (each []int64, rows int) {
 	return append(each, p.book.lost...), p.book.seen
 }
 
+// delayed are the addresses of masters of which one answers late.
+func delayed(t *testing.T, servers []*redisserver.Server, text string) []string {
+	t.Helper()
+	fault, err := faults.Parse(text, len(servers), time.Hour)
+	require.NoError(t, err)
+	rig, err := faults.NewRig([]faults.Fault{fault}, servers)
+	require.NoError(t, err)
+	t.Cleanup(func() { rig.Close() })
+	return rig.Addrs()
+}
+
 func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Master: 1, Delay: 30 * time.Millisecond}}, servers)
-	require.NoError(t, err)
-	defer rig.Close()
+	addrs := delayed(t, servers, "delay:2:30ms")
 
 	// Rows come faster than answers: they follow each other.
-	r := open(t, rig.Addrs(), Options{Every: 5 * time.Millisecond}).Run(t.Context(), 500*time.Millisecond)
+	r := open(t, addrs, Options{Every: 5 * time.Millisecond}).Run(t.Context(), 500*time.Millisecond)
 	require.Greater(t, r.Rows, 50, "100 are due")
 	require.Less(t, r.Rows, 150)
 	require.Len(t, r.Probe.Rows, r.Rows)
@@ -48,7 +57,7 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 	}
 	require.Len(t, r.Masters, 3)
 	for i, m := range r.Masters {
-		require.Equal(t, rig.Addrs()[i], m.Addr)
+		require.Equal(t, addrs[i], m.Addr)
 		require.EqualValues(t, r.Rows, m.RTT.Count)
 		require.Zero(t, m.Lost)
 		require.Zero(t, m.Down)
@@ -62,10 +71,8 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 
 func TestBackToBackARowBeginsWhenTheOneBeforeIsComplete(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Master: 1, Delay: 20 * time.Millisecond}}, servers)
-	require.NoError(t, err)
-	defer rig.Close()
-	r := open(t, rig.Addrs(), Options{}).Run(t.Context(), 300*time.Millisecond)
+	addrs := delayed(t, servers, "delay:2:20ms")
+	r := open(t, addrs, Options{}).Run(t.Context(), 300*time.Millisecond)
 	require.LessOrEqual(t, r.Rows, 15)
 	require.Positive(t, r.Rows)
 }

@@ -14,7 +14,7 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MasterTimeout: o.MasterTimeout, NewMasters: o.NewMasters})
+	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, NewMasters: o.NewMasters})
 	if err != nil {
 		return nil, err
 	}
@@ -43,6 +43,9 @@ func (l muxlock) Rounds() (rounds, commands uint64) {
 	s := l.engine.Stats().Pipeline
 	return s.Rounds, s.Requests
 }
+
+// Expired counts the attempts whose quorum came too late.
+func (l muxlock) Expired() uint64 { return l.engine.Stats().Expired }
 
 // muxlockHeld: a *engine.Lock is a bench.Held as it is.
 func muxlockHeld(ctx context.Context, lock *engine.Lock, err error) (bench.Held, error) {

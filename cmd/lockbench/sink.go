@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"syscall"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// formats is what -o takes.
+var formats = []string{"text", "json", "ndjson", "csv", "bench"}
+
+func checkFormat(format string) error {
+	if !slices.Contains(formats, format) {
+		return usagef("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
+	}
+	return nil
+}
+
+// closedPipe ends a run that nobody reads any more: quietly, as tools do.
+var closedPipe error = verdict{exitPipe, ""}
+
+// sink is where a result goes: --out, or standard output.
+type sink struct {
+	stdout io.Writer
+	file   *output.File // nil: standard output
+}
+
+// openSink finds out whether --out can be written, before anything is started.
+func openSink(out string, stdout io.Writer) (*sink, error) {
+	if out == "" {
+		return &sink{stdout, nil}, nil
+	}
+	file, err := output.Create(out)
+	return &sink{stdout, file}, err
+}
+
+// close leaves nothing behind of a file that was not written.
+func (s *sink) close() {
+	if s.file != nil {
+		s.file.Abandon()
+	}
+}
+
+// seconds writes lines during the run, which ends when nobody reads them.
+func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
+	w := s.stdout
+	if s.file != nil {
+		w = s.file
+	}
+	return output.NewSeconds(w, func(err error) {
+		if errors.Is(err, syscall.EPIPE) {
+			cancel(err)
+		}
+	})
+}
+
+// document writes doc in one of formats.
+func (s *sink) document(name string, doc output.Document) error {
+	return s.write(func(w io.Writer) error { return format(w, name, doc) })
+}
+
+// write writes the result. When the file does not take it, standard output gets it,
+// so that a run was not for nothing.
+func (s *sink) write(result func(io.Writer) error) error {
+	if s.file == nil {
+		return writeError(result(s.stdout))
+	}
+	err := result(s.file)
+	if err == nil {
+		err = s.file.Commit()
+	}
+	if err == nil {
+		return nil
+	}
+	lost := verdict{exitRun, fmt.Sprintf("--out: %v; the result goes to standard output instead", err)}
+	return errors.Join(lost, writeError(result(s.stdout)))
+}
+
+func writeError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EPIPE):
+		return closedPipe
+	}
+	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
+}
+
+// format writes a document in one of formats, or as a page.
+func format(w io.Writer, name string, doc output.Document) error {
+	switch name {
+	case "json":
+		return output.JSON(w, doc)
+	case "ndjson":
+		return output.NDJSON(w, doc)
+	case "csv":
+		return output.CSV(w, doc)
+	case "bench":
+		return bench.WriteBench(w, doc.Results)
+	case htmlFormat:
+		return writePage(w, doc)
+	}
+	switch {
+	case doc.Advice != nil:
+		return output.Advise(w, doc.Advice)
+	case doc.Config.Command == "compare":
+		return output.Compare(w, doc, caveats(doc.Config.Impls))
+	case doc.Config.Command == "chaos":
+		return output.Chaos(w, doc)
+	}
+	return output.Run(w, doc, caveats(doc.Config.Impls))
+}
