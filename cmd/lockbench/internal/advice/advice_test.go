@@ -392,6 +392,27 @@ func TestWaitsAndDaysAreToldForARate(t *testing.T) {
 	require.Greater(t, last.P, a.Expected[len(a.Expected)-2].P)
 }
 
+func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {
+	r := lan.result()
+	run := func(lost int64) *Advice {
+		r.Totals.LostValidity = lost
+		m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 18 * time.Millisecond}}, []*bench.Result{r})
+		require.NoError(t, err)
+		return Make(m, usual)
+	}
+	// Validity is 15.8 ms, of which the acquire takes 0.3: exp(-15.5/5).
+	c := run(900).Check
+	require.InEpsilon(t, math.Exp(-15.5/5), c.Predicted, 0.15)
+	require.True(t, c.Lo < 0.045 && c.Hi > 0.045, "%+v", c)
+	require.False(t, warned(run(900), "something else"))
+	require.True(t, warned(run(3000), "something else"))
+	require.Zero(t, run(0).Check.Lo)
+
+	m := measure(t, r)
+	m.Op = bench.Extend
+	require.Nil(t, Make(m, usual).Check)
+}
+
 func TestHoldLawIsThatOfItsText(t *testing.T) {
 	law, err := HoldLaw(bench.Fixed(time.Second))
 	require.NoError(t, err)

@@ -21,7 +21,9 @@ type Measured struct {
 	Impl    string
 	Masters int
 	Procs   int
-	TTL     time.Duration // of the run
+	TTL     time.Duration // of the run, as are the next
+	RunHold bench.Span
+	Op      bench.Op
 
 	Acquire *sizing.Law // Delta
 	Release *sizing.Law // nil: unknown
@@ -47,7 +49,7 @@ type Input struct {
 
 // Measure reads the results of impl, all under cfg.
 func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measured, error) {
-	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, Inputs: []Input{}}
+	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, RunHold: cfg.Hold, Op: cfg.Op, Inputs: []Input{}}
 	var of []*bench.Result
 	for _, r := range results {
 		if r.Impl == impl {

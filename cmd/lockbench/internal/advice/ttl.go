@@ -39,16 +39,11 @@ func (k *maker) ttl() {
 	c.MaxTTL = max(c.TTL, roundDown(time.Duration(longest)))
 	k.setting("MaxTTL", c.MaxTTL.String(), "F15", "no client may ask for more; a restarted master casts no vote for %s", text(float64(c.MaxTTL)*(1+k.clocks.Rho)+float64(time.Second+fixedAllowance)))
 	c.Drift = k.clocks.Rho
-	why := "the default; the clocks that were seen need less"
 	if jump := k.clocks.C - float64(fixedAllowance); jump >= float64(time.Millisecond)/2 {
 		c.Drift = min(math.Ceil((k.clocks.Rho+jump/float64(c.TTL))*1e4)/1e4, 0.49)
-		why = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), c.TTL)
-	} else if k.clocks.Rho > leastDrift {
-		why = "the clocks differ that much"
-	} else if !k.watched() {
-		why = "the default; no clock was watched"
+		k.driftWhy = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), c.TTL)
 	}
-	k.setting("Drift", fmt.Sprint(c.Drift), "F9", "%s", why)
+	k.setting("Drift", fmt.Sprint(c.Drift), "F9", "%s", k.driftWhy)
 	k.follows()
 }
 
@@ -110,13 +105,4 @@ func (k *maker) extrapolated(p float64) []string {
 	say("hold", k.hold, p)
 	say("pause", k.pause.Each, p/max(k.pause.Moments, 1))
 	return said
-}
-
-func (k *maker) watched() bool {
-	for _, m := range k.Probed {
-		if m.Clock != nil {
-			return true
-		}
-	}
-	return false
 }
