@@ -105,7 +105,7 @@ const (
 	assumedPause  = 100 * time.Millisecond
 	assumedHold   = time.Second
 	margin        = 2    // what is measured may become that much worse
-	slowMoment    = 1e-4 // of a master's answers may be later than half of MasterTimeout
+	slowMoment    = 1e-3 // of a master's answers may be later than half of MasterTimeout
 	leastTimeout  = 10 * time.Millisecond
 	gapPart       = 0.1 // of an occupation of the lock may be lost at a hand-over without a wake-up
 	pollsPerTrip  = 10  // a poll is that many round trips after the last

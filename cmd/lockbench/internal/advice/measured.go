@@ -137,7 +137,7 @@ func (m *Measured) acquire(cfg bench.RunConfig, pick func(string, string, func(*
 func (m *Measured) input(name, from string, l *sizing.Law) {
 	m.Inputs = append(m.Inputs, Input{
 		Name: name, From: from, Count: l.N(),
-		P50: ns(l.Beyond(0.5)), P99: ns(l.Beyond(0.01)), Max: ns(l.Max()),
+		P50: ns(min(l.Beyond(0.5), l.Max())), P99: ns(min(l.Beyond(0.01), l.Max())), Max: ns(l.Max()),
 	})
 }
 
