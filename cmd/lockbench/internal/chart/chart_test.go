@@ -164,7 +164,7 @@ func TestWhatIsPointedAtIsReadOut(t *testing.T) {
 	text := html.UnescapeString(drawn(t, Lines{
 		At: []float64{0, 10}, X: Axis{Seconds: true}, Series: []Series{{Name: "a", Color: 2, Y: []float64{nan, 100}}},
 	}))
-	require.Contains(t, text, `{"x":[0,100],"t":["0s","10s"],"s":[{"n":"a","c":"s2","y":[null,0],"v":["","100"]}]}`)
+	require.Contains(t, text, `{"x":[0,100],"t":"0s|10s","s":[{"n":"a","c":"s2","y":[null,0],"v":"|100"}]}`)
 }
 
 func TestBandsStayWithinThePlot(t *testing.T) {
