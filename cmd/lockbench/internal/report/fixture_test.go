@@ -140,6 +140,6 @@ func document(command string, results ...*bench.Result) output.Document {
 		},
 	}
 	doc.Tool = bench.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
-	doc.Env = bench.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host"}
+	doc.Env = bench.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, CPULimit: 2.5, Clocksource: "tsc"}
 	return doc
 }
