@@ -31,7 +31,6 @@ type facts struct {
 	watchers int64             // connections that listen as Sentinels do; below 0: not permitted
 	slow     slowlog
 	tls      bool
-	seen     bench.Master
 }
 
 // slowlog is the commands of the last hour that a master itself calls slow.
