@@ -58,8 +58,14 @@ func (a *alarms) run() {
 	}
 }
 
-// sleep returns after d or when stop is closed. one is the caller's.
+// sleep returns after d or when stop is closed. one is the caller's, and stays in the
+// heap when stop was closed; it must not come there twice.
 func (a *alarms) sleep(d time.Duration, one *alarm, stop <-chan struct{}) {
+	select {
+	case <-stop:
+		return
+	default:
+	}
 	now := time.Now()
 	one.at = now.Add(d)
 	a.mu.Lock()
@@ -70,7 +76,7 @@ func (a *alarms) sleep(d time.Duration, one *alarm, stop <-chan struct{}) {
 	a.mu.Unlock()
 	select {
 	case <-one.ring:
-	case <-stop: // the run is over; nobody sleeps again
+	case <-stop:
 	}
 }
 

@@ -53,3 +53,15 @@ func TestSleepersOfAlarmsLeaveWhenTheRunStops(t *testing.T) {
 	sleepers.Wait()
 	a.close()
 }
+
+func TestWhoSleepsAgainAfterTheEndIsNotRungTwice(t *testing.T) {
+	a, one, stop := newAlarms(), newAlarm(), make(chan struct{})
+	close(stop)
+	for range 3 { // a hold that the end cut short, the pause after it, ...
+		a.sleep(time.Microsecond, one, stop)
+	}
+	a.mu.Lock()
+	require.Empty(t, a.heap)
+	a.mu.Unlock()
+	a.close()
+}
