@@ -145,8 +145,8 @@ func TestMixWithExtendOfLocksThatCannotIsRefused(t *testing.T) {
 
 func TestMixOfOverlapsIsSeen(t *testing.T) {
 	cfg := Config{
-		Workers: 2, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
-		Hold: Fixed(10 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
+		Workers: 3, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
+		Hold: Fixed(10 * time.Millisecond), Think: Exp(5 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
 	}
 	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
 		require.Zero(t, r.Safety.Overlaps)

@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -56,6 +58,7 @@ type runner struct {
 	rec    *recorder
 	audit  *audit
 	waits  bool // Config.waits
+	exact  bool // real time, not virtual
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -95,6 +98,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		rec:    newRecorder(cfg),
 		audit:  newAudit(t),
 		waits:  cfg.waits(),
+		exact:  exact,
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 		base:   base,
@@ -157,6 +161,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
 		})
 	}
+	var stalls *stallWatch
 	before := ReadMeter()
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
@@ -169,6 +174,13 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		r.phase.Store(measuring)
 		if r.cfg.Warmup == 0 {
 			start()
+		}
+		if r.exact {
+			stalls = watchStalls()
+		}
+		if u := newReference(r); u != nil {
+			part.Uncontended = u.hist
+			done.Go(u.run)
 		}
 		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
 			part.Series = append(part.Series, i)
@@ -191,6 +203,11 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	close(r.stop)
 	r.cancel()
 	grace := time.AfterFunc(releaseGrace, r.release)
+	if stalls != nil {
+		var took time.Duration
+		part.Stall, took = stalls.end()
+		after.cpu -= took // no part of the load
+	}
 	done.Wait()
 	grace.Stop()
 	r.release()
@@ -280,6 +297,13 @@ func (r *runner) figures(p *Part) {
 	p.Overlaps = r.audit.overlaps.Load()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples = r.samples.texts
+}
+
+// caught is deferred by who calls the locker: a panic of it ends the run.
+func (r *runner) caught() {
+	if v := recover(); v != nil {
+		r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", r.impl, ReasonPanic, v, debug.Stack()))
+	}
 }
 
 // fail ends the run because of a panic; the first counts.
