@@ -58,10 +58,16 @@ type Config struct {
 	// KeyPrefix begins every lock name. Empty: a random one is made for the run,
 	// so that runs collide neither with each other nor with foreign keys.
 	KeyPrefix string `json:"key_prefix,omitempty"`
+	// History is how many of the latest events of each name to keep in each process for
+	// Result.History; 0 is none. It costs a lock and a copy each, and is for few names.
+	History int `json:"history,omitempty"`
 	// Progress, when set, is called about once a second from a goroutine of its
 	// own, and once at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
+	// Begin, when set, is called once, before the first operation, with the moment at
+	// which the run begins, which may lie ahead. The measured time begins Warmup later.
+	Begin func(time.Time) `json:"-"`
 
 	proc int // number of this process, from 0; set by RunPart
 }
@@ -105,6 +111,8 @@ func (c Config) Validate() error {
 		return wrong("Warmup", "warmup", "must not be negative, got %s", c.Warmup)
 	case c.TTL < minTTL:
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
+	case c.History < 0 || c.History > 0 && c.keys() > spreadNames:
+		return wrong("History", "keys", "must be at most %d to keep a history of each, got %d", spreadNames, c.keys())
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
 	case (c.Op == Extend || c.Op == Hold) && c.Dist.kind != distOwn:

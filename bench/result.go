@@ -29,6 +29,9 @@ type Result struct {
 	SLO            []SLO     `json:"slo,omitempty"`
 	Valid          Valid     `json:"valid"`
 	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
+	// History is what Config.History kept of the names that two held at once, in the order
+	// of the begins. It is for a file of its own.
+	History []Event `json:"-"`
 }
 
 // Totals counts operations. In a closed loop one belongs to the run when it ended
@@ -44,6 +47,10 @@ type Totals struct {
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
 	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
 	Dropped  int64 `json:"dropped"`  // of Offered, never begun because Config.DropAfter had passed; open loop only
+	// LostValidity is the locks whose validity had run out when Release was called, and
+	// the attempts of LateQuorum, whose quorum came too late to leave any.
+	LostValidity int64 `json:"lost_validity"`
+	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
 }
 
 func (t *Totals) add(u Totals) {
@@ -55,6 +62,8 @@ func (t *Totals) add(u Totals) {
 	t.Errors += u.Errors
 	t.Late += u.Late
 	t.Dropped += u.Dropped
+	t.LostValidity += u.LostValidity
+	t.LateQuorum += u.LateQuorum
 }
 
 // Latencies of operations that got their lock. An absent one was not measured.
@@ -167,7 +176,8 @@ type Band struct {
 // SLO is one objective and how the run stood to it.
 type SLO struct {
 	Text   string  `json:"text"`  // acquire.response.p99<5ms
-	Value  float64 `json:"value"` // what was measured; ns where the limit is a time
+	Unit   string  `json:"unit"`  // of value and limit: ns, share (0 to 1), or empty: a number
+	Value  float64 `json:"value"` // what was measured; 0 when it could not be judged
 	Limit  float64 `json:"limit"`
 	Pass   bool    `json:"pass"`
 	Reason string  `json:"reason,omitempty"` // why it could not be judged; Pass is then false

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"runtime"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // worker is one goroutine that locks. Everything in it belongs to that goroutine
@@ -17,7 +19,7 @@ type worker struct {
 	spans  rng // of hold and think
 	ops    rng // of a mix
 	timer  *time.Timer
-	alarm  *alarm
+	alarm  *clock.Alarm
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the run ends
@@ -51,7 +53,7 @@ func newWorker(r *runner, id int) *worker {
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
 		ops:    newRNG(r.cfg.Seed, r.cfg.stream(streamOps+uint64(id))),
 		timer:  newStoppedTimer(),
-		alarm:  newAlarm(),
+		alarm:  clock.NewAlarm(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Op == Hold {
@@ -129,6 +131,7 @@ func (w *worker) operate(a arrival) {
 		}
 	}
 	if err != nil {
+		w.note(key, Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
 		w.refused(now, err, timedOut, measured)
 		return
 	}
@@ -136,7 +139,9 @@ func (w *worker) operate(a arrival) {
 	if r.waits && a.op != opTry { // which does not wait
 		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
-	stamp := r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
+	until := untilNs(r.base, held.Until())
+	stamp := r.audit.enter(key, w.number, now, until, r.now)
+	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until}, nil)
 	hold, call := r.cfg.Hold.draw(&w.spans), "release"
 	stays := hold > 0 || a.op == opExtend
 	if stays {
@@ -158,10 +163,13 @@ func (w *worker) operate(a arrival) {
 	if r.audit.leave(key, stamp, now) && r.waits {
 		r.audit.released(key, r.cfg.proc, now)
 	}
+	until = untilNs(r.base, held.Until())
+	lost := begin <= until && until < now // before begin: it claims nothing
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
 	}
 	release := r.now() - now
+	w.note(key, Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
 	if measured {
 		w.shard.mu.Lock()
@@ -173,11 +181,26 @@ func (w *worker) operate(a arrival) {
 		} else {
 			w.shard.counts.errors++
 		}
+		if lost {
+			w.shard.counts.lost++
+		}
 		w.shard.mu.Unlock()
 	}
 	if err != nil {
 		w.failed(now, call, err)
 	}
+}
+
+// note writes an event into the history, if there is one.
+func (w *worker) note(key int, e Event, err error) {
+	if w.r.history == nil {
+		return
+	}
+	e.Worker = w.number
+	if err != nil && !errors.Is(err, ErrRefused) {
+		e.Error = err.Error()
+	}
+	w.r.history.add(key, e)
 }
 
 // acquire is the one call, limited to Config.Wait.
@@ -238,19 +261,11 @@ func (w *worker) sleep(d time.Duration) {
 		return
 	}
 	if w.r.alarms != nil {
-		w.r.alarms.sleep(d, w.alarm, w.r.stop)
+		w.r.alarms.Sleep(d, w.alarm, w.r.stop)
 	} else {
 		pause(w.timer, d, w.r.stop)
 	}
 }
-
-// An alarm is one sleeper's, used again and again.
-type alarm struct {
-	at   time.Time
-	ring chan struct{} // capacity 1
-}
-
-func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
 
 func newStoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)

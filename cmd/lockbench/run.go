@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,10 +27,13 @@ func runCommand() *cobra.Command {
 		Example: `  lockbench run --workers 1024
   lockbench run --rate 5k --dist zipf:0.99 --keys 10000
   lockbench run --masters a:6379,b:6379,c:6379 -o json --out result.json`,
+		Long: "Load one implementation and show every figure.\n\n" + profilesHelp(),
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.register(cmd, "muxlock", 1)
+	cmd.Flags().StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
+	complete(cmd, "profile", profileNames())
 	return cmd
 }
 
@@ -55,25 +58,30 @@ func execute(cmd *cobra.Command, f *flags) error {
 	if err != nil {
 		return err
 	}
-	to := cmd.OutOrStdout()
-	if p.out != "" {
-		file, err := os.Create(p.out)
-		if err != nil {
-			return usagef("--out: %w", err)
-		}
-		defer file.Close()
-		to = file
+	out, err := openSink(p, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer out.close()
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	if p.format == "ndjson" {
+		p.cfg.Progress = out.seconds(cancel).Show
 	}
 
-	ctx := cmd.Context()
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	if err := write(to, p, *doc); err != nil {
-		return errors.Join(runErr, err)
+	err = judge(ctx, doc.Results, runErr)
+	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		return closedPipe
 	}
-	return judge(ctx, doc.Results, runErr)
+	err = errors.Join(err, out.write(*doc))
+	if p.profile != "" {
+		out.profileVerdict(cmd.ErrOrStderr(), err == nil)
+	}
+	return err
 }
 
 // measure gets the masters, runs the targets and lets the masters go. The document
@@ -103,7 +111,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	}
 	tool := bench.ToolCPU(ctx, p.cfg)
 	progress := output.NewProgress(log, p.rounds)
-	p.cfg.Progress = progress.Show
+	p.cfg.Progress = both(progress.Show, p.cfg.Progress)
 	results, err := bench.Compare(ctx, targets, p.cfg, p.rounds)
 	progress.Close()
 	for _, r := range results {
@@ -112,6 +120,11 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(output.EmbeddedReason)
+		}
+	}
+	for _, r := range results {
+		for _, o := range p.objectives {
+			r.SLO = append(r.SLO, o.Judge(r))
 		}
 	}
 	return p.document(set, results), err
@@ -139,8 +152,11 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 
 func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Document {
 	cfg := bench.RunConfig{Config: p.cfg, Impls: p.impls, Rounds: p.rounds, Reference: p.reference}
+	redacted := false
 	for _, addr := range set.Addrs {
-		cfg.Masters = append(cfg.Masters, masters.Redact(addr))
+		bare := masters.Redact(addr)
+		redacted = redacted || bare != addr
+		cfg.Masters = append(cfg.Masters, bare)
 	}
 	if results == nil {
 		results = []*bench.Result{}
@@ -149,52 +165,18 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...),
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
+	}
+	for _, o := range p.objectives {
+		doc.Config.SLO = append(doc.Config.SLO, o.String())
 	}
 	return &doc
 }
 
-func write(w io.Writer, p *plan, doc output.Document) error {
-	switch p.format {
-	case "json":
-		return output.JSON(w, doc)
-	case "bench":
-		return bench.WriteBench(w, doc.Results)
+// both shows progress in two ways; the second may be nil.
+func both(a, b func(bench.Progress)) func(bench.Progress) {
+	if b == nil {
+		return a
 	}
-	if p.command == "compare" {
-		return output.Compare(w, doc, caveats(p.impls))
-	}
-	return output.Run(w, doc, caveats(p.impls))
-}
-
-// judge turns results into the exit code: what is worst comes first. That masters
-// are embedded makes figures invalid, as they say, but is no failure of the run.
-func judge(ctx context.Context, results []*bench.Result, runErr error) error {
-	for _, r := range results {
-		if r.Safety.Overlaps > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
-		}
-	}
-	if ctx.Err() != nil || runErr != nil {
-		return interruptedOr(ctx, runErr)
-	}
-	for _, r := range results {
-		var bad []string
-		for _, reason := range r.Valid.Reasons {
-			if reason != output.EmbeddedReason {
-				bad = append(bad, reason)
-			}
-		}
-		if len(bad) > 0 {
-			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
-		}
-	}
-	return nil
-}
-
-// interruptedOr puts the user's interruption before the errors that follow from it.
-func interruptedOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return verdict{exitInterrupted, "interrupted"}
-	}
-	return err
+	return func(p bench.Progress) { a(p); b(p) }
 }

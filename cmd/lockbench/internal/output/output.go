@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -20,7 +21,8 @@ const EmbeddedReason = "embedded masters: the speed means nothing"
 // Document is bench's document, and what only the command knows.
 type Document struct {
 	bench.Document
-	Config Config `json:"config"` // hides bench's, which it contains
+	Config Config         `json:"config"`           // hides bench's, which it contains
+	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
 }
 
 // Config is everything that is needed to do it again.
@@ -31,6 +33,10 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	Faults        []string      `json:"faults"`
+	// MastersRedacted: user names or passwords were left out of Masters.
+	MastersRedacted bool     `json:"masters_redacted,omitempty"`
+	Profile         string   `json:"profile,omitempty"`
+	SLO             []string `json:"slo"`
 }
 
 // JSON writes the document.

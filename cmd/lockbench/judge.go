@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// judge turns results into the exit code: what is worst comes first. Figures that
+// mean nothing can neither meet an objective nor miss it. That masters are embedded
+// makes figures invalid, as they say, but is no failure of the run.
+func judge(ctx context.Context, results []*bench.Result, runErr error) error {
+	for _, r := range results {
+		if r.Safety.Overlaps > 0 {
+			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
+		}
+	}
+	if ctx.Err() != nil || runErr != nil {
+		return interruptedOr(ctx, runErr)
+	}
+	for _, r := range results {
+		var bad []string
+		for _, reason := range r.Valid.Reasons {
+			if reason != output.EmbeddedReason {
+				bad = append(bad, reason)
+			}
+		}
+		if len(bad) > 0 {
+			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
+		}
+	}
+	return judgeObjectives(results)
+}
+
+// judgeObjectives: one that is missed says more than one that cannot be judged.
+func judgeObjectives(results []*bench.Result) error {
+	var unjudged error
+	for _, r := range results {
+		for _, s := range r.SLO {
+			switch {
+			case s.Reason == "" && !s.Pass:
+				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, s.Text)}
+			case s.Reason != "" && unjudged == nil:
+				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", r.Impl, r.Round, s.Text, s.Reason)}
+			}
+		}
+	}
+	return unjudged
+}
+
+// interruptedOr puts the user's interruption before the errors that follow from it.
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return verdict{exitInterrupted, "interrupted"}
+	}
+	return err
+}
