@@ -157,3 +157,15 @@ func TestMixOfOverlapsIsSeen(t *testing.T) {
 		require.Positive(t, r.Safety.Overlaps)
 	})
 }
+
+func TestTryIsNoHandover(t *testing.T) {
+	b := &baton{delay: 500 * time.Microsecond} // a try lasts 1 ms, so that many begin before a release and get the lock
+	cfg := Config{
+		Workers: 2, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute, Seed: 1,
+		Op: mixOf(t, "mix:try=1000000,acquire-release=1"), // as good as tries alone, but for Config.waits
+	}
+	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
+		require.Greater(t, r.Totals.Acquired, int64(1000))
+		require.Zero(t, r.Latency.Handover.Count)
+	})
+}

@@ -43,6 +43,8 @@ func TestResultIsChargedOnlyWhatIsKnown(t *testing.T) {
 	r := &Result{Client: Client{CPUNsPerOp: 1000}}
 	r.ChargeTool(50)
 	require.Equal(t, Client{CPUNsPerOp: 1000, ToolCPUNsPerOp: 50, ToolCPUShare: 0.05}, r.Client)
+	r.ChargeTool(2000)
+	require.Equal(t, 1.0, r.Client.ToolCPUShare, "never more than all")
 	r = &Result{}
 	r.ChargeTool(50)
 	require.Equal(t, Client{}, r.Client, "no cycle")

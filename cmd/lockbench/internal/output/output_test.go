@@ -148,7 +148,7 @@ func TestRunTellsWhatTheGeneratorTookAndWhatDisturbedIt(t *testing.T) {
 	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, summary(1)
 	var b bytes.Buffer
 	require.NoError(t, output.Run(&b, document(r), nil))
-	require.Contains(t, b.String(), "client: cpu 12.3us a cycle (generator 617ns = 5%)   allocs 5.25 a cycle   42% of the machine's cpu"+
+	require.Contains(t, b.String(), "client: cpu 12.3us a cycle (generator at most 617ns = 5%)   allocs 5.25 a cycle   42% of the machine's cpu"+
 		"   gc pause p99 0ns   ready to run p99 12.3us   stall p99 ~3.00ms longest 9.00ms\n")
 
 	r.ThroughputPerS = 0 // op hold

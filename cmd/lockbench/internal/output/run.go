@@ -95,7 +95,7 @@ func client(w io.Writer, r *bench.Result) {
 	if r.ThroughputPerS > 0 { // --op hold has no cycles
 		fmt.Fprintf(w, " cpu %s a cycle", duration(c.CPUNsPerOp))
 		if c.ToolCPUNsPerOp > 0 {
-			fmt.Fprintf(w, " (generator %s = %.0f%%)", duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+			fmt.Fprintf(w, " (generator at most %s = %.0f%%)", duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
 		}
 		fmt.Fprintf(w, "   allocs %s a cycle  ", digits(c.AllocsPerOp))
 	}
