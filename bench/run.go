@@ -306,7 +306,7 @@ func (r *runner) figures(p *Part) {
 	}
 	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
-	p.ErrorSamples = r.samples.texts
+	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }
 
 // caught is deferred by who calls the locker: a panic of it ends the run.

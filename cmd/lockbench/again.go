@@ -26,21 +26,13 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if err != nil {
 		return usagef("--config: %w", err)
 	}
-	set := cmd.Flags().Changed
 	settings := settingsOf(doc.Config)
-	if !slices.ContainsFunc(targetFlags, set) {
+	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
 		target, err := targetOf(doc.Config)
 		if err != nil {
 			return usagef("--config: %s %w", f.config, err)
 		}
 		settings = append(settings, target)
-	}
-	// Flags that have no meaning beside one that the user gave.
-	if set("dist") && f.dist == (bench.Dist{}) {
-		settings = without(settings, "keys")
-	}
-	if set("keys") {
-		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.flag == "dist" && s.values[0] == "own" })
 	}
 	if err := take(cmd, settings); err != nil {
 		return usagef("--config: %s is damaged: %w", f.config, err)
@@ -48,11 +40,8 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-func without(settings []setting, flag string) []setting {
-	return slices.DeleteFunc(settings, func(s setting) bool { return s.flag == flag })
-}
-
-// settingsOf is a workload as flags; those with no meaning for it are left out.
+// settingsOf is a workload as flags; those with no meaning for it are left out, and
+// --new-masters, which was true then and need not be now.
 func settingsOf(c output.Config) []setting {
 	settings := []setting{
 		{"impl", []string{strings.Join(c.Impls, ",")}},
@@ -66,6 +55,7 @@ func settingsOf(c output.Config) []setting {
 		{"rounds", []string{strconv.Itoa(c.Rounds)}},
 		{"ttl", []string{c.TTL.String()}},
 		{"master-timeout", []string{c.MasterTimeout.String()}},
+		{"probe-every", []string{c.ProbeEvery.String()}},
 		{"wait", []string{c.Wait.String()}},
 		{"op", []string{c.Op.String()}},
 		{"seed", []string{strconv.FormatUint(c.Seed, 10)}},

@@ -67,6 +67,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 			besideIt(w, "hand-over", l.Handover, l.Uncontended)
 		}
 	}
+	perMaster(w, r.PerMaster)
 	if h := r.Holding; h != nil {
 		fmt.Fprintf(w, "holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", number(float64(h.Held)), number(float64(h.Wanted)),
 			number(float64(h.Lost)), number(h.HeapBytesPerLock), number(float64(h.GoroutinesBefore)), number(float64(h.GoroutinesAfter)))
