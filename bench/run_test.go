@@ -157,7 +157,7 @@ func TestTheRunTellsWhenItBegins(t *testing.T) {
 	cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Second, TTL: time.Second, Begin: func(b time.Time) { at = append(at, b) }}
 	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
 		require.Len(t, at, 1)
-		require.Equal(t, 2*time.Second, time.Since(at[0]))
+		require.InDelta(t, 2*time.Second, time.Since(at[0]), 1e6+1, "an acquire may be under way at the end")
 	})
 }
 
