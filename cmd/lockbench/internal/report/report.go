@@ -61,7 +61,7 @@ func Write(w io.Writer, doc output.Document, extra Extra) error {
 		Open: doc.Config.Rate > 0, Shared: shared(doc),
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}
-	all := []Section{comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
+	all := []Section{advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
 	all = append(all, extra.Sections...)
 	all = append(all, cost(doc), notes(doc, extra.Caveats), setting(doc, extra.Again), surroundings(doc))
 	for _, s := range all {
