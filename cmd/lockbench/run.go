@@ -132,10 +132,14 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
+	tool := bench.ToolCPU(ctx, p.cfg)
 	progress := output.NewProgress(log, p.rounds)
 	p.cfg.Progress = both(progress.Show, p.cfg.Progress)
 	results, err := bench.Compare(ctx, targets, p.cfg, p.rounds)
 	progress.Close()
+	for _, r := range results {
+		r.ChargeTool(tool)
+	}
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(output.EmbeddedReason)
