@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,16 +88,17 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	p.command, p.format, p.out = cmd.Name(), f.format, f.out
-	out, err := openSink(p, cmd.OutOrStdout())
+	out, err := openSink(f.out, cmd.OutOrStdout())
 	if err != nil {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	write := func(w io.Writer) error { return format(w, p, *doc) }
 	if doc != nil {
 		if err := give(doc, ask); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return out.write(*doc)
+		return out.write(write)
 	}
 
 	ctx := cmd.Context()
@@ -112,7 +114,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask); err != nil {
 		return errors.Join(interruptedOr(ctx, runErr), err)
 	}
-	return errors.Join(judge(ctx, doc.Results, runErr), out.write(*doc))
+	return worst(judge(ctx, doc.Results, runErr), out.write(write))
 }
 
 // give puts the advice into the document.
