@@ -44,6 +44,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/procs"
 )
 
@@ -92,7 +93,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), versionCommand(), schemaCommand(), workerCommand())
 	return cmd
 }
 
@@ -104,6 +105,18 @@ func versionCommand() *cobra.Command {
 		Run: func(cmd *cobra.Command, _ []string) {
 			t := bench.CurrentTool()
 			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Commit, t.Go)
+		},
+	}
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of what -o json prints",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(output.Schema)
+			return writeError(err)
 		},
 	}
 }
