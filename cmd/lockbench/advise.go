@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -88,17 +87,16 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	p.command, p.format, p.out = cmd.Name(), f.format, f.out
-	out, err := openSink(f.out, cmd.OutOrStdout())
+	out, err := openSink(p.out, cmd.OutOrStdout())
 	if err != nil {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
-	write := func(w io.Writer) error { return format(w, p, *doc) }
 	if doc != nil {
 		if err := give(doc, ask); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return out.write(write)
+		return out.document(p.format, *doc)
 	}
 
 	ctx := cmd.Context()
@@ -114,7 +112,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask); err != nil {
 		return errors.Join(interruptedOr(ctx, runErr), err)
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.write(write))
+	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
 }
 
 // give puts the advice into the document.
@@ -163,6 +161,7 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 	run.register(load, adviseImpl, 1)
 	given := map[string]string{
 		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": f.duration.String(),
+		"probe-every": "10ms", // 20 s fill the rows that a result keeps
 	}
 	for _, name := range targetFlags {
 		if cmd.Flags().Changed(name) {

@@ -10,6 +10,10 @@
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped
+//	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
+//	lockbench chaos                                do two ever hold one lock while masters fail?
+//	lockbench doctor --masters a:6379,b:6379       what makes locks on them unsafe or slow
+//	lockbench masters --local 3                    servers to try things on, until Ctrl-C
 //	lockbench run --masters a:6379,b:6379,c:6379   your own masters
 //	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
 //
@@ -93,7 +97,18 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), adviseCommand(), versionCommand(), schemaCommand(), workerCommand())
+	cmd.AddCommand(
+		runCommand(),
+		compareCommand(),
+		adviseCommand(),
+		chaosCommand(),
+		reportCommand(),
+		doctorCommand(),
+		mastersCommand(),
+		versionCommand(),
+		schemaCommand(),
+		workerCommand(),
+	)
 	return cmd
 }
 

@@ -77,6 +77,11 @@ func execute(cmd *cobra.Command, f *flags) error {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	page, err := openPage(p.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
@@ -89,9 +94,9 @@ func execute(cmd *cobra.Command, f *flags) error {
 	}
 	writeErr := closedPipe
 	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		writeErr = out.write(func(w io.Writer) error { return format(w, p, *doc) })
+		writeErr = out.document(p.format, *doc)
 	}
-	err = worst(judge(ctx, doc.Results, runErr), writeErr)
+	err = worst(judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
 	if p.profile != "" {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
@@ -172,13 +177,19 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 		redacted = redacted || bare != addr
 		cfg.Masters = append(cfg.Masters, bare)
 	}
+	for _, r := range results {
+		for i := range r.PerMaster { // where there is a proxy in front, by the master's own name
+			r.PerMaster[i].Addr = cfg.Masters[i]
+		}
+	}
 	if results == nil {
 		results = []*bench.Result{}
 	}
 	doc := output.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...),
+		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
+		Faults: append([]string{}, p.faultTexts...), History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
 	}
 	for _, o := range p.objectives {

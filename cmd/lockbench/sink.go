@@ -61,6 +61,11 @@ func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
 	})
 }
 
+// document writes doc in one of formats.
+func (s *sink) document(name string, doc output.Document) error {
+	return s.write(func(w io.Writer) error { return format(w, name, doc) })
+}
+
 // write writes the result. When the file does not take it, standard output gets it,
 // so that a run was not for nothing.
 func (s *sink) write(result func(io.Writer) error) error {
@@ -88,9 +93,9 @@ func writeError(err error) error {
 	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
 }
 
-// format writes a document in the form that the plan asks for.
-func format(w io.Writer, p *plan, doc output.Document) error {
-	switch p.format {
+// format writes a document in one of formats, or as a page.
+func format(w io.Writer, name string, doc output.Document) error {
+	switch name {
 	case "json":
 		return output.JSON(w, doc)
 	case "ndjson":
@@ -99,12 +104,16 @@ func format(w io.Writer, p *plan, doc output.Document) error {
 		return output.CSV(w, doc)
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
+	case htmlFormat:
+		return writePage(w, doc)
 	}
-	if doc.Advice != nil {
+	switch {
+	case doc.Advice != nil:
 		return output.Advise(w, doc.Advice)
+	case doc.Config.Command == "compare":
+		return output.Compare(w, doc, caveats(doc.Config.Impls))
+	case doc.Config.Command == "chaos":
+		return output.Chaos(w, doc)
 	}
-	if p.command == "compare" {
-		return output.Compare(w, doc, caveats(p.impls))
-	}
-	return output.Run(w, doc, caveats(p.impls))
+	return output.Run(w, doc, caveats(doc.Config.Impls))
 }

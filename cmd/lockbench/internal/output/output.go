@@ -32,7 +32,10 @@ type Config struct {
 	Target        string        `json:"target"`  // given, local or embedded
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
+	NewMasters    bool          `json:"new_masters"`
+	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
 	Faults        []string      `json:"faults"`
+	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
 	Profile         string   `json:"profile,omitempty"`
@@ -49,8 +52,7 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	fmt.Fprintf(w, "%s  %s  keys %s  hold %s  ttl %s  seed %d\n",
-		masters(c), workers(c), keys(c), c.Hold, c.TTL, c.Seed)
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(c), "  "), c.Seed)
 	if c.Rate > 0 {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
