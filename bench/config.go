@@ -60,8 +60,9 @@ type Config struct {
 	// KeyPrefix begins every lock name. Empty: a random one is made for the run,
 	// so that runs collide neither with each other nor with foreign keys.
 	KeyPrefix string `json:"key_prefix,omitempty"`
-	// Progress, when set, is called about once a second from a goroutine of its
-	// own, and once at the end with the Result. A slow one misses calls, and
+	// Progress, when set, is called from a goroutine of its own: when the warm-up and
+	// the measured time begin, with an empty Point, then about once a second, and once
+	// at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
 

@@ -48,6 +48,7 @@ type flags struct {
 
 	format string
 	out    string
+	quiet  bool
 }
 
 func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
@@ -78,6 +79,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 }
 
 // implNames is everything that --impl takes.
@@ -98,6 +100,7 @@ type plan struct {
 	faultTexts    []string
 	masterTimeout time.Duration
 	format, out   string
+	quiet         bool
 }
 
 // plan checks everything that can be checked without starting anything. Each
@@ -106,7 +109,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		masterTimeout: f.masterTimeout, format: f.format, out: f.out,
+		masterTimeout: f.masterTimeout, format: f.format, out: f.out, quiet: f.quiet,
 	}
 	if err := f.planMasters(p, set); err != nil {
 		return nil, err

@@ -101,7 +101,8 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := output.NewProgress(log, p.rounds)
+	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.rounds * len(targets)})
+	defer progress.Close() // also when something panics
 	p.cfg.Progress = progress.Show
 	results, err := bench.Compare(ctx, targets, p.cfg, p.rounds)
 	progress.Close()

@@ -3,6 +3,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -166,4 +167,12 @@ func number(v float64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// buffer holds a page until it is whole, so that only flush can fail.
+type buffer struct{ bytes.Buffer }
+
+func (b *buffer) flush(w io.Writer) error {
+	_, err := w.Write(b.Bytes())
+	return err
 }
