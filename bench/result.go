@@ -166,7 +166,8 @@ type Band struct {
 // SLO is one objective and how the run stood to it.
 type SLO struct {
 	Text   string  `json:"text"`  // acquire.response.p99<5ms
-	Value  float64 `json:"value"` // what was measured; ns where the limit is a time
+	Unit   string  `json:"unit"`  // of value and limit: ns, share (0 to 1), or empty: a number
+	Value  float64 `json:"value"` // what was measured; 0 when it could not be judged
 	Limit  float64 `json:"limit"`
 	Pass   bool    `json:"pass"`
 	Reason string  `json:"reason,omitempty"` // why it could not be judged; Pass is then false

@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Objective is one service level objective: a figure of a result, a comparison and
+// a limit, such as response.p99<5ms.
+type Objective struct {
+	text   string
+	name   string
+	figure figure
+	op     string
+	limit  float64
+}
+
+// comparisons, the longer ones first, as they begin like the others.
+var comparisons = []string{"<=", ">=", "==", "<", ">"}
+
+// ParseObjective reads FIGURE OP VALUE. Figures are throughput, the rates of
+// Totals (error_rate), fields of Safety, Fairness and Client, and of every latency
+// its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
+// has a unit where the figure is a time (5ms), may end in % where it is a share,
+// and in k or M where it is a number. The error, which matches ErrConfig, tells
+// what there is.
+func ParseObjective(s string) (Objective, error) {
+	for at := range s {
+		for _, op := range comparisons {
+			if value, ok := strings.CutPrefix(s[at:], op); ok {
+				return newObjective(strings.TrimSpace(s[:at]), op, strings.TrimSpace(value))
+			}
+		}
+	}
+	return Objective{}, wrongSLO("%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
+}
+
+func newObjective(name, op, value string) (Objective, error) {
+	f, err := findFigure(name)
+	if err != nil {
+		return Objective{}, wrongSLO("%w", err)
+	}
+	limit, err := parseLimit(value, f.unit)
+	if err != nil {
+		return Objective{}, wrongSLO("%s%s%s: %w", name, op, value, err)
+	}
+	return Objective{name + op + value, name, f, op, limit}, nil
+}
+
+func wrongSLO(format string, args ...any) error {
+	return fmt.Errorf("%w: --slo %w", ErrConfig, fmt.Errorf(format, args...))
+}
+
+// parseLimit reads a value in the unit of the figure.
+func parseLimit(s, unit string) (v float64, err error) {
+	switch unit {
+	case UnitNs:
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return 0, fmt.Errorf("%q is not a time such as 5ms or 800us", s)
+		}
+		return float64(d), nil
+	case UnitShare:
+		number, percent := strings.CutSuffix(s, "%")
+		if v, err = strconv.ParseFloat(number, 64); percent {
+			v /= 100
+		}
+		if err != nil || !(v >= 0 && v <= 1) {
+			return 0, fmt.Errorf("%q is not a share such as 0.1%% or 0.001", s)
+		}
+		return v, nil
+	}
+	number, factor := s, 1.0
+	switch {
+	case strings.HasSuffix(s, "k"):
+		number, factor = s[:len(s)-1], 1e3
+	case strings.HasSuffix(s, "M"):
+		number, factor = s[:len(s)-1], 1e6
+	}
+	if v, err = strconv.ParseFloat(number, 64); err != nil || !(v >= 0) || math.IsInf(v, 0) {
+		return 0, fmt.Errorf("%q is not a number such as 0.9, 300 or 5k", s)
+	}
+	return v * factor, nil
+}
+
+// String is the objective without the spaces that it may have been given with.
+func (o Objective) String() string { return o.text }
+
+// Possible tells whether a run of cfg can have the figure; the error, which matches
+// ErrConfig, says what it lacks.
+func (o Objective) Possible(cfg Config) error {
+	if o.figure.lacks == nil {
+		return nil
+	}
+	if why := o.figure.lacks(cfg); why != "" {
+		return wrongSLO("%s: %s %s", o.text, o.name, why)
+	}
+	return nil
+}
+
+// Judge says how a result stands to the objective.
+func (o Objective) Judge(r *Result) SLO {
+	s := SLO{Text: o.text, Unit: o.figure.unit, Limit: o.limit}
+	v, err := o.figure.of(r)
+	if err != nil {
+		s.Reason = err.Error()
+		return s
+	}
+	s.Value = v
+	switch o.op {
+	case "<":
+		s.Pass = v < o.limit
+	case "<=":
+		s.Pass = v <= o.limit
+	case ">":
+		s.Pass = v > o.limit
+	case ">=":
+		s.Pass = v >= o.limit
+	case "==":
+		s.Pass = v == o.limit
+	}
+	return s
+}

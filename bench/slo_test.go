@@ -1,0 +1,149 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func judged() *Result {
+	h := NewHistogram()
+	for i := range int64(1000) {
+		h.Record((i+1)*1000, 1)
+	}
+	text, _ := h.MarshalText()
+	s := h.Summary()
+	s.HDR = string(text)
+	return &Result{
+		ThroughputPerS: 5000,
+		Totals:         Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Dropped: 500},
+		Latency:        Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &Summary{}},
+		Fairness:       Fairness{Jain: 0.9, MaxWaitNs: 77},
+		Client:         Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
+	}
+}
+
+func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
+	for text, pass := range map[string]bool{
+		"acquire.response.p99<1ms": true, "acquire.response.p99<900us": false, "response.p50<=501us": true,
+		"response.p75<760us": true, "response.p75>740us": true, // not among the usual ones: from the histogram
+		"acquire.service.p90 > 800us": true, "release.mean<501us": true, "release.mean<500us": false,
+		"release.max<2ms": true, "release.min<=1us": true, "release.max<1ms": false,
+		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,
+		"error_rate<0.1%": false, "error_rate<=0.1%": true, "error_rate<0.002": true,
+		"timeout_rate<2.1%": true, "timeout_rate<1%": false, "refused_rate==30%": true, "dropped_rate<=25%": true,
+		"overlaps==0": true, "overlaps>0": false, "jain>=0.9": true, "jain>0.9": false, "max_wait_ns<78ns": true,
+		"cpu_ns_per_op<10us": true, "allocs_per_op<=6": true, "allocs_per_op<6": false,
+	} {
+		o, err := ParseObjective(text)
+		require.NoError(t, err, text)
+		s := o.Judge(judged())
+		require.Equal(t, pass, s.Pass, text)
+		require.Empty(t, s.Reason, text)
+		require.Equal(t, strings.ReplaceAll(text, " ", ""), s.Text)
+	}
+}
+
+func TestAnObjectiveKeepsValueAndLimitInOneUnit(t *testing.T) {
+	o, err := ParseObjective("acquire.response.p99<5ms")
+	require.NoError(t, err)
+	s := o.Judge(judged())
+	require.Equal(t, "ns", s.Unit)
+	require.EqualValues(t, 5*time.Millisecond, s.Limit)
+	require.InEpsilon(t, 990_000, s.Value, 0.001)
+}
+
+func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
+	for text, reason := range map[string]string{
+		"response.p99<1h":    "", // 10 of 1000
+		"response.p99.1<1h":  "9 of 1000 samples",
+		"response.p99.9<1h":  "1 of 1000 samples",
+		"response.p0.5>0s":   "5 of 1000 samples",
+		"cycle.p50<1h":       "no cycle was measured",
+		"handover.max<1h":    "no handover was measured",
+		"response.p99.9>1ns": "1 of 1000 samples",
+	} {
+		o, err := ParseObjective(text)
+		require.NoError(t, err, text)
+		s := o.Judge(judged())
+		require.Equal(t, reason == "", s.Pass, text)
+		require.Contains(t, s.Reason, reason, text)
+	}
+	r := judged()
+	r.Totals = Totals{}
+	o, _ := ParseObjective("error_rate<1%")
+	require.Contains(t, o.Judge(r).Reason, "nothing was begun")
+	r.Latency.Response.HDR = ""
+	o, _ = ParseObjective("response.p75<1s")
+	require.Contains(t, o.Judge(r).Reason, "keeps no such percentile")
+}
+
+func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     "FIGURE OP VALUE",
+		"throughput":           "FIGURE OP VALUE",
+		"throughput=5":         "FIGURE OP VALUE",
+		"<5ms":                 "there is no figure",
+		"speed>5":              "there are allocs_per_op, cpu_ns_per_op",
+		"thruput>5":            "there are",
+		"troughput>5":          "did you mean throughput?",
+		"overlap==0":           "did you mean overlaps?",
+		"responce.p99<5ms":     "did you mean response.p99?",
+		"hand_over.p50<5ms":    "did you mean handover.p50?",
+		"response<5ms":         "percentiles such as p50",
+		"response.p100<5ms":    "percentiles such as p50",
+		"response.p0<5ms":      "percentiles such as p50",
+		"response.pNaN<5ms":    "percentiles such as p50",
+		"response.median<5ms":  "percentiles such as p50",
+		"response.p99<5":       "not a time",
+		"response.p99<5parsec": "not a time",
+		"response.p99<-5ms":    "not a time",
+		"response.p99<":        "not a time",
+		"error_rate<5ms":       "not a share",
+		"error_rate<101%":      "not a share",
+		"error_rate<NaN":       "not a share",
+		"throughput>5ms":       "not a number",
+		"throughput>Inf":       "not a number",
+		"jain>0.9.1":           "not a number",
+	} {
+		_, err := ParseObjective(text)
+		require.ErrorIs(t, err, ErrConfig, text)
+		require.ErrorContains(t, err, "--slo ", text)
+		require.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
+	closed := good()
+	open, shared := good(), good()
+	open.Rate = 10
+	shared.Dist, shared.Procs = Uniform(), 2
+	for text, possible := range map[string][3]bool{ // closed, open, shared
+		"acquire.response.p99<1s": {false, true, false},
+		"wait.p99<1s":             {false, true, false},
+		"dropped_rate<1%":         {false, true, false},
+		"handover.p50<1s":         {false, false, true},
+		"handover_remote.max<1s":  {false, false, true},
+		"extend.p50<1s":           {},
+		"acquire.p99<1s":          {true, true, true},
+		"throughput>1":            {true, true, true},
+	} {
+		o, err := ParseObjective(text)
+		require.NoError(t, err, text)
+		for i, cfg := range []Config{closed, open, shared} {
+			err := o.Possible(cfg)
+			if require.Equal(t, possible[i], err == nil, "%s %d", text, i); err != nil {
+				require.ErrorIs(t, err, ErrConfig)
+			}
+		}
+	}
+	extending := good()
+	extending.Op = Extend
+	o, _ := ParseObjective("extend.p50<1s")
+	require.NoError(t, o.Possible(extending))
+	shared.Procs = 1
+	o, _ = ParseObjective("handover_remote.p50<1s")
+	require.ErrorContains(t, o.Possible(shared), "--procs")
+}
