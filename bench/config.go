@@ -72,12 +72,13 @@ type Config struct {
 // Progress is the state of a run at one moment.
 type Progress struct {
 	Impl    string
-	Round   int           // as in Result
-	Warmup  bool          // true: still warming up, Point is not part of the result
-	Elapsed time.Duration // since the warm-up or the measured window began
-	Total   time.Duration // planned length of that phase
-	Point   Point         // the interval since the last call
-	Result  *Result       // nil but in the last call of a run
+	Round   int               // as in Result
+	Setting map[string]string // likewise
+	Warmup  bool              // true: still warming up, Point is not part of the result
+	Elapsed time.Duration     // since the warm-up or the measured window began
+	Total   time.Duration     // planned length of that phase
+	Point   Point             // the interval since the last call
+	Result  *Result           // nil but in the last call of a run
 }
 
 // Validate reports the first field that is wrong, by its name and its flag. The

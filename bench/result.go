@@ -7,28 +7,30 @@ import "slices"
 // are nanoseconds unless the name says otherwise; no number is NaN or infinite,
 // whatever happened in the run.
 type Result struct {
-	Impl           string    `json:"impl"`
-	Round          int       `json:"round"`   // from 1
-	Masters        int       `json:"masters"` // 0: not told
-	Workers        int       `json:"workers"` // in each process
-	Procs          int       `json:"procs"`
-	Keys           int       `json:"keys"`
-	Seed           uint64    `json:"seed"`
-	DurationS      float64   `json:"duration_s"` // measured, warm-up left out
-	Totals         Totals    `json:"totals"`
-	ThroughputPerS float64   `json:"throughput_per_s"` // whole cycles: Release had returned without error
-	Latency        Latencies `json:"latency"`
-	Fairness       Fairness  `json:"fairness"`
-	Safety         Safety    `json:"safety"`
-	Holding        *Holding  `json:"holding,omitempty"` // op hold only
-	Client         Client    `json:"client"`
-	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
-	Probe          *Probe    `json:"probe,omitempty"`
-	Faults         []Band    `json:"faults,omitempty"` // in the order of their begin
-	Series         []Point   `json:"series"`
-	SLO            []SLO     `json:"slo,omitempty"`
-	Valid          Valid     `json:"valid"`
-	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
+	Impl string `json:"impl"`
+	// Setting is the flags that a sweep gave a value of their own, by name.
+	Setting        map[string]string `json:"setting,omitempty"`
+	Round          int               `json:"round"`   // from 1
+	Masters        int               `json:"masters"` // 0: not told
+	Workers        int               `json:"workers"` // in each process
+	Procs          int               `json:"procs"`
+	Keys           int               `json:"keys"`
+	Seed           uint64            `json:"seed"`
+	DurationS      float64           `json:"duration_s"` // measured, warm-up left out
+	Totals         Totals            `json:"totals"`
+	ThroughputPerS float64           `json:"throughput_per_s"` // whole cycles: Release had returned without error
+	Latency        Latencies         `json:"latency"`
+	Fairness       Fairness          `json:"fairness"`
+	Safety         Safety            `json:"safety"`
+	Holding        *Holding          `json:"holding,omitempty"` // op hold only
+	Client         Client            `json:"client"`
+	PerMaster      []Master          `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
+	Probe          *Probe            `json:"probe,omitempty"`
+	Faults         []Band            `json:"faults,omitempty"` // in the order of their begin
+	Series         []Point           `json:"series"`
+	SLO            []SLO             `json:"slo,omitempty"`
+	Valid          Valid             `json:"valid"`
+	ErrorSamples   []string          `json:"error_samples"` // first few distinct error texts, warm-up included
 }
 
 // Totals counts operations. In a closed loop one belongs to the run when it ended

@@ -87,7 +87,8 @@ func implNames() []string { return append(rivals.Names(), raw.Name) }
 
 // plan is a checked command line.
 type plan struct {
-	command       string // run or compare
+	command       string            // run, compare or sweep
+	setting       map[string]string // what a sweep gave it, by param
 	cfg           bench.Config
 	impls         []string
 	rounds        int

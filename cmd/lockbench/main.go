@@ -9,6 +9,8 @@
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped
+//	lockbench sweep --param workers=1..512x4       how the cost grows
+//	lockbench sweep --find-max --slo 'response.p99<5ms'  the highest rate that meets it
 //	lockbench run --masters a:6379,b:6379,c:6379   your own masters
 //	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
 //
@@ -17,7 +19,7 @@
 // text, as one JSON document (-o json), or as lines for benchstat (-o bench);
 // progress goes to standard error.
 //
-// Exit codes: 0 ok, 1 run error, 2 usage, 4 safety violation (two holders at
+// Exit codes: 0 ok, 1 run error, 2 usage, 3 objective missed, 4 safety violation (two holders at
 // once), 5 measurement not valid (such as a rate that was not met), 130
 // interrupted with the partial result written.
 package main
@@ -41,6 +43,7 @@ const (
 	exitOK          = 0
 	exitRun         = 1
 	exitUsage       = 2
+	exitMissed      = 3
 	exitUnsafe      = 4
 	exitNotValid    = 5
 	exitInterrupted = 130
@@ -57,7 +60,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "lockbench:", err)
 	}
 	if code == exitUsage {
-		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help, lockbench compare --help.")
+		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help and so on.")
 	}
 	os.Exit(code)
 }
@@ -75,7 +78,7 @@ func root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	cmd.AddCommand(runCommand(), compareCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(runCommand(), compareCommand(), sweepCommand(), versionCommand(), workerCommand())
 	return cmd
 }
 

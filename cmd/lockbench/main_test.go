@@ -322,7 +322,7 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 		{ended, []*bench.Result{invalid}, errors.New("broke"), exitInterrupted},
 		{ended, []*bench.Result{invalid, overlap}, errors.New("broke"), exitUnsafe},
 	} {
-		code, _ := exitCode(judge(c.ctx, c.results, c.err))
+		code, _ := exitCode(judge(c.ctx, rounds{}, c.results, c.err))
 		require.Equal(t, c.want, code)
 	}
 }

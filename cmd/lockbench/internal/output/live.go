@@ -151,7 +151,7 @@ func (s *state) see(now bench.Progress, at time.Time) {
 	if now.Result != nil {
 		s.over = true
 		s.runs++
-		s.last = now.Impl + "  " + ended(now.Result)
+		s.last = runName(now) + "  " + ended(now.Result)
 		return // the last point is part of the result
 	}
 	p := now.Point
@@ -206,7 +206,7 @@ func (s *state) header(width int, at time.Time) textLine {
 	} else {
 		now = min(now+at.Sub(s.at), total)
 	}
-	parts := []part{{s.now.Impl, bold}, {text: phase}, {text: elapsed(now, total)}}
+	parts := []part{{runName(s.now), bold}, {text: phase}, {text: elapsed(now, total)}}
 	if s.options.Rounds > 1 {
 		parts = append(parts, part{text: fmt.Sprintf("round %d/%d", s.now.Round, s.options.Rounds)})
 	}

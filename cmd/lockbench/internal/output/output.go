@@ -44,9 +44,23 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	fmt.Fprintf(w, "%s  %s  keys %s  hold %s  ttl %s  seed %d\n",
-		masters(c), workers(c), keys(c), c.Hold, c.TTL, c.Seed)
-	if c.Rate > 0 {
+	open := c.Rate > 0
+	parts := []string{masters(c)}
+	if doc.sweeps("masters") {
+		parts[0] = "up to " + parts[0]
+	}
+	if doc.sweeps("rate") {
+		c.Rate = 0
+	}
+	for _, p := range []struct{ name, text string }{
+		{"workers", workers(c)}, {"keys", "keys " + keys(c)}, {"hold", "hold " + c.Hold.String()}, {"ttl", "ttl " + c.TTL.String()},
+	} {
+		if !doc.sweeps(p.name) { // else each setting says it
+			parts = append(parts, p.text)
+		}
+	}
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(parts, "  "), c.Seed)
+	if open {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
 		fmt.Fprintln(w, "closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
@@ -57,6 +71,11 @@ func header(w io.Writer, doc Document) {
 	if c.Target == "embedded" {
 		fmt.Fprintln(w, "EMBEDDED MASTERS: THE SPEED MEANS NOTHING. Install redis-server or valkey-server for real ones.")
 	}
+}
+
+// sweeps tells whether a flag has a value of its own in each setting.
+func (d Document) sweeps(param string) bool {
+	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p bench.SweepParam) bool { return p.Name == param })
 }
 
 func masters(c Config) string {

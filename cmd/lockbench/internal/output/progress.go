@@ -3,7 +3,10 @@ package output
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -70,9 +73,9 @@ func (p *plain) Show(now bench.Progress) {
 func (p *plain) Close() {}
 
 func (p *plain) line(now bench.Progress) string {
-	name := now.Impl
+	name := runName(now)
 	if p.rounds > 1 {
-		name = fmt.Sprintf("round %d/%d  %s", now.Round, p.rounds, now.Impl)
+		name = fmt.Sprintf("round %d/%d  %s", now.Round, p.rounds, name)
 	}
 	if now.Result != nil {
 		return name + "  " + ended(now.Result)
@@ -87,6 +90,21 @@ func (p *plain) line(now bench.Progress) string {
 		line += fmt.Sprintf("  %d errors  %d timeouts", pt.Errors, pt.Timeouts)
 	}
 	return line
+}
+
+// runName is the implementation, and how this run differs from others of it.
+func runName(now bench.Progress) string { return join(now.Impl, now.Setting) }
+
+// join is an implementation at a setting: muxlock  keys=1 workers=8.
+func join(impl string, setting map[string]string) string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(setting)) {
+		values = append(values, name+"="+setting[name])
+	}
+	if values == nil {
+		return impl
+	}
+	return impl + "  " + strings.Join(values, " ")
 }
 
 // ended is the outcome of a run in one line.
