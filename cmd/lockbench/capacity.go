@@ -58,7 +58,7 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam, slos 
 		}
 	}
 	s := &search{params: params, plans: plans, objectives: objectives}
-	announce(cmd, s.count(), plans[0].cfg)
+	announce(cmd, plans[0], s.count())
 	return execute(cmd, widest(plans), s)
 }
 

@@ -71,13 +71,15 @@ func root() *cobra.Command {
 		Short: "Load distributed locks and see what they do",
 		Example: `  lockbench run                          # the engine on five local masters
   lockbench run --keys 1 --workers 8     # a fight for one lock
-  lockbench compare                      # beside Redsync and a single master`,
+  lockbench compare                      # beside Redsync and a single master
+  lockbench sweep --param workers=1,8,64 # how the cost grows`,
 		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	groupHelp(cmd)
 	cmd.AddCommand(runCommand(), compareCommand(), sweepCommand(), versionCommand(), workerCommand())
 	return cmd
 }

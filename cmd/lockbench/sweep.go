@@ -50,7 +50,7 @@ func sweepCommand() *cobra.Command {
 			return err
 		}
 		s := sweep{params, plans}
-		announce(cmd, s.count(), plans[0].cfg)
+		announce(cmd, plans[0], s.count())
 		return execute(cmd, widest(plans), s)
 	}
 	return cmd
@@ -99,8 +99,11 @@ func widest(plans []*plan) *plan {
 }
 
 // announce says how long it will take.
-func announce(cmd *cobra.Command, runs int, cfg bench.Config) {
-	each := cfg.Warmup + cfg.Duration
+func announce(cmd *cobra.Command, p *plan, runs int) {
+	if p.quiet {
+		return
+	}
+	each := p.cfg.Warmup + p.cfg.Duration
 	fmt.Fprintf(cmd.ErrOrStderr(), "at most %d runs of %s: %s\n", runs, each, (time.Duration(runs) * each).Round(time.Second))
 }
 

@@ -42,6 +42,7 @@ func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
 		for _, interrupt := range []bool{false, true} {
 			cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", "1500ms", "--warmup", "0s", "-o", "json", "--out", os.DevNull)
 			require.Eventually(t, func() bool { return strings.Contains(screen.String(), "errors 0") }, 20*time.Second, 10*time.Millisecond)
+			t.Logf("%d columns\n%s", columns, strings.TrimRight(screen.String(), " \n"))
 			if interrupt {
 				require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			}
