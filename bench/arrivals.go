@@ -6,7 +6,8 @@ import "sync"
 type arrival struct {
 	at       int64 // intended start, ns on the run's clock
 	key      int   // -1: the worker's own
-	measured bool  // due in the measured time
+	op       opKind
+	measured bool // due in the measured time
 }
 
 // schedule is the endless sequence of arrivals that a seed stands for, a process's
@@ -17,6 +18,8 @@ type schedule struct {
 	poisson bool
 	rng     rng
 	keys    keyGen
+	op      Op
+	ops     rng
 	at      float64
 }
 
@@ -27,6 +30,8 @@ func newSchedule(cfg Config, z *zipf) *schedule {
 		poisson: cfg.Arrivals != Even,
 		rng:     newRNG(cfg.Seed, cfg.stream(streamArrivals)),
 		keys:    newKeyGen(cfg, z, streamArrivalKeys, -1),
+		op:      cfg.Op,
+		ops:     newRNG(cfg.Seed, cfg.stream(streamArrivalOps)),
 		at:      gap * float64(cfg.proc) / float64(cfg.procs()), // processes take turns
 	}
 }
@@ -37,15 +42,18 @@ func (s *schedule) next() arrival {
 	} else {
 		s.at += s.gap
 	}
-	return arrival{at: int64(s.at), key: s.keys.next()}
+	return arrival{at: int64(s.at), key: s.keys.next(), op: s.op.draw(&s.ops)}
 }
 
-// Random streams of one seed. Worker i has streamWorkers + i and streamSpans + i.
+// Random streams of one seed. Worker i has streamWorkers + i, streamSpans + i and
+// streamOps + i.
 const (
 	streamArrivals = iota
 	streamArrivalKeys
+	streamArrivalOps
 	streamWorkers
-	streamSpans = 1 << 31
+	streamSpans = 1 << 30
+	streamOps   = 1 << 31
 	streamsEach = 1 << 32 // process
 )
 

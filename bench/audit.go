@@ -53,6 +53,9 @@ func (a *audit) enter(key, worker int, acquired, until int64, now func() int64) 
 		return 0
 	}
 	a.overlaps.Add(1)
+	if a.stride == lineWords {
+		a.firstOverlap(key).CompareAndSwap(0, acquired+1)
+	}
 	return stamp
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"muxlock/internal/stats"
 )
 
 // A Target is one implementation of a comparison.
@@ -148,6 +150,12 @@ type Ratio struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
+	// CI is the 95 % interval of the median, low and high, by bootstrap. Absent, as is
+	// P, when so few rounds cannot tell a difference from chance.
+	CI []float64 `json:"ci,omitempty"`
+	// P is the two-sided p-value of Mann and Whitney's test over the figures themselves.
+	P           *float64 `json:"p_value,omitempty"`
+	Significant bool     `json:"significant"` // P below 0.05
 }
 
 // RelativeTo compares every implementation in results with the one named
@@ -180,9 +188,9 @@ func RelativeTo(reference string, results []*Result) []Relative {
 
 func relative(impl, reference string, own, ref map[int]*Result) Relative {
 	row := Relative{Impl: impl, Reference: reference, Latency: "cycle"}
-	var throughput, p50, p99, cpu, allocs []float64
-	for round, a := range own {
-		b := ref[round]
+	var throughput, p50, p99, cpu, allocs pairs
+	for _, round := range slices.Sorted(maps.Keys(own)) {
+		a, b := own[round], ref[round]
 		if b == nil {
 			continue
 		}
@@ -190,34 +198,37 @@ func relative(impl, reference string, own, ref map[int]*Result) Relative {
 		if a.Latency.Response != nil {
 			row.Latency = "response"
 		}
-		throughput = appendRatio(throughput, a.ThroughputPerS, b.ThroughputPerS)
-		p50 = appendRatio(p50, float64(a.Headline().P["50"]), float64(b.Headline().P["50"]))
-		p99 = appendRatio(p99, float64(a.Headline().P["99"]), float64(b.Headline().P["99"]))
-		cpu = appendRatio(cpu, a.Client.CPUNsPerOp, b.Client.CPUNsPerOp)
-		allocs = appendRatio(allocs, a.Client.AllocsPerOp, b.Client.AllocsPerOp)
+		throughput.add(a.ThroughputPerS, b.ThroughputPerS)
+		p50.add(float64(a.Headline().P["50"]), float64(b.Headline().P["50"]))
+		p99.add(float64(a.Headline().P["99"]), float64(b.Headline().P["99"]))
+		cpu.add(a.Client.CPUNsPerOp, b.Client.CPUNsPerOp)
+		allocs.add(a.Client.AllocsPerOp, b.Client.AllocsPerOp)
 	}
-	row.Throughput, row.P50, row.P99 = spread(throughput), spread(p50), spread(p99)
-	row.CPUPerOp, row.AllocsPerOp = spread(cpu), spread(allocs)
+	row.Throughput, row.P50, row.P99 = throughput.ratio(), p50.ratio(), p99.ratio()
+	row.CPUPerOp, row.AllocsPerOp = cpu.ratio(), allocs.ratio()
 	return row
 }
 
-// appendRatio leaves out what cannot be divided.
-func appendRatio(ratios []float64, a, b float64) []float64 {
-	if b == 0 {
-		return ratios
+// pairs is a figure of two implementations in the rounds that have it of both.
+type pairs struct{ own, ref, ratios []float64 }
+
+// add leaves out what cannot be divided.
+func (p *pairs) add(own, ref float64) {
+	if ref != 0 {
+		p.own, p.ref, p.ratios = append(p.own, own), append(p.ref, ref), append(p.ratios, own/ref)
 	}
-	return append(ratios, a/b)
 }
 
-func spread(ratios []float64) *Ratio {
-	n := len(ratios)
+func (p *pairs) ratio() *Ratio {
+	n := len(p.ratios)
 	if n == 0 {
 		return nil
 	}
-	slices.Sort(ratios)
-	return &Ratio{
-		Median: (ratios[(n-1)/2] + ratios[n/2]) / 2,
-		Min:    ratios[0],
-		Max:    ratios[n-1],
+	r := &Ratio{Median: stats.Median(p.ratios), Min: slices.Min(p.ratios), Max: slices.Max(p.ratios)}
+	if stats.LeastP(n, n) < stats.Alpha {
+		low, high := stats.MedianInterval(p.ratios)
+		test := stats.MannWhitney(p.own, p.ref)
+		r.CI, r.P, r.Significant = []float64{low, high}, &test, test < stats.Alpha
 	}
+	return r
 }

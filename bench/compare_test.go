@@ -209,5 +209,40 @@ func TestRelativeOfNothingAcquiredIsStillJSON(t *testing.T) {
 }
 
 func TestMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
-	require.Equal(t, &Ratio{Median: 2.5, Min: 1, Max: 4}, spread([]float64{4, 1, 3, 2}))
+	var p pairs
+	for _, ratio := range []float64{4, 1, 3, 2} {
+		p.add(ratio, 1)
+	}
+	r := p.ratio()
+	require.Equal(t, []float64{2.5, 1, 4}, []float64{r.Median, r.Min, r.Max})
+}
+
+func TestADifferenceIsSignificantOnlyWhenItIsMoreThanChance(t *testing.T) {
+	rounds := func(n int, own, ref []float64) *Ratio {
+		var p pairs
+		for i := range n {
+			p.add(own[i], ref[i])
+		}
+		return p.ratio()
+	}
+	ref := []float64{100, 102, 98, 101, 99}
+	double := []float64{200, 204, 196, 202, 198}
+	noise := []float64{101, 97, 103, 99.5, 100.5}
+
+	r := rounds(5, double, ref)
+	require.True(t, r.Significant)
+	require.InDelta(t, 2.0/252, *r.P, 1e-9)
+	require.Len(t, r.CI, 2)
+	require.LessOrEqual(t, r.CI[0], r.Median)
+	require.GreaterOrEqual(t, r.CI[1], r.Median)
+
+	r = rounds(5, noise, ref)
+	require.False(t, r.Significant)
+	require.Greater(t, *r.P, 0.05)
+	require.Less(t, r.CI[0], r.CI[1])
+
+	r = rounds(3, double, ref)
+	require.False(t, r.Significant, "three rounds cannot tell")
+	require.Nil(t, r.P)
+	require.Nil(t, r.CI)
 }

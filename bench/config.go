@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -29,8 +27,8 @@ type Config struct {
 	// Procs is the number of processes, each with Workers of its own; 0 means 1.
 	// Run is one process; RunPart is one of several.
 	Procs int `json:"procs,omitempty"`
-	// Keys is the number of distinct lock names for uniform and zipf. With the
-	// own distribution it is ignored: every worker has a name to itself, but with
+	// Keys is the number of distinct lock names, for every distribution but own,
+	// where it is ignored: every worker has a name to itself, but with
 	// op hold, where the workers share all out among them.
 	Keys int `json:"keys"`
 	// Dist chooses the name of an operation. The zero value is own.
@@ -55,16 +53,22 @@ type Config struct {
 	Wait time.Duration `json:"wait_ns"`
 	// Op is what a worker does. The zero value is acquire-release.
 	Op Op `json:"op"`
-	// Seed fixes the names and the arrivals of the run.
+	// Seed fixes what the run draws: arrivals, names, times and, in a mix, operations.
 	Seed uint64 `json:"seed"`
 	// KeyPrefix begins every lock name. Empty: a random one is made for the run,
 	// so that runs collide neither with each other nor with foreign keys.
 	KeyPrefix string `json:"key_prefix,omitempty"`
+	// History is how many of the latest events of each name to keep in each process for
+	// Result.History; 0 is none. It costs a lock and a copy each, and is for few names.
+	History int `json:"history,omitempty"`
 	// Progress, when set, is called from a goroutine of its own: when the warm-up and
 	// the measured time begin, with an empty Point, then about once a second, and once
 	// at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
+	// Begin, when set, is called once, before the first operation, with the moment at
+	// which the run begins, which may lie ahead. The measured time begins Warmup later.
+	Begin func(time.Time) `json:"-"`
 
 	proc int // number of this process, from 0; set by RunPart
 }
@@ -91,15 +95,15 @@ func (c Config) Validate() error {
 		return wrong("Procs", "procs", "must be 1 to %d and have at most %d workers together, got %d", maxProcs, maxWorkers, c.Procs)
 	case c.Dist.kind != distOwn && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with dist %s, got %d", maxKeys, c.Dist, c.Keys)
-	case c.Dist.kind == distZipf && !(c.Dist.s > 0 && c.Dist.s <= maxZipf):
-		return wrong("Dist", "dist", "zipf exponent must be above 0 and at most %d, got %v", maxZipf, c.Dist.s)
-	case c.Hold.mean < 0:
-		return wrong("Hold", "hold", "must not be negative, got %s", c.Hold)
-	case c.Think.mean < 0:
-		return wrong("Think", "think", "must not be negative, got %s", c.Think)
+	case !c.Dist.valid():
+		return wrong("Dist", "dist", "has a parameter that makes no sense: %s", c.Dist)
+	case !c.Hold.valid():
+		return wrong("Hold", "hold", "must not be negative, nor spread too far, got %s", c.Hold)
+	case !c.Think.valid():
+		return wrong("Think", "think", "must not be negative, nor spread too far, got %s", c.Think)
 	case c.Rate < 0 || c.Rate > maxRate || math.IsNaN(c.Rate):
 		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", maxRate, c.Rate)
-	case c.Rate > 0 && c.Think.mean > 0:
+	case c.Rate > 0 && c.Think.Mean() > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
 		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
@@ -109,13 +113,13 @@ func (c Config) Validate() error {
 		return wrong("Warmup", "warmup", "must not be negative, got %s", c.Warmup)
 	case c.TTL < minTTL:
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
+	case c.History < 0 || c.History > 0 && c.keys() > spreadNames:
+		return wrong("History", "keys", "must be at most %d to keep a history of each, got %d", spreadNames, c.keys())
 	case c.Wait < 0:
 		return wrong("Wait", "wait", "must not be negative, got %s", c.Wait)
-	case c.Op > Hold:
-		return wrong("Op", "op", "is unknown: %d", c.Op)
-	case c.Op >= Extend && c.Dist.kind != distOwn:
+	case (c.Op == Extend || c.Op == Hold) && c.Dist.kind != distOwn:
 		return wrong("Dist", "dist", "must be own with op %s: nobody else gets a name while it is held", c.Op)
-	case c.Op >= Extend && c.Hold.mean > 0:
+	case (c.Op == Extend || c.Op == Hold) && c.Hold.Mean() > 0:
 		return wrong("Hold", "hold", "has no meaning with op %s, which holds all the time", c.Op)
 	case c.Op == Hold && (c.Keys < 1 || c.Keys > maxKeys):
 		return wrong("Keys", "keys", "must be 1 to %d with op hold, got %d", maxKeys, c.Keys)
@@ -134,7 +138,7 @@ func (c Config) keys() int {
 }
 
 // waits tells whether workers wait for each other at names that they share.
-func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op == AcquireRelease }
+func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
 
@@ -168,155 +172,3 @@ const (
 	Even    = "uniform" // equal gaps
 	maxRate = 10_000_000
 )
-
-// Op is what a worker does in one operation.
-type Op uint8
-
-// The operations.
-const (
-	AcquireRelease Op = iota // Acquire, hold, Release
-	Try                      // TryAcquire; when it won: hold, Release
-	Extend                   // Extend of one lock, acquired before and released at the end
-	Hold                     // Acquire a share of Keys, keep all alive until the run ends
-)
-
-var opNames = [...]string{AcquireRelease: "acquire-release", Try: "try", Extend: "extend", Hold: "hold"}
-
-// ParseOp reads acquire-release, try, extend or hold.
-func ParseOp(s string) (Op, error) {
-	for op, name := range opNames {
-		if s == name {
-			return Op(op), nil
-		}
-	}
-	return 0, wrong("Op", "op", "must be one of %s, got %q", strings.Join(opNames[:], ", "), s)
-}
-
-func (o Op) String() string {
-	if int(o) < len(opNames) {
-		return opNames[o]
-	}
-	return "op(" + strconv.Itoa(int(o)) + ")"
-}
-
-// MarshalText and UnmarshalText make an Op a JSON string and a flag value.
-func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
-
-// UnmarshalText reads what ParseOp reads.
-func (o *Op) UnmarshalText(b []byte) (err error) {
-	*o, err = ParseOp(string(b))
-	return err
-}
-
-// A Span is a length of time that each operation draws anew. The zero value is no
-// time at all.
-type Span struct {
-	mean time.Duration
-	exp  bool // exponential; else always mean
-}
-
-// Fixed is the Span that is always d.
-func Fixed(d time.Duration) Span { return Span{mean: d} }
-
-// Exp draws exponential times: mostly short ones and a few of many times the mean.
-func Exp(mean time.Duration) Span { return Span{mean, true} }
-
-// ParseSpan reads a duration, such as 1ms, or 0, or exp:MEAN.
-func ParseSpan(s string) (Span, error) {
-	text, exp := strings.CutPrefix(s, "exp:")
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		return Span{}, fmt.Errorf("%w: a span must be a duration such as 1ms, or exp:1ms, got %q", ErrConfig, s)
-	}
-	if d < 0 {
-		return Span{}, fmt.Errorf("%w: a span must not be negative, got %s", ErrConfig, d)
-	}
-	return Span{d, exp}, nil
-}
-
-// Mean is the mean of the draws.
-func (s Span) Mean() time.Duration { return s.mean }
-
-func (s Span) String() string {
-	if s.exp {
-		return "exp:" + s.mean.String()
-	}
-	return s.mean.String()
-}
-
-// MarshalText and UnmarshalText make a Span a JSON string and a flag value.
-func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads what ParseSpan reads.
-func (s *Span) UnmarshalText(b []byte) (err error) {
-	*s, err = ParseSpan(string(b))
-	return err
-}
-
-// draw is the time for one operation.
-func (s Span) draw(r *rng) time.Duration {
-	if s.exp {
-		return time.Duration(float64(s.mean) * r.exp())
-	}
-	return s.mean
-}
-
-// Dist is the distribution of operations over lock names.
-type Dist struct {
-	kind distKind
-	s    float64 // exponent of zipf
-}
-
-type distKind uint8
-
-const (
-	distOwn distKind = iota
-	distUniform
-	distZipf
-)
-
-const maxZipf = 20 // beyond it every draw is rank 1
-
-// Uniform draws every name equally often.
-func Uniform() Dist { return Dist{kind: distUniform} }
-
-// Zipf draws the name of rank k with a probability proportional to k^-s; any s
-// above 0 is good.
-func Zipf(s float64) Dist { return Dist{kind: distZipf, s: s} }
-
-// ParseDist reads own, uniform or zipf:S, for example zipf:0.99.
-func ParseDist(text string) (Dist, error) {
-	name, arg, found := strings.Cut(text, ":")
-	switch {
-	case text == "own":
-		return Dist{}, nil
-	case text == "uniform":
-		return Uniform(), nil
-	case name == "zipf" && found:
-		s, err := strconv.ParseFloat(arg, 64)
-		if err == nil && s > 0 && s <= maxZipf {
-			return Zipf(s), nil
-		}
-	}
-	return Dist{}, wrong("Dist", "dist", "must be own, uniform or zipf:S with S above 0 and at most %d, got %q", maxZipf, text)
-}
-
-func (d Dist) String() string {
-	switch d.kind {
-	case distUniform:
-		return "uniform"
-	case distZipf:
-		return "zipf:" + strconv.FormatFloat(d.s, 'g', -1, 64)
-	default:
-		return "own"
-	}
-}
-
-// MarshalText and UnmarshalText make a Dist a JSON string and a flag value.
-func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// UnmarshalText reads what ParseDist reads.
-func (d *Dist) UnmarshalText(b []byte) (err error) {
-	*d, err = ParseDist(string(b))
-	return err
-}

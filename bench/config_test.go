@@ -25,7 +25,10 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Zipf(1), -1 }},
 		{"Dist", "--dist", func(c *Config) { c.Dist = Zipf(0) }},
 		{"Dist", "--dist", func(c *Config) { c.Dist = Zipf(math.NaN()) }},
+		{"Dist", "--dist", func(c *Config) { c.Dist = Hotspot(1, 0.5) }},
+		{"Keys", "--keys", func(c *Config) { c.Dist, c.Keys = Hotspot(0.1, 0.9), 0 }},
 		{"Hold", "--hold", func(c *Config) { c.Hold = Fixed(-1) }},
+		{"Hold", "--hold", func(c *Config) { c.Hold = Lognormal(1, maxSigma+1) }},
 		{"Think", "--think", func(c *Config) { c.Think = Fixed(-1) }},
 		{"Think", "--think", func(c *Config) { c.Think, c.Rate = Fixed(1), 1 }},
 		{"Rate", "--rate", func(c *Config) { c.Rate = -1 }},
@@ -36,7 +39,6 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		{"Warmup", "--warmup", func(c *Config) { c.Warmup = -1 }},
 		{"TTL", "--ttl", func(c *Config) { c.TTL = time.Microsecond }},
 		{"Wait", "--wait", func(c *Config) { c.Wait = -1 }},
-		{"Op", "--op", func(c *Config) { c.Op = 9 }},
 		{"Dist", "--dist", func(c *Config) { c.Op, c.Dist = Extend, Uniform() }},
 		{"Hold", "--hold", func(c *Config) { c.Op, c.Hold = Extend, Fixed(1) }},
 		{"Keys", "--keys", func(c *Config) { c.Op, c.Keys = Hold, 0 }},
@@ -55,35 +57,28 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 }
 
 func TestParsersReadWhatTheyPrintAndRefuseTheRest(t *testing.T) {
-	for _, s := range []string{"own", "uniform", "zipf:0.99", "zipf:1", "zipf:1.5"} {
+	for _, s := range []string{"own", "uniform", "zipf:0.99", "zipf:1", "zipf:1.5", "hotspot:0.01,0.9"} {
 		d, err := ParseDist(s)
 		require.NoError(t, err)
 		require.Equal(t, s, d.String())
 	}
-	for _, s := range []string{"", "zipf", "zipf:", "zipf:0", "zipf:-1", "zipf:NaN", "zipf:21", "uniform:1", "hot"} {
+	for _, s := range []string{"", "zipf", "zipf:", "zipf:0", "zipf:-1", "zipf:NaN", "zipf:21", "uniform:1", "hot",
+		"hotspot", "hotspot:", "hotspot:0.1", "hotspot:0,0.5", "hotspot:0.1,1", "hotspot:1,0.1", "hotspot:NaN,0.5", "hotspot:0.1,0.9,1",
+	} {
 		_, err := ParseDist(s)
-		require.ErrorIs(t, err, ErrConfig, s)
-	}
-	for _, s := range []string{"acquire-release", "try", "extend", "hold"} {
-		op, err := ParseOp(s)
-		require.NoError(t, err)
-		require.Equal(t, s, op.String())
-	}
-	_, err := ParseOp("steal")
-	require.ErrorIs(t, err, ErrConfig)
-	for _, s := range []string{"", "1", "-1ms", "exp"} {
-		_, err := ParseSpan(s)
 		require.ErrorIs(t, err, ErrConfig, s)
 	}
 }
 
 func TestConfigSurvivesJSON(t *testing.T) {
 	cfg := good()
-	cfg.Dist, cfg.Op, cfg.Hold = Zipf(0.99), Try, Fixed(time.Millisecond)
+	cfg.Dist, cfg.Hold = Hotspot(0.1, 0.9), Lognormal(time.Millisecond, 0.5)
+	cfg.Op, _ = ParseOp("mix:try=8,acquire-release=92")
 	b, err := json.Marshal(cfg)
 	require.NoError(t, err)
-	require.Contains(t, string(b), `"dist":"zipf:0.99"`)
-	require.Contains(t, string(b), `"hold":"1ms"`)
+	require.Contains(t, string(b), `"dist":"hotspot:0.1,0.9"`)
+	require.Contains(t, string(b), `"hold":"lognormal:1ms,0.5"`)
+	require.Contains(t, string(b), `"op":"mix:acquire-release=92,try=8"`)
 	var back Config
 	require.NoError(t, json.Unmarshal(b, &back))
 	require.Equal(t, cfg, back)

@@ -43,7 +43,7 @@ func (w *worker) extend(intended int64, measured bool) {
 func (w *worker) beginExtending(measured bool) bool {
 	r, key := w.r, w.keys.own
 	begin := r.now()
-	held, timedOut, err := w.acquire(r.names[key], begin)
+	held, timedOut, err := w.acquire(r.names[key], begin, opExtend)
 	now := r.now()
 	if err != nil {
 		w.refused(now, err, timedOut, measured)
@@ -52,12 +52,39 @@ func (w *worker) beginExtending(measured bool) bool {
 	w.ext.lock = held
 	w.ext.stamp = r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
 	var ok bool
-	if w.ext.ext, ok = held.(Extender); !ok {
-		r.fail(fmt.Errorf("%w: --op extend: locks of %s cannot be extended", ErrConfig, r.impl))
+	if w.ext.ext, ok = w.extender(held); !ok {
 		w.endExtending()
 		<-r.stop
 	}
 	return ok
+}
+
+// extender ends the run when the lock cannot be extended.
+func (w *worker) extender(held Held) (Extender, bool) {
+	ext, ok := held.(Extender)
+	if !ok {
+		w.r.fail(fmt.Errorf("%w: --op %s: locks of %s cannot be extended", ErrConfig, w.r.cfg.Op, w.r.impl))
+	}
+	return ext, ok
+}
+
+// extendOnce is the Extend of an operation of a mix. It returns the new stamp.
+func (w *worker) extendOnce(held Held, key int, stamp int64, measured bool) (int64, error) {
+	r := w.r
+	ext, ok := w.extender(held)
+	if !ok {
+		return stamp, nil
+	}
+	begin := r.now()
+	if err := ext.Extend(w.ctx, r.cfg.TTL); err != nil {
+		return stamp, err
+	}
+	if took := r.now() - begin; measured {
+		w.shard.mu.Lock()
+		w.shard.hists.Extend.Record(took, 1)
+		w.shard.mu.Unlock()
+	}
+	return r.audit.renew(key, stamp, untilNs(r.base, held.Until())), nil
 }
 
 func (w *worker) endExtending() {

@@ -157,15 +157,15 @@ func findStatistic(name string) (func(*Summary) (float64, error), error) {
 	if !ok || err != nil || !(p > 0 && p < 100) {
 		return nil, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", name)
 	}
-	return func(s *Summary) (float64, error) { return s.percentile(p) }, nil
+	return func(s *Summary) (float64, error) { return s.Percentile(p) }, nil
 }
 
 // tailLeast is how many samples must lie beyond a percentile before it can be trusted.
 const tailLeast = 10
 
-// percentile reads one of the usual percentiles, or any from the histogram, and
+// Percentile reads one of the usual percentiles, or any from the histogram, and
 // refuses one that rests on too few samples.
-func (s *Summary) percentile(p float64) (float64, error) {
+func (s *Summary) Percentile(p float64) (float64, error) {
 	if beyond := float64(s.Count) * min(p, 100-p) / 100; beyond < tailLeast-1e-9 {
 		return 0, fmt.Errorf("%.3g of %d samples lie beyond it, %d are needed", beyond, s.Count, tailLeast)
 	}

@@ -66,7 +66,7 @@ func (w *worker) keep() {
 	limit := r.cfg.Warmup + r.cfg.Duration + releaseGrace
 	for key := w.number; key < len(r.names) && r.phase.Load() != stopped; key += all {
 		begin := r.now()
-		held, timedOut, err := w.acquire(r.names[key], begin)
+		held, timedOut, err := w.acquire(r.names[key], begin, opHold)
 		now := r.now()
 		w.waits.add(waits{now - begin, now - begin, 1})
 		if err != nil {

@@ -31,12 +31,21 @@ func (r *rng) float() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
 // exp is exponential with mean 1.
 func (r *rng) exp() float64 { return -math.Log1p(-r.float()) }
 
+// normal has mean 0 and deviation 1 (Box and Muller 1958; half of each pair is thrown
+// away, so that a draw leaves nothing behind).
+func (r *rng) normal() float64 {
+	radius := math.Sqrt(2 * r.exp())
+	return radius * math.Cos(2*math.Pi*r.float())
+}
+
 // keyGen draws key numbers. Copies share nothing but the read-only zipf.
 type keyGen struct {
 	rng  rng
 	n    int
-	own  int   // the answer when n is 0
-	zipf *zipf // nil: uniform
+	own  int     // the answer when n is 0
+	zipf *zipf   // nil: uniform or hotspot
+	hot  int     // how many names, the first ones, are hot; 0: uniform
+	heat float64 // share of the draws that they get
 }
 
 // newKeyGen gives the generator of stream n; own is the key for the own
@@ -45,7 +54,11 @@ func newKeyGen(cfg Config, z *zipf, n uint64, own int) keyGen {
 	if cfg.Dist.kind == distOwn {
 		return keyGen{own: own}
 	}
-	return keyGen{rng: newRNG(cfg.Seed, cfg.stream(n)), n: cfg.Keys, zipf: z}
+	g := keyGen{rng: newRNG(cfg.Seed, cfg.stream(n)), n: cfg.Keys, zipf: z}
+	if cfg.Dist.kind == distHotspot {
+		g.hot, g.heat = int(math.Ceil(cfg.Dist.hot*float64(cfg.Keys))), cfg.Dist.heat
+	}
+	return g
 }
 
 func (g *keyGen) next() int {
@@ -54,6 +67,11 @@ func (g *keyGen) next() int {
 		return g.own
 	case g.zipf != nil:
 		return g.zipf.rank(&g.rng) - 1
+	case g.hot > 0 && g.hot < g.n:
+		if g.rng.float() < g.heat {
+			return g.rng.intn(g.hot)
+		}
+		return g.hot + g.rng.intn(g.n-g.hot)
 	default:
 		return g.rng.intn(g.n)
 	}

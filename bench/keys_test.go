@@ -17,25 +17,62 @@ func draw(cfg Config, stream uint64, n int) []int {
 	return out
 }
 
+// requireLaw draws with the seed and holds the counts against the exact probabilities
+// of all keys, which are given up to a factor, by Pearson's chi-square: it has n-1
+// degrees of freedom, so n-1 on average with a deviation of sqrt(2(n-1)). Five of them
+// are met by chance less than once in ten thousand seeds.
+func requireLaw(t *testing.T, cfg Config, weight func(key int) float64) {
+	t.Helper()
+	const draws = 400_000
+	got, norm := make([]float64, cfg.Keys), 0.0
+	for _, k := range draw(cfg, 0, draws) {
+		got[k]++
+	}
+	for k := range got {
+		norm += weight(k)
+	}
+	var square, free float64
+	for k, n := range got {
+		want := weight(k) / norm * draws
+		if want < 5 { // too rare for the approximation
+			continue
+		}
+		square += (n - want) * (n - want) / want
+		free++
+	}
+	require.InDelta(t, free-1, square, 5*math.Sqrt(2*(free-1)), "chi-square")
+}
+
 func TestZipfFollowsItsLawForAnyExponent(t *testing.T) {
-	const keys, draws = 50, 400_000
-	for _, s := range []float64{0.3, 0.99, 1, 1.0000001, 1.5, 3} {
-		t.Run(fmt.Sprint(s), func(t *testing.T) {
-			cfg := Config{Keys: keys, Dist: Zipf(s), Seed: 42}
-			var got [keys]float64
-			for _, k := range draw(cfg, 0, draws) {
-				got[k]++
-			}
-			var norm float64
-			for k := 1; k <= keys; k++ {
-				norm += math.Pow(float64(k), -s)
-			}
-			for k := range keys {
-				want := math.Pow(float64(k+1), -s) / norm * draws
-				require.InDelta(t, want, got[k], 5*math.Sqrt(want)+1, "rank %d", k+1) // 5 sigma
-			}
+	for _, s := range []float64{0.3, 0.5, 0.99, 1, 1.0000001, 1.5, 3} {
+		for _, keys := range []int{2, 50, 1000} {
+			t.Run(fmt.Sprintf("s=%v/keys=%d", s, keys), func(t *testing.T) {
+				cfg := Config{Keys: keys, Dist: Zipf(s), Seed: 42}
+				requireLaw(t, cfg, func(k int) float64 { return math.Pow(float64(k+1), -s) })
+			})
+		}
+	}
+}
+
+func TestHotspotGivesItsShareOfTheKeysItsShareOfTheOperations(t *testing.T) {
+	for _, c := range []struct {
+		names, operations float64
+		keys, hot         int
+	}{{0.1, 0.9, 100, 10}, {0.01, 0.5, 1000, 10}, {0.001, 0.8, 50, 1}, {0.34, 0.2, 3, 2}} {
+		cfg := Config{Keys: c.keys, Dist: Hotspot(c.names, c.operations), Seed: 42}
+		t.Run(cfg.Dist.String(), func(t *testing.T) {
+			requireLaw(t, cfg, func(k int) float64 {
+				if k < c.hot {
+					return c.operations / float64(c.hot)
+				}
+				return (1 - c.operations) / float64(c.keys-c.hot)
+			})
 		})
 	}
+}
+
+func TestHotspotOfAllKeysIsUniform(t *testing.T) {
+	requireLaw(t, Config{Keys: 2, Dist: Hotspot(0.9, 0.9), Seed: 42}, func(int) float64 { return 1 })
 }
 
 func TestOneZipfKeyIsAlwaysThatKey(t *testing.T) {
@@ -59,7 +96,7 @@ func TestOwnKeyIsTheWorkersOwn(t *testing.T) {
 }
 
 func TestSameSeedSameKeysOtherSeedOrWorkerOthers(t *testing.T) {
-	for _, d := range []Dist{Uniform(), Zipf(0.99)} {
+	for _, d := range []Dist{Uniform(), Zipf(0.99), Hotspot(0.1, 0.9)} {
 		cfg := Config{Keys: 1000, Dist: d, Seed: 5}
 		other := cfg
 		other.Seed = 6

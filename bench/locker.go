@@ -54,3 +54,16 @@ type Keeper interface {
 type RoundCounter interface {
 	Rounds() (rounds, commands uint64)
 }
+
+// ExpiryCounter is a Locker that counts its attempts whose quorum came too late to leave
+// any validity; it may have tried again by itself since.
+type ExpiryCounter interface {
+	Expired() uint64
+}
+
+func expired(l Locker) int64 {
+	if c, ok := l.(ExpiryCounter); ok {
+		return int64(c.Expired())
+	}
+	return 0
+}

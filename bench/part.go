@@ -21,6 +21,7 @@ type Part struct {
 	Shares   []int64 // acquisitions per worker
 	Waits    waits
 	Overlaps int64
+	History  []Event
 	Holding  *holdingPart // op hold only
 	Client   Client       // of all cycles together
 	Series   []Interval
@@ -119,6 +120,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		shares = append(shares, p.Shares...)
 		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
 		res.Safety.Overlaps += p.Overlaps
+		res.History = append(res.History, p.History...)
 		if p.Holding != nil {
 			holding.add(p.Holding)
 			res.Holding = holding.result()
@@ -148,6 +150,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	res.Fairness.MaxWaitNs = waits.Longest
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
 	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
+	inOrder(res.History)
 	judge(res, parts)
 	return res
 }

@@ -11,7 +11,7 @@ import (
 const shardsMost = 64
 
 // counts of operations that ended.
-type counts struct{ ended, acquired, refused, timeouts, errors, cycles int64 }
+type counts struct{ ended, acquired, refused, timeouts, errors, cycles, lost int64 }
 
 // waits is the calls of Acquire, those that failed or were cut off included.
 type waits struct{ Longest, Sum, Count int64 } // ns
@@ -29,6 +29,7 @@ func (c *counts) add(d counts) {
 	c.timeouts += d.timeouts
 	c.errors += d.errors
 	c.cycles += d.cycles
+	c.lost += d.lost
 }
 
 // hists are the histograms of a shard or of a run.
@@ -39,7 +40,7 @@ type hists struct {
 	Cycle    *Histogram
 	Handover *Histogram // nil unless Config.waits, as is the next
 	Remote   *Histogram // nil in a run of one process
-	Extend   *Histogram // nil but for op extend
+	Extend   *Histogram // nil unless Op.Extends
 }
 
 func newHists(cfg Config) hists {
@@ -53,7 +54,7 @@ func newHists(cfg Config) hists {
 			h.Remote = NewHistogram()
 		}
 	}
-	if cfg.Op == Extend {
+	if cfg.Op.Extends() {
 		h.Extend = NewHistogram()
 	}
 	return h

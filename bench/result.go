@@ -7,30 +7,33 @@ import "slices"
 // are nanoseconds unless the name says otherwise; no number is NaN or infinite,
 // whatever happened in the run.
 type Result struct {
-	Impl string `json:"impl"`
+	Impl           string    `json:"impl"`
+	Round          int       `json:"round"`   // from 1
+	Masters        int       `json:"masters"` // 0: not told
+	Workers        int       `json:"workers"` // in each process
+	Procs          int       `json:"procs"`
+	Keys           int       `json:"keys"`
+	Seed           uint64    `json:"seed"`
+	DurationS      float64   `json:"duration_s"` // measured, warm-up left out
+	Totals         Totals    `json:"totals"`
+	ThroughputPerS float64   `json:"throughput_per_s"` // whole cycles: Release had returned without error
+	Latency        Latencies `json:"latency"`
+	Fairness       Fairness  `json:"fairness"`
+	Safety         Safety    `json:"safety"`
+	Holding        *Holding  `json:"holding,omitempty"` // op hold only
+	Client         Client    `json:"client"`
+	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
+	Probe          *Probe    `json:"probe,omitempty"`
+	Faults         []Band    `json:"faults,omitempty"` // in the order of their begin
+	Series         []Point   `json:"series"`
+	SLO            []SLO     `json:"slo,omitempty"`
+	Valid          Valid     `json:"valid"`
+	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
 	// Setting is the flags that a sweep gave a value of their own, by name.
-	Setting        map[string]string `json:"setting,omitempty"`
-	Round          int               `json:"round"`   // from 1
-	Masters        int               `json:"masters"` // 0: not told
-	Workers        int               `json:"workers"` // in each process
-	Procs          int               `json:"procs"`
-	Keys           int               `json:"keys"`
-	Seed           uint64            `json:"seed"`
-	DurationS      float64           `json:"duration_s"` // measured, warm-up left out
-	Totals         Totals            `json:"totals"`
-	ThroughputPerS float64           `json:"throughput_per_s"` // whole cycles: Release had returned without error
-	Latency        Latencies         `json:"latency"`
-	Fairness       Fairness          `json:"fairness"`
-	Safety         Safety            `json:"safety"`
-	Holding        *Holding          `json:"holding,omitempty"` // op hold only
-	Client         Client            `json:"client"`
-	PerMaster      []Master          `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
-	Probe          *Probe            `json:"probe,omitempty"`
-	Faults         []Band            `json:"faults,omitempty"` // in the order of their begin
-	Series         []Point           `json:"series"`
-	SLO            []SLO             `json:"slo,omitempty"`
-	Valid          Valid             `json:"valid"`
-	ErrorSamples   []string          `json:"error_samples"` // first few distinct error texts, warm-up included
+	Setting map[string]string `json:"setting,omitempty"`
+	// History is what Config.History kept of the names that two held at once, in the order
+	// of the begins. It is for a file of its own.
+	History []Event `json:"-"`
 }
 
 // Totals counts operations. In a closed loop one belongs to the run when it ended
@@ -46,6 +49,10 @@ type Totals struct {
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
 	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
 	Dropped  int64 `json:"dropped"`  // of Offered, never begun because Config.DropAfter had passed; open loop only
+	// LostValidity is the locks whose validity had run out when Release was called, and
+	// the attempts of LateQuorum, whose quorum came too late to leave any.
+	LostValidity int64 `json:"lost_validity"`
+	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
 }
 
 func (t *Totals) add(u Totals) {
@@ -57,6 +64,8 @@ func (t *Totals) add(u Totals) {
 	t.Errors += u.Errors
 	t.Late += u.Late
 	t.Dropped += u.Dropped
+	t.LostValidity += u.LostValidity
+	t.LateQuorum += u.LateQuorum
 }
 
 // Latencies of operations that got their lock. An absent one was not measured.
@@ -72,7 +81,7 @@ type Latencies struct {
 	// workers share names. HandoverRemote: the last holder was another process.
 	Handover       *Summary `json:"handover,omitempty"`
 	HandoverRemote *Summary `json:"handover_remote,omitempty"`
-	Extend         *Summary `json:"extend,omitempty"` // op extend only, where it is also the cycle
+	Extend         *Summary `json:"extend,omitempty"` // op extend, where it is also the cycle, and mixes with extend, where it is not part of it
 	// Hold is how long locks were held, from the return of Acquire to the call of
 	// Release, late wake-ups included. Absent where locks are not held for a time.
 	Hold *Summary `json:"hold,omitempty"`

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // Run loads one locker as cfg says and measures it. It blocks for Warmup and
@@ -44,18 +46,19 @@ const (
 // runner is one run, or one process's part of it. It is shared by the workers; all but phase, samples, audit,
 // recorder and pacer, which look after themselves, is read-only once they run.
 type runner struct {
-	impl   string
-	cfg    Config
-	locker Locker
-	names  []string
-	zipf   *zipf
-	base   time.Time // origin of now
-	pacer  *pacer    // nil: closed loop
-	sleep  *sleeper  // of pacer
-	alarms *alarms   // of workers that hold or think; nil: Go timers
-	rec    *recorder
-	audit  *audit
-	waits  bool // Config.waits
+	impl    string
+	cfg     Config
+	locker  Locker
+	names   []string
+	zipf    *zipf
+	base    time.Time     // origin of now
+	pacer   *pacer        // nil: closed loop
+	sleep   *sleeper      // of pacer
+	alarms  *clock.Alarms // of workers that hold or think; nil: Go timers
+	rec     *recorder
+	audit   *audit
+	history *history // of Config.History; nil: none
+	waits   bool     // Config.waits
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -99,12 +102,13 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		failed: make(chan struct{}),
 		base:   base,
 	}
+	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
 	if cfg.Rate > 0 {
 		r.sleep = newSleeper(r.stop, exact)
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
 	}
 	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
-		r.alarms = newAlarms()
+		r.alarms = clock.NewAlarms()
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.ctx, r.cancel = context.WithCancel(ctx)
@@ -146,6 +150,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			}
 		})
 	}
+	if r.cfg.Begin != nil {
+		r.cfg.Begin(r.base)
+	}
 	part.Complete = r.await(ctx)
 	if r.cfg.Op == Hold {
 		part.Holding = &holdingPart{GoroutinesBefore: int64(runtime.NumGoroutine() + len(r.workers))}
@@ -162,7 +169,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
 	}
-	from := r.now()
+	from, tooLate := r.now(), expired(r.locker)
 	if part.Complete {
 		if r.pacer != nil {
 			r.pacer.begin(from)
@@ -186,6 +193,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	measured := r.phase.Swap(stopped) == measuring
 	to := r.now()
+	tooLate = expired(r.locker) - tooLate
 	if r.pacer != nil {
 		part.Totals.Offered, part.Totals.Started, part.Growing = r.pacer.end(to)
 	}
@@ -197,7 +205,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	grace.Stop()
 	r.release()
 	if r.alarms != nil {
-		r.alarms.close()
+		r.alarms.Close()
 	}
 	if r.sleep != nil {
 		r.sleep.close()
@@ -208,6 +216,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		last.TS = part.Elapsed.Seconds()
 		part.Series = append(part.Series, last)
 		part.Client = after.Since(before, 1)
+		part.Totals.LateQuorum = tooLate
 	} else {
 		r.rec.forget()
 	}
@@ -262,6 +271,7 @@ func (r *runner) figures(p *Part) {
 	p.Cycles = c.cycles
 	p.Totals.Acquired, p.Totals.Refused = c.acquired, c.refused
 	p.Totals.Timeouts, p.Totals.Errors = c.timeouts, c.errors
+	p.Totals.LostValidity = c.lost + p.Totals.LateQuorum
 	if r.pacer == nil {
 		p.Totals.Started = c.ended + r.rec.late()
 		p.Totals.Offered = p.Totals.Started
@@ -279,7 +289,7 @@ func (r *runner) figures(p *Part) {
 	if p.Holding != nil {
 		p.Holding.Wanted = int64(r.cfg.share())
 	}
-	p.Overlaps = r.audit.overlaps.Load()
+	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples = r.samples.texts
 }

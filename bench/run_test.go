@@ -408,11 +408,11 @@ func BenchmarkCycle(b *testing.B) {
 			w := r.workers[0]
 			b.ReportAllocs()
 			for b.Loop() {
-				intended := int64(-1)
+				a := arrival{at: -1, key: w.keys.next(), op: cfg.Op.draw(&w.ops), measured: true}
 				if r.pacer != nil {
-					intended = r.pacer.sched.next().at
+					a.at = r.pacer.sched.next().at
 				}
-				w.operate(w.keys.next(), intended, true)
+				w.operate(a)
 			}
 		})
 	}

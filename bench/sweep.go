@@ -3,6 +3,8 @@ package bench
 import (
 	"maps"
 	"slices"
+
+	"muxlock/internal/stats"
 )
 
 // Sweep is what runs of several settings show together.
@@ -69,10 +71,10 @@ func (p *SweepPoint) fill(results []*Result) {
 				values = append(values, v)
 			}
 		}
-		if m := spread(values); m != nil {
-			return m.Median
+		if len(values) == 0 {
+			return 0
 		}
-		return 0
+		return stats.Median(values)
 	}
 	percentile := func(of func(*Result) *Summary, which string) float64 {
 		return figure(func(r *Result) (float64, bool) {

@@ -16,6 +16,7 @@ const (
 	holderWord = iota
 	releaseWord
 	wordsUsed
+	overlapWord = wordsUsed // only where a name has a line to itself
 )
 
 // spreadNames is up to how many names have a cache line each; among more,
@@ -39,6 +40,10 @@ func stride(names int) int {
 }
 
 func (t *table) holder(key int) *atomic.Int64 { return &t.words[key*t.stride+holderWord] }
+
+// firstOverlap is when a name was first acquired while another held it, plus one; 0 is
+// never. Only where a name has a line to itself.
+func (t *table) firstOverlap(key int) *atomic.Int64 { return &t.words[key*t.stride+overlapWord] }
 
 // A release is its time on the run's clock in ns, plus one, above the number of
 // the process: 0 is none, and 104 days fit.

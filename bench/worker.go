@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // worker is one goroutine that locks. Everything in it belongs to that goroutine
@@ -17,8 +19,9 @@ type worker struct {
 	shard  *shard
 	keys   keyGen
 	spans  rng // of hold and think
+	ops    rng // of a mix
 	timer  *time.Timer
-	alarm  *alarm
+	alarm  *clock.Alarm
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the run ends
@@ -50,8 +53,9 @@ func newWorker(r *runner, id int) *worker {
 		shard:  r.rec.shard(id),
 		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
+		ops:    newRNG(r.cfg.Seed, r.cfg.stream(streamOps+uint64(id))),
 		timer:  newStoppedTimer(),
-		alarm:  newAlarm(),
+		alarm:  clock.NewAlarm(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
 	if r.cfg.Op == Hold {
@@ -91,10 +95,8 @@ func (w *worker) closedLoop() {
 		if n%yieldEvery == 0 {
 			runtime.Gosched()
 		}
-		w.operate(w.keys.next(), -1, true)
-		if d := think.draw(&w.spans); d > 0 {
-			w.sleep(d)
-		}
+		w.operate(arrival{at: -1, key: w.keys.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true})
+		w.sleep(think.draw(&w.spans))
 	}
 }
 
@@ -107,27 +109,26 @@ func (w *worker) openLoop() {
 		if a.key < 0 {
 			a.key = w.keys.own
 		}
-		w.operate(a.key, a.at, a.measured)
+		w.operate(a)
 	}
 }
 
 // operate is one operation: acquire, hold, release, and writing it down. One
-// clock reading ends a phase and begins the next. intended is below 0 in a
-// closed loop.
-func (w *worker) operate(key int, intended int64, measured bool) {
-	r := w.r
+// clock reading ends a phase and begins the next.
+func (w *worker) operate(a arrival) {
+	r, key, measured := w.r, a.key, a.measured
 	if r.cfg.Op == Extend {
-		w.extend(intended, measured)
+		w.extend(a.at, measured)
 		return
 	}
 	name := r.names[key]
 
 	begin := r.now()
-	held, timedOut, err := w.acquire(name, begin)
+	held, timedOut, err := w.acquire(name, begin, a.op)
 	now := r.now()
 	got := gotten{acquire: now - begin, response: -1, handover: -1}
-	if intended >= 0 {
-		got.response = now - intended
+	if a.at >= 0 {
+		got.response = now - a.at
 	}
 	if p := r.phase.Load(); p != warming {
 		w.waits.add(waits{got.acquire, got.acquire, 1})
@@ -136,20 +137,31 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		}
 	}
 	if err != nil {
+		w.note(key, Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
 		w.refused(now, err, timedOut, measured)
 		return
 	}
 
-	if r.waits {
+	if r.waits && a.op != opTry { // which does not wait
 		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
-	stamp := r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
-	hold := r.cfg.Hold.draw(&w.spans)
-	if hold > 0 {
+	until := untilNs(r.base, held.Until())
+	stamp := r.audit.enter(key, w.number, now, until, r.now)
+	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until}, nil)
+	hold, call := r.cfg.Hold.draw(&w.spans), "release"
+	stays := hold > 0 || a.op == opExtend
+	if stays {
 		if measured {
 			w.shard.mu.Lock()
 			w.shard.acquiredLocked(got)
 			w.shard.mu.Unlock()
+		}
+		if a.op == opExtend {
+			w.sleep(hold / 2)
+			hold -= hold / 2
+			if stamp, err = w.extendOnce(held, key, stamp, measured); err != nil {
+				call = "extend"
+			}
 		}
 		w.sleep(hold)
 		now = r.now()
@@ -157,12 +169,17 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 	if r.audit.leave(key, stamp, now) && r.waits {
 		r.audit.released(key, r.cfg.proc, now)
 	}
-	err = held.Release(w.relCtx)
+	until = untilNs(r.base, held.Until())
+	lost := begin <= until && until < now // before begin: it claims nothing
+	if failed := held.Release(w.relCtx); err == nil {
+		err = failed
+	}
 	release := r.now() - now
+	w.note(key, Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
 	if measured {
 		w.shard.mu.Lock()
-		if hold == 0 {
+		if !stays {
 			w.shard.acquiredLocked(got)
 		}
 		if err == nil {
@@ -170,21 +187,36 @@ func (w *worker) operate(key int, intended int64, measured bool) {
 		} else {
 			w.shard.counts.errors++
 		}
+		if lost {
+			w.shard.counts.lost++
+		}
 		w.shard.mu.Unlock()
 	}
 	if err != nil {
-		w.failed(now, "release", err)
+		w.failed(now, call, err)
 	}
 }
 
+// note writes an event into the history, if there is one.
+func (w *worker) note(key int, e Event, err error) {
+	if w.r.history == nil {
+		return
+	}
+	e.Worker = w.number
+	if err != nil && !errors.Is(err, ErrRefused) {
+		e.Error = err.Error()
+	}
+	w.r.history.add(key, e)
+}
+
 // acquire is the one call, limited to Config.Wait.
-func (w *worker) acquire(name string, now int64) (held Held, timedOut bool, err error) {
+func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut bool, err error) {
 	ctx := w.ctx
 	if w.wait != nil {
 		w.wait.arm(now)
 		ctx = w.wait
 	}
-	if w.r.cfg.Op == Try {
+	if op == opTry {
 		held, err = w.r.locker.TryAcquire(ctx, name, w.r.cfg.TTL)
 	} else {
 		held, err = w.r.locker.Acquire(ctx, name, w.r.cfg.TTL)
@@ -231,20 +263,15 @@ func (w *worker) failed(now int64, call string, err error) {
 
 // sleep returns after d or when the run is over.
 func (w *worker) sleep(d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	if w.r.alarms != nil {
-		w.r.alarms.sleep(d, w.alarm, w.r.stop)
+		w.r.alarms.Sleep(d, w.alarm, w.r.stop)
 	} else {
 		pause(w.timer, d, w.r.stop)
 	}
 }
-
-// An alarm is one sleeper's, used again and again.
-type alarm struct {
-	at   time.Time
-	ring chan struct{} // capacity 1
-}
-
-func newAlarm() *alarm { return &alarm{ring: make(chan struct{}, 1)} }
 
 func newStoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)

@@ -20,21 +20,16 @@ const (
 )
 
 // findCapacity is --find-max.
-func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam, slos []string) error {
+func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error {
 	set := cmd.Flags().Changed
-	var objectives []bench.Objective
-	for _, text := range slos {
-		o, err := bench.ParseObjective(text)
-		if err != nil {
-			return usageError{err}
-		}
-		objectives = append(objectives, o)
-	}
-	if len(objectives) == 0 {
-		return usagef("--find-max needs --slo, such as --slo 'response.p99<5ms'")
-	}
 	if set("rounds") {
 		return usagef("--rounds cannot be used with --find-max, which repeats what is near the edge")
+	}
+	if err := f.takeConfig(cmd); err != nil { // before what it may tell gets a default
+		return err
+	}
+	if len(f.slos) == 0 {
+		return usagef("--find-max needs --slo, such as --slo 'response.p99<5ms'")
 	}
 	for name, value := range map[string]int{"rate": firstRate, "workers": searchWorkers} {
 		switch swept := hasParam(params, name); {
@@ -50,24 +45,14 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam, slos 
 	if err != nil {
 		return err
 	}
-	for _, o := range objectives {
-		for _, p := range plans {
-			if err := o.Possible(p.cfg); err != nil {
-				return usageError{err}
-			}
-		}
-	}
-	s := &search{params: params, plans: plans, objectives: objectives}
-	announce(cmd, plans[0], s.count())
-	return execute(cmd, widest(plans), s)
+	return executeAll(cmd, plans, &search{params: params, plans: plans})
 }
 
 // search looks for the capacity of every implementation at every setting.
 type search struct {
-	params     []bench.SweepParam
-	plans      []*plan // one for each setting
-	objectives []bench.Objective
-	found      []bench.Capacity
+	params []bench.SweepParam
+	plans  []*plan // one for each setting
+	found  []bench.Capacity
 }
 
 func (s *search) count() int { return len(s.plans) * len(s.plans[0].impls) * bench.CapacityRuns }
@@ -87,6 +72,7 @@ func (s *search) run(ctx context.Context, open func(*plan) []bench.Target, show 
 
 // one searches the capacity of one target and adds its runs to results.
 func (s *search) one(ctx context.Context, t bench.Target, results *[]*bench.Result) (bench.Capacity, error) {
+	objectives := s.plans[0].objectives
 	round, setting, cfg := 0, t.Setting, *t.Config
 	c, err := bench.FindCapacity(ctx, cfg.Rate, func(rate float64) (bench.CapacityStep, error) {
 		round++
@@ -97,7 +83,7 @@ func (s *search) one(ctx context.Context, t bench.Target, results *[]*bench.Resu
 			return bench.CapacityStep{}, err
 		}
 		*results = append(*results, r)
-		step := s.judge(r)
+		step := stepOf(r, objectives)
 		step.Result = len(*results) - 1
 		return step, err
 	})
@@ -105,7 +91,7 @@ func (s *search) one(ctx context.Context, t bench.Target, results *[]*bench.Resu
 		err = fmt.Errorf("%s: %w", t.Name, err)
 	}
 	c.Impl, c.Setting = t.Name, setting
-	for _, o := range s.objectives {
+	for _, o := range objectives {
 		c.SLO = append(c.SLO, o.String())
 	}
 	return c, err
@@ -117,9 +103,9 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 	return s
 }
 
-// judge says how a run stands to every objective. One that is not valid misses them,
+// stepOf says how a run stands to every objective. One that is not valid misses them,
 // whatever its figures are: a rate that was not kept has not been shown.
-func (s *search) judge(r *bench.Result) bench.CapacityStep {
+func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 	step := bench.CapacityStep{Met: r.Valid.OK, ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
 	if !r.Valid.OK {
 		step.Why = "not valid: " + strings.Join(r.Valid.Reasons, "; ")
@@ -127,7 +113,7 @@ func (s *search) judge(r *bench.Result) bench.CapacityStep {
 	}
 	var texts []string
 	missed := false
-	for _, o := range s.objectives {
+	for _, o := range objectives {
 		slo := o.Judge(r)
 		step.Met = step.Met && slo.Pass
 		missed = missed || !slo.Pass && slo.Reason == ""
@@ -144,9 +130,12 @@ func (s *search) complete(doc *output.Document) {
 	doc.Sweep = bench.NewSweep(append(slices.Clone(s.params), bench.SweepParam{Name: "rate", Values: []bench.SweepValue{}}), doc.Results)
 }
 
-// verdict: runs that miss are how the search works; only a search without an answer
-// has failed.
-func (s *search) verdict([]*bench.Result) error {
+// judge: runs that miss are how the search works; only a search without an answer has
+// failed.
+func (s *search) judge(ctx context.Context, results []*bench.Result, runErr error) error {
+	if err := grave(ctx, results, runErr); err != nil {
+		return err
+	}
 	for _, c := range s.found {
 		if c.RatePerS == 0 {
 			return verdict{exitMissed, fmt.Sprintf("%s was not seen to meet %s at any rate", c.Impl, strings.Join(c.SLO, " and "))}

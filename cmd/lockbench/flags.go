@@ -19,7 +19,7 @@ import (
 
 const (
 	maxMasters  = 99              // --local and --embedded
-	faultWarmup = 2 * time.Second // a fault is in force for the last second of it
+	faultWarmup = 2 * time.Second // a fault for the whole run is in force for the last second of it
 )
 
 // flags is the command line as cobra fills it; plan is what it means.
@@ -46,6 +46,10 @@ type flags struct {
 	op            bench.Op
 	seed          uint64
 
+	slos    []string
+	profile string
+	config  string
+
 	format string
 	out    string
 	quiet  bool
@@ -58,28 +62,32 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
 	fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
 	fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
-	fs.StringArrayVar(&f.faults, "fault", nil, "hurt a local master, may be repeated: stop:K (SIGSTOP) or delay:K:50ms (late replies; 0ms = the proxy alone)")
+	fs.StringArrayVar(&f.faults, "fault", nil, "hurt local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
 
 	fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
 	fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
 	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
-	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S")
-	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, or exp:1ms for exponential times with that mean")
+	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
+	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean),\nlognormal:1ms,0.5 (median, and sigma of the logarithm: a long tail)")
 	fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
 	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
 	fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
-	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with --fault")
+	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
 	fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends")
+	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document), bench (for benchstat)")
+	fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; missed: exit code 3")
+	fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")
+
+	fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	completeFlags(cmd)
 }
 
 // implNames is everything that --impl takes.
@@ -100,18 +108,28 @@ type plan struct {
 	faults        []faults.Fault
 	faultTexts    []string
 	masterTimeout time.Duration
+	objectives    []bench.Objective
+	profile       string
 	format, out   string
 	quiet         bool
+	runs          schedule
 }
 
 // plan checks everything that can be checked without starting anything. Each
 // error names its flag.
 func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
+	if err := f.takeProfile(cmd); err != nil {
+		return nil, err
+	}
+	if err := f.takeConfig(cmd); err != nil {
+		return nil, err
+	}
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		masterTimeout: f.masterTimeout, format: f.format, out: f.out, quiet: f.quiet,
+		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out, quiet: f.quiet,
 	}
+	p.runs = rounds{p}
 	if err := f.planMasters(p, set); err != nil {
 		return nil, err
 	}
@@ -121,31 +139,32 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := f.planLoad(p, set); err != nil {
 		return nil, err
 	}
-	for _, s := range f.faults {
-		if p.kind != masters.Local {
-			return nil, usagef("--fault works on --local masters only")
+	if err := f.planFaults(p); err != nil {
+		return nil, err
+	}
+	if err := f.planObjectives(p); err != nil {
+		return nil, err
+	}
+	return p, checkFormat(f.format)
+}
+
+func (f *flags) planObjectives(p *plan) error {
+	for _, text := range f.slos {
+		o, err := bench.ParseObjective(text)
+		if err == nil {
+			err = o.Possible(p.cfg)
 		}
-		fault, err := faults.Parse(s, p.count)
 		if err != nil {
-			return nil, usagef("--fault %w", err)
+			return usageError{err}
 		}
-		if fault.Kind == faults.Stop && slices.Contains(p.impls, raw.Name) {
-			return nil, usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
-		}
-		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+		p.objectives = append(p.objectives, o)
 	}
-	if len(p.faults) > 0 {
-		p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
-	}
-	if !slices.Contains([]string{"text", "json", "bench"}, f.format) {
-		return nil, usagef("-o must be text, json or bench, got %q", f.format)
-	}
-	return p, nil
+	return nil
 }
 
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	chosen := 0
-	for _, name := range []string{"masters", "local", "embedded"} {
+	for _, name := range targetFlags {
 		if set(name) {
 			chosen++
 		}
@@ -198,6 +217,29 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 	return nil
 }
 
+func (f *flags) planFaults(p *plan) error {
+	for _, s := range f.faults {
+		if p.kind != masters.Local {
+			return usagef("--fault works on --local masters only")
+		}
+		fault, err := faults.Parse(s, p.count, p.cfg.Duration)
+		if err != nil {
+			return usagef("--fault %w", err)
+		}
+		if fault.Kind != faults.Delay && slices.Contains(p.impls, raw.Name) {
+			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+		if fault.Whole {
+			p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
+		}
+		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+	}
+	if err := faults.Check(p.faults); err != nil {
+		return usagef("--fault %w", err)
+	}
+	return nil
+}
+
 func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	dist := f.dist
 	switch {
@@ -236,7 +278,7 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		}
 	}
 	if f.hold.Mean() >= f.ttl {
-		return usagef("--hold %s must be shorter than --ttl %s", f.hold, f.ttl)
+		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
 	}
 	if f.masterTimeout >= f.ttl {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)

@@ -20,9 +20,10 @@ var flagGroups = []struct {
 	{"Sweep", []string{"param", "find-max"}},
 	{"Load", []string{"op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "duration", "warmup", "rounds", "seed"}},
 	{"Lock", []string{"ttl", "wait", "master-timeout"}},
+	{"Advice", []string{"eps", "rto", "waiters"}},
 	{"Faults", []string{"fault"}},
-	{"Judgement", []string{"slo"}},
-	{"Output", []string{"output", "out", "quiet", "help"}},
+	{"Judgement", []string{"slo", "profile"}},
+	{"Output", []string{"config", "output", "out", "quiet", "help"}},
 }
 
 const otherFlags = "Other" // heading of those in no group

@@ -6,6 +6,7 @@
 //	lockbench run --keys 1 --workers 8             all fight for one lock
 //	lockbench run --keys 1 --procs 2               in two processes: hand-over between them
 //	lockbench run --rate 5k                        open loop: 5000 arrivals a second, waiting counts
+//	lockbench advise --hold 200ms                  which TTL, timeouts and delays to set, and why
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped
@@ -16,12 +17,19 @@
 //
 // By default it starts five redis-server (or valkey-server) processes on free
 // ports and stops them when it ends. Results go to standard output or --out, as
-// text, as one JSON document (-o json), or as lines for benchstat (-o bench);
-// progress goes to standard error.
+// text, as one JSON document (-o json), line by line while it runs (-o ndjson), as
+// a table (-o csv), or as lines for benchstat (-o bench); progress goes to standard
+// error. --out keeps what it writes in FILE.partial until it is whole.
 //
-// Exit codes: 0 ok, 1 run error, 2 usage, 3 objective missed, 4 safety violation (two holders at
-// once), 5 measurement not valid (such as a rate that was not met), 130
-// interrupted with the partial result written.
+//	lockbench run --slo 'acquire.response.p99<5ms' --rate 5k   what must be reached
+//	lockbench run --profile lan --masters ...                  a load and its objectives: PASS or FAIL
+//	lockbench run --config result.json                         an earlier run again
+//	lockbench compare old.json new.json                        which differences are more than chance
+//
+// Exit codes: 0 ok, 1 run error, 2 usage, 3 an objective (--slo) was missed, 4
+// safety violation (two holders at once), 5 measurement not valid (such as a rate
+// that was not met), 6 regression between two results, 130 interrupted with the
+// partial result written.
 package main
 
 import (
@@ -30,9 +38,12 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/procs"
@@ -46,6 +57,8 @@ const (
 	exitMissed      = 3
 	exitUnsafe      = 4
 	exitNotValid    = 5
+	exitRegression  = 6
+	exitPipe        = 141 // as a shell tells of SIGPIPE
 	exitInterrupted = 130
 )
 
@@ -53,11 +66,14 @@ func main() {
 	// The first signal ends the run in order; the second one ends the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
+	// A write to a closed pipe is an error like others instead of the end of the
+	// process, so that servers are stopped and folders removed first.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	err := root().ExecuteContext(ctx)
 	code, quiet := exitCode(err)
 	if err != nil && !quiet {
-		fmt.Fprintln(os.Stderr, "lockbench:", err)
+		fmt.Fprintln(os.Stderr, "lockbench:", plain(err))
 	}
 	if code == exitUsage {
 		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help and so on.")
@@ -80,7 +96,7 @@ func root() *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	groupHelp(cmd)
-	cmd.AddCommand(runCommand(), compareCommand(), sweepCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(runCommand(), compareCommand(), sweepCommand(), adviseCommand(), versionCommand(), workerCommand())
 	return cmd
 }
 
@@ -137,6 +153,22 @@ func exitCode(err error) (code int, quiet bool) {
 		return exitUsage, false
 	}
 	return exitRun, false
+}
+
+// libraryWords are those with which bench names its sentinel and its fields; here
+// there are only flags.
+var libraryWords = regexp.MustCompile(`bench: invalid configuration: | \(Config\.\w+\)`)
+
+// plain is an error as the command line says it: "--workers must be ...".
+func plain(err error) string {
+	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
+		cause := libraryWords.ReplaceAllString(invalid.Unwrap().Error(), "")
+		if strings.HasPrefix(cause, "--") {
+			return cause
+		}
+		return fmt.Sprintf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
+	}
+	return libraryWords.ReplaceAllString(err.Error(), "")
 }
 
 // usageArgs makes cobra's own complaints about arguments usage errors.

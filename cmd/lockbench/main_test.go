@@ -141,6 +141,11 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --fault stop:6":                 "--fault",
 		"run --fault stop:1 --embedded 3":    "--fault",
 		"run --fault delay:1 --local 3":      "--fault",
+		"run --fault stop:1@4s-6s":           "--fault",
+		"run --fault restart:1":              "--fault",
+		"run --fault=stop:1 --fault=kill:1":  "--fault",
+		"run --masters a:1 --fault stop:1":   "--fault",
+		"run --impl raw --fault cut:1@1s":    "--fault",
 		"run -o yaml":                        "-o",
 		"run --out " + tmp + "/no/such/file": "--out",
 		"run --bogus":                        "--bogus",
@@ -304,6 +309,35 @@ func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
 	require.Equal(t, []any{"stop:3", "delay:1:1ms"}, faults)
 }
 
+func TestFaultsAreBandsInEveryResult(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,setnx", "--rounds", "1", "--local", "3",
+		"--fault", "kill:2@200ms-500ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@700ms",
+		"--warmup", "50ms", "--duration", "1s", "-o", "json")
+	require.Zero(t, code, stderr)
+	for _, r := range requireFields(t, stdout)["results"].([]any) {
+		var seen []string
+		for _, b := range r.(map[string]any)["faults"].([]any) {
+			b := b.(map[string]any)
+			seen = append(seen, fmt.Sprint(b["kind"], b["master"]))
+			require.GreaterOrEqual(t, b["to_s"], b["from_s"])
+			require.InDelta(t, map[string]float64{"delay": 0.1, "kill": 0.2, "restart": 0.7}[b["kind"].(string)], b["from_s"], 0.1)
+		}
+		require.Equal(t, []string{"delay3", "kill2", "restart1"}, seen)
+	}
+}
+
+func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) {
+	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "cut:1@0s-1m", "--duration", "1m")
+	require.Len(t, r.servers, 4)
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	left, err := os.ReadDir(r.tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -322,7 +356,7 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 		{ended, []*bench.Result{invalid}, errors.New("broke"), exitInterrupted},
 		{ended, []*bench.Result{invalid, overlap}, errors.New("broke"), exitUnsafe},
 	} {
-		code, _ := exitCode(judge(c.ctx, rounds{}, c.results, c.err))
+		code, _ := exitCode(judge(c.ctx, c.results, c.err))
 		require.Equal(t, c.want, code)
 	}
 }

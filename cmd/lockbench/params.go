@@ -108,14 +108,11 @@ func axis(text, unit string) *float64 {
 	return &v
 }
 
-// setting is a value for each param, in their order.
-type setting []string
-
-// grid is every combination, the last param changing fastest.
-func grid(params []bench.SweepParam) []setting {
-	all := []setting{nil}
+// grid is every combination of values, in the order of params, the last param changing fastest.
+func grid(params []bench.SweepParam) [][]string {
+	all := [][]string{nil}
 	for _, p := range params {
-		var longer []setting
+		var longer [][]string
 		for _, s := range all {
 			for _, v := range p.Values {
 				longer = append(longer, append(slices.Clone(s), v.Text))

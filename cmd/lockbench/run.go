@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -27,10 +27,13 @@ func runCommand() *cobra.Command {
 		Example: `  lockbench run --workers 1024
   lockbench run --rate 5k --dist zipf:0.99 --keys 10000
   lockbench run --masters a:6379,b:6379,c:6379 -o json --out result.json`,
+		Long: "Load one implementation and show every figure.\n\n" + profilesHelp(),
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return inRounds(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.register(cmd, "muxlock", 1)
+	cmd.Flags().StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
+	complete(cmd, "profile", profileNames())
 	return cmd
 }
 
@@ -43,75 +46,53 @@ func compareCommand() *cobra.Command {
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3`,
 		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return inRounds(cmd, &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.register(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5)
 	return cmd
 }
 
-// schedule is the runs of a command.
-type schedule interface {
-	// count is how many runs there are, at most.
-	count() int
-	// run makes them, on targets that open gives for a plan. It returns the results
-	// so far also beside an error.
-	run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error)
-	// complete adds to the document what the runs show together.
-	complete(*output.Document)
-	// verdict is what speaks against results that are safe and complete.
-	verdict([]*bench.Result) error
-}
-
-// rounds is every implementation in turn.
-type rounds struct{ *plan }
-
-func inRounds(cmd *cobra.Command, f *flags) error {
+// execute is both subcommands.
+func execute(cmd *cobra.Command, f *flags) error {
 	p, err := f.plan(cmd)
 	if err != nil {
 		return err
 	}
-	return execute(cmd, p, rounds{p})
+	return p.execute(cmd)
 }
 
-func (r rounds) count() int { return r.rounds * len(r.impls) }
-
-func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
-	cfg := r.cfg
-	cfg.Progress = show
-	return bench.Compare(ctx, open(r.plan), cfg, r.rounds)
-}
-
-func (r rounds) complete(*output.Document) {}
-
-func (r rounds) verdict(results []*bench.Result) error { return notValid(results) }
-
-// execute is what the subcommands that load have in common: find masters, load,
-// write, judge.
-func execute(cmd *cobra.Command, p *plan, runs schedule) error {
-	to := cmd.OutOrStdout()
-	if p.out != "" {
-		file, err := os.Create(p.out)
-		if err != nil {
-			return usagef("--out: %w", err)
-		}
-		defer file.Close()
-		to = file
+// execute is what all commands that load have in common: find masters, load, write,
+// judge.
+func (p *plan) execute(cmd *cobra.Command) error {
+	out, err := openSink(p, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer out.close()
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	if p.format == "ndjson" {
+		p.cfg.Progress = out.seconds(cancel).Show
 	}
 
-	ctx := cmd.Context()
-	doc, runErr := measure(ctx, p, runs, cmd.ErrOrStderr())
+	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	if err := write(to, p, *doc); err != nil {
-		return errors.Join(runErr, err)
+	err = p.runs.judge(ctx, doc.Results, runErr)
+	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		return closedPipe
 	}
-	return judge(ctx, runs, doc.Results, runErr)
+	err = errors.Join(err, out.write(*doc))
+	if p.profile != "" {
+		out.profileVerdict(cmd.ErrOrStderr(), err == nil)
+	}
+	return err
 }
 
 // measure gets the masters, runs the targets and lets the masters go. The document
 // holds the results so far, also beside an error; it is nil when no run could begin.
-func measure(ctx context.Context, p *plan, runs schedule, log io.Writer) (_ *output.Document, err error) {
+func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, err error) {
 	set, err := p.start(ctx, log)
 	if err != nil {
 		return nil, err
@@ -136,17 +117,22 @@ func measure(ctx context.Context, p *plan, runs schedule, log io.Writer) (_ *out
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: runs.count()})
+	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count()})
 	defer progress.Close() // also when something panics
-	results, err := runs.run(ctx, open, progress.Show)
+	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
 	progress.Close()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(output.EmbeddedReason)
 		}
 	}
+	for _, r := range results {
+		for _, o := range p.objectives {
+			r.SLO = append(r.SLO, o.Judge(r))
+		}
+	}
 	doc := p.document(set, results)
-	runs.complete(doc)
+	p.runs.complete(doc)
 	return doc, err
 }
 
@@ -172,8 +158,11 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 
 func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Document {
 	cfg := bench.RunConfig{Config: p.cfg, Impls: p.impls, Rounds: p.rounds, Reference: p.reference}
+	redacted := false
 	for _, addr := range set.Addrs {
-		cfg.Masters = append(cfg.Masters, masters.Redact(addr))
+		bare := masters.Redact(addr)
+		redacted = redacted || bare != addr
+		cfg.Masters = append(cfg.Masters, bare)
 	}
 	if results == nil {
 		results = []*bench.Result{}
@@ -182,61 +171,18 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...),
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
+	}
+	for _, o := range p.objectives {
+		doc.Config.SLO = append(doc.Config.SLO, o.String())
 	}
 	return &doc
 }
 
-func write(w io.Writer, p *plan, doc output.Document) error {
-	switch p.format {
-	case "json":
-		return output.JSON(w, doc)
-	case "bench":
-		return bench.WriteBench(w, doc.Results)
+// both shows progress in two ways; the second may be nil.
+func both(a, b func(bench.Progress)) func(bench.Progress) {
+	if b == nil {
+		return a
 	}
-	switch p.command {
-	case "compare":
-		return output.Compare(w, doc, caveats(p.impls))
-	case "sweep":
-		return output.Sweep(w, doc, caveats(p.impls))
-	}
-	return output.Run(w, doc, caveats(p.impls))
-}
-
-// judge turns results into the exit code: what is worst comes first. That masters
-// are embedded makes figures invalid, as they say, but is no failure of the run.
-func judge(ctx context.Context, runs schedule, results []*bench.Result, runErr error) error {
-	for _, r := range results {
-		if r.Safety.Overlaps > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
-		}
-	}
-	if ctx.Err() != nil || runErr != nil {
-		return interruptedOr(ctx, runErr)
-	}
-	return runs.verdict(results)
-}
-
-// notValid names the first run that does not show what it seems to, but for the
-// reasons that begin with one of excused.
-func notValid(results []*bench.Result, excused ...string) error {
-	for _, r := range results {
-		var bad []string
-		for _, reason := range r.Valid.Reasons {
-			if reason != output.EmbeddedReason && !slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(reason, e) }) {
-				bad = append(bad, reason)
-			}
-		}
-		if len(bad) > 0 {
-			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
-		}
-	}
-	return nil
-}
-
-// interruptedOr puts the user's interruption before the errors that follow from it.
-func interruptedOr(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return verdict{exitInterrupted, "interrupted"}
-	}
-	return err
+	return func(p bench.Progress) { a(p); b(p) }
 }

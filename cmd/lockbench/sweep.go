@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -14,7 +15,7 @@ import (
 
 func sweepCommand() *cobra.Command {
 	var f flags
-	var texts, slos []string
+	var texts []string
 	var findMax bool
 	cmd := &cobra.Command{
 		Use:   "sweep",
@@ -30,28 +31,22 @@ func sweepCommand() *cobra.Command {
 	preset(cmd, "warmup", "500ms")
 	fs.StringArrayVar(&texts, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; twice for a grid")
 	fs.BoolVar(&findMax, "find-max", false, "search the highest --rate that meets every --slo; --rate is the first one tried (1k)")
-	fs.StringArrayVar(&slos, "slo", nil, "with --find-max: what a run must meet, such as 'response.p99<5ms'; may be repeated")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		params, err := f.params(cmd, texts)
 		if err != nil {
 			return err
 		}
 		if findMax {
-			return findCapacity(cmd, &f, params, slos)
+			return findCapacity(cmd, &f, params)
 		}
 		if len(params) == 0 {
 			return usagef("sweep needs --param or --find-max")
-		}
-		if len(slos) > 0 {
-			return usagef("--slo needs --find-max")
 		}
 		plans, err := f.plans(cmd, params)
 		if err != nil {
 			return err
 		}
-		s := sweep{params, plans}
-		announce(cmd, plans[0], s.count())
-		return execute(cmd, widest(plans), s)
+		return executeAll(cmd, plans, sweep{params, plans})
 	}
 	return cmd
 }
@@ -98,13 +93,16 @@ func widest(plans []*plan) *plan {
 	return slices.MaxFunc(plans, func(a, b *plan) int { return a.count - b.count })
 }
 
-// announce says how long it will take.
-func announce(cmd *cobra.Command, p *plan, runs int) {
-	if p.quiet {
-		return
+// executeAll says how long it will take and makes the runs, on the masters of the
+// widest plan.
+func executeAll(cmd *cobra.Command, plans []*plan, runs schedule) error {
+	p := widest(plans)
+	p.runs = runs
+	if !p.quiet {
+		n, each := runs.count(), p.cfg.Warmup+p.cfg.Duration
+		fmt.Fprintf(cmd.ErrOrStderr(), "at most %d runs of %s: %s\n", n, each, (time.Duration(n) * each).Round(time.Second))
 	}
-	each := p.cfg.Warmup + p.cfg.Duration
-	fmt.Fprintf(cmd.ErrOrStderr(), "at most %d runs of %s: %s\n", runs, each, (time.Duration(runs) * each).Round(time.Second))
+	return p.execute(cmd)
 }
 
 // sweep is every implementation at every setting, in rounds: a drift of the machine
@@ -139,10 +137,11 @@ func (s sweep) complete(doc *output.Document) {
 	doc.Sweep = bench.NewSweep(s.params, doc.Results)
 }
 
-// verdict: where the rate is swept, one that was not met is the answer and no fault.
-func (s sweep) verdict(results []*bench.Result) error {
+// judge: where the rate is swept, one that was not met is the answer and no fault.
+func (s sweep) judge(ctx context.Context, results []*bench.Result, runErr error) error {
+	var excused []string
 	if hasParam(s.params, "rate") {
-		return notValid(results, bench.ReasonRate, bench.ReasonBacklog)
+		excused = []string{bench.ReasonRate, bench.ReasonBacklog}
 	}
-	return notValid(results)
+	return cmp.Or(grave(ctx, results, runErr), notValid(results, excused...), judgeObjectives(results))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"time"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
@@ -19,7 +20,8 @@ import (
 func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
-			return raw.Open(ctx, addrs, p.cfg.TTL) // its faults last all the time, see plan
+			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
+			return hurtRunner{runner, rig}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -58,10 +60,27 @@ type hurtRunner struct {
 	rig *faults.Rig
 }
 
-func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (_ *bench.Result, err error) {
-	end := h.rig.Begin(cfg.Warmup)
-	defer func() { err = errors.Join(err, end()) }()
-	return h.Runner.Run(ctx, cfg)
+// Run adds the faults to the result, as they were in the measured time.
+func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+	end := func() ([]bench.Band, error) { return nil, nil }
+	cfg.Begin = func(at time.Time) { end = h.rig.Begin(at.Add(cfg.Warmup)) }
+	res, err := h.Runner.Run(ctx, cfg)
+	bands, hurtErr := end()
+	if res != nil {
+		res.Faults = clip(bands, res.DurationS)
+	}
+	return res, errors.Join(err, hurtErr)
+}
+
+// clip leaves of the bands what lies in the measured time.
+func clip(bands []bench.Band, duration float64) (seen []bench.Band) {
+	for _, b := range bands {
+		if b.FromS < duration && b.ToS >= 0 {
+			b.FromS, b.ToS = max(b.FromS, 0), min(b.ToS, duration)
+			seen = append(seen, b)
+		}
+	}
+	return seen
 }
 
 // caveats is what every implementation but the engine should be read with.

@@ -1,12 +1,17 @@
-// Package faults hurts local masters on purpose: it stops one, or puts a proxy
-// that answers late in front of one.
+// Package faults hurts local masters on purpose, for a while or all the time: it
+// stops, kills, restarts or empties one, or cuts or delays what a proxy in front of
+// it passes on.
 //
 // A Rig applies the faults to servers that somebody else owns, and undoes them, so
-// that a stopped server is never left behind stopped.
+// that a stopped server is never left behind stopped. Times are those of the
+// measured time; when a fault really began and ended, its Band tells.
 package faults
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,39 +20,163 @@ import (
 // Kind is what a fault does.
 type Kind string
 
+// The kinds. A restarted master comes back empty on its port; the engine gives it no
+// vote for its MaxTTL and a little, so it stays away longer than the fault lasts.
 const (
-	Stop  Kind = "stop"  // SIGSTOP during the measured time and the second before it
-	Delay Kind = "delay" // a proxy delivers every reply late, all the time
+	Stop    Kind = "stop"    // SIGSTOP, then SIGCONT: connections stay, nothing answers
+	Kill    Kind = "kill"    // SIGKILL, and started again at the end
+	Restart Kind = "restart" // killed, and started again at once
+	Cut     Kind = "cut"     // all connections reset, and new ones too until the end
+	Flush   Kind = "flush"   // FLUSHALL: the master forgets its locks and does not know it
+	Delay   Kind = "delay"   // every reply is late
 )
+
+// Kinds is all of them, in the order of the documentation.
+var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Flush}
+
+// event tells whether a fault of that kind has no length.
+func (k Kind) event() bool { return k == Restart || k == Flush }
+
+// process tells whether the kind needs the server's process for itself.
+func (k Kind) process() bool { return k != Delay && k != Cut }
 
 // Fault is one parsed --fault.
 type Fault struct {
+	Text   string // as it was given
 	Kind   Kind
-	Master int // 0-based
-	Delay  time.Duration
+	Master int  // 0-based
+	Delay  Span // of Kind Delay
+	// Whole is a fault without times: a delay from the first connection to the last,
+	// else from a second before the measured time to its end.
+	Whole bool
+	// From and To are on the clock of the measured time; equal for an event.
+	From, To time.Duration
 }
 
-// Parse reads "stop:K" or "delay:K:50ms"; K counts from 1 to masters.
-func Parse(s string, masters int) (Fault, error) {
-	parts := strings.Split(s, ":")
-	kind := Kind(parts[0])
-	switch {
-	case kind == Stop && len(parts) == 2, kind == Delay && len(parts) == 3:
-	default:
-		return Fault{}, fmt.Errorf("%q is neither stop:K nor delay:K:DURATION (stop:1, delay:2:50ms)", s)
+// lead is how long before the measured time a fault without times begins, so that
+// the first second after it is warm-up.
+const lead = time.Second
+
+// Grammar is what Parse reads, for people.
+const Grammar = "delay:K:SPAN, stop:K, kill:K, cut:K with @FROM-TO, or cut:K@AT, restart:K@AT, flush:K@AT " +
+	"(stop:1@2s-4s, delay:2:lognormal(5ms,1)); delay, stop and kill without @ last for the whole run"
+
+// Parse reads KIND:K[:ARG][@FROM-TO] or KIND:K@AT; K counts from 1 to masters, the
+// times must lie within duration.
+func Parse(text string, masters int, duration time.Duration) (Fault, error) {
+	f, err := parse(text, masters, duration)
+	if err != nil {
+		return f, fmt.Errorf("%q: %w", text, err)
+	}
+	return f, nil
+}
+
+func parse(text string, masters int, duration time.Duration) (f Fault, err error) {
+	what, when, timed := strings.Cut(text, "@")
+	parts := strings.SplitN(what, ":", 3)
+	f = Fault{Text: text, Kind: Kind(parts[0])}
+	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != (f.Kind == Delay) {
+		return f, errors.New("must be " + Grammar)
 	}
 	k, err := strconv.Atoi(parts[1])
 	if err != nil || k < 1 || k > masters {
-		return Fault{}, fmt.Errorf("%q: master %q is not in 1..%d", s, parts[1], masters)
+		return f, fmt.Errorf("master %q is not in 1..%d", parts[1], masters)
 	}
-	f := Fault{Kind: kind, Master: k - 1}
-	if kind == Delay {
-		if f.Delay, err = time.ParseDuration(parts[2]); err != nil {
-			return Fault{}, fmt.Errorf("%q: %w", s, err)
-		}
-		if f.Delay < 0 {
-			return Fault{}, fmt.Errorf("%q: the delay is negative", s)
+	f.Master = k - 1
+	if f.Kind == Delay {
+		if f.Delay, err = ParseSpan(parts[2]); err != nil {
+			return f, err
 		}
 	}
+	if timed {
+		return f, f.parseTimes(when, duration)
+	}
+	if f.Kind.event() || f.Kind == Cut {
+		return f, fmt.Errorf("%s needs a time, %s:%d@2s", f.Kind, f.Kind, k)
+	}
+	f.Whole, f.From, f.To = true, -lead, duration
 	return f, nil
+}
+
+func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
+	from, to, window := strings.Cut(when, "-")
+	if f.From, err = time.ParseDuration(from); err != nil {
+		return fmt.Errorf("%q is not a time such as 10s or 10s-20s", when)
+	}
+	f.To = f.From
+	switch {
+	case window && f.Kind.event():
+		return fmt.Errorf("%s is over at once and takes one time, @%s", f.Kind, from)
+	case !window && !f.Kind.event() && f.Kind != Cut:
+		return fmt.Errorf("%s needs an end, @%s-%s", f.Kind, from, f.From+time.Second)
+	case window:
+		if f.To, err = time.ParseDuration(to); err != nil {
+			return fmt.Errorf("%q is not a time such as 10s or 10s-20s", when)
+		}
+		if f.To <= f.From {
+			return fmt.Errorf("ends at %s, which is not after its begin at %s", f.To, f.From)
+		}
+	}
+	if f.From < 0 || f.From >= duration || f.To > duration {
+		return fmt.Errorf("must lie within the measured time, 0s-%s", duration)
+	}
+	return nil
+}
+
+// Check refuses faults that contradict each other: what stops, kills or empties one
+// server at the same time, or cuts it twice. Delays add up.
+func Check(list []Fault) error {
+	for i, f := range list {
+		for _, g := range list[:i] {
+			same := f.Kind.process() && g.Kind.process() || f.Kind == Cut && g.Kind == Cut
+			if f.Master == g.Master && same && overlap(f, g) {
+				return fmt.Errorf("%q and %q contradict each other: both want master %d at the same time", g.Text, f.Text, f.Master+1)
+			}
+		}
+	}
+	return nil
+}
+
+// overlap: a fault that ends when the other begins is over; an event takes its instant.
+func overlap(f, g Fault) bool {
+	return f.From == g.From || f.From < g.To && g.From < f.To
+}
+
+// A step is the begin of a fault or its end. An event has only a begin.
+type step struct {
+	at    time.Duration
+	fault int // index of the list
+	end   bool
+}
+
+// never is when a fault without times ends: with the run.
+const never = 1 << 62
+
+// steps is what happens to one master, in order. What ends comes before what begins
+// at the same time.
+func steps(list []Fault, master int) (all []step) {
+	for i, f := range list {
+		if f.Master != master || f.Kind == Delay && f.Whole {
+			continue
+		}
+		all = append(all, step{f.From, i, false})
+		switch {
+		case f.Whole:
+			all = append(all, step{never, i, true})
+		case f.To > f.From:
+			all = append(all, step{f.To, i, true})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b step) int {
+		switch {
+		case a.at != b.at:
+			return cmp.Compare(a.at, b.at)
+		case a.end == b.end:
+			return 0
+		case a.end:
+			return -1
+		}
+		return 1
+	})
+	return all
 }

@@ -1,8 +1,6 @@
 package faults_test
 
 import (
-	"io"
-	"net"
 	"testing"
 	"time"
 
@@ -11,65 +9,102 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 )
 
-func TestParseNamesWhatIsWrong(t *testing.T) {
-	f, err := faults.Parse("delay:2:50ms", 5)
-	require.NoError(t, err)
-	require.Equal(t, faults.Fault{Kind: faults.Delay, Master: 1, Delay: 50 * time.Millisecond}, f)
-	f, err = faults.Parse("stop:5", 5)
-	require.NoError(t, err)
-	require.Equal(t, faults.Fault{Kind: faults.Stop, Master: 4}, f)
+const duration = 30 * time.Second
 
-	for _, s := range []string{"", "stop", "stop:0", "stop:6", "stop:x", "stop:1:2", "delay:1", "delay:1:soon", "delay:1:-5ms", "burn:1"} {
-		_, err := faults.Parse(s, 5)
-		require.ErrorContains(t, err, s)
+func parse(t *testing.T, texts ...string) (list []faults.Fault) {
+	t.Helper()
+	for _, text := range texts {
+		f, err := faults.Parse(text, 5, duration)
+		require.NoError(t, err)
+		require.Equal(t, text, f.Text)
+		list = append(list, f)
+	}
+	return list
+}
+
+func TestParseReadsEveryKind(t *testing.T) {
+	at := func(kind faults.Kind, from, to time.Duration) faults.Fault {
+		return faults.Fault{Kind: kind, Master: 1, From: from, To: to}
+	}
+	whole := func(kind faults.Kind) faults.Fault {
+		return faults.Fault{Kind: kind, Master: 1, Whole: true, From: -time.Second, To: duration}
+	}
+	for text, want := range map[string]faults.Fault{
+		"delay:2:50ms":                     whole(faults.Delay),
+		"delay:2:lognormal(5ms,1)@10s-20s": at(faults.Delay, 10*time.Second, 20*time.Second),
+		"stop:2":                           whole(faults.Stop),
+		"stop:2@0s-30s":                    at(faults.Stop, 0, duration),
+		"kill:2":                           whole(faults.Kill),
+		"kill:2@1.5s-2s":                   at(faults.Kill, 1500*time.Millisecond, 2*time.Second),
+		"restart:2@2s":                     at(faults.Restart, 2*time.Second, 2*time.Second),
+		"cut:2@2s":                         at(faults.Cut, 2*time.Second, 2*time.Second),
+		"cut:2@2s-3s":                      at(faults.Cut, 2*time.Second, 3*time.Second),
+		"flush:2@100ms":                    at(faults.Flush, 100*time.Millisecond, 100*time.Millisecond),
+	} {
+		got := parse(t, text)[0]
+		got.Text, got.Delay = "", faults.Span{}
+		require.Equal(t, want, got, text)
 	}
 }
 
-// echo answers every byte with itself and ends with the test.
-func echo(t *testing.T) string {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	t.Cleanup(func() { ln.Close() })
-	go func() {
-		for {
-			c, err := ln.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer c.Close()
-				io.Copy(c, c)
-			}()
-		}
-	}()
-	return ln.Addr().String()
+func TestParseNamesWhatIsWrong(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                         "must be",
+		"burn:1":                   "must be",
+		"stop":                     "must be",
+		"stop:1:2":                 "must be",
+		"delay:1":                  "must be",
+		"stop:0":                   "not in 1..5",
+		"stop:6":                   "not in 1..5",
+		"stop:x":                   "not in 1..5",
+		"delay:1:soon":             "soon",
+		"delay:1:-5ms":             "negative",
+		"delay:1:lognormal(5ms)":   "sigma",
+		"delay:1:lognormal(5ms,0)": "sigma",
+		"delay:1:exp(5ms":          "exp(5ms",
+		"stop:1@":                  "not a time",
+		"stop:1@soon":              "not a time",
+		"stop:1@1s-late":           "not a time",
+		"stop:1@2s":                "needs an end",
+		"delay:1:5ms@2s":           "needs an end",
+		"stop:1@2s-2s":             "after its begin",
+		"stop:1@3s-2s":             "after its begin",
+		"kill:1@20s-31s":           "within the measured time",
+		"restart:1@30s":            "within the measured time",
+		"restart:1@-1s":            "not a time",
+		"restart:1@1s-2s":          "over at once",
+		"flush:1@1s-2s":            "over at once",
+		"restart:1":                "needs a time",
+		"flush:1":                  "needs a time",
+		"cut:1":                    "needs a time",
+	} {
+		_, err := faults.Parse(text, 5, duration)
+		require.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, text)
+	}
 }
 
-func TestProxyDelaysRepliesSideBySide(t *testing.T) {
-	const delay = 100 * time.Millisecond
-	for _, d := range []time.Duration{0, delay} {
-		p, err := faults.NewProxy(echo(t), d)
-		require.NoError(t, err)
-		c, err := net.Dial("tcp", p.Addr())
-		require.NoError(t, err)
-
-		start := time.Now()
-		buf := make([]byte, 4)
-		for range 10 { // ten requests on their way at once
-			_, err = c.Write([]byte("ping"))
-			require.NoError(t, err)
-			time.Sleep(time.Millisecond) // keeps them apart on the wire
-		}
-		for range 10 {
-			_, err = io.ReadFull(c, buf)
-			require.NoError(t, err)
-			require.Equal(t, "ping", string(buf))
-		}
-		took := time.Since(start)
-		require.GreaterOrEqual(t, took, d)
-		require.Less(t, took, d+2*delay, "replies must be late together, not one after the other")
-		require.NoError(t, p.Close())
-		_, err = c.Read(buf)
-		require.Error(t, err, "Close cuts the connections")
+func TestCheckRefusesWhatContradicts(t *testing.T) {
+	for _, list := range [][]string{
+		{"stop:1@2s-5s", "kill:1@4s-6s"},
+		{"kill:1@2s-5s", "stop:1@3s-4s"},
+		{"stop:1", "restart:1@2s"},
+		{"stop:1@1s-2s", "flush:1@1s"},
+		{"restart:1@1s", "flush:1@1s"},
+		{"stop:1", "stop:1"},
+		{"cut:1@1s-3s", "cut:1@2s"},
+	} {
+		err := faults.Check(parse(t, list...))
+		require.ErrorContains(t, err, list[0])
+		require.ErrorContains(t, err, list[1])
+	}
+	for _, list := range [][]string{
+		{"stop:1@2s-5s", "kill:2@2s-5s"},
+		{"stop:1@2s-5s", "kill:1@5s-6s"},
+		{"stop:1@2s-5s", "restart:1@5s"},
+		{"delay:1:5ms", "delay:1:exp(5ms)@1s-2s", "stop:1@1s-2s", "cut:1@1s-2s"},
+		{"restart:1@1s", "restart:1@2s"},
+	} {
+		require.NoError(t, faults.Check(parse(t, list...)))
 	}
 }

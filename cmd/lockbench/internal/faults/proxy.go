@@ -5,37 +5,56 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // chunkSize is what the proxy reads at once: more than most batches of replies.
 const chunkSize = 32 << 10
 
-// Proxy forwards TCP connections to one master and holds back every reply for a
-// fixed time after it arrived. Replies behind each other are late together, not
-// one after the other, as on a long cable. Requests pass at once.
+// Proxy forwards TCP connections to one master. It can hold back every reply for a
+// time that is drawn when the reply arrives, and cut all connections. Requests pass
+// at once; each connection is on its own.
 //
-// toxiproxy does the same and much more, but brings an HTTP API and a metrics
-// library along; these few lines are what a fixed delay needs.
+// Replies behind each other are late together, not one after the other, as on a long
+// cable, and none overtakes another, as TCP does not let it: a reply is due at its
+// own time or when the one before it is, whichever is later. So with drawn delays two
+// things are not independent. Replies that were read together share one draw, as
+// those of one packet do; a batch of pipelined commands is late as a whole. And a
+// reply close behind a very late one is late as well: where many follow each other
+// within the spread of the delay, what a caller sees is longer than the distribution
+// says. It is the distribution itself only where one reply at a time is on its way.
+//
+// toxiproxy does more, as a library too, but its delay is in whole milliseconds,
+// drawn evenly around a mean, and kept by Go timers, which an idle process rounds up
+// by as much as a millisecond; and it brings an HTTP API, its router, metrics and a
+// log along.
 type Proxy struct {
 	ln     net.Listener
 	target string
-	delay  time.Duration
+	alarms *clock.Alarms // nil: Go timers
+	delays atomic.Pointer[[]Span]
 
-	wg sync.WaitGroup // accept loop and both directions of each connection
+	wg   sync.WaitGroup // accept loop and both directions of each connection
+	over chan struct{}  // closed by Close
 
 	mu     sync.Mutex // guards the following
 	conns  map[net.Conn]struct{}
-	closed bool
+	refuse bool // cut, or closed
 }
 
 // NewProxy listens on a free port of 127.0.0.1. Close it.
-func NewProxy(target string, delay time.Duration) (*Proxy, error) {
+func NewProxy(target string) (*Proxy, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{ln: ln, target: target, delay: delay, conns: map[net.Conn]struct{}{}}
+	p := &Proxy{
+		ln: ln, target: target, alarms: clock.NewAlarms(),
+		over: make(chan struct{}), conns: map[net.Conn]struct{}{},
+	}
 	p.wg.Go(p.accept)
 	return p, nil
 }
@@ -43,16 +62,33 @@ func NewProxy(target string, delay time.Duration) (*Proxy, error) {
 // Addr is what clients connect to.
 func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
+// Delay makes every reply that arrives from now on late by a draw from each span.
+func (p *Proxy) Delay(spans ...Span) { p.delays.Store(&spans) }
+
+// Cut resets all connections, and while refuse is set every new one too.
+func (p *Proxy) Cut(refuse bool) {
+	p.mu.Lock()
+	p.refuse = refuse
+	p.resetLocked()
+	p.mu.Unlock()
+}
+
+// Heal ends a Cut.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	p.refuse = false
+	p.mu.Unlock()
+}
+
 // Close cuts all connections and waits for the goroutines.
 func (p *Proxy) Close() error {
 	err := p.ln.Close()
-	p.mu.Lock()
-	p.closed = true
-	for c := range p.conns {
-		c.Close()
-	}
-	p.mu.Unlock()
+	close(p.over)
+	p.Cut(true)
 	p.wg.Wait()
+	if p.alarms != nil {
+		p.alarms.Close()
+	}
 	return err
 }
 
@@ -95,7 +131,7 @@ func (p *Proxy) serve(client net.Conn) {
 type chunk struct {
 	buf *[chunkSize]byte
 	n   int
-	due time.Time
+	due time.Time // zero: at once
 }
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
@@ -112,13 +148,12 @@ func (p *Proxy) reply(client, server net.Conn) {
 				chunks.Put(buf)
 				return
 			}
-			onTheWay <- chunk{buf, n, time.Now().Add(p.delay)}
+			onTheWay <- chunk{buf, n, p.due()}
 		}
 	})
-	for c := range onTheWay {
-		if p.delay > 0 {
-			time.Sleep(time.Until(c.due))
-		}
+	alarm := clock.NewAlarm()
+	for c := range onTheWay { // in this order: none overtakes another
+		p.sleepUntil(c.due, alarm)
 		_, err := client.Write(c.buf[:c.n])
 		chunks.Put(c.buf)
 		if err != nil {
@@ -127,13 +162,48 @@ func (p *Proxy) reply(client, server net.Conn) {
 	}
 }
 
+// due is when a reply that arrives now is to be delivered.
+func (p *Proxy) due() time.Time {
+	spans := p.delays.Load()
+	if spans == nil {
+		return time.Time{}
+	}
+	var sum time.Duration
+	for _, s := range *spans {
+		sum += s.draw()
+	}
+	if sum == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(sum)
+}
+
+func (p *Proxy) sleepUntil(due time.Time, alarm *clock.Alarm) {
+	if due.IsZero() {
+		return
+	}
+	d := time.Until(due)
+	switch {
+	case d <= 0:
+	case p.alarms != nil:
+		p.alarms.Sleep(d, alarm, p.over)
+	default:
+		select {
+		case <-time.After(d):
+		case <-p.over:
+		}
+	}
+}
+
+// remember is false when the connection must not be.
 func (p *Proxy) remember(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.closed {
-		p.conns[c] = struct{}{}
+	p.conns[c] = struct{}{}
+	if p.refuse {
+		p.resetLocked()
 	}
-	return !p.closed
+	return !p.refuse
 }
 
 func (p *Proxy) forget(c net.Conn) {
@@ -141,4 +211,14 @@ func (p *Proxy) forget(c net.Conn) {
 	p.mu.Lock()
 	delete(p.conns, c)
 	p.mu.Unlock()
+}
+
+// resetLocked ends every connection as a crashed host would: with RST, and without
+// what is still on its way.
+func (p *Proxy) resetLocked() {
+	for c := range p.conns {
+		_ = c.(*net.TCPConn).SetLinger(0)
+		c.Close()
+		delete(p.conns, c)
+	}
 }

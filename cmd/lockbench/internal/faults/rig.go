@@ -1,83 +1,210 @@
 package faults
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
+	"muxlock/bench"
 	"muxlock/internal/redisserver"
 )
 
-// lead is how long before the measured time a stop begins, so that the first
-// second after it is warm-up.
-const lead = time.Second
-
-// Rig is faults applied to local masters. It owns the proxies, not the servers.
+// Rig is faults applied to local masters. It owns the proxies, not the servers. Its
+// methods are for one goroutine.
 type Rig struct {
-	addrs   []string
-	stops   []*redisserver.Server
-	proxies []*Proxy
+	list    []Fault
+	masters []*master
 }
 
-// NewRig puts the proxies in front. Close it.
+// NewRig puts a proxy in front of each master that a delay or a cut needs it for.
+// Close it.
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
-	r := &Rig{}
+	r := &Rig{list: list}
 	for _, s := range servers {
-		r.addrs = append(r.addrs, s.Addr())
+		r.masters = append(r.masters, &master{server: s, list: list})
 	}
-	for _, f := range list {
-		if f.Kind == Stop {
-			r.stops = append(r.stops, servers[f.Master])
+	for i, f := range list {
+		m := r.masters[f.Master]
+		if f.Kind.process() {
 			continue
 		}
-		p, err := NewProxy(r.addrs[f.Master], f.Delay) // a second delay adds to the first
-		if err != nil {
-			return nil, errors.Join(err, r.Close())
+		if m.proxy == nil {
+			var err error
+			if m.proxy, err = NewProxy(m.server.Addr()); err != nil {
+				return nil, errors.Join(err, r.Close())
+			}
 		}
-		r.proxies = append(r.proxies, p)
-		r.addrs[f.Master] = p.Addr()
+		if f.Kind == Delay && f.Whole {
+			m.delay(i, true)
+		}
 	}
 	return r, nil
 }
 
 // Addrs is where clients reach the masters, in their order.
-func (r *Rig) Addrs() []string { return slices.Clone(r.addrs) }
-
-// Begin is called when a run begins with its warm-up, and stops what is to be
-// stopped one second before the warm-up ends. end lets it go on, and tells whether
-// stopping it had worked; call it when the run is over.
-func (r *Rig) Begin(warmup time.Duration) (end func() error) {
-	if len(r.stops) == 0 {
-		return func() error { return nil }
+func (r *Rig) Addrs() []string {
+	addrs := make([]string, len(r.masters))
+	for i, m := range r.masters {
+		if addrs[i] = m.server.Addr(); m.proxy != nil {
+			addrs[i] = m.proxy.Addr()
+		}
 	}
-	cancel, done := make(chan struct{}), make(chan error, 1)
-	go func() {
-		select {
-		case <-cancel:
-			done <- nil
-		case <-time.After(warmup - lead):
-			var errs []error
-			for _, s := range r.stops {
-				errs = append(errs, s.Pause())
+	return addrs
+}
+
+// Begin starts what is to happen in a run whose measured time begins at start. end
+// undoes what is still in force and tells what happened, and what went wrong; call it
+// when the run is over.
+func (r *Rig) Begin(start time.Time) (end func() ([]bench.Band, error)) {
+	stop := make(chan struct{})
+	shows := make([]show, len(r.masters))
+	var running sync.WaitGroup
+	for i, m := range r.masters {
+		shows[i] = show{master: m, start: start, open: map[int]bench.Band{}}
+		if todo := steps(r.list, i); len(todo) > 0 {
+			running.Go(func() { shows[i].run(todo, stop) })
+		}
+	}
+	return func() ([]bench.Band, error) {
+		close(stop)
+		running.Wait()
+		var bands []bench.Band
+		var errs []error
+		for _, s := range shows {
+			bands = append(bands, s.bands...)
+			errs = append(errs, s.errs...)
+		}
+		for _, f := range r.list {
+			if f.Kind == Delay && f.Whole {
+				bands = append(bands, band(f, f.From, time.Since(start)))
 			}
-			done <- errors.Join(errs...)
 		}
-	}()
-	return func() error {
-		close(cancel)
-		errs := []error{<-done}
-		for _, s := range r.stops {
-			errs = append(errs, s.Resume())
-		}
-		return errors.Join(errs...)
+		slices.SortStableFunc(bands, func(a, b bench.Band) int { return cmp.Compare(a.FromS, b.FromS) })
+		return bands, errors.Join(errs...)
 	}
 }
 
 // Close removes the proxies.
 func (r *Rig) Close() error {
 	var errs []error
-	for _, p := range slices.Backward(r.proxies) {
-		errs = append(errs, p.Close())
+	for _, m := range r.masters {
+		if m.proxy != nil {
+			errs = append(errs, m.proxy.Close())
+		}
 	}
 	return errors.Join(errs...)
+}
+
+func band(f Fault, from, to time.Duration) bench.Band {
+	return bench.Band{Spec: f.Text, Kind: string(f.Kind), Master: f.Master + 1, FromS: from.Seconds(), ToS: to.Seconds()}
+}
+
+// show is what happens to one master in one run, one step after the other; a slow
+// one, such as a start, keeps no other master's waiting. Only run touches it.
+type show struct {
+	*master
+	start time.Time
+	open  map[int]bench.Band // of the faults in force
+	bands []bench.Band       // of those that are over
+	errs  []error
+}
+
+// run takes the steps in their time, and when stop closes the ends that are left.
+func (s *show) run(todo []step, stop <-chan struct{}) {
+	for _, next := range todo {
+		select {
+		case <-stop:
+		case <-time.After(time.Until(s.start.Add(next.at))):
+		}
+		select {
+		case <-stop:
+			if _, begun := s.open[next.fault]; !begun {
+				continue
+			}
+		default:
+		}
+		s.take(next)
+	}
+}
+
+// take begins or ends a fault. From is when it is in force, To when it begins to go.
+func (s *show) take(next step) {
+	f := s.list[next.fault]
+	if next.end {
+		b, begun := s.open[next.fault]
+		if !begun {
+			return // its begin went wrong
+		}
+		err := s.undo(next.fault)
+		b.ToS = time.Since(s.start).Seconds()
+		delete(s.open, next.fault)
+		s.bands, s.errs = append(s.bands, b), append(s.errs, err)
+		return
+	}
+	began := time.Since(s.start)
+	if err := s.do(next.fault); err != nil {
+		s.errs = append(s.errs, err)
+		return
+	}
+	if f.To > f.From {
+		s.open[next.fault] = band(f, time.Since(s.start), 0)
+	} else {
+		s.bands = append(s.bands, band(f, began, time.Since(s.start)))
+	}
+}
+
+// master is one server and what is in front of it.
+type master struct {
+	server  *redisserver.Server
+	proxy   *Proxy // nil: no fault needs one
+	list    []Fault
+	delayed []int // faults in force, by index
+}
+
+func (m *master) do(fault int) error {
+	switch f := m.list[fault]; f.Kind {
+	case Stop:
+		return m.server.Pause()
+	case Kill:
+		return m.server.Kill()
+	case Restart:
+		return errors.Join(m.server.Kill(), m.server.Restart(context.Background()))
+	case Flush:
+		return flush(m.server.Addr())
+	case Cut:
+		m.proxy.Cut(f.To > f.From)
+	case Delay:
+		m.delay(fault, true)
+	}
+	return nil
+}
+
+func (m *master) undo(fault int) error {
+	switch m.list[fault].Kind {
+	case Stop:
+		return m.server.Resume()
+	case Kill:
+		return m.server.Restart(context.Background()) // bounds itself
+	case Cut:
+		m.proxy.Heal()
+	case Delay:
+		m.delay(fault, false)
+	}
+	return nil
+}
+
+// delay adds a fault's delay to those in force, or takes it out.
+func (m *master) delay(fault int, on bool) {
+	m.delayed = slices.DeleteFunc(m.delayed, func(i int) bool { return i == fault })
+	if on {
+		m.delayed = append(m.delayed, fault)
+	}
+	spans := make([]Span, len(m.delayed))
+	for i, n := range m.delayed {
+		spans[i] = m.list[n].Delay
+	}
+	m.proxy.Delay(spans...)
 }

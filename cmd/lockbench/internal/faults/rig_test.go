@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
 
@@ -27,36 +28,109 @@ func answers(addr string) bool {
 	return err == nil && line == "+PONG\r\n"
 }
 
-func TestRigStopsAMasterBeforeTheWarmupEndsAndLetsItGoOn(t *testing.T) {
-	servers := redistest.Masters(t, 2)
-	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Stop, Master: 1}}, servers)
+// rigOf is faults on servers of their own, removed with the test.
+func rigOf(t *testing.T, servers int, texts ...string) (*faults.Rig, []*redisserver.Server) {
+	t.Helper()
+	masters := redistest.Masters(t, servers)
+	rig, err := faults.NewRig(parse(t, texts...), masters)
 	require.NoError(t, err)
-	defer rig.Close()
-	require.Equal(t, redistest.Addrs(servers), rig.Addrs())
+	t.Cleanup(func() { require.NoError(t, rig.Close()) })
+	return rig, masters
+}
 
-	const warmup = time.Second + 50*time.Millisecond // stops after 50 ms
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	require.Eventually(t, is, 5*time.Second, time.Millisecond, what)
+}
+
+func TestAStopWithoutTimesBeginsASecondBeforeTheMeasuredTimeAndEndsWithTheRun(t *testing.T) {
+	rig, servers := rigOf(t, 2, "stop:2")
+	require.Equal(t, redistest.Addrs(servers), rig.Addrs())
 	for range 2 {
 		require.True(t, answers(servers[1].Addr()))
-		end := rig.Begin(warmup)
-		require.Eventually(t, func() bool { return !answers(servers[1].Addr()) }, warmup, time.Millisecond)
+		end := rig.Begin(time.Now().Add(time.Second + 50*time.Millisecond)) // stops after 50 ms
+		eventually(t, "stopped", func() bool { return !answers(servers[1].Addr()) })
 		require.True(t, answers(servers[0].Addr()))
-		require.NoError(t, end())
+		bands, err := end()
+		require.NoError(t, err)
+		require.Len(t, bands, 1)
+		require.InDelta(t, -1, bands[0].FromS, 0.5)
+		require.Greater(t, bands[0].ToS, bands[0].FromS)
+		require.True(t, answers(servers[1].Addr()))
 	}
 
-	end := rig.Begin(time.Hour) // a run that ends before its fault
-	require.NoError(t, end())
+	end := rig.Begin(time.Now().Add(time.Hour)) // a run that ends before its fault
+	bands, err := end()
+	require.NoError(t, err)
+	require.Empty(t, bands)
 	require.True(t, answers(servers[1].Addr()))
 }
 
-func TestRigPutsTheProxyInFrontOfItsMasterOnly(t *testing.T) {
-	servers := redistest.Masters(t, 2)
-	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Master: 0, Delay: 30 * time.Millisecond}}, servers)
-	require.NoError(t, err)
-	defer rig.Close()
+func TestTheProxyIsInFrontOfItsMasterOnly(t *testing.T) {
+	rig, servers := rigOf(t, 2, "delay:1:30ms")
 	require.NotEqual(t, servers[0].Addr(), rig.Addrs()[0])
 	require.Equal(t, servers[1].Addr(), rig.Addrs()[1])
 
 	start := time.Now()
 	require.True(t, answers(rig.Addrs()[0]))
 	require.GreaterOrEqual(t, time.Since(start), 30*time.Millisecond)
+}
+
+func TestFaultsComeAndGoInTheirTime(t *testing.T) {
+	rig, servers := rigOf(t, 4, "stop:1@100ms-400ms", "kill:2@100ms-400ms", "cut:3@100ms-400ms", "delay:4:150ms@100ms-400ms")
+	addrs := rig.Addrs()
+	pid := servers[1].PID()
+	start := time.Now()
+	end := rig.Begin(start)
+	for _, addr := range addrs {
+		eventually(t, "hurt", func() bool { return !answers(addr) }) // late by more than answers allows, too
+	}
+	for _, addr := range addrs {
+		eventually(t, "healed", func() bool { return answers(addr) })
+	}
+	require.NotEqual(t, pid, servers[1].PID())
+	eventually(t, "over", func() bool { return time.Since(start) > 500*time.Millisecond })
+	bands, err := end()
+	require.NoError(t, err)
+	require.Len(t, bands, 4)
+	for _, b := range bands {
+		require.InDelta(t, 0.1, b.FromS, 0.09, b)
+		require.InDelta(t, 0.4, b.ToS, 0.2, b)
+	}
+}
+
+func TestEventsHaveNoLength(t *testing.T) {
+	rig, servers := rigOf(t, 3, "restart:1@50ms", "flush:2@50ms", "cut:3@50ms")
+	for _, s := range servers {
+		redistest.Command(t, s, "SET", "lock", "x")
+	}
+	c, err := net.Dial("tcp", rig.Addrs()[2])
+	require.NoError(t, err)
+	defer c.Close()
+	pid := servers[0].PID()
+	end := rig.Begin(time.Now())
+	_, err = c.Read(make([]byte, 1))
+	require.Error(t, err, "cut")
+	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && answers(servers[0].Addr()) })
+	eventually(t, "emptied", func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil })
+	bands, err := end()
+	require.NoError(t, err)
+	require.Len(t, bands, 3)
+	require.Nil(t, redistest.Command(t, servers[0], "GET", "lock"))
+	require.Equal(t, "x", redistest.Command(t, servers[2], "GET", "lock"))
+	require.True(t, answers(rig.Addrs()[2]))
+}
+
+func TestARunThatEndsEarlyLeavesNothingHurt(t *testing.T) {
+	rig, _ := rigOf(t, 3, "stop:1@0s-30s", "kill:2@0s-30s", "cut:3@0s-30s")
+	end := rig.Begin(time.Now())
+	for _, addr := range rig.Addrs() {
+		eventually(t, "hurt", func() bool { return !answers(addr) })
+	}
+	bands, err := end()
+	require.NoError(t, err)
+	require.Len(t, bands, 3)
+	for _, addr := range rig.Addrs() {
+		require.True(t, answers(addr))
+	}
 }

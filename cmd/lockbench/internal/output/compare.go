@@ -31,11 +31,20 @@ func Compare(w io.Writer, doc Document, caveats map[string]string) error {
 		line(tw, impl, of(doc.Results, impl), relative[impl])
 	}
 	tw.Flush()
+	fmt.Fprintln(b, certainty(doc.Relative))
 	if slices.ContainsFunc(doc.Results, waits) {
 		waiting(b, doc)
 	}
 
+	if len(doc.Config.Faults) > 0 {
+		fmt.Fprintln(b)
+	}
+	for _, impl := range doc.Config.Impls {
+		hurt(b, impl+"  ", of(doc.Results, impl))
+	}
+
 	fmt.Fprintln(b)
+	objectives(b, doc)
 	warnings(b, doc.Results)
 	if len(caveats) > 0 {
 		fmt.Fprintln(b, "what they do not promise:")
@@ -94,7 +103,7 @@ func line(w io.Writer, impl string, results []*bench.Result, rel bench.Relative)
 }
 
 // standing puts the reference first, so that nobody has to guess what is divided
-// by what: "muxlock is 15.2x [14.8..15.9]".
+// by what: "muxlock is 15.2x [14.8..15.9]". What may be chance begins with ~.
 func standing(rel bench.Relative) string {
 	switch {
 	case rel.Impl == "":
@@ -104,8 +113,25 @@ func standing(rel bench.Relative) string {
 	case rel.Throughput == nil || rel.Throughput.Min == 0:
 		return "-"
 	}
-	t := rel.Throughput // this one over the reference: turned round here
-	return fmt.Sprintf("%s is %sx [%s..%s]", rel.Reference, digits(1/t.Median), digits(1/t.Max), digits(1/t.Min))
+	t, chance := rel.Throughput, "" // this one over the reference: turned round here
+	low, high := t.Min, t.Max
+	if t.P != nil {
+		low, high = t.CI[0], t.CI[1]
+		if !t.Significant {
+			chance = "~ "
+		}
+	}
+	return fmt.Sprintf("%s%s is %sx [%s..%s]", chance, rel.Reference, digits(1/t.Median), digits(1/high), digits(1/low))
+}
+
+// certainty says what the brackets of standing are.
+func certainty(rows []bench.Relative) string {
+	for _, row := range rows {
+		if row.Throughput != nil && row.Throughput.P != nil {
+			return "[95 % interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)"
+		}
+	}
+	return "[least..greatest of the rounds]; it takes 4 rounds to tell a difference from chance"
 }
 
 func latency(results []*bench.Result, which func(*bench.Result) *bench.Summary, p string) string {
@@ -124,6 +150,10 @@ func median(results []*bench.Result, value func(*bench.Result) float64) float64 
 	for _, r := range results {
 		vs = append(vs, value(r))
 	}
+	return medianOf(vs)
+}
+
+func medianOf(vs []float64) float64 {
 	slices.Sort(vs)
 	n := len(vs)
 	return (vs[(n-1)/2] + vs[n/2]) / 2

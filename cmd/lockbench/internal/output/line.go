@@ -67,7 +67,7 @@ func fit(width int, parts ...part) textLine {
 // that is too wide.
 func strip(width int, ns []int64) textLine {
 	cells, letters := []part{{text: "masters"}}, fit(width, part{text: "masters "})
-	normal := usual(ns)
+	normal := typical(ns)
 	for i, n := range ns {
 		text, letter, c := fmt.Sprintf("%d %s", i+1, duration(float64(n))), ".", green
 		switch {
@@ -87,8 +87,8 @@ func strip(width int, ns []int64) textLine {
 // slowFactor is how many times the usual round trip is slow.
 const slowFactor = 3
 
-// usual is the lower median of those that answer.
-func usual(ns []int64) int64 {
+// typical is the lower median of those that answer.
+func typical(ns []int64) int64 {
 	up := slices.DeleteFunc(slices.Clone(ns), func(n int64) bool { return n < 0 })
 	if len(up) == 0 {
 		return 0

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -21,7 +22,8 @@ const EmbeddedReason = "embedded masters: the speed means nothing"
 // Document is bench's document, and what only the command knows.
 type Document struct {
 	bench.Document
-	Config Config `json:"config"` // hides bench's, which it contains
+	Config Config         `json:"config"`           // hides bench's, which it contains
+	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
 }
 
 // Config is everything that is needed to do it again.
@@ -32,6 +34,10 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	Faults        []string      `json:"faults"`
+	// MastersRedacted: user names or passwords were left out of Masters.
+	MastersRedacted bool     `json:"masters_redacted,omitempty"`
+	Profile         string   `json:"profile,omitempty"`
+	SLO             []string `json:"slo"`
 }
 
 // JSON writes the document.
@@ -64,6 +70,9 @@ func header(w io.Writer, doc Document) {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
 		fmt.Fprintln(w, "closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
+	}
+	if c.Op != bench.AcquireRelease {
+		fmt.Fprintf(w, "op %s\n", c.Op)
 	}
 	if len(c.Faults) > 0 {
 		fmt.Fprintf(w, "faults: %s\n", strings.Join(c.Faults, ", "))

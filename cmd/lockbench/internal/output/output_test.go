@@ -140,3 +140,24 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	require.Contains(t, b.String(), "longest wait 3.10ms = 3.1x the mean")
 	require.Contains(t, b.String(), "400 (80%)   100 (20%)")
 }
+
+func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
+	r := result("muxlock", 1, 1000)
+	r.Series = nil
+	for i, cycles := range []int64{1000, 900, 100, 200, 800} {
+		r.Series = append(r.Series, bench.Point{TS: float64(i) + 1.001, Cycles: cycles, P99Ns: cycles * 1000})
+	}
+	r.Series[3].Errors = 7
+	r.Faults = []bench.Band{
+		{Spec: "stop:1@2s-4s", FromS: 2.01, ToS: 4.0},
+		{Spec: "cut:2@4.5s", FromS: 4.5, ToS: 4.5},
+	}
+	doc := document(r)
+	doc.Config.Faults = []string{"stop:1@2s-4s", "cut:2@4.5s"}
+	for _, write := range []func(io.Writer, output.Document, map[string]string) error{output.Run, output.Compare} {
+		var b bytes.Buffer
+		require.NoError(t, write(&b, doc, nil))
+		require.Contains(t, b.String(), "stop:1@2s-4s  2.01s-4.00s: 150/s p99 150us, 7 failed in it; 950/s p99 950us without a fault\n")
+		require.Contains(t, b.String(), "cut:2@4.5s  at 4.50s: 800/s p99 800us in it; 950/s p99 950us without a fault\n")
+	}
+}

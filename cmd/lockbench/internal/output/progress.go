@@ -95,16 +95,18 @@ func (p *plain) line(now bench.Progress) string {
 // runName is the implementation, and how this run differs from others of it.
 func runName(now bench.Progress) string { return join(now.Impl, now.Setting) }
 
-// join is an implementation at a setting: muxlock  keys=1 workers=8.
+// join is an implementation at a setting.
 func join(impl string, setting map[string]string) string {
+	return strings.TrimRight(impl+"  "+settingText(setting), " ")
+}
+
+// settingText is keys=1 workers=8.
+func settingText(setting map[string]string) string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(setting)) {
 		values = append(values, name+"="+setting[name])
 	}
-	if values == nil {
-		return impl
-	}
-	return impl + "  " + strings.Join(values, " ")
+	return strings.Join(values, " ")
 }
 
 // ended is the outcome of a run in one line.

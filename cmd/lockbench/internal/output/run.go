@@ -19,6 +19,7 @@ func Run(w io.Writer, doc Document, caveats map[string]string) error {
 		one(b, r, doc.Config)
 	}
 	fmt.Fprintln(b)
+	objectives(b, doc)
 	warnings(b, doc.Results)
 	notes(b, doc.Config.Impls, caveats)
 	fmt.Fprint(b, `next: lockbench compare                 beside Redsync and a single master
@@ -39,8 +40,8 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	if c.Rate > 0 && r.DurationS > 0 {
 		fmt.Fprintf(w, "   offered %s/s, started %s/s", number(float64(t.Offered)/r.DurationS), number(float64(t.Started)/r.DurationS))
 	}
-	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s\n", number(float64(t.Acquired)),
-		number(float64(t.Refused)), number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)))
+	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s   lost validity %s\n", number(float64(t.Acquired)), number(float64(t.Refused)),
+		number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)), number(float64(t.LostValidity)))
 
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, "\t")
@@ -81,6 +82,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 		}
 		fmt.Fprintln(w)
 	}
+	hurt(w, "", []*bench.Result{r})
 }
 
 // unevenness is how many times the mean wait the longest was.

@@ -71,8 +71,15 @@ func points(w io.Writer, doc Document) {
 			cells = append(cells, orNone(p.HandoverP50Ns))
 		}
 		mark := ""
-		if !p.Valid && doc.Config.Target != "embedded" { // of which none is
+		switch {
+		case !p.Valid && doc.Config.Target != "embedded": // of which none is
 			mark = "not valid"
+		default:
+			for _, i := range p.Results {
+				if text := missed(doc.Results[i]); text != "" {
+					mark = "missed " + text
+				}
+			}
 		}
 		fmt.Fprintln(tw, strings.Join(append(cells, orNone(p.CPUNsPerOp), mark), "\t")+"\t")
 	}
@@ -179,13 +186,8 @@ func perSecond(v float64) string {
 
 // Judged is an objective and what was measured.
 func Judged(s bench.SLO) string {
-	switch {
-	case s.Reason != "":
+	if s.Reason != "" {
 		return s.Text + ": " + s.Reason
-	case s.Unit == bench.UnitNs:
-		return s.Text + ": " + duration(s.Value)
-	case s.Unit == bench.UnitShare:
-		return s.Text + ": " + digits(100*s.Value) + "%"
 	}
-	return s.Text + ": " + digits(s.Value)
+	return s.Text + ": " + inUnit(s.Value, s.Unit)
 }

@@ -133,7 +133,11 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = bench.RandomKeyPrefix()
 	}
-	begin := bench.Monotonic() + int64(lead) + bench.TableSize(cfg)/64*int64(leadPerName)
+	ahead := lead + time.Duration(bench.TableSize(cfg)/64)*leadPerName
+	begin := bench.Monotonic() + int64(ahead)
+	if cfg.Begin != nil {
+		cfg.Begin(time.Now().Add(ahead))
+	}
 	g, gctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(gctx, r.endInput)
 	defer stop()

@@ -69,7 +69,7 @@ func (l *Load) Close() error {
 
 // Run drives all connections through cfg.Warmup and cfg.Duration, or until ctx
 // ends, which leaves an interrupted result and no error. Of cfg it reads those two,
-// Seed (to repeat it in the result) and Progress. The first bad reply or broken
+// Seed (to repeat it in the result), Progress and Begin. The first bad reply or broken
 // connection ends the run with an error, as does a master that has not answered two
 // seconds after the end; after an error the Load can only be closed.
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
@@ -83,6 +83,9 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 		g.Go(func() error { return w.run(&now) })
 	}
 
+	if cfg.Begin != nil {
+		cfg.Begin(time.Now())
+	}
 	l.watch(gctx, cfg, cfg.Warmup, workers, true)
 	before := bench.ReadMeter()
 	start := time.Now()

@@ -44,6 +44,9 @@ func (l muxlock) Rounds() (rounds, commands uint64) {
 	return s.Rounds, s.Requests
 }
 
+// Expired counts the attempts whose quorum came too late.
+func (l muxlock) Expired() uint64 { return l.engine.Stats().Expired }
+
 // muxlockHeld: a *engine.Lock is a bench.Held as it is.
 func muxlockHeld(ctx context.Context, lock *engine.Lock, err error) (bench.Held, error) {
 	if err == nil {

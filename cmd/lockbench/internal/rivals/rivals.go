@@ -78,10 +78,10 @@ var All = []Impl{
 // Can tells whether the implementation's locks can do what op needs.
 func (i Impl) Can(op bench.Op) bool {
 	ok := true
-	switch op {
-	case bench.Extend:
+	switch {
+	case op.Extends():
 		_, ok = i.Lock.(bench.Extender)
-	case bench.Hold:
+	case op == bench.Hold:
 		_, ok = i.Lock.(bench.Keeper)
 	}
 	return ok

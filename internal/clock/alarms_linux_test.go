@@ -1,4 +1,4 @@
-package bench
+package clock
 
 import (
 	"slices"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestAlarmsRingInTheirOrderAndNotBeforeTheirTime(t *testing.T) {
-	a := newAlarms()
+	a := NewAlarms()
 	require.NotNil(t, a)
 	stop := make(chan struct{})
 	var mu sync.Mutex
@@ -19,11 +19,11 @@ func TestAlarmsRingInTheirOrderAndNotBeforeTheirTime(t *testing.T) {
 	var sleepers sync.WaitGroup
 	for i := range 50 {
 		sleepers.Go(func() {
-			one := newAlarm()
+			one := NewAlarm()
 			for n := range 20 {
 				d := time.Duration(1+(i*7+n*13)%40) * 50 * time.Microsecond
 				start := time.Now()
-				a.sleep(d, one, stop)
+				a.Sleep(d, one, stop)
 				over := time.Since(start) - d
 				mu.Lock()
 				if over < 0 {
@@ -39,17 +39,17 @@ func TestAlarmsRingInTheirOrderAndNotBeforeTheirTime(t *testing.T) {
 	t.Logf("late by %v at the median, %v at the 99th percentile", late[len(late)/2], late[len(late)*99/100])
 	require.Zero(t, early)
 	require.Len(t, late, 1000)
-	a.close()
+	a.Close()
 }
 
 func TestSleepersOfAlarmsLeaveWhenTheRunStops(t *testing.T) {
-	a := newAlarms()
+	a := NewAlarms()
 	stop := make(chan struct{})
 	var sleepers sync.WaitGroup
 	for range 10 {
-		sleepers.Go(func() { a.sleep(time.Hour, newAlarm(), stop) })
+		sleepers.Go(func() { a.Sleep(time.Hour, NewAlarm(), stop) })
 	}
 	close(stop)
 	sleepers.Wait()
-	a.close()
+	a.Close()
 }

@@ -1,4 +1,4 @@
-package bench
+package clock
 
 import (
 	"container/heap"
@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarms wake any number of sleepers more exactly than Go timers can, which an idle
-// process rounds up by as much as 1 ms: a hold of 1 ms would be one of 1.6 ms on
+// Alarms wake any number of sleepers more exactly than Go timers can, which an idle
+// process rounds up by as much as 1 ms: a sleep of 1 ms would be one of 1.6 ms on
 // average, if it is drawn from an exponential distribution. One timerfd in the network
-// poller and one goroutine serve all.
-type alarms struct {
+// poller and one goroutine serve all; no thread waits, as one would in Nap.
+type Alarms struct {
 	file    *os.File // owns the timerfd
 	fd      int
 	wait    syscall.RawConn
@@ -25,13 +25,14 @@ type alarms struct {
 	closed bool
 }
 
-// newAlarms returns nil where there is no timerfd; sleep then uses Go timers.
-func newAlarms() *alarms {
+// NewAlarms returns nil where there is no timerfd; the caller then has Go timers only.
+// Close it.
+func NewAlarms() *Alarms {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil
 	}
-	a := &alarms{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}
+	a := &Alarms{fd: fd, file: os.NewFile(uintptr(fd), "timerfd")}
 	if a.wait, err = a.file.SyscallConn(); err != nil {
 		a.file.Close()
 		return nil
@@ -40,8 +41,8 @@ func newAlarms() *alarms {
 	return a
 }
 
-// run rings what is due, until close.
-func (a *alarms) run() {
+// run rings what is due, until Close.
+func (a *Alarms) run() {
 	var expirations [8]byte
 	fired := func(fd uintptr) bool {
 		_, err := unix.Read(int(fd), expirations[:])
@@ -51,15 +52,16 @@ func (a *alarms) run() {
 		a.mu.Lock()
 		now := time.Now()
 		for len(a.heap) > 0 && !now.Before(a.heap[0].at) {
-			heap.Pop(&a.heap).(*alarm).ring <- struct{}{}
+			heap.Pop(&a.heap).(*Alarm).ring <- struct{}{}
 		}
 		a.setLocked(now)
 		a.mu.Unlock()
 	}
 }
 
-// sleep returns after d or when stop is closed. one is the caller's.
-func (a *alarms) sleep(d time.Duration, one *alarm, stop <-chan struct{}) {
+// Sleep returns after d or when stop is closed, after which nobody may sleep again. one
+// is the caller's.
+func (a *Alarms) Sleep(d time.Duration, one *Alarm, stop <-chan struct{}) {
 	now := time.Now()
 	one.at = now.Add(d)
 	a.mu.Lock()
@@ -70,20 +72,20 @@ func (a *alarms) sleep(d time.Duration, one *alarm, stop <-chan struct{}) {
 	a.mu.Unlock()
 	select {
 	case <-one.ring:
-	case <-stop: // the run is over; nobody sleeps again
+	case <-stop:
 	}
 }
 
 // setLocked sets the timerfd to the first alarm.
-func (a *alarms) setLocked(now time.Time) {
+func (a *Alarms) setLocked(now time.Time) {
 	if len(a.heap) > 0 && !a.closed {
 		spec := unix.ItimerSpec{Value: unix.NsecToTimespec(max(1, int64(a.heap[0].at.Sub(now))))}
 		_ = unix.TimerfdSettime(a.fd, 0, &spec, nil) // cannot fail on an open timerfd
 	}
 }
 
-// close ends the goroutine; nobody may call sleep any more.
-func (a *alarms) close() {
+// Close ends the goroutine; nobody may call Sleep any more.
+func (a *Alarms) Close() {
 	a.mu.Lock()
 	a.closed = true
 	a.file.Close()
@@ -91,12 +93,12 @@ func (a *alarms) close() {
 	a.running.Wait()
 }
 
-type alarmHeap []*alarm
+type alarmHeap []*Alarm
 
 func (h alarmHeap) Len() int           { return len(h) }
 func (h alarmHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
 func (h alarmHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *alarmHeap) Push(x any)        { *h = append(*h, x.(*alarm)) }
+func (h *alarmHeap) Push(x any)        { *h = append(*h, x.(*Alarm)) }
 func (h *alarmHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]

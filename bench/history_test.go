@@ -1,0 +1,97 @@
+package bench
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// offenders is the events of both sides of the first overlap of a key: the acquire that
+// is marked, and one before it of another worker that was neither over nor released.
+func offenders(events []Event) (second, first *Event) {
+	for i, e := range events {
+		if !e.Overlap {
+			continue
+		}
+		for j, f := range events {
+			if f.Kind != EventAcquired || f.Key != e.Key || f.Worker == e.Worker || f.ToNs > e.ToNs || f.UntilNs <= e.ToNs {
+				continue
+			}
+			released := false
+			for _, g := range events {
+				released = released || g.Kind == EventReleased && g.Worker == f.Worker && g.Key == f.Key && g.FromNs >= f.ToNs && g.FromNs <= e.ToNs
+			}
+			if !released {
+				return &events[i], &events[j]
+			}
+		}
+	}
+	return nil, nil
+}
+
+func TestHistoryShowsBothHoldersOfAnOverlapAcrossProcesses(t *testing.T) {
+	cfg := Config{Workers: 2, Procs: 2, Keys: 2, Dist: Uniform(), KeyPrefix: "k", Duration: 200 * time.Millisecond,
+		TTL: time.Hour, Hold: Fixed(time.Millisecond), History: 64}
+	r := inParts(t, newLeases(2, time.Millisecond), cfg)
+	require.Positive(t, r.Safety.Overlaps)
+	second, first := offenders(r.History)
+	require.NotNil(t, second)
+	require.NotEqual(t, first.Worker, second.Worker)
+	require.LessOrEqual(t, len(r.History), 2*2*64)
+	for i, e := range r.History {
+		require.LessOrEqual(t, e.FromNs, e.ToNs)
+		require.Equal(t, e.Worker/2, e.Proc)
+		if i > 0 {
+			require.LessOrEqual(t, r.History[i-1].FromNs, e.FromNs)
+		}
+	}
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), `"history"`, "it is for a file of its own")
+}
+
+func TestHistoryIsEmptyWhereNothingOverlaps(t *testing.T) {
+	cfg := Config{Workers: 2, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 50 * time.Millisecond, TTL: time.Hour, History: 64}
+	r := inParts(t, newLeases(1, 100*time.Microsecond), cfg)
+	require.Zero(t, r.Safety.Overlaps)
+	require.Empty(t, r.History)
+}
+
+func TestHistoryKeepsTheLatestEventsAndFreezesSoonAfterAnOverlap(t *testing.T) {
+	table := newTable(2)
+	h := newHistory(table, []string{"a", "b"}, 1, 8)
+	add := func(key, n int) {
+		h.add(key, Event{Kind: EventAcquired, FromNs: int64(n), ToNs: int64(n)})
+	}
+	for n := range 20 {
+		add(0, n)
+		add(1, n)
+	}
+	a := newAudit(table)
+	a.enter(0, 1, 19, 100*ms, at(19))
+	a.enter(0, 2, 20, 100*ms, at(20))
+	a.enter(0, 3, 21, 100*ms, at(21)) // a later one counts, but is not the first
+	for n := range 20 {
+		add(0, 20+n)
+		add(1, 20+n)
+	}
+	events := h.overlapping()
+	inOrder(events)
+	var seen []int64
+	for _, e := range events {
+		require.Equal(t, "a", e.Key)
+		require.Equal(t, 1, e.Proc)
+		require.Equal(t, e.ToNs == 20, e.Overlap)
+		seen = append(seen, e.FromNs)
+	}
+	require.Equal(t, []int64{14, 15, 16, 17, 18, 19, 20, 21}, seen, "six before, two after")
+}
+
+func TestAHistoryIsForFewNames(t *testing.T) {
+	cfg := Config{Workers: 1, Keys: spreadNames + 1, Dist: Uniform(), Duration: time.Second, TTL: time.Second, History: 1}
+	require.ErrorContains(t, cfg.Validate(), "--keys")
+	cfg.Keys--
+	require.NoError(t, cfg.Validate())
+}

@@ -1,0 +1,53 @@
+package bench
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// lapsing gives locks that end so long after they were acquired, and says of every tenth
+// attempt that its quorum came too late.
+type lapsing struct {
+	noop
+	valid    time.Duration
+	attempts *atomic.Uint64
+}
+
+type lapsingHeld struct {
+	noop
+	until time.Time
+}
+
+func (h lapsingHeld) Until() time.Time { return h.until }
+
+func (l lapsing) Acquire(context.Context, string, time.Duration) (Held, error) {
+	l.attempts.Add(1)
+	return lapsingHeld{until: time.Now().Add(l.valid)}, nil
+}
+
+func (l lapsing) Expired() uint64 { return l.attempts.Load() / 10 }
+
+func TestLocksThatOutlastTheirValidityAreCounted(t *testing.T) {
+	run := func(valid time.Duration, hold Span, want func(t *testing.T, all Totals)) {
+		cfg := Config{Workers: 2, Hold: hold, Duration: time.Second, Warmup: time.Second, TTL: time.Second}
+		virtual(t, nil, lapsing{valid: valid, attempts: new(atomic.Uint64)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.InDelta(t, 200, r.Totals.Acquired, 4)
+			require.InDelta(t, 20, r.Totals.LateQuorum, 2, "warm-up left out")
+			want(t, r.Totals)
+		})
+	}
+	run(10*time.Millisecond, Fixed(10*time.Millisecond), func(t *testing.T, all Totals) {
+		require.Equal(t, all.LateQuorum, all.LostValidity, "valid to the last moment")
+	})
+	run(10*time.Millisecond-1, Fixed(10*time.Millisecond), func(t *testing.T, all Totals) {
+		require.InDelta(t, 200+all.LateQuorum, all.LostValidity, 4)
+	})
+	run(-time.Hour, Fixed(10*time.Millisecond), func(t *testing.T, all Totals) {
+		require.Equal(t, all.LateQuorum, all.LostValidity, "what claims nothing loses nothing")
+	})
+}

@@ -1,0 +1,133 @@
+package bench
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Op is what a worker does in one operation, or a mix of several such, of which each
+// operation draws one. The zero value is AcquireRelease.
+type Op struct {
+	kind    opKind       // opMix: drawn
+	weights [mixable]int // of a mix, by kind
+}
+
+// opKind is what one operation does.
+type opKind uint8
+
+const (
+	opAcquireRelease opKind = iota
+	opTry
+	opExtend // op extend: of one lock that is held all the time; in a mix: acquire, extend half way through the hold, release
+	mixable  // as many kinds can be mixed
+
+	opHold = mixable
+	opMix  = mixable + 1
+)
+
+// The operations that are no mix.
+var (
+	AcquireRelease = Op{kind: opAcquireRelease} // Acquire, hold, Release
+	Try            = Op{kind: opTry}            // TryAcquire; when it won: hold, Release
+	Extend         = Op{kind: opExtend}         // Extend of one lock, acquired before and released at the end
+	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
+)
+
+var opNames = [...]string{opAcquireRelease: "acquire-release", opTry: "try", opExtend: "extend", opHold: "hold"}
+
+const (
+	mixPrefix = "mix:"
+	maxWeight = 1_000_000
+)
+
+// ParseOp reads acquire-release, try, extend or hold; or a mix of the first three by
+// weight, such as mix:acquire-release=90,try=8,extend=2. In a mix, extend is to
+// acquire, to extend once half way through the hold, and to release.
+func ParseOp(text string) (Op, error) {
+	if parts, mix := strings.CutPrefix(text, mixPrefix); mix {
+		return parseMix(parts)
+	}
+	for kind, name := range opNames {
+		if text == name {
+			return Op{kind: opKind(kind)}, nil
+		}
+	}
+	return Op{}, wrong("Op", "op", "must be one of %s, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), text)
+}
+
+func parseMix(parts string) (Op, error) {
+	mix := Op{kind: opMix}
+	for part := range strings.SplitSeq(parts, ",") {
+		name, number, _ := strings.Cut(part, "=")
+		op, err := ParseOp(name)
+		if err != nil || op.kind >= mixable {
+			return Op{}, wrong("Op", "op", "can mix %s, not %q", strings.Join(opNames[:mixable], ", "), name)
+		}
+		weight, err := strconv.Atoi(number)
+		if err != nil || weight < 1 || weight > maxWeight {
+			return Op{}, wrong("Op", "op", "needs a whole weight from 1 to %d for each operation of a mix, such as %s=90, got %q", maxWeight, name, part)
+		}
+		if mix.weights[op.kind] > 0 {
+			return Op{}, wrong("Op", "op", "names %s twice in a mix", name)
+		}
+		mix.weights[op.kind] = weight
+	}
+	return mix, nil
+}
+
+// Extends tells whether locks must be an Extender.
+func (o Op) Extends() bool { return o.has(opExtend) }
+
+// has tells whether operations of that kind are done.
+func (o Op) has(kind opKind) bool {
+	if o.kind == opMix {
+		return o.weights[kind] > 0
+	}
+	return o.kind == kind
+}
+
+// waits tells whether an operation waits for a lock that somebody else has and will release.
+func (o Op) waits() bool {
+	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend)
+}
+
+// draw is the kind of one operation.
+func (o Op) draw(r *rng) opKind {
+	if o.kind != opMix {
+		return o.kind
+	}
+	sum := 0
+	for _, w := range o.weights {
+		sum += w
+	}
+	at := r.intn(sum)
+	for kind, w := range o.weights {
+		if at -= w; at < 0 {
+			return opKind(kind)
+		}
+	}
+	panic("bench: a draw beyond the weights") // at < sum
+}
+
+func (o Op) String() string {
+	if o.kind != opMix {
+		return opNames[o.kind]
+	}
+	var parts []string
+	for kind, w := range o.weights {
+		if w > 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", opNames[kind], w))
+		}
+	}
+	return mixPrefix + strings.Join(parts, ",")
+}
+
+// MarshalText and UnmarshalText make an Op a JSON string and a flag value.
+func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// UnmarshalText reads what ParseOp reads.
+func (o *Op) UnmarshalText(b []byte) (err error) {
+	*o, err = ParseOp(string(b))
+	return err
+}

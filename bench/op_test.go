@@ -1,0 +1,159 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func mixOf(t *testing.T, text string) Op {
+	t.Helper()
+	op, err := ParseOp(text)
+	require.NoError(t, err)
+	return op
+}
+
+func TestOpsAreReadAsPrintedAndNonsenseIsRefused(t *testing.T) {
+	for _, s := range []string{"acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2", "mix:try=1"} {
+		require.Equal(t, s, mixOf(t, s).String())
+	}
+	require.Equal(t, mixOf(t, "mix:try=1,extend=2"), mixOf(t, "mix:extend=2,try=1"))
+	require.Equal(t, AcquireRelease, Op{})
+	for _, s := range []string{
+		"", "steal", "mix", "mix:", "mix:try", "mix:try=", "mix:try=0", "mix:try=-1", "mix:try=0.5", "mix:try=1000001",
+		"mix:try=1,", "mix:try=1,try=2", "mix:hold=1", "mix:steal=1", "mix:mix:try=1", "mix:try=1=2", "try=1",
+	} {
+		_, err := ParseOp(s)
+		require.ErrorIs(t, err, ErrConfig, s)
+	}
+}
+
+func TestMixDrawsByWeightAndSeed(t *testing.T) {
+	const draws = 100_000
+	op, r := mixOf(t, "mix:acquire-release=90,try=8,extend=2"), newRNG(42, 0)
+	var got [mixable]float64
+	for range draws {
+		got[op.draw(&r)]++
+	}
+	for kind, p := range []float64{0.9, 0.08, 0.02} {
+		require.InDelta(t, p*draws, got[kind], 5*math.Sqrt(draws*p*(1-p)), opNames[kind])
+	}
+	arrivals := func(seed uint64) (ops [50]opKind) {
+		s := newSchedule(Config{Workers: 1, Rate: 1, Op: op, Seed: seed}, nil)
+		for i := range ops {
+			ops[i] = s.next().op
+		}
+		return ops
+	}
+	require.Equal(t, arrivals(1), arrivals(1))
+	require.NotEqual(t, arrivals(1), arrivals(2))
+}
+
+func TestOnlyAMixWithExtendNeedsAnExtender(t *testing.T) {
+	for text, want := range map[string]bool{"acquire-release": false, "hold": false, "extend": true, "mix:try=1": false, "mix:try=1,extend=1": true} {
+		require.Equal(t, want, mixOf(t, text).Extends(), text)
+	}
+}
+
+// calls is a lock in memory that counts what is called, and by default does it at once.
+type calls struct {
+	noop
+	tries, acquires, extends, releases atomic.Int64
+
+	extendFails error
+	extendAt    time.Duration // since the acquire, of the last call
+}
+
+type call struct {
+	noop
+	c     *calls
+	since time.Time
+}
+
+func (c *calls) Acquire(context.Context, string, time.Duration) (Held, error) {
+	time.Sleep(time.Millisecond)
+	c.acquires.Add(1)
+	return call{c: c, since: time.Now()}, nil
+}
+
+func (c *calls) TryAcquire(context.Context, string, time.Duration) (Held, error) {
+	time.Sleep(time.Millisecond)
+	c.tries.Add(1)
+	return call{c: c}, nil
+}
+
+func (h call) Extend(context.Context, time.Duration) error {
+	h.c.extends.Add(1)
+	h.c.extendAt = time.Since(h.since)
+	time.Sleep(2 * time.Millisecond)
+	return h.c.extendFails
+}
+
+func (h call) Release(context.Context) error {
+	h.c.releases.Add(1)
+	return nil
+}
+
+func TestMixDoesEachOperationAndExtendsHalfWay(t *testing.T) {
+	for _, rate := range []float64{0, 50} {
+		c := &calls{}
+		cfg := Config{
+			Workers: 1, Rate: rate, Duration: 20 * time.Second, TTL: time.Second, Seed: 42,
+			Hold: Fixed(10 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=2,extend=1"),
+		}
+		virtual(t, nil, c, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			all := float64(c.releases.Load())
+			require.InEpsilon(t, all/2, c.tries.Load(), 0.15)
+			require.InEpsilon(t, all/2, c.acquires.Load(), 0.15)
+			require.InEpsilon(t, all/4, c.extends.Load(), 0.25)
+			require.EqualValues(t, 5*ms, c.extendAt)
+			require.InDelta(t, c.extends.Load(), r.Latency.Extend.Count, 1)
+			require.InEpsilon(t, 2e6, r.Latency.Extend.P["50"], 0.001)
+			require.InEpsilon(t, 1e6, r.Latency.Cycle.Max, 0.001, "an extend is no part of a cycle")
+			require.InDelta(t, all, r.Latency.Cycle.Count, 1)
+			require.Zero(t, r.Totals.Errors)
+		})
+	}
+}
+
+func TestFailedExtendOfAMixIsOneErrorAndIsReleased(t *testing.T) {
+	c := &calls{extendFails: errors.New("gone")}
+	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Op: mixOf(t, "mix:extend=1")}
+	virtual(t, nil, c, cfg, func(t *testing.T, r *Result, err error) {
+		require.NoError(t, err)
+		require.InDelta(t, 250, r.Totals.Errors, 2) // 1 ms acquire, 2 ms extend, 1 ms pause
+		require.InDelta(t, c.extends.Load(), c.releases.Load(), 0)
+		require.Zero(t, r.Latency.Cycle.Count)
+		require.Zero(t, r.Latency.Extend.Count)
+		require.Equal(t, []string{"extend: gone"}, r.ErrorSamples)
+	})
+}
+
+func TestMixWithExtendOfLocksThatCannotIsRefused(t *testing.T) {
+	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Second, Op: mixOf(t, "mix:try=1,extend=1")}
+	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+		require.ErrorIs(t, err, ErrConfig)
+		require.ErrorContains(t, err, "--op mix:try=1,extend=1")
+	})
+}
+
+func TestMixOfOverlapsIsSeen(t *testing.T) {
+	cfg := Config{
+		Workers: 2, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
+		Hold: Fixed(10 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
+	}
+	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
+		require.Zero(t, r.Safety.Overlaps)
+		require.Positive(t, r.Latency.Handover.Count)
+		require.Positive(t, r.Totals.Refused)
+	})
+	virtual(t, nil, newLeases(2, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
+		require.Positive(t, r.Safety.Overlaps)
+	})
+}

@@ -1,0 +1,143 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Span is a length of time that each operation draws anew. The zero value is no
+// time at all.
+type Span struct {
+	kind  spanKind
+	scale time.Duration // fixed: the time; exp: the mean; lognormal: the median
+	sigma float64       // of lognormal: how far the logarithms spread
+}
+
+type spanKind uint8
+
+const (
+	spanFixed spanKind = iota
+	spanExp
+	spanLognormal
+)
+
+const (
+	maxSigma = 5                    // beyond it the mean is no guide: half of it comes from one draw in millions
+	maxSpan  = 365 * 24 * time.Hour // no draw is longer
+)
+
+// Fixed is the Span that is always d.
+func Fixed(d time.Duration) Span { return Span{scale: d} }
+
+// Exp draws exponential times: mostly short ones and a few of many times the mean.
+func Exp(mean time.Duration) Span { return Span{kind: spanExp, scale: mean} }
+
+// Lognormal draws times whose logarithms are normal with deviation sigma, as times of
+// real work often are: half of them below the median, with a tail that sigma makes
+// long. One in 43 is longer than median * e^(2 sigma).
+func Lognormal(median time.Duration, sigma float64) Span {
+	return Span{kind: spanLognormal, scale: median, sigma: sigma}
+}
+
+// ParseSpan reads a duration such as 1ms, or 0, which is the same as fixed:1ms; or
+// exp:MEAN; or lognormal:MEDIAN,SIGMA. Parentheses may stand for the colon:
+// lognormal(5ms,1).
+func ParseSpan(text string) (Span, error) {
+	name, args := spanWords(text)
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return Span{}, badSpan(text)
+	}
+	if d < 0 {
+		return Span{}, fmt.Errorf("%w: a span must not be negative, got %s", ErrConfig, d)
+	}
+	switch {
+	case name == "fixed" && len(args) == 1:
+		return Fixed(d), nil
+	case name == "exp" && len(args) == 1:
+		return Exp(d), nil
+	case name == "lognormal" && len(args) == 2:
+		sigma, err := strconv.ParseFloat(args[1], 64)
+		if s := Lognormal(d, sigma); err == nil && s.valid() {
+			return s, nil
+		}
+	}
+	return Span{}, badSpan(text)
+}
+
+func (s Span) valid() bool { return s.scale >= 0 && s.sigma >= 0 && s.sigma <= maxSigma }
+
+// spanWords takes name:a,b and name(a,b) apart; a bare time is fixed. There is always
+// a first argument.
+func spanWords(text string) (name string, args []string) {
+	name, rest, found := strings.Cut(text, ":")
+	if inner, closed := strings.CutSuffix(text, ")"); closed && !found {
+		name, rest, found = strings.Cut(inner, "(")
+	}
+	if !found {
+		name, rest = "fixed", text
+	}
+	return name, strings.Split(rest, ",")
+}
+
+func badSpan(text string) error {
+	return fmt.Errorf("%w: a span must be a duration such as 1ms, or exp:1ms, or lognormal:1ms,SIGMA with SIGMA from 0 to %d, got %q", ErrConfig, maxSigma, text)
+}
+
+// Mean is the mean of the draws.
+func (s Span) Mean() time.Duration {
+	if s.kind == spanLognormal {
+		return spanOf(float64(s.scale) * math.Exp(s.sigma*s.sigma/2))
+	}
+	return s.scale
+}
+
+func (s Span) String() string {
+	switch s.kind {
+	case spanExp:
+		return "exp:" + s.scale.String()
+	case spanLognormal:
+		return "lognormal:" + s.scale.String() + "," + decimal(s.sigma)
+	}
+	return s.scale.String()
+}
+
+// MarshalText and UnmarshalText make a Span a JSON string and a flag value.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what ParseSpan reads.
+func (s *Span) UnmarshalText(b []byte) (err error) {
+	*s, err = ParseSpan(string(b))
+	return err
+}
+
+// draw is the time for one operation.
+func (s Span) draw(r *rng) time.Duration {
+	switch s.kind {
+	case spanExp:
+		return spanOf(float64(s.scale) * r.exp())
+	case spanLognormal:
+		return spanOf(float64(s.scale) * math.Exp(s.sigma*r.normal()))
+	}
+	return s.scale
+}
+
+func spanOf(ns float64) time.Duration { return time.Duration(min(ns, float64(maxSpan))) }
+
+// A Sampler draws from a Span. Not safe for concurrent use.
+type Sampler struct {
+	span Span
+	rng  rng
+}
+
+// Sampler draws the same times for the same seed and stream; different streams of one
+// seed have nothing to do with each other.
+func (s Span) Sampler(seed, stream uint64) *Sampler {
+	return &Sampler{span: s, rng: newRNG(seed, stream)}
+}
+
+// Next is the next draw.
+func (s *Sampler) Next() time.Duration { return s.span.draw(&s.rng) }

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+const (
+	adviseImpl     = "muxlock"
+	longestRTO     = 24 * time.Hour
+	leastEps       = 1e-12
+	longestHold    = time.Hour
+	adviseLeast    = time.Second
+	longestWatch   = 10 * time.Minute
+	mostContenders = 1_000_000
+)
+
+// adviseFlags is the command line of advise.
+type adviseFlags struct {
+	masters  string
+	local    int
+	embedded int
+	duration time.Duration
+
+	hold    bench.Span
+	eps     float64
+	rto     time.Duration
+	rate    rate
+	waiters int
+
+	format string
+	out    string
+}
+
+func adviseCommand() *cobra.Command {
+	var f adviseFlags
+	cmd := &cobra.Command{
+		Use:   "advise [RESULT.json]",
+		Short: "Say how to choose TTL, timeouts and delays, from a measurement",
+		Long: `Say how to choose TTL, timeouts and delays of the engine, and how often they will
+still be wrong. It rests on a result of an earlier run (-o json), or on a short and
+light load of the masters that it makes itself.`,
+		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
+  lockbench advise --local 5 --hold 200ms --rto 10s
+  lockbench run -o json --out result.json && lockbench advise result.json`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&f.masters, "masters", "", "measure these masters: host:port, redis://, rediss://, unix://, separated by commas")
+	fs.IntVar(&f.local, "local", 5, "measure this many servers, started on free ports")
+	fs.IntVar(&f.embedded, "embedded", 0, "measure this many masters inside this process; means nothing")
+	fs.DurationVar(&f.duration, "duration", 20*time.Second, "how long to measure")
+	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
+	fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
+	fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
+	fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
+	fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
+	fs.StringVarP(&f.format, "output", "o", "text", "text, json (the document of the measurement with its advice)")
+	fs.StringVar(&f.out, "out", "", "write the advice to this file instead of standard output")
+	return cmd
+}
+
+func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
+	ask, err := f.ask(cmd)
+	if err != nil {
+		return err
+	}
+	var doc *output.Document
+	var p *plan
+	if len(args) == 1 {
+		doc, err = f.read(cmd, args[0])
+	} else {
+		p, err = f.plan(cmd)
+	}
+	if err != nil {
+		return err
+	}
+	to := cmd.OutOrStdout()
+	if f.out != "" {
+		file, err := os.Create(f.out)
+		if err != nil {
+			return usagef("--out: %w", err)
+		}
+		defer file.Close()
+		to = file
+	}
+	if doc != nil {
+		m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
+		if err != nil {
+			return usagef("%s: %w", args[0], err)
+		}
+		return f.write(to, doc, m, ask)
+	}
+	return f.live(cmd, p, to, ask)
+}
+
+// live measures, then advises.
+func (f *adviseFlags) live(cmd *cobra.Command, p *plan, to io.Writer, ask advice.Ask) error {
+	ctx := cmd.Context()
+	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.count, p.cfg.Warmup+p.cfg.Duration)
+	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
+	if doc == nil || len(doc.Results) == 0 {
+		return interruptedOr(ctx, runErr)
+	}
+	// The load held its locks for a moment only, to see how others come and go.
+	for _, r := range doc.Results {
+		r.Latency.Hold = nil
+	}
+	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
+	if err != nil {
+		return errors.Join(interruptedOr(ctx, runErr), err)
+	}
+	if err := f.write(to, doc, m, ask); err != nil {
+		return errors.Join(runErr, err)
+	}
+	return judge(ctx, doc.Results, runErr)
+}
+
+func (f *adviseFlags) write(to io.Writer, doc *output.Document, m *advice.Measured, ask advice.Ask) error {
+	doc.Advice = advice.Make(m, ask)
+	if f.format == "json" {
+		return output.JSON(to, *doc)
+	}
+	return output.Advise(to, doc.Advice)
+}
+
+// ask checks what the user wants.
+func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
+	set := cmd.Flags().Changed
+	ask := advice.Ask{Eps: f.eps, RTO: f.rto, Rate: float64(f.rate), Waiters: f.waiters}
+	switch {
+	case !(f.eps >= leastEps && f.eps < 1):
+		return ask, usagef("--eps must be from %g to below 1, got %v", leastEps, f.eps)
+	case f.rto < time.Millisecond || f.rto > longestRTO:
+		return ask, usagef("--rto must be 1ms to %s, got %s", longestRTO, f.rto)
+	case f.waiters < 0 || set("waiters") && f.waiters < 1 || f.waiters > mostContenders:
+		return ask, usagef("--waiters must be 1 to %d, got %d", mostContenders, f.waiters)
+	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
+		return ask, usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
+	case f.format != "text" && f.format != "json":
+		return ask, usagef("-o must be text or json, got %q", f.format)
+	}
+	if set("hold") {
+		law, err := advice.HoldLaw(f.hold)
+		if err != nil {
+			return ask, usagef("--hold: %w", err)
+		}
+		ask.Hold, ask.HoldText = law, f.hold.String()
+	}
+	return ask, nil
+}
+
+// plan is a run of the engine: a name for each worker, so that nobody waits for a lock,
+// and few enough at once that masters in use bear it.
+func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
+	if f.duration < adviseLeast || f.duration > longestWatch {
+		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.duration)
+	}
+	var run flags
+	load := &cobra.Command{Use: cmd.Name()}
+	run.register(load, adviseImpl, 1)
+	given := map[string]string{
+		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": f.duration.String(),
+	}
+	for _, name := range []string{"masters", "local", "embedded"} {
+		if cmd.Flags().Changed(name) {
+			given[name] = cmd.Flags().Lookup(name).Value.String()
+		}
+	}
+	for name, value := range given {
+		if err := load.Flags().Set(name, value); err != nil {
+			return nil, usageError{err}
+		}
+	}
+	return run.plan(load)
+}
+
+// read is for a result of an earlier run.
+func (f *adviseFlags) read(cmd *cobra.Command, name string) (*output.Document, error) {
+	for _, flag := range []string{"masters", "local", "embedded", "duration"} {
+		if cmd.Flags().Changed(flag) {
+			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
+		}
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	var doc output.Document
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, usagef("%s is no result of lockbench -o json: %w", name, err)
+	}
+	if doc.SchemaVersion < 1 || doc.SchemaVersion > bench.SchemaVersion {
+		return nil, usagef("%s has schema version %d, this lockbench knows 1 to %d", name, doc.SchemaVersion, bench.SchemaVersion)
+	}
+	return &doc, nil
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// targetFlags choose the masters; one of them is enough.
+var targetFlags = []string{"masters", "local", "embedded"}
+
+// takeConfig gives the flags that the user left alone the values that an earlier
+// run had, as its result file tells them.
+func (f *flags) takeConfig(cmd *cobra.Command) error {
+	if f.config == "" {
+		return nil
+	}
+	doc, err := output.ReadFile(f.config)
+	if err != nil {
+		return usagef("--config: %w", err)
+	}
+	set := cmd.Flags().Changed
+	settings := settingsOf(doc.Config)
+	if !slices.ContainsFunc(targetFlags, set) {
+		target, err := targetOf(doc.Config)
+		if err != nil {
+			return usagef("--config: %s %w", f.config, err)
+		}
+		settings = append(settings, target)
+	}
+	// Flags that have no meaning beside one that the user gave.
+	if set("dist") && f.dist == (bench.Dist{}) {
+		settings = without(settings, "keys")
+	}
+	if set("keys") {
+		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.flag == "dist" && s.values[0] == "own" })
+	}
+	if err := take(cmd, settings); err != nil {
+		return usagef("--config: %s is damaged: %w", f.config, err)
+	}
+	return nil
+}
+
+func without(settings []setting, flag string) []setting {
+	return slices.DeleteFunc(settings, func(s setting) bool { return s.flag == flag })
+}
+
+// settingsOf is a workload as flags; those with no meaning for it are left out.
+func settingsOf(c output.Config) []setting {
+	settings := []setting{
+		{"impl", []string{strings.Join(c.Impls, ",")}},
+		{"workers", []string{strconv.Itoa(c.Workers)}},
+		{"procs", []string{strconv.Itoa(max(c.Procs, 1))}},
+		{"dist", []string{c.Dist.String()}},
+		{"hold", []string{c.Hold.String()}},
+		{"think", []string{c.Think.String()}},
+		{"duration", []string{c.Duration.String()}},
+		{"warmup", []string{c.Warmup.String()}},
+		{"rounds", []string{strconv.Itoa(c.Rounds)}},
+		{"ttl", []string{c.TTL.String()}},
+		{"master-timeout", []string{c.MasterTimeout.String()}},
+		{"wait", []string{c.Wait.String()}},
+		{"op", []string{c.Op.String()}},
+		{"seed", []string{strconv.FormatUint(c.Seed, 10)}},
+		{"fault", c.Faults},
+		{"slo", c.SLO},
+	}
+	if c.Dist != (bench.Dist{}) || c.Op == bench.Hold {
+		settings = append(settings, setting{"keys", []string{strconv.Itoa(c.Keys)}})
+	}
+	if c.Rate > 0 {
+		settings = append(settings, setting{"rate", []string{strconv.FormatFloat(c.Rate, 'g', -1, 64)}})
+	}
+	if c.Arrivals != "" {
+		settings = append(settings, setting{"arrivals", []string{c.Arrivals}})
+	}
+	return settings
+}
+
+// targetOf is the flag that gets the same kind of masters, or the same ones.
+func targetOf(c output.Config) (setting, error) {
+	switch masters.Kind(c.Target) {
+	case masters.Local, masters.Embedded:
+		return setting{c.Target, []string{strconv.Itoa(len(c.Masters))}}, nil
+	case masters.Given:
+		if c.MastersRedacted {
+			return setting{}, fmt.Errorf("does not keep passwords: name its masters again with --masters (%s)", strings.Join(c.Masters, ","))
+		}
+		return setting{"masters", []string{strings.Join(c.Masters, ",")}}, nil
+	}
+	return setting{}, fmt.Errorf("is damaged: its masters are neither given, local nor embedded but %q", c.Target)
+}

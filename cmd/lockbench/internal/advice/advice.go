@@ -1,0 +1,263 @@
+// Package advice turns a result into a configuration: what was measured, what follows
+// from it by the formulae of package sizing, how often it will still go wrong, and what
+// speaks against all of it.
+package advice
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"muxlock/cmd/lockbench/internal/sizing"
+)
+
+// Caveat stands under every advice.
+const Caveat = "Without a fencing token checked at the resource, a pause longer than the validity is not preventable."
+
+// Ask is what the user wants.
+type Ask struct {
+	Eps     float64       `json:"eps"`    // accepted probability of losing validity, per acquisition
+	RTO     time.Duration `json:"rto_ns"` // how long a crashed holder may block others
+	Rate    float64       `json:"rate"`   // acquisitions per second of the busiest name; 0: not told
+	Waiters int           `json:"waiters"`
+	// Hold is how long a lock will be held; nil: as measured.
+	Hold     *sizing.Law `json:"-"`
+	HoldText string      `json:"hold"`
+}
+
+// Advice is the whole of it. Times are ns.
+type Advice struct {
+	Ask         Ask       `json:"ask"`
+	Impl        string    `json:"impl"`
+	Masters     int       `json:"masters"`
+	Inputs      []Input   `json:"inputs"`
+	TTL         Interval  `json:"ttl"`
+	Settings    []Setting `json:"settings"`
+	Config      Config    `json:"config"`
+	Expected    []Chance  `json:"expected"`
+	Sensitivity []Change  `json:"sensitivity"`
+	Warnings    []string  `json:"warnings"`
+	Snippet     string    `json:"snippet"`
+	Caveat      string    `json:"caveat"`
+}
+
+// Interval is where the TTL may lie.
+type Interval struct {
+	Min   int64 `json:"min_ns"`   // safe whatever ties the parts together
+	Tight int64 `json:"tight_ns"` // if they are independent
+	Max   int64 `json:"max_ns"`
+	Empty bool  `json:"empty"` // Min above Max: renew instead
+	// Extrapolated says how the parts of Min go on beyond what was seen; empty: all was seen.
+	Extrapolated []string `json:"extrapolated"`
+}
+
+// Setting is one line of what to set, or what follows from it.
+type Setting struct {
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Formula string `json:"formula"`
+	Why     string `json:"why"`
+}
+
+// Chance is a probability that is to be expected under Config.
+type Chance struct {
+	Name         string  `json:"name"`
+	P            float64 `json:"p"`
+	Lo           float64 `json:"lo"` // 95 %, of the samples alone
+	Hi           float64 `json:"hi"`
+	N            int64   `json:"n"`            // samples behind the interval; 0: none is
+	Extrapolated bool    `json:"extrapolated"` // P is less than samples can show
+	Formula      string  `json:"formula"`
+}
+
+// Change is what happens to the shortest TTL when something else changes.
+type Change struct {
+	What   string `json:"what"`
+	MinNs  int64  `json:"ttl_min_ns"`
+	ByNs   int64  `json:"by_ns"`
+	Remark string `json:"remark"`
+}
+
+// Config is the fields of engine.Config that are advised.
+type Config struct {
+	TTL           time.Duration `json:"ttl_ns"`
+	MaxTTL        time.Duration `json:"max_ttl_ns"`
+	MasterTimeout time.Duration `json:"master_timeout_ns"`
+	Drift         float64       `json:"drift"`
+	RetryHeld     time.Duration `json:"retry_held_ns"`
+	RetrySplit    time.Duration `json:"retry_split_ns"`
+	Renew         bool          `json:"renew"` // hold with KeepAlive or Do
+}
+
+// What the engine does by itself: see its Config and the renewals of its keeper.
+const (
+	fixedAllowance = 2 * time.Millisecond
+	leastDrift     = 0.01
+	renewPart      = 3
+	againPart      = 24
+)
+
+// Rules of thumb, where no formula decides.
+const (
+	slew          = 500 // ppm that a time daemon may add to a clock's rate
+	assumedPause  = 100 * time.Millisecond
+	assumedHold   = time.Second
+	margin        = 2    // what is measured may become that much worse
+	slowMoment    = 1e-4 // of a master's answers may be later than half of MasterTimeout
+	leastTimeout  = 10 * time.Millisecond
+	gapPart       = 0.1 // of an occupation of the lock may be lost at a hand-over without a wake-up
+	pollsPerTrip  = 10  // a poll is that many round trips after the last
+	longestPoll   = 250 * time.Millisecond
+	shortestPoll  = 2 * time.Millisecond
+	renewalTries  = 3
+	splitDraws    = 20_000
+	fewSamples    = 1000
+	gapSuspicious = 1.3
+)
+
+// maker is an advice in the making.
+type maker struct {
+	*Measured
+	ask    Ask
+	out    *Advice
+	clocks sizing.Clocks
+	hold   *sizing.Law
+	pause  sizing.Pauses
+	rng    *rand.Rand
+
+	splitUp, splitDown *sizing.SplitArea // nil: the masters were not probed, or cannot be split
+	contenders         int
+}
+
+// Make gives the advice. It draws random numbers, always the same.
+func Make(m *Measured, ask Ask) *Advice {
+	if ask.Waiters < 1 {
+		ask.Waiters = max(m.Procs, 2)
+	}
+	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2)}
+	k.out = &Advice{
+		Ask: ask, Impl: m.Impl, Masters: m.Masters, Settings: []Setting{}, Expected: []Chance{},
+		Sensitivity: []Change{}, Warnings: []string{}, Caveat: Caveat,
+	}
+	k.holdAndPause()
+	k.drift()
+	k.timeout()
+	k.retries()
+	k.ttl()
+	k.expect()
+	k.sensitivity()
+	k.doubts()
+	k.out.Inputs = k.Inputs
+	k.out.Warnings = append(k.out.Warnings, k.Warnings...)
+	k.out.Snippet = k.out.Config.Snippet()
+	return k.out
+}
+
+func (k *maker) setting(name, value, formula, why string, args ...any) {
+	k.out.Settings = append(k.out.Settings, Setting{name, value, formula, fmt.Sprintf(why, args...)})
+}
+
+func (k *maker) holdAndPause() {
+	k.hold = k.ask.Hold
+	switch {
+	case k.hold != nil:
+		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.Beyond(0.5)), P99: ns(k.hold.Beyond(0.01)), Max: ns(k.hold.Beyond(1e-9))})
+	case k.Hold != nil:
+		k.hold = k.Hold
+	default:
+		k.hold = sizing.Fixed(float64(assumedHold))
+		k.input("hold", "assumed", k.hold)
+		k.warn("how long you hold a lock was neither told nor measured: %s is assumed; give --hold", assumedHold)
+	}
+	// Each ms of a hold may meet a stall; the longest counts.
+	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(time.Millisecond)}
+	if k.Stall == nil {
+		k.pause = sizing.Pauses{Each: sizing.Fixed(float64(assumedPause)), Moments: 1}
+		k.input("stall", "assumed", k.pause.Each)
+		k.warn("pauses of the holder were not measured: one of %s is assumed", assumedPause)
+	}
+}
+
+// drift sets the allowance for the clocks, jumps included once the TTL is known.
+func (k *maker) drift() {
+	var ppm, errs []float64
+	var worst, jump float64
+	for _, m := range k.Probed {
+		if c := m.Clock; c != nil {
+			ppm, errs = append(ppm, c.PPM), append(errs, c.PPMError)
+			worst, jump = max(worst, math.Abs(c.PPM)+c.PPMError), max(jump, float64(c.JumpNs))
+		}
+	}
+	k.clocks = sizing.Clocks{Rho: leastDrift, C: float64(fixedAllowance) + jump}
+	if len(ppm) == 0 {
+		k.warn("the clocks of the masters were not watched: Drift is the engine's default")
+		return
+	}
+	if need := sizing.DriftNeeded(ppm, errs, slew); need > leastDrift {
+		k.clocks.Rho = math.Ceil(need*1000) / 1000
+		k.warn("a master's clock differs by %.0f ppm: mend it", worst)
+	}
+	if jump >= float64(time.Millisecond) {
+		k.warn("a master's clock jumped by %s: what its lease loses at once no drift covers but one this large; make its time daemon slew", text(jump))
+	}
+}
+
+// timeout is MasterTimeout by F4.
+func (k *maker) timeout() {
+	slowest := k.Acquire.Beyond(slowMoment)
+	from := "acquires"
+	if len(k.Rows) > 0 {
+		slowest, from = 0, "round trips"
+		for i := range k.Masters {
+			if law, _ := k.Rows.Master(i); law != nil {
+				slowest = max(slowest, law.Beyond(slowMoment))
+			}
+		}
+	} else {
+		k.warn("the masters were not probed: MasterTimeout and RetrySplit rest on acquires alone, and what another number of them would do is not known")
+	}
+	tau := roundUp(min(max(time.Duration(margin*slowest), leastTimeout), time.Minute))
+	k.out.Config.MasterTimeout = tau
+	k.setting("MasterTimeout", tau.String(), "F4", "twice what all but %s of the %s take (%s), at least %s", chance(slowMoment), from, text(slowest), leastTimeout)
+}
+
+// retries are RetryHeld by F10 and RetrySplit by F13 and F14.
+func (k *maker) retries() {
+	trip, release := k.Acquire.Beyond(0.5), k.Acquire.Beyond(0.5)
+	if k.Release != nil {
+		release = k.Release.Beyond(0.5)
+	}
+	cycle := trip + k.hold.Mean() + release
+	others := max(k.contenders-1, 1)
+	held := sizing.SlowestPolling(gapPart*cycle, others)
+	held = min(max(held, pollsPerTrip*trip, float64(shortestPoll)), float64(longestPoll))
+	c := &k.out.Config
+	c.RetryHeld = roundUp(time.Duration(held))
+	gap := sizing.Polling{From: 0.5 * float64(c.RetryHeld), To: 1.5 * float64(c.RetryHeld)}.Gap(others)
+	k.setting("RetryHeld", c.RetryHeld.String(), "F10", "without a wake-up %d waiting would leave the lock free for %s of each %s", others, text(gap), text(cycle))
+
+	c.RetrySplit = min(roundUp(time.Duration(4*trip)), c.RetryHeld)
+	why := "four round trips: the masters were not probed"
+	formula := "-"
+	if k.Masters == 1 {
+		why = "one master cannot be split"
+	}
+	if len(k.Rows) > 0 && k.Masters > 1 {
+		area := func(down int) *sizing.SplitArea {
+			a := sizing.MeasureSplit(k.Rows.Spreads(), k.Masters, down, splitDraws, k.rng)
+			return &a
+		}
+		k.splitUp = area(0)
+		sizedFor, down := k.splitUp, "all up"
+		if k.Masters-1 >= sizing.Quorum(k.Masters) {
+			k.splitDown = area(1)
+			sizedFor, down = k.splitDown, "one down"
+		}
+		best := sizedFor.BestSpread(k.contenders, trip+release)
+		c.RetrySplit = min(max(roundUp(time.Duration(best)), 100*time.Microsecond), c.RetryHeld)
+		formula = "F13, F14"
+		why = fmt.Sprintf("the shortest mean time to a decided vote of %d, %s", k.contenders, down)
+	}
+	k.setting("RetrySplit", c.RetrySplit.String(), formula, "%s", why)
+}

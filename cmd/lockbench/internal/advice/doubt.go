@@ -1,0 +1,93 @@
+package advice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"muxlock/cmd/lockbench/internal/sizing"
+)
+
+// sensitivity is what the shortest TTL would be if something were otherwise.
+func (k *maker) sensitivity() {
+	base := k.shortest(k.Acquire, k.hold, k.pause)
+	add := func(what, remark string, min float64) {
+		k.out.Sensitivity = append(k.out.Sensitivity, Change{What: what, MinNs: ns(min), ByNs: ns(min - base), Remark: remark})
+	}
+	add("round trips x2", "", k.shortest(k.Acquire.Scaled(2), k.hold, k.pause))
+	stall := k.pause
+	stall.Each = stall.Each.Scaled(2)
+	add("stalls x2", "", k.shortest(k.Acquire, k.hold, stall))
+	add("holds x2", "", k.shortest(k.Acquire, k.hold.Scaled(2), k.pause))
+	now, _ := k.Rows.Of(sizing.Quorum(k.Masters))
+	if now == nil {
+		return
+	}
+	p99 := now.Beyond(0.01)
+	// scaled is an acquire as much slower as that quorum is at p99.
+	scaled := func(what string, law *sizing.Law, failed float64) {
+		if law == nil || failed > 0.5 {
+			k.out.Sensitivity = append(k.out.Sensitivity, Change{What: what, MinNs: ns(base), Remark: "no quorum"})
+			return
+		}
+		f := law.Beyond(0.01) / p99
+		add(what, fmt.Sprintf("quorum p99 %s, x%.2f", text(law.Beyond(0.01)), f), k.shortest(k.Acquire.Scaled(f), k.hold, k.pause))
+	}
+	var worst *sizing.Law
+	var failed float64
+	for i := range k.Masters {
+		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters))
+		if law == nil || worst == nil || law.Beyond(0.01) > worst.Beyond(0.01) {
+			if worst, failed = law, f; law == nil {
+				failed = 1
+				break
+			}
+		}
+	}
+	scaled("one master down", worst, failed)
+	for _, n := range []int{3, 5, 7} {
+		if n < k.Masters {
+			law, f := k.Rows.Fewer(n)
+			scaled(fmt.Sprintf("%d masters", n), law, f)
+		} else if n > k.Masters && k.Masters > 2 {
+			law, f := k.Rows.More(n, k.rng)
+			scaled(fmt.Sprintf("%d masters", n), law, f)
+		}
+	}
+}
+
+// doubts is what speaks against the measurement and the set of masters.
+func (k *maker) doubts() {
+	switch {
+	case k.Masters == 1:
+		k.warn("one master: its failure is the lock's, whatever the TTL")
+	case k.Masters%2 == 0:
+		k.warn("%d masters survive no more failures than %d", k.Masters, k.Masters-1)
+	}
+	var hosts []string
+	for _, m := range k.Probed {
+		host := m.Addr
+		if i := strings.LastIndexByte(host, ':'); i > 0 {
+			host = host[:i]
+		}
+		hosts = append(hosts, host)
+	}
+	slices.Sort(hosts)
+	if n := len(slices.Compact(slices.Clone(hosts))); n > 0 && n < len(hosts) {
+		k.warn("%d masters share %d hosts: they fail and stall together, and where they will run round trips are others", len(hosts), n)
+	}
+	if n := k.Acquire.N(); n < fewSamples {
+		k.warn("only %d acquires were measured: run longer, or with more workers", n)
+	}
+	if n := len(k.Rows); n > 0 && n < fewSamples {
+		k.warn("only %d joint round trips were measured: run longer", n)
+	}
+	if len(k.Rows) >= fewSamples {
+		if gap := k.Rows.Gap(0.99); gap > gapSuspicious {
+			k.warn("a quorum is %.1f times slower at p99 than independent masters would be: what is slow is common to them. Fix the client host first", gap)
+		}
+	}
+	if t := k.out.TTL; !t.Empty && len(t.Extrapolated) > 0 && float64(t.Max) < 2*float64(t.Min) {
+		k.warn("the interval is narrow: what nobody has seen yet may not fit into it")
+	}
+}

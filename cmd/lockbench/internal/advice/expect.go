@@ -1,0 +1,165 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"muxlock/cmd/lockbench/internal/sizing"
+)
+
+const (
+	confidence = 0.95
+	leastSaid  = 1e-12 // an extrapolation to less is not worth telling; also a law ends there
+)
+
+// expect is how often it will still go wrong.
+func (k *maker) expect() {
+	ttl := float64(k.out.Config.TTL)
+	acquire := k.lossAtAcquire(ttl)
+	hold := Chance{Name: "validity lost while held, without renewal", Formula: "F6"}
+	together := sizing.Sum(sizing.Sum(k.Acquire, k.hold), k.pause.Law())
+	hold.P = k.clocks.LossHolding(ttl, together)
+	hold.Hi, hold.N = k.atMost(ttl - k.clocks.Rho*ttl - k.clocks.C)
+	hold.Extrapolated = hold.N > 0 && hold.P < 1/float64(hold.N)
+	if k.out.Config.Renew {
+		hold = k.renewed()
+	}
+	k.out.Expected = append(k.out.Expected, acquire, hold, k.attempt())
+	if !k.out.Config.Renew {
+		k.out.Expected = append(k.out.Expected, k.renewed())
+	}
+	k.splits()
+	k.out.Expected = append(k.out.Expected, Chance{Name: "restarted masters forget the lock (they stay out for MaxTTL)", Formula: "F15"})
+	all := Chance{Name: "lost per acquisition, of any cause above", Formula: "F18", P: sizing.Together(acquire.P, hold.P)}
+	all.Hi, all.N, all.Extrapolated = min(1, acquire.Hi+hold.Hi), hold.N, hold.Extrapolated || acquire.Extrapolated
+	k.out.Expected = append(k.out.Expected, all)
+	if k.ask.Rate > 0 {
+		n := k.ask.Rate * 86400
+		day := func(p float64) float64 { return -math.Expm1(n * math.Log1p(-min(p, 1))) }
+		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: "F18", P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
+	}
+	for i := range k.out.Expected {
+		if c := &k.out.Expected[i]; c.Extrapolated {
+			c.P = max(c.P, leastSaid)
+		}
+	}
+	k.queue()
+}
+
+func (k *maker) lossAtAcquire(ttl float64) Chance {
+	c := Chance{Name: "quorum too late, seen at acquire", Formula: "F5", P: k.clocks.LossAtAcquire(ttl, 0, k.Acquire)}
+	lost, n := k.clocks.SeenAtAcquire(ttl, 0, k.Acquire)
+	c.Lo, c.Hi = sizing.ClopperPearson(lost, n, confidence)
+	c.N, c.Extrapolated = n, k.Acquire.Extrapolates(c.P)
+	return c
+}
+
+// atMost bounds by samples alone that acquire, hold and pause outlast usable: then at
+// least one of them is longer than its share of it, in proportion to the largest seen.
+func (k *maker) atMost(usable float64) (hi float64, n int64) {
+	pauses := max(k.pause.Moments, 1)
+	sum := k.Acquire.Max() + k.hold.Max() + k.pause.Each.Max()
+	for _, part := range []struct {
+		law   *sizing.Law
+		times float64
+	}{{k.Acquire, 1}, {k.hold, 1}, {k.pause.Each, pauses}} {
+		l := part.law
+		seen := l.Seen(l.Max() * usable / sum)
+		if l.N() == 0 {
+			hi += seen * part.times
+			continue
+		}
+		_, most := sizing.ClopperPearson(int64(math.Round(seen*float64(l.N()))), l.N(), confidence)
+		hi += most * part.times
+		if n == 0 || l.N() < n {
+			n = l.N()
+		}
+	}
+	return min(hi, 1), n
+}
+
+// attempt is F4: attempts that fail because masters take longer than MasterTimeout; they
+// are made again.
+func (k *maker) attempt() Chance {
+	tau := float64(k.out.Config.MasterTimeout)
+	c := Chance{Name: "attempt without quorum within MasterTimeout (tried again)", Formula: "F4"}
+	law, failed := k.Acquire, 0.0
+	lost, n := int64(math.Round(law.Seen(tau)*float64(law.N()))), law.N()
+	if len(k.Rows) > 0 {
+		q := sizing.Quorum(k.Masters)
+		lost, n = k.Rows.Fails(tau, q)
+		law, failed = k.Rows.Of(q)
+	}
+	c.P = 1
+	if law != nil {
+		c.P = failed + (1-failed)*law.Exceed(tau)
+		c.Extrapolated = c.P > 0 && c.P*float64(n) < 1
+	}
+	c.Lo, c.Hi = sizing.ClopperPearson(lost, n, confidence)
+	c.N = n
+	return c
+}
+
+// renewed is F7, in an hour of holding.
+func (k *maker) renewed() Chance {
+	r := k.renewal()
+	attempt := k.attempt()
+	delta := k.Acquire.Beyond(0.01)
+	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
+	if k.Stall != nil { // those that a third of TTL meets
+		pause.Moments = r.Every / float64(time.Millisecond)
+	}
+	tries := r.Tries(delta, pause.Beyond(k.ask.Eps))
+	hour := func(p float64) float64 {
+		return sizing.Within(r.Loss(tries, p, delta, pause), float64(time.Hour), r.Every)
+	}
+	return Chance{Name: "validity lost in an hour with KeepAlive", Formula: "F7", P: hour(attempt.P), Hi: 1, Extrapolated: true}
+}
+
+func (k *maker) splits() {
+	c := k.out.Config
+	add := func(name string, a *sizing.SplitArea) {
+		if a == nil {
+			return
+		}
+		p := a.Probability(k.contenders, float64(c.RetrySplit))
+		e := 0.0
+		if a.Area > 0 {
+			e = 2 * a.Error / a.Area * p
+		}
+		k.out.Expected = append(k.out.Expected, Chance{Name: name, Formula: "F13", P: p, Lo: max(0, p-e), Hi: min(1, p+e), N: int64(len(k.Rows))})
+	}
+	add(fmt.Sprintf("vote of %d split, spread over RetrySplit, all masters up", k.contenders), k.splitUp)
+	add(fmt.Sprintf("vote of %d split, spread over RetrySplit, one master down", k.contenders), k.splitDown)
+	if k.Masters > 1 {
+		k.out.Expected = append(k.out.Expected, Chance{
+			Name: fmt.Sprintf("vote of %d split, asked at the same moment", k.contenders), Formula: "F13",
+			P: sizing.SplitAtOnce(k.contenders, k.Masters, sizing.Quorum(k.Masters)),
+		})
+	}
+}
+
+// queue is F10 and F11: what one name can do, and how long is waited for it at Rate.
+func (k *maker) queue() {
+	release := k.Release
+	if release == nil {
+		release = k.Acquire
+	}
+	most := sizing.Capacity(k.Acquire.Mean(), k.hold.Mean(), release.Mean(), 0) * 1e9
+	k.setting("one name", fmt.Sprintf("%s/s", number(most)), "F10", "most acquisitions of one name, each after a wake-up at once")
+	if k.ask.Rate <= 0 {
+		return
+	}
+	s := sizing.Sum(sizing.Sum(k.Acquire, k.hold), release)
+	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [3]float64{s.Moment(1), s.Moment(2), s.Moment(3)}}
+	if q.Load() >= 1 {
+		k.warn("%g/s is more than one name can do: waiting grows without end", k.ask.Rate)
+		return
+	}
+	p99 := 0.0
+	for step := q.MeanWait() / 16; step > 0 && q.WaitsLonger(p99, true) > 0.01; {
+		p99 += step
+	}
+	k.setting("wait", text(q.MeanWait()), "F11", "mean for a name with %g/s (occupied %.0f%%); p99 %s in no order", k.ask.Rate, 100*q.Load(), text(p99))
+}

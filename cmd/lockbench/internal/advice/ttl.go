@@ -1,0 +1,122 @@
+package advice
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"muxlock/cmd/lockbench/internal/sizing"
+)
+
+// ttl is the interval by F6, the choice in it, and what follows from that.
+func (k *maker) ttl() {
+	c, eps := &k.out.Config, k.ask.Eps
+	t := &k.out.TTL
+	safe := k.shortest(k.Acquire, k.hold, k.pause)
+	together := sizing.Sum(sizing.Sum(k.Acquire, k.hold), k.pause.Law())
+	t.Tight = ns(k.clocks.Shortest(eps, together))
+	t.Min = ns(safe)
+	t.Extrapolated = k.extrapolated(eps / 3)
+	// A crashed holder blocks others until its key expires, by a slow clock, and the
+	// next one has looked and acquired.
+	gap := 1.5*float64(c.RetryHeld) + k.Acquire.Beyond(0.01)
+	longest := (float64(k.ask.RTO)-gap)/(1+k.clocks.Rho) - float64(time.Millisecond)
+	t.Max = max(0, ns(longest))
+	t.Empty = t.Min > t.Max
+	k.setting("TTL at least", text(safe), "F6", "acquire %s + hold %s + pause %s, each beyond all but eps/3, + %s for clocks; %s if they are independent",
+		text(k.Acquire.Beyond(eps/3)), text(k.hold.Beyond(eps/3)), text(k.pause.Beyond(eps/3)), text(safe*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
+	k.setting("TTL at most", text(float64(t.Max)), "F6", "a crashed holder may block for %s, of which %s pass until another has the lock", k.ask.RTO, text(gap))
+
+	if t.Empty {
+		k.renewedTTL()
+	} else {
+		// The geometric mean: a pause that nobody has seen yet may be as many times
+		// longer as the crashed holder's time is below what is allowed.
+		ttl := math.Sqrt(safe) * math.Sqrt(longest)
+		c.TTL = min(wholeMs(ttl), time.Duration(longest).Truncate(time.Millisecond))
+		k.setting("TTL", c.TTL.String(), "-", "between the two: %.1f times the least, for pauses that were not seen yet", float64(c.TTL)/safe)
+	}
+	c.MaxTTL = max(c.TTL, roundDown(time.Duration(longest)))
+	k.setting("MaxTTL", c.MaxTTL.String(), "F15", "no client may ask for more; a restarted master casts no vote for %s", text(float64(c.MaxTTL)*(1+k.clocks.Rho)+float64(time.Second+fixedAllowance)))
+	c.Drift = k.clocks.Rho
+	why := "the default; the clocks that were seen need less"
+	if jump := k.clocks.C - float64(fixedAllowance); jump >= float64(time.Millisecond)/2 {
+		c.Drift = min(math.Ceil((k.clocks.Rho+jump/float64(c.TTL))*1e4)/1e4, 0.49)
+		why = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), c.TTL)
+	} else if k.clocks.Rho > leastDrift {
+		why = "the clocks differ that much"
+	} else if !k.watched() {
+		why = "the default; no clock was watched"
+	}
+	k.setting("Drift", fmt.Sprint(c.Drift), "F9", "%s", why)
+	k.follows()
+}
+
+// follows is what the chosen TTL means for holders.
+func (k *maker) follows() {
+	c := k.out.Config
+	ttl := float64(c.TTL)
+	most := k.clocks.LongestHold(ttl, k.ask.Eps, k.Acquire, k.pause)
+	k.setting("longest hold", text(max(0, most)), "F8", "without renewal; longer holds need KeepAlive or Do")
+	r := k.renewal()
+	tries := r.Tries(k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
+	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, a third of TTL; one that fails is tried again after %s, %d tries fit", text(r.Again), tries)
+}
+
+func (k *maker) renewal() sizing.Renewal {
+	ttl := float64(k.out.Config.TTL)
+	return sizing.Renewal{Clocks: k.clocks, TTL: ttl, Every: ttl / renewPart, Again: ttl / againPart, Timeout: float64(k.out.Config.MasterTimeout)}
+}
+
+// renewedTTL is for holds that no allowed lease outlasts: F7.
+func (k *maker) renewedTTL() {
+	c := &k.out.Config
+	c.Renew = true
+	least := k.clocks.ShortestRenewed(renewalTries, 1.0/renewPart, 1.0/againPart, float64(c.MasterTimeout), k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
+	least = max(least, k.clocks.TTL(float64(c.MasterTimeout)+float64(fixedAllowance)))
+	ttl := max(least, math.Sqrt(least)*math.Sqrt(float64(max(k.out.TTL.Max, 1))))
+	c.TTL = wholeMs(ttl)
+	if longest := time.Duration(k.out.TTL.Max).Truncate(time.Millisecond); c.TTL > longest {
+		c.TTL = max(longest, wholeMs(least))
+	}
+	k.warn("no TTL outlasts such holds and lets a crashed holder go within %s: hold with KeepAlive or Do, which renew", k.ask.RTO)
+	if float64(c.TTL) > float64(k.out.TTL.Max) {
+		k.warn("not even a renewed lease can be short enough: a crashed holder will block others for up to %s", text(float64(c.TTL)*(1+k.clocks.Rho)))
+	}
+	k.setting("TTL", c.TTL.String(), "F7", "renewed every third of it, with room for %d renewals that fail and a pause; at least %s", renewalTries, text(least))
+}
+
+// shortest is the lower end of the interval for the given laws; never less than what the
+// engine asks for: that a lease outlasts MasterTimeout.
+func (k *maker) shortest(acquire, hold *sizing.Law, pause sizing.Pauses) float64 {
+	return max(
+		k.clocks.ShortestBoole(k.ask.Eps, acquire, hold, pause),
+		k.clocks.TTL(float64(k.out.Config.MasterTimeout)+float64(fixedAllowance)),
+	)
+}
+
+// extrapolated says of each measured part how it goes on where probabilities of p have
+// not been seen.
+func (k *maker) extrapolated(p float64) []string {
+	said := []string{}
+	say := func(name string, l *sizing.Law, p float64) {
+		if l.Extrapolates(p) {
+			shape, of := l.Tail()
+			said = append(said, fmt.Sprintf("%s: %s has not been seen in %d samples; a Pareto tail of shape %.2f, fitted to the largest %d, gives %s (largest seen %s)",
+				name, chance(p), l.N(), shape, of, text(l.Beyond(p)), text(l.Max())))
+		}
+	}
+	say("acquire", k.Acquire, p)
+	say("hold", k.hold, p)
+	say("pause", k.pause.Each, p/max(k.pause.Moments, 1))
+	return said
+}
+
+func (k *maker) watched() bool {
+	for _, m := range k.Probed {
+		if m.Clock != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package faults_test
+
+import (
+	"io"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/faults"
+)
+
+// echo answers every byte with itself and ends with the test.
+func echo(t *testing.T) string {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { ln.Close() })
+	go func() {
+		for {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				io.Copy(c, c)
+			}()
+		}
+	}()
+	return ln.Addr().String()
+}
+
+func spanOf(t *testing.T, text string) faults.Span {
+	t.Helper()
+	s, err := faults.ParseSpan(text)
+	require.NoError(t, err)
+	return s
+}
+
+// proxied is a connection to an echo through a proxy, both closed with the test.
+func proxied(t *testing.T, spans ...faults.Span) (*faults.Proxy, net.Conn) {
+	p, err := faults.NewProxy(echo(t))
+	require.NoError(t, err)
+	t.Cleanup(func() { p.Close() })
+	p.Delay(spans...)
+	c, err := net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return p, c
+}
+
+// ask is one round trip.
+func ask(c net.Conn) (time.Duration, error) {
+	start := time.Now()
+	if _, err := c.Write([]byte("ping")); err != nil {
+		return 0, err
+	}
+	_, err := io.ReadFull(c, make([]byte, 4))
+	return time.Since(start), err
+}
+
+func TestProxyDelaysRepliesSideBySide(t *testing.T) {
+	const delay = 100 * time.Millisecond
+	_, c := proxied(t, spanOf(t, "60ms"), spanOf(t, "40ms")) // delays add up
+	start := time.Now()
+	buf := make([]byte, 4)
+	for range 10 { // ten requests on their way at once
+		_, err := c.Write([]byte("ping"))
+		require.NoError(t, err)
+		time.Sleep(time.Millisecond) // keeps them apart on the wire
+	}
+	for range 10 {
+		_, err := io.ReadFull(c, buf)
+		require.NoError(t, err)
+		require.Equal(t, "ping", string(buf))
+	}
+	took := time.Since(start)
+	require.GreaterOrEqual(t, took, delay)
+	require.Less(t, took, 3*delay, "replies must be late together, not one after the other")
+}
+
+func TestCloseCutsTheConnections(t *testing.T) {
+	p, err := faults.NewProxy(echo(t))
+	require.NoError(t, err)
+	p.Delay(spanOf(t, "1m"))
+	c, err := net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	_, err = c.Write([]byte("ping"))
+	require.NoError(t, err)
+	require.NoError(t, p.Close()) // waits for nobody's reply
+	_, err = c.Read(make([]byte, 1))
+	require.Error(t, err)
+}
+
+func TestProxyKeepsTheOrderOfRepliesUnderRandomDelays(t *testing.T) {
+	_, c := proxied(t, spanOf(t, "exp(3ms)"))
+	const count = 200
+	go func() {
+		for i := range count {
+			_, _ = c.Write([]byte{byte(i)})
+			time.Sleep(20 * time.Microsecond) // keeps them apart on the wire
+		}
+	}()
+	got := make([]byte, count)
+	_, err := io.ReadFull(c, got)
+	require.NoError(t, err)
+	for i, b := range got {
+		require.Equal(t, byte(i), b)
+	}
+}
+
+// median round trip of n that follow each other.
+func median(t *testing.T, c net.Conn, n int) time.Duration {
+	t.Helper()
+	all := make([]time.Duration, n)
+	for i := range all {
+		var err error
+		all[i], err = ask(c)
+		require.NoError(t, err)
+	}
+	slices.Sort(all)
+	return all[n/2]
+}
+
+func TestProxyIsExactBelowAMillisecond(t *testing.T) {
+	_, plain := proxied(t)
+	_, late := proxied(t, spanOf(t, "1ms"))
+	// The machine may be busy with others: one calm moment is enough.
+	var extra time.Duration
+	for range 30 {
+		extra = median(t, late, 51) - median(t, plain, 51) - time.Millisecond
+		if extra > -100*time.Microsecond && extra < 150*time.Microsecond {
+			return
+		}
+	}
+	t.Fatalf("a delay of 1 ms is %v too long at the median", extra)
+}
+
+func TestProxyDrawsWhatItWasAsked(t *testing.T) {
+	_, c := proxied(t, spanOf(t, "lognormal:3ms,0.7"))
+	all := make([]float64, 400)
+	for i := range all {
+		d, err := ask(c)
+		require.NoError(t, err)
+		all[i] = d.Seconds() * 1e3
+	}
+	slices.Sort(all)
+	// Of 400 samples the quartile is the true one within 12 % (three standard errors), plus the way itself.
+	for q, want := range map[int]float64{100: 1.87, 200: 3.0, 300: 4.81} {
+		require.InDelta(t, want+0.2, all[q], 0.2*want+0.5, "quantile %d/400", q)
+	}
+}
+
+func TestProxyCutsOnceOrUntilItHeals(t *testing.T) {
+	p, c := proxied(t)
+	_, err := ask(c)
+	require.NoError(t, err)
+	p.Cut(false)
+	_, err = ask(c)
+	require.Error(t, err)
+	again := func() error {
+		c, err := net.Dial("tcp", p.Addr())
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		_, err = ask(c)
+		return err
+	}
+	require.NoError(t, again(), "cut once")
+	p.Cut(true)
+	require.Error(t, again())
+	p.Heal()
+	require.NoError(t, again())
+}

@@ -1,0 +1,238 @@
+package sizing
+
+import (
+	"math"
+	"slices"
+	"sort"
+)
+
+// A Law is how a length of time is distributed: what was measured, with a fitted tail
+// where the samples end, or an exact one. It is made once and then only read.
+//
+// Samples are trusted as far as trusted of them lie beyond; further out the larger of
+// what was seen and a tail fitted to the largest of them holds (fitTail). What lies
+// beyond 1/n has been seen by nobody: Extrapolates tells.
+type Law struct {
+	n     int64     // samples; 0: exact
+	x     []float64 // ascending, without repetition
+	above []float64 // above[i] is P(X > x[i]); the last is 0
+	tail  tail
+	mean  float64
+}
+
+// trusted is how many samples must lie beyond a quantile that is read off them.
+const trusted = 10
+
+// Samples is the law of measured values, each seen counts[i] times; nil counts: once
+// each. It is nil when there are none.
+func Samples(values []float64, counts []int64) *Law {
+	type point struct {
+		x float64
+		n int64
+	}
+	points := make([]point, 0, len(values))
+	var total int64
+	for i, v := range values {
+		c := int64(1)
+		if counts != nil {
+			c = counts[i]
+		}
+		if c > 0 {
+			points = append(points, point{v, c})
+			total += c
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	slices.SortFunc(points, func(a, b point) int {
+		switch {
+		case a.x < b.x:
+			return -1
+		case a.x > b.x:
+			return 1
+		}
+		return 0
+	})
+	l := &Law{n: total}
+	left := total
+	for i, p := range points {
+		left -= p.n
+		l.mean += p.x * float64(p.n) / float64(total)
+		if i > 0 && p.x == points[i-1].x {
+			l.above[len(l.above)-1] = float64(left) / float64(total)
+			continue
+		}
+		l.x = append(l.x, p.x)
+		l.above = append(l.above, float64(left)/float64(total))
+	}
+	l.tail = fitTail(l)
+	return l
+}
+
+// Fixed is the law of what is always x.
+func Fixed(x float64) *Law { return &Law{x: []float64{x}, above: []float64{0}, mean: x} }
+
+// Exact is the law with the given quantile function, as points that are never below it.
+func Exact(quantile func(p float64) float64) *Law {
+	l := &Law{}
+	last := 1.0
+	for _, s := range grid {
+		l.put(quantile(1-s), last-s)
+		last = s
+	}
+	l.close()
+	return l
+}
+
+// grid is the probabilities of exceeding at which a law becomes a list of points.
+var grid = func() (g []float64) {
+	for s := gridStep; s > gridLeast; s *= gridStep {
+		g = append(g, s)
+	}
+	return append(g, gridLeast)
+}()
+
+// What lies beyond gridLeast counts as lying there.
+const (
+	gridStep  = 0.95
+	gridLeast = 1e-13
+)
+
+// put adds a point, above keeping the mass of each until close.
+func (l *Law) put(x, mass float64) {
+	if k := len(l.x); k > 0 && x <= l.x[k-1] {
+		l.above[k-1] += mass
+	} else {
+		l.x, l.above = append(l.x, x), append(l.above, mass)
+	}
+	l.mean += x * mass
+}
+
+func (l *Law) close() {
+	var sum float64
+	for i := len(l.above) - 1; i >= 0; i-- {
+		sum, l.above[i] = sum+l.above[i], sum
+	}
+	l.mean /= sum
+}
+
+// N is the number of samples; 0: the law is exact.
+func (l *Law) N() int64 { return l.n }
+
+// Mean is the mean of the samples.
+func (l *Law) Mean() float64 { return l.mean }
+
+// Max is the largest value seen.
+func (l *Law) Max() float64 { return l.x[len(l.x)-1] }
+
+// Moment is the mean of the k-th power.
+func (l *Law) Moment(k int) float64 {
+	var sum float64
+	last := 1.0
+	for i, x := range l.x {
+		sum += (last - l.above[i]) * math.Pow(x, float64(k))
+		last = l.above[i]
+	}
+	return sum
+}
+
+// Extrapolates tells whether probabilities as small as p have not been seen.
+func (l *Law) Extrapolates(p float64) bool { return l.n > 0 && p*float64(l.n) < 1 }
+
+// Seen is P(X > t) among the samples alone.
+func (l *Law) Seen(t float64) float64 {
+	i := sort.Search(len(l.x), func(i int) bool { return l.x[i] > t })
+	if i == 0 {
+		return 1
+	}
+	return l.above[i-1]
+}
+
+// Exceed is P(X > t).
+func (l *Law) Exceed(t float64) float64 {
+	seen := l.Seen(t)
+	if edge := l.edge(); l.n > 0 && seen < edge {
+		return max(seen, min(edge, l.tail.exceed(t)))
+	}
+	return seen
+}
+
+// Beyond is the value that is exceeded with probability at most p.
+func (l *Law) Beyond(p float64) float64 {
+	i := sort.Search(len(l.x), func(i int) bool { return l.above[i] <= p })
+	x := l.x[min(i, len(l.x)-1)]
+	if l.n > 0 && p < l.edge() {
+		x = max(x, l.tail.beyond(p))
+	}
+	return x
+}
+
+// edge is the probability of exceeding from which on the tail is asked.
+func (l *Law) edge() float64 { return min(1, trusted/float64(max(l.n, 1))) }
+
+// Sum is the law of the sum of two independent times, never below it: each is rounded
+// up to a list of points, and so is the sum. Probabilities come out at most some ten
+// percent too large.
+func Sum(a, b *Law) *Law {
+	type point struct{ x, mass float64 }
+	xs, ys := a.points(), b.points()
+	sums := make([]point, 0, len(xs.x)*len(ys.x))
+	for i, x := range xs.x {
+		for j, y := range ys.x {
+			sums = append(sums, point{x + y, xs.above[i] * ys.above[j]})
+		}
+	}
+	slices.SortFunc(sums, func(p, q point) int {
+		if p.x < q.x {
+			return -1
+		}
+		return 1
+	})
+	l := &Law{}
+	next, mass, above := 0, 0.0, 0.0
+	// From the largest down, so that small probabilities are not lost beside 1.
+	tails := make([]float64, len(sums)+1)
+	for i := len(sums) - 1; i >= 0; i-- {
+		above += sums[i].mass
+		tails[i] = above
+	}
+	for i, p := range sums {
+		mass += p.mass
+		if tails[i+1] <= grid[min(next, len(grid)-1)] || i == len(sums)-1 {
+			l.put(p.x, mass)
+			mass = 0
+			for next < len(grid) && grid[next] >= tails[i+1] {
+				next++
+			}
+		}
+	}
+	l.close()
+	return l
+}
+
+// points is the law as a list of at most len(grid) points with their masses.
+func (l *Law) points() *Law {
+	p := &Law{}
+	last := 1.0
+	for i, s := range grid {
+		mass := last - s
+		if i == len(grid)-1 {
+			mass = last
+		}
+		p.put(l.Beyond(s), mass)
+		last = s
+	}
+	return p
+}
+
+// Scaled is the law of f times as long a time.
+func (l *Law) Scaled(f float64) *Law {
+	s := *l
+	s.x = slices.Clone(l.x)
+	for i := range s.x {
+		s.x[i] *= f
+	}
+	s.tail.from, s.tail.scale, s.mean = s.tail.from*f, s.tail.scale*f, s.mean*f
+	return &s
+}

@@ -1,0 +1,179 @@
+package sizing
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+func TestQuorumIsAMajority(t *testing.T) {
+	for masters, q := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 4} {
+		require.Equal(t, q, Quorum(masters))
+	}
+}
+
+// enumerate adds up the probability of all outcomes of which good says yes.
+func enumerate(p []float64, good func(yes uint) bool) (sum float64) {
+	for set := range uint(1) << len(p) {
+		if !good(set) {
+			continue
+		}
+		prob := 1.0
+		for i, pi := range p {
+			if set>>i&1 == 1 {
+				prob *= pi
+			} else {
+				prob *= 1 - pi
+			}
+		}
+		sum += prob
+	}
+	return sum
+}
+
+func TestQuorumOfMastersIsTheSumOverAllOutcomes(t *testing.T) {
+	rng := seeded(1)
+	for n := 1; n <= 9; n++ {
+		for q := 1; q <= n; q++ {
+			p := make([]float64, n)
+			for i := range p {
+				p[i] = rng.Float64()
+			}
+			atLeast := func(set uint) bool { return bits.OnesCount(set) >= q }
+			require.InDelta(t, enumerate(p, atLeast), AtLeast(q, p), 1e-12)
+			require.InDelta(t, 1-enumerate(p, atLeast), FailsIndependent(q, inverse(p)), 1e-12)
+			same := slices.Repeat([]float64{p[0]}, n)
+			require.InDelta(t, enumerate(same, atLeast), QuorumBelow(p[0], n, q), 1e-12)
+			require.InDelta(t, p[0], MasterPercentile(QuorumBelow(p[0], n, q), n, q), 1e-9)
+		}
+	}
+	near(t, 9.85e-6, FailsIndependent(3, slices.Repeat([]float64{0.01}, 5)), 0.01)
+	require.Zero(t, QuorumBelow(0, 5, 3))
+	require.Equal(t, 1.0, QuorumBelow(1, 5, 3))
+}
+
+func inverse(p []float64) []float64 {
+	q := make([]float64, len(p))
+	for i := range p {
+		q[i] = 1 - p[i]
+	}
+	return q
+}
+
+// draw makes n rows of masters, each answer common + its own log-normal.
+func draw(n, masters int, seed uint64, common float64) Rows {
+	rng := seeded(seed)
+	each := distuv.LogNormal{Mu: 0, Sigma: 1, Src: rng}
+	rows := make(Rows, n)
+	for i := range rows {
+		c := common * rng.ExpFloat64()
+		rows[i] = make([]float64, masters)
+		for j := range rows[i] {
+			rows[i][j] = c + each.Rand()
+		}
+	}
+	return rows
+}
+
+func TestIndependentMastersAreForetoldFromEachOfThem(t *testing.T) {
+	rows := draw(40_000, 5, 2, 0)
+	each := distuv.LogNormal{Mu: 0, Sigma: 1}
+	var laws []*Law
+	for i := range 5 {
+		l, answered := rows.Master(i)
+		require.Equal(t, 1.0, answered)
+		laws = append(laws, l)
+	}
+	joint, failed := rows.Of(3)
+	require.Zero(t, failed)
+	for _, p := range []float64{0.5, 0.9, 0.99} {
+		want := each.Quantile(MasterPercentile(p, 5, 3))
+		near(t, want, Independent(p, 3, laws, slices.Repeat([]float64{1}, 5)), 0.03)
+		near(t, want, joint.Beyond(1-p), 0.05)
+		near(t, 1, rows.Gap(p), 0.07)
+	}
+	require.True(t, math.IsInf(Independent(0.99, 3, laws, slices.Repeat([]float64{0.5}, 5)), 1))
+	near(t, each.Quantile(MasterPercentile(0.9, 5, 3)/0.9), Independent(0.9, 3, laws, slices.Repeat([]float64{0.9}, 5)), 0.05)
+}
+
+func TestACommonStallOpensTheGapOfIndependence(t *testing.T) {
+	require.Greater(t, draw(20_000, 5, 3, 3).Gap(0.99), 1.3)
+}
+
+func TestFewerMastersAreAllSubsetsOfThem(t *testing.T) {
+	rows := draw(300, 5, 4, 1)
+	rows[7] = []float64{-1, 2, -1, 3, 4}
+	rows[8] = []float64{-1, -1, -1, -1, 4}
+	for n := 1; n <= 5; n++ {
+		var all []float64
+		subsets, lost := 0, 0
+		for set := range uint(1) << 5 {
+			if bits.OnesCount(set) != n {
+				continue
+			}
+			subsets++
+			for _, row := range rows {
+				var got []float64
+				for i, v := range row {
+					if set>>i&1 == 1 && v >= 0 {
+						got = append(got, v)
+					}
+				}
+				slices.Sort(got)
+				if len(got) < Quorum(n) {
+					lost++
+					continue
+				}
+				all = append(all, got[Quorum(n)-1])
+			}
+		}
+		want := Samples(all, nil)
+		got, failed := rows.Fewer(n)
+		require.InDelta(t, float64(lost)/float64(subsets*len(rows)), failed, 1e-9, "n %d", n)
+		for _, p := range []float64{0.9, 0.5, 0.1} {
+			near(t, want.Beyond(p), got.Beyond(p), 0.01, "n %d p %v", n, p)
+		}
+	}
+}
+
+func TestMoreMastersKeepWhatIsCommon(t *testing.T) {
+	big := draw(60_000, 7, 5, 0.3)
+	small := make(Rows, len(big))
+	for i := range big {
+		small[i] = big[i][:5]
+	}
+	want, _ := big.Of(Quorum(7))
+	got, failed := small.More(7, seeded(6))
+	require.Zero(t, failed)
+	for _, p := range []float64{0.5, 0.1} {
+		near(t, want.Beyond(p), got.Beyond(p), 0.04, "p %v", p)
+	}
+	same, _ := small.More(5, seeded(7)) // resampling the present ones is no different
+	five, _ := small.Of(3)
+	near(t, five.Beyond(0.1), same.Beyond(0.1), 0.1)
+}
+
+func TestTimeoutsFailAsManyAttemptsAsRowsSay(t *testing.T) {
+	rows := Rows{{1, 2, 3}, {1, 9, 8}, {-1, 2, -1}, {1, -1, 2}}
+	for tau, want := range map[float64]int64{3: 2, 8: 1, 2: 1 + 1, 1: 4} {
+		failed, n := rows.Fails(tau, 2)
+		require.Equal(t, want, failed, "tau %v", tau)
+		require.EqualValues(t, 4, n)
+	}
+	law, failed := rows.Of(2)
+	require.InDelta(t, 0.25, failed, 1e-12)
+	require.Equal(t, 8.0, law.Max())
+	require.Equal(t, Rows{{2, 3}, {9, 8}, {2, -1}, {-1, 2}}, rows.Without(0))
+	require.Len(t, NewRows([][]int64{{1, 2}, {3}}), 1)
+}
+
+func TestIndependentTimeoutsAreWhatHappens(t *testing.T) {
+	rows := draw(200_000, 5, 8, 0)
+	each := distuv.LogNormal{Mu: 0, Sigma: 1}
+	failed, n := rows.Fails(2, 3)
+	near(t, FailsIndependent(3, slices.Repeat([]float64{each.Survival(2)}, 5)), float64(failed)/float64(n), 0.05)
+}

@@ -1,0 +1,47 @@
+package sizing
+
+import "math"
+
+// Renewal is F7: a lease that its holder's client renews in the background. The next
+// renewal goes out Every after the last was confirmed; one that fails is tried again
+// after Again. Each try takes at most Timeout.
+type Renewal struct {
+	Clocks
+	TTL, Every, Again, Timeout float64
+}
+
+// Tries is how many renewals have room before validity ends, beside an acquire or
+// renewal that took delta and a pause of the client.
+func (r Renewal) Tries(delta, pause float64) int {
+	room := r.Validity(r.TTL, delta) - r.Every - pause
+	if room < r.Timeout {
+		return 0
+	}
+	return 1 + int((room-r.Timeout)/(r.Timeout+r.Again))
+}
+
+// Loss is the probability to lose the lock in one period: all tries fail, each with
+// probability fails independently of the others, or a pause of the client leaves no
+// time for even one.
+func (r Renewal) Loss(tries int, fails float64, delta float64, pause Pauses) float64 {
+	all := math.Pow(fails, float64(tries))
+	late := pause.Exceed(r.Validity(r.TTL, delta) - r.Every - r.Timeout)
+	return 1 - (1-all)*(1-late)
+}
+
+// Within is the probability that something that happens with probability p in each
+// period happens at least once in time.
+func Within(p, time, period float64) float64 {
+	return -math.Expm1(time / period * math.Log1p(-min(p, 1)))
+}
+
+// ShortestRenewed is the least lease that leaves room for tries renewals when Every and
+// Again are the given parts of it.
+func (c Clocks) ShortestRenewed(tries int, every, again, timeout, delta, pause float64) float64 {
+	n := float64(tries)
+	usable := 1 - c.Rho - every - (n-1)*again
+	if usable <= 0 {
+		return math.Inf(1)
+	}
+	return (c.C + delta + pause + n*timeout) / usable
+}

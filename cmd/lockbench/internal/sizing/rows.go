@@ -1,0 +1,202 @@
+package sizing
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// Rows are joint round trips, F3: in each row one attempt's times to all masters, sent
+// at the same moment; below 0 is no answer. Because a stall of the client is in all
+// times of its row, a quorum read off rows is right where F2 is too hopeful.
+type Rows [][]float64
+
+// NewRows reads what a probe wrote, without the rows that are not of all masters.
+func NewRows(ns [][]int64) Rows {
+	var rows Rows
+	for _, from := range ns {
+		if len(from) != len(ns[0]) {
+			continue
+		}
+		row := make([]float64, len(from))
+		for i, v := range from {
+			row[i] = float64(v)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// Masters is the number of masters.
+func (r Rows) Masters() int {
+	if len(r) == 0 {
+		return 0
+	}
+	return len(r[0])
+}
+
+// Master is the law of one master's answers, nil when there are none, and the part of
+// probes that it answered.
+func (r Rows) Master(i int) (law *Law, answered float64) {
+	var got []float64
+	for _, row := range r {
+		if row[i] >= 0 {
+			got = append(got, row[i])
+		}
+	}
+	return Samples(got, nil), float64(len(got)) / float64(max(len(r), 1))
+}
+
+// Without is the rows without the i-th master.
+func (r Rows) Without(i int) Rows {
+	rows := make(Rows, len(r))
+	for j, row := range r {
+		rows[j] = slices.Delete(slices.Clone(row), i, i+1)
+	}
+	return rows
+}
+
+// Of is the law of the time in which q masters answer, and the part of the attempts in
+// which fewer do; the law is nil when that is all of them.
+func (r Rows) Of(q int) (law *Law, failed float64) {
+	var got []float64
+	for _, row := range r {
+		if answers := sorted(row); len(answers) >= q {
+			got = append(got, answers[q-1])
+		}
+	}
+	return Samples(got, nil), 1 - float64(len(got))/float64(max(len(r), 1))
+}
+
+// Fewer is Of for a quorum of n of these masters, any n of them alike: in a row in
+// order, the j-th answer is the q-th of a random n with the probability that q-1 of
+// those are before it and n-q after. Weights are in 1/fewerUnit of a row.
+func (r Rows) Fewer(n int) (law *Law, failed float64) {
+	const fewerUnit = 10000
+	N, q := r.Masters(), Quorum(n)
+	var values []float64
+	var counts []int64
+	var won float64
+	for _, row := range r {
+		for j, v := range sorted(row) {
+			w := choose(j, q-1) * choose(N-j-1, n-q) / choose(N, n)
+			values, counts = append(values, v), append(counts, int64(math.Round(w*fewerUnit)))
+			won += w
+		}
+	}
+	law = Samples(values, counts)
+	if law != nil { // as many samples as there were rows
+		law.n = max(law.n/fewerUnit, 1)
+		law.tail = fitTail(law)
+	}
+	return law, 1 - won/float64(max(len(r), 1))
+}
+
+// More is Of for a quorum of n masters, more than were probed and like these: what is
+// common to a row, its least answer, stays; how much later each of the n answers is drawn
+// from the differences of all rows. That is a model: within some percent where what is
+// common varies less than the masters do.
+func (r Rows) More(n int, rng *rand.Rand) (law *Law, failed float64) {
+	var common, later []float64 // later: below 0 is no answer
+	for _, row := range r {
+		answers := sorted(row)
+		if len(answers) == 0 {
+			continue
+		}
+		common = append(common, answers[0])
+		for _, v := range row {
+			later = append(later, v-answers[0])
+			if v < 0 {
+				later[len(later)-1] = -1
+			}
+		}
+	}
+	more := make(Rows, len(common))
+	for i, c := range common {
+		more[i] = make([]float64, n)
+		for j := range more[i] {
+			if more[i][j] = later[rng.IntN(len(later))]; more[i][j] >= 0 {
+				more[i][j] += c
+			}
+		}
+	}
+	law, failed = more.Of(Quorum(n))
+	return law, 1 - (1-failed)*float64(len(common))/float64(max(len(r), 1))
+}
+
+// Fails is F4: how many attempts do not reach q answers when each master may take tau.
+func (r Rows) Fails(tau float64, q int) (failed, n int64) {
+	for _, row := range r {
+		answers := sorted(row)
+		if len(answers) < q || answers[q-1] > tau {
+			failed++
+		}
+	}
+	return failed, int64(len(r))
+}
+
+// FailsIndependent is F4 for independent masters: master i fails to answer in time with
+// probability fail[i].
+func FailsIndependent(q int, fail []float64) float64 {
+	// Fewer than q answers is at least N-q+1 failures; summed there, a small
+	// probability keeps its digits.
+	return AtLeast(len(fail)-q+1, fail)
+}
+
+// Gap is by how much a quorum takes longer, at percentile p, than independent masters
+// would (F2). Well above 1: what is slow is common to all of them, the client's host first.
+func (r Rows) Gap(p float64) float64 {
+	q := Quorum(r.Masters())
+	joint, failed := r.Of(q)
+	var laws []*Law
+	var answers []float64
+	for i := range r.Masters() {
+		law, answered := r.Master(i)
+		if law == nil {
+			law = Fixed(math.MaxFloat64)
+		}
+		laws, answers = append(laws, law), append(answers, answered)
+	}
+	if joint == nil || failed > 1-p {
+		return 1
+	}
+	alone := Independent(p, q, laws, answers)
+	if math.IsInf(alone, 1) || alone <= 0 {
+		return 1
+	}
+	i := int(math.Ceil(float64(len(r))*p)) - 1 // of all rows, failed ones last
+	return quantileAt(joint, i) / alone
+}
+
+// quantileAt is the value at the i-th of the samples, from 0.
+func quantileAt(l *Law, i int) float64 {
+	for j, above := range l.above {
+		if float64(l.n)*(1-above) > float64(i)+0.5 {
+			return l.x[j]
+		}
+	}
+	return l.Max()
+}
+
+// sorted is the answers of a row, in order.
+func sorted(row []float64) []float64 {
+	s := make([]float64, 0, len(row))
+	for _, v := range row {
+		if v >= 0 {
+			s = append(s, v)
+		}
+	}
+	slices.Sort(s)
+	return s
+}
+
+func choose(n, k int) float64 {
+	if k < 0 || k > n {
+		return 0
+	}
+	c := 1.0
+	for i := range k {
+		c = c * float64(n-i) / float64(i+1)
+	}
+	return math.Round(c)
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// judge turns results into the exit code: what is worst comes first. Figures that
+// mean nothing can neither meet an objective nor miss it.
+func judge(ctx context.Context, results []*bench.Result, runErr error) error {
+	return cmp.Or(grave(ctx, results, runErr), notValid(results), judgeObjectives(results))
+}
+
+// grave is what no other verdict can outweigh.
+func grave(ctx context.Context, results []*bench.Result, runErr error) error {
+	for _, r := range results {
+		if r.Safety.Overlaps > 0 {
+			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
+		}
+	}
+	if ctx.Err() != nil || runErr != nil {
+		return interruptedOr(ctx, runErr)
+	}
+	return nil
+}
+
+// notValid names the first run that does not show what it seems to, but for the
+// reasons that begin with one of excused. That masters are embedded makes figures
+// invalid, as they say, but is no failure of the run.
+func notValid(results []*bench.Result, excused ...string) error {
+	for _, r := range results {
+		var bad []string
+		for _, reason := range r.Valid.Reasons {
+			if reason != output.EmbeddedReason && !slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(reason, e) }) {
+				bad = append(bad, reason)
+			}
+		}
+		if len(bad) > 0 {
+			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
+		}
+	}
+	return nil
+}
+
+// judgeObjectives: one that is missed says more than one that cannot be judged.
+func judgeObjectives(results []*bench.Result) error {
+	var unjudged error
+	for _, r := range results {
+		for _, s := range r.SLO {
+			switch {
+			case s.Reason == "" && !s.Pass:
+				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, s.Text)}
+			case s.Reason != "" && unjudged == nil:
+				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", r.Impl, r.Round, s.Text, s.Reason)}
+			}
+		}
+	}
+	return unjudged
+}
+
+// interruptedOr puts the user's interruption before the errors that follow from it.
+func interruptedOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return verdict{exitInterrupted, "interrupted"}
+	}
+	return err
+}
