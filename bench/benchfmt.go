@@ -4,9 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
-	"strings"
 )
 
 // WriteBench writes results in the Go benchmark format that benchstat reads, one
@@ -16,7 +14,7 @@ import (
 func WriteBench(w io.Writer, results []*Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: muxlock/bench\n", runtime.GOOS, runtime.GOARCH)
-	if cpu := cpuModel(); cpu != "" {
+	if cpu := CurrentEnv().CPU; cpu != "" {
 		fmt.Fprintf(b, "cpu: %s\n", cpu)
 	}
 	for _, r := range results {
@@ -34,18 +32,4 @@ func WriteBench(w io.Writer, results []*Result) error {
 			r.DurationS*1e9/float64(cycles), r.ThroughputPerS, h.P["50"], h.P["99"], r.Client.CPUNsPerOp, r.Client.AllocsPerOp)
 	}
 	return b.Flush()
-}
-
-// cpuModel is the processor's name as Linux tells it, else empty.
-func cpuModel() string {
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
 }

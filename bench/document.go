@@ -38,6 +38,12 @@ type Env struct {
 	Kernel     string `json:"kernel"`
 	CPU        string `json:"cpu,omitempty"` // model name, where the system tells it
 	Host       string `json:"host,omitempty"`
+	// The following are as Linux tells them, and absent elsewhere.
+	MemoryBytes    int64   `json:"memory_bytes,omitempty"`
+	CPULimit       float64 `json:"cpu_limit,omitempty"`      // processors that the control group may use; absent: all
+	Virtualization string  `json:"virtualization,omitempty"` // "vm (QEMU), container"; absent: none that shows
+	Clocksource    string  `json:"clocksource,omitempty"`    // tsc; others make every reading of the clock slower
+	Governor       string  `json:"governor,omitempty"`       // of the first processor's frequency
 }
 
 // RunConfig is the workload and what it was given to.
@@ -96,13 +102,14 @@ func CurrentTool() Tool {
 // CurrentEnv describes this machine.
 func CurrentEnv() Env {
 	host, _ := os.Hostname()
-	return Env{
+	e := Env{
 		OS:         runtime.GOOS,
 		Arch:       runtime.GOARCH,
 		CPUs:       runtime.NumCPU(),
 		GOMAXPROCS: runtime.GOMAXPROCS(0),
 		Kernel:     kernel(),
-		CPU:        cpuModel(),
 		Host:       host,
 	}
+	machine{os.DirFS("/")}.describe(&e)
+	return e
 }

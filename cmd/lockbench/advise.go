@@ -1,11 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,6 +66,7 @@ light load of the masters that it makes itself.`,
 	fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (the document of the measurement with its advice)")
 	fs.StringVar(&f.out, "out", "", "write the advice to this file instead of standard output")
+	complete(cmd, "output", []string{"text", "json"})
 	return cmd
 }
 
@@ -77,9 +75,10 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	var doc *output.Document
 	var p *plan
+	var doc *output.Document
 	if len(args) == 1 {
+		p = &plan{}
 		doc, err = f.read(cmd, args[0])
 	} else {
 		p, err = f.plan(cmd)
@@ -87,27 +86,19 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	to := cmd.OutOrStdout()
-	if f.out != "" {
-		file, err := os.Create(f.out)
-		if err != nil {
-			return usagef("--out: %w", err)
-		}
-		defer file.Close()
-		to = file
+	p.command, p.format, p.out = cmd.Name(), f.format, f.out
+	out, err := openSink(p.out, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
 	}
+	defer out.close()
 	if doc != nil {
-		m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
-		if err != nil {
+		if err := give(doc, ask); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return f.write(to, doc, m, ask)
+		return out.document(p.format, *doc)
 	}
-	return f.live(cmd, p, to, ask)
-}
 
-// live measures, then advises.
-func (f *adviseFlags) live(cmd *cobra.Command, p *plan, to io.Writer, ask advice.Ask) error {
 	ctx := cmd.Context()
 	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.count, p.cfg.Warmup+p.cfg.Duration)
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
@@ -118,22 +109,19 @@ func (f *adviseFlags) live(cmd *cobra.Command, p *plan, to io.Writer, ask advice
 	for _, r := range doc.Results {
 		r.Latency.Hold = nil
 	}
-	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
-	if err != nil {
+	if err := give(doc, ask); err != nil {
 		return errors.Join(interruptedOr(ctx, runErr), err)
 	}
-	if err := f.write(to, doc, m, ask); err != nil {
-		return errors.Join(runErr, err)
-	}
-	return judge(ctx, doc.Results, runErr)
+	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
 }
 
-func (f *adviseFlags) write(to io.Writer, doc *output.Document, m *advice.Measured, ask advice.Ask) error {
-	doc.Advice = advice.Make(m, ask)
-	if f.format == "json" {
-		return output.JSON(to, *doc)
+// give puts the advice into the document.
+func give(doc *output.Document, ask advice.Ask) error {
+	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
+	if err == nil {
+		doc.Advice = advice.Make(m, ask)
 	}
-	return output.Advise(to, doc.Advice)
+	return err
 }
 
 // ask checks what the user wants.
@@ -174,7 +162,7 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 	given := map[string]string{
 		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": f.duration.String(),
 	}
-	for _, name := range []string{"masters", "local", "embedded"} {
+	for _, name := range targetFlags {
 		if cmd.Flags().Changed(name) {
 			given[name] = cmd.Flags().Lookup(name).Value.String()
 		}
@@ -189,21 +177,14 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 
 // read is for a result of an earlier run.
 func (f *adviseFlags) read(cmd *cobra.Command, name string) (*output.Document, error) {
-	for _, flag := range []string{"masters", "local", "embedded", "duration"} {
+	for _, flag := range append([]string{"duration"}, targetFlags...) {
 		if cmd.Flags().Changed(flag) {
 			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
 		}
 	}
-	text, err := os.ReadFile(name)
+	doc, err := output.ReadFile(name)
 	if err != nil {
 		return nil, usageError{err}
 	}
-	var doc output.Document
-	if err := json.Unmarshal(text, &doc); err != nil {
-		return nil, usagef("%s is no result of lockbench -o json: %w", name, err)
-	}
-	if doc.SchemaVersion < 1 || doc.SchemaVersion > bench.SchemaVersion {
-		return nil, usagef("%s has schema version %d, this lockbench knows 1 to %d", name, doc.SchemaVersion, bench.SchemaVersion)
-	}
-	return &doc, nil
+	return doc, nil
 }

@@ -26,30 +26,18 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if err != nil {
 		return usagef("--config: %w", err)
 	}
-	set := cmd.Flags().Changed
 	settings := settingsOf(doc.Config)
-	if !slices.ContainsFunc(targetFlags, set) {
+	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
 		target, err := targetOf(doc.Config)
 		if err != nil {
 			return usagef("--config: %s %w", f.config, err)
 		}
 		settings = append(settings, target)
 	}
-	// Flags that have no meaning beside one that the user gave.
-	if set("dist") && f.dist == (bench.Dist{}) {
-		settings = without(settings, "keys")
-	}
-	if set("keys") {
-		settings = slices.DeleteFunc(settings, func(s setting) bool { return s.flag == "dist" && s.values[0] == "own" })
-	}
 	if err := take(cmd, settings); err != nil {
 		return usagef("--config: %s is damaged: %w", f.config, err)
 	}
 	return nil
-}
-
-func without(settings []setting, flag string) []setting {
-	return slices.DeleteFunc(settings, func(s setting) bool { return s.flag == flag })
 }
 
 // settingsOf is a workload as flags; those with no meaning for it are left out.

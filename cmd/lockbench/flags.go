@@ -50,9 +50,12 @@ type flags struct {
 	profile string
 	config  string
 
+	regression share
+
 	format string
 	out    string
 	quiet  bool
+	html   string
 }
 
 func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
@@ -87,6 +90,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	fs.StringVar(&f.html, "html", "", "also write a page with charts to this file, for a browser")
 	completeFlags(cmd)
 }
 
@@ -110,9 +114,12 @@ type plan struct {
 	masterTimeout time.Duration
 	objectives    []bench.Objective
 	profile       string
+	maxTTL        time.Duration // of the engine; 0: its default
+	history       string        // file for the events around an overlap; chaos only
 	format, out   string
 	quiet         bool
 	runs          schedule
+	html          string // empty: no page
 }
 
 // plan checks everything that can be checked without starting anything. Each
@@ -127,7 +134,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out, quiet: f.quiet,
+		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
 	}
 	p.runs = rounds{p}
 	if err := f.planMasters(p, set); err != nil {
@@ -144,6 +151,9 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	if err := f.planObjectives(p); err != nil {
 		return nil, err
+	}
+	if f.html != "" && f.html == f.out {
+		return nil, usagef("--html and --out name the same file, %s", f.html)
 	}
 	return p, checkFormat(f.format)
 }

@@ -21,9 +21,9 @@ var flagGroups = []struct {
 	{"Load", []string{"op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "duration", "warmup", "rounds", "seed"}},
 	{"Lock", []string{"ttl", "wait", "master-timeout"}},
 	{"Advice", []string{"eps", "rto", "waiters"}},
-	{"Faults", []string{"fault"}},
-	{"Judgement", []string{"slo", "profile"}},
-	{"Output", []string{"config", "output", "out", "quiet", "help"}},
+	{"Faults", []string{"fault", "faults"}},
+	{"Judgement", []string{"slo", "profile", "regression"}},
+	{"Output", []string{"config", "output", "out", "html", "history", "quiet", "help"}},
 }
 
 const otherFlags = "Other" // heading of those in no group

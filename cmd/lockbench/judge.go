@@ -65,6 +65,15 @@ func judgeObjectives(results []*bench.Result) error {
 	return unjudged
 }
 
+// worst puts a safety violation before a result that could not be written, and that
+// before all else that the result says.
+func worst(judged, writing error) error {
+	if code, _ := exitCode(judged); code == exitUnsafe {
+		return errors.Join(judged, writing)
+	}
+	return errors.Join(writing, judged)
+}
+
 // interruptedOr puts the user's interruption before the errors that follow from it.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {

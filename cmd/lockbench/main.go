@@ -12,6 +12,8 @@
 //	lockbench compare --fault stop:1               with one of five masters stopped
 //	lockbench sweep --param workers=1..512x4       how the cost grows
 //	lockbench sweep --find-max --slo 'response.p99<5ms'  the highest rate that meets it
+//	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
+//	lockbench chaos                                do two ever hold one lock while masters fail?
 //	lockbench run --masters a:6379,b:6379,c:6379   your own masters
 //	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
 //
@@ -96,7 +98,16 @@ func root() *cobra.Command {
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	groupHelp(cmd)
-	cmd.AddCommand(runCommand(), compareCommand(), sweepCommand(), adviseCommand(), versionCommand(), workerCommand())
+	cmd.AddCommand(
+		runCommand(),
+		compareCommand(),
+		sweepCommand(),
+		adviseCommand(),
+		chaosCommand(),
+		reportCommand(),
+		versionCommand(),
+		workerCommand(),
+	)
 	return cmd
 }
 

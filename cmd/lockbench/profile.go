@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // A profile is a load and what a healthy installation makes of it: flags that the
@@ -71,6 +72,11 @@ func profilesHelp() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+func (f *flags) registerProfile(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
+	complete(cmd, "profile", profileNames())
+}
+
 // takeProfile gives the flags that the user left alone the values of --profile.
 func (f *flags) takeProfile(cmd *cobra.Command) error {
 	if f.profile == "" {
@@ -88,10 +94,16 @@ func (f *flags) takeProfile(cmd *cobra.Command) error {
 	return take(cmd, p.flags)
 }
 
-// take sets the flags that are not set yet.
+// take sets the flags that are not set yet, and would not contradict one that is:
+// the number of names means nothing where every worker has one of its own.
 func take(cmd *cobra.Command, settings []setting) error {
+	given := map[string]bool{}
+	cmd.Flags().Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	if given["dist"] && cmd.Flag("dist").Value.String() == "own" {
+		given["keys"] = true
+	}
 	for _, s := range settings {
-		if cmd.Flags().Changed(s.flag) {
+		if given[s.flag] || s.flag == "dist" && s.values[0] == "own" && given["keys"] {
 			continue
 		}
 		for _, v := range s.values {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,23 +31,38 @@ func runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.register(cmd, "muxlock", 1)
-	cmd.Flags().StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
-	complete(cmd, "profile", profileNames())
+	f.registerProfile(cmd)
 	return cmd
 }
 
 func compareCommand() *cobra.Command {
-	var f flags
+	f := flags{regression: 0.05}
 	cmd := &cobra.Command{
-		Use:   "compare",
-		Short: "Run implementations in turn and show them side by side",
+		Use:   "compare [old.json new.json ...]",
+		Short: "Run implementations in turn and show them side by side, or compare results",
+		Long: `Run implementations in turn and show them side by side.
+
+With result files (-o json) as arguments nothing is run: every later file is compared
+with the first, per implementation, by medians over the rounds, 95 % intervals of
+their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50 or p99 became
+worse by more than --regression, and by more than chance. It takes four rounds in
+each file to tell anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
-  lockbench compare --fault delay:1:50ms --rounds 3`,
-		Args: usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
+  lockbench compare --fault delay:1:50ms --rounds 3
+  lockbench compare old.json new.json --regression 10%`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) > 0 {
+				return compareFiles(cmd, &f, files)
+			}
+			if cmd.Flags().Changed("regression") {
+				return usagef("--regression needs two result files to compare")
+			}
+			return execute(cmd, &f)
+		},
 	}
 	f.register(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5)
+	cmd.Flags().Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
 	return cmd
 }
 
@@ -64,11 +78,16 @@ func execute(cmd *cobra.Command, f *flags) error {
 // execute is what all commands that load have in common: find masters, load, write,
 // judge.
 func (p *plan) execute(cmd *cobra.Command) error {
-	out, err := openSink(p, cmd.OutOrStdout())
+	out, err := openSink(p.out, cmd.OutOrStdout())
 	if err != nil {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	page, err := openPage(p.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
@@ -79,13 +98,17 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	err = p.runs.judge(ctx, doc.Results, runErr)
-	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		return closedPipe
+	writeErr := closedPipe
+	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		writeErr = out.document(p.format, *doc)
 	}
-	err = errors.Join(err, out.write(*doc))
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
 	if p.profile != "" {
-		out.profileVerdict(cmd.ErrOrStderr(), err == nil)
+		w := cmd.ErrOrStderr() // beside a document rather than into it
+		if p.out != "" || p.format == "text" {
+			w = cmd.OutOrStdout()
+		}
+		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
 	}
 	return err
 }
@@ -170,7 +193,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	doc := output.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...),
+		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...), History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
 	}
 	for _, o := range p.objectives {

@@ -24,24 +24,21 @@ func checkFormat(format string) error {
 }
 
 // closedPipe ends a run that nobody reads any more: quietly, as tools do.
-var closedPipe = verdict{exitPipe, ""}
+var closedPipe error = verdict{exitPipe, ""}
 
 // sink is where a result goes: --out, or standard output.
 type sink struct {
-	p      *plan
 	stdout io.Writer
 	file   *output.File // nil: standard output
 }
 
 // openSink finds out whether --out can be written, before anything is started.
-func openSink(p *plan, stdout io.Writer) (*sink, error) {
-	s := &sink{p: p, stdout: stdout}
-	if p.out == "" {
-		return s, nil
+func openSink(out string, stdout io.Writer) (*sink, error) {
+	if out == "" {
+		return &sink{stdout, nil}, nil
 	}
-	file, err := output.Create(p.out)
-	s.file = file
-	return s, err
+	file, err := output.Create(out)
+	return &sink{stdout, file}, err
 }
 
 // close leaves nothing behind of a file that was not written.
@@ -51,36 +48,39 @@ func (s *sink) close() {
 	}
 }
 
-func (s *sink) writer() io.Writer {
-	if s.file != nil {
-		return s.file
-	}
-	return s.stdout
-}
-
 // seconds writes lines during the run, which ends when nobody reads them.
 func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
-	return output.NewSeconds(s.writer(), func(err error) {
+	w := s.stdout
+	if s.file != nil {
+		w = s.file
+	}
+	return output.NewSeconds(w, func(err error) {
 		if errors.Is(err, syscall.EPIPE) {
 			cancel(err)
 		}
 	})
 }
 
-// write writes the result. When the file takes it not, standard output gets it, so
-// that a run was not for nothing.
-func (s *sink) write(doc output.Document) error {
+// document writes doc in one of formats.
+func (s *sink) document(name string, doc output.Document) error {
+	return s.write(func(w io.Writer) error { return format(w, name, doc) })
+}
+
+// write writes the result. When the file does not take it, standard output gets it,
+// so that a run was not for nothing.
+func (s *sink) write(result func(io.Writer) error) error {
 	if s.file == nil {
-		return writeError(format(s.stdout, s.p, doc))
+		return writeError(result(s.stdout))
 	}
-	err := format(s.file, s.p, doc)
+	err := result(s.file)
 	if err == nil {
 		err = s.file.Commit()
 	}
 	if err == nil {
 		return nil
 	}
-	return errors.Join(fmt.Errorf("--out: %w; the result goes to standard output instead", err), writeError(format(s.stdout, s.p, doc)))
+	lost := verdict{exitRun, fmt.Sprintf("--out: %v; the result goes to standard output instead", err)}
+	return errors.Join(lost, writeError(result(s.stdout)))
 }
 
 func writeError(err error) error {
@@ -90,25 +90,12 @@ func writeError(err error) error {
 	case errors.Is(err, syscall.EPIPE):
 		return closedPipe
 	}
-	return fmt.Errorf("the result could not be written: %w", err)
+	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
 }
 
-// profileVerdict writes the last line, beside a document rather than into it.
-func (s *sink) profileVerdict(stderr io.Writer, pass bool) {
-	w := stderr
-	if s.file != nil || s.p.format == "text" {
-		w = s.stdout
-	}
-	word := "FAIL"
-	if pass {
-		word = "PASS"
-	}
-	fmt.Fprintln(w, word) // the exit code says the same
-}
-
-// format writes a document in the form that the plan asks for.
-func format(w io.Writer, p *plan, doc output.Document) error {
-	switch p.format {
+// format writes a document in one of formats, or as a page.
+func format(w io.Writer, name string, doc output.Document) error {
+	switch name {
 	case "json":
 		return output.JSON(w, doc)
 	case "ndjson":
@@ -117,12 +104,18 @@ func format(w io.Writer, p *plan, doc output.Document) error {
 		return output.CSV(w, doc)
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
+	case htmlFormat:
+		return writePage(w, doc)
 	}
-	switch p.command {
-	case "compare":
-		return output.Compare(w, doc, caveats(p.impls))
-	case "sweep":
-		return output.Sweep(w, doc, caveats(p.impls))
+	switch {
+	case doc.Advice != nil:
+		return output.Advise(w, doc.Advice)
+	case doc.Config.Command == "compare":
+		return output.Compare(w, doc, caveats(doc.Config.Impls))
+	case doc.Sweep != nil:
+		return output.Sweep(w, doc, caveats(doc.Config.Impls))
+	case doc.Config.Command == "chaos":
+		return output.Chaos(w, doc)
 	}
-	return output.Run(w, doc, caveats(p.impls))
+	return output.Run(w, doc, caveats(doc.Config.Impls))
 }

@@ -30,7 +30,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		t.Masters = 1
 	}
 	options := rivals.Options{
-		Masters: addrs, TTL: p.cfg.TTL, MasterTimeout: p.masterTimeout,
+		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.maxTTL, MasterTimeout: p.masterTimeout,
 		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: kind != masters.Given,
 		Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
 	}

@@ -30,7 +30,8 @@ func alive(pid string) bool {
 func TestServerDiesWithItsKilledParent(t *testing.T) {
 	needServer(t)
 	parent := exec.Command(os.Args[0])
-	parent.Env = append(os.Environ(), parentEnv+"="+t.TempDir())
+	dir := t.TempDir()
+	parent.Env = append(os.Environ(), parentEnv+"="+dir)
 	out, err := parent.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, parent.Start())
@@ -49,6 +50,7 @@ func TestServerDiesWithItsKilledParent(t *testing.T) {
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
 	require.Eventually(t, func() bool { return !alive(pid) }, 5*time.Second, time.Millisecond)
+	requireEmpty(t, dir)
 }
 
 // Goroutines that exit locked make the runtime end their threads; none of these may be the one that forked the server.

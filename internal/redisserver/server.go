@@ -2,7 +2,8 @@
 // local measurements.
 //
 // A Server owns its child process, the port and a data folder of its own. Nothing outlives it: Stop ends the child and
-// removes the folder; when the parent is killed, Linux kills the child. No command but INFO
+// removes the folder; when the parent is killed, Linux kills the child, and the folder of a server that keeps nothing is
+// gone already. No command but INFO
 // (and AUTH, given a password) is sent before the answer has shown that the process behind the port is the child.
 package redisserver
 
@@ -59,7 +60,7 @@ type Options struct {
 type Server struct {
 	opts Options
 	bin  string
-	dir  string // data folder; removed by Stop
+	dir  string // data folder; removed by Stop, or without Args as soon as the server has it as its own
 	port int
 
 	mu      sync.Mutex // guards the following
@@ -200,6 +201,9 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 		args = append(args, "--requirepass", s.opts.Password)
 	}
 	args = append(args, "--bind", "127.0.0.1", "--dir", s.dir, "--port", strconv.Itoa(s.port))
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, err
+	}
 	proc, err := spawn(s.bin, args)
 	if err != nil {
 		return nil, err
@@ -211,6 +215,9 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 			err = errors.Join(errPortTaken, err)
 		}
 		return nil, fmt.Errorf("%w; log of the server:\n%s", err, log)
+	}
+	if len(s.opts.Args) == 0 { // nothing is ever written to it, and a killed parent removes nothing
+		_ = os.RemoveAll(s.dir)
 	}
 	return proc, nil
 }

@@ -80,9 +80,13 @@ func TestStopLeavesNoProcessAndNoFolder(t *testing.T) {
 		require.True(t, answers(t, s))
 		require.False(t, s.proc.gone(), "the check sees a living process")
 	}
+	requireEmpty(t, dir) // they keep nothing
+	kept, err := Start(t.Context(), Options{Dir: dir, Args: []string{"--appendonly", "yes"}})
+	require.NoError(t, err)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, entries, 3)
+	require.Len(t, entries, 1)
+	servers = append(servers, kept)
 
 	require.NoError(t, servers[0].Pause())
 	require.NoError(t, servers[1].Kill())

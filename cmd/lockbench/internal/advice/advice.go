@@ -126,6 +126,8 @@ type maker struct {
 	pause  sizing.Pauses
 	rng    *rand.Rand
 
+	together *sizing.Law // acquire, hold and pause
+
 	splitUp, splitDown *sizing.SplitArea // nil: the masters were not probed, or cannot be split
 	contenders         int
 }

@@ -23,15 +23,14 @@ func (k *maker) sensitivity() {
 	if now == nil {
 		return
 	}
-	p99 := now.Beyond(0.01)
-	// scaled is an acquire as much slower as that quorum is at p99.
-	scaled := func(what string, law *sizing.Law, failed float64) {
+	// scaled is an acquire as much slower as that quorum is than another at p99.
+	scaled := func(what string, than, law *sizing.Law, failed float64) {
 		if law == nil || failed > 0.5 {
 			k.out.Sensitivity = append(k.out.Sensitivity, Change{What: what, MinNs: ns(base), Remark: "no quorum"})
 			return
 		}
-		f := law.Beyond(0.01) / p99
-		add(what, fmt.Sprintf("quorum p99 %s, x%.2f", text(law.Beyond(0.01)), f), k.shortest(k.Acquire.Scaled(f), k.hold, k.pause))
+		f := law.Beyond(0.01) / than.Beyond(0.01)
+		add(what, fmt.Sprintf("quorum p99 x%.2f", f), k.shortest(k.Acquire.Scaled(f), k.hold, k.pause))
 	}
 	var worst *sizing.Law
 	var failed float64
@@ -44,14 +43,15 @@ func (k *maker) sensitivity() {
 			}
 		}
 	}
-	scaled("one master down", worst, failed)
+	scaled("one master down", now, worst, failed)
+	model, _ := k.Rows.More(k.Masters, k.rng) // what a model says is compared with what it says of these
 	for _, n := range []int{3, 5, 7} {
 		if n < k.Masters {
 			law, f := k.Rows.Fewer(n)
-			scaled(fmt.Sprintf("%d masters", n), law, f)
+			scaled(fmt.Sprintf("%d masters", n), now, law, f)
 		} else if n > k.Masters && k.Masters > 2 {
 			law, f := k.Rows.More(n, k.rng)
-			scaled(fmt.Sprintf("%d masters", n), law, f)
+			scaled(fmt.Sprintf("%d masters", n), model, law, f)
 		}
 	}
 }

@@ -18,16 +18,16 @@ func (k *maker) expect() {
 	ttl := float64(k.out.Config.TTL)
 	acquire := k.lossAtAcquire(ttl)
 	hold := Chance{Name: "validity lost while held, without renewal", Formula: "F6"}
-	together := sizing.Sum(sizing.Sum(k.Acquire, k.hold), k.pause.Law())
-	hold.P = k.clocks.LossHolding(ttl, together)
+	hold.P = k.clocks.LossHolding(ttl, k.together)
 	hold.Hi, hold.N = k.atMost(ttl - k.clocks.Rho*ttl - k.clocks.C)
 	hold.Extrapolated = hold.N > 0 && hold.P < 1/float64(hold.N)
 	if k.out.Config.Renew {
 		hold = k.renewed()
 	}
-	k.out.Expected = append(k.out.Expected, acquire, hold, k.attempt())
+	acquire, hold = acquire.said(), hold.said()
+	k.out.Expected = append(k.out.Expected, acquire, hold, k.attempt().said())
 	if !k.out.Config.Renew {
-		k.out.Expected = append(k.out.Expected, k.renewed())
+		k.out.Expected = append(k.out.Expected, k.renewed().said())
 	}
 	k.splits()
 	k.out.Expected = append(k.out.Expected, Chance{Name: "restarted masters forget the lock (they stay out for MaxTTL)", Formula: "F15"})
@@ -39,12 +39,15 @@ func (k *maker) expect() {
 		day := func(p float64) float64 { return -math.Expm1(n * math.Log1p(-min(p, 1))) }
 		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: "F18", P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
 	}
-	for i := range k.out.Expected {
-		if c := &k.out.Expected[i]; c.Extrapolated {
-			c.P = max(c.P, leastSaid)
-		}
-	}
 	k.queue()
+}
+
+// said is the chance with what is told of it.
+func (c Chance) said() Chance {
+	if c.Extrapolated {
+		c.P = max(c.P, leastSaid)
+	}
+	return c
 }
 
 func (k *maker) lossAtAcquire(ttl float64) Chance {

@@ -13,8 +13,8 @@ func (k *maker) ttl() {
 	c, eps := &k.out.Config, k.ask.Eps
 	t := &k.out.TTL
 	safe := k.shortest(k.Acquire, k.hold, k.pause)
-	together := sizing.Sum(sizing.Sum(k.Acquire, k.hold), k.pause.Law())
-	t.Tight = ns(k.clocks.Shortest(eps, together))
+	k.together = sizing.Sum(sizing.Sum(k.Acquire, k.hold), k.pause.Law())
+	t.Tight = ns(k.clocks.Shortest(eps, k.together))
 	t.Min = ns(safe)
 	t.Extrapolated = k.extrapolated(eps / 3)
 	// A crashed holder blocks others until its key expires, by a slow clock, and the

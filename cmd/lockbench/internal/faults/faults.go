@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"muxlock/bench"
 )
 
 // Kind is what a fault does.
@@ -44,8 +46,8 @@ func (k Kind) process() bool { return k != Delay && k != Cut }
 type Fault struct {
 	Text   string // as it was given
 	Kind   Kind
-	Master int  // 0-based
-	Delay  Span // of Kind Delay
+	Master int        // 0-based
+	Delay  bench.Span // of Kind Delay
 	// Whole is a fault without times: a delay from the first connection to the last,
 	// else from a second before the measured time to its end.
 	Whole bool
@@ -84,7 +86,7 @@ func parse(text string, masters int, duration time.Duration) (f Fault, err error
 	}
 	f.Master = k - 1
 	if f.Kind == Delay {
-		if f.Delay, err = ParseSpan(parts[2]); err != nil {
+		if f.Delay, err = bench.ParseSpan(parts[2]); err != nil {
 			return f, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 )
 
@@ -42,7 +43,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 		"flush:2@100ms":                    at(faults.Flush, 100*time.Millisecond, 100*time.Millisecond),
 	} {
 		got := parse(t, text)[0]
-		got.Text, got.Delay = "", faults.Span{}
+		got.Text, got.Delay = "", bench.Span{}
 		require.Equal(t, want, got, text)
 	}
 }
@@ -59,8 +60,8 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"stop:x":                   "not in 1..5",
 		"delay:1:soon":             "soon",
 		"delay:1:-5ms":             "negative",
-		"delay:1:lognormal(5ms)":   "sigma",
-		"delay:1:lognormal(5ms,0)": "sigma",
+		"delay:1:lognormal(5ms)":   "SIGMA",
+		"delay:1:lognormal(5ms,9)": "SIGMA",
 		"delay:1:exp(5ms":          "exp(5ms",
 		"stop:1@":                  "not a time",
 		"stop:1@soon":              "not a time",

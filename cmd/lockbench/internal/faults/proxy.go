@@ -3,11 +3,13 @@ package faults
 import (
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"muxlock/bench"
 	"muxlock/internal/clock"
 )
 
@@ -35,7 +37,7 @@ type Proxy struct {
 	ln     net.Listener
 	target string
 	alarms *clock.Alarms // nil: Go timers
-	delays atomic.Pointer[[]Span]
+	delays atomic.Pointer[[]bench.Span]
 
 	wg   sync.WaitGroup // accept loop and both directions of each connection
 	over chan struct{}  // closed by Close
@@ -63,7 +65,7 @@ func NewProxy(target string) (*Proxy, error) {
 func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
 // Delay makes every reply that arrives from now on late by a draw from each span.
-func (p *Proxy) Delay(spans ...Span) { p.delays.Store(&spans) }
+func (p *Proxy) Delay(spans ...bench.Span) { p.delays.Store(&spans) }
 
 // Cut resets all connections, and while refuse is set every new one too.
 func (p *Proxy) Cut(refuse bool) {
@@ -141,6 +143,7 @@ func (p *Proxy) reply(client, server net.Conn) {
 	onTheWay := make(chan chunk, 1024)
 	p.wg.Go(func() {
 		defer close(onTheWay)
+		late := lateness{proxy: p}
 		for {
 			buf := chunks.Get().(*[chunkSize]byte)
 			n, err := server.Read(buf[:])
@@ -148,7 +151,7 @@ func (p *Proxy) reply(client, server net.Conn) {
 				chunks.Put(buf)
 				return
 			}
-			onTheWay <- chunk{buf, n, p.due()}
+			onTheWay <- chunk{buf, n, late.due()}
 		}
 	})
 	alarm := clock.NewAlarm()
@@ -160,22 +163,6 @@ func (p *Proxy) reply(client, server net.Conn) {
 			server.Close() // ends the reader; what it still sends is drained here
 		}
 	}
-}
-
-// due is when a reply that arrives now is to be delivered.
-func (p *Proxy) due() time.Time {
-	spans := p.delays.Load()
-	if spans == nil {
-		return time.Time{}
-	}
-	var sum time.Duration
-	for _, s := range *spans {
-		sum += s.draw()
-	}
-	if sum == 0 {
-		return time.Time{}
-	}
-	return time.Now().Add(sum)
 }
 
 func (p *Proxy) sleepUntil(due time.Time, alarm *clock.Alarm) {
@@ -221,4 +208,29 @@ func (p *Proxy) resetLocked() {
 		c.Close()
 		delete(p.conns, c)
 	}
+}
+
+// lateness draws the delays of one connection. Its reader owns it.
+type lateness struct {
+	proxy *Proxy
+	spans *[]bench.Span // what draws is made of
+	draws []*bench.Sampler
+}
+
+// due is when a reply that arrives now is to be delivered; zero: at once.
+func (l *lateness) due() time.Time {
+	if spans := l.proxy.delays.Load(); spans != l.spans {
+		l.spans, l.draws = spans, nil
+		for _, s := range *spans {
+			l.draws = append(l.draws, s.Sampler(rand.Uint64(), 0))
+		}
+	}
+	var sum time.Duration
+	for _, d := range l.draws {
+		sum += d.Next()
+	}
+	if sum == 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(sum)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 )
 
@@ -32,15 +33,15 @@ func echo(t *testing.T) string {
 	return ln.Addr().String()
 }
 
-func spanOf(t *testing.T, text string) faults.Span {
+func spanOf(t *testing.T, text string) bench.Span {
 	t.Helper()
-	s, err := faults.ParseSpan(text)
+	s, err := bench.ParseSpan(text)
 	require.NoError(t, err)
 	return s
 }
 
 // proxied is a connection to an echo through a proxy, both closed with the test.
-func proxied(t *testing.T, spans ...faults.Span) (*faults.Proxy, net.Conn) {
+func proxied(t *testing.T, spans ...bench.Span) (*faults.Proxy, net.Conn) {
 	p, err := faults.NewProxy(echo(t))
 	require.NoError(t, err)
 	t.Cleanup(func() { p.Close() })

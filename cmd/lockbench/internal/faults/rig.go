@@ -202,7 +202,7 @@ func (m *master) delay(fault int, on bool) {
 	if on {
 		m.delayed = append(m.delayed, fault)
 	}
-	spans := make([]Span, len(m.delayed))
+	spans := make([]bench.Span, len(m.delayed))
 	for i, n := range m.delayed {
 		spans[i] = m.list[n].Delay
 	}

@@ -72,7 +72,7 @@ func NewSeconds(w io.Writer, failed func(error)) *Seconds {
 func (s *Seconds) Show(p bench.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.Warmup || p.Elapsed == 0 || p.Result != nil || s.err != nil {
+	if p.Warmup || p.Point.TS == 0 || p.Result != nil || s.err != nil {
 		return
 	}
 	if s.err = s.enc.Encode(secondLine{"second", p.Impl, p.Round, p.Setting, p.Point}); s.err != nil {

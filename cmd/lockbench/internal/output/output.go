@@ -34,6 +34,7 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	Faults        []string      `json:"faults"`
+	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
 	Profile         string   `json:"profile,omitempty"`
@@ -50,23 +51,8 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	open := c.Rate > 0
-	parts := []string{masters(c)}
-	if doc.sweeps("masters") {
-		parts[0] = "up to " + parts[0]
-	}
-	if doc.sweeps("rate") {
-		c.Rate = 0
-	}
-	for _, p := range []struct{ name, text string }{
-		{"workers", workers(c)}, {"keys", "keys " + keys(c)}, {"hold", "hold " + c.Hold.String()}, {"ttl", "ttl " + c.TTL.String()},
-	} {
-		if !doc.sweeps(p.name) { // else each setting says it
-			parts = append(parts, p.text)
-		}
-	}
-	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(parts, "  "), c.Seed)
-	if open {
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(doc), "  "), c.Seed)
+	if c.Rate > 0 {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
 		fmt.Fprintln(w, "closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
@@ -80,11 +66,6 @@ func header(w io.Writer, doc Document) {
 	if c.Target == "embedded" {
 		fmt.Fprintln(w, "EMBEDDED MASTERS: THE SPEED MEANS NOTHING. Install redis-server or valkey-server for real ones.")
 	}
-}
-
-// sweeps tells whether a flag has a value of its own in each setting.
-func (d Document) sweeps(param string) bool {
-	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p bench.SweepParam) bool { return p.Name == param })
 }
 
 func masters(c Config) string {

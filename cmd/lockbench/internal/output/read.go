@@ -28,7 +28,7 @@ func ReadFile(name string) (*Document, error) {
 	return doc, nil
 }
 
-// Read reads what JSON wrote, at most 64 MB. What it returns is whole: every result
+// Read reads what JSON wrote, also out of a page of package report, at most 64 MB. What it returns is whole: every result
 // has its name and its latencies, so that nobody who uses it has to look. The error
 // says what the text is instead, to be read after its name.
 func Read(r io.Reader) (*Document, error) {
@@ -40,6 +40,9 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("is larger than %d MB, which no result of lockbench is", documentMost>>20)
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("is empty")
+	}
+	if text, err = unwrap(text); err != nil {
+		return nil, err
 	}
 	if err := recognise(text); err != nil {
 		return nil, err

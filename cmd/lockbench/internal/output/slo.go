@@ -32,12 +32,13 @@ func stood(s bench.SLO) string {
 	case s.Reason != "":
 		return "-\tNOT JUDGED: " + s.Reason
 	case s.Pass:
-		return inUnit(s.Value, s.Unit) + "\tPASS"
+		return InUnit(s.Value, s.Unit) + "\tPASS"
 	}
-	return inUnit(s.Value, s.Unit) + "\tMISSED"
+	return InUnit(s.Value, s.Unit) + "\tMISSED"
 }
 
-func inUnit(v float64, unit string) string {
+// InUnit is a figure for people: a unit that fits, three digits.
+func InUnit(v float64, unit string) string {
 	switch {
 	case unit == bench.UnitNs:
 		return duration(v)

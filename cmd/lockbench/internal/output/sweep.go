@@ -132,23 +132,14 @@ func steps(w io.Writer, c bench.Capacity) {
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(tw, "step\trate\tcycles/s\tp99\t\t")
 	for i, s := range c.Steps {
-		verdict := "missed"
-		switch {
-		case s.Met && s.Confirms:
-			verdict = "met again"
-		case s.Met:
-			verdict = "met"
-		case s.Unjudged:
-			verdict = "not judged"
-		}
-		fmt.Fprintf(tw, "%d\t%s/s\t%s\t%s\t%s\t%s\n", i+1, perSecond(s.RatePerS), perSecond(s.ThroughputPerS), orNone(float64(s.P99Ns)), verdict, s.Why)
+		fmt.Fprintf(tw, "%d\t%s/s\t%s\t%s\t%s\t%s\n", i+1, perSecond(s.RatePerS), perSecond(s.ThroughputPerS), orNone(float64(s.P99Ns)), Outcome(s), s.Why)
 	}
 	tw.Flush()
-	fmt.Fprintln(w, answer(c))
+	fmt.Fprintln(w, Answer(c))
 }
 
-// answer is what a search found, in a sentence.
-func answer(c bench.Capacity) string {
+// Answer is what a search found, in a sentence.
+func Answer(c bench.Capacity) string {
 	what := fmt.Sprintf("%s: highest rate that met %s: ", join(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
 	if c.RatePerS == 0 {
 		what += "none"
@@ -176,6 +167,19 @@ func answer(c bench.Capacity) string {
 	return what
 }
 
+// Outcome is what a step came to, in a word or two.
+func Outcome(s bench.CapacityStep) string {
+	switch {
+	case s.Met && s.Confirms:
+		return "met again"
+	case s.Met:
+		return "met"
+	case s.Unjudged:
+		return "not judged"
+	}
+	return "missed"
+}
+
 // perSecond is a rate: whole from 100 on.
 func perSecond(v float64) string {
 	if v < 100 {
@@ -189,5 +193,5 @@ func Judged(s bench.SLO) string {
 	if s.Reason != "" {
 		return s.Text + ": " + s.Reason
 	}
-	return s.Text + ": " + inUnit(s.Value, s.Unit)
+	return s.Text + ": " + InUnit(s.Value, s.Unit)
 }

@@ -14,7 +14,7 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MasterTimeout: o.MasterTimeout, NewMasters: o.NewMasters})
+	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, NewMasters: o.NewMasters})
 	if err != nil {
 		return nil, err
 	}

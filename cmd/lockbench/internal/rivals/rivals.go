@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Masters       []string      // host:port, redis://, rediss:// or unix://; a single-server implementation uses the first
 	TTL           time.Duration // the lease every call will ask for
+	MaxTTL        time.Duration // the longest lease that the engine assumes; 0 = its default
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
 	Workers       int           // callers at once: sizes connection pools
 	Distant       bool          // a reply may take milliseconds

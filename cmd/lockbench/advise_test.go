@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
+	needServer(t)
+	file := filepath.Join(t.TempDir(), "result.json")
+	_, stderr, code := lockbench(t, "run", "--local", "3", "--workers", "8", "--hold", "1ms", "--duration", "1s", "--warmup", "0s", "-o", "json", "--out", file)
+	require.Zero(t, code, stderr)
+
+	stdout, stderr, code := lockbench(t, "advise", file, "--hold", "20ms", "--eps", "1e-4")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "muxlock on 3 masters")
+	require.Contains(t, stdout, "asked for: 20ms")
+	require.Contains(t, stdout, "engine.Config{")
+	require.True(t, strings.HasSuffix(stdout, advice.Caveat+"\n"), stdout)
+
+	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "-o", "json")
+	require.Zero(t, code, stderr)
+	var doc output.Document
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	require.Len(t, doc.Results, 1)
+	require.NotNil(t, doc.Advice)
+	require.Equal(t, 3, doc.Advice.Masters)
+	require.Positive(t, doc.Advice.Config.TTL)
+	require.Equal(t, doc.Advice.Config.Snippet(), doc.Advice.Snippet)
+	require.Equal(t, "20ms", doc.Advice.Ask.HoldText)
+}
+
+func TestAdviceOfLiveMasters(t *testing.T) {
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "1s", "--hold", "exp:10ms", "-o", "json")
+	require.Zero(t, code, stderr)
+	var doc output.Document
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	require.Equal(t, "advise", doc.Config.Command)
+	require.Greater(t, doc.Results[0].Totals.Acquired, int64(100))
+	require.NotEmpty(t, doc.Advice.Settings)
+}
+
+func TestAdviseRefusesBadInput(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":1,"res`)
+	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
+	empty := write("empty", `{"schema_version":1,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
+	for line, want := range map[string]string{
+		"advise --eps 0":                     "--eps",
+		"advise --eps 1":                     "--eps",
+		"advise --eps NaN":                   "--eps",
+		"advise --rto 0s":                    "--rto",
+		"advise --rto 48h":                   "--rto",
+		"advise --hold 0s":                   "--hold",
+		"advise --hold 2h":                   "--hold",
+		"advise --hold soon":                 "--hold",
+		"advise --rate 0":                    "--rate",
+		"advise --waiters 0":                 "--waiters",
+		"advise --duration 1ms":              "--duration",
+		"advise --local 0":                   "--local",
+		"advise --local 3 --masters a:1":     "--local",
+		"advise -o bench":                    "-o",
+		"advise --out " + dir + "/no/file":   "--out",
+		"advise " + dir + "/missing":         "missing",
+		"advise " + foreign:                  foreign,
+		"advise " + damaged:                  damaged,
+		"advise " + newer:                    newer,
+		"advise " + empty:                    "nothing to size from",
+		"advise " + empty + " --local 3":     "--local",
+		"advise " + empty + " " + empty:      "arg",
+		"advise " + empty + " --masters a:1": "--masters",
+	} {
+		stdout, stderr, code := lockbench(t, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
+		require.Contains(t, stderr, want, line)
+		require.Empty(t, stdout, line)
+	}
+}

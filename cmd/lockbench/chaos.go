@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/rivals"
+)
+
+// Of chaos alone.
+const (
+	historyPerKey = 4096 // events that each process keeps of a name
+	// restPause is what a restarted master stays away beyond the longest lease: the
+	// engine's second, and the time it takes to notice.
+	restPause = 1200 * time.Millisecond
+)
+
+// chaosFlags is the load's flags with defaults of their own, and which faults.
+type chaosFlags struct {
+	flags
+	kinds   []string
+	history string
+}
+
+func chaosCommand() *cobra.Command {
+	f := chaosFlags{flags: flags{rounds: 1}}
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "Try to make two hold one lock: many holders, few keys, masters that fail",
+		Long: `Chaos locks few names from many places while masters stop, die, restart, lose
+their connections and answer late, as a seed draws it, and watches for two
+holders at once. Never more than a minority of the masters is hurt (the one
+master, where the lock uses only one). With two holders it exits 4 and writes
+the events around the first overlap of each name to --history.
+
+flush (FLUSHALL) and what it forgets is outside of what any such lock promises, so
+that it is only drawn when --faults names it.`,
+		Example: `  lockbench chaos
+  lockbench chaos --duration 10m --seed 7
+  lockbench chaos --impl setnx            # a lock that dies with its server: exits 4`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringSliceVar(&f.impl, "impl", []string{"muxlock"}, "the lock to try")
+	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
+	fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush")
+	fs.IntVar(&f.workers, "workers", 16, "holders at once, in each process")
+	fs.IntVar(&f.procs, "procs", min(2, maxChaosProcs), "processes on this machine, each with clients and workers of its own")
+	fs.IntVar(&f.keys, "keys", 8, "lock names")
+	fs.TextVar(&f.hold, "hold", bench.Lognormal(10*time.Millisecond, 1.5), "how long a lock is held, as in lockbench run")
+	fs.DurationVar(&f.duration, "duration", 30*time.Second, "how long to go on")
+	fs.DurationVar(&f.ttl, "ttl", 500*time.Millisecond, "lease of each lock, and the longest one that the engine assumes")
+	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+	fs.Uint64Var(&f.seed, "seed", 0, "fixes names, holds and faults; 0 = a random one, shown in the output")
+	fs.StringVar(&f.history, "history", "", "where to write the events around an overlap; empty = lockbench-history-SEED.ndjson")
+	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document)")
+	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	return cmd
+}
+
+// maxChaosProcs is 1 where processes cannot share the table of the audit.
+var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
+
+// plan checks the command line and draws the faults.
+func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
+	p, err := f.flags.plan(cmd)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.impls) != 1 || p.impls[0] == raw.Name {
+		return nil, usagef("--impl must be one lock, got %v", p.impls)
+	}
+	if p.format != "text" && p.format != "json" {
+		return nil, usagef("-o must be text or json, got %q", p.format)
+	}
+	kinds, err := faults.ParseKinds(f.kinds)
+	if err != nil {
+		return nil, usagef("--faults %w", err)
+	}
+	if p.history = f.history; p.history == "" {
+		p.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
+	}
+	if dir, err := os.Stat(filepath.Dir(p.history)); err != nil || !dir.IsDir() {
+		return nil, usagef("--history: no folder %s", filepath.Dir(p.history))
+	}
+	rest := p.cfg.TTL + restPause
+	if impl, _ := rivals.Find(p.impls[0]); impl.Single {
+		p.count, rest = 1, 0 // no other master to vote meanwhile
+	}
+	p.cfg.Dist, p.cfg.History, p.maxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
+	if err := p.cfg.Validate(); err != nil {
+		return nil, usageError{err}
+	}
+	p.faults, err = faults.Lottery{
+		Seed: p.cfg.Seed, Kinds: kinds, Masters: p.count, AtOnce: max(1, (p.count-1)/2),
+		Duration: p.cfg.Duration, TTL: p.cfg.TTL, Rest: rest,
+	}.Draw()
+	if err == nil && len(p.faults) == 0 {
+		err = usagef("--duration %s is too short for a fault with --ttl %s", p.cfg.Duration, p.cfg.TTL)
+	}
+	for _, fault := range p.faults {
+		p.faultTexts = append(p.faultTexts, fault.Text)
+	}
+	return p, err
+}
+
+func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
+	p, err := f.plan(cmd)
+	if err != nil {
+		return err
+	}
+	out, err := openSink(p.out, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer out.close()
+	ctx, log := cmd.Context(), cmd.ErrOrStderr()
+	fmt.Fprintf(log, "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
+	doc, runErr := measure(ctx, p, log)
+	if doc == nil || len(doc.Results) == 0 {
+		return interruptedOr(ctx, runErr)
+	}
+	if r := doc.Results[0]; r.Safety.Overlaps > 0 {
+		runErr = errors.Join(runErr, writeHistory(p.history, r))
+	}
+	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
+}
+
+func writeHistory(path string, r *bench.Result) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--history: %w", err)
+	}
+	defer file.Close()
+	if err := output.History(file, r); err != nil {
+		return fmt.Errorf("--history: %w", err)
+	}
+	return file.Close()
+}

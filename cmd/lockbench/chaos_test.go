@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The negative control: a lock that its server forgets is held twice, and chaos says so.
+func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
+	needServer(t)
+	history := filepath.Join(t.TempDir(), "history.ndjson")
+	stdout, stderr, code := lockbench(t, "chaos", "--impl", "setnx", "--faults", "flush,restart", "--duration", "3s", "--history", history)
+	require.Equal(t, exitUnsafe, code, stderr)
+	require.Contains(t, stdout, "OVERLAPS")
+	require.Contains(t, stdout, "first: ")
+	require.Contains(t, stderr, "SAFETY VIOLATION: setnx")
+
+	text, err := os.ReadFile(history)
+	require.NoError(t, err)
+	var kinds []string
+	overlaps, before := 0, 0.0
+	for line := range bytes.Lines(text) {
+		var event map[string]any
+		require.NoError(t, json.Unmarshal(line, &event))
+		kinds = append(kinds, event["kind"].(string))
+		require.LessOrEqual(t, before, event["from_ns"], "in the order of their begin")
+		before = event["from_ns"].(float64)
+		if event["overlap"] == true {
+			overlaps++
+		}
+	}
+	require.Positive(t, overlaps)
+	for _, kind := range []string{"acquired", "released", "fault"} {
+		require.True(t, slices.Contains(kinds, kind), kind)
+	}
+}
+
+func TestChaosFindsNothingInTheEngine(t *testing.T) {
+	needServer(t)
+	history := filepath.Join(t.TempDir(), "history.ndjson")
+	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json")
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Positive(t, number(t, doc, "totals.acquired"))
+	require.Zero(t, number(t, doc, "safety.overlaps"))
+	faults, _ := at(doc["results"].([]any)[0], "faults")
+	require.NotEmpty(t, faults)
+	command, _ := at(doc, "config.command")
+	require.Equal(t, "chaos", command)
+	require.NoFileExists(t, history)
+}
+
+func TestCtrlCEndsChaosInOrder(t *testing.T) {
+	r := start(t, "chaos", "--local", "3", "--duration", "1m")
+	require.GreaterOrEqual(t, len(r.servers), 4, "two workers, and servers of which one may be dead just now")
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	left, err := os.ReadDir(r.tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+	require.Contains(t, r.stdout.String(), "overlaps 0")
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"muxlock/cmd/lockbench/internal/diff"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// fileFlags are those that mean something when compare is given files.
+var fileFlags = []string{"regression", "output", "out"}
+
+// compareFiles is compare with arguments: nothing is run.
+func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
+	if len(names) < 2 {
+		return usagef("to compare files it takes two: lockbench compare old.json new.json")
+	}
+	var load []string
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if !slices.Contains(fileFlags, flag.Name) {
+			load = append(load, "--"+flag.Name)
+		}
+	})
+	if len(load) > 0 {
+		return usagef("%s has no meaning when files are compared", strings.Join(load, ", "))
+	}
+	if !slices.Contains([]string{"text", "json"}, f.format) {
+		return usagef("-o must be text or json when files are compared, got %q", f.format)
+	}
+	var docs []*output.Document
+	for _, name := range names {
+		doc, err := output.ReadFile(name)
+		if err != nil {
+			return usageError{err}
+		}
+		docs = append(docs, doc)
+	}
+	report := diff.New(names, docs, float64(f.regression))
+	if len(report.Comparison) == 0 {
+		return usagef("no implementation has a whole run in %s and in another file; lockbench compare --impl a,b compares two", names[0])
+	}
+	write := report.Text
+	if f.format == "json" {
+		write = report.JSON
+	}
+	out, err := openSink(f.out, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer out.close()
+	if err := out.write(write); err != nil {
+		return err
+	}
+	if bad := report.Regressions(); len(bad) > 0 {
+		return verdict{exitRegression, fmt.Sprintf("regression: %s: %s is %.3f times what it was", bad[0].Impl, bad[0].Figure, bad[0].Ratio)}
+	}
+	return nil
+}
+
+// share is a part of the whole, such as 5% or 0.05.
+type share float64
+
+func (s *share) Set(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	v, err := strconv.ParseFloat(number, 64)
+	if percent {
+		v /= 100
+	}
+	if err != nil || !(v >= 0 && v < 1) {
+		return fmt.Errorf("must be from 0%% to below 100%%, such as 5%%")
+	}
+	*s = share(v)
+	return nil
+}
+
+func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 4, 64) + "%" }
+func (s *share) Type() string   { return "share" }

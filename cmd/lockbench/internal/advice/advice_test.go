@@ -1,0 +1,405 @@
+package advice
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/engine"
+)
+
+// site is a made-up place of which a result is made.
+type site struct {
+	masters int
+	trip    time.Duration // median round trip
+	sigma   float64
+	common  time.Duration // mean of a delay that hits a whole row
+	stall   time.Duration // mean overshoot of a sleep; 0: not measured
+	hold    time.Duration // mean, exponential; 0: not measured
+	ppm     float64
+	jump    time.Duration
+	samples int
+	probes  int
+	seed    uint64
+}
+
+var lan = site{masters: 5, trip: 300 * time.Microsecond, sigma: 0.5, stall: 50 * time.Microsecond, hold: 5 * time.Millisecond, ppm: 12, samples: 20_000, probes: 5000, seed: 1}
+
+// row is one attempt's round trips.
+func (s site) row(rng *rand.Rand) []int64 {
+	c := float64(s.common) * rng.ExpFloat64()
+	row := make([]int64, s.masters)
+	for i := range row {
+		row[i] = int64(c + float64(s.trip)*math.Exp(s.sigma*rng.NormFloat64()))
+	}
+	return row
+}
+
+// draws of one lock: how long it took, was held, and a holder was stalled.
+func (s site) acquire(rng *rand.Rand) float64 {
+	law, _ := sizing.NewRows([][]int64{s.row(rng)}).Of(sizing.Quorum(s.masters))
+	return law.Max()
+}
+
+func (s site) result() *bench.Result {
+	rng := rand.New(rand.NewPCG(s.seed, 1))
+	acquire, release, hold, stall := bench.NewHistogram(), bench.NewHistogram(), bench.NewHistogram(), bench.NewHistogram()
+	for range s.samples {
+		acquire.Record(int64(s.acquire(rng)), 1)
+		release.Record(int64(s.acquire(rng)), 1)
+		hold.Record(int64(float64(s.hold)*rng.ExpFloat64()), 1)
+		stall.Record(int64(float64(s.stall)*rng.ExpFloat64()), 1)
+	}
+	r := &bench.Result{Impl: "muxlock", Round: 1, Masters: s.masters, Procs: 1, Valid: bench.Valid{OK: true}}
+	r.Totals.Acquired = int64(s.samples)
+	r.Latency.Acquire, r.Latency.Release = summary(acquire), summary(release)
+	if s.hold > 0 {
+		r.Latency.Hold = summary(hold)
+	}
+	if s.stall > 0 {
+		r.Client.Stall = summary(stall)
+	}
+	if s.probes > 0 {
+		r.Probe = &bench.Probe{TimeoutNs: int64(time.Second)}
+		for range s.probes {
+			r.Probe.Rows = append(r.Probe.Rows, s.row(rng))
+		}
+		for i := range s.masters {
+			r.PerMaster = append(r.PerMaster, bench.Master{
+				Addr:  fmt.Sprintf("m%d:6379", i),
+				Clock: &bench.Clock{PPM: s.ppm, PPMError: 5, JumpNs: int64(s.jump)},
+			})
+		}
+	}
+	return r
+}
+
+func summary(h *bench.Histogram) *bench.Summary {
+	s := h.Summary()
+	text, _ := h.MarshalText()
+	s.HDR = string(text)
+	return s
+}
+
+func measure(t *testing.T, r *bench.Result) *Measured {
+	t.Helper()
+	m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 10 * time.Second}}, []*bench.Result{r})
+	require.NoError(t, err)
+	return m
+}
+
+var usual = Ask{Eps: 1e-6, RTO: 30 * time.Second}
+
+func warned(a *Advice, part string) bool {
+	return strings.Contains(strings.Join(a.Warnings, "\n"), part)
+}
+
+func chanceOf(t *testing.T, a *Advice, formula string) Chance {
+	t.Helper()
+	for _, c := range a.Expected {
+		if c.Formula == formula {
+			return c
+		}
+	}
+	require.Fail(t, "no "+formula)
+	return Chance{}
+}
+
+func TestAdviceOfAQuietNetworkHasNothingToWarnOf(t *testing.T) {
+	a := Make(measure(t, lan.result()), usual)
+	require.Empty(t, a.Warnings)
+	require.False(t, a.TTL.Empty)
+	require.Less(t, a.TTL.Tight, a.TTL.Min)
+	require.Less(t, a.TTL.Min, int64(500*time.Millisecond))
+	require.Greater(t, a.TTL.Max, int64(29*time.Second))
+	require.Greater(t, int64(a.Config.TTL), a.TTL.Min)
+	require.Less(t, int64(a.Config.TTL), a.TTL.Max)
+	require.Equal(t, 0.01, a.Config.Drift)
+	require.NotEmpty(t, a.TTL.Extrapolated, "nobody has seen 1e-6 in 20000 samples")
+	require.Equal(t, Caveat, a.Caveat)
+	b, err := json.Marshal(a)
+	require.NoError(t, err)
+	require.NotContains(t, string(b), "null")
+	require.NotContains(t, string(b), "Inf")
+}
+
+// The promise: with the lease that is advised, and already with the least one, validity is
+// lost no more often than predicted; below the interval more often than is accepted.
+func TestWhatIsAdvisedLosesNoMoreThanPredicted(t *testing.T) {
+	ask := usual
+	ask.Eps = 1e-3
+	a := Make(measure(t, lan.result()), ask)
+	rng := rand.New(rand.NewPCG(99, 1))
+	lost := func(ttl float64) float64 {
+		const n = 100_000
+		k := 0
+		for range n {
+			hold, pause := float64(lan.hold)*rng.ExpFloat64(), 0.0
+			for ms := 0.0; ms < max(hold, 1e6); ms += 1e6 {
+				pause = max(pause, float64(lan.stall)*rng.ExpFloat64())
+			}
+			if lan.acquire(rng)+hold+pause > ttl*(1-a.Config.Drift)-2e6 {
+				k++
+			}
+		}
+		return float64(k) / n
+	}
+	require.LessOrEqual(t, lost(float64(a.TTL.Min)), ask.Eps)
+	require.LessOrEqual(t, lost(float64(a.TTL.Tight)), ask.Eps*1.5)
+	require.Greater(t, lost(float64(a.TTL.Tight)*0.7), 3*ask.Eps)
+	require.LessOrEqual(t, lost(float64(a.Config.TTL)), chanceOf(t, a, "F18").Hi)
+}
+
+// accepted tells whether the engine takes the configuration; no master is there.
+func accepted(c Config) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e, err := engine.New(ctx, engine.Config{
+		Masters: []string{"127.0.0.1:1"}, TTL: c.TTL, MaxTTL: c.MaxTTL, MasterTimeout: c.MasterTimeout,
+		Drift: c.Drift, RetryHeld: c.RetryHeld, RetrySplit: c.RetrySplit,
+	})
+	if err == nil {
+		return e.Close()
+	}
+	return err
+}
+
+func TestTheEngineTakesWhatIsAdvised(t *testing.T) {
+	require.ErrorIs(t, accepted(Config{TTL: time.Second, MaxTTL: time.Second, MasterTimeout: time.Second, Drift: 0.01}), engine.ErrInvalid, "the test can fail")
+	rng := rand.New(rand.NewPCG(7, 7))
+	scale := func(least, most time.Duration) time.Duration {
+		return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
+	}
+	for i := range 60 {
+		s := site{
+			masters: 1 + rng.IntN(7), trip: scale(20*time.Microsecond, 300*time.Millisecond), sigma: 0.1 + 1.5*rng.Float64(),
+			common: scale(1, 20*time.Millisecond), stall: scale(time.Microsecond, 50*time.Millisecond), hold: scale(time.Microsecond, 20*time.Second),
+			ppm: 100 * rng.NormFloat64(), jump: scale(1, 50*time.Millisecond), samples: 50 + rng.IntN(3000), probes: rng.IntN(2) * 300, seed: uint64(i),
+		}
+		ask := Ask{Eps: math.Pow(10, -1-8*rng.Float64()), RTO: scale(10*time.Millisecond, time.Hour), Waiters: rng.IntN(200), Rate: float64(rng.IntN(2)) * 10}
+		a := Make(measure(t, s.result()), ask)
+		require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid, "%+v %+v %+v", s, ask, a.Config)
+		require.LessOrEqual(t, a.Config.RetrySplit, a.Config.RetryHeld)
+		require.Equal(t, a.Config.TTL, a.Config.TTL.Truncate(time.Millisecond))
+		if !a.TTL.Empty {
+			require.GreaterOrEqual(t, int64(a.Config.TTL), a.TTL.Min/1000000*1000000, "%+v", a.TTL)
+			require.LessOrEqual(t, int64(a.Config.TTL), a.TTL.Max)
+		}
+		for _, c := range a.Expected {
+			require.True(t, c.P >= 0 && c.P <= 1 && c.Lo <= c.Hi+1e-15 && c.Hi <= 1, "%+v", c)
+		}
+		_, err := json.Marshal(a)
+		require.NoError(t, err)
+	}
+}
+
+func TestSnippetIsGoThatTheEngineUnderstands(t *testing.T) {
+	a := Make(measure(t, lan.result()), usual)
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "paste.go", `package paste
+import "time"
+type Config struct { Masters []string; TTL, MaxTTL, MasterTimeout, RetryHeld, RetrySplit time.Duration; Drift float64 }
+var masters []string
+var pasted = `+strings.ReplaceAll(a.Snippet, "engine.", "")+"\n", 0)
+	require.NoError(t, err, a.Snippet)
+	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
+	_, err = (&types.Config{Importer: onlyTime{}}).Check("paste", fset, []*ast.File{file}, info)
+	require.NoError(t, err, a.Snippet)
+	require.Contains(t, a.Snippet, fmt.Sprintf("%v", a.Config.Drift))
+	values := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if kv, ok := n.(*ast.KeyValueExpr); ok && info.Types[kv.Value].Value != nil {
+			values[kv.Key.(*ast.Ident).Name] = info.Types[kv.Value].Value.ExactString()
+		}
+		return true
+	})
+	c := a.Config
+	for name, d := range map[string]time.Duration{"TTL": c.TTL, "MaxTTL": c.MaxTTL, "MasterTimeout": c.MasterTimeout, "RetryHeld": c.RetryHeld, "RetrySplit": c.RetrySplit} {
+		require.Equal(t, fmt.Sprint(int64(d)), values[name], name)
+		field, ok := reflect.TypeFor[engine.Config]().FieldByName(name)
+		require.True(t, ok && field.Type == reflect.TypeFor[time.Duration](), name)
+	}
+}
+
+// onlyTime imports a package time with what the snippet uses of it.
+type onlyTime struct{}
+
+func (onlyTime) Import(path string) (*types.Package, error) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, "time.go", `package time
+type Duration int64
+const (
+	Nanosecond Duration = 1
+	Microsecond = 1000 * Nanosecond
+	Millisecond = 1000 * Microsecond
+	Second = 1000 * Millisecond
+	Minute = 60 * Second
+	Hour = 60 * Minute
+)`, 0)
+	if err != nil {
+		return nil, err
+	}
+	return (&types.Config{}).Check(path, fset, []*ast.File{file}, nil)
+}
+
+func TestHoldsThatNoLeaseOutlastsAreRenewed(t *testing.T) {
+	ask := usual
+	ask.RTO = 5 * time.Second
+	ask.Hold, ask.HoldText = sizing.Fixed(float64(20*time.Second)), "20s"
+	a := Make(measure(t, lan.result()), ask)
+	require.True(t, a.TTL.Empty)
+	require.True(t, a.Config.Renew)
+	require.True(t, warned(a, "KeepAlive"))
+	require.LessOrEqual(t, int64(a.Config.TTL), a.TTL.Max)
+	require.Less(t, chanceOf(t, a, "F7").P, 1e-3)
+
+	ask.RTO = 20 * time.Millisecond
+	a = Make(measure(t, lan.result()), ask)
+	require.True(t, warned(a, "not even a renewed lease"))
+}
+
+func TestWarningsNameWhatIsWrong(t *testing.T) {
+	for part, change := range map[string]func(s *site, r *bench.Result){
+		"Fix the client host": func(s *site, r *bench.Result) { s.common = 2 * time.Millisecond; *r = *s.result() },
+		"clock jumped":        func(s *site, r *bench.Result) { s.jump = 40 * time.Millisecond; *r = *s.result() },
+		"differs by 9005 ppm": func(s *site, r *bench.Result) {
+			s.ppm = 9000
+			s.masters = 3
+			*r = *s.result()
+			r.PerMaster[0].Clock.PPM = -3000
+		},
+		"share 1 hosts":               func(_ *site, r *bench.Result) { rename(r, "127.0.0.1:%d") },
+		"only 100 acquires":           func(s *site, r *bench.Result) { s.samples = 100; *r = *s.result() },
+		"only 100 joint":              func(s *site, r *bench.Result) { s.probes = 100; *r = *s.result() },
+		"not probed":                  func(s *site, r *bench.Result) { s.probes = 0; *r = *s.result() },
+		"clocks of the masters were":  func(_ *site, r *bench.Result) { r.PerMaster = nil },
+		"pauses of the holder":        func(s *site, r *bench.Result) { s.stall = 0; *r = *s.result() },
+		"neither told nor measured":   func(s *site, r *bench.Result) { s.hold = 0; *r = *s.result() },
+		"percentiles alone":           func(_ *site, r *bench.Result) { r.Latency.Acquire.HDR = "" },
+		"embedded masters":            func(_ *site, r *bench.Result) { r.Invalidate("embedded masters: the speed means nothing") },
+		"holders overlap":             func(_ *site, r *bench.Result) { r.Safety.Overlaps = 2 },
+		"survive no more failures":    func(s *site, r *bench.Result) { s.masters = 4; *r = *s.result() },
+		"one master: its failure":     func(s *site, r *bench.Result) { s.masters = 1; *r = *s.result() },
+		"more than one name can do":   nil,
+		"no TTL outlasts such holds":  nil,
+		"round trips alone, without ": func(_ *site, r *bench.Result) { r.Latency.Acquire.Count = 0 },
+	} {
+		s, ask := lan, usual
+		r := s.result()
+		switch {
+		case change != nil:
+			change(&s, r)
+		case part == "more than one name can do":
+			ask.Rate = 1000
+		default:
+			ask.RTO = 10 * time.Millisecond
+		}
+		a := Make(measure(t, r), ask)
+		require.True(t, warned(a, part), "%s: %q", part, a.Warnings)
+	}
+}
+
+func rename(r *bench.Result, format string) {
+	for i := range r.PerMaster {
+		r.PerMaster[i].Addr = fmt.Sprintf(format, 7000+i)
+	}
+}
+
+func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
+	s := lan
+	s.jump = 40 * time.Millisecond
+	a := Make(measure(t, s.result()), usual)
+	require.GreaterOrEqual(t, a.Config.Drift*float64(a.Config.TTL), 0.01*float64(a.Config.TTL)+float64(s.jump))
+	require.GreaterOrEqual(t, a.TTL.Min, Make(measure(t, lan.result()), usual).TTL.Min+int64(s.jump))
+}
+
+func TestSensitivityKnowsWhatHurts(t *testing.T) {
+	a := Make(measure(t, lan.result()), usual)
+	by := map[string]Change{}
+	for _, c := range a.Sensitivity {
+		by[c.What] = c
+	}
+	require.Positive(t, by["round trips x2"].ByNs)
+	require.Positive(t, by["stalls x2"].ByNs)
+	require.Positive(t, by["one master down"].ByNs)
+	require.Positive(t, by["3 masters"].ByNs)
+	require.Negative(t, by["7 masters"].ByNs)
+	s := lan
+	s.masters = 2
+	a = Make(measure(t, s.result()), usual)
+	require.Equal(t, "no quorum", a.Sensitivity[3].Remark, "%+v", a.Sensitivity)
+}
+
+func TestSeveralRoundsAreOneMeasurement(t *testing.T) {
+	one, two := lan.result(), lan.result()
+	other := lan.result()
+	other.Impl = "setnx"
+	m, err := Measure("muxlock", bench.RunConfig{}, []*bench.Result{one, other, two})
+	require.NoError(t, err)
+	require.EqualValues(t, 40_000, m.Acquire.N())
+	require.Len(t, m.Rows, 10_000)
+	require.InDelta(t, one.Latency.Acquire.P["99"], m.Acquire.Beyond(0.01), float64(one.Latency.Acquire.P["99"])/500)
+}
+
+func TestTooLittleIsSaid(t *testing.T) {
+	_, err := Measure("muxlock", bench.RunConfig{}, nil)
+	require.ErrorIs(t, err, ErrTooLittle)
+	empty := &bench.Result{Impl: "muxlock", Masters: 3}
+	_, err = Measure("muxlock", bench.RunConfig{}, []*bench.Result{empty})
+	require.ErrorIs(t, err, ErrTooLittle)
+	empty.Masters = 0
+	_, err = Measure("muxlock", bench.RunConfig{}, []*bench.Result{empty})
+	require.ErrorContains(t, err, "how many masters")
+}
+
+// Without histograms the percentiles must do, on the safe side.
+func TestPercentilesAloneMakeNoTimeShorter(t *testing.T) {
+	r := lan.result()
+	with := measure(t, r)
+	r.Latency.Acquire.HDR = ""
+	without := measure(t, r)
+	require.Equal(t, with.Acquire.N(), without.Acquire.N())
+	for _, p := range []float64{0.7, 0.5, 0.3, 0.1, 0.05, 0.01, 0.001} {
+		require.GreaterOrEqual(t, without.Acquire.Beyond(p), with.Acquire.Beyond(p), "p %v", p)
+	}
+}
+
+func TestWaitsAndDaysAreToldForARate(t *testing.T) {
+	ask := usual
+	ask.Rate = 50
+	a := Make(measure(t, lan.result()), ask)
+	formulae := ""
+	for _, s := range a.Settings {
+		formulae += s.Formula + " "
+	}
+	require.Contains(t, formulae, "F11")
+	last := a.Expected[len(a.Expected)-1]
+	require.Contains(t, last.Name, "a day at 50/s")
+	require.Greater(t, last.P, a.Expected[len(a.Expected)-2].P)
+}
+
+func TestHoldLawIsThatOfItsText(t *testing.T) {
+	law, err := HoldLaw(bench.Fixed(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, 1e9, law.Beyond(1e-9))
+	law, err = HoldLaw(bench.Exp(time.Second))
+	require.NoError(t, err)
+	require.InEpsilon(t, math.Exp(-3), law.Exceed(3e9), 0.06)
+	require.InEpsilon(t, 1e9, law.Mean(), 0.05)
+	_, err = HoldLaw(bench.Exp(0))
+	require.Error(t, err)
+}

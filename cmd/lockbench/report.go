@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/report"
+)
+
+// htmlFormat is a page, which only the report command writes by -o.
+const htmlFormat = "html"
+
+func reportCommand() *cobra.Command {
+	var format, out string
+	cmd := &cobra.Command{
+		Use:   "report FILE",
+		Short: "Show a kept result: as a page with charts, or in any other format",
+		Long: `Report reads a result that was kept with -o json or --html, and shows it again.
+FILE may be - for standard input.`,
+		Example: `  lockbench report result.json --out report.html
+  lockbench report report.html -o text`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return reportFile(cmd, args[0], format, out)
+		},
+	}
+	all := append([]string{htmlFormat}, formats...)
+	cmd.Flags().StringVarP(&format, "output", "o", htmlFormat, strings.Join(all, ", "))
+	complete(cmd, "output", all)
+	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	return cmd
+}
+
+func reportFile(cmd *cobra.Command, name, format, out string) error {
+	if format != htmlFormat {
+		if err := checkFormat(format); err != nil {
+			return err
+		}
+	}
+	doc, err := readDocument(cmd.InOrStdin(), name)
+	if err != nil {
+		return usagef("%s %w", name, err)
+	}
+	stdout := cmd.OutOrStdout()
+	if f, ok := stdout.(*os.File); ok && out == "" && format == htmlFormat && term.IsTerminal(int(f.Fd())) {
+		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
+	}
+	to, err := openSink(out, stdout)
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer to.close()
+	return to.document(format, *doc)
+}
+
+// readDocument reads a kept result, from in when the name is -.
+func readDocument(in io.Reader, name string) (*output.Document, error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("cannot be read: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	return output.Read(in)
+}
+
+// writePage writes the page of a document.
+func writePage(w io.Writer, doc output.Document) error {
+	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc.Config)})
+}
+
+// page is the file of --html; nil: none is asked for.
+type page struct{ file *output.File }
+
+// openPage finds out whether the file can be written, before anything is started.
+func openPage(name string) (*page, error) {
+	if name == "" {
+		return nil, nil
+	}
+	file, err := output.Create(name)
+	if err != nil {
+		return nil, usagef("--html: %w", err)
+	}
+	return &page{file}, nil
+}
+
+func (p *page) write(doc output.Document) error {
+	if p == nil {
+		return nil
+	}
+	if err := writePage(p.file, doc); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	if err := p.file.Commit(); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	return nil
+}
+
+// close leaves nothing behind of a page that was not written.
+func (p *page) close() {
+	if p != nil {
+		p.file.Abandon()
+	}
+}
+
+// commandLine does it again: every choice written out, folded to lines of a shell.
+// Passwords of masters are not known any more and have to be put in.
+func commandLine(c output.Config) string {
+	words := []string{"lockbench " + c.Command}
+	settings := settingsOf(c)
+	if target, err := targetOf(c); err == nil {
+		settings = append([]setting{target}, settings...)
+	} else {
+		settings = append([]setting{{"masters", []string{strings.Join(c.Masters, ",")}}}, settings...)
+	}
+	for _, s := range settings {
+		for _, value := range s.values {
+			if value != "0s" {
+				words = append(words, "--"+s.flag+" "+quoted(value))
+			}
+		}
+	}
+	return folded(words)
+}
+
+// folded joins words to lines of a shell that fit into a window.
+func folded(words []string) string {
+	const width = 76
+	text, line := "", ""
+	for _, w := range words {
+		if line != "" && len(line)+len(w) > width {
+			text, line = text+line+" \\\n", "   "
+		}
+		if line != "" {
+			line += " "
+		}
+		line += w
+	}
+	return text + line
+}
+
+// quoted protects a word from a shell, when it has to be.
+func quoted(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
