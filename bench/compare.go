@@ -14,6 +14,10 @@ import (
 type Target struct {
 	Name    string
 	Masters int // how many masters it locks on, for Result.Masters
+	// Config is what it runs under instead of what Compare is told; nil: nothing of
+	// its own. Setting says how the two differ, for Result.Setting.
+	Config  *Config
+	Setting map[string]string
 	// Open connects it; called before every run.
 	Open func(context.Context) (Runner, error)
 }
@@ -60,7 +64,7 @@ func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) ([]*
 			if ctx.Err() != nil {
 				return results, nil
 			}
-			r, err := t.run(ctx, cfg, round)
+			r, err := t.Run(ctx, cfg, round)
 			if r != nil {
 				results = append(results, r)
 			}
@@ -72,17 +76,22 @@ func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) ([]*
 	return results, nil
 }
 
-// run opens the target, runs it as one of a round and closes it.
-func (t Target) run(ctx context.Context, cfg Config, round int) (res *Result, err error) {
+// Run opens the target, runs it as one of a round, which counts from 1, and closes it.
+// The round has the seed cfg.Seed+round-1. Errors and the end of ctx are as in Runner;
+// a result beside an error is what was measured before it.
+func (t Target) Run(ctx context.Context, cfg Config, round int) (res *Result, err error) {
 	place := func(r *Result) {
 		if r != nil {
-			r.Round, r.Masters = round, t.Masters
+			r.Round, r.Masters, r.Setting = round, t.Masters, t.Setting
 		}
+	}
+	if t.Config != nil {
+		cfg = *t.Config
 	}
 	cfg.Seed += uint64(round - 1)
 	if progress := cfg.Progress; progress != nil {
 		cfg.Progress = func(p Progress) {
-			p.Round = round
+			p.Round, p.Setting = round, t.Setting
 			place(p.Result)
 			progress(p)
 		}
@@ -107,12 +116,15 @@ func validateTargets(targets []Target, cfg Config, rounds int) error {
 	if len(targets) == 0 {
 		return fmt.Errorf("%w: --impl names no implementation", ErrConfig)
 	}
-	seen := map[string]bool{}
-	for _, t := range targets {
-		if seen[t.Name] {
+	for i, t := range targets {
+		if t.Config != nil {
+			if err := t.Config.Validate(); err != nil {
+				return err
+			}
+		}
+		if slices.ContainsFunc(targets[:i], func(u Target) bool { return u.Name == t.Name && maps.Equal(u.Setting, t.Setting) }) {
 			return fmt.Errorf("%w: --impl names %s twice", ErrConfig, t.Name)
 		}
-		seen[t.Name] = true
 	}
 	return nil
 }

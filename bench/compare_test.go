@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ type opening struct {
 }
 
 func (o *opening) target(name string) Target {
-	return Target{name, 5, func(context.Context) (Runner, error) {
+	return Target{Name: name, Masters: 5, Open: func(context.Context) (Runner, error) {
 		o.opened++
 		return LockRunner{name, o}, nil
 	}}
@@ -34,7 +35,7 @@ func (l load) Run(ctx context.Context, cfg Config) (*Result, error) { return l(c
 func (load) Close() error                                           { return nil }
 
 func (l load) target(name string) Target {
-	return Target{name, 1, func(context.Context) (Runner, error) { return l, nil }}
+	return Target{Name: name, Masters: 1, Open: func(context.Context) (Runner, error) { return l, nil }}
 }
 
 func short() Config { return Config{Workers: 1, Duration: 5 * time.Millisecond, TTL: time.Second} }
@@ -65,6 +66,41 @@ func TestCompareInterleavesRoundsWithOneSeedEach(t *testing.T) {
 	require.Equal(t, []string{"a1", "c1", "c2", "a2", "a3", "c3"}, shown)
 	require.Equal(t, 3, a.opened, "anew for each run")
 	require.Equal(t, 3, a.closed)
+}
+
+func TestCompareRunsATargetUnderAConfigOfItsOwn(t *testing.T) {
+	own := load(func(_ context.Context, cfg Config) (*Result, error) {
+		r := &Result{Impl: "b", Workers: cfg.Workers, Seed: cfg.Seed}
+		cfg.Progress(Progress{Result: r})
+		return r, nil
+	})
+	var shown []string
+	targets := []Target{own.target("b")}
+	for _, workers := range []int{3, 4} {
+		cfg := short()
+		cfg.Workers, cfg.Seed = workers, 7
+		cfg.Progress = func(p Progress) { shown = append(shown, p.Setting["workers"]) }
+		t := own.target("b")
+		t.Config, t.Setting = &cfg, map[string]string{"workers": strconv.Itoa(workers)}
+		targets = append(targets, t)
+	}
+	cfg := short()
+	cfg.Progress = func(Progress) {}
+	results, err := Compare(t.Context(), targets, cfg, 2)
+	require.NoError(t, err)
+	var order []string
+	for _, r := range results {
+		order = append(order, fmt.Sprint(r.Setting["workers"], " ", r.Workers, " ", r.Seed))
+	}
+	require.Equal(t, []string{" 1 0", "3 3 7", "4 4 7", "4 4 8", "3 3 8", " 1 1"}, order)
+	require.Equal(t, []string{"3", "4", "4", "3"}, shown)
+
+	targets[2].Setting = targets[1].Setting
+	_, err = Compare(t.Context(), targets, cfg, 1)
+	require.ErrorContains(t, err, "twice")
+	targets[2].Setting, targets[2].Config = nil, &Config{}
+	_, err = Compare(t.Context(), targets, cfg, 1)
+	require.ErrorIs(t, err, ErrConfig)
 }
 
 func TestCompareKeepsResultsWhenATargetFails(t *testing.T) {

@@ -61,8 +61,9 @@ type Config struct {
 	// History is how many of the latest events of each name to keep in each process for
 	// Result.History; 0 is none. It costs a lock and a copy each, and is for few names.
 	History int `json:"history,omitempty"`
-	// Progress, when set, is called about once a second from a goroutine of its
-	// own, and once at the end with the Result. A slow one misses calls, and
+	// Progress, when set, is called from a goroutine of its own: when the warm-up and
+	// the measured time begin, with an empty Point, then about once a second, and once
+	// at the end with the Result. A slow one misses calls, and
 	// delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
 	// Begin, when set, is called once, before the first operation, with the moment at
@@ -75,12 +76,13 @@ type Config struct {
 // Progress is the state of a run at one moment.
 type Progress struct {
 	Impl    string
-	Round   int           // as in Result
-	Warmup  bool          // true: still warming up, Point is not part of the result
-	Elapsed time.Duration // since the warm-up or the measured window began
-	Total   time.Duration // planned length of that phase
-	Point   Point         // the interval since the last call
-	Result  *Result       // nil but in the last call of a run
+	Round   int               // as in Result
+	Setting map[string]string // likewise
+	Warmup  bool              // true: still warming up, Point is not part of the result
+	Elapsed time.Duration     // since the warm-up or the measured window began
+	Total   time.Duration     // planned length of that phase
+	Point   Point             // the interval since the last call
+	Result  *Result           // nil but in the last call of a run
 }
 
 // Validate reports the first field that is wrong, by its name and its flag. The

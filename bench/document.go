@@ -17,6 +17,8 @@ type Document struct {
 	Config        RunConfig  `json:"config"`
 	Results       []*Result  `json:"results"`
 	Relative      []Relative `json:"relative"`
+	Sweep         *Sweep     `json:"sweep,omitempty"`    // runs of several settings
+	Capacity      []Capacity `json:"capacity,omitempty"` // searches of the highest rate
 }
 
 // Tool is the program that measured.

@@ -29,6 +29,8 @@ type Result struct {
 	SLO            []SLO     `json:"slo,omitempty"`
 	Valid          Valid     `json:"valid"`
 	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
+	// Setting is the flags that a sweep gave a value of their own, by name.
+	Setting map[string]string `json:"setting,omitempty"`
 	// History is what Config.History kept of the names that two held at once, in the order
 	// of the begins. It is for a file of its own.
 	History []Event `json:"-"`

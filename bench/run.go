@@ -163,6 +163,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		r.meterHolding(part.Holding, -1)
 	}
 	if r.cfg.Warmup > 0 && part.Complete {
+		report(Progress{Warmup: true, Total: r.cfg.Warmup})
 		start()
 		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
@@ -179,6 +180,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			r.pacer.begin(from)
 		}
 		r.phase.Store(measuring)
+		report(Progress{Total: r.cfg.Duration})
 		if r.cfg.Warmup == 0 {
 			start()
 		}

@@ -327,20 +327,28 @@ func TestAuditOfARunIsSilentForExpiringLeases(t *testing.T) {
 	require.Zero(t, r.Safety.Overlaps)
 }
 
-func TestProgressComesOnceASecondAndEndsWithTheResult(t *testing.T) {
+func TestProgressComesWithEachPhaseAndOnceASecondAndEndsWithTheResult(t *testing.T) {
 	var got []Progress
 	cfg := Config{Workers: 1, Warmup: 2 * time.Second, Duration: 3 * time.Second, TTL: time.Second}
 	cfg.Progress = func(p Progress) { got = append(got, p) }
 	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
-		require.Len(t, got, 4)
-		for i, warm := range []bool{true, false, false, false} {
-			require.Equal(t, warm, got[i].Warmup)
-			require.Equal(t, "test", got[i].Impl)
-			require.InDelta(t, 1000, got[i].Point.Cycles, 2)
+		require.Len(t, got, 6)
+		for i, want := range []Progress{
+			{Warmup: true, Total: cfg.Warmup},
+			{Warmup: true, Total: cfg.Warmup, Elapsed: time.Second},
+			{Total: cfg.Duration},
+			{Total: cfg.Duration, Elapsed: time.Second},
+			{Total: cfg.Duration, Elapsed: 2 * time.Second},
+			{Total: cfg.Duration, Elapsed: 3 * time.Second, Result: r},
+		} {
+			cycles := 0
+			if want.Elapsed > 0 {
+				cycles = 1000
+			}
+			require.InDelta(t, cycles, got[i].Point.Cycles, 2, i)
+			want.Impl, want.Round, want.Point = "test", 1, got[i].Point
+			require.Equal(t, want, got[i], i)
 		}
-		require.Equal(t, time.Second, got[1].Elapsed)
-		require.Nil(t, got[2].Result)
-		require.Same(t, r, got[3].Result)
 	})
 }
 

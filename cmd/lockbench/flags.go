@@ -57,6 +57,7 @@ type flags struct {
 
 	format string
 	out    string
+	quiet  bool
 	html   string
 }
 
@@ -93,6 +94,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 
 	fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	fs.StringVar(&f.html, "html", "", "also write a page with charts to this file, for a browser")
 	completeFlags(cmd)
 }
@@ -102,7 +104,8 @@ func implNames() []string { return append(rivals.Names(), raw.Name) }
 
 // plan is a checked command line.
 type plan struct {
-	command       string // run or compare
+	command       string            // run, compare or sweep
+	setting       map[string]string // what a sweep gave it, by param
 	cfg           bench.Config
 	impls         []string
 	rounds        int
@@ -121,6 +124,8 @@ type plan struct {
 	maxTTL        time.Duration // of the engine; 0: its default
 	history       string        // file for the events around an overlap; chaos only
 	format, out   string
+	quiet         bool
+	runs          schedule
 	html          string // empty: no page
 }
 
@@ -137,8 +142,9 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
 		fresh: f.fresh, masterTimeout: f.masterTimeout, probeEvery: f.probeEvery,
-		profile: f.profile, format: f.format, out: f.out, html: f.html,
+		profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
 	}
+	p.runs = rounds{p}
 	if err := f.planMasters(p, set); err != nil {
 		return nil, err
 	}

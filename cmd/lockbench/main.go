@@ -10,6 +10,8 @@
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped
+//	lockbench sweep --param workers=1..512x4       how the cost grows
+//	lockbench sweep --find-max --slo 'response.p99<5ms'  the highest rate that meets it
 //	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
 //	lockbench chaos                                do two ever hold one lock while masters fail?
 //	lockbench doctor --masters a:6379,b:6379       what makes locks on them unsafe or slow
@@ -79,7 +81,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, "lockbench:", plain(err))
 	}
 	if code == exitUsage {
-		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help, lockbench compare --help.")
+		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help and so on.")
 	}
 	os.Exit(code)
 }
@@ -90,16 +92,19 @@ func root() *cobra.Command {
 		Short: "Load distributed locks and see what they do",
 		Example: `  lockbench run                          # the engine on five local masters
   lockbench run --keys 1 --workers 8     # a fight for one lock
-  lockbench compare                      # beside Redsync and a single master`,
+  lockbench compare                      # beside Redsync and a single master
+  lockbench sweep --param workers=1,8,64 # how the cost grows`,
 		Args:          usageArgs(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	groupHelp(cmd)
 	cmd.AddCommand(
 		runCommand(),
 		compareCommand(),
+		sweepCommand(),
 		adviseCommand(),
 		chaosCommand(),
 		reportCommand(),

@@ -66,12 +66,18 @@ each file to tell anything from chance.`,
 	return cmd
 }
 
-// execute is both subcommands: check, find masters, load, write, judge.
+// execute is both subcommands.
 func execute(cmd *cobra.Command, f *flags) error {
 	p, err := f.plan(cmd)
 	if err != nil {
 		return err
 	}
+	return p.execute(cmd)
+}
+
+// execute is what all commands that load have in common: find masters, load, write,
+// judge.
+func (p *plan) execute(cmd *cobra.Command) error {
 	out, err := openSink(p.out, cmd.OutOrStdout())
 	if err != nil {
 		return usagef("--out: %w", err)
@@ -96,7 +102,7 @@ func execute(cmd *cobra.Command, f *flags) error {
 	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
 		writeErr = out.document(p.format, *doc)
 	}
-	err = worst(judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
 	if p.profile != "" {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
@@ -124,22 +130,20 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 		defer func() { err = errors.Join(err, rig.Close()) }()
 		addrs = rig.Addrs()
 	}
-	var targets []bench.Target
-	for _, name := range p.impls {
-		targets = append(targets, newTarget(name, p, rig, addrs, set.Kind))
+	open := func(p *plan) (targets []bench.Target) {
+		for _, name := range p.impls {
+			targets = append(targets, newTarget(name, p, rig, addrs[:p.count], set.Kind))
+		}
+		return targets
 	}
 
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	tool := bench.ToolCPU(ctx, p.cfg)
-	progress := output.NewProgress(log, p.rounds)
-	p.cfg.Progress = both(progress.Show, p.cfg.Progress)
-	results, err := bench.Compare(ctx, targets, p.cfg, p.rounds)
+	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count()})
+	defer progress.Close() // also when something panics
+	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
 	progress.Close()
-	for _, r := range results {
-		r.ChargeTool(tool)
-	}
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(output.EmbeddedReason)
@@ -150,7 +154,9 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 			r.SLO = append(r.SLO, o.Judge(r))
 		}
 	}
-	return p.document(set, results), err
+	doc := p.document(set, results)
+	p.runs.complete(doc)
+	return doc, err
 }
 
 // start gets the masters that the plan asks for. Only when the user did not ask

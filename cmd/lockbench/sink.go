@@ -112,6 +112,8 @@ func format(w io.Writer, name string, doc output.Document) error {
 		return output.Advise(w, doc.Advice)
 	case doc.Config.Command == "compare":
 		return output.Compare(w, doc, caveats(doc.Config.Impls))
+	case doc.Sweep != nil:
+		return output.Sweep(w, doc, caveats(doc.Config.Impls))
 	case doc.Config.Command == "chaos":
 		return output.Chaos(w, doc)
 	}

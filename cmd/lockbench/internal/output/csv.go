@@ -59,6 +59,7 @@ var columns = slices.Concat(
 		{"slo_missed", missed},
 		{"valid", func(r *bench.Result) string { return strconv.FormatBool(r.Valid.OK) }},
 		{"reasons", func(r *bench.Result) string { return strings.Join(r.Valid.Reasons, "; ") }},
+		{"setting", func(r *bench.Result) string { return settingText(r.Setting) }},
 	},
 )
 

@@ -29,6 +29,7 @@ func TestNDJSONIsSecondsThenResultsThenAnEnd(t *testing.T) {
 	var b bytes.Buffer
 	s := output.NewSeconds(&b, func(err error) { t.Error(err) })
 	s.Show(bench.Progress{Impl: "muxlock", Round: 2, Warmup: true})
+	s.Show(bench.Progress{Impl: "muxlock", Round: 2}) // the measured time begins
 	s.Show(bench.Progress{Impl: "muxlock", Round: 2, Point: bench.Point{TS: 1, Cycles: 7}})
 	s.Show(bench.Progress{Impl: "muxlock", Round: 2, Result: &bench.Result{}})
 	require.NoError(t, output.NDJSON(&b, document(result("muxlock", 1, 100), result("slow", 1, 50))))
@@ -64,7 +65,7 @@ func TestSecondsEndWithTheFirstError(t *testing.T) {
 	var told []error
 	s := output.NewSeconds(w, func(err error) { told = append(told, err) })
 	for range 4 {
-		s.Show(bench.Progress{})
+		s.Show(bench.Progress{Point: bench.Point{TS: 1}})
 	}
 	require.Equal(t, []error{errBroken}, told)
 	require.Equal(t, 2, w.writes)

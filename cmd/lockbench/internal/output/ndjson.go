@@ -15,9 +15,10 @@ import (
 // missing, the text is cut off.
 type (
 	secondLine struct {
-		Type  string `json:"type"`
-		Impl  string `json:"impl"`
-		Round int    `json:"round"`
+		Type    string            `json:"type"`
+		Impl    string            `json:"impl"`
+		Round   int               `json:"round"`
+		Setting map[string]string `json:"setting,omitempty"`
 		bench.Point
 	}
 	resultLine struct {
@@ -32,6 +33,8 @@ type (
 		Config        Config           `json:"config"`
 		Results       int              `json:"results"` // how many lines of them
 		Relative      []bench.Relative `json:"relative"`
+		Sweep         *bench.Sweep     `json:"sweep,omitempty"`
+		Capacity      []bench.Capacity `json:"capacity,omitempty"`
 	}
 )
 
@@ -44,7 +47,7 @@ func NDJSON(w io.Writer, doc Document) error {
 			return err
 		}
 	}
-	err := e.Encode(endLine{"end", doc.SchemaVersion, doc.Tool, doc.Env, doc.Config, len(doc.Results), doc.Relative})
+	err := e.Encode(endLine{"end", doc.SchemaVersion, doc.Tool, doc.Env, doc.Config, len(doc.Results), doc.Relative, doc.Sweep, doc.Capacity})
 	if err != nil {
 		return err
 	}
@@ -69,10 +72,10 @@ func NewSeconds(w io.Writer, failed func(error)) *Seconds {
 func (s *Seconds) Show(p bench.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p.Warmup || p.Result != nil || s.err != nil {
+	if p.Warmup || p.Point.TS == 0 || p.Result != nil || s.err != nil {
 		return
 	}
-	if s.err = s.enc.Encode(secondLine{"second", p.Impl, p.Round, p.Point}); s.err != nil {
+	if s.err = s.enc.Encode(secondLine{"second", p.Impl, p.Round, p.Setting, p.Point}); s.err != nil {
 		s.failed(s.err)
 	}
 }

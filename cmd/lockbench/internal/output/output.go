@@ -3,6 +3,7 @@
 package output
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func JSON(w io.Writer, doc Document) error {
 // header is the lines above every table.
 func header(w io.Writer, doc Document) {
 	c := doc.Config
-	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(c), "  "), c.Seed)
+	fmt.Fprintf(w, "%s  seed %d\n", strings.Join(Workload(doc), "  "), c.Seed)
 	if c.Rate > 0 {
 		fmt.Fprintln(w, "open loop: latency counts from the moment an operation was due")
 	} else {
@@ -177,4 +178,12 @@ func number(v float64) string {
 		s = s[:i] + "," + s[i:]
 	}
 	return s
+}
+
+// buffer holds a page until it is whole, so that only flush can fail.
+type buffer struct{ bytes.Buffer }
+
+func (b *buffer) flush(w io.Writer) error {
+	_, err := w.Write(b.Bytes())
+	return err
 }

@@ -111,7 +111,7 @@ func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
 
 func TestProgressIsPlainAndSeldomAwayFromATerminal(t *testing.T) {
 	var b bytes.Buffer
-	p := output.NewProgress(&b, 1)
+	p := output.NewProgress(&b, output.ProgressOptions{Rounds: 1})
 	for range 3 {
 		p.Show(bench.Progress{Impl: "muxlock", Elapsed: time.Second, Total: 5 * time.Second, Point: bench.Point{Cycles: 1234}})
 	}

@@ -1,10 +1,12 @@
 package output
 
 import (
-	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -12,70 +14,110 @@ import (
 	"muxlock/bench"
 )
 
-// Progress shows how runs go on: one line redrawn on a terminal, elsewhere a line
-// now and then. Show is for bench.Config.Progress, which calls it from a goroutine
-// that no worker waits for. Not safe for concurrent use.
-type Progress struct {
-	w        io.Writer
-	rounds   int
-	terminal bool
-	last     time.Time // when the last plain line was written
-	dirty    bool      // the terminal's line is not empty
+// Progress shows how runs go on. Show is for bench.Config.Progress, which calls it
+// from a goroutine that no worker waits for. Close ends it and removes what should
+// not stay; it may be called again. The two are not called at the same time.
+type Progress interface {
+	Show(bench.Progress)
+	Close()
+}
+
+// ProgressOptions is what a Progress knows besides the runs. All may be left out.
+type ProgressOptions struct {
+	Quiet  bool
+	Rounds int             // of each implementation
+	Runs   int             // in all; 0: nobody knows
+	Faults func() []string // in force now; called from a goroutine of the Progress
+}
+
+// NewProgress makes the view that fits w: several lines redrawn in place where w is
+// a terminal that can do that, else a plain line now and then, or nothing at all.
+func NewProgress(w io.Writer, o ProgressOptions) Progress {
+	if o.Quiet {
+		return silent{}
+	}
+	f, ok := w.(*os.File)
+	if ok && term.IsTerminal(int(f.Fd())) && redraws(os.Getenv("TERM")) {
+		return newLive(w, func() (int, int, error) { return term.GetSize(int(f.Fd())) }, os.Getenv("NO_COLOR") == "", o)
+	}
+	return &plain{w: w, rounds: o.Rounds}
+}
+
+// redraws tells whether a terminal of that kind can move its cursor.
+func redraws(kind string) bool { return kind != "" && kind != "dumb" }
+
+// silent is --quiet.
+type silent struct{}
+
+func (silent) Show(bench.Progress) {}
+func (silent) Close()              {}
+
+// plain writes a line when a run has ended, and every two seconds.
+type plain struct {
+	w      io.Writer
+	rounds int
+	last   time.Time // when the last line was written
 }
 
 // plainPause is between two plain lines.
 const plainPause = 2 * time.Second
 
-// NewProgress writes to w; Close ends the last line.
-func NewProgress(w io.Writer, rounds int) *Progress {
-	f, ok := w.(*os.File)
-	return &Progress{w: w, rounds: rounds, terminal: ok && term.IsTerminal(int(f.Fd()))}
-}
-
-// Show writes a line, or redraws it.
-func (p *Progress) Show(now bench.Progress) {
-	line := p.line(now)
-	switch {
-	case p.terminal:
-		fmt.Fprintf(p.w, "\r%s\x1b[K", line)
-		p.dirty = true
-	case now.Result != nil || time.Since(p.last) >= plainPause-plainPause/8:
-		fmt.Fprintln(p.w, line)
-		p.last = time.Now()
+func (p *plain) Show(now bench.Progress) {
+	if now.Result == nil && (now.Elapsed == 0 || time.Since(p.last) < plainPause-plainPause/8) {
+		return
 	}
+	fmt.Fprintln(p.w, p.line(now))
+	p.last = time.Now()
 }
 
-// Close leaves a terminal's cursor on an empty line.
-func (p *Progress) Close() {
-	if p.dirty {
-		fmt.Fprint(p.w, "\r\x1b[K")
-	}
-}
+func (p *plain) Close() {}
 
-func (p *Progress) line(now bench.Progress) string {
-	name := now.Impl
+func (p *plain) line(now bench.Progress) string {
+	name := runName(now)
 	if p.rounds > 1 {
-		name = fmt.Sprintf("round %d/%d  %s", now.Round, p.rounds, now.Impl)
+		name = fmt.Sprintf("round %d/%d  %s", now.Round, p.rounds, name)
 	}
-	if r := now.Result; r != nil {
-		return fmt.Sprintf("%s  %s cycles/s  p50 %s  p99 %s", name, number(r.ThroughputPerS), percentile(r.Headline(), "50"), percentile(r.Headline(), "99"))
+	if now.Result != nil {
+		return name + "  " + ended(now.Result)
 	}
 	phase := ""
 	if now.Warmup {
 		phase = "warm-up "
 	}
 	pt := now.Point
-	line := fmt.Sprintf("%s  %s%.0fs/%.0fs  %s cycles  p99 %s", name, phase, now.Elapsed.Seconds(), now.Total.Seconds(), number(float64(pt.Cycles)), duration(float64(pt.P99Ns)))
+	line := fmt.Sprintf("%s  %s%s  %s cycles  p99 %s", name, phase, elapsed(now.Elapsed, now.Total), number(float64(pt.Cycles)), duration(float64(pt.P99Ns)))
 	if pt.Errors+pt.Timeouts > 0 {
 		line += fmt.Sprintf("  %d errors  %d timeouts", pt.Errors, pt.Timeouts)
 	}
 	return line
 }
 
-// buffer holds a page until it is whole, so that only flush can fail.
-type buffer struct{ bytes.Buffer }
+// runName is the implementation, and how this run differs from others of it.
+func runName(now bench.Progress) string { return join(now.Impl, now.Setting) }
 
-func (b *buffer) flush(w io.Writer) error {
-	_, err := w.Write(b.Bytes())
-	return err
+// join is an implementation at a setting.
+func join(impl string, setting map[string]string) string {
+	return strings.TrimRight(impl+"  "+settingText(setting), " ")
+}
+
+// settingText is keys=1 workers=8.
+func settingText(setting map[string]string) string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(setting)) {
+		values = append(values, name+"="+setting[name])
+	}
+	return strings.Join(values, " ")
+}
+
+// ended is the outcome of a run in one line.
+func ended(r *bench.Result) string {
+	line := fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", number(r.ThroughputPerS), percentile(r.Headline(), "50"), percentile(r.Headline(), "99"))
+	if !r.Valid.OK {
+		line += "  not valid"
+	}
+	return line
+}
+
+func elapsed(d, total time.Duration) string {
+	return fmt.Sprintf("%.0fs/%.0fs", d.Seconds(), total.Seconds())
 }

@@ -2,6 +2,7 @@ package output
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"muxlock/bench"
@@ -23,9 +24,30 @@ func Percentile(s *bench.Summary, p string) string { return percentile(s, p) }
 // Percentiles are those that a Summary has, rising.
 var Percentiles = percentiles
 
-// Workload is what was loaded, how and with what, in a few words each.
-func Workload(c Config) []string {
-	return []string{masters(c), workers(c), "keys " + keys(c), fmt.Sprintf("hold %s", c.Hold), fmt.Sprintf("ttl %s", c.TTL)}
+// Workload is what was run, in a few words each, but for the seed. What a sweep gives
+// a value of its own in each setting is left out.
+func Workload(doc Document) []string {
+	c := doc.Config
+	parts := []string{masters(c)}
+	if doc.sweeps("masters") {
+		parts[0] = "up to " + parts[0]
+	}
+	if doc.sweeps("rate") {
+		c.Rate = 0
+	}
+	for _, p := range []struct{ flag, text string }{
+		{"workers", workers(c)}, {"keys", "keys " + keys(c)}, {"hold", fmt.Sprintf("hold %s", c.Hold)}, {"ttl", fmt.Sprintf("ttl %s", c.TTL)},
+	} {
+		if !doc.sweeps(p.flag) {
+			parts = append(parts, p.text)
+		}
+	}
+	return parts
+}
+
+// sweeps tells whether a flag has a value of its own in each setting.
+func (d Document) sweeps(flag string) bool {
+	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p bench.SweepParam) bool { return p.Name == flag })
 }
 
 // Keys is how many lock names and how they are drawn.

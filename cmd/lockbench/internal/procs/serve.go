@@ -50,9 +50,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		cancel()
 	}()
 	s.Config.Progress = func(p bench.Progress) {
-		if p.Elapsed > 0 {
-			_ = to.Encode(answer{Progress: &p}) // nobody reads: in has ended too
-		}
+		_ = to.Encode(answer{Progress: &p}) // an error: nobody reads, so in has ended too
 	}
 	part, err := bench.RunPart(ctx, impl.Name, locker, s.Config, bench.Place{
 		Proc: s.Proc, Begin: s.Begin, Table: os.NewFile(tableFD, "table"),

@@ -35,7 +35,7 @@ func title(doc output.Document) string {
 }
 
 func subtitle(doc output.Document) string {
-	parts := output.Workload(doc.Config)
+	parts := output.Workload(doc)
 	if n := doc.Config.Rounds; n > 1 {
 		parts = append(parts, fmt.Sprintf("%d rounds of %s", n, doc.Config.Duration))
 	} else {

@@ -62,8 +62,15 @@ func Write(w io.Writer, doc output.Document, extra Extra) error {
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}
 	all := []Section{advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
+	if doc.Sweep != nil { // what puts all runs of an implementation together would mislead
+		all = []Section{capacities(doc), growth(doc)}
+		v.Tiles = nil
+	}
 	all = append(all, extra.Sections...)
-	all = append(all, cost(doc), notes(doc, extra.Caveats), setting(doc, extra.Again), surroundings(doc))
+	if doc.Sweep == nil {
+		all = append(all, cost(doc))
+	}
+	all = append(all, notes(doc, extra.Caveats), setting(doc, extra.Again), surroundings(doc))
 	for _, s := range all {
 		if !s.empty() {
 			v.Sections = append(v.Sections, s)

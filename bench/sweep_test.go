@@ -1,0 +1,43 @@
+package bench
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func swept(workers string, impl string, throughput float64, p99 int64) *Result {
+	return &Result{
+		Impl: impl, Setting: map[string]string{"workers": workers}, DurationS: 2, ThroughputPerS: throughput,
+		Totals: Totals{Offered: 100}, Latency: Latencies{Cycle: &Summary{Count: 9, P: map[string]int64{"50": p99 / 2, "99": p99}}}, Valid: Valid{OK: true},
+	}
+}
+
+func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
+	params := []SweepParam{{Name: "workers"}}
+	cut := swept("8", "a", 1, 1)
+	cut.Invalidate(ReasonInterrupted)
+	late := swept("1", "b", 7, 700)
+	late.Invalidate(ReasonRate)
+	s := NewSweep(params, []*Result{
+		swept("1", "a", 10, 100), late, swept("8", "a", 80, 800),
+		swept("8", "a", 90, 900), swept("1", "a", 30, 300), swept("1", "a", 20, 200), cut,
+	})
+	require.Equal(t, params, s.Params)
+	require.Len(t, s.Points, 3)
+	require.Equal(t, SweepPoint{
+		Setting: map[string]string{"workers": "1"}, Impl: "a", Results: []int{0, 4, 5},
+		OfferedPerS: 50, ThroughputPerS: 20, P50Ns: 100, P99Ns: 200, Valid: true,
+	}, s.Points[0])
+	require.False(t, s.Points[1].Valid)
+	require.Equal(t, []int{2, 3}, s.Points[2].Results)
+	require.Equal(t, 85.0, s.Points[2].ThroughputPerS)
+}
+
+func TestSweepOfNothingHasNoNull(t *testing.T) {
+	s := NewSweep(nil, nil)
+	require.NotNil(t, s.Params)
+	require.NotNil(t, s.Points)
+	empty := &Result{Impl: "a", Latency: Latencies{Cycle: &Summary{}}}
+	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}}}, NewSweep(nil, []*Result{empty}).Points)
+}

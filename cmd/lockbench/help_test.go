@@ -1,0 +1,56 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEveryFlagStandsOnceInTheHelpUnderAHeading(t *testing.T) {
+	for _, cmd := range root().Commands() {
+		if cmd.Hidden || cmd.Name() == "completion" || cmd.Name() == "help" {
+			continue
+		}
+		var lines []string
+		for line := range strings.Lines(groupedFlags(cmd.Flags(), 0)) {
+			if m := flagLine.FindStringSubmatch(line); m != nil {
+				lines = append(lines, m[1])
+			}
+		}
+		var want []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				want = append(want, f.Name)
+				require.NotEqual(t, otherFlags, groupOf(f.Name), "put --%s of %s into a group", f.Name, cmd.Name())
+			}
+		})
+		require.ElementsMatch(t, want, lines, cmd.Name())
+	}
+}
+
+func TestHelpHasThreeExamplesAndFitsAScreen(t *testing.T) {
+	for _, name := range []string{"run", "compare", "sweep"} {
+		stdout, stderr, code := lockbench(t, name, "--help")
+		require.Zero(t, code)
+		require.Empty(t, stderr)
+		require.Equal(t, 1+3, strings.Count(stdout, "\n  lockbench "+name), "the usage line and examples")
+		require.LessOrEqual(t, strings.Count(stdout, "\n"), 75)
+		require.Less(t, strings.Index(stdout, "\nTarget:"), strings.Index(stdout, "\nLoad:"))
+		require.Less(t, strings.Index(stdout, "\nLoad:"), strings.Index(stdout, "\nOutput:"))
+	}
+}
+
+func TestAFlagInNoGroupIsShownAllTheSame(t *testing.T) {
+	cmd := &cobra.Command{Use: "x"}
+	cmd.Flags().Int("masters", 1, "how many")
+	cmd.Flags().IntP("new", "n", 2, strings.Repeat("long ", 30))
+	text := groupedFlags(cmd.Flags(), 60)
+	require.Contains(t, text, "Target:\n      --masters int")
+	require.Contains(t, text, "Other:\n  -n, --new int")
+	for line := range strings.Lines(text) {
+		require.LessOrEqual(t, len(strings.TrimRight(line, "\n")), 60)
+	}
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// schedule is the runs that a plan makes.
+type schedule interface {
+	// count is how many there are, at most.
+	count() int
+	// run makes them, on targets that open gives for a plan. It returns the results
+	// so far also beside an error.
+	run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error)
+	// complete adds to the document what the runs show together.
+	complete(*output.Document)
+	// judge is the verdict on them.
+	judge(ctx context.Context, results []*bench.Result, runErr error) error
+}
+
+// rounds is every implementation in turn.
+type rounds struct{ *plan }
+
+func (r rounds) count() int { return r.rounds * len(r.impls) }
+
+func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
+	cfg := r.cfg
+	cfg.Progress = show
+	tool := bench.ToolCPU(ctx, cfg)
+	results, err := bench.Compare(ctx, open(r.plan), cfg, r.rounds)
+	for _, result := range results {
+		result.ChargeTool(tool)
+	}
+	return results, err
+}
+
+func (r rounds) complete(*output.Document) {}
+
+func (r rounds) judge(ctx context.Context, results []*bench.Result, runErr error) error {
+	return judge(ctx, results, runErr)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+func sweepCommand() *cobra.Command {
+	var f flags
+	var texts []string
+	var findMax bool
+	cmd := &cobra.Command{
+		Use:   "sweep",
+		Short: "Run setting after setting, or search the highest rate that meets objectives",
+		Example: `  lockbench sweep --param workers=1..512x4
+  lockbench sweep --param masters=1,3,5 --param workers=8,64 --impl muxlock,redsync-goredis
+  lockbench sweep --find-max --slo 'response.p99<5ms'`,
+		Args: usageArgs(cobra.NoArgs),
+	}
+	f.register(cmd, "muxlock", 1)
+	fs := cmd.Flags()
+	preset(cmd, "duration", "3s")
+	preset(cmd, "warmup", "500ms")
+	fs.StringArrayVar(&texts, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; twice for a grid")
+	fs.BoolVar(&findMax, "find-max", false, "search the highest --rate that meets every --slo; --rate is the first one tried (1k)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		params, err := f.params(cmd, texts)
+		if err != nil {
+			return err
+		}
+		if findMax {
+			return findCapacity(cmd, &f, params)
+		}
+		if len(params) == 0 {
+			return usagef("sweep needs --param or --find-max")
+		}
+		plans, err := f.plans(cmd, params)
+		if err != nil {
+			return err
+		}
+		return executeAll(cmd, plans, sweep{params, plans})
+	}
+	return cmd
+}
+
+// preset changes the default of a flag.
+func preset(cmd *cobra.Command, name, value string) {
+	f := cmd.Flags().Lookup(name)
+	if err := f.Value.Set(value); err != nil {
+		panic(err)
+	}
+	f.DefValue = value
+}
+
+// params reads every --param. None may have a flag of its own beside it.
+func (f *flags) params(cmd *cobra.Command, texts []string) (params []bench.SweepParam, err error) {
+	settings := 1
+	for _, text := range texts {
+		p, err := parseParam(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range []string{p.Name, flagOf(p.Name, cmd)} {
+			if name != "embedded" && cmd.Flags().Changed(name) {
+				return nil, usagef("--param %s and --%s exclude each other", p.Name, name)
+			}
+		}
+		if hasParam(params, p.Name) {
+			return nil, usagef("--param %s is there twice", p.Name)
+		}
+		params = append(params, p)
+		settings *= len(p.Values)
+	}
+	if len(params) > maxParams {
+		return nil, usagef("--param may be there %d times at most, got %d", maxParams, len(params))
+	}
+	if settings > maxSettings {
+		return nil, usagef("--param asks for %d settings; at most %d", settings, maxSettings)
+	}
+	return params, nil
+}
+
+// widest is the plan with the most masters, which are started for all.
+func widest(plans []*plan) *plan {
+	return slices.MaxFunc(plans, func(a, b *plan) int { return a.count - b.count })
+}
+
+// executeAll says how long it will take and makes the runs, on the masters of the
+// widest plan.
+func executeAll(cmd *cobra.Command, plans []*plan, runs schedule) error {
+	p := widest(plans)
+	p.runs = runs
+	if !p.quiet {
+		n, each := runs.count(), p.cfg.Warmup+p.cfg.Duration
+		fmt.Fprintf(cmd.ErrOrStderr(), "at most %d runs of %s: %s\n", n, each, (time.Duration(n) * each).Round(time.Second))
+	}
+	return p.execute(cmd)
+}
+
+// sweep is every implementation at every setting, in rounds: a drift of the machine
+// hits all settings alike.
+type sweep struct {
+	params []bench.SweepParam
+	plans  []*plan // one for each setting
+}
+
+func (s sweep) count() int { return len(s.plans) * rounds{s.plans[0]}.count() }
+
+func (s sweep) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
+	var targets []bench.Target
+	for _, p := range s.plans {
+		targets = append(targets, settle(p, open(p), show)...)
+	}
+	return bench.Compare(ctx, targets, s.plans[0].cfg, s.plans[0].rounds)
+}
+
+// settle gives targets the setting of their plan.
+func settle(p *plan, targets []bench.Target, show func(bench.Progress)) []bench.Target {
+	cfg := p.cfg
+	cfg.Progress = show
+	for i := range targets {
+		targets[i].Config, targets[i].Setting = &cfg, p.setting
+	}
+	return targets
+}
+
+func (s sweep) complete(doc *output.Document) {
+	doc.Relative = []bench.Relative{} // it knows no settings
+	doc.Sweep = bench.NewSweep(s.params, doc.Results)
+}
+
+// judge: where the rate is swept, one that was not met is the answer and no fault.
+func (s sweep) judge(ctx context.Context, results []*bench.Result, runErr error) error {
+	var excused []string
+	if hasParam(s.params, "rate") {
+		excused = []string{bench.ReasonRate, bench.ReasonBacklog}
+	}
+	return cmp.Or(grave(ctx, results, runErr), notValid(results, excused...), judgeObjectives(results))
+}

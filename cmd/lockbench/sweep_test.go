@@ -1,0 +1,202 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+)
+
+func values(p bench.SweepParam) (texts []string, numbers []float64) {
+	for _, v := range p.Values {
+		texts = append(texts, v.Text)
+		if v.Number != nil {
+			numbers = append(numbers, *v.Number)
+		}
+	}
+	return texts, numbers
+}
+
+func TestParamTakesListsAndRanges(t *testing.T) {
+	for _, c := range []struct {
+		param   string
+		texts   string
+		numbers []float64
+	}{
+		{"workers=1,8,64", "1 8 64", []float64{1, 8, 64}},
+		{"workers=1..512x8", "1 8 64 512", []float64{1, 8, 64, 512}},
+		{"workers=1..10x1.5,100", "1 2 3 5 8 100", []float64{1, 2, 3, 5, 8, 100}},
+		{"workers=3..100x10", "3 30", []float64{3, 30}},
+		{"rate=500,2k,1M", "500 2k 1M", []float64{500, 2000, 1e6}},
+		{"rate=1k..4kx2", "1000 2000 4000", []float64{1000, 2000, 4000}},
+		{"ttl=1ms..1sx10", "1ms 10ms 100ms 1s", []float64{1e6, 1e7, 1e8, 1e9}},
+		{"hold=0,1ms,exp:1ms", "0 1ms exp:1ms", []float64{0, 1e6}},
+		{"dist=own,zipf:0.9", "own zipf:0.9", nil},
+	} {
+		p, err := parseParam(c.param)
+		require.NoError(t, err, c.param)
+		texts, numbers := values(p)
+		require.Equal(t, strings.Fields(c.texts), texts, c.param)
+		require.Equal(t, c.numbers, numbers, c.param)
+	}
+}
+
+func TestGridIsEveryCombination(t *testing.T) {
+	a, err := parseParam("workers=1,2")
+	require.NoError(t, err)
+	b, err := parseParam("keys=7,8,9")
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"1", "7"}, {"1", "8"}, {"1", "9"}, {"2", "7"}, {"2", "8"}, {"2", "9"}}, grid([]bench.SweepParam{a, b}))
+	require.Equal(t, [][]string{nil}, grid(nil))
+}
+
+func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
+	tmp := t.TempDir() // where servers would put their data
+	env := append(os.Environ(), "TMPDIR="+tmp)
+	for line, want := range map[string]string{
+		"sweep":                                                                      "--param",
+		"sweep --param":                                                              "--param",
+		"sweep --param workers":                                                      "--param",
+		"sweep --param workers=":                                                     "--param",
+		"sweep --param seed=1,2":                                                     "--param",
+		"sweep --param workers=1,,2":                                                 "--workers",
+		"sweep --param workers=1,1":                                                  "twice",
+		"sweep --param workers=0,1":                                                  "--workers",
+		"sweep --param workers=many":                                                 "--workers",
+		"sweep --param workers=1..":                                                  "FROM..TOxFACTOR",
+		"sweep --param workers=1..8":                                                 "FROM..TOxFACTOR",
+		"sweep --param workers=1..8x1":                                               "FROM..TOxFACTOR",
+		"sweep --param workers=0..8x2":                                               "FROM..TOxFACTOR",
+		"sweep --param workers=8..1x2":                                               "FROM..TOxFACTOR",
+		"sweep --param dist=own..zipf:1x":                                            "FROM..TOxFACTOR",
+		"sweep --param workers=1..1Mx1.0001":                                         "at most 200",
+		"sweep --param workers=1 --workers 3":                                        "exclude each other",
+		"sweep --param workers=1 --param workers=2":                                  "twice",
+		"sweep --param workers=1 --param keys=1 --param ttl=1s":                      "at most",
+		"sweep --param ttl=1s,10ms --hold 20ms":                                      "--param ttl=10ms: --hold",
+		"sweep --param masters=1,3 --masters a:1":                                    "--masters",
+		"sweep --param masters=1,3 --local 3":                                        "exclude each other",
+		"sweep --param masters=1,300":                                                "--local",
+		"sweep --param masters=3,1 --fault stop:2":                                   "--param masters=1: --fault",
+		"sweep --param rate=1k,2k --impl raw":                                        "--rate",
+		"sweep --param workers=1 --rounds 0":                                         "--rounds",
+		"sweep --find-max":                                                           "--slo",
+		"sweep --find-max --slo fast":                                                "--slo",
+		"sweep --find-max --slo response.p99<5ms --rounds 2":                         "--rounds",
+		"sweep --find-max --slo response.p99<5ms --param rate=1,2":                   "--param rate",
+		"sweep --find-max --slo response.p99<5ms --op hold":                          "--rate",
+		"sweep --find-max --slo handover.p50<5ms":                                    "--slo",
+		"sweep --find-max --slo response.p99<5ms --impl raw":                         "--rate",
+		"sweep --find-max --slo response.p99<5ms --param workers=0 --embedded 1":     "--workers",
+		"sweep --find-max --slo response.p99<5ms --embedded 1 --rate 100 --think 1s": "--think",
+	} {
+		stdout, stderr, code := lockbenchEnv(t, env, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
+		require.Empty(t, stdout, line)
+		require.Contains(t, stderr, want, line)
+	}
+	left, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--param", "masters=1,3", "--param", "keys=1,10", "--impl", "noop,setnx", "--rounds", "2",
+		"--workers", "2", "--duration", "50ms", "--warmup", "0s", "--seed", "5", "-o", "json")
+	require.Contains(t, []int{exitOK, exitUnsafe}, code, stderr) // noop excludes nobody
+	require.Contains(t, stderr, "16 runs")
+	require.Contains(t, stderr, "keys=10 masters=3")
+	doc := requireFields(t, stdout)
+	var order []string
+	for _, r := range doc["results"].([]any) {
+		r := r.(map[string]any)
+		s := r["setting"].(map[string]any)
+		order = append(order, fmt.Sprint(s["masters"], " ", s["keys"], " ", r["impl"], r["round"], " seed ", r["seed"]))
+		if r["impl"] == "noop" {
+			require.Equal(t, s["masters"], fmt.Sprint(r["masters"]))
+		}
+		require.Equal(t, s["keys"], fmt.Sprint(r["keys"]))
+	}
+	require.Equal(t, []string{
+		"1 1 noop1 seed 5", "1 1 setnx1 seed 5", "1 10 noop1 seed 5", "1 10 setnx1 seed 5",
+		"3 1 noop1 seed 5", "3 1 setnx1 seed 5", "3 10 noop1 seed 5", "3 10 setnx1 seed 5",
+		"3 10 setnx2 seed 6", "3 10 noop2 seed 6", "3 1 setnx2 seed 6", "3 1 noop2 seed 6",
+		"1 10 setnx2 seed 6", "1 10 noop2 seed 6", "1 1 setnx2 seed 6", "1 1 noop2 seed 6",
+	}, order)
+	require.Empty(t, doc["relative"])
+	require.Len(t, doc["config"].(map[string]any)["masters"], 3)
+	points, _ := at(doc, "sweep.points")
+	require.Len(t, points, 8)
+	require.Equal(t, []any{0.0, 15.0}, points.([]any)[0].(map[string]any)["results"])
+	require.Equal(t, []any{7.0, 8.0}, points.([]any)[7].(map[string]any)["results"])
+}
+
+func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--param", "rate=200,1M", "--duration", "200ms", "--warmup", "20ms")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `rate +impl +offered/s +cycles/s +response p50`, stdout)
+	require.Contains(t, stdout, "NOT VALID setnx: rate not met")
+	require.Contains(t, stdout, "how it grows")
+}
+
+func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
+	r := start(t, "sweep", "--local", "1", "--impl", "setnx", "--param", "workers=1,2", "--duration", "1m", "--warmup", "0s", "-o", "json")
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	doc := requireFields(t, r.stdout.String())
+	require.Len(t, doc["results"], 1)
+	require.Equal(t, map[string]any{"workers": "1"}, doc["results"].([]any)[0].(map[string]any)["setting"])
+}
+
+func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
+	args := []string{"sweep", "--find-max", "--embedded", "1", "--impl", "noop", "--workers", "8", "--arrivals", "uniform", "--duration", "100ms", "--warmup", "0s"}
+	stdout, stderr, code := lockbench(t, append(args, "--slo", "response.p50<20ms", "--slo", "error_rate<1%", "-o", "json")...)
+	require.Contains(t, []int{exitOK, exitMissed}, code, stderr) // a machine may be too busy for any rate
+	doc := requireFields(t, stdout)
+	capacity := doc["capacity"].([]any)[0].(map[string]any)
+	require.Equal(t, []any{"response.p50<20ms", "error_rate<1%"}, capacity["slo"])
+	require.NotEmpty(t, capacity["steps"])
+	require.LessOrEqual(t, len(capacity["steps"].([]any)), bench.CapacityRuns)
+	require.Len(t, doc["results"], len(capacity["steps"].([]any)))
+	for i, step := range capacity["steps"].([]any) {
+		step := step.(map[string]any)
+		require.EqualValues(t, i, step["result"])
+		setting := doc["results"].([]any)[i].(map[string]any)["setting"].(map[string]any)
+		require.Equal(t, strconv.FormatFloat(step["rate_per_s"].(float64), 'f', -1, 64), setting["rate"])
+	}
+
+	stdout, stderr, code = lockbench(t, append(args, "--slo", "response.max<1ns")...)
+	require.Equal(t, exitMissed, code, stderr)
+	require.Contains(t, stdout, "noop: highest rate that met response.max<1ns: none")
+}
+
+func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
+	o, err := bench.ParseObjective("response.p99<5ms")
+	require.NoError(t, err)
+	judged := func(r *bench.Result) bench.CapacityStep { return stepOf(r, []bench.Objective{o}) }
+	result := func(p99, count int64) *bench.Result {
+		return &bench.Result{Latency: bench.Latencies{Response: &bench.Summary{Count: count, P: map[string]int64{"99": p99}}}, Valid: bench.Valid{OK: true}}
+	}
+	step := judged(result(4e6, 2000))
+	require.True(t, step.Met)
+	require.Equal(t, "response.p99<5ms: 4.00ms", step.Why)
+	step = judged(result(6e6, 2000))
+	require.False(t, step.Met)
+	require.False(t, step.Unjudged)
+	step = judged(result(4e6, 20))
+	require.False(t, step.Met)
+	require.True(t, step.Unjudged, "too few samples")
+	r := result(4e6, 20)
+	r.Invalidate(bench.ReasonRate)
+	step = judged(r)
+	require.False(t, step.Met)
+	require.False(t, step.Unjudged)
+	require.Contains(t, step.Why, "rate not met")
+}

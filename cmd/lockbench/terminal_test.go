@@ -1,0 +1,60 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/hinshun/vt10x"
+	"github.com/stretchr/testify/require"
+)
+
+// onTerminal starts lockbench with its standard error on a terminal of that size,
+// which is emulated; drained is closed when the terminal has taken all of it.
+func onTerminal(t *testing.T, columns uint16, args ...string) (cmd *exec.Cmd, screen vt10x.Terminal, drained chan struct{}) {
+	t.Helper()
+	ours, theirs, err := pty.Open()
+	require.NoError(t, err)
+	defer theirs.Close()
+	require.NoError(t, pty.Setsize(ours, &pty.Winsize{Rows: 24, Cols: columns}))
+	cmd = exec.Command(binary, args...)
+	cmd.Stderr, cmd.Env = theirs, append(os.Environ(), "TERM=xterm")
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	screen, drained = vt10x.New(vt10x.WithSize(int(columns), 24)), make(chan struct{})
+	go func() {
+		defer close(drained)
+		defer ours.Close()
+		_, _ = io.Copy(screen, ours) // ends with an error when the last writer is gone
+	}()
+	return cmd, screen, drained
+}
+
+func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
+	needServer(t)
+	for _, columns := range []uint16{40, 80, 120} {
+		for _, interrupt := range []bool{false, true} {
+			cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", "1500ms", "--warmup", "0s", "-o", "json", "--out", os.DevNull)
+			require.Eventually(t, func() bool { return strings.Contains(screen.String(), "errors 0") }, 20*time.Second, 10*time.Millisecond)
+			t.Logf("%d columns\n%s", columns, strings.TrimRight(screen.String(), " \n"))
+			if interrupt {
+				require.NoError(t, cmd.Process.Signal(os.Interrupt))
+			}
+			cmd.Wait()
+			<-drained
+			want, left := exitOK, ""
+			if interrupt {
+				want, left = exitInterrupted, "lockbench: interrupted"
+			}
+			require.Equal(t, want, cmd.ProcessState.ExitCode())
+			require.Equal(t, left, strings.TrimSpace(screen.String()))
+			require.True(t, screen.CursorVisible())
+		}
+	}
+}
