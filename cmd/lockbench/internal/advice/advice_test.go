@@ -186,7 +186,11 @@ func TestTheEngineTakesWhatIsAdvised(t *testing.T) {
 	scale := func(least, most time.Duration) time.Duration {
 		return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
 	}
-	for i := range 60 {
+	tries := 60
+	if testing.Short() {
+		tries = 6
+	}
+	for i := range tries {
 		s := site{
 			masters: 1 + rng.IntN(7), trip: scale(20*time.Microsecond, 300*time.Millisecond), sigma: 0.1 + 1.5*rng.Float64(),
 			common: scale(1, 20*time.Millisecond), stall: scale(time.Microsecond, 50*time.Millisecond), hold: scale(time.Microsecond, 20*time.Second),
