@@ -214,13 +214,13 @@ func (k *maker) drift() {
 
 // timeout is MasterTimeout by F4.
 func (k *maker) timeout() {
-	slowest := k.Acquire.Beyond(slowMoment)
+	slowest := min(k.Acquire.Beyond(slowMoment), k.Acquire.Max())
 	from := "acquires"
 	if len(k.Rows) > 0 {
 		slowest, from = 0, "round trips"
 		for i := range k.Masters {
 			if law, _ := k.Rows.Master(i); law != nil {
-				slowest = max(slowest, law.Beyond(slowMoment))
+				slowest = max(slowest, min(law.Beyond(slowMoment), law.Max())) // a guess would help nobody
 			}
 		}
 	} else {

@@ -337,6 +337,16 @@ func TestASlowMasterMakesTheTimeoutDecide(t *testing.T) {
 	require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid)
 }
 
+func TestALongHoldMeetsMorePauses(t *testing.T) {
+	least := func(hold time.Duration) float64 {
+		ask := usual
+		ask.Hold = sizing.Fixed(float64(hold))
+		return 0.99 * float64(Make(measure(t, lan.result()), ask).TTL.Min)
+	}
+	// 51 times as many pauses of 50 us: the longest is ln(51) times that more.
+	require.Greater(t, least(1020*time.Millisecond)-least(20*time.Millisecond), float64(time.Second+100*time.Microsecond))
+}
+
 func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
 	s := lan
 	s.jump = 40 * time.Millisecond
