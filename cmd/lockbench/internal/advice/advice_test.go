@@ -151,7 +151,7 @@ func TestWhatIsAdvisedLosesNoMoreThanPredicted(t *testing.T) {
 		k := 0
 		for range n {
 			hold, pause := float64(lan.hold)*rng.ExpFloat64(), 0.0
-			for ms := 0.0; ms < max(hold, 1e6); ms += 1e6 {
+			for at := 0.0; at < max(hold, 1e7); at += 1e7 {
 				pause = max(pause, float64(lan.stall)*rng.ExpFloat64())
 			}
 			if lan.acquire(rng)+hold+pause > ttl*(1-a.Config.Drift)-2e6 {
@@ -343,7 +343,7 @@ func TestALongHoldMeetsMorePauses(t *testing.T) {
 		ask.Hold = sizing.Fixed(float64(hold))
 		return 0.99 * float64(Make(measure(t, lan.result()), ask).TTL.Min)
 	}
-	// 51 times as many pauses of 50 us: the longest is ln(51) times that more.
+	// From 2 pauses of 50 us to 102: the longest is ln(51) times that more.
 	require.Greater(t, least(1020*time.Millisecond)-least(20*time.Millisecond), float64(time.Second+100*time.Microsecond))
 }
 
