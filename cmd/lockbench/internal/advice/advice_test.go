@@ -421,7 +421,9 @@ func TestWaitsAndDaysAreToldForARate(t *testing.T) {
 	require.Contains(t, formulae, "F11")
 	last := a.Expected[len(a.Expected)-1]
 	require.Contains(t, last.Name, "a day at 50/s")
-	require.Greater(t, last.P, a.Expected[len(a.Expected)-2].P)
+	each := a.Expected[len(a.Expected)-2].P
+	require.InEpsilon(t, a.Expected[0].P+a.Expected[1].P, each, 0.01, "both ways of losing it")
+	require.InEpsilon(t, each*50*86400, last.P, 0.01)
 }
 
 func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {
