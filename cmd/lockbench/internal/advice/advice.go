@@ -91,12 +91,14 @@ type Config struct {
 	Renew         bool          `json:"renew"` // hold with KeepAlive or Do
 }
 
-// What the engine does by itself: see its Config and the renewals of its keeper.
+// What the engine does by itself: see its Config and the renewals of its keeper. And how
+// often the load looks for stalls.
 const (
 	fixedAllowance = 2 * time.Millisecond
 	leastDrift     = 0.01
 	renewPart      = 3
 	againPart      = 24
+	stallEvery     = 10 * time.Millisecond // one sample of bench.Client.Stall
 )
 
 // Rules of thumb, where no formula decides.
@@ -175,8 +177,8 @@ func (k *maker) holdAndPause() {
 		k.input("hold", "assumed", k.hold)
 		k.warn("how long you hold a lock was neither told nor measured: %s is assumed; give --hold", assumedHold)
 	}
-	// Each ms of a hold may meet a stall; the longest counts.
-	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(time.Millisecond)}
+	// Each stallEvery of a hold may meet a stall; the longest counts.
+	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(stallEvery)}
 	if k.Stall == nil {
 		k.pause = sizing.Pauses{Each: sizing.Fixed(float64(assumedPause)), Moments: 1}
 		k.input("stall", "assumed", k.pause.Each)
@@ -214,13 +216,13 @@ func (k *maker) drift() {
 
 // timeout is MasterTimeout by F4.
 func (k *maker) timeout() {
-	slowest := k.Acquire.Beyond(slowMoment)
+	slowest := min(k.Acquire.Beyond(slowMoment), k.Acquire.Max())
 	from := "acquires"
 	if len(k.Rows) > 0 {
 		slowest, from = 0, "round trips"
 		for i := range k.Masters {
 			if law, _ := k.Rows.Master(i); law != nil {
-				slowest = max(slowest, law.Beyond(slowMoment))
+				slowest = max(slowest, min(law.Beyond(slowMoment), law.Max())) // a guess would help nobody
 			}
 		}
 	} else {

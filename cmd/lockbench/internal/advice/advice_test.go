@@ -151,7 +151,7 @@ func TestWhatIsAdvisedLosesNoMoreThanPredicted(t *testing.T) {
 		k := 0
 		for range n {
 			hold, pause := float64(lan.hold)*rng.ExpFloat64(), 0.0
-			for ms := 0.0; ms < max(hold, 1e6); ms += 1e6 {
+			for at := 0.0; at < max(hold, 1e7); at += 1e7 {
 				pause = max(pause, float64(lan.stall)*rng.ExpFloat64())
 			}
 			if lan.acquire(rng)+hold+pause > ttl*(1-a.Config.Drift)-2e6 {
@@ -186,7 +186,11 @@ func TestTheEngineTakesWhatIsAdvised(t *testing.T) {
 	scale := func(least, most time.Duration) time.Duration {
 		return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
 	}
-	for i := range 60 {
+	tries := 60
+	if testing.Short() {
+		tries = 6
+	}
+	for i := range tries {
 		s := site{
 			masters: 1 + rng.IntN(7), trip: scale(20*time.Microsecond, 300*time.Millisecond), sigma: 0.1 + 1.5*rng.Float64(),
 			common: scale(1, 20*time.Millisecond), stall: scale(time.Microsecond, 50*time.Millisecond), hold: scale(time.Microsecond, 20*time.Second),
@@ -333,6 +337,16 @@ func TestASlowMasterMakesTheTimeoutDecide(t *testing.T) {
 	require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid)
 }
 
+func TestALongHoldMeetsMorePauses(t *testing.T) {
+	least := func(hold time.Duration) float64 {
+		ask := usual
+		ask.Hold = sizing.Fixed(float64(hold))
+		return 0.99 * float64(Make(measure(t, lan.result()), ask).TTL.Min)
+	}
+	// From 2 pauses of 50 us to 102: the longest is ln(51) times that more.
+	require.Greater(t, least(1020*time.Millisecond)-least(20*time.Millisecond), float64(time.Second+100*time.Microsecond))
+}
+
 func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
 	s := lan
 	s.jump = 40 * time.Millisecond
@@ -407,7 +421,9 @@ func TestWaitsAndDaysAreToldForARate(t *testing.T) {
 	require.Contains(t, formulae, "F11")
 	last := a.Expected[len(a.Expected)-1]
 	require.Contains(t, last.Name, "a day at 50/s")
-	require.Greater(t, last.P, a.Expected[len(a.Expected)-2].P)
+	each := a.Expected[len(a.Expected)-2].P
+	require.InEpsilon(t, a.Expected[0].P+a.Expected[1].P, each, 0.01, "both ways of losing it")
+	require.InEpsilon(t, each*50*86400, last.P, 0.01)
 }
 
 func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {

@@ -111,7 +111,7 @@ func (k *maker) renewed() Chance {
 	delta := k.Acquire.Beyond(0.01)
 	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
 	if k.Stall != nil { // those that a third of TTL meets
-		pause.Moments = r.Every / float64(time.Millisecond)
+		pause.Moments = r.Every / float64(stallEvery)
 	}
 	tries := r.Tries(delta, pause.Beyond(k.ask.Eps))
 	hour := func(p float64) float64 {

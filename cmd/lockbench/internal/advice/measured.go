@@ -28,7 +28,7 @@ type Measured struct {
 	Acquire *sizing.Law // Delta
 	Release *sizing.Law // nil: unknown
 	Hold    *sizing.Law // nil: not held for a time
-	Stall   *sizing.Law // of each ms; nil: not measured
+	Stall   *sizing.Law // of each 10 ms; nil: not measured
 	Rows    sizing.Rows // empty: the masters were not probed
 	Probed  []bench.Master
 
@@ -99,7 +99,7 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 	}
 	m.Release = pick("release", "latency.release", func(r *bench.Result) *bench.Summary { return r.Latency.Release })
 	m.Hold = pick("hold", "latency.hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold })
-	m.Stall = pick("stall", "client.stall, each ms", func(r *bench.Result) *bench.Summary { return r.Client.Stall })
+	m.Stall = pick("stall", "client.stall, each 10 ms", func(r *bench.Result) *bench.Summary { return r.Client.Stall })
 	if len(m.Rows) > 0 {
 		if law, _ := m.Rows.Of(sizing.Quorum(m.Masters)); law != nil {
 			m.input("quorum of round trips", "probe.rows", law)

@@ -54,8 +54,8 @@ func (c Clocks) LongestHold(ttl, eps float64, delta *Law, pause Pauses) float64 
 }
 
 // Pauses is the pauses that a hold meets, of which the longest counts: Moments of it,
-// each of which draws a pause of law Each. A meter that sleeps 1 ms at a time sees one
-// moment per ms.
+// each of which draws a pause of law Each. A meter that sleeps 10 ms at a time sees one
+// moment in each of them.
 type Pauses struct {
 	Each    *Law
 	Moments float64 // a mean will do: Boole's bound is linear in it
