@@ -2,6 +2,7 @@ package bench
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 	"time"
 
@@ -39,6 +40,9 @@ func TestHistoryShowsBothHoldersOfAnOverlapAcrossProcesses(t *testing.T) {
 	second, first := offenders(r.History)
 	require.NotNil(t, second)
 	require.NotEqual(t, first.Worker, second.Worker)
+	require.True(t, slices.ContainsFunc(r.History, func(e Event) bool {
+		return e.Kind == EventReleased && e.Key == first.Key && e.Worker == first.Worker && e.FromNs > second.ToNs
+	}), "and when the first let go")
 	require.LessOrEqual(t, len(r.History), 2*2*64)
 	for i, e := range r.History {
 		require.LessOrEqual(t, e.FromNs, e.ToNs)

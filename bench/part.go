@@ -27,6 +27,7 @@ type Part struct {
 	Series   []Interval
 
 	ErrorSamples []string
+	Why          string // what kept an acquire that never got its lock; empty if unknown
 }
 
 // Interval is a Point and, where the points of processes must be merged, what its
@@ -193,6 +194,19 @@ const (
 	leastSlack = 3
 )
 
+// nothing says why nothing was acquired, as far as any call told.
+func nothing(errors []string, parts []*Part) string {
+	for _, p := range parts {
+		if p.Why != "" {
+			errors = append(errors, p.Why)
+		}
+	}
+	if len(errors) == 0 {
+		return ReasonNothing
+	}
+	return ReasonNothing + ": " + errors[0]
+}
+
 // judge says what speaks against the figures.
 func judge(res *Result, parts []*Part) {
 	var panicked, interrupted, growing bool
@@ -207,7 +221,7 @@ func judge(res *Result, parts []*Part) {
 		res.Invalidate(ReasonInterrupted)
 	}
 	if res.Totals.Acquired == 0 {
-		res.Invalidate(ReasonNothing)
+		res.Invalidate(nothing(res.ErrorSamples, parts))
 	}
 	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
 		res.Invalidate(fmt.Sprintf("%s: %d of %d acquired, %d lost", ReasonNotHeld, h.Held, h.Wanted, h.Lost))

@@ -1,8 +1,10 @@
 package bench
 
 import (
+	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -220,7 +222,8 @@ func (r *recorder) forget() {
 type samples struct {
 	mu    sync.Mutex // guards the following
 	texts []string
-	next  int64 // not before, on the run's clock
+	next  int64  // not before, on the run's clock
+	why   string // what an acquire met whose time ran out, or that of the run
 }
 
 const (
@@ -238,11 +241,28 @@ func (s *samples) add(now int64, call string, err error) {
 		return
 	}
 	s.next = now + sampleEvery
-	text := call + ": " + err.Error()
-	if len(text) > sampleBytes {
-		text = text[:sampleBytes] + "..."
+	s.keep(clipped(call + ": " + err.Error()))
+}
+
+// vain is told the error of an acquire that the end of its time ended, or of the run.
+// The longest is remembered: the others say that somebody else was asking already.
+func (s *samples) vain(now int64, ended bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now < s.next && !ended || err == context.Canceled || err == context.DeadlineExceeded { // as they are: nothing is joined to them
+		return
 	}
-	s.keep(text)
+	s.next = now + sampleEvery
+	if text := clipped(strings.ReplaceAll(err.Error(), "\n", "; ")); len(text) > len(s.why) {
+		s.why = text
+	}
+}
+
+func clipped(text string) string {
+	if len(text) > sampleBytes {
+		return text[:sampleBytes] + "..."
+	}
+	return text
 }
 
 func (s *samples) keep(text string) {

@@ -152,7 +152,7 @@ type Master struct {
 // Clock is what TIME told of a master's clock.
 type Clock struct {
 	PPM       float64 `json:"ppm"`        // it gains that many us a second; below 0: it loses
-	PPMError  float64 `json:"ppm_error"`  // half of the least round trip over the time watched: less than this cannot be seen
+	PPMError  float64 `json:"ppm_error"`  // a good round trip over the time watched: less than this cannot be seen
 	JumpNs    int64   `json:"jump_ns"`    // largest distance from the straight line, beyond what the round trip explains
 	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the begin
 	WatchedNs int64   `json:"watched_ns"` // between the first answer and the last

@@ -291,7 +291,7 @@ func (r *runner) figures(p *Part) {
 	}
 	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
-	p.ErrorSamples = r.samples.texts
+	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }
 
 // fail ends the run because of a panic; the first counts.

@@ -128,15 +128,38 @@ func TestOutcomesAreToldApart(t *testing.T) {
 				require.InDelta(t, 2*c.perS, n, 2)
 				require.Equal(t, n, r.Totals.Refused+r.Totals.Timeouts+r.Totals.Errors, "nothing else")
 				require.InDelta(t, n, r.Totals.Started, 2)
-				require.Equal(t, []string{ReasonNothing}, r.Valid.Reasons)
 				if c.sample == "" {
 					require.Empty(t, r.ErrorSamples)
+					require.Equal(t, []string{ReasonNothing}, r.Valid.Reasons)
 				} else {
 					require.Equal(t, []string{c.sample}, r.ErrorSamples)
+					require.Equal(t, []string{ReasonNothing + ": " + c.sample}, r.Valid.Reasons)
 				}
 			})
 		})
 	}
+}
+
+func TestAnAcquireThatNeverGotItsLockSaysWhy(t *testing.T) {
+	young := errors.New("one master is young")
+	l := slow{acquire: func(ctx context.Context) error { <-ctx.Done(); return errors.Join(young, ctx.Err()) }}
+	for _, wait := range []time.Duration{0, 10 * time.Millisecond} { // cut off by the end of the run, timed out
+		cfg := Config{Workers: 2, Duration: time.Second, TTL: time.Second, Wait: wait}
+		virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+			require.Zero(t, r.Totals.Errors)
+			require.Len(t, r.Valid.Reasons, 1)
+			require.Contains(t, r.Valid.Reasons[0], ReasonNothing+": one master is young; context")
+		})
+	}
+}
+
+func TestTheRunTellsWhenItBegins(t *testing.T) {
+	var at []time.Time
+	cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Second, TTL: time.Second, Begin: func(b time.Time) { at = append(at, b) }}
+	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
+		require.Len(t, at, 1)
+		require.InDelta(t, 2*time.Second, time.Since(at[0]), float64(10*time.Millisecond))
+	})
 }
 
 func TestWaitOfOneCallDoesNotCutTheNext(t *testing.T) {

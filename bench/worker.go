@@ -250,6 +250,8 @@ func (w *worker) refused(now int64, err error, timedOut, measured bool) {
 	}
 	if c.errors > 0 {
 		w.failed(now, "acquire", err)
+	} else if c.refused == 0 {
+		w.r.samples.vain(now, !timedOut, err)
 	}
 }
 

@@ -161,6 +161,7 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 	run.register(load, adviseImpl, 1)
 	given := map[string]string{
 		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": f.duration.String(),
+		"probe-every": "10ms", // 20 s fill the rows that a result keeps
 	}
 	for _, name := range targetFlags {
 		if cmd.Flags().Changed(name) {

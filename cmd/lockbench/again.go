@@ -40,7 +40,8 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// settingsOf is a workload as flags; those with no meaning for it are left out.
+// settingsOf is a workload as flags; those with no meaning for it are left out, and
+// --new-masters, which was true then and need not be now.
 func settingsOf(c output.Config) []setting {
 	settings := []setting{
 		{"impl", []string{strings.Join(c.Impls, ",")}},
@@ -54,6 +55,7 @@ func settingsOf(c output.Config) []setting {
 		{"rounds", []string{strconv.Itoa(c.Rounds)}},
 		{"ttl", []string{c.TTL.String()}},
 		{"master-timeout", []string{c.MasterTimeout.String()}},
+		{"probe-every", []string{c.ProbeEvery.String()}},
 		{"wait", []string{c.Wait.String()}},
 		{"op", []string{c.Op.String()}},
 		{"seed", []string{strconv.FormatUint(c.Seed, 10)}},

@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	maxMasters  = 99              // --local and --embedded
-	faultWarmup = 2 * time.Second // a fault for the whole run is in force for the last second of it
+	maxMasters  = 99               // --local and --embedded
+	faultWarmup = 2 * time.Second  // a fault for the whole run is in force for the last second of it
+	probeLeast  = time.Millisecond // more often, and probing is a load of its own
 )
 
 // flags is the command line as cobra fills it; plan is what it means.
@@ -27,6 +28,7 @@ type flags struct {
 	masters  string
 	local    int
 	embedded int
+	fresh    bool
 	impl     []string
 	faults   []string
 
@@ -42,6 +44,7 @@ type flags struct {
 	rounds        int
 	ttl           time.Duration
 	masterTimeout time.Duration
+	probeEvery    time.Duration
 	wait          time.Duration
 	op            bench.Op
 	seed          uint64
@@ -64,6 +67,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.StringVar(&f.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
 	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
 	fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
+	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
 	fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
 	fs.StringArrayVar(&f.faults, "fault", nil, "hurt local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
 
@@ -80,6 +84,7 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+	fs.DurationVar(&f.probeEvery, "probe-every", 50*time.Millisecond, "mean time between two probes of all masters beside the load; 0 = none")
 	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
 	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
@@ -111,7 +116,9 @@ type plan struct {
 	count         int // of local or embedded masters
 	faults        []faults.Fault
 	faultTexts    []string
+	fresh         bool // the given masters are new
 	masterTimeout time.Duration
+	probeEvery    time.Duration // 0: no prober
 	objectives    []bench.Objective
 	profile       string
 	maxTTL        time.Duration // of the engine; 0: its default
@@ -134,7 +141,8 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		masterTimeout: f.masterTimeout, profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
+		fresh: f.fresh, masterTimeout: f.masterTimeout, probeEvery: f.probeEvery,
+		profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
 	}
 	p.runs = rounds{p}
 	if err := f.planMasters(p, set); err != nil {
@@ -178,6 +186,9 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 		if set(name) {
 			chosen++
 		}
+	}
+	if f.fresh && !set("masters") {
+		return usagef("--new-masters is for --masters; others are always new")
 	}
 	p.kindGiven = chosen > 0
 	switch {
@@ -261,6 +272,9 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	}
 	if f.masterTimeout < 0 {
 		return usagef("--master-timeout must not be negative, got %s", f.masterTimeout)
+	}
+	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
+		return usagef("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
 	}
 	if f.procs < 1 {
 		return usagef("--procs must be at least 1, got %d", f.procs)

@@ -143,7 +143,7 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 	for _, s := range settingsOf(c) {
 		kept[s.flag] = true
 	}
-	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "profile") { // these are not of the load
+	for _, name := range append(targetFlags, "new-masters", "output", "out", "html", "quiet", "config", "profile") { // these are not of the load
 		kept[name] = true
 	}
 	cmd, _ := runFlags(t)

@@ -14,6 +14,8 @@
 //	lockbench sweep --find-max --slo 'response.p99<5ms'  the highest rate that meets it
 //	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
 //	lockbench chaos                                do two ever hold one lock while masters fail?
+//	lockbench doctor --masters a:6379,b:6379       what makes locks on them unsafe or slow
+//	lockbench masters --local 3                    servers to try things on, until Ctrl-C
 //	lockbench run --masters a:6379,b:6379,c:6379   your own masters
 //	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
 //
@@ -105,6 +107,8 @@ func root() *cobra.Command {
 		adviseCommand(),
 		chaosCommand(),
 		reportCommand(),
+		doctorCommand(),
+		mastersCommand(),
 		versionCommand(),
 		workerCommand(),
 	)

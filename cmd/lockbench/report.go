@@ -115,7 +115,10 @@ func (p *page) close() {
 // commandLine does it again: every choice written out, folded to lines of a shell.
 // Passwords of masters are not known any more and have to be put in.
 func commandLine(c output.Config) string {
-	words := []string{"lockbench " + c.Command}
+	words := []string{"lockbench run"}
+	if c.Command == "compare" {
+		words[0] = "lockbench compare"
+	}
 	settings := settingsOf(c)
 	if target, err := targetOf(c); err == nil {
 		settings = append([]setting{target}, settings...)

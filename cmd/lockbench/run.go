@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +141,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count()})
+	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
 	defer progress.Close() // also when something panics
 	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
 	progress.Close()
@@ -157,6 +158,16 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	doc := p.document(set, results)
 	p.runs.complete(doc)
 	return doc, err
+}
+
+// faultsAt is the faults in force at a time of the measured window.
+func (p *plan) faultsAt(at time.Duration) (active []string) {
+	for _, f := range p.faults {
+		if f.From <= at && at < f.To || f.Whole && f.Kind == faults.Delay {
+			active = append(active, f.Text)
+		}
+	}
+	return active
 }
 
 // start gets the masters that the plan asks for. Only when the user did not ask
@@ -187,13 +198,19 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 		redacted = redacted || bare != addr
 		cfg.Masters = append(cfg.Masters, bare)
 	}
+	for _, r := range results {
+		for i := range r.PerMaster { // where there is a proxy in front, by the master's own name
+			r.PerMaster[i].Addr = cfg.Masters[i]
+		}
+	}
 	if results == nil {
 		results = []*bench.Result{}
 	}
 	doc := output.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, Faults: append([]string{}, p.faultTexts...), History: p.history,
+		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
+		Faults: append([]string{}, p.faultTexts...), History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
 	}
 	for _, o := range p.objectives {

@@ -21,7 +21,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
-			return hurtRunner{runner, rig}, err
+			return hurtRunner{p.probed(runner, addrs), rig}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -31,7 +31,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	}
 	options := rivals.Options{
 		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.maxTTL, MasterTimeout: p.masterTimeout,
-		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: kind != masters.Given,
+		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
 		Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
 	}
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
@@ -39,7 +39,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout or --masters: %w", err)
 		}
-		return hurtRunner{runner, rig}, err
+		return hurtRunner{p.probed(runner, addrs), rig}, err
 	}
 	return t
 }

@@ -36,6 +36,7 @@ type Advice struct {
 	Settings    []Setting `json:"settings"`
 	Config      Config    `json:"config"`
 	Expected    []Chance  `json:"expected"`
+	Check       *Check    `json:"check,omitempty"` // absent: the run was of another kind
 	Sensitivity []Change  `json:"sensitivity"`
 	Warnings    []string  `json:"warnings"`
 	Snippet     string    `json:"snippet"`
@@ -104,7 +105,7 @@ const (
 	assumedPause  = 100 * time.Millisecond
 	assumedHold   = time.Second
 	margin        = 2    // what is measured may become that much worse
-	slowMoment    = 1e-4 // of a master's answers may be later than half of MasterTimeout
+	slowMoment    = 1e-3 // of a master's answers may be later than half of MasterTimeout
 	leastTimeout  = 10 * time.Millisecond
 	gapPart       = 0.1 // of an occupation of the lock may be lost at a hand-over without a wake-up
 	pollsPerTrip  = 10  // a poll is that many round trips after the last
@@ -127,6 +128,7 @@ type maker struct {
 	rng    *rand.Rand
 
 	together *sizing.Law // acquire, hold and pause
+	driftWhy string
 
 	splitUp, splitDown *sizing.SplitArea // nil: the masters were not probed, or cannot be split
 	contenders         int
@@ -148,6 +150,7 @@ func Make(m *Measured, ask Ask) *Advice {
 	k.retries()
 	k.ttl()
 	k.expect()
+	k.check()
 	k.sensitivity()
 	k.doubts()
 	k.out.Inputs = k.Inputs
@@ -192,12 +195,16 @@ func (k *maker) drift() {
 		}
 	}
 	k.clocks = sizing.Clocks{Rho: leastDrift, C: float64(fixedAllowance) + jump}
+	k.driftWhy = "the engine's default; no clock was watched"
 	if len(ppm) == 0 {
 		k.warn("the clocks of the masters were not watched: Drift is the engine's default")
 		return
 	}
-	if need := sizing.DriftNeeded(ppm, errs, slew); need > leastDrift {
+	need := sizing.DriftNeeded(ppm, errs, slew)
+	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), slew)
+	if need > leastDrift {
 		k.clocks.Rho = math.Ceil(need*1000) / 1000
+		k.driftWhy = fmt.Sprintf("the clocks are up to %.0f ppm off", worst)
 		k.warn("a master's clock differs by %.0f ppm: mend it", worst)
 	}
 	if jump >= float64(time.Millisecond) {

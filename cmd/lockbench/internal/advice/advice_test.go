@@ -11,6 +11,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -128,6 +129,7 @@ func TestAdviceOfAQuietNetworkHasNothingToWarnOf(t *testing.T) {
 	require.Greater(t, a.TTL.Max, int64(29*time.Second))
 	require.Greater(t, int64(a.Config.TTL), a.TTL.Min)
 	require.Less(t, int64(a.Config.TTL), a.TTL.Max)
+	require.InEpsilon(t, math.Sqrt(float64(a.TTL.Min)*float64(a.TTL.Max)), int64(a.Config.TTL), 0.05)
 	require.Equal(t, 0.01, a.Config.Drift)
 	require.NotEmpty(t, a.TTL.Extrapolated, "nobody has seen 1e-6 in 20000 samples")
 	require.Equal(t, Caveat, a.Caveat)
@@ -319,6 +321,18 @@ func rename(r *bench.Result, format string) {
 	}
 }
 
+func TestASlowMasterMakesTheTimeoutDecide(t *testing.T) {
+	r := lan.result()
+	for i, row := range r.Probe.Rows {
+		row[0] += int64(i%2) * int64(400*time.Millisecond)
+	}
+	a := Make(measure(t, r), usual)
+	require.Greater(t, a.Config.MasterTimeout, 800*time.Millisecond)
+	require.Greater(t, a.TTL.Min, int64(a.Config.MasterTimeout))
+	require.True(t, slices.ContainsFunc(a.Settings, func(s Setting) bool { return strings.Contains(s.Why, "outlast MasterTimeout") }))
+	require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid)
+}
+
 func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
 	s := lan
 	s.jump = 40 * time.Millisecond
@@ -339,6 +353,10 @@ func TestSensitivityKnowsWhatHurts(t *testing.T) {
 	require.Positive(t, by["3 masters"].ByNs)
 	require.Negative(t, by["7 masters"].ByNs)
 	s := lan
+	s.masters = 4 // the quorum is 3 of 4, also when one is down
+	a = Make(measure(t, s.result()), usual)
+	require.Equal(t, "one master down", a.Sensitivity[3].What)
+	require.Positive(t, a.Sensitivity[3].ByNs)
 	s.masters = 2
 	a = Make(measure(t, s.result()), usual)
 	require.Equal(t, "no quorum", a.Sensitivity[3].Remark, "%+v", a.Sensitivity)
@@ -390,6 +408,27 @@ func TestWaitsAndDaysAreToldForARate(t *testing.T) {
 	last := a.Expected[len(a.Expected)-1]
 	require.Contains(t, last.Name, "a day at 50/s")
 	require.Greater(t, last.P, a.Expected[len(a.Expected)-2].P)
+}
+
+func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {
+	r := lan.result()
+	run := func(lost int64) *Advice {
+		r.Totals.LostValidity = lost
+		m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 18 * time.Millisecond}}, []*bench.Result{r})
+		require.NoError(t, err)
+		return Make(m, usual)
+	}
+	// Validity is 15.8 ms, of which the acquire takes 0.3: exp(-15.5/5).
+	c := run(900).Check
+	require.InEpsilon(t, math.Exp(-15.5/5), c.Predicted, 0.15)
+	require.True(t, c.Lo < 0.045 && c.Hi > 0.045, "%+v", c)
+	require.False(t, warned(run(900), "something else"))
+	require.True(t, warned(run(3000), "something else"))
+	require.Zero(t, run(0).Check.Lo)
+
+	m := measure(t, r)
+	m.Op = bench.Extend
+	require.Nil(t, Make(m, usual).Check)
 }
 
 func TestHoldLawIsThatOfItsText(t *testing.T) {

@@ -35,7 +35,7 @@ func (k *maker) sensitivity() {
 	var worst *sizing.Law
 	var failed float64
 	for i := range k.Masters {
-		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters))
+		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters)) // of all, also of the one that is down
 		if law == nil || worst == nil || law.Beyond(0.01) > worst.Beyond(0.01) {
 			if worst, failed = law, f; law == nil {
 				failed = 1

@@ -21,7 +21,9 @@ type Measured struct {
 	Impl    string
 	Masters int
 	Procs   int
-	TTL     time.Duration // of the run
+	TTL     time.Duration // of the run, as are the next
+	RunHold bench.Span
+	Op      bench.Op
 
 	Acquire *sizing.Law // Delta
 	Release *sizing.Law // nil: unknown
@@ -47,7 +49,7 @@ type Input struct {
 
 // Measure reads the results of impl, all under cfg.
 func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measured, error) {
-	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, Inputs: []Input{}}
+	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, RunHold: cfg.Hold, Op: cfg.Op, Inputs: []Input{}}
 	var of []*bench.Result
 	for _, r := range results {
 		if r.Impl == impl {
@@ -135,7 +137,7 @@ func (m *Measured) acquire(cfg bench.RunConfig, pick func(string, string, func(*
 func (m *Measured) input(name, from string, l *sizing.Law) {
 	m.Inputs = append(m.Inputs, Input{
 		Name: name, From: from, Count: l.N(),
-		P50: ns(l.Beyond(0.5)), P99: ns(l.Beyond(0.01)), Max: ns(l.Max()),
+		P50: ns(min(l.Beyond(0.5), l.Max())), P99: ns(min(l.Beyond(0.01), l.Max())), Max: ns(l.Max()),
 	})
 }
 

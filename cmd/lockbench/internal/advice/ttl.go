@@ -23,8 +23,12 @@ func (k *maker) ttl() {
 	longest := (float64(k.ask.RTO)-gap)/(1+k.clocks.Rho) - float64(time.Millisecond)
 	t.Max = max(0, ns(longest))
 	t.Empty = t.Min > t.Max
-	k.setting("TTL at least", text(safe), "F6", "acquire %s + hold %s + pause %s, each beyond all but eps/3, + %s for clocks; %s if they are independent",
-		text(k.Acquire.Beyond(eps/3)), text(k.hold.Beyond(eps/3)), text(k.pause.Beyond(eps/3)), text(safe*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
+	boole := k.clocks.ShortestBoole(eps, k.Acquire, k.hold, k.pause)
+	k.setting("TTL at least", text(boole), "F6", "acquire %s + hold %s + pause %s, each beyond all but eps/3, + %s for clocks; %s if they are independent",
+		text(k.Acquire.Beyond(eps/3)), text(k.hold.Beyond(eps/3)), text(k.pause.Beyond(eps/3)), text(boole*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
+	if least := k.outlasts(); least >= safe {
+		k.setting("TTL at least", text(least), "F4", "what decides here: a lease must outlast MasterTimeout")
+	}
 	k.setting("TTL at most", text(float64(t.Max)), "F6", "a crashed holder may block for %s, of which %s pass until another has the lock", k.ask.RTO, text(gap))
 
 	if t.Empty {
@@ -39,16 +43,11 @@ func (k *maker) ttl() {
 	c.MaxTTL = max(c.TTL, roundDown(time.Duration(longest)))
 	k.setting("MaxTTL", c.MaxTTL.String(), "F15", "no client may ask for more; a restarted master casts no vote for %s", text(float64(c.MaxTTL)*(1+k.clocks.Rho)+float64(time.Second+fixedAllowance)))
 	c.Drift = k.clocks.Rho
-	why := "the default; the clocks that were seen need less"
 	if jump := k.clocks.C - float64(fixedAllowance); jump >= float64(time.Millisecond)/2 {
 		c.Drift = min(math.Ceil((k.clocks.Rho+jump/float64(c.TTL))*1e4)/1e4, 0.49)
-		why = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), c.TTL)
-	} else if k.clocks.Rho > leastDrift {
-		why = "the clocks differ that much"
-	} else if !k.watched() {
-		why = "the default; no clock was watched"
+		k.driftWhy = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), c.TTL)
 	}
-	k.setting("Drift", fmt.Sprint(c.Drift), "F9", "%s", why)
+	k.setting("Drift", fmt.Sprint(c.Drift), "F9", "%s", k.driftWhy)
 	k.follows()
 }
 
@@ -73,7 +72,7 @@ func (k *maker) renewedTTL() {
 	c := &k.out.Config
 	c.Renew = true
 	least := k.clocks.ShortestRenewed(renewalTries, 1.0/renewPart, 1.0/againPart, float64(c.MasterTimeout), k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
-	least = max(least, k.clocks.TTL(float64(c.MasterTimeout)+float64(fixedAllowance)))
+	least = max(least, k.outlasts())
 	ttl := max(least, math.Sqrt(least)*math.Sqrt(float64(max(k.out.TTL.Max, 1))))
 	c.TTL = wholeMs(ttl)
 	if longest := time.Duration(k.out.TTL.Max).Truncate(time.Millisecond); c.TTL > longest {
@@ -89,10 +88,12 @@ func (k *maker) renewedTTL() {
 // shortest is the lower end of the interval for the given laws; never less than what the
 // engine asks for: that a lease outlasts MasterTimeout.
 func (k *maker) shortest(acquire, hold *sizing.Law, pause sizing.Pauses) float64 {
-	return max(
-		k.clocks.ShortestBoole(k.ask.Eps, acquire, hold, pause),
-		k.clocks.TTL(float64(k.out.Config.MasterTimeout)+float64(fixedAllowance)),
-	)
+	return max(k.clocks.ShortestBoole(k.ask.Eps, acquire, hold, pause), k.outlasts())
+}
+
+// outlasts is the lease that leaves some validity after MasterTimeout.
+func (k *maker) outlasts() float64 {
+	return k.clocks.TTL(float64(k.out.Config.MasterTimeout) + float64(fixedAllowance))
 }
 
 // extrapolated says of each measured part how it goes on where probabilities of p have
@@ -110,13 +111,4 @@ func (k *maker) extrapolated(p float64) []string {
 	say("hold", k.hold, p)
 	say("pause", k.pause.Each, p/max(k.pause.Moments, 1))
 	return said
-}
-
-func (k *maker) watched() bool {
-	for _, m := range k.Probed {
-		if m.Clock != nil {
-			return true
-		}
-	}
-	return false
 }

@@ -61,10 +61,11 @@ type bandView struct {
 	Moment          bool
 }
 
-// hover is what a pointer can ask for, in percent of the plot.
+// hover is what a pointer can ask for, in percent of the plot. Texts stand in one
+// string, a | between them: quotes are five letters each in an attribute.
 type hover struct {
 	X    []number      `json:"x"`
-	Text []string      `json:"t"`
+	Text string        `json:"t"`
 	Sets []hoverSeries `json:"s"`
 }
 
@@ -72,7 +73,7 @@ type hoverSeries struct {
 	Name  string   `json:"n"`
 	Class string   `json:"c"`
 	Y     []number `json:"y"`
-	Text  []string `json:"v"`
+	Text  string   `json:"v"`
 }
 
 // HTML is the drawing with its legend.
@@ -91,10 +92,12 @@ func (l Lines) HTML() (template.HTML, error) {
 		X: marks(x, l.X.ticks(x, 6), false), Y: marks(y, l.Y.ticks(y, 8), true),
 		Bands: bands(x, l.Bands),
 	}
-	h := hover{}
+	var h hover
+	var texts []string
 	for _, at := range l.At {
-		h.X, h.Text = append(h.X, number(100*x.at(at))), append(h.Text, l.X.text(at))
+		h.X, texts = append(h.X, number(100*x.at(at))), append(texts, l.X.text(at))
 	}
+	h.Text = strings.Join(texts, "|")
 	for _, s := range l.Series {
 		if sv, drawn := s.view(l, x, y); drawn {
 			v.Series = append(v.Series, sv)
@@ -167,14 +170,15 @@ func (p *path) lift() { p.down = false }
 
 func (s Series) hover(l Lines, y scale) hoverSeries {
 	h := hoverSeries{Name: s.Name, Class: class(s.Color)}
+	var texts []string
 	for i := range min(len(l.At), len(s.Y)) {
-		at := y.at(s.Y[i])
-		text := ""
+		at, text := y.at(s.Y[i]), ""
 		if finite(at) {
 			text = l.Y.text(s.Y[i])
 		}
-		h.Y, h.Text = append(h.Y, number(100*(1-at))), append(h.Text, text)
+		h.Y, texts = append(h.Y, number(100*(1-at))), append(texts, text)
 	}
+	h.Text = strings.Join(texts, "|")
 	return h
 }
 

@@ -15,8 +15,6 @@ type Axis struct {
 	// Ticks to mark; nil: some that are easy to read. Seconds asks for those of a clock.
 	Ticks   []Tick
 	Seconds bool
-	// To is a value that the axis reaches whatever the data; 0: none.
-	To float64
 }
 
 // Tick is a marked value.
@@ -83,7 +81,7 @@ func (s scale) at(v float64) float64 {
 // exact ends it at the last value, else it ends at a round one above.
 func scaleOf(a Axis, exact bool, values ...[]float64) (scale, bool) {
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for _, vs := range append(values, []float64{a.To}) {
+	for _, vs := range values {
 		for _, v := range vs {
 			if finite(v) && (v > 0 || !a.Log) {
 				lo, hi = min(lo, v), max(hi, v)
@@ -141,8 +139,8 @@ func clockStep(v float64) float64 {
 
 // every is the multiples of step from lo to hi.
 func every(lo, hi, step float64) (at []float64) {
-	for i := math.Ceil(lo/step - 1e-9); i*step <= hi+step*1e-9; i++ {
-		at = append(at, i*step)
+	for i := int(math.Ceil(lo/step - 1e-9)); float64(i)*step <= hi+step*1e-9; i++ {
+		at = append(at, float64(i)*step)
 	}
 	return at
 }

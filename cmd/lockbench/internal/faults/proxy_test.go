@@ -79,7 +79,7 @@ func TestProxyDelaysRepliesSideBySide(t *testing.T) {
 	}
 	took := time.Since(start)
 	require.GreaterOrEqual(t, took, delay)
-	require.Less(t, took, 3*delay, "replies must be late together, not one after the other")
+	require.Less(t, took, 19*delay/10, "replies must be late together, not one after the other")
 }
 
 func TestCloseCutsTheConnections(t *testing.T) {
@@ -126,32 +126,18 @@ func median(t *testing.T, c net.Conn, n int) time.Duration {
 	return all[n/2]
 }
 
-func TestProxyIsExactBelowAMillisecond(t *testing.T) {
+func TestProxyIsExactToATenthOfAMillisecond(t *testing.T) {
 	_, plain := proxied(t)
-	_, late := proxied(t, spanOf(t, "1ms"))
-	// The machine may be busy with others: one calm moment is enough.
-	var extra time.Duration
-	for range 30 {
-		extra = median(t, late, 51) - median(t, plain, 51) - time.Millisecond
-		if extra > -100*time.Microsecond && extra < 150*time.Microsecond {
-			return
+	for _, delay := range []time.Duration{300 * time.Microsecond, time.Millisecond} {
+		_, late := proxied(t, bench.Fixed(delay))
+		var extra time.Duration
+		for range 30 { // the machine may be busy with others: one calm moment is enough
+			extra = median(t, late, 51) - median(t, plain, 51) - delay
+			if extra > -100*time.Microsecond && extra < 150*time.Microsecond {
+				break
+			}
 		}
-	}
-	t.Fatalf("a delay of 1 ms is %v too long at the median", extra)
-}
-
-func TestProxyDrawsWhatItWasAsked(t *testing.T) {
-	_, c := proxied(t, spanOf(t, "lognormal:3ms,0.7"))
-	all := make([]float64, 400)
-	for i := range all {
-		d, err := ask(c)
-		require.NoError(t, err)
-		all[i] = d.Seconds() * 1e3
-	}
-	slices.Sort(all)
-	// Of 400 samples the quartile is the true one within 12 % (three standard errors), plus the way itself.
-	for q, want := range map[int]float64{100: 1.87, 200: 3.0, 300: 4.81} {
-		require.InDelta(t, want+0.2, all[q], 0.2*want+0.5, "quantile %d/400", q)
+		require.InDelta(t, 0, extra, float64(150*time.Microsecond), "%v was %v too long at the median", delay, extra)
 	}
 }
 

@@ -189,12 +189,7 @@ func serverVersion(ctx context.Context, addr string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fields := map[string]string{}
-	for line := range strings.Lines(info) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[key] = value
-		}
-	}
+	fields := ParseInfo(info)
 	if v := fields["valkey_version"]; v != "" {
 		return "valkey " + v, nil
 	}
@@ -202,4 +197,15 @@ func serverVersion(ctx context.Context, addr string) (string, error) {
 		return "redis " + v, nil
 	}
 	return "", nil
+}
+
+// ParseInfo reads the reply to INFO.
+func ParseInfo(text string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[key] = value
+		}
+	}
+	return fields
 }

@@ -57,6 +57,11 @@ func Advise(w io.Writer, a *advice.Advice) error {
 		}
 	})
 
+	if c := a.Check; c != nil {
+		fmt.Fprintf(b, "  checked: this run, with TTL %s, lost validity %s times in %s (%s to %s); predicted %s\n", c.TTL,
+			number(float64(c.Lost)), number(float64(c.Acquired)), probability(c.Lo), probability(c.Hi), probability(c.Predicted))
+	}
+
 	fmt.Fprintln(b, "\nthe shortest TTL if")
 	table(b, func(w io.Writer) {
 		for _, c := range a.Sensitivity {

@@ -95,8 +95,11 @@ func usual(all []second) string {
 		}
 		return medianOf(vs)
 	}
-	text := fmt.Sprintf("%s/s p99 %s", number(middle(func(s second) float64 { return float64(s.Cycles) / (s.TS - s.from) })),
-		duration(middle(func(s second) float64 { return float64(s.P99Ns) })))
+	rate := middle(func(s second) float64 { return float64(s.Cycles) / (s.TS - s.from) })
+	text := number(rate) + "/s"
+	if rate > 0 {
+		text += " p99 " + duration(middle(func(s second) float64 { return float64(s.P99Ns) }))
+	}
 	var failed int64
 	for _, s := range all {
 		failed += s.Errors + s.Timeouts

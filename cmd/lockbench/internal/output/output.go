@@ -33,6 +33,8 @@ type Config struct {
 	Target        string        `json:"target"`  // given, local or embedded
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
+	NewMasters    bool          `json:"new_masters"`
+	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
 	Faults        []string      `json:"faults"`
 	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.

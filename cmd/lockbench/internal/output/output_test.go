@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +140,33 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	require.NoError(t, output.Run(&b, doc, nil))
 	require.Contains(t, b.String(), "longest wait 3.10ms = 3.1x the mean")
 	require.Contains(t, b.String(), "400 (80%)   100 (20%)")
+}
+
+func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
+	r := result("muxlock", 1, 100)
+	r.PerMaster = []bench.Master{
+		{Addr: "a:1", RTT: summary(100_000), Clock: &bench.Clock{PPM: 3, PPMError: 7}},
+		{Addr: "b:1", RTT: summary(200_000), Clock: &bench.Clock{PPM: -52, PPMError: 7, JumpNs: 20_000_000}},
+		{Addr: "c:1", RTT: summary(250_001)},
+		{Addr: "d:1", RTT: summary(110_000), Lost: 7, Down: 0.25},
+		{Addr: "e:1", RTT: &bench.Summary{}, Lost: 500, Down: 1},
+	}
+	var b bytes.Buffer
+	require.NoError(t, output.Run(&b, document(r), nil))
+	var table []string
+	for line := range strings.Lines(b.String()) {
+		if strings.Contains(line, ":1 ") || strings.Contains(line, "rtt p50") {
+			table = append(table, strings.TrimRight(line, "\n"))
+		}
+	}
+	require.Equal(t, []string{
+		"   master   rtt p50       p99      max   lost    down                  clock",
+		"      a:1     100us   ~3.00ms   9.00ms      0       0                 0±7ppm",
+		"      b:1     200us   ~3.00ms   9.00ms      0       0   -52±7ppm step 20.0ms",
+		"      c:1     250us   ~3.00ms   9.00ms      0       0                      - <- slow",
+		"      d:1     110us   ~3.00ms   9.00ms      7   25.0%                      - <- was down",
+		"      e:1         -         -        -    500    100%                      - <- was down",
+	}, table)
 }
 
 func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {

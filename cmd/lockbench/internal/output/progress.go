@@ -27,7 +27,9 @@ type ProgressOptions struct {
 	Quiet  bool
 	Rounds int             // of each implementation
 	Runs   int             // in all; 0: nobody knows
-	Faults func() []string // in force now; called from a goroutine of the Progress
+	// Faults is what is in force at a time of the measured window; below 0 is in the
+	// warm-up. Called from a goroutine of the Progress.
+	Faults func(at time.Duration) []string
 }
 
 // NewProgress makes the view that fits w: several lines redrawn in place where w is

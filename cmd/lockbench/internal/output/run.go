@@ -61,6 +61,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	if l.Handover != nil {
 		fmt.Fprintln(w, "hand-over: from the call of Release to the return of an Acquire that was waiting")
 	}
+	perMaster(w, r.PerMaster)
 	if h := r.Holding; h != nil {
 		fmt.Fprintf(w, "holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", number(float64(h.Held)), number(float64(h.Wanted)),
 			number(float64(h.Lost)), number(h.HeapBytesPerLock), number(float64(h.GoroutinesBefore)), number(float64(h.GoroutinesAfter)))

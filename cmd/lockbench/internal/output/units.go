@@ -3,6 +3,7 @@ package output
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"muxlock/bench"
 )
@@ -51,3 +52,11 @@ func (d Document) sweeps(flag string) bool {
 
 // Keys is how many lock names and how they are drawn.
 func Keys(c Config) string { return keys(c) }
+
+// Hurt is a line for each fault of one implementation's runs: when it was in force, and
+// what the users of the lock saw meanwhile and otherwise.
+func Hurt(results []*bench.Result) []string {
+	var b strings.Builder
+	hurt(&b, "", results)
+	return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '\n' })
+}

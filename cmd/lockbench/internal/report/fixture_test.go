@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/output"
 )
 
@@ -95,6 +96,24 @@ func full(impl string, round int, speed float64) *bench.Result {
 	return r
 }
 
+// advised adds what could be advised.
+func advised(doc output.Document) output.Document {
+	doc.Advice = &advice.Advice{
+		Ask: advice.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Impl: "muxlock", Masters: 3,
+		Inputs:   []advice.Input{{Name: "acquire", P50: 777_000, P99: 5_380_000, Max: 77_200_000, Count: 20_000, From: "latency.service"}},
+		TTL:      advice.Interval{Min: 900_000_000, Tight: 800_000_000, Max: 29_000_000_000},
+		Settings: []advice.Setting{{Name: "TTL", Value: "4.5s", Formula: "F6", Why: "between the two: 5.0 times the least"}},
+		Expected: []advice.Chance{
+			{Name: "validity lost while held", P: 3e-13, Hi: 1.8e-4, N: 20_000, Extrapolated: true, Formula: "F6"},
+			{Name: "vote of 2 split", P: 0.04, Formula: "F13"},
+		},
+		Sensitivity: []advice.Change{{What: "round trips x2", MinNs: 1_050_000_000, ByNs: 150_000_000}},
+		Warnings:    []string{"the clocks of the masters were not watched"},
+		Snippet:     "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
+	}
+	return doc
+}
+
 // document puts results into a document of nowhere and never.
 func document(command string, results ...*bench.Result) output.Document {
 	cfg := bench.RunConfig{
@@ -121,6 +140,6 @@ func document(command string, results ...*bench.Result) output.Document {
 		},
 	}
 	doc.Tool = bench.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
-	doc.Env = bench.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host"}
+	doc.Env = bench.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, CPULimit: 2.5, Clocksource: "tsc"}
 	return doc
 }

@@ -45,6 +45,8 @@
     const plot = figure.querySelector("svg[data-hover]");
     if (!plot) continue;
     const { x, t, s } = JSON.parse(plot.dataset.hover);
+    const texts = t.split("|");
+    for (const set of s) set.v = set.v.split("|");
     const readout = figure.querySelector(".readout");
     const cursor = plot.querySelector(".cursor");
     const off = new Set();
@@ -72,7 +74,7 @@
       cursor.setAttribute("x1", x[i] + "%");
       cursor.setAttribute("x2", x[i] + "%");
       cursor.setAttribute("visibility", "visible");
-      readout.replaceChildren(line(t[i]), ...values.sort(([a], [b]) => a.y[i] - b.y[i]).map(([set]) => {
+      readout.replaceChildren(line(texts[i]), ...values.sort(([a], [b]) => a.y[i] - b.y[i]).map(([set]) => {
         const name = document.createElement("span");
         const spot = document.createElement("i");
         spot.className = set.c;

@@ -135,10 +135,23 @@ func surroundings(doc output.Document) Section {
 		"masters", fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")),
 		"server", doc.Config.Server,
 		"machine", e.Host,
+		"virtual", e.Virtualization,
 		"processor", e.CPU,
 		"processors", fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS),
+		"of which it may use", unless0(e.CPULimit, output.Digits(e.CPULimit)),
+		"memory", unless0(float64(e.MemoryBytes), output.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB"),
+		"clock source", e.Clocksource,
+		"frequency governor", e.Governor,
 		"system", strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "),
 		"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", t.Name, t.Version, t.Commit)), " "),
 		"Go", t.Go,
 	)}}
+}
+
+// unless0 is text where the system told v.
+func unless0(v float64, text string) string {
+	if v == 0 {
+		return ""
+	}
+	return text
 }

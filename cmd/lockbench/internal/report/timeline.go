@@ -47,6 +47,15 @@ func timeline(doc output.Document) Section {
 		p.Charts = []Chart{rate, latency, trouble}
 		s.Panels = append(s.Panels, p)
 	}
+	var pairs []string
+	for _, impl := range names {
+		for _, line := range output.Hurt(of(doc.Results, impl)) {
+			pairs = append(pairs, impl, line)
+		}
+	}
+	t := facts(pairs...)
+	t.Caption = "Under each fault: the median second's throughput and p99"
+	s.Tables = []Table{t}
 	return s
 }
 

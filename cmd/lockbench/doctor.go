@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/doctor"
+	"muxlock/cmd/lockbench/internal/masters"
+)
+
+// doctorFlags is the command line of doctor.
+type doctorFlags struct {
+	masters string
+	local   int
+	watch   time.Duration
+	maxTTL  time.Duration
+	format  string
+}
+
+func doctorCommand() *cobra.Command {
+	var f doctorFlags
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what makes locks on given masters unsafe or slow",
+		Long: `Looks at masters, and at this machine, for what makes locks unsafe or slow: who they
+are, replicas and Sentinels, eviction, persistence, permissions, round trips, clocks.
+
+Nothing is changed on them but one key each, of a random name, which the engine's own
+trial lock takes and releases, and which would expire within two seconds.
+
+Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
+		Example: `  lockbench doctor --masters a:6379,b:6379,c:6379
+  lockbench doctor --masters redis://user:secret@a:6379,rediss://b:6380 --for 30s -o json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.examine(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&f.masters, "masters", "", "look at these: host:port, redis://, rediss://, unix://, separated by commas")
+	fs.IntVar(&f.local, "local", 5, "start this many servers, and look at them")
+	fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
+	fs.DurationVar(&f.maxTTL, "max-ttl", 30*time.Second, "MaxTTL of those who will lock: how long a restarted master casts no vote")
+	fs.StringVarP(&f.format, "output", "o", "text", "text, json")
+	return cmd
+}
+
+// check finds what is wrong with the command line.
+func (f *doctorFlags) check(cmd *cobra.Command) (given []string, err error) {
+	set := cmd.Flags().Changed
+	switch {
+	case set("masters") && set("local"):
+		return nil, usagef("--masters and --local exclude each other")
+	case !set("masters") && (f.local < 1 || f.local > maxMasters):
+		return nil, usagef("--local must be 1 to %d, got %d", maxMasters, f.local)
+	case f.watch <= 0:
+		return nil, usagef("--for must be above 0, got %s", f.watch)
+	case f.maxTTL < time.Millisecond:
+		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.maxTTL)
+	case !slices.Contains([]string{"text", "json"}, f.format):
+		return nil, usagef("-o must be text or json, got %q", f.format)
+	case set("masters"):
+		if given, err = masters.Parse(f.masters); err != nil {
+			return nil, usagef("--masters: %w", err)
+		}
+	}
+	return given, nil
+}
+
+func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
+	addrs, err := f.check(cmd)
+	if err != nil {
+		return err
+	}
+	ctx := cmd.Context()
+	options := doctor.Options{For: f.watch, MaxTTL: f.maxTTL}
+	if addrs == nil {
+		set, err := masters.StartLocal(ctx, f.local)
+		if err != nil {
+			return interruptedOr(ctx, err)
+		}
+		defer func() { err = errors.Join(err, set.Close()) }()
+		addrs, options.New = set.Addrs, true
+	}
+	report, err := doctor.Examine(ctx, addrs, options)
+	if err != nil {
+		return interruptedOr(ctx, err)
+	}
+	if err := f.write(cmd.OutOrStdout(), report); err != nil {
+		return err
+	}
+	if doctor.Worst(report.Findings) == doctor.Fail {
+		return verdict{exitRun, "not fit to lock on, see FAIL"}
+	}
+	return nil
+}
+
+func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
+	if f.format == "json" {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(struct {
+			SchemaVersion int          `json:"schema_version"`
+			Tool          bench.Tool   `json:"tool"`
+			Worst         doctor.Level `json:"worst"`
+			*doctor.Report
+		}{bench.SchemaVersion, bench.CurrentTool(), doctor.Worst(r.Findings), r})
+	}
+	for i, m := range r.PerMaster {
+		fmt.Fprintf(w, "master %d: %s\n", i+1, m.Addr)
+	}
+	fmt.Fprintln(w)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, g := range r.Findings {
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s", g.Level, g.Check, g.Who(len(r.PerMaster)), g.Text)
+		if g.ToDo != "" {
+			fmt.Fprintf(tw, " -> %s", g.ToDo)
+		}
+		fmt.Fprintln(tw)
+	}
+	return tw.Flush()
+}

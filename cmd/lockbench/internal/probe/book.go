@@ -1,0 +1,182 @@
+package probe
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"muxlock/bench"
+)
+
+// rowsMost is how many rows a Report has at most: a few thousand tell the tail of an
+// attempt, and keep a result small.
+const rowsMost = 2000
+
+// row is one probe of every master. Whoever is done with its part of it says so; the
+// last one hands it to the book.
+type row struct {
+	book     *book
+	number   int
+	at       time.Duration
+	rtt      []int64 // one each, by its lane or the conductor; -1: lost
+	left     atomic.Int32
+	complete chan struct{} // closed when it is in the book
+}
+
+func (r *row) answered(lane int, took time.Duration) {
+	r.rtt[lane] = max(int64(took), 1)
+	r.end()
+}
+
+func (r *row) lost(lane int) {
+	r.rtt[lane] = -1
+	r.end()
+}
+
+func (r *row) end() {
+	if r.left.Add(-1) == 0 {
+		r.book.add(r)
+		close(r.complete)
+	}
+}
+
+// book is where complete rows are written down.
+type book struct {
+	names   []string
+	timeout time.Duration
+	base    time.Time // set before the first row
+
+	begun int // rows; owned by the conductor
+
+	mu      sync.Mutex // guards the following
+	seen    int        // complete rows
+	kept    []*row     // at most rowsMost, each row as likely as any other
+	rtt     []*bench.Histogram
+	lost    []int64
+	seconds [][]int64 // medians of the full seconds
+	open    [][]int64 // round trips of the second that is running, by master
+	length  time.Duration
+}
+
+func newBook(names []string, timeout time.Duration) *book {
+	b := &book{names: names, timeout: timeout, lost: make([]int64, len(names)), open: make([][]int64, len(names))}
+	for range names {
+		b.rtt = append(b.rtt, bench.NewHistogram())
+	}
+	return b
+}
+
+// begin makes a row that waits for every lane and for its maker.
+func (b *book) begin() *row {
+	r := &row{book: b, number: b.begun, at: time.Since(b.base), rtt: make([]int64, len(b.names)), complete: make(chan struct{})}
+	r.left.Store(int32(len(b.names)) + 1)
+	b.begun++
+	return r
+}
+
+func (b *book) add(r *row) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.turnLocked(r.at)
+	for i, ns := range r.rtt {
+		if ns < 0 {
+			b.lost[i]++
+			continue
+		}
+		b.rtt[i].Record(ns, 1)
+		b.open[i] = append(b.open[i], ns)
+	}
+	// Reservoir sampling (Vitter 1985, algorithm R).
+	b.seen++
+	if len(b.kept) < rowsMost {
+		b.kept = append(b.kept, r)
+	} else if i := rand.IntN(b.seen); i < rowsMost {
+		b.kept[i] = r
+	}
+}
+
+// turnLocked closes the seconds before at. A row that completes later than that counts
+// in the second that is open.
+func (b *book) turnLocked(at time.Duration) {
+	for len(b.seconds) < int(at/time.Second) {
+		b.closeLocked()
+	}
+}
+
+func (b *book) closeLocked() {
+	medians := make([]int64, len(b.open))
+	for i, all := range b.open {
+		medians[i] = median(all, -1)
+		b.open[i] = all[:0]
+	}
+	b.seconds = append(b.seconds, medians)
+}
+
+// close says when the probing ended.
+func (b *book) close(now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.length = max(now.Sub(b.base), 0)
+}
+
+func (b *book) latest() []int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.seconds) == 0 {
+		return nil
+	}
+	return slices.Clone(b.seconds[len(b.seconds)-1])
+}
+
+// Report is what a Prober saw, in the order of its masters.
+type Report struct {
+	Masters []bench.Master
+	Probe   bench.Probe
+	Rows    int       // how many there were; Probe has at most 2000 of them
+	Seconds [][]int64 // median round trip to each master in each second, in ns; -1: no answer
+}
+
+// report is for when all goroutines have ended.
+func (b *book) report(lanes []*lane) *Report {
+	b.turnLocked(b.length)
+	if b.length > 0 {
+		b.closeLocked() // the second that was cut off
+	}
+	r := &Report{Rows: b.seen, Seconds: b.seconds, Probe: bench.Probe{TimeoutNs: int64(b.timeout), Rows: [][]int64{}}}
+	slices.SortFunc(b.kept, func(x, y *row) int { return cmp.Compare(x.number, y.number) })
+	for _, row := range b.kept {
+		r.Probe.Rows = append(r.Probe.Rows, row.rtt)
+	}
+	for i, l := range lanes {
+		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: Clock(l.clock.kept)}
+		for _, out := range l.outage {
+			if b.length > 0 {
+				m.Down += float64(max(min(out.to, b.length)-max(out.from, 0), 0)) / float64(b.length)
+			}
+		}
+		r.Masters = append(r.Masters, m)
+	}
+	return r
+}
+
+// Into adds what was seen to the result of the load that ran beside it.
+func (r *Report) Into(res *bench.Result) {
+	res.PerMaster, res.Probe = r.Masters, &r.Probe
+	for i := range res.Series {
+		if i < len(r.Seconds) {
+			res.Series[i].MasterNs = r.Seconds[i]
+		}
+	}
+}
+
+// median of unsorted numbers, which it sorts; none if there are none.
+func median[T cmp.Ordered](all []T, none T) T {
+	if len(all) == 0 {
+		return none
+	}
+	slices.Sort(all)
+	return all[(len(all)-1)/2]
+}

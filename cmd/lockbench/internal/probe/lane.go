@@ -1,0 +1,210 @@
+package probe
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"sync"
+	"time"
+
+	"muxlock/cmd/lockbench/internal/wire"
+)
+
+var timeCommand = wire.Encode(nil, "TIME")
+
+// lane is one master's connection. The conductor writes to it, the lane's goroutine reads.
+//
+//	up --no answer in time, or the connection breaks--> out --an answer on a new one--> up
+type lane struct {
+	number  int
+	addr    string
+	timeout time.Duration
+
+	mu     sync.Mutex // guards the following
+	conn   *wire.Conn // nil: out
+	under  []sent     // way: not answered yet, oldest first
+	ending bool       // no more probes will come
+
+	// Owned by the lane's goroutine, and by whoever waited for its end.
+	clock  samples
+	outage []span
+}
+
+// sent is a probe under way.
+type sent struct {
+	row *row
+	at  time.Time
+}
+
+// span is a time from the base of the book.
+type span struct{ from, to time.Duration }
+
+// send sends the row's probe. It is false when the lane is out.
+func (l *lane) send(r *row) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn == nil {
+		return false
+	}
+	now := time.Now()
+	if l.under = append(l.under, sent{r, now}); len(l.under) == 1 {
+		_ = l.conn.SetReadDeadline(now.Add(l.timeout)) // of the oldest
+	}
+	if _, err := l.conn.Write(timeCommand); err != nil {
+		l.conn.Close() // the goroutine that reads does the rest
+	}
+	return true
+}
+
+// end says that no more probes will come; those under way are waited for.
+func (l *lane) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ending = true
+	if l.conn != nil && len(l.under) == 0 {
+		l.conn.Close()
+	}
+}
+
+// run reads answers until all is over. ctx is for reaching a master that is out.
+func (l *lane) run(ctx context.Context, b *book) {
+	for {
+		from := l.read(b)
+		if from.IsZero() {
+			return
+		}
+		back := l.reach(ctx)
+		l.outage = append(l.outage, span{from.Sub(b.base), time.Since(b.base)})
+		if !back {
+			return
+		}
+	}
+}
+
+// read reads until the connection is of no use any more, and tells since when; zero
+// when that is because all is over.
+func (l *lane) read(b *book) (since time.Time) {
+	l.mu.Lock()
+	conn := l.conn
+	l.mu.Unlock()
+	if conn == nil {
+		return b.base // not reached when it was opened
+	}
+	for {
+		_, err := conn.In.Peek(1)
+		now := time.Now()
+		var answer []string
+		if err == nil {
+			answer, err = wire.Read(conn.In)
+		}
+		// An answer that says no came as fast as any.
+		if refusal := wire.Error(""); err != nil && !errors.As(err, &refusal) {
+			break
+		}
+		s, more := l.answered()
+		if s.row == nil {
+			break // an answer that nobody asked for
+		}
+		l.note(answer, s.at, now.Sub(s.at), b.base)
+		s.row.answered(l.number, now.Sub(s.at))
+		if !more {
+			return time.Time{}
+		}
+	}
+	return l.out()
+}
+
+// answered takes the oldest probe. more is false when no more answers will come.
+func (l *lane) answered() (s sent, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.under) == 0 {
+		return sent{}, false
+	}
+	s = l.under[0]
+	l.under = l.under[:copy(l.under, l.under[1:])]
+	var deadline time.Time
+	if len(l.under) > 0 {
+		deadline = l.under[0].at.Add(l.timeout)
+	}
+	_ = l.conn.SetReadDeadline(deadline)
+	return s, !l.ending || len(l.under) > 0
+}
+
+// out gives the connection up. What is under way on it is lost, since when is the time
+// of the oldest.
+func (l *lane) out() (since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ending && len(l.under) == 0 {
+		return time.Time{}
+	}
+	since = time.Now()
+	if len(l.under) > 0 {
+		since = l.under[0].at
+	}
+	for _, s := range l.under {
+		s.row.lost(l.number)
+	}
+	l.under = nil
+	l.conn.Close()
+	l.conn = nil
+	return since
+}
+
+// reach tries to get an answer on a new connection, until it does or ctx ends, which is
+// false.
+func (l *lane) reach(ctx context.Context) bool {
+	for {
+		if l.connect(ctx) == nil {
+			return true
+		}
+		select {
+		case <-time.After(retryPause):
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// connect makes a connection on which the master has answered.
+func (l *lane) connect(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, l.timeout)
+	defer cancel()
+	conn, err := wire.Dial(ctx, l.addr)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	_, err = conn.Call("TIME")
+	if refusal := wire.Error(""); err != nil && !errors.As(err, &refusal) || !stop() {
+		conn.Close()
+		return errors.Join(err, ctx.Err())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.conn = conn
+	return nil
+}
+
+// note keeps what an answer tells of the master's clock.
+func (l *lane) note(answer []string, at time.Time, took time.Duration, base time.Time) {
+	if len(answer) != 2 {
+		return
+	}
+	seconds, err1 := strconv.ParseInt(answer[0], 10, 64)
+	micros, err2 := strconv.ParseInt(answer[1], 10, 64)
+	if err1 != nil || err2 != nil {
+		return
+	}
+	middle := int64(at.Sub(base) + took/2)
+	there := seconds*1e9 + micros*1e3
+	l.clock.add(Sample{At: middle, Offset: there - base.UnixNano() - middle, RTT: int64(took)})
+}
+
+// close is for a lane whose goroutine has ended, or never began.
+func (l *lane) close() {
+	if l.conn != nil {
+		l.conn.Close()
+	}
+}

@@ -1,0 +1,221 @@
+package probe
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+func open(t *testing.T, addrs []string, o Options) *Prober {
+	t.Helper()
+	p, err := Open(t.Context(), addrs, o)
+	require.NoError(t, err)
+	t.Cleanup(func() { p.Stop() })
+	return p
+}
+
+// lost is how often each master gave no answer so far.
+func lost(p *Prober) (each []int64, rows int) {
+	p.book.mu.Lock()
+	defer p.book.mu.Unlock()
+	return append(each, p.book.lost...), p.book.seen
+}
+
+// delayed are the addresses of masters of which one answers late.
+func delayed(t *testing.T, servers []*redisserver.Server, text string) []string {
+	t.Helper()
+	fault, err := faults.Parse(text, len(servers), time.Hour)
+	require.NoError(t, err)
+	rig, err := faults.NewRig([]faults.Fault{fault}, servers)
+	require.NoError(t, err)
+	t.Cleanup(func() { rig.Close() })
+	return rig.Addrs()
+}
+
+func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
+	servers := redistest.Masters(t, 3)
+	addrs := delayed(t, servers, "delay:2:30ms")
+
+	// Rows come faster than answers: they follow each other.
+	r := open(t, addrs, Options{Every: 5 * time.Millisecond}).Run(t.Context(), 500*time.Millisecond)
+	require.Greater(t, r.Rows, 50, "100 are due")
+	require.Less(t, r.Rows, 150)
+	require.Len(t, r.Probe.Rows, r.Rows)
+	for _, row := range r.Probe.Rows {
+		require.Len(t, row, 3)
+		require.GreaterOrEqual(t, row[1], int64(30*time.Millisecond))
+		require.Positive(t, row[0])
+		require.Positive(t, row[2])
+	}
+	require.Len(t, r.Masters, 3)
+	for i, m := range r.Masters {
+		require.Equal(t, addrs[i], m.Addr)
+		require.EqualValues(t, r.Rows, m.RTT.Count)
+		require.Zero(t, m.Lost)
+		require.Zero(t, m.Down)
+		require.NotNil(t, m.Clock)
+	}
+	require.Less(t, r.Masters[0].RTT.P["50"], int64(15*time.Millisecond))
+	require.Greater(t, r.Masters[1].RTT.P["50"], int64(29*time.Millisecond))
+	require.Len(t, r.Seconds, 1)
+	require.Greater(t, r.Seconds[0][1], int64(29*time.Millisecond))
+}
+
+func TestBackToBackARowBeginsWhenTheOneBeforeIsComplete(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	addrs := delayed(t, servers, "delay:2:20ms")
+	r := open(t, addrs, Options{}).Run(t.Context(), 300*time.Millisecond)
+	require.LessOrEqual(t, r.Rows, 15)
+	require.Positive(t, r.Rows)
+}
+
+func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	p := open(t, redistest.Addrs(servers), Options{Every: 2 * time.Millisecond, Timeout: 100 * time.Millisecond})
+	require.NoError(t, servers[1].Pause())
+	p.Start(time.Now(), 0)
+	require.Eventually(t, func() bool { n, _ := lost(p); return n[1] > 100 }, 10*time.Second, time.Millisecond)
+	require.NoError(t, servers[1].Resume())
+	_, before := lost(p)
+	require.Eventually(t, func() bool {
+		n, rows := lost(p)
+		return int64(rows)-n[1] > 20 && rows > before
+	}, 10*time.Second, time.Millisecond, "it answers again")
+	r := p.Stop()
+
+	hung, fine := r.Masters[1], r.Masters[0]
+	require.Greater(t, hung.Lost, int64(100))
+	require.EqualValues(t, r.Rows, hung.Lost+hung.RTT.Count)
+	require.Greater(t, hung.Down, 0.1)
+	require.Less(t, hung.Down, 1.0)
+	require.Zero(t, fine.Lost)
+	require.EqualValues(t, r.Rows, fine.RTT.Count)
+	require.Zero(t, fine.Down)
+	require.EqualValues(t, -1, r.Probe.Rows[0][1])
+	require.Positive(t, r.Probe.Rows[0][0])
+	require.EqualValues(t, 100*time.Millisecond, r.Probe.TimeoutNs)
+}
+
+func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	require.NoError(t, servers[0].Kill())
+	p := open(t, redistest.Addrs(servers), Options{Timeout: 50 * time.Millisecond})
+	r := p.Run(t.Context(), 200*time.Millisecond)
+	require.InDelta(t, 1, r.Masters[0].Down, 0.05)
+	require.EqualValues(t, r.Rows, r.Masters[0].Lost)
+	require.Nil(t, r.Masters[0].Clock)
+	require.EqualValues(t, -1, r.Seconds[0][0])
+	require.Greater(t, r.Rows, 100, "back to back, past the one that is out")
+
+	require.NoError(t, servers[0].Restart(t.Context()))
+	p = open(t, redistest.Addrs(servers), Options{})
+	require.NoError(t, servers[0].Kill()) // after it was connected
+	r = p.Run(t.Context(), 100*time.Millisecond)
+	require.Greater(t, r.Masters[0].Down, 0.5)
+	require.NoError(t, servers[0].Restart(t.Context()))
+}
+
+func TestAReportHoldsAtMostSoManyRowsSpreadOverAllOfThem(t *testing.T) {
+	b := newBook([]string{"a"}, time.Second)
+	b.base = time.Now()
+	for i := range 10 * rowsMost {
+		r := b.begin()
+		r.end()
+		r.answered(0, time.Duration(i+1))
+	}
+	b.close(time.Now())
+	r := b.report([]*lane{{}})
+	require.Len(t, r.Probe.Rows, rowsMost)
+	require.Equal(t, 10*rowsMost, r.Rows)
+	require.IsIncreasing(t, column(r.Probe.Rows), "in the order of time")
+	late := 0
+	for _, row := range r.Probe.Rows {
+		if row[0] > 5*rowsMost {
+			late++
+		}
+	}
+	require.InDelta(t, rowsMost/2, late, 8*22.4, "a half is of the second half; 8 standard deviations")
+}
+
+func column(rows [][]int64) (c []int64) {
+	for _, r := range rows {
+		c = append(c, r[0])
+	}
+	return c
+}
+
+func TestSecondsAreWhereTheirRowsBegan(t *testing.T) {
+	b := newBook([]string{"a", "b"}, time.Second)
+	add := func(at time.Duration, x, y int64) {
+		r := b.begin()
+		r.at, r.rtt = at, []int64{x, y}
+		b.add(r)
+	}
+	require.Nil(t, b.latest())
+	add(100*time.Millisecond, 1, 7)
+	add(200*time.Millisecond, 5, -1)
+	add(900*time.Millisecond, 3, -1)
+	add(3100*time.Millisecond, 4, -1)
+	require.Equal(t, []int64{-1, -1}, b.latest(), "nothing in the third second")
+	add(2900*time.Millisecond, 6, 2) // complete too late for its own second
+	b.length = 3500 * time.Millisecond
+	require.Equal(t, [][]int64{{3, 7}, {-1, -1}, {-1, -1}, {4, 2}}, b.report([]*lane{{}, {}}).Seconds)
+}
+
+func TestAResultGetsEveryMasterAndTheMediansOfItsSeconds(t *testing.T) {
+	res := &bench.Result{Series: []bench.Point{{TS: 1}, {TS: 2}, {TS: 2.4}}}
+	r := &Report{Masters: []bench.Master{{Addr: "a"}}, Seconds: [][]int64{{1}, {2}}, Probe: bench.Probe{Rows: [][]int64{{5}}}}
+	r.Into(res)
+	require.Equal(t, r.Masters, res.PerMaster)
+	require.Equal(t, &r.Probe, res.Probe)
+	require.Equal(t, []int64{2}, res.Series[1].MasterNs)
+	require.Nil(t, res.Series[2].MasterNs)
+}
+
+func TestEmbeddedMastersAndPasswordsWork(t *testing.T) {
+	set, err := masters.StartEmbedded(2)
+	require.NoError(t, err)
+	defer set.Close()
+	r := open(t, set.Addrs, Options{Every: time.Millisecond}).Run(t.Context(), 50*time.Millisecond)
+	require.Positive(t, r.Masters[1].RTT.Count)
+
+	server := redistest.MastersWith(t, 1, redisserver.Options{Password: "pa55"})[0]
+	r = open(t, []string{"redis://:pa55@" + server.Addr() + "/2"}, Options{}).Run(t.Context(), 50*time.Millisecond)
+	require.Positive(t, r.Masters[0].RTT.Count)
+	require.NotContains(t, r.Masters[0].Addr, "pa55")
+	r = open(t, []string{"redis://:wrong@" + server.Addr()}, Options{}).Run(t.Context(), 50*time.Millisecond)
+	require.Zero(t, r.Masters[0].RTT.Count)
+}
+
+func TestProbingThatIsStoppedBeforeItsBeginSawNothing(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	require.NoError(t, servers[1].Kill())
+	p := open(t, redistest.Addrs(servers), Options{})
+	p.Start(time.Now().Add(time.Hour), time.Hour)
+	r := p.Stop()
+	require.Zero(t, r.Rows)
+	require.Empty(t, r.Seconds)
+	require.Zero(t, r.Masters[1].Down)
+}
+
+func TestProbingEndsWithItsContextAndNeedsAddresses(t *testing.T) {
+	servers := redistest.Masters(t, 1)
+	p := open(t, redistest.Addrs(servers), Options{Every: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Zero(t, p.Run(ctx, time.Hour).Rows)
+
+	p = open(t, redistest.Addrs(servers), Options{})
+	require.Nil(t, p.Stop(), "never started")
+
+	_, err := Open(t.Context(), []string{"here"}, Options{})
+	require.ErrorContains(t, err, "here")
+}

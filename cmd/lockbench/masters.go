@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+)
+
+// mastersFlags is the command line of masters.
+type mastersFlags struct {
+	local  int
+	faults []string
+	length time.Duration
+}
+
+func mastersCommand() *cobra.Command {
+	var f mastersFlags
+	cmd := &cobra.Command{
+		Use:   "masters",
+		Short: "Start servers to lock on, until Ctrl-C",
+		Long: `Starts servers on free ports of this machine and prints their addresses, for --masters,
+as one line on standard output. They stop at Ctrl-C, or after --for. Whoever locks on
+them should say that they are new: --new-masters, or engine.Config.NewMasters.`,
+		Example: `  lockbench masters --local 3
+  lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.IntVar(&f.local, "local", 5, "start this many servers")
+	fs.StringArrayVar(&f.faults, "fault", nil, "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)")
+	fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
+	return cmd
+}
+
+// check finds what is wrong with the command line.
+func (f *mastersFlags) check() (list []faults.Fault, err error) {
+	if f.local < 1 || f.local > maxMasters {
+		return nil, usagef("--local must be 1 to %d, got %d", maxMasters, f.local)
+	}
+	if f.length < 0 {
+		return nil, usagef("--for must not be negative, got %s", f.length)
+	}
+	for _, s := range f.faults {
+		fault, err := faults.Parse(s, f.local, time.Hour)
+		if err != nil {
+			return nil, usagef("--fault %w", err)
+		}
+		if fault.Kind != faults.Delay || !fault.Whole {
+			return nil, usagef("--fault %s: only a delay without times makes sense here", s)
+		}
+		list = append(list, fault)
+	}
+	return list, nil
+}
+
+func (f *mastersFlags) serve(cmd *cobra.Command) (err error) {
+	list, err := f.check()
+	if err != nil {
+		return err
+	}
+	ctx, log := cmd.Context(), cmd.ErrOrStderr()
+	set, err := masters.StartLocal(ctx, f.local)
+	if err != nil {
+		return interruptedOr(ctx, err)
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	rig, err := faults.NewRig(list, set.Servers)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rig.Close()) }()
+
+	addrs := rig.Addrs()
+	for i, addr := range addrs {
+		fmt.Fprintf(log, "master %d: %s, %s, process %d", i+1, addr, set.Version, set.Servers[i].PID())
+		if addr != set.Addrs[i] {
+			fmt.Fprintf(log, ", through a proxy to %s", set.Addrs[i])
+		}
+		fmt.Fprintln(log)
+	}
+	line := strings.Join(addrs, ",")
+	if _, err := fmt.Fprintln(cmd.OutOrStdout(), line); err != nil {
+		return err
+	}
+	fmt.Fprintf(log, "lockbench run --new-masters --masters %s\n", line)
+	untilDone(ctx, f.length)
+	return nil
+}
+
+// untilDone waits for a time, if it is above 0, or for the end of ctx.
+func untilDone(ctx context.Context, d time.Duration) {
+	if d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	<-ctx.Done()
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
+	dir := t.TempDir()
+	kept, beside, made := filepath.Join(dir, "kept.json"), filepath.Join(dir, "beside.html"), filepath.Join(dir, "made.html")
+	_, stderr, code := lockbench(t, "run", "--embedded", "3", "--workers", "2", "--duration", "300ms", "--warmup", "0s", "-o", "json", "--out", kept, "--html", beside)
+	require.Zero(t, code, stderr)
+
+	stdout, stderr, code := lockbench(t, "report", kept, "--out", made)
+	require.Zero(t, code, stderr)
+	require.Empty(t, stdout)
+	first, err := os.ReadFile(beside)
+	require.NoError(t, err)
+	second, err := os.ReadFile(made)
+	require.NoError(t, err)
+	require.Equal(t, string(first), string(second))
+	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --workers 2")
+
+	want, _, code := lockbench(t, "report", kept, "-o", "text")
+	require.Zero(t, code)
+	got, _, code := lockbench(t, "report", beside, "-o", "text")
+	require.Zero(t, code)
+	require.Equal(t, want, got)
+	require.Contains(t, got, "3 masters (embedded")
+
+	json, _, code := lockbench(t, "report", beside, "-o", "json")
+	require.Zero(t, code)
+	text, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	require.JSONEq(t, string(text), json)
+}
+
+func TestReportTellsWhatItCannotRead(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return name
+	}
+	out := filepath.Join(dir, "out.html")
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "arg"},
+		{[]string{filepath.Join(dir, "missing")}, "cannot be read"},
+		{[]string{file("empty", "")}, "empty"},
+		{[]string{file("foreign.html", "<html>hello")}, "no report of lockbench"},
+		{[]string{file("foreign.json", "{}")}, "no result of lockbench"},
+		{[]string{file("newer.json", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)}, "newer"},
+		{[]string{file("any", "x"), "-o", "pdf"}, "-o must be"},
+	} {
+		_, stderr, code := lockbench(t, append([]string{"report", "--out", out}, c.args...)...)
+		require.Equal(t, 2, code, "%v: %s", c.args, stderr)
+		require.Contains(t, stderr, c.want)
+		require.NoFileExists(t, out)
+	}
+}
+
+func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
+	for _, args := range [][]string{
+		{"--html", filepath.Join(t.TempDir(), "no", "such", "place.html")},
+		{"--html", "same", "--out", "same"},
+	} {
+		stdout, stderr, code := lockbench(t, append([]string{"run", "--embedded", "1"}, args...)...)
+		require.Equal(t, 2, code, stderr)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "--html")
+		require.NotContains(t, stderr, "EMBEDDED", "nothing was started")
+	}
+}
+
+func TestTheCommandLineDoesItAgain(t *testing.T) {
+	c := output.Config{
+		RunConfig: bench.RunConfig{
+			Config: bench.Config{
+				Workers: 64, Procs: 2, Keys: 100, Dist: bench.Uniform(), Hold: bench.Exp(2 * time.Millisecond), Rate: 2000,
+				Duration: 30 * time.Second, Warmup: 2 * time.Second, TTL: 10 * time.Second, Wait: time.Second, Seed: 42,
+			},
+			Impls: []string{"muxlock", "setnx"}, Rounds: 3, Masters: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"},
+		},
+		Command: "compare", Target: "local", Faults: []string{"stop:2@12s-20s"}, SLO: []string{"acquire.p99<5ms", "it's"},
+	}
+	line := strings.ReplaceAll(commandLine(c), " \\\n   ", "")
+	require.Equal(t, "lockbench compare --local 3 --impl muxlock,setnx --workers 64 --procs 2 --dist uniform --hold exp:2ms "+
+		"--duration 30s --warmup 2s --rounds 3 --ttl 10s --wait 1s --op acquire-release --seed 42 --fault stop:2@12s-20s "+
+		`--slo 'acquire.p99<5ms' --slo 'it'\''s' --keys 100 --rate 2000`, line)
+	for row := range strings.Lines(commandLine(c)) {
+		require.LessOrEqual(t, len(row), 80)
+	}
+
+	c.Target, c.Masters, c.MastersRedacted = "given", []string{"redis://h:1"}, true
+	require.Contains(t, commandLine(c), "--masters redis://h:1")
+}
