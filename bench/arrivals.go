@@ -51,6 +51,7 @@ const (
 	streamArrivals = iota
 	streamArrivalKeys
 	streamArrivalOps
+	streamReference
 	streamWorkers
 	streamSpans = 1 << 30
 	streamOps   = 1 << 31

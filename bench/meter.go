@@ -9,12 +9,17 @@ import (
 
 // Meter is what this process has used so far; two of them bound the measured time.
 type Meter struct {
+	at     time.Time
 	cpu    time.Duration
 	allocs uint64
-	pauses metrics.Float64Histogram
+	pauses metrics.Float64Histogram // of the collector
+	ready  metrics.Float64Histogram // goroutines that stood ready to run
 }
 
-const pausesMetric = "/sched/pauses/total/gc:seconds"
+const (
+	pausesMetric = "/sched/pauses/total/gc:seconds"
+	readyMetric  = "/sched/latencies:seconds"
+)
 
 // ReadMeter stops the world for some tens of microseconds: ReadMemStats is exact
 // where runtime/metrics counts an object only when its span is full.
@@ -23,18 +28,26 @@ func ReadMeter() Meter {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
 	m.allocs = mem.Mallocs
-	sample := []metrics.Sample{{Name: pausesMetric}}
+	sample := []metrics.Sample{{Name: pausesMetric}, {Name: readyMetric}}
 	metrics.Read(sample)
-	if sample[0].Value.Kind() == metrics.KindFloat64Histogram {
-		m.pauses = *sample[0].Value.Float64Histogram()
+	for i, into := range []*metrics.Float64Histogram{&m.pauses, &m.ready} {
+		if sample[i].Value.Kind() == metrics.KindFloat64Histogram {
+			*into = *sample[i].Value.Float64Histogram()
+		}
 	}
-	m.cpu = cpuTime()
+	m.at, m.cpu = time.Now(), cpuTime()
 	return m
 }
 
-// Since gives the use per cycle since an earlier reading; zeros without a cycle.
+// Since gives the use per cycle since an earlier reading; per cycle zeros without one.
 func (m Meter) Since(before Meter, cycles int64) Client {
-	c := Client{GCP99Ns: quantileSince(m.pauses, before.pauses, 0.99)}
+	c := Client{
+		GCP99Ns:    quantileSince(m.pauses, before.pauses, 0.99),
+		SchedP99Ns: quantileSince(m.ready, before.ready, 0.99),
+	}
+	if took := m.at.Sub(before.at); took > 0 {
+		c.CPUShare = float64(m.cpu-before.cpu) / (float64(took) * float64(runtime.NumCPU()))
+	}
 	if cycles > 0 {
 		c.CPUNsPerOp = float64(m.cpu-before.cpu) / float64(cycles)
 		c.AllocsPerOp = float64(m.allocs-before.allocs) / float64(cycles)

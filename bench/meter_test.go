@@ -2,8 +2,10 @@ package bench
 
 import (
 	"math"
+	"runtime"
 	"runtime/metrics"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -22,6 +24,14 @@ func TestQuantileOfPausesCountsOnlyTheTimeBetween(t *testing.T) {
 func TestMeterWithoutCyclesDividesByNothing(t *testing.T) {
 	m := ReadMeter()
 	require.Equal(t, Client{}, m.Since(m, 0))
+}
+
+func TestMeterTellsTheShareOfTheMachine(t *testing.T) {
+	before := Meter{at: time.Unix(0, 0)}
+	after := Meter{at: time.Unix(2, 0), cpu: time.Second}
+	c := after.Since(before, 1000)
+	require.InDelta(t, 0.5/float64(runtime.NumCPU()), c.CPUShare, 1e-9)
+	require.InDelta(t, 1e6, c.CPUNsPerOp, 1e-9)
 }
 
 func TestJainIsOneForEqualsAndOneNthForASingleWinner(t *testing.T) {

@@ -145,8 +145,8 @@ func TestMixWithExtendOfLocksThatCannotIsRefused(t *testing.T) {
 
 func TestMixOfOverlapsIsSeen(t *testing.T) {
 	cfg := Config{
-		Workers: 2, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
-		Hold: Fixed(10 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
+		Workers: 3, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute,
+		Hold: Fixed(10 * time.Millisecond), Think: Exp(5 * time.Millisecond), Op: mixOf(t, "mix:acquire-release=1,try=1"),
 	}
 	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
 		require.Zero(t, r.Safety.Overlaps)
@@ -155,5 +155,17 @@ func TestMixOfOverlapsIsSeen(t *testing.T) {
 	})
 	virtual(t, nil, newLeases(2, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
 		require.Positive(t, r.Safety.Overlaps)
+	})
+}
+
+func TestTryIsNoHandover(t *testing.T) {
+	b := &baton{delay: 500 * time.Microsecond} // a try lasts 1 ms, so that many begin before a release and get the lock
+	cfg := Config{
+		Workers: 2, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute, Seed: 1,
+		Op: mixOf(t, "mix:try=1000000,acquire-release=1"), // as good as tries alone, but for Config.waits
+	}
+	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
+		require.Greater(t, r.Totals.Acquired, int64(1000))
+		require.Zero(t, r.Latency.Handover.Count)
 	})
 }

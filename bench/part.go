@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,6 +26,9 @@ type Part struct {
 	Holding  *holdingPart // op hold only
 	Client   Client       // of all cycles together
 	Series   []Interval
+
+	Stall       *Histogram // nil: not measured, as is the next
+	Uncontended *Histogram
 
 	ErrorSamples []string
 	Why          string // what kept an acquire that never got its lock; empty if unknown
@@ -112,6 +116,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	var shares []int64
 	var seen samples
 	var holding holdingPart
+	var stall, uncontended *Histogram
 	for _, p := range parts {
 		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
 		res.Totals.add(p.Totals)
@@ -129,6 +134,9 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
 		res.Client.AllocsPerOp += p.Client.AllocsPerOp
 		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
+		res.Client.SchedP99Ns = max(res.Client.SchedP99Ns, p.Client.SchedP99Ns)
+		res.Client.CPUShare += p.Client.CPUShare
+		stall, uncontended = merged(stall, p.Stall), merged(uncontended, p.Uncontended)
 		for _, text := range p.ErrorSamples {
 			seen.keep(text)
 		}
@@ -140,12 +148,14 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.CPUNsPerOp /= float64(cycles)
 		res.Client.AllocsPerOp /= float64(cycles)
 	} else {
-		res.Client = Client{GCP99Ns: res.Client.GCP99Ns}
+		res.Client.CPUNsPerOp, res.Client.AllocsPerOp = 0, 0
 	}
+	res.Client.Stall = stall.Summary()
 	res.Latency = Latencies{
 		Response: all.Response.Summary(), Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
 		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(),
 		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
+		Uncontended: uncontended.Summary(),
 	}
 	res.Fairness.Jain = Jain(shares)
 	res.Fairness.MaxWaitNs = waits.Longest
@@ -156,12 +166,21 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	return res
 }
 
+// merged adds up two histograms that may be nil. It may change the first.
+func merged(h, g *Histogram) *Histogram {
+	if h == nil || g == nil {
+		return cmp.Or(h, g)
+	}
+	h.Merge(g)
+	return h
+}
+
 // mergeSeries adds up the n-th intervals of all parts.
 func mergeSeries(parts []*Part) []Point {
 	series := []Point{}
 	for n := 0; ; n++ {
 		var sum Interval
-		merged, found := NewHistogram(), 0
+		all, found := NewHistogram(), 0
 		for _, p := range parts {
 			if n >= len(p.Series) {
 				continue
@@ -174,14 +193,14 @@ func mergeSeries(parts []*Part) []Point {
 			}
 			var h Histogram
 			if h.UnmarshalText(i.Latency) == nil {
-				merged.Merge(&h)
+				all.Merge(&h)
 			}
 		}
 		if found == 0 {
 			return series
 		}
 		if len(parts) > 1 {
-			sum.quantiles(merged)
+			sum.quantiles(all)
 		}
 		series = append(series, sum.Point)
 	}

@@ -56,6 +56,10 @@ func TestPartsSeeOverlapsAndHandoversOfEachOther(t *testing.T) {
 	require.Zero(t, r.Safety.Overlaps)
 	require.Positive(t, r.Latency.HandoverRemote.Count)
 	require.Zero(t, r.Latency.Handover.Count, "one worker each")
+	require.Positive(t, r.Latency.Uncontended.Count)
+	require.Positive(t, r.Client.Stall.Count)
+	require.Greater(t, r.Client.CPUShare, 0.0)
+	require.Less(t, r.Client.CPUShare, 1.01)
 	require.Less(t, r.Latency.HandoverRemote.P["50"], 100*ms, "the clocks agree")
 }
 

@@ -127,8 +127,9 @@ type Client struct {
 	AllocsPerOp float64 `json:"allocs_per_op"` // heap objects per cycle
 	GCP99Ns     int64   `json:"gc_p99_ns"`     // p99 of the stop-the-world pauses, upper bound of its bucket; of the worst process
 	SchedP99Ns  int64   `json:"sched_p99_ns"`  // p99 of how long goroutines stood ready to run, likewise
-	// Stall is how much too late a thread that sleeps 1 ms at a time woke: what the
-	// machine, the scheduler and the garbage collector took from a holder.
+	// Stall is how much too late a thread that sleeps 10 ms at a time woke, a long stall
+	// counted once for every 10 ms of it: what the machine, the scheduler and the garbage
+	// collector took from a holder at any moment.
 	Stall *Summary `json:"stall,omitempty"`
 	// CPUShare is the processor time of all processes over that of the machine.
 	CPUShare float64 `json:"cpu_share"`

@@ -3,7 +3,9 @@ package bench
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"runtime/pprof"
 	"sync"
 	"sync/atomic"
@@ -59,6 +61,7 @@ type runner struct {
 	audit   *audit
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.waits
+	exact   bool     // real time, not virtual
 
 	ctx     context.Context // of acquires; ends with the run
 	cancel  context.CancelFunc
@@ -98,6 +101,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		rec:    newRecorder(cfg),
 		audit:  newAudit(t),
 		waits:  cfg.waits(),
+		exact:  exact,
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 		base:   base,
@@ -165,6 +169,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
 		})
 	}
+	var stalls *stallWatch
 	before := ReadMeter()
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
@@ -178,6 +183,13 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		report(Progress{Total: r.cfg.Duration})
 		if r.cfg.Warmup == 0 {
 			start()
+		}
+		if r.exact {
+			stalls = watchStalls()
+		}
+		if u := newReference(r); u != nil {
+			part.Uncontended = u.hist
+			done.Go(u.run)
 		}
 		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
 			part.Series = append(part.Series, i)
@@ -201,6 +213,11 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	close(r.stop)
 	r.cancel()
 	grace := time.AfterFunc(releaseGrace, r.release)
+	if stalls != nil {
+		var took time.Duration
+		part.Stall, took = stalls.end()
+		after.cpu -= took // no part of the load
+	}
 	done.Wait()
 	grace.Stop()
 	r.release()
@@ -292,6 +309,13 @@ func (r *runner) figures(p *Part) {
 	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
+}
+
+// caught is deferred by who calls the locker: a panic of it ends the run.
+func (r *runner) caught() {
+	if v := recover(); v != nil {
+		r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", r.impl, ReasonPanic, v, debug.Stack()))
+	}
 }
 
 // fail ends the run because of a panic; the first counts.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"runtime"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -158,7 +157,7 @@ func TestTheRunTellsWhenItBegins(t *testing.T) {
 	cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Second, TTL: time.Second, Begin: func(b time.Time) { at = append(at, b) }}
 	virtual(t, nil, slow{acquire: takes(time.Millisecond)}, cfg, func(t *testing.T, r *Result, err error) {
 		require.Len(t, at, 1)
-		require.InDelta(t, 2*time.Second, time.Since(at[0]), float64(10*time.Millisecond))
+		require.InDelta(t, 2*time.Second, time.Since(at[0]), 1e6+1, "an acquire may be under way at the end")
 	})
 }
 
@@ -395,23 +394,6 @@ func TestRealOpenLoopStartsArrivalsOnTime(t *testing.T) {
 	require.InDelta(t, 1000, r.Totals.Offered, 150)
 	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 50)
 	require.Less(t, r.Latency.Response.P["50"], 20*ms, "generous: the machine may be busy")
-}
-
-func TestTenThousandWorkersFitIn100MB(t *testing.T) {
-	var peak atomic.Uint64
-	l := slow{acquire: func(context.Context) error {
-		if peak.CompareAndSwap(0, 1) {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			peak.Store(m.HeapAlloc + m.StackInuse)
-		}
-		return nil
-	}}
-	runtime.GC()
-	cfg := Config{Workers: 10_000, Rate: 1000, Warmup: 300 * time.Millisecond, Duration: 200 * time.Millisecond, TTL: time.Second, Wait: time.Second}
-	_, err := Run(t.Context(), "slow", l, cfg)
-	require.NoError(t, err)
-	require.Less(t, peak.Load(), uint64(100<<20))
 }
 
 // BenchmarkCycle is the generator's own price: everything but the lock.

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,11 +47,12 @@ func TestNamesOfATableDoNotTouchEachOther(t *testing.T) {
 	}
 }
 
-// baton is one lock for all names, which the next waiter gets a while after the
-// call of Release.
+// baton is one lock for all names but that of the reference, which the next waiter
+// gets a while after the call of Release.
 type baton struct {
 	token chan struct{}
 	delay time.Duration
+	alone time.Duration // an acquire of the reference
 }
 
 // inBubble makes the token inside the bubble of virtual time.
@@ -60,7 +62,11 @@ func (b *baton) inBubble(ctx context.Context) context.Context {
 	return ctx
 }
 
-func (b *baton) Acquire(ctx context.Context, _ string, _ time.Duration) (Held, error) {
+func (b *baton) Acquire(ctx context.Context, name string, _ time.Duration) (Held, error) {
+	if strings.Contains(name, "uncontended") { // not the name that the baton stands for
+		time.Sleep(b.alone)
+		return noop{}, nil
+	}
 	select {
 	case <-b.token:
 		return b, nil
@@ -87,7 +93,7 @@ func (*baton) Until() time.Time { return time.Time{} }
 func (*baton) Close() error     { return nil }
 
 func TestHandoverIsWhatTheLockKeepsAWaiterWaiting(t *testing.T) {
-	b := &baton{delay: time.Millisecond}
+	b := &baton{delay: time.Millisecond, alone: 700 * time.Microsecond}
 	cfg := Config{Workers: 4, Keys: 1, Dist: Uniform(), Duration: time.Second, Warmup: 100 * time.Millisecond, TTL: time.Second, Hold: Fixed(3 * time.Millisecond)}
 	for workers, want := range map[int]int64{4: 250, 1: 0} {
 		cfg.Workers = workers
@@ -99,11 +105,18 @@ func TestHandoverIsWhatTheLockKeepsAWaiterWaiting(t *testing.T) {
 				require.InEpsilon(t, 1e6, r.Latency.Handover.Max, 0.001)
 			}
 			require.Nil(t, r.Latency.HandoverRemote, "one process")
+			alone := r.Latency.Uncontended
+			require.InDelta(t, 1000/15.7, alone.Count, 5, "every 10 to 20 ms, and 0.7 ms itself")
+			require.InEpsilon(t, 700e3, alone.Min, 0.001)
+			require.InEpsilon(t, 700e3, alone.Max, 0.001)
+			require.InDelta(t, 250, r.Totals.Acquired, 2, "nor anywhere else")
+			require.Less(t, r.Latency.Acquire.Count, int64(260))
 		})
 	}
 	cfg.Op = Try
 	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
 		require.Nil(t, r.Latency.Handover, "nobody waits")
+		require.Nil(t, r.Latency.Uncontended)
 	})
 }
 

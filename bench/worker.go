@@ -3,9 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"muxlock/internal/clock"
@@ -73,11 +71,7 @@ func (w *worker) run() {
 	w.relCtx = relCtx
 	defer relCancel()
 	defer w.cancel()
-	defer func() {
-		if v := recover(); v != nil {
-			w.r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", w.r.impl, ReasonPanic, v, debug.Stack()))
-		}
-	}()
+	defer w.r.caught()
 	defer w.endExtending()
 	switch {
 	case w.r.cfg.Op == Hold:

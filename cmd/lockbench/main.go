@@ -50,6 +50,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/procs"
 )
 
@@ -110,6 +111,7 @@ func root() *cobra.Command {
 		doctorCommand(),
 		mastersCommand(),
 		versionCommand(),
+		schemaCommand(),
 		workerCommand(),
 	)
 	return cmd
@@ -123,6 +125,18 @@ func versionCommand() *cobra.Command {
 		Run: func(cmd *cobra.Command, _ []string) {
 			t := bench.CurrentTool()
 			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Commit, t.Go)
+		},
+	}
+}
+
+func schemaCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of what -o json prints",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(output.Schema)
+			return writeError(err)
 		},
 	}
 }

@@ -28,7 +28,12 @@ func (r rounds) count() int { return r.rounds * len(r.impls) }
 func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
 	cfg := r.cfg
 	cfg.Progress = show
-	return bench.Compare(ctx, open(r.plan), cfg, r.rounds)
+	tool := bench.ToolCPU(ctx, cfg)
+	results, err := bench.Compare(ctx, open(r.plan), cfg, r.rounds)
+	for _, result := range results {
+		result.ChargeTool(tool)
+	}
+	return results, err
 }
 
 func (r rounds) complete(*output.Document) {}

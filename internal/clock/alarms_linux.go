@@ -59,9 +59,14 @@ func (a *Alarms) run() {
 	}
 }
 
-// Sleep returns after d or when stop is closed, after which nobody may sleep again. one
-// is the caller's.
+// Sleep returns after d or when stop is closed. one is the caller's, and stays in the
+// heap when stop was closed; it must not come there twice.
 func (a *Alarms) Sleep(d time.Duration, one *Alarm, stop <-chan struct{}) {
+	select {
+	case <-stop:
+		return
+	default:
+	}
 	now := time.Now()
 	one.at = now.Add(d)
 	a.mu.Lock()

@@ -53,3 +53,15 @@ func TestSleepersOfAlarmsLeaveWhenTheRunStops(t *testing.T) {
 	sleepers.Wait()
 	a.Close()
 }
+
+func TestWhoSleepsAgainAfterTheEndIsNotRungTwice(t *testing.T) {
+	a, one, stop := NewAlarms(), NewAlarm(), make(chan struct{})
+	close(stop)
+	for range 3 { // a hold that the end cut short, the pause after it, ...
+		a.Sleep(time.Microsecond, one, stop)
+	}
+	a.mu.Lock()
+	require.Empty(t, a.heap)
+	a.mu.Unlock()
+	a.Close()
+}

@@ -114,7 +114,10 @@ func TestObjectivesAreShownWithTheirVerdicts(t *testing.T) {
 		{Text: "cycle.p99.9<1s", Reason: "too few"},
 	}
 	doc := document(r)
-	doc.Config.Impls, doc.Config.Rounds = []string{"muxlock"}, 1
+	doc.Config.Impls, doc.Config.SLO = []string{"muxlock"}, nil
+	for _, s := range r.SLO {
+		doc.Config.SLO = append(doc.Config.SLO, s.Text)
+	}
 	for _, write := range []func() string{
 		func() string { var b bytes.Buffer; require.NoError(t, output.Run(&b, doc, nil)); return b.String() },
 		func() string { var b bytes.Buffer; require.NoError(t, output.Compare(&b, doc, nil)); return b.String() },
@@ -125,4 +128,21 @@ func TestObjectivesAreShownWithTheirVerdicts(t *testing.T) {
 		require.Regexp(t, `(?m)^SLO  throughput>5k +1,234 +MISSED$`, text)
 		require.Regexp(t, `(?m)^SLO  cycle.p99.9<1s +- +NOT JUDGED: too few$`, text)
 	}
+}
+
+func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
+	var results []*bench.Result
+	for i, value := range []float64{1e6, 2e6, 9e6} {
+		r := result("muxlock", i+1, 100)
+		r.SLO = []bench.SLO{{Text: "cycle.p50<5ms", Unit: bench.UnitNs, Value: value, Pass: value < 5e6}}
+		results = append(results, r)
+	}
+	doc := document(results...)
+	doc.Config.SLO = []string{"cycle.p50<5ms"}
+	text := func() string { var b bytes.Buffer; require.NoError(t, output.Compare(&b, doc, nil)); return b.String() }
+	require.Regexp(t, `(?m)^SLO  muxlock  cycle.p50<5ms  2.00ms  MISSED \(met in 2 of 3 rounds\)$`, text())
+	results[2].SLO[0] = bench.SLO{Text: "cycle.p50<5ms", Reason: "too few"}
+	require.Regexp(t, `(?m)NOT JUDGED \(met in 2 of 3 rounds\): too few$`, text())
+	results[2].SLO[0] = results[0].SLO[0]
+	require.Regexp(t, `(?m)PASS \(met in 3 of 3 rounds\)$`, text())
 }

@@ -125,7 +125,7 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	require.NoError(t, output.Compare(&alone, document(r), nil))
 	require.NotContains(t, alone.String(), "hand-over")
 
-	r.Latency.Handover, r.Latency.HandoverRemote = summary(111_000), summary(222_000)
+	r.Latency.Handover, r.Latency.HandoverRemote, r.Latency.Uncontended = summary(111_000), summary(222_000), summary(120_000)
 	r.Procs, r.Fairness = 2, bench.Fairness{Jain: 0.5, MaxWaitNs: 3_100_000, MeanWaitNs: 1_000_000, PerProc: []int64{400, 100}}
 	doc := document(r)
 	doc.Config.Procs = 2
@@ -139,7 +139,23 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, output.Run(&b, doc, nil))
 	require.Contains(t, b.String(), "longest wait 3.10ms = 3.1x the mean")
+	require.Contains(t, b.String(), "from other process p50 = 1.85x the uncontended acquire beside it")
 	require.Contains(t, b.String(), "400 (80%)   100 (20%)")
+}
+
+func TestRunTellsWhatTheGeneratorTookAndWhatDisturbedIt(t *testing.T) {
+	r := result("muxlock", 1, 1000)
+	r.ChargeTool(617)
+	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, summary(1)
+	var b bytes.Buffer
+	require.NoError(t, output.Run(&b, document(r), nil))
+	require.Contains(t, b.String(), "client: cpu 12.3us a cycle (generator at most 617ns = 5%)   allocs 5.25 a cycle   42% of the machine's cpu"+
+		"   gc pause p99 0ns   ready to run p99 12.3us   stall p99 ~3.00ms longest 9.00ms\n")
+
+	r.ThroughputPerS = 0 // op hold
+	b.Reset()
+	require.NoError(t, output.Run(&b, document(r), nil))
+	require.Contains(t, b.String(), "client: 42% of the machine's cpu")
 }
 
 func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
@@ -167,6 +183,7 @@ func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
 		"      d:1     110us   ~3.00ms   9.00ms      7   25.0%                      - <- was down",
 		"      e:1         -         -        -    500    100%                      - <- was down",
 	}, table)
+
 }
 
 func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {

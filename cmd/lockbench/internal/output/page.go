@@ -20,7 +20,7 @@ func unwrap(text []byte) ([]byte, error) {
 	}
 	_, rest, found := bytes.Cut(text, []byte(dataBegin))
 	if !found {
-		return nil, errors.New("is a page, but no report of lockbench")
+		return nil, errors.New("is not JSON but a page, and no report of lockbench")
 	}
 	data, _, found := bytes.Cut(rest, []byte(dataEnd))
 	if !found {

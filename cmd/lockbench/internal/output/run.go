@@ -57,9 +57,15 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	row(tw, "extend", l.Extend)
 	row(tw, "hand-over", l.Handover)
 	row(tw, "from other process", l.HandoverRemote)
+	row(tw, "uncontended", l.Uncontended)
 	tw.Flush()
 	if l.Handover != nil {
 		fmt.Fprintln(w, "hand-over: from the call of Release to the return of an Acquire that was waiting")
+		if l.HandoverRemote != nil {
+			besideIt(w, "from other process", l.HandoverRemote, l.Uncontended)
+		} else {
+			besideIt(w, "hand-over", l.Handover, l.Uncontended)
+		}
 	}
 	perMaster(w, r.PerMaster)
 	if h := r.Holding; h != nil {
@@ -70,10 +76,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 		}
 		fmt.Fprintln(w)
 	}
-	if r.ThroughputPerS > 0 { // --op hold has no cycles
-		fmt.Fprintf(w, "client: cpu %s a cycle   allocs %s a cycle   gc pause p99 %s\n",
-			duration(r.Client.CPUNsPerOp), digits(r.Client.AllocsPerOp), duration(float64(r.Client.GCP99Ns)))
-	}
+	client(w, r)
 	fair := r.Fairness
 	fmt.Fprintf(w, "fairness (Jain) %.3f   longest wait %s = %s the mean\n", fair.Jain, duration(float64(fair.MaxWaitNs)), unevenness(r))
 	if len(fair.PerProc) > 1 {
@@ -84,6 +87,32 @@ func one(w io.Writer, r *bench.Result, c Config) {
 		fmt.Fprintln(w)
 	}
 	hurt(w, "", []*bench.Result{r})
+}
+
+// client is what the load cost here, and what may have disturbed it.
+func client(w io.Writer, r *bench.Result) {
+	c := r.Client
+	fmt.Fprint(w, "client:")
+	if r.ThroughputPerS > 0 { // --op hold has no cycles
+		fmt.Fprintf(w, " cpu %s a cycle", duration(c.CPUNsPerOp))
+		if c.ToolCPUNsPerOp > 0 {
+			fmt.Fprintf(w, " (generator at most %s = %.0f%%)", duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+		}
+		fmt.Fprintf(w, "   allocs %s a cycle  ", digits(c.AllocsPerOp))
+	}
+	fmt.Fprintf(w, " %.0f%% of the machine's cpu   gc pause p99 %s   ready to run p99 %s",
+		100*c.CPUShare, duration(float64(c.GCP99Ns)), duration(float64(c.SchedP99Ns)))
+	if s := c.Stall; s != nil {
+		fmt.Fprintf(w, "   stall p99 %s longest %s", percentile(s, "99"), duration(float64(s.Max)))
+	}
+	fmt.Fprintln(w)
+}
+
+// besideIt says how many times an acquire without waiting a hand-over took in the same run.
+func besideIt(w io.Writer, name string, s, alone *bench.Summary) {
+	if s != nil && s.Count > 0 && alone != nil && alone.P["50"] > 0 {
+		fmt.Fprintf(w, "%s p50 = %sx the uncontended acquire beside it\n", name, digits(float64(s.P["50"])/float64(alone.P["50"])))
+	}
 }
 
 // unevenness is how many times the mean wait the longest was.

@@ -91,6 +91,8 @@ func verdicts(doc output.Document) (vs []Verdict) {
 	switch {
 	case missed > 0:
 		vs = append(vs, Verdict{"bad", fmt.Sprintf("%d of %d objectives missed", missed, met+missed), few(slo)})
+	case met == 1:
+		vs = append(vs, Verdict{"good", "The objective is met", nil})
 	case met > 0:
 		vs = append(vs, Verdict{"good", fmt.Sprintf("All %d objectives met", met), nil})
 	}

@@ -1,0 +1,32 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
+	s := &stallWatch{hist: NewHistogram()}
+	for range 90 {
+		s.add(20 * time.Microsecond)
+	}
+	s.add(95 * time.Millisecond) // of 1 s: 95, 85, ... 5 ms too late
+	sum := s.hist.Summary()
+	require.EqualValues(t, 100, sum.Count)
+	require.InEpsilon(t, 20e3, sum.P["90"], 0.01)
+	require.InEpsilon(t, 85e6, sum.P["99"], 0.01)
+	require.InEpsilon(t, 95e6, sum.Max, 0.01)
+}
+
+func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
+	begin := time.Now()
+	s := watchStalls()
+	pause(newStoppedTimer(), 20*stallPeriod, nil)
+	hist, cpu := s.end()
+	n := hist.Summary().Count
+	require.Positive(t, n)
+	require.LessOrEqual(t, n, int64(time.Since(begin)/stallPeriod)+1, "one for each period, stalls included")
+	require.Less(t, cpu, time.Since(begin))
+}
