@@ -16,10 +16,10 @@ var flagGroups = []struct {
 	heading string
 	flags   []string
 }{
-	{"Target", []string{"masters", "local", "embedded", "impl"}},
+	{"Target", []string{"masters", "local", "embedded", "new-masters", "impl"}},
 	{"Sweep", []string{"param", "find-max"}},
-	{"Load", []string{"op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "duration", "warmup", "rounds", "seed"}},
-	{"Lock", []string{"ttl", "wait", "master-timeout"}},
+	{"Load", []string{"op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "duration", "warmup", "for", "rounds", "seed", "probe-every"}},
+	{"Lock", []string{"ttl", "max-ttl", "wait", "master-timeout"}},
 	{"Advice", []string{"eps", "rto", "waiters"}},
 	{"Faults", []string{"fault", "faults"}},
 	{"Judgement", []string{"slo", "profile", "regression"}},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -140,7 +141,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count()})
+	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
 	defer progress.Close() // also when something panics
 	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
 	progress.Close()
@@ -157,6 +158,16 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	doc := p.document(set, results)
 	p.runs.complete(doc)
 	return doc, err
+}
+
+// faultsAt is the faults in force at a time of the measured window.
+func (p *plan) faultsAt(at time.Duration) (active []string) {
+	for _, f := range p.faults {
+		if f.From <= at && at < f.To || f.Whole && f.Kind == faults.Delay {
+			active = append(active, f.Text)
+		}
+	}
+	return active
 }
 
 // start gets the masters that the plan asks for. Only when the user did not ask

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
@@ -199,4 +200,20 @@ func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
 	require.False(t, step.Met)
 	require.False(t, step.Unjudged)
 	require.Contains(t, step.Why, "rate not met")
+}
+
+func TestAllSettingsHaveOneSeed(t *testing.T) {
+	var f flags
+	cmd := &cobra.Command{Use: "sweep"}
+	f.register(cmd, "noop", 1)
+	p, err := parseParam("workers=1,2,3")
+	require.NoError(t, err)
+	plans, err := f.plans(cmd, []bench.SweepParam{p})
+	require.NoError(t, err)
+	require.Len(t, plans, 3)
+	for i, p := range plans {
+		require.Equal(t, i+1, p.cfg.Workers)
+		require.Equal(t, plans[0].cfg.Seed, p.cfg.Seed)
+		require.NotZero(t, p.cfg.Seed)
+	}
 }

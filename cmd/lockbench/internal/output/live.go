@@ -184,7 +184,7 @@ func (s *state) lines(width int, at time.Time) []textLine {
 		lines = append(lines, strip(width, s.masters))
 	}
 	if s.options.Faults != nil {
-		if active := s.options.Faults(); len(active) > 0 {
+		if active := s.options.Faults(s.window(at)); len(active) > 0 {
 			lines = append(lines, fit(width, part{text: "faults"}, part{strings.Join(active, "  "), yellow}))
 		}
 	}
@@ -200,12 +200,10 @@ func (s *state) header(width int, at time.Time) textLine {
 	if s.now.Warmup {
 		phase = "warm-up"
 	}
-	now, total := s.now.Elapsed, s.now.Total
 	if s.over {
 		phase = "ending"
-	} else {
-		now = min(now+at.Sub(s.at), total)
 	}
+	now, total := s.elapsed(at), s.now.Total
 	parts := []part{{runName(s.now), bold}, {text: phase}, {text: elapsed(now, total)}}
 	if s.options.Rounds > 1 {
 		parts = append(parts, part{text: fmt.Sprintf("round %d/%d", s.now.Round, s.options.Rounds)})
@@ -223,6 +221,22 @@ func (s *state) header(width int, at time.Time) textLine {
 		l = append(l, part{"  " + bar(share, room), 0})
 	}
 	return l
+}
+
+// elapsed is how long the phase has lasted, which goes on between news.
+func (s *state) elapsed(at time.Time) time.Duration {
+	if s.over {
+		return s.now.Elapsed
+	}
+	return min(s.now.Elapsed+at.Sub(s.at), s.now.Total)
+}
+
+// window is the same on the clock of the measured time.
+func (s *state) window(at time.Time) time.Duration {
+	if s.now.Warmup {
+		return s.elapsed(at) - s.now.Total
+	}
+	return s.elapsed(at)
 }
 
 // curve is a figure and its course so far.

@@ -35,7 +35,7 @@ func news() (all []bench.Progress) {
 	}})
 }
 
-var everything = ProgressOptions{Rounds: 5, Runs: 20, Faults: func() []string { return []string{"delay:3:5ms", "stop:5"} }}
+var everything = ProgressOptions{Rounds: 5, Runs: 20, Faults: func(time.Duration) []string { return []string{"delay:3:5ms", "stop:5"} }}
 
 func TestNoLineOfTheViewIsWiderThanTheTerminal(t *testing.T) {
 	at := time.Unix(0, 0)
@@ -54,10 +54,15 @@ func TestNoLineOfTheViewIsWiderThanTheTerminal(t *testing.T) {
 func screen(width int) (term vt10x.Terminal, view *live, clock func(time.Duration)) {
 	term = vt10x.New(vt10x.WithSize(width, 24))
 	fmt.Fprint(term, "$ lockbench run\r\n")
-	return term, newLive(term, func() (int, int, error) { w, h := term.Size(); return w, h, nil }, true, everything), func(d time.Duration) {
-		time.Sleep(d)
-		synctest.Wait()
-	}
+	return term, newLive(term, func() (int, int, error) {
+			term.Lock()
+			defer term.Unlock()
+			w, h := term.Size()
+			return w, h, nil
+		}, true, everything), func(d time.Duration) {
+			time.Sleep(d)
+			synctest.Wait()
+		}
 }
 
 // visible is the rows of the screen that hold something.
@@ -121,6 +126,20 @@ func TestTheViewShowsTheRunNow(t *testing.T) {
 		require.Contains(t, text, "before: redsync-rueidis  14,203 cycles/s")
 		require.Contains(t, text, "errors 0", "of the new run")
 	})
+}
+
+func TestFaultsAreThoseOfTheMeasuredTimeNow(t *testing.T) {
+	var asked []time.Duration
+	at := time.Unix(0, 0)
+	s := state{options: ProgressOptions{Faults: func(at time.Duration) []string {
+		asked = append(asked, at)
+		return nil
+	}}}
+	for _, n := range news()[:3] { // warm-up of 1s, measured from 0s, at 1s
+		s.see(n, at)
+		s.lines(80, at.Add(300*time.Millisecond))
+	}
+	require.Equal(t, []time.Duration{-700 * time.Millisecond, 300 * time.Millisecond, 1300 * time.Millisecond}, asked)
 }
 
 func TestTheViewFollowsTheSizeOfTheTerminal(t *testing.T) {

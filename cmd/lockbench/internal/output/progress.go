@@ -25,9 +25,11 @@ type Progress interface {
 // ProgressOptions is what a Progress knows besides the runs. All may be left out.
 type ProgressOptions struct {
 	Quiet  bool
-	Rounds int             // of each implementation
-	Runs   int             // in all; 0: nobody knows
-	Faults func() []string // in force now; called from a goroutine of the Progress
+	Rounds int // of each implementation
+	Runs   int // in all; 0: nobody knows
+	// Faults is what is in force at a time of the measured window; below 0 is in the
+	// warm-up. Called from a goroutine of the Progress.
+	Faults func(at time.Duration) []string
 }
 
 // NewProgress makes the view that fits w: several lines redrawn in place where w is
