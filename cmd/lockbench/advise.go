@@ -27,6 +27,8 @@ type adviseFlags struct {
 	masters  string
 	local    int
 	embedded int
+	fresh    bool
+	faults   []string
 	duration time.Duration
 
 	hold    bench.Span
@@ -37,7 +39,11 @@ type adviseFlags struct {
 
 	format string
 	out    string
+	html   string
 }
+
+// measuredBy is the flags that say what a measurement is of.
+var measuredBy = append([]string{"duration", "new-masters", "fault"}, targetFlags...)
 
 func adviseCommand() *cobra.Command {
 	var f adviseFlags
@@ -48,7 +54,7 @@ func adviseCommand() *cobra.Command {
 still be wrong. It rests on a result of an earlier run (-o json), or on a short and
 light load of the masters that it makes itself.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
-  lockbench advise --local 5 --hold 200ms --rto 10s
+  lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
   lockbench run -o json --out result.json && lockbench advise result.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
@@ -58,6 +64,8 @@ light load of the masters that it makes itself.`,
 	fs.StringVar(&f.masters, "masters", "", "measure these masters: host:port, redis://, rediss://, unix://, separated by commas")
 	fs.IntVar(&f.local, "local", 5, "measure this many servers, started on free ports")
 	fs.IntVar(&f.embedded, "embedded", 0, "measure this many masters inside this process; means nothing")
+	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once")
+	fs.StringArrayVar(&f.faults, "fault", nil, "hurt a local master, as in lockbench run; delay:K:20ms makes it look distant")
 	fs.DurationVar(&f.duration, "duration", 20*time.Second, "how long to measure")
 	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
 	fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
@@ -66,6 +74,7 @@ light load of the masters that it makes itself.`,
 	fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (the document of the measurement with its advice)")
 	fs.StringVar(&f.out, "out", "", "write the advice to this file instead of standard output")
+	fs.StringVar(&f.html, "html", "", "also write a page with the advice and the measurement to this file, for a browser")
 	complete(cmd, "output", []string{"text", "json"})
 	return cmd
 }
@@ -92,11 +101,16 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	page, err := openPage(f.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	if doc != nil {
 		if err := give(doc, ask); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return out.document(p.format, *doc)
+		return errors.Join(out.document(p.format, *doc), page.write(*doc))
 	}
 
 	ctx := cmd.Context()
@@ -112,7 +126,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask); err != nil {
 		return errors.Join(interruptedOr(ctx, runErr), err)
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
+	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
 }
 
 // give puts the advice into the document.
@@ -139,6 +153,8 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
 	case f.format != "text" && f.format != "json":
 		return ask, usagef("-o must be text or json, got %q", f.format)
+	case f.html != "" && f.html == f.out:
+		return ask, usagef("--html and --out name the same file, %s", f.html)
 	}
 	if set("hold") {
 		law, err := advice.HoldLaw(f.hold)
@@ -163,7 +179,7 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": f.duration.String(),
 		"probe-every": "10ms", // 20 s fill the rows that a result keeps
 	}
-	for _, name := range targetFlags {
+	for _, name := range append([]string{"new-masters"}, targetFlags...) {
 		if cmd.Flags().Changed(name) {
 			given[name] = cmd.Flags().Lookup(name).Value.String()
 		}
@@ -173,12 +189,13 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 			return nil, usageError{err}
 		}
 	}
+	run.faults = f.faults
 	return run.plan(load)
 }
 
 // read is for a result of an earlier run.
 func (f *adviseFlags) read(cmd *cobra.Command, name string) (*output.Document, error) {
-	for _, flag := range append([]string{"duration"}, targetFlags...) {
+	for _, flag := range measuredBy {
 		if cmd.Flags().Changed(flag) {
 			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
 		}
