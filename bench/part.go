@@ -174,7 +174,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
 	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
 	inOrder(res.History)
-	judge(res, parts)
+	judge(res, cfg, parts)
 	return res
 }
 

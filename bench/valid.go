@@ -22,8 +22,9 @@ const (
 	lagFloor = time.Millisecond
 )
 
-// judge says what speaks against the figures.
-func judge(res *Result, parts []*Part) {
+// judge says what speaks against the figures. A run with op hold has none of a pace,
+// and one that keeps a history looks for overlaps: there they need not be exact.
+func judge(res *Result, cfg Config, parts []*Part) {
 	var panicked, interrupted, growing bool
 	for _, p := range parts {
 		panicked = panicked || p.Panicked
@@ -53,11 +54,12 @@ func judge(res *Result, parts []*Part) {
 		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",
 			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
 	}
-	if share := res.LagShare(); share > lagShare {
+	exact := cfg.Op != Hold && cfg.History == 0
+	if share := res.LagShare(); exact && share > lagShare {
 		res.Invalidate(fmt.Sprintf("%s: at the p99 its own lag is %.0f%% of the response", ReasonGenerator, 100*share))
 	}
-	ended := res.Holding == nil && !panicked && !interrupted && res.Totals.Acquired > 0
-	if s := res.Headline(); ended && s.Thin(99) {
+	ended := !panicked && !interrupted && res.Totals.Acquired > 0
+	if s := res.Headline(); exact && ended && s.Thin(99) {
 		text := fmt.Sprintf("%s: %d are no base for a p99", ReasonFew, s.Count)
 		if more := res.MoreSeconds(99); more > 0 {
 			text += fmt.Sprintf(", it needs %.0f s more at this pace", more)

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -17,4 +18,12 @@ func TestTheLagCountsFromOneMillisecond(t *testing.T) {
 		require.Equal(t, c.want, r.LagShare())
 	}
 	require.Zero(t, (&Result{}).LagShare(), "a closed loop")
+}
+
+func TestARunThatLooksForOverlapsNeedsNoExactFigures(t *testing.T) {
+	l := slow{acquire: takes(time.Millisecond)}
+	cfg := Config{Workers: 1, Duration: 100 * time.Millisecond, TTL: time.Second, History: 10}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.True(t, r.Valid.OK, r.Valid.Reasons)
+	})
 }
