@@ -1,13 +1,26 @@
 package bench
 
-import "sync"
+import (
+	"math"
+	"time"
+)
 
-// An arrival is one operation of an open loop.
+// An arrival is one operation of an open loop. In a closed loop a worker makes its own.
 type arrival struct {
-	at       int64 // intended start, ns on the run's clock
+	at       int64 // intended start, ns on the run's clock; below 0: a closed loop
 	key      int   // -1: the worker's own
 	op       opKind
-	measured bool // due in the measured time
+	hold     time.Duration // how long to hold the lock
+	measured bool          // due in the measured time
+	lag      int64         // how long it was due while a worker stood ready for it
+}
+
+// waited is how long it was due at begin; below 0 in a closed loop.
+func (a arrival) waited(begin int64) int64 {
+	if a.at < 0 {
+		return -1
+	}
+	return begin - a.at
 }
 
 // schedule is the endless sequence of arrivals that a seed stands for, a process's
@@ -20,7 +33,10 @@ type schedule struct {
 	keys    keyGen
 	op      Op
 	ops     rng
-	at      float64
+	hold    Span
+	holds   rng
+	at      float64 // as if there were no ramp
+	ramp    float64 // ns
 }
 
 func newSchedule(cfg Config, z *zipf) *schedule {
@@ -32,7 +48,10 @@ func newSchedule(cfg Config, z *zipf) *schedule {
 		keys:    newKeyGen(cfg, z, streamArrivalKeys, -1),
 		op:      cfg.Op,
 		ops:     newRNG(cfg.Seed, cfg.stream(streamArrivalOps)),
+		hold:    cfg.Hold,
+		holds:   newRNG(cfg.Seed, cfg.stream(streamArrivalHolds)),
 		at:      gap * float64(cfg.proc) / float64(cfg.procs()), // processes take turns
+		ramp:    float64(cfg.Ramp),
 	}
 }
 
@@ -42,7 +61,17 @@ func (s *schedule) next() arrival {
 	} else {
 		s.at += s.gap
 	}
-	return arrival{at: int64(s.at), key: s.keys.next(), op: s.op.draw(&s.ops)}
+	return arrival{at: int64(s.ramped(s.at)), key: s.keys.next(), op: s.op.draw(&s.ops), hold: s.hold.draw(&s.holds)}
+}
+
+// ramped moves a moment of the full rate to where as many arrivals have come at one
+// that rises from 0 over the ramp: rate * t^2 / (2 * ramp) within it, and half of
+// what the full rate would have brought by its end.
+func (s *schedule) ramped(at float64) float64 {
+	if at < s.ramp/2 {
+		return math.Sqrt(2 * s.ramp * at)
+	}
+	return at + s.ramp/2
 }
 
 // Random streams of one seed. Worker i has streamWorkers + i, streamSpans + i and
@@ -52,137 +81,9 @@ const (
 	streamArrivalKeys
 	streamArrivalOps
 	streamReference
+	streamArrivalHolds
 	streamWorkers
 	streamSpans = 1 << 30
 	streamOps   = 1 << 31
 	streamsEach = 1 << 32 // process
 )
-
-// pacer hands arrivals to workers. There is no dispatcher and no timer per
-// arrival: a worker that becomes free takes the next arrival itself if it is due,
-// without any wake-up; otherwise it queues for the baton, and only the one who has
-// the baton sleeps until the next arrival, takes it, and passes the baton on.
-// Arrivals that find nobody free stay in the schedule, where their age counts as
-// waiting: nothing is dropped.
-type pacer struct {
-	now   func() int64
-	sleep *sleeper      // owned by who has the baton
-	baton chan struct{} // one token
-
-	mu       sync.Mutex // guards the following
-	sched    *schedule
-	ahead    arrival // next to be taken
-	from     int64   // begin of the measured time, once open
-	length   int64   // planned length of the measured time
-	open     bool
-	closed   bool
-	taken    int64
-	lagSum   [lagParts]int64 // of arrivals taken in each part of the measured time
-	lagCount [lagParts]int64
-}
-
-// lagParts is in how many parts the measured time is cut to see a backlog grow.
-const lagParts = 10
-
-func newPacer(cfg Config, z *zipf, now func() int64, sleep *sleeper) *pacer {
-	p := &pacer{
-		now:    now,
-		sleep:  sleep,
-		baton:  make(chan struct{}, 1),
-		sched:  newSchedule(cfg, z),
-		length: int64(cfg.Duration),
-	}
-	p.ahead = p.sched.next()
-	p.baton <- struct{}{}
-	return p
-}
-
-// next waits for an arrival; false when the run is over.
-func (p *pacer) next() (arrival, bool) {
-	a, wait := p.take()
-	if wait == 0 {
-		return a, true
-	}
-	<-p.baton
-	defer func() { p.baton <- struct{}{} }()
-	for {
-		a, wait := p.take()
-		switch {
-		case wait < 0:
-			return a, false
-		case wait == 0:
-			return a, true
-		}
-		p.sleep.nap(wait)
-	}
-}
-
-// take is the next arrival when it is due, else how long until then, -1 when the
-// run is over.
-func (p *pacer) take() (arrival, int64) {
-	now := p.now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return arrival{}, -1
-	}
-	a := p.ahead
-	if a.at > now {
-		return a, a.at - now
-	}
-	p.ahead = p.sched.next()
-	if p.open {
-		a.measured = true
-		p.taken++
-		part := min((now-p.from)*lagParts/p.length, lagParts-1)
-		p.lagSum[part] += now - a.at
-		p.lagCount[part]++
-	}
-	return a, 0
-}
-
-// begin starts the measured time. What the warm-up left waiting is forgotten:
-// it belongs to no figure and would stand before those that do.
-func (p *pacer) begin(now int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.ahead.at < now {
-		p.ahead = p.sched.next()
-	}
-	p.from, p.open = now, true
-}
-
-// end stops the arrivals. Who sleeps is woken by the sleeper's stop channel, not
-// from here. It returns how many arrivals of the measured time were due and how many were
-// taken, and whether those that waited did so longer and longer.
-func (p *pacer) end(now int64) (offered, started int64, growing bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	if !p.open {
-		return 0, 0, false
-	}
-	offered = p.taken
-	for ; p.ahead.at < now; p.ahead = p.sched.next() {
-		offered++
-	}
-	return offered, p.taken, p.growing()
-}
-
-// growing compares the mean lag (due to started) of the last part with the
-// first three and the middle. A stall that was worked off leaves the last part
-// small; a rate just above what the lock can do makes it the largest.
-func (p *pacer) growing() bool {
-	mean := func(from, to int) float64 {
-		var sum, n int64
-		for i := from; i < to; i++ {
-			sum, n = sum+p.lagSum[i], n+p.lagCount[i]
-		}
-		return float64(sum) / float64(max(n, 1))
-	}
-	last := mean(lagParts-1, lagParts)
-	return last > backlogFloor && last > 2*mean(0, 3) && last > mean(4, 7)
-}
-
-// backlogFloor is the lag that is never called a backlog, 10 ms.
-const backlogFloor = 10e6

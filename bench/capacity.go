@@ -25,7 +25,7 @@ type CapacityStep struct {
 	RatePerS       float64 `json:"rate_per_s"`
 	Confirms       bool    `json:"confirms"` // it repeats a rate that had met them
 	Met            bool    `json:"met"`
-	Unjudged       bool    `json:"unjudged"` // valid, but an objective could not be judged; not Met then
+	Unjudged       bool    `json:"unjudged"` // valid but for too few operations, but an objective could not be judged; not Met then
 	Why            string  `json:"why"`      // the objectives and what was measured, or why the run is not valid
 	Result         int     `json:"result"`   // where it stands in Document.Results
 	ThroughputPerS float64 `json:"throughput_per_s"`

@@ -11,9 +11,9 @@ type extending struct {
 
 // extend is one operation: Extend, after Acquire if this is the first or the lock
 // was lost. What an Extend that failed has left is released.
-func (w *worker) extend(intended int64, measured bool) {
+func (w *worker) extend(a arrival) {
 	r := w.r
-	if w.ext.lock == nil && !w.beginExtending(measured) {
+	if w.ext.lock == nil && !w.beginExtending(a.measured) {
 		return
 	}
 	begin := r.now()
@@ -22,12 +22,12 @@ func (w *worker) extend(intended int64, measured bool) {
 	if r.phase.Load() == measuring && err == nil {
 		w.acquired++
 	}
-	if measured {
+	if a.measured {
 		w.shard.mu.Lock()
 		if err != nil {
 			w.shard.counts.add(counts{ended: 1, errors: 1})
 		} else {
-			w.shard.extendedLocked(now-begin, now-intended, intended >= 0)
+			w.shard.extendedLocked(now-begin, a.waited(begin), a.lag)
 		}
 		w.shard.mu.Unlock()
 	}

@@ -160,20 +160,18 @@ func findStatistic(name string) (func(*Summary) (float64, error), error) {
 	return func(s *Summary) (float64, error) { return s.Percentile(p) }, nil
 }
 
-// tailLeast is how many samples must lie beyond a percentile before it can be trusted.
-const tailLeast = 10
-
 // Percentile reads one of the usual percentiles, or any from the histogram, and
 // refuses one that rests on too few samples.
 func (s *Summary) Percentile(p float64) (float64, error) {
-	if beyond := float64(s.Count) * min(p, 100-p) / 100; beyond < tailLeast-1e-9 {
+	if s.Thin(p) {
+		beyond := float64(s.Count) * min(p, 100-p) / 100
 		return 0, fmt.Errorf("%.3g of %d samples lie beyond it, %d are needed", beyond, s.Count, tailLeast)
 	}
 	if v, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]; ok {
 		return float64(v), nil
 	}
-	var h Histogram
-	if s.HDR == "" || h.UnmarshalText([]byte(s.HDR)) != nil {
+	h, err := s.Histogram()
+	if err != nil || s.HDR == "" {
 		return 0, fmt.Errorf("the result keeps no such percentile")
 	}
 	return float64(h.hdr.ValueAtPercentile(p)), nil

@@ -15,3 +15,47 @@ func TestClampedValuesAreCountedAtTheEdge(t *testing.T) {
 	require.EqualValues(t, 1, s.P["50"])
 	require.InEpsilon(t, float64(longest), float64(s.Max), 0.001)
 }
+
+func TestASummaryHoldsItsWholeHistogram(t *testing.T) {
+	h := NewHistogram()
+	for i := range int64(10_000) {
+		h.Record(1+i*i, 1)
+	}
+	s := h.Summary()
+	back, err := s.Histogram()
+	require.NoError(t, err)
+	require.EqualValues(t, 10_000, back.Count())
+	for _, p := range percentiles {
+		require.Equal(t, s.P[p.name], back.Quantile(p.value/100), p.name)
+	}
+	var count, last int64
+	for value, n := range back.Bars() {
+		require.Greater(t, value, last)
+		require.Positive(t, n)
+		last, count = value, count+n
+	}
+	require.EqualValues(t, 10_000, count)
+	require.Equal(t, s.Max, last)
+	for range back.Bars() {
+		break // is allowed
+	}
+}
+
+func TestAnEmptySummaryHasNoHistogramText(t *testing.T) {
+	s := NewHistogram().Summary()
+	require.Empty(t, s.HDR)
+	h, err := s.Histogram()
+	require.NoError(t, err)
+	require.Zero(t, h.Count())
+	require.Zero(t, h.Quantile(0.5))
+	for range h.Bars() {
+		t.Fatal("a bar of nothing")
+	}
+}
+
+func TestATextThatIsNoHistogramIsAnError(t *testing.T) {
+	for _, text := range []string{"x", "HISTF", "HISTFAAAACh42pJp"} {
+		_, err := (&Summary{HDR: text}).Histogram()
+		require.Error(t, err, text)
+	}
+}

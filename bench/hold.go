@@ -80,7 +80,7 @@ func (w *worker) keep() {
 			w.acquired++
 			w.kept = append(w.kept, held)
 			w.shard.mu.Lock()
-			w.shard.acquiredLocked(gotten{acquire: now - begin, response: -1, handover: -1})
+			w.shard.acquiredLocked(gotten{acquire: now - begin, wait: -1, handover: -1})
 			w.shard.mu.Unlock()
 			continue
 		} else {

@@ -28,8 +28,8 @@ func (r *rng) intn(n int) int {
 // float is uniform in [0, 1).
 func (r *rng) float() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
 
-// exp is exponential with mean 1.
-func (r *rng) exp() float64 { return -math.Log1p(-r.float()) }
+// exp is exponential with mean 1. The Rand does not leave the stack.
+func (r *rng) exp() float64 { return rand.New(&r.pcg).ExpFloat64() }
 
 // normal has mean 0 and deviation 1 (Box and Muller 1958; half of each pair is thrown
 // away, so that a draw leaves nothing behind).

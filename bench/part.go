@@ -24,6 +24,7 @@ type Part struct {
 	Overlaps int64
 	History  []Event
 	Holding  *holdingPart // op hold only
+	Steady   *Steady      // Config.Steady only
 	Client   Client       // of all cycles together
 	Series   []Interval
 
@@ -42,8 +43,17 @@ type Interval struct {
 }
 
 func (i *Interval) quantiles(h *Histogram) {
-	s := h.Summary()
-	i.P50Ns, i.P99Ns = s.P["50"], s.P["99"]
+	i.P50Ns, i.P99Ns = h.Quantile(0.50), h.Quantile(0.99)
+}
+
+// addLast adds the interval that ended with the load. A run that ends because it is
+// steady does so just after a tick: what came since belongs to the second before.
+func (p *Part) addLast(last Interval) {
+	if p.Steady != nil && p.Steady.Reached {
+		p.Series[len(p.Series)-1].Add(last.Point)
+		return
+	}
+	p.Series = append(p.Series, last)
 }
 
 // Place is one process's place in a run of Config.Procs processes.
@@ -131,6 +141,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 			holding.add(p.Holding)
 			res.Holding = holding.result()
 		}
+		res.Steady = p.Steady // a run of one process
 		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
 		res.Client.AllocsPerOp += p.Client.AllocsPerOp
 		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
@@ -152,8 +163,9 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	}
 	res.Client.Stall = stall.Summary()
 	res.Latency = Latencies{
-		Response: all.Response.Summary(), Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
-		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(),
+		Response: all.Response.Summary(), Wait: all.Wait.Summary(), Lag: all.Lag.Summary(),
+		Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
+		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(), Hold: all.Hold.Summary(),
 		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
 		Uncontended: uncontended.Summary(),
 	}
@@ -162,7 +174,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
 	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
 	inOrder(res.History)
-	judge(res, parts)
+	judge(res, cfg, parts)
 	return res
 }
 
@@ -203,54 +215,5 @@ func mergeSeries(parts []*Part) []Point {
 			sum.quantiles(all)
 		}
 		series = append(series, sum.Point)
-	}
-}
-
-// rateSlack is the share of arrivals that may be unstarted at the end of a run
-// that met its rate, and how many may be in any case.
-const (
-	rateSlack  = 0.01
-	leastSlack = 3
-)
-
-// nothing says why nothing was acquired, as far as any call told.
-func nothing(errors []string, parts []*Part) string {
-	for _, p := range parts {
-		if p.Why != "" {
-			errors = append(errors, p.Why)
-		}
-	}
-	if len(errors) == 0 {
-		return ReasonNothing
-	}
-	return ReasonNothing + ": " + errors[0]
-}
-
-// judge says what speaks against the figures.
-func judge(res *Result, parts []*Part) {
-	var panicked, interrupted, growing bool
-	for _, p := range parts {
-		panicked = panicked || p.Panicked
-		interrupted = interrupted || !p.Complete
-		growing = growing || p.Growing
-	}
-	if panicked {
-		res.Invalidate(ReasonPanic)
-	} else if interrupted {
-		res.Invalidate(ReasonInterrupted)
-	}
-	if res.Totals.Acquired == 0 {
-		res.Invalidate(nothing(res.ErrorSamples, parts))
-	}
-	if h := res.Holding; h != nil && h.Held-h.Lost < h.Wanted {
-		res.Invalidate(fmt.Sprintf("%s: %d of %d acquired, %d lost", ReasonNotHeld, h.Held, h.Wanted, h.Lost))
-	}
-	t, s := res.Totals, max(res.DurationS, 1e-9)
-	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
-		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, achieved %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
-	}
-	if growing {
-		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",
-			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
 	}
 }

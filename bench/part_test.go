@@ -79,13 +79,14 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 }
 
 func TestProcessesDrawDifferentNamesAndArrivals(t *testing.T) {
-	cfg := Config{Workers: 1, Procs: 2, Keys: 1000, Dist: Uniform(), Rate: 100, Seed: 1}
+	cfg := Config{Workers: 1, Procs: 2, Keys: 1000, Dist: Uniform(), Rate: 100, Seed: 1, Hold: Exp(time.Millisecond)}
 	one, other := newSchedule(cfg, nil), (*schedule)(nil)
 	cfg.proc = 1
 	other = newSchedule(cfg, nil)
 	a, b := one.next(), other.next()
 	require.NotEqual(t, a.at, b.at)
 	require.NotEqual(t, a.key, b.key)
+	require.NotEqual(t, a.hold, b.hold)
 
 	cfg.Arrivals, cfg.proc = Even, 0
 	one = newSchedule(cfg, nil)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// shardsMost bounds the memory on large machines: a shard takes 0.7 to 1.3 MB.
+// shardsMost bounds the memory on large machines: a shard takes 0.7 to 2 MB.
 // Shards, not a histogram per worker: ten thousand of those would take 8 GB.
 const shardsMost = 64
 
@@ -36,19 +36,25 @@ func (c *counts) add(d counts) {
 
 // hists are the histograms of a shard or of a run.
 type hists struct {
-	Response *Histogram // nil in a closed loop
+	Response *Histogram // nil in a closed loop, as are the next two
+	Wait     *Histogram
+	Lag      *Histogram
 	Acquire  *Histogram
 	Release  *Histogram
 	Cycle    *Histogram
 	Handover *Histogram // nil unless Config.waits, as is the next
 	Remote   *Histogram // nil in a run of one process
 	Extend   *Histogram // nil unless Op.Extends
+	Hold     *Histogram // nil unless Config.Hold
 }
 
 func newHists(cfg Config) hists {
 	h := hists{Acquire: NewHistogram(), Release: NewHistogram(), Cycle: NewHistogram()}
 	if cfg.Rate > 0 {
-		h.Response = NewHistogram()
+		h.Response, h.Wait, h.Lag = NewHistogram(), NewHistogram(), NewHistogram()
+	}
+	if cfg.Hold.Mean() > 0 {
+		h.Hold = NewHistogram()
 	}
 	if cfg.waits() {
 		h.Handover = NewHistogram()
@@ -78,8 +84,8 @@ func (h hists) each(g hists, do func(into, from *Histogram)) {
 	}
 }
 
-func (h hists) all() [7]*Histogram {
-	return [...]*Histogram{h.Response, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend}
+func (h hists) all() [10]*Histogram {
+	return [...]*Histogram{h.Response, h.Wait, h.Lag, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend, h.Hold}
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -94,7 +100,8 @@ type shard struct {
 // gotten is the times of an acquire that got its lock, in ns.
 type gotten struct {
 	acquire  int64
-	response int64 // below 0: a closed loop
+	wait     int64 // below 0: a closed loop
+	lag      int64
 	handover int64 // below 0: the lock lay free
 	remote   bool  // the hand-over was from another process
 }
@@ -104,9 +111,7 @@ func (s *shard) acquiredLocked(g gotten) {
 	s.counts.ended++
 	s.counts.acquired++
 	s.hists.Acquire.Record(g.acquire, 1)
-	if g.response >= 0 {
-		s.hists.Response.Record(g.response, 1)
-	}
+	s.openLocked(g.wait, g.lag, g.acquire)
 	switch {
 	case g.handover < 0:
 	case g.remote:
@@ -114,6 +119,16 @@ func (s *shard) acquiredLocked(g gotten) {
 	default:
 		s.hists.Handover.Record(g.handover, 1)
 	}
+}
+
+// openLocked writes the three clocks of an open loop: response is wait and service.
+func (s *shard) openLocked(wait, lag, service int64) {
+	if wait < 0 {
+		return
+	}
+	s.hists.Response.Record(wait+service, 1)
+	s.hists.Wait.Record(wait, 1)
+	s.hists.Lag.Record(lag, 1)
 }
 
 // cycleLocked writes a release that returned without error.
@@ -124,13 +139,11 @@ func (s *shard) cycleLocked(acquire, release int64) {
 }
 
 // extendedLocked writes an Extend that succeeded, which is the cycle of its op.
-func (s *shard) extendedLocked(took, response int64, open bool) {
+func (s *shard) extendedLocked(took, wait, lag int64) {
 	s.counts.add(counts{ended: 1, acquired: 1, cycles: 1})
 	s.hists.Extend.Record(took, 1)
 	s.hists.Cycle.Record(took, 1)
-	if open {
-		s.hists.Response.Record(response, 1)
-	}
+	s.openLocked(wait, lag, took)
 }
 
 // recorder owns the shards. Once a second, and at both ends of the measured time, rotate empties them.

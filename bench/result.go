@@ -21,6 +21,7 @@ type Result struct {
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
 	Holding        *Holding  `json:"holding,omitempty"` // op hold only
+	Steady         *Steady   `json:"steady,omitempty"`  // Config.Steady only
 	Client         Client    `json:"client"`
 	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
 	Probe          *Probe    `json:"probe,omitempty"`
@@ -226,6 +227,8 @@ const (
 	ReasonBacklog     = "backlog grew"
 	ReasonPanic       = "the locker panicked"
 	ReasonNotHeld     = "not all locks were held"
+	ReasonGenerator   = "the generator could not keep up"
+	ReasonFew         = "too few operations"
 )
 
 // Invalidate adds a reason why the result is not to be trusted.

@@ -165,8 +165,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if r.cfg.Warmup > 0 && part.Complete {
 		report(Progress{Warmup: true, Total: r.cfg.Warmup})
 		start()
-		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) {
+		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) (enough bool) {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
+			return false
 		})
 	}
 	var stalls *stallWatch
@@ -175,6 +176,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		r.rec.forget()
 	}
 	from, tooLate := r.now(), expired(r.locker)
+	if r.cfg.Steady > 0 {
+		part.Steady = &Steady{}
+	}
 	if part.Complete {
 		if r.pacer != nil {
 			r.pacer.begin(from)
@@ -191,9 +195,14 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			part.Uncontended = u.hist
 			done.Go(u.run)
 		}
-		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
+		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) (enough bool) {
 			part.Series = append(part.Series, i)
 			report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point})
+			if part.Steady != nil && steady(part.Series, r.cfg.Steady) {
+				*part.Steady = Steady{Reached: true, AfterS: i.TS}
+				return true
+			}
+			return false
 		})
 	}
 
@@ -207,9 +216,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	to := r.now()
 	tooLate = expired(r.locker) - tooLate
 	if r.pacer != nil {
-		part.Totals.Offered, part.Totals.Started, part.Growing = r.pacer.end(to)
+		part.Totals, part.Growing = r.pacer.end(to)
 	}
-	last := r.rec.rotate()
+	last := r.interval()
 	close(r.stop)
 	r.cancel()
 	grace := time.AfterFunc(releaseGrace, r.release)
@@ -231,7 +240,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if measured {
 		part.Elapsed = time.Duration(to - from)
 		last.TS = part.Elapsed.Seconds()
-		part.Series = append(part.Series, last)
+		part.addLast(last)
 		part.Client = after.Since(before, 1)
 		part.Totals.LateQuorum = tooLate
 	} else {
@@ -252,9 +261,9 @@ func (r *runner) await(ctx context.Context) bool {
 }
 
 // watch waits until length after from on the run's clock, and gives each a point
-// about once a second, but not the last, which ends with the load. It is false
-// when ctx ended or the locker panicked before.
-func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
+// about once a second, but not the last, which ends with the load, or until each has
+// had enough. It is false when ctx ended or the locker panicked before.
+func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration) (enough bool)) bool {
 	timer := newStoppedTimer()
 	for at := time.Second; ; at += time.Second {
 		if at > length-pointLeast {
@@ -273,10 +282,21 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 		if at == length {
 			return true
 		}
-		i := r.rec.rotate()
+		i := r.interval()
 		i.TS = time.Duration(r.now() - from).Seconds()
-		each(i, at)
+		if each(i, at) {
+			return true
+		}
 	}
+}
+
+// interval is what happened since the last one.
+func (r *runner) interval() Interval {
+	i := r.rec.rotate()
+	if r.pacer != nil {
+		i.Dropped = r.pacer.drops()
+	}
+	return i
 }
 
 // pointLeast is the shortest last interval of a series.

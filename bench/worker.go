@@ -73,6 +73,9 @@ func (w *worker) run() {
 	defer w.cancel()
 	defer w.r.caught()
 	defer w.endExtending()
+	if w.r.pacer == nil && w.r.cfg.Ramp > 0 {
+		w.sleep(w.r.cfg.Ramp * time.Duration(w.number) / time.Duration(w.r.cfg.Workers*w.r.cfg.procs()))
+	}
 	switch {
 	case w.r.cfg.Op == Hold:
 		w.keep()
@@ -89,7 +92,9 @@ func (w *worker) closedLoop() {
 		if n%yieldEvery == 0 {
 			runtime.Gosched()
 		}
-		w.operate(arrival{at: -1, key: w.keys.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true})
+		a := arrival{at: -1, key: w.keys.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true}
+		a.hold = w.r.cfg.Hold.draw(&w.spans)
+		w.operate(a)
 		w.sleep(think.draw(&w.spans))
 	}
 }
@@ -112,7 +117,7 @@ func (w *worker) openLoop() {
 func (w *worker) operate(a arrival) {
 	r, key, measured := w.r, a.key, a.measured
 	if r.cfg.Op == Extend {
-		w.extend(a.at, measured)
+		w.extend(a)
 		return
 	}
 	name := r.names[key]
@@ -120,10 +125,7 @@ func (w *worker) operate(a arrival) {
 	begin := r.now()
 	held, timedOut, err := w.acquire(name, begin, a.op)
 	now := r.now()
-	got := gotten{acquire: now - begin, response: -1, handover: -1}
-	if a.at >= 0 {
-		got.response = now - a.at
-	}
+	got := gotten{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
 	if p := r.phase.Load(); p != warming {
 		w.waits.add(waits{got.acquire, got.acquire, 1})
 		if err == nil && p == measuring {
@@ -142,7 +144,7 @@ func (w *worker) operate(a arrival) {
 	until := untilNs(r.base, held.Until())
 	stamp := r.audit.enter(key, w.number, now, until, r.now)
 	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until}, nil)
-	hold, call := r.cfg.Hold.draw(&w.spans), "release"
+	from, hold, call := now, a.hold, "release"
 	stays := hold > 0 || a.op == opExtend
 	if stays {
 		if measured {
@@ -175,6 +177,9 @@ func (w *worker) operate(a arrival) {
 		w.shard.mu.Lock()
 		if !stays {
 			w.shard.acquiredLocked(got)
+		}
+		if h := w.shard.hists.Hold; h != nil {
+			h.Record(now-from, 1)
 		}
 		if err == nil {
 			w.shard.cycleLocked(got.acquire, release)

@@ -52,6 +52,7 @@ func settingsOf(c output.Config) []setting {
 		{"think", []string{c.Think.String()}},
 		{"duration", []string{c.Duration.String()}},
 		{"warmup", []string{c.Warmup.String()}},
+		{"ramp", []string{c.Ramp.String()}},
 		{"rounds", []string{strconv.Itoa(c.Rounds)}},
 		{"ttl", []string{c.TTL.String()}},
 		{"master-timeout", []string{c.MasterTimeout.String()}},
@@ -71,6 +72,12 @@ func settingsOf(c output.Config) []setting {
 	}
 	if c.Arrivals != "" {
 		settings = append(settings, setting{"arrivals", []string{c.Arrivals}})
+	}
+	if c.DropAfter > 0 {
+		settings = append(settings, setting{"drop-after", []string{c.DropAfter.String()}})
+	}
+	if c.Steady > 0 {
+		settings = append(settings, setting{"steady", []string{strconv.FormatFloat(c.Steady, 'g', -1, 64)}})
 	}
 	return settings
 }

@@ -104,11 +104,13 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 }
 
 // stepOf says how a run stands to every objective. One that is not valid misses them,
-// whatever its figures are: a rate that was not kept has not been shown.
+// whatever its figures are: a rate that was not kept has not been shown. But too few
+// operations are no fault of the rate.
 func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 	step := bench.CapacityStep{Met: r.Valid.OK, ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
 	if !r.Valid.OK {
 		step.Why = "not valid: " + strings.Join(r.Valid.Reasons, "; ")
+		step.Unjudged = len(r.Valid.Reasons) == 1 && strings.HasPrefix(r.Valid.Reasons[0], bench.ReasonFew)
 		return step
 	}
 	var texts []string

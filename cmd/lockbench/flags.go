@@ -21,6 +21,7 @@ const (
 	maxMasters  = 99               // --local and --embedded
 	faultWarmup = 2 * time.Second  // a fault for the whole run is in force for the last second of it
 	probeLeast  = time.Millisecond // more often, and probing is a load of its own
+	steadyMost  = time.Minute      // --duration with --steady
 )
 
 // flags is the command line as cobra fills it; plan is what it means.
@@ -39,8 +40,11 @@ type flags struct {
 	hold, think   bench.Span
 	rate          rate
 	arrivals      string
+	dropAfter     time.Duration
 	duration      time.Duration
 	warmup        time.Duration
+	ramp          time.Duration
+	steady        share
 	rounds        int
 	ttl           time.Duration
 	masterTimeout time.Duration
@@ -79,8 +83,12 @@ func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
 	fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
 	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
+	fs.DurationVar(&f.dropAfter, "drop-after", 0, "with --rate: an operation that no worker could begin within it is dropped; 0 = never")
 	fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
 	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
+	fs.DurationVar(&f.ramp, "ramp", 0, "first part of --warmup, in which the load grows from nothing")
+	fs.Var(&f.steady, "steady", "end when the throughput of each of the last 7 seconds is within this share of their mean (5%); --duration is then the most, or 1m")
+	fs.Lookup("steady").DefValue = "" // not even 0%
 	fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
@@ -225,6 +233,9 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		if name == raw.Name && set("rate") {
 			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
 		}
+		if name == raw.Name && set("steady") {
+			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
+		}
 	}
 	if f.rounds < 1 {
 		return usagef("--rounds must be at least 1, got %d", f.rounds)
@@ -282,14 +293,24 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if f.procs > 1 && !bench.SharesMemory {
 		return usagef("--procs above 1 needs memory that processes share, which this system does not offer")
 	}
-	if f.arrivals != "" && !set("rate") {
-		return usagef("--arrivals needs --rate")
+	for _, name := range []string{"arrivals", "drop-after"} {
+		if set(name) && !set("rate") {
+			return usagef("--%s needs --rate", name)
+		}
+	}
+	duration := f.duration
+	switch {
+	case set("steady") && f.steady == 0:
+		return usagef("--steady must be above 0; leave it out to run for all of --duration")
+	case set("steady") && !set("duration"):
+		duration = steadyMost
 	}
 	p.cfg = bench.Config{
 		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: dist,
 		Hold: f.hold, Think: f.think,
 		Rate: float64(f.rate), Arrivals: f.arrivals,
-		Duration: f.duration, Warmup: f.warmup,
+		DropAfter: f.dropAfter,
+		Duration:  duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
 		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
 	}
 	if err := p.cfg.Validate(); err != nil {

@@ -36,17 +36,22 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 // invalid, as they say, but is no failure of the run.
 func notValid(results []*bench.Result, excused ...string) error {
 	for _, r := range results {
-		var bad []string
-		for _, reason := range r.Valid.Reasons {
-			if reason != output.EmbeddedReason && !slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(reason, e) }) {
-				bad = append(bad, reason)
-			}
-		}
-		if len(bad) > 0 {
+		if bad := failures(r, excused); len(bad) > 0 {
 			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
 		}
 	}
 	return nil
+}
+
+// failures is the reasons for which a result fails the run. On embedded masters, whose
+// figures are never exact, too few operations or too little machine are no failure.
+func failures(r *bench.Result, excused []string) []string {
+	if slices.Contains(r.Valid.Reasons, output.EmbeddedReason) {
+		excused = append(slices.Clone(excused), output.EmbeddedReason, bench.ReasonFew, bench.ReasonGenerator)
+	}
+	return slices.DeleteFunc(slices.Clone(r.Valid.Reasons), func(reason string) bool {
+		return slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(reason, e) })
+	})
 }
 
 // judgeObjectives: one that is missed says more than one that cannot be judged.

@@ -139,7 +139,7 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 func TestEveryFlagOfALoadIsKept(t *testing.T) {
 	kept := map[string]bool{}
 	c := output.Config{}
-	c.Rate, c.Arrivals, c.Dist = 1, "poisson", bench.Uniform()
+	c.Rate, c.Arrivals, c.Dist, c.DropAfter, c.Steady = 1, "poisson", bench.Uniform(), 1, 0.05
 	for _, s := range settingsOf(c) {
 		kept[s.flag] = true
 	}

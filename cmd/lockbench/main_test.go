@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
@@ -63,6 +64,13 @@ func lockbenchEnv(t *testing.T, env []string, args ...string) (stdout, stderr st
 		require.NoError(t, err)
 	}
 	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+}
+
+// requireMeasured holds that a run ended in order. How much so short a one is worth
+// depends on the machine, and is not what the test is about.
+func requireMeasured(t *testing.T, code int, stderr string) {
+	t.Helper()
+	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
 }
 
 // needServer skips where no server program is installed.
@@ -131,6 +139,20 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --rate 100 --think 1s":          "--think",
 		"run --arrivals poisson":             "--arrivals",
 		"run --rate 100 --arrivals bursty":   "--arrivals",
+		"run --drop-after 1ms":               "--drop-after",
+		"run --rate 1 --drop-after -1ms":     "--drop-after",
+		"run --rate 1 --drop-after soon":     "--drop-after",
+		"run --ramp -1s":                     "--ramp",
+		"run --warmup 1s --ramp 2s":          "--ramp",
+		"run --steady 0":                     "--steady",
+		"run --steady 100%":                  "--steady",
+		"run --steady -5%":                   "--steady",
+		"run --steady NaN":                   "--steady",
+		"run --steady a-bit":                 "--steady",
+		"run --steady 5% --duration 7s":      "--steady",
+		"run --steady 5% --procs 2":          "--steady",
+		"run --steady 5% --op hold":          "--steady",
+		"run --steady 5% --impl raw":         "--steady",
 		"run --op steal":                     "--op",
 		"run --rounds 0":                     "--rounds",
 		"run --seed 9007199254740992":        "--seed",
@@ -234,7 +256,7 @@ func requireFields(t *testing.T, document string) map[string]any {
 
 func TestRunPrintsOneJSONDocument(t *testing.T) {
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "300ms", "--warmup", "50ms", "-o", "json", "--seed", "42")
+	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
 	require.Zero(t, code, stderr)
 	doc := requireFields(t, stdout)
 	require.Len(t, doc["results"], 1)
@@ -252,21 +274,26 @@ func TestRunPrintsOneJSONDocument(t *testing.T) {
 func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "setnx", "--rate", "0.5k", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
-	require.Zero(t, code, stderr)
-	_, ok := at(requireFields(t, stdout)["results"].([]any)[0], "latency.response.p.99")
-	require.True(t, ok)
+	requireMeasured(t, code, stderr)
+	r := requireFields(t, stdout)["results"].([]any)[0]
+	for _, clock := range []string{"response", "wait", "service", "lag"} {
+		hdr, ok := at(r, "latency."+clock+".hdr")
+		require.True(t, ok, clock)
+		require.Contains(t, hdr, "HISTF")
+	}
 }
 
 func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
 		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	var order []string
 	for _, r := range doc["results"].([]any) {
 		r := r.(map[string]any)
 		order = append(order, fmt.Sprint(r["impl"], r["round"], " seed ", r["seed"]))
-		require.Equal(t, map[string]any{"ok": false, "reasons": []any{"embedded masters: the speed means nothing"}}, r["valid"])
+		reasons, _ := at(r, "valid.reasons")
+		require.Contains(t, reasons, "embedded masters: the speed means nothing")
 	}
 	require.Equal(t, []string{
 		"muxlock1 seed 5", "setnx1 seed 5", "raw1 seed 5", "raw2 seed 6", "setnx2 seed 6", "muxlock2 seed 6",
@@ -277,7 +304,7 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 
 func TestCompareShowsATable(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx", "--rounds", "1", "--duration", "100ms", "--warmup", "20ms")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
 	require.Contains(t, stdout, "what they do not promise")
 	require.Contains(t, stdout, "SPEED MEANS NOTHING")
@@ -286,7 +313,7 @@ func TestCompareShowsATable(t *testing.T) {
 func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "result.txt")
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "20ms", "-o", "bench", "--out", out)
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	require.Empty(t, stdout)
 	text, err := os.ReadFile(out)
 	require.NoError(t, err)
@@ -296,7 +323,7 @@ func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
 func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {
 	env := append(os.Environ(), "PATH="+t.TempDir())
 	stdout, stderr, code := lockbenchEnv(t, env, "run", "--duration", "100ms", "--warmup", "20ms")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	require.Contains(t, stderr, "apt-get install redis-server")
 	require.Contains(t, stdout, "5 masters (embedded")
 
@@ -312,10 +339,28 @@ func TestARateThatIsNotMetIsNotValid(t *testing.T) {
 	require.Contains(t, stderr, "rate not met")
 }
 
+func TestAFewOperationsAreShownButNotValid(t *testing.T) {
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,setnx", "--rounds", "2", "--workers", "1", "--hold", "50ms",
+		"--duration", "300ms", "--warmup", "0s")
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Regexp(t, `NOT VALID setnx: too few operations: \d are no base for a p99, it needs \d+ s more at this pace \(in 2 rounds\)\n`, stdout)
+	require.Contains(t, stdout, "reference", "the figures are there all the same")
+	require.Contains(t, stderr, "too few operations")
+}
+
+func TestDroppedOperationsAreShownAndTheRateIsNotMet(t *testing.T) {
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--workers", "1", "--hold", "20ms", "--rate", "200",
+		"--drop-after", "40ms", "--ramp", "100ms", "--warmup", "100ms", "--duration", "1s")
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Regexp(t, `dropped after 40ms \d+ \(\d`, stdout)
+	require.Regexp(t, `rate not met: offered .*, dropped \d`, stdout)
+}
+
 func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--fault", "stop:3", "--fault", "delay:1:1ms", "--warmup", "10ms", "--duration", "300ms", "-o", "json")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	warmup, _ := at(doc, "config.warmup_ns")
 	require.EqualValues(t, 2e9, warmup, "the fault begins in the warm-up")
@@ -358,6 +403,9 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 	good := &bench.Result{Valid: bench.Valid{OK: true}}
 	overlap := &bench.Result{Safety: bench.Safety{Overlaps: 1}}
 	invalid := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met"}}}
+	few := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3"}}}
+	tried := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3", "the generator could not keep up: 9", output.EmbeddedReason}}}
+	stuck := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met: 3", output.EmbeddedReason}}}
 	for _, c := range []struct {
 		ctx     context.Context
 		results []*bench.Result
@@ -366,6 +414,9 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 	}{
 		{t.Context(), []*bench.Result{good}, nil, exitOK},
 		{t.Context(), []*bench.Result{good, invalid}, nil, exitNotValid},
+		{t.Context(), []*bench.Result{few}, nil, exitNotValid},
+		{t.Context(), []*bench.Result{tried}, nil, exitOK},
+		{t.Context(), []*bench.Result{stuck}, nil, exitNotValid},
 		{t.Context(), []*bench.Result{invalid}, errors.New("broke"), exitRun},
 		{ended, []*bench.Result{invalid}, errors.New("broke"), exitInterrupted},
 		{ended, []*bench.Result{invalid, overlap}, errors.New("broke"), exitUnsafe},

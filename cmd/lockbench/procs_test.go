@@ -23,7 +23,7 @@ func TestProcessesShareOneContendedName(t *testing.T) {
 	for _, impl := range []string{"muxlock", "redsync-rueidis"} {
 		stdout, stderr, code := lockbench(t, "run", "--impl", impl, "--local", "3", "--procs", "2", "--workers", "4", "--keys", "2",
 			"--hold", "exp:200us", "--duration", "1200ms", "--warmup", "100ms", "-o", "json")
-		require.Zero(t, code, stderr)
+		requireMeasured(t, code, stderr)
 		doc := requireFields(t, stdout)
 		require.EqualValues(t, 2, number(t, doc, "procs"))
 		require.EqualValues(t, 4, number(t, doc, "workers"))
@@ -49,13 +49,13 @@ func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 
 	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "1",
 		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
-	require.Zero(t, code, "names of their own: %s", stderr)
+	requireMeasured(t, code, stderr)
 }
 
 func TestProcessesShareTheRate(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--rate", "1k", "--arrivals", "uniform",
 		"--duration", "500ms", "--warmup", "0s", "-o", "json")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	require.InDelta(t, 500, number(t, doc, "totals.offered"), 20)
 	require.Positive(t, number(t, doc, "latency.response.count"))
@@ -103,7 +103,7 @@ func TestAKilledParentLeavesNoProcess(t *testing.T) {
 func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redsync-goredis", "--op", "extend", "--workers", "4",
 		"--rounds", "1", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	require.Len(t, doc["results"], 2)
 	for _, r := range doc["results"].([]any) {

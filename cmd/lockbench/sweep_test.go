@@ -217,3 +217,12 @@ func TestAllSettingsHaveOneSeed(t *testing.T) {
 		require.NotZero(t, p.cfg.Seed)
 	}
 }
+
+func TestTooFewOperationsAreNoFaultOfTheRate(t *testing.T) {
+	r := &bench.Result{Latency: bench.Latencies{Cycle: &bench.Summary{}}, Valid: bench.Valid{OK: true}}
+	r.Invalidate(bench.ReasonFew + ": 3")
+	require.True(t, stepOf(r, nil).Unjudged)
+	r.Invalidate(bench.ReasonRate + ": 3")
+	require.False(t, stepOf(r, nil).Unjudged)
+	require.False(t, stepOf(r, nil).Met)
+}

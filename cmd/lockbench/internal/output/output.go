@@ -135,12 +135,34 @@ func warnings(w io.Writer, results []*bench.Result) {
 			if reason == EmbeddedReason {
 				continue // the header says it
 			}
-			once(fmt.Sprintf("NOT VALID %s: %s", r.Impl, reason))
+			if first, n := sameReason(results, r.Impl, reason); first == reason {
+				once(fmt.Sprintf("NOT VALID %s: %s%s", r.Impl, reason, n))
+			}
 		}
 		for _, sample := range r.ErrorSamples {
 			once(fmt.Sprintf("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; ")))
 		}
 	}
+}
+
+// sameReason is the first of an implementation's reasons that begins as this one does,
+// and in how many rounds there is one, where it is more than one: their figures differ.
+func sameReason(results []*bench.Result, impl, reason string) (first, rounds string) {
+	kind, _, _ := strings.Cut(reason, ":")
+	n := 0
+	for _, r := range results {
+		i := slices.IndexFunc(r.Valid.Reasons, func(s string) bool { return strings.HasPrefix(s, kind) })
+		if r.Impl != impl || i < 0 {
+			continue
+		}
+		if n++; n == 1 {
+			first = r.Valid.Reasons[i]
+		}
+	}
+	if n > 1 {
+		rounds = fmt.Sprintf(" (in %d rounds)", n)
+	}
+	return first, rounds
 }
 
 // duration is three digits and a unit.

@@ -119,6 +119,41 @@ func TestProgressIsPlainAndSeldomAwayFromATerminal(t *testing.T) {
 	require.Equal(t, "muxlock  1s/5s  1,234 cycles  p99 0ns\n", b.String())
 }
 
+func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
+	r := result("muxlock", 1, 100)
+	r.Latency.Response, r.Latency.Wait, r.Latency.Lag, r.Latency.Hold = summary(1), summary(2), summary(3), summary(4)
+	r.Totals = bench.Totals{Offered: 1000, Started: 800, Late: 25, Dropped: 200, Acquired: 500}
+	doc := document(r)
+	doc.Config.Rate, doc.Config.DropAfter = 200, 100*time.Millisecond
+	var b bytes.Buffer
+	require.NoError(t, output.Run(&b, doc, nil))
+	for _, want := range []string{
+		"late 25 (2.50%), dropped after 100ms 200 (20.0%)",
+		"response   1.00ns", "wait   2.00ns", "lag   3.00ns", "hold   4.00ns", "service",
+		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
+		"lag is 100% of response at the p99",
+	} {
+		require.Contains(t, b.String(), want)
+	}
+	require.NotContains(t, b.String(), "acquire   ", "it is service")
+	require.NotContains(t, b.String(), "steady")
+}
+
+func TestTheEndOfASteadyRunIsSaid(t *testing.T) {
+	for want, steady := range map[string]bench.Steady{
+		"\nsteady: ended after 12.0s, the last 7 seconds within 5.00% of their mean": {Reached: true, AfterS: 12},
+		"\nNOT STEADY: no 7 seconds in a row were within 5.00% of their mean":        {},
+	} {
+		r := result("muxlock", 1, 100)
+		r.Steady = &steady
+		doc := document(r)
+		doc.Config.Steady = 0.05
+		var b bytes.Buffer
+		require.NoError(t, output.Run(&b, doc, nil))
+		require.Contains(t, b.String(), want)
+	}
+}
+
 func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	r := result("muxlock", 1, 1000)
 	var alone bytes.Buffer

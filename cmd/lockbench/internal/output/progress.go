@@ -88,6 +88,9 @@ func (p *plain) line(now bench.Progress) string {
 	}
 	pt := now.Point
 	line := fmt.Sprintf("%s  %s%s  %s cycles  p99 %s", name, phase, elapsed(now.Elapsed, now.Total), number(float64(pt.Cycles)), duration(float64(pt.P99Ns)))
+	if pt.Dropped > 0 {
+		line += fmt.Sprintf("  %d dropped", pt.Dropped)
+	}
 	if pt.Errors+pt.Timeouts > 0 {
 		line += fmt.Sprintf("  %d errors  %d timeouts", pt.Errors, pt.Timeouts)
 	}

@@ -39,6 +39,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	t := r.Totals
 	if c.Rate > 0 && r.DurationS > 0 {
 		fmt.Fprintf(w, "   offered %s/s, started %s/s", number(float64(t.Offered)/r.DurationS), number(float64(t.Started)/r.DurationS))
+		openTotals(w, t, c)
 	}
 	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s   lost validity %s\n", number(float64(t.Acquired)), number(float64(t.Refused)),
 		number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)), number(float64(t.LostValidity)))
@@ -50,15 +51,25 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	}
 	fmt.Fprintln(tw, "max\tn\t")
 	l := r.Latency
-	row(tw, "response", l.Response)
-	row(tw, "cycle", l.Cycle)
-	row(tw, "acquire", l.Acquire)
+	if l.Response != nil {
+		row(tw, "response", l.Response)
+		row(tw, "wait", l.Wait)
+		row(tw, "lag", l.Lag)
+		row(tw, "service", l.Service)
+	} else {
+		row(tw, "acquire", l.Acquire)
+	}
 	row(tw, "release", l.Release)
+	row(tw, "cycle", l.Cycle)
 	row(tw, "extend", l.Extend)
+	row(tw, "hold", l.Hold)
 	row(tw, "hand-over", l.Handover)
 	row(tw, "from other process", l.HandoverRemote)
 	row(tw, "uncontended", l.Uncontended)
 	tw.Flush()
+	clocks(w, r)
+	thin(w, r)
+	steady(w, r, c)
 	if l.Handover != nil {
 		fmt.Fprintln(w, "hand-over: from the call of Release to the return of an Acquire that was waiting")
 		if l.HandoverRemote != nil {
@@ -123,7 +134,7 @@ func unevenness(r *bench.Result) string {
 	return fmt.Sprintf("%.1fx", float64(r.Fairness.MaxWaitNs)/float64(r.Fairness.MeanWaitNs))
 }
 
-// row marks with ~ what rests on fewer than ten samples.
+// row marks with ~ what is thin.
 func row(w io.Writer, name string, s *bench.Summary) {
 	if s == nil || s.Count == 0 {
 		return
@@ -140,7 +151,7 @@ func percentile(s *bench.Summary, p string) string {
 		return "-"
 	}
 	text := duration(float64(s.P[p]))
-	if q, _ := strconv.ParseFloat(p, 64); float64(s.Count)*(100-q)/100 < 10 {
+	if q, _ := strconv.ParseFloat(p, 64); s.Thin(q) {
 		text = "~" + text
 	}
 	return text

@@ -1,0 +1,223 @@
+package bench
+
+import "sync"
+
+// pacer hands arrivals to workers. There is no dispatcher and no timer per
+// arrival: a worker that becomes free takes the next arrival itself if it is due,
+// without any wake-up; otherwise it queues for the baton, and only the one who has
+// the baton sleeps until the next arrival, takes it, and passes the baton on.
+// Arrivals that find nobody free stay in the schedule, where their age counts as
+// waiting, and are dropped from it only when Config.DropAfter says so.
+//
+// What the generator itself is late with is told apart from that: an ideal one
+// would give each arrival, the moment it is due, to the worker that stands ready
+// longest. So every take is matched with the oldest of the ready times, whoever
+// takes, and only what lies between them is lag.
+type pacer struct {
+	now   func() int64
+	sleep *sleeper      // owned by who has the baton
+	baton chan struct{} // one token
+
+	mu        sync.Mutex // guards the following
+	sched     *schedule
+	ahead     arrival // next to be taken
+	ready     ready
+	dropAfter int64 // ns; 0: never
+	from      int64 // begin of the measured time, once open
+	length    int64 // of the measured time, at most
+	open      bool
+	closed    bool
+	totals    Totals // of the measured time; Offered is what was taken or dropped
+	reported  int64  // of totals.Dropped, by drops
+	ages      []age  // of arrivals taken in each part of the measured time
+}
+
+// age is how long arrivals were due when they were begun, in ns.
+type age struct{ sum, count int64 }
+
+const (
+	ageParts  = 10  // in how many parts the measured time is cut to see a backlog grow
+	lateAfter = 1e6 // an arrival begun more than 1 ms after it was due is late
+)
+
+func newPacer(cfg Config, z *zipf, now func() int64, sleep *sleeper) *pacer {
+	p := &pacer{
+		now:       now,
+		sleep:     sleep,
+		baton:     make(chan struct{}, 1),
+		sched:     newSchedule(cfg, z),
+		ready:     ready{times: make([]int64, cfg.Workers)},
+		dropAfter: int64(cfg.DropAfter),
+		length:    int64(cfg.Duration),
+	}
+	parts := ageParts
+	if cfg.Steady > 0 { // it may end as early as this
+		parts *= int((cfg.Duration + steadyLeast - 1) / steadyLeast)
+	}
+	p.ages = make([]age, parts)
+	p.ahead = p.sched.next()
+	p.baton <- struct{}{}
+	return p
+}
+
+// next waits for an arrival; false when the run is over.
+func (p *pacer) next() (arrival, bool) {
+	a, wait := p.take(true)
+	if wait == 0 {
+		return a, true
+	}
+	<-p.baton
+	defer func() { p.baton <- struct{}{} }()
+	for {
+		a, wait := p.take(false)
+		switch {
+		case wait < 0:
+			return a, false
+		case wait == 0:
+			return a, true
+		}
+		p.sleep.nap(wait)
+	}
+}
+
+// take is the next arrival when it is due, else how long until then, -1 when the
+// run is over. first tells that the worker was busy until now.
+func (p *pacer) take(first bool) (arrival, int64) {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return arrival{}, -1
+	}
+	if first {
+		p.ready.push(now)
+	}
+	p.dropLocked(now)
+	a := p.ahead
+	if a.at > now {
+		return a, a.at - now
+	}
+	p.ahead = p.sched.next()
+	age := now - a.at
+	a.lag = min(age, now-p.ready.pop())
+	if p.open {
+		a.measured = true
+		p.totals.Offered++
+		p.totals.Started++
+		if age > lateAfter {
+			p.totals.Late++
+		}
+		part := &p.ages[p.partLocked(now)]
+		part.sum += age
+		part.count++
+	}
+	return a, 0
+}
+
+// dropLocked takes out of the schedule what has waited too long.
+func (p *pacer) dropLocked(now int64) {
+	if p.dropAfter == 0 {
+		return
+	}
+	for ; now-p.ahead.at > p.dropAfter; p.ahead = p.sched.next() {
+		if p.open {
+			p.totals.Offered++
+			p.totals.Dropped++
+		}
+	}
+}
+
+// drops is how many arrivals were dropped since it was last asked.
+func (p *pacer) drops() int64 {
+	now := p.now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.dropLocked(now)
+	}
+	n := p.totals.Dropped - p.reported
+	p.reported += n
+	return n
+}
+
+// begin starts the measured time. What the warm-up left waiting is forgotten:
+// it belongs to no figure and would stand before those that do.
+func (p *pacer) begin(now int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.ahead.at < now {
+		p.ahead = p.sched.next()
+	}
+	p.from, p.open = now, true
+}
+
+// end stops the arrivals. Who sleeps is woken by the sleeper's stop channel, not
+// from here. It returns what was counted of the measured time's arrivals, and
+// whether those that waited did so longer and longer.
+func (p *pacer) end(now int64) (t Totals, growing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if !p.open {
+		return Totals{}, false
+	}
+	p.dropLocked(now)
+	for ; p.ahead.at < now; p.ahead = p.sched.next() {
+		p.totals.Offered++
+	}
+	return p.totals, grows(p.ages[:p.partLocked(now)+1])
+}
+
+// partLocked is the part of the measured time that now is in.
+func (p *pacer) partLocked(now int64) int64 {
+	parts := int64(len(p.ages))
+	return min((now-p.from)*parts/p.length, parts-1)
+}
+
+// grows compares the mean age in the last tenth of the parts with the first
+// three and the middle. A stall that was worked off leaves the last small; a rate
+// just above what the lock can do makes it the largest.
+func grows(parts []age) bool {
+	n := len(parts)
+	if n < ageParts { // cut short
+		return false
+	}
+	mean := func(from, to int) float64 {
+		var all age
+		for _, a := range parts[n*from/ageParts : n*to/ageParts] {
+			all.sum, all.count = all.sum+a.sum, all.count+a.count
+		}
+		return float64(all.sum) / float64(max(all.count, 1))
+	}
+	last := mean(ageParts-1, ageParts)
+	return last > backlogFloor && last > 2*mean(0, 3) && last > mean(4, 7)
+}
+
+// backlogFloor is the age that is never called a backlog, 10 ms.
+const backlogFloor = 10e6
+
+// ready is since when the workers stand ready that wait in next, in a ring with
+// room for all workers.
+type ready struct {
+	times    []int64
+	first, n int
+}
+
+func (r *ready) push(since int64) {
+	i := r.first + r.n
+	if i >= len(r.times) {
+		i -= len(r.times)
+	}
+	r.times[i] = since
+	r.n++
+}
+
+// pop takes the oldest.
+func (r *ready) pop() int64 {
+	since := r.times[r.first]
+	if r.first++; r.first == len(r.times) {
+		r.first = 0
+	}
+	r.n--
+	return since
+}

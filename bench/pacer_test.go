@@ -1,0 +1,155 @@
+package bench
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// clockwork is a pacer with a clock set by hand, at 1000 equal arrivals a second
+// for one second from second 1.
+func clockwork() (p *pacer, now *int64) {
+	now = new(int64)
+	cfg := Config{Workers: 1000, Rate: 1000, Arrivals: Even, Duration: time.Second}
+	return newPacer(cfg, nil, func() int64 { return *now }, nil), now
+}
+
+func TestTakeGivesOnlyWhatIsDue(t *testing.T) {
+	p, now := clockwork()
+	_, wait := p.take(true)
+	require.EqualValues(t, 1_000_000, wait)
+	*now = 2_500_000
+	for _, at := range []int64{1_000_000, 2_000_000} {
+		a, wait := p.take(true)
+		require.Zero(t, wait)
+		require.Equal(t, at, a.at)
+		require.False(t, a.measured)
+	}
+	_, wait = p.take(true)
+	require.EqualValues(t, 500_000, wait)
+}
+
+func TestUnstartedArrivalsAreOfferedNotDropped(t *testing.T) {
+	p, now := clockwork()
+	*now = int64(time.Second)
+	p.begin(*now) // what the warm-up left is forgotten
+	*now = int64(2 * time.Second)
+	for range 400 {
+		a, wait := p.take(true)
+		require.Zero(t, wait)
+		require.True(t, a.measured)
+	}
+	totals, _ := p.end(*now)
+	require.EqualValues(t, 1000, totals.Offered)
+	require.EqualValues(t, 400, totals.Started)
+	require.Zero(t, totals.Dropped)
+	_, wait := p.take(true)
+	require.Negative(t, wait)
+}
+
+func TestLagIsOnlyWhatAWorkerStoodReadyFor(t *testing.T) {
+	take := func(p *pacer, first bool, at, lag int64) {
+		t.Helper()
+		a, wait := p.take(first)
+		require.Zero(t, wait)
+		require.Equal(t, at, a.at)
+		require.Equal(t, lag, a.lag)
+	}
+	waits := func(p *pacer) {
+		t.Helper()
+		_, wait := p.take(true)
+		require.Positive(t, wait)
+	}
+
+	p, now := clockwork()
+	waits(p) // ready long before
+	*now = 4 * ms
+	take(p, false, ms, 3*ms)
+	take(p, true, 2*ms, 0) // busy until now
+
+	p, now = clockwork()
+	waits(p)
+	*now = 3 * ms
+	take(p, true, ms, 2*ms) // although this one was busy, the first stood ready
+	*now = 5 * ms
+	take(p, false, 2*ms, 2*ms) // and the other since 3 ms
+
+	p, now = clockwork()
+	for range 1000 { // goes round
+		waits(p)
+		*now += ms
+		take(p, false, *now, 0)
+	}
+}
+
+func TestWhatNobodyBeganInTimeIsDropped(t *testing.T) {
+	p, now := clockwork()
+	p.dropAfter = 10 * ms
+	*now = 100 * ms
+	a, _ := p.take(true)
+	require.Equal(t, 90*ms, a.at)
+	require.Zero(t, p.drops(), "before the measured time")
+	p.begin(*now)
+	*now = 200 * ms
+	require.EqualValues(t, 90, p.drops())
+	require.Zero(t, p.drops(), "told once")
+	for range 5 {
+		_, _ = p.take(true)
+	}
+	*now = 205 * ms
+	totals, _ := p.end(*now)
+	require.Equal(t, Totals{Offered: 105, Started: 5, Dropped: 90, Late: 5}, totals)
+	require.Zero(t, p.drops())
+}
+
+func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		lag     func(i int64) int64 // of arrival i of 1000, ms
+		growing bool
+	}{
+		{"none", func(int64) int64 { return 0 }, false},
+		{"constant", func(int64) int64 { return 50 }, false},
+		{"a rate 10 % too high", func(i int64) int64 { return i / 10 }, true},
+		{"slight, below the floor", func(i int64) int64 { return i / 200 }, false},
+		{"a stall of 200 ms, worked off", func(i int64) int64 { return max(0, 200-max(0, i-500)) * min(1, i/500) }, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, now := clockwork()
+			*now = int64(time.Second)
+			p.begin(*now)
+			for i := range int64(1000) {
+				*now = max(*now, int64(time.Second)+(i+c.lag(i))*1_000_000)
+				_, _ = p.take(true)
+			}
+			_, growing := p.end(*now)
+			require.Equal(t, c.growing, growing)
+		})
+	}
+}
+
+func TestABacklogIsSeenInARunThatEndsEarly(t *testing.T) {
+	now := new(int64)
+	cfg := Config{Workers: 1, Rate: 1000, Arrivals: Even, Duration: time.Minute, Steady: 0.05}
+	p := newPacer(cfg, nil, func() int64 { return *now }, nil)
+	p.begin(0)
+	for i := range int64(7000) {
+		*now = i * ms * 101 / 100 // a rate 1 % too high
+		_, _ = p.take(true)
+	}
+	_, growing := p.end(7000 * ms)
+	require.True(t, growing)
+}
+
+// BenchmarkTake is what an arrival costs under the lock that all workers share.
+func BenchmarkTake(b *testing.B) {
+	cfg := Config{Workers: 1, Rate: maxRate, Duration: time.Second}
+	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil)
+	p.begin(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		p.take(true)
+	}
+}

@@ -1,0 +1,27 @@
+package bench
+
+import "math"
+
+// tailLeast is how many samples must lie beyond a percentile before it means much:
+// with fewer it is one or two unlucky operations.
+const tailLeast = 10
+
+// Thin tells whether percentile p, such as 99.9, rests on fewer than ten samples
+// beyond it, or below it if it is not above the median.
+func (s *Summary) Thin(p float64) bool { return s.Count < tailNeeds(p) }
+
+// MoreSeconds is how many more seconds the run would have needed at its pace for
+// percentile p of its headline latency to be no longer thin; 0 when it is not, or
+// when there is no pace.
+func (r *Result) MoreSeconds(p float64) float64 {
+	s := r.Headline()
+	if s.Count == 0 || !s.Thin(p) {
+		return 0
+	}
+	return math.Ceil(float64(tailNeeds(p)-s.Count) / float64(s.Count) * r.DurationS)
+}
+
+// tailNeeds is the least number of samples at which percentile p is not thin.
+func tailNeeds(p float64) int64 {
+	return int64(math.Ceil(100*tailLeast/min(p, 100-p) - 1e-6)) // 100-99.9 is not quite 0.1
+}

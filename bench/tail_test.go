@@ -1,0 +1,44 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestATailNeedsTenSamplesBeyondIt(t *testing.T) {
+	for _, c := range []struct {
+		p     float64
+		least int64
+	}{{50, 20}, {90, 100}, {99, 1000}, {99.9, 10_000}, {99.99, 100_000}} {
+		require.False(t, (&Summary{Count: c.least}).Thin(c.p), c.p)
+		require.True(t, (&Summary{Count: c.least - 1}).Thin(c.p), c.p)
+	}
+}
+
+func TestMoreSecondsAreAtThePaceOfTheRun(t *testing.T) {
+	r := &Result{DurationS: 5, Latency: Latencies{Cycle: &Summary{Count: 2000}}} // 400 a second
+	require.Zero(t, r.MoreSeconds(99))
+	require.Equal(t, 20.0, r.MoreSeconds(99.9))
+	require.Equal(t, 245.0, r.MoreSeconds(99.99))
+	r.Latency.Cycle.Count = 0
+	require.Zero(t, r.MoreSeconds(99), "no pace")
+}
+
+func TestTooFewOperationsAreNoBaseForFigures(t *testing.T) {
+	l := slow{acquire: takes(time.Millisecond)}
+	cfg := Config{Workers: 1, Duration: 1000500 * time.Microsecond, TTL: time.Second}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.EqualValues(t, 1000, r.Latency.Cycle.Count)
+		require.True(t, r.Valid.OK, r.Valid.Reasons)
+	})
+	cfg.Duration = 400500 * time.Microsecond
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.Equal(t, []string{"too few operations: 400 are no base for a p99, it needs 1 s more at this pace"}, r.Valid.Reasons)
+	})
+	cfg.Rate = 100
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.Contains(t, r.Valid.Reasons[0], ReasonFew)
+	})
+}
