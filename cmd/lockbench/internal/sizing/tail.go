@@ -18,7 +18,9 @@ type tail struct {
 const (
 	tailMost  = 500 // samples in the fit: the square root of a large n, at most these
 	tailLeast = 20
-	shapeMost = 0.9 // beyond 1 there is no mean, and moments say nothing
+	// From a shape of 1/2 on there is no variance: the standard error of the fit does not
+	// exist (Hosking and Wallis), and a few samples would ask for leases of minutes.
+	shapeMost = 0.5
 )
 
 func fitTail(l *Law) tail {
