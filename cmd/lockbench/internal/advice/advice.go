@@ -103,12 +103,14 @@ const (
 
 // Rules of thumb, where no formula decides.
 const (
-	slew          = 500 // ppm that a time daemon may add to a clock's rate
-	assumedPause  = 100 * time.Millisecond
-	assumedHold   = time.Second
-	margin        = 2    // what is measured may become that much worse
-	slowMoment    = 1e-3 // of a master's answers may be later than half of MasterTimeout
-	leastTimeout  = 10 * time.Millisecond
+	slew         = 500 // ppm that a time daemon may add to a clock's rate
+	assumedPause = 100 * time.Millisecond
+	assumedHold  = time.Second
+	margin       = 2    // what is measured may become that much worse
+	slowMoment   = 1e-3 // of a master's answers may be later than half of MasterTimeout
+	// leastTimeout: a round decides without the slowest, so patience costs little, while a
+	// master that is set aside in one busy moment has no vote until it has been probed.
+	leastTimeout  = 50 * time.Millisecond
 	gapPart       = 0.1 // of an occupation of the lock may be lost at a hand-over without a wake-up
 	pollsPerTrip  = 10  // a poll is that many round trips after the last
 	longestPoll   = 250 * time.Millisecond
