@@ -45,6 +45,9 @@ func subtitle(doc output.Document) string {
 }
 
 func verdicts(doc output.Document) (vs []Verdict) {
+	if len(doc.Validation) > 0 {
+		return validationVerdicts(doc.Validation)
+	}
 	if len(doc.Results) == 0 {
 		return []Verdict{{"bad", "Nothing was measured", nil}}
 	}

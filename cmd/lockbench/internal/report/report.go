@@ -61,7 +61,7 @@ func Write(w io.Writer, doc output.Document, extra Extra) error {
 		Open: doc.Config.Rate > 0, Shared: shared(doc),
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}
-	all := []Section{advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
+	all := []Section{validated(doc), advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
 	if doc.Sweep != nil { // what puts all runs of an implementation together would mislead
 		all = []Section{capacities(doc), growth(doc)}
 		v.Tiles = nil
