@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +18,8 @@ import (
 )
 
 const (
+	validateName = "validate"
+
 	shortestCase = 100 * time.Millisecond
 	longestCase  = 10 * time.Minute
 )
@@ -34,7 +37,7 @@ type validateFlags struct {
 func validateCommand() *cobra.Command {
 	var f validateFlags
 	cmd := &cobra.Command{
-		Use:   "validate",
+		Use:   validateName,
 		Short: "Hold the formulae behind advise against what happens on this machine",
 		Long: `Sets up local masters, late as a distant network makes them, locks on them, and holds
 what the formulae predict against what is measured: quorum times (F2, F3), leases that
@@ -52,7 +55,7 @@ Exit codes: 0 all predictions are within what was measured, 5 some are not.`,
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringSliceVar(&f.cases, "case", validation.Names(), "what to look at")
-	fs.DurationVar(&f.duration, "duration", 6*time.Second, "how long to measure each setting; gap takes twice as long")
+	fs.DurationVar(&f.duration, "duration", 6*time.Second, "how long to measure a setting; from half to twice as long where more or less happens in a second")
 	fs.Uint64Var(&f.seed, "seed", 0, "fixes arrivals, holds and pauses, but not what is late on the way; 0 = a random one, shown in the output")
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document)")
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
@@ -118,8 +121,20 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 func (f *validateFlags) document(checks []validation.Check) output.Document {
 	cfg := bench.RunConfig{Config: bench.Config{Seed: f.seed, Duration: f.duration}, Rounds: 1}
 	doc := output.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
-	doc.Config = output.Config{RunConfig: doc.Document.Config, Command: "validate", Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
+	doc.Config = output.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
 	return doc
+}
+
+// validateLine does it again.
+func validateLine(doc output.Document) string {
+	var cases []string
+	for _, c := range doc.Validation {
+		if !slices.Contains(cases, c.Case) {
+			cases = append(cases, c.Case)
+		}
+	}
+	return folded([]string{"lockbench " + validateName, "--case " + strings.Join(cases, ","),
+		"--duration " + doc.Config.Duration.String(), fmt.Sprint("--seed ", doc.Config.Seed)})
 }
 
 func showCheck(log io.Writer, setting string, c *validation.Check) {

@@ -14,11 +14,11 @@ type Options struct {
 	// Seed fixes what the cases draw: holds, pauses and arrivals. What the delays on the
 	// way to the masters draw is new each time.
 	Seed uint64
-	// Length is how long each setting is measured; the polling waiters, of which little
-	// happens in a second, are measured twice as long.
+	// Length is how long a setting is measured, or some times that where little happens
+	// in a second.
 	Length time.Duration
 	// Progress is told of each setting before it begins and of each check; check is nil
-	// in the first case. It is called from one goroutine.
+	// in the first case. It is called by Run itself.
 	Progress func(setting string, check *Check)
 }
 
@@ -31,6 +31,7 @@ type kase struct {
 // setting is one measurement and the checks that it allows.
 type setting struct {
 	name    string
+	longer  float64 // times Options.Length
 	measure func(ctx context.Context, o Options) ([]Check, error)
 }
 
@@ -72,7 +73,9 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 		for _, s := range c.settings {
 			o.Progress(c.name+": "+s.name, nil)
 			watch := watchStalls()
-			got, err := s.measure(ctx, o)
+			of := o
+			of.Length = time.Duration(s.longer * float64(o.Length))
+			got, err := s.measure(ctx, of)
 			stall := watch.stop()
 			if err == nil {
 				err = ctx.Err()

@@ -70,10 +70,10 @@ func (c Check) judge() Check {
 		c.Ratio = m.Value / p.Value
 	}
 	switch {
-	case m.N < fewest || math.IsInf(p.Value, 0):
-		// JSON has no infinity.
-		c.Predicted = Estimate{N: p.N}
-		c.Verdict, c.Ratio = Unmeasured, 0
+	case math.IsInf(p.Value, 0) || math.IsNaN(p.Value): // which JSON has not
+		c.Predicted, c.Ratio, c.Verdict = Estimate{}, 0, Unmeasured
+	case m.N < fewest:
+		c.Verdict = Unmeasured
 	case c.Tolerance > 0 && math.Abs(c.Ratio-1) <= c.Tolerance,
 		c.Tolerance == 0 && p.Lo <= m.Hi && m.Lo <= p.Hi:
 		c.Verdict = Within

@@ -25,7 +25,7 @@ const (
 var closedSettings = func() (settings []setting) {
 	for _, k := range []int{1, 4, 16} {
 		settings = append(settings, setting{
-			fmt.Sprintf("1 engine, %d masters, %d workers, hold %s, think %s", most, k, closedHold, closedThink),
+			fmt.Sprintf("1 engine, %d masters, %d workers, hold %s, think %s", most, k, closedHold, closedThink), 0.5,
 			func(ctx context.Context, o Options) ([]Check, error) {
 				names, thinks, err := measureClosed(ctx, k, o)
 				return []Check{closedCheck(k, names, thinks, o.Length)}, err

@@ -28,14 +28,13 @@ const (
 	// it got the lock.
 	gapHold   = 600 * time.Millisecond
 	gapSpread = 300 * time.Millisecond
-	gapLonger = 2 // times Options.Length
 )
 
 // gapWaiters is how many wait, and on how many names side by side.
 var gapWaiters = []struct{ waiters, names int }{{1, 32}, {3, 24}, {7, 16}}
 
 // gapSettings is one measurement: all of them side by side, since they hardly do a thing.
-var gapSettings = []setting{{fmt.Sprintf("%s, %d masters", gapImpl, gapMasters), func(ctx context.Context, o Options) ([]Check, error) {
+var gapSettings = []setting{{fmt.Sprintf("%s, %d masters", gapImpl, gapMasters), 2, func(ctx context.Context, o Options) ([]Check, error) {
 	gaps, bare, err := measureGaps(ctx, o)
 	var checks []Check
 	for i, g := range gapWaiters {
@@ -76,7 +75,7 @@ func measureGaps(ctx context.Context, o Options) (gaps [][]float64, bare float64
 		return nil, 0, err
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, gapLonger*o.Length)
+	ctx, cancel := context.WithTimeout(ctx, o.Length)
 	defer cancel()
 	gaps = make([][]float64, len(gapWaiters))
 	var mu sync.Mutex

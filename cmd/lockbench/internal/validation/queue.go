@@ -23,7 +23,7 @@ const (
 var queueSettings = func() (settings []setting) {
 	for _, load := range []float64{0.5, 0.7} {
 		settings = append(settings, setting{
-			fmt.Sprintf("1 engine, %d masters, Poisson arrivals, hold %s, load %.1f", most, queueHold, load),
+			fmt.Sprintf("1 engine, %d masters, Poisson arrivals, hold %s, load %.1f", most, queueHold, load), 1,
 			func(ctx context.Context, o Options) ([]Check, error) {
 				names, err := measureQueues(ctx, load, o)
 				return []Check{queueCheck(names)}, err

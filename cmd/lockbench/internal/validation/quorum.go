@@ -30,9 +30,9 @@ type distance struct {
 // The delays are long for what a machine adds by itself, some tenths of a millisecond, to
 // matter little.
 var distances = []distance{
-	{same("lognormal:10ms,0.5", 5), 60 * time.Millisecond, 48, 12},
-	{same("lognormal:10ms,0.5", 3), 60 * time.Millisecond, 48, 12},
-	{[]string{"lognormal:5ms,0.2", "lognormal:10ms,0.2", "lognormal:50ms,0.1"}, 90 * time.Millisecond, 64, 24},
+	{same("lognormal:10ms,0.5", 5), 60 * time.Millisecond, 32, 8},
+	{same("lognormal:10ms,0.5", 3), 60 * time.Millisecond, 32, 8},
+	{[]string{"lognormal:5ms,0.2", "lognormal:10ms,0.2", "lognormal:50ms,0.1"}, 90 * time.Millisecond, 44, 16},
 }
 
 func same(delay string, n int) []string {
@@ -52,7 +52,7 @@ func (d distance) String() string {
 
 var quorumSettings = func() (settings []setting) {
 	for _, d := range distances {
-		settings = append(settings, setting{d.String(), func(ctx context.Context, o Options) ([]Check, error) {
+		settings = append(settings, setting{d.String(), 1.5, func(ctx context.Context, o Options) ([]Check, error) {
 			var mu sync.Mutex
 			var took []float64
 			rows, err := d.measure(ctx, o, func(ctx context.Context, e *engine.Engine, name string) error {

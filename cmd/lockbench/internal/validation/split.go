@@ -29,7 +29,7 @@ const (
 var splitSettings = func() (settings []setting) {
 	for _, k := range []int{2, 3, 5} {
 		settings = append(settings, setting{
-			fmt.Sprintf("%d callers at once, %d masters, requests %s+%s late", k, most, splitBase, splitOwn),
+			fmt.Sprintf("%d callers at once, %d masters, requests %s+%s late", k, most, splitBase, splitOwn), 1,
 			func(ctx context.Context, o Options) ([]Check, error) {
 				split, rounds, err := measureSplit(ctx, k, o)
 				return []Check{splitCheck(k, most, split, rounds)}, err
