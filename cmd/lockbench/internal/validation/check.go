@@ -95,6 +95,14 @@ func share(k, n int64) Estimate {
 	return Estimate{float64(k) / float64(n), lo, hi, n}
 }
 
+// of says how many samples there were when means of parts of them were judged.
+func (e Estimate) of(samples int) Estimate {
+	if e.N > 0 {
+		e.N = int64(samples)
+	}
+	return e
+}
+
 // quantile of independent samples, which it sorts.
 func quantile(samples []float64, p float64) Estimate {
 	n := len(samples)
