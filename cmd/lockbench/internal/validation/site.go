@@ -22,7 +22,7 @@ const (
 	// set aside would end the measurement.
 	patience = time.Second
 
-	connectAtOnce = 8 // engines; more, and a busy machine answers some of them too late
+	connectAtOnce = 16 // engines; more, and a busy machine answers some of them too late
 )
 
 // site is masters on this machine, each behind a proxy of its own that makes it late.

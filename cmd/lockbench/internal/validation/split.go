@@ -16,14 +16,15 @@ import (
 )
 
 // Requests are late by a time that all have in common, so that no loser's release is at a
-// master before the last of the others' requests, and by one of their own, much longer
-// than callers are apart that begin at once.
+// master before the last of the others' requests, and by one of their own, of a spread
+// much longer than callers are apart that begin at once: with a spread of 3 ms the first
+// of five to be scheduled won noticeably too often.
 const (
-	splitBase  = "30ms"
-	splitOwn   = "exp:3ms"
-	splitPause = 40 * time.Millisecond // after a round, until all of it is over
+	splitBase  = "40ms"
+	splitOwn   = "lognormal:20ms,0.4"
+	splitPause = 70 * time.Millisecond // after a round, until all of it is over
 
-	splitGroups = 12 // side by side
+	splitGroups = 20 // side by side
 )
 
 var splitSettings = func() (settings []setting) {
