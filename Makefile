@@ -6,9 +6,10 @@ COUNT      ?= 1
 FUZZTIME   ?= 30s
 STRESS     ?= 20
 BENCHARGS  ?=
+VALIDATEARGS ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults test race stress lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults validate test race stress lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -29,6 +30,9 @@ faults: setup $(BIN)/lockbench ## one master stopped or 50 ms late beside a heal
 	    $(BIN)/lockbench run --workers $$w $$f --duration 3s --warmup 2s -o bench 2>/dev/null | \
 	      awk '/^Benchmark/{printf "%9.0f cycles/s   p50 %6.2f ms   p99 %6.2f ms\n", $$5, $$7/1e6, $$9/1e6}' || exit 1; \
 	  done; done; done
+
+validate: setup $(BIN)/lockbench ## do the formulae behind `lockbench advise` hold on this machine? about two minutes
+	$(BIN)/lockbench validate $(VALIDATEARGS)
 
 test: setup ## all tests, on real servers
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ALL)

@@ -18,7 +18,7 @@ var flagGroups = []struct {
 }{
 	{"Target", []string{"masters", "local", "embedded", "new-masters", "impl"}},
 	{"Sweep", []string{"param", "find-max"}},
-	{"Load", []string{"op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "drop-after", "duration", "warmup", "ramp", "steady", "for", "rounds", "seed", "probe-every"}},
+	{"Load", []string{"case", "op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "drop-after", "duration", "warmup", "ramp", "steady", "for", "rounds", "seed", "probe-every"}},
 	{"Lock", []string{"ttl", "max-ttl", "wait", "master-timeout"}},
 	{"Advice", []string{"eps", "rto", "waiters"}},
 	{"Faults", []string{"fault", "faults"}},

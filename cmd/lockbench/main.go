@@ -15,6 +15,7 @@
 //	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
 //	lockbench chaos                                do two ever hold one lock while masters fail?
 //	lockbench doctor --masters a:6379,b:6379       what makes locks on them unsafe or slow
+//	lockbench validate                             do the formulae behind advise hold here?
 //	lockbench masters --local 3                    servers to try things on, until Ctrl-C
 //	lockbench run --masters a:6379,b:6379,c:6379   your own masters
 //	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
@@ -109,6 +110,7 @@ func root() *cobra.Command {
 		chaosCommand(),
 		reportCommand(),
 		doctorCommand(),
+		validateCommand(),
 		mastersCommand(),
 		versionCommand(),
 		schemaCommand(),

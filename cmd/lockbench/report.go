@@ -74,7 +74,11 @@ func readDocument(in io.Reader, name string) (*output.Document, error) {
 
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc output.Document) error {
-	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc.Config)})
+	again := commandLine(doc.Config)
+	if doc.Config.Command == validateName {
+		again = validateLine(doc)
+	}
+	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: again})
 }
 
 // page is the file of --html; nil: none is asked for.

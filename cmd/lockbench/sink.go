@@ -108,6 +108,8 @@ func format(w io.Writer, name string, doc output.Document) error {
 		return writePage(w, doc)
 	}
 	switch {
+	case doc.Config.Command == validateName:
+		return output.Validation(w, doc.Validation)
 	case doc.Advice != nil:
 		return output.Advise(w, doc.Advice)
 	case doc.Config.Command == "compare":

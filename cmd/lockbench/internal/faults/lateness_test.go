@@ -12,7 +12,7 @@ import (
 
 func TestRepliesAreLateByTheSumOfDrawsFromWhatIsInForce(t *testing.T) {
 	var p Proxy
-	l := lateness{proxy: &p}
+	l := lateness{delays: &p.delays}
 	require.True(t, l.due().IsZero())
 
 	p.Delay(bench.Fixed(time.Hour), bench.Lognormal(3*time.Minute, 0.7))

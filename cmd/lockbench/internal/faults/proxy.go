@@ -18,7 +18,7 @@ const chunkSize = 32 << 10
 
 // Proxy forwards TCP connections to one master. It can hold back every reply for a
 // time that is drawn when the reply arrives, and cut all connections. Requests pass
-// at once; each connection is on its own.
+// at once, unless they are delayed too, in the same way; each connection is on its own.
 //
 // Replies behind each other are late together, not one after the other, as on a long
 // cable, and none overtakes another, as TCP does not let it: a reply is due at its
@@ -38,6 +38,7 @@ type Proxy struct {
 	target string
 	alarms *clock.Alarms // nil: Go timers
 	delays atomic.Pointer[[]bench.Span]
+	before atomic.Pointer[[]bench.Span] // of requests; nil: they pass at once
 
 	wg   sync.WaitGroup // accept loop and both directions of each connection
 	over chan struct{}  // closed by Close
@@ -66,6 +67,9 @@ func (p *Proxy) Addr() string { return p.ln.Addr().String() }
 
 // Delay makes every reply that arrives from now on late by a draw from each span.
 func (p *Proxy) Delay(spans ...bench.Span) { p.delays.Store(&spans) }
+
+// DelayRequests makes every request late likewise, on connections made from now on.
+func (p *Proxy) DelayRequests(spans ...bench.Span) { p.before.Store(&spans) }
 
 // Cut resets all connections, and while refuse is set every new one too.
 func (p *Proxy) Cut(refuse bool) {
@@ -122,13 +126,17 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	p.wg.Go(func() {
-		_, _ = io.Copy(server, client) // until either end closes
+		if p.before.Load() == nil {
+			_, _ = io.Copy(server, client) // until either end closes
+		} else {
+			p.carry(server, client, &p.before)
+		}
 		server.Close()
 	})
-	p.reply(client, server)
+	p.carry(client, server, &p.delays)
 }
 
-// chunk is a part of the reply stream. Its buffer goes back to the pool when it
+// chunk is a part of a stream. Its buffer goes back to the pool when it
 // has been written.
 type chunk struct {
 	buf *[chunkSize]byte
@@ -138,15 +146,16 @@ type chunk struct {
 
 var chunks = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
-// reply reads on without waiting for what is on its way, up to 1024 chunks.
-func (p *Proxy) reply(client, server net.Conn) {
+// carry copies one direction until either end closes. It reads on without waiting for
+// what is on its way, up to 1024 chunks.
+func (p *Proxy) carry(to, from net.Conn, delays *atomic.Pointer[[]bench.Span]) {
 	onTheWay := make(chan chunk, 1024)
 	p.wg.Go(func() {
 		defer close(onTheWay)
-		late := lateness{proxy: p}
+		late := lateness{delays: delays}
 		for {
 			buf := chunks.Get().(*[chunkSize]byte)
-			n, err := server.Read(buf[:])
+			n, err := from.Read(buf[:])
 			if err != nil {
 				chunks.Put(buf)
 				return
@@ -157,10 +166,10 @@ func (p *Proxy) reply(client, server net.Conn) {
 	alarm := clock.NewAlarm()
 	for c := range onTheWay { // in this order: none overtakes another
 		p.sleepUntil(c.due, alarm)
-		_, err := client.Write(c.buf[:c.n])
+		_, err := to.Write(c.buf[:c.n])
 		chunks.Put(c.buf)
 		if err != nil {
-			server.Close() // ends the reader; what it still sends is drained here
+			from.Close() // ends the reader; what it still sends is drained here
 		}
 	}
 }
@@ -210,16 +219,16 @@ func (p *Proxy) resetLocked() {
 	}
 }
 
-// lateness draws the delays of one connection. Its reader owns it.
+// lateness draws the delays of one direction of a connection. Its reader owns it.
 type lateness struct {
-	proxy *Proxy
-	spans *[]bench.Span // what draws is made of
-	draws []*bench.Sampler
+	delays *atomic.Pointer[[]bench.Span]
+	spans  *[]bench.Span // what draws is made of
+	draws  []*bench.Sampler
 }
 
-// due is when a reply that arrives now is to be delivered; zero: at once.
+// due is when what arrives now is to be delivered; zero: at once.
 func (l *lateness) due() time.Time {
-	if spans := l.proxy.delays.Load(); spans != l.spans {
+	if spans := l.delays.Load(); spans != l.spans {
 		l.spans, l.draws = spans, nil
 		for _, s := range *spans {
 			l.draws = append(l.draws, s.Sampler(rand.Uint64(), 0))

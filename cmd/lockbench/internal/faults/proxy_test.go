@@ -163,3 +163,32 @@ func TestProxyCutsOnceOrUntilItHeals(t *testing.T) {
 	p.Heal()
 	require.NoError(t, again())
 }
+
+func TestRequestsAreDelayedOnConnectionsMadeFromThenOn(t *testing.T) {
+	const delay = 100 * time.Millisecond
+	p, before := proxied(t)
+	_, err := ask(before) // the proxy has dialled
+	require.NoError(t, err)
+	p.DelayRequests(spanOf(t, "60ms"), spanOf(t, "40ms"))
+	c, err := net.Dial("tcp", p.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	took, err := ask(c)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, took, delay)
+	p.Delay(spanOf(t, "100ms"))
+	took, err = ask(c)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, took, 2*delay)
+	p.Delay()
+	least := time.Hour // one may be late by chance
+	for range 20 {
+		took, err = ask(before)
+		require.NoError(t, err)
+		least = min(least, took)
+	}
+	require.Less(t, least, delay)
+	p.Cut(true) // ends both directions
+	_, err = ask(c)
+	require.Error(t, err)
+}

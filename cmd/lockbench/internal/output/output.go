@@ -14,6 +14,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/validation"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -24,6 +25,8 @@ type Document struct {
 	bench.Document
 	Config Config         `json:"config"`           // hides bench's, which it contains
 	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
+	// Validation is the predictions that were held against what happened; of validate only.
+	Validation []validation.Check `json:"validation,omitempty"`
 }
 
 // Config is everything that is needed to do it again.

@@ -31,10 +31,16 @@ func title(doc output.Document) string {
 	if command == "" {
 		command = "run"
 	}
+	if len(names) == 0 {
+		return "lockbench " + command
+	}
 	return "lockbench " + command + ": " + strings.Join(names, ", ")
 }
 
 func subtitle(doc output.Document) string {
+	if len(doc.Validation) > 0 {
+		return "predictions beside measurements · " + doc.Config.Duration.String() + " a setting"
+	}
 	parts := output.Workload(doc)
 	if n := doc.Config.Rounds; n > 1 {
 		parts = append(parts, fmt.Sprintf("%d rounds of %s", n, doc.Config.Duration))
@@ -45,6 +51,9 @@ func subtitle(doc output.Document) string {
 }
 
 func verdicts(doc output.Document) (vs []Verdict) {
+	if len(doc.Validation) > 0 {
+		return validationVerdicts(doc.Validation)
+	}
 	if len(doc.Results) == 0 {
 		return []Verdict{{"bad", "Nothing was measured", nil}}
 	}

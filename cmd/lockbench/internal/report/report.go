@@ -35,6 +35,7 @@ type view struct {
 	Verdicts  []Verdict
 	Tiles     []Tile
 	Sections  []Section
+	Loaded    bool // there are results
 	Open      bool // open loop
 	Shared    bool // workers waited for each other
 	Result    any  // the document, to be read back
@@ -58,10 +59,10 @@ func Write(w io.Writer, doc output.Document, extra Extra) error {
 		CSS: template.CSS(asset("page.css")), JS: template.JS(asset("page.js")), // #nosec: our own
 		Title: title(doc), Subtitle: subtitle(doc),
 		Verdicts: verdicts(doc), Tiles: tiles(doc),
-		Open: doc.Config.Rate > 0, Shared: shared(doc),
+		Loaded: len(doc.Results) > 0, Open: doc.Config.Rate > 0, Shared: shared(doc),
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}
-	all := []Section{advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
+	all := []Section{validated(doc), advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), perMaster(doc), waiting(doc), holding(doc)}
 	if doc.Sweep != nil { // what puts all runs of an implementation together would mislead
 		all = []Section{capacities(doc), growth(doc)}
 		v.Tiles = nil

@@ -87,6 +87,9 @@ func notes(doc output.Document, caveats map[string]string) Section {
 // setting is the workload, and how to do it again.
 func setting(doc output.Document, again string) Section {
 	c := doc.Config
+	if len(doc.Validation) > 0 { // each check has its own
+		return Section{ID: "setting", Title: "Again", Code: again}
+	}
 	loop := "closed: a worker begins again when it is done"
 	if c.Rate > 0 {
 		arrivals := c.Arrivals
@@ -132,7 +135,7 @@ func orUntil(d, text string) string {
 func surroundings(doc output.Document) Section {
 	e, t := doc.Env, doc.Tool
 	return Section{ID: "environment", Title: "Environment", Tables: []Table{facts(
-		"masters", fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")),
+		"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": "),
 		"server", doc.Config.Server,
 		"machine", e.Host,
 		"virtual", e.Virtualization,

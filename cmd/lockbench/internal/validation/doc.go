@@ -1,0 +1,23 @@
+// Package validation holds the formulae of package sizing against what happens: each
+// case sets up masters on this machine, late as it is told, lets the engine or a rival
+// lock on them, and asks whether what was predicted was measured.
+//
+//	quorum   F2, F3  how long an acquire takes, from round trips alone
+//	expiry   F5      how often a short lease is gone when the quorum comes
+//	split    F13     how often callers at once split the vote
+//	gap      F10     how long a lock lies free before a polling waiter looks
+//	queue    F11     how long an open loop waits for one name
+//	closed   F12     what a closed loop reaches on one name
+//
+// A case is two parts. One measures, in real time, and knows no formula. The other takes
+// the samples and makes Checks of them; it is pure, and its tests give it worlds in which
+// the formula is wrong.
+//
+// # Verdicts
+//
+// An interval holds the truth with 99.9 %, so that of some thirty checks of what is true
+// one is outside in three runs of a hundred. A prediction is within when its interval
+// meets that of what was measured, or, where a few percent are of no interest, when the
+// ratio is near enough to 1. A machine that stands still in between makes predictions
+// fail that assume it does not: the stall beside each check tells.
+package validation

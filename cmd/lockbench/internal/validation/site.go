@@ -1,0 +1,124 @@
+package validation
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/engine"
+	"muxlock/internal/clock"
+)
+
+const (
+	lease = 10 * time.Second // of locks that are not to run out
+	most  = 5                // masters of a site, as usual
+	// patience with a master: none is slow but for this machine's sake, and one that is
+	// set aside would end the measurement.
+	patience = time.Second
+
+	connectAtOnce = 16 // engines; more, and a busy machine answers some of them too late
+)
+
+// site is masters on this machine, each behind a proxy of its own that makes it late.
+type site struct {
+	set     *masters.Set
+	proxies []*faults.Proxy
+	engines []*engine.Engine
+}
+
+// openSite starts n masters. Close it.
+func openSite(ctx context.Context, n int) (*site, error) {
+	set, err := masters.StartLocal(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	s := &site{set: set}
+	for _, server := range set.Servers {
+		p, err := faults.NewProxy(server.Addr())
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.proxies = append(s.proxies, p)
+	}
+	return s, nil
+}
+
+// addrs lead through the proxies.
+func (s *site) addrs() (addrs []string) {
+	for _, p := range s.proxies {
+		addrs = append(addrs, p.Addr())
+	}
+	return addrs
+}
+
+// connect opens n engines that have no connection in common.
+func (s *site) connect(ctx context.Context, n int, addrs []string) error {
+	s.engines = make([]*engine.Engine, n)
+	var all errgroup.Group
+	all.SetLimit(connectAtOnce)
+	for i := range n {
+		all.Go(func() (err error) {
+			s.engines[i], err = engine.New(ctx, engine.Config{Masters: addrs, TTL: lease, MasterTimeout: patience, NewMasters: true})
+			return err
+		})
+	}
+	return all.Wait()
+}
+
+func (s *site) close() (err error) {
+	var all errgroup.Group
+	for _, e := range s.engines {
+		if e != nil {
+			all.Go(e.Close)
+		}
+	}
+	err = all.Wait()
+	for _, p := range s.proxies {
+		err = errors.Join(err, p.Close())
+	}
+	return errors.Join(err, s.set.Close())
+}
+
+// naps sleeps as exactly as it can, for any number of goroutines.
+type naps struct{ alarms *clock.Alarms }
+
+func newNaps() naps { return naps{clock.NewAlarms()} }
+
+// sleep is false when ctx ended first.
+func (n naps) sleep(ctx context.Context, d time.Duration) bool {
+	switch {
+	case d <= 0:
+	case n.alarms != nil:
+		n.alarms.Sleep(d, clock.NewAlarm(), ctx.Done())
+	default:
+		select {
+		case <-time.After(d):
+		case <-ctx.Done():
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// close is for when nobody sleeps any more.
+func (n naps) close() {
+	if n.alarms != nil {
+		n.alarms.Close()
+	}
+}
+
+// seeded draws the same for the same seed and stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
+func span(text string) bench.Span {
+	s, err := bench.ParseSpan(text)
+	if err != nil {
+		panic(err) // it is written below
+	}
+	return s
+}

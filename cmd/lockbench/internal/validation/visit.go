@@ -1,0 +1,46 @@
+package validation
+
+import (
+	"math"
+	"slices"
+)
+
+// visit is one caller's of a name: when it came, when it got the lock and when it called
+// Release, in ns.
+type visit struct{ came, got, left float64 }
+
+// busy are the visits of one name as a queue sees them: one caller occupies the name from
+// when it could have been given it, which is when it came or when the one before left, to
+// when it leaves itself. What the lock takes to change hands is part of that.
+type busy struct {
+	waits    []float64 // until the name could be given
+	handed   []float64 // from then until it was
+	occupied []float64
+}
+
+func occupation(visits []visit) (b busy) {
+	slices.SortFunc(visits, func(a, b visit) int { return int(math.Copysign(1, a.got-b.got)) })
+	free := math.Inf(-1)
+	for _, v := range visits {
+		could := max(v.came, free)
+		b.waits = append(b.waits, could-v.came)
+		b.handed = append(b.handed, v.got-could)
+		b.occupied = append(b.occupied, v.left-could)
+		free = v.left
+	}
+	return b
+}
+
+func (b *busy) add(c busy) {
+	b.waits = append(b.waits, c.waits...)
+	b.handed = append(b.handed, c.handed...)
+	b.occupied = append(b.occupied, c.occupied...)
+}
+
+func moment(values []float64, k float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += math.Pow(v, k)
+	}
+	return sum / float64(max(len(values), 1))
+}

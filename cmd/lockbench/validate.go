@@ -1,0 +1,155 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/validation"
+)
+
+const (
+	validateName = "validate"
+
+	shortestCase = 100 * time.Millisecond
+	longestCase  = 10 * time.Minute
+)
+
+// validateFlags is the command line of validate.
+type validateFlags struct {
+	cases    []string
+	duration time.Duration
+	seed     uint64
+	format   string
+	out      string
+	html     string
+}
+
+func validateCommand() *cobra.Command {
+	var f validateFlags
+	cmd := &cobra.Command{
+		Use:   validateName,
+		Short: "Hold the formulae behind advise against what happens on this machine",
+		Long: `Sets up local masters, late as a distant network makes them, locks on them, and holds
+what the formulae predict against what is measured: quorum times (F2, F3), leases that
+end before the quorum comes (F5), split votes (F13), waiters that poll (F10), queues
+for one name (F11, F12). It takes about two minutes, and a machine that has nothing
+else to do: its own stalls, shown beside the figures, are in no formula.
+
+Exit codes: 0 all predictions are within what was measured, 5 some are not.`,
+		Example: `  lockbench validate
+  lockbench validate --case split,gap --seed 7
+  lockbench validate -o json --out validation.json --html validation.html`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.execute(cmd) },
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringSliceVar(&f.cases, "case", validation.Names(), "what to look at")
+	fs.DurationVar(&f.duration, "duration", 6*time.Second, "how long to measure a setting; from half to twice as long where more or less happens in a second")
+	fs.Uint64Var(&f.seed, "seed", 0, "fixes arrivals, holds and pauses, but not what is late on the way; 0 = a random one, shown in the output")
+	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document)")
+	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	fs.StringVar(&f.html, "html", "", "also write a page to this file")
+	complete(cmd, "output", []string{"text", "json"})
+	complete(cmd, "case", validation.Names())
+	return cmd
+}
+
+// check finds what is wrong with the command line.
+func (f *validateFlags) check() error {
+	switch err := validation.Known(f.cases); {
+	case err != nil:
+		return usagef("--case: %w", err)
+	case len(f.cases) == 0:
+		return usagef("--case names none")
+	case f.duration < shortestCase || f.duration > longestCase:
+		return usagef("--duration must be %s to %s, got %s", shortestCase, longestCase, f.duration)
+	case !slices.Contains([]string{"text", "json"}, f.format):
+		return usagef("-o must be text or json, got %q", f.format)
+	}
+	return nil
+}
+
+func (f *validateFlags) execute(cmd *cobra.Command) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	out, err := openSink(f.out, cmd.OutOrStdout())
+	if err != nil {
+		return usagef("--out: %w", err)
+	}
+	defer out.close()
+	page, err := openPage(f.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	for f.seed == 0 {
+		f.seed = rand.Uint64()
+	}
+
+	ctx, log := cmd.Context(), cmd.ErrOrStderr()
+	fmt.Fprintf(log, "validate: seed %d\n", f.seed)
+	checks, runErr := validation.Run(ctx, validation.Options{
+		Cases: f.cases, Seed: f.seed, Length: f.duration,
+		Progress: func(setting string, check *validation.Check) { showCheck(log, setting, check) },
+	})
+	if runErr != nil {
+		runErr = interruptedOr(ctx, runErr)
+	}
+	if len(checks) == 0 {
+		return runErr
+	}
+	doc := f.document(checks)
+	if runErr == nil {
+		runErr = judgeChecks(checks)
+	}
+	return worst(runErr, errors.Join(out.document(f.format, doc), page.write(doc)))
+}
+
+// document has no results: nothing was loaded for its own sake.
+func (f *validateFlags) document(checks []validation.Check) output.Document {
+	cfg := bench.RunConfig{Config: bench.Config{Seed: f.seed, Duration: f.duration}, Rounds: 1}
+	doc := output.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
+	doc.Config = output.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
+	return doc
+}
+
+// validateLine does it again.
+func validateLine(doc output.Document) string {
+	var cases []string
+	for _, c := range doc.Validation {
+		if !slices.Contains(cases, c.Case) {
+			cases = append(cases, c.Case)
+		}
+	}
+	return folded([]string{"lockbench " + validateName, "--case " + strings.Join(cases, ","),
+		"--duration " + doc.Config.Duration.String(), fmt.Sprint("--seed ", doc.Config.Seed)})
+}
+
+func showCheck(log io.Writer, setting string, c *validation.Check) {
+	if c == nil {
+		fmt.Fprintln(log, setting)
+		return
+	}
+	fmt.Fprintf(log, "  %s %s: predicted %s, measured %s: %s\n", c.Formula, c.Quantity,
+		output.Quantity(c.Unit, c.Predicted.Value), output.Quantity(c.Unit, c.Measured.Value), c.Verdict)
+}
+
+// judgeChecks: where a prediction fails, what rests on it is not valid here.
+func judgeChecks(checks []validation.Check) error {
+	if slices.ContainsFunc(checks, func(c validation.Check) bool { return c.Verdict != validation.Within }) {
+		return verdict{exitNotValid, output.ValidationSummary(checks)}
+	}
+	return nil
+}
