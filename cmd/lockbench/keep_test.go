@@ -27,6 +27,7 @@ const quick = "run --embedded 1 --impl noop --rate 2k --duration 600ms --warmup 
 func words(line string) []string { return strings.Fields(line) }
 
 func TestObjectivesDecideTheExitCode(t *testing.T) {
+	t.Parallel()
 	for slo, want := range map[string]int{
 		"acquire.response.p99<1m": exitOK,
 		"throughput>1M":           exitMissed,
@@ -66,6 +67,7 @@ func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
 }
 
 func TestAProfileEndsWithOneWord(t *testing.T) {
+	t.Parallel()
 	line := strings.Replace(quick, "run", "run --profile dev --dist own", 1)
 	stdout, stderr, code := lockbench(t, words(line)...)
 	require.Equal(t, exitOK, code, stderr)
@@ -113,6 +115,7 @@ func keep(t *testing.T, args ...string) string {
 }
 
 func TestAnEarlierRunIsDoneAgain(t *testing.T) {
+	t.Parallel()
 	name := keep(t, "run", "--embedded", "3", "--impl", "setnx,muxlock", "--rounds", "2", "--rate", "300", "--arrivals", "uniform", "--dist", "zipf:0.9", "--keys", "7",
 		"--hold", "exp:1ms", "--duration", "150ms", "--warmup", "10ms", "--ttl", "9s", "--wait", "1s", "--master-timeout", "2s", "--workers", "9",
 		"--seed", "77", "--slo", "jain>0", "--slo", "overlaps==0")
@@ -213,6 +216,7 @@ func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
 }
 
 func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
+	t.Parallel()
 	whole := read(t, keep(t, words(quick)...))
 	dir := t.TempDir()
 	for want, text := range map[string]string{
@@ -266,6 +270,7 @@ func scaled(t *testing.T, dir, name string, times float64) string {
 }
 
 func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	old, slow, fast := scaled(t, dir, "old.json", 1), scaled(t, dir, "slow.json", 0.8), scaled(t, dir, "fast.json", 1.5)
 	for _, c := range []struct {
@@ -298,6 +303,7 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 }
 
 func TestNDJSONComesWhileItRunsAndHasAnEnd(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--duration", "2200ms", "--warmup", "10ms", "-o", "ndjson")
 	require.Zero(t, code, stderr)
 	var types []string
@@ -310,13 +316,14 @@ func TestNDJSONComesWhileItRunsAndHasAnEnd(t *testing.T) {
 }
 
 func TestAFullDiskIsARunErrorAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer full.Close()
 	for _, format := range []string{"text", "json", "ndjson", "csv", "bench"} {
-		line := append(words(quick), "-o", format)
+		line := words("run --embedded 1 --impl noop --workers 2 --duration 50ms --warmup 0s -o " + format)
 		cmd := exec.Command(binary, line...)
 		var stderr bytes.Buffer
 		cmd.Stdout, cmd.Stderr = full, &stderr
@@ -332,6 +339,7 @@ func TestAFullDiskIsARunErrorAndLosesNothing(t *testing.T) {
 }
 
 func TestAnEarlierResultStaysWhenTheRunFails(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.json")
 	require.NoError(t, os.WriteFile(name, []byte("earlier"), 0o644))
 	_, _, code := lockbench(t, "run", "--masters", "127.0.0.1:1", "--out", name)
@@ -341,6 +349,7 @@ func TestAnEarlierResultStaysWhenTheRunFails(t *testing.T) {
 }
 
 func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	tmp := t.TempDir()
 	r, w, err := os.Pipe()
@@ -367,6 +376,7 @@ func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 }
 
 func TestCtrlCLeavesAWholeFileOfThePartialResult(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, format := range []string{"json", "ndjson"} {
 		name := filepath.Join(dir, format)
@@ -385,6 +395,7 @@ func TestCtrlCLeavesAWholeFileOfThePartialResult(t *testing.T) {
 }
 
 func TestAKilledRunLeavesNoFileThatLooksWholeAndNoServer(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "r.ndjson")
 	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms", "-o", "ndjson", "--out", name)
 	require.NoError(t, r.cmd.Process.Kill())
@@ -395,6 +406,7 @@ func TestAKilledRunLeavesNoFileThatLooksWholeAndNoServer(t *testing.T) {
 }
 
 func TestShellsCompleteTheValuesOfFlags(t *testing.T) {
+	t.Parallel()
 	for args, want := range map[string]string{
 		"run --impl mux":           "muxlock-single\n",
 		"run --impl setnx,no":      "setnx,noop\n",
@@ -412,6 +424,7 @@ func TestShellsCompleteTheValuesOfFlags(t *testing.T) {
 }
 
 func TestUsageErrorsSpeakOfFlagsOnly(t *testing.T) {
+	t.Parallel()
 	for line, want := range map[string]string{
 		"run --workers 0":   "lockbench: --workers must be 1 to",
 		"run --dist pareto": "lockbench: --dist must be",

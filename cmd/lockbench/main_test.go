@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -29,6 +30,10 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	// A test here waits for a process nearly all its time.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	code := func() int {
 		dir, err := os.MkdirTemp("", "lockbench-test-")
 		if err != nil {
@@ -82,6 +87,7 @@ func needServer(t *testing.T) {
 }
 
 func TestWithoutArgumentsItHelps(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t)
 	require.Zero(t, code)
 	require.Empty(t, stderr)
@@ -90,12 +96,14 @@ func TestWithoutArgumentsItHelps(t *testing.T) {
 }
 
 func TestVersionNamesItself(t *testing.T) {
+	t.Parallel()
 	stdout, _, code := lockbench(t, "version")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "lockbench ")
 }
 
 func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir() // where servers would put their data
 	env := append(os.Environ(), "TMPDIR="+tmp)
 	for line, want := range map[string]string{
@@ -199,6 +207,7 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 }
 
 func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--masters", "127.0.0.1:1")
 	require.Equal(t, exitRun, code)
 	require.Empty(t, stdout)
@@ -206,6 +215,7 @@ func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
 }
 
 func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
+	t.Parallel()
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--ttl", "5ms")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--ttl")
@@ -255,6 +265,7 @@ func requireFields(t *testing.T, document string) map[string]any {
 }
 
 func TestRunPrintsOneJSONDocument(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
 	require.Zero(t, code, stderr)
@@ -272,6 +283,7 @@ func TestRunPrintsOneJSONDocument(t *testing.T) {
 }
 
 func TestAnOpenLoopHasResponseTimes(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "setnx", "--rate", "0.5k", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
 	requireMeasured(t, code, stderr)
@@ -284,6 +296,7 @@ func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 }
 
 func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
 		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
 	requireMeasured(t, code, stderr)
@@ -303,6 +316,7 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 }
 
 func TestCompareShowsATable(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx", "--rounds", "1", "--duration", "100ms", "--warmup", "20ms")
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
@@ -311,6 +325,7 @@ func TestCompareShowsATable(t *testing.T) {
 }
 
 func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "result.txt")
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "20ms", "-o", "bench", "--out", out)
 	requireMeasured(t, code, stderr)
@@ -321,6 +336,7 @@ func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
 }
 
 func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {
+	t.Parallel()
 	env := append(os.Environ(), "PATH="+t.TempDir())
 	stdout, stderr, code := lockbenchEnv(t, env, "run", "--duration", "100ms", "--warmup", "20ms")
 	requireMeasured(t, code, stderr)
@@ -333,6 +349,7 @@ func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {
 }
 
 func TestARateThatIsNotMetIsNotValid(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--rate", "1M", "--duration", "200ms", "--warmup", "20ms")
 	require.Equal(t, exitNotValid, code, stderr)
 	require.Contains(t, stdout, "NOT VALID setnx: rate not met")
@@ -340,6 +357,7 @@ func TestARateThatIsNotMetIsNotValid(t *testing.T) {
 }
 
 func TestAFewOperationsAreShownButNotValid(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,setnx", "--rounds", "2", "--workers", "1", "--hold", "50ms",
 		"--duration", "300ms", "--warmup", "0s")
@@ -350,6 +368,7 @@ func TestAFewOperationsAreShownButNotValid(t *testing.T) {
 }
 
 func TestDroppedOperationsAreShownAndTheRateIsNotMet(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--workers", "1", "--hold", "20ms", "--rate", "200",
 		"--drop-after", "40ms", "--ramp", "100ms", "--warmup", "100ms", "--duration", "1s")
 	require.Equal(t, exitNotValid, code, stderr)
@@ -358,6 +377,7 @@ func TestDroppedOperationsAreShownAndTheRateIsNotMet(t *testing.T) {
 }
 
 func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--fault", "stop:3", "--fault", "delay:1:1ms", "--warmup", "10ms", "--duration", "300ms", "-o", "json")
 	requireMeasured(t, code, stderr)
@@ -369,6 +389,7 @@ func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
 }
 
 func TestFaultsAreBandsInEveryResult(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,setnx", "--rounds", "1", "--local", "3",
 		"--fault", "kill:2@200ms-500ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@700ms",
 		"--warmup", "50ms", "--duration", "1s", "-o", "json")
@@ -386,6 +407,7 @@ func TestFaultsAreBandsInEveryResult(t *testing.T) {
 }
 
 func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "cut:1@0s-1m", "--duration", "1m")
 	require.Len(t, r.servers, 4)
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
@@ -488,6 +510,7 @@ func (r *running) serversGone() bool {
 }
 
 func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms", "-o", "json")
 	require.Len(t, r.servers, 3)
 	require.False(t, r.serversGone(), "the check sees living servers")
@@ -509,6 +532,7 @@ func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
 }
 
 func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "3", "--fault", "stop:2", "--duration", "1m")
 	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
 	r.cmd.Wait()
@@ -518,6 +542,7 @@ func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
 }
 
 func TestASecondCtrlCLeavesNoServer(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
