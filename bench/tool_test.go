@@ -21,7 +21,6 @@ func TestToolCPUIsMeasuredForEveryLoadThatHasCycles(t *testing.T) {
 		"long hold": func(c *Config) { c.Hold, c.Think = Exp(time.Hour), Lognormal(time.Hour, 1) },
 		"ramp":      func(c *Config) { c.Ramp = time.Minute },
 		"steady":    func(c *Config) { c.Steady = 0.05 },
-		"short":     func(c *Config) { c.Warmup, c.Duration = 0, 10*time.Millisecond },
 		"extend":    func(c *Config) { c.Op = Extend },
 		"mix":       func(c *Config) { c.Op = mixOf(t, "mix:try=1,extend=1") },
 	} {
