@@ -2,16 +2,10 @@ package bench
 
 import (
 	"context"
-	"crypto/rand"
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"runtime/pprof"
 	"sync"
-	"sync/atomic"
 	"time"
-
-	"muxlock/internal/clock"
 )
 
 // Run loads one locker as cfg says and measures it. It blocks for Warmup and
@@ -36,99 +30,6 @@ func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error
 
 // releaseGrace is how long releases may take after the end of a run.
 const releaseGrace = 5 * time.Second
-
-// A run is warming, then measuring, then stopped; an interrupt goes to stopped
-// from either.
-const (
-	warming int32 = iota
-	measuring
-	stopped
-)
-
-// runner is one run, or one process's part of it. It is shared by the workers; all but phase, samples, audit,
-// recorder and pacer, which look after themselves, is read-only once they run.
-type runner struct {
-	impl    string
-	cfg     Config
-	locker  Locker
-	names   []string
-	zipf    *zipf
-	base    time.Time     // origin of now
-	pacer   *pacer        // nil: closed loop
-	sleep   *sleeper      // of pacer
-	alarms  *clock.Alarms // of workers that hold or think; nil: Go timers
-	rec     *recorder
-	audit   *audit
-	history *history // of Config.History; nil: none
-	waits   bool     // Config.waits
-	exact   bool     // real time, not virtual
-
-	ctx     context.Context // of acquires; ends with the run
-	cancel  context.CancelFunc
-	relCtx  context.Context // of releases
-	release context.CancelFunc
-	stop    chan struct{} // closed when the run is over
-	workers []*worker
-
-	failOnce sync.Once
-	failure  error         // set before failed is closed
-	failed   chan struct{} // closed by the first panic of the locker
-
-	_       [64]byte // phase is read by every operation
-	phase   atomic.Int32
-	_       [64]byte
-	samples samples
-}
-
-// newRunner prepares a run of one process, which begins at once.
-func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool) *runner {
-	return newPartRunner(ctx, impl, l, cfg, exact, newTable(cfg.keys()), time.Now())
-}
-
-// newPartRunner prepares one process of a run that begins at base. The contexts of
-// the calls do not end with ctx but when the runner says so, after the figures are
-// taken. With exact unset arrivals are kept by Go timers, as virtual time needs.
-func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool, t *table, base time.Time) *runner {
-	if cfg.KeyPrefix == "" {
-		cfg.KeyPrefix = RandomKeyPrefix()
-	}
-	r := &runner{
-		impl:   impl,
-		cfg:    cfg,
-		locker: l,
-		names:  names(cfg.KeyPrefix, cfg.keys()),
-		zipf:   newZipf(cfg),
-		rec:    newRecorder(cfg),
-		audit:  newAudit(t),
-		waits:  cfg.waits(),
-		exact:  exact,
-		stop:   make(chan struct{}),
-		failed: make(chan struct{}),
-		base:   base,
-	}
-	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
-	if cfg.Rate > 0 {
-		r.sleep = newSleeper(r.stop, exact)
-		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
-	}
-	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
-		r.alarms = clock.NewAlarms()
-	}
-	ctx = context.WithoutCancel(ctx)
-	r.ctx, r.cancel = context.WithCancel(ctx)
-	r.relCtx, r.release = context.WithCancel(ctx)
-	r.workers = make([]*worker, cfg.Workers)
-	for i := range r.workers {
-		r.workers[i] = newWorker(r, i)
-	}
-	return r
-}
-
-// RandomKeyPrefix makes the default of Config.KeyPrefix.
-func RandomKeyPrefix() string { return "lockbench:" + rand.Text()[:10] + ":" }
-
-// now is the run's clock: monotonic, ns; time.Now would read a second clock.
-func (r *runner) now() int64 { return int64(time.Since(r.base)) }
 
 // run is a whole run in this process.
 func (r *runner) run(ctx context.Context) (*Result, error) {
@@ -329,51 +230,4 @@ func (r *runner) figures(p *Part) {
 	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
-}
-
-// caught is deferred by who calls the locker: a panic of it ends the run.
-func (r *runner) caught() {
-	if v := recover(); v != nil {
-		r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", r.impl, ReasonPanic, v, debug.Stack()))
-	}
-}
-
-// fail ends the run because of a panic; the first counts.
-func (r *runner) fail(err error) {
-	r.failOnce.Do(func() {
-		r.failure = err
-		close(r.failed)
-	})
-}
-
-// reporter starts the goroutine that calls Config.Progress. report never
-// blocks: a call that finds the last one not yet delivered is dropped. finish
-// delivers the last and waits for it.
-func (r *runner) reporter() (report, finish func(Progress)) {
-	if r.cfg.Progress == nil {
-		return func(Progress) {}, func(Progress) {}
-	}
-	calls, done := make(chan Progress, 1), make(chan struct{})
-	go func() {
-		defer close(done)
-		for p := range calls {
-			r.cfg.Progress(p)
-		}
-	}()
-	fill := func(p Progress) Progress {
-		p.Impl, p.Round = r.impl, 1
-		return p
-	}
-	report = func(p Progress) {
-		select {
-		case calls <- fill(p):
-		default:
-		}
-	}
-	finish = func(p Progress) {
-		calls <- fill(p)
-		close(calls)
-		<-done
-	}
-	return report, finish
 }

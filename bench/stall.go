@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// stallWatch is a thread that sleeps stallPeriod at a time and writes down how much too
+// stallWatch is a thread that sleeps StallPeriod at a time and writes down how much too
 // late it woke: what the machine, the scheduler and the garbage collector may take from
 // a holder at any moment. The way is that of jHiccup (Gil Tene).
 //
@@ -20,7 +20,8 @@ type stallWatch struct {
 	done chan struct{}
 }
 
-const stallPeriod = 10 * time.Millisecond
+// StallPeriod is the time that each sample of Client.Stall stands for.
+const StallPeriod = 10 * time.Millisecond
 
 func watchStalls() *stallWatch {
 	s := &stallWatch{hist: NewHistogram(), done: make(chan struct{})}
@@ -42,8 +43,8 @@ func (s *stallWatch) run() {
 	sharpen()
 	before := threadCPU()
 	for !s.stop.Load() {
-		due := time.Now().Add(stallPeriod)
-		for left := stallPeriod; left > 0; left = time.Until(due) { // a signal may end a sleep early
+		due := time.Now().Add(StallPeriod)
+		for left := StallPeriod; left > 0; left = time.Until(due) { // a signal may end a sleep early
 			sleepThread(left)
 		}
 		s.add(time.Since(due))
@@ -54,7 +55,7 @@ func (s *stallWatch) run() {
 // add counts a stall, and what those would have seen of it who had wanted to wake in the
 // midst of it: it kept them waiting too, though the thread could not look.
 func (s *stallWatch) add(late time.Duration) {
-	for ; late >= 0; late -= stallPeriod {
+	for ; late >= 0; late -= StallPeriod {
 		s.hist.Record(int64(late), 1)
 	}
 }

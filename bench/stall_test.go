@@ -23,10 +23,10 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
 	s := watchStalls()
-	pause(newStoppedTimer(), 20*stallPeriod, nil)
+	pause(newStoppedTimer(), 20*StallPeriod, nil)
 	hist, cpu := s.end()
 	n := hist.Summary().Count
 	require.Positive(t, n)
-	require.LessOrEqual(t, n, int64(time.Since(begin)/stallPeriod)+1, "one for each period, stalls included")
+	require.LessOrEqual(t, n, int64(time.Since(begin)/StallPeriod)+1, "one for each period, stalls included")
 	require.Less(t, cpu, time.Since(begin))
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// How long ToolCPU loads, and the longest hold or pause in it.
+// How long ToolCPU loads at most, and the longest hold or pause in it.
 const (
 	toolWarmup   = 100 * time.Millisecond
 	toolDuration = 500 * time.Millisecond
@@ -14,7 +14,8 @@ const (
 
 // ToolCPU measures what the load generator itself takes of the processor per cycle, in
 // ns: it puts the load of cfg on a lock that does nothing, for a little more than half a
-// second. 0 when it cannot tell: with op hold, which has no cycles, or when ctx ended.
+// second and no longer than the run itself. 0 when it cannot tell: with op hold, which
+// has no cycles, or when ctx ended.
 //
 // Where workers sleep, for an arrival, a hold or a pause, it is an upper bound: waking an
 // idle process is most of it, and beside a real lock the process is awake more often.
@@ -27,10 +28,11 @@ func ToolCPU(ctx context.Context, cfg Config) float64 {
 	}
 	cfg.Rate /= float64(cfg.procs())
 	cfg.Procs = 1
-	cfg.Warmup, cfg.Duration = toolWarmup, toolDuration
+	cfg.Warmup, cfg.Duration = min(toolWarmup, cfg.Warmup), min(toolDuration, cfg.Duration)
+	cfg.Ramp, cfg.Steady = 0, 0
 	cfg.Hold = Fixed(min(cfg.Hold.Mean(), toolSpan))
 	cfg.Think = Fixed(min(cfg.Think.Mean(), toolSpan))
-	cfg.Progress = nil
+	cfg.Progress, cfg.Begin = nil, nil
 	res, err := Run(ctx, "noop", Noop{}, cfg)
 	if err != nil || res.Interrupted() {
 		return 0

@@ -19,6 +19,8 @@ func TestToolCPUIsMeasuredForEveryLoadThatHasCycles(t *testing.T) {
 		"open":      func(c *Config) { c.Rate = 1000 },
 		"processes": func(c *Config) { c.Rate, c.Procs = 1000, 4 },
 		"long hold": func(c *Config) { c.Hold, c.Think = Exp(time.Hour), Lognormal(time.Hour, 1) },
+		"ramp":      func(c *Config) { c.Ramp = time.Minute },
+		"steady":    func(c *Config) { c.Steady = 0.05 },
 		"extend":    func(c *Config) { c.Op = Extend },
 		"mix":       func(c *Config) { c.Op = mixOf(t, "mix:try=1,extend=1") },
 	} {

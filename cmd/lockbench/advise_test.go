@@ -14,6 +14,7 @@ import (
 )
 
 func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	file := filepath.Join(t.TempDir(), "result.json")
 	_, stderr, code := lockbench(t, "run", "--local", "3", "--workers", "8", "--hold", "1ms", "--duration", "1s", "--warmup", "0s", "-o", "json", "--out", file)
@@ -39,6 +40,7 @@ func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
 }
 
 func TestAdviceOfLiveMasters(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "1s", "--hold", "exp:10ms", "-o", "json")
 	require.Zero(t, code, stderr)
@@ -50,6 +52,7 @@ func TestAdviceOfLiveMasters(t *testing.T) {
 }
 
 func TestAdviseRefusesBadInput(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

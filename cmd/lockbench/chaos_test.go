@@ -13,6 +13,7 @@ import (
 
 // The negative control: a lock that its server forgets is held twice, and chaos says so.
 func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
 	stdout, stderr, code := lockbench(t, "chaos", "--impl", "setnx", "--faults", "flush,restart", "--duration", "3s", "--history", history)
@@ -42,6 +43,7 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 }
 
 func TestChaosFindsNothingInTheEngine(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
 	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json")
@@ -57,6 +59,7 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 }
 
 func TestCtrlCEndsChaosInOrder(t *testing.T) {
+	t.Parallel()
 	r := start(t, "chaos", "--local", "3", "--duration", "1m")
 	require.GreaterOrEqual(t, len(r.servers), 4, "two workers, and servers of which one may be dead just now")
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))

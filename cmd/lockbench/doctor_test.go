@@ -16,6 +16,7 @@ import (
 )
 
 func TestBadInputOfDoctorAndMastersNamesItsFlagAndStartsNothing(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir() // where servers would put their data
 	env := append(os.Environ(), "TMPDIR="+tmp)
 	for line, want := range map[string]string{
@@ -48,6 +49,7 @@ func TestBadInputOfDoctorAndMastersNamesItsFlagAndStartsNothing(t *testing.T) {
 }
 
 func TestDoctorFindsLocalMastersFitAndTellsItAsJSON(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "doctor", "--local", "3", "--for", "200ms", "-o", "json")
 	require.Zero(t, code, stderr)
@@ -74,6 +76,7 @@ func TestDoctorFindsLocalMastersFitAndTellsItAsJSON(t *testing.T) {
 }
 
 func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
+	t.Parallel()
 	server := redistest.MastersWith(t, 1, redisserver.Options{Password: "pa55"})[0]
 	addr := "redis://:pa55@" + server.Addr()
 	stdout, stderr, code := lockbench(t, "doctor", "--masters", addr+","+strings.Replace(addr, "127.0.0.1", "localhost", 1), "--for", "50ms")
@@ -84,6 +87,7 @@ func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
 }
 
 func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	cmd := exec.Command(binary, "masters", "--local", "2", "--fault", "delay:2:30ms")
 	out, err := cmd.StdoutPipe()
@@ -122,6 +126,7 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 }
 
 func TestProbingCanBeLeftOut(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "0s", "--probe-every", "0", "-o", "json")
 	require.Zero(t, code, stderr)
 	_, ok := at(requireFields(t, stdout)["results"].([]any)[0], "per_master")
@@ -129,6 +134,7 @@ func TestProbingCanBeLeftOut(t *testing.T) {
 }
 
 func TestMastersOfAProcessRunAreProbedOnce(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "2", "--procs", "2", "--duration", "1s", "--warmup", "0s", "--probe-every", "5ms")
 	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
 	require.Contains(t, stdout, "rtt p50")

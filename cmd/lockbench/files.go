@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,22 +61,3 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	}
 	return nil
 }
-
-// share is a part of the whole, such as 5% or 0.05.
-type share float64
-
-func (s *share) Set(text string) error {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if percent {
-		v /= 100
-	}
-	if err != nil || !(v >= 0 && v < 1) {
-		return fmt.Errorf("must be from 0%% to below 100%%, such as 5%%")
-	}
-	*s = share(v)
-	return nil
-}
-
-func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 4, 64) + "%" }
-func (s *share) Type() string   { return "share" }

@@ -32,6 +32,7 @@ func TestEveryFlagStandsOnceInTheHelpUnderAHeading(t *testing.T) {
 }
 
 func TestHelpHasExamplesAndFitsAScreen(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"run", "compare", "sweep"} {
 		stdout, stderr, code := lockbench(t, name, "--help")
 		require.Zero(t, code)

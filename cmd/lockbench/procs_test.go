@@ -19,6 +19,7 @@ func number(t *testing.T, doc map[string]any, path string) float64 {
 }
 
 func TestProcessesShareOneContendedName(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	for _, impl := range []string{"muxlock", "redsync-rueidis"} {
 		stdout, stderr, code := lockbench(t, "run", "--impl", impl, "--local", "3", "--procs", "2", "--workers", "4", "--keys", "2",
@@ -41,6 +42,7 @@ func TestProcessesShareOneContendedName(t *testing.T) {
 }
 
 func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
+	t.Parallel()
 	// One worker in each process: whoever overlaps is in the other one.
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--keys", "1", "--procs", "2", "--workers", "1",
 		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
@@ -53,6 +55,7 @@ func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 }
 
 func TestProcessesShareTheRate(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--rate", "1k", "--arrivals", "uniform",
 		"--duration", "500ms", "--warmup", "0s", "-o", "json")
 	requireMeasured(t, code, stderr)
@@ -62,6 +65,7 @@ func TestProcessesShareTheRate(t *testing.T) {
 }
 
 func TestProcessesOpenWithTheSameErrors(t *testing.T) {
+	t.Parallel()
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--procs", "2", "--ttl", "5ms")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--ttl")
@@ -70,6 +74,7 @@ func TestProcessesOpenWithTheSameErrors(t *testing.T) {
 }
 
 func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms", "-o", "json")
 	require.Len(t, r.servers, 3, "one server, two workers")
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
@@ -83,6 +88,7 @@ func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
 }
 
 func TestACrashOfOneProcessEndsTheRun(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.NoError(t, syscall.Kill(slices.Max(r.servers), syscall.SIGKILL)) // the server was first
@@ -92,6 +98,7 @@ func TestACrashOfOneProcessEndsTheRun(t *testing.T) {
 }
 
 func TestAKilledParentLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.False(t, r.serversGone())
@@ -101,6 +108,7 @@ func TestAKilledParentLeavesNoProcess(t *testing.T) {
 }
 
 func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redsync-goredis", "--op", "extend", "--workers", "4",
 		"--rounds", "1", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
 	requireMeasured(t, code, stderr)

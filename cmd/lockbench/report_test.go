@@ -14,6 +14,7 @@ import (
 )
 
 func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	kept, beside, made := filepath.Join(dir, "kept.json"), filepath.Join(dir, "beside.html"), filepath.Join(dir, "made.html")
 	_, stderr, code := lockbench(t, "run", "--embedded", "3", "--workers", "2", "--duration", "300ms", "--warmup", "0s", "-o", "json", "--out", kept, "--html", beside)
@@ -44,6 +45,7 @@ func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
 }
 
 func TestReportTellsWhatItCannotRead(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := func(name, text string) string {
 		name = filepath.Join(dir, name)
@@ -71,6 +73,7 @@ func TestReportTellsWhatItCannotRead(t *testing.T) {
 }
 
 func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
+	t.Parallel()
 	for _, args := range [][]string{
 		{"--html", filepath.Join(t.TempDir(), "no", "such", "place.html")},
 		{"--html", "same", "--out", "same"},

@@ -9,6 +9,7 @@ import (
 )
 
 func TestWhatIsPrintedFollowsThePrintedSchema(t *testing.T) {
+	t.Parallel()
 	text, _, code := lockbench(t, "schema")
 	require.Zero(t, code)
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(text))

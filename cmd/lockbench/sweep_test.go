@@ -57,6 +57,7 @@ func TestGridIsEveryCombination(t *testing.T) {
 }
 
 func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir() // where servers would put their data
 	env := append(os.Environ(), "TMPDIR="+tmp)
 	for line, want := range map[string]string{
@@ -107,6 +108,7 @@ func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
 }
 
 func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--param", "masters=1,3", "--param", "keys=1,10", "--impl", "noop,setnx", "--rounds", "2",
 		"--workers", "2", "--duration", "50ms", "--warmup", "0s", "--seed", "5", "-o", "json")
 	require.Contains(t, []int{exitOK, exitUnsafe}, code, stderr) // noop excludes nobody
@@ -138,6 +140,7 @@ func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 }
 
 func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
+	t.Parallel()
 	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--param", "rate=200,1M", "--duration", "200ms", "--warmup", "20ms")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `rate +impl +offered/s +cycles/s +response p50`, stdout)
@@ -146,6 +149,7 @@ func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
 }
 
 func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
+	t.Parallel()
 	r := start(t, "sweep", "--local", "1", "--impl", "setnx", "--param", "workers=1,2", "--duration", "1m", "--warmup", "0s", "-o", "json")
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
 	r.cmd.Wait()
@@ -157,6 +161,7 @@ func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
 }
 
 func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
+	t.Parallel()
 	args := []string{"sweep", "--find-max", "--embedded", "1", "--impl", "noop", "--workers", "8", "--arrivals", "uniform", "--duration", "100ms", "--warmup", "0s"}
 	stdout, stderr, code := lockbench(t, append(args, "--slo", "response.p50<20ms", "--slo", "error_rate<1%", "-o", "json")...)
 	require.Contains(t, []int{exitOK, exitMissed}, code, stderr) // a machine may be too busy for any rate

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -37,24 +38,28 @@ func onTerminal(t *testing.T, columns uint16, args ...string) (cmd *exec.Cmd, sc
 }
 
 func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
+	t.Parallel()
 	needServer(t)
 	for _, columns := range []uint16{40, 80, 120} {
 		for _, interrupt := range []bool{false, true} {
-			cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", "1500ms", "--warmup", "0s", "-o", "json", "--out", os.DevNull)
-			require.Eventually(t, func() bool { return strings.Contains(screen.String(), "errors 0") }, 20*time.Second, 10*time.Millisecond)
-			t.Logf("%d columns\n%s", columns, strings.TrimRight(screen.String(), " \n"))
-			if interrupt {
-				require.NoError(t, cmd.Process.Signal(os.Interrupt))
-			}
-			cmd.Wait()
-			<-drained
-			want, left := exitOK, ""
-			if interrupt {
-				want, left = exitInterrupted, "lockbench: interrupted"
-			}
-			require.Equal(t, want, cmd.ProcessState.ExitCode())
-			require.Equal(t, left, strings.TrimSpace(screen.String()))
-			require.True(t, screen.CursorVisible())
+			t.Run(fmt.Sprintf("columns=%d/interrupt=%t", columns, interrupt), func(t *testing.T) {
+				t.Parallel()
+				cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", "1500ms", "--warmup", "0s", "-o", "json", "--out", os.DevNull)
+				require.Eventually(t, func() bool { return strings.Contains(screen.String(), "errors 0") }, 20*time.Second, 10*time.Millisecond)
+				t.Logf("%d columns\n%s", columns, strings.TrimRight(screen.String(), " \n"))
+				if interrupt {
+					require.NoError(t, cmd.Process.Signal(os.Interrupt))
+				}
+				cmd.Wait()
+				<-drained
+				want, left := exitOK, ""
+				if interrupt {
+					want, left = exitInterrupted, "lockbench: interrupted"
+				}
+				require.Equal(t, want, cmd.ProcessState.ExitCode())
+				require.Equal(t, left, strings.TrimSpace(screen.String()))
+				require.True(t, screen.CursorVisible())
+			})
 		}
 	}
 }

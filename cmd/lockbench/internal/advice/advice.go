@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
@@ -91,14 +92,12 @@ type Config struct {
 	Renew         bool          `json:"renew"` // hold with KeepAlive or Do
 }
 
-// What the engine does by itself: see its Config and the renewals of its keeper. And how
-// often the load looks for stalls.
+// What the engine does by itself: see its Config and the renewals of its keeper.
 const (
 	fixedAllowance = 2 * time.Millisecond
 	leastDrift     = 0.01
 	renewPart      = 3
 	againPart      = 24
-	stallEvery     = 10 * time.Millisecond // one sample of bench.Client.Stall
 )
 
 // Rules of thumb, where no formula decides.
@@ -179,8 +178,8 @@ func (k *maker) holdAndPause() {
 		k.input("hold", "assumed", k.hold)
 		k.warn("how long you hold a lock was neither told nor measured: %s is assumed; give --hold", assumedHold)
 	}
-	// Each stallEvery of a hold may meet a stall; the longest counts.
-	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(stallEvery)}
+	// Each bench.StallPeriod of a hold may meet a stall; the longest counts.
+	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(bench.StallPeriod)}
 	if k.Stall == nil {
 		k.pause = sizing.Pauses{Each: sizing.Fixed(float64(assumedPause)), Moments: 1}
 		k.input("stall", "assumed", k.pause.Each)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
@@ -111,7 +112,7 @@ func (k *maker) renewed() Chance {
 	delta := k.Acquire.Beyond(0.01)
 	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
 	if k.Stall != nil { // those that a third of TTL meets
-		pause.Moments = r.Every / float64(stallEvery)
+		pause.Moments = r.Every / float64(bench.StallPeriod)
 	}
 	tries := r.Tries(delta, pause.Beyond(k.ask.Eps))
 	hour := func(p float64) float64 {

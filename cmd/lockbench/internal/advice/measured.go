@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 )
@@ -157,9 +155,9 @@ func lawOf(results []*bench.Result, figure func(*bench.Result) *bench.Summary) (
 		if s == nil || s.Count <= 0 {
 			continue
 		}
-		if h, err := hdrhistogram.Decode([]byte(s.HDR)); s.HDR != "" && err == nil {
-			for _, bar := range h.Distribution() {
-				values, counts = append(values, float64(bar.To)), append(counts, bar.Count)
+		if h, err := s.Histogram(); err == nil && h.Count() > 0 {
+			for value, count := range h.Bars() {
+				values, counts = append(values, float64(value)), append(counts, count)
 			}
 			continue
 		}

@@ -21,9 +21,9 @@ func Advise(w io.Writer, a *advice.Advice) error {
 		for _, in := range a.Inputs {
 			n := "-"
 			if in.Count > 0 {
-				n = number(float64(in.Count))
+				n = Number(float64(in.Count))
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", in.Name, duration(float64(in.P50)), duration(float64(in.P99)), duration(float64(in.Max)), n, in.From)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", in.Name, Duration(float64(in.P50)), Duration(float64(in.P99)), Duration(float64(in.Max)), n, in.From)
 		}
 	})
 	for _, text := range a.TTL.Extrapolated {
@@ -31,9 +31,9 @@ func Advise(w io.Writer, a *advice.Advice) error {
 	}
 
 	if a.TTL.Empty {
-		fmt.Fprintf(b, "\nadvised: no TTL from %s to %s; renew\n", duration(float64(a.TTL.Min)), duration(float64(a.TTL.Max)))
+		fmt.Fprintf(b, "\nadvised: no TTL from %s to %s; renew\n", Duration(float64(a.TTL.Min)), Duration(float64(a.TTL.Max)))
 	} else {
-		fmt.Fprintf(b, "\nadvised: TTL from %s to %s, chosen %s\n", duration(float64(a.TTL.Min)), duration(float64(a.TTL.Max)), a.Config.TTL)
+		fmt.Fprintf(b, "\nadvised: TTL from %s to %s, chosen %s\n", Duration(float64(a.TTL.Min)), Duration(float64(a.TTL.Max)), a.Config.TTL)
 	}
 	table(b, func(w io.Writer) {
 		for _, s := range a.Settings {
@@ -51,7 +51,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 			}
 			if c.N > 0 {
 				interval = probability(c.Lo) + " to " + probability(c.Hi)
-				n = number(float64(c.N))
+				n = Number(float64(c.N))
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", c.Name, p, interval, n, c.Formula)
 		}
@@ -59,7 +59,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 
 	if c := a.Check; c != nil {
 		fmt.Fprintf(b, "  checked: this run, with TTL %s, lost validity %s times in %s (%s to %s); predicted %s\n", c.TTL,
-			number(float64(c.Lost)), number(float64(c.Acquired)), probability(c.Lo), probability(c.Hi), probability(c.Predicted))
+			Number(float64(c.Lost)), Number(float64(c.Acquired)), probability(c.Lo), probability(c.Hi), probability(c.Predicted))
 	}
 
 	fmt.Fprintln(b, "\nthe shortest TTL if")
@@ -69,7 +69,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 			if by < 0 {
 				sign, by = "-", -by
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s%s\t%s\n", c.What, duration(float64(c.MinNs)), sign, duration(by), c.Remark)
+			fmt.Fprintf(w, "%s\t%s\t%s%s\t%s\n", c.What, Duration(float64(c.MinNs)), sign, Duration(by), c.Remark)
 		}
 	})
 

@@ -16,15 +16,15 @@ func Chaos(w io.Writer, doc Document) error {
 	b := &buffer{}
 	c, r := doc.Config, doc.Results[0]
 	fmt.Fprintf(b, "chaos %s  %s  %s  keys %s  hold %s  ttl %s  seed %d\n",
-		r.Impl, masters(c), workers(c), keys(c), c.Hold, c.TTL, c.Seed)
+		r.Impl, masters(c), workers(c), Keys(c), c.Hold, c.TTL, c.Seed)
 	fmt.Fprintf(b, "%d faults in %.1fs: %s\n", len(r.Faults), r.DurationS, byKind(r.Faults))
 	t := r.Totals
-	fmt.Fprintf(b, "acquired %s   refused %s   timeouts %s   errors %s   longest wait %s\n", number(float64(t.Acquired)),
-		number(float64(t.Refused)), number(float64(t.Timeouts)), number(float64(t.Errors)), duration(float64(r.Fairness.MaxWaitNs)))
+	fmt.Fprintf(b, "acquired %s   refused %s   timeouts %s   errors %s   longest wait %s\n", Number(float64(t.Acquired)),
+		Number(float64(t.Refused)), Number(float64(t.Timeouts)), Number(float64(t.Errors)), Duration(float64(r.Fairness.MaxWaitNs)))
 	if r.Safety.Overlaps == 0 {
 		fmt.Fprintln(b, "overlaps 0: no two held one lock at the same time")
 	} else {
-		fmt.Fprintf(b, "OVERLAPS %s: two held one lock at the same time\n", number(float64(r.Safety.Overlaps)))
+		fmt.Fprintf(b, "OVERLAPS %s: two held one lock at the same time\n", Number(float64(r.Safety.Overlaps)))
 		example(b, r.History)
 		fmt.Fprintf(b, "the events around the first overlap of each key, and the faults: %s\n", c.History)
 	}

@@ -68,7 +68,7 @@ func waiting(w io.Writer, doc Document) {
 		}
 		acquire := func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%.3f\t%.1fx\t\n", impl,
-			number(median(results, func(r *bench.Result) float64 { return float64(r.Totals.Acquired) / r.DurationS })),
+			Number(median(results, func(r *bench.Result) float64 { return float64(r.Totals.Acquired) / r.DurationS })),
 			latency(results, acquire, "50"), latency(results, acquire, "99"),
 			latency(results, func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, "50"),
 			latency(results, func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, "50"),
@@ -93,12 +93,12 @@ func line(w io.Writer, impl string, results []*bench.Result, rel bench.Relative)
 		return
 	}
 	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", impl,
-		number(median(results, func(r *bench.Result) float64 { return r.ThroughputPerS })),
+		Number(median(results, func(r *bench.Result) float64 { return r.ThroughputPerS })),
 		latency(results, (*bench.Result).Headline, "50"),
 		latency(results, (*bench.Result).Headline, "99"),
 		latency(results, func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }, "50"),
-		duration(median(results, func(r *bench.Result) float64 { return r.Client.CPUNsPerOp })),
-		digits(median(results, func(r *bench.Result) float64 { return r.Client.AllocsPerOp })),
+		Duration(median(results, func(r *bench.Result) float64 { return r.Client.CPUNsPerOp })),
+		Digits(median(results, func(r *bench.Result) float64 { return r.Client.AllocsPerOp })),
 		standing(rel))
 }
 
@@ -121,7 +121,7 @@ func standing(rel bench.Relative) string {
 			chance = "~ "
 		}
 	}
-	return fmt.Sprintf("%s%s is %sx [%s..%s]", chance, rel.Reference, digits(1/t.Median), digits(1/high), digits(1/low))
+	return fmt.Sprintf("%s%s is %sx [%s..%s]", chance, rel.Reference, Digits(1/t.Median), Digits(1/high), Digits(1/low))
 }
 
 // certainty says what the brackets of standing are.
@@ -142,7 +142,7 @@ func latency(results []*bench.Result, which func(*bench.Result) *bench.Summary, 
 	if len(measured) == 0 {
 		return "-"
 	}
-	return duration(median(measured, func(r *bench.Result) float64 { return float64(which(r).P[p]) }))
+	return Duration(median(measured, func(r *bench.Result) float64 { return float64(which(r).P[p]) }))
 }
 
 func median(results []*bench.Result, value func(*bench.Result) float64) float64 {

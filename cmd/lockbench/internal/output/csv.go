@@ -106,7 +106,7 @@ func summaryColumns(name string, of func(bench.Latencies) *bench.Summary) []colu
 		one("_min_ns", func(s *bench.Summary) float64 { return float64(s.Min) }),
 		one("_mean_ns", func(s *bench.Summary) float64 { return s.Mean }),
 	}
-	for _, p := range percentiles {
+	for _, p := range Percentiles {
 		cols = append(cols, one("_p"+p+"_ns", func(s *bench.Summary) float64 { return float64(s.P[p]) }))
 	}
 	return append(cols, one("_max_ns", func(s *bench.Summary) float64 { return float64(s.Max) }))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"muxlock/bench"
 )
@@ -96,16 +97,24 @@ func usual(all []second) string {
 		return medianOf(vs)
 	}
 	rate := middle(func(s second) float64 { return float64(s.Cycles) / (s.TS - s.from) })
-	text := number(rate) + "/s"
+	text := Number(rate) + "/s"
 	if rate > 0 {
-		text += " p99 " + duration(middle(func(s second) float64 { return float64(s.P99Ns) }))
+		text += " p99 " + Duration(middle(func(s second) float64 { return float64(s.P99Ns) }))
 	}
 	var failed int64
 	for _, s := range all {
 		failed += s.Errors + s.Timeouts
 	}
 	if failed > 0 {
-		text += fmt.Sprintf(", %s failed", number(float64(failed)))
+		text += fmt.Sprintf(", %s failed", Number(float64(failed)))
 	}
 	return text
+}
+
+// Hurt is a line for each fault of one implementation's runs: when it was in force, and
+// what the users of the lock saw meanwhile and otherwise.
+func Hurt(results []*bench.Result) []string {
+	var b strings.Builder
+	hurt(&b, "", results)
+	return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '\n' })
 }

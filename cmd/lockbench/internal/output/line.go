@@ -69,7 +69,7 @@ func strip(width int, ns []int64) textLine {
 	cells, letters := []part{{text: "masters"}}, fit(width, part{text: "masters "})
 	normal := typical(ns)
 	for i, n := range ns {
-		text, letter, c := fmt.Sprintf("%d %s", i+1, duration(float64(n))), ".", green
+		text, letter, c := fmt.Sprintf("%d %s", i+1, Duration(float64(n))), ".", green
 		switch {
 		case n < 0:
 			text, letter, c = fmt.Sprintf("%d down", i+1), "D", red

@@ -173,8 +173,8 @@ func (s *state) lines(width int, at time.Time) []textLine {
 	}
 	lines := []textLine{s.header(width, at)}
 	if n := len(s.rate); n > 0 {
-		rate := fmt.Sprintf("rate %s/s", number(s.rate[n-1]))
-		latency := fmt.Sprintf("p50 %s  p99 %s", duration(s.p50), duration(s.p99[n-1]))
+		rate := fmt.Sprintf("rate %s/s", Number(s.rate[n-1]))
+		latency := fmt.Sprintf("p50 %s  p99 %s", Duration(s.p50), Duration(s.p99[n-1]))
 		pad := max(len(rate), len(latency), 26) // one below the other
 		lines = append(lines, curve(rate, pad, s.rate, width), curve(latency, pad, s.p99, width))
 	}
@@ -249,7 +249,7 @@ func curve(text string, pad int, values []float64, width int) textLine {
 }
 
 func count(name string, n int64, alarm colour) part {
-	p := part{text: fmt.Sprintf("%s %s", name, number(float64(n)))}
+	p := part{text: fmt.Sprintf("%s %s", name, Number(float64(n)))}
 	if n > 0 {
 		p.colour = alarm
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -73,43 +72,6 @@ func header(w io.Writer, doc Document) {
 	}
 }
 
-func masters(c Config) string {
-	n := len(c.Masters)
-	s := fmt.Sprintf("%d masters", n)
-	if n == 1 {
-		s = "1 master"
-	}
-	if c.Server != "" {
-		return fmt.Sprintf("%s (%s, %s)", s, c.Target, c.Server)
-	}
-	return fmt.Sprintf("%s (%s)", s, c.Target)
-}
-
-func workers(c Config) string {
-	s := fmt.Sprintf("%d workers", c.Workers)
-	if c.Procs > 1 {
-		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
-	}
-	if c.Rate > 0 {
-		arrivals := c.Arrivals
-		if arrivals == "" {
-			arrivals = bench.Poisson
-		}
-		return fmt.Sprintf("%s/s %s, at most %s", number(c.Rate), arrivals, s)
-	}
-	return s
-}
-
-func keys(c Config) string {
-	switch {
-	case c.Op == bench.Hold:
-		return fmt.Sprintf("%d to hold", c.Keys)
-	case c.Dist == (bench.Dist{}):
-		return "own"
-	}
-	return fmt.Sprintf("%d %s", c.Keys, c.Dist)
-}
-
 // notes is the caveats in the order of the implementations.
 func notes(w io.Writer, impls []string, caveats map[string]string) {
 	for _, impl := range impls {
@@ -166,43 +128,6 @@ func sameReason(results []*bench.Result, impl, reason string) (first, rounds str
 		rounds = fmt.Sprintf(" (in %d rounds)", n)
 	}
 	return first, rounds
-}
-
-// duration is three digits and a unit.
-func duration(ns float64) string {
-	switch {
-	case ns >= 1e9:
-		return digits(ns/1e9) + "s"
-	case ns >= 1e6:
-		return digits(ns/1e6) + "ms"
-	case ns >= 1e3:
-		return digits(ns/1e3) + "us"
-	}
-	return digits(ns) + "ns"
-}
-
-// digits shows three significant digits, or all that stand before the point.
-func digits(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
-	case v >= 0.01:
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.1g", v)
-}
-
-// number groups a count by thousands.
-func number(v float64) string {
-	s := fmt.Sprintf("%.0f", math.Round(v))
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
 
 // buffer holds a page until it is whole, so that only flush can fail.

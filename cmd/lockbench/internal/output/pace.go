@@ -19,7 +19,7 @@ func openTotals(w io.Writer, t bench.Totals, c Config) {
 
 // ofAll is a count and its share of all.
 func ofAll(n, all int64) string {
-	return fmt.Sprintf("%s (%s%%)", number(float64(n)), digits(100*float64(n)/float64(max(all, 1))))
+	return fmt.Sprintf("%s (%s%%)", Number(float64(n)), Digits(100*float64(n)/float64(max(all, 1))))
 }
 
 // lagShown is the share of the response from which the generator's lag is remarked on.
@@ -39,7 +39,7 @@ func clocks(w io.Writer, r *bench.Result) {
 // thin says what the tail would need.
 func thin(w io.Writer, r *bench.Result) {
 	var needs []string
-	for _, p := range percentiles {
+	for _, p := range Percentiles {
 		q, _ := strconv.ParseFloat(p, 64)
 		if more := r.MoreSeconds(q); more > 0 {
 			needs = append(needs, fmt.Sprintf("p%s needs %.0f s more", p, more))
@@ -55,8 +55,8 @@ func steady(w io.Writer, r *bench.Result, c Config) {
 	switch {
 	case r.Steady == nil:
 	case r.Steady.Reached:
-		fmt.Fprintf(w, "steady: ended after %.1fs, the last 7 seconds within %s%% of their mean\n", r.Steady.AfterS, digits(100*c.Steady))
+		fmt.Fprintf(w, "steady: ended after %.1fs, the last 7 seconds within %s%% of their mean\n", r.Steady.AfterS, Digits(100*c.Steady))
 	default:
-		fmt.Fprintf(w, "NOT STEADY: no 7 seconds in a row were within %s%% of their mean\n", digits(100*c.Steady))
+		fmt.Fprintf(w, "NOT STEADY: no 7 seconds in a row were within %s%% of their mean\n", Digits(100*c.Steady))
 	}
 }

@@ -23,7 +23,7 @@ func perMaster(w io.Writer, masters []bench.Master) {
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "master\trtt p50\tp99\tmax\tlost\tdown\tclock\t")
 	for i, m := range masters {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", m.Addr, percentile(m.RTT, "50"), percentile(m.RTT, "99"),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", m.Addr, Percentile(m.RTT, "50"), Percentile(m.RTT, "99"),
 			longest(m.RTT), m.Lost, share(m.Down), Clock(m.Clock), remark(masters, i))
 	}
 	tw.Flush()
@@ -39,7 +39,7 @@ func Clock(c *bench.Clock) string {
 		text = fmt.Sprintf("0±%.0fppm", max(c.PPMError, 1))
 	}
 	if c.JumpNs > int64(time.Millisecond) {
-		text += " step " + duration(float64(c.JumpNs))
+		text += " step " + Duration(float64(c.JumpNs))
 	}
 	return text
 }
@@ -73,12 +73,12 @@ func longest(s *bench.Summary) string {
 	if s == nil || s.Count == 0 {
 		return "-"
 	}
-	return duration(float64(s.Max))
+	return Duration(float64(s.Max))
 }
 
 func share(x float64) string {
 	if x == 0 {
 		return "0"
 	}
-	return digits(100*x) + "%"
+	return Digits(100*x) + "%"
 }

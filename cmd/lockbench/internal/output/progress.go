@@ -87,7 +87,7 @@ func (p *plain) line(now bench.Progress) string {
 		phase = "warm-up "
 	}
 	pt := now.Point
-	line := fmt.Sprintf("%s  %s%s  %s cycles  p99 %s", name, phase, elapsed(now.Elapsed, now.Total), number(float64(pt.Cycles)), duration(float64(pt.P99Ns)))
+	line := fmt.Sprintf("%s  %s%s  %s cycles  p99 %s", name, phase, elapsed(now.Elapsed, now.Total), Number(float64(pt.Cycles)), Duration(float64(pt.P99Ns)))
 	if pt.Dropped > 0 {
 		line += fmt.Sprintf("  %d dropped", pt.Dropped)
 	}
@@ -116,7 +116,7 @@ func settingText(setting map[string]string) string {
 
 // ended is the outcome of a run in one line.
 func ended(r *bench.Result) string {
-	line := fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", number(r.ThroughputPerS), percentile(r.Headline(), "50"), percentile(r.Headline(), "99"))
+	line := fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", Number(r.ThroughputPerS), Percentile(r.Headline(), "50"), Percentile(r.Headline(), "99"))
 	if !r.Valid.OK {
 		line += "  not valid"
 	}

@@ -3,13 +3,10 @@ package output
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"text/tabwriter"
 
 	"muxlock/bench"
 )
-
-var percentiles = []string{"50", "90", "99", "99.9", "99.99"}
 
 // Run writes every figure of every result.
 func Run(w io.Writer, doc Document, caveats map[string]string) error {
@@ -35,18 +32,18 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	if c.Rounds > 1 {
 		fmt.Fprintf(w, "  round %d", r.Round)
 	}
-	fmt.Fprintf(w, "  %s cycles/s over %.1fs", number(r.ThroughputPerS), r.DurationS)
+	fmt.Fprintf(w, "  %s cycles/s over %.1fs", Number(r.ThroughputPerS), r.DurationS)
 	t := r.Totals
 	if c.Rate > 0 && r.DurationS > 0 {
-		fmt.Fprintf(w, "   offered %s/s, started %s/s", number(float64(t.Offered)/r.DurationS), number(float64(t.Started)/r.DurationS))
+		fmt.Fprintf(w, "   offered %s/s, started %s/s", Number(float64(t.Offered)/r.DurationS), Number(float64(t.Started)/r.DurationS))
 		openTotals(w, t, c)
 	}
-	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s   lost validity %s\n", number(float64(t.Acquired)), number(float64(t.Refused)),
-		number(float64(t.Timeouts)), number(float64(t.Errors)), number(float64(r.Safety.Overlaps)), number(float64(t.LostValidity)))
+	fmt.Fprintf(w, "\nacquired %s   refused %s   timeouts %s   errors %s   overlaps %s   lost validity %s\n", Number(float64(t.Acquired)), Number(float64(t.Refused)),
+		Number(float64(t.Timeouts)), Number(float64(t.Errors)), Number(float64(r.Safety.Overlaps)), Number(float64(t.LostValidity)))
 
 	tw := tabwriter.NewWriter(w, 0, 0, 3, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, "\t")
-	for _, p := range percentiles {
+	for _, p := range Percentiles {
 		fmt.Fprintf(tw, "p%s\t", p)
 	}
 	fmt.Fprintln(tw, "max\tn\t")
@@ -80,20 +77,20 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	}
 	perMaster(w, r.PerMaster)
 	if h := r.Holding; h != nil {
-		fmt.Fprintf(w, "holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", number(float64(h.Held)), number(float64(h.Wanted)),
-			number(float64(h.Lost)), number(h.HeapBytesPerLock), number(float64(h.GoroutinesBefore)), number(float64(h.GoroutinesAfter)))
+		fmt.Fprintf(w, "holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", Number(float64(h.Held)), Number(float64(h.Wanted)),
+			Number(float64(h.Lost)), Number(h.HeapBytesPerLock), Number(float64(h.GoroutinesBefore)), Number(float64(h.GoroutinesAfter)))
 		if h.CommandsPerRound > 0 {
-			fmt.Fprintf(w, "   %s commands a round", digits(h.CommandsPerRound))
+			fmt.Fprintf(w, "   %s commands a round", Digits(h.CommandsPerRound))
 		}
 		fmt.Fprintln(w)
 	}
 	client(w, r)
 	fair := r.Fairness
-	fmt.Fprintf(w, "fairness (Jain) %.3f   longest wait %s = %s the mean\n", fair.Jain, duration(float64(fair.MaxWaitNs)), unevenness(r))
+	fmt.Fprintf(w, "fairness (Jain) %.3f   longest wait %s = %s the mean\n", fair.Jain, Duration(float64(fair.MaxWaitNs)), unevenness(r))
 	if len(fair.PerProc) > 1 {
 		fmt.Fprint(w, "acquired by each process:")
 		for _, n := range fair.PerProc {
-			fmt.Fprintf(w, "   %s (%.0f%%)", number(float64(n)), 100*float64(n)/float64(max(t.Acquired, 1)))
+			fmt.Fprintf(w, "   %s (%.0f%%)", Number(float64(n)), 100*float64(n)/float64(max(t.Acquired, 1)))
 		}
 		fmt.Fprintln(w)
 	}
@@ -105,16 +102,16 @@ func client(w io.Writer, r *bench.Result) {
 	c := r.Client
 	fmt.Fprint(w, "client:")
 	if r.ThroughputPerS > 0 { // --op hold has no cycles
-		fmt.Fprintf(w, " cpu %s a cycle", duration(c.CPUNsPerOp))
+		fmt.Fprintf(w, " cpu %s a cycle", Duration(c.CPUNsPerOp))
 		if c.ToolCPUNsPerOp > 0 {
-			fmt.Fprintf(w, " (generator at most %s = %.0f%%)", duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+			fmt.Fprintf(w, " (generator at most %s = %.0f%%)", Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
 		}
-		fmt.Fprintf(w, "   allocs %s a cycle  ", digits(c.AllocsPerOp))
+		fmt.Fprintf(w, "   allocs %s a cycle  ", Digits(c.AllocsPerOp))
 	}
 	fmt.Fprintf(w, " %.0f%% of the machine's cpu   gc pause p99 %s   ready to run p99 %s",
-		100*c.CPUShare, duration(float64(c.GCP99Ns)), duration(float64(c.SchedP99Ns)))
+		100*c.CPUShare, Duration(float64(c.GCP99Ns)), Duration(float64(c.SchedP99Ns)))
 	if s := c.Stall; s != nil {
-		fmt.Fprintf(w, "   stall p99 %s longest %s", percentile(s, "99"), duration(float64(s.Max)))
+		fmt.Fprintf(w, "   stall p99 %s longest %s", Percentile(s, "99"), Duration(float64(s.Max)))
 	}
 	fmt.Fprintln(w)
 }
@@ -122,7 +119,7 @@ func client(w io.Writer, r *bench.Result) {
 // besideIt says how many times an acquire without waiting a hand-over took in the same run.
 func besideIt(w io.Writer, name string, s, alone *bench.Summary) {
 	if s != nil && s.Count > 0 && alone != nil && alone.P["50"] > 0 {
-		fmt.Fprintf(w, "%s p50 = %sx the uncontended acquire beside it\n", name, digits(float64(s.P["50"])/float64(alone.P["50"])))
+		fmt.Fprintf(w, "%s p50 = %sx the uncontended acquire beside it\n", name, Digits(float64(s.P["50"])/float64(alone.P["50"])))
 	}
 }
 
@@ -140,19 +137,8 @@ func row(w io.Writer, name string, s *bench.Summary) {
 		return
 	}
 	fmt.Fprintf(w, "%s\t", name)
-	for _, p := range percentiles {
-		fmt.Fprintf(w, "%s\t", percentile(s, p))
+	for _, p := range Percentiles {
+		fmt.Fprintf(w, "%s\t", Percentile(s, p))
 	}
-	fmt.Fprintf(w, "%s\t%s\t\n", duration(float64(s.Max)), number(float64(s.Count)))
-}
-
-func percentile(s *bench.Summary, p string) string {
-	if s == nil || s.Count == 0 {
-		return "-"
-	}
-	text := duration(float64(s.P[p]))
-	if q, _ := strconv.ParseFloat(p, 64); s.Thin(q) {
-		text = "~" + text
-	}
-	return text
+	fmt.Fprintf(w, "%s\t%s\t\n", Duration(float64(s.Max)), Number(float64(s.Count)))
 }

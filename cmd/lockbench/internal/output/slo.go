@@ -77,11 +77,11 @@ func stood(rounds []bench.SLO) string {
 func InUnit(v float64, unit string) string {
 	switch {
 	case unit == bench.UnitNs:
-		return duration(v)
+		return Duration(v)
 	case unit == bench.UnitShare:
-		return digits(100*v) + "%"
+		return Digits(100*v) + "%"
 	case v >= 1000:
-		return number(v)
+		return Number(v)
 	}
-	return digits(v)
+	return Digits(v)
 }

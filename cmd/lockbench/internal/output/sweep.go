@@ -64,9 +64,9 @@ func points(w io.Writer, doc Document) {
 		}
 		cells = append(cells, p.Impl)
 		if open {
-			cells = append(cells, number(p.OfferedPerS))
+			cells = append(cells, Number(p.OfferedPerS))
 		}
-		cells = append(cells, number(p.ThroughputPerS), orNone(p.P50Ns), orNone(p.P99Ns))
+		cells = append(cells, Number(p.ThroughputPerS), orNone(p.P50Ns), orNone(p.P99Ns))
 		if handover {
 			cells = append(cells, orNone(p.HandoverP50Ns))
 		}
@@ -90,7 +90,7 @@ func orNone(ns float64) string {
 	if ns == 0 {
 		return "-"
 	}
-	return duration(ns)
+	return Duration(ns)
 }
 
 // growthCells is the width of each plot.
@@ -157,7 +157,7 @@ func Answer(c bench.Capacity) string {
 			p99 = append(p99, float64(s.P99Ns))
 		}
 	}
-	what += fmt.Sprintf("%s/s (p99 up to %s)", perSecond(c.RatePerS), duration(slices.Max(p99)))
+	what += fmt.Sprintf("%s/s (p99 up to %s)", perSecond(c.RatePerS), Duration(slices.Max(p99)))
 	if c.MissedPerS > 0 {
 		what += fmt.Sprintf(", missed at %s/s", perSecond(c.MissedPerS))
 	}
@@ -183,9 +183,9 @@ func Outcome(s bench.CapacityStep) string {
 // perSecond is a rate: whole from 100 on.
 func perSecond(v float64) string {
 	if v < 100 {
-		return digits(v)
+		return Digits(v)
 	}
-	return number(v)
+	return Number(v)
 }
 
 // Judged is an objective and what was measured.

@@ -2,61 +2,61 @@ package output
 
 import (
 	"fmt"
-	"slices"
-	"strings"
+	"math"
+	"strconv"
 
 	"muxlock/bench"
 )
 
 // Duration is ns with three digits and a unit.
-func Duration(ns float64) string { return duration(ns) }
-
-// Number is a count, grouped by thousands.
-func Number(v float64) string { return number(v) }
+func Duration(ns float64) string {
+	switch {
+	case ns >= 1e9:
+		return Digits(ns/1e9) + "s"
+	case ns >= 1e6:
+		return Digits(ns/1e6) + "ms"
+	case ns >= 1e3:
+		return Digits(ns/1e3) + "us"
+	}
+	return Digits(ns) + "ns"
+}
 
 // Digits is three significant digits, or all that stand before the point.
-func Digits(v float64) string { return digits(v) }
+func Digits(v float64) string {
+	switch {
+	case v == 0:
+		return "0"
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 0.01:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.1g", v)
+}
+
+// Number is a count, grouped by thousands.
+func Number(v float64) string {
+	s := fmt.Sprintf("%.0f", math.Round(v))
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Percentiles are those that a Summary has, rising.
+var Percentiles = []string{"50", "90", "99", "99.9", "99.99"}
 
 // Percentile is one of a summary, with a ~ when fewer than ten samples lie beyond it,
 // and - when there is none.
-func Percentile(s *bench.Summary, p string) string { return percentile(s, p) }
-
-// Percentiles are those that a Summary has, rising.
-var Percentiles = percentiles
-
-// Workload is what was run, in a few words each, but for the seed. What a sweep gives
-// a value of its own in each setting is left out.
-func Workload(doc Document) []string {
-	c := doc.Config
-	parts := []string{masters(c)}
-	if doc.sweeps("masters") {
-		parts[0] = "up to " + parts[0]
+func Percentile(s *bench.Summary, p string) string {
+	if s == nil || s.Count == 0 {
+		return "-"
 	}
-	if doc.sweeps("rate") {
-		c.Rate = 0
+	text := Duration(float64(s.P[p]))
+	if q, _ := strconv.ParseFloat(p, 64); s.Thin(q) {
+		text = "~" + text
 	}
-	for _, p := range []struct{ flag, text string }{
-		{"workers", workers(c)}, {"keys", "keys " + keys(c)}, {"hold", fmt.Sprintf("hold %s", c.Hold)}, {"ttl", fmt.Sprintf("ttl %s", c.TTL)},
-	} {
-		if !doc.sweeps(p.flag) {
-			parts = append(parts, p.text)
-		}
-	}
-	return parts
-}
-
-// sweeps tells whether a flag has a value of its own in each setting.
-func (d Document) sweeps(flag string) bool {
-	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p bench.SweepParam) bool { return p.Name == flag })
-}
-
-// Keys is how many lock names and how they are drawn.
-func Keys(c Config) string { return keys(c) }
-
-// Hurt is a line for each fault of one implementation's runs: when it was in force, and
-// what the users of the lock saw meanwhile and otherwise.
-func Hurt(results []*bench.Result) []string {
-	var b strings.Builder
-	hurt(&b, "", results)
-	return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '\n' })
+	return text
 }

@@ -27,7 +27,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -256,57 +255,3 @@ type reported struct {
 
 func (e reported) Error() string        { return e.text }
 func (e reported) Is(target error) bool { return e.invalid && target == engine.ErrInvalid }
-
-// progress puts together what the processes report about the same second.
-type progress struct {
-	name  string
-	procs int
-	show  func(bench.Progress) // may be nil
-
-	mu   sync.Mutex // guards the following, and show
-	seen map[moment]*gathered
-}
-
-type moment struct {
-	warmup bool
-	at     time.Duration
-}
-
-type gathered struct {
-	bench.Progress
-	count int
-}
-
-func newProgress(name string, procs int, show func(bench.Progress)) *progress {
-	return &progress{name: name, procs: procs, show: show, seen: map[moment]*gathered{}}
-}
-
-// add shows a second when the last process has reported it. Its p99 is the worst.
-func (g *progress) add(p bench.Progress) {
-	if g.show == nil {
-		return
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	when := moment{p.Warmup, p.Elapsed}
-	sum := g.seen[when]
-	if sum == nil {
-		sum = &gathered{Progress: p}
-		g.seen[when] = sum
-	} else {
-		sum.Point.Add(p.Point)
-		sum.Point.P99Ns = max(sum.Point.P99Ns, p.Point.P99Ns)
-	}
-	if sum.count++; sum.count == g.procs {
-		delete(g.seen, when)
-		g.show(sum.Progress)
-	}
-}
-
-func (g *progress) finish(cfg bench.Config, res *bench.Result) {
-	if g.show != nil {
-		g.show(bench.Progress{
-			Impl: g.name, Round: 1, Elapsed: time.Duration(res.DurationS * 1e9), Total: cfg.Duration, Result: res,
-		})
-	}
-}

@@ -96,13 +96,13 @@ func percentilePlot(title string, curves []curve, logarithmic bool) chart.Lines 
 }
 
 func (c curve) series(xs []float64) chart.Series {
-	s := chart.Series{Name: c.name, Color: c.color, Dash: c.color >= chart.Colors, Dots: c.pool.hdr == nil}
+	s := chart.Series{Name: c.name, Color: c.color, Dash: c.color >= chart.Colors, Dots: c.pool.all == nil}
 	for _, x := range xs {
 		y := math.NaN()
 		switch p := 1 - 1/x; {
 		case x > float64(c.pool.summary.Count)*1.0001: // beyond it there is nobody
-		case c.pool.hdr != nil:
-			y = float64(c.pool.hdr.ValueAtPercentile(100 * p))
+		case c.pool.all != nil:
+			y = float64(c.pool.all.Quantile(p))
 		default:
 			for _, q := range quantiles {
 				if math.Abs(p-q.at) < 1e-7 {

@@ -3,8 +3,6 @@ package report
 import (
 	"slices"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"muxlock/bench"
 )
 
@@ -44,7 +42,7 @@ var metrics = []metric{
 // pool is one latency of all rounds of an implementation.
 type pool struct {
 	summary *bench.Summary
-	hdr     *hdrhistogram.Histogram // nil: only the percentiles of summary are known
+	all     *bench.Histogram // nil: only the percentiles of summary are known
 }
 
 // poolOf puts the rounds together, which only histograms can be; of several rounds
@@ -56,30 +54,22 @@ func poolOf(results []*bench.Result, of func(*bench.Result) *bench.Summary) *poo
 			parts = append(parts, s)
 		}
 	}
-	var all *hdrhistogram.Histogram
+	all := bench.NewHistogram()
 	for _, s := range parts {
-		h, err := hdrhistogram.Decode([]byte(s.HDR))
-		if s.HDR == "" || err != nil {
+		h, err := s.Histogram()
+		if err != nil || h.Count() == 0 {
 			all = nil
 			break
 		}
-		if all == nil {
-			all = h
-		} else {
-			all.Merge(h)
-		}
+		all.Merge(h)
 	}
 	switch {
 	case len(parts) == 1:
 		return &pool{parts[0], all}
-	case all == nil:
+	case len(parts) == 0 || all == nil:
 		return nil
 	}
-	s := &bench.Summary{Count: all.TotalCount(), Min: all.Min(), Mean: all.Mean(), Max: all.Max(), P: map[string]int64{}}
-	for _, q := range quantiles {
-		s.P[q.name] = all.ValueAtPercentile(100 * q.at)
-	}
-	return &pool{s, all}
+	return &pool{all.Summary(), all}
 }
 
 // quantile is a percentile that every summary names.

@@ -1,0 +1,114 @@
+package bench
+
+import "cmp"
+
+// Merge makes the result of a run from the parts of all its processes, in their order.
+func Merge(impl string, cfg Config, parts []*Part) *Result {
+	res := &Result{
+		Impl:         impl,
+		Round:        1,
+		Workers:      cfg.Workers,
+		Procs:        cfg.procs(),
+		Keys:         cfg.keys(),
+		Seed:         cfg.Seed,
+		Series:       mergeSeries(parts),
+		Valid:        Valid{OK: true, Reasons: []string{}},
+		ErrorSamples: []string{},
+	}
+	all := newHists(cfg)
+	var cycles int64
+	var waits waits
+	var shares []int64
+	var seen samples
+	var holding holdingPart
+	var stall, uncontended *Histogram
+	for _, p := range parts {
+		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
+		res.Totals.add(p.Totals)
+		cycles += p.Cycles
+		all.each(p.Latency, (*Histogram).Merge)
+		waits.add(p.Waits)
+		shares = append(shares, p.Shares...)
+		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
+		res.Safety.Overlaps += p.Overlaps
+		res.History = append(res.History, p.History...)
+		if p.Holding != nil {
+			holding.add(p.Holding)
+			res.Holding = holding.result()
+		}
+		res.Steady = p.Steady // a run of one process
+		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
+		res.Client.AllocsPerOp += p.Client.AllocsPerOp
+		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
+		res.Client.SchedP99Ns = max(res.Client.SchedP99Ns, p.Client.SchedP99Ns)
+		res.Client.CPUShare += p.Client.CPUShare
+		stall, uncontended = merged(stall, p.Stall), merged(uncontended, p.Uncontended)
+		for _, text := range p.ErrorSamples {
+			seen.keep(text)
+		}
+	}
+	if res.DurationS > 0 {
+		res.ThroughputPerS = float64(cycles) / res.DurationS
+	}
+	if cycles > 0 {
+		res.Client.CPUNsPerOp /= float64(cycles)
+		res.Client.AllocsPerOp /= float64(cycles)
+	} else {
+		res.Client.CPUNsPerOp, res.Client.AllocsPerOp = 0, 0
+	}
+	res.Client.Stall = stall.Summary()
+	res.Latency = Latencies{
+		Response: all.Response.Summary(), Wait: all.Wait.Summary(), Lag: all.Lag.Summary(),
+		Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
+		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(), Hold: all.Hold.Summary(),
+		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
+		Uncontended: uncontended.Summary(),
+	}
+	res.Fairness.Jain = Jain(shares)
+	res.Fairness.MaxWaitNs = waits.Longest
+	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
+	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
+	inOrder(res.History)
+	judge(res, cfg, parts)
+	return res
+}
+
+// merged adds up two histograms that may be nil. It may change the first.
+func merged(h, g *Histogram) *Histogram {
+	if h == nil || g == nil {
+		return cmp.Or(h, g)
+	}
+	h.Merge(g)
+	return h
+}
+
+// mergeSeries adds up the n-th intervals of all parts.
+func mergeSeries(parts []*Part) []Point {
+	series := []Point{}
+	for n := 0; ; n++ {
+		var sum Interval
+		all, found := NewHistogram(), 0
+		for _, p := range parts {
+			if n >= len(p.Series) {
+				continue
+			}
+			i := p.Series[n]
+			if found++; found == 1 {
+				sum = i
+			} else {
+				sum.Add(i.Point)
+			}
+			var h Histogram
+			if h.UnmarshalText(i.Latency) == nil {
+				all.Merge(&h)
+			}
+		}
+		if found == 0 {
+			return series
+		}
+		if len(parts) > 1 {
+			sum.quantiles(all)
+		}
+		series = append(series, sum.Point)
+	}
+}

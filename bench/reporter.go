@@ -1,0 +1,33 @@
+package bench
+
+// reporter starts the goroutine that calls Config.Progress. report never
+// blocks: a call that finds the last one not yet delivered is dropped. finish
+// delivers the last and waits for it.
+func (r *runner) reporter() (report, finish func(Progress)) {
+	if r.cfg.Progress == nil {
+		return func(Progress) {}, func(Progress) {}
+	}
+	calls, done := make(chan Progress, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for p := range calls {
+			r.cfg.Progress(p)
+		}
+	}()
+	fill := func(p Progress) Progress {
+		p.Impl, p.Round = r.impl, 1
+		return p
+	}
+	report = func(p Progress) {
+		select {
+		case calls <- fill(p):
+		default:
+		}
+	}
+	finish = func(p Progress) {
+		calls <- fill(p)
+		close(calls)
+		<-done
+	}
+	return report, finish
+}

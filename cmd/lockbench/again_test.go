@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// keep runs and returns the name of the result file.
+func keep(t *testing.T, args ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "result.json")
+	_, stderr, code := lockbench(t, append(args, "-o", "json", "--out", name)...)
+	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr) // a busy machine may not meet a rate
+	return name
+}
+
+func TestAnEarlierRunIsDoneAgain(t *testing.T) {
+	t.Parallel()
+	name := keep(t, "run", "--embedded", "3", "--impl", "setnx,muxlock", "--rounds", "2", "--rate", "300", "--arrivals", "uniform", "--dist", "zipf:0.9", "--keys", "7",
+		"--hold", "exp:1ms", "--duration", "150ms", "--warmup", "10ms", "--ttl", "9s", "--wait", "1s", "--master-timeout", "2s", "--workers", "9",
+		"--seed", "77", "--slo", "jain>0", "--slo", "overlaps==0")
+	first, err := output.ReadFile(name)
+	require.NoError(t, err)
+	again, err := output.ReadFile(keep(t, "run", "--config", name))
+	require.NoError(t, err)
+	same := func(want, got output.Config) {
+		want.Masters, got.Masters = nil, nil // new ones
+		require.Equal(t, want, got)
+	}
+	same(first.Config, again.Config)
+	require.Len(t, again.Config.Masters, 3)
+
+	again, err = output.ReadFile(keep(t, "run", "--config", name, "--seed", "78", "--rounds", "1", "--embedded", "1", "--slo", "jain>0.1"))
+	require.NoError(t, err)
+	changed := first.Config
+	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1"}
+	same(changed, again.Config)
+	require.Len(t, again.Config.Masters, 1)
+}
+
+// A flag that takes part in the load and is not kept would make --config lie.
+func TestEveryFlagOfALoadIsKept(t *testing.T) {
+	kept := map[string]bool{}
+	c := output.Config{}
+	c.Rate, c.Arrivals, c.Dist, c.DropAfter, c.Steady = 1, "poisson", bench.Uniform(), 1, 0.05
+	for _, s := range settingsOf(c) {
+		kept[s.flag] = true
+	}
+	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "profile", "new-masters") { // these are not of the load
+		kept[name] = true
+	}
+	cmd, _ := runFlags(t)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		require.True(t, kept[f.Name], "--%s is not in settingsOf", f.Name)
+	})
+}
+
+func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
+	var own, zipf bytes.Buffer
+	require.NoError(t, output.JSON(&own, documentOf(bench.Dist{}, 0)))
+	require.NoError(t, output.JSON(&zipf, documentOf(bench.Zipf(1), 7)))
+	for _, c := range []struct {
+		file  string
+		args  []string
+		dist  bench.Dist
+		keys  int
+		error string
+	}{
+		{own.String(), nil, bench.Dist{}, 1000, ""},
+		{own.String(), []string{"--keys", "5"}, bench.Uniform(), 5, ""},
+		{zipf.String(), nil, bench.Zipf(1), 7, ""},
+		{zipf.String(), []string{"--keys", "5"}, bench.Zipf(1), 5, ""},
+		{zipf.String(), []string{"--dist", "uniform"}, bench.Uniform(), 7, ""},
+		{zipf.String(), []string{"--dist", "own"}, bench.Dist{}, 1000, ""},
+		{strings.Replace(zipf.String(), `"setnx"`, `"unheard"`, 1), nil, bench.Dist{}, 0, "--impl"},
+		{strings.Replace(zipf.String(), `"embedded"`, `"elsewhere"`, 1), nil, bench.Dist{}, 0, "elsewhere"},
+		{strings.Replace(zipf.String(), `"embedded"`, `"given"`, 1), nil, bench.Dist{}, 0, ""},
+		{strings.Replace(zipf.String(), `"target": "embedded"`, `"target": "given", "masters_redacted": true`, 1), nil, bench.Dist{}, 0, "name its masters again with --masters (m:1)"},
+	} {
+		name := filepath.Join(t.TempDir(), "r.json")
+		require.NoError(t, os.WriteFile(name, []byte(c.file), 0o644))
+		cmd, f := runFlags(t, append(c.args, "--config", name)...)
+		p, err := f.plan(cmd)
+		if c.error != "" {
+			require.ErrorContains(t, err, c.error)
+			code, _ := exitCode(err)
+			require.Equal(t, exitUsage, code)
+			continue
+		}
+		require.NoError(t, err)
+		if c.keys > 0 {
+			require.Equal(t, c.dist, p.cfg.Dist)
+			require.Equal(t, c.keys, p.cfg.Keys)
+		}
+	}
+}
+
+func documentOf(dist bench.Dist, keys int) output.Document {
+	cfg := bench.RunConfig{
+		Config: bench.Config{Workers: 2, Keys: keys, Dist: dist, Duration: time.Second, TTL: time.Second, Seed: 1},
+		Impls:  []string{"setnx"}, Rounds: 1, Masters: []string{"m:1"},
+	}
+	return output.Document{Document: bench.NewDocument(cfg, nil), Config: output.Config{RunConfig: cfg, Target: "embedded", Faults: []string{}, SLO: []string{}}}
+}
+
+func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
+	// Nobody listens there; the plan and the document are all that is looked at.
+	cmd, f := runFlags(t, "--masters", "redis://user:secret@127.0.0.1:1", "--seed", "5")
+	p, err := f.plan(cmd)
+	require.NoError(t, err)
+	doc := p.document(&masters.Set{Kind: masters.Given, Addrs: p.given}, nil)
+	require.True(t, doc.Config.MastersRedacted)
+	text, err := json.Marshal(doc)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "secret")
+}
+
+func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
+	t.Parallel()
+	whole := read(t, keep(t, words(quick)...))
+	dir := t.TempDir()
+	for want, text := range map[string]string{
+		"is empty":                            "",
+		"is not JSON":                         "lockbench",
+		"is cut off":                          whole[:len(whole)-9],
+		"is JSON, but no result of lockbench": `{"results": []}`,
+		"newer lockbench: schema 3, this one knows 1": strings.Replace(whole, `"schema_version": 1`, `"schema_version": 3`, 1),
+		"no such file": "-",
+	} {
+		name := filepath.Join(dir, "r.json")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+		if text == "-" {
+			name += ".not"
+		}
+		for _, args := range [][]string{{"run", "--config", name}, {"compare", name, name}} {
+			stdout, stderr, code := lockbench(t, args...)
+			require.Equal(t, exitUsage, code, stderr)
+			require.Contains(t, stderr, want)
+			require.Contains(t, stderr, "r.json")
+			require.Empty(t, stdout)
+		}
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return string(b)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+// scaled writes a result file of five rounds in which all is as many times as fast.
+func scaled(t *testing.T, dir, name string, times float64) string {
+	t.Helper()
+	doc := documentOf(bench.Dist{}, 0)
+	for i, noise := range []float64{1, 1.01, 0.99, 1.005, 0.995} {
+		ns := int64(1e6 / times / noise)
+		s := &bench.Summary{Unit: "ns", Count: 5000, P: map[string]int64{"50": ns, "90": ns, "99": ns, "99.9": ns, "99.99": ns}}
+		doc.Results = append(doc.Results, &bench.Result{
+			Impl: "setnx", Round: i + 1, ThroughputPerS: 1000 * times * noise,
+			Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s}, Valid: bench.Valid{OK: true, Reasons: []string{}},
+		})
+	}
+	path := filepath.Join(dir, name)
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, output.JSON(f, doc))
+	return path
+}
+
+func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old, slow, fast := scaled(t, dir, "old.json", 1), scaled(t, dir, "slow.json", 0.8), scaled(t, dir, "fast.json", 1.5)
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{old, old}, exitOK, "~"},
+		{[]string{old, fast}, exitOK, "better"},
+		{[]string{old, slow}, exitRegression, "worse, REGRESSION"},
+		{[]string{old, fast, slow}, exitRegression, "slow.json"},
+		{[]string{old, slow, "--regression", "30%"}, exitOK, "worse"},
+		{[]string{old, slow, "-o", "json"}, exitRegression, `"regression": true`},
+	} {
+		stdout, stderr, code := lockbench(t, append([]string{"compare"}, c.args...)...)
+		require.Equal(t, c.code, code, stderr)
+		require.Contains(t, stdout, c.want)
+	}
+	for want, args := range map[string][]string{
+		"it takes two":             {old},
+		"--workers has no meaning": {old, slow, "--workers", "3"},
+		"-o must be":               {old, slow, "-o", "csv"},
+		"--regression":             {old, slow, "--regression", "-1%"},
+		"needs two result files":   {"--regression", "5%"},
+	} {
+		_, stderr, code := lockbench(t, append([]string{"compare"}, args...)...)
+		require.Equal(t, exitUsage, code, stderr)
+		require.Contains(t, stderr, want)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "cut:1@0s-1m", "--duration", "1m")
+	require.Len(t, r.servers, 4)
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	left, err := os.ReadDir(r.tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+// running is a lockbench in the middle of its measured time.
+type running struct {
+	cmd     *exec.Cmd
+	stdout  bytes.Buffer
+	tmp     string
+	servers []int // pids
+}
+
+func start(t *testing.T, args ...string) *running {
+	t.Helper()
+	needServer(t)
+	if _, err := os.Stat("/proc/self/stat"); err != nil {
+		t.Skip("finds the servers through /proc")
+	}
+	r := &running{cmd: exec.Command(binary, args...), tmp: t.TempDir()}
+	r.cmd.Stdout, r.cmd.Env = &r.stdout, append(os.Environ(), "TMPDIR="+r.tmp)
+	stderr, err := r.cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, r.cmd.Start())
+	t.Cleanup(func() { r.cmd.Process.Kill() })
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		if line := lines.Text(); strings.Contains(line, "cycles") && !strings.Contains(line, "warm-up") {
+			break
+		}
+	}
+	go func() { _, _ = io.Copy(io.Discard, stderr) }()
+	r.servers = children(t, r.cmd.Process.Pid)
+	return r
+}
+
+// children returns the living processes whose parent is pid.
+func children(t *testing.T, pid int) (pids []int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, path := range all {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // gone meanwhile
+		}
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		if f := strings.Fields(rest); f[0] != "Z" && f[1] == strconv.Itoa(pid) {
+			child, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			require.NoError(t, err)
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}
+
+func (r *running) serversGone() bool {
+	for _, pid := range r.servers {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err == nil && !strings.Contains(string(stat), ") Z ") {
+			return false
+		}
+	}
+	return true
+}
+
+func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
+	t.Parallel()
+	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms", "-o", "json")
+	require.Len(t, r.servers, 3)
+	require.False(t, r.serversGone(), "the check sees living servers")
+
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	left, err := os.ReadDir(r.tmp)
+	require.NoError(t, err)
+	require.Empty(t, left, "no folder stays")
+
+	doc := requireFields(t, r.stdout.String())
+	result := doc["results"].([]any)[0]
+	acquired, _ := at(result, "totals.acquired")
+	require.Positive(t, acquired)
+	reasons, _ := at(result, "valid.reasons")
+	require.Contains(t, fmt.Sprint(reasons), "interrupted")
+}
+
+func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	r := start(t, "run", "--local", "3", "--fault", "stop:2", "--duration", "1m")
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.Len(t, r.servers, 3)
+	require.True(t, r.serversGone())
+}
+
+func TestASecondCtrlCLeavesNoServer(t *testing.T) {
+	t.Parallel()
+	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms")
+	require.Len(t, r.servers, 3)
+	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
+	r.cmd.Process.Signal(os.Interrupt) // whenever it comes
+	r.cmd.Wait()
+	require.Eventually(t, r.serversGone, 5*time.Second, time.Millisecond)
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/output"
+)
+
+func TestObjectivesDecideTheExitCode(t *testing.T) {
+	t.Parallel()
+	for slo, want := range map[string]int{
+		"acquire.response.p99<1m": exitOK,
+		"throughput>1M":           exitMissed,
+		"response.p99.99<1m":      exitNotValid, // 1200 samples are too few
+	} {
+		stdout, stderr, code := lockbench(t, append(words(quick), "--slo", "overlaps==0", "--slo", slo)...)
+		require.Equal(t, want, code, "%s: %s", slo, stderr)
+		require.Contains(t, stdout, "SLO  "+slo)
+		require.Contains(t, stdout, "SLO  overlaps==0")
+		if want != exitOK {
+			require.Contains(t, stderr, slo)
+		}
+	}
+}
+
+func TestOnlyASafetyViolationIsToldBeforeALostResult(t *testing.T) {
+	unsafe, missed, lost := verdict{exitUnsafe, "overlap"}, verdict{exitMissed, "slow"}, verdict{exitRun, "full"}
+	for _, c := range []struct {
+		judged, writing error
+		want            int
+	}{
+		{nil, nil, exitOK}, {missed, nil, exitMissed}, {nil, lost, exitRun}, {missed, lost, exitRun},
+		{unsafe, lost, exitUnsafe}, {unsafe, closedPipe, exitUnsafe}, {missed, closedPipe, exitPipe},
+	} {
+		code, _ := exitCode(worst(c.judged, c.writing))
+		require.Equal(t, c.want, code, c)
+	}
+}
+
+func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
+	r := &bench.Result{Valid: bench.Valid{OK: true}, SLO: []bench.SLO{{Text: "b", Reason: "too few"}, {Text: "a"}, {Text: "c", Pass: true}}}
+	code, _ := exitCode(judge(t.Context(), []*bench.Result{r}, nil))
+	require.Equal(t, exitMissed, code)
+	r.Invalidate("rate not met")
+	code, _ = exitCode(judge(t.Context(), []*bench.Result{r}, nil))
+	require.Equal(t, exitNotValid, code, "figures that mean nothing miss nothing")
+}
+
+func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	good := &bench.Result{Valid: bench.Valid{OK: true}}
+	overlap := &bench.Result{Safety: bench.Safety{Overlaps: 1}}
+	invalid := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met"}}}
+	few := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3"}}}
+	tried := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3", "the generator could not keep up: 9", output.EmbeddedReason}}}
+	stuck := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met: 3", output.EmbeddedReason}}}
+	for _, c := range []struct {
+		ctx     context.Context
+		results []*bench.Result
+		err     error
+		want    int
+	}{
+		{t.Context(), []*bench.Result{good}, nil, exitOK},
+		{t.Context(), []*bench.Result{good, invalid}, nil, exitNotValid},
+		{t.Context(), []*bench.Result{few}, nil, exitNotValid},
+		{t.Context(), []*bench.Result{tried}, nil, exitOK},
+		{t.Context(), []*bench.Result{stuck}, nil, exitNotValid},
+		{t.Context(), []*bench.Result{invalid}, errors.New("broke"), exitRun},
+		{ended, []*bench.Result{invalid}, errors.New("broke"), exitInterrupted},
+		{ended, []*bench.Result{invalid, overlap}, errors.New("broke"), exitUnsafe},
+	} {
+		code, _ := exitCode(judge(c.ctx, c.results, c.err))
+		require.Equal(t, c.want, code)
+	}
+}

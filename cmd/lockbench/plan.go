@@ -1,0 +1,250 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/rivals"
+)
+
+const (
+	maxMasters  = 99               // --local and --embedded
+	faultWarmup = 2 * time.Second  // a fault for the whole run is in force for the last second of it
+	probeLeast  = time.Millisecond // more often, and probing is a load of its own
+	steadyMost  = time.Minute      // --duration with --steady
+)
+
+// plan is a checked command line.
+type plan struct {
+	command       string            // run, compare or sweep
+	setting       map[string]string // what a sweep gave it, by param
+	cfg           bench.Config
+	impls         []string
+	rounds        int
+	reference     string // empty: nothing to compare with
+	kind          masters.Kind
+	kindGiven     bool // false: the default, which may fall back to embedded
+	given         []string
+	count         int // of local or embedded masters
+	faults        []faults.Fault
+	faultTexts    []string
+	fresh         bool // the given masters are new
+	masterTimeout time.Duration
+	probeEvery    time.Duration // 0: no prober
+	objectives    []bench.Objective
+	profile       string
+	maxTTL        time.Duration // of the engine; 0: its default
+	history       string        // file for the events around an overlap; chaos only
+	format, out   string
+	quiet         bool
+	runs          schedule
+	html          string // empty: no page
+}
+
+// plan checks everything that can be checked without starting anything. Each
+// error names its flag.
+func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
+	if err := f.takeProfile(cmd); err != nil {
+		return nil, err
+	}
+	if err := f.takeConfig(cmd); err != nil {
+		return nil, err
+	}
+	set := cmd.Flags().Changed
+	p := &plan{
+		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
+		fresh: f.fresh, masterTimeout: f.masterTimeout, probeEvery: f.probeEvery,
+		profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
+	}
+	p.runs = rounds{p}
+	if err := f.planMasters(p, set); err != nil {
+		return nil, err
+	}
+	if err := f.planImpls(p, set); err != nil {
+		return nil, err
+	}
+	if err := f.planLoad(p, set); err != nil {
+		return nil, err
+	}
+	if err := f.planFaults(p); err != nil {
+		return nil, err
+	}
+	if err := f.planObjectives(p); err != nil {
+		return nil, err
+	}
+	if f.html != "" && f.html == f.out {
+		return nil, usagef("--html and --out name the same file, %s", f.html)
+	}
+	return p, checkFormat(f.format)
+}
+
+func (f *flags) planObjectives(p *plan) error {
+	for _, text := range f.slos {
+		o, err := bench.ParseObjective(text)
+		if err == nil {
+			err = o.Possible(p.cfg)
+		}
+		if err != nil {
+			return usageError{err}
+		}
+		p.objectives = append(p.objectives, o)
+	}
+	return nil
+}
+
+func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
+	chosen := 0
+	for _, name := range targetFlags {
+		if set(name) {
+			chosen++
+		}
+	}
+	if f.fresh && !set("masters") {
+		return usagef("--new-masters is for --masters; others are always new")
+	}
+	p.kindGiven = chosen > 0
+	switch {
+	case chosen > 1:
+		return usagef("--masters, --local and --embedded exclude each other")
+	case set("masters"):
+		p.kind = masters.Given
+		if p.given, err = masters.Parse(f.masters); err != nil {
+			return usagef("--masters: %w", err)
+		}
+		p.count = len(p.given)
+	case set("embedded"):
+		p.kind, p.count = masters.Embedded, f.embedded
+	default:
+		p.kind, p.count = masters.Local, f.local
+	}
+	if p.kind != masters.Given && (p.count < 1 || p.count > maxMasters) {
+		return usagef("--%s must be 1 to %d, got %d", p.kind, maxMasters, p.count)
+	}
+	return nil
+}
+
+func (f *flags) planImpls(p *plan, set func(string) bool) error {
+	if len(f.impl) == 0 {
+		return usagef("--impl names no implementation")
+	}
+	for i, name := range f.impl {
+		if !slices.Contains(implNames(), name) {
+			return usagef("--impl %q is unknown; there are %s", name, strings.Join(implNames(), ", "))
+		}
+		if slices.Contains(f.impl[:i], name) {
+			return usagef("--impl names %s twice", name)
+		}
+		if name == raw.Name && set("rate") {
+			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
+		}
+		if name == raw.Name && set("steady") {
+			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
+		}
+	}
+	if f.rounds < 1 {
+		return usagef("--rounds must be at least 1, got %d", f.rounds)
+	}
+	if len(f.impl) > 1 {
+		p.reference = f.impl[0]
+		if slices.Contains(f.impl, "muxlock") {
+			p.reference = "muxlock"
+		}
+	}
+	return nil
+}
+
+func (f *flags) planFaults(p *plan) error {
+	for _, s := range f.faults {
+		if p.kind != masters.Local {
+			return usagef("--fault works on --local masters only")
+		}
+		fault, err := faults.Parse(s, p.count, p.cfg.Duration)
+		if err != nil {
+			return usagef("--fault %w", err)
+		}
+		if fault.Kind != faults.Delay && slices.Contains(p.impls, raw.Name) {
+			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+		if fault.Whole {
+			p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
+		}
+		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+	}
+	if err := faults.Check(p.faults); err != nil {
+		return usagef("--fault %w", err)
+	}
+	return nil
+}
+
+func (f *flags) planLoad(p *plan, set func(string) bool) error {
+	dist := f.dist
+	switch {
+	case f.op == bench.Hold: // the workers share --keys out among them
+	case set("keys") && !set("dist"):
+		dist = bench.Uniform()
+	case set("keys") && dist == (bench.Dist{}):
+		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
+	}
+	if f.masterTimeout < 0 {
+		return usagef("--master-timeout must not be negative, got %s", f.masterTimeout)
+	}
+	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
+		return usagef("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
+	}
+	if f.procs < 1 {
+		return usagef("--procs must be at least 1, got %d", f.procs)
+	}
+	if f.procs > 1 && !bench.SharesMemory {
+		return usagef("--procs above 1 needs memory that processes share, which this system does not offer")
+	}
+	for _, name := range []string{"arrivals", "drop-after"} {
+		if set(name) && !set("rate") {
+			return usagef("--%s needs --rate", name)
+		}
+	}
+	duration := f.duration
+	switch {
+	case set("steady") && f.steady == 0:
+		return usagef("--steady must be above 0; leave it out to run for all of --duration")
+	case set("steady") && !set("duration"):
+		duration = steadyMost
+	}
+	p.cfg = bench.Config{
+		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: dist,
+		Hold: f.hold, Think: f.think,
+		Rate: float64(f.rate), Arrivals: f.arrivals,
+		DropAfter: f.dropAfter,
+		Duration:  duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
+		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
+	}
+	if err := p.cfg.Validate(); err != nil {
+		return usageError{err}
+	}
+	for _, name := range f.impl {
+		impl, _ := rivals.Find(name) // raw knows no op at all
+		if !impl.Can(f.op) {
+			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.op, name)
+		}
+	}
+	if f.hold.Mean() >= f.ttl {
+		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
+	}
+	if f.masterTimeout >= f.ttl {
+		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
+	}
+	if f.seed >= 1<<53 {
+		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")
+	}
+	if f.seed == 0 {
+		p.cfg.Seed = 1 + rand.Uint64N(1<<32)
+	}
+	return nil
+}

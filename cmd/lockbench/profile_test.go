@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAProfileEndsWithOneWord(t *testing.T) {
+	t.Parallel()
+	line := strings.Replace(quick, "run", "run --profile dev --dist own", 1)
+	stdout, stderr, code := lockbench(t, words(line)...)
+	require.Equal(t, exitOK, code, stderr)
+	require.True(t, strings.HasSuffix(stdout, "\nPASS\n"), stdout)
+	require.Contains(t, stdout, "keys own  hold exp:1ms", "the profile's load where no flag is given")
+	require.Contains(t, stdout, "2,000/s")
+
+	stdout, stderr, code = lockbench(t, append(words(line), "-o", "json", "--slo", "throughput>1M")...)
+	require.Equal(t, exitMissed, code)
+	require.True(t, strings.HasSuffix(stdout, "}\n"), "the document stays one")
+	require.Contains(t, stderr, "\nFAIL\n")
+}
+
+func TestProfilesAreSound(t *testing.T) {
+	for _, p := range profiles {
+		line := []string{"--profile", p.name, "--local", "5"}
+		cmd, f := runFlags(t, line...)
+		plan, err := f.plan(cmd)
+		require.NoError(t, err)
+		require.Len(t, plan.objectives, len(p.slos))
+		tail := plan.cfg.Rate * plan.cfg.Duration.Seconds() / 100
+		require.GreaterOrEqual(t, tail, 50.0, "samples beyond p99")
+		require.Contains(t, profilesHelp(), p.name)
+	}
+}
+
+// runFlags is the flags of run as a command line sets them.
+func runFlags(t *testing.T, args ...string) (*cobra.Command, *flags) {
+	t.Helper()
+	var f flags
+	cmd := &cobra.Command{Use: "run"}
+	f.register(cmd, "muxlock", 1)
+	f.registerProfile(cmd)
+	require.NoError(t, cmd.Flags().Parse(args))
+	return cmd, &f
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, "run", "--masters", "127.0.0.1:1")
+	require.Equal(t, exitRun, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "127.0.0.1:1")
+}
+
+func TestRunPrintsOneJSONDocument(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Len(t, doc["results"], 1)
+	r := doc["results"].([]any)[0].(map[string]any)
+	require.Equal(t, "muxlock", r["impl"])
+	require.EqualValues(t, 3, r["masters"])
+	require.EqualValues(t, 42, r["seed"])
+	require.Positive(t, r["throughput_per_s"])
+	config := doc["config"].(map[string]any)
+	require.Equal(t, "local", config["target"])
+	require.Len(t, config["masters"], 3)
+	require.Contains(t, stderr, "cycles/s", "progress")
+}
+
+func TestAnOpenLoopHasResponseTimes(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "setnx", "--rate", "0.5k", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
+	requireMeasured(t, code, stderr)
+	r := requireFields(t, stdout)["results"].([]any)[0]
+	for _, clock := range []string{"response", "wait", "service", "lag"} {
+		hdr, ok := at(r, "latency."+clock+".hdr")
+		require.True(t, ok, clock)
+		require.Contains(t, hdr, "HISTF")
+	}
+}
+
+func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
+		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
+	requireMeasured(t, code, stderr)
+	doc := requireFields(t, stdout)
+	var order []string
+	for _, r := range doc["results"].([]any) {
+		r := r.(map[string]any)
+		order = append(order, fmt.Sprint(r["impl"], r["round"], " seed ", r["seed"]))
+		reasons, _ := at(r, "valid.reasons")
+		require.Contains(t, reasons, "embedded masters: the speed means nothing")
+	}
+	require.Equal(t, []string{
+		"muxlock1 seed 5", "setnx1 seed 5", "raw1 seed 5", "raw2 seed 6", "setnx2 seed 6", "muxlock2 seed 6",
+	}, order)
+	require.Len(t, doc["relative"], 3)
+	require.Contains(t, stderr, "SPEED MEANS NOTHING")
+}
+
+func TestCompareShowsATable(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx", "--rounds", "1", "--duration", "100ms", "--warmup", "20ms")
+	requireMeasured(t, code, stderr)
+	require.Contains(t, stdout, "muxlock is ")
+	require.Contains(t, stdout, "what they do not promise")
+	require.Contains(t, stdout, "SPEED MEANS NOTHING")
+}
+
+func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
+	t.Parallel()
+	out := filepath.Join(t.TempDir(), "result.txt")
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "20ms", "-o", "bench", "--out", out)
+	requireMeasured(t, code, stderr)
+	require.Empty(t, stdout)
+	text, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^BenchmarkCycle/impl=muxlock/masters=3/workers=64-\d+\t\d+\t[\d.]+ ns/op\t`, string(text))
+}
+
+func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {
+	t.Parallel()
+	env := append(os.Environ(), "PATH="+t.TempDir())
+	stdout, stderr, code := lockbenchEnv(t, env, "run", "--duration", "100ms", "--warmup", "20ms")
+	requireMeasured(t, code, stderr)
+	require.Contains(t, stderr, "apt-get install redis-server")
+	require.Contains(t, stdout, "5 masters (embedded")
+
+	_, stderr, code = lockbenchEnv(t, env, "run", "--local", "3")
+	require.Equal(t, exitRun, code, "asked for, so not replaced")
+	require.Contains(t, stderr, "apt-get install redis-server")
+}
+
+func TestARateThatIsNotMetIsNotValid(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--rate", "1M", "--duration", "200ms", "--warmup", "20ms")
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Contains(t, stdout, "NOT VALID setnx: rate not met")
+	require.Contains(t, stderr, "rate not met")
+}
+
+func TestAFewOperationsAreShownButNotValid(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,setnx", "--rounds", "2", "--workers", "1", "--hold", "50ms",
+		"--duration", "300ms", "--warmup", "0s")
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Regexp(t, `NOT VALID setnx: too few operations: \d are no base for a p99, it needs \d+ s more at this pace \(in 2 rounds\)\n`, stdout)
+	require.Contains(t, stdout, "reference", "the figures are there all the same")
+	require.Contains(t, stderr, "too few operations")
+}
+
+func TestDroppedOperationsAreShownAndTheRateIsNotMet(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--workers", "1", "--hold", "20ms", "--rate", "200",
+		"--drop-after", "40ms", "--ramp", "100ms", "--warmup", "100ms", "--duration", "1s")
+	require.Equal(t, exitNotValid, code, stderr)
+	require.Regexp(t, `dropped after 40ms \d+ \(\d`, stdout)
+	require.Regexp(t, `rate not met: offered .*, dropped \d`, stdout)
+}
+
+func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--fault", "stop:3", "--fault", "delay:1:1ms", "--warmup", "10ms", "--duration", "300ms", "-o", "json")
+	requireMeasured(t, code, stderr)
+	doc := requireFields(t, stdout)
+	warmup, _ := at(doc, "config.warmup_ns")
+	require.EqualValues(t, 2e9, warmup, "the fault begins in the warm-up")
+	faults, _ := at(doc, "config.faults")
+	require.Equal(t, []any{"stop:3", "delay:1:1ms"}, faults)
+}
+
+func TestFaultsAreBandsInEveryResult(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,setnx", "--rounds", "1", "--local", "3",
+		"--fault", "kill:2@200ms-500ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@700ms",
+		"--warmup", "50ms", "--duration", "1s", "-o", "json")
+	require.Zero(t, code, stderr)
+	for _, r := range requireFields(t, stdout)["results"].([]any) {
+		var seen []string
+		for _, b := range r.(map[string]any)["faults"].([]any) {
+			b := b.(map[string]any)
+			seen = append(seen, fmt.Sprint(b["kind"], b["master"]))
+			require.GreaterOrEqual(t, b["to_s"], b["from_s"])
+			require.InDelta(t, map[string]float64{"delay": 0.1, "kill": 0.2, "restart": 0.7}[b["kind"].(string)], b["from_s"], 0.1)
+		}
+		require.Equal(t, []string{"delay3", "kill2", "restart1"}, seen)
+	}
+}

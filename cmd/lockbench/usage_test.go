@@ -1,0 +1,174 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+)
+
+func TestShellsCompleteTheValuesOfFlags(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"run --impl mux":           "muxlock-single\n",
+		"run --impl setnx,no":      "setnx,noop\n",
+		"run --dist z":             "zipf:0.99\n",
+		"run --op ex":              "extend\n",
+		"run -o nd":                "ndjson\n",
+		"run --profile l":          "lan\n",
+		"compare --arrivals p":     "poisson\n",
+		"compare --impl redsync-g": "redsync-goredis\n",
+	} {
+		stdout, stderr, code := lockbench(t, append([]string{"__complete"}, strings.Fields(args)...)...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, want, args)
+	}
+}
+
+func TestUsageErrorsSpeakOfFlagsOnly(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"run --workers 0":   "lockbench: --workers must be 1 to",
+		"run --dist pareto": "lockbench: --dist must be",
+		"run --hold exp:1":  `lockbench: --hold "exp:1": `,
+		"run --slo speed>1": "lockbench: --slo there is no figure",
+	} {
+		_, stderr, code := lockbench(t, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code)
+		require.True(t, strings.HasPrefix(stderr, want), stderr)
+		require.NotContains(t, stderr, "Config.")
+		require.NotContains(t, stderr, "bench: invalid")
+	}
+	require.Equal(t, "x: --workers must", plain(fmt.Errorf("x: %w: --workers (Config.Workers) must", bench.ErrConfig)))
+}
+
+func TestWithoutArgumentsItHelps(t *testing.T) {
+	t.Parallel()
+	stdout, stderr, code := lockbench(t)
+	require.Zero(t, code)
+	require.Empty(t, stderr)
+	require.Contains(t, stdout, "lockbench run")
+	require.Contains(t, stdout, "compare")
+}
+
+func TestVersionNamesItself(t *testing.T) {
+	t.Parallel()
+	stdout, _, code := lockbench(t, "version")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "lockbench ")
+}
+
+func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
+	t.Parallel()
+	tmp := t.TempDir() // where servers would put their data
+	env := append(os.Environ(), "TMPDIR="+tmp)
+	for line, want := range map[string]string{
+		"run --workers 0":                    "--workers",
+		"run --workers -1":                   "--workers",
+		"run --workers many":                 "--workers",
+		"run --op extend --impl setnx":       "--op extend cannot be used with --impl setnx",
+		"run --op hold --impl redislock":     "--op hold cannot be used with --impl redislock",
+		"run --op extend --impl raw":         "--op",
+		"run --op extend --keys 3":           "--dist",
+		"run --op mix:try=1,hold=1":          "--op",
+		"run --impl setnx --op mix:extend=1": "--op",
+		"run --hold lognormal:9s,1":          "--hold",
+		"run --dist hotspot:2,1":             "--dist",
+		"run --procs 0":                      "--procs",
+		"run --procs 2000":                   "--procs",
+		"run --hold exp:1":                   "--hold",
+		"run --keys 0":                       "--keys",
+		"run --keys 5 --dist own":            "--keys",
+		"run --impl nothing":                 "--impl",
+		"run --impl=":                        "--impl",
+		"compare --impl muxlock,muxlock":     "--impl",
+		"run --dist pareto":                  "--dist",
+		"run --dist zipf:0":                  "--dist",
+		"run --duration -1s":                 "--duration",
+		"run --duration 0s":                  "--duration",
+		"run --warmup -1s":                   "--warmup",
+		"run --hold -1s":                     "--hold",
+		"run --think -1s":                    "--think",
+		"run --wait -1s":                     "--wait",
+		"run --master-timeout -1s":           "--master-timeout",
+		"run --master-timeout 10s":           "--master-timeout",
+		"run --ttl 0s":                       "--ttl",
+		"run --hold 2s --ttl 1s":             "--hold",
+		"run --rate 0":                       "--rate",
+		"run --rate -5":                      "--rate",
+		"run --rate fast":                    "--rate",
+		"run --rate NaN":                     "--rate",
+		"run --rate 100 --impl raw":          "--rate",
+		"run --impl raw --fault stop:1":      "--fault",
+		"run --rate 100 --think 1s":          "--think",
+		"run --arrivals poisson":             "--arrivals",
+		"run --rate 100 --arrivals bursty":   "--arrivals",
+		"run --drop-after 1ms":               "--drop-after",
+		"run --rate 1 --drop-after -1ms":     "--drop-after",
+		"run --rate 1 --drop-after soon":     "--drop-after",
+		"run --ramp -1s":                     "--ramp",
+		"run --warmup 1s --ramp 2s":          "--ramp",
+		"run --steady 0":                     "--steady",
+		"run --steady 100%":                  "--steady",
+		"run --steady -5%":                   "--steady",
+		"run --steady NaN":                   "--steady",
+		"run --steady a-bit":                 "--steady",
+		"run --steady 5% --duration 7s":      "--steady",
+		"run --steady 5% --procs 2":          "--steady",
+		"run --steady 5% --op hold":          "--steady",
+		"run --steady 5% --impl raw":         "--steady",
+		"run --op steal":                     "--op",
+		"run --rounds 0":                     "--rounds",
+		"run --seed 9007199254740992":        "--seed",
+		"run --masters here":                 "--masters",
+		"run --masters a:1,b:2,a:1":          "--masters",
+		"run --masters a:99999":              "--masters",
+		"run --masters a:1 --local 3":        "--local",
+		"run --masters a:1 --embedded 3":     "--embedded",
+		"run --local 3 --embedded 3":         "--embedded",
+		"run --local 0":                      "--local",
+		"run --embedded -1":                  "--embedded",
+		"run --fault stop:6":                 "--fault",
+		"run --fault stop:1 --embedded 3":    "--fault",
+		"run --fault delay:1 --local 3":      "--fault",
+		"run --fault stop:1@4s-6s":           "--fault",
+		"run --fault restart:1":              "--fault",
+		"run --fault=stop:1 --fault=kill:1":  "--fault",
+		"run --masters a:1 --fault stop:1":   "--fault",
+		"chaos --impl raw":                   "--impl",
+		"chaos --impl muxlock,setnx":         "--impl",
+		"chaos --faults burn":                "--faults",
+		"chaos --faults=":                    "--faults",
+		"chaos --duration 10ms":              "--duration",
+		"chaos --hold 1s":                    "--hold",
+		"chaos --keys 100000":                "--keys",
+		"chaos --history /no/such/file":      "--history",
+		"chaos --masters a:1":                "--masters",
+		"chaos -o bench":                     "-o",
+		"run --impl raw --fault cut:1@1s":    "--fault",
+		"run -o yaml":                        "-o",
+		"run --out " + tmp + "/no/such/file": "--out",
+		"run --bogus":                        "--bogus",
+		"run now":                            "now",
+		"walk":                               "walk",
+	} {
+		stdout, stderr, code := lockbenchEnv(t, env, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
+		require.Empty(t, stdout, line)
+		require.Contains(t, stderr, want, line)
+	}
+	left, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
+func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
+	t.Parallel()
+	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--ttl", "5ms")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--ttl")
+}
