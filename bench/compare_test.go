@@ -124,13 +124,28 @@ func TestCompareReportsATargetThatDoesNotClose(t *testing.T) {
 	require.Len(t, results, 1)
 }
 
+// interrupting ends the run once it is under way.
+type interrupting struct {
+	*opening
+	cancel context.CancelFunc
+}
+
+func (l interrupting) Acquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	l.cancel()
+	return l.opening.Acquire(ctx, name, ttl)
+}
+
 func TestCompareStopsAtAnInterrupt(t *testing.T) {
 	var a, b opening
 	ctx, cancel := context.WithCancel(t.Context())
 	cfg := short()
 	cfg.Duration = time.Minute
-	time.AfterFunc(20*time.Millisecond, cancel)
-	results, err := Compare(ctx, []Target{a.target("a"), b.target("b")}, cfg, 2)
+	first := a.target("a")
+	first.Open = func(context.Context) (Runner, error) {
+		a.opened++
+		return LockRunner{"a", interrupting{&a, cancel}}, nil
+	}
+	results, err := Compare(ctx, []Target{first, b.target("b")}, cfg, 2)
 	require.NoError(t, err)
 	require.Len(t, results, 1)
 	require.True(t, results[0].Interrupted())

@@ -391,9 +391,9 @@ func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
 func TestRealOpenLoopStartsArrivalsOnTime(t *testing.T) {
 	r, err := Run(t.Context(), "noop", noop{}, Config{Workers: 16, Rate: 2000, Duration: 500 * time.Millisecond, TTL: time.Second})
 	require.NoError(t, err)
-	require.InDelta(t, 1000, r.Totals.Offered, 150)
-	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 50)
-	require.Less(t, r.Latency.Response.P["50"], 20*ms, "generous: the machine may be busy")
+	require.InDelta(t, 2000*r.DurationS, r.Totals.Offered, 200)
+	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 200, "generous, as is the next: the machine may be busy")
+	require.Less(t, r.Latency.Response.P["50"], 100*ms)
 }
 
 // BenchmarkCycle is the generator's own price: everything but the lock.

@@ -57,7 +57,6 @@ func settingsOf(c output.Config) []setting {
 		{"ttl", []string{c.TTL.String()}},
 		{"master-timeout", []string{c.MasterTimeout.String()}},
 		{"probe-every", []string{c.ProbeEvery.String()}},
-		{"probe-every", []string{c.ProbeEvery.String()}},
 		{"wait", []string{c.Wait.String()}},
 		{"op", []string{c.Op.String()}},
 		{"seed", []string{strconv.FormatUint(c.Seed, 10)}},

@@ -128,7 +128,7 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 func TestProbingCanBeLeftOut(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "0s", "--probe-every", "0", "-o", "json")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	_, ok := at(requireFields(t, stdout)["results"].([]any)[0], "per_master")
 	require.False(t, ok)
 }
@@ -136,6 +136,6 @@ func TestProbingCanBeLeftOut(t *testing.T) {
 func TestMastersOfAProcessRunAreProbedOnce(t *testing.T) {
 	t.Parallel()
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "2", "--procs", "2", "--duration", "1s", "--warmup", "0s", "--probe-every", "5ms")
-	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
+	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "rtt p50")
 }

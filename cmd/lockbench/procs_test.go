@@ -60,7 +60,7 @@ func TestProcessesShareTheRate(t *testing.T) {
 		"--duration", "500ms", "--warmup", "0s", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
-	require.InDelta(t, 500, number(t, doc, "totals.offered"), 20)
+	require.InEpsilon(t, 1000*number(t, doc, "duration_s"), number(t, doc, "totals.offered"), 0.3, "neither each its own nor one alone")
 	require.Positive(t, number(t, doc, "latency.response.count"))
 }
 
@@ -120,5 +120,7 @@ func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {
 		require.Positive(t, n)
 		errors, _ := at(r, "totals.errors")
 		require.Zero(t, errors)
+		reasons, _ := at(r, "valid.reasons")
+		require.Contains(t, reasons, "embedded masters: the speed means nothing")
 	}
 }

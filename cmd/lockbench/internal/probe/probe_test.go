@@ -46,7 +46,7 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 
 	// Rows come faster than answers: they follow each other.
 	r := open(t, addrs, Options{Every: 5 * time.Millisecond}).Run(t.Context(), 500*time.Millisecond)
-	require.Greater(t, r.Rows, 50, "100 are due")
+	require.Greater(t, r.Rows, 20, "100 are due; 17 if each waited for the one before")
 	require.Less(t, r.Rows, 150)
 	require.Len(t, r.Probe.Rows, r.Rows)
 	for _, row := range r.Probe.Rows {
@@ -72,9 +72,12 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 func TestBackToBackARowBeginsWhenTheOneBeforeIsComplete(t *testing.T) {
 	servers := redistest.Masters(t, 2)
 	addrs := delayed(t, servers, "delay:2:20ms")
-	r := open(t, addrs, Options{}).Run(t.Context(), 300*time.Millisecond)
-	require.LessOrEqual(t, r.Rows, 15)
-	require.Positive(t, r.Rows)
+	p := open(t, addrs, Options{})
+	start := time.Now()
+	r := p.Run(t.Context(), 300*time.Millisecond)
+	complete := r.Rows - 1 // and one that was under way at the end
+	require.Positive(t, complete)
+	require.LessOrEqual(t, time.Duration(complete)*20*time.Millisecond, time.Since(start))
 }
 
 func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
@@ -113,7 +116,7 @@ func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
 	require.EqualValues(t, r.Rows, r.Masters[0].Lost)
 	require.Nil(t, r.Masters[0].Clock)
 	require.EqualValues(t, -1, r.Seconds[0][0])
-	require.Greater(t, r.Rows, 100, "back to back, past the one that is out")
+	require.Greater(t, r.Rows, 10, "back to back, past the one that is out; 4 if they waited for it")
 
 	require.NoError(t, servers[0].Restart(t.Context()))
 	p = open(t, redistest.Addrs(servers), Options{})
