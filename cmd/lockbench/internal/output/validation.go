@@ -19,7 +19,7 @@ func Validation(w io.Writer, checks []validation.Check) error {
 		for end < len(checks) && checks[end].Case == first.Case && checks[end].Setting == first.Setting {
 			end++
 		}
-		fmt.Fprintf(b, "%s: %s; stall p99 %s\n", first.Case, first.Setting, duration(float64(first.StallP99Ns)))
+		fmt.Fprintf(b, "%s: %s; stall p99 %s\n", first.Case, first.Setting, Duration(float64(first.StallP99Ns)))
 		group(b, checks[begin:end])
 		fmt.Fprintln(b)
 		begin = end
@@ -41,7 +41,7 @@ func ValidationSummary(checks []validation.Check) string {
 	if longest := slices.MaxFunc(append([]validation.Check{{}}, checks...), func(a, b validation.Check) int {
 		return int(max(min(a.StallP99Ns-b.StallP99Ns, 1), -1))
 	}); longest.StallP99Ns > 0 {
-		line += fmt.Sprintf("; the machine stood still for up to %s at p99", duration(float64(longest.StallP99Ns)))
+		line += fmt.Sprintf("; the machine stood still for up to %s at p99", Duration(float64(longest.StallP99Ns)))
 	}
 	return line
 }
@@ -54,7 +54,7 @@ func group(w io.Writer, checks []validation.Check) {
 		m := c.Measured
 		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s to %s\t%s\t%s\t%s\t%s\n", c.Formula, c.Quantity,
 			Quantity(c.Unit, c.Predicted.Value), Quantity(c.Unit, m.Value), Quantity(c.Unit, m.Lo), Quantity(c.Unit, m.Hi),
-			number(float64(m.N)), Ratio(c), c.Accepted(), c.Verdict)
+			Number(float64(m.N)), Ratio(c), c.Accepted(), c.Verdict)
 	}
 	tw.Flush()
 }
@@ -71,11 +71,11 @@ func Ratio(c validation.Check) string {
 func Quantity(unit string, v float64) string {
 	switch unit {
 	case bench.UnitNs:
-		return duration(v)
+		return Duration(v)
 	case bench.UnitShare:
-		return digits(100*v) + "%"
+		return Digits(100*v) + "%"
 	case validation.PerSecond:
-		return digits(v) + "/s"
+		return Digits(v) + "/s"
 	}
-	return digits(v)
+	return Digits(v)
 }
