@@ -1,9 +1,3 @@
-// Package bench is the load generator behind lockbench, as a library: workloads,
-// arrivals, histograms, results and the audit of overlapping holders.
-//
-// Run is a run in this process. A run of several processes is a RunPart in each of
-// them and a Merge of the Parts: they begin at a common instant of the machine's
-// monotonic clock, and find overlaps and hand-overs in a table that all have mapped.
 package bench
 
 import (

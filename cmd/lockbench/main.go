@@ -29,12 +29,20 @@
 //	lockbench run --slo 'acquire.response.p99<5ms' --rate 5k   what must be reached
 //	lockbench run --profile lan --masters ...                  a load and its objectives: PASS or FAIL
 //	lockbench run --config result.json                         an earlier run again
+//	lockbench report result.json --out page.html               a result as a page with charts
 //	lockbench compare old.json new.json                        which differences are more than chance
 //
-// Exit codes: 0 ok, 1 run error, 2 usage, 3 an objective (--slo) was missed, 4
-// safety violation (two holders at once), 5 measurement not valid (such as a rate
-// that was not met), 6 regression between two results, 130 interrupted with the
-// partial result written.
+// Exit codes:
+//
+//	0    ok
+//	1    run error, or masters that doctor finds not fit to lock on
+//	2    usage: nothing was started
+//	3    an objective (--slo) was missed
+//	4    safety violation: two holders at once
+//	5    measurement not valid, such as a rate that was not met, or a prediction (validate) that did not hold
+//	6    regression between two results
+//	130  interrupted with the partial result written
+//	141  nobody reads the output any more (closed pipe)
 package main
 
 import (

@@ -1,3 +1,5 @@
+// Package observe shows how to watch the engine with Prometheus and OpenTelemetry, by
+// examples that run as tests; the engine itself depends on neither.
 package observe_test
 
 import (

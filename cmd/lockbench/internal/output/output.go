@@ -1,5 +1,6 @@
-// Package output writes what a run found: tables for people, one JSON document
-// for programs, progress for the impatient.
+// Package output writes what a run found: tables for people, one JSON document, lines
+// or a table for programs, and while it runs progress, as lines or as a view that is
+// drawn again and again. It also reads documents back.
 package output
 
 import (
