@@ -278,6 +278,43 @@ func TestHoldsThatNoLeaseOutlastsAreRenewed(t *testing.T) {
 	require.True(t, warned(a, "not even a renewed lease"))
 }
 
+// A pause of eps leaves such a lease no room at all; but it comes as rarely as eps says.
+func TestARenewedHourIsNotLostToAPauseThatNeverComes(t *testing.T) {
+	s := lan
+	s.stall, s.samples = 50*time.Millisecond, 2000
+	r := s.result()
+	hour := 1.0
+	for _, rto := range []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute, time.Hour} {
+		for _, eps := range []float64{1e-6, 1e-9} {
+			ask := usual
+			ask.RTO, ask.Eps = rto, eps
+			require.Less(t, chanceOf(t, Make(measure(t, r), ask), "F7").P, 0.5, "%s %g", rto, eps)
+		}
+		ask := usual
+		ask.RTO = rto
+		p := chanceOf(t, Make(measure(t, r), ask), "F7").P
+		require.LessOrEqual(t, p, hour, rto)
+		hour = p
+	}
+}
+
+func TestARenewedLeaseThatLosesTooOftenIsWarnedOf(t *testing.T) {
+	ask, r := usual, lan.result()
+	ask.RTO = time.Second
+	ask.Hold, ask.HoldText = sizing.Fixed(float64(20*time.Second)), "20s"
+	for i := range r.Probe.Rows {
+		if i%5 < 2 {
+			copy(r.Probe.Rows[i], []int64{-1, -1, -1})
+		}
+	}
+	a := Make(measure(t, r), ask)
+	require.True(t, a.Config.Renew)
+	require.InDelta(t, 0.4, chanceOf(t, a, "F4").P, 0.01)
+	require.Greater(t, chanceOf(t, a, "F18").P, 10*ask.Eps)
+	require.True(t, warned(a, "far more than"), "%q", a.Warnings)
+	require.True(t, warned(a, "0.4 of the attempts"), "%q", a.Warnings)
+}
+
 func TestWarningsNameWhatIsWrong(t *testing.T) {
 	for part, change := range map[string]func(s *site, r *bench.Result){
 		"Fix the client host": func(s *site, r *bench.Result) { s.common = 2 * time.Millisecond; *r = *s.result() },

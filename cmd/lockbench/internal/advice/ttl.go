@@ -57,14 +57,16 @@ func (k *maker) follows() {
 	ttl := float64(c.TTL)
 	most := k.clocks.LongestHold(ttl, k.ask.Eps, k.Acquire, k.pause)
 	k.setting("longest hold", text(max(0, most)), "F8", "without renewal; longer holds need KeepAlive or Do")
-	r := k.renewal()
-	tries := r.Tries(k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
-	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, a third of TTL; one that fails is tried again after %s, %d tries fit", text(r.Again), tries)
+	r, delta := k.renewal()
+	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, a third of TTL; one that fails is tried again after %s, %d tries fit where nothing pauses", text(r.Again), r.Tries(delta, 0))
 }
 
-func (k *maker) renewal() sizing.Renewal {
+// renewal is how the engine renews under the chosen TTL, and what the acquire or renewal
+// before takes.
+func (k *maker) renewal() (r sizing.Renewal, delta float64) {
 	ttl := float64(k.out.Config.TTL)
-	return sizing.Renewal{Clocks: k.clocks, TTL: ttl, Every: ttl / renewPart, Again: ttl / againPart, Timeout: float64(k.out.Config.MasterTimeout)}
+	r = sizing.Renewal{Clocks: k.clocks, TTL: ttl, Every: ttl / renewPart, Again: ttl / againPart, Timeout: float64(k.out.Config.MasterTimeout)}
+	return r, k.Acquire.Beyond(0.01)
 }
 
 // renewedTTL is for holds that no allowed lease outlasts: F7.
