@@ -11,6 +11,7 @@ import (
 
 const (
 	confidence = 0.95
+	rollUp     = "F18"
 	leastSaid  = 1e-12 // an extrapolation to less is not worth telling; also a law ends there
 	oftenFails = 0.01  // of the attempts
 	farAbove   = 10    // times what is accepted
@@ -35,7 +36,7 @@ func (k *maker) expect() {
 	}
 	k.splits()
 	k.out.Expected = append(k.out.Expected, Chance{Name: "restarted masters forget the lock (they stay out for MaxTTL)", Formula: "F15"})
-	all := Chance{Name: "lost per acquisition, of any cause above", Formula: "F18", P: sizing.Together(acquire.P, hold.P)}
+	all := Chance{Name: "lost per acquisition, of any cause above", Formula: rollUp, P: sizing.Together(acquire.P, hold.P)}
 	all.Hi, all.N, all.Extrapolated = min(1, acquire.Hi+hold.Hi), hold.N, hold.Extrapolated || acquire.Extrapolated
 	k.out.Expected = append(k.out.Expected, all)
 	if all.P > farAbove*k.ask.Eps {
@@ -44,7 +45,7 @@ func (k *maker) expect() {
 	if k.ask.Rate > 0 {
 		n := k.ask.Rate * 86400
 		day := func(p float64) float64 { return -math.Expm1(n * math.Log1p(-min(p, 1))) }
-		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: "F18", P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
+		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: rollUp, P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
 	}
 	k.queue()
 }
