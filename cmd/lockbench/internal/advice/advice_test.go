@@ -574,6 +574,7 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("lockbench run --local 5 --fault 'delay:1:exp(5ms)' --workers 16 --ttl %s --master-timeout %s --hold 2ms --rate 10 --keys 1 --duration 10s",
 		a.Config.TTL, a.Config.MasterTimeout), a.Try)
 	ask.Hold, ask.HoldText, ask.RTO = sizing.Fixed(20e9), "20s", 5*time.Second
-	require.Contains(t, Make(m, ask).Try, "--op hold")
+	a = Make(m, ask)
+	require.Contains(t, a.Try, fmt.Sprintf("--op hold --duration %s", max(10*time.Second, 2*a.Config.TTL).Round(time.Second)))
 	require.Equal(t, `'it'\''s'`, quoted("it's"))
 }

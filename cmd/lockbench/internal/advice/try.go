@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// A trial is long enough for some holds.
+// A trial is long enough for some holds, or some renewals.
 const (
-	trialLeast = 10 * time.Second
-	trialHolds = 20
+	trialLeast  = 10 * time.Second
+	trialHolds  = 20
+	trialLeases = 2
 )
 
 // try is the command that runs the masters of the measurement under what is advised.
@@ -23,11 +24,11 @@ func (k *maker) try() string {
 	}
 	add("--ttl", c.TTL.String())
 	add("--master-timeout", c.MasterTimeout.String())
-	hold := time.Duration(k.hold.Mean())
+	trial := trialHolds * time.Duration(k.hold.Mean())
 	switch {
 	case c.Renew:
 		add("--op", "hold")
-		hold = c.TTL
+		trial = trialLeases * c.TTL
 	default:
 		add("--hold", k.holdText)
 		if k.ask.Rate > 0 { // of one name
@@ -35,7 +36,7 @@ func (k *maker) try() string {
 			add("--keys", "1")
 		}
 	}
-	add("--duration", max(trialLeast, trialHolds*hold).Round(time.Second).String())
+	add("--duration", max(trialLeast, trial).Round(time.Second).String())
 	for i, arg := range args {
 		args[i] = quoted(arg)
 	}
