@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,9 +134,23 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 func give(doc *output.Document, ask advice.Ask) error {
 	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
 	if err == nil {
+		m.Target = targetFlagsOf(doc.Config)
 		doc.Advice = advice.Make(m, ask)
 	}
 	return err
+}
+
+// targetFlagsOf is the masters and their faults as flags; passwords are not kept.
+func targetFlagsOf(c output.Config) []string {
+	target, err := targetOf(c)
+	if err != nil {
+		target = setting{"masters", []string{strings.Join(c.Masters, ",")}}
+	}
+	args := []string{"--" + target.flag, target.values[0]}
+	for _, fault := range c.Faults {
+		args = append(args, "--fault", fault)
+	}
+	return args
 }
 
 // ask checks what the user wants.

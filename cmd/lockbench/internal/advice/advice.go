@@ -41,6 +41,7 @@ type Advice struct {
 	Sensitivity []Change  `json:"sensitivity"`
 	Warnings    []string  `json:"warnings"`
 	Snippet     string    `json:"snippet"`
+	Try         string    `json:"try"` // the command that runs Config on the masters of the measurement
 	Caveat      string    `json:"caveat"`
 }
 
@@ -117,18 +118,20 @@ const (
 	renewalTries  = 3
 	splitDraws    = 20_000
 	fewSamples    = 1000
+	fewRows       = 300 // 0.99^299 is below 5 %: of so many, one lies beyond the p99
 	gapSuspicious = 1.3
 )
 
 // maker is an advice in the making.
 type maker struct {
 	*Measured
-	ask    Ask
-	out    *Advice
-	clocks sizing.Clocks
-	hold   *sizing.Law
-	pause  sizing.Pauses
-	rng    *rand.Rand
+	ask      Ask
+	out      *Advice
+	clocks   sizing.Clocks
+	hold     *sizing.Law
+	holdText string // as --hold takes it
+	pause    sizing.Pauses
+	rng      *rand.Rand
 
 	together *sizing.Law // acquire, hold and pause
 	driftWhy string
@@ -158,7 +161,7 @@ func Make(m *Measured, ask Ask) *Advice {
 	k.doubts()
 	k.out.Inputs = k.Inputs
 	k.out.Warnings = append(k.out.Warnings, k.Warnings...)
-	k.out.Snippet = k.out.Config.Snippet()
+	k.out.Snippet, k.out.Try = k.out.Config.Snippet(), k.try()
 	return k.out
 }
 
@@ -167,23 +170,23 @@ func (k *maker) setting(name, value, formula, why string, args ...any) {
 }
 
 func (k *maker) holdAndPause() {
-	k.hold = k.ask.Hold
+	k.hold, k.holdText = k.ask.Hold, k.ask.HoldText
 	switch {
 	case k.hold != nil:
 		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.Beyond(0.5)), P99: ns(k.hold.Beyond(0.01)), Max: ns(k.hold.Beyond(1e-9))})
 	case k.Hold != nil:
-		k.hold = k.Hold
+		k.hold, k.holdText = k.Hold, k.RunHold.String()
 	default:
-		k.hold = sizing.Fixed(float64(assumedHold))
+		k.hold, k.holdText = sizing.Fixed(float64(assumedHold)), assumedHold.String()
 		k.input("hold", "assumed", k.hold)
-		k.warn("how long you hold a lock was neither told nor measured: %s is assumed; give --hold", assumedHold)
+		k.warn("how long you hold a lock was neither told nor measured: %s is assumed; give --hold", span(assumedHold))
 	}
 	// Each bench.StallPeriod of a hold may meet a stall; the longest counts.
 	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(bench.StallPeriod)}
 	if k.Stall == nil {
 		k.pause = sizing.Pauses{Each: sizing.Fixed(float64(assumedPause)), Moments: 1}
 		k.input("stall", "assumed", k.pause.Each)
-		k.warn("pauses of the holder were not measured: one of %s is assumed", assumedPause)
+		k.warn("pauses of the holder were not measured: one of %s is assumed", span(assumedPause))
 	}
 }
 
@@ -231,7 +234,7 @@ func (k *maker) timeout() {
 	}
 	tau := roundUp(min(max(time.Duration(margin*slowest), leastTimeout), time.Minute))
 	k.out.Config.MasterTimeout = tau
-	k.setting("MasterTimeout", tau.String(), "F4", "twice what all but %s of the %s take (%s), at least %s", chance(slowMoment), from, text(slowest), leastTimeout)
+	k.setting("MasterTimeout", span(tau), "F4", "twice what all but %s of the %s take (%s), at least %s", chance(slowMoment), from, text(slowest), span(leastTimeout))
 }
 
 // retries are RetryHeld by F10 and RetrySplit by F13 and F14.
@@ -247,7 +250,7 @@ func (k *maker) retries() {
 	c := &k.out.Config
 	c.RetryHeld = roundUp(time.Duration(held))
 	gap := sizing.Polling{From: 0.5 * float64(c.RetryHeld), To: 1.5 * float64(c.RetryHeld)}.Gap(others)
-	k.setting("RetryHeld", c.RetryHeld.String(), "F10", "without a wake-up %d waiting would leave the lock free for %s of each %s", others, text(gap), text(cycle))
+	k.setting("RetryHeld", span(c.RetryHeld), "F10", "without a wake-up %d waiting would leave the lock free for %s of each %s", others, text(gap), text(cycle))
 
 	c.RetrySplit = min(roundUp(time.Duration(4*trip)), c.RetryHeld)
 	why := "four round trips: the masters were not probed"
@@ -271,5 +274,5 @@ func (k *maker) retries() {
 		formula = "F13, F14"
 		why = fmt.Sprintf("the shortest mean time to a decided vote of %d, %s", k.contenders, down)
 	}
-	k.setting("RetrySplit", c.RetrySplit.String(), formula, "%s", why)
+	k.setting("RetrySplit", span(c.RetrySplit), formula, "%s", why)
 }

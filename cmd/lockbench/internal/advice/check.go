@@ -35,7 +35,7 @@ func (k *maker) check() {
 	c.Lo, c.Hi = sizing.ClopperPearson(min(k.Lost, k.Acquired+k.Late), k.Acquired+k.Late, confidence)
 	k.out.Check = c
 	if c.Lo > surprise*c.Predicted {
-		k.warn("the run lost validity %s times in %s, with TTL %s, where %s is predicted: something else than measured here takes time", number(float64(c.Lost)), number(float64(c.Acquired)), c.TTL, chance(c.Predicted))
+		k.warn("the run lost validity %s times in %s, with TTL %s, where %s is predicted: something else than measured here takes time", number(float64(c.Lost)), number(float64(c.Acquired)), span(c.TTL), chance(c.Predicted))
 	}
 }
 

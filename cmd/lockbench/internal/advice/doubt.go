@@ -8,6 +8,9 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
+// noQuorum is the part of the attempts from which on failing is the rule.
+const noQuorum = 0.5
+
 // sensitivity is what the shortest TTL would be if something were otherwise.
 func (k *maker) sensitivity() {
 	base := k.shortest(k.Acquire, k.hold, k.pause)
@@ -25,24 +28,14 @@ func (k *maker) sensitivity() {
 	}
 	// scaled is an acquire as much slower as that quorum is than another at p99.
 	scaled := func(what string, than, law *sizing.Law, failed float64) {
-		if law == nil || failed > 0.5 {
+		if law == nil || failed > noQuorum {
 			k.out.Sensitivity = append(k.out.Sensitivity, Change{What: what, MinNs: ns(base), Remark: "no quorum"})
 			return
 		}
-		f := law.Beyond(0.01) / than.Beyond(0.01)
+		f := slower(law, than)
 		add(what, fmt.Sprintf("quorum p99 x%.2f", f), k.shortest(k.Acquire.Scaled(f), k.hold, k.pause))
 	}
-	var worst *sizing.Law
-	var failed float64
-	for i := range k.Masters {
-		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters)) // of all, also of the one that is down
-		if law == nil || worst == nil || law.Beyond(0.01) > worst.Beyond(0.01) {
-			if worst, failed = law, f; law == nil {
-				failed = 1
-				break
-			}
-		}
-	}
+	worst, failed := k.oneDown()
 	scaled("one master down", now, worst, failed)
 	model, _ := k.Rows.More(k.Masters, k.rng) // what a model says is compared with what it says of these
 	for _, n := range []int{3, 5, 7} {
@@ -56,11 +49,44 @@ func (k *maker) sensitivity() {
 	}
 }
 
+// oneDown is the quorum without the master that is missed most; nil law: there is none.
+func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
+	for i := range k.Masters {
+		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters)) // of all, also of the one that is down
+		if law == nil {
+			return nil, 1
+		}
+		if worst == nil || law.Beyond(0.01) > worst.Beyond(0.01) {
+			worst, failed = law, f
+		}
+	}
+	return worst, failed
+}
+
+// slower is how many times as long one quorum takes as another.
+func slower(law, than *sizing.Law) float64 { return law.Beyond(0.01) / than.Beyond(0.01) }
+
+// withOneDown is the shortest TTL while a master is down; not known without probes, or
+// when the others are no quorum.
+func (k *maker) withOneDown() (least float64, known bool) {
+	if len(k.Rows) == 0 {
+		return 0, false
+	}
+	now, _ := k.Rows.Of(sizing.Quorum(k.Masters))
+	law, failed := k.oneDown()
+	if now == nil || law == nil || failed > noQuorum {
+		return 0, false
+	}
+	return k.shortest(k.Acquire.Scaled(slower(law, now)), k.hold, k.pause), true
+}
+
 // doubts is what speaks against the measurement and the set of masters.
 func (k *maker) doubts() {
 	switch {
 	case k.Masters == 1:
 		k.warn("one master: its failure is the lock's, whatever the TTL")
+	case k.Masters == 2:
+		k.warn("2 masters survive no failure, like one")
 	case k.Masters%2 == 0:
 		k.warn("%d masters survive no more failures than %d", k.Masters, k.Masters-1)
 	}
@@ -74,13 +100,17 @@ func (k *maker) doubts() {
 	}
 	slices.Sort(hosts)
 	if n := len(slices.Compact(slices.Clone(hosts))); n > 0 && n < len(hosts) {
-		k.warn("%d masters share %d hosts: they fail and stall together, and where they will run round trips are others", len(hosts), n)
+		shared := fmt.Sprintf("%d hosts", n)
+		if n == 1 {
+			shared = "one host"
+		}
+		k.warn("%d masters share %s: they fail and stall together, and where they will run round trips are others", len(hosts), shared)
 	}
 	if n := k.Acquire.N(); n < fewSamples {
 		k.warn("only %d acquires were measured: run longer, or with more workers", n)
 	}
-	if n := len(k.Rows); n > 0 && n < fewSamples {
-		k.warn("only %d joint round trips were measured: run longer", n)
+	if n := len(k.Rows); n > 0 && n < fewRows {
+		k.warn("only %d joint round trips were measured: run longer, or with a shorter --probe-every", n)
 	}
 	if len(k.Rows) >= fewSamples {
 		if gap := k.Rows.Gap(0.99); gap > gapSuspicious {

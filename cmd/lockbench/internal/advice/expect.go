@@ -11,7 +11,10 @@ import (
 
 const (
 	confidence = 0.95
+	rollUp     = "F18"
 	leastSaid  = 1e-12 // an extrapolation to less is not worth telling; also a law ends there
+	oftenFails = 0.01  // of the attempts
+	farAbove   = 10    // times what is accepted
 )
 
 // expect is how often it will still go wrong.
@@ -22,23 +25,27 @@ func (k *maker) expect() {
 	hold.P = k.clocks.LossHolding(ttl, k.together)
 	hold.Hi, hold.N = k.atMost(ttl - k.clocks.Rho*ttl - k.clocks.C)
 	hold.Extrapolated = hold.N > 0 && hold.P < 1/float64(hold.N)
+	hour := k.renewed("validity lost in an hour with KeepAlive", float64(time.Hour))
+	acquire, hold, attempt := acquire.said(), hold.said(), k.attempt().said()
 	if k.out.Config.Renew {
-		hold = k.renewed()
+		hold = k.renewed("validity lost while held, with KeepAlive", k.hold.Mean())
 	}
-	acquire, hold = acquire.said(), hold.said()
-	k.out.Expected = append(k.out.Expected, acquire, hold, k.attempt().said())
-	if !k.out.Config.Renew {
-		k.out.Expected = append(k.out.Expected, k.renewed().said())
+	k.out.Expected = append(k.out.Expected, acquire, hold, attempt, hour)
+	if attempt.P > oftenFails {
+		k.warn("%s of the attempts find no quorum within MasterTimeout: masters are down or too slow", chance(attempt.P))
 	}
 	k.splits()
 	k.out.Expected = append(k.out.Expected, Chance{Name: "restarted masters forget the lock (they stay out for MaxTTL)", Formula: "F15"})
-	all := Chance{Name: "lost per acquisition, of any cause above", Formula: "F18", P: sizing.Together(acquire.P, hold.P)}
+	all := Chance{Name: "lost per acquisition, of any cause above", Formula: rollUp, P: sizing.Together(acquire.P, hold.P)}
 	all.Hi, all.N, all.Extrapolated = min(1, acquire.Hi+hold.Hi), hold.N, hold.Extrapolated || acquire.Extrapolated
 	k.out.Expected = append(k.out.Expected, all)
+	if all.P > farAbove*k.ask.Eps {
+		k.warn("%s of the acquisitions will be lost, far more than the %s that may be", chance(all.P), chance(k.ask.Eps))
+	}
 	if k.ask.Rate > 0 {
 		n := k.ask.Rate * 86400
 		day := func(p float64) float64 { return -math.Expm1(n * math.Log1p(-min(p, 1))) }
-		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: "F18", P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
+		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: rollUp, P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
 	}
 	k.queue()
 }
@@ -105,20 +112,15 @@ func (k *maker) attempt() Chance {
 	return c
 }
 
-// renewed is F7, in an hour of holding.
-func (k *maker) renewed() Chance {
-	r := k.renewal()
-	attempt := k.attempt()
-	delta := k.Acquire.Beyond(0.01)
+// renewed is F7, in that time of holding.
+func (k *maker) renewed(name string, holding float64) Chance {
+	r, delta := k.renewal()
 	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
 	if k.Stall != nil { // those that a third of TTL meets
 		pause.Moments = r.Every / float64(bench.StallPeriod)
 	}
-	tries := r.Tries(delta, pause.Beyond(k.ask.Eps))
-	hour := func(p float64) float64 {
-		return sizing.Within(r.Loss(tries, p, delta, pause), float64(time.Hour), r.Every)
-	}
-	return Chance{Name: "validity lost in an hour with KeepAlive", Formula: "F7", P: hour(attempt.P), Hi: 1, Extrapolated: true}
+	p := sizing.Within(r.Loss(k.attempt().P, delta, pause), holding, r.Every)
+	return Chance{Name: name, Formula: "F7", P: p, Hi: 1, Extrapolated: true}.said()
 }
 
 func (k *maker) splits() {

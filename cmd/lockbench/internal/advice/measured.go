@@ -22,6 +22,8 @@ type Measured struct {
 	TTL     time.Duration // of the run, as are the next
 	RunHold bench.Span
 	Op      bench.Op
+	Workers int
+	Target  []string // flags that get such masters again
 
 	Acquire *sizing.Law // Delta
 	Release *sizing.Law // nil: unknown
@@ -47,7 +49,7 @@ type Input struct {
 
 // Measure reads the results of impl, all under cfg.
 func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measured, error) {
-	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, RunHold: cfg.Hold, Op: cfg.Op, Inputs: []Input{}}
+	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, RunHold: cfg.Hold, Op: cfg.Op, Workers: cfg.Workers, Inputs: []Input{}}
 	var of []*bench.Result
 	for _, r := range results {
 		if r.Impl == impl {
@@ -66,7 +68,12 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 			m.warn("round %d let %d holders overlap: mend that first", r.Round, r.Safety.Overlaps)
 		}
 		for _, reason := range r.Valid.Reasons {
-			m.warn("round %d is not valid: %s", r.Round, reason)
+			m.warn("round %d: the measurement was not valid: %s", r.Round, reason)
+		}
+		for _, one := range r.PerMaster {
+			if one.Lost > 0 || one.Down > 0 {
+				m.warn("round %d: master %s did not answer %d probes and was down for %.2g%% of the time: find out why, or measure again", r.Round, one.Addr, one.Lost, 100*one.Down)
+			}
 		}
 		if p := r.Probe; p != nil && (len(m.Rows) == 0 || len(p.Rows) > 0 && len(p.Rows[0]) == m.Rows.Masters()) {
 			m.Rows = append(m.Rows, sizing.NewRows(p.Rows)...)

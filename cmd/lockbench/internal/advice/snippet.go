@@ -6,12 +6,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"muxlock/cmd/lockbench/internal/units"
 )
 
 // Snippet is Go to be pasted; where the masters are is not for it to know.
 func (c Config) Snippet() string {
 	var b strings.Builder
-	b.WriteString("engine.Config{\n\tMasters:       masters, // as they are\n")
+	b.WriteString("engine.Config{\n\tMasters:       masters, // your own addresses\n")
 	field := func(name, value string) { fmt.Fprintf(&b, "\t%-14s %s,\n", name+":", value) }
 	field("TTL", literal(c.TTL))
 	field("MaxTTL", literal(c.MaxTTL))
@@ -54,26 +56,24 @@ func wholeMs(ns float64) time.Duration {
 	return (d + time.Millisecond - 1).Truncate(time.Millisecond)
 }
 
+// roundDown is to two digits, in whole ms.
 func roundDown(d time.Duration) time.Duration {
 	step := time.Duration(1)
 	for d/step >= 100 {
 		step *= 10
 	}
-	return d / step * step
+	return (d / step * step).Truncate(time.Millisecond)
 }
 
-// text is a time in three digits.
+// text is a time for people.
 func text(ns float64) string {
 	if !(ns < 1e18) {
 		return "for ever"
 	}
-	d := time.Duration(ns)
-	step := time.Duration(1)
-	for d.Abs()/step >= 1000 {
-		step *= 10
-	}
-	return d.Round(step).String()
+	return units.Duration(ns)
 }
+
+func span(d time.Duration) string { return text(float64(d)) }
 
 // chance is a probability in words that stay short.
 func chance(p float64) string { return strconv.FormatFloat(p, 'g', 2, 64) }

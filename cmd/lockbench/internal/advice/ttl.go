@@ -21,7 +21,7 @@ func (k *maker) ttl() {
 	// next one has looked and acquired.
 	gap := 1.5*float64(c.RetryHeld) + k.Acquire.Beyond(0.01)
 	longest := (float64(k.ask.RTO)-gap)/(1+k.clocks.Rho) - float64(time.Millisecond)
-	t.Max = max(0, ns(longest))
+	t.Max = max(0, int64(roundDown(time.Duration(longest)))) // as it is set
 	t.Empty = t.Min > t.Max
 	boole := k.clocks.ShortestBoole(eps, k.Acquire, k.hold, k.pause)
 	k.setting("TTL at least", text(boole), "F6", "acquire %s + hold %s + pause %s, each beyond all but eps/3, + %s for clocks; %s if they are independent",
@@ -29,23 +29,30 @@ func (k *maker) ttl() {
 	if least := k.outlasts(); least >= safe {
 		k.setting("TTL at least", text(least), "F4", "what decides here: a lease must outlast MasterTimeout")
 	}
-	k.setting("TTL at most", text(float64(t.Max)), "F6", "a crashed holder may block for %s, of which %s pass until another has the lock", k.ask.RTO, text(gap))
+	k.setting("TTL at most", text(float64(t.Max)), "F6", "a crashed holder may block for %s, of which %s pass until another has the lock", span(k.ask.RTO), text(gap))
 
 	if t.Empty {
 		k.renewedTTL()
 	} else {
 		// The geometric mean: a pause that nobody has seen yet may be as many times
 		// longer as the crashed holder's time is below what is allowed.
-		ttl := math.Sqrt(safe) * math.Sqrt(longest)
-		c.TTL = min(wholeMs(ttl), time.Duration(longest).Truncate(time.Millisecond))
-		k.setting("TTL", c.TTL.String(), "-", "between the two: %.1f times the least, for pauses that were not seen yet", float64(c.TTL)/safe)
+		ttl, why := math.Sqrt(safe)*math.Sqrt(float64(t.Max)), "for pauses that were not seen yet"
+		down, known := k.withOneDown()
+		switch {
+		case known && down > float64(t.Max):
+			k.warn("with one master down a TTL of at least %s is needed, and a crashed holder may block for %s only: validity will be lost more often while one is down", text(down), span(k.ask.RTO))
+		case known && down > ttl:
+			ttl, why = down, "what is needed while one master is down"
+		}
+		c.TTL = min(wholeMs(ttl), time.Duration(t.Max))
+		k.setting("TTL", span(c.TTL), "-", "between the two: %.1f times the least, %s", float64(c.TTL)/safe, why)
 	}
-	c.MaxTTL = max(c.TTL, roundDown(time.Duration(longest)))
-	k.setting("MaxTTL", c.MaxTTL.String(), "F15", "no client may ask for more; a restarted master casts no vote for %s", text(float64(c.MaxTTL)*(1+k.clocks.Rho)+float64(time.Second+fixedAllowance)))
+	c.MaxTTL = max(c.TTL, time.Duration(t.Max))
+	k.setting("MaxTTL", span(c.MaxTTL), "F15", "no client may ask for more; a restarted master casts no vote for %s", text(float64(c.MaxTTL)*(1+k.clocks.Rho)+float64(time.Second+fixedAllowance)))
 	c.Drift = k.clocks.Rho
 	if jump := k.clocks.C - float64(fixedAllowance); jump >= float64(time.Millisecond)/2 {
 		c.Drift = min(math.Ceil((k.clocks.Rho+jump/float64(c.TTL))*1e4)/1e4, 0.49)
-		k.driftWhy = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), c.TTL)
+		k.driftWhy = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), span(c.TTL))
 	}
 	k.setting("Drift", fmt.Sprint(c.Drift), "F9", "%s", k.driftWhy)
 	k.follows()
@@ -57,14 +64,16 @@ func (k *maker) follows() {
 	ttl := float64(c.TTL)
 	most := k.clocks.LongestHold(ttl, k.ask.Eps, k.Acquire, k.pause)
 	k.setting("longest hold", text(max(0, most)), "F8", "without renewal; longer holds need KeepAlive or Do")
-	r := k.renewal()
-	tries := r.Tries(k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
-	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, a third of TTL; one that fails is tried again after %s, %d tries fit", text(r.Again), tries)
+	r, delta := k.renewal()
+	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, a third of TTL; one that fails is tried again after %s, %d tries fit where nothing pauses", text(r.Again), r.Tries(delta, 0))
 }
 
-func (k *maker) renewal() sizing.Renewal {
+// renewal is how the engine renews under the chosen TTL, and what the acquire or renewal
+// before takes.
+func (k *maker) renewal() (r sizing.Renewal, delta float64) {
 	ttl := float64(k.out.Config.TTL)
-	return sizing.Renewal{Clocks: k.clocks, TTL: ttl, Every: ttl / renewPart, Again: ttl / againPart, Timeout: float64(k.out.Config.MasterTimeout)}
+	r = sizing.Renewal{Clocks: k.clocks, TTL: ttl, Every: ttl / renewPart, Again: ttl / againPart, Timeout: float64(k.out.Config.MasterTimeout)}
+	return r, k.Acquire.Beyond(0.01)
 }
 
 // renewedTTL is for holds that no allowed lease outlasts: F7.
@@ -75,14 +84,14 @@ func (k *maker) renewedTTL() {
 	least = max(least, k.outlasts())
 	ttl := max(least, math.Sqrt(least)*math.Sqrt(float64(max(k.out.TTL.Max, 1))))
 	c.TTL = wholeMs(ttl)
-	if longest := time.Duration(k.out.TTL.Max).Truncate(time.Millisecond); c.TTL > longest {
+	if longest := time.Duration(k.out.TTL.Max); c.TTL > longest {
 		c.TTL = max(longest, wholeMs(least))
 	}
-	k.warn("no TTL outlasts such holds and lets a crashed holder go within %s: hold with KeepAlive or Do, which renew", k.ask.RTO)
+	k.warn("no TTL outlasts such holds and lets a crashed holder go within %s: hold with KeepAlive or Do, which renew", span(k.ask.RTO))
 	if float64(c.TTL) > float64(k.out.TTL.Max) {
 		k.warn("not even a renewed lease can be short enough: a crashed holder will block others for up to %s", text(float64(c.TTL)*(1+k.clocks.Rho)))
 	}
-	k.setting("TTL", c.TTL.String(), "F7", "renewed every third of it, with room for %d renewals that fail and a pause; at least %s", renewalTries, text(least))
+	k.setting("TTL", span(c.TTL), "F7", "renewed every third of it, with room for %d renewals that fail and a pause; at least %s", renewalTries, text(least))
 }
 
 // shortest is the lower end of the interval for the given laws; never less than what the
@@ -105,6 +114,9 @@ func (k *maker) extrapolated(p float64) []string {
 			shape, of := l.Tail()
 			said = append(said, fmt.Sprintf("%s: %s has not been seen in %d samples; a Pareto tail of shape %.2f, fitted to the largest %d, gives %s (largest seen %s)",
 				name, chance(p), l.N(), shape, of, text(l.Beyond(p)), text(l.Max())))
+			if shape >= sizing.ShapeMost {
+				said[len(said)-1] += "; shape at its limit: too few samples for the tail, a longer or quieter measurement narrows it"
+			}
 		}
 	}
 	say("acquire", k.Acquire, p)

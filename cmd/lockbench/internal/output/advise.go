@@ -13,7 +13,10 @@ import (
 func Advise(w io.Writer, a *advice.Advice) error {
 	b := &buffer{}
 	fmt.Fprintf(b, "%s on %d masters: at most %s of the acquisitions may lose validity, a crashed holder may block for %s\n",
-		a.Impl, a.Masters, probability(a.Ask.Eps), a.Ask.RTO)
+		a.Impl, a.Masters, probability(a.Ask.Eps), Duration(float64(a.Ask.RTO)))
+	if words := a.InWords(); words != "" {
+		fmt.Fprintln(b, words)
+	}
 
 	fmt.Fprintln(b, "\nmeasured")
 	table(b, func(w io.Writer) {
@@ -33,7 +36,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 	if a.TTL.Empty {
 		fmt.Fprintf(b, "\nadvised: no TTL from %s to %s; renew\n", Duration(float64(a.TTL.Min)), Duration(float64(a.TTL.Max)))
 	} else {
-		fmt.Fprintf(b, "\nadvised: TTL from %s to %s, chosen %s\n", Duration(float64(a.TTL.Min)), Duration(float64(a.TTL.Max)), a.Config.TTL)
+		fmt.Fprintf(b, "\nadvised: TTL from %s to %s, chosen %s\n", Duration(float64(a.TTL.Min)), Duration(float64(a.TTL.Max)), Duration(float64(a.Config.TTL)))
 	}
 	table(b, func(w io.Writer) {
 		for _, s := range a.Settings {
@@ -58,7 +61,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 	})
 
 	if c := a.Check; c != nil {
-		fmt.Fprintf(b, "  checked: this run, with TTL %s, lost validity %s times in %s (%s to %s); predicted %s\n", c.TTL,
+		fmt.Fprintf(b, "  checked: this run, with TTL %s, lost validity %s times in %s (%s to %s); predicted %s\n", Duration(float64(c.TTL)),
 			Number(float64(c.Lost)), Number(float64(c.Acquired)), probability(c.Lo), probability(c.Hi), probability(c.Predicted))
 	}
 
@@ -79,7 +82,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 	for _, text := range a.Warnings {
 		fmt.Fprintf(b, "WARNING %s\n", text)
 	}
-	fmt.Fprintf(b, "\n%s\n\n%s\n", a.Snippet, a.Caveat)
+	fmt.Fprintf(b, "\n%s\n\ntry it: %s\n\n%s\n", a.Snippet, a.Try, a.Caveat)
 	return b.flush(w)
 }
 

@@ -6,35 +6,14 @@ import (
 	"strconv"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/units"
 )
 
 // Duration is ns with three digits and a unit.
-func Duration(ns float64) string {
-	switch {
-	case ns >= 1e9:
-		return Digits(ns/1e9) + "s"
-	case ns >= 1e6:
-		return Digits(ns/1e6) + "ms"
-	case ns >= 1e3:
-		return Digits(ns/1e3) + "us"
-	}
-	return Digits(ns) + "ns"
-}
+func Duration(ns float64) string { return units.Duration(ns) }
 
 // Digits is three significant digits, or all that stand before the point.
-func Digits(v float64) string {
-	switch {
-	case v == 0:
-		return "0"
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
-	case v >= 0.01:
-		return fmt.Sprintf("%.2f", v)
-	}
-	return fmt.Sprintf("%.1g", v)
-}
+func Digits(v float64) string { return units.Digits(v) }
 
 // Number is a count, grouped by thousands.
 func Number(v float64) string {

@@ -20,13 +20,21 @@ func (r Renewal) Tries(delta, pause float64) int {
 	return 1 + int((room-r.Timeout)/(r.Timeout+r.Again))
 }
 
-// Loss is the probability to lose the lock in one period: all tries fail, each with
-// probability fails independently of the others, or a pause of the client leaves no
-// time for even one.
-func (r Renewal) Loss(tries int, fails float64, delta float64, pause Pauses) float64 {
-	all := math.Pow(fails, float64(tries))
-	late := pause.Exceed(r.Validity(r.TTL, delta) - r.Every - r.Timeout)
-	return 1 - (1-all)*(1-late)
+// Loss is the probability to lose the lock in one period: all tries that a pause of the
+// client leaves room for fail, each with probability fails independently of the others.
+// With n tries where nothing pauses it is the sum of P(room for j) * fails^j, which
+// summed by parts needs only P(room for fewer than j). A pause that is feared therefore
+// counts as often as it comes, and no lease gets worse by being longer.
+func (r Renewal) Loss(fails, delta float64, pause Pauses) float64 {
+	room := r.Validity(r.TTL, delta) - r.Every
+	some := 1.0 // fails^(j-1)
+	loss := 0.0
+	for j := range r.Tries(delta, 0) {
+		late := pause.Exceed(room - r.Timeout - float64(j)*(r.Timeout+r.Again))
+		loss += late * some * (1 - fails)
+		some *= fails
+	}
+	return loss + some
 }
 
 // Within is the probability that something that happens with probability p in each

@@ -33,14 +33,37 @@ func TestRenewalsLoseAsOftenAsTheySay(t *testing.T) {
 	for range n {
 		now := delta + r.Every + 100*rng.ExpFloat64()
 		kept := false
-		for i := 0; i < 4 && !kept && (i > 0 || now+r.Timeout <= r.usable(r.TTL)); i++ {
+		for ; !kept && now+r.Timeout <= r.usable(r.TTL); now += r.Timeout + r.Again {
 			kept = rng.Float64() >= fails
 		}
 		if !kept {
 			lost++
 		}
 	}
-	near(t, float64(lost)/n, r.Loss(4, fails, delta, pause), 0.05)
+	near(t, float64(lost)/n, r.Loss(fails, delta, pause), 0.05)
+}
+
+func TestALongerLeaseLosesNoMoreRenewals(t *testing.T) {
+	rng := seeded(2)
+	var pauses []float64
+	for range 1000 {
+		pauses = append(pauses, 10e6*rng.ExpFloat64())
+	}
+	each := Samples(pauses, nil)
+	for _, fails := range []float64{0, 1e-4, 0.02, 1} {
+		last := 1.0
+		for ttl := 100e6; ttl < 100e9; ttl *= 1.07 {
+			r := Renewal{Clocks: Clocks{Rho: 0.01, C: 2e6}, TTL: ttl, Every: ttl / 3, Again: ttl / 24, Timeout: 50e6}
+			loss := r.Loss(fails, 1e6, Pauses{Each: each, Moments: r.Every / 10e6})
+			hour := Within(loss, 3600e9, r.Every)
+			require.LessOrEqual(t, hour, last*(1+1e-9), "ttl %v fails %v", ttl, fails)
+			last = hour
+			if ttl > 500e6 && fails < 1 { // a pause of 1e-9 would leave no room
+				require.Less(t, loss, 1e-3, "ttl %v fails %v", ttl, fails)
+			}
+		}
+		require.Equal(t, fails == 1, last > 1e-3, "fails %v: %v", fails, last)
+	}
 }
 
 func TestShortestRenewedLeavesRoomForTheTries(t *testing.T) {

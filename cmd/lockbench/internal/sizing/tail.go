@@ -18,9 +18,9 @@ type tail struct {
 const (
 	tailMost  = 500 // samples in the fit: the square root of a large n, at most these
 	tailLeast = 20
-	// From a shape of 1/2 on there is no variance: the standard error of the fit does not
+	// ShapeMost is the heaviest that a tail is taken to be. From a shape of 1/2 on there is no variance: the standard error of the fit does not
 	// exist (Hosking and Wallis), and a few samples would ask for leases of minutes.
-	shapeMost = 0.5
+	ShapeMost = 0.5
 )
 
 func fitTail(l *Law) tail {
@@ -47,13 +47,13 @@ func fitTail(l *Law) tail {
 		last = l.above[j]
 	}
 	// Few distinct samples may make a0 <= 2*a1: no tail is as heavy.
-	t.shape = shapeMost
+	t.shape = ShapeMost
 	if a0 > 2*a1 {
-		t.shape = min(2-a0/(a0-2*a1), shapeMost)
+		t.shape = min(2-a0/(a0-2*a1), ShapeMost)
 	}
 	t.shape = max(t.shape, 0)
 	t.scale = a0 * (1 - t.shape)
-	t.shape = min(t.shape+(1+t.shape)/math.Sqrt(k), shapeMost)
+	t.shape = min(t.shape+(1+t.shape)/math.Sqrt(k), ShapeMost)
 	return t
 }
 
