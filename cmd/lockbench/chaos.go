@@ -88,6 +88,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, usagef("--faults %w", err)
 	}
+	p.kinds = f.kinds
 	if p.history = f.history; p.history == "" {
 		p.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
 	}

@@ -36,7 +36,8 @@ type plan struct {
 	count         int // of local or embedded masters
 	faults        []faults.Fault
 	faultTexts    []string
-	fresh         bool // the given masters are new
+	kinds         []string // of faults that chaos drew from
+	fresh         bool     // the given masters are new
 	masterTimeout time.Duration
 	probeEvery    time.Duration // 0: no prober
 	objectives    []bench.Objective

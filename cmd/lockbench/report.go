@@ -74,11 +74,7 @@ func readDocument(in io.Reader, name string) (*output.Document, error) {
 
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc output.Document) error {
-	again := commandLine(doc.Config)
-	if doc.Config.Command == validateName {
-		again = validateLine(doc)
-	}
-	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: again})
+	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc)})
 }
 
 // page is the file of --html; nil: none is asked for.
@@ -114,54 +110,4 @@ func (p *page) close() {
 	if p != nil {
 		p.file.Abandon()
 	}
-}
-
-// commandLine does it again: every choice written out, folded to lines of a shell.
-// Passwords of masters are not known any more and have to be put in.
-func commandLine(c output.Config) string {
-	words := []string{"lockbench run"}
-	if c.Command == "compare" {
-		words[0] = "lockbench compare"
-	}
-	settings := settingsOf(c)
-	if target, err := targetOf(c); err == nil {
-		settings = append([]setting{target}, settings...)
-	} else {
-		settings = append([]setting{{"masters", []string{strings.Join(c.Masters, ",")}}}, settings...)
-	}
-	for _, s := range settings {
-		for _, value := range s.values {
-			if value != "0s" {
-				words = append(words, "--"+s.flag+" "+quoted(value))
-			}
-		}
-	}
-	return folded(words)
-}
-
-// folded joins words to lines of a shell that fit into a window.
-func folded(words []string) string {
-	const width = 76
-	text, line := "", ""
-	for _, w := range words {
-		if line != "" && len(line)+len(w) > width {
-			text, line = text+line+" \\\n", "   "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	return text + line
-}
-
-// quoted protects a word from a shell, when it has to be.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

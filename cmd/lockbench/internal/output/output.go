@@ -31,13 +31,14 @@ type Document struct {
 // Config is everything that is needed to do it again.
 type Config struct {
 	bench.RunConfig
-	Command       string        `json:"command"` // run or compare
+	Command       string        `json:"command"` // run, compare, sweep, advise, chaos or validate
 	Target        string        `json:"target"`  // given, local or embedded
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	NewMasters    bool          `json:"new_masters"`
 	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
 	Faults        []string      `json:"faults"`
+	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos: what it drew Faults from
 	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
