@@ -102,11 +102,14 @@ func warnings(w io.Writer, results []*bench.Result) {
 				continue // the header says it
 			}
 			if first, n := sameReason(results, r.Impl, reason); first == reason {
-				once(fmt.Sprintf("NOT VALID %s: %s%s", r.Impl, reason, n))
+				once(fmt.Sprintf("NOT VALID %s: %s%s%s", r.Impl, reason, n, Remedy(reason)))
 			}
 		}
 		for _, sample := range r.ErrorSamples {
 			once(fmt.Sprintf("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; ")))
+		}
+		for _, line := range outlasted(results, r.Impl) {
+			once(line)
 		}
 	}
 }

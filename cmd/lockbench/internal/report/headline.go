@@ -72,7 +72,7 @@ func verdicts(doc output.Document) (vs []Verdict) {
 			valid++
 		}
 		for _, reason := range r.Valid.Reasons {
-			reasons = append(reasons, prefix(doc, r)+reason)
+			reasons = append(reasons, prefix(doc, r)+reason+output.Remedy(reason))
 		}
 		if n := r.Safety.Overlaps; n > 0 {
 			unsafe = append(unsafe, fmt.Sprintf("%s%s overlaps: a lock was acquired while another validly held it", prefix(doc, r), output.Number(float64(n))))
