@@ -21,9 +21,11 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
-		Long: `Report reads a result that was kept with -o json or --html, and shows it again.
-FILE may be - for standard input.`,
-		Example: `  lockbench report result.json --out report.html
+		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
+text on a terminal, else as a page, unless -o says otherwise. FILE may be - for
+standard input.`,
+		Example: `  lockbench report result.json
+  lockbench report result.json --out report.html
   lockbench report report.html -o text`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,14 +33,22 @@ FILE may be - for standard input.`,
 		},
 	}
 	all := append([]string{htmlFormat}, formats...)
-	cmd.Flags().StringVarP(&format, "output", "o", htmlFormat, strings.Join(all, ", "))
+	cmd.Flags().StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal)")
 	complete(cmd, "output", all)
 	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	return cmd
 }
 
 func reportFile(cmd *cobra.Command, name, format, out string) error {
-	if format != htmlFormat {
+	stdout := cmd.OutOrStdout()
+	f, ok := stdout.(*os.File)
+	seen := out == "" && ok && term.IsTerminal(int(f.Fd()))
+	switch {
+	case format == "" && seen:
+		format = "text"
+	case format == "":
+		format = htmlFormat
+	case format != htmlFormat:
 		if err := checkFormat(format); err != nil {
 			return err
 		}
@@ -47,8 +57,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	if err != nil {
 		return usagef("%s %w", name, err)
 	}
-	stdout := cmd.OutOrStdout()
-	if f, ok := stdout.(*os.File); ok && out == "" && format == htmlFormat && term.IsTerminal(int(f.Fd())) {
+	if seen && format == htmlFormat {
 		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
 	}
 	to, err := openSink(out, stdout)
