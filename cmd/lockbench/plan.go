@@ -101,6 +101,8 @@ func (f *flags) planObjectives(p *plan) error {
 	return nil
 }
 
+var errNewMasters = usagef("--new-masters is for --masters; others are always new")
+
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	chosen := 0
 	for _, name := range targetFlags {
@@ -109,7 +111,7 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 		}
 	}
 	if f.fresh && !set("masters") {
-		return usagef("--new-masters is for --masters; others are always new")
+		return errNewMasters
 	}
 	p.kindGiven = chosen > 0
 	switch {
