@@ -15,7 +15,8 @@ func openTotals(w io.Writer, t bench.Totals, c Config) {
 	if c.DropAfter > 0 {
 		fmt.Fprintf(w, ", dropped after %s %s", c.DropAfter, ofAll(t.Dropped, t.Offered))
 	}
-	if n := t.Started - t.Acquired - t.Refused - t.Timeouts - t.Errors; n > 0 {
+	// An error may be of a release, whose operation is among the acquired as well.
+	if n := t.Started - t.Acquired - t.Refused - t.Timeouts; n > 0 && t.Errors == 0 {
 		fmt.Fprintf(w, ", %s under way at the end", Number(float64(n)))
 	}
 }
