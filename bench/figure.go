@@ -28,21 +28,23 @@ const (
 // plainFigures are those that are one number; latencies are found by the names of
 // their fields.
 var plainFigures = map[string]figure{
-	"throughput":       plain(UnitCount, func(r *Result) float64 { return r.ThroughputPerS }),
-	"error_rate":       rate(func(t Totals) (int64, int64) { return t.Errors, t.Started }),
-	"timeout_rate":     rate(func(t Totals) (int64, int64) { return t.Timeouts, t.Started }),
-	"refused_rate":     rate(func(t Totals) (int64, int64) { return t.Refused, t.Started }),
-	"late_rate":        rate(func(t Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
-	"dropped_rate":     rate(func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
-	"overlaps":         plain(UnitCount, func(r *Result) float64 { return float64(r.Safety.Overlaps) }),
-	"fence_violations": plain(UnitCount, func(r *Result) float64 { return float64(r.Safety.FenceViolations) }),
-	"jain":             plain(UnitCount, func(r *Result) float64 { return r.Fairness.Jain }),
-	"max_wait_ns":      plain(UnitNs, func(r *Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
-	"cpu_ns_per_op":    plain(UnitNs, func(r *Result) float64 { return r.Client.CPUNsPerOp }),
-	"allocs_per_op":    plain(UnitCount, func(r *Result) float64 { return r.Client.AllocsPerOp }),
-	"gc_p99_ns":        plain(UnitNs, func(r *Result) float64 { return float64(r.Client.GCP99Ns) }),
-	"sched_p99_ns":     plain(UnitNs, func(r *Result) float64 { return float64(r.Client.SchedP99Ns) }),
-	"cpu_share":        plain(UnitShare, func(r *Result) float64 { return r.Client.CPUShare }),
+	"throughput":         plain(UnitCount, func(r *Result) float64 { return r.ThroughputPerS }),
+	"error_rate":         rate(func(t Totals) (int64, int64) { return t.Errors, t.Started }),
+	"timeout_rate":       rate(func(t Totals) (int64, int64) { return t.Timeouts, t.Started }),
+	"refused_rate":       rate(func(t Totals) (int64, int64) { return t.Refused, t.Started }),
+	"late_rate":          rate(func(t Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
+	"dropped_rate":       rate(func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
+	"lost_validity_rate": rate(func(t Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
+	"late_quorum_rate":   rate(func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
+	"overlaps":           plain(UnitCount, func(r *Result) float64 { return float64(r.Safety.Overlaps) }),
+	"fence_violations":   plain(UnitCount, func(r *Result) float64 { return float64(r.Safety.FenceViolations) }),
+	"jain":               plain(UnitCount, func(r *Result) float64 { return r.Fairness.Jain }),
+	"max_wait_ns":        plain(UnitNs, func(r *Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
+	"cpu_ns_per_op":      plain(UnitNs, func(r *Result) float64 { return r.Client.CPUNsPerOp }),
+	"allocs_per_op":      plain(UnitCount, func(r *Result) float64 { return r.Client.AllocsPerOp }),
+	"gc_p99_ns":          plain(UnitNs, func(r *Result) float64 { return float64(r.Client.GCP99Ns) }),
+	"sched_p99_ns":       plain(UnitNs, func(r *Result) float64 { return float64(r.Client.SchedP99Ns) }),
+	"cpu_share":          plain(UnitShare, func(r *Result) float64 { return r.Client.CPUShare }),
 }
 
 func plain(unit string, of func(*Result) float64) figure {

@@ -56,6 +56,9 @@ type Totals struct {
 	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
 }
 
+// Quorums is the attempts that a majority agreed to: locks, and what came too late.
+func (t *Totals) Quorums() int64 { return t.Acquired + t.LateQuorum }
+
 func (t *Totals) add(u Totals) {
 	t.Offered += u.Offered
 	t.Started += u.Started

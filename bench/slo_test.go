@@ -18,7 +18,7 @@ func judged() *Result {
 	s.HDR = string(text)
 	return &Result{
 		ThroughputPerS: 5000,
-		Totals:         Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Dropped: 500},
+		Totals:         Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Dropped: 500, Acquired: 98, LostValidity: 4, LateQuorum: 2},
 		Latency:        Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &Summary{}},
 		Fairness:       Fairness{Jain: 0.9, MaxWaitNs: 77},
 		Client:         Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
@@ -34,6 +34,7 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,
 		"error_rate<0.1%": false, "error_rate<=0.1%": true, "error_rate<0.002": true,
 		"timeout_rate<2.1%": true, "timeout_rate<1%": false, "refused_rate==30%": true, "dropped_rate<=25%": true,
+		"lost_validity_rate<=4%": true, "lost_validity_rate<3.9%": false, "late_quorum_rate<=2%": true, "late_quorum_rate<1.9%": false,
 		"overlaps==0": true, "overlaps>0": false, "jain>=0.9": true, "jain>0.9": false, "max_wait_ns<78ns": true,
 		"cpu_ns_per_op<10us": true, "allocs_per_op<=6": true, "allocs_per_op<6": false,
 	} {

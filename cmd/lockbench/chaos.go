@@ -66,6 +66,7 @@ that it is only drawn when --faults names it.`,
 	fs.StringVar(&f.history, "history", "", "where to write the events around an overlap; empty = lockbench-history-SEED.ndjson")
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document)")
 	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	return cmd
 }
 
@@ -88,6 +89,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, usagef("--faults %w", err)
 	}
+	p.kinds = f.kinds
 	if p.history = f.history; p.history == "" {
 		p.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
 	}
@@ -126,7 +128,9 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	}
 	defer out.close()
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	fmt.Fprintf(log, "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
+	if !p.quiet {
+		fmt.Fprintf(log, "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
+	}
 	doc, runErr := measure(ctx, p, log)
 	if doc == nil || len(doc.Results) == 0 {
 		return interruptedOr(ctx, runErr)

@@ -46,8 +46,9 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
-	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json")
+	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json", "-q")
 	require.Zero(t, code, stderr)
+	require.Empty(t, stderr, "-q")
 	doc := requireFields(t, stdout)
 	require.Positive(t, number(t, doc, "totals.acquired"))
 	require.Zero(t, number(t, doc, "safety.overlaps"))
@@ -55,6 +56,8 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	require.NotEmpty(t, faults)
 	command, _ := at(doc, "config.command")
 	require.Equal(t, "chaos", command)
+	kinds, _ := at(doc, "config.fault_kinds")
+	require.Len(t, kinds, 5, "a page says them again")
 	require.NoFileExists(t, history)
 }
 

@@ -20,6 +20,7 @@ import (
 type doctorFlags struct {
 	masters string
 	local   int
+	fresh   bool
 	watch   time.Duration
 	maxTTL  time.Duration
 	format  string
@@ -46,6 +47,7 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
 	fs.SortFlags = false
 	fs.StringVar(&f.masters, "masters", "", "look at these: host:port, redis://, rediss://, unix://, separated by commas")
 	fs.IntVar(&f.local, "local", 5, "start this many servers, and look at them")
+	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once")
 	fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
 	fs.DurationVar(&f.maxTTL, "max-ttl", 30*time.Second, "MaxTTL of those who will lock: how long a restarted master casts no vote")
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json")
@@ -58,6 +60,8 @@ func (f *doctorFlags) check(cmd *cobra.Command) (given []string, err error) {
 	switch {
 	case set("masters") && set("local"):
 		return nil, usagef("--masters and --local exclude each other")
+	case f.fresh && !set("masters"):
+		return nil, errNewMasters
 	case !set("masters") && (f.local < 1 || f.local > maxMasters):
 		return nil, usagef("--local must be 1 to %d, got %d", maxMasters, f.local)
 	case f.watch <= 0:
@@ -80,7 +84,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	options := doctor.Options{For: f.watch, MaxTTL: f.maxTTL}
+	options := doctor.Options{For: f.watch, MaxTTL: f.maxTTL, New: f.fresh}
 	if addrs == nil {
 		set, err := masters.StartLocal(ctx, f.local)
 		if err != nil {

@@ -24,6 +24,7 @@ func TestBadInputOfDoctorAndMastersNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --probe-every 10us":                "--probe-every",
 		"run --new-masters":                     "--new-masters",
 		"compare --embedded 3 --new-masters":    "--new-masters",
+		"doctor --new-masters":                  "--new-masters",
 		"doctor --masters here":                 "--masters",
 		"doctor --masters=":                     "--masters",
 		"doctor --masters a:1 --local 3":        "--local",
@@ -138,4 +139,19 @@ func TestMastersOfAProcessRunAreProbedOnce(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "2", "--procs", "2", "--duration", "1s", "--warmup", "0s", "--probe-every", "5ms")
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "rtt p50")
+}
+
+func TestDoctorBelievesThatMastersAreNew(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	addrs := redistest.MastersWith(t, 1, redisserver.Options{})[0].Addr()
+	for want, args := range map[string][]string{"WARN": nil, "it may vote at once": {"--new-masters"}} {
+		stdout, stderr, _ := lockbench(t, append([]string{"doctor", "--masters", addrs, "--for", "100ms"}, args...)...)
+		require.Regexp(t, "(?m)^.*uptime.*$", stdout, stderr)
+		for line := range strings.Lines(stdout) {
+			if strings.Contains(line, "uptime") {
+				require.Contains(t, line, want)
+			}
+		}
+	}
 }

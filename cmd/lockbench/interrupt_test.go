@@ -123,6 +123,16 @@ func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
 	require.True(t, r.serversGone())
 }
 
+func TestAClosedTerminalEndsTheRunInOrder(t *testing.T) {
+	t.Parallel()
+	r := start(t, "run", "--local", "1", "--duration", "1m", "--warmup", "10ms", "-o", "json")
+	require.NoError(t, r.cmd.Process.Signal(syscall.SIGHUP))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.Contains(t, r.stdout.String(), `"interrupted"`)
+	require.True(t, r.serversGone())
+}
+
 func TestASecondCtrlCLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms")

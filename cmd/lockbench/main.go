@@ -78,19 +78,23 @@ const (
 
 func main() {
 	// The first signal ends the run in order; the second one ends the process.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
+		ends = append(ends, syscall.SIGHUP) // the terminal was closed
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop)
 	// A write to a closed pipe is an error like others instead of the end of the
 	// process, so that servers are stopped and folders removed first.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
-	err := root().ExecuteContext(ctx)
+	cmd, err := root().ExecuteContextC(ctx)
 	code, quiet := exitCode(err)
 	if err != nil && !quiet {
 		fmt.Fprintln(os.Stderr, "lockbench:", plain(err))
 	}
 	if code == exitUsage {
-		fmt.Fprintln(os.Stderr, "See lockbench --help, lockbench run --help and so on.")
+		fmt.Fprintln(os.Stderr, "See "+cmd.CommandPath()+" --help.")
 	}
 	os.Exit(code)
 }

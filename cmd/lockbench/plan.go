@@ -36,7 +36,8 @@ type plan struct {
 	count         int // of local or embedded masters
 	faults        []faults.Fault
 	faultTexts    []string
-	fresh         bool // the given masters are new
+	kinds         []string // of faults that chaos drew from
+	fresh         bool     // the given masters are new
 	masterTimeout time.Duration
 	probeEvery    time.Duration // 0: no prober
 	objectives    []bench.Objective
@@ -100,6 +101,8 @@ func (f *flags) planObjectives(p *plan) error {
 	return nil
 }
 
+var errNewMasters = usagef("--new-masters is for --masters; others are always new")
+
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	chosen := 0
 	for _, name := range targetFlags {
@@ -108,7 +111,7 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 		}
 	}
 	if f.fresh && !set("masters") {
-		return usagef("--new-masters is for --masters; others are always new")
+		return errNewMasters
 	}
 	p.kindGiven = chosen > 0
 	switch {

@@ -21,9 +21,11 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
-		Long: `Report reads a result that was kept with -o json or --html, and shows it again.
-FILE may be - for standard input.`,
-		Example: `  lockbench report result.json --out report.html
+		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
+text on a terminal, else as a page, unless -o says otherwise. FILE may be - for
+standard input.`,
+		Example: `  lockbench report result.json
+  lockbench report result.json --out report.html
   lockbench report report.html -o text`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,14 +33,22 @@ FILE may be - for standard input.`,
 		},
 	}
 	all := append([]string{htmlFormat}, formats...)
-	cmd.Flags().StringVarP(&format, "output", "o", htmlFormat, strings.Join(all, ", "))
+	cmd.Flags().StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal)")
 	complete(cmd, "output", all)
 	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
 	return cmd
 }
 
 func reportFile(cmd *cobra.Command, name, format, out string) error {
-	if format != htmlFormat {
+	stdout := cmd.OutOrStdout()
+	f, ok := stdout.(*os.File)
+	seen := out == "" && ok && term.IsTerminal(int(f.Fd()))
+	switch {
+	case format == "" && seen:
+		format = "text"
+	case format == "":
+		format = htmlFormat
+	case format != htmlFormat:
 		if err := checkFormat(format); err != nil {
 			return err
 		}
@@ -47,8 +57,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	if err != nil {
 		return usagef("%s %w", name, err)
 	}
-	stdout := cmd.OutOrStdout()
-	if f, ok := stdout.(*os.File); ok && out == "" && format == htmlFormat && term.IsTerminal(int(f.Fd())) {
+	if seen && format == htmlFormat {
 		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
 	}
 	to, err := openSink(out, stdout)
@@ -74,11 +83,7 @@ func readDocument(in io.Reader, name string) (*output.Document, error) {
 
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc output.Document) error {
-	again := commandLine(doc.Config)
-	if doc.Config.Command == validateName {
-		again = validateLine(doc)
-	}
-	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: again})
+	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc)})
 }
 
 // page is the file of --html; nil: none is asked for.
@@ -114,54 +119,4 @@ func (p *page) close() {
 	if p != nil {
 		p.file.Abandon()
 	}
-}
-
-// commandLine does it again: every choice written out, folded to lines of a shell.
-// Passwords of masters are not known any more and have to be put in.
-func commandLine(c output.Config) string {
-	words := []string{"lockbench run"}
-	if c.Command == "compare" {
-		words[0] = "lockbench compare"
-	}
-	settings := settingsOf(c)
-	if target, err := targetOf(c); err == nil {
-		settings = append([]setting{target}, settings...)
-	} else {
-		settings = append([]setting{{"masters", []string{strings.Join(c.Masters, ",")}}}, settings...)
-	}
-	for _, s := range settings {
-		for _, value := range s.values {
-			if value != "0s" {
-				words = append(words, "--"+s.flag+" "+quoted(value))
-			}
-		}
-	}
-	return folded(words)
-}
-
-// folded joins words to lines of a shell that fit into a window.
-func folded(words []string) string {
-	const width = 76
-	text, line := "", ""
-	for _, w := range words {
-		if line != "" && len(line)+len(w) > width {
-			text, line = text+line+" \\\n", "   "
-		}
-		if line != "" {
-			line += " "
-		}
-		line += w
-	}
-	return text + line
-}
-
-// quoted protects a word from a shell, when it has to be.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

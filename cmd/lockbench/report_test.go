@@ -97,14 +97,64 @@ func TestTheCommandLineDoesItAgain(t *testing.T) {
 		},
 		Command: "compare", Target: "local", Faults: []string{"stop:2@12s-20s"}, SLO: []string{"acquire.p99<5ms", "it's"},
 	}
-	line := strings.ReplaceAll(commandLine(c), " \\\n   ", "")
+	line := strings.ReplaceAll(commandLine(output.Document{Config: c}), " \\\n   ", "")
 	require.Equal(t, "lockbench compare --local 3 --impl muxlock,setnx --workers 64 --procs 2 --dist uniform --hold exp:2ms "+
-		"--duration 30s --warmup 2s --rounds 3 --ttl 10s --wait 1s --op acquire-release --seed 42 --fault stop:2@12s-20s "+
+		"--duration 30s --warmup 2s --rounds 3 --ttl 10s --probe-every 0s --wait 1s --op acquire-release --seed 42 --fault stop:2@12s-20s "+
 		`--slo 'acquire.p99<5ms' --slo 'it'\''s' --keys 100 --rate 2000`, line)
-	for row := range strings.Lines(commandLine(c)) {
+	for row := range strings.Lines(commandLine(output.Document{Config: c})) {
 		require.LessOrEqual(t, len(row), 80)
 	}
 
+	c.Warmup = 0
+	require.Contains(t, commandLine(output.Document{Config: c}), "--warmup 0s", "which is not its default")
+
 	c.Target, c.Masters, c.MastersRedacted = "given", []string{"redis://h:1"}, true
-	require.Contains(t, commandLine(c), "--masters redis://h:1")
+	require.Contains(t, commandLine(output.Document{Config: c}), "--masters redis://h:1")
+}
+
+func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
+	t.Parallel()
+	load := []string{"--embedded", "3", "--workers", "2", "--duration", "200ms", "--warmup", "0s", "--seed", "7"}
+	for name, c := range map[string]struct{ args, want []string }{
+		"sweep": {append([]string{"sweep", "--param", "keys=1,8", "--param", "ttl=1s,2s"}, load...),
+			[]string{"lockbench sweep --embedded 3 --impl muxlock", "--param keys=1,8", "--param ttl=1s,2s", "--seed 7"}},
+		"find-max": {append([]string{"sweep", "--find-max", "--rate", "50", "--slo", "throughput>1M"}, load...),
+			[]string{"lockbench sweep --embedded 3", "--rate 50", "--find-max", "--slo 'throughput>1M'"}},
+		"advise": {[]string{"advise", "--embedded", "3", "--duration", "1s", "--hold", "exp:5ms", "--rto", "20s", "--eps", "0.001", "--rate", "3"},
+			[]string{"lockbench advise --embedded 3 --duration 1s", "--hold exp:5ms", "--rto 20s", "--eps 0.001", "--rate 3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			html := filepath.Join(t.TempDir(), "page.html")
+			_, stderr, code := lockbench(t, append(c.args, "--html", html)...)
+			require.NotEqual(t, exitUsage, code, stderr)
+			doc, err := output.ReadFile(html)
+			require.NoError(t, err)
+			line := strings.ReplaceAll(commandLine(*doc), " \\\n   ", "")
+			for _, want := range c.want {
+				require.Contains(t, line, want)
+			}
+			for _, flag := range []string{"--keys", "--ttl", "--rounds"} {
+				for _, p := range c.args {
+					if strings.HasPrefix(p, flag[2:]+"=") || name == "find-max" && flag == "--rounds" {
+						require.NotContains(t, line, flag+" ", "the sweep sets it")
+					}
+				}
+			}
+			page, err := os.ReadFile(html)
+			require.NoError(t, err)
+			require.Contains(t, string(page), "<h1>lockbench "+c.args[0])
+			require.NotContains(t, string(page), "lockbench run --")
+		})
+	}
+}
+
+func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
+	require.Empty(t, commandLine(output.Document{Config: output.Config{Command: "chaos", Target: "local"}}), "an older result keeps no kinds of faults")
+	c := output.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
+		RunConfig: bench.RunConfig{Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}}
+	line := commandLine(output.Document{Config: c})
+	require.Contains(t, line, "lockbench chaos --local 3 --impl muxlock")
+	require.Contains(t, line, "--faults stop,cut")
+	require.NotContains(t, line, "stop:1", "the seed draws it again")
 }

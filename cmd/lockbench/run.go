@@ -210,7 +210,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
-		Faults: append([]string{}, p.faultTexts...), History: p.history,
+		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
 	}
 	for _, o := range p.objectives {

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"muxlock/bench"
@@ -37,11 +39,20 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
 		runner, err := open(ctx, impl, options, p.cfg.Procs)
 		if errors.Is(err, engine.ErrInvalid) {
-			return nil, usagef("--ttl, --master-timeout or --masters: %w", err)
+			return nil, usagef("--ttl, --master-timeout or --masters: %w%s", err, p.shortLease(err))
 		}
 		return hurtRunner{p.probed(runner, addrs), rig}, err
 	}
 	return t
+}
+
+// shortLease says how to have a lease that is not longer than the engine's default
+// MasterTimeout.
+func (p *plan) shortLease(err error) string {
+	if p.masterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
+		return ""
+	}
+	return fmt.Sprintf("; add --master-timeout, such as --master-timeout %s", max(p.cfg.TTL/4, time.Millisecond))
 }
 
 // open connects the implementation in this process, or in several others.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +64,22 @@ func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestAResultIsShownAsTextOnATerminal(t *testing.T) {
+	t.Parallel()
+	kept := filepath.Join(t.TempDir(), "kept.json")
+	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--workers", "1", "--duration", "200ms", "--warmup", "0s", "-o", "json", "--out", kept)
+	requireMeasured(t, code, stderr)
+	ours, theirs, err := pty.Open()
+	require.NoError(t, err)
+	defer ours.Close()
+	cmd := exec.Command(binary, "report", kept)
+	cmd.Stdout = theirs
+	require.NoError(t, cmd.Start())
+	theirs.Close()
+	shown, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
+	require.NoError(t, cmd.Wait())
+	require.Contains(t, string(shown), "closed loop")
+	require.NotContains(t, string(shown), "<html")
 }

@@ -166,6 +166,28 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 	require.Empty(t, left)
 }
 
+func TestAUsageErrorNamesTheHelpOfItsCommand(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"advise --eps 2": "\nSee lockbench advise --help.\n", "run --bogus": "\nSee lockbench run --help.\n",
+		"doctor now": "\nSee lockbench doctor --help.\n", "walk": "\nSee lockbench --help.\n",
+	} {
+		_, stderr, code := lockbench(t, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, line)
+		require.True(t, strings.HasSuffix(stderr, want), stderr)
+	}
+}
+
+func TestALeaseBelowTheDefaultMasterTimeoutSaysWhatToAdd(t *testing.T) {
+	t.Parallel()
+	args := []string{"run", "--embedded", "1", "--ttl", "120ms", "--workers", "1", "--duration", "200ms", "--warmup", "0s"}
+	_, stderr, code := lockbench(t, args...)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "add --master-timeout, such as --master-timeout 30ms")
+	_, stderr, code = lockbench(t, append(args, "--master-timeout", "30ms")...)
+	require.NotEqual(t, exitUsage, code, stderr)
+}
+
 func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
 	t.Parallel()
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--ttl", "5ms")

@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -123,18 +122,6 @@ func (f *validateFlags) document(checks []validation.Check) output.Document {
 	doc := output.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
 	doc.Config = output.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
 	return doc
-}
-
-// validateLine does it again.
-func validateLine(doc output.Document) string {
-	var cases []string
-	for _, c := range doc.Validation {
-		if !slices.Contains(cases, c.Case) {
-			cases = append(cases, c.Case)
-		}
-	}
-	return folded([]string{"lockbench " + validateName, "--case " + strings.Join(cases, ","),
-		"--duration " + doc.Config.Duration.String(), fmt.Sprint("--seed ", doc.Config.Seed)})
 }
 
 func showCheck(log io.Writer, setting string, c *validation.Check) {

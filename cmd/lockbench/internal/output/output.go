@@ -32,13 +32,14 @@ type Document struct {
 // Config is everything that is needed to do it again.
 type Config struct {
 	bench.RunConfig
-	Command       string        `json:"command"` // run or compare
+	Command       string        `json:"command"` // run, compare, sweep, advise, chaos or validate
 	Target        string        `json:"target"`  // given, local or embedded
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	NewMasters    bool          `json:"new_masters"`
 	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
 	Faults        []string      `json:"faults"`
+	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos: what it drew Faults from
 	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
@@ -102,11 +103,14 @@ func warnings(w io.Writer, results []*bench.Result) {
 				continue // the header says it
 			}
 			if first, n := sameReason(results, r.Impl, reason); first == reason {
-				once(fmt.Sprintf("NOT VALID %s: %s%s", r.Impl, reason, n))
+				once(fmt.Sprintf("NOT VALID %s: %s%s%s", r.Impl, reason, n, Remedy(reason)))
 			}
 		}
 		for _, sample := range r.ErrorSamples {
 			once(fmt.Sprintf("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; ")))
+		}
+		for _, line := range outlasted(results, r.Impl) {
+			once(line)
 		}
 	}
 }

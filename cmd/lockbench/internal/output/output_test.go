@@ -124,6 +124,7 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	r.Latency.Response, r.Latency.Wait, r.Latency.Lag, r.Latency.Hold = summary(1), summary(2), summary(3), summary(4)
 	r.Totals = bench.Totals{Offered: 1000, Started: 800, Late: 25, Dropped: 200, Acquired: 500}
 	doc := document(r)
+	r.Invalidate(bench.ReasonGenerator + ": by far")
 	doc.Config.Rate, doc.Config.DropAfter = 200, 100*time.Millisecond
 	var b bytes.Buffer
 	require.NoError(t, output.Run(&b, doc, nil))
@@ -132,11 +133,33 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 		"response   1.00ns", "wait   2.00ns", "lag   3.00ns", "hold   4.00ns", "service",
 		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
 		"lag is 100% of response at the p99",
+		", 300 under way at the end\n", "\nlate: begun more than 1 ms", "\ndropped: never begun, since no worker was free within 100ms",
+		"NOT VALID muxlock: " + bench.ReasonGenerator + ": by far; what helps: fewer other programs",
 	} {
 		require.Contains(t, b.String(), want)
 	}
 	require.NotContains(t, b.String(), "acquire   ", "it is service")
 	require.NotContains(t, b.String(), "steady")
+}
+
+func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
+	for _, c := range []struct {
+		totals bench.Totals
+		want   []string
+	}{
+		{bench.Totals{Acquired: 4190, LostValidity: 88}, []string{"WARNING muxlock: 88 locks outlasted their validity before they were released (2.10%): a longer --ttl, or lockbench advise\n"}},
+		{bench.Totals{Acquired: 99, LostValidity: 2, LateQuorum: 1}, []string{"1 lock outlasted its validity before it was released (1.01%)", "1 quorum came too late to leave any validity (1.00%)"}},
+		{bench.Totals{Acquired: 99}, nil},
+	} {
+		r := result("muxlock", 1, 100)
+		r.Totals = c.totals
+		var b bytes.Buffer
+		require.NoError(t, output.Run(&b, document(r), nil))
+		for _, want := range c.want {
+			require.Contains(t, b.String(), want)
+		}
+		require.Equal(t, len(c.want), strings.Count(b.String(), "WARNING"))
+	}
 }
 
 func TestTheEndOfASteadyRunIsSaid(t *testing.T) {

@@ -15,6 +15,10 @@ func openTotals(w io.Writer, t bench.Totals, c Config) {
 	if c.DropAfter > 0 {
 		fmt.Fprintf(w, ", dropped after %s %s", c.DropAfter, ofAll(t.Dropped, t.Offered))
 	}
+	// An error may be of a release, whose operation is among the acquired as well.
+	if n := t.Started - t.Acquired - t.Refused - t.Timeouts; n > 0 && t.Errors == 0 {
+		fmt.Fprintf(w, ", %s under way at the end", Number(float64(n)))
+	}
 }
 
 // ofAll is a count and its share of all.
@@ -26,14 +30,29 @@ func ofAll(n, all int64) string {
 const lagShown = 0.1
 
 // clocks explains the rows of an open loop.
-func clocks(w io.Writer, r *bench.Result) {
+func clocks(w io.Writer, r *bench.Result, c Config) {
 	if r.Latency.Wait == nil {
 		return
+	}
+	if r.Totals.Late > 0 {
+		fmt.Fprintln(w, "late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
+	}
+	if r.Totals.Dropped > 0 {
+		fmt.Fprintf(w, "dropped: never begun, since no worker was free within %s (--drop-after)\n", c.DropAfter)
 	}
 	fmt.Fprintln(w, "response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
 	if share := r.LagShare(); share > lagShown {
 		fmt.Fprintf(w, "lag is %.0f%% of response at the p99: the load generator has too little of this machine\n", 100*share)
 	}
+}
+
+// Remedy is what helps against a reason of a run that is not valid; empty: nothing that
+// is known here.
+func Remedy(reason string) string {
+	if strings.HasPrefix(reason, bench.ReasonGenerator) {
+		return "; what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load"
+	}
+	return ""
 }
 
 // thin says what the tail would need.

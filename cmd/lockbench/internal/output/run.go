@@ -64,7 +64,7 @@ func one(w io.Writer, r *bench.Result, c Config) {
 	row(tw, "from other process", l.HandoverRemote)
 	row(tw, "uncontended", l.Uncontended)
 	tw.Flush()
-	clocks(w, r)
+	clocks(w, r, c)
 	thin(w, r)
 	steady(w, r, c)
 	if l.Handover != nil {

@@ -16,7 +16,7 @@ func advised(doc output.Document) Section {
 	}
 	s.Note = fmt.Sprintf("For %s on %d masters, so that at most %s of the acquisitions lose validity and a crashed holder blocks for %s at most. %s",
 		a.Impl, a.Masters, output.Digits(a.Ask.Eps), a.Ask.RTO, a.Caveat)
-	s.Tables = []Table{settingsTable(a), expectedTable(a), inputsTable(a), sensitivityTable(a), warningsTable(a)}
+	s.Tables = []Table{settingsTable(a), expectedTable(a), inputsTable(a), sensitivityTable(a), remarksTable(a)}
 	s.Code = a.Snippet
 	return s
 }
@@ -77,10 +77,55 @@ func sensitivityTable(a *advice.Advice) Table {
 	return t
 }
 
-func warningsTable(a *advice.Advice) Table {
+// remarksTable is what stands beside the figures: how far they reach beyond what was
+// seen, how the run itself stood to them, and what speaks against them.
+func remarksTable(a *advice.Advice) Table {
 	var pairs []string
+	for _, text := range a.TTL.Extrapolated {
+		pairs = append(pairs, "extrapolated", text)
+	}
+	if a.Check != nil {
+		pairs = append(pairs, "checked", output.Checked(a.Check))
+	}
 	for _, w := range a.Warnings {
 		pairs = append(pairs, "warning", w)
 	}
 	return facts(pairs...)
+}
+
+// askedFor is what the advice is to serve, in a few words each.
+func askedFor(doc output.Document) []string {
+	a := doc.Advice
+	hold := "hold as measured"
+	if a.Ask.HoldText != "" {
+		hold = "hold " + a.Ask.HoldText
+	}
+	parts := []string{output.Workload(doc)[0], hold, "a crashed holder blocks for " + a.Ask.RTO.String() + " at most", "validity lost in at most " + output.Digits(a.Ask.Eps)}
+	if a.Ask.Rate > 0 {
+		parts = append(parts, output.Digits(a.Ask.Rate)+"/s of the busiest name")
+	}
+	return append(parts, "measured for "+doc.Config.Duration.String())
+}
+
+// advisedTiles is the answer in figures, before those of the measurement.
+func advisedTiles(a *advice.Advice) []Tile {
+	if a == nil {
+		return nil
+	}
+	interval := output.Duration(float64(a.TTL.Min)) + " to " + output.Duration(float64(a.TTL.Max))
+	note, between := "chosen", "safe for the holder, and for who waits for a crashed one"
+	if a.TTL.Empty {
+		note, between = "renewed: KeepAlive or Do", "none: the least is above the most"
+	}
+	ts := []Tile{
+		{"TTL", Text(a.Config.TTL.String()), note},
+		{"TTL may be", Text(interval), between},
+		{"MasterTimeout", Text(a.Config.MasterTimeout.String()), ""},
+	}
+	for _, s := range a.Settings {
+		if s.Name == "longest hold" {
+			ts = append(ts, Tile{s.Name, Text(s.Value), "without renewal"})
+		}
+	}
+	return ts
 }

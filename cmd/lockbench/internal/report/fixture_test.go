@@ -99,10 +99,12 @@ func full(impl string, round int, speed float64) *bench.Result {
 // advised adds what could be advised.
 func advised(doc output.Document) output.Document {
 	doc.Advice = &advice.Advice{
-		Ask: advice.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Impl: "muxlock", Masters: 3,
+		Ask: advice.Ask{Eps: 1e-6, RTO: 30 * time.Second, HoldText: "exp:50ms"}, Impl: "muxlock", Masters: 3,
 		Inputs:   []advice.Input{{Name: "acquire", P50: 777_000, P99: 5_380_000, Max: 77_200_000, Count: 20_000, From: "latency.service"}},
-		TTL:      advice.Interval{Min: 900_000_000, Tight: 800_000_000, Max: 29_000_000_000},
-		Settings: []advice.Setting{{Name: "TTL", Value: "4.5s", Formula: "F6", Why: "between the two: 5.0 times the least"}},
+		TTL:      advice.Interval{Min: 900_000_000, Tight: 800_000_000, Max: 29_000_000_000, Extrapolated: []string{"acquire: 1e-6 has not been seen in 20000 samples"}},
+		Config:   advice.Config{TTL: 4500 * time.Millisecond, MasterTimeout: 50 * time.Millisecond},
+		Check:    &advice.Check{TTL: 10 * time.Second, Acquired: 20_000, Hi: 1.8e-4, Predicted: 1e-9},
+		Settings: []advice.Setting{{Name: "TTL", Value: "4.5s", Formula: "F6", Why: "between the two: 5.0 times the least"}, {Name: "longest hold", Value: "3.2s", Formula: "F8", Why: "without renewal"}},
 		Expected: []advice.Chance{
 			{Name: "validity lost while held", P: 3e-13, Hi: 1.8e-4, N: 20_000, Extrapolated: true, Formula: "F6"},
 			{Name: "vote of 2 split", P: 0.04, Formula: "F13"},

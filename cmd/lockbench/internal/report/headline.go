@@ -31,6 +31,9 @@ func title(doc output.Document) string {
 	if command == "" {
 		command = "run"
 	}
+	if doc.Advice != nil { // also of a result of another command
+		command = "advise"
+	}
 	if len(names) == 0 {
 		return "lockbench " + command
 	}
@@ -40,6 +43,9 @@ func title(doc output.Document) string {
 func subtitle(doc output.Document) string {
 	if len(doc.Validation) > 0 {
 		return "predictions beside measurements · " + doc.Config.Duration.String() + " a setting"
+	}
+	if doc.Advice != nil {
+		return strings.Join(askedFor(doc), " · ")
 	}
 	parts := output.Workload(doc)
 	if n := doc.Config.Rounds; n > 1 {
@@ -66,7 +72,7 @@ func verdicts(doc output.Document) (vs []Verdict) {
 			valid++
 		}
 		for _, reason := range r.Valid.Reasons {
-			reasons = append(reasons, prefix(doc, r)+reason)
+			reasons = append(reasons, prefix(doc, r)+reason+output.Remedy(reason))
 		}
 		if n := r.Safety.Overlaps; n > 0 {
 			unsafe = append(unsafe, fmt.Sprintf("%s%s overlaps: a lock was acquired while another validly held it", prefix(doc, r), output.Number(float64(n))))

@@ -58,7 +58,7 @@ func Write(w io.Writer, doc output.Document, extra Extra) error {
 	v := view{
 		CSS: template.CSS(asset("page.css")), JS: template.JS(asset("page.js")), // #nosec: our own
 		Title: title(doc), Subtitle: subtitle(doc),
-		Verdicts: verdicts(doc), Tiles: tiles(doc),
+		Verdicts: verdicts(doc), Tiles: append(advisedTiles(doc.Advice), tiles(doc)...),
 		Loaded: len(doc.Results) > 0, Open: doc.Config.Rate > 0, Shared: shared(doc),
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}

@@ -117,10 +117,11 @@ func setting(doc output.Document, again string) Section {
 		"faults", strings.Join(c.Faults, ", "),
 		"seed", fmt.Sprint(c.Seed),
 	)
-	return Section{
-		ID: "setting", Title: "Configuration", Tables: []Table{t}, Code: again,
-		Note: "The same seed makes the same arrivals, names and holds. The command below does it again.",
+	note := "The same seed makes the same arrivals, names and holds."
+	if again != "" {
+		note += " The command below does it again."
 	}
+	return Section{ID: "setting", Title: "Configuration", Tables: []Table{t}, Code: again, Note: note}
 }
 
 // orUntil replaces no time at all.
