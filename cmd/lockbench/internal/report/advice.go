@@ -18,6 +18,9 @@ func advised(doc output.Document) Section {
 		a.Impl, a.Masters, output.Digits(a.Ask.Eps), a.Ask.RTO, a.Caveat)
 	s.Tables = []Table{settingsTable(a), expectedTable(a), inputsTable(a), sensitivityTable(a), remarksTable(a)}
 	s.Code = a.Snippet
+	if a.Try != "" {
+		s.Code += "\n\n# try it\n" + a.Try
+	}
 	return s
 }
 
