@@ -144,7 +144,8 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			page, err := os.ReadFile(html)
 			require.NoError(t, err)
 			require.Contains(t, string(page), "<h1>lockbench "+c.args[0])
-			require.NotContains(t, line, "lockbench run")
+			require.NotContains(t, string(page), `class="code">lockbench run`)
+			require.Equal(t, name == "advise", strings.Contains(string(page), `to try it</td><td class="left">lockbench run --embedded 3`))
 		})
 	}
 }

@@ -18,9 +18,6 @@ func advised(doc output.Document) Section {
 		a.Impl, a.Masters, output.Digits(a.Ask.Eps), a.Ask.RTO, a.Caveat)
 	s.Tables = []Table{settingsTable(a), expectedTable(a), inputsTable(a), sensitivityTable(a), remarksTable(a)}
 	s.Code = a.Snippet
-	if a.Try != "" {
-		s.Code += "\n\n# try it\n" + a.Try
-	}
 	return s
 }
 
@@ -81,7 +78,7 @@ func sensitivityTable(a *advice.Advice) Table {
 }
 
 // remarksTable is what stands beside the figures: how far they reach beyond what was
-// seen, how the run itself stood to them, and what speaks against them.
+// seen, how the run itself stood to them, what speaks against them, and how to try them.
 func remarksTable(a *advice.Advice) Table {
 	var pairs []string
 	for _, text := range a.TTL.Extrapolated {
@@ -93,7 +90,7 @@ func remarksTable(a *advice.Advice) Table {
 	for _, w := range a.Warnings {
 		pairs = append(pairs, "warning", w)
 	}
-	return facts(pairs...)
+	return facts(append(pairs, "to try it", a.Try)...)
 }
 
 // askedFor is what the advice is to serve, in a few words each.
