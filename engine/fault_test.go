@@ -230,7 +230,7 @@ func checkGate(lines []string, name string) error {
 }
 
 func TestSickMasterIsSetAsideWithItsCauseAndComesBackWhenCured(t *testing.T) {
-	masters := redistest.Masters(t, 5)
+	masters := redistest.MastersWith(t, 5, redisserver.Options{Args: []string{"--dbfilename", "dump.rdb"}}) // keeps their folders
 	sick := masters[0]
 	config := func(key, value string) { redistest.Command(t, sick, "CONFIG", "SET", key, value) }
 	config("busy-reply-threshold", "1")
