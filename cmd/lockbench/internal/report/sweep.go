@@ -8,6 +8,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/chart"
 	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // growth is how the figures of a sweep change with its first param; each value of the
@@ -42,17 +43,42 @@ func growth(doc output.Document) Section {
 		return l
 	}
 	rate, ns := chart.Axis{Text: output.Number}, chart.Axis{Text: output.Duration, Log: true}
+	throughput := draw("cycles a second", rate, func(p bench.SweepPoint) float64 { return p.ThroughputPerS })
+	if axis.Name == "rate" {
+		throughput.Series = append(throughput.Series, chart.Series{Name: "offered", Color: len(throughput.Series), Dash: true, Y: xs})
+	}
 	charts := []Chart{
-		draw("cycles a second", rate, func(p bench.SweepPoint) float64 { return p.ThroughputPerS }),
+		throughput,
 		draw(headlineName(doc)+" p99", ns, func(p bench.SweepPoint) float64 { return p.P99Ns }),
 		draw(headlineName(doc)+" p50", ns, func(p bench.SweepPoint) float64 { return p.P50Ns }),
 		draw("cpu per cycle", ns, func(p bench.SweepPoint) float64 { return p.CPUNsPerOp }),
 	}
 	if slices.ContainsFunc(doc.Sweep.Points, func(p bench.SweepPoint) bool { return p.HandoverP50Ns > 0 }) {
-		charts = append(charts, draw("hand-over p50", ns, func(p bench.SweepPoint) float64 { return p.HandoverP50Ns }))
+		handover := draw("hand-over p50", ns, func(p bench.SweepPoint) float64 { return p.HandoverP50Ns })
+		if y := polled(doc, axis.Name, xs); y != nil {
+			handover.Series = append(handover.Series, chart.Series{Name: "computed for Redsync (F10)", Color: len(handover.Series), Dash: true, Y: y})
+			s.Note += " The computed hand-over is that of callers who look again after 50 to 250 ms, none of whom has just had the lock."
+		}
+		charts = append(charts, handover)
 	}
 	s.Panels = []Panel{{Charts: charts}}
 	return s
+}
+
+// polled is the median hand-over of Redsync's waiters, who all want one name, by how many
+// they are; nil where they are not what the sweep is about.
+func polled(doc output.Document, axis string, workers []float64) []float64 {
+	redsync := slices.ContainsFunc(doc.Config.Impls, func(impl string) bool { return strings.HasPrefix(impl, "redsync-") })
+	if axis != "workers" || !redsync || doc.Config.Keys != 1 || doc.Config.Dist == (bench.Dist{}) {
+		return nil
+	}
+	y := nans(len(workers))
+	for i, n := range workers {
+		if waiting := int(n)*max(doc.Config.Procs, 1) - 1; waiting > 0 {
+			y[i] = sizing.RedsyncPolling.GapQuantile(waiting, 0.5)
+		}
+	}
+	return y
 }
 
 // places is where the settings stand on the axis, ascending, and the number of each

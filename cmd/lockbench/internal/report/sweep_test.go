@@ -42,3 +42,29 @@ func TestASweepIsDrawnOverItsFirstParam(t *testing.T) {
 	require.True(t, growth(doc).empty(), "one place is no curve")
 	require.True(t, growth(output.Document{}).empty())
 }
+
+func TestWhatWasOfferedAndWhatPollingWouldCostStandBesideASweep(t *testing.T) {
+	n := func(v float64) *float64 { return &v }
+	sweep := func(param, impl string) Section {
+		var doc output.Document
+		doc.Config.Impls, doc.Config.Keys, doc.Config.Dist = []string{impl}, 1, bench.Uniform()
+		doc.Sweep = &bench.Sweep{
+			Params: []bench.SweepParam{{Name: param, Values: []bench.SweepValue{{Text: "1", Number: n(1)}, {Text: "8", Number: n(8)}}}},
+			Points: []bench.SweepPoint{
+				{Setting: map[string]string{param: "1"}, Impl: impl, ThroughputPerS: 1},
+				{Setting: map[string]string{param: "8"}, Impl: impl, ThroughputPerS: 7, HandoverP50Ns: 9e6},
+			},
+		}
+		return growth(doc)
+	}
+	curves := func(s Section, i int) []chart.Series { return s.Panels[0].Charts[i].(chart.Lines).Series }
+	rate := curves(sweep("rate", "muxlock"), 0)
+	require.Equal(t, chart.Series{Name: "offered", Color: 1, Dash: true, Y: []float64{1, 8}}, rate[1])
+
+	computed := curves(sweep("workers", "redsync-goredis"), 4)
+	require.Len(t, computed, 2)
+	require.True(t, math.IsNaN(computed[1].Y[0]), "one alone does not wait")
+	require.InDelta(t, 14.1e6, computed[1].Y[1], 0.2e6, "the first of 7")
+	require.Len(t, curves(sweep("workers", "redsync-goredis"), 0), 1)
+	require.Len(t, curves(sweep("workers", "muxlock"), 4), 1, "it does not poll")
+}

@@ -9,20 +9,16 @@ import (
 // Polling is waiters that look again after a delay drawn evenly from From to To.
 type Polling struct{ From, To float64 }
 
+// RedsyncPolling is what Redsync's waiters do by default, in ns.
+var RedsyncPolling = Polling{From: 50e6, To: 250e6}
+
 // Gap is F10: how long a lock lies free before one of k waiters looks. At the moment of
 // the release each is somewhere in a delay, so that what is left of it has the residual
 // law of a renewal process; the first of k independent ones counts:
 //
 //	E[W] = integral over t of (1-F_e(t))^k,  F_e(t) = integral to t of P(Y>u)/E[Y]
 func (p Polling) Gap(k int) float64 {
-	left := func(t float64) float64 { // 1-F_e(t)
-		mean := (p.From + p.To) / 2
-		if t < p.From {
-			return 1 - t/mean
-		}
-		return (p.To - t) * (p.To - t) / (2 * (p.To - p.From) * mean)
-	}
-	f := func(t float64) float64 { return math.Pow(left(t), float64(k)) }
+	f := func(t float64) float64 { return math.Pow(p.left(t), float64(k)) }
 	// For many waiters all is near 0: the pieces become shorter towards it.
 	var sum float64
 	for from, to := 0.0, p.To/math.Pow(2, 20); from < p.To; from, to = to, min(2*to, p.To) {
@@ -33,6 +29,29 @@ func (p Polling) Gap(k int) float64 {
 		sum += quad.Fixed(f, from, to, 16, nil, 0)
 	}
 	return sum
+}
+
+// GapQuantile is within which time the lock is looked at with probability q.
+func (p Polling) GapQuantile(k int, q float64) float64 {
+	low, high := 0.0, p.To
+	for range 60 {
+		mid := (low + high) / 2
+		if 1-math.Pow(p.left(mid), float64(k)) < q {
+			low = mid
+		} else {
+			high = mid
+		}
+	}
+	return high
+}
+
+// left is 1-F_e(t): the probability that more than t is left of a delay.
+func (p Polling) left(t float64) float64 {
+	mean := (p.From + p.To) / 2
+	if t < p.From {
+		return 1 - t/mean
+	}
+	return (p.To - t) * (p.To - t) / (2 * (p.To - p.From) * mean)
 }
 
 // SlowestPolling is the mean delay, drawn from half to one and a half times, at which k

@@ -46,7 +46,7 @@ var gapSettings = []setting{{fmt.Sprintf("%s, %d masters", gapImpl, gapMasters),
 }}}
 
 func gapCheck(waiters int, bare float64, gaps []float64) Check {
-	polling := sizing.Polling{From: float64(pollFrom), To: float64(pollTo)}
+	polling := sizing.RedsyncPolling
 	return Check{
 		Formula: "F10", Quantity: fmt.Sprintf("mean hand-over, %d waiting", waiters), Unit: bench.UnitNs,
 		Predicted: exact(polling.Gap(waiters) + bare), Measured: mean(gaps),
