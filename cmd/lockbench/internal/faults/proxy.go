@@ -89,8 +89,8 @@ func (p *Proxy) Heal() {
 // Close cuts all connections and waits for the goroutines.
 func (p *Proxy) Close() error {
 	err := p.ln.Close()
-	close(p.over)
 	p.Cut(true)
+	close(p.over) // only now: what is on its way must not arrive early
 	p.wg.Wait()
 	if p.alarms != nil {
 		p.alarms.Close()
