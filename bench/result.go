@@ -137,10 +137,13 @@ type Client struct {
 	Stall *Summary `json:"stall,omitempty"`
 	// CPUShare is the processor time of all processes over that of the machine.
 	CPUShare float64 `json:"cpu_share"`
-	// ToolCPUNsPerOp is what the generator alone took per cycle under the same load
-	// with a lock that does nothing, ToolCPUShare its part of CPUNsPerOp. 0: not measured.
-	ToolCPUNsPerOp float64 `json:"tool_cpu_ns_per_op"`
-	ToolCPUShare   float64 `json:"tool_cpu_share"`
+	// ToolCPUNsPerOp is what the generator alone took per cycle under the same load with a
+	// lock that does nothing, ToolCPUShare its part of CPUNsPerOp: upper bounds, see ToolCost.
+	// ToolWorkNsPerOp is the same without sleeping for arrivals, holds and pauses. 0: not
+	// measured.
+	ToolCPUNsPerOp  float64 `json:"tool_cpu_ns_per_op"`
+	ToolCPUShare    float64 `json:"tool_cpu_share"`
+	ToolWorkNsPerOp float64 `json:"tool_work_ns_per_op"`
 }
 
 // Master is what one master was like beside the load, as a prober with a connection

@@ -12,19 +12,28 @@ const (
 	toolSpan     = 5 * time.Millisecond
 )
 
-// ToolCPU measures what the load generator itself takes of the processor per cycle, in
-// ns: it puts the load of cfg on a lock that does nothing, for a little more than half a
-// second and no longer than the run itself. 0 when it cannot tell: with op hold, which
-// has no cycles, or when ctx ended.
+// A ToolCost is what the load generator itself takes of the processor per cycle, in ns;
+// 0: unknown.
+type ToolCost struct {
+	// Work is with a lock that does nothing and workers that never sleep: drawing, clocks,
+	// audit and histograms.
+	Work float64
+	// AtMost is with such a lock under the same load. Where workers sleep, for an arrival,
+	// a hold or a pause, waking an idle process is most of it, and beside a real lock the
+	// process is awake more often.
+	AtMost float64
+}
+
+// ToolCPU measures what the load generator takes under the load of cfg, for about a second
+// and no longer than the run itself. It cannot tell, and returns zeros, with op hold, which
+// has no cycles, and when ctx ended.
 //
-// Where workers sleep, for an arrival, a hold or a pause, it is an upper bound: waking an
-// idle process is most of it, and beside a real lock the process is awake more often.
 // Times of holding and pausing are fixed ones of 5 ms at most, for waking up costs the same
 // after any. Of several processes one has its share of the load: what they pay for the
 // table that they share is not seen.
-func ToolCPU(ctx context.Context, cfg Config) float64 {
+func ToolCPU(ctx context.Context, cfg Config) (c ToolCost) {
 	if cfg.Op == Hold {
-		return 0
+		return c
 	}
 	cfg.Rate /= float64(cfg.procs())
 	cfg.Procs = 1
@@ -33,6 +42,16 @@ func ToolCPU(ctx context.Context, cfg Config) float64 {
 	cfg.Hold = Fixed(min(cfg.Hold.Mean(), toolSpan))
 	cfg.Think = Fixed(min(cfg.Think.Mean(), toolSpan))
 	cfg.Progress, cfg.Begin = nil, nil
+	c.AtMost = noopCPU(ctx, cfg)
+	c.Work = c.AtMost
+	if cfg.Rate > 0 || cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0 {
+		cfg.Rate, cfg.Arrivals, cfg.DropAfter, cfg.Hold, cfg.Think = 0, "", 0, Span{}, Span{}
+		c.Work = noopCPU(ctx, cfg)
+	}
+	return c
+}
+
+func noopCPU(ctx context.Context, cfg Config) float64 {
 	res, err := Run(ctx, "noop", Noop{}, cfg)
 	if err != nil || res.Interrupted() {
 		return 0
@@ -40,12 +59,11 @@ func ToolCPU(ctx context.Context, cfg Config) float64 {
 	return res.Client.CPUNsPerOp
 }
 
-// ChargeTool notes what the generator took of the result's processor time, as ToolCPU
-// told.
-func (r *Result) ChargeTool(nsPerOp float64) {
+// ChargeTool notes what the generator took of the result's processor time.
+func (r *Result) ChargeTool(t ToolCost) {
 	c := &r.Client
-	if nsPerOp <= 0 || c.CPUNsPerOp <= 0 {
+	if t.AtMost <= 0 || c.CPUNsPerOp <= 0 {
 		return
 	}
-	c.ToolCPUNsPerOp, c.ToolCPUShare = nsPerOp, min(1, nsPerOp/c.CPUNsPerOp)
+	c.ToolWorkNsPerOp, c.ToolCPUNsPerOp, c.ToolCPUShare = t.Work, t.AtMost, min(1, t.AtMost/c.CPUNsPerOp)
 }

@@ -29,7 +29,12 @@ func TestToolCPUIsMeasuredForEveryLoadThatHasCycles(t *testing.T) {
 			cfg := base
 			change(&cfg)
 			begin := time.Now()
-			require.Positive(t, ToolCPU(t.Context(), cfg))
+			c := ToolCPU(t.Context(), cfg)
+			require.Positive(t, c.AtMost)
+			require.Positive(t, c.Work)
+			if cfg.Rate == 0 && cfg.Hold == (Span{}) {
+				require.Equal(t, c.AtMost, c.Work, "nobody sleeps")
+			}
 			require.Less(t, time.Since(begin), time.Minute, "not as long as the run")
 		})
 	}
@@ -43,11 +48,11 @@ func TestToolCPUIsMeasuredForEveryLoadThatHasCycles(t *testing.T) {
 
 func TestResultIsChargedOnlyWhatIsKnown(t *testing.T) {
 	r := &Result{Client: Client{CPUNsPerOp: 1000}}
-	r.ChargeTool(50)
-	require.Equal(t, Client{CPUNsPerOp: 1000, ToolCPUNsPerOp: 50, ToolCPUShare: 0.05}, r.Client)
-	r.ChargeTool(2000)
+	r.ChargeTool(ToolCost{Work: 7, AtMost: 50})
+	require.Equal(t, Client{CPUNsPerOp: 1000, ToolWorkNsPerOp: 7, ToolCPUNsPerOp: 50, ToolCPUShare: 0.05}, r.Client)
+	r.ChargeTool(ToolCost{Work: 7, AtMost: 2000})
 	require.Equal(t, 1.0, r.Client.ToolCPUShare, "never more than all")
 	r = &Result{}
-	r.ChargeTool(50)
+	r.ChargeTool(ToolCost{Work: 7, AtMost: 50})
 	require.Equal(t, Client{}, r.Client, "no cycle")
 }

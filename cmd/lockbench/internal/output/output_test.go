@@ -203,7 +203,7 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 
 func TestRunTellsWhatTheGeneratorTookAndWhatDisturbedIt(t *testing.T) {
 	r := result("muxlock", 1, 1000)
-	r.ChargeTool(617)
+	r.ChargeTool(bench.ToolCost{Work: 617, AtMost: 617})
 	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, summary(1)
 	var b bytes.Buffer
 	require.NoError(t, output.Run(&b, document(r), nil))

@@ -104,7 +104,11 @@ func client(w io.Writer, r *bench.Result) {
 	if r.ThroughputPerS > 0 { // --op hold has no cycles
 		fmt.Fprintf(w, " cpu %s a cycle", Duration(c.CPUNsPerOp))
 		if c.ToolCPUNsPerOp > 0 {
-			fmt.Fprintf(w, " (generator at most %s = %.0f%%)", Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+			fmt.Fprintf(w, " (generator at most %s = %.0f%%", Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+			if c.ToolWorkNsPerOp != c.ToolCPUNsPerOp {
+				fmt.Fprintf(w, ", but for sleeping %s = %.1f%%", Duration(c.ToolWorkNsPerOp), 100*c.ToolWorkNsPerOp/c.CPUNsPerOp)
+			}
+			fmt.Fprint(w, ")")
 		}
 		fmt.Fprintf(w, "   allocs %s a cycle  ", Digits(c.AllocsPerOp))
 	}
