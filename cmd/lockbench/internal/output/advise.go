@@ -61,8 +61,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 	})
 
 	if c := a.Check; c != nil {
-		fmt.Fprintf(b, "  checked: this run, with TTL %s, lost validity %s times in %s (%s to %s); predicted %s\n", Duration(float64(c.TTL)),
-			Number(float64(c.Lost)), Number(float64(c.Acquired)), probability(c.Lo), probability(c.Hi), probability(c.Predicted))
+		fmt.Fprintf(b, "  checked: %s\n", Checked(c))
 	}
 
 	fmt.Fprintln(b, "\nthe shortest TTL if")
