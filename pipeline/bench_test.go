@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redistest"
+	"muxlock/internal/resp"
 )
 
 // lockRequests returns n acquires, or the releases that undo them.
@@ -42,14 +42,10 @@ func BenchmarkRound(b *testing.B) {
 				for i, c := range waiting {
 					c.req = requests[i]
 					c.state.Store(0)
-					if c.req.Op == Release {
-						p.releases = append(p.releases, c)
-					} else {
-						p.queue = append(p.queue, c)
-					}
+					p.queue.push(c)
 				}
 				p.formLocked()
-				p.mu.Unlock()
+				p.unlock()
 				for _, c := range waiting {
 					if <-c.done; c.out.Verdict != quorum.Won {
 						b.Fatalf("%+v", c.out)
@@ -98,7 +94,7 @@ func BenchmarkFold(b *testing.B) {
 	s, err := dial(b.Context(), rueidis.ClientOption{InitAddress: addrs[:1]}, time.Second)
 	require.NoError(b, err)
 	b.Cleanup(s.close)
-	var replies []rueidis.RedisResult
+	var replies []resp.Reply
 	for _, size := range []int{1, 2, 4, 6, 8, 12, 16, 32, 128, 512} {
 		for _, folded := range []bool{false, true} {
 			b.Run(fmt.Sprintf("batch=%d/fold=%t", size, folded), func(b *testing.B) {
@@ -106,7 +102,7 @@ func BenchmarkFold(b *testing.B) {
 				turns[0], turns[1] = lockRequests(Acquire, size), lockRequests(Release, size)
 				encode := func(requests []Request) (out batch) {
 					if folded {
-						out.fold(requests)
+						out.fold(requests, foldMax)
 						return out
 					}
 					for i := range requests {
@@ -120,9 +116,8 @@ func BenchmarkFold(b *testing.B) {
 				for b.Loop() {
 					for _, requests := range turns {
 						out := encode(requests)
-						replies = s.do([][]byte{out.bytes}, out.commands(), replies)
-						if err := replies[len(replies)-1].Error(); err != nil {
-							b.Fatal(err)
+						if replies, err = s.ask(&out, replies); err != nil || replies[len(replies)-1].Err() != nil {
+							b.Fatal(err, replies)
 						}
 					}
 					loops++
@@ -138,9 +133,12 @@ func BenchmarkFold(b *testing.B) {
 // serverNanos is the CPU time that a server has spent in the pipeline's commands.
 func serverNanos(b *testing.B, s *session) (ns float64) {
 	b.Helper()
-	text, err := s.client.Do(context.Background(), s.client.B().Info().Section("commandstats").Build()).ToString()
+	var info batch
+	info.begin(2)
+	info.add("INFO", "commandstats")
+	replies, err := s.ask(&info, nil)
 	require.NoError(b, err)
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(replies[0].Text) {
 		command, fields, _ := strings.Cut(line, ":")
 		if command != "cmdstat_set" && command != "cmdstat_evalsha" {
 			continue

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 )
 
@@ -35,7 +36,9 @@ type Outcome struct {
 	Verdict quorum.Verdict
 	Tally   quorum.Tally
 	Round   uint64        // the round that carried the request
+	Sent    clock.Instant // before the first byte of it was sent; zero if none was
 	Causes  []MasterError // of the unknown votes; only when the verdict is not Won
+	Denied  error         // a MasterError that matches ErrDenied, if a master's ACL forbids the name; only when not Won
 }
 
 // MasterError is why a master gave no vote.
@@ -61,6 +64,10 @@ type call struct {
 	out   Outcome       // written by the voter before done
 	done  chan struct{} // capacity 1, one signal per use; nil when nobody waits
 	to    Receiver      // of a call that was started; nil of others
+
+	// Its place in the queue; guarded by Pipeline.mu.
+	queued     bool
+	prev, next *call
 }
 
 // A Receiver hears what became of a request that was started. Both are called once, in

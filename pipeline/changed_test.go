@@ -124,21 +124,6 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 	})
 }
 
-func TestChangedIsToldOfAMasterThatFellTooFarBehind(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		var c changes
-		b.cfg.Changed = c.add
-		b.started()
-		b.p.mu.Lock()
-		b.p.masters[0].setAsideLocked(errBacklog) // as formOneLocked does, under the lock
-		b.p.masters[0].poke()
-		b.p.mu.Unlock()
-		b.untilUp(3)
-		time.Sleep(time.Second)
-		require.Equal(t, []change{{"m0", false, errBacklog}, {"m0", true, nil}}, c.take())
-	})
-}
-
 func TestChangedHoldsUpNobodyButItsMaster(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		goOn, locked := make(chan struct{}), 0

@@ -17,43 +17,43 @@ const (
 	foldMax  = 512
 )
 
+// foldWary is foldMax for a while after a call was refused for one of its names, which an
+// ACL denies: then all of its entries are asked for again, each by itself.
+const (
+	foldWary = 32
+	waryFor  = time.Second
+)
+
 // A batch is commands in Redis's wire format, encoded once for all masters.
 type batch struct {
-	bytes  []byte
-	starts []int // by command: where it begins in bytes
+	text   []byte
+	starts []int // by command: where it begins in text
 }
 
 // commands returns how many replies the batch will have.
 func (b *batch) commands() int { return len(b.starts) }
 
-// command returns the bytes of one command.
-func (b *batch) command(c int) []byte {
-	end := len(b.bytes)
-	if c+1 < len(b.starts) {
-		end = b.starts[c+1]
-	}
-	return b.bytes[b.starts[c]:end]
-}
+func (b *batch) bytes() []byte { return b.text }
 
-func (b *batch) reset() { b.bytes, b.starts = b.bytes[:0], b.starts[:0] }
+func (b *batch) reset() { b.text, b.starts = b.text[:0], b.starts[:0] }
 
 // begin starts a command of n arguments, its name included.
 func (b *batch) begin(n int) {
-	b.starts = append(b.starts, len(b.bytes))
+	b.starts = append(b.starts, len(b.text))
 	b.head('*', n)
 }
 
 func (b *batch) head(sign byte, n int) {
-	b.bytes = append(b.bytes, sign)
-	b.bytes = strconv.AppendInt(b.bytes, int64(n), 10)
-	b.bytes = append(b.bytes, "\r\n"...)
+	b.text = append(b.text, sign)
+	b.text = strconv.AppendInt(b.text, int64(n), 10)
+	b.text = append(b.text, "\r\n"...)
 }
 
 func (b *batch) add(args ...string) {
 	for _, arg := range args {
 		b.head('$', len(arg))
-		b.bytes = append(b.bytes, arg...)
-		b.bytes = append(b.bytes, "\r\n"...)
+		b.text = append(b.text, arg...)
+		b.text = append(b.text, "\r\n"...)
 	}
 }
 
@@ -73,9 +73,9 @@ func (b *batch) plain(q *Request) {
 }
 
 // fold adds one call of the batch script for the first requests and returns how
-// many: at most foldMax.
-func (b *batch) fold(entries []Request) int {
-	n, runs := min(len(entries), foldMax), 0
+// many: at most most.
+func (b *batch) fold(entries []Request, most int) int {
+	n, runs := min(len(entries), most), 0
 	for i := range entries[:n] {
 		if i == 0 || !entries[i].alike(&entries[i-1]) {
 			runs++
@@ -133,18 +133,37 @@ type load struct {
 	folded  bool  // the commands are calls of the batch script
 }
 
-// seal encodes the entries.
-func (l *load) seal() {
-	l.folded = len(l.entries) >= foldFrom
+// seal encodes the entries: folded, at most most to a call, where there are enough.
+func (l *load) seal(most int) {
+	if len(l.entries) < foldFrom {
+		l.sealSingle()
+		return
+	}
+	l.folded = true
 	for from := 0; from < len(l.entries); {
-		if l.folded {
-			from += l.batch.fold(l.entries[from:])
-		} else {
-			l.batch.plain(&l.entries[from])
-			from++
-		}
+		from += l.batch.fold(l.entries[from:], most)
 		l.ends = append(l.ends, from)
 	}
+}
+
+// sealSingle encodes each entry as a command of its own.
+func (l *load) sealSingle() {
+	for i := range l.entries {
+		l.batch.plain(&l.entries[i])
+		l.ends = append(l.ends, i+1)
+	}
+}
+
+// bytesOf returns the bytes of the commands from first to before end.
+func (l *load) bytesOf(first, end int) []byte {
+	if first == end {
+		return nil
+	}
+	to := len(l.batch.text)
+	if end < len(l.batch.starts) {
+		to = l.batch.starts[end]
+	}
+	return l.batch.text[l.batch.starts[first]:to]
 }
 
 // entriesOf returns the range of entries that command c carries.

@@ -115,11 +115,14 @@ func TestSessionNeverDialsAgain(t *testing.T) {
 		defer s.close()
 		var set batch
 		set.plain(&Request{Op: Acquire, Name: "a", Token: "t", TTL: hour})
-		require.NoError(t, transportError(s.do([][]byte{set.bytes}, 1, nil)))
+		_, err = s.ask(&set, nil)
+		require.NoError(t, err)
 		f.restart()
-		for range 3 { // rueidis notices with the first command, and would dial with the second
-			require.Error(t, transportError(s.do([][]byte{set.bytes}, 1, nil)))
-			require.Error(t, transportError(s.do([][]byte{set.bytes, set.bytes}, 2, nil)))
+		for range 3 {
+			_, err = s.ask(&set, nil)
+			require.Error(t, err)
+			// rueidis would dial with the second.
+			require.Error(t, s.client.Do(context.Background(), s.client.B().Ping().Build()).Error())
 		}
 		require.Equal(t, 1, f.connections())
 		require.Empty(t, f.keys())

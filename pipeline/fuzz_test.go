@@ -19,8 +19,8 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 			entries[i] = Request{Op: Op((int(op) + i) % 3), Name: name, Token: token, TTL: time.Duration(1+i%3) * time.Second}
 		}
 		var folded, plain batch
-		require.Equal(t, len(entries), folded.fold(entries))
-		args, err := readCommand(bufio.NewReader(bytes.NewReader(folded.bytes)))
+		require.Equal(t, len(entries), folded.fold(entries, foldMax))
+		args, err := readCommand(bufio.NewReader(bytes.NewReader(folded.text)))
 		require.NoError(t, err)
 		for i, e := range batchEntries(args) {
 			require.Equal(t, entries[i].Op, e.op)
@@ -30,7 +30,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		for i := range entries {
 			plain.plain(&entries[i])
 		}
-		in := bufio.NewReader(bytes.NewReader(plain.bytes))
+		in := bufio.NewReader(bytes.NewReader(plain.text))
 		for range entries {
 			args, err := readCommand(in)
 			require.NoError(t, err)

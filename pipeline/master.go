@@ -4,84 +4,107 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"slices"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"muxlock/internal/resp"
 )
 
-// A master is one Redis server and the one goroutine that speaks to it.
+// A master is one Redis server and the goroutines that speak to it: one reads, and one
+// writes what could not be written at once.
 //
-//	away --probe admits------------> up     (a connection, its scripts, its debts paid)
-//	up   --error, silence, debt----> away   (set aside: no votes, nothing sent)
+//	away --probe admits----------> up     (a connection, its scripts, its pending releases sent)
+//	up   --error, silence--------> away   (set aside: no votes, nothing sent)
+//	up   --too far behind--------> behind (up, but rounds pass it by)
+//	behind --all of it is sent---> up
 //
 // One whose server was restarted is up at once, but is not sent acquires until
 // admission.votesFrom.
 //
-// While it is up, its goroutine sends the rounds that wait for it, all of them in
-// one write, and reads the answers. While it is away, the same goroutine probes,
-// and rounds pass it by: the caller that forms one casts its unknown votes and
-// notes the releases that it will have to be told of.
+// While it is up, rounds are sent to it by whoever forms them, as far as its pace allows;
+// the rest waits in unsent. Its own goroutine reads the answers, oldest first. While it is
+// away, the same goroutine probes, and rounds pass it by: the caller that forms one casts
+// its unknown votes and notes the releases that it will have to be told of.
 type master struct {
 	p       *Pipeline
 	index   int
 	address string
 	option  rueidis.ClientOption
-	wake    chan struct{} // capacity 1; says that there is something to do
-	tick    atomic.Bool   // it is time for maintain
+	stuck   chan struct{} // capacity 1: the writer is to write carried; closed when run returns
 
 	// The following are guarded by Pipeline.mu.
 	up       bool
-	busy     bool          // pending is not empty, or its rounds are on the wire
-	pending  []*round      // formed, not sent
-	backlog  int           // requests in pending
+	behind   bool          // while up
 	cause    error         // why it is away
-	flying   [2]uint64     // first and last round on the wire, while busy
-	took     time.Duration // of its last exchange
-	awayFrom uint64        // while away: the first round that it was not asked in
+	unsent   []part        // formed, not sent or not wholly
+	backlog  int           // requests in unsent
+	thinning bool          // run looks through what was unsent
+	flights  []flight      // on the wire, oldest first
+	onWire   int           // requests in flights
+	writes   int           // writes that flights belong to
+	pace     pace          // what it has been measured to do
+	window   int           // of pace: writes on the wire at once
+	budget   int           // of pace: requests
+	took     time.Duration // of the last flight
+	out      [][]byte      // to be written
+	writing  bool          // somebody writes carried
+	written  sync.Cond     // that has ended, after the master was set aside
+	paying   bool          // pending releases are on the wire
+	pinging  bool          // a PING is
+	lastUse  time.Time     // when it last answered
+	awayFrom uint64        // while away or behind: the first round that it was not asked in
 	runID    string        // of the server behind the last admitted connection
 	ledger   ledger
 	stats    MasterStats
 
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
+	session   *session // also used by who has set writing
+
+	// The following are owned by who has set writing.
+	carried [][]byte // what is written
+	gone    int      // pieces of it that are
 
 	// The following are owned by run.
-	session  *session
-	taken    []*round
-	sending  []part
-	wire     [][]byte // what goes out in one write
-	replies  []rueidis.RedisResult
+	replies  []resp.Reply
+	looked   time.Time // the last look at a silent master counted from then
+	far      bool      // window was above 1
 	admitted time.Time
-	lastUse  time.Time
-	lastTook time.Duration // of the last exchange
 	pause    time.Duration // before the next probe
 }
 
 const (
-	// maxBacklog bounds the requests that may wait for one master while the others
-	// go ahead. A master that is merely slow takes everything that waits in its
-	// next write and never comes near; one that reaches it is set aside.
+	// maxBacklog bounds the requests that may wait for one master while the others go
+	// ahead. One that reaches it is passed by until it has been sent what waits.
 	maxBacklog = 1 << 16
-	// tickPeriod is how often an idle master's goroutine looks for debts that are due.
-	// One goroutine wakes all masters': a ticker in each one's select would be put
-	// into and taken out of the timer heap with every round.
+	// tickPeriod is how often masters are looked at for pending releases that are due.
 	tickPeriod = 200 * time.Millisecond
 	// idlePing is how long a connection may be silent before it is tried out, so
 	// that one that was cut meanwhile is replaced before a caller meets it.
 	idlePing = time.Second
+	// lastLook is how long a master that has missed its time is listened to once more.
+	lastLook = time.Millisecond
+	// overslept is by how much a goroutine may wake late on a machine that is merely
+	// busy. After more than that the process itself was stopped, which is no silence of
+	// the master's.
+	overslept = 10 * time.Millisecond
 )
 
 var (
-	errBacklog = errors.New("too far behind the other masters")
+	errBehind  = errors.New("too far behind the other masters")
 	errClosing = errors.New("pipeline is closing")
+	errSilent  = fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded)
 )
 
 // run is the master's goroutine: it ends when the pipeline's ctx does.
 func (m *master) run() {
-	if m.session != nil && m.waits() != nil {
+	defer close(m.stuck)
+	if m.session != nil && m.waits(time.Now()) != nil {
 		m.tell(true) // else that New has admitted it goes without saying
 	}
 	for {
@@ -92,15 +115,13 @@ func (m *master) run() {
 			}
 			m.tell(true)
 		}
-		m.serve()
-		m.session.close()
-		m.session = nil
+		m.setAside(m.serve())
 	}
 }
 
 // tell passes on what has become of the master; that the pipeline closes is no news.
 func (m *master) tell(up bool) {
-	cause := m.waits()
+	cause := m.waits(time.Now())
 	if !up {
 		m.p.mu.Lock()
 		cause = m.cause
@@ -111,246 +132,330 @@ func (m *master) tell(up bool) {
 	}
 }
 
-// serve sends what comes until the master is set aside or the pipeline closes.
-func (m *master) serve() {
-	for {
-		// Read before next looks: once closing is seen, nothing more can arrive.
-		closing := m.p.ctx.Err() != nil
-		if m.tick.Swap(false) {
-			m.maintain()
-		}
-		rounds, up := m.next()
-		switch {
-		case !up:
-			return
-		case len(rounds) > 0:
-			many := rounds[0].folded
-			m.exchange(m.parts(rounds))
-			if many {
-				runtime.Gosched() // those who were woken ask again, and come along in the next round
-			}
-		case closing:
-			m.setAside(errClosing, nil)
-		default:
-			<-m.wake
-		}
-	}
-}
+// waits returns why the master is not to be sent acquires, or nil if it is.
+func (m *master) waits(now time.Time) error { return m.admission.waits(now) }
 
-// poke wakes the master's goroutine, now or when it next looks.
-func (m *master) poke() {
-	select {
-	case m.wake <- struct{}{}:
-	default: // a wake-up is on its way already
-	}
-}
-
-// next takes all rounds that wait. The master that makes enough of them idle forms
-// the next round from whatever has arrived.
-func (m *master) next() (rounds []*round, up bool) {
-	p := m.p
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !m.up {
-		m.busy = false
-		return nil, false
-	}
-	m.took = m.lastTook
-	if m.busy && len(m.pending) == 0 {
-		m.busy = false
-		p.idle++
-		p.formLocked()
-	}
-	m.takeLocked()
-	return m.taken, true
-}
-
-// takeLocked takes the rounds that wait, as many as one write may carry.
-func (m *master) takeLocked() {
-	n, commands := 0, 0
-	for n < len(m.pending) && commands+m.pending[n].batch.commands() <= maxCommands {
-		commands += m.pending[n].batch.commands()
-		m.backlog -= len(m.pending[n].entries)
-		n++
-	}
-	m.taken = append(m.taken[:0], m.pending[:n]...)
-	m.pending = slices.Delete(m.pending, 0, n)
-	m.flying = [2]uint64{}
-	if n > 0 {
-		m.flying = [2]uint64{m.taken[0].seq, m.taken[n-1].seq}
-	}
-}
-
-// exchange sends the parts in one write, reads their replies and lets them vote.
-func (m *master) exchange(parts []part) {
-	m.sending = parts
-	m.wire = m.wire[:0]
-	commands := 0
-	for i := range parts {
-		m.wire = append(m.wire, parts[i].batch.bytes)
-		commands += parts[i].batch.commands()
-	}
-	defer m.leave(parts)
-	if commands == 0 {
-		return // all of it is over
-	}
-	start := time.Now()
-	m.replies = m.session.do(m.wire, commands, m.replies)
-	m.lastUse = time.Now()
-	m.lastTook = m.lastUse.Sub(start)
-	if err := transportError(m.replies); err != nil {
-		m.setAside(err, parts)
-		for i := range parts {
-			parts[i].fail(m, err)
-		}
-		return
-	}
-	replies, sick := m.replies, error(nil)
-	var again []repeat
-	for i := range parts {
-		p := &parts[i]
-		missing, failed, err := p.read(m, 0, replies[:p.batch.commands()])
-		replies = replies[p.batch.commands():]
-		for _, c := range missing {
-			again = append(again, repeat{p, c})
-		}
-		m.book(p, failed)
-		if err != nil {
-			sick = err
-		}
-	}
-	if len(again) > 0 {
-		if err := m.reload(parts, again); err != nil {
-			sick = err
-		}
-	}
-	if sick != nil {
-		m.setAside(sick, nil)
-	}
-}
-
-// repeat is a command that was not executed because its script was missing.
-type repeat struct {
-	p *part
-	c int
-}
-
-// reload loads the scripts and repeats the commands that missed them, before
-// anything else is sent. NOSCRIPT proves that they were not executed, and the
-// session that the server is still the one that was admitted.
-func (m *master) reload(parts []part, again []repeat) (sick error) {
-	var load batch
-	load.loadScripts()
-	loads := load.commands()
-	m.wire = append(m.wire[:0], load.bytes)
-	for _, a := range again {
-		m.wire = append(m.wire, a.p.batch.command(a.c))
-	}
-	// A release of the same write has met nothing where its acquire is yet to come.
-	m.p.mu.Lock()
-	m.oweLocked(parts)
-	m.p.mu.Unlock()
-	m.replies = m.session.do(m.wire, loads+len(again), m.replies)
-	if err := transportError(m.replies); err != nil {
-		m.setAside(err, parts)
-		for _, a := range again {
-			a.p.failCommand(m, a.c, err)
-		}
+// serve reads answers until the master is to be set aside, and returns why.
+func (m *master) serve() (cause error) {
+	s := m.session
+	defer context.AfterFunc(m.p.ctx, func() { _ = s.conn.SetReadDeadline(time.Now()) })()
+	if err := s.listenUntil(time.Now().Add(m.p.timeout)); err != nil {
 		return err
 	}
-	for i, a := range again {
-		reply := m.replies[loads+i : loads+i+1]
-		missing, failed, err := a.p.read(m, a.c, reply)
-		if len(missing) > 0 {
-			err = reply[0].Error()
-			failed = a.p.failCommand(m, a.c, err)
+	for {
+		if _, err := s.in.Peek(1); err != nil {
+			return err
 		}
-		m.book(a.p, failed)
-		if err != nil {
-			sick = err
+		f, ok := m.oldest()
+		if !ok {
+			return fmt.Errorf("%w: nothing was asked", errOdd)
+		}
+		var err error
+		if m.replies, err = s.read(f.commands(), m.replies[:0]); err != nil {
+			return err
+		}
+		if err := m.land(&f); err != nil {
+			return err
 		}
 	}
+}
+
+// overdue says, when a read deadline has passed, until when to read on, or that the master
+// has been silent for too long: since the oldest flight was sent or anything came.
+func (m *master) overdue(now time.Time) (time.Time, error) {
+	p, s := m.p, m.session
+	if p.ctx.Err() != nil {
+		return now, errClosing
+	}
+	since := now
+	if f, ok := m.oldest(); ok {
+		since = f.sent
+		if s.heard.After(since) {
+			since = s.heard
+		}
+	}
+	if until := since.Add(p.timeout); now.Before(until) {
+		return until, nil
+	}
+	switch late := now.Sub(s.until); {
+	case late > overslept:
+		return now.Add(min(late, p.timeout)), nil
+	case m.looked.Equal(since):
+		return now, errSilent
+	}
+	m.looked = since // an answer may be there already
+	return now.Add(lastLook), nil
+}
+
+func (m *master) oldest() (flight, bool) {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	if len(m.flights) == 0 {
+		return flight{}, false
+	}
+	return m.flights[0], true
+}
+
+// land takes the replies to the oldest flight, and sends what waited for it to end. The
+// error says that the master is not fit to serve.
+func (m *master) land(f *flight) (sick error) {
+	p := m.p
+	var a answers
+	many := f.requests >= foldFrom
+	if many && m.far {
+		// Those who are woken ask again, and are to leave together, not the first alone.
+		p.mu.Lock()
+		p.voting++
+		p.mu.Unlock()
+	}
+	if f.errand != nil {
+		sick = f.errand.answered(m, m.replies)
+	} else {
+		a = f.part.read(m, f.first, m.replies)
+		sick = a.sick
+	}
+	if many {
+		runtime.Gosched()
+	}
+	p.mu.Lock()
+	if many && m.far {
+		p.voting--
+	}
+	now := time.Now()
+	m.landedLocked(f, now)
+	if f.errand == nil {
+		m.bookLocked(f, &a, now)
+		m.repeatLocked(f, &a, now)
+		if f.last {
+			f.part.r.leave()
+		}
+	}
+	if sick == nil {
+		if len(m.unsent) >= lateFrom {
+			m.thinLocked()
+		}
+		m.departLocked(now)
+		p.formLocked()
+	}
+	p.unlock()
 	return sick
 }
 
-// book notes the releases that failed and, after a connection died, those whose
+// landedLocked takes the oldest flight off the wire.
+func (m *master) landedLocked(f *flight, now time.Time) {
+	m.took = now.Sub(f.sent)
+	alone := m.took
+	if m.lastUse.After(f.sent) {
+		alone = now.Sub(m.lastUse)
+	}
+	m.lastUse = now
+	m.pace.answered(f.requests, m.took, alone, now)
+	m.paceLocked()
+	m.far = m.window > 1
+	m.flights = slices.Delete(m.flights, 0, 1)
+	m.onWire -= f.requests
+	m.writes -= f.writes
+}
+
+func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.budget() }
+
+// bookLocked notes the releases that failed and, after a connection died, those whose
 // acquire may still be executed.
-func (m *master) book(sent *part, failed []int) {
-	p := m.p
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(failed) == 0 && len(m.ledger.doubts) == 0 {
-		return
+func (m *master) bookLocked(f *flight, a *answers, now time.Time) {
+	m.stats.Dropped += uint64(a.dropped)
+	for _, i := range a.failed {
+		m.ledger.owe(&f.part.entries[i], now)
 	}
-	now := time.Now()
-	for _, i := range failed {
-		m.ledger.owe(&sent.entries[i], now)
-	}
-	for i := range sent.entries {
-		if sent.entries[i].Op == Release {
-			m.ledger.sent(&sent.entries[i], now)
-		}
+	if len(m.ledger.doubts) > 0 {
+		f.part.releases(f.first, f.end, func(q *Request) { m.ledger.sent(q, now) })
 	}
 }
 
-func (m *master) leave(parts []part) {
-	for i := range parts {
-		parts[i].r.leave()
+// repeatLocked has what was not executed asked for again: the calls of a script that was
+// missing, after it was loaded, and singly those that were refused for one name. NOSCRIPT
+// and NOPERM prove that they were not executed, and the session that the server is still
+// the one that was admitted. It runs behind what has been sent meanwhile.
+func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
+	if len(a.noScript)+len(a.refused) == 0 {
+		return
 	}
-	clear(parts)
+	over := make(map[string]bool)
+	note := func(q *Request) { over[q.Token] = true }
+	for i := range m.flights {
+		if g := &m.flights[i]; g.errand == nil {
+			g.part.releases(g.first, g.end, note)
+		}
+	}
+	for i := range m.unsent {
+		m.unsent[i].releases(0, len(m.unsent[i].ends), note)
+	}
+	if len(a.refused) > 0 {
+		m.p.waryUntil = now.Add(waryFor)
+		m.waitLocked(f.part.repeat(m, a.refused, true, over, errNotRepeated))
+	}
+	if len(a.noScript) > 0 {
+		m.sendLocked(newLoading(), now)
+		m.waitLocked(f.part.repeat(m, a.noScript, false, over, errNotRepeated))
+	}
+}
+
+// errNotRepeated is why a master gave no vote to an acquire that was not executed there and
+// whose release is on its way.
+var errNotRepeated = errors.New("was not executed, and is released already")
+
+// waitLocked puts a part in front of those that wait.
+func (m *master) waitLocked(p part) {
+	m.unsent = slices.Insert(m.unsent, 0, p)
+	m.backlog += len(p.entries)
+}
+
+// thinLocked drops what is over from all that waits, without the mutex meanwhile.
+func (m *master) thinLocked() {
+	waiting := m.unsent
+	m.unsent, m.thinning = nil, true
+	m.p.mu.Unlock()
+	waiting = thin(m, waiting)
+	m.p.mu.Lock()
+	m.unsent, m.thinning = append(waiting, m.unsent...), false
+	m.backlog = 0
+	for i := range m.unsent {
+		m.backlog += m.unsent[i].left()
+	}
+}
+
+// hasRoomLocked reports whether a round that is formed now would be sent at once.
+func (m *master) hasRoomLocked() bool {
+	return m.up && len(m.unsent) == 0 && !m.thinning && m.writes < m.window && m.onWire < m.budget
+}
+
+// departLocked sends what waits, in one write and as much as the pace allows.
+func (m *master) departLocked(now time.Time) {
+	if m.thinning || m.writes >= m.window {
+		return
+	}
+	writes := 1 // of the first flight
+	for len(m.unsent) > 0 && m.onWire < m.budget {
+		p := &m.unsent[0]
+		end, requests := p.fit(m.budget - m.onWire)
+		f := flight{part: *p, first: p.next, end: end, last: end == len(p.ends), requests: requests, sent: now, writes: writes}
+		p.next = end
+		m.backlog -= requests
+		if f.last {
+			m.unsent = slices.Delete(m.unsent, 0, 1)
+		}
+		if f.first == f.end {
+			f.part.r.leave() // all of it is over
+			continue
+		}
+		m.writes += writes
+		writes = 0
+		m.flyLocked(f, f.part.bytesOf(f.first, f.end))
+	}
+	if m.behind && len(m.unsent) == 0 {
+		m.behind = false
+		m.payLocked(now)
+	}
+}
+
+// sendLocked sends an errand, behind what has been sent.
+func (m *master) sendLocked(e errand, now time.Time) {
+	m.flyLocked(flight{errand: e, sent: now}, e.bytes())
+}
+
+func (m *master) flyLocked(f flight, bytes []byte) {
+	m.flights = append(m.flights, f)
+	m.onWire += f.requests
+	m.out = append(m.out, bytes)
+	m.p.toWrite |= 1 << m.index
 }
 
 // setAside ends the master's part in rounds until a probe admits it again.
-// inFlight is what died with its connection; nil if all was answered.
-func (m *master) setAside(cause error, inFlight []part) {
-	p := m.p
+func (m *master) setAside(cause error) {
+	p, s := m.p, m.session
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if inFlight == nil {
-		m.flying = [2]uint64{}
-	}
-	m.setAsideLocked(cause)
-	m.oweLocked(inFlight) // now that it is known which acquires are in doubt
-	p.formLocked()
-}
-
-// oweLocked notes all releases of the parts.
-func (m *master) oweLocked(parts []part) {
-	now := time.Now()
-	for _, p := range parts {
-		for i := range p.entries {
-			if p.entries[i].Op == Release {
-				m.ledger.owe(&p.entries[i], now)
-			}
-		}
-	}
-}
-
-func (m *master) setAsideLocked(cause error) {
-	if !m.up {
-		return
-	}
-	p := m.p
 	m.up, m.cause = false, cause
 	m.stats.SetAside++
 	p.up--
-	if !m.busy {
-		p.idle--
+	flights, unsent := m.flights, m.unsent
+	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out = nil, nil, 0, 0, 0, nil
+	m.paying, m.pinging = false, false
+	now := time.Now()
+	m.doubtLocked(flights, unsent)
+	for i := range flights {
+		if f := &flights[i]; f.errand != nil {
+			f.errand.lostLocked(m)
+		} else {
+			f.part.releases(f.first, f.end, func(q *Request) { m.ledger.owe(q, now) })
+		}
 	}
-	if m.flying[1] != 0 {
-		m.ledger.died(m.flying[0], m.flying[1])
+	for i := range unsent {
+		w := &unsent[i]
+		w.releases(w.next, len(w.ends), func(q *Request) {
+			if w.next > 0 || w.again || q.Round < m.awayFrom {
+				m.ledger.owe(q, now)
+			}
+		})
 	}
-	unsent := m.pending
-	m.pending, m.backlog = nil, 0
-	m.awayFrom = p.seq + 1
-	if len(unsent) > 0 {
-		m.awayFrom = unsent[0].seq
+	m.behind = false
+	p.formLocked()
+	p.unlock()
+
+	for i := range flights {
+		if f := &flights[i]; f.errand == nil {
+			f.part.fail(m, f.first, f.end, cause)
+		}
 	}
-	for _, r := range unsent {
-		m.passLocked(r)
-		p := r.whole()
-		p.fail(m, cause)
-		r.leave()
+	for i := range unsent {
+		w := &unsent[i]
+		w.fail(m, w.next, len(w.ends), cause)
+	}
+	s.close()
+	p.mu.Lock()
+	for m.writing { // what is being written belongs to the rounds
+		m.written.Wait()
+	}
+	m.session = nil
+	p.mu.Unlock()
+	for i := range flights {
+		if f := &flights[i]; f.last {
+			f.part.r.leave()
+		}
+	}
+	for i := range unsent {
+		unsent[i].r.leave()
+	}
+}
+
+// doubtLocked notes which acquires may still be executed although the connection has ended,
+// and in which round the master was first not asked.
+func (m *master) doubtLocked(flights []flight, unsent []part) {
+	var from, to uint64
+	sent := func(r *round) {
+		if from == 0 || r.seq < from {
+			from = r.seq
+		}
+		to = max(to, r.seq)
+	}
+	for i := range flights {
+		if flights[i].errand == nil {
+			sent(flights[i].part.r)
+		}
+	}
+	awayFrom := m.p.seq + 1
+	for i := len(unsent) - 1; i >= 0; i-- {
+		if w := &unsent[i]; w.next > 0 {
+			sent(w.r)
+		} else if !w.again {
+			awayFrom = w.r.seq
+		}
+	}
+	if to != 0 {
+		m.ledger.died(from, to)
+	}
+	if !m.behind {
+		m.awayFrom = awayFrom
+	} else {
+		m.awayFrom = min(m.awayFrom, awayFrom)
 	}
 }
 
@@ -360,98 +465,40 @@ func (m *master) setAsideLocked(cause error) {
 func (m *master) passLocked(r *round) {
 	now := time.Time{}
 	for i := range r.entries {
-		if q := &r.entries[i]; q.Op == Release && q.Round < m.awayFrom {
+		if q := r.entries[i]; q.Op == Release && q.Round < m.awayFrom {
 			if now.IsZero() {
 				now = time.Now()
 			}
-			m.ledger.owe(q, now)
+			if m.behind {
+				q.Round = 0 // the acquire may be executed yet, however late
+			}
+			m.ledger.owe(&q, now)
 		}
 	}
 }
 
-// maintain pays debts that have come due and tries out a silent connection. It runs
-// at every tick, between rounds if there are some.
-func (m *master) maintain() {
-	p := m.p
-	p.mu.Lock()
-	if m.up && !m.busy {
-		m.busy = true
-		p.idle--
+// tickLocked sends the releases that have come due and tries out a silent connection.
+func (m *master) tickLocked(now time.Time) {
+	m.ledger.prune(now)
+	if !m.up {
+		return
 	}
-	p.mu.Unlock()
-	err := m.payDebts()
-	if err == nil && time.Since(m.lastUse) >= idlePing {
-		var ping batch
-		ping.begin(1)
-		ping.add("PING")
-		if err = m.ask(&ping)[0].Error(); !isSick(err) && transportError(m.replies) == nil {
-			err = nil // any other answer, a refusal by an ACL say, shows that it is alive
-		}
-		m.lastUse = time.Now()
-	}
-	if err != nil {
-		m.setAside(fmt.Errorf("while idle: %w", err), nil)
+	m.payLocked(now)
+	if !m.pinging && now.Sub(m.lastUse) >= idlePing {
+		m.pinging = true
+		m.sendLocked(newPing(), now)
 	}
 }
 
-// payDebts sends the releases that are due, oldest first.
-func (m *master) payDebts() error {
-	for {
-		m.p.mu.Lock()
-		due := m.ledger.take(time.Now(), foldMax)
-		m.p.mu.Unlock()
-		if len(due) == 0 {
-			return nil
-		}
-		entries := make([]Request, len(due))
-		for i, d := range due {
-			entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
-		}
-		votes, fault, err := m.askFolded(entries)
-		if err == nil && isSick(fault) {
-			err = fault
-		}
-		m.p.mu.Lock()
-		if err != nil {
-			m.ledger.unpaid(due)
-		} else {
-			m.ledger.paid(due, time.Now())
-			m.stats.Orphans += countGranted(votes)
-		}
-		m.p.mu.Unlock()
-		if err != nil {
-			return err
-		}
+// payLocked sends the releases that are due, some at a time.
+func (m *master) payLocked(now time.Time) {
+	if m.paying || m.behind {
+		return
 	}
-}
-
-// ask sends a batch apart from any round, and returns the replies.
-func (m *master) ask(b *batch) []rueidis.RedisResult {
-	m.replies = m.session.do([][]byte{b.bytes}, b.commands(), m.replies)
-	return m.replies
-}
-
-// askFolded asks for entries in one call of the batch script, apart from any round.
-func (m *master) askFolded(entries []Request) (votes string, fault, err error) {
-	var call batch
-	n := call.fold(entries)
-	reply := m.ask(&call)[0]
-	if isNoScript(reply.Error()) {
-		var again batch
-		again.loadScripts()
-		again.fold(entries)
-		reply = m.ask(&again)[again.commands()-1]
+	if next := m.paymentLocked(now); next != nil {
+		m.paying = true
+		m.sendLocked(next, now)
 	}
-	return batchVotes(reply, n)
-}
-
-func countGranted(votes string) (n uint64) {
-	for i := range len(votes) {
-		if votes[i] == '1' {
-			n++
-		}
-	}
-	return n
 }
 
 // dialAndAdmit opens a connection and admits the master if its server is fit. It

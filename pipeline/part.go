@@ -2,20 +2,21 @@ package pipeline
 
 import (
 	"errors"
-	"time"
-
-	"github.com/redis/rueidis"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
 )
 
-// A part is what one master sends of a round: all of it or, where the master is late,
+// A part is what one master is sent of a round: all of it or, where the master is late,
 // what has not come to an end meanwhile, and no acquires where it must wait. Its
-// answers become votes in the round.
+// answers become votes in the round. It is sent in one piece or, where the master is slow,
+// a few commands at a time.
 type part struct {
 	r     *round
 	*load       // the round's own, or the rest of it
 	index []int // by entry of the load: its place in the round; nil for the round's own
+	next  int   // the first command that has not been sent
+	again bool  // it repeats what was not executed
 }
 
 // lateFrom is how many rounds must wait for a master before it looks for what it need
@@ -27,169 +28,228 @@ var errOver = errors.New("was not asked in time")
 
 func (r *round) whole() part { return part{r: r, load: &r.load} }
 
-// parts returns what m is to send of the rounds that have waited for it, all that
-// there are from the first of them on. A lock whose acquire and release both wait is
-// not sent: the master has never heard of it, and so has nothing to give back.
-// Without this, a master that is late has all that the others did in the meantime
-// done at once, and the machine waits for it (make faults: at 64 workers and 50 ms, a
-// p99 three times as long). A master that must wait before it votes is not sent the
-// acquires either, but all releases: one that finds nothing does no harm.
-func (m *master) parts(rounds []*round) []part {
-	parts := m.sending[:0]
-	var over map[string]bool // the tokens of locks that came and went
-	if len(rounds) >= lateFrom {
-		over = make(map[string]bool)
-		for _, r := range rounds {
-			for i := range r.entries {
-				if q := &r.entries[i]; q.Op == Release && q.Round >= rounds[0].seq {
-					over[q.Token] = true
-				}
+// thin returns what m is still to be sent of the parts that wait for it, all that there
+// are. A lock whose acquire and release both wait is not sent: the master has never
+// heard of it, and so has nothing to give back. What has been sent in part counts as
+// sent. Without this, a master that is late has all that the others did in the meantime
+// done at once, and the machine waits for it (make faults: at 64 workers and 50 ms, a p99
+// three times as long).
+func thin(m *master, parts []part) []part {
+	from := uint64(0) // the first round that has not been sent at all
+	over := make(map[string]bool)
+	for i := range parts {
+		p := &parts[i]
+		if p.next > 0 || p.again {
+			continue
+		}
+		if from == 0 {
+			from = p.r.seq
+		}
+		for e := range p.entries {
+			if q := &p.entries[e]; q.Op == Release && q.Round >= from {
+				over[q.Token] = true
 			}
 		}
 	}
-	waits := m.waits()
-	for _, r := range rounds {
-		if len(over) == 0 && waits == nil {
-			parts = append(parts, r.whole())
-			continue
+	if len(over) == 0 {
+		return parts
+	}
+	for i := range parts {
+		if p := &parts[i]; p.next == 0 && !p.again {
+			*p = p.without(m, func(q *Request) error {
+				if over[q.Token] {
+					return errOver
+				}
+				return nil
+			})
 		}
-		parts = append(parts, r.without(m, func(q *Request) error {
-			switch {
-			case over[q.Token]:
-				return errOver
-			case q.Op == Acquire:
-				return waits
-			}
-			return nil
-		}))
 	}
 	return parts
 }
 
-// waits returns why the master is not to be sent acquires, or nil if it is. Only one
-// that has to wait reads the clock.
-func (m *master) waits() error {
-	if m.admission.votesFrom.IsZero() {
-		return nil
-	}
-	err := m.admission.waits(time.Now())
-	if err == nil {
-		m.p.mu.Lock()
-		m.admission.votesFrom = time.Time{}
-		m.p.mu.Unlock()
-	}
-	return err
-}
-
-// without returns the part of the round that nothing speaks against, and casts m's
-// unknown votes, with that cause, for the rest.
-func (r *round) without(m *master, against func(*Request) error) part {
-	rest := part{r: r, load: new(load)}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i := range r.entries {
-		if cause := against(&r.entries[i]); cause != nil {
-			r.causes[m.index] = cause
-			r.voteLocked(m, i, quorum.Unknown)
+// without returns the part without what something speaks against, and casts m's unknown
+// votes, with that cause, for the rest.
+func (p *part) without(m *master, against func(*Request) error) part {
+	rest := part{r: p.r, load: new(load)}
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	for i := range p.entries {
+		if cause := against(&p.entries[i]); cause != nil {
+			p.unknownLocked(m, i, cause)
 			continue
 		}
-		rest.entries = append(rest.entries, r.entries[i])
-		rest.index = append(rest.index, i)
+		rest.take(p, i)
 	}
-	rest.seal()
+	rest.seal(foldMax)
 	return rest
 }
 
-// voteLocked votes for entry i of the part.
-func (p *part) voteLocked(m *master, i int, v quorum.Vote) {
-	if p.index != nil {
-		i = p.index[i]
-	}
-	p.r.voteLocked(m, i, v)
+// take adds entry i of another part of the same round.
+func (p *part) take(of *part, i int) {
+	p.entries = append(p.entries, of.entries[i])
+	p.index = append(p.index, of.place(i))
 }
 
-// read turns one master's replies to the commands from first on into votes. It
-// returns the commands that a missing script kept from being executed (their
-// entries have no vote yet), the releases that failed, and the error with which
-// the master said that it is not fit to serve.
-func (p *part) read(m *master, first int, replies []rueidis.RedisResult) (missing []int, failed []int, sick error) {
+// unknownLocked casts m's unknown vote for entry i of the part.
+func (p *part) unknownLocked(m *master, i int, cause error) {
+	p.r.causes[m.index] = cause
+	p.voteLocked(m, i, quorum.Unknown)
+}
+
+// voteLocked votes for entry i of the part.
+func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.place(i), v) }
+
+// place is where entry i of the part stands in its round.
+func (p *part) place(i int) int {
+	if p.index != nil {
+		return p.index[i]
+	}
+	return i
+}
+
+// answers is what the replies to some commands of a part leave to be done.
+type answers struct {
+	noScript []int // commands that a missing script kept from being executed: no vote yet
+	refused  []int // calls that were refused for a key, of whichever entry: no vote yet
+	failed   []int // releases that failed
+	dropped  int   // releases that the master's ACL forbids
+	sick     error // with which the master said that it is not fit to serve
+}
+
+// read turns one master's replies to the commands from first on into votes.
+func (p *part) read(m *master, first int, replies []resp.Reply) (a answers) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for i := range replies {
-		noScript, f, err := p.readLocked(m, first+i, replies[i])
-		if noScript {
-			missing = append(missing, first+i)
-		}
-		failed = append(failed, f...)
-		if err != nil {
-			sick = err
-		}
+		p.readLocked(m, first+i, replies[i], &a)
 	}
-	return missing, failed, sick
+	return a
 }
 
-func (p *part) readLocked(m *master, c int, reply rueidis.RedisResult) (noScript bool, failed []int, sick error) {
+func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 	from, to := p.entriesOf(c)
-	unknown := func(i int, err error) {
-		p.r.causes[m.index] = err
-		if p.entries[i].Op == Release {
-			failed = append(failed, i)
-		}
-		if isSick(err) {
-			sick = err
-		}
-		p.voteLocked(m, i, quorum.Unknown)
+	if err := reply.Err(); err != nil && !p.again && isNoScript(err) {
+		a.noScript = append(a.noScript, c)
+		return
+	} else if err != nil && p.folded && isDenied(err) {
+		a.refused = append(a.refused, c)
+		return
 	}
 	if !p.folded {
-		switch v, err := plainVote(p.entries[from].Op, reply); {
-		case isNoScript(err):
-			noScript = true
-		case err != nil:
-			unknown(from, err)
-		default:
-			p.voteLocked(m, from, v)
-		}
-		return noScript, failed, sick
+		v, err := plainVote(p.entries[from].Op, reply)
+		p.countLocked(m, from, v, err, a)
+		return
 	}
 	votes, fault, err := batchVotes(reply, to-from)
-	if isNoScript(err) {
-		return true, nil, nil
-	}
 	for i := from; i < to; i++ {
 		switch {
 		case err != nil:
-			unknown(i, err)
+			p.countLocked(m, i, quorum.Unknown, err, a)
 		case votes[i-from] == '1':
 			p.voteLocked(m, i, quorum.Granted)
 		case votes[i-from] == '0':
 			p.voteLocked(m, i, quorum.Refused)
 		default:
-			unknown(i, fault)
+			p.countLocked(m, i, quorum.Unknown, fault, a)
 		}
 	}
-	return false, failed, sick
 }
 
-// fail casts an unknown vote for every entry: the master was not asked, or its
-// answer never came.
-func (p *part) fail(m *master, err error) {
-	for c := range p.ends {
-		p.failCommand(m, c, err)
+// countLocked counts a vote, or why there is none.
+func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answers) {
+	if err == nil {
+		p.voteLocked(m, i, v)
+		return
 	}
+	release := p.entries[i].Op == Release
+	switch {
+	case isDenied(err):
+		err = denied{err}
+		p.r.denyLocked(p.place(i), MasterError{m.address, err})
+		if release {
+			a.dropped++
+		}
+	case release:
+		a.failed = append(a.failed, i)
+	}
+	if isUnfit(err) {
+		a.sick = err
+	}
+	p.unknownLocked(m, i, err)
 }
 
-// failCommand casts an unknown vote for the entries of one command, and returns
-// the releases among them.
-func (p *part) failCommand(m *master, c int, err error) (releases []int) {
+// repeat returns the part that asks again for the entries of commands that were not
+// executed, singly or folded. Those of over, whose release has been sent or is about to
+// be, must not be granted behind it: their votes are unknown.
+func (p *part) repeat(m *master, commands []int, single bool, over map[string]bool, cause error) part {
+	rest := part{r: p.r, load: new(load), again: true}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
-	p.r.causes[m.index] = err
-	from, to := p.entriesOf(c)
-	for i := from; i < to; i++ {
-		if p.entries[i].Op == Release {
-			releases = append(releases, i)
+	for _, c := range commands {
+		from, to := p.entriesOf(c)
+		for i := from; i < to; i++ {
+			if q := &p.entries[i]; q.Op == Acquire && over[q.Token] {
+				p.unknownLocked(m, i, cause)
+			} else {
+				rest.take(p, i)
+			}
 		}
-		p.voteLocked(m, i, quorum.Unknown)
 	}
-	return releases
+	if single {
+		rest.sealSingle()
+	} else {
+		rest.seal(foldMax)
+	}
+	p.r.open++ // it leaves the round, too
+	return rest
+}
+
+// fail casts an unknown vote for the entries of the commands from first to before end:
+// the master was not asked, or its answer never came.
+func (p *part) fail(m *master, first, end int, err error) {
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
+	for c := first; c < end; c++ {
+		from, to := p.entriesOf(c)
+		for i := from; i < to; i++ {
+			p.unknownLocked(m, i, err)
+		}
+	}
+}
+
+// releases calls do with the releases among the entries of the commands from first to
+// before end.
+func (p *part) releases(first, end int, do func(*Request)) {
+	if first == end {
+		return
+	}
+	from, _ := p.entriesOf(first)
+	_, to := p.entriesOf(end - 1)
+	for i := from; i < to; i++ {
+		if q := &p.entries[i]; q.Op == Release {
+			do(q)
+		}
+	}
+}
+
+// fit returns the end of the commands that are to be sent next: as many as carry at most
+// most requests, and at least one.
+func (p *part) fit(most int) (end, requests int) {
+	for end = p.next; end < len(p.ends); end++ {
+		from, to := p.entriesOf(end)
+		if requests > 0 && requests+to-from > most {
+			break
+		}
+		requests += to - from
+	}
+	return end, requests
+}
+
+// left returns how many requests have not been sent.
+func (p *part) left() int {
+	if p.next == len(p.ends) {
+		return 0
+	}
+	from, _ := p.entriesOf(p.next)
+	return len(p.entries) - from
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -27,8 +28,8 @@ type Config struct {
 	Masters []Master
 	// Timeout is how long one master may take for a batch before it is set aside.
 	Timeout time.Duration
-	// Queue is how many acquires and extends may wait to be sent. Releases are
-	// always taken: there is never more than one for each acquire.
+	// Queue is how many acquires may wait to be sent. Releases and extends are always
+	// taken: there are never more than a few for each lock that lives.
 	Queue int
 	// Wait is how long a master that was restarted is not asked for new locks: as long
 	// as a lease that it has forgotten may live. 0: the masters forget nothing.
@@ -63,22 +64,22 @@ type Pipeline struct {
 	closing chan struct{}  // closed by the first Close
 	running sync.WaitGroup // the masters' and watchers' goroutines and ticks
 
-	mu       sync.Mutex    // guards the following
-	releases []*call       // what has arrived since the last round was formed
-	queue    []*call       // the same: acquires and extends
-	seq      uint64        // of the last round
-	up       int           // masters that are up
-	idle     int           // masters that are up and have nothing to do
-	closed   bool          // only releases are taken
-	ended    bool          // nothing is taken
-	drained  chan struct{} // closed when closed is set and nothing is under way
-	stats    Stats
-	watch    *watch // nil until the first Await
-}
+	acquires   atomic.Int64 // in the queue; written under mu
+	overloaded atomic.Uint64
 
-// promptFactor is how much longer than the fastest master another may take for an
-// exchange and still be waited for.
-const promptFactor = 4
+	mu        sync.Mutex    // guards the following
+	queue     queue         // what has arrived since the last round was formed
+	seq       uint64        // of the last round
+	up        int           // masters that are up
+	voting    int           // masters whose votes wake many callers at this moment
+	toWrite   uint64        // masters that have something to be written, one bit each
+	waryUntil time.Time     // until then calls of the batch script are small: a name was denied
+	closed    bool          // only releases are taken
+	ended     bool          // nothing is taken
+	drained   chan struct{} // closed when closed is set and nothing is under way
+	stats     Stats
+	watch     *watch // nil until the first Await
+}
 
 // New connects to all masters side by side and returns once each has been admitted
 // or has failed. It works with a majority; the others are probed from then on. With
@@ -100,7 +101,9 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			index:     i,
 			address:   c.Address,
 			option:    c.Option,
-			wake:      make(chan struct{}, 1),
+			stuck:     make(chan struct{}, 1),
+			written:   sync.Cond{L: &p.mu},
+			pace:      newPace(cfg.Timeout),
 			admission: admission{wait: cfg.Wait, trusted: cfg.NewMasters},
 			ledger:    ledger{deadPeer: time.Second + 2*cfg.Timeout},
 		})
@@ -126,8 +129,12 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	for i, m := range p.masters {
 		m.cause = errs[i]
 		m.admission.trusted = false // whoever is met later may have been restarted meanwhile
+		name := "master " + strconv.Itoa(i)
 		p.running.Go(func() {
-			pprof.Do(p.ctx, pprof.Labels("muxlock", "master "+strconv.Itoa(i)), func(context.Context) { m.run() })
+			pprof.Do(p.ctx, pprof.Labels("muxlock", name), func(context.Context) { m.run() })
+		})
+		p.running.Go(func() {
+			pprof.Do(p.ctx, pprof.Labels("muxlock", name+" writer"), func(context.Context) { m.writeWhatIsStuck() })
 		})
 	}
 	p.running.Go(p.ticks)
@@ -175,7 +182,8 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 }
 
 // Do asks all masters and returns the verdict as soon as their votes decide it,
-// within about twice Config.Timeout. When ctx ends first, Do returns its error at
+// within about twice Config.Timeout after it was sent. An acquire waits to be sent while
+// Queue or fewer wait, for as long as ctx. When ctx ends first, Do returns its error at
 // once; an acquire that has been sent is then followed by its release, one that
 // has not been sent is dropped, and a release goes on without its caller.
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
@@ -240,157 +248,84 @@ func (p *Pipeline) Close() {
 	p.running.Wait()
 	p.mu.Lock()
 	p.formLocked() // what is left is decided at once: no master is up
-	p.mu.Unlock()
+	p.unlock()
+}
+
+// Full reports whether an acquire would be refused with ErrOverloaded at the moment, and
+// counts it as refused then.
+func (p *Pipeline) Full() bool {
+	if p.acquires.Load() < int64(p.limit) {
+		return false
+	}
+	p.overloaded.Add(1)
+	return true
 }
 
 func (p *Pipeline) push(c *call) error {
+	if c.req.Op == Acquire && p.Full() {
+		return ErrOverloaded
+	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.ended || p.closed && c.req.Op != Release {
+		p.mu.Unlock()
 		return ErrClosed
 	}
-	c.round = 0
-	switch {
-	case c.req.Op == Release:
-		p.releases = append(p.releases, c)
-	case len(p.queue) >= p.limit:
-		p.stats.Overloaded++
+	if c.req.Op == Acquire && p.Full() { // since it was looked at
+		p.mu.Unlock()
 		return ErrOverloaded
-	default:
-		p.queue = append(p.queue, c)
 	}
-	p.formLocked()
+	c.round = 0
+	p.queue.push(c)
+	p.acquires.Store(int64(p.queue.acquires()))
+	if p.voting == 0 { // else who votes forms the round
+		p.formLocked()
+	}
+	p.unlock()
 	return nil
 }
 
-// ticks wakes the masters' goroutines from time to time, and for the last time when
-// the pipeline closes.
+// ticks looks at the masters from time to time, until the pipeline closes.
 func (p *Pipeline) ticks() {
 	ticker := time.NewTicker(tickPeriod)
 	defer ticker.Stop()
-	for closing := false; !closing; {
+	for {
 		select {
 		case <-ticker.C:
 		case <-p.ctx.Done():
-			closing = true
+			return
 		}
 		p.mu.Lock()
+		now := time.Now()
 		for _, m := range p.masters {
-			m.ledger.prune(time.Now())
-			m.tick.Store(true)
-			m.poke()
+			m.tickLocked(now)
 		}
-		p.mu.Unlock()
+		p.unlock()
 	}
 }
 
-// abandon follows an acquire whose caller has left.
+// abandon drops a call whose caller has left, or follows an acquire that has been sent.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
 	sent := c.round
+	if c.queued && c.req.Op != Release {
+		p.queue.remove(c)
+		p.acquires.Store(int64(p.queue.acquires()))
+		p.checkDrainedLocked()
+	}
 	p.mu.Unlock()
 	if c.req.Op == Acquire && sent != 0 {
 		p.Post(Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Round: sent})
 	}
 }
 
-// formLocked makes a round of everything that has arrived, if so many masters are
-// idle that they can decide it. There is no timer: while masters are busy, the
-// next round collects; the one that falls idle last enough sends it off.
-func (p *Pipeline) formLocked() {
-	for p.readyLocked() {
-		p.formOneLocked()
-	}
-	p.checkDrainedLocked()
-}
-
-// readyLocked says whether a round is to be formed. A few calls go out as soon as a
-// quorum of masters is idle. Many wait for all but one of the prompt masters: fewer,
-// larger rounds cost everybody less (BenchmarkCycle: 15 % at 64 workers), and a master
-// that is slower than the others by some factor is never waited for.
-func (p *Pipeline) readyLocked() bool {
-	waiting := len(p.releases) + len(p.queue)
-	if waiting == 0 || p.idle < min(p.quorum, p.up) {
-		return false
-	}
-	if waiting < foldFrom || p.idle == p.up {
-		return true
-	}
-	fastest := p.timeout
-	for _, m := range p.masters {
-		if m.up {
-			fastest = min(fastest, m.took)
-		}
-	}
-	prompt := 0
-	for _, m := range p.masters {
-		if m.up && m.took <= promptFactor*fastest {
-			prompt++
-		}
-	}
-	return p.idle >= prompt-1
-}
-
-func (p *Pipeline) formOneLocked() {
-	r := rounds.Get().(*round)
-	r.masters = p.masters
-	r.seq = p.seq + 1
-	// Releases go first, so that the script can take them all at once. Within a round
-	// that changes nothing that a caller could have relied on: all of it is under way
-	// at once, and a release arrives only after the round of its acquire was formed.
-	for _, c := range p.releases {
-		r.add(c)
-	}
-	for _, c := range p.queue {
-		if c.state.Load() != abandoned { // else never sent, and nothing to undo
-			r.add(c)
-		}
-	}
-	clear(p.releases)
-	clear(p.queue)
-	p.releases, p.queue = p.releases[:0], p.queue[:0]
-	if len(r.calls) == 0 {
-		r.recycle()
-		return
-	}
-	p.seq = r.seq
-	p.stats.Rounds++
-	p.stats.Requests += uint64(len(r.entries))
-	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
-	r.seal()
-	for range p.masters {
-		r.causes = append(r.causes, nil)
-	}
-	for _, m := range p.masters {
-		if m.up && m.backlog > maxBacklog {
-			m.setAsideLocked(errBacklog)
-		}
-		if !m.up {
-			r.causes[m.index] = m.cause
-			m.passLocked(r)
-		}
-	}
-	r.begin(p.up)
-	if p.up == 0 {
-		r.recycle()
-		return
-	}
-	for _, m := range p.masters {
-		if m.up {
-			m.pending = append(m.pending, r)
-			m.backlog += len(r.entries)
-			if !m.busy {
-				m.busy = true
-				p.idle--
-				m.poke()
-			}
-		}
-	}
-}
-
 func (p *Pipeline) checkDrainedLocked() {
-	if !p.closed || len(p.releases)+len(p.queue) > 0 || p.idle < p.up {
+	if !p.closed || p.queue.waiting() > 0 {
 		return
+	}
+	for _, m := range p.masters {
+		if m.up && (m.onWire > 0 || m.backlog > 0) {
+			return
+		}
 	}
 	select {
 	case <-p.drained:

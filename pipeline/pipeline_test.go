@@ -258,7 +258,7 @@ func TestReleaseGoesOnWithoutItsCaller(t *testing.T) {
 	})
 }
 
-func TestFullQueueRefusesAcquiresAndTakesReleases(t *testing.T) {
+func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Queue = 10
 		b.started()
@@ -273,8 +273,12 @@ func TestFullQueueRefusesAcquiresAndTakesReleases(t *testing.T) {
 		}
 		_, err := b.acquire(context.Background(), "too many")
 		require.ErrorIs(t, err, ErrOverloaded)
-		_, err = b.p.Do(context.Background(), Request{Op: Extend, Name: "held", Token: "token of held", TTL: hour})
-		require.ErrorIs(t, err, ErrOverloaded)
+		require.True(t, b.p.Full())
+		callers.Go(func() {
+			out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "held", Token: "token of held", TTL: hour})
+			assert.NoError(t, err)
+			assert.Equal(t, quorum.Denied, out.Verdict, "its release goes first")
+		})
 		callers.Go(func() {
 			out, err := b.release("held", held)
 			assert.NoError(t, err)
@@ -283,7 +287,7 @@ func TestFullQueueRefusesAcquiresAndTakesReleases(t *testing.T) {
 		synctest.Wait()
 		stats := b.p.Stats()
 		require.EqualValues(t, 2, stats.Overloaded)
-		require.Equal(t, 11, stats.Queued)
+		require.Equal(t, 12, stats.Queued)
 		for _, f := range b.fakes {
 			f.set(func() { f.stalled = false })
 		}
@@ -385,7 +389,7 @@ func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
 			f.set(func() {
 				f.hook = func(args []string) string {
 					if args[0] == "SET" && args[1] == "bad" {
-						return "-NOPERM this name\r\n"
+						return "-WRONGTYPE of this name\r\n"
 					}
 					return ""
 				}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
 	"muxlock/internal/token"
 	"muxlock/scripts"
 )
@@ -73,12 +74,14 @@ func (m *master) probe() error {
 	first.begin(1)
 	first.add("INFO")
 	first.loadScripts()
-	replies := m.ask(&first)
-	text, err := replies[0].ToString()
+	replies, err := m.ask(&first)
+	if err == nil {
+		err = replies[0].Err()
+	}
 	if err != nil {
 		return err
 	}
-	info := parseInfo(text)
+	info := parseInfo(replies[0].Text)
 	switch {
 	case info["run_id"] == "":
 		return errors.New("INFO does not tell run_id")
@@ -90,20 +93,58 @@ func (m *master) probe() error {
 		return errors.New("runs in cluster mode, where names move between servers")
 	}
 	for i, s := range scripts.All() {
-		switch sha, err := replies[1+i].ToString(); {
-		case err != nil:
-			return fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, err)
-		case sha != s.SHA1:
+		switch reply := replies[1+i]; {
+		case reply.Err() != nil:
+			return fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, reply.Err())
+		case reply.Text != s.SHA1:
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
 	m.p.mu.Lock()
 	m.admission = m.admission.see(info["run_id"], uptime(info), time.Now())
 	m.p.mu.Unlock()
-	if err := m.payDebts(); err != nil {
+	if err := m.payAll(); err != nil {
 		return err
 	}
 	return m.trial()
+}
+
+// ask sends a batch before anything else is under way, and returns the replies. It is also
+// how the pace gets to know how far away the master is.
+func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
+	start := time.Now()
+	m.replies, err = m.session.ask(b, m.replies)
+	if err == nil {
+		now := time.Now()
+		m.p.mu.Lock()
+		m.pace.noteBase(now.Sub(start), now)
+		m.p.mu.Unlock()
+	}
+	return m.replies, err
+}
+
+// payAll sends the releases that are due, before the master is admitted.
+func (m *master) payAll() error {
+	for {
+		m.p.mu.Lock()
+		next := m.paymentLocked(time.Now())
+		m.p.mu.Unlock()
+		if next == nil {
+			return nil
+		}
+		for next != nil {
+			replies, err := m.ask(&next.batch)
+			if err != nil {
+				m.p.mu.Lock()
+				next.lostLocked(m)
+				m.p.mu.Unlock()
+				return err
+			}
+			if next, err = next.settle(m, replies); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 // trial takes, extends and releases a lock of the engine's own, by all three scripts,
@@ -114,12 +155,15 @@ func (m *master) trial() error {
 	name := ReservedPrefix + "trial:" + t
 	q := Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}
 	var calls batch
-	calls.fold([]Request{q})
+	calls.fold([]Request{q}, foldMax)
 	q.Op, q.TTL = Extend, 2*time.Second
 	calls.plain(&q)
 	q.Op = Release
 	calls.plain(&q)
-	replies := m.ask(&calls)
+	replies, err := m.ask(&calls)
+	if err != nil {
+		return err
+	}
 	votes, fault, err := batchVotes(replies[0], 1)
 	if err == nil && votes != "1" {
 		err = fault
@@ -144,7 +188,7 @@ func (m *master) admit() error {
 		if err != nil || !again {
 			return err
 		}
-		if err := m.payDebts(); err != nil {
+		if err := m.payAll(); err != nil {
 			return err
 		}
 	}
@@ -153,7 +197,7 @@ func (m *master) admit() error {
 func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.unlock()
 	for _, other := range p.masters {
 		if other != m && other.runID == m.admission.runID {
 			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, other.runID)
@@ -167,8 +211,9 @@ func (m *master) tryAdmit() (again bool, err error) {
 	m.up, m.cause = true, nil
 	m.admitted, m.lastUse = now, now
 	m.ledger.admitted(now)
+	m.paceLocked()
+	m.session.overdue = m.overdue
 	p.up++
-	p.idle++
 	p.formLocked()
 	return false, nil
 }

@@ -9,31 +9,26 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
 )
 
 // errOdd is a reply of a shape that the command cannot have.
 var errOdd = errors.New("unexpected reply")
 
 // plainVote reads the reply to one command. Only a parsed yes or no is a vote.
-func plainVote(op Op, reply rueidis.RedisResult) (quorum.Vote, error) {
-	if op == Acquire {
-		text, err := reply.ToString()
-		switch {
-		case rueidis.IsRedisNil(err):
-			return quorum.Refused, nil
-		case err != nil:
-			return quorum.Unknown, err
-		case text == "OK":
-			return quorum.Granted, nil
-		}
-		return quorum.Unknown, fmt.Errorf("%w to SET", errOdd)
-	}
-	switch n, err := reply.AsInt64(); {
-	case err != nil:
-		return quorum.Unknown, err
-	case n == 1:
+func plainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
+	switch {
+	case reply.Kind == resp.Failed:
+		return quorum.Unknown, reply.Err()
+	case op == Acquire && reply.Kind == resp.Null:
+		return quorum.Refused, nil
+	case op == Acquire && reply.Kind == resp.Text && reply.Text == "OK":
 		return quorum.Granted, nil
-	case n == 0 || n == -1:
+	case op == Acquire:
+		return quorum.Unknown, fmt.Errorf("%w to SET", errOdd)
+	case reply.Kind == resp.Number && reply.Number == 1:
+		return quorum.Granted, nil
+	case reply.Kind == resp.Number && (reply.Number == 0 || reply.Number == -1):
 		return quorum.Refused, nil
 	}
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", errOdd)
@@ -44,33 +39,52 @@ var allYes = strings.Repeat("1", foldMax)
 
 // batchVotes reads the reply of the batch script: n characters, one per entry, and
 // the fault that the characters other than '0' and '1' stand for.
-func batchVotes(reply rueidis.RedisResult, n int) (votes string, fault, err error) {
-	text, err := reply.ToString()
+func batchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
+	text := reply.Text
 	switch {
-	case err != nil:
-		return "", nil, err
+	case reply.Kind == resp.Failed:
+		return "", nil, reply.Err()
+	case reply.Kind != resp.Text:
 	case text == "":
 		return allYes[:n], errOdd, nil
 	case len(text) == n:
 		return text, errOdd, nil
 	case len(text) > n && text[n] == '\n':
-		return text[:n], serverError(strings.TrimPrefix(text[n+1:], "-")), nil
+		return text[:n], resp.Error(resp.WithoutClass(strings.TrimPrefix(text[n+1:], "-"))), nil
 	}
 	return "", nil, fmt.Errorf("%w to the batch script", errOdd)
 }
-
-// serverError is an error that a server gave for one entry of a batch.
-type serverError string
-
-func (e serverError) Error() string { return string(e) }
 
 // withoutArguments cuts off what a server quotes of a command that it does not know: the
 // password of an AUTH that was renamed, a token.
 func withoutArguments(err error) error {
 	if text, _, quoted := strings.Cut(err.Error(), ", with args beginning with:"); quoted {
-		return serverError(text)
+		return resp.Error(text)
 	}
 	return err
+}
+
+// ErrDenied is matched by the cause of a master whose ACL does not allow the name. That
+// command was not executed.
+var ErrDenied = errors.New("muxlock: name is denied")
+
+// denied is what a server says of a key that its ACL keeps from us.
+type denied struct{ error }
+
+func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
+
+// isDenied reports whether a server's ACL keeps a key from us, whichever command it was.
+func isDenied(err error) bool {
+	return isACL(err) && strings.Contains(err.Error(), " access ")
+}
+
+// isForbidden reports whether a server's ACL keeps a command from us, also inside a script.
+func isForbidden(err error) bool {
+	return isACL(err) && !isDenied(err)
+}
+
+func isACL(err error) bool {
+	return firstWord(err) == "NOPERM" || err != nil && strings.Contains(err.Error(), "user executing the script can't")
 }
 
 func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }
@@ -85,12 +99,17 @@ var sickness = []string{
 // isSick reports whether a server's error asks for the master to be set aside.
 // Other server errors (a key of another type, a name that an ACL denies) are an
 // unknown vote for the one call.
-func isSick(err error) bool { return slices.Contains(sickness, firstWord(err)) }
+func isSick(err error) bool {
+	return slices.Contains(sickness, firstWord(err))
+}
+
+// isUnfit reports whether it does so because of a command that every round needs, too.
+func isUnfit(err error) bool { return isSick(err) || isForbidden(err) }
 
 // isMisconfigured reports whether a master turned us away for a reason that only a
 // change of the configuration can mend.
 func isMisconfigured(err error) bool {
-	return errors.Is(err, ErrSameServer) || slices.Contains([]string{"WRONGPASS", "NOAUTH", "NOPERM"}, firstWord(err))
+	return errors.Is(err, ErrSameServer) || isACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, firstWord(err))
 }
 
 // firstWord returns the class of a server's error, or "".
@@ -99,13 +118,13 @@ func firstWord(err error) string {
 		return ""
 	}
 	var text string
-	var reply *rueidis.RedisError
-	var entry serverError
+	var greeting *rueidis.RedisError
+	var reply resp.Error
 	switch {
 	case errors.As(err, &reply):
-		text = reply.Error()
-	case errors.As(err, &entry):
-		text = string(entry)
+		text = string(reply)
+	case errors.As(err, &greeting):
+		text = greeting.Error()
 	}
 	word, _, _ := strings.Cut(text, " ")
 	return word

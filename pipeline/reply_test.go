@@ -2,51 +2,24 @@ package pipeline
 
 import (
 	"bufio"
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
 	"testing"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
 )
 
-// resultOf returns what rueidis makes of a reply on the wire.
-func resultOf(t testing.TB, wire string) rueidis.RedisResult {
+// replyOf reads a reply from the wire.
+func replyOf(t testing.TB, wire string) resp.Reply {
 	t.Helper()
-	theirs, ours := net.Pipe()
-	served := side(func() {
-		in := bufio.NewReader(ours)
-		for {
-			args, err := readCommand(in)
-			if err != nil {
-				return
-			}
-			reply := wire
-			switch args[0] {
-			case "HELLO":
-				reply = "%1\r\n+proto\r\n:3\r\n"
-			case "CLIENT", "PING":
-				reply = "+OK\r\n"
-			}
-			go ours.Write([]byte(reply))
-		}
-	})
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"-"}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, ClientSetInfo: rueidis.DisableClientSetInfo,
-		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return theirs, nil },
-	})
+	reply, err := resp.Read(bufio.NewReader(strings.NewReader(wire)))
 	require.NoError(t, err)
-	result := client.Do(context.Background(), client.B().Arbitrary("GET").Args("a").Build())
-	client.Close()
-	ours.Close()
-	served()
-	return result
+	return reply
 }
 
 func TestOnlyAParsedYesOrNoIsAVote(t *testing.T) {
@@ -62,8 +35,7 @@ func TestOnlyAParsedYesOrNoIsAVote(t *testing.T) {
 		{Acquire, "$-1\r\n", refused, ""},
 		{Acquire, "+QUEUED\r\n", unknown, "unexpected reply"},
 		{Acquire, "+\r\n", unknown, "unexpected reply"},
-		{Acquire, ":1\r\n", unknown, " "},
-		{Acquire, "*0\r\n", unknown, " "},
+		{Acquire, ":1\r\n", unknown, "unexpected reply"},
 		{Acquire, "-OOM command not allowed\r\n", unknown, "OOM"},
 		{Extend, ":1\r\n", granted, ""},
 		{Extend, ":0\r\n", refused, ""},
@@ -73,12 +45,12 @@ func TestOnlyAParsedYesOrNoIsAVote(t *testing.T) {
 		{Release, ":0\r\n", refused, ""},
 		{Release, ":-1\r\n", refused, ""},
 		{Release, ":-2\r\n", unknown, "unexpected reply"},
-		{Release, "+OK\r\n", unknown, " "},
-		{Release, "_\r\n", unknown, "nil"},
+		{Release, "+OK\r\n", unknown, "unexpected reply"},
+		{Release, "_\r\n", unknown, "unexpected reply"},
 		{Release, "-NOSCRIPT No matching script\r\n", unknown, "NOSCRIPT"},
 	} {
 		t.Run(fmt.Sprintf("%d %q", c.op, c.wire), func(t *testing.T) {
-			vote, err := plainVote(c.op, resultOf(t, c.wire))
+			vote, err := plainVote(c.op, replyOf(t, c.wire))
 			require.Equal(t, c.vote, vote)
 			if c.err == "" {
 				require.NoError(t, err)
@@ -99,16 +71,16 @@ func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
 		{"e01\n-OOM on an older server", "e01", "OOM"},
 		{"e01\nMISCONF \r\n with line feeds", "e01", "MISCONF"},
 	} {
-		votes, fault, err := batchVotes(resultOf(t, bulk(c.text)), 3)
+		votes, fault, err := batchVotes(replyOf(t, bulk(c.text)), 3)
 		require.NoError(t, err, c.text)
 		require.Equal(t, c.votes, votes)
 		require.Equal(t, c.fault, firstWord(fault))
 		require.Equal(t, c.fault == "", errors.Is(fault, errOdd))
 	}
 	for _, wire := range []string{
-		bulk("1"), bulk("11"), bulk("1111"), bulk("11\nOOM"), bulk("111OOM"), "_\r\n", ":111\r\n", "*0\r\n", "-BUSY running a script\r\n",
+		bulk("1"), bulk("11"), bulk("1111"), bulk("11\nOOM"), bulk("111OOM"), "_\r\n", ":111\r\n", "-BUSY running a script\r\n",
 	} {
-		votes, _, err := batchVotes(resultOf(t, wire), 3)
+		votes, _, err := batchVotes(replyOf(t, wire), 3)
 		require.Error(t, err, "%q gives votes %q", wire, votes)
 	}
 }
@@ -122,30 +94,34 @@ func TestFirstWordTellsASickServerFromARefusedName(t *testing.T) {
 		{nil, "", false},
 		{errTest, "", false},
 		{net.ErrClosed, "", false},
-		{serverError("OOM command not allowed"), "OOM", true},
-		{fmt.Errorf("wrapped: %w", serverError("READONLY You can't write")), "READONLY", true},
-		{resultOf(t, "-LOADING Redis is loading the dataset in memory\r\n").Error(), "LOADING", true},
-		{fmt.Errorf("wrapped: %w", resultOf(t, "-MISCONF Errors writing\r\n").Error()), "MISCONF", true},
-		{resultOf(t, "-BUSY\r\n").Error(), "BUSY", true},
-		{resultOf(t, "-BUSYKEY Target key name already exists.\r\n").Error(), "BUSYKEY", false},
-		{resultOf(t, "-WRONGTYPE Operation against a key\r\n").Error(), "WRONGTYPE", false},
-		{resultOf(t, "-NOPERM No permissions\r\n").Error(), "NOPERM", false},
+		{resp.Error("OOM command not allowed"), "OOM", true},
+		{fmt.Errorf("wrapped: %w", resp.Error("READONLY You can't write")), "READONLY", true},
+		{replyOf(t, "-LOADING Redis is loading the dataset in memory\r\n").Err(), "LOADING", true},
+		{fmt.Errorf("wrapped: %w", replyOf(t, "-MISCONF Errors writing\r\n").Err()), "MISCONF", true},
+		{replyOf(t, "-BUSY\r\n").Err(), "BUSY", true},
+		{replyOf(t, "-BUSYKEY Target key name already exists.\r\n").Err(), "BUSYKEY", false},
+		{replyOf(t, "-WRONGTYPE Operation against a key\r\n").Err(), "WRONGTYPE", false},
+		{replyOf(t, "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n").Err(), "NOPERM", false},
+		{replyOf(t, "-NOPERM No permissions to access a key\r\n").Err(), "NOPERM", false},
+		{resp.Error("The user executing the script can't access at least one of the keys mentioned in the command arguments"), "The", false},
+		{replyOf(t, "-NOPERM this user has no permissions to run the 'evalsha' command\r\n").Err(), "NOPERM", true},
+		{resp.Error("The user executing the script can't run this command or subcommand"), "The", true},
 	} {
 		require.Equal(t, c.word, firstWord(c.err), "%v", c.err)
-		require.Equal(t, c.sick, isSick(c.err), "%v", c.err)
+		require.Equal(t, c.sick, isUnfit(c.err), "%v", c.err)
 	}
 	for _, word := range sickness {
-		require.True(t, isSick(resultOf(t, "-"+word+" text\r\n").Error()), word)
+		require.True(t, isSick(replyOf(t, "-"+word+" text\r\n").Err()), word)
 		require.Equal(t, strings.TrimSpace(word), word)
 	}
 }
 
 func TestMisconfigurationIsWhatWaitingCannotMend(t *testing.T) {
 	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
-		require.True(t, isMisconfigured(resultOf(t, "-"+word+" text\r\n").Error()), word)
+		require.True(t, isMisconfigured(replyOf(t, "-"+word+" text\r\n").Err()), word)
 	}
 	require.True(t, isMisconfigured(fmt.Errorf("%w as m1", ErrSameServer)))
-	require.False(t, isMisconfigured(resultOf(t, "-LOADING text\r\n").Error()))
+	require.False(t, isMisconfigured(replyOf(t, "-LOADING text\r\n").Err()))
 	require.False(t, isMisconfigured(net.ErrClosed))
 	require.False(t, isMisconfigured(nil))
 }

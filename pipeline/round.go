@@ -3,6 +3,7 @@ package pipeline
 import (
 	"sync"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 )
 
@@ -12,14 +13,16 @@ import (
 // as it is decided, while slower masters are still to be read.
 type round struct {
 	seq     uint64
-	masters []*master // of the pipeline
-	load              // releases first, then the rest in order of arrival; fixed after seal
+	formed  clock.Instant // before anything of it was sent
+	masters []*master     // of the pipeline
+	load                  // releases first, then the rest in order of arrival; fixed after seal
 
 	mu      sync.Mutex // guards the following
 	calls   []*call    // by entry; nil once it needs no more votes
 	tallies []quorum.Tally
-	unknown []uint64 // by entry: the masters whose vote is unknown, one bit each
-	causes  []error  // by master: why it gave no vote to some entry
+	unknown []uint64      // by entry: the masters whose vote is unknown, one bit each
+	causes  []error       // by master: why it gave no vote to some entry
+	denied  map[int]error // by entry: that a master's ACL forbids its name
 	told    []MasterError
 	toldOf  uint64 // the masters in told
 	open    int    // masters that have not been read yet; the last one recycles the round
@@ -95,11 +98,20 @@ func (r *round) tellLocked(i int, verdict quorum.Verdict) {
 }
 
 func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
-	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Round: r.seq}
+	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Round: r.seq, Sent: r.formed}
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
 		out.Causes = r.causesLocked(r.unknown[i])
+		out.Denied = r.denied[i]
 	}
 	return out
+}
+
+// denyLocked notes why a master will never vote for the entry.
+func (r *round) denyLocked(i int, cause error) {
+	if r.denied == nil {
+		r.denied = make(map[int]error)
+	}
+	r.denied[i] = cause
 }
 
 // causesLocked lists why the given masters gave no vote; calls that failed by the

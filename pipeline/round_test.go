@@ -3,7 +3,6 @@ package pipeline
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -33,7 +32,7 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 	for range entries {
 		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
 	}
-	r.seal()
+	r.seal(foldMax)
 	return r, append([]*call(nil), r.calls...)
 }
 
@@ -158,7 +157,7 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	for i := range 4 {
 		require.NotEmpty(t, r.entries, "after %d have left", i)
 		p := r.whole()
-		p.fail(r.masters[i], errTest)
+		p.fail(r.masters[i], 0, len(p.ends), errTest)
 		r.leave()
 	}
 	require.Empty(t, r.entries)
@@ -172,18 +171,37 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	}
 }
 
-func TestFailedCommandNamesItsReleases(t *testing.T) {
+func TestFailedCommandsAreUnknownVotesAndNameTheirReleases(t *testing.T) {
 	r, calls := newRound(1, entry("a"), Request{Op: Release, Name: "b"}, Request{Op: Extend, Name: "c"}, Request{Op: Release, Name: "d"})
 	r.begin(1)
-	var releases []int
 	p := r.whole()
-	for c := range r.ends {
-		releases = append(releases, p.failCommand(r.masters[0], c, errTest)...)
+	for range 2 { // in two pieces
+		end, requests := p.fit(2)
+		require.Equal(t, 2, requests)
+		var releases []string
+		p.releases(p.next, end, func(q *Request) { releases = append(releases, q.Name) })
+		require.Equal(t, []string{[]string{"b", "d"}[p.next/2]}, releases)
+		p.fail(r.masters[0], p.next, end, errTest)
+		p.next = end
+		require.Equal(t, 4-end, p.left())
 	}
-	require.Equal(t, []int{1, 3}, releases)
 	for _, c := range calls {
 		require.True(t, c.woken())
 		require.Equal(t, []MasterError{{"m0", errTest}}, c.out.Causes)
+	}
+}
+
+func TestPieceOfAPartIsAtLeastOneCommand(t *testing.T) {
+	entries := make([]Request, 2*foldMax+100)
+	for i := range entries {
+		entries[i] = entry(fmt.Sprint(i))
+	}
+	r, _ := newRound(1, entries...)
+	p := r.whole()
+	for _, c := range []struct{ most, end, requests int }{{1, 1, foldMax}, {2*foldMax - 1, 1, foldMax}, {2 * foldMax, 2, 2 * foldMax}, {1 << 20, 3, len(entries)}} {
+		end, requests := p.fit(c.most)
+		require.Equal(t, c.end, end, "at most %d", c.most)
+		require.Equal(t, c.requests, requests)
 	}
 }
 
@@ -203,7 +221,7 @@ func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
 			next := 0
 			require.Equal(t, len(r.ends), r.batch.commands())
 			for c := range r.ends {
-				args, err := readCommand(bufio.NewReader(bytes.NewReader(r.batch.command(c))))
+				args, err := readCommand(bufio.NewReader(bytes.NewReader(r.bytesOf(c, c+1))))
 				require.NoError(t, err)
 				from, to := r.entriesOf(c)
 				require.Equal(t, next, from)
@@ -233,26 +251,11 @@ func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
 	var joined []byte
 	for c := range r.ends {
-		joined = append(joined, r.batch.command(c)...)
+		joined = append(joined, r.bytesOf(c, c+1)...)
 	}
-	require.Equal(t, r.batch.bytes, joined)
-}
-
-// The stand-ins of a full write must fit into what rueidis flushes at once.
-func TestStandInsOfAFullWriteGoOutInOnePiece(t *testing.T) {
-	inBubble(t, 1, func(t *testing.T, b *bubble) {
-		s, err := dial(context.Background(), b.cfg.Masters[0].Option, testTimeout)
-		require.NoError(t, err)
-		defer s.close()
-		var pings batch
-		for range maxCommands {
-			pings.begin(1)
-			pings.add("PING")
-		}
-		require.NoError(t, transportError(s.do([][]byte{pings.bytes}, maxCommands, nil)))
-		require.ErrorIs(t, transportError(s.do([][]byte{pings.bytes}, 2*maxCommands, nil)), errSplit)
-		time.Sleep(time.Second) // for the master, to work off what it was sent
-	})
+	require.Equal(t, r.batch.text, joined)
+	require.Equal(t, joined, r.bytesOf(0, len(r.ends)))
+	require.Empty(t, r.bytesOf(1, 1))
 }
 
 func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {

@@ -17,31 +17,38 @@ import (
 // granted there. With one connection per client, every reply of a session comes
 // from the server process that the probe has looked at.
 //
-// Only its owner's goroutine speaks through it, one batch at a time. rueidis then
-// stays in its synchronous mode: the batch is written and read by that goroutine
-// itself, under a socket deadline, with no ring and no hand-over in between
-// (BenchmarkRound: 5 % less latency for a lone caller than with AlwaysPipelining,
-// and no difference under load). The price is that a batch cut off in the middle
-// loses the replies that had come; they become unknown votes. A session that is to hear
-// pushes (dialTracked) cannot stay in that mode; it carries no votes.
+// rueidis dials, greets and authenticates. Then the connection is ours (wire.go): the
+// client stays in its synchronous mode, where it neither reads nor writes by itself, and
+// is only kept to be closed. A session that is to hear pushes (dialTracked) stays
+// rueidis's; it carries no votes.
 type session struct {
 	client  rueidis.Client
-	conn    *wire
-	pings   []rueidis.Completed // stand-ins for the commands of a batch; pinned, so they serve again
-	release func() bool         // lets the session outlive dial's ctx; false if that has ended
+	conn    net.Conn
+	release func() bool // lets the session outlive dial's ctx; false if that has ended
+	wire                // of a session for batches
 }
 
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
-// dial opens a session for batches, in the synchronous mode.
+// dial opens a session for batches, which is written and read by its owner.
 func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
 	option.DisableCache = true
 	option.RingScaleEachConn = 1 // never used
-	option.ReadBufferEachConn = 64 << 10
-	option.WriteBufferEachConn = 64 << 10
+	option.ReadBufferEachConn = 4 << 10
+	option.WriteBufferEachConn = 4 << 10
 	option.Dialer.KeepAlive = -1 // no PINGs of rueidis's own: they would end the synchronous mode
-	return open(ctx, option, timeout)
+	s, err := open(ctx, option, timeout)
+	if err != nil {
+		return nil, err
+	}
+	s.wire, err = takeOver(s.conn, timeout)
+	if err != nil {
+		s.release()
+		s.close()
+		return nil, err
+	}
+	return s, nil
 }
 
 // dialTracked opens a session that calls heard, from a goroutine of its own, with the
@@ -78,7 +85,7 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		if err != nil {
 			return nil, err
 		}
-		s.conn = &wire{Conn: conn}
+		s.conn = conn
 		s.release = context.AfterFunc(ctx, func() { conn.Close() })
 		return s.conn, nil
 	}
@@ -122,76 +129,11 @@ func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) 
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// A wire is a session's socket. It lets a batch that was encoded once go out on all
-// connections: rueidis encodes its commands for each connection anew, which with five
-// masters was a sixth of the client's CPU time (make profile). So rueidis is asked for
-// as many PINGs as the batch has commands, and its one write, of the PINGs, is replaced
-// by the batch. It reads the replies as if they were the PINGs'.
-type wire struct {
-	net.Conn
-	batch [][]byte // owned by the session's master; nil between batches
-}
-
-// maxCommands of one write keep the PINGs within rueidis's write buffer, which it
-// flushes when it is full.
-const maxCommands = 4096
-
-// errSplit is returned when rueidis writes stand-ins in more than one piece.
-var errSplit = errors.New("stand-ins were split")
-
-// Write sends p, or the batch in its place.
-func (w *wire) Write(p []byte) (int, error) {
-	if w.batch == nil {
-		return w.Conn.Write(p)
-	}
-	if len(w.batch) == 0 {
-		return 0, errSplit
-	}
-	out := net.Buffers(w.batch)
-	w.batch = w.batch[:0]
-	var err error
-	if len(out) == 1 {
-		_, err = w.Conn.Write(out[0])
-	} else {
-		_, err = out.WriteTo(w.Conn)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return len(p), nil
-}
-
-// do sends commands in one write and reads their replies into replies.
-func (s *session) do(batch [][]byte, commands int, replies []rueidis.RedisResult) []rueidis.RedisResult {
-	for len(s.pings) < commands {
-		s.pings = append(s.pings, s.client.B().Ping().Build().Pin())
-	}
-	s.conn.batch = batch
-	if commands == 1 {
-		replies = append(replies[:0], s.client.Do(context.Background(), s.pings[0]))
-	} else {
-		replies = append(replies[:0], s.client.DoMulti(context.Background(), s.pings[:commands]...)...)
-	}
-	s.conn.batch = nil
-	return replies
-}
-
-// transportError returns the error that ended the connection in the middle of a
-// batch, if one did.
-func transportError(replies []rueidis.RedisResult) error {
-	for i := range replies {
-		if err := replies[i].NonRedisError(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // close ends the connection at once: what has not left this machine is thrown
 // away rather than delivered late.
 func (s *session) close() {
 	if s.conn != nil {
-		conn := s.conn.Conn
+		conn := s.conn
 		if t, ok := conn.(*tls.Conn); ok {
 			conn = t.NetConn()
 		}

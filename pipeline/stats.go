@@ -19,9 +19,12 @@ type MasterStats struct {
 	Cause     error     // why it is away, now
 	VotesFrom time.Time // when it is asked for new locks again after a restart; zero: it is
 	SetAside  uint64    // times that it was
-	Backlog   int       // requests that wait for it while the others go ahead, now
+	InFlight  int       // requests that it was sent and has not answered, now
+	Backlog   int       // requests that wait to be sent to it, now
+	Behind    uint64    // times that it was too far behind the others, and was passed by until it had caught up
 	Owed      int       // releases that it still has to be told of, now
 	Orphans   uint64    // keys that such a release found and deleted
+	Dropped   uint64    // releases that its ACL forbids, and that are left to their leases
 	Watched   bool      // a second connection is open over which it tells of released names, now
 	Reads     uint64    // awaited names that were read over it
 	Pushes    uint64    // times that it told of a change
@@ -32,14 +35,15 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Queued = len(p.releases) + len(p.queue)
+	s.Overloaded = p.overloaded.Load()
+	s.Queued = p.queue.waiting()
 	for _, m := range p.masters {
 		one := m.stats
 		one.Address, one.Up, one.Cause = m.address, m.up, m.cause
 		if time.Now().Before(m.admission.votesFrom) {
 			one.VotesFrom = m.admission.votesFrom
 		}
-		one.Backlog, one.Owed = m.backlog, len(m.ledger.debts)
+		one.InFlight, one.Backlog, one.Owed = m.onWire, m.backlog, len(m.ledger.debts)
 		if p.watch != nil {
 			p.watch.watchers[m.index].tell(&one)
 		}

@@ -1,8 +1,11 @@
 package pipeline
 
 import (
+	"bufio"
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -556,6 +559,39 @@ func (w *watcher) apply(i *interest, left int64) {
 	w.watch.mu.Lock()
 	defer w.watch.mu.Unlock()
 	w.applyLocked(i, true, left, time.Now())
+}
+
+// resultOf returns what rueidis makes of a reply on the wire.
+func resultOf(t testing.TB, wire string) rueidis.RedisResult {
+	t.Helper()
+	theirs, ours := net.Pipe()
+	served := side(func() {
+		in := bufio.NewReader(ours)
+		for {
+			args, err := readCommand(in)
+			if err != nil {
+				return
+			}
+			reply := wire
+			switch args[0] {
+			case "HELLO":
+				reply = "%1\r\n+proto\r\n:3\r\n"
+			case "CLIENT", "PING":
+				reply = "+OK\r\n"
+			}
+			go ours.Write([]byte(reply))
+		}
+	})
+	client, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{"-"}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, ClientSetInfo: rueidis.DisableClientSetInfo,
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return theirs, nil },
+	})
+	require.NoError(t, err)
+	result := client.Do(context.Background(), client.B().Arbitrary("GET").Args("a").Build())
+	client.Close()
+	ours.Close()
+	served()
+	return result
 }
 
 func pushOf(t *testing.T, name string) []rueidis.RedisMessage {

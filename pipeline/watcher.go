@@ -311,3 +311,14 @@ func (w *watcher) tell(stats *MasterStats) {
 	defer w.watch.mu.Unlock()
 	stats.Watched, stats.Reads, stats.Pushes = w.tracked, w.reads, w.pushes
 }
+
+// transportError returns the error that ended the connection in the middle of a
+// batch, if one did.
+func transportError(replies []rueidis.RedisResult) error {
+	for i := range replies {
+		if err := replies[i].NonRedisError(); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+// Package resp reads replies of a Redis server from the wire: the ones that hold a single
+// value, of RESP2 and RESP3. It is for connections that are written and read by hand;
+// whatever else talks to masters uses a client library.
+package resp
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Kind is what a reply is, whichever protocol version it came in.
+type Kind uint8
+
+const (
+	Null   Kind = iota // no value
+	Text               // a simple, bulk or verbatim string
+	Number             // an integer
+	Failed             // an error; its text is in Text, without the class ERR, which says nothing
+)
+
+// Reply is one reply.
+type Reply struct {
+	Kind   Kind
+	Text   string
+	Number int64
+}
+
+// Error is the text of a reply that says that the command failed.
+type Error string
+
+func (e Error) Error() string { return string(e) }
+
+// Err returns the Error of a reply that says that its command failed, else nil.
+func (r Reply) Err() error {
+	if r.Kind == Failed {
+		return Error(r.Text)
+	}
+	return nil
+}
+
+// WithoutClass cuts the class ERR off the text of an error.
+func WithoutClass(text string) string { return strings.TrimPrefix(text, "ERR ") }
+
+// ErrProtocol is returned for what is not a reply of one value: the connection is of no
+// use then.
+var ErrProtocol = errors.New("unexpected bytes in a reply")
+
+// longest bounds a bulk string: far above what any command here is answered with.
+const longest = 16 << 20
+
+// Read reads one reply. It blocks until all of it is there. After an error the connection
+// is of no use.
+func Read(in *bufio.Reader) (Reply, error) {
+	line, err := readLine(in)
+	if err != nil {
+		return Reply{}, err
+	}
+	if len(line) == 0 {
+		return Reply{}, fmt.Errorf("%w: an empty line", ErrProtocol)
+	}
+	sign, rest := line[0], line[1:]
+	switch sign {
+	case '+':
+		if string(rest) == "OK" {
+			return Reply{Kind: Text, Text: "OK"}, nil // without an allocation
+		}
+		return Reply{Kind: Text, Text: string(rest)}, nil
+	case '-':
+		return Reply{Kind: Failed, Text: WithoutClass(string(rest))}, nil
+	case ':':
+		n, err := strconv.ParseInt(string(rest), 10, 64)
+		if err != nil {
+			return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+		}
+		return Reply{Kind: Number, Number: n}, nil
+	case '_':
+		return Reply{}, nil
+	case '$', '=', '!':
+		return readBulk(in, sign, line)
+	}
+	return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+}
+
+// readBulk reads what follows the line with the length.
+func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
+	n, err := strconv.Atoi(string(line[1:]))
+	switch {
+	case err == nil && n == -1 && sign == '$':
+		return Reply{}, nil
+	case err != nil || n < 0 || n > longest:
+		return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+	}
+	text := ""
+	if n > 0 {
+		bytes := make([]byte, n)
+		if _, err := io.ReadFull(in, bytes); err != nil {
+			return Reply{}, err
+		}
+		text = string(bytes)
+	}
+	end, err := readLine(in)
+	if err == nil && len(end) != 0 {
+		err = fmt.Errorf("%w: %q after a string", ErrProtocol, end)
+	}
+	switch {
+	case err != nil:
+		return Reply{}, err
+	case sign == '!':
+		return Reply{Kind: Failed, Text: WithoutClass(text)}, nil
+	case sign == '=' && len(text) >= 4: // "txt:" before a verbatim string
+		text = text[4:]
+	}
+	return Reply{Kind: Text, Text: text}, nil
+}
+
+// readLine returns a line without its end; it is good until the next read.
+func readLine(in *bufio.Reader) ([]byte, error) {
+	line, err := in.ReadSlice('\n')
+	switch {
+	case errors.Is(err, bufio.ErrBufferFull):
+		return nil, fmt.Errorf("%w: a line without end", ErrProtocol)
+	case err != nil:
+		return nil, err
+	case len(line) < 2 || line[len(line)-2] != '\r':
+		return nil, fmt.Errorf("%w: %q", ErrProtocol, line)
+	}
+	return line[:len(line)-2], nil
+}

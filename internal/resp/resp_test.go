@@ -1,0 +1,67 @@
+package resp
+
+import (
+	"bufio"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestRepliesOfOneValue(t *testing.T) {
+	for wire, want := range map[string]Reply{
+		"+OK\r\n":                    {Kind: Text, Text: "OK"},
+		"+PONG\r\n":                  {Kind: Text, Text: "PONG"},
+		"$0\r\n\r\n":                 {Kind: Text},
+		"$5\r\na\r\nbc\r\n":          {Kind: Text, Text: "a\r\nbc"},
+		"=7\r\ntxt:abc\r\n":          {Kind: Text, Text: "abc"},
+		":-2\r\n":                    {Kind: Number, Number: -2},
+		":9223372036854775807\r\n":   {Kind: Number, Number: 1<<63 - 1},
+		"_\r\n":                      {},
+		"$-1\r\n":                    {},
+		"-NOSCRIPT No matching.\r\n": {Kind: Failed, Text: "NOSCRIPT No matching."},
+		"!9\r\nERR a\r\nbc\r\n":      {Kind: Failed, Text: "a\r\nbc"},
+	} {
+		in := bufio.NewReader(io.MultiReader(strings.NewReader(wire), strings.NewReader(":7\r\n")))
+		got, err := Read(in)
+		require.NoError(t, err, "%q", wire)
+		require.Equal(t, want, got, "%q", wire)
+		got, err = Read(in)
+		require.NoError(t, err)
+		require.Equal(t, Reply{Kind: Number, Number: 7}, got, "the reply after %q", wire)
+	}
+}
+
+func TestWhatIsNotAReplyOfOneValueIsAnError(t *testing.T) {
+	for _, wire := range []string{"\r\n", "*1\r\n:1\r\n", ">1\r\n", "+OK\n", ":x\r\n", "$x\r\n", "$-2\r\n", "$99999999999\r\n", "$2\r\nabcd\r\n", "=-1\r\n", strings.Repeat("+", 5000) + "\r\n"} {
+		_, err := Read(bufio.NewReader(strings.NewReader(wire)))
+		require.ErrorIs(t, err, ErrProtocol, "%q", wire)
+	}
+}
+
+func TestCutReplyIsTheReadersError(t *testing.T) {
+	for _, wire := range []string{"", "+", "+OK\r", "$3\r\nab", "$3\r\nabc\r", ":12"} {
+		_, err := Read(bufio.NewReader(strings.NewReader(wire)))
+		require.Error(t, err, "%q", wire)
+		require.NotErrorIs(t, err, ErrProtocol, "%q", wire)
+	}
+}
+
+func TestErrIsTheTextOfAnError(t *testing.T) {
+	require.NoError(t, Reply{Kind: Text, Text: "OK"}.Err())
+	require.EqualError(t, Reply{Kind: Failed, Text: "ERR no"}.Err(), "ERR no")
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add("$5\r\na\r\nbc\r\n")
+	f.Add("!9\r\nERR a\r\nbc\r\n")
+	f.Fuzz(func(t *testing.T, wire string) {
+		in := bufio.NewReader(strings.NewReader(wire))
+		for {
+			if _, err := Read(in); err != nil {
+				return // every input ends, in an error, and none panics
+			}
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package pipeline
+
+import "time"
+
+// A pace is what a master has been measured to do, and what follows for what it is sent.
+// It is pure: no clock, no I/O; guarded by Pipeline.mu.
+//
+// The budget bounds how many requests are on the wire at once: as many as it answers in a
+// part of the timeout. So a master is never given more than it can answer in time,
+// whatever waits, and one that misses its time is silent, not overworked.
+//
+// The window bounds how many writes are: to a master that is near, one. There each round
+// costs processor time that the next one would have to wait for anyway, and fewer, larger
+// rounds cost everybody less. To one that is far, as many as keep the way filled: a call
+// that would wait for a reply to come back leaves at once instead.
+type pace struct {
+	timeout time.Duration
+
+	cost   float64          // ns per request, smoothed
+	base   [2]time.Duration // least time of a small write: in this period, and in the one before
+	period time.Time        // when this period ends
+}
+
+const (
+	// budgetPart is the part of the timeout that what is on the wire may take.
+	budgetPart = 4
+	// A write carries up to leastBudget requests, however slow the master, and there are
+	// never more than mostBudget on the wire.
+	leastBudget = 256
+	mostBudget  = 1 << 14
+
+	// near is up to which time to a master and back one write at a time is best, and
+	// spacing the time between two writes to one that is further away.
+	near       = 200 * time.Microsecond
+	spacing    = 125 * time.Microsecond
+	mostWindow = 32
+
+	// firstCost is assumed before anything has been measured; it is ten times what is usual.
+	firstCost = 40 * float64(time.Microsecond)
+	// basePeriod is how long the least time counts, once to twice: a way that has become
+	// longer is noticed after that, one that has become shorter at once.
+	basePeriod = 30 * time.Second
+	// manyRequests is from how many on the time of a write tells the cost of one.
+	manyRequests = 64
+)
+
+func newPace(timeout time.Duration) pace { return pace{timeout: timeout, cost: firstCost} }
+
+// answered notes a write of n requests: took is the time since it was sent, alone the time
+// since then or since the write before it was answered, whichever was later.
+func (p *pace) answered(n int, took, alone time.Duration, now time.Time) {
+	if n < foldFrom {
+		p.noteBase(took, now)
+		return
+	}
+	if n < manyRequests {
+		return
+	}
+	if alone == took { // nothing was before it: it has been all the way
+		alone = max(0, alone-p.away())
+	}
+	cost := max(float64(alone)/float64(n), 1)
+	p.cost += (cost - p.cost) / 8
+}
+
+func (p *pace) noteBase(took time.Duration, now time.Time) {
+	if now.After(p.period) {
+		p.base[1], p.base[0] = p.base[0], 0
+		p.period = now.Add(basePeriod)
+	}
+	if p.base[0] == 0 || took < p.base[0] {
+		p.base[0] = took
+	}
+}
+
+// away is the time to the master and back, as far as it is known.
+func (p *pace) away() time.Duration {
+	if p.base[1] == 0 || p.base[0] != 0 && p.base[0] < p.base[1] {
+		return p.base[0]
+	}
+	return p.base[1]
+}
+
+// budget is how many requests may be on the wire.
+func (p *pace) budget() int {
+	n := float64(p.timeout/budgetPart) / p.cost
+	return int(min(max(n, leastBudget), mostBudget))
+}
+
+// window is how many writes may be on the wire.
+func (p *pace) window() int {
+	away := p.away()
+	if away <= near {
+		return 1
+	}
+	return int(min(max(away/spacing, 2), mostWindow))
+}

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package pipeline
+
+import "syscall"
+
+func immediately(syscall.Conn) immediate { return nil }

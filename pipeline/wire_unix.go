@@ -1,0 +1,44 @@
+//go:build unix
+
+package pipeline
+
+import "syscall"
+
+// immediately returns nil if the connection cannot be had by its descriptor.
+func immediately(c syscall.Conn) immediate {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s := &socket{raw: raw}
+	s.try = func(fd uintptr) bool {
+		for s.sent < len(s.b) {
+			n, err := syscall.Write(int(fd), s.b[s.sent:])
+			if err == syscall.EINTR {
+				continue
+			}
+			if err != nil || n <= 0 {
+				break // full, or ended
+			}
+			s.sent += n
+		}
+		return true
+	}
+	return s
+}
+
+// A socket writes without waiting. Its fields belong to whoever writes: a closure for each
+// write would be an allocation for each.
+type socket struct {
+	raw  syscall.RawConn
+	try  func(fd uintptr) bool
+	b    []byte
+	sent int
+}
+
+func (s *socket) write(b []byte) int {
+	s.b, s.sent = b, 0
+	_ = s.raw.Write(s.try) // a connection that has ended is the reader's affair
+	s.b = nil
+	return s.sent
+}
