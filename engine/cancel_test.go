@@ -156,10 +156,13 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 				}
 			})
 		}
-		occupy("/under way")
-		soon(t, func() bool { return e.Stats().Pipeline.Rounds == 1 })
-		occupy("/queued")
-		soon(t, func() bool { return e.Stats().Pipeline.Queued == 1 })
+		queued := func() bool { return e.Stats().Pipeline.Queued == 1 }
+		var names []string
+		for i := uint64(1); !queued(); i++ { // fill the window
+			names = append(names, fmt.Sprint("/", i))
+			occupy(names[i-1])
+			soon(t, func() bool { return e.Stats().Pipeline.Rounds == i || queued() })
+		}
 
 		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 		require.ErrorIs(t, err, ErrOverloaded, "TryAcquire never waits")
@@ -176,7 +179,9 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 		}
 		held.Wait()
 		require.Positive(t, e.Stats().Pipeline.Overloaded)
-		gone(t, masters, t.Name()+"/under way", t.Name()+"/queued", t.Name()+"/waiting")
+		for _, name := range append(names, "/waiting") {
+			gone(t, masters, t.Name()+name)
+		}
 	}
 }
 

@@ -139,17 +139,18 @@ func TestRestartedMasterGetsNoCallBeforeTheProbeHasAdmittedIt(t *testing.T) {
 	require.NoError(t, checkGate(seen, t.Name()))
 }
 
-// The engine is idle when the master is restarted and notices nothing: the first call
-// goes out on a connection that has ended.
+// The engine is idle when the master is restarted.
 func TestMasterRestartedWhileTheClientIsIdleIsNotGrantedOnBeforeTheProbe(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, _ := bent(t, masters, durable)
+	e, links := bent(t, masters, durable)
 	for round := range 3 {
 		cycle(t, e, t.Name())
+		links[0].RefuseDials(true) // until the monitor listens
 		require.NoError(t, masters[0].Kill())
 		require.NoError(t, masters[0].Restart(t.Context()))
 		monitor := dialWire(t, masters[0])
 		require.Equal(t, "+OK", monitor.do(t, "MONITOR"))
+		links[0].RefuseDials(false)
 		soon(t, func() bool {
 			cycle(t, e, fmt.Sprint(t.Name(), "/", time.Now().UnixNano()))
 			return upMasters(e) == 5 && e.Stats().Pipeline.Masters[0].SetAside > uint64(round)
@@ -426,11 +427,14 @@ func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 	require.NoError(t, err)
 	everywhere(t, masters, lock) // executed on the first master too, which cannot say so
-	require.NoError(t, lock.Release(t.Context()))
+	links[0].RefuseDials(true)
 	links[0].Cut()
+	soon(t, func() bool { return upMasters(e) == 4 })
+	require.NoError(t, lock.Release(t.Context()))
 	gone(t, masters[1:], t.Name())
 	require.Equal(t, lock.Token().Reveal(), get(t, masters[:1], t.Name())[0], "an orphan for now")
 	links[0].HoldReplies(false)
+	links[0].RefuseDials(false)
 	gone(t, masters, t.Name())
 	soon(t, func() bool { return upMasters(e) == 5 && owed(e) == 0 })
 	require.Equal(t, uint64(1), e.Stats().Pipeline.Masters[0].Orphans)
@@ -454,8 +458,8 @@ func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T)
 	old.BlackHole(true)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 	require.NoError(t, err)
-	require.NoError(t, lock.Release(t.Context()))
 	soon(t, func() bool { return e.Stats().Pipeline.Masters[0].SetAside == 1 && upMasters(e) == 5 }, "reconnected")
+	require.NoError(t, lock.Release(t.Context()))
 	require.Zero(t, e.Stats().Pipeline.Masters[0].Orphans)
 	require.Empty(t, get(t, masters[:1], t.Name())[0])
 	old.BlackHole(false)

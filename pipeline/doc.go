@@ -18,53 +18,69 @@
 //
 // # A call, down once and up once
 //
-//	caller                         one goroutine per master                    N servers
+//	caller                                 one reader per master            N servers
 //	Do: call from the pool
-//	push: queue, under mu ------.
-//	park on call.done           |  next: last one needed to fall idle
-//	                            '-> formLocked: the queue becomes a round,
-//	                                encoded once, handed to all masters
-//	                                parts: of all rounds that wait, what is not over
-//	                                exchange: one write ---------------> batch script
-//	                                          read <------------------------ replies
-//	                                part.read: replies -> voteLocked
-//	wake, once <------ call.decide: the first vote that settles the verdict
-//	Outcome                        the slower masters vote on, into the round only
+//	push: queue, under mu
+//	  formLocked: the queue becomes a round,
+//	      encoded once, a part per master <------ land: the last one needed
+//	    departLocked: as much of what waits             to have room
+//	      as the pace allows becomes flights
+//	unlock: write, to all masters, without waiting -----------------------> batch script
+//	park on call.done                      serve: replies of the oldest <------- replies
+//	                                         flight
+//	                                       part.read: replies -> voteLocked
+//	wake, once <--------------------------- call.decide: the first vote that settles the verdict
+//	Outcome                                the slower masters vote on, into the round only
 //
-// A round is formed by a caller that finds enough masters idle, or by the master
-// whose falling idle makes them enough. A few calls need as many as can decide them,
-// not all; many wait for all but one of the masters that keep pace (readyLocked). So
-// nothing waits for a timer, a lone call goes out at once, and under load the rounds
-// grow by themselves. A master that is slower takes everything that waits for it in
-// its next write: being late never makes it later. What it was not sent before it was
-// over, acquire and release both, it is not sent at all (part.go): what was never
-// asked cannot have been granted.
+// A round is formed, and written, by a caller that finds enough masters with room for it,
+// or by the reader whose master's answers make them enough. A few calls need as many as
+// can decide them, not all; many wait for all but one of the masters that keep pace
+// (readyLocked). So nothing waits for a timer, a lone call goes out at once, and under
+// load the rounds grow by themselves. Releases come first, then extends, then acquires
+// (queue.go).
+//
+// Room is what a master has been measured to do (pace.go): requests on the wire for a part
+// of the timeout, and as many writes at once as keep the way there filled. A master that
+// is near has one, so that rounds are large where the processor is the limit; one that is
+// far has many, so that a call waits for no other. What does not fit waits for the master,
+// in pieces if it must. One that is slower than the others takes all that waits in one
+// write when it has room: being late never makes it later. What it was not sent before it
+// was over, acquire and release both, it is not sent at all (part.go): what was never asked
+// cannot have been granted. When too much waits even so, rounds pass it by until it has
+// caught up; it is not set aside for that.
+//
+// Order holds on the one connection: a release is written after its acquire and so is
+// executed after it. What is repeated runs behind what has been sent meanwhile; so an
+// acquire whose release is among that is not repeated (repeatLocked).
 //
 // # Who owns what
 //
 //	call           its caller; the round's while state is waiting; after the caller
 //	               left, nobody's (the collector's)
-//	queue          Pipeline.mu
+//	queue, unsent, flights, pace, ledger, session, up of a master   Pipeline.mu
 //	round          fixed once encoded, but for calls, tallies and causes (round.mu);
 //	               recycled by the last master that leaves it
-//	connection     its master's goroutine; dialled, used and closed there and nowhere else
-//	pending, up, busy, ledger of a master   Pipeline.mu
+//	connection     dialled, read and closed by its master's reader; written by who has set
+//	               writing: whoever formed a round or, what a socket does not take at
+//	               once, the master's writer
 //	awaited names  watch.mu; forgotten with the last who waits (watch.go)
-//	goroutines     one per master and one that ticks; started by New, awaited by Close;
-//	               one watcher per master, with a connection of its own, from the first
-//	               Await on
+//	goroutines     a reader and a writer per master and one that ticks; started by New,
+//	               awaited by Close; one watcher per master, with a connection of its
+//	               own, from the first Await on
 //
 // Lock order: Pipeline.mu before round.mu and watch.mu. None is held during I/O.
 //
 // # A master that does not answer
 //
-// An exchange that fails, or takes longer than Config.Timeout, ends the connection
-// and sets the master aside; so does a reply that speaks of the whole server
-// (LOADING, READONLY, OOM, BUSY, ...). From then on rounds are decided without it.
-// Its goroutine probes it with growing, jittered pauses, on a fresh connection each
-// time: who is it, load the scripts, pay what is owed, take a trial lock. Only then
+// A master is silent when nothing has come for Config.Timeout since its oldest flight was
+// sent; the time that this process was stopped does not count. Silence, or an error, ends
+// the connection and sets the master aside; so does a reply that speaks of the whole
+// server (LOADING, READONLY, OOM, BUSY, a command that the ACL forbids, ...). An error
+// about one name is one call's unknown vote. From then on rounds are decided without the
+// master. Its reader probes it with growing, jittered pauses, on a fresh connection each
+// time: who is it, load the scripts, send what is pending, take a trial lock. Only then
 // is it admitted again. There is one gate, and it has one door: probe.go, admit.
-// Config.Changed hears of both, from the master's goroutine, between two sessions.
+// Config.Changed hears of both, from the master's reader, between two sessions.
 //
 // # A master that was restarted
 //
@@ -96,18 +112,21 @@
 // time, in no order that anybody could have observed. Requests of other kinds keep
 // their order of arrival. BenchmarkFold has the figures.
 //
-// # Encoding
+// Where a name of a folded call is denied by an ACL, the server refuses the call
+// unexecuted. Its entries are asked for again singly, and for a while calls are small.
 //
-// A round is encoded once, into bytes that all masters send. rueidis encodes for each
-// connection, so it is given stand-ins (session.go, wire): 7 % more cycles at 1024
-// workers, 6 % at 64. Nothing else of rueidis is bent: it dials, greets,
-// authenticates, keeps the deadline and parses the replies.
+// # The wire
+//
+// rueidis dials, greets and authenticates; then the connection is ours (wire.go). A round
+// is encoded once, into bytes that all masters are sent, where rueidis would encode for
+// each; and rueidis in its synchronous mode has one batch in flight, in its pipelined mode
+// two goroutines and three hand-overs more per batch.
 //
 // # Tried and refused
 //
-// AlwaysPipelining with rueidis's ring: two goroutines and three hand-overs more per
-// batch, 5 % more latency for a lone caller, nothing gained under load. A ticker in
-// each master's select: a timer is put into and taken out of the heap per round.
+// One round in flight per master, however far: an acquire a millisecond away takes 1.7
+// times a lone caller's. A least time between rounds: as slow as one in flight. A goroutine
+// per master that writes its own socket: a lone caller waits for a hand-over more.
 // Tokens in one argument, cut apart or unpacked (cmsgpack, cjson) in Lua: cheaper to
 // send, dearer to run. Plain SETs beside a folded release: what the server saves the
 // client spends. Two pipelines by hash of the name: 10 % slower at 64 workers, even at
@@ -122,8 +141,13 @@
 //   - AuthCredentialsFn's RefreshAfter is taken out: re-authentication would share
 //     the connection and put rueidis into its pipelined mode, where nothing ends a
 //     read from a hung server.
-//   - NOSCRIPT proves that a command was not executed, so repeating it is safe; and a
-//     session is one server process, so it was a SCRIPT FLUSH and not a restart.
+//   - NOSCRIPT and NOPERM on a key prove that a command was not executed; and a session is
+//     one server process, so it was a SCRIPT FLUSH and not a restart.
+//   - While a far master's votes wake many callers, none of them forms a round: they ask
+//     again at once, and are to leave together (voting).
+//   - The bytes of a round may still be written when its connection has ended, so whoever
+//     sets a master aside waits for the write before it leaves the round.
+//   - A read deadline is set when the last one has passed, not for each round.
 //   - The wait after a restart counts from the first INFO, also where the rest of that
 //     probe failed, and not from admission. Uptime counts at a first meeting only: it
 //     follows the server's wall clock. A run_id that comes back after another is new:
@@ -139,6 +163,4 @@
 //     rueidis refuses that (ErrNoCache) unless DisableCache is set.
 //   - A server quotes the arguments of a command that it does not know: the password,
 //     where AUTH was renamed. withoutArguments cuts them off.
-//   - Masters in up state with nothing to do are counted in idle; whoever clears up or
-//     sets busy adjusts it in the same critical section.
 package pipeline

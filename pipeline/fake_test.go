@@ -31,6 +31,7 @@ type fake struct {
 	data    map[string]value
 	loaded  map[string]bool // scripts by SHA-1
 	delay   time.Duration   // from a command's arrival to its execution
+	cost    time.Duration   // that a request takes to be executed, one after the other
 	stalled bool            // nothing is executed on any connection, as in SIGSTOP
 	refuse  bool            // dials fail
 	silent  bool            // dials hang
@@ -225,6 +226,11 @@ func (c *fakeConn) execute() {
 		}
 		args := c.inbox[0].args
 		c.inbox = c.inbox[1:]
+		if f.cost > 0 {
+			f.mu.Unlock()
+			time.Sleep(f.cost * time.Duration(requestsIn(args)))
+			f.mu.Lock()
+		}
 		f.log = append(f.log, logged{time.Now(), c.number, args})
 		reply := ""
 		if f.hook != nil {
@@ -365,6 +371,15 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 		return bulk("")
 	}
 	return bulk(string(votes))
+}
+
+// requestsIn returns how many requests a command carries.
+func requestsIn(args []string) int {
+	if args[0] != "EVALSHA" {
+		return 1
+	}
+	n, _ := strconv.Atoi(args[2])
+	return n
 }
 
 // A batchEntry is what one entry of the batch script asks for.

@@ -174,17 +174,27 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 			since = s.heard
 		}
 	}
-	if until := since.Add(p.timeout); now.Before(until) {
-		return until, nil
-	}
-	switch late := now.Sub(s.until); {
-	case late > overslept:
-		return now.Add(min(late, p.timeout)), nil
-	case m.looked.Equal(since):
+	until, silent := patience(p.timeout, since, s.until, m.looked, now)
+	if silent {
 		return now, errSilent
 	}
-	m.looked = since // an answer may be there already
-	return now.Add(lastLook), nil
+	if !now.Before(since.Add(p.timeout)) {
+		m.looked = since
+	}
+	return until, nil
+}
+
+// patience says, at now, when reading until asked has brought nothing, until when to read
+// on, or that the master has been silent for too long since it was sent something. looked
+// is the since of which the last look was taken.
+func patience(timeout time.Duration, since, asked, looked, now time.Time) (until time.Time, silent bool) {
+	if end := since.Add(timeout); now.Before(end) {
+		return end, false
+	}
+	if late := now.Sub(asked); late > overslept { // we were stopped, and could not hear it
+		return now.Add(min(late, timeout)), false
+	}
+	return now.Add(lastLook), looked.Equal(since) // else an answer may be there already
 }
 
 func (m *master) oldest() (flight, bool) {

@@ -9,14 +9,16 @@ import "time"
 // part of the timeout. So a master is never given more than it can answer in time,
 // whatever waits, and one that misses its time is silent, not overworked.
 //
-// The window bounds how many writes are: to a master that is near, one. There each round
-// costs processor time that the next one would have to wait for anyway, and fewer, larger
-// rounds cost everybody less. To one that is far, as many as keep the way filled: a call
-// that would wait for a reply to come back leaves at once instead.
+// The window bounds how many writes are. To a master that is near, or that a usual round
+// keeps busy for far longer than the way takes, it is one: a round that left earlier would
+// only wait there, and fewer, larger rounds cost everybody less. To one that is far, it is
+// as many as keep the way filled: a call that would wait for a reply to come back leaves
+// at once instead.
 type pace struct {
 	timeout time.Duration
 
 	cost   float64          // ns per request, smoothed
+	usual  float64          // requests in a flight, smoothed
 	base   [2]time.Duration // least time of a small write: in this period, and in the one before
 	period time.Time        // when this period ends
 }
@@ -29,9 +31,11 @@ const (
 	leastBudget = 256
 	mostBudget  = 1 << 14
 
-	// near is up to which time to a master and back one write at a time is best, and
-	// spacing the time between two writes to one that is further away.
+	// near is up to which time to a master and back one write at a time is best; the same
+	// if it is less than a part of what a round takes there. spacing is the least time
+	// between two writes to one that is further away.
 	near       = 200 * time.Microsecond
+	nearPart   = 4
 	spacing    = 125 * time.Microsecond
 	mostWindow = 32
 
@@ -49,6 +53,7 @@ func newPace(timeout time.Duration) pace { return pace{timeout: timeout, cost: f
 // answered notes a write of n requests: took is the time since it was sent, alone the time
 // since then or since the write before it was answered, whichever was later.
 func (p *pace) answered(n int, took, alone time.Duration, now time.Time) {
+	p.usual += (float64(n) - p.usual) / 8
 	if n < foldFrom {
 		p.noteBase(took, now)
 		return
@@ -89,9 +94,10 @@ func (p *pace) budget() int {
 
 // window is how many writes may be on the wire.
 func (p *pace) window() int {
-	away := p.away()
-	if away <= near {
+	away, round := p.away(), time.Duration(p.usual*p.cost)
+	if away <= near || away < round/nearPart {
 		return 1
 	}
-	return int(min(max(away/spacing, 2), mostWindow))
+	round = max(round, spacing)
+	return min(1+int((away+round-1)/round), mostWindow)
 }

@@ -106,7 +106,22 @@ func (m *master) probe() error {
 	if err := m.payAll(); err != nil {
 		return err
 	}
-	return m.trial()
+	if err := m.trial(); err != nil {
+		return err
+	}
+	return m.measure()
+}
+
+// measure asks for next to nothing, a few times, so that the pace knows how far away the
+// master is before it is under load.
+func (m *master) measure() error {
+	ping := newPing()
+	for range 3 {
+		if _, err := m.ask(&ping.batch); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ask sends a batch before anything else is under way, and returns the replies. It is also

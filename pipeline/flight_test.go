@@ -1,0 +1,373 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/scripts"
+)
+
+// all runs fn for n numbers side by side and waits for all.
+func all(n int, fn func(i int)) {
+	var running sync.WaitGroup
+	for i := range n {
+		running.Go(func() { fn(i) })
+	}
+	running.Wait()
+}
+
+func TestCallToAFarMasterWaitsForNoOther(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.startedAsMeasured() // a millisecond away
+		all(6, func(i int) {
+			time.Sleep(time.Duration(i) * 150 * time.Microsecond)
+			start := time.Now()
+			round := b.mustAcquire(fmt.Sprint("name", i)).Round
+			assert.Equal(t, time.Millisecond, time.Since(start), "acquire %d", i)
+			_, err := b.release(fmt.Sprint("name", i), round)
+			assert.NoError(t, err)
+			assert.Equal(t, 2*time.Millisecond, time.Since(start), "release %d", i)
+		})
+		time.Sleep(time.Millisecond) // the two slower masters of each call
+		b.requireNoKeys()
+		require.EqualValues(t, 12, b.p.Stats().Rounds)
+	})
+}
+
+func TestReleaseNeverOvertakesItsAcquire(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.startedAsMeasured()
+		b.fakes[2].set(func() { b.fakes[2].delay = 30 * time.Millisecond }) // most of it is under way there
+		all(50, func(i int) {
+			time.Sleep(time.Duration(i*37) * time.Microsecond)
+			for k := range 10 {
+				b.cycle(fmt.Sprint("name", i, " ", k))
+			}
+		})
+		time.Sleep(time.Second)
+		b.requireNoKeys()
+		for _, f := range b.fakes {
+			held := make(map[string]bool)
+			for _, l := range f.commands("") {
+				for _, e := range requestsOf(l.args) {
+					require.NotEqual(t, e.op == Acquire, held[e.name], "%s: %v", f.address, e)
+					held[e.name] = e.op == Acquire
+				}
+			}
+		}
+	})
+}
+
+// requestsOf returns the acquires and releases of locks of a test in a command.
+func requestsOf(args []string) (found []batchEntry) {
+	switch {
+	case args[0] == "SET":
+		found = []batchEntry{{op: Acquire, name: args[1], token: args[2]}}
+	case args[0] == "EVALSHA" && args[1] == scripts.Batch.SHA1:
+		found = batchEntries(args)
+	case args[0] == "EVALSHA" && args[1] == scripts.Release.SHA1:
+		found = []batchEntry{{op: Release, name: args[3], token: args[4]}}
+	}
+	kept := found[:0]
+	for _, e := range found {
+		if !strings.HasPrefix(e.name, ReservedPrefix) {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+func TestWindowBoundsWhatIsOnTheWay(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		for _, f := range b.fakes {
+			f.delay = 20 * time.Millisecond
+		}
+		b.cfg.Timeout = time.Second
+		b.startedAsMeasured()
+		var most atomic.Int32
+		all(200, func(i int) {
+			time.Sleep(time.Duration(i) * 100 * time.Microsecond)
+			b.mustAcquire(fmt.Sprint("name", i))
+			b.p.mu.Lock()
+			defer b.p.mu.Unlock()
+			for _, m := range b.p.masters {
+				assert.LessOrEqual(t, m.writes, m.window)
+				most.Store(max(most.Load(), int32(m.writes)))
+			}
+		})
+		require.EqualValues(t, mostWindow, most.Load())
+	})
+}
+
+// Servers that need a multiple of the timeout for what arrives at once.
+func TestBurstIsSentInPiecesAndNobodyIsSetAside(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes {
+			f.set(func() { f.delay, f.cost = 100*time.Microsecond, 20*time.Microsecond })
+		}
+		const calls = 30_000
+		start := time.Now()
+		all(calls, func(i int) { b.cycle(fmt.Sprint("name", i)) })
+		took := time.Since(start)
+		stats := b.p.Stats()
+		for _, m := range stats.Masters {
+			require.Zero(t, m.SetAside, m.Address)
+			require.Zero(t, m.Behind, m.Address)
+			require.Zero(t, m.Owed, m.Address)
+		}
+		require.LessOrEqual(t, stats.LargestRound, mostInRound)
+		require.Greater(t, took, 10*testTimeout)
+		require.Less(t, took, 2*calls*20*time.Microsecond*12/10, "and none of them is idle for long")
+		b.requireNoKeys()
+	})
+}
+
+func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		slow := b.fakes[4]
+		slow.set(func() { slow.cost = 100 * time.Microsecond }) // four times the timeout for a round of 4096
+		rounds := make([]uint64, 2*mostInRound)
+		all(len(rounds), func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+		time.Sleep(5 * time.Second)
+		require.Len(t, slow.keys(), len(rounds))
+		require.EqualValues(t, 5, b.up())
+		require.Zero(t, b.p.Stats().Masters[4].SetAside)
+		all(len(rounds), func(i int) {
+			_, err := b.release(fmt.Sprint("name", i), rounds[i])
+			assert.NoError(t, err)
+		})
+		time.Sleep(5 * time.Second)
+		b.requireNoKeys()
+	})
+}
+
+func TestMasterThatFallsTooFarBehindIsPassedByAndCatchesUp(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		slow := b.fakes[2]
+		held := b.mustAcquire("held before").Round
+		slow.set(func() { slow.cost = time.Millisecond })
+		const calls = maxBacklog + 2*mostInRound
+		rounds := make([]uint64, calls)
+		all(calls, func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+		stats := b.p.Stats().Masters[2]
+		require.True(t, stats.Up)
+		require.EqualValues(t, 1, stats.Behind)
+		require.LessOrEqual(t, stats.Backlog, maxBacklog+mostInRound)
+		_, err := b.release("held before", held)
+		require.NoError(t, err)
+		all(calls, func(i int) {
+			_, err := b.release(fmt.Sprint("name", i), rounds[i])
+			assert.NoError(t, err)
+		})
+		require.Zero(t, b.p.Stats().Masters[2].SetAside)
+		slow.set(func() { slow.cost = 0 })
+		time.Sleep(10 * time.Second)
+		b.requireNoKeys()
+		b.cycle("with all three")
+		time.Sleep(10 * time.Millisecond)
+		require.Len(t, slow.commands("with all three"), 2)
+		require.Zero(t, b.p.Stats().Masters[2].Owed)
+	})
+}
+
+// denies makes a fake answer as a server whose ACL does not allow names that begin so.
+func (f *fake) denies(prefix string) {
+	const answer = "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n"
+	f.set(func() {
+		f.hook = func(args []string) string {
+			for _, e := range requestsOf(args) {
+				if strings.HasPrefix(e.name, prefix) {
+					return answer
+				}
+			}
+			return ""
+		}
+	})
+}
+
+func TestDeniedNameIsItsCallersAffairAlone(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes {
+			f.denies("denied")
+		}
+		all(60, func(i int) {
+			if i%20 != 7 {
+				b.cycle(fmt.Sprint("name", i))
+				return
+			}
+			name := fmt.Sprint("denied", i)
+			out, err := b.acquire(context.Background(), name)
+			assert.NoError(t, err)
+			assert.Equal(t, quorum.NoQuorum, out.Verdict)
+			assert.ErrorIs(t, out.Denied, ErrDenied)
+			assert.ErrorContains(t, out.Denied, "NOPERM this user has no permissions to access")
+			b.p.Post(releaseOf(name, out.Round)) // as the engine does
+		})
+		time.Sleep(time.Second)
+		b.requireNoKeys()
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.SetAside)
+			require.Zero(t, m.Owed)
+			require.EqualValues(t, 3, m.Dropped)
+		}
+	})
+}
+
+func TestNameThatOneMasterDeniesIsHeldOnTheOthers(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.fakes[1].denies("denied")
+		all(20, func(i int) { b.cycle(fmt.Sprint("denied", i)) })
+		time.Sleep(time.Second)
+		b.requireNoKeys()
+		require.EqualValues(t, 20, b.p.Stats().Masters[1].Dropped)
+		require.Zero(t, b.p.Stats().Masters[1].Owed)
+		require.Equal(t, 3, b.up())
+	})
+}
+
+// A release that could not be sent is sent later, among others, when its name is denied.
+func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		rounds := make([]uint64, 20)
+		name := func(i int) string { return []string{"name", "denied"}[i%2] + fmt.Sprint(i) }
+		for i := range rounds {
+			rounds[i] = b.mustAcquire(name(i)).Round
+		}
+		time.Sleep(testTimeout)
+		f := b.fakes[0]
+		f.set(func() { f.refuse = true })
+		f.cut()
+		for i := range rounds {
+			_, err := b.release(name(i), rounds[i])
+			require.NoError(t, err)
+		}
+		f.denies("denied")
+		f.set(func() { f.refuse = false })
+		b.untilUp(3)
+		time.Sleep(5 * time.Second)
+		require.Len(t, f.keys(), 10, "those that nobody may delete")
+		stats := b.p.Stats().Masters[0]
+		require.EqualValues(t, 10, stats.Dropped)
+		require.EqualValues(t, 10, stats.Orphans)
+		require.Zero(t, stats.Owed)
+	})
+}
+
+func TestDeniedCommandIsTheMastersAffair(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[0]
+		f.set(func() {
+			f.hook = func(args []string) string {
+				if args[0] == "EVALSHA" {
+					return "-NOPERM this user has no permissions to run the 'evalsha' command\r\n"
+				}
+				return ""
+			}
+		})
+		b.cycle("a")
+		time.Sleep(time.Second)
+		require.Equal(t, 2, b.up())
+		require.ErrorContains(t, b.p.Stats().Masters[0].Cause, "evalsha")
+		f.set(func() { f.hook = nil })
+		b.untilUp(3)
+	})
+}
+
+// SCRIPT FLUSH while acquires and their releases follow each other on the wire: what is
+// repeated runs behind the release that was sent already.
+func TestScriptsThatVanishWhileRoundsAreUnderWayLeaveNoKey(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.startedAsMeasured()
+		b.fakes[2].set(func() { b.fakes[2].delay = 20 * time.Millisecond })
+		stop := make(chan struct{})
+		flusher := side(func() {
+			for i := 0; ; i++ {
+				f := b.fakes[i%3]
+				f.set(func() { clear(f.loaded) })
+				select {
+				case <-stop:
+					return
+				case <-time.After(3 * time.Millisecond):
+				}
+			}
+		})
+		all(100, func(i int) {
+			time.Sleep(time.Duration(i%10) * 130 * time.Microsecond)
+			for k := range 10 {
+				b.cycle(fmt.Sprint("name", i, " ", k))
+			}
+		})
+		close(stop)
+		flusher()
+		time.Sleep(5 * time.Second)
+		b.requireNoKeys()
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.Owed, m.Address)
+		}
+	})
+}
+
+func TestCallOfAnAbandonedAcquireMakesRoomAtOnce(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Queue = 10
+		b.started()
+		for _, f := range b.fakes {
+			f.set(func() { f.stalled = true })
+		}
+		wait := side(func() { b.cycle("under way") })
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		leave := side(func() {
+			all(10, func(i int) {
+				_, err := b.acquire(ctx, fmt.Sprint("leaves", i))
+				assert.ErrorIs(t, err, context.Canceled)
+			})
+		})
+		synctest.Wait()
+		require.True(t, b.p.Full())
+		cancel()
+		leave()
+		require.False(t, b.p.Full())
+		require.Zero(t, b.p.Stats().Queued)
+		for _, f := range b.fakes {
+			f.set(func() { f.stalled = false })
+		}
+		wait()
+	})
+}
+
+func TestRenewalsGoBeforeTheAcquiresThatWait(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.mustAcquire("kept")
+		for _, f := range b.fakes {
+			f.set(func() { f.cost = 20 * time.Microsecond })
+		}
+		burst := side(func() { all(20_000, func(i int) { b.mustAcquire(fmt.Sprint("name", i)) }) })
+		time.Sleep(time.Millisecond)
+		start := time.Now()
+		out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "kept", Token: "token of kept", TTL: 2 * hour})
+		require.NoError(t, err)
+		require.Equal(t, quorum.Won, out.Verdict)
+		require.Positive(t, b.p.Stats().Queued, "acquires still wait")
+		require.Less(t, time.Since(start), 2*testTimeout)
+		burst()
+	})
+}
