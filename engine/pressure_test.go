@@ -235,10 +235,11 @@ func refusal(b *testing.B) time.Duration {
 	return (cpu(b) - used) / time.Duration(max(1, a.refused.Load()))
 }
 
-// BenchmarkOverload is an open loop at a multiple of what 1024 callers reach, with the default queue, then one at half of it, with
-// 1000 locks kept alive beside them; with stopped=1, one master is stopped for the middle third of the overload. Of the
-// bar, at 2x 0.8 of the peak, at 10x 0.9 of it and of the CPU time that refusals leave, goodput/bar is the part
-// reached; offered/s is what the machine could call beside it all. p99-1 and p99-2 are of the first and the second second at half the load, p99 the median of the others.
+// BenchmarkOverload is an open loop at a multiple of what 1024 callers reach, with the default queue, then one at half of
+// it, with 1000 locks kept alive beside them; with stopped=1, one master is stopped for the middle third of the overload.
+// Of the bar, at 2x 0.8 of the peak, at 10x 0.9 of it and of the CPU time that refusals leave, goodput/bar is the part
+// reached; offered/s is what the machine could call beside it all. p99-1 and p99-2 are of the first and the second
+// second at half the load, p99 the median of the others.
 func BenchmarkOverload(b *testing.B) {
 	for _, times := range []float64{2, 10} {
 		for stopped := range 2 {
