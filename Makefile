@@ -9,7 +9,7 @@ BENCHARGS  ?=
 VALIDATEARGS ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults validate test race stress lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload validate test race stress lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -30,6 +30,15 @@ faults: setup $(BIN)/lockbench ## one master stopped or 50 ms late beside a heal
 	    $(BIN)/lockbench run --workers $$w $$f --duration 3s --warmup 2s -o bench 2>/dev/null | \
 	      awk '/^Benchmark/{printf "%9.0f cycles/s   p50 %6.2f ms   p99 %6.2f ms\n", $$5, $$7/1e6, $$9/1e6}' || exit 1; \
 	  done; done; done
+
+far: setup $(BIN)/lockbench ## masters 0.25, 1 and 5 ms away: muxlock and Redsync over rueidis beside a lone caller, five minutes
+	@sh .ci/far $(BIN)/lockbench
+
+burst: setup ## up to 100,000 goroutines acquire at once, and release at once, ten times
+	$(GO) test -run '^$$' -bench Burst -benchtime 1x ./engine
+
+overload: setup ## an open loop at 2 and 10 times the peak, without and with a stopped master, then at half; four minutes
+	$(GO) test -run '^$$' -bench Overload -benchtime 1x ./engine
 
 validate: setup $(BIN)/lockbench ## do the formulae behind `lockbench advise` hold on this machine? about two minutes
 	$(BIN)/lockbench validate $(VALIDATEARGS)
@@ -55,7 +64,7 @@ fuzz: setup ## each fuzz target for FUZZTIME
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
 microbench: setup ## go test -bench: the round, the cycle, folding, the scripts
-	$(GO) test -run '^$$' -bench . -benchtime 1s ./engine ./pipeline ./scripts ./bench
+	$(GO) test -run '^$$' -bench . -skip 'Burst|Overload' -benchtime 1s ./engine ./pipeline ./scripts ./bench
 
 profile: setup ## CPU profile of the engine at 1024 workers, as a list
 	$(GO) test -run '^$$' -bench 'BenchmarkCycle/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine

@@ -11,22 +11,18 @@ import (
 )
 
 func TestRepliesAreLateByTheSumOfDrawsFromWhatIsInForce(t *testing.T) {
-	var p Proxy
-	l := lateness{delays: &p.delays}
-	require.True(t, l.due().IsZero())
+	require.Zero(t, newLateness(nil).next())
 
-	p.Delay(bench.Fixed(time.Hour), bench.Lognormal(3*time.Minute, 0.7))
+	l := newLateness([]bench.Span{bench.Fixed(time.Hour), bench.Lognormal(3*time.Minute, 0.7)})
 	const count = 4000
 	all := make([]float64, count)
 	for i := range all {
-		all[i] = (time.Until(l.due()) - time.Hour).Minutes()
+		all[i] = (l.next() - time.Hour).Minutes()
 	}
 	slices.Sort(all)
 	// A quartile of 4000 samples is within 4 % of the true one, three standard errors.
 	for q, want := range map[int]float64{1: 1.87, 2: 3.0, 3: 4.81} {
 		require.InEpsilon(t, want, all[q*count/4], 0.07, "quartile %d", q)
 	}
-
-	p.Delay(bench.Fixed(0))
-	require.True(t, l.due().IsZero(), "the proxy alone")
+	require.Zero(t, newLateness([]bench.Span{bench.Fixed(0)}).next(), "the proxy alone")
 }

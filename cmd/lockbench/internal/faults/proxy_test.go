@@ -42,9 +42,11 @@ func spanOf(t *testing.T, text string) bench.Span {
 
 // proxied is a connection to an echo through a proxy, both closed with the test.
 func proxied(t *testing.T, spans ...bench.Span) (*faults.Proxy, net.Conn) {
-	p, err := faults.NewProxy(echo(t))
+	line, err := faults.OpenLine()
 	require.NoError(t, err)
-	t.Cleanup(func() { p.Close() })
+	t.Cleanup(func() { require.NoError(t, line.Close()) })
+	p, err := line.Proxy(echo(t))
+	require.NoError(t, err)
 	p.Delay(spans...)
 	c, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
@@ -83,7 +85,9 @@ func TestProxyDelaysRepliesSideBySide(t *testing.T) {
 }
 
 func TestCloseCutsTheConnections(t *testing.T) {
-	p, err := faults.NewProxy(echo(t))
+	line, err := faults.OpenLine()
+	require.NoError(t, err)
+	p, err := line.Proxy(echo(t))
 	require.NoError(t, err)
 	p.Delay(spanOf(t, "1m"))
 	c, err := net.Dial("tcp", p.Addr())
@@ -91,7 +95,7 @@ func TestCloseCutsTheConnections(t *testing.T) {
 	defer c.Close()
 	_, err = c.Write([]byte("ping"))
 	require.NoError(t, err)
-	require.NoError(t, p.Close()) // waits for nobody's reply
+	require.NoError(t, line.Close()) // waits for nobody's reply
 	_, err = c.Read(make([]byte, 1))
 	require.Error(t, err)
 }

@@ -17,6 +17,7 @@ import (
 type Rig struct {
 	list    []Fault
 	masters []*master
+	line    *Line // nil: no fault needs one
 }
 
 // NewRig puts a proxy in front of each master that a delay or a cut needs it for.
@@ -31,17 +32,27 @@ func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 		if f.Kind.process() {
 			continue
 		}
-		if m.proxy == nil {
-			var err error
-			if m.proxy, err = NewProxy(m.server.Addr()); err != nil {
-				return nil, errors.Join(err, r.Close())
-			}
+		if err := r.proxy(m); err != nil {
+			return nil, errors.Join(err, r.Close())
 		}
 		if f.Kind == Delay && f.Whole {
 			m.delay(i, true)
 		}
 	}
 	return r, nil
+}
+
+// proxy puts one in front of a master that has none.
+func (r *Rig) proxy(m *master) (err error) {
+	if r.line == nil {
+		if r.line, err = OpenLine(); err != nil {
+			return err
+		}
+	}
+	if m.proxy == nil {
+		m.proxy, err = r.line.Proxy(m.server.Addr())
+	}
+	return err
 }
 
 // Addrs is where clients reach the masters, in their order.
@@ -89,13 +100,10 @@ func (r *Rig) Begin(start time.Time) (end func() ([]bench.Band, error)) {
 
 // Close removes the proxies.
 func (r *Rig) Close() error {
-	var errs []error
-	for _, m := range r.masters {
-		if m.proxy != nil {
-			errs = append(errs, m.proxy.Close())
-		}
+	if r.line == nil {
+		return nil
 	}
-	return errors.Join(errs...)
+	return r.line.Close()
 }
 
 func band(f Fault, from, to time.Duration) bench.Band {

@@ -28,6 +28,7 @@ const (
 // site is masters on this machine, each behind a proxy of its own that makes it late.
 type site struct {
 	set     *masters.Set
+	line    *faults.Line
 	proxies []*faults.Proxy
 	engines []*engine.Engine
 }
@@ -39,8 +40,11 @@ func openSite(ctx context.Context, n int) (*site, error) {
 		return nil, err
 	}
 	s := &site{set: set}
+	if s.line, err = faults.OpenLine(); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
 	for _, server := range set.Servers {
-		p, err := faults.NewProxy(server.Addr())
+		p, err := s.line.Proxy(server.Addr())
 		if err != nil {
 			return nil, errors.Join(err, s.close())
 		}
@@ -78,11 +82,7 @@ func (s *site) close() (err error) {
 			all.Go(e.Close)
 		}
 	}
-	err = all.Wait()
-	for _, p := range s.proxies {
-		err = errors.Join(err, p.Close())
-	}
-	return errors.Join(err, s.set.Close())
+	return errors.Join(all.Wait(), s.line.Close(), s.set.Close())
 }
 
 // naps sleeps as exactly as it can, for any number of goroutines.

@@ -1,0 +1,75 @@
+package faults
+
+import "muxlock/bench"
+
+// Proxy forwards TCP connections to one master. It can hold back every reply for a
+// time that is drawn when the reply arrives, and cut all connections. Requests pass
+// at once, unless they are delayed too, in the same way; each connection is on its own.
+//
+// Replies behind each other are late together, not one after the other, as on a long
+// cable, and none overtakes another, as TCP does not let it: a reply is due at its
+// own time or when the one before it is, whichever is later. So with drawn delays two
+// things are not independent. Replies that were read together share one draw, as
+// those of one packet do; a batch of pipelined commands is late as a whole. And a
+// reply close behind a very late one is late as well: where many follow each other
+// within the spread of the delay, what a caller sees is longer than the distribution
+// says. It is the distribution itself only where one reply at a time is on its way.
+type Proxy struct {
+	line *Line
+	id   int
+	addr string
+}
+
+// Proxy listens on a free port of 127.0.0.1, until Close.
+func (l *Line) Proxy(target string) (*Proxy, error) {
+	a, err := l.ask(command{Op: opOpen, Target: target})
+	if err != nil {
+		return nil, err
+	}
+	return &Proxy{l, a.Proxy, a.Addr}, nil
+}
+
+// Addr is what clients connect to.
+func (p *Proxy) Addr() string { return p.addr }
+
+// Delay makes every reply that arrives from now on late by a draw from each span.
+func (p *Proxy) Delay(spans ...bench.Span) { p.tell(command{Op: opDelay, Spans: spans}) }
+
+// DelayRequests makes every request late likewise, on connections made from now on.
+func (p *Proxy) DelayRequests(spans ...bench.Span) {
+	p.tell(command{Op: opDelayRequests, Spans: spans})
+}
+
+// Cut resets all connections, and while refuse is set every new one too.
+func (p *Proxy) Cut(refuse bool) { p.tell(command{Op: opCut, Refuse: refuse}) }
+
+// Heal ends a Cut.
+func (p *Proxy) Heal() { p.tell(command{Op: opHeal}) }
+
+// tell returns when it is done. That the process has died, Close tells.
+func (p *Proxy) tell(c command) {
+	c.Proxy = p.id
+	_, _ = p.line.ask(c)
+}
+
+// command is what a Line is told. Each has an answer.
+type command struct {
+	Op     string
+	Proxy  int
+	Target string
+	Spans  []bench.Span
+	Refuse bool
+}
+
+type answer struct {
+	Proxy       int
+	Addr, Error string
+}
+
+const (
+	opOpen          = "open"
+	opDelay         = "delay"
+	opDelayRequests = "delay requests"
+	opCut           = "cut"
+	opHeal          = "heal"
+)
