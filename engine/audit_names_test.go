@@ -178,7 +178,7 @@ func TestRandomUseNeverHasTwoHolders(t *testing.T) {
 func TestRandomUseNeverHasTwoHoldersInRealTime(t *testing.T) {
 	s := &scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}
 	cfg := Config{Masters: make([]string, 5), MasterTimeout: time.Millisecond, HandOverTime: 5 * time.Millisecond}
-	e := newEngine(cfg.withDefaults(), s)
+	e := newEngine(cfg.withDefaults(), s, nil)
 	everything(t, e, s, 150)
 	require.NoError(t, e.Close())
 }

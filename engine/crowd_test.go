@@ -38,7 +38,7 @@ func crowded(t *testing.T, ttl time.Duration) *Engine {
 	if underRace || testing.Short() {
 		t.Skip("measures memory")
 	}
-	e := newEngine(Config{Masters: make([]string, 5), TTL: ttl}.withDefaults(), willing{})
+	e := newEngine(Config{Masters: make([]string, 5), TTL: ttl}.withDefaults(), willing{}, nil)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
 }

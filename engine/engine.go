@@ -24,6 +24,7 @@ type Engine struct {
 	keeper  keeper
 	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
+	events  *events       // nil: nobody is to be told
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper
@@ -58,21 +59,25 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	events := newEvents(&cfg)
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
-		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters, Changed: cfg.master,
+		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters, Changed: events.master,
 	})
+	if err != nil {
+		events.close()
+	}
 	if start := (*pipeline.StartError)(nil); errors.As(err, &start) && start.Misconfigured {
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 	}
-	return newEngine(cfg, pipe), nil
+	return newEngine(cfg, pipe, events), nil
 }
 
-func newEngine(cfg Config, pipe pipe) *Engine {
-	e := &Engine{cfg: cfg, pipe: pipe, closing: make(chan struct{})}
+func newEngine(cfg Config, pipe pipe, events *events) *Engine {
+	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{})}
 	e.names.init()
 	e.keeper.e, e.keeper.poke = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
@@ -130,7 +135,8 @@ func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func
 
 // Close refuses new calls with ErrClosed, sends home those who wait, lets calls under way
 // finish, at most about twice Config.MasterTimeout, and ends all connections and
-// goroutines. Locks that are held are lost, for their holders, with ErrClosed as the cause;
+// goroutines. Observer and Logger are told what has happened until then, for a second at most.
+// Locks that are held are lost, for their holders, with ErrClosed as the cause;
 // at the masters they are not released, since their holders may still be at work: their
 // leases run out.
 func (e *Engine) Close() error {
@@ -140,6 +146,7 @@ func (e *Engine) Close() error {
 	})
 	e.running.Wait()
 	e.pipe.Close()
+	e.events.close()
 	return nil
 }
 

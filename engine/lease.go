@@ -61,10 +61,12 @@ func (l *lease) request(op pipeline.Op) pipeline.Request {
 // the turn there. So those who wait here ask the masters only after the deletion, and two
 // round trips behind those who wait elsewhere.
 func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
+	h := l.holder
 	l.holder = nil
 	l.kept, l.warn, l.fault = false, 0, nil
 	p, cfg := l.place, &l.e.cfg
-	switch w := p.first; {
+	w := p.first
+	switch {
 	case l.over:
 		return true, false
 	case w == nil:
@@ -75,17 +77,18 @@ func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 		l.endLocked()
 		p.lease, p.trying = nil, true
 		return true, true
-	case l.until.Left(now) < w.ttl/2:
-		l.handed++
-		p.nextLocked(false, l)
-	default:
-		l.handed++
-		l.ttl = max(l.ttl, w.ttl) // what its renewals ask for
-		p.popLocked()
-		l.holder = &Lock{lease: l, since: now}
-		w.lock = l.holder
-		w.ready <- struct{}{}
 	}
+	l.handed++
+	l.e.released(h, now, false, true, nil) // told before the next one's Acquired
+	if l.until.Left(now) < w.ttl/2 {
+		p.nextLocked(false, l)
+		return false, false
+	}
+	l.ttl = max(l.ttl, w.ttl) // what its renewals ask for
+	p.popLocked()
+	l.holder = &Lock{lease: l, since: now}
+	w.lock = l.holder
+	w.ready <- struct{}{}
 	return false, false
 }
 

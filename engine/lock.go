@@ -250,10 +250,12 @@ func (l *Lock) Release(ctx context.Context) error {
 			err = errors.Join(ErrNoQuorum, err)
 		}
 	}
+	if over {
+		e.released(l, now, true, held, err)
+	}
 	if turn {
 		place.resign(true)
 	}
-	e.released(l, now, over, held, err)
 	return err
 }
 

@@ -225,7 +225,7 @@ func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), cha
 		for _, change := range changes {
 			change(&cfg)
 		}
-		e := newEngine(cfg.withDefaults(), s)
+		e := newEngine(cfg.withDefaults(), s, newEvents(&cfg))
 		defer time.Sleep(time.Minute) // what was posted is done
 		defer e.Close()
 		test(t, e, s)

@@ -25,6 +25,8 @@ type Stats struct {
 	Unrenewed  uint64 // renewals that too few masters answered; tried again
 	Waiting    int    // goroutines in line behind others of this process, now
 
+	EventsDropped uint64 // that Observer and Logger were not told: they were too slow
+
 	Pipeline pipeline.Stats // queue depth, rounds and their sizes, each master
 }
 
@@ -70,7 +72,7 @@ func (e *Engine) Stats() Stats {
 		NoQuorum: c.noQuorum.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), Unreleased: c.unreleased.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), Unrenewed: c.unrenewed.Load(),
-		Retries: c.retries.Load(),
+		Retries: c.retries.Load(), EventsDropped: e.events.count(),
 		Waiting: int(c.waiting.Load()), Pipeline: e.pipe.Stats(),
 	}
 }
