@@ -99,13 +99,11 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 // inherit extends a lease that is handed over with too little validity left. It returns
 // nil if that does not work; the lease is given up then.
 func (c *contender) inherit(ctx context.Context) *Lock {
-	e, l := c.e, c.heir
+	l := c.heir
 	l.place.shard.mu.Lock()
-	l.ttl = max(l.ttl, c.ttl)
-	req := l.request(pipeline.Extend)
+	l.ttl = c.ttl
 	l.place.shard.mu.Unlock()
-	req.TTL = c.ttl
-	if err := e.extend(ctx, l, req, clock.Now()); err == nil {
+	if err := l.extend(ctx, nil, c.ttl); err == nil {
 		if lock := c.place.take(l, clock.Now()); lock != nil {
 			return lock
 		}

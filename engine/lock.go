@@ -136,9 +136,10 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 }
 
 // WarnBefore runs fn in a goroutine of its own when no more than left of validity
-// remains; once, and again after each later renewal. To a lock that is kept alive this
-// happens only when renewals fail, if left is below two thirds of its ttl. A second call
-// replaces the first, a nil fn ends it.
+// remains; once, and again after each renewal or Extend, also one from inside fn, that has
+// moved Until out. To a lock that is kept alive this happens only when renewals fail, if
+// left is below two thirds of its ttl. An Extend from fn should ask for much more than left:
+// what leaves less warns again at once. A second call replaces the first, a nil fn ends it.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -151,7 +152,10 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 		return l.end
 	}
 	l.warn = fn
-	l.lease.warn, l.lease.warned = left, fn == nil
+	if fn == nil {
+		left = 0
+	}
+	l.lease.warn, l.lease.warned = left, false
 	l.lease.attendLocked(now)
 	return nil
 }
@@ -159,56 +163,31 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on.
 // Masters that no longer have it with our token are not counted and not given it
 // again; a ttl shorter than what is left succeeds and changes nothing. It blocks
-// until the verdict, at most about twice Config.MasterTimeout, or until ctx ends;
-// the masters may then have extended, and the old Until stands.
+// until the verdict, at most about twice Config.MasterTimeout, or until ctx ends, which
+// ends the wait and not what was sent: Until may still move. One Extend of a lock is
+// asked for at a time: one that asks for no more than what is under way shares its
+// outcome, others wait for it first. KeepAlive goes on with the longest ttl that its
+// holder has asked for.
 //
 // Errors: ErrLost when N-q+1 masters say that the lock is not ours, or validity ran
 // out on the way, both final; ErrNoQuorum when too few answered, and the old Until
-// stands; ErrNotHeld after Release; ErrInvalid, ErrOverloaded, ErrClosed; ctx's error.
+// stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
-	e, lease := l.lease.e, l.lease
-	ttl, err := e.cfg.lease(ttl)
+	ttl, err := l.lease.e.cfg.lease(ttl)
 	if err != nil {
 		return err
 	}
-	start := l.lock()
+	l.lock()
 	err = l.end
-	if err == nil {
-		lease.ttl = max(lease.ttl, ttl) // a master may extend although we never hear of it
-	}
-	req := lease.request(pipeline.Extend)
 	l.unlock()
 	if err != nil {
 		return err
 	}
-	req.TTL = ttl
-	err = e.extend(ctx, lease, req, start)
-	now := l.lock()
+	err = l.lease.extend(ctx, l, ttl)
+	l.lock()
 	defer l.unlock()
 	if l.end != nil {
 		return errors.Join(l.end, ctx.Err())
-	}
-	lease.attendLocked(now)
-	return err
-}
-
-// extend asks the masters, and has the lease know what they say.
-func (e *Engine) extend(ctx context.Context, l *lease, req pipeline.Request, start clock.Instant) error {
-	out, err := e.pipe.Do(ctx, req)
-	if err == nil {
-		err = e.refusal(out)
-	}
-	now := clock.Now()
-	l.place.shard.mu.Lock()
-	defer l.place.shard.mu.Unlock()
-	l.expireLocked(now) // a confirmation after the end does not bring it back
-	switch {
-	case l.over:
-	case err == nil:
-		l.extended(req.TTL, start)
-		l.matched.Store(int32(out.Tally.Granted))
-	case errors.Is(err, ErrNotHeld):
-		l.loseLocked(err)
 	}
 	return err
 }
@@ -237,7 +216,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if held {
 		over, turn = lease.passLocked(now)
 	}
-	req := lease.request(pipeline.Release)
+	req := lease.releaseLocked()
 	place := lease.place
 	l.unlock()
 	var err error
