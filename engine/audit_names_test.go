@@ -42,7 +42,7 @@ func (c *census) check(l *Lock) {
 	c.s.mu.Lock()
 	k := c.s.keys[l.Name()]
 	c.s.mu.Unlock()
-	if before && l.Valid() && (k.token != l.Token().Reveal() || k.ends.Before(until)) {
+	if before && l.Valid() && (k.token != l.lease.token || k.ends.Before(until)) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.found = errors.Join(c.found, fmt.Errorf("%s is valid and not at the masters", l.Name()))

@@ -126,7 +126,7 @@ func TestMasterStoppedForLongerThanTheLeaseDoesNotMatter(t *testing.T) {
 	require.True(t, lock.Valid())
 	values := get(t, masters, t.Name())
 	require.Empty(t, values[0], "it ran out there, and an extend creates nothing")
-	require.Equal(t, slices.Repeat([]string{lock.Token().Reveal()}, 4), values[1:])
+	require.Equal(t, slices.Repeat([]string{lock.lease.token}, 4), values[1:])
 	has, _ := lock.Matched()
 	require.Equal(t, 4, has)
 	require.NoError(t, lock.Release(t.Context()))
@@ -221,7 +221,7 @@ func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
 		require.Contains(t, j.log.String(), line)
 	}
 	for _, lock := range []*Lock{first, second, third} {
-		token := lock.Token().Reveal()
+		token := lock.lease.token
 		require.NotContains(t, j.log.String(), token)
 		for _, err := range j.errs {
 			requireHidden(t, token, err)

@@ -15,7 +15,8 @@ import (
 // each); the token stays.
 //
 //	held --Release, somebody waits--> held by the next, or to be extended by it first
-//	     --Release, nobody waits, or its turn is over--> over, and deleted at the masters
+//	     --Release, nobody waits, its turn is over, or its token was revealed--> over, and
+//	                                                deleted at the masters
 //	     --validity out, denied, Close--> over: lost
 type lease struct {
 	e       *Engine
@@ -31,6 +32,7 @@ type lease struct {
 	expired   bool          // over because validity ran out
 	holder    *Lock         // nil while nobody holds it
 	handed    int           // times that it was handed over
+	revealed  bool          // others may have the token: it is not handed over any more
 	longest   time.Duration // ttl that a master may have been given
 	extension *extension    // the Extend that is under way; nil: none is
 	term
@@ -67,7 +69,7 @@ func (l *lease) releaseLocked() pipeline.Request {
 }
 
 // passLocked ends the hold of one of ours. The first who waits gets the lease, if its turn
-// is not over and enough validity is left, or can still be had. Otherwise it is over: the
+// is not over, nobody outside knows its token and enough validity is left, or can still be had. Otherwise it is over: the
 // caller is to have it deleted at the masters, and then to resign the place if it has got
 // the turn there. So those who wait here ask the masters only after the deletion, and two
 // round trips behind those who wait elsewhere.
@@ -84,7 +86,7 @@ func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 		l.endLocked()
 		p.nextLocked(false, nil)
 		return true, false
-	case l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime:
+	case l.revealed || l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime:
 		l.endLocked()
 		p.lease, p.trying = nil, true
 		return true, true

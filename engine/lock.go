@@ -36,8 +36,8 @@ type Lock struct {
 func (l *Lock) Name() string { return l.lease.name }
 
 // Token returns the value that the lock's key has on the masters. A lock that was handed
-// over within the process has the token of the holder before.
-func (l *Lock) Token() Token { return Token{&l.lease.token} }
+// over within the process has the token of the holder before, which nobody has revealed.
+func (l *Lock) Token() Token { return Token{l} }
 
 // Format prints the name, for every verb; never the token.
 func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.lease.name) }
@@ -193,8 +193,8 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 }
 
 // Release gives the lock up. If somebody in this process waits for it, it is handed over
-// without asking the masters; after Config.HandOvers times or Config.HandOverTime, or if
-// nobody waits, it is deleted on all masters, also on those that seemed to refuse it, and
+// without asking the masters; after Config.HandOvers times or Config.HandOverTime, if its
+// token was revealed, or if nobody waits, it is deleted on all masters, also on those that seemed to refuse it, and
 // Release waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the
 // wait, never the command: a release with a ctx that has ended is sent all the same.
 //
