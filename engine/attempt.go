@@ -51,12 +51,7 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	if out.Verdict == quorum.Won && validity(a.ttl, elapsed, a.drift) > 0 {
 		return step{hold: true}
 	}
-	s := step{
-		kind:  kindOf(out.Verdict, ErrTaken),
-		again: a.most == 0 || a.made < a.most,
-		from:  a.held / 2,
-		to:    a.held / 2 * 3,
-	}
+	s := a.retry(kindOf(out.Verdict, ErrTaken))
 	switch {
 	case out.Verdict == quorum.Won:
 		s.kind = ErrExpired
@@ -73,4 +68,9 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		a.splits = 0
 	}
 	return s
+}
+
+// retry is the step after an attempt that failed for the given reason.
+func (a *attempts) retry(kind error) step {
+	return step{kind: kind, again: a.most == 0 || a.made < a.most, from: a.held / 2, to: a.held / 2 * 3}
 }

@@ -19,10 +19,42 @@ type contender struct {
 	e            *Engine
 	place        *place
 	name         string
-	begin        clock.Instant
-	heir         *lease // to be extended instead of a first attempt
-	late         bool   // let others go first
+	asked        clock.Instant // when the caller did
+	begin        clock.Instant // when it became the one who contends
+	heir         *lease        // to be extended instead of a first attempt
+	late         bool          // let others go first
 	waitWhenFull bool
+}
+
+// queue makes c the one who contends, or waits in line until it is or gets a lock that is
+// handed over.
+func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
+	e := c.e
+	for {
+		p, w, err := e.names.join(e, c.name, c.ttl, wait, c.begin)
+		if errors.Is(err, ErrTaken) {
+			e.counts.taken.Add(1)
+		}
+		c.place = p
+		if w == nil {
+			return nil, err
+		}
+		e.counts.waiting.Add(1)
+		got, err := p.wait(ctx, w)
+		e.counts.waiting.Add(-1)
+		if err != nil {
+			return nil, errors.Join(errHere, err)
+		}
+		c.begin = clock.Now()
+		if got.lock == nil {
+			c.heir, c.late = got.heir, got.late
+			return nil, nil
+		}
+		if got.lock.collect(c.asked) {
+			return got.lock, nil
+		}
+		got.lock.lease.giveUp() // its validity ran out on the way here: from the start
+	}
 }
 
 // contend asks the masters until they grant the lock, ctx ends or the attempts are used up.
@@ -61,18 +93,20 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			now := clock.Now()
 			elapsed := now.Sub(start)
 			next = c.next(out, elapsed)
-			e.counts.attempt(next, out)
 			// Where nobody contends, now and then will do.
 			if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.late || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
 				e.noteTook(elapsed)
 			}
 			if next.hold {
-				fresh := grant(e, c.place, req, int(out.Tally.Granted), start, now)
-				if lock := c.place.take(fresh.lease, now); lock != nil {
+				lock, err := c.take(grant(e, c.place, req, int(out.Tally.Granted), start, now))
+				if err == nil {
 					return lock, nil
 				}
-				next = step{kind: ErrClosed}
+				if next = c.retry(err); errors.Is(err, ErrClosed) {
+					next.again = false
+				}
 			}
+			e.counts.attempt(next, out)
 			e.undo(req)
 			last = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
 		}
@@ -104,12 +138,36 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	l.ttl = c.ttl
 	l.place.shard.mu.Unlock()
 	if err := l.extend(ctx, nil, c.ttl); err == nil {
-		if lock := c.place.take(l, clock.Now()); lock != nil {
+		if lock, err := c.take(&Lock{lease: l}); err == nil {
 			return lock
 		}
 	}
 	l.giveUp()
 	return nil
+}
+
+// take gives c the lock that it contended for. If its lease is over by now, or the engine
+// was closed, c still has the turn.
+func (c *contender) take(lock *Lock) (*Lock, error) {
+	p, l := c.place, lock.lease
+	p.shard.mu.Lock()
+	defer p.shard.mu.Unlock()
+	now := clock.Now()
+	switch {
+	case p.shard.closed:
+		l.endLocked()
+		return nil, ErrClosed
+	case l.over || l.until.Reached(now): // this goroutine may have been stopped for any time
+		l.endLocked()
+		return nil, ErrExpired
+	}
+	l.holder, lock.since = lock, now
+	p.trying, p.lease = false, l
+	if p.first != nil {
+		l.attendLocked(now)
+	}
+	c.e.acquired(lock, c.asked, c.made)
+	return lock, nil
 }
 
 // pause waits before an attempt.

@@ -161,37 +161,18 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	begin := clock.Now()
-	c := contender{e: e, name: name, begin: begin, waitWhenFull: waitWhenFull}
+	now := clock.Now()
+	c := contender{e: e, name: name, asked: now, begin: now, waitWhenFull: waitWhenFull}
 	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
-	p, w, err := e.names.join(e, name, ttl, most != 1, begin)
-	if errors.Is(err, ErrTaken) {
-		e.counts.taken.Add(1)
-	}
-	if w != nil {
-		var got waiter
-		e.counts.waiting.Add(1)
-		got, err = p.wait(ctx, w)
-		e.counts.waiting.Add(-1)
-		if err != nil {
-			err = errors.Join(errHere, err)
+	lock, err := c.queue(ctx, most != 1)
+	if lock == nil && err == nil {
+		if lock, err = c.contend(ctx); err != nil {
+			c.place.resign(c.late && c.made == 0)
 		}
-		if err == nil && got.lock != nil {
-			e.acquired(got.lock, begin, 0)
-			return got.lock, nil
-		}
-		c.heir, c.late, c.begin = got.heir, got.late, clock.Now()
 	}
 	if err != nil {
-		return nil, e.notAcquired(name, begin, 0, err)
+		return nil, e.notAcquired(name, now, c.made, err)
 	}
-	c.place = p
-	lock, err := c.contend(ctx)
-	if err != nil {
-		p.resign(c.late && c.made == 0)
-		return nil, e.notAcquired(name, begin, c.made, err)
-	}
-	e.acquired(lock, begin, c.made)
 	return lock, nil
 }
 

@@ -41,7 +41,7 @@ type lease struct {
 	index int           // in the keeper's heap, from 1; 0: not in it
 }
 
-// grant makes a lease and its first handle, in one piece.
+// grant makes a lease and its first handle, in one piece; take makes that the holder.
 func grant(e *Engine, p *place, req pipeline.Request, matched int, start, now clock.Instant) *Lock {
 	both := &struct {
 		lock  Lock
@@ -52,9 +52,8 @@ func grant(e *Engine, p *place, req pipeline.Request, matched int, start, now cl
 	l.name, l.token, l.round, l.since = req.Name, req.Token, req.Round, now
 	l.term, l.longest = newTerm(req.TTL, e.cfg.Drift, start), req.TTL
 	l.matched.Store(int32(matched))
-	l.holder = &both.lock
-	both.lock.lease, both.lock.since = l, now
-	return l.holder
+	both.lock.lease = l
+	return &both.lock
 }
 
 // extendLocked is the request to let the lease live for ttl.
@@ -99,7 +98,7 @@ func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 	}
 	l.ttl = w.ttl // what its renewals ask for
 	p.popLocked()
-	l.holder = &Lock{lease: l, since: now}
+	l.holder = &Lock{lease: l}
 	w.lock = l.holder
 	w.ready <- struct{}{}
 	return false, false
@@ -140,7 +139,9 @@ func (l *lease) loseLocked(cause error) {
 	l.endLocked()
 	if h != nil {
 		h.endLocked(errors.Join(ErrLost, cause))
-		l.e.lost(h, cause)
+		if !h.since.IsZero() { // else its caller was never told that he has it
+			l.e.lost(h, cause)
+		}
 	}
 	if p.lease == l {
 		p.nextLocked(false, nil)

@@ -22,9 +22,9 @@ import (
 // stopped finds out at its first call.
 type Lock struct {
 	lease *lease
-	since clock.Instant
 
 	// The mutex of the lease's shard guards the following.
+	since    clock.Instant // when its caller got it; zero: it is on its way
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
 	done     chan struct{} // made when somebody asks; closed with end
@@ -236,6 +236,18 @@ func (l *Lock) Release(ctx context.Context) error {
 		place.resign(true)
 	}
 	return err
+}
+
+// collect is the end of a hand-over: false if the lock was lost on its way to the caller.
+func (l *Lock) collect(asked clock.Instant) bool {
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return false
+	}
+	l.since = now
+	l.lease.e.acquired(l, asked, 0)
+	return true
 }
 
 // lock locks the shard, and ends the lock if its validity has run out.

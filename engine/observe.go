@@ -37,6 +37,7 @@ type Observer struct {
 	Master func(address string, up bool, cause error)
 }
 
+// acquired is called with the shard's mutex held.
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
 	e.counts.acquired.Add(1)
 	if q := e.events; q != nil && q.observer.Acquired != nil {
@@ -56,7 +57,7 @@ func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err
 func (e *Engine) released(l *Lock, at clock.Instant, over, valid bool, err error) {
 	e.counts.release(over, err)
 	q := e.events
-	if q == nil {
+	if q == nil || l.since.IsZero() { // handed on by a caller who had left
 		return
 	}
 	unconfirmed := q.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)

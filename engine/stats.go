@@ -39,7 +39,7 @@ type counters struct {
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
 	switch {
-	case s.hold: // counted when it is given out
+	case errors.Is(s.kind, ErrClosed):
 	case errors.Is(s.kind, ErrExpired):
 		c.expired.Add(1)
 	case out.Verdict == quorum.NoQuorum:
