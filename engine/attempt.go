@@ -37,8 +37,8 @@ type attempts struct {
 type step struct {
 	hold bool
 	// Unless hold: undo on all masters, then try again after a random delay between
-	// from and to, or give up. With await, somebody holds the lock: first wait until it
-	// may be free; the delay is about a round trip. kind says why the attempt failed.
+	// from and to, or give up. With await, somebody holds the lock, as like as not: first
+	// wait until it may be free. kind says why the attempt failed.
 	kind     error
 	again    bool
 	await    bool
@@ -58,11 +58,13 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		a.splits = 0
 	case out.Verdict == quorum.Denied && out.Tally.Granted > 0:
 		// Several callers came at once, and none won. They are served best by
-		// meeting again soon, spread over several round trips.
+		// meeting again soon, spread over several round trips. Or somebody holds it on
+		// a bare quorum, and the masters that refuse are the last to answer.
 		s.from, s.to = 0, min(a.split<<min(a.splits, 16), max(a.held, a.split))
+		s.await = a.splits > 0
 		a.splits++
 	case out.Verdict == quorum.Denied:
-		s.await = true
+		s.from, s.to, s.await = 0, 0, true
 		a.splits = 0
 	default:
 		a.splits = 0

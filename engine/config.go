@@ -66,7 +66,8 @@ type Config struct {
 	RetryHeld time.Duration
 	// RetrySplit is the longest delay after a split vote, where several callers
 	// came at once and none got a quorum; drawn from 0 up, doubled with each further
-	// split up to RetryHeld. Default 2 ms. Should be several round trips.
+	// split up to RetryHeld. Default 2 ms. Should be several round trips. From the second
+	// split in a row on the masters are first waited for, as for a lock that is held.
 	RetrySplit time.Duration
 
 	// HandOvers and HandOverTime bound how often and for how long the goroutines of one

@@ -115,7 +115,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 		if next.await {
 			// All who wait are woken at once: three that ask at once would split the vote.
-			err, next.from, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), 0, e.roundTrip()/2
+			err, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), max(next.to, e.roundTrip()/2)
 		} else {
 			err = nil
 		}

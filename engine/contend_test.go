@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/pipeline"
+)
+
+// bareQuorum stands for five masters of which the first three have every lock, and are
+// the last to answer.
+type bareQuorum struct{ *scripted }
+
+func (p bareQuorum) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	out, err := p.scripted.Do(ctx, req)
+	if req.Op == pipeline.Acquire && out.Verdict == quorum.Denied {
+		out.Tally = quorum.Tally{Granted: 2, Refused: 3}
+	}
+	return out, err
+}
+
+func TestContenderWaitsForALockThatLivesOnABareQuorum(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		other := newEngine(e.cfg, bareQuorum{s}, nil)
+		defer other.Close()
+		lock := mustAcquire(t, e, "name", 0)
+		waiting := line(t.Context(), other, 0)
+		time.Sleep(3 * time.Second)
+		require.LessOrEqual(t, s.count(pipeline.Acquire), 1+2, "it does not poll")
+		require.NoError(t, lock.Release(t.Context()))
+		begin := time.Now()
+		require.NoError(t, requireGot(t, waiting).Release(t.Context()))
+		require.LessOrEqual(t, time.Since(begin), 3*time.Millisecond+2*defaultRetrySplit)
+		require.EqualValues(t, 2, other.Stats().SplitVotes)
+	})
+}
