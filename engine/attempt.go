@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
 )
@@ -12,6 +13,16 @@ import (
 // to one early. Rounded up, against us.
 func allowance(ttl time.Duration, drift float64) time.Duration {
 	return time.Duration(float64(ttl)*drift) + 1 + 2*time.Millisecond
+}
+
+// sentAt is the instant from which validity counts: before the first command was sent, or
+// before it was handed to the pipeline if that does not say. Waiting in the queue is no
+// part of the lease.
+func sentAt(out pipeline.Outcome, handed clock.Instant) clock.Instant {
+	if out.Sent.IsZero() {
+		return handed
+	}
+	return out.Sent
 }
 
 // validity is how long a lock may still be relied on: the lease, less the time since
@@ -45,7 +56,7 @@ type step struct {
 	from, to time.Duration
 }
 
-// next takes the outcome of one attempt and the time since before it was sent.
+// next takes the outcome of one attempt and the time since it was sent.
 func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	a.made++
 	if out.Verdict == quorum.Won && validity(a.ttl, elapsed, a.drift) > 0 {

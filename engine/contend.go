@@ -69,12 +69,12 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 		c.begin = clock.Now()
 	}
-	start := c.begin // before the first send
+	handed := c.begin // before the attempt was handed to the pipeline
 	if c.late {
 		if err := e.pause(ctx, 2*e.roundTrip()); err != nil {
 			return nil, err
 		}
-		start = clock.Now()
+		handed = clock.Now()
 	}
 	var last error // of the attempt before
 	for {
@@ -90,7 +90,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, errors.Join(last, err)
 		default:
 			req.Round = out.Round
-			now := clock.Now()
+			start, now := sentAt(out, handed), clock.Now()
 			elapsed := now.Sub(start)
 			next = c.next(out, elapsed)
 			// Where nobody contends, now and then will do.
@@ -126,7 +126,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, errors.Join(last, err)
 		}
 		e.counts.retries.Add(1)
-		start = clock.Now()
+		handed = clock.Now()
 	}
 }
 

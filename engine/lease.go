@@ -167,11 +167,11 @@ func (l *lease) soonest(now clock.Instant) clock.Instant {
 // An extension is one Extend at the masters. A lease has one at a time: who asks for no
 // more than it does shares its outcome, others come after it.
 type extension struct {
-	lease *lease        // fixed, like the following
-	ttl   time.Duration // asked for
-	sent  clock.Instant // before it was
-	done  chan struct{} // closed by the keeper once the lease knows the outcome
-	err   error         // the outcome; written before
+	lease  *lease        // fixed, like the following
+	ttl    time.Duration // asked for
+	handed clock.Instant // before it was handed to the pipeline
+	done   chan struct{} // closed by the keeper once the lease knows the outcome
+	err    error         // the outcome; written before
 }
 
 // extend lets the lease live for ttl from now on. h is who asks, nil for an heir: it gets
@@ -187,7 +187,7 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 		x, req := l.extension, pipeline.Request{}
 		first := x == nil
 		if first {
-			x = &extension{lease: l, ttl: ttl, sent: clock.Now(), done: make(chan struct{})}
+			x = &extension{lease: l, ttl: ttl, handed: clock.Now(), done: make(chan struct{})}
 			l.extension, l.ttl = x, max(l.ttl, ttl)
 			req = l.extendLocked(ttl)
 		}
@@ -204,7 +204,7 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 		case <-l.e.closing:
 			return ErrClosed
 		}
-		if !x.sent.Add(x.ttl).Before(wanted) {
+		if !x.handed.Add(x.ttl).Before(wanted) {
 			return x.err
 		}
 	}
@@ -237,12 +237,12 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	case denied:
 		l.loseLocked(err)
 	case a.x != nil && err == nil:
-		l.extended(a.x.ttl, a.x.sent)
+		l.extended(a.x.ttl, sentAt(a.out, a.x.handed))
 	case a.x != nil: // the old until stands
 	case err != nil:
 		l.failed(now, err)
 	default:
-		l.renewed(now)
+		l.renewed(sentAt(a.out, l.asked), now)
 	}
 	l.attendLocked(now)
 	if a.x != nil {

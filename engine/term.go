@@ -24,7 +24,7 @@ type term struct {
 	warned  bool          // since until was moved
 	stop    clock.Instant // renewals end then; zero: never
 	renewAt clock.Instant
-	asked   clock.Instant // when the renewal that is under way was sent; zero: none is
+	asked   clock.Instant // when the renewal that is under way was asked for; zero: none is
 	asking  time.Duration // what it asks for: ttl may have grown since
 	fault   error         // of the last renewal; part of why validity ran out
 
@@ -102,9 +102,9 @@ func (t *term) extended(ttl time.Duration, start clock.Instant) {
 	}
 }
 
-// renewed ends a renewal that a quorum confirmed.
-func (t *term) renewed(now clock.Instant) {
-	t.extended(t.asking, t.asked)
+// renewed ends a renewal that was sent at start and that a quorum confirmed.
+func (t *term) renewed(start, now clock.Instant) {
+	t.extended(t.asking, start)
 	t.asked, t.fault = clock.Instant{}, nil
 	t.renewAt = now.Add(t.ttl / renewPart)
 }

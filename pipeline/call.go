@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 )
 
@@ -35,6 +36,7 @@ type Outcome struct {
 	Verdict quorum.Verdict
 	Tally   quorum.Tally
 	Round   uint64        // the round that carried the request
+	Sent    clock.Instant // before the first master was sent it; zero: none was
 	Causes  []MasterError // of the unknown votes; only when the verdict is not Won
 }
 
