@@ -84,11 +84,12 @@ type Config struct {
 	Observer *Observer
 	Logger   *slog.Logger
 
-	// Queue is how many acquires and extends may wait to be sent. Default 65536.
-	// Releases always find room.
+	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
+	// and extends always find room. While it is full Acquire is refused at once, also
+	// where others of this engine hold the lock and it would have been handed over.
 	Queue int
 	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
-	// of returning ErrOverloaded. TryAcquire and Extend never wait.
+	// of returning ErrOverloaded. TryAcquire never waits.
 	WaitWhenFull bool
 }
 

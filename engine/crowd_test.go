@@ -29,6 +29,8 @@ func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {
 }
 func (willing) Post(pipeline.Request)                              {}
 func (willing) Await(context.Context, string, time.Duration) error { return nil }
+func (willing) Ready(context.Context) error                        { return nil }
+func (willing) Full() bool                                         { return false }
 func (willing) Stats() pipeline.Stats                              { return pipeline.Stats{} }
 func (willing) Close()                                             {}
 

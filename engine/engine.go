@@ -36,6 +36,8 @@ type pipe interface {
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error
+	Ready(context.Context) error
+	Full() bool
 	Stats() pipeline.Stats
 	Close()
 }
@@ -82,6 +84,21 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e.keeper.e, e.keeper.poke = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
 	return e
+}
+
+// Ready returns nil once a quorum of masters votes: they can be reached, and do not wait
+// because they were started a short while ago (Config.Durable), which takes half a minute
+// by default. It blocks until then or until ctx ends; a ctx that has ended already asks how
+// things are. Locks can be asked for without it: Acquire waits likewise.
+//
+// Errors: ErrNoQuorum, joined to ctx's error, with each missing master's reason and the
+// time that is left, as far as it is known; ErrClosed.
+func (e *Engine) Ready(ctx context.Context) error {
+	err := e.pipe.Ready(ctx)
+	if err == nil || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
 // Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds) and waits
@@ -160,6 +177,10 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
+	}
+	if !waitWhenFull && e.pipe.Full() { // an overload is to cost as little as can be
+		e.counts.overloaded.Add(1)
+		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
 	}
 	now := clock.Now()
 	c := contender{e: e, name: name, asked: now, begin: now, waitWhenFull: waitWhenFull}

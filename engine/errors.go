@@ -34,7 +34,8 @@ var (
 	ErrLost = errors.New("muxlock: lock was lost")
 	// ErrInvalid is returned, with the name of the field or argument, before anything is sent.
 	ErrInvalid = errors.New("muxlock: invalid")
-	// ErrOverloaded is returned when Config.Queue calls wait already; nothing was sent.
+	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing
+	// was sent.
 	ErrOverloaded = pipeline.ErrOverloaded
 	// ErrRestarted is matched by an AttemptError one of whose masters was started too
 	// recently to vote (Config.Durable); its cause tells for how much longer.

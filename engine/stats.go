@@ -34,6 +34,7 @@ type counters struct {
 	acquired, taken, split, noQuorum, expired atomic.Uint64
 	released, handedOver, notHeld, unreleased atomic.Uint64
 	lost, renewed, unrenewed, retries         atomic.Uint64
+	overloaded                                atomic.Uint64 // at the door: the pipeline counts the others
 	waiting                                   atomic.Int64
 }
 
@@ -66,13 +67,14 @@ func (c *counters) release(over bool, err error) {
 
 // Stats returns a snapshot; the counters are read one after the other.
 func (e *Engine) Stats() Stats {
-	c := &e.counts
+	c, p := &e.counts, e.pipe.Stats()
+	p.Overloaded += c.overloaded.Load()
 	return Stats{
 		Acquired: c.acquired.Load(), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
 		NoQuorum: c.noQuorum.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), Unreleased: c.unreleased.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), Unrenewed: c.unrenewed.Load(),
 		Retries: c.retries.Load(), EventsDropped: e.events.count(),
-		Waiting: int(c.waiting.Load()), Pipeline: e.pipe.Stats(),
+		Waiting: int(c.waiting.Load()), Pipeline: p,
 	}
 }
