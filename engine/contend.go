@@ -71,7 +71,9 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 	handed := c.begin // before the attempt was handed to the pipeline
 	if c.late {
-		if err := e.pause(ctx, 2*e.roundTrip()); err != nil {
+		// Those elsewhere hear of the release at about the time that we do, however far
+		// the masters are, and wait for up to a spread; the rest is for machines that are slow.
+		if err := e.pause(ctx, 4*e.spread()); err != nil {
 			return nil, err
 		}
 		handed = clock.Now()
@@ -115,7 +117,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		}
 		if next.await {
 			// All who wait are woken at once: three that ask at once would split the vote.
-			err, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), max(next.to, e.roundTrip()/2)
+			err, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), max(next.to, e.spread())
 		} else {
 			err = nil
 		}
@@ -201,6 +203,15 @@ func jitter(from, to time.Duration) time.Duration {
 // It follows faster attempts at once and slower ones slowly: a slow moment would make this
 // process hesitate, and lose to the others, for long.
 func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }
+
+// spread is the longest delay of those who are woken at once. It keeps their requests
+// apart by more than their paths to the masters differ: for near masters half a round trip,
+// for far ones no more than maxSpread, since it is the machines that make the difference
+// and not the distance. (Three contenders 5 ms away: 14.2 ms from a release to the next
+// acquire at the median, 15.9 with half a round trip; 0.23 split votes each, not 0.18.)
+func (e *Engine) spread() time.Duration { return min(e.roundTrip()/2, maxSpread) }
+
+const maxSpread = 500 * time.Microsecond
 
 func (e *Engine) noteTook(d time.Duration) {
 	old := time.Duration(e.took.Load())

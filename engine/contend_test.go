@@ -38,3 +38,34 @@ func TestContenderWaitsForALockThatLivesOnABareQuorum(t *testing.T) {
 		require.EqualValues(t, 2, other.Stats().SplitVotes)
 	})
 }
+
+func TestHandOverFarFromTheMastersCostsLittleMoreThanTheWay(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.delay = 20 * time.Millisecond })
+		other := newEngine(e.cfg, s, nil)
+		defer other.Close()
+		for range 20 {
+			lock := mustAcquire(t, e, "name", 0)
+			waiting := line(t.Context(), other, 0)
+			time.Sleep(time.Second)
+			begin := time.Now()
+			require.NoError(t, lock.Release(t.Context()))
+			next := requireGot(t, waiting)
+			require.LessOrEqual(t, time.Since(begin), 2*s.delay+maxSpread, "release one way, push one way, one round trip")
+			require.NoError(t, next.Release(t.Context()))
+		}
+	})
+}
+
+func TestTurnOfOthersFarFromTheMastersIsNoRoundTrip(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.delay = 20 * time.Millisecond })
+		lock := mustAcquire(t, e, "name", 0)
+		waiting := line(t.Context(), e, 0)
+		time.Sleep(time.Second)
+		begin := time.Now()
+		require.NoError(t, lock.Release(t.Context()))
+		requireGot(t, waiting)
+		require.Equal(t, 2*s.delay+4*maxSpread, time.Since(begin))
+	}, handOver(1000, time.Millisecond))
+}

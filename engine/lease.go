@@ -70,8 +70,8 @@ func (l *lease) releaseLocked() pipeline.Request {
 // passLocked ends the hold of one of ours. The first who waits gets the lease, if its turn
 // is not over, nobody outside knows its token and enough validity is left, or can still be had. Otherwise it is over: the
 // caller is to have it deleted at the masters, and then to resign the place if it has got
-// the turn there. So those who wait here ask the masters only after the deletion, and two
-// round trips behind those who wait elsewhere.
+// the turn there. So those who wait here ask the masters only after the deletion, and behind
+// those who wait elsewhere.
 func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
 	h := l.holder
 	l.holder = nil

@@ -413,7 +413,7 @@ func TestTurnOfAProcessEndsWithARealRelease(t *testing.T) {
 				_, err := e.TryAcquire(t.Context(), "name", 0)
 				require.ErrorIs(t, err, ErrTaken, "the turn is the waiter's")
 				lock = requireGot(t, waiting[2])
-				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, two round trips for others, acquire")
+				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, the turn of others, acquire")
 				require.Equal(t, 3*time.Millisecond+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
 				require.NotEqual(t, token, lock.lease.token)
 				require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release, pipeline.Acquire}, s.ops())
