@@ -31,8 +31,8 @@ func TestNextStepOfAnAttempt(t *testing.T) {
 		{quorum.Won, 3, edge - 1, true, nil, 0, 0},
 		{quorum.Won, 3, edge, false, ErrExpired, 10 * time.Millisecond, 30 * time.Millisecond},
 		{quorum.Won, 5, time.Hour, false, ErrExpired, 10 * time.Millisecond, 30 * time.Millisecond},
-		{quorum.Denied, 0, 0, false, ErrTaken, 10 * time.Millisecond, 30 * time.Millisecond},
-		{quorum.Denied, 0, time.Hour, false, ErrTaken, 10 * time.Millisecond, 30 * time.Millisecond},
+		{quorum.Denied, 0, 0, false, ErrTaken, 0, 0},
+		{quorum.Denied, 0, time.Hour, false, ErrTaken, 0, 0},
 		{quorum.Denied, 1, 0, false, ErrTaken, 0, split},
 		{quorum.Denied, 2, time.Hour, false, ErrTaken, 0, split},
 		{quorum.NoQuorum, 0, 0, false, ErrNoQuorum, 10 * time.Millisecond, 30 * time.Millisecond},
@@ -63,8 +63,9 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	a := attempts{ttl: time.Second, held: 25 * time.Millisecond, split: 2 * time.Millisecond}
 	split := outcome(quorum.Denied, 1)
 	for range 2 {
-		for _, want := range []time.Duration{2, 4, 8, 16, 25, 25, 25} {
+		for i, want := range []time.Duration{2, 4, 8, 16, 25, 25, 25} {
 			s := a.next(split, 0)
+			require.Equal(t, i > 0, s.await)
 			require.Zero(t, s.from)
 			require.Equal(t, want*time.Millisecond, s.to)
 		}

@@ -66,7 +66,8 @@ type Config struct {
 	RetryHeld time.Duration
 	// RetrySplit is the longest delay after a split vote, where several callers
 	// came at once and none got a quorum; drawn from 0 up, doubled with each further
-	// split up to RetryHeld. Default 2 ms. Should be several round trips.
+	// split up to RetryHeld. Default 2 ms. Should be several round trips. From the second
+	// split in a row on the masters are first waited for, as for a lock that is held.
 	RetrySplit time.Duration
 
 	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
@@ -83,11 +84,12 @@ type Config struct {
 	Observer *Observer
 	Logger   *slog.Logger
 
-	// Queue is how many acquires and extends may wait to be sent. Default 65536.
-	// Releases always find room.
+	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
+	// and extends always find room. While it is full Acquire is refused at once, also
+	// where others of this engine hold the lock and it would have been handed over.
 	Queue int
 	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
-	// of returning ErrOverloaded. TryAcquire and Extend never wait.
+	// of returning ErrOverloaded. TryAcquire never waits.
 	WaitWhenFull bool
 }
 

@@ -29,6 +29,8 @@ func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {
 }
 func (willing) Post(pipeline.Request)                              {}
 func (willing) Await(context.Context, string, time.Duration) error { return nil }
+func (willing) Ready(context.Context) error                        { return nil }
+func (willing) Full() bool                                         { return false }
 func (willing) Stats() pipeline.Stats                              { return pipeline.Stats{} }
 func (willing) Close()                                             {}
 
@@ -38,7 +40,7 @@ func crowded(t *testing.T, ttl time.Duration) *Engine {
 	if underRace || testing.Short() {
 		t.Skip("measures memory")
 	}
-	e := newEngine(Config{Masters: make([]string, 5), TTL: ttl}.withDefaults(), willing{})
+	e := newEngine(Config{Masters: make([]string, 5), TTL: ttl}.withDefaults(), willing{}, nil)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
 }

@@ -27,8 +27,9 @@
 // At most one holder per name is Valid at any moment, as long as the clocks of masters
 // and clients run at rates within Config.Drift of each other, no master forgets a key
 // that it granted (see below), all clients use the same set of masters, and nothing else
-// writes to the lock's key. A crashed holder blocks others for at most its ttl. Locks can
-// be had while a majority of the masters is up.
+// writes to the lock's key. A crashed holder blocks others for at most its ttl, the longest
+// that it asked for, or what was left of the lease that it was handed. Locks can be had
+// while a majority of the masters is up and votes: Ready tells.
 //
 // # What it does not promise
 //
@@ -43,16 +44,17 @@
 // # Life of a lock
 //
 // Acquire sends SET name token NX PX ttl to all masters. It is won when a quorum, N/2+1,
-// granted and validity is left: ttl, less the time since before the first send, less
-// ttl*Drift+2ms. Everything else is undone on all masters and tried again with a fresh
-// token. Valid, Err, Done and Context tell, by the local clock alone, when validity has
-// run out; Extend and the renewals of KeepAlive move it out; Release deletes the key where
-// it still has our token.
+// granted and validity is left: ttl, less the time since before the first send (waiting in
+// this process's queue does not count), less ttl*Drift+2ms. Everything else is undone on
+// all masters and tried again with a fresh token. Valid, Err, Done and Context tell, by
+// the local clock alone, when validity has run out; Extend and the renewals of KeepAlive
+// move it out; Release deletes the key where it still has our token.
 //
 // A lock is lost, with ErrLost, when validity runs out, which it does after every failed
 // renewal has been tried again until then; when a majority of the masters says that the
 // key is gone or another's; or when the engine is closed. It is never set again: extend
-// creates no key. WarnBefore tells before validity ends, Matched how many masters still
+// creates no key, and one that is answered too late is undone. WarnBefore tells before
+// validity ends, again after each extend that moved the end; Matched how many masters still
 // have the key.
 //
 // # Waiting
@@ -60,10 +62,12 @@
 // The goroutines of one engine that want a name queue, in order of arrival, and only the
 // first of them asks the masters. Release hands the lock to the next, without asking
 // anybody, for as long as Config.HandOverTime allows; then it is released at the masters
-// and others have their turn. A contender that was refused does not poll: the masters tell
-// it when the key changes (client tracking, over a second connection each, opened when
-// it is first needed), or its lease runs out. Where they cannot (an old server, an ACL
-// without client|tracking and client|caching), it asks again every Config.RetryHeld.
+// and others have their turn. A lock whose token was revealed is never handed over: others
+// may release it with that token at any time. A contender that was refused, or that met a
+// second split vote in a row, does not poll: the masters tell it when the key changes
+// (client tracking, over a second connection each, opened when it is first needed), or its
+// lease runs out. Where they cannot (an old server, an ACL without client|tracking and
+// client|caching), it asks again every Config.RetryHeld.
 //
 // # Errors
 //
@@ -73,8 +77,9 @@
 //
 // # Watching it
 //
-// Stats has counters and the state at the moment; Config.Observer is told of single events,
-// with names and durations; Config.Logger gets what somebody should look at. Alert on locks
-// lost, on attempts without a quorum, and on fewer masters that vote than one more than a
-// quorum: the next failure stops all locks.
+// Stats has counters and the state at the moment; Config.Observer is told of single
+// events, with names and durations; Config.Logger gets what somebody should look at. Both
+// run on a goroutine of their own and may be slow: what they miss is counted. Alert on
+// locks lost, on attempts without a quorum, and on fewer masters that vote than one more
+// than a quorum: the next failure stops all locks.
 package engine

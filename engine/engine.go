@@ -24,6 +24,7 @@ type Engine struct {
 	keeper  keeper
 	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
+	events  *events       // nil: nobody is to be told
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper
@@ -35,6 +36,8 @@ type pipe interface {
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error
+	Ready(context.Context) error
+	Full() bool
 	Stats() pipeline.Stats
 	Close()
 }
@@ -58,25 +61,44 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	events := newEvents(&cfg)
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
-		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters, Changed: cfg.master,
+		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters, Changed: events.master,
 	})
+	if err != nil {
+		events.close()
+	}
 	if start := (*pipeline.StartError)(nil); errors.As(err, &start) && start.Misconfigured {
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 	}
-	return newEngine(cfg, pipe), nil
+	return newEngine(cfg, pipe, events), nil
 }
 
-func newEngine(cfg Config, pipe pipe) *Engine {
-	e := &Engine{cfg: cfg, pipe: pipe, closing: make(chan struct{})}
+func newEngine(cfg Config, pipe pipe, events *events) *Engine {
+	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{})}
 	e.names.init()
 	e.keeper.e, e.keeper.poke = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
 	return e
+}
+
+// Ready returns nil once a quorum of masters votes: they can be reached, and do not wait
+// because they were started a short while ago (Config.Durable), which takes half a minute
+// by default. It blocks until then or until ctx ends; a ctx that has ended already asks how
+// things are. Locks can be asked for without it: Acquire waits likewise.
+//
+// Errors: ErrNoQuorum, joined to ctx's error, with each missing master's reason and the
+// time that is left, as far as it is known; ErrClosed.
+func (e *Engine) Ready(ctx context.Context) error {
+	err := e.pipe.Ready(ctx)
+	if err == nil || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
 // Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds) and waits
@@ -130,7 +152,8 @@ func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func
 
 // Close refuses new calls with ErrClosed, sends home those who wait, lets calls under way
 // finish, at most about twice Config.MasterTimeout, and ends all connections and
-// goroutines. Locks that are held are lost, for their holders, with ErrClosed as the cause;
+// goroutines. Observer and Logger are told what has happened until then, for a second at most.
+// Locks that are held are lost, for their holders, with ErrClosed as the cause;
 // at the masters they are not released, since their holders may still be at work: their
 // leases run out.
 func (e *Engine) Close() error {
@@ -140,6 +163,7 @@ func (e *Engine) Close() error {
 	})
 	e.running.Wait()
 	e.pipe.Close()
+	e.events.close()
 	return nil
 }
 
@@ -154,37 +178,22 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	begin := clock.Now()
-	c := contender{e: e, name: name, begin: begin, waitWhenFull: waitWhenFull}
+	if !waitWhenFull && e.pipe.Full() { // an overload is to cost as little as can be
+		e.counts.overloaded.Add(1)
+		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
+	}
+	now := clock.Now()
+	c := contender{e: e, name: name, asked: now, begin: now, waitWhenFull: waitWhenFull}
 	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
-	p, w, err := e.names.join(e, name, ttl, most != 1, begin)
-	if errors.Is(err, ErrTaken) {
-		e.counts.taken.Add(1)
-	}
-	if w != nil {
-		var got waiter
-		e.counts.waiting.Add(1)
-		got, err = p.wait(ctx, w)
-		e.counts.waiting.Add(-1)
-		if err != nil {
-			err = errors.Join(errHere, err)
+	lock, err := c.queue(ctx, most != 1)
+	if lock == nil && err == nil {
+		if lock, err = c.contend(ctx); err != nil {
+			c.place.resign(c.late && c.made == 0)
 		}
-		if err == nil && got.lock != nil {
-			e.acquired(got.lock, begin, 0)
-			return got.lock, nil
-		}
-		c.heir, c.late, c.begin = got.heir, got.late, clock.Now()
 	}
 	if err != nil {
-		return nil, e.notAcquired(name, begin, 0, err)
+		return nil, e.notAcquired(name, now, c.made, err)
 	}
-	c.place = p
-	lock, err := c.contend(ctx)
-	if err != nil {
-		p.resign(c.late && c.made == 0)
-		return nil, e.notAcquired(name, begin, c.made, err)
-	}
-	e.acquired(lock, begin, c.made)
 	return lock, nil
 }
 
@@ -196,8 +205,12 @@ func (e *Engine) undo(req pipeline.Request) {
 
 // refusal is the error for what the masters said of a lock that was held.
 func (e *Engine) refusal(out pipeline.Outcome) error {
-	if out.Verdict == quorum.Won {
+	kind := kindOf(out.Verdict, ErrNotHeld)
+	switch {
+	case out.Verdict == quorum.Won:
 		return nil
+	case out.Denied != nil:
+		kind = ErrDenied
 	}
-	return newAttemptError(kindOf(out.Verdict, ErrNotHeld), false, len(e.cfg.Masters), out)
+	return newAttemptError(kind, false, len(e.cfg.Masters), out)
 }

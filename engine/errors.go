@@ -12,8 +12,8 @@ import (
 // All errors are for errors.Is; AttemptError is for errors.As. The error of a ctx
 // that ended is joined to them, never put in their place. None holds a token.
 var (
-	// ErrNotAcquired matches ErrTaken, ErrNoQuorum and ErrExpired when an acquire
-	// returns them.
+	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied and ErrExpired when an
+	// acquire returns them.
 	ErrNotAcquired = errors.New("muxlock: lock not acquired")
 	// ErrTaken is returned when refusals alone make a quorum impossible: somebody
 	// holds the lock, or several callers split the votes.
@@ -34,8 +34,12 @@ var (
 	ErrLost = errors.New("muxlock: lock was lost")
 	// ErrInvalid is returned, with the name of the field or argument, before anything is sent.
 	ErrInvalid = errors.New("muxlock: invalid")
-	// ErrOverloaded is returned when Config.Queue calls wait already; nothing was sent.
+	// ErrOverloaded is returned by an acquire when Config.Queue calls wait already; nothing
+	// was sent.
 	ErrOverloaded = pipeline.ErrOverloaded
+	// ErrDenied is returned when too few masters could decide and the ACL of one does not
+	// allow the name; its cause has the server's words. Asking again is in vain.
+	ErrDenied = pipeline.ErrDenied
 	// ErrRestarted is matched by an AttemptError one of whose masters was started too
 	// recently to vote (Config.Durable); its cause tells for how much longer.
 	ErrRestarted = pipeline.ErrRestarted
@@ -52,7 +56,7 @@ type MasterError = pipeline.MasterError
 // AttemptError tells how the masters voted in the last attempt, as far as they had
 // when the attempt was decided.
 type AttemptError struct {
-	Kind                      error // ErrTaken, ErrNoQuorum, ErrExpired, ErrNotHeld or ErrLost
+	Kind                      error // ErrTaken, ErrNoQuorum, ErrDenied, ErrExpired, ErrNotHeld or ErrLost
 	Acquire                   bool  // of an acquire, which then matches ErrNotAcquired
 	Masters                   int
 	Granted, Refused, Unknown int           // masters that had not answered yet are in none

@@ -485,38 +485,6 @@ func TestLateMasterDoesNotDelayTheOthers(t *testing.T) {
 	gone(t, masters, t.Name())
 }
 
-// A quorum that comes too late to leave validity is no lock, and it is undone.
-func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
-	masters := five(t)
-	e, links := bent(t, masters, masterTimeout(200*time.Millisecond))
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 210*time.Millisecond)
-	require.NoError(t, err, "in time")
-	require.NoError(t, lock.Release(t.Context()))
-	before := e.Stats().Expired
-	// Two rounds in a row: the second waits for the first and is late itself.
-	for _, link := range links {
-		link.Delay(150 * time.Millisecond)
-	}
-	first := make(chan error)
-	go func() {
-		_, err := e.TryAcquire(context.Background(), t.Name()+"/first", 10*time.Second)
-		first <- err
-	}()
-	soon(t, func() bool { return e.Stats().Pipeline.Rounds >= 3 })
-	_, err = e.TryAcquire(t.Context(), t.Name(), 210*time.Millisecond)
-	require.NoError(t, <-first)
-	require.ErrorIs(t, err, ErrExpired)
-	require.ErrorIs(t, err, ErrNotAcquired)
-	require.Equal(t, before+1, e.Stats().Expired)
-	for _, link := range links {
-		link.Delay(0)
-	}
-	gone(t, masters, t.Name())
-	for _, m := range masters {
-		redistest.Command(t, m, "DEL", t.Name()+"/first")
-	}
-}
-
 // Releases that are owed must be paid also while the master never has a pause.
 func TestOwedReleasesArePaidUnderConstantLoad(t *testing.T) {
 	masters := redistest.Masters(t, 5)

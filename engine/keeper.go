@@ -20,12 +20,14 @@ type keeper struct {
 
 	mu      sync.Mutex // guards the following; taken under a shard's mutex, never the other way
 	leases  leaseHeap
-	answers []answer // of renewals
+	answers []answer // of renewals and extensions
 	sends   []*lease // renewals to be sent; owned by run
 }
 
+// An answer is what the masters said, or err if they were not asked.
 type answer struct {
 	l   *lease
+	x   *extension // nil: of a renewal
 	out pipeline.Outcome
 	err error
 }
@@ -49,7 +51,7 @@ func (k *keeper) run(closing <-chan struct{}) {
 		}
 		k.mu.Unlock()
 		for _, a := range answers {
-			a.l.settle(a.out, a.err, now)
+			a.l.settle(a, now)
 		}
 		clear(answers)
 		spare = answers
@@ -85,20 +87,19 @@ func (k *keeper) flush() {
 	for i, l := range k.sends {
 		k.sends[i] = nil
 		l.place.shard.mu.Lock()
-		req := l.request(pipeline.Extend)
-		req.TTL = l.asking
+		req := l.extendLocked(l.asking)
 		l.place.shard.mu.Unlock()
 		if err := k.e.pipe.Start(req, l); err != nil {
-			k.answer(l, pipeline.Outcome{}, err)
+			k.answer(answer{l: l, err: err})
 		}
 	}
 	k.sends = k.sends[:0]
 }
 
 // answer is called with locks of the pipeline held.
-func (k *keeper) answer(l *lease, out pipeline.Outcome, err error) {
+func (k *keeper) answer(a answer) {
 	k.mu.Lock()
-	k.answers = append(k.answers, answer{l, out, err})
+	k.answers = append(k.answers, a)
 	k.mu.Unlock()
 	k.wake()
 }

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"muxlock/internal/clock"
 	"muxlock/pipeline"
@@ -13,7 +15,8 @@ import (
 // each); the token stays.
 //
 //	held --Release, somebody waits--> held by the next, or to be extended by it first
-//	     --Release, nobody waits, or its turn is over--> over, and deleted at the masters
+//	     --Release, nobody waits, its turn is over, or its token was revealed--> over, and
+//	                                                deleted at the masters
 //	     --validity out, denied, Close--> over: lost
 type lease struct {
 	e       *Engine
@@ -25,16 +28,20 @@ type lease struct {
 	matched atomic.Int32 // masters that had it when they were last counted
 
 	// The mutex of the place's shard guards the following.
-	over   bool
-	holder *Lock // nil while nobody holds it
-	handed int   // times that it was handed over
+	over      bool
+	expired   bool          // over because validity ran out
+	holder    *Lock         // nil while nobody holds it
+	handed    int           // times that it was handed over
+	revealed  bool          // others may have the token: it is not handed over any more
+	longest   time.Duration // ttl that a master may have been given
+	extension *extension    // the Extend that is under way; nil: none is
 	term
 
 	due   clock.Instant // when the keeper looks at it; guarded by keeper.mu, like index
 	index int           // in the keeper's heap, from 1; 0: not in it
 }
 
-// grant makes a lease and its first handle, in one piece.
+// grant makes a lease and its first handle, in one piece; take makes that the holder.
 func grant(e *Engine, p *place, req pipeline.Request, matched int, start, now clock.Instant) *Lock {
 	both := &struct {
 		lock  Lock
@@ -43,49 +50,57 @@ func grant(e *Engine, p *place, req pipeline.Request, matched int, start, now cl
 	l := &both.lease
 	l.e, l.place = e, p
 	l.name, l.token, l.round, l.since = req.Name, req.Token, req.Round, now
-	l.term = newTerm(req.TTL, e.cfg.Drift, start)
+	l.term, l.longest = newTerm(req.TTL, e.cfg.Drift, start), req.TTL
 	l.matched.Store(int32(matched))
-	l.holder = &both.lock
-	both.lock.lease, both.lock.since = l, now
-	return l.holder
+	both.lock.lease = l
+	return &both.lock
 }
 
-// request is what the lease asks of the masters.
-func (l *lease) request(op pipeline.Op) pipeline.Request {
-	return pipeline.Request{Op: op, Name: l.name, Token: l.token, TTL: l.ttl, Round: l.round}
+// extendLocked is the request to let the lease live for ttl.
+func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
+	l.longest = max(l.longest, ttl) // a master may extend although we never hear of it
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Round: l.round}
+}
+
+// releaseLocked is the request to delete the lease's key.
+func (l *lease) releaseLocked() pipeline.Request {
+	return pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Round: l.round}
 }
 
 // passLocked ends the hold of one of ours. The first who waits gets the lease, if its turn
-// is not over and enough validity is left, or can still be had. Otherwise it is over: the
+// is not over, nobody outside knows its token and enough validity is left, or can still be had. Otherwise it is over: the
 // caller is to have it deleted at the masters, and then to resign the place if it has got
-// the turn there. So those who wait here ask the masters only after the deletion, and two
-// round trips behind those who wait elsewhere.
+// the turn there. So those who wait here ask the masters only after the deletion, and behind
+// those who wait elsewhere.
 func (l *lease) passLocked(now clock.Instant) (over, turn bool) {
+	h := l.holder
 	l.holder = nil
 	l.kept, l.warn, l.fault = false, 0, nil
 	p, cfg := l.place, &l.e.cfg
-	switch w := p.first; {
+	w := p.first
+	switch {
 	case l.over:
 		return true, false
 	case w == nil:
 		l.endLocked()
 		p.nextLocked(false, nil)
 		return true, false
-	case l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime:
+	case l.revealed || l.handed >= cfg.HandOvers || now.Sub(l.since) >= cfg.HandOverTime:
 		l.endLocked()
 		p.lease, p.trying = nil, true
 		return true, true
-	case l.until.Left(now) < w.ttl/2:
-		l.handed++
-		p.nextLocked(false, l)
-	default:
-		l.handed++
-		l.ttl = max(l.ttl, w.ttl) // what its renewals ask for
-		p.popLocked()
-		l.holder = &Lock{lease: l, since: now}
-		w.lock = l.holder
-		w.ready <- struct{}{}
 	}
+	l.handed++
+	l.e.released(h, now, false, true, nil) // told before the next one's Acquired
+	if l.until.Left(now) < w.ttl/2 {
+		p.nextLocked(false, l)
+		return false, false
+	}
+	l.ttl = w.ttl // what its renewals ask for
+	p.popLocked()
+	l.holder = &Lock{lease: l}
+	w.lock = l.holder
+	w.ready <- struct{}{}
 	return false, false
 }
 
@@ -101,7 +116,7 @@ func (l *lease) endLocked() {
 func (l *lease) giveUp() {
 	l.place.shard.mu.Lock()
 	l.endLocked()
-	req := l.request(pipeline.Release)
+	req := l.releaseLocked()
 	l.place.shard.mu.Unlock()
 	l.e.undo(req)
 }
@@ -109,6 +124,7 @@ func (l *lease) giveUp() {
 // expireLocked ends the lease if its validity has run out.
 func (l *lease) expireLocked(now clock.Instant) {
 	if !l.over && l.until.Reached(now) {
+		l.expired = true
 		l.loseLocked(errors.Join(ErrExpired, l.fault))
 	}
 }
@@ -123,7 +139,9 @@ func (l *lease) loseLocked(cause error) {
 	l.endLocked()
 	if h != nil {
 		h.endLocked(errors.Join(ErrLost, cause))
-		l.e.lost(h, cause)
+		if !h.since.IsZero() { // else its caller was never told that he has it
+			l.e.lost(h, cause)
+		}
 	}
 	if p.lease == l {
 		p.nextLocked(false, nil)
@@ -146,39 +164,100 @@ func (l *lease) soonest(now clock.Instant) clock.Instant {
 	return now
 }
 
-// Decided and Counted make a lease the receiver of its renewals.
-func (l *lease) Decided(out pipeline.Outcome) { l.e.keeper.answer(l, out, nil) }
-func (l *lease) Counted(granted int)          { l.matched.Store(int32(granted)) }
+// An extension is one Extend at the masters. A lease has one at a time: who asks for no
+// more than it does shares its outcome, others come after it.
+type extension struct {
+	lease  *lease        // fixed, like the following
+	ttl    time.Duration // asked for
+	handed clock.Instant // before it was handed to the pipeline
+	done   chan struct{} // closed by the keeper once the lease knows the outcome
+	err    error         // the outcome; written before
+}
 
-// settle ends a renewal.
-func (l *lease) settle(out pipeline.Outcome, err error, now clock.Instant) {
+// extend lets the lease live for ttl from now on. h is who asks, nil for an heir: it gets
+// ErrNotHeld once the lease is not its own any more. ctx ends the wait, and not what was
+// sent.
+func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
+	for wanted := clock.Now().Add(ttl); ; {
+		l.place.shard.mu.Lock()
+		if l.over || l.holder != h {
+			l.place.shard.mu.Unlock()
+			return ErrNotHeld
+		}
+		x, req := l.extension, pipeline.Request{}
+		first := x == nil
+		if first {
+			x = &extension{lease: l, ttl: ttl, handed: clock.Now(), done: make(chan struct{})}
+			l.extension, l.ttl = x, max(l.ttl, ttl)
+			req = l.extendLocked(ttl)
+		}
+		l.place.shard.mu.Unlock()
+		if first {
+			if err := l.e.pipe.Start(req, x); err != nil {
+				l.e.keeper.answer(answer{l: l, x: x, err: err})
+			}
+		}
+		select {
+		case <-x.done:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-l.e.closing:
+			return ErrClosed
+		}
+		if !x.handed.Add(x.ttl).Before(wanted) {
+			return x.err
+		}
+	}
+}
+
+// Decided and Counted make the lease the receiver of its renewals, and an extension that
+// of its own.
+func (l *lease) Decided(out pipeline.Outcome) { l.e.keeper.answer(answer{l: l, out: out}) }
+func (l *lease) Counted(granted int)          { l.matched.Store(int32(granted)) }
+func (x *extension) Decided(out pipeline.Outcome) {
+	x.lease.e.keeper.answer(answer{l: x.lease, x: x, out: out})
+}
+func (x *extension) Counted(granted int) { x.lease.Counted(granted) }
+
+// settle ends a renewal or an extension.
+func (l *lease) settle(a answer, now clock.Instant) {
+	err := a.err
 	if err == nil {
-		err = l.e.refusal(out)
+		err = l.e.refusal(a.out)
 	}
 	l.place.shard.mu.Lock()
 	// A confirmation that comes after the old validity has run out does not bring the
-	// lease back: its holder may have been told already.
+	// lease back: its holder may have been told already. What it did is undone: nobody
+	// else is to wait for a lease that is nobody's.
 	l.expireLocked(now)
-	if l.over {
-		l.place.shard.mu.Unlock()
-		return
-	}
-	denied := errors.Is(err, ErrNotHeld)
+	ended, denied := l.over, errors.Is(err, ErrNotHeld)
+	undo := l.expired && a.err == nil || !ended && denied // a minority may still have it
 	switch {
+	case ended:
 	case denied:
 		l.loseLocked(err)
+	case a.x != nil && err == nil:
+		l.extended(a.x.ttl, sentAt(a.out, a.x.handed))
+	case a.x != nil: // the old until stands
 	case err != nil:
 		l.failed(now, err)
-		l.attendLocked(now)
 	default:
-		l.renewed(now)
-		l.attendLocked(now)
+		l.renewed(sentAt(a.out, l.asked), now)
 	}
-	req := l.request(pipeline.Release)
+	l.attendLocked(now)
+	if a.x != nil {
+		l.extension, a.x.err = nil, err
+	}
+	req := l.releaseLocked()
 	l.place.shard.mu.Unlock()
-	l.e.renewed(l.name, err)
-	if denied {
-		l.e.undo(req) // a minority may still have it
+	if a.x == nil && !ended {
+		l.e.renewed(l.name, err)
+	}
+	if undo {
+		l.e.undo(req)
+	}
+	if a.x != nil {
+		close(a.x.done)
 	}
 }
 

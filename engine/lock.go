@@ -22,9 +22,9 @@ import (
 // stopped finds out at its first call.
 type Lock struct {
 	lease *lease
-	since clock.Instant
 
 	// The mutex of the lease's shard guards the following.
+	since    clock.Instant // when its caller got it; zero: it is on its way
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
 	done     chan struct{} // made when somebody asks; closed with end
@@ -36,8 +36,8 @@ type Lock struct {
 func (l *Lock) Name() string { return l.lease.name }
 
 // Token returns the value that the lock's key has on the masters. A lock that was handed
-// over within the process has the token of the holder before.
-func (l *Lock) Token() Token { return Token{&l.lease.token} }
+// over within the process has the token of the holder before, which nobody has revealed.
+func (l *Lock) Token() Token { return Token{l} }
 
 // Format prints the name, for every verb; never the token.
 func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.lease.name) }
@@ -136,9 +136,10 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 }
 
 // WarnBefore runs fn in a goroutine of its own when no more than left of validity
-// remains; once, and again after each later renewal. To a lock that is kept alive this
-// happens only when renewals fail, if left is below two thirds of its ttl. A second call
-// replaces the first, a nil fn ends it.
+// remains; once, and again after each renewal or Extend, also one from inside fn, that has
+// moved Until out. To a lock that is kept alive this happens only when renewals fail, if
+// left is below two thirds of its ttl. An Extend from fn should ask for much more than left:
+// what leaves less warns again at once. A second call replaces the first, a nil fn ends it.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -151,7 +152,10 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 		return l.end
 	}
 	l.warn = fn
-	l.lease.warn, l.lease.warned = left, fn == nil
+	if fn == nil {
+		left = 0
+	}
+	l.lease.warn, l.lease.warned = left, false
 	l.lease.attendLocked(now)
 	return nil
 }
@@ -159,63 +163,38 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on.
 // Masters that no longer have it with our token are not counted and not given it
 // again; a ttl shorter than what is left succeeds and changes nothing. It blocks
-// until the verdict, at most about twice Config.MasterTimeout, or until ctx ends;
-// the masters may then have extended, and the old Until stands.
+// until the verdict, at most about twice Config.MasterTimeout, or until ctx ends, which
+// ends the wait and not what was sent: Until may still move. One Extend of a lock is
+// asked for at a time: one that asks for no more than what is under way shares its
+// outcome, others wait for it first. KeepAlive goes on with the longest ttl that its
+// holder has asked for.
 //
 // Errors: ErrLost when N-q+1 masters say that the lock is not ours, or validity ran
 // out on the way, both final; ErrNoQuorum when too few answered, and the old Until
-// stands; ErrNotHeld after Release; ErrInvalid, ErrOverloaded, ErrClosed; ctx's error.
+// stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
-	e, lease := l.lease.e, l.lease
-	ttl, err := e.cfg.lease(ttl)
+	ttl, err := l.lease.e.cfg.lease(ttl)
 	if err != nil {
 		return err
 	}
-	start := l.lock()
+	l.lock()
 	err = l.end
-	if err == nil {
-		lease.ttl = max(lease.ttl, ttl) // a master may extend although we never hear of it
-	}
-	req := lease.request(pipeline.Extend)
 	l.unlock()
 	if err != nil {
 		return err
 	}
-	req.TTL = ttl
-	err = e.extend(ctx, lease, req, start)
-	now := l.lock()
+	err = l.lease.extend(ctx, l, ttl)
+	l.lock()
 	defer l.unlock()
 	if l.end != nil {
 		return errors.Join(l.end, ctx.Err())
-	}
-	lease.attendLocked(now)
-	return err
-}
-
-// extend asks the masters, and has the lease know what they say.
-func (e *Engine) extend(ctx context.Context, l *lease, req pipeline.Request, start clock.Instant) error {
-	out, err := e.pipe.Do(ctx, req)
-	if err == nil {
-		err = e.refusal(out)
-	}
-	now := clock.Now()
-	l.place.shard.mu.Lock()
-	defer l.place.shard.mu.Unlock()
-	l.expireLocked(now) // a confirmation after the end does not bring it back
-	switch {
-	case l.over:
-	case err == nil:
-		l.extended(req.TTL, start)
-		l.matched.Store(int32(out.Tally.Granted))
-	case errors.Is(err, ErrNotHeld):
-		l.loseLocked(err)
 	}
 	return err
 }
 
 // Release gives the lock up. If somebody in this process waits for it, it is handed over
-// without asking the masters; after Config.HandOvers times or Config.HandOverTime, or if
-// nobody waits, it is deleted on all masters, also on those that seemed to refuse it, and
+// without asking the masters; after Config.HandOvers times or Config.HandOverTime, if its
+// token was revealed, or if nobody waits, it is deleted on all masters, also on those that seemed to refuse it, and
 // Release waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the
 // wait, never the command: a release with a ctx that has ended is sent all the same.
 //
@@ -237,7 +216,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	if held {
 		over, turn = lease.passLocked(now)
 	}
-	req := lease.request(pipeline.Release)
+	req := lease.releaseLocked()
 	place := lease.place
 	l.unlock()
 	var err error
@@ -250,11 +229,25 @@ func (l *Lock) Release(ctx context.Context) error {
 			err = errors.Join(ErrNoQuorum, err)
 		}
 	}
+	if over {
+		e.released(l, now, true, held, err)
+	}
 	if turn {
 		place.resign(true)
 	}
-	e.released(l, now, over, held, err)
 	return err
+}
+
+// collect is the end of a hand-over: false if the lock was lost on its way to the caller.
+func (l *Lock) collect(asked clock.Instant) bool {
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return false
+	}
+	l.since = now
+	l.lease.e.acquired(l, asked, 0)
+	return true
 }
 
 // lock locks the shard, and ends the lock if its validity has run out.

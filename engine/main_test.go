@@ -120,7 +120,7 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
 	soon(t, func() bool {
 		for _, value := range get(t, masters, l.Name()) {
-			if value != l.Token().Reveal() {
+			if value != l.lease.token {
 				return false
 			}
 		}

@@ -172,28 +172,6 @@ func (p *place) resign(late bool) {
 	p.nextLocked(late, nil)
 }
 
-// take gives the lease to the caller, who contended, and returns its handle: nil when the
-// lease is over or the engine was closed meanwhile; the caller still has the turn then.
-func (p *place) take(l *lease, now clock.Instant) *Lock {
-	s := p.shard
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		l.endLocked()
-	}
-	if l.over {
-		return nil
-	}
-	if l.holder == nil {
-		l.holder = &Lock{lease: l, since: now}
-	}
-	p.trying, p.lease = false, l
-	if p.first != nil {
-		l.attendLocked(now)
-	}
-	return l.holder
-}
-
 // wait parks the caller until it leaves the queue or ctx ends. What it was given at that
 // very moment goes to the next.
 func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {

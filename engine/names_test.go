@@ -97,7 +97,7 @@ func TestWaitersGetTheLockInOrderOfArrivalWithoutAskingTheMasters(t *testing.T) 
 			require.NoError(t, lock.Release(t.Context()))
 			require.False(t, lock.Valid())
 			next := requireGot(t, waiting[i])
-			require.Equal(t, lock.Token().Reveal(), next.Token().Reveal())
+			require.Equal(t, lock.lease.token, next.lease.token)
 			for _, later := range waiting[i+1:] {
 				requireOpen(t, later, "not before its turn")
 			}
@@ -257,7 +257,7 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 				require.NoError(t, got.err)
 				took := map[string]time.Duration{"the lock": 0, "a lease to extend": 1, "the turn": 1, "the turn after others": 3}
 				require.Equal(t, took[name]*time.Millisecond, got.at.Sub(begin))
-				require.Equal(t, name == "the lock", got.lock.Token().Reveal() == lock.Token().Reveal())
+				require.Equal(t, name == "the lock", got.lock.lease.token == lock.lease.token)
 				require.NoError(t, got.lock.Release(t.Context()))
 				requireNothingLeft(t, e, s)
 			})
@@ -319,7 +319,7 @@ func TestHandOverWithLittleLeftIsExtendedFirst(t *testing.T) {
 		require.Equal(t, time.Millisecond, time.Since(begin))
 		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Extend}, s.ops())
 		require.Equal(t, validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
-		require.Equal(t, old.Token().Reveal(), lock.Token().Reveal())
+		require.Equal(t, old.lease.token, lock.lease.token)
 		require.NoError(t, lock.Release(t.Context()))
 		requireNothingLeft(t, e, s)
 	}, handOver(10, time.Minute))
@@ -346,7 +346,7 @@ func TestHeirThatCannotExtendContendsItself(t *testing.T) {
 					s.drop("name") // its release is the pipeline's debt
 				}
 				lock := requireGot(t, waiting)
-				require.NotEqual(t, old.Token().Reveal(), lock.Token().Reveal(), "a lease of its own")
+				require.NotEqual(t, old.lease.token, lock.lease.token, "a lease of its own")
 				require.Equal(t, 2, s.count(pipeline.Acquire))
 				if name == "key deleted" {
 					require.Equal(t, time.Millisecond+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
@@ -394,7 +394,7 @@ func TestTurnOfAProcessEndsWithARealRelease(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
-				token := lock.Token().Reveal()
+				token := lock.lease.token
 				var waiting []<-chan acquired
 				for range 4 {
 					waiting = append(waiting, line(t.Context(), e, 0))
@@ -413,9 +413,9 @@ func TestTurnOfAProcessEndsWithARealRelease(t *testing.T) {
 				_, err := e.TryAcquire(t.Context(), "name", 0)
 				require.ErrorIs(t, err, ErrTaken, "the turn is the waiter's")
 				lock = requireGot(t, waiting[2])
-				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, two round trips for others, acquire")
+				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, the turn of others, acquire")
 				require.Equal(t, 3*time.Millisecond+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
-				require.NotEqual(t, token, lock.Token().Reveal())
+				require.NotEqual(t, token, lock.lease.token)
 				require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release, pipeline.Acquire}, s.ops())
 				require.NoError(t, lock.Release(t.Context()))
 				lock = requireGot(t, waiting[3])

@@ -9,10 +9,13 @@ import (
 )
 
 // An Observer is told what happens to locks and masters. Fields may be nil. The functions
-// are called by the goroutines that acquire and release, Lost, Renewed and Master by others,
-// concurrently; they should be quick and must not block, nor call Close. Names are the
-// user's: beware of using them as labels of metrics where there are many. What has no event
-// is in Stats: queue depth, rounds and their sizes, what masters are owed.
+// are called one at a time, in the order in which things happened, by a goroutine of their
+// own that no lock, call or master waits for: they may be slow, and may call the engine.
+// While they are slow, up to 4096 events wait for them; then the oldest is dropped, counted
+// in Stats.EventsDropped and logged, but never one of Lost or Master. Close waits a second at
+// most for what is still to be told; one of the functions that calls Close waits for itself
+// that long. Names are the user's: beware of using them as labels of metrics where there are
+// many. What has no event is in Stats: queue depth, rounds and their sizes, what masters are owed.
 type Observer struct {
 	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0:
 	// it was handed over within the process.
@@ -30,50 +33,64 @@ type Observer struct {
 	// Master: a master was set aside (up is false, and cause says why), or was admitted
 	// again; cause is non-nil then if it must wait before it votes (ErrRestarted), and the
 	// end of the wait is not told. Of the masters that New meets, those that are away or
-	// must wait are told, maybe before New returns. Each master's changes come in order,
-	// from its own goroutine, whose calls wait meanwhile. address is as in MasterError.
+	// must wait are told, maybe before New returns. address is as in MasterError.
 	Master func(address string, up bool, cause error)
 }
 
+// acquired is called with the shard's mutex held.
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
 	e.counts.acquired.Add(1)
-	if o := e.cfg.Observer; o != nil && o.Acquired != nil {
-		o.Acquired(l.Name(), l.since.Sub(begin), attempts)
+	if q := e.events; q != nil && q.observer.Acquired != nil {
+		name, wait := l.Name(), l.since.Sub(begin)
+		q.add(false, func() { q.observer.Acquired(name, wait, attempts) })
 	}
 }
 
 func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err error) error {
-	if o := e.cfg.Observer; o != nil && o.NotAcquired != nil {
-		o.NotAcquired(name, clock.Now().Sub(begin), attempts, err)
+	if q := e.events; q != nil && q.observer.NotAcquired != nil {
+		wait := clock.Now().Sub(begin)
+		q.add(false, func() { q.observer.NotAcquired(name, wait, attempts, err) })
 	}
 	return err
 }
 
-func (e *Engine) released(l *Lock, at clock.Instant, over, held bool, err error) {
+func (e *Engine) released(l *Lock, at clock.Instant, over, valid bool, err error) {
 	e.counts.release(over, err)
-	if o := e.cfg.Observer; o != nil && o.Released != nil {
-		o.Released(l.Name(), at.Sub(l.since), !over, err)
+	q := e.events
+	if q == nil || l.since.IsZero() { // handed on by a caller who had left
+		return
 	}
-	if e.cfg.Logger != nil && err != nil && held && !errors.Is(err, ErrClosed) {
-		e.cfg.Logger.Warn("release not confirmed", slog.String("lock", l.Name()), slog.Any("error", err))
+	unconfirmed := q.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)
+	if q.observer.Released == nil && !unconfirmed {
+		return
 	}
+	name, held := l.Name(), at.Sub(l.since)
+	q.add(false, func() {
+		if q.observer.Released != nil {
+			q.observer.Released(name, held, !over, err)
+		}
+		if unconfirmed {
+			q.logger.Warn("release not confirmed", slog.String("lock", name), slog.Any("error", err))
+		}
+	})
 }
 
 // lost is called with the shard's mutex held.
 func (e *Engine) lost(l *Lock, cause error) {
 	e.counts.lost.Add(1)
-	if e.cfg.Observer == nil && e.cfg.Logger == nil {
+	q := e.events
+	if q == nil || q.observer.Lost == nil && q.logger == nil {
 		return
 	}
-	held := clock.Now().Sub(l.since)
-	go func() { // losses are rare, and the user's code must not run under our mutex
-		if o := e.cfg.Observer; o != nil && o.Lost != nil {
-			o.Lost(l.Name(), held, cause)
+	name, held := l.Name(), clock.Now().Sub(l.since)
+	q.add(true, func() {
+		if q.observer.Lost != nil {
+			q.observer.Lost(name, held, cause)
 		}
-		if e.cfg.Logger != nil {
-			e.cfg.Logger.Warn("lock lost", slog.String("lock", l.Name()), slog.Duration("held", held), slog.Any("cause", cause))
+		if q.logger != nil {
+			q.logger.Warn("lock lost", slog.String("lock", name), slog.Duration("held", held), slog.Any("cause", cause))
 		}
-	}()
+	})
 }
 
 func (e *Engine) renewed(name string, err error) {
@@ -83,29 +100,40 @@ func (e *Engine) renewed(name string, err error) {
 	case !errors.Is(err, ErrNotHeld): // else it is a loss, and counted there
 		e.counts.unrenewed.Add(1)
 	}
-	if o := e.cfg.Observer; o != nil && o.Renewed != nil {
-		o.Renewed(name, err)
+	q := e.events
+	if q == nil || q.observer.Renewed == nil && (q.logger == nil || err == nil) {
+		return
 	}
-	if e.cfg.Logger != nil && err != nil {
-		e.cfg.Logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
-	}
+	q.add(false, func() {
+		if q.observer.Renewed != nil {
+			q.observer.Renewed(name, err)
+		}
+		if q.logger != nil && err != nil {
+			q.logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
+		}
+	})
 }
 
 // master is the pipeline's Config.Changed.
-func (c *Config) master(address string, up bool, cause error) {
-	if o := c.Observer; o != nil && o.Master != nil {
-		o.Master(address, up, cause)
-	}
-	if c.Logger == nil {
+func (q *events) master(address string, up bool, cause error) {
+	if q == nil || q.observer.Master == nil && q.logger == nil {
 		return
 	}
-	attributes := []any{slog.String("master", address)}
-	if cause != nil {
-		attributes = append(attributes, slog.Any("cause", cause))
-	}
-	if up {
-		c.Logger.Info("master is back", attributes...)
-	} else {
-		c.Logger.Warn("master set aside", attributes...)
-	}
+	q.add(true, func() {
+		if q.observer.Master != nil {
+			q.observer.Master(address, up, cause)
+		}
+		if q.logger == nil {
+			return
+		}
+		attributes := []any{slog.String("master", address)}
+		if cause != nil {
+			attributes = append(attributes, slog.Any("cause", cause))
+		}
+		if up {
+			q.logger.Info("master is back", attributes...)
+		} else {
+			q.logger.Warn("master set aside", attributes...)
+		}
+	})
 }

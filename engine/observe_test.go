@@ -27,14 +27,16 @@ func timeless(out *bytes.Buffer) *slog.Logger {
 func TestLoggerSaysWhichMasterWasSetAsideAndWhy(t *testing.T) {
 	var out bytes.Buffer
 	cfg := Config{Logger: timeless(&out), Observer: &Observer{}}
-	cfg.master("a:1", false, errors.New("connection has ended"))
-	cfg.master("a:1", true, ErrRestarted)
-	cfg.master("a:1", true, nil)
+	q := newEvents(&cfg)
+	q.master("a:1", false, errors.New("connection has ended"))
+	q.master("a:1", true, ErrRestarted)
+	q.master("a:1", true, nil)
+	q.close()
 	require.Equal(t, `level=WARN msg="master set aside" master=a:1 cause="connection has ended"
 level=INFO msg="master is back" master=a:1 cause="muxlock: master was restarted"
 level=INFO msg="master is back" master=a:1
 `, out.String())
-	new(Config).master("a:1", true, nil) // neither Logger nor Observer
+	newEvents(new(Config)).master("a:1", true, nil) // neither Logger nor Observer
 }
 
 func TestObserverHearsOfAMasterThatGoesAndComesBack(t *testing.T) {

@@ -210,8 +210,10 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 	}
 }
 
-func (s *scripted) Stats() pipeline.Stats { return pipeline.Stats{} }
-func (s *scripted) Close()                { s.set(func() { s.ended = true }) }
+func (s *scripted) Ready(context.Context) error { return nil }
+func (s *scripted) Full() bool                  { return false }
+func (s *scripted) Stats() pipeline.Stats       { return pipeline.Stats{} }
+func (s *scripted) Close()                      { s.set(func() { s.ended = true }) }
 
 // inBubble runs test with an engine over scripted masters that answer in a millisecond.
 func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), changes ...func(*Config)) {
@@ -225,7 +227,7 @@ func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), cha
 		for _, change := range changes {
 			change(&cfg)
 		}
-		e := newEngine(cfg.withDefaults(), s)
+		e := newEngine(cfg.withDefaults(), s, newEvents(&cfg))
 		defer time.Sleep(time.Minute) // what was posted is done
 		defer e.Close()
 		test(t, e, s)

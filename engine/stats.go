@@ -14,6 +14,7 @@ type Stats struct {
 	Taken      uint64 // attempts refused because somebody held the lock
 	SplitVotes uint64 // attempts in which some masters granted and too many refused
 	NoQuorum   uint64 // attempts that too few masters answered
+	Denied     uint64 // attempts at a name that a master's ACL does not allow
 	Expired    uint64 // attempts whose quorum came too late to leave validity
 	Retries    uint64 // times that an Acquire asked the masters again
 	Released   uint64 // releases that a quorum confirmed
@@ -25,21 +26,27 @@ type Stats struct {
 	Unrenewed  uint64 // renewals that too few masters answered; tried again
 	Waiting    int    // goroutines in line behind others of this process, now
 
+	EventsDropped uint64 // that Observer and Logger were not told: they were too slow
+
 	Pipeline pipeline.Stats // queue depth, rounds and their sizes, each master
 }
 
 type counters struct {
 	acquired, taken, split, noQuorum, expired atomic.Uint64
+	denied                                    atomic.Uint64
 	released, handedOver, notHeld, unreleased atomic.Uint64
 	lost, renewed, unrenewed, retries         atomic.Uint64
+	overloaded                                atomic.Uint64 // at the door: the pipeline counts the others
 	waiting                                   atomic.Int64
 }
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
 	switch {
-	case s.hold: // counted when it is given out
+	case errors.Is(s.kind, ErrClosed):
 	case errors.Is(s.kind, ErrExpired):
 		c.expired.Add(1)
+	case errors.Is(s.kind, ErrDenied):
+		c.denied.Add(1)
 	case out.Verdict == quorum.NoQuorum:
 		c.noQuorum.Add(1)
 	case out.Tally.Granted > 0:
@@ -64,13 +71,14 @@ func (c *counters) release(over bool, err error) {
 
 // Stats returns a snapshot; the counters are read one after the other.
 func (e *Engine) Stats() Stats {
-	c := &e.counts
+	c, p := &e.counts, e.pipe.Stats()
+	p.Overloaded += c.overloaded.Load()
 	return Stats{
 		Acquired: c.acquired.Load(), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
-		NoQuorum: c.noQuorum.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
+		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), Unreleased: c.unreleased.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), Unrenewed: c.unrenewed.Load(),
-		Retries: c.retries.Load(),
-		Waiting: int(c.waiting.Load()), Pipeline: e.pipe.Stats(),
+		Retries: c.retries.Load(), EventsDropped: e.events.count(),
+		Waiting: int(c.waiting.Load()), Pipeline: p,
 	}
 }

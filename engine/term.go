@@ -16,15 +16,15 @@ import (
 //	   |  '-------------------'
 //	   '--- until is reached ---> expire, whatever the renewals were doing
 type term struct {
-	ttl   time.Duration // the longest that was asked for: what a master may have given
+	ttl   time.Duration // what the holder asked for, and its renewals do
 	drift float64
 	until clock.Instant // end of validity
 
 	kept    bool          // is to be renewed
-	warned  bool          // since the last renewal
+	warned  bool          // since until was moved
 	stop    clock.Instant // renewals end then; zero: never
 	renewAt clock.Instant
-	asked   clock.Instant // when the renewal that is under way was sent; zero: none is
+	asked   clock.Instant // when the renewal that is under way was asked for; zero: none is
 	asking  time.Duration // what it asks for: ttl may have grown since
 	fault   error         // of the last renewal; part of why validity ran out
 
@@ -98,14 +98,14 @@ func (t *term) next(now clock.Instant) (do action, again clock.Instant) {
 // sent at start.
 func (t *term) extended(ttl time.Duration, start clock.Instant) {
 	if until := start.Add(validity(ttl, 0, t.drift)); t.until.Before(until) {
-		t.until = until
+		t.until, t.warned = until, false
 	}
 }
 
-// renewed ends a renewal that a quorum confirmed.
-func (t *term) renewed(now clock.Instant) {
-	t.extended(t.asking, t.asked)
-	t.asked, t.fault, t.warned = clock.Instant{}, nil, false
+// renewed ends a renewal that was sent at start and that a quorum confirmed.
+func (t *term) renewed(start, now clock.Instant) {
+	t.extended(t.asking, start)
+	t.asked, t.fault = clock.Instant{}, nil
 	t.renewAt = now.Add(t.ttl / renewPart)
 }
 

@@ -48,7 +48,7 @@ func TestTermIsRenewedAtAThirdOrALittleEarlier(t *testing.T) {
 	requireNext(t, term, due, rest, term.until) // one renewal at a time
 
 	answered := due.Add(50 * time.Millisecond)
-	term.renewed(answered)
+	term.renewed(term.asked, answered)
 	require.Equal(t, validity(lease10, 0, defaultDrift), term.until.Sub(due.Add(-slack)), "counted from when it was sent")
 	requireNext(t, term, answered, rest, answered.Add(lease10/3))
 }
@@ -96,7 +96,7 @@ func TestFailedRenewalIsRepeatedUntilTheEdge(t *testing.T) {
 	requireNext(t, term, now, renew, now)
 	term.failed(now, ErrNoQuorum)
 	requireNext(t, term, now.Add(lease10/retryPart), renew, now)
-	term.renewed(now.Add(time.Second))
+	term.renewed(term.asked, now.Add(time.Second))
 	require.NoError(t, term.fault, "forgotten once a renewal is confirmed")
 }
 
@@ -113,7 +113,7 @@ func TestTermStopsRenewingButRunsOn(t *testing.T) {
 	term.keep(base.Add(time.Second), clock.Instant{})
 	requireNext(t, term, stop, renew, stop) // the second call takes the stop away
 	term.keep(stop, stop)
-	term.renewed(stop)
+	term.renewed(term.asked, stop)
 	requireNext(t, term, stop.Add(lease10/2), rest, term.until)
 }
 
@@ -131,7 +131,7 @@ func TestTermWarnsOncePerRenewal(t *testing.T) {
 	term.failed(now, ErrNoQuorum)
 	requireNext(t, term, now, rest, term.renewAt) // not for a failure
 	requireNext(t, term, term.renewAt, renew, now)
-	term.renewed(now)
+	term.renewed(term.asked, now)
 	term.kept = false
 	requireNext(t, term, now, rest, term.until.Add(-left))
 	requireNext(t, term, term.until.Add(-left), warn, term.until)
@@ -227,7 +227,7 @@ func TestRandomTermIsNeverValidPastWhatTheMastersConfirmed(t *testing.T) {
 			case 4, 5:
 				if renewal != nil {
 					confirm(*renewal)
-					term.renewed(now)
+					term.renewed(term.asked, now)
 					renewal = nil
 				}
 			case 6:

@@ -11,16 +11,26 @@ import (
 //
 // The value sits behind a pointer, because package fmt calls no method of a field
 // that it cannot see and would print a string there in clear.
-type Token struct{ value *string }
+type Token struct{ lock *Lock }
 
 const redacted = "[token]"
 
-// Reveal returns the value, for handing the lock to another process or library.
+// Reveal returns the value, for handing the lock to another process or library. Whoever
+// was given it may use it at any later time, so a lock whose token was revealed is deleted
+// at the masters when it is released, and not handed over to the next in this process.
+// Once a lock was handed over its token is the next holder's: Reveal returns "" then.
 func (t Token) Reveal() string {
-	if t.value == nil {
+	if t.lock == nil {
 		return ""
 	}
-	return *t.value
+	l := t.lock.lease
+	t.lock.lock()
+	defer t.lock.unlock()
+	if t.lock.end != nil && !l.over {
+		return ""
+	}
+	l.revealed = true
+	return l.token
 }
 
 // String returns the placeholder.

@@ -53,9 +53,14 @@ func requireHidden(t testing.TB, secret string, values ...any) {
 	}
 }
 
+// secretLock is a lock whose token is the secret.
+func secretLock() *Lock {
+	req := pipeline.Request{Name: "name", Token: secret, TTL: time.Hour}
+	return grant(&Engine{}, &place{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
+}
+
 func TestTokenNeverPrintsItsValue(t *testing.T) {
-	value := secret
-	token := Token{&value}
+	token := secretLock().Token()
 	require.Equal(t, secret, token.Reveal())
 	requireHidden(t, secret, token, &token, []Token{token}, map[string]Token{"k": token}, map[Token]int{token: 1},
 		struct{ Exported Token }{token}, struct{ Exported any }{token}, errors.New(token.String()), fmt.Errorf("%v", token))
@@ -67,14 +72,12 @@ func TestTokenNeverPrintsItsValue(t *testing.T) {
 
 // fmt reads unexported fields by reflection and calls no method of theirs.
 func TestTokenInAnUnexportedFieldIsHidden(t *testing.T) {
-	value := secret
-	token := Token{&value}
+	token := secretLock().Token()
 	requireHidden(t, secret, struct{ hidden Token }{token}, &struct{ hidden Token }{token}, struct{ hidden []Token }{[]Token{token}})
 }
 
 func TestPrintedLockShowsNoToken(t *testing.T) {
-	req := pipeline.Request{Name: "name", Token: secret, TTL: time.Second}
-	lock := grant(&Engine{}, &place{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
+	lock := secretLock()
 	requireHidden(t, secret, lock, []*Lock{lock}, struct{ Lock *Lock }{lock}, struct{ lock *Lock }{lock})
 }
 

@@ -64,8 +64,7 @@ type Pipeline struct {
 	closing chan struct{}  // closed by the first Close
 	running sync.WaitGroup // the masters' and watchers' goroutines and ticks
 
-	acquires   atomic.Int64 // in the queue; written under mu
-	overloaded atomic.Uint64
+	acquires atomic.Int64 // in the queue; written under mu
 
 	mu        sync.Mutex    // guards the following
 	queue     queue         // what has arrived since the last round was formed
@@ -251,26 +250,18 @@ func (p *Pipeline) Close() {
 	p.unlock()
 }
 
-// Full reports whether an acquire would be refused with ErrOverloaded at the moment, and
-// counts it as refused then.
-func (p *Pipeline) Full() bool {
-	if p.acquires.Load() < int64(p.limit) {
-		return false
-	}
-	p.overloaded.Add(1)
-	return true
-}
+// Full reports whether an acquire would be refused with ErrOverloaded at the moment. It is
+// cheap, and takes no mutex.
+func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
 func (p *Pipeline) push(c *call) error {
-	if c.req.Op == Acquire && p.Full() {
-		return ErrOverloaded
-	}
 	p.mu.Lock()
 	if p.ended || p.closed && c.req.Op != Release {
 		p.mu.Unlock()
 		return ErrClosed
 	}
-	if c.req.Op == Acquire && p.Full() { // since it was looked at
+	if c.req.Op == Acquire && p.Full() {
+		p.stats.Overloaded++
 		p.mu.Unlock()
 		return ErrOverloaded
 	}

@@ -286,7 +286,7 @@ func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 		})
 		synctest.Wait()
 		stats := b.p.Stats()
-		require.EqualValues(t, 2, stats.Overloaded)
+		require.EqualValues(t, 1, stats.Overloaded)
 		require.Equal(t, 12, stats.Queued)
 		for _, f := range b.fakes {
 			f.set(func() { f.stalled = false })

@@ -37,7 +37,6 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Overloaded = p.overloaded.Load()
 	s.Queued = p.queue.waiting()
 	for _, m := range p.masters {
 		one := m.stats

@@ -17,14 +17,12 @@ type Instant struct {
 }
 
 // Now reads the clocks.
-func Now() Instant {
+func Now() Instant { return last.now(goClocks, boottime) }
+
+// goClocks returns the monotonic clock since zero, and the wall clock.
+func goClocks() (mono, wall int64) {
 	t := time.Now()
-	mono := int64(t.Sub(zero))
-	boot := last.bootOf(mono, t.UnixNano(), boottime)
-	if boot == 0 {
-		boot = mono
-	}
-	return Instant{mono, boot}
+	return int64(t.Sub(zero)), t.UnixNano()
 }
 
 // Add returns the instant d after i.
@@ -81,16 +79,24 @@ var (
 	zero = time.Now().Add(-1) // of the monotonic clock
 )
 
-// bootOf returns CLOCK_BOOTTIME at the time of the two readings; read asks for it.
-func (s *sleeper) bootOf(mono, wall int64, read func() int64) int64 {
+// now returns the instant at which it is called. Between two readings the process may be
+// stopped, or the machine sleep, for any time: what is learned then of the distances holds
+// for this instant, whose two clocks were both read during the call, and for no other. So
+// it is kept only where a third reading shows that no time went by.
+func (s *sleeper) now(clocks func() (mono, wall int64), boottime func() int64) Instant {
+	mono, wall := clocks()
 	wall -= mono
-	if d := s.seen.Load(); d != nil && max(wall-d.wall, d.wall-wall) < tolerance {
-		return mono + d.boot
+	if d := s.seen.Load(); d != nil && near(wall, d.wall) {
+		return Instant{mono, mono + d.boot}
 	}
-	now := read()
-	if now == 0 {
-		return 0
+	boot := boottime()
+	if boot == 0 {
+		return Instant{mono, mono}
 	}
-	s.seen.Store(&distance{wall, now - mono})
-	return now
+	if later, wallLater := clocks(); near(later, mono) && near(wallLater-later, wall) {
+		s.seen.Store(&distance{wall, boot - mono})
+	}
+	return Instant{mono, boot}
 }
+
+func near(a, b int64) bool { return max(a-b, b-a) < tolerance }

@@ -48,8 +48,39 @@ func (m *machine) run(d time.Duration)   { m.mono += int64(d); m.wall += int64(d
 func (m *machine) sleep(d time.Duration) { m.wall += int64(d); m.boot += int64(d) }
 func (m *machine) set(d time.Duration)   { m.wall += int64(d) }
 
-func (m *machine) bootAt(s *sleeper) int64 {
-	return s.bootOf(m.mono, m.wall, func() int64 { m.reads++; return m.boot })
+func (m *machine) read() (mono, wall int64) { return m.mono, m.wall }
+
+// at returns the instant of now; stop is what happens between the readings of the clocks.
+func (m *machine) at(s *sleeper, stop func()) Instant {
+	return s.now(m.read, func() int64 {
+		m.reads++
+		stop()
+		return m.boot
+	})
+}
+
+func (m *machine) bootAt(s *sleeper) int64 { return m.at(s, func() {}).boot }
+
+func TestReadingsThatWereTornApartAreNotKept(t *testing.T) {
+	for name, torn := range map[string]func(m *machine, d time.Duration){
+		"the process was stopped": (*machine).run,
+		"the machine was asleep":  (*machine).sleep,
+		"the clock was set":       (*machine).set,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, d := range []time.Duration{tolerance2, 300 * time.Millisecond, time.Hour} {
+				m := &machine{mono: 5e9, wall: 1.7e18, boot: 7e9}
+				var s sleeper
+				first := m.at(&s, func() { torn(m, d) })
+				lease := m.at(&s, func() {}).Add(10 * time.Second)
+				m.sleep(10200 * time.Millisecond)
+				now := m.at(&s, func() {})
+				require.True(t, lease.Reached(now), "asleep for longer than the lease")
+				require.GreaterOrEqual(t, now.Sub(first), 10200*time.Millisecond)
+				require.InDelta(t, m.boot, now.boot, float64(tolerance))
+			}
+		})
+	}
 }
 
 func TestBoottimeIsKnownWithoutAskingAndAskedForAfterAJump(t *testing.T) {
@@ -78,7 +109,7 @@ const tolerance2 = time.Duration(2 * tolerance)
 
 func TestWithoutBoottimeThereIsNone(t *testing.T) {
 	var s sleeper
-	require.Zero(t, s.bootOf(1, 2, func() int64 { return 0 }))
+	require.Equal(t, Instant{1, 1}, s.now(func() (int64, int64) { return 1, 2 }, func() int64 { return 0 }))
 	require.Nil(t, s.seen.Load())
 }
 

@@ -45,6 +45,17 @@ func work(ctx context.Context, locks *engine.Engine) {
 	}
 }
 
+// untilReleased returns a function that waits until the observer was told of a release: it
+// is told a moment after.
+func untilReleased(o *engine.Observer) (wait func()) {
+	told, released := make(chan struct{}), o.Released
+	o.Released = func(name string, held time.Duration, handedOver bool, err error) {
+		released(name, held, handedOver, err)
+		close(told)
+	}
+	return func() { <-told }
+}
+
 // withoutPorts puts m0, m1 and so on in place of addresses, which differ each time.
 func withoutPorts(text string, addresses []string) string {
 	for i, address := range addresses {

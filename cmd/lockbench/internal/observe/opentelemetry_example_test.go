@@ -32,6 +32,7 @@ func Example_openTelemetry() {
 	if err != nil {
 		log.Fatal(err)
 	}
+	told := untilReleased(observer) // for the example's output only
 	locks, err := engine.New(ctx, engine.Config{
 		Masters:  addresses,
 		Observer: observer,
@@ -49,6 +50,7 @@ func Example_openTelemetry() {
 	defer watching.Unregister()
 
 	work(ctx, locks)
+	told()
 
 	var collected metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &collected); err != nil {

@@ -28,9 +28,11 @@ func Example_prometheus() {
 	defer stop()
 
 	registry := prometheus.NewRegistry() // or prometheus.DefaultRegisterer
+	observer := prometheusObserver(registry)
+	told := untilReleased(observer) // for the example's output only
 	locks, err := engine.New(ctx, engine.Config{
 		Masters:  addresses,
-		Observer: prometheusObserver(registry),
+		Observer: observer,
 		// As it suits these masters. Leave both out.
 		NewMasters: true, MasterTimeout: 5 * time.Second,
 	})
@@ -42,6 +44,7 @@ func Example_prometheus() {
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{}) // http.Handle("/metrics", metrics)
 
 	work(ctx, locks)
+	told()
 
 	page := httptest.NewRecorder()
 	metrics.ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))

@@ -3,10 +3,12 @@ package rivals
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"muxlock/bench"
 	"muxlock/engine"
+	"muxlock/pipeline"
 )
 
 // muxlock is this project's engine with its defaults: an Acquire tries again until
@@ -17,6 +19,13 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, NewMasters: o.NewMasters})
 	if err != nil {
 		return nil, err
+	}
+	now, cancel := context.WithTimeout(ctx, 0) // a load on masters that do not vote measures nothing
+	defer cancel()
+	var missing *pipeline.NotReadyError
+	if errors.As(e.Ready(now), &missing) {
+		_ = e.Close()
+		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
 	}
 	return muxlock{e}, nil
 }

@@ -1,0 +1,18 @@
+package rivals_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/engine"
+	"muxlock/internal/redistest"
+)
+
+func TestMastersThatDoNotVoteYetAreAReasonAndATime(t *testing.T) {
+	impl, _ := rivals.Find("muxlock")
+	_, err := impl.Open(t.Context(), rivals.Options{Masters: redistest.Addrs(redistest.Masters(t, 3)), TTL: ttl, Workers: 1})
+	require.ErrorIs(t, err, engine.ErrRestarted)
+	require.Regexp(t, `^0 of 3 masters vote, 2 are needed, in \d+(\.\d)?s; .*no vote for another .*--new-masters`, err.Error())
+}

@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+func TestDeniedNameIsATypedErrorAndStopsNobodyElse(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	for _, m := range masters {
+		redistest.Command(t, m, "ACL", "SETUSER", "locks", "on", ">secret", "~allowed:*", "~__muxlock__:*", "+@all")
+	}
+	e := open(t, masters, func(c *Config) { c.Client.Username, c.Client.Password = "locks", "secret" })
+	var callers sync.WaitGroup
+	for i := range 64 {
+		callers.Go(func() {
+			for k := range 20 {
+				lock, err := e.Acquire(context.Background(), fmt.Sprint("allowed:", i, ":", k), 0)
+				if assert.NoError(t, err) {
+					assert.NoError(t, lock.Release(context.Background()))
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		_, err := e.Acquire(t.Context(), fmt.Sprint("denied", i%3), 0) // would try again if it were in vain only now
+		require.ErrorIs(t, err, ErrDenied)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.NotErrorIs(t, err, ErrNoQuorum)
+		require.ErrorContains(t, err, "NOPERM")
+	}
+	callers.Wait()
+	stats := e.Stats()
+	require.EqualValues(t, 20, stats.Denied)
+	require.Zero(t, stats.NoQuorum)
+	soon(t, func() bool { return owed(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
+	for _, m := range e.Stats().Pipeline.Masters {
+		require.Zero(t, m.SetAside, "%+v", m)
+	}
+}

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline"
+)
+
+// A helper has the token of a lock, and releases the lock with it long after its holder
+// did: the next holder must not notice.
+func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
+	for name, heir := range map[string]time.Duration{"handed over": 0, "to be extended first": 6 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				lock := mustAcquire(t, e, "name", 0)
+				token := lock.Token().Reveal()
+				waiting := line(t.Context(), e, 0)
+				time.Sleep(heir)
+				require.NoError(t, lock.Release(t.Context()))
+				next := requireGot(t, waiting)
+				s.Post(pipeline.Request{Op: pipeline.Release, Name: "name", Token: token})
+				time.Sleep(time.Second)
+				require.Equal(t, []string{"name"}, s.locked())
+				require.NoError(t, next.Extend(t.Context(), 0))
+				require.NoError(t, next.Release(t.Context()))
+				requireNothingLeft(t, e, s)
+			}, handOver(10, time.Minute))
+		})
+	}
+}
+
+func TestTokenIsNotRevealedOnceTheLeaseIsAnothers(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		token := lock.Token()
+		waiting := line(t.Context(), e, 0)
+		require.NoError(t, lock.Release(context.Background()))
+		next := requireGot(t, waiting)
+		require.Equal(t, 1, s.requests(), "handed over: nobody has seen its token")
+		require.Empty(t, token.Reveal())
+		require.NotEmpty(t, next.Token().Reveal())
+		require.NoError(t, next.Release(context.Background()))
+		require.NotEmpty(t, next.Token().Reveal(), "of a lease that is over, it does no harm")
+	})
+}

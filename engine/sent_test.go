@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/clock"
+	"muxlock/pipeline"
+)
+
+// queued stands for a pipeline in which requests wait for long before they are sent.
+type queued struct {
+	*scripted
+	wait time.Duration
+}
+
+func (p *queued) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	time.Sleep(p.wait)
+	sent := clock.Now()
+	out, err := p.scripted.Do(ctx, req)
+	out.Sent = sent
+	return out, err
+}
+
+func (p *queued) Start(req pipeline.Request, to pipeline.Receiver) error {
+	go func() {
+		time.Sleep(p.wait)
+		_ = p.scripted.Start(req, sentLater{to, clock.Now()})
+	}()
+	return nil
+}
+
+type sentLater struct {
+	pipeline.Receiver
+	sent clock.Instant
+}
+
+func (to sentLater) Decided(out pipeline.Outcome) {
+	out.Sent = to.sent
+	to.Receiver.Decided(out)
+}
+
+func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
+	const ttl, wait = 3 * time.Second, 4 * time.Second
+	valid := validity(ttl, 0, defaultDrift)
+	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
+		p := &queued{s, wait}
+		e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), p, nil)
+		defer e.Close()
+		begin := time.Now()
+		lock, err := e.TryAcquire(t.Context(), "name", ttl)
+		require.NoError(t, err, "the queue is no part of the lease")
+		require.Equal(t, wait+valid, lock.Until().Sub(begin))
+		require.Equal(t, s.delay, e.roundTrip(), "nor of the round trip")
+
+		p.wait = time.Second
+		begin = time.Now()
+		require.NoError(t, lock.Extend(t.Context(), ttl))
+		require.Equal(t, p.wait+valid, lock.Until().Sub(begin))
+
+		require.NoError(t, lock.KeepAlive(0))
+		begin = time.Now()
+		time.Sleep(ttl/renewPart + p.wait + 2*s.delay)
+		require.InDelta(t, ttl/renewPart+p.wait+valid, lock.Until().Sub(begin), float64(ttl/slackPart))
+		require.EqualValues(t, 1, e.Stats().Renewed)
+		require.NoError(t, lock.Release(t.Context()))
+	})
+}
+
+// A quorum that comes too late to leave validity is no lock, and it is undone.
+func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
+	const ttl = 3 * time.Second
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.delay = validity(ttl, 0, defaultDrift) - time.Millisecond
+		lock, err := e.TryAcquire(t.Context(), "just in time", ttl)
+		require.NoError(t, err)
+		require.NoError(t, lock.Release(t.Context()))
+
+		s.delay++
+		s.delay += time.Millisecond
+		_, err = e.TryAcquire(t.Context(), "name", ttl)
+		require.ErrorIs(t, err, ErrExpired)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.EqualValues(t, 1, e.Stats().Expired)
+		time.Sleep(s.delay)
+		requireNothingLeft(t, e, s)
+	})
+}

@@ -1,0 +1,107 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// NotReadyError is returned by Ready: who does not vote, and why.
+type NotReadyError struct {
+	Voting, Quorum, Masters int
+	// Left is how long it will be until a quorum votes, if nothing else happens. 0: not
+	// known, because too many masters are away.
+	Left   time.Duration
+	Causes []MasterError // of the masters that do not vote
+}
+
+func (e *NotReadyError) Error() string {
+	text := fmt.Sprintf("%d of %d masters vote, %d are needed", e.Voting, e.Masters, e.Quorum)
+	if e.Left > 0 {
+		text += fmt.Sprintf(", in %v", tenths(e.Left))
+	}
+	for _, c := range e.Causes {
+		text += "; " + c.Error()
+	}
+	return text
+}
+
+// Unwrap makes the masters' errors visible to errors.Is and errors.As.
+func (e *NotReadyError) Unwrap() []error {
+	var errs []error
+	for _, c := range e.Causes {
+		errs = append(errs, c)
+	}
+	return errs
+}
+
+// tenths rounds up: a wait is never told too short.
+func tenths(d time.Duration) time.Duration {
+	const tenth = 100 * time.Millisecond
+	return (d + tenth - 1).Truncate(tenth)
+}
+
+// readyTick is how often Ready looks whether masters have come or gone. The end of a wait
+// it knows beforehand.
+const readyTick = 50 * time.Millisecond
+
+// Ready returns nil once a quorum of masters votes: up, and not waiting after a restart.
+// When ctx ends first it returns a NotReadyError joined to ctx's error, and ErrClosed when
+// the pipeline closes. A ctx that has ended already asks how things are.
+func (p *Pipeline) Ready(ctx context.Context) error {
+	for {
+		missing, err := p.missing(time.Now())
+		switch {
+		case err != nil:
+			return err
+		case missing == nil:
+			return nil
+		}
+		tick := readyTick
+		if missing.Left > 0 {
+			tick = min(tick, missing.Left)
+		}
+		timer := time.NewTimer(tick)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return errors.Join(missing, ctx.Err())
+		case <-p.closing:
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+// missing returns what is missing to a quorum, nil if there is one.
+func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	e := &NotReadyError{Quorum: p.quorum, Masters: len(p.masters)}
+	var ends []time.Time // of the waits of masters that are up
+	for _, m := range p.masters {
+		why := m.cause
+		if m.up {
+			if why = m.admission.waits(now); why == nil {
+				e.Voting++
+				continue
+			}
+			ends = append(ends, m.admission.votesFrom)
+		}
+		e.Causes = append(e.Causes, MasterError{m.address, why})
+	}
+	more := e.Quorum - e.Voting
+	if more <= 0 {
+		return nil, nil
+	}
+	if more <= len(ends) {
+		slices.SortFunc(ends, time.Time.Compare)
+		e.Left = ends[more-1].Sub(now)
+	}
+	return e, nil
+}
