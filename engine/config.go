@@ -48,7 +48,8 @@ type Config struct {
 	// (appendonly yes, appendfsync always), at all times, so that a restart forgets nothing.
 	// Default false: a master that was restarted, or whose uptime is short when it is
 	// first met, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms, because it may have
-	// forgotten a lock that long. If true and wrong, it may grant that lock again.
+	// forgotten a lock that long. If true and wrong, it may grant that lock again. A master
+	// that was a replica meanwhile waits in either case: it may have another one's data.
 	Durable bool
 	// NewMasters says that the masters which New meets have never granted a lock, so
 	// that those started just now vote at once. It is for tests and for the first start
@@ -183,9 +184,6 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 // that it may have forgotten, by the slower clock, and a second because uptime is told
 // in whole ones.
 func (c *Config) restartWait() time.Duration {
-	if c.Durable {
-		return 0
-	}
 	return c.MaxTTL + allowance(c.MaxTTL, c.Drift) + time.Second
 }
 

@@ -60,7 +60,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
-		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters, Changed: cfg.master,
+		Wait: cfg.restartWait(), Durable: cfg.Durable, NewMasters: cfg.NewMasters, Changed: cfg.master,
 	})
 	if start := (*pipeline.StartError)(nil); errors.As(err, &start) && start.Misconfigured {
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)

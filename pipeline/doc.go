@@ -68,8 +68,9 @@
 //
 // # A master that was restarted
 //
-// Whether its server is the one from before, run_id tells. Another one may be empty, and
-// would grant what somebody still holds. It is admitted like any other and told of
+// Whether its server is the one from before, run_id tells, and whether it still has its
+// data, master_replid; every tick asks. Another one may be empty, and would grant what
+// somebody still holds. It is admitted like any other and told of
 // releases and extends, which do no harm where there is no key; acquires are left out of
 // what it is sent (part.go) until Config.Wait has passed since its first sight. They count
 // as unknown there, so that a quorum is still one of all masters. The rule, with what a
@@ -128,6 +129,9 @@
 //     probe failed, and not from admission. Uptime counts at a first meeting only: it
 //     follows the server's wall clock. A run_id that comes back after another is new:
 //     two servers may take turns behind one address.
+//   - A replica keeps its run_id when it is promoted, and a PING succeeds there. Redis forgets
+//     that a master was a replica, but not within a second: a check that comes later than that
+//     takes any new master_replid for another data set.
 //   - A lock that a waiting master was never asked for is released there all the same.
 //   - A call is abandoned by compare-and-swap. If the voter wins, the caller takes the
 //     verdict although its ctx has ended: the lock exists and must not be forgotten.

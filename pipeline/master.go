@@ -41,7 +41,6 @@ type master struct {
 	flying   [2]uint64     // first and last round on the wire, while busy
 	took     time.Duration // of its last exchange
 	awayFrom uint64        // while away: the first round that it was not asked in
-	runID    string        // of the server behind the last admitted connection
 	ledger   ledger
 	stats    MasterStats
 
@@ -55,7 +54,6 @@ type master struct {
 	wire     [][]byte // what goes out in one write
 	replies  []rueidis.RedisResult
 	admitted time.Time
-	lastUse  time.Time
 	lastTook time.Duration // of the last exchange
 	pause    time.Duration // before the next probe
 }
@@ -65,13 +63,11 @@ const (
 	// go ahead. A master that is merely slow takes everything that waits in its
 	// next write and never comes near; one that reaches it is set aside.
 	maxBacklog = 1 << 16
-	// tickPeriod is how often an idle master's goroutine looks for debts that are due.
+	// tickPeriod is how often a master's goroutine checks its server and looks for debts
+	// that are due.
 	// One goroutine wakes all masters': a ticker in each one's select would be put
 	// into and taken out of the timer heap with every round.
 	tickPeriod = 200 * time.Millisecond
-	// idlePing is how long a connection may be silent before it is tried out, so
-	// that one that was cut meanwhile is replaced before a caller meets it.
-	idlePing = time.Second
 )
 
 var (
@@ -196,8 +192,7 @@ func (m *master) exchange(parts []part) {
 	}
 	start := time.Now()
 	m.replies = m.session.do(m.wire, commands, m.replies)
-	m.lastUse = time.Now()
-	m.lastTook = m.lastUse.Sub(start)
+	m.lastTook = time.Since(start)
 	if err := transportError(m.replies); err != nil {
 		m.setAside(err, parts)
 		for i := range parts {
@@ -369,8 +364,8 @@ func (m *master) passLocked(r *round) {
 	}
 }
 
-// maintain pays debts that have come due and tries out a silent connection. It runs
-// at every tick, between rounds if there are some.
+// maintain pays debts that have come due and checks the server. It runs at every tick,
+// between rounds if there are some.
 func (m *master) maintain() {
 	p := m.p
 	p.mu.Lock()
@@ -380,17 +375,11 @@ func (m *master) maintain() {
 	}
 	p.mu.Unlock()
 	err := m.payDebts()
-	if err == nil && time.Since(m.lastUse) >= idlePing {
-		var ping batch
-		ping.begin(1)
-		ping.add("PING")
-		if err = m.ask(&ping)[0].Error(); !isSick(err) && transportError(m.replies) == nil {
-			err = nil // any other answer, a refusal by an ACL say, shows that it is alive
-		}
-		m.lastUse = time.Now()
+	if err == nil && p.ctx.Err() == nil {
+		err = m.check()
 	}
 	if err != nil {
-		m.setAside(fmt.Errorf("while idle: %w", err), nil)
+		m.setAside(fmt.Errorf("check: %w", err), nil)
 	}
 }
 

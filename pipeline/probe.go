@@ -73,6 +73,7 @@ func (m *master) probe() error {
 	first.begin(1)
 	first.add("INFO")
 	first.loadScripts()
+	asked := time.Now()
 	replies := m.ask(&first)
 	text, err := replies[0].ToString()
 	if err != nil {
@@ -84,10 +85,11 @@ func (m *master) probe() error {
 		return errors.New("INFO does not tell run_id")
 	case info["loading"] != "" && info["loading"] != "0":
 		return errors.New("LOADING its dataset")
-	case info["role"] != "" && info["role"] != "master":
-		return fmt.Errorf("is a %s, not a master", info["role"])
 	case info["cluster_enabled"] == "1":
 		return errors.New("runs in cluster mode, where names move between servers")
+	}
+	if err := m.note(info, asked); err != nil {
+		return err
 	}
 	for i, s := range scripts.All() {
 		switch sha, err := replies[1+i].ToString(); {
@@ -97,13 +99,35 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	m.p.mu.Lock()
-	m.admission = m.admission.see(info["run_id"], uptime(info), time.Now())
-	m.p.mu.Unlock()
 	if err := m.payDebts(); err != nil {
 		return err
 	}
 	return m.trial()
+}
+
+// check asks the server of an admitted connection whether it still is a master and has
+// the data that it had. It comes with every tick, busy or idle (1 us of the server's
+// time; all of INFO takes 9), and tries out the connection as well, so that one that was
+// cut is replaced before a caller meets it.
+func (m *master) check() error {
+	var ask batch
+	ask.begin(2)
+	ask.add("INFO", "replication")
+	asked := time.Now()
+	text, err := m.ask(&ask)[0].ToString()
+	if err != nil {
+		return err
+	}
+	return m.note(parseInfo(text), asked)
+}
+
+// note puts what the server has said of itself into the master's admission, and returns
+// what speaks against going on with the connection.
+func (m *master) note(info map[string]string, asked time.Time) (err error) {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	m.admission, err = m.admission.check(info, asked, time.Now())
+	return err
 }
 
 // trial takes, extends and releases a lock of the engine's own, by all three scripts,
@@ -154,18 +178,17 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, other := range p.masters {
-		if other != m && other.runID == m.admission.runID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, other.runID)
+	for _, other := range p.masters { // what one was that is away may be behind our address by now
+		if other.up && other.admission.runID == m.admission.runID {
+			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, m.admission.runID)
 		}
 	}
 	now := time.Now()
 	if m.ledger.isDue(now) {
 		return true, nil
 	}
-	m.runID = m.admission.runID
 	m.up, m.cause = true, nil
-	m.admitted, m.lastUse = now, now
+	m.admitted = now
 	m.ledger.admitted(now)
 	p.up++
 	p.idle++

@@ -34,6 +34,9 @@ type session struct {
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
+// idlePing is how long a watcher's connection may be silent before rueidis pings it.
+const idlePing = time.Second
+
 // dial opens a session for batches, in the synchronous mode.
 func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
 	option.DisableCache = true
