@@ -24,7 +24,8 @@ type Config struct {
 	// Client is the template for every connection: Username, Password or
 	// AuthCredentialsFn, TLSConfig, ClientName, SelectDB, Dialer, DialCtxFn. Parts of
 	// a master's URL override it. New refuses fields that would void a rule of the
-	// lock, and those that it sets itself.
+	// lock, and those that it sets itself. A function that does not return is given up
+	// after a second or twice MasterTimeout, and what it returns later thrown away.
 	Client rueidis.ClientOption
 
 	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Shorter frees the

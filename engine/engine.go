@@ -40,7 +40,7 @@ type pipe interface {
 }
 
 // New checks cfg, asks all masters side by side and returns once each has answered
-// or failed, within about a second or when ctx ends; ctx is not used afterwards. It
+// or failed, within a second or two or when ctx ends; ctx is not used afterwards. It
 // works while a minority of masters is away: they are probed in the background. Masters
 // that were started just now are counted, although they do not vote yet (Config.Durable).
 // Errors: ErrInvalid names the field that is wrong, a refused password or an address

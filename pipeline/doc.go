@@ -52,7 +52,7 @@
 //	awaited names  watch.mu; forgotten with the last who waits (watch.go)
 //	goroutines     one per master and one that ticks; started by New, awaited by Close;
 //	               one watcher per master, with a connection of its own, from the first
-//	               Await on
+//	               Await on; user code that did not return is left behind
 //
 // Lock order: Pipeline.mu before round.mu and watch.mu. None is held during I/O.
 //
@@ -123,6 +123,8 @@
 //   - AuthCredentialsFn's RefreshAfter is taken out: re-authentication would share
 //     the connection and put rueidis into its pipelined mode, where nothing ends a
 //     read from a hung server.
+//   - The user's dialler, credentials and TLS callbacks may never return: they run in goroutines
+//     that can be left behind, at most mostCalls of each for a master (dial.go).
 //   - NOSCRIPT proves that a command was not executed, so repeating it is safe; and a
 //     session is one server process, so it was a SCRIPT FLUSH and not a restart.
 //   - The wait after a restart counts from the first INFO, also where the rest of that

@@ -102,7 +102,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			p:         p,
 			index:     i,
 			address:   c.Address,
-			option:    c.Option,
+			option:    limited(c.Option),
 			wake:      make(chan struct{}, 1),
 			admission: admission{wait: cfg.Wait, durable: cfg.Durable, trusted: cfg.NewMasters},
 			ledger:    ledger{deadPeer: time.Second + 2*cfg.Timeout},
