@@ -77,15 +77,15 @@
 // first meeting has to go by, is admission.go, and is pure. The end of the wait is no
 // event: the next round is simply sent whole.
 //
-// # Owed releases
+// # Pending releases
 //
 // A SET whose answer never came may have been executed, or may still be. It is
-// released like any other; if the master is away by then, the release is owed: the
+// released like any other; if the master is away by then, the release is pending: the
 // first thing that it is told on the next connection, and told once more a while
 // later, because a server that was stopped may read the old connection's bytes after
 // the new one's. ledger.go keeps the books. It holds at most the locks that were
-// alive or under way when the master went away: rounds that pass it by leave no
-// debt, for the same reason as above (Request.Round tells).
+// alive or under way when the master went away: rounds that pass it by leave
+// none, for the same reason as above (Request.Round tells).
 //
 // # Folding
 //

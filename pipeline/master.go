@@ -274,12 +274,12 @@ func (m *master) book(sent *part, failed []int) {
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(failed) == 0 && len(m.ledger.doubts) == 0 {
+	if len(failed) == 0 && len(m.ledger.inDoubt) == 0 {
 		return
 	}
 	now := time.Now()
 	for _, i := range failed {
-		m.ledger.owe(&sent.entries[i], now)
+		m.ledger.add(&sent.entries[i], now)
 	}
 	for i := range sent.entries {
 		if sent.entries[i].Op == Release {
@@ -315,7 +315,7 @@ func (m *master) oweLocked(parts []part) {
 	for _, p := range parts {
 		for i := range p.entries {
 			if p.entries[i].Op == Release {
-				m.ledger.owe(&p.entries[i], now)
+				m.ledger.add(&p.entries[i], now)
 			}
 		}
 	}
@@ -359,7 +359,7 @@ func (m *master) passLocked(r *round) {
 			if now.IsZero() {
 				now = time.Now()
 			}
-			m.ledger.owe(q, now)
+			m.ledger.add(q, now)
 		}
 	}
 }
@@ -402,9 +402,9 @@ func (m *master) payDebts() error {
 		}
 		m.p.mu.Lock()
 		if err != nil {
-			m.ledger.unpaid(due)
+			m.ledger.unconfirmed(due)
 		} else {
-			m.ledger.paid(due, time.Now())
+			m.ledger.confirmed(due, time.Now())
 			m.stats.Orphans += countGranted(votes)
 		}
 		m.p.mu.Unlock()

@@ -39,7 +39,7 @@ func (p *Pipeline) Stats() Stats {
 		if time.Now().Before(m.admission.votesFrom) {
 			one.VotesFrom = m.admission.votesFrom
 		}
-		one.Backlog, one.Owed = m.backlog, len(m.ledger.debts)
+		one.Backlog, one.Owed = m.backlog, m.ledger.len()
 		if p.watch != nil {
 			p.watch.watchers[m.index].tell(&one)
 		}
