@@ -148,16 +148,29 @@ func (m *master) trial() error {
 	if err == nil && votes != "1" {
 		err = fault
 	}
-	for i := 1; i < len(replies) && err == nil; i++ {
+	commands := []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"}
+	i := 0
+	for err == nil && i+1 < len(replies) {
+		i++
 		var vote quorum.Vote
 		if vote, err = plainVote(Release, replies[i]); err == nil && vote != quorum.Granted {
 			err = errOdd
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("trial lock: %w", err)
+		return fmt.Errorf("trial lock: %w", deniedInScript(err, commands[i]))
 	}
 	return nil
+}
+
+// deniedInScript gives the class of its own to the error of a script that may not use one
+// of the commands. Redis, to 7.0 and from 7.2 on, says it within an ERR.
+func deniedInScript(err error, commands string) error {
+	text := err.Error()
+	if strings.Contains(text, "The user executing the script can't run") || strings.Contains(text, "ACL failure in script") {
+		return serverError(fmt.Sprintf("NOPERM the user may not run %s in a script (%s)", commands, text))
+	}
+	return err
 }
 
 // admit opens the gate: from now on rounds are sent to the master and its answers
