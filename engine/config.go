@@ -81,7 +81,8 @@ type Config struct {
 
 	// Observer and Logger are told what happens; both may be nil. The Logger hears at level
 	// Warn of locks lost, releases not confirmed, renewals that failed and masters set aside,
-	// at level Info of masters that are back. Neither is told a token or a password.
+	// at level Info of masters that are back and, once, of what New assumes that the other
+	// processes must assume too: the masters, MaxTTL, the wait after a restart. Neither is told a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 

@@ -68,6 +68,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 	}
+	cfg.logAssumed(masters)
 	return newEngine(cfg, pipe), nil
 }
 

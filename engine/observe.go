@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/pipeline"
 )
 
 // An Observer is told what happens to locks and masters. Fields may be nil. The functions
@@ -89,6 +91,21 @@ func (e *Engine) renewed(name string, err error) {
 	if e.cfg.Logger != nil && err != nil {
 		e.cfg.Logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
 	}
+}
+
+// logAssumed says what all processes that share locks must assume alike: nothing else would
+// show that two do not.
+func (c *Config) logAssumed(masters []pipeline.Master) {
+	if c.Logger == nil {
+		return
+	}
+	addresses := make([]string, len(masters))
+	for i, m := range masters {
+		addresses[i] = m.Address
+	}
+	slices.Sort(addresses)
+	c.Logger.Info("locks assume", slog.Int("masters", len(masters)), slog.Any("addresses", addresses),
+		slog.Duration("MaxTTL", c.MaxTTL), slog.Duration("restart_wait", c.restartWait()), slog.Bool("durable", c.Durable))
 }
 
 // master is the pipeline's Config.Changed.
