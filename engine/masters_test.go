@@ -82,7 +82,7 @@ func TestTemplatesDialerMaySetWhatIsAllowedAndNothingElse(t *testing.T) {
 		require.ErrorContains(t, err, "Client.Dialer."+name+" ")
 	}
 	allowed := net.Dialer{
-		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, DualStack: true, FallbackDelay: 1, KeepAliveConfig: net.KeepAliveConfig{Enable: true},
+		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, FallbackDelay: 1, KeepAliveConfig: net.KeepAliveConfig{Enable: true},
 		Resolver: &net.Resolver{}, Control: func(string, string, syscall.RawConn) error { return nil },
 		ControlContext: func(context.Context, string, string, syscall.RawConn) error { return nil },
 	}

@@ -109,8 +109,8 @@ func replicaOf(t *testing.T, m, other *redisserver.Server) {
 func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 	all := redistest.MastersWith(t, 4, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
 	masters, other := all[:3], all[3]
-	first := open(t, masters)
-	second := open(t, masters)
+	first := open(t, masters, masterTimeout(5*time.Second))
+	second := open(t, masters, masterTimeout(5*time.Second))
 	lock, err := first.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	everywhere(t, masters, lock)
@@ -123,7 +123,7 @@ func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 		masters := second.Stats().Pipeline.Masters
 		return !masters[0].VotesFrom.IsZero() && !masters[1].VotesFrom.IsZero()
 	}
-	require.Eventually(t, waiting, 5*time.Second, 5*time.Millisecond, "both are back and wait")
+	soon(t, waiting, "both are back and wait")
 	for range 10 {
 		_, err = second.TryAcquire(t.Context(), t.Name(), 0)
 		require.ErrorIs(t, err, ErrNoQuorum)

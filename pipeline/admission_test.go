@@ -207,10 +207,9 @@ func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, a.see("b", 0, at(5)).waits(at(5)))
 }
 
-// A model is a server as Redis is, with what INFO does not tell: whose data it has.
+// A model is a server as Redis is, with what INFO does not tell: when its data were replaced.
 type model struct {
-	ids, data    int // the last master_replid and data set that were given out
-	id, has      int
+	ids, id      int // the last master_replid that was given out, and its own
 	replica      bool
 	offset       string
 	promoted     time.Time

@@ -24,7 +24,7 @@ const (
 	mostCalls = 4
 	// grace is how much later than its ctx ends a call is left behind, so that what a call
 	// that looks at it has to say of the end is heard.
-	grace = 50 * time.Millisecond
+	grace = 500 * time.Millisecond
 )
 
 // dialTimeout leaves room for name resolution and a TLS handshake. It bounds the user's

@@ -102,9 +102,11 @@ func TestUserCodeThatDoesNotReturnDoesNotPileUpAndItsMasterComesBackWithIt(t *te
 		}
 		time.Sleep(time.Millisecond)
 		require.Zero(t, k.blocked.Load())
-		for _, c := range b.fakes[0].conns[dials:] {
-			require.True(t, c.closed, "a connection that came too late")
-		}
+		b.fakes[0].set(func() {
+			for _, c := range b.fakes[0].conns[dials:] {
+				require.True(t, c.closed, "a connection that came too late")
+			}
+		})
 		b.untilUp(3)
 	})
 }
