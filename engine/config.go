@@ -24,7 +24,8 @@ type Config struct {
 	// Client is the template for every connection: Username, Password or
 	// AuthCredentialsFn, TLSConfig, ClientName, SelectDB, Dialer, DialCtxFn. Parts of
 	// a master's URL override it. New refuses fields that would void a rule of the
-	// lock, and those that it sets itself.
+	// lock, and those that it sets itself. A function that does not return is given up
+	// after a second or twice MasterTimeout, and what it returns later thrown away.
 	Client rueidis.ClientOption
 
 	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Shorter frees the
@@ -48,7 +49,8 @@ type Config struct {
 	// (appendonly yes, appendfsync always), at all times, so that a restart forgets nothing.
 	// Default false: a master that was restarted, or whose uptime is short when it is
 	// first met, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms, because it may have
-	// forgotten a lock that long. If true and wrong, it may grant that lock again.
+	// forgotten a lock that long. If true and wrong, it may grant that lock again. A master
+	// that was a replica meanwhile waits in either case: it may have another one's data.
 	Durable bool
 	// NewMasters says that the masters which New meets have never granted a lock, so
 	// that those started just now vote at once. It is for tests and for the first start
@@ -80,7 +82,8 @@ type Config struct {
 
 	// Observer and Logger are told what happens; both may be nil. The Logger hears at level
 	// Warn of locks lost, releases not confirmed, renewals that failed and masters set aside,
-	// at level Info of masters that are back. Neither is told a token or a password.
+	// at level Info of masters that are back and, once, of what New assumes that the other
+	// processes must assume too: the masters, MaxTTL, the wait after a restart. Neither is told a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 
@@ -185,9 +188,6 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 // that it may have forgotten, by the slower clock, and a second because uptime is told
 // in whole ones.
 func (c *Config) restartWait() time.Duration {
-	if c.Durable {
-		return 0
-	}
 	return c.MaxTTL + allowance(c.MaxTTL, c.Drift) + time.Second
 }
 

@@ -43,7 +43,7 @@ type pipe interface {
 }
 
 // New checks cfg, asks all masters side by side and returns once each has answered
-// or failed, within about a second or when ctx ends; ctx is not used afterwards. It
+// or failed, within a second or two or when ctx ends; ctx is not used afterwards. It
 // works while a minority of masters is away: they are probed in the background. Masters
 // that were started just now are counted, although they do not vote yet (Config.Durable).
 // Errors: ErrInvalid names the field that is wrong, a refused password or an address
@@ -64,7 +64,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	events := newEvents(&cfg)
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
-		Wait: cfg.restartWait(), NewMasters: cfg.NewMasters, Changed: events.master,
+		Wait: cfg.restartWait(), Durable: cfg.Durable, NewMasters: cfg.NewMasters, Changed: events.master,
 	})
 	if err != nil {
 		events.close()
@@ -75,6 +75,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)
 	}
+	events.assumed(&cfg, masters)
 	return newEngine(cfg, pipe, events), nil
 }
 

@@ -244,9 +244,9 @@ func TestSickMasterIsSetAsideWithItsCauseAndComesBackWhenCured(t *testing.T) {
 		inject      func(t *testing.T, link *faultconn.Link)
 		cure        func(t *testing.T, link *faultconn.Link)
 	}{
-		{"READONLY", "slave",
-			func(*testing.T, *faultconn.Link) { redistest.Command(t, sick, "REPLICAOF", "127.0.0.1", "1") },
-			func(*testing.T, *faultconn.Link) { redistest.Command(t, sick, "REPLICAOF", "NO", "ONE") }},
+		{"NOREPLICAS", "NOREPLICAS",
+			func(*testing.T, *faultconn.Link) { config("min-replicas-to-write", "1") },
+			func(*testing.T, *faultconn.Link) { config("min-replicas-to-write", "0") }},
 		{"OOM", "OOM",
 			func(*testing.T, *faultconn.Link) { config("maxmemory", "1") },
 			func(*testing.T, *faultconn.Link) { config("maxmemory", "0") }},

@@ -24,6 +24,11 @@ var allowedInTemplate = []string{
 	"ClientNoTouch", "ClientNoEvict", "AlwaysRESP2",
 }
 
+// allowedInDialer names the fields of Config.Client.Dialer that may be set. Timeout follows
+// from MasterTimeout, and the engine tries idle connections itself; Deadline and Cancel
+// would end all reconnecting for good, at a moment or by a signal.
+var allowedInDialer = []string{"LocalAddr", "DualStack", "FallbackDelay", "KeepAliveConfig", "Resolver", "Control", "ControlContext"}
+
 // checkTemplate refuses a template that sets what the engine sets, or what would
 // send commands to another server, twice, or out of order.
 func checkTemplate(option rueidis.ClientOption) error {
@@ -34,11 +39,15 @@ func checkTemplate(option rueidis.ClientOption) error {
 			return invalid("Client."+field, "must not be set: the engine sets it, or it would void a rule of the lock")
 		}
 	}
-	switch {
-	case option.Dialer.Timeout != 0:
-		return invalid("Client.Dialer.Timeout", "must not be set: it follows from MasterTimeout")
-	case option.Dialer.KeepAlive != 0:
-		return invalid("Client.Dialer.KeepAlive", "must not be set: the engine tries idle connections itself")
+	v = reflect.ValueOf(option.Dialer)
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if field.IsExported() && !v.Field(i).IsZero() && !slices.Contains(allowedInDialer, field.Name) {
+			return invalid("Client.Dialer."+field.Name, "must not be set: the engine sets it, or it would end all reconnecting")
+		}
+	}
+	if local, ok := option.Dialer.LocalAddr.(*net.TCPAddr); ok && local.Port != 0 {
+		return invalid("Client.Dialer.LocalAddr", "must not have a port: no second connection could be opened")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"reflect"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,10 +70,28 @@ func TestTemplateMaySetWhatIsAllowedAndNothingElse(t *testing.T) {
 		require.ErrorContains(t, err, "Client."+field+" ")
 	}
 	require.Equal(t, len(allowedInTemplate), allowed, "every allowed name is a field")
-	for name, dialer := range map[string]net.Dialer{"Timeout": {Timeout: 1}, "KeepAlive": {KeepAlive: -1}} {
+}
+
+func TestTemplatesDialerMaySetWhatIsAllowedAndNothingElse(t *testing.T) {
+	for name, dialer := range map[string]net.Dialer{
+		"Timeout": {Timeout: 1}, "KeepAlive": {KeepAlive: -1}, "Deadline": {Deadline: time.Now().Add(time.Hour)},
+		"Cancel": {Cancel: make(chan struct{})}, "LocalAddr": {LocalAddr: &net.TCPAddr{Port: 1}},
+	} {
 		err := checkTemplate(rueidis.ClientOption{Dialer: dialer})
-		require.ErrorIs(t, err, ErrInvalid)
-		require.ErrorContains(t, err, "Client.Dialer."+name)
+		require.ErrorIs(t, err, ErrInvalid, name)
+		require.ErrorContains(t, err, "Client.Dialer."+name+" ")
+	}
+	allowed := net.Dialer{
+		LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, FallbackDelay: 1, KeepAliveConfig: net.KeepAliveConfig{Enable: true},
+		Resolver: &net.Resolver{}, Control: func(string, string, syscall.RawConn) error { return nil },
+		ControlContext: func(context.Context, string, string, syscall.RawConn) error { return nil },
+	}
+	allowed.SetMultipathTCP(false)
+	require.NoError(t, checkTemplate(rueidis.ClientOption{Dialer: allowed}))
+	of := reflect.TypeFor[net.Dialer]()
+	for _, name := range allowedInDialer {
+		_, ok := of.FieldByName(name)
+		require.True(t, ok, "%s is a field", name)
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"hash/maphash"
+	"maps"
 	"sync"
 	"time"
 
@@ -31,7 +32,8 @@ const nameShards = 256
 type shard struct {
 	mu     sync.Mutex // guards the following, and all that hangs on them
 	places map[string]*place
-	limit  int // so many places ask for a sweep
+	limit  int  // so many places ask for a sweep
+	timed  bool // a sweep is on its way
 	closed bool
 	_      [32]byte // no two shards share a cache line
 }
@@ -84,9 +86,15 @@ func (n *names) join(e *Engine, name string, ttl time.Duration, wait bool, now c
 	}
 	p = s.places[name]
 	if p == nil {
-		s.sweepLocked(now)
+		if len(s.places) >= s.limit {
+			s.sweepLocked(now)
+		}
 		p = &place{shard: s, name: name}
 		s.places[name] = p
+		if len(s.places) > sweepFrom && !s.timed {
+			s.timed = true
+			time.AfterFunc(sweepEvery, s.sweep)
+		}
 	}
 	if p.lease != nil {
 		p.lease.expireLocked(now) // may leave the place to us, or to those who wait already
@@ -112,14 +120,29 @@ func (n *names) join(e *Engine, name string, ttl time.Duration, wait bool, now c
 	return p, w, nil
 }
 
-// sweepFrom is from how many names on a shard looks for idle places, and for leases that
-// ran out and that nobody released.
-const sweepFrom = 16
+const (
+	// sweepFrom is from how many names on a shard looks for idle places, and for leases that
+	// ran out and that nobody released: when it has twice as many as it last kept, and
+	sweepFrom = 16
+	// every so often, so that what a burst of names took is given back when it is over.
+	sweepEvery = 10 * time.Second
+)
 
-func (s *shard) sweepLocked(now clock.Instant) {
-	if len(s.places) < s.limit {
+// sweep runs on a timer as long as there are more than a few names.
+func (s *shard) sweep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
 		return
 	}
+	s.sweepLocked(clock.Now())
+	if s.timed = len(s.places) > sweepFrom; s.timed {
+		time.AfterFunc(sweepEvery, s.sweep)
+	}
+}
+
+func (s *shard) sweepLocked(now clock.Instant) {
+	before := len(s.places)
 	for name, p := range s.places {
 		if p.lease != nil {
 			p.lease.expireLocked(now)
@@ -129,6 +152,9 @@ func (s *shard) sweepLocked(now clock.Instant) {
 		}
 	}
 	s.limit = max(sweepFrom, 2*len(s.places))
+	if len(s.places) < before/4 { // a map keeps the room that it once had
+		s.places = maps.Collect(maps.All(s.places))
+	}
 }
 
 // popLocked takes the first waiter out of the queue.

@@ -634,3 +634,34 @@ func TestHeirTakesALeaseWhileTheEngineCloses(t *testing.T) {
 		}, handOver(10, time.Minute))
 	}
 }
+
+func TestNamesOfABurstAreForgottenWhenItIsOver(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.delay = 0 })
+		places := func() (n int) {
+			for i := range e.names.shards {
+				e.names.shards[i].mu.Lock()
+				n += len(e.names.shards[i].places)
+				e.names.shards[i].mu.Unlock()
+			}
+			return n
+		}
+		const burst = 50_000
+		for range 3 {
+			locks := make([]*Lock, burst)
+			for i := range locks {
+				lock, err := e.TryAcquire(t.Context(), fmt.Sprint(i), time.Second)
+				require.NoError(t, err)
+				locks[i] = lock
+			}
+			require.GreaterOrEqual(t, places(), burst)
+			for i, lock := range locks {
+				if i%2 == 0 { // the others run out
+					require.NoError(t, lock.Release(t.Context()))
+				}
+			}
+			time.Sleep(2 * sweepEvery)
+			require.Zero(t, places())
+		}
+	})
+}

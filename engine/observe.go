@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/pipeline"
 )
 
 // An Observer is told what happens to locks and masters. Fields may be nil. The functions
@@ -111,6 +113,24 @@ func (e *Engine) renewed(name string, err error) {
 		if q.logger != nil && err != nil {
 			q.logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
 		}
+	})
+}
+
+// assumed says what all processes that share locks must assume alike: nothing else would
+// show that two do not.
+func (q *events) assumed(c *Config, masters []pipeline.Master) {
+	if q == nil || q.logger == nil {
+		return
+	}
+	addresses := make([]string, len(masters))
+	for i, m := range masters {
+		addresses[i] = m.Address
+	}
+	slices.Sort(addresses)
+	maxTTL, wait, durable := c.MaxTTL, c.restartWait(), c.Durable
+	q.add(false, func() {
+		q.logger.Info("locks assume", slog.Int("masters", len(addresses)), slog.Any("addresses", addresses),
+			slog.Duration("MaxTTL", maxTTL), slog.Duration("restart_wait", wait), slog.Bool("durable", durable))
 	})
 }
 

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
@@ -37,6 +40,21 @@ level=INFO msg="master is back" master=a:1 cause="muxlock: master was restarted"
 level=INFO msg="master is back" master=a:1
 `, out.String())
 	newEvents(new(Config)).master("a:1", true, nil) // neither Logger nor Observer
+}
+
+func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
+	var out bytes.Buffer
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
+	addrs := redistest.Addrs(masters)
+	e, err := New(t.Context(), Config{
+		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, NewMasters: true,
+		Client: rueidis.ClientOption{Password: "secret"}, Logger: timeless(&out),
+	})
+	require.NoError(t, err)
+	cycle(t, e, t.Name())
+	require.NoError(t, e.Close())
+	slices.Sort(addrs)
+	require.Equal(t, fmt.Sprintf("level=INFO msg=\"locks assume\" masters=3 addresses=%q MaxTTL=30s restart_wait=31.302000001s durable=false\n", fmt.Sprint(addrs)), out.String())
 }
 
 func TestObserverHearsOfAMasterThatGoesAndComesBack(t *testing.T) {

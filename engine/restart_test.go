@@ -3,11 +3,14 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
 
@@ -92,6 +95,43 @@ func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
 	})
 }
 
+// replicaOf makes a master a replica of another server and waits until it has its data.
+func replicaOf(t *testing.T, m, other *redisserver.Server) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(other.Addr())
+	require.NoError(t, err)
+	redistest.Command(t, m, "REPLICAOF", host, port)
+	soon(t, func() bool {
+		return strings.Contains(redistest.Command(t, m, "INFO", "replication").(string), "master_link_status:up")
+	})
+}
+
+func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
+	all := redistest.MastersWith(t, 4, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
+	masters, other := all[:3], all[3]
+	first := open(t, masters, masterTimeout(5*time.Second))
+	second := open(t, masters, masterTimeout(5*time.Second))
+	lock, err := first.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	for _, m := range masters[:2] {
+		replicaOf(t, m, other)
+		redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
+		require.Nil(t, redistest.Command(t, m, "GET", t.Name()), "its data were replaced")
+	}
+	waiting := func() bool {
+		masters := second.Stats().Pipeline.Masters
+		return !masters[0].VotesFrom.IsZero() && !masters[1].VotesFrom.IsZero()
+	}
+	soon(t, waiting, "both are back and wait")
+	for range 10 {
+		_, err = second.TryAcquire(t.Context(), t.Name(), 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.ErrorIs(t, err, ErrRestarted)
+	}
+	require.True(t, lock.Valid())
+}
+
 func TestTheWaitCoversTheLongestLeaseAndTheClocks(t *testing.T) {
 	for _, c := range []struct {
 		cfg  Config
@@ -100,7 +140,6 @@ func TestTheWaitCoversTheLongestLeaseAndTheClocks(t *testing.T) {
 		{Config{}, 31302*time.Millisecond + 1},
 		{Config{MaxTTL: time.Minute, Drift: 0.1}, 67002*time.Millisecond + 1},
 		{Config{TTL: time.Hour}, time.Hour + 36*time.Second + 1002*time.Millisecond + 1},
-		{Config{Durable: true}, 0},
 		{Config{NewMasters: true}, 31302*time.Millisecond + 1},
 	} {
 		cfg := c.cfg.withDefaults()

@@ -17,43 +17,111 @@ type restarted string
 func (r restarted) Error() string { return string(r) }
 func (r restarted) Unwrap() error { return ErrRestarted }
 
-// An admission decides from when on a master votes on acquires, from what its probes
-// have seen. It is pure: no clock, no I/O; guarded by Pipeline.mu and written by run.
+// An admission decides from when on a master votes on acquires, from what its server has
+// said of itself. It is pure: no clock, no I/O; guarded by Pipeline.mu and written by run.
 //
 // A server that comes up empty would grant what it granted before it went down, so it
 // waits until the longest lease that may exist has run out. That is counted from when
 // we first saw the new run_id, on our own monotonic clock: uptime follows the server's
 // wall clock, which somebody may set. Only at the first meeting is there nothing better
 // to go by; else every start of a service would have to wait.
+//
+// A server that becomes a replica has another one's data from then on, and keeps its
+// run_id. What Redis 7.0.15 says in INFO replication (TestWhatRedisTellsOfADataSet):
+//
+//	                                     role    master_replid  second_repl_offset
+//	REPLICAOF another                    slave   the other's    -1
+//	  and then REPLICAOF NO ONE          master  new            0 or more
+//	REPLICAOF an address that is silent  slave   the same       the same
+//	  and then REPLICAOF NO ONE          master  new            0 or more
+//	REPLICAOF NO ONE on a master         master  the same       the same
+//	its first replica connects           master  new            -1
+//	repl-backlog-ttl after its last      master  new            -1
+//	started from a replicated RDB file   master  new            0 or more
+//
+// So a data set is told by run_id and master_replid, and a new master_replid with an offset
+// says that the server was a replica meanwhile. Whether it got the other's data then is not
+// asked: a transfer that breaks off leaves neither its own nor the other's. A new one
+// without an offset is the same data, if the last look was just now: repl-backlog-ttl also
+// wipes the offset out, but not within backlogTTL. At a first meeting the offset does not
+// tell when, and may come from a file; there it is uptime that counts.
+//
+// What this does not see is what was granted between a change and the next check, which
+// comes with every tick, and a promotion before the first meeting.
 type admission struct {
 	wait    time.Duration // as Config.Wait; fixed after New
+	durable bool          // as Config.Durable; fixed after New
 	trusted bool          // the first meeting needs no wait; only during New
 
 	runID     string    // of the server that was seen last; "" before the first
+	replID    string    // its master_replid; "" if it does not say
+	replica   bool      // that is what it was
+	asked     time.Time // when it was asked what it was
 	votesFrom time.Time // zero: it votes
 	started   time.Time // of a server that was met first; zero after a restart
+	replaced  bool      // it was no restart: another data set came in its place
 }
 
-// see returns the admission after a probe has met a server.
-func (a admission) see(runID string, uptime time.Duration, now time.Time) admission {
-	left := a.wait
+// backlogTTL is the least repl-backlog-ttl, of 1, which Redis counts in whole seconds.
+const backlogTTL = time.Second
+
+// check returns the admission after a server was asked at asked for INFO, or for its
+// section replication over a connection on which it had told its run_id, and has
+// answered by now. The error says that the connection must end and its grants that are
+// still to come must not count: the server is no master, or has another data set than
+// when it was seen last. The admission that comes with an error is as good as any.
+func (a admission) check(info map[string]string, asked, now time.Time) (admission, error) {
+	last := a
+	if id := info["run_id"]; id != "" {
+		a.runID = id
+	}
+	a.asked, a.replID = asked, info["master_replid"]
+	if a.replica = info["role"] != "" && info["role"] != "master"; a.replica {
+		return a, fmt.Errorf("is a replica (role %s), not a master", info["role"])
+	}
+	swapped := last.runID == a.runID && !last.replica && last.lost(info, now)
+	wait := a.wait
 	switch {
-	case runID == a.runID: // the connection was cut, not the server
-		return a
-	case a.runID != "":
-		a.started = time.Time{}
-	default:
-		a.started = now.Add(-uptime)
-		left -= uptime
-		if a.trusted {
-			left = 0
+	case last.runID == "":
+		a.started = now.Add(-uptime(info))
+		wait -= uptime(info)
+		if a.trusted || a.durable {
+			wait = 0
 		}
+	case last.replica || swapped:
+		a.started, a.replaced = time.Time{}, true
+	case a.runID != last.runID:
+		a.started, a.replaced = time.Time{}, false
+		if a.durable && !wasReplica(info) {
+			wait = 0
+		}
+	default: // at most the connection was cut
+		return a, nil
 	}
-	a.runID, a.votesFrom = runID, time.Time{}
-	if left > 0 {
-		a.votesFrom = now.Add(left)
+	a.votesFrom = time.Time{}
+	if wait > 0 {
+		a.votesFrom = now.Add(wait)
 	}
-	return a
+	if swapped {
+		return a, a.waits(now)
+	}
+	return a, nil
+}
+
+// lost reports whether the data set that was seen last may be gone, although the server
+// is the same.
+func (a admission) lost(info map[string]string, now time.Time) bool {
+	if a.replID == "" || a.replID == info["master_replid"] {
+		return false
+	}
+	return wasReplica(info) || now.Sub(a.asked) >= backlogTTL
+}
+
+// wasReplica reports whether a master was a replica before its master_replid, as far as
+// it remembers.
+func wasReplica(info map[string]string) bool {
+	offset := info["second_repl_offset"]
+	return offset != "" && offset != "-1"
 }
 
 // waits returns why the master casts no vote at now, or nil if it does.
@@ -63,7 +131,10 @@ func (a admission) waits(now time.Time) error {
 		return nil
 	}
 	what := "restarted"
-	if !a.started.IsZero() {
+	switch {
+	case a.replaced:
+		what = "was a replica meanwhile, its data set may be another"
+	case !a.started.IsZero():
 		what = fmt.Sprintf("started %v ago", now.Sub(a.started).Truncate(time.Second))
 	}
 	const tenth = 100 * time.Millisecond

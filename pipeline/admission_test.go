@@ -11,6 +11,15 @@ import (
 
 const testWait = 10 * time.Second
 
+// see is check of a server that says nothing of replication.
+func (a admission) see(runID string, uptime time.Duration, now time.Time) admission {
+	a, err := a.check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
 func TestWhenAMasterVotes(t *testing.T) {
 	type sight struct {
 		runID      string
@@ -75,7 +84,7 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 					return
 				}
 				for _, id := range []string{"a", "b", "c"} {
-					for _, uptime := range []time.Duration{0, testWait - 1, testWait, math.MaxInt64} {
+					for _, uptime := range []time.Duration{0, testWait - time.Second, testWait, math.MaxInt64} {
 						for _, later := range []time.Duration{0, testWait / 2, testWait} {
 							now, from := now.Add(later), from
 							switch last := ids[len(ids)-1:]; {
@@ -83,7 +92,7 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 							case last != "-":
 								from = now.Add(wait)
 							case !trusted:
-								from = now.Add(max(wait-uptime, 0))
+								from = now.Add(max(wait-uptime.Truncate(time.Second), 0))
 							}
 							walk(a.see(id, uptime, now), ids+id, now, from, depth-1)
 						}
@@ -115,4 +124,177 @@ func TestUptimeThatIsMissingOrOddIsReadAsJustStarted(t *testing.T) {
 	for _, huge := range []string{"9223372036", "9223372037", "9223372036854775807", "99999999999999999999"} {
 		require.Greater(t, uptime(map[string]string{"uptime_in_seconds": huge}), 100*365*24*time.Hour, huge)
 	}
+}
+
+func TestWhatCountsAsAnotherDataSet(t *testing.T) {
+	look := func(role, id, offset string) map[string]string {
+		return map[string]string{"role": role, "master_replid": id, "second_repl_offset": offset}
+	}
+	voting := look("master", "x", "-1")
+	const soon, late = 200 * time.Millisecond, time.Second
+	for _, c := range []struct {
+		name  string
+		since time.Duration // the last look
+		last  map[string]string
+		next  map[string]string
+		waits bool
+		fails bool // the connection must end
+	}{
+		{"nothing happened", soon, voting, voting, false, false},
+		{"nothing happened for long", testWait, voting, voting, false, false},
+		{"REPLICAOF another, or an address that is silent", soon, voting, look("slave", "x", "-1"), false, true},
+		{"a replica that was promoted", soon, look("slave", "y", "-1"), look("master", "z", "51"), true, false},
+		{"a replica that was promoted, and its offset was wiped out", late, look("slave", "y", "-1"), look("master", "z", "-1"), true, false},
+		{"a replica, then a master that says the same", soon, look("slave", "y", "-1"), look("master", "y", "-1"), true, false},
+		{"a replica, as before", soon, look("slave", "y", "-1"), look("slave", "y", "-1"), false, true},
+		{"a replica and back between two looks", soon, voting, look("master", "z", "51"), true, true},
+		{"a replica and back, with nothing written", soon, voting, look("master", "z", "0"), true, true},
+		{"a replica and back once more", soon, look("master", "x", "51"), look("master", "z", "51"), true, true},
+		{"promoted before it was met first", soon, look("master", "x", "51"), look("master", "x", "51"), false, false},
+		{"its first replica connects", soon, voting, look("master", "z", "-1"), false, false},
+		{"repl-backlog-ttl after its last replica", soon, look("master", "x", "51"), look("master", "z", "-1"), false, false},
+		{"either of these, or a replica and back, during an absence", late, voting, look("master", "z", "-1"), true, true},
+		{"it says nothing of replication", testWait, map[string]string{}, map[string]string{}, false, false},
+		{"another kind of server, without an offset", soon, look("master", "x", ""), look("master", "z", ""), false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for name, a := range map[string]admission{"": {wait: testWait, trusted: true}, "durable": {wait: testWait, durable: true}} {
+				c.last["run_id"] = "a"
+				a, _ = a.check(c.last, at(0), at(0))
+				a.trusted = false
+				now := at(0).Add(c.since)
+				for _, id := range []string{"a", ""} { // all of INFO, or the section replication
+					c.next["run_id"] = id
+					b, err := a.check(c.next, now.Add(-time.Millisecond), now)
+					if c.since == late {
+						b, err = a.check(c.next, now, now)
+					}
+					require.Equal(t, c.fails, err != nil, "%s: %v", name, err)
+					require.Equal(t, c.waits, b.waits(now) != nil, name)
+					if !c.waits {
+						continue
+					}
+					require.Equal(t, now.Add(testWait), b.votesFrom)
+					require.EqualError(t, b.waits(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
+					if c.fails {
+						require.ErrorIs(t, err, ErrRestarted)
+					}
+					again, err := b.check(c.next, now, now.Add(time.Second))
+					require.NoError(t, err, "it is told once")
+					require.Equal(t, b.votesFrom, again.votesFrom)
+				}
+			}
+		})
+	}
+}
+
+func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
+	old := map[string]string{"run_id": "a", "role": "master", "master_replid": "x", "second_repl_offset": "-1", "uptime_in_seconds": "1000"}
+	promoted := map[string]string{"run_id": "b", "role": "master", "master_replid": "y", "second_repl_offset": "51", "uptime_in_seconds": "1000"}
+	for _, durable := range []bool{false, true} { // that a restart forgets nothing is not said of a replica
+		a, err := admission{wait: testWait, durable: durable}.check(old, at(0), at(0))
+		require.NoError(t, err)
+		require.NoError(t, a.waits(at(0)))
+		a, err = a.check(promoted, at(5), at(5))
+		require.NoError(t, err)
+		require.Equal(t, at(15), a.votesFrom)
+	}
+}
+
+func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
+	a := admission{wait: testWait, durable: true}.see("a", 0, at(0))
+	require.NoError(t, a.waits(at(0)))
+	require.NoError(t, a.see("b", 0, at(5)).waits(at(5)))
+}
+
+// A model is a server as Redis is, with what INFO does not tell: when its data were replaced.
+type model struct {
+	ids, id      int // the last master_replid that was given out, and its own
+	replica      bool
+	offset       string
+	promoted     time.Time
+	replacements int // times that its data were replaced
+}
+
+func (m *model) info() map[string]string {
+	role := "master"
+	if m.replica {
+		role = "slave"
+	}
+	return map[string]string{"run_id": "a", "role": role, "master_replid": fmt.Sprint(m.id), "second_repl_offset": m.offset, "uptime_in_seconds": "1000"}
+}
+
+// events are what may happen to a model; false: not now.
+var events = map[string]func(m *model, now time.Time) bool{
+	"REPLICAOF, synchronised": func(m *model, _ time.Time) bool {
+		m.ids, m.replacements = m.ids+1, m.replacements+1
+		m.replica, m.id, m.offset = true, m.ids, "-1"
+		return true
+	},
+	"REPLICAOF, silent": func(m *model, _ time.Time) bool {
+		m.replica = true
+		return true
+	},
+	"REPLICAOF NO ONE": func(m *model, now time.Time) bool {
+		if m.replica {
+			m.ids++
+			m.replica, m.id, m.offset, m.promoted = false, m.ids, "7", now
+		}
+		return true
+	},
+	"a new id without a loss": func(m *model, now time.Time) bool {
+		if m.replica || m.offset != "-1" && now.Sub(m.promoted) <= backlogTTL {
+			return false
+		}
+		m.ids++
+		m.id, m.offset = m.ids, "-1"
+		return true
+	},
+	"nothing": func(*model, time.Time) bool { return true },
+}
+
+// TestNoReplacedDataSetVotesInAnyShortHistory walks through every history of four events
+// that a check does or does not follow, some time later.
+func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
+	histories, kept := 0, 0
+	var walk func(a admission, m model, seen int, loss bool, now time.Time, depth int, history string)
+	walk = func(a admission, m model, seen int, loss bool, now time.Time, depth int, history string) {
+		if depth == 0 {
+			return
+		}
+		for name, event := range events {
+			for _, later := range []time.Duration{tickPeriod, backlogTTL + 1} {
+				m, now := m, now.Add(later)
+				if !event(&m, now) {
+					continue
+				}
+				histories++
+				loss := loss || name != "nothing" && name != "a new id without a loss"
+				history := fmt.Sprint(history, ", ", later, ": ", name)
+				walk(a, m, seen, loss, now, depth-1, history)
+				b, err := a.check(m.info(), now, now)
+				switch {
+				case m.replica:
+					require.Error(t, err, history)
+				case m.replacements > seen:
+					require.Error(t, b.waits(now), history)
+				case !loss && now.Sub(a.asked) < backlogTTL:
+					require.NoError(t, err, history)
+					require.Equal(t, a.votesFrom, b.votesFrom, history)
+					kept++
+				}
+				if !m.replica {
+					seen, loss = m.replacements, false
+				}
+				walk(b, m, seen, loss, now, depth-1, history+", checked")
+			}
+		}
+	}
+	m := model{offset: "-1"}
+	a, err := admission{wait: testWait}.check(m.info(), at(0), at(0))
+	require.NoError(t, err)
+	require.NoError(t, a.waits(at(0)))
+	walk(a, m, 0, false, at(0), 4, "")
+	t.Logf("%d histories, %d of them without a loss", histories, kept)
+	require.NotZero(t, kept)
 }

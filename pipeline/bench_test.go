@@ -91,7 +91,7 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 //	go test -bench Fold ./pipeline
 func BenchmarkFold(b *testing.B) {
 	_, addrs := overBareServers(b, 1) // its probe loads the scripts
-	s, err := dial(b.Context(), rueidis.ClientOption{InitAddress: addrs[:1]}, time.Second)
+	s, err := dial(b.Context(), limited(rueidis.ClientOption{InitAddress: addrs[:1]}), time.Second)
 	require.NoError(b, err)
 	b.Cleanup(s.close)
 	var replies []resp.Reply

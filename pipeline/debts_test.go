@@ -194,8 +194,8 @@ func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.p.mu.Lock()
 		defer b.p.mu.Unlock()
-		require.Empty(t, b.p.masters[2].ledger.doubts, "every later round is searched for releases that they concern")
-		require.Empty(t, b.p.masters[2].ledger.debts)
+		require.Empty(t, b.p.masters[2].ledger.inDoubt, "every later round is searched for releases that they concern")
+		require.Zero(t, b.p.masters[2].ledger.len())
 	})
 }
 

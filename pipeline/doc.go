@@ -66,7 +66,7 @@
 //	awaited names  watch.mu; forgotten with the last who waits (watch.go)
 //	goroutines     a reader and a writer per master and one that ticks; started by New,
 //	               awaited by Close; one watcher per master, with a connection of its
-//	               own, from the first Await on
+//	               own, from the first Await on; user code that did not return is left behind
 //
 // Lock order: Pipeline.mu before round.mu and watch.mu. None is held during I/O.
 //
@@ -84,23 +84,24 @@
 //
 // # A master that was restarted
 //
-// Whether its server is the one from before, run_id tells. Another one may be empty, and
-// would grant what somebody still holds. It is admitted like any other and told of
+// Whether its server is the one from before, run_id tells, and whether it still has its
+// data, master_replid; every tick asks. Another one may be empty, and would grant what
+// somebody still holds. It is admitted like any other and told of
 // releases and extends, which do no harm where there is no key; acquires are left out of
 // what it is sent (part.go) until Config.Wait has passed since its first sight. They count
 // as unknown there, so that a quorum is still one of all masters. The rule, with what a
 // first meeting has to go by, is admission.go, and is pure. The end of the wait is no
 // event: the next round is simply sent whole.
 //
-// # Owed releases
+// # Pending releases
 //
 // A SET whose answer never came may have been executed, or may still be. It is
-// released like any other; if the master is away by then, the release is owed: the
+// released like any other; if the master is away by then, the release is pending: the
 // first thing that it is told on the next connection, and told once more a while
 // later, because a server that was stopped may read the old connection's bytes after
 // the new one's. ledger.go keeps the books. It holds at most the locks that were
-// alive or under way when the master went away: rounds that pass it by leave no
-// debt, for the same reason as above (Request.Round tells).
+// alive or under way when the master went away: rounds that pass it by leave
+// none, for the same reason as above (Request.Round tells).
 //
 // # Folding
 //
@@ -141,6 +142,8 @@
 //   - AuthCredentialsFn's RefreshAfter is taken out: re-authentication would share
 //     the connection and put rueidis into its pipelined mode, where nothing ends a
 //     read from a hung server.
+//   - The user's dialler, credentials and TLS callbacks may never return: they run in goroutines
+//     that can be left behind, at most mostCalls of each for a master (dial.go).
 //   - NOSCRIPT and NOPERM on a key prove that a command was not executed; and a session is
 //     one server process, so it was a SCRIPT FLUSH and not a restart.
 //   - While a far master's votes wake many callers, none of them forms a round: they ask
@@ -152,6 +155,9 @@
 //     probe failed, and not from admission. Uptime counts at a first meeting only: it
 //     follows the server's wall clock. A run_id that comes back after another is new:
 //     two servers may take turns behind one address.
+//   - A replica keeps its run_id when it is promoted, and a PING succeeds there. Redis forgets
+//     that a master was a replica, but not within a second: a check that comes later than that
+//     takes any new master_replid for another data set.
 //   - A lock that a waiting master was never asked for is released there all the same.
 //   - A call is abandoned by compare-and-swap. If the voter wins, the caller takes the
 //     verdict although its ctx has ended: the lock exists and must not be forgotten.

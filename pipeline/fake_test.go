@@ -24,22 +24,23 @@ import (
 type fake struct {
 	address string
 
-	mu      sync.Mutex // guards the following
-	changed *sync.Cond
-	runID   string
-	started time.Time // zero: INFO does not tell uptime
-	data    map[string]value
-	loaded  map[string]bool // scripts by SHA-1
-	delay   time.Duration   // from a command's arrival to its execution
-	cost    time.Duration   // that a request takes to be executed, one after the other
-	stalled bool            // nothing is executed on any connection, as in SIGSTOP
-	refuse  bool            // dials fail
-	silent  bool            // dials hang
-	ended   bool
-	conns   []*fakeConn
-	dials   []time.Time
-	log     []logged               // what was executed, in order
-	tracked map[string][]*fakeConn // who is told when a name changes, once
+	mu          sync.Mutex // guards the following
+	changed     *sync.Cond
+	runID       string
+	replication string    // what INFO says of replication: role, master_replid, second_repl_offset
+	started     time.Time // zero: INFO does not tell uptime
+	data        map[string]value
+	loaded      map[string]bool // scripts by SHA-1
+	delay       time.Duration   // from a command's arrival to its execution
+	cost        time.Duration   // that a request takes to be executed, one after the other
+	stalled     bool            // nothing is executed on any connection, as in SIGSTOP
+	refuse      bool            // dials fail
+	silent      bool            // dials hang
+	ended       bool
+	conns       []*fakeConn
+	dials       []time.Time
+	log         []logged               // what was executed, in order
+	tracked     map[string][]*fakeConn // who is told when a name changes, once
 	// hook, if set, answers a command in the server's place; "" leaves it to the server.
 	hook func(args []string) string
 }
@@ -79,7 +80,7 @@ type arrival struct {
 }
 
 func newFake(address string) *fake {
-	f := &fake{address: address, runID: "run-" + address, started: time.Now(), data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
+	f := &fake{address: address, runID: "run-" + address, replication: dataSet("master", "data of "+address, "-1"), started: time.Now(), data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
 	f.changed = sync.NewCond(&f.mu)
 	return f
 }
@@ -108,6 +109,7 @@ func (f *fake) restart() { f.set(f.restartLocked) }
 func (f *fake) restartLocked() {
 	f.cutLocked()
 	f.runID += "+"
+	f.replication = dataSet("master", "data of "+f.runID, "-1")
 	f.started = time.Now()
 	clear(f.data)
 	clear(f.loaded)
@@ -314,7 +316,10 @@ func (f *fake) answerLocked(args []string) string {
 	case "PING":
 		return "+PONG\r\n"
 	case "INFO":
-		info := "# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\nrole:master\r\ncluster_enabled:0\r\n"
+		if len(args) == 2 {
+			return bulk(f.replication)
+		}
+		info := "# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\ncluster_enabled:0\r\n" + f.replication
 		if !f.started.IsZero() {
 			info += fmt.Sprintf("uptime_in_seconds:%d\r\n", time.Since(f.started)/time.Second)
 		}
@@ -457,6 +462,11 @@ func millisOf(text string) time.Duration {
 		panic(err)
 	}
 	return time.Duration(n) * time.Millisecond
+}
+
+// dataSet is the section of INFO that tells it.
+func dataSet(role, id, offset string) string {
+	return "# Replication\r\nrole:" + role + "\r\nmaster_replid:" + id + "\r\nsecond_repl_offset:" + offset + "\r\n"
 }
 
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }

@@ -238,13 +238,13 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 	})
 }
 
-func TestIdlePingReplacesACutConnectionBeforeACallMeetsIt(t *testing.T) {
+func TestCheckReplacesACutConnectionBeforeACallMeetsIt(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes {
 			f.cut()
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2*time.Second + tickPeriod/2) // not beside a check
 		require.Equal(t, 5, b.up())
 		start := time.Now()
 		b.cycle("a")
@@ -255,17 +255,18 @@ func TestIdlePingReplacesACutConnectionBeforeACallMeetsIt(t *testing.T) {
 	})
 }
 
-func TestIdleConnectionIsPingedAndABusyOneIsNot(t *testing.T) {
+func TestIdleAndBusyMastersAreCheckedAtEveryTick(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		b.started()
-		time.Sleep(10*time.Second + time.Millisecond)
-		idle := len(b.fakes[0].commands("PING"))
-		require.InDelta(t, 9, idle, 2)
+		probe := len(b.fakes[0].commands("replication"))
+		checks := func() int { return len(b.fakes[0].commands("replication")) - probe }
+		time.Sleep(10*time.Second + tickPeriod/2)
+		require.EqualValues(t, 10*time.Second/tickPeriod, checks())
 		for i := range 100 {
 			b.cycle(fmt.Sprint("name", i))
 			time.Sleep(100 * time.Millisecond)
 		}
-		require.InDelta(t, idle, len(b.fakes[0].commands("PING")), 1)
+		require.InDelta(t, 20*time.Second/tickPeriod, checks(), 2)
 	})
 }
 

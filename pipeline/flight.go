@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"fmt"
 	"time"
 
 	"muxlock/internal/resp"
@@ -39,27 +40,41 @@ type errand interface {
 	lostLocked(m *master)
 }
 
-// A ping tries out a connection.
-type ping struct{ batch }
+// A check asks the server of a connection whether it still is a master and has the data
+// that it had. It comes with every tick, busy or idle (1 us of the server's time; all of
+// INFO takes 9), and tries out the connection as well, so that one that was cut is replaced
+// before a caller meets it.
+type check struct {
+	batch
+	asked time.Time
+}
 
-func newPing() *ping {
-	e := &ping{}
-	e.begin(1)
-	e.add("PING")
+func newCheck() *check {
+	e := &check{asked: time.Now()}
+	e.begin(2)
+	e.add("INFO", "replication")
 	return e
 }
 
-func (e *ping) answered(m *master, replies []resp.Reply) error {
+func (e *check) answered(m *master, replies []resp.Reply) error {
 	m.p.mu.Lock()
-	m.pinging = false
+	m.checking = false
 	m.p.mu.Unlock()
-	if err := replies[0].Err(); isSick(err) {
-		return err
-	}
-	return nil // any other answer, a refusal by an ACL say, shows that it is alive
+	return e.read(m, replies)
 }
 
-func (e *ping) lostLocked(*master) {}
+func (e *check) read(m *master, replies []resp.Reply) error {
+	err := replies[0].Err()
+	if err == nil {
+		err = m.note(parseInfo(replies[0].Text), e.asked)
+	}
+	if err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	return nil
+}
+
+func (e *check) lostLocked(*master) {}
 
 // A loading loads the scripts.
 type loading struct{ batch }
@@ -84,7 +99,7 @@ func (e *loading) lostLocked(*master) {}
 // A payment sends pending releases.
 type payment struct {
 	batch
-	due    []debt
+	due    []*pendingRelease
 	lead   int  // replies that come before: of SCRIPT LOAD
 	single bool // a command each
 }
@@ -98,7 +113,7 @@ func (m *master) paymentLocked(now time.Time) *payment {
 	return newPayment(due, false, false)
 }
 
-func newPayment(due []debt, load, single bool) *payment {
+func newPayment(due []*pendingRelease, load, single bool) *payment {
 	e := &payment{due: due, single: single}
 	if load {
 		e.loadScripts()
@@ -135,7 +150,7 @@ func (e *payment) answered(m *master, replies []resp.Reply) error {
 	return nil
 }
 
-func (e *payment) lostLocked(m *master) { m.ledger.unpaid(e.due) }
+func (e *payment) lostLocked(m *master) { m.ledger.unconfirmed(e.due) }
 
 // settle books what the master has said, and returns what is to be asked again.
 func (e *payment) settle(m *master, replies []resp.Reply) (again *payment, err error) {
@@ -152,16 +167,16 @@ func (e *payment) settle(m *master, replies []resp.Reply) (again *payment, err e
 	defer m.p.mu.Unlock()
 	paid, orphans, err := e.read(m, replies)
 	if err != nil {
-		m.ledger.unpaid(e.due)
+		m.ledger.unconfirmed(e.due)
 		return nil, err
 	}
-	m.ledger.paid(paid, time.Now())
+	m.ledger.confirmed(paid, time.Now())
 	m.stats.Orphans += orphans
 	return nil, nil
 }
 
 // read returns the releases that were answered and how many of them found their key.
-func (e *payment) read(m *master, replies []resp.Reply) (paid []debt, orphans uint64, err error) {
+func (e *payment) read(m *master, replies []resp.Reply) (paid []*pendingRelease, orphans uint64, err error) {
 	if !e.single {
 		votes, fault, err := batchVotes(replies[0], len(e.due))
 		if err == nil && isUnfit(fault) {

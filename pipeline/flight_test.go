@@ -122,13 +122,14 @@ func TestBurstIsSentInPiecesAndNobodyIsSetAside(t *testing.T) {
 		took := time.Since(start)
 		stats := b.p.Stats()
 		for _, m := range stats.Masters {
-			require.Zero(t, m.SetAside, m.Address)
+			require.Zero(t, m.SetAside, "%+v", m)
 			require.Zero(t, m.Behind, m.Address)
 			require.Zero(t, m.Owed, m.Address)
 		}
 		require.LessOrEqual(t, stats.LargestRound, mostInRound)
 		require.Greater(t, took, 10*testTimeout)
 		require.Less(t, took, 2*calls*20*time.Microsecond*12/10, "and none of them is idle for long")
+		time.Sleep(testTimeout) // the slower masters of the last ones
 		b.requireNoKeys()
 	})
 }

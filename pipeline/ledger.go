@@ -1,126 +1,149 @@
 package pipeline
 
 import (
+	"container/heap"
 	"slices"
 	"time"
 )
 
-// A ledger holds the releases that one master still owes us: those that it could
-// not be sent or whose answer did not come. It is pure bookkeeping: no clock, no
-// I/O; guarded by Pipeline.mu.
+// A ledger holds the pending releases of one master: those that it could not be sent or
+// did not answer. It is pure bookkeeping: no clock, no I/O; guarded by Pipeline.mu, and so
+// no call costs more than O(log n) for each release that it adds or takes out.
 //
-// Each debt is paid twice. First on the next connection, before anything else.
-// Then once more a dead-peer time later: the bytes of an acquire may sit in the
-// socket of the connection that died, and a server that was stopped reads them
-// after it has answered on the new one.
+// Each release is sent twice. First on the next connection, before anything else. Then
+// once more a dead-peer time later: the bytes of an acquire may sit in the socket of the
+// connection that died, and a server that was stopped reads them after it has answered on
+// the new one.
 type ledger struct {
 	deadPeer time.Duration
-	debts    []debt
-	doubts   []doubt
+	first    releaseHeap // due on the next connection; ordered by when they are forgotten
+	again    releaseHeap // ordered by when they are due
+	inDoubt  []roundRange
 }
 
-type debt struct {
+type pendingRelease struct {
 	name, token string
-	due         time.Time // zero: on the next connection
-	forget      time.Time // the key is gone by itself then; zero: not before it was sent
-	second      bool
+	at          time.Time // first: the key is gone by itself then; again: it is due then
+	again       bool
 }
 
-func (d *debt) forgotten(now time.Time) bool { return !d.forget.IsZero() && !now.Before(d.forget) }
+// A releaseHeap is ordered by at; zero is never, and comes last.
+type releaseHeap []*pendingRelease
 
-// A doubt is a range of rounds that were in flight when a connection died. Their
-// acquires may be executed until the dead-peer time after the next admission.
-type doubt struct {
+func (h releaseHeap) Len() int      { return len(h) }
+func (h releaseHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h releaseHeap) Less(i, j int) bool {
+	return h[j].at.IsZero() || !h[i].at.IsZero() && h[i].at.Before(h[j].at)
+}
+func (h *releaseHeap) Push(r any) { *h = append(*h, r.(*pendingRelease)) }
+func (h *releaseHeap) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	(*h)[last] = nil
+	if *h = (*h)[:last]; last == 0 {
+		*h = nil // what a long absence took is given back
+	}
+	return r
+}
+
+// reached reports whether the first one's time has come.
+func (h releaseHeap) reached(now time.Time) bool {
+	return len(h) > 0 && !h[0].at.IsZero() && !now.Before(h[0].at)
+}
+
+// A roundRange is rounds that were in flight when a connection died. Their acquires are in
+// doubt: they may be executed until the dead-peer time after the next admission.
+type roundRange struct {
 	from, to uint64
 	until    time.Time // zero until a new connection is admitted
 }
 
 // died notes that rounds from to to were in flight on a connection that ended.
 func (l *ledger) died(from, to uint64) {
-	l.doubts = append(l.doubts, doubt{from: from, to: to})
+	l.inDoubt = append(l.inDoubt, roundRange{from: from, to: to})
 }
 
-// admitted starts the dead-peer time of the doubts that wait for it.
+// admitted starts the dead-peer time of the rounds that wait for it.
 func (l *ledger) admitted(now time.Time) {
-	for i := range l.doubts {
-		if l.doubts[i].until.IsZero() {
-			l.doubts[i].until = now.Add(l.deadPeer)
+	for i := range l.inDoubt {
+		if l.inDoubt[i].until.IsZero() {
+			l.inDoubt[i].until = now.Add(l.deadPeer)
 		}
 	}
 }
 
-// prune drops what has come to an end: doubts after the dead-peer time, debts whose
-// keys have expired.
+// prune drops what has come to an end: doubt after the dead-peer time, releases whose keys
+// have expired.
 func (l *ledger) prune(now time.Time) {
-	l.doubts = slices.DeleteFunc(l.doubts, func(d doubt) bool { return !d.until.IsZero() && !now.Before(d.until) })
-	l.debts = slices.DeleteFunc(l.debts, func(d debt) bool { return d.forgotten(now) })
-}
-
-// owe notes a release that was not sent or not answered.
-func (l *ledger) owe(q *Request, now time.Time) {
-	d := debt{name: q.Name, token: q.Token, forget: now.Add(q.TTL)}
-	if _, doubtful := l.doubtful(q.Round, now); doubtful || q.Round == 0 {
-		d.forget = time.Time{}
+	l.inDoubt = slices.DeleteFunc(l.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
+	for l.first.reached(now) {
+		heap.Pop(&l.first)
 	}
-	l.debts = append(l.debts, d)
 }
 
-// sent notes a release that was answered; if the acquire that it undoes may still
-// be waiting in a dead connection, it is owed once more.
+// add notes a release that was not sent or not answered.
+func (l *ledger) add(q *Request, now time.Time) {
+	r := &pendingRelease{name: q.Name, token: q.Token, at: now.Add(q.TTL)}
+	if _, inDoubt := l.isInDoubt(q.Round, now); inDoubt || q.Round == 0 {
+		r.at = time.Time{} // the lease may begin later than we think
+	}
+	heap.Push(&l.first, r)
+}
+
+// sent notes a release that was answered; if the acquire that it undoes may still be
+// waiting in a dead connection, it is sent once more.
 func (l *ledger) sent(q *Request, now time.Time) {
-	if len(l.doubts) == 0 {
-		return
-	}
-	if until, doubtful := l.doubtful(q.Round, now); doubtful && !until.IsZero() {
-		l.debts = append(l.debts, debt{name: q.Name, token: q.Token, due: until, second: true})
+	if until, inDoubt := l.isInDoubt(q.Round, now); inDoubt && !until.IsZero() {
+		heap.Push(&l.again, &pendingRelease{name: q.Name, token: q.Token, at: until, again: true})
 	}
 }
 
-func (l *ledger) doubtful(round uint64, now time.Time) (until time.Time, yes bool) {
-	for _, d := range l.doubts {
-		if d.from <= round && round <= d.to && (d.until.IsZero() || now.Before(d.until)) {
-			return d.until, true
+func (l *ledger) isInDoubt(round uint64, now time.Time) (until time.Time, yes bool) {
+	for _, r := range l.inDoubt {
+		if r.from <= round && round <= r.to && (r.until.IsZero() || now.Before(r.until)) {
+			return r.until, true
 		}
 	}
 	return time.Time{}, false
 }
 
+// len returns how many releases are pending.
+func (l *ledger) len() int { return len(l.first) + len(l.again) }
+
 // isDue reports whether take would find something.
 func (l *ledger) isDue(now time.Time) bool {
-	return slices.ContainsFunc(l.debts, func(d debt) bool { return !d.forgotten(now) && !now.Before(d.due) })
+	l.prune(now)
+	return len(l.first) > 0 || l.again.reached(now)
 }
 
-// take removes up to most debts that are due, and drops those that are to be forgotten.
-func (l *ledger) take(now time.Time, most int) (due []debt) {
-	keep := l.debts[:0]
-	for _, d := range l.debts {
-		switch {
-		case d.forgotten(now):
-		case len(due) < most && !now.Before(d.due):
-			due = append(due, d)
-		default:
-			keep = append(keep, d)
-		}
+// take removes up to most releases that are due.
+func (l *ledger) take(now time.Time, most int) (due []*pendingRelease) {
+	l.prune(now)
+	for len(due) < most && len(l.first) > 0 {
+		due = append(due, heap.Pop(&l.first).(*pendingRelease))
 	}
-	clear(l.debts[len(keep):])
-	l.debts = keep
+	for len(due) < most && l.again.reached(now) {
+		due = append(due, heap.Pop(&l.again).(*pendingRelease))
+	}
 	return due
 }
 
-// paid books debts that were answered: each first payment is followed by a second.
-func (l *ledger) paid(debts []debt, now time.Time) {
-	for _, d := range debts {
-		if !d.second {
-			d.second, d.due, d.forget = true, now.Add(l.deadPeer), time.Time{}
-			l.debts = append(l.debts, d)
+// confirmed notes releases that were answered: each that was sent first is sent again.
+func (l *ledger) confirmed(releases []*pendingRelease, now time.Time) {
+	for _, r := range releases {
+		if !r.again {
+			r.again, r.at = true, now.Add(l.deadPeer)
+			heap.Push(&l.again, r)
 		}
 	}
 }
 
-// unpaid puts debts back that could not be sent; they start over.
-func (l *ledger) unpaid(debts []debt) {
-	for _, d := range debts {
-		d.due, d.second = time.Time{}, false
-		l.debts = append(l.debts, d)
+// unconfirmed puts releases back that were not answered; they start over.
+func (l *ledger) unconfirmed(releases []*pendingRelease) {
+	for _, r := range releases {
+		if r.again {
+			r.again, r.at = false, time.Time{}
+		}
+		heap.Push(&l.first, r)
 	}
 }

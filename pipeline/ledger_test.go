@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,50 +21,50 @@ func lease(name string, round uint64) *Request {
 	return &Request{Op: Release, Name: name, Token: "t", TTL: 30 * time.Second, Round: round}
 }
 
-func names(debts []debt) (names []string) {
-	for _, d := range debts {
-		names = append(names, d.name)
+func names(releases []*pendingRelease) (names []string) {
+	for _, r := range releases {
+		names = append(names, r.name)
 	}
 	return names
 }
 
-func TestDebtIsDueAtOnceAndPaidTwice(t *testing.T) {
+func TestPendingReleaseIsDueAtOnceAndSentTwice(t *testing.T) {
 	l := newLedger()
-	l.owe(lease("a", 1), at(0))
+	l.add(lease("a", 1), at(0))
 	due := l.take(at(0), 10)
 	require.Equal(t, []string{"a"}, names(due))
 	require.Empty(t, l.take(at(0), 10), "taken once")
-	l.paid(due, at(1))
+	l.confirmed(due, at(1))
 	require.Empty(t, l.take(at(10.9), 10), "before the dead-peer time")
 	due = l.take(at(11), 10)
 	require.Equal(t, []string{"a"}, names(due))
-	l.paid(due, at(12))
+	l.confirmed(due, at(12))
 	require.Empty(t, l.take(at(1e6), 10), "twice is enough")
-	require.Empty(t, l.debts)
+	require.Zero(t, l.len())
 }
 
-func TestUnpaidDebtStartsOver(t *testing.T) {
-	for _, payments := range []int{0, 1} {
-		t.Run(fmt.Sprint("after ", payments, " payments"), func(t *testing.T) {
+func TestPendingReleaseThatIsNotAnsweredStartsOver(t *testing.T) {
+	for _, answers := range []int{0, 1} {
+		t.Run(fmt.Sprint("after ", answers, " answers"), func(t *testing.T) {
 			l := newLedger()
-			l.owe(lease("a", 1), at(0))
+			l.add(lease("a", 1), at(0))
 			due := l.take(at(0), 10)
-			if payments == 1 {
-				l.paid(due, at(0))
+			if answers == 1 {
+				l.confirmed(due, at(0))
 				due = l.take(at(10), 10)
 			}
 			require.Len(t, due, 1)
-			l.unpaid(due)
+			l.unconfirmed(due)
 			due = l.take(at(10), 10)
 			require.Equal(t, []string{"a"}, names(due), "on the next connection, without waiting")
-			l.paid(due, at(10))
+			l.confirmed(due, at(10))
 			require.Empty(t, l.take(at(19), 10))
 			require.Equal(t, []string{"a"}, names(l.take(at(20), 10)))
 		})
 	}
 }
 
-func TestDebtIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testing.T) {
+func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		round     uint64
@@ -77,18 +79,18 @@ func TestDebtIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			l := newLedger()
 			l.died(5, 7)
-			l.owe(lease("a", c.round), at(0))
-			require.Len(t, l.debts, 1)
+			l.add(lease("a", c.round), at(0))
+			require.Equal(t, 1, l.len())
 			taken := l.take(at(30), 10) // the lease has run out
 			require.Equal(t, c.forgotten, len(taken) == 0)
-			require.Empty(t, l.debts)
+			require.Zero(t, l.len())
 		})
 	}
 }
 
-func TestDebtThatIsNotForgottenYetIsKept(t *testing.T) {
+func TestPendingReleaseThatIsNotForgottenYetIsKept(t *testing.T) {
 	l := newLedger()
-	l.owe(lease("a", 1), at(0))
+	l.add(lease("a", 1), at(0))
 	require.Len(t, l.take(at(29.9), 10), 1)
 }
 
@@ -113,8 +115,8 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 			require.Empty(t, l.take(at(11.9), 10))
 			due := l.take(at(12), 10)
 			require.Equal(t, c.repeated, len(due) == 1)
-			l.paid(due, at(12))
-			require.Empty(t, l.debts, "the last payment")
+			l.confirmed(due, at(12))
+			require.Zero(t, l.len(), "the last time")
 		})
 	}
 }
@@ -122,28 +124,28 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 func TestDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
 	l := newLedger()
 	l.died(5, 7)
-	_, yes := l.doubtful(6, at(1e6))
+	_, yes := l.isInDoubt(6, at(1e6))
 	require.True(t, yes, "no connection since")
 	l.admitted(at(100))
-	until, yes := l.doubtful(6, at(109.9))
+	until, yes := l.isInDoubt(6, at(109.9))
 	require.True(t, yes)
 	require.Equal(t, at(110), until)
-	_, yes = l.doubtful(6, at(110))
+	_, yes = l.isInDoubt(6, at(110))
 	require.False(t, yes)
 
 	l.died(9, 9)
 	l.admitted(at(105))
-	require.Len(t, l.doubts, 2)
-	until, _ = l.doubtful(6, at(105))
+	require.Len(t, l.inDoubt, 2)
+	until, _ = l.isInDoubt(6, at(105))
 	require.Equal(t, at(110), until, "a second admission does not put it off")
 	l.prune(at(112))
-	require.Len(t, l.doubts, 1, "those that ended are dropped")
+	require.Len(t, l.inDoubt, 1, "those that ended are dropped")
 }
 
-func TestTakeIsOldestFirstAndLimited(t *testing.T) {
+func TestTakeIsLimitedAndBeginsWithWhatIsForgottenFirst(t *testing.T) {
 	l := newLedger()
 	for i := range 5 {
-		l.owe(lease(fmt.Sprint("n", i), 1), at(float64(i)))
+		l.add(lease(fmt.Sprint("n", i), 1), at(float64(i)))
 	}
 	require.Equal(t, []string{"n0", "n1"}, names(l.take(at(5), 2)))
 	require.Equal(t, []string{"n2", "n3"}, names(l.take(at(5), 2)))
@@ -153,8 +155,68 @@ func TestTakeIsOldestFirstAndLimited(t *testing.T) {
 
 func TestTakeForgetsAlsoBeyondItsLimit(t *testing.T) {
 	l := newLedger()
-	l.owe(lease("fresh", 1), at(20))
-	l.owe(lease("stale", 1), at(0))
+	l.add(lease("fresh", 1), at(20))
+	l.add(lease("stale", 1), at(0))
 	require.Equal(t, []string{"fresh"}, names(l.take(at(31), 1)))
-	require.Empty(t, l.debts)
+	require.Zero(t, l.len())
+}
+
+// TestTakeLeavesTheOthersWhereTheyAre counts what moves: BenchmarkPendingReleases has the time.
+func TestTakeLeavesTheOthersWhereTheyAre(t *testing.T) {
+	const n, most = 100_000, 10
+	l := newLedger()
+	for i := range n {
+		q := lease("a", 1)
+		q.TTL += time.Duration(i*7919%n) * time.Millisecond
+		l.add(q, at(0))
+	}
+	before := slices.Clone(l.first)
+	require.True(t, l.isDue(at(0)))
+	require.Equal(t, before, l.first)
+	require.Len(t, l.take(at(0), most), most)
+	moved := 0
+	for i := range l.first {
+		if l.first[i] != before[i] {
+			moved++
+		}
+	}
+	require.LessOrEqual(t, moved, most*bits.Len(n))
+}
+
+func TestAllPendingReleasesAreSentTwice(t *testing.T) { requireAllAreSentTwice(t, 10_000) }
+
+// requireAllAreSentTwice adds n releases with leases of many lengths, as to a master that
+// is away, and takes them as payDebts does.
+func requireAllAreSentTwice(t require.TestingT, n int) {
+	l := newLedger()
+	sent, now := 0, at(0)
+	for i := range n {
+		q := lease("a", 1)
+		q.TTL += time.Duration(i*7919%n) * time.Millisecond
+		l.add(q, now)
+		if i%100 == 0 {
+			l.prune(now)
+		}
+	}
+	for l.len() > 0 {
+		for l.isDue(now) {
+			due := l.take(now, foldMax)
+			sent += len(due)
+			l.confirmed(due, now)
+		}
+		now = now.Add(l.deadPeer)
+	}
+	require.Equal(t, 2*n, sent)
+}
+
+func BenchmarkPendingReleases(b *testing.B) {
+	for _, n := range []int{1000, 400_000} {
+		b.Run(fmt.Sprint("releases=", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				requireAllAreSentTwice(b, n)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/release")
+		})
+	}
 }

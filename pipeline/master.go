@@ -55,10 +55,9 @@ type master struct {
 	writing  bool          // somebody writes carried
 	written  sync.Cond     // that has ended, after the master was set aside
 	paying   bool          // pending releases are on the wire
-	pinging  bool          // a PING is
+	checking bool          // a check is
 	lastUse  time.Time     // when it last answered
 	awayFrom uint64        // while away or behind: the first round that it was not asked in
-	runID    string        // of the server behind the last admitted connection
 	ledger   ledger
 	stats    MasterStats
 
@@ -82,11 +81,9 @@ const (
 	// maxBacklog bounds the requests that may wait for one master while the others go
 	// ahead. One that reaches it is passed by until it has been sent what waits.
 	maxBacklog = 1 << 16
-	// tickPeriod is how often masters are looked at for pending releases that are due.
+	// tickPeriod is how often servers are checked, and masters looked at for pending
+	// releases that are due.
 	tickPeriod = 200 * time.Millisecond
-	// idlePing is how long a connection may be silent before it is tried out, so
-	// that one that was cut meanwhile is replaced before a caller meets it.
-	idlePing = time.Second
 	// lastLook is how long a master that has missed its time is listened to once more.
 	lastLook = time.Millisecond
 	// overslept is by how much a goroutine may wake late on a machine that is merely
@@ -274,9 +271,9 @@ func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.bud
 func (m *master) bookLocked(f *flight, a *answers, now time.Time) {
 	m.stats.Dropped += uint64(a.dropped)
 	for _, i := range a.failed {
-		m.ledger.owe(&f.part.entries[i], now)
+		m.ledger.add(&f.part.entries[i], now)
 	}
-	if len(m.ledger.doubts) > 0 {
+	if len(m.ledger.inDoubt) > 0 {
 		f.part.releases(f.first, f.end, func(q *Request) { m.ledger.sent(q, now) })
 	}
 }
@@ -388,21 +385,21 @@ func (m *master) setAside(cause error) {
 	p.up--
 	flights, unsent := m.flights, m.unsent
 	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out = nil, nil, 0, 0, 0, nil
-	m.paying, m.pinging = false, false
+	m.paying, m.checking = false, false
 	now := time.Now()
 	m.doubtLocked(flights, unsent)
 	for i := range flights {
 		if f := &flights[i]; f.errand != nil {
 			f.errand.lostLocked(m)
 		} else {
-			f.part.releases(f.first, f.end, func(q *Request) { m.ledger.owe(q, now) })
+			f.part.releases(f.first, f.end, func(q *Request) { m.ledger.add(q, now) })
 		}
 	}
 	for i := range unsent {
 		w := &unsent[i]
 		w.releases(w.next, len(w.ends), func(q *Request) {
 			if w.next > 0 || w.again || q.Round < m.awayFrom {
-				m.ledger.owe(q, now)
+				m.ledger.add(q, now)
 			}
 		})
 	}
@@ -482,21 +479,21 @@ func (m *master) passLocked(r *round) {
 			if m.behind {
 				q.Round = 0 // the acquire may be executed yet, however late
 			}
-			m.ledger.owe(&q, now)
+			m.ledger.add(&q, now)
 		}
 	}
 }
 
-// tickLocked sends the releases that have come due and tries out a silent connection.
+// tickLocked sends the releases that have come due and checks the server.
 func (m *master) tickLocked(now time.Time) {
 	m.ledger.prune(now)
 	if !m.up {
 		return
 	}
 	m.payLocked(now)
-	if !m.pinging && now.Sub(m.lastUse) >= idlePing {
-		m.pinging = true
-		m.sendLocked(newPing(), now)
+	if !m.checking {
+		m.checking = true
+		m.sendLocked(newCheck(), now)
 	}
 }
 

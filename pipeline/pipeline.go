@@ -34,6 +34,9 @@ type Config struct {
 	// Wait is how long a master that was restarted is not asked for new locks: as long
 	// as a lease that it has forgotten may live. 0: the masters forget nothing.
 	Wait time.Duration
+	// Durable says that a restart forgets nothing. A master that was a replica meanwhile
+	// waits all the same.
+	Durable bool
 	// NewMasters says that what New meets has never granted a lock and need not wait.
 	NewMasters bool
 	// Changed is told when a master is set aside, with the cause, and when it is admitted
@@ -99,11 +102,11 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			p:         p,
 			index:     i,
 			address:   c.Address,
-			option:    c.Option,
+			option:    limited(c.Option),
 			stuck:     make(chan struct{}, 1),
 			written:   sync.Cond{L: &p.mu},
 			pace:      newPace(cfg.Timeout),
-			admission: admission{wait: cfg.Wait, trusted: cfg.NewMasters},
+			admission: admission{wait: cfg.Wait, durable: cfg.Durable, trusted: cfg.NewMasters},
 			ledger:    ledger{deadPeer: time.Second + 2*cfg.Timeout},
 		})
 	}

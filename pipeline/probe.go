@@ -74,6 +74,7 @@ func (m *master) probe() error {
 	first.begin(1)
 	first.add("INFO")
 	first.loadScripts()
+	asked := time.Now()
 	replies, err := m.ask(&first)
 	if err == nil {
 		err = replies[0].Err()
@@ -87,10 +88,11 @@ func (m *master) probe() error {
 		return errors.New("INFO does not tell run_id")
 	case info["loading"] != "" && info["loading"] != "0":
 		return errors.New("LOADING its dataset")
-	case info["role"] != "" && info["role"] != "master":
-		return fmt.Errorf("is a %s, not a master", info["role"])
 	case info["cluster_enabled"] == "1":
 		return errors.New("runs in cluster mode, where names move between servers")
+	}
+	if err := m.note(info, asked); err != nil {
+		return err
 	}
 	for i, s := range scripts.All() {
 		switch reply := replies[1+i]; {
@@ -100,9 +102,6 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	m.p.mu.Lock()
-	m.admission = m.admission.see(info["run_id"], uptime(info), time.Now())
-	m.p.mu.Unlock()
 	if err := m.payAll(); err != nil {
 		return err
 	}
@@ -115,9 +114,13 @@ func (m *master) probe() error {
 // measure asks for next to nothing, a few times, so that the pace knows how far away the
 // master is before it is under load.
 func (m *master) measure() error {
-	ping := newPing()
 	for range 3 {
-		if _, err := m.ask(&ping.batch); err != nil {
+		e := newCheck()
+		replies, err := m.ask(&e.batch)
+		if err == nil {
+			err = e.read(m, replies)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -162,6 +165,15 @@ func (m *master) payAll() error {
 	}
 }
 
+// note puts what the server has said of itself into the master's admission, and returns
+// what speaks against going on with the connection.
+func (m *master) note(info map[string]string, asked time.Time) (err error) {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	m.admission, err = m.admission.check(info, asked, time.Now())
+	return err
+}
+
 // trial takes, extends and releases a lock of the engine's own, by all three scripts,
 // so that a server that answers but refuses (OOM, MISCONF, READONLY, an ACL without a
 // command that the scripts need) is not admitted.
@@ -183,16 +195,28 @@ func (m *master) trial() error {
 	if err == nil && votes != "1" {
 		err = fault
 	}
-	for i := 1; i < len(replies) && err == nil; i++ {
+	commands := []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"}
+	i := 0
+	for err == nil && i+1 < len(replies) {
+		i++
 		var vote quorum.Vote
 		if vote, err = plainVote(Release, replies[i]); err == nil && vote != quorum.Granted {
 			err = errOdd
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("trial lock: %w", err)
+		return fmt.Errorf("trial lock: %w", deniedInScript(err, commands[i]))
 	}
 	return nil
+}
+
+// deniedInScript gives the class of its own to the error of a script that may not use one
+// of the commands.
+func deniedInScript(err error, commands string) error {
+	if isForbidden(err) && firstWord(err) != "NOPERM" {
+		return resp.Error(fmt.Sprintf("NOPERM the user may not run %s in a script (%s)", commands, err))
+	}
+	return err
 }
 
 // admit opens the gate: from now on rounds are sent to the master and its answers
@@ -213,18 +237,17 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
 	defer p.unlock()
-	for _, other := range p.masters {
-		if other != m && other.runID == m.admission.runID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, other.runID)
+	for _, other := range p.masters { // what one was that is away may be behind our address by now
+		if other.up && other.admission.runID == m.admission.runID {
+			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, m.admission.runID)
 		}
 	}
 	now := time.Now()
 	if m.ledger.isDue(now) {
 		return true, nil
 	}
-	m.runID = m.admission.runID
 	m.up, m.cause = true, nil
-	m.admitted, m.lastUse = now, now
+	m.admitted = now
 	m.ledger.admitted(now)
 	m.paceLocked()
 	m.session.overdue = m.overdue

@@ -84,7 +84,11 @@ func isForbidden(err error) bool {
 }
 
 func isACL(err error) bool {
-	return firstWord(err) == "NOPERM" || err != nil && strings.Contains(err.Error(), "user executing the script can't")
+	if err == nil {
+		return false
+	}
+	// Inside a script Redis says it without the class: to 7.0, and from 7.2 on.
+	return firstWord(err) == "NOPERM" || strings.Contains(err.Error(), "user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")
 }
 
 func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }

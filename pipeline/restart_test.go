@@ -33,7 +33,7 @@ func (b *bubble) restarted(masters ...int) {
 	for _, i := range masters {
 		b.fakes[i].restart()
 	}
-	time.Sleep(2 * time.Second) // until the idle ping, the pause and the probe
+	time.Sleep(2 * time.Second) // until the check, the pause and the probe
 	require.Equal(b, len(b.fakes), b.up())
 }
 
@@ -54,7 +54,7 @@ func (b *bubble) votesFrom(master int) time.Time { return b.p.Stats().Masters[ma
 func (f *fake) firstSight(t *testing.T, since time.Time) time.Time {
 	t.Helper()
 	for _, l := range f.commands("INFO") {
-		if !l.at.Before(since) {
+		if len(l.args) == 1 && !l.at.Before(since) {
 			return l.at
 		}
 	}
@@ -331,4 +331,117 @@ func locksAskedFor(args []string) (n int) {
 		}
 	}
 	return n
+}
+
+// replicate makes the fake a replica of a server that has nothing, and promote a master again.
+func (f *fake) replicate() {
+	f.set(func() {
+		f.replication = dataSet("slave", "data of another", "-1")
+		clear(f.data)
+	})
+}
+
+func (f *fake) promote(id string) { f.set(func() { f.replication = dataSet("master", id, "51") }) }
+
+func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
+	for name, wait := range map[string]time.Duration{"between two checks": 0, "for a while": time.Second} {
+		for _, durable := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, ", durable ", durable), func(t *testing.T) {
+				inBubble(t, 3, func(t *testing.T, b *bubble) {
+					var c changes
+					b.cfg.Wait, b.cfg.Durable, b.cfg.Changed = testWait, durable, c.add
+					b.cfg.NewMasters = true
+					b.started()
+					b.mustAcquire("a")
+					time.Sleep(time.Second)
+					begin := time.Now()
+					for _, f := range b.fakes[:2] {
+						f.replicate()
+					}
+					time.Sleep(wait)
+					for i, f := range b.fakes[:2] {
+						f.promote(fmt.Sprint("new", i))
+					}
+					time.Sleep(2 * tickPeriod)
+					for i := range 20 {
+						require.NotEqual(t, quorum.Won, b.try("a", fmt.Sprint("second", i)).Verdict)
+						time.Sleep(100 * time.Millisecond)
+					}
+					require.Equal(t, 3, b.up())
+					for i, f := range b.fakes[:2] {
+						require.Empty(t, f.keys())
+						require.GreaterOrEqual(t, b.votesFrom(i).Sub(begin), testWait)
+						require.Less(t, b.votesFrom(i).Sub(begin), testWait+4*time.Second)
+					}
+					told := c.take()
+					require.Len(t, told, 4, "two set aside, two back")
+					for _, change := range told {
+						if wait > 0 && !change.up {
+							require.EqualError(t, change.cause, "check: is a replica (role slave), not a master")
+						} else {
+							require.ErrorIs(t, change.cause, ErrRestarted)
+							require.ErrorContains(t, change.cause, "was a replica meanwhile")
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestMasterUnderLoadIsCheckedAsOneThatIsIdle(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.fakes[0].replicate()
+		for i, end := 0, time.Now().Add(2*tickPeriod); time.Now().Before(end); i++ {
+			b.cycle(fmt.Sprint("name", i))
+		}
+		require.Equal(t, 2, b.up())
+		require.EqualError(t, b.p.Stats().Masters[0].Cause, "is a replica (role slave), not a master")
+	})
+}
+
+func TestNewReplicationIDWithoutALossSilencesNobody(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		for i := range 20 {
+			for _, f := range b.fakes {
+				f.set(func() { f.replication = dataSet("master", fmt.Sprint(f.address, i), "-1") })
+			}
+			b.cycle("a")
+			time.Sleep(tickPeriod)
+		}
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.SetAside)
+			require.Zero(t, m.VotesFrom)
+		}
+	})
+}
+
+func TestMastersWhoseAddressesAreSwappedComeBackAndWait(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		one, other := b.fakes[0], b.fakes[1]
+		one.set(func() { other.set(func() { one.runID, other.runID = other.runID, one.runID }) })
+		one.cut()
+		other.cut()
+		time.Sleep(2 * time.Second)
+		b.untilUp(3)
+		require.NotZero(t, b.votesFrom(0))
+		require.NotZero(t, b.votesFrom(1))
+	})
+}
+
+func TestReplicaThatNewMetIsHeldBackOnceItIsPromoted(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Wait = testWait
+		for _, f := range b.fakes {
+			f.started = time.Now().Add(-hour)
+		}
+		b.fakes[2].replicate()
+		b.started()
+		time.Sleep(time.Minute)
+		begin := time.Now()
+		b.fakes[2].promote("new")
+		b.untilUp(3)
+		require.GreaterOrEqual(t, b.votesFrom(2).Sub(begin), testWait)
+	})
 }

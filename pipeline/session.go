@@ -31,6 +31,9 @@ type session struct {
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
+// idlePing is how long a watcher's connection may be silent before rueidis pings it.
+const idlePing = time.Second
+
 // dial opens a session for batches, which is written and read by its owner.
 func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
 	option.DisableCache = true
@@ -66,22 +69,19 @@ func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.
 	return open(ctx, option, timeout)
 }
 
-// open connects and greets the master. It returns within dialTimeout and timeout, or
-// when ctx ends. Until release is called, the end of ctx ends the connection.
+// open connects and greets the master. It returns within dialTimeout, once more for
+// AuthCredentialsFn, and timeout, or when ctx ends. Until release is called, the end of ctx ends the connection.
 func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
 	s := &session{release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
-	connect := option.DialCtxFn
-	if connect == nil {
-		connect = dialTCP
-	}
+	connect := option.DialCtxFn // set by limited
 	option.DialCtxFn = func(_ context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		if dialled.Swap(true) {
 			return nil, errRedial
 		}
-		dialCtx, cancel := context.WithTimeout(ctx, dialTimeout(timeout))
-		defer cancel()
-		conn, err := connect(dialCtx, address, d, t)
+		conn, err := within(ctx, dialTimeout(timeout), "DialCtxFn", func(ctx context.Context) (net.Conn, error) {
+			return connect(ctx, address, d, t)
+		}, func(late net.Conn) { late.Close() })
 		if err != nil {
 			return nil, err
 		}
@@ -93,7 +93,9 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		// Without RefreshAfter: re-authentication in the background would share the
 		// connection. New credentials are asked for with each new connection.
 		option.AuthCredentialsFn = func(c rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-			credentials, err := fn(c)
+			credentials, err := within(ctx, dialTimeout(timeout), "AuthCredentialsFn", func(context.Context) (rueidis.AuthCredentials, error) {
+				return fn(c)
+			}, func(rueidis.AuthCredentials) {})
 			credentials.RefreshAfter = time.Time{}
 			return credentials, err
 		}
@@ -110,23 +112,16 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		s.client = client
 		s.release()
 		s.close()
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			err = ctx.Err()
+		case s.conn != nil && option.TLSConfig == nil:
+			err = greetingError(err)
 		}
 		return nil, err
 	}
 	s.client = client
 	return s, nil
-}
-
-// dialTimeout leaves room for name resolution and a TLS handshake.
-func dialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
-
-func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
-	if t != nil {
-		return (&tls.Dialer{NetDialer: d, Config: t}).DialContext(ctx, "tcp", address)
-	}
-	return d.DialContext(ctx, "tcp", address)
 }
 
 // close ends the connection at once: what has not left this machine is thrown

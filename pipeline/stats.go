@@ -45,7 +45,7 @@ func (p *Pipeline) Stats() Stats {
 			one.VotesFrom = m.admission.votesFrom
 		}
 		one.RoundTrip, one.Window = m.pace.away(), m.window
-		one.InFlight, one.Backlog, one.Owed = m.onWire, m.backlog, len(m.ledger.debts)
+		one.InFlight, one.Backlog, one.Owed = m.onWire, m.backlog, m.ledger.len()
 		if p.watch != nil {
 			p.watch.watchers[m.index].tell(&one)
 		}

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
@@ -42,8 +43,12 @@ type watch struct {
 
 	mu    sync.Mutex // guards the following, and what a watcher says it does
 	names map[string]*interest
+	room  int         // names that the maps were made for, or have grown to
 	ends  []time.Time // scratch of settleLocked
 }
+
+// roomFrom is from how many names on the room of the maps is given back.
+const roomFrom = 1024
 
 // An interest is a name that somebody awaits. It is forgotten with its last waiter.
 type interest struct {
@@ -148,6 +153,7 @@ func (h *watch) join(name string, poll time.Duration) (*interest, *waiter) {
 	if i == nil {
 		i = &interest{name: name, sights: make([]sight, len(h.watchers))}
 		h.names[name] = i
+		h.room = max(h.room, len(h.names))
 	}
 	i.waiters = append(i.waiters, w)
 	now := time.Now()
@@ -178,6 +184,13 @@ func (h *watch) forgetLocked(i *interest) {
 	delete(h.names, i.name)
 	for _, w := range h.watchers {
 		delete(w.unread, i)
+	}
+	if h.room > roomFrom && len(h.names) < h.room/4 { // a map keeps the room that it once had
+		h.room = len(h.names)
+		h.names = maps.Collect(maps.All(h.names))
+		for _, w := range h.watchers {
+			w.unread = maps.Collect(maps.All(w.unread))
+		}
 	}
 }
 

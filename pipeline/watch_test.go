@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -675,4 +676,36 @@ func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
 	h.leave(old, w)
 	require.Same(t, i, h.names["a"])
 	require.True(t, h.watchers[0].queuedLocked(i))
+}
+
+func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
+	h := &watch{p: &Pipeline{quorum: 2}, names: make(map[string]*interest)}
+	for i := range 3 {
+		h.watchers = append(h.watchers, &watcher{watch: h, index: i, wake: make(chan struct{}, 1), unread: make(map[*interest]struct{})})
+	}
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	const burst = 100_000
+	left := make([]func(), burst)
+	for i := range left {
+		interest, waiter := h.join(fmt.Sprint("name", i), hour)
+		left[i] = func() { h.leave(interest, waiter) }
+	}
+	require.Len(t, h.names, burst)
+	during := heap()
+	for i := range left {
+		left[i]()
+		left[i] = nil
+	}
+	after := heap()
+	t.Logf("%d bytes a name, %d in all when it is over", (during-before)/burst, after-before)
+	require.Empty(t, h.names)
+	require.Less(t, after-before, (during-before)/20)
+	runtime.KeepAlive(h)
+	runtime.KeepAlive(left)
 }

@@ -28,6 +28,9 @@ const (
 	stopLimit  = 2 * time.Second  // between SIGTERM and SIGKILL
 )
 
+// BinaryEnv names the environment variable that says which server program to start: a path, or a name on PATH.
+const BinaryEnv = "MUXLOCK_SERVER"
+
 // ErrNoBinary is returned when no server program is on PATH.
 var ErrNoBinary = errors.New("redisserver: neither redis-server nor valkey-server found on PATH; " +
 	"install one: apt-get install redis-server (Debian, Ubuntu) or brew install redis (macOS)")
@@ -35,8 +38,16 @@ var ErrNoBinary = errors.New("redisserver: neither redis-server nor valkey-serve
 // errPortTaken is returned by launch when something else has the port.
 var errPortTaken = errors.New("port taken by another process")
 
-// Binary returns the path of redis-server or valkey-server, in this order, or ErrNoBinary.
+// Binary returns the path of the server program: the one that BinaryEnv names, or an error, never another one in its
+// place; without it redis-server; where there is none on PATH, valkey-server; or ErrNoBinary.
 func Binary() (string, error) {
+	if name := os.Getenv(BinaryEnv); name != "" {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			return "", fmt.Errorf("redisserver: %s: %w", BinaryEnv, err)
+		}
+		return path, nil
+	}
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -201,6 +202,34 @@ func TestMissingBinaryIsNamed(t *testing.T) {
 	_, err := Start(t.Context(), Options{})
 	require.ErrorIs(t, err, ErrNoBinary)
 	require.ErrorContains(t, err, "apt-get install redis-server")
+}
+
+func TestServerProgramIsTheOneNamedElseRedisElseValkey(t *testing.T) {
+	program := func(dir, name string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
+		return path
+	}
+	first, second := t.TempDir(), t.TempDir()
+	t.Setenv("PATH", first+string(os.PathListSeparator)+second)
+	found := func() string {
+		path, err := Binary()
+		require.NoError(t, err)
+		return path
+	}
+	t.Setenv(BinaryEnv, "")
+	valkey := program(first, "valkey-server")
+	require.Equal(t, valkey, found())
+	redis := program(second, "redis-server")
+	require.Equal(t, redis, found(), "though valkey-server comes first on PATH")
+	t.Setenv(BinaryEnv, "valkey-server")
+	require.Equal(t, valkey, found())
+	t.Setenv(BinaryEnv, redis)
+	require.Equal(t, redis, found())
+	t.Setenv(BinaryEnv, "keydb-server")
+	_, err := Binary()
+	require.ErrorContains(t, err, BinaryEnv)
+	require.NotErrorIs(t, err, ErrNoBinary, "what was asked for is not replaced, nor skipped")
 }
 
 func TestTailKeepsTheEnd(t *testing.T) {

@@ -34,10 +34,10 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 		return nil, err
 	}
 	wait := o.MaxTTL + o.MaxTTL/100 + time.Second // as the engine does, with its default Drift
+	found := append(all(masters), assumed(len(masters), o.MaxTTL, wait))
 	if o.New {
 		wait = 0
 	}
-	found := all(masters)
 	here := false
 	var each []Finding
 	for i, f := range masters {

@@ -39,6 +39,13 @@ func all(masters []facts) (found []Finding) {
 	return found
 }
 
+// assumed is what nothing at the masters shows: two processes that assume different things
+// may hold one lock.
+func assumed(masters int, maxTTL, restartWait time.Duration) Finding {
+	return Finding{OK, "assumed", nil, fmt.Sprintf("by every process: these %d masters, MaxTTL %s, and so no vote for %s after a restart",
+		masters, maxTTL, restartWait.Round(100*time.Millisecond)), "compare with the line \"locks assume\" in the log of each"}
+}
+
 // same finds masters that have something in common which they should not.
 func same(masters []facts, check string, of func(facts) string, bad Finding, good string) (found []Finding) {
 	groups := map[string][]int{}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// readmeRights returns the rules of the user that README gives: what is needed, and what
+// only makes it faster.
+func readmeRights(t *testing.T) (needed, faster []string) {
+	t.Helper()
+	readme, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	lines := regexp.MustCompile(`(?m)^    ACL SETUSER locks (.*)$`).FindAllSubmatch(readme, -1)
+	require.Len(t, lines, 2)
+	return strings.Fields(strings.ReplaceAll(string(lines[0][1]), "'", "")), strings.Fields(string(lines[1][1]))
+}
+
+// openAs opens an engine for README's user with these rules.
+func openAs(t *testing.T, masters []*redisserver.Server, rights []string) (*Engine, error) {
+	t.Helper()
+	for _, m := range masters {
+		redistest.Command(t, m, append([]string{"ACL", "SETUSER", "locks", "reset"}, rights...)...)
+	}
+	return New(t.Context(), Config{
+		Masters: redistest.Addrs(masters), NewMasters: true,
+		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
+	})
+}
+
+func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
+	masters := redistest.Masters(t, 1)
+	needed, _ := readmeRights(t)
+	without := 0
+	for i, right := range needed {
+		command, isCommand := strings.CutPrefix(right, "+")
+		if !isCommand && !strings.HasPrefix(right, "~__muxlock__") {
+			continue
+		}
+		rest := append(append([]string(nil), needed[:i]...), needed[i+1:]...)
+		_, err := openAs(t, masters, rest)
+		require.ErrorIs(t, err, ErrInvalid, right)
+		require.ErrorContains(t, err, "NOPERM", right)
+		if isCommand {
+			require.Contains(t, strings.ToLower(err.Error()), command)
+		}
+		without++
+	}
+	require.Equal(t, 9, without)
+}
+
+func TestLeastPrivilegesSuffice(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	needed, faster := readmeRights(t)
+	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, faster)
+	for _, rights := range [][]string{needed, append(needed, faster...)} {
+		e, err := openAs(t, masters, rights)
+		require.NoError(t, err)
+		var callers sync.WaitGroup
+		for i := range 64 { // some rounds are folded, some waiters are woken or poll
+			callers.Go(func() {
+				for turn := range 10 {
+					lock, err := e.Acquire(t.Context(), fmt.Sprint("locks:", (i+turn)%40), 0)
+					if err == nil {
+						err = lock.Extend(t.Context(), 0)
+					}
+					if err == nil {
+						err = lock.Release(t.Context())
+					}
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		callers.Wait()
+		for _, m := range e.Stats().Pipeline.Masters {
+			require.Zero(t, m.SetAside, "%v", m.Cause)
+		}
+		require.NoError(t, e.Close())
+		soon(t, func() bool { return len(redistest.Keys(t, masters...)) == 0 })
+	}
+}

@@ -1,0 +1,96 @@
+package pipeline
+
+import (
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// TestWhatRedisTellsOfADataSet holds the table above admission against real servers, and
+// the rule against each row.
+func TestWhatRedisTellsOfADataSet(t *testing.T) {
+	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})
+	one, other := servers[0], servers[1]
+	info := func(m *redisserver.Server) map[string]string {
+		return parseInfo(redistest.Command(t, m, "INFO", "replication").(string))
+	}
+	until := func(m *redisserver.Server, condition func(map[string]string) bool, why string) {
+		t.Helper()
+		require.Eventually(t, func() bool { return condition(info(m)) }, 10*time.Second, 5*time.Millisecond, why)
+	}
+	replicaOf := func(m *redisserver.Server, address string) {
+		host, port, err := net.SplitHostPort(address)
+		require.NoError(t, err)
+		redistest.Command(t, m, "REPLICAOF", host, port)
+	}
+	promote := func(m *redisserver.Server) { redistest.Command(t, m, "REPLICAOF", "NO", "ONE") }
+	linked := func(i map[string]string) bool { return i["master_link_status"] == "up" }
+	runID := parseInfo(redistest.Command(t, one, "INFO").(string))["run_id"]
+	redistest.Command(t, one, "SET", "its own", "1")
+	redistest.Command(t, other, "SET", "the other's", "1")
+
+	// A step says what is new in comparison with the one before.
+	a, last, now := admission{wait: testWait, trusted: true}, info(one), at(0)
+	last["run_id"] = runID
+	a, err := a.check(last, now, now)
+	require.NoError(t, err)
+	step := func(role string, newID bool, offset string, waits bool) {
+		t.Helper()
+		next := info(one)
+		require.Equal(t, role, next["role"])
+		require.Equal(t, newID, next["master_replid"] != last["master_replid"])
+		require.Regexp(t, "^"+offset+"$", next["second_repl_offset"])
+		require.Equal(t, runID, parseInfo(redistest.Command(t, one, "INFO").(string))["run_id"])
+		now = now.Add(tickPeriod)
+		b, err := a.check(next, now, now)
+		require.Equal(t, role != "master" || waits && !a.replica, err != nil, "%v", err)
+		require.Equal(t, waits, b.votesFrom.After(now))
+		if role == "master" {
+			b.votesFrom = time.Time{} // the wait is over
+		}
+		a, last = b, next
+	}
+
+	step("master", false, "-1", false)
+	promote(one)
+	step("master", false, "-1", false)
+	replicaOf(other, one.Addr())
+	until(other, linked, "a first replica connects")
+	step("master", true, "-1", false)
+	redistest.Command(t, other, "REPLICAOF", "127.0.0.1", "1")
+	first := last["master_replid"]
+	until(one, func(i map[string]string) bool { return i["master_replid"] != first }, "repl-backlog-ttl")
+	step("master", true, "-1", false)
+
+	promote(other)
+	redistest.Command(t, other, "SET", "the other's", "1")
+	redistest.Command(t, other, "DEL", "its own")
+	replicaOf(one, other.Addr())
+	until(one, linked, "it has the other's data")
+	step("slave", true, "-1", false)
+	promote(one)
+	require.Equal(t, []string{"the other's"}, redistest.Keys(t, one))
+	before := time.Now()
+	step("master", true, `\d+`, true)
+	until(one, func(i map[string]string) bool { return i["second_repl_offset"] == "-1" }, "repl-backlog-ttl")
+	require.Greater(t, time.Since(before)+tickPeriod, backlogTTL)
+	step("master", true, "-1", false)
+
+	// There and back between two looks.
+	replicaOf(one, other.Addr())
+	until(one, linked, "it has the other's data")
+	promote(one)
+	step("master", true, `\d+`, true)
+
+	replicaOf(one, "127.0.0.1:1")
+	step("slave", false, `\d+`, false)
+	require.False(t, strings.Contains(redistest.Command(t, one, "INFO", "replication").(string), "master_link_status:up"))
+	promote(one)
+	step("master", true, `\d+`, true)
+}

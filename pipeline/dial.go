@@ -1,0 +1,134 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// A connection needs code of the user's: DialCtxFn, AuthCredentialsFn, and what Dialer and
+// TLSConfig call. It may block and need not look at a ctx, so each call has a goroutine of
+// its own, which is left behind when the time is up (within). What it returns later is
+// thrown away, and there are never more than mostCalls of a function for a master (limited).
+
+const (
+	// mostCalls under way at once: the master's, its watcher's and two that were left behind.
+	mostCalls = 4
+	// grace is how much later than its ctx ends a call is left behind, so that what a call
+	// that looks at it has to say of the end is heard.
+	grace = 500 * time.Millisecond
+)
+
+// dialTimeout leaves room for name resolution and a TLS handshake. It bounds the user's
+// functions, each.
+func dialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
+
+// within calls a function and returns what it does, or an error when it has not returned
+// timeout later or when ctx ends. Then late is given what it may return after all.
+func within[T any](ctx context.Context, timeout time.Duration, name string, call func(context.Context) (T, error), late func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	returned := make(chan result, 1)
+	callCtx, cancel := context.WithTimeout(ctx, timeout)
+	go func() {
+		defer cancel()
+		value, err := call(callCtx)
+		returned <- result{value, err}
+	}()
+	tooLong := time.NewTimer(timeout + grace)
+	defer tooLong.Stop()
+	err := context.DeadlineExceeded
+	select {
+	case r := <-returned:
+		return r.value, r.err
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-tooLong.C:
+	}
+	go func() {
+		if r := <-returned; r.err == nil {
+			late(r.value)
+		}
+	}()
+	var none T
+	return none, fmt.Errorf("%s has not returned: %w", name, err)
+}
+
+// limited returns the option with functions that refuse further calls while mostCalls of
+// them have not returned.
+func limited(option rueidis.ClientOption) rueidis.ClientOption {
+	connect := option.DialCtxFn
+	if connect == nil {
+		connect = dialTCP
+	}
+	dials := make(chan struct{}, mostCalls)
+	option.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+		select {
+		case dials <- struct{}{}:
+			defer func() { <-dials }()
+			return connect(ctx, address, d, t)
+		default:
+			return nil, fmt.Errorf("%d calls of DialCtxFn have not returned", mostCalls)
+		}
+	}
+	if credentials := option.AuthCredentialsFn; credentials != nil {
+		calls := make(chan struct{}, mostCalls)
+		option.AuthCredentialsFn = func(c rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+			select {
+			case calls <- struct{}{}:
+				defer func() { <-calls }()
+				return credentials(c)
+			default:
+				return rueidis.AuthCredentials{}, fmt.Errorf("%d calls of AuthCredentialsFn have not returned", mostCalls)
+			}
+		}
+	}
+	return option
+}
+
+// dialTCP is the dialler of those who bring none.
+func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
+	conn, err := d.DialContext(ctx, "tcp", address)
+	if err != nil || t == nil {
+		return conn, err
+	}
+	if t.ServerName == "" {
+		t = t.Clone()
+		t.ServerName, _, _ = net.SplitHostPort(address) // an address that can be dialled can be split
+	}
+	secured := tls.Client(conn, t)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		return nil, handshakeError(err)
+	}
+	return secured, nil
+}
+
+// handshakeError says of a server that speaks no TLS that this is so. Redis takes the
+// greeting for the beginning of a command, and waits for its end.
+func handshakeError(err error) error {
+	if notTLS := (tls.RecordHeaderError{}); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &notTLS) {
+		return fmt.Errorf("no TLS handshake, although TCP connects: is it a port without TLS? %w", err)
+	}
+	return fmt.Errorf("TLS handshake: %w", err)
+}
+
+// greetingError says of a connection without TLS that ended, or was answered with the
+// alert of TLS, before a server had greeted what may have been the reason.
+func greetingError(err error) error {
+	const alert = "received unknown message type: 21" // rueidis has no error for it
+	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), alert) {
+		return fmt.Errorf("connection ended before the server greeted: is it a port with TLS? %w", err)
+	}
+	return err
+}

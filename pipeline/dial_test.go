@@ -1,0 +1,129 @@
+package pipeline
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+)
+
+// A blocker is user code that does not return before it is told to, whatever its ctx says.
+type blocker struct {
+	on      atomic.Bool
+	goOn    chan struct{}
+	blocked atomic.Int32 // calls that have not returned
+}
+
+func (k *blocker) block() {
+	if k.on.Load() {
+		k.blocked.Add(1)
+		<-k.goOn
+		k.blocked.Add(-1)
+	}
+}
+
+// withBlocker runs test with a blocker in each function that Config may give.
+func withBlocker(t *testing.T, test func(t *testing.T, b *bubble, k *blocker)) {
+	for _, where := range []string{"DialCtxFn", "AuthCredentialsFn"} {
+		t.Run(where, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				k := &blocker{goOn: make(chan struct{})}
+				defer close(k.goOn)
+				for i := range b.cfg.Masters {
+					option := &b.cfg.Masters[i].Option
+					if where == "DialCtxFn" {
+						connect := option.DialCtxFn
+						option.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+							k.block()
+							return connect(context.WithoutCancel(ctx), address, d, c)
+						}
+					} else {
+						option.AuthCredentialsFn = func(rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
+							k.block()
+							return rueidis.AuthCredentials{}, nil
+						}
+					}
+				}
+				test(t, b, k)
+			})
+		})
+	}
+}
+
+func TestNewIsBoundedThoughUserCodeDoesNotReturn(t *testing.T) {
+	withBlocker(t, func(t *testing.T, b *bubble, k *blocker) {
+		k.on.Store(true)
+		begin := time.Now()
+		_, err := New(t.Context(), b.cfg)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.ErrorContains(t, err, "Fn has not returned")
+		require.Less(t, time.Since(begin), 2*dialTimeout(testTimeout))
+
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		begin = time.Now()
+		_, err = New(ctx, b.cfg)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 10*time.Millisecond, time.Since(begin))
+	})
+}
+
+func TestCloseDoesNotWaitForUserCodeThatDoesNotReturn(t *testing.T) {
+	withBlocker(t, func(t *testing.T, b *bubble, k *blocker) {
+		b.started()
+		k.on.Store(true)
+		b.fakes[0].cut()
+		time.Sleep(time.Second)
+		require.Equal(t, 2, b.up())
+		begin := time.Now()
+		b.p.Close()
+		require.Less(t, time.Since(begin), testTimeout)
+	})
+}
+
+func TestUserCodeThatDoesNotReturnDoesNotPileUpAndItsMasterComesBackWithIt(t *testing.T) {
+	withBlocker(t, func(t *testing.T, b *bubble, k *blocker) {
+		b.started()
+		k.on.Store(true)
+		b.fakes[0].cut()
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 2, b.up())
+		require.EqualValues(t, mostCalls, k.blocked.Load())
+		require.ErrorContains(t, b.p.Stats().Masters[0].Cause, "calls of")
+		dials := b.fakes[0].connections()
+		k.on.Store(false)
+		for range mostCalls {
+			k.goOn <- struct{}{}
+		}
+		time.Sleep(time.Millisecond)
+		require.Zero(t, k.blocked.Load())
+		b.fakes[0].set(func() {
+			for _, c := range b.fakes[0].conns[dials:] {
+				require.True(t, c.closed, "a connection that came too late")
+			}
+		})
+		b.untilUp(3)
+	})
+}
+
+func TestWatchersUserCodeThatDoesNotReturnHoldsUpNobody(t *testing.T) {
+	withBlocker(t, func(t *testing.T, b *bubble, k *blocker) {
+		b.started()
+		hold("a", b.fakes, hour)
+		k.on.Store(true) // for the watchers' connections
+		a := b.await("a", time.Second)
+		time.Sleep(10 * time.Second)
+		<-a.done
+		require.NoError(t, a.err, "it polls")
+		b.cycle("b")
+		require.Equal(t, 3, b.up())
+		begin := time.Now()
+		b.p.Close()
+		require.Less(t, time.Since(begin), testTimeout)
+	})
+}
