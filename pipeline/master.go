@@ -37,6 +37,7 @@ type master struct {
 	busy     bool          // pending is not empty, or its rounds are on the wire
 	pending  []*round      // formed, not sent
 	backlog  int           // requests in pending
+	inFlight int           // requests sent and not answered
 	cause    error         // why it is away
 	flying   [2]uint64     // first and last round on the wire, while busy
 	took     time.Duration // of its last exchange
@@ -151,6 +152,7 @@ func (m *master) next() (rounds []*round, up bool) {
 	p := m.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	m.inFlight = 0
 	if !m.up {
 		m.busy = false
 		return nil, false
@@ -171,6 +173,7 @@ func (m *master) takeLocked() {
 	for n < len(m.pending) && commands+m.pending[n].batch.commands() <= maxCommands {
 		commands += m.pending[n].batch.commands()
 		m.backlog -= len(m.pending[n].entries)
+		m.inFlight += len(m.pending[n].entries)
 		n++
 	}
 	m.taken = append(m.taken[:0], m.pending[:n]...)
@@ -399,6 +402,7 @@ func (m *master) payDebts() error {
 	for {
 		m.p.mu.Lock()
 		due := m.ledger.take(time.Now(), foldMax)
+		m.inFlight = len(due)
 		m.p.mu.Unlock()
 		if len(due) == 0 {
 			return nil

@@ -20,6 +20,7 @@ type MasterStats struct {
 	VotesFrom time.Time // when it is asked for new locks again after a restart; zero: it is
 	SetAside  uint64    // times that it was
 	Backlog   int       // requests that wait for it while the others go ahead, now
+	InFlight  int       // requests sent to it and not answered, owed releases included, now
 	Owed      int       // releases that it still has to be told of, now
 	Orphans   uint64    // keys that such a release found and deleted
 	Watched   bool      // a second connection is open over which it tells of released names, now
@@ -39,7 +40,7 @@ func (p *Pipeline) Stats() Stats {
 		if time.Now().Before(m.admission.votesFrom) {
 			one.VotesFrom = m.admission.votesFrom
 		}
-		one.Backlog, one.Owed = m.backlog, len(m.ledger.debts)
+		one.Backlog, one.InFlight, one.Owed = m.backlog, m.inFlight, len(m.ledger.debts)
 		if p.watch != nil {
 			p.watch.watchers[m.index].tell(&one)
 		}
