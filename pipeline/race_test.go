@@ -22,7 +22,7 @@ import (
 )
 
 // patience is how long masters may take that no test stops: longer than a busy machine keeps them waiting.
-const patience = 5 * time.Second
+const patience = 2 * time.Second
 
 // overServers starts a pipeline over real servers, each behind a link.
 func overServers(t testing.TB, servers []*redisserver.Server, timeout time.Duration) (*Pipeline, []*faultconn.Link) {
