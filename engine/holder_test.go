@@ -104,6 +104,7 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
 			if deleted == 3 {
 				<-lock.Done()
 				require.ErrorIs(t, lock.Err(), ErrNotHeld)
+				require.NotErrorIs(t, lock.Err(), ErrExpired, "known before validity ran out")
 				gone(t, masters, t.Name()) // on the minority too
 				return
 			}

@@ -445,6 +445,7 @@ func TestDoEndsTheFunctionsContextOnLossAndSaysSo(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 	require.ErrorIs(t, err, ErrLost)
 	require.ErrorIs(t, err, ErrNotHeld)
+	require.NotErrorIs(t, err, ErrExpired, "known before validity ran out")
 	require.EqualValues(t, 1, e.Stats().Lost)
 }
 
