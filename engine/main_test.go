@@ -114,7 +114,7 @@ func pttl(t testing.TB, masters []*redisserver.Server, name string) []int64 {
 // soon waits for a condition that the masters or the engine's background work bring about.
 func soon(t testing.TB, condition func() bool, why ...any) {
 	t.Helper()
-	require.Eventually(t, condition, 20*time.Second, 5*time.Millisecond, why...)
+	require.Eventually(t, condition, 15*time.Second, 5*time.Millisecond, why...)
 }
 
 // quiet waits until nothing is under way: a call returns with the quorum's answers.
@@ -156,17 +156,17 @@ func having(t testing.TB, masters []*redisserver.Server, l *Lock) (n int) {
 	return n
 }
 
-// gone waits until no master has any of the keys.
+// gone waits until no master has any of the keys, for less than the default lease.
 func gone(t testing.TB, masters []*redisserver.Server, names ...string) {
 	t.Helper()
-	soon(t, func() bool {
+	require.Eventually(t, func() bool {
 		for _, name := range names {
 			if strings.Join(get(t, masters, name), "") != "" {
 				return false
 			}
 		}
 		return true
-	}, "the keys are gone")
+	}, 8*time.Second, 5*time.Millisecond, "the keys are gone")
 }
 
 func upMasters(e *Engine) (n int) {
