@@ -5,11 +5,13 @@ BIN         = bin
 COUNT      ?= 1
 FUZZTIME   ?= 30s
 STRESS     ?= 20
+SUITES     ?= 5
+WAITS      ?= 20
 BENCHARGS  ?=
 VALIDATEARGS ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload validate test race stress lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload validate test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -51,6 +53,9 @@ race: setup ## all tests under the race detector
 
 stress: setup ## the randomised and fault tests, STRESS times
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline
+
+steady: setup ## all tests SUITES times and those that wait WAITS times, on a machine that is kept busy; an hour
+	@SUITES=$(SUITES) WAITS=$(WAITS) .ci/steady
 
 lint: ## gofmt, vet and staticcheck; golangci-lint too where it is installed
 	@test -z "$$(gofmt -l .)" || { gofmt -d .; exit 1; }

@@ -71,7 +71,12 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	require.Len(t, r.Fairness.PerProc, 3)
 	require.InDelta(t, 1, r.Fairness.Jain, 0.05, "of nine workers")
 	require.InDelta(t, r.Totals.Acquired, r.Latency.Acquire.Count, 0)
-	require.Greater(t, r.Totals.Acquired, int64(9*100))
+	var sum int64
+	for _, share := range r.Fairness.PerProc {
+		require.Positive(t, share)
+		sum += share
+	}
+	require.Equal(t, r.Totals.Acquired, sum)
 	require.Len(t, r.Series, 2)
 	require.Equal(t, r.Latency.Cycle.Count, r.Series[0].Cycles+r.Series[1].Cycles)
 	require.GreaterOrEqual(t, r.Series[0].P50Ns, 2*ms)
@@ -114,6 +119,9 @@ func TestTheClockOfARunIsThatOfTheMachine(t *testing.T) {
 	if !SharesMemory {
 		t.Skip("no common clock here")
 	}
+	before := time.Now()
 	begin := Monotonic() + int64(time.Hour)
-	require.InDelta(t, time.Until(baseAt(begin)), time.Hour, 1e8, "generous: the machine may be busy")
+	after := time.Now()
+	base := baseAt(begin).Add(-time.Hour)
+	require.WithinRange(t, base, before.Add(-10*time.Millisecond), after.Add(10*time.Millisecond))
 }

@@ -392,8 +392,9 @@ func TestRealOpenLoopStartsArrivalsOnTime(t *testing.T) {
 	r, err := Run(t.Context(), "noop", noop{}, Config{Workers: 16, Rate: 2000, Duration: 500 * time.Millisecond, TTL: time.Second})
 	require.NoError(t, err)
 	require.InDelta(t, 2000*r.DurationS, r.Totals.Offered, 200)
-	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 200, "generous, as is the next: the machine may be busy")
-	require.Less(t, r.Latency.Response.P["50"], 100*ms)
+	stalled := r.Client.Stall.Max // a busy machine keeps all of it waiting
+	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 200+2000*float64(stalled)/1e9)
+	require.Less(t, r.Latency.Response.P["50"], 100*ms+stalled)
 }
 
 // BenchmarkCycle is the generator's own price: everything but the lock.

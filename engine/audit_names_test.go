@@ -66,13 +66,14 @@ func TestTheCensusSeesTwoHolders(t *testing.T) {
 	})
 }
 
-// everything has eight goroutines do what a user can do, to three names.
-func everything(t *testing.T, e *Engine, s *scripted, steps int) {
+// everything has eight goroutines do what a user can do, to three names. It returns what was
+// done and came about, how often.
+func everything(t *testing.T, e *Engine, s *scripted, steps int) (did map[string]int) {
 	t.Helper()
 	seed := rand.Uint64() // the clock of a bubble always begins at the same time
 	t.Logf("seed %d", seed)
 	c := census{s: s, locks: make(map[string][]*Lock)}
-	did := make(map[string]int)
+	did = make(map[string]int)
 	note := func(what string) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -163,22 +164,36 @@ func everything(t *testing.T, e *Engine, s *scripted, steps int) {
 	defer c.mu.Unlock()
 	did["handed over"], did["renewed"] = int(e.Stats().HandedOver), int(e.Stats().Renewed)
 	t.Logf("%v", did)
+	return did
+}
+
+// missing returns what has not come about.
+func missing(did map[string]int) (kinds []string) {
 	for _, what := range []string{"acquired", "left", "refused", "released", "not released", "never released", "extended", "warned", "handed over", "renewed"} {
-		require.Positive(t, did[what], what)
+		if did[what] == 0 {
+			kinds = append(kinds, what)
+		}
 	}
+	return kinds
 }
 
 func TestRandomUseNeverHasTwoHolders(t *testing.T) {
 	for range 5 {
-		inBubble(t, func(t *testing.T, e *Engine, s *scripted) { everything(t, e, s, 1000) },
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) { require.Empty(t, missing(everything(t, e, s, 1000))) },
 			masterTimeout(time.Millisecond))
 	}
 }
 
 func TestRandomUseNeverHasTwoHoldersInRealTime(t *testing.T) {
-	s := &scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}
-	cfg := Config{Masters: make([]string, 5), MasterTimeout: time.Millisecond, HandOverTime: 5 * time.Millisecond}
-	e := newEngine(cfg.withDefaults(), s, nil)
-	everything(t, e, s, 150)
-	require.NoError(t, e.Close())
+	did := make(map[string]int)
+	for round := 0; round == 0 || len(missing(did)) > 0; round++ { // a busy machine takes more of them
+		require.Less(t, round, 20, "never came about: %v", missing(did))
+		s := &scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}
+		cfg := Config{Masters: make([]string, 5), MasterTimeout: time.Millisecond, HandOverTime: 5 * time.Millisecond}
+		e := newEngine(cfg.withDefaults(), s, nil)
+		for what, n := range everything(t, e, s, 150) {
+			did[what] += n
+		}
+		require.NoError(t, e.Close())
+	}
 }

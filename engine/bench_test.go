@@ -17,7 +17,7 @@ import (
 func BenchmarkCycle(b *testing.B) {
 	for _, workers := range []int{1, 64, 1024} {
 		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) {
-			e := open(b, five(b))
+			e := open(b, five(b), masterTimeout(defaultMasterTimeout))
 			var left atomic.Int64
 			var mu sync.Mutex // guards all
 			all := hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)

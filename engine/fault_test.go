@@ -18,23 +18,26 @@ import (
 	"muxlock/internal/faultconn"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
+	"muxlock/pipeline"
 )
 
 func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
-	const timeout = 100 * time.Millisecond
+	const timeout = time.Second
+	t.Parallel()
 	masters := redistest.Masters(t, 5)
 	e := open(t, masters, masterTimeout(timeout))
 	for stopped := 1; stopped <= 2; stopped++ {
 		require.NoError(t, masters[stopped-1].Pause())
+		cost := 0 // cycles that may have waited for the master that is stopped
 		for i := range 20 {
 			begin := time.Now()
 			cycle(t, e, fmt.Sprint(t.Name(), stopped, i))
 			if took := time.Since(begin); took > timeout/2 {
 				t.Logf("%d stopped, cycle %d took %v", stopped, i, took)
-				require.Less(t, took, 2*timeout+time.Second)
-				require.Less(t, i, 5, "the stopped master is set aside")
+				cost++
 			}
 		}
+		require.LessOrEqual(t, cost, 2, "an acquire and a release at most")
 		soon(t, func() bool { return upMasters(e) == 5-stopped })
 	}
 	for _, m := range masters[:2] {
@@ -53,7 +56,8 @@ func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
 }
 
 func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
-	const timeout = 200 * time.Millisecond
+	const ttl, timeout = 25 * time.Second, time.Second
+	t.Parallel()
 	masters := redistest.Masters(t, 5)
 	e := open(t, masters, masterTimeout(timeout))
 	for _, m := range masters[:3] {
@@ -62,13 +66,14 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 	var names []string
 	for i := range 3 {
 		names = append(names, fmt.Sprint(t.Name(), i))
+		ctx, cancel := context.WithTimeout(t.Context(), ttl/2)
 		begin := time.Now()
-		_, err := e.TryAcquire(t.Context(), names[i], 25*time.Second)
-		took := time.Since(begin)
-		t.Logf("attempt %d took %v: MasterTimeout %+v", i, took, took-timeout)
+		_, err := e.TryAcquire(ctx, names[i], ttl)
+		cancel()
+		t.Logf("attempt %d took %v with MasterTimeout %v", i, time.Since(begin), timeout)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.ErrorIs(t, err, ErrNotAcquired)
-		require.Less(t, took, timeout+time.Second)
+		require.NotErrorIs(t, err, context.DeadlineExceeded, "it ends by itself")
 		for _, m := range masters[:3] {
 			require.Contains(t, err.Error(), m.Addr())
 		}
@@ -84,8 +89,9 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 }
 
 func TestWaitersOfAStoppedMajorityGoOnOnceItIsBack(t *testing.T) {
+	t.Parallel()
 	masters := redistest.Masters(t, 3)
-	e := open(t, masters, masterTimeout(50*time.Millisecond))
+	e := open(t, masters, masterTimeout(time.Second))
 	for _, m := range masters[:2] {
 		require.NoError(t, m.Pause())
 	}
@@ -121,7 +127,7 @@ func TestRestartedMasterGetsNoCallBeforeTheProbeHasAdmittedIt(t *testing.T) {
 		require.NoError(t, err)
 		defer lock.Release(context.Background())
 	}
-	require.Equal(t, 4, upMasters(e))
+	soon(t, func() bool { return upMasters(e) == 4 })
 	require.NotEmpty(t, cause(e, 0))
 	require.Empty(t, redistest.Keys(t, masters[0]), "held back by refused dials")
 	links[0].RefuseDials(false)
@@ -139,13 +145,16 @@ func TestRestartedMasterGetsNoCallBeforeTheProbeHasAdmittedIt(t *testing.T) {
 	require.NoError(t, checkGate(seen, t.Name()))
 }
 
-// The engine is idle when the master is restarted.
+// The engine is idle when the master is restarted. The new connection is dialled once it
+// is watched.
 func TestMasterRestartedWhileTheClientIsIdleIsNotGrantedOnBeforeTheProbe(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, links := bent(t, masters, durable)
 	for round := range 3 {
 		cycle(t, e, t.Name())
-		links[0].RefuseDials(true) // until the monitor listens
+		quiet(t, e) // else what is on its way to the master notices
+		times := setAside(e, 0)
+		links[0].RefuseDials(true)
 		require.NoError(t, masters[0].Kill())
 		require.NoError(t, masters[0].Restart(t.Context()))
 		monitor := dialWire(t, masters[0])
@@ -153,7 +162,7 @@ func TestMasterRestartedWhileTheClientIsIdleIsNotGrantedOnBeforeTheProbe(t *test
 		links[0].RefuseDials(false)
 		soon(t, func() bool {
 			cycle(t, e, fmt.Sprint(t.Name(), "/", time.Now().UnixNano()))
-			return upMasters(e) == 5 && e.Stats().Pipeline.Masters[0].SetAside > uint64(round)
+			return back(e, 0, times)
 		})
 		name := fmt.Sprint(t.Name(), "/late/", round)
 		lock, err := e.TryAcquire(t.Context(), name, 20*time.Second)
@@ -187,7 +196,7 @@ func TestTheGateCheckerSeesACallBeforeTheProbe(t *testing.T) {
 // monitored reads MONITOR's lines until a SET of a name with the text.
 func monitored(t testing.TB, monitor wire, until string) (lines []string) {
 	t.Helper()
-	require.NoError(t, monitor.SetReadDeadline(time.Now().Add(5*time.Second)))
+	require.NoError(t, monitor.SetReadDeadline(time.Now().Add(20*time.Second)))
 	for {
 		line, err := monitor.ReadString('\n')
 		require.NoError(t, err)
@@ -289,14 +298,14 @@ func TestSickMasterIsSetAsideWithItsCauseAndComesBackWhenCured(t *testing.T) {
 			func(_ *testing.T, link *faultconn.Link) { link.HoldReplies(true) },
 			func(_ *testing.T, link *faultconn.Link) { link.HoldReplies(false) }},
 		{"late", "timeout",
-			func(_ *testing.T, link *faultconn.Link) { link.Delay(300 * time.Millisecond) },
+			func(_ *testing.T, link *faultconn.Link) { link.Delay(5 * time.Second) },
 			func(_ *testing.T, link *faultconn.Link) { link.Delay(0) }},
 		{"cut and refused", "refused",
 			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(true); link.Cut() },
 			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(false) }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			e, links := bent(t, masters, masterTimeout(100*time.Millisecond))
+			e, links := bent(t, masters, masterTimeout(time.Second))
 			fault.inject(t, links[0])
 			cured := false
 			defer func() {
@@ -347,7 +356,8 @@ func TestCutConnectionsComeBackWhileTheOthersCarryOn(t *testing.T) {
 			fault.cut(t, links[0], masters[0])
 			lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 			require.NoError(t, err)
-			soon(t, func() bool { return e.Stats().Pipeline.Masters[0].SetAside == 1 && upMasters(e) == 5 })
+			soon(t, func() bool { return back(e, 0, 0) })
+			require.EqualValues(t, 1, setAside(e, 0))
 			require.Equal(t, 2, links[0].Dials())
 			require.NoError(t, lock.Release(t.Context()))
 			gone(t, masters, t.Name())
@@ -421,8 +431,9 @@ func ownKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
 }
 
 func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
+	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, masterTimeout(100*time.Millisecond))
+	e, links := bent(t, masters, masterTimeout(time.Second))
 	links[0].HoldReplies(true)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 	require.NoError(t, err)
@@ -443,6 +454,7 @@ func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
 // The bytes of an acquire may sit in a dead connection until after its master has been
 // admitted again on a new one, and its first release has found nothing.
 func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T) {
+	t.Parallel()
 	masters := redistest.Masters(t, 5)
 	old, fresh := faultconn.NewLink(), faultconn.NewLink()
 	t.Cleanup(old.Cut)
@@ -453,12 +465,12 @@ func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T)
 		}
 		return fresh.Dial(ctx, addr, d, c)
 	}
-	e := open(t, masters, masterTimeout(100*time.Millisecond), func(c *Config) { c.Client.DialCtxFn = dial })
+	e := open(t, masters, func(c *Config) { c.Client.DialCtxFn = dial })
 	old.OutliveClose(true)
 	old.BlackHole(true)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 	require.NoError(t, err)
-	soon(t, func() bool { return e.Stats().Pipeline.Masters[0].SetAside == 1 && upMasters(e) == 5 }, "reconnected")
+	soon(t, func() bool { return back(e, 0, 0) }, "reconnected")
 	require.NoError(t, lock.Release(t.Context()))
 	require.Zero(t, e.Stats().Pipeline.Masters[0].Orphans)
 	require.Empty(t, get(t, masters[:1], t.Name())[0])
@@ -471,24 +483,45 @@ func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T)
 
 func TestLateMasterDoesNotDelayTheOthers(t *testing.T) {
 	masters := five(t)
-	e, links := bent(t, masters, masterTimeout(2*time.Second))
-	links[0].Delay(500 * time.Millisecond)
-	links[1].Delay(500 * time.Millisecond)
-	begin := time.Now()
+	e, links := bent(t, masters, masterTimeout(9*time.Second))
+	for _, link := range links[:2] {
+		link.HoldReplies(true)
+	}
 	for range 10 {
 		cycle(t, e, t.Name())
 	}
-	require.Less(t, time.Since(begin), 400*time.Millisecond)
-	require.Equal(t, 5, upMasters(e))
-	links[0].Delay(0)
-	links[1].Delay(0)
+	require.Zero(t, setAside(e, 0)+setAside(e, 1), "they have yet to answer, and may")
+	for _, link := range links[:2] {
+		link.HoldReplies(false)
+	}
 	gone(t, masters, t.Name())
+	require.Equal(t, 5, upMasters(e))
+}
+
+// A quorum that comes too late to leave validity is no lock, and it is undone.
+func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		const ttl = 300 * time.Millisecond
+		edge := validity(ttl, 0, defaultDrift) // odd: the answer takes a nanosecond less
+		s.set(func() { s.delay = edge })
+		lock, err := e.TryAcquire(t.Context(), "name", ttl)
+		require.NoError(t, err, "in time")
+		require.Equal(t, time.Duration(1), time.Until(lock.Until()))
+		require.NoError(t, lock.Release(t.Context()))
+		s.set(func() { s.delay = edge + 1 })
+		_, err = e.TryAcquire(t.Context(), "name", ttl)
+		require.ErrorIs(t, err, ErrExpired)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.EqualValues(t, 1, e.Stats().Expired)
+		requireNothingLeft(t, e, s)
+		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release, pipeline.Acquire, pipeline.Release}, s.ops())
+	})
 }
 
 // Releases that are owed must be paid also while the master never has a pause.
 func TestOwedReleasesArePaidUnderConstantLoad(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters)
+	e, links := bent(t, masters, masterTimeout(time.Second))
 	ctx, cancel := context.WithCancel(t.Context())
 	var load sync.WaitGroup
 	for i := range 256 {
@@ -503,8 +536,6 @@ func TestOwedReleasesArePaidUnderConstantLoad(t *testing.T) {
 	defer load.Wait()
 	defer cancel()
 	links[0].CutRepliesAfter(1000)
-	soon(t, func() bool { return e.Stats().Pipeline.Masters[0].SetAside > 0 })
-	soon(t, func() bool { return upMasters(e) == 5 })
-	require.Eventually(t, func() bool { return owed(e) == 0 }, 4*time.Second, 20*time.Millisecond,
-		"%d releases owed still, %d rounds", owed(e), e.Stats().Pipeline.Rounds)
+	soon(t, func() bool { return back(e, 0, 0) })
+	soon(t, func() bool { return owed(e) == 0 }, "all is paid")
 }

@@ -57,16 +57,18 @@ func five(t testing.TB) []*redisserver.Server {
 	return shared.masters
 }
 
+// patience is how long masters may take that no test stops: longer than a busy machine keeps
+// them waiting. Leases are longer.
+const patience = 2 * time.Second
+
 // open connects an engine to masters, closed at cleanup.
 func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) *Engine {
 	t.Helper()
-	cfg := Config{Masters: redistest.Addrs(masters), NewMasters: true}
+	cfg := Config{Masters: redistest.Addrs(masters), NewMasters: true, MasterTimeout: patience}
 	for _, change := range changes {
 		change(&cfg)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	e, err := New(ctx, cfg)
+	e, err := New(context.Background(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
@@ -113,10 +115,25 @@ func pttl(t testing.TB, masters []*redisserver.Server, name string) []int64 {
 // soon waits for a condition that the masters or the engine's background work bring about.
 func soon(t testing.TB, condition func() bool, why ...any) {
 	t.Helper()
-	require.Eventually(t, condition, 8*time.Second, 5*time.Millisecond, why...)
+	require.Eventually(t, condition, 15*time.Second, 5*time.Millisecond, why...)
 }
 
-// everywhere waits until a lock's key is on all masters: the call returns with the quorum's answers.
+// quiet waits until nothing is under way: a call returns with the quorum's answers.
+func quiet(t testing.TB, e *Engine) {
+	t.Helper()
+	soon(t, func() bool {
+		s := e.Stats().Pipeline
+		for _, m := range s.Masters {
+			if m.InFlight+m.Backlog > 0 {
+				return false
+			}
+		}
+		return s.Queued == 0
+	}, "nothing is under way")
+}
+
+// everywhere waits until a lock's key is on all masters: the call returns with the quorum's
+// answers. It may never be where another's key has only just run out.
 func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
 	soon(t, func() bool {
@@ -129,17 +146,28 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	}, "the key is on all masters")
 }
 
-// gone waits until no master has any of the keys.
+// having returns how many masters have a lock's key.
+func having(t testing.TB, masters []*redisserver.Server, l *Lock) (n int) {
+	t.Helper()
+	for _, value := range get(t, masters, l.Name()) {
+		if value == l.Token().Reveal() {
+			n++
+		}
+	}
+	return n
+}
+
+// gone waits until no master has any of the keys, for less than the default lease.
 func gone(t testing.TB, masters []*redisserver.Server, names ...string) {
 	t.Helper()
-	soon(t, func() bool {
+	require.Eventually(t, func() bool {
 		for _, name := range names {
 			if strings.Join(get(t, masters, name), "") != "" {
 				return false
 			}
 		}
 		return true
-	}, "the keys are gone")
+	}, 8*time.Second, 5*time.Millisecond, "the keys are gone")
 }
 
 func upMasters(e *Engine) (n int) {
@@ -149,6 +177,14 @@ func upMasters(e *Engine) (n int) {
 		}
 	}
 	return n
+}
+
+func setAside(e *Engine, master int) uint64 { return e.Stats().Pipeline.Masters[master].SetAside }
+
+// back tells whether a master is up that was set aside since it had been so many times.
+func back(e *Engine, master int, times uint64) bool {
+	m := e.Stats().Pipeline.Masters[master]
+	return m.Up && m.SetAside > times
 }
 
 func owed(e *Engine) (n int) {

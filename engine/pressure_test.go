@@ -21,8 +21,8 @@ import (
 )
 
 var (
-	overload = flag.Duration("overload", 30*time.Second, "how long BenchmarkOverload lasts, and a third of it at half the load")
-	patience = flag.Duration("patience", 3*time.Second, "of BenchmarkOverload's callers")
+	overload       = flag.Duration("overload", 30*time.Second, "how long BenchmarkOverload lasts, and a third of it at half the load")
+	callerPatience = flag.Duration("patience", 3*time.Second, "of BenchmarkOverload's callers")
 )
 
 // peak is cycles a second of 1024 callers.
@@ -100,7 +100,7 @@ func BenchmarkBurst(b *testing.B) {
 }
 
 func burst(b *testing.B, calls int) {
-	e := open(b, five(b), func(c *Config) { c.WaitWhenFull = calls > defaultQueue })
+	e := open(b, five(b), func(c *Config) { c.MasterTimeout, c.WaitWhenFull = defaultMasterTimeout, calls > defaultQueue })
 	rate := peak(b, e)
 	bar := 1.5*float64(calls)/rate*1e3 + 50
 	locks, names := make([]*Lock, calls), make([]string, calls)
@@ -159,7 +159,7 @@ type arrivals struct {
 
 type second struct {
 	sync.Mutex
-	took *hdrhistogram.Histogram // us of an acquire; a failed one has at least patience
+	took *hdrhistogram.Histogram // us of an acquire; a failed one has at least callerPatience
 }
 
 func (s *second) record(d time.Duration) {
@@ -182,12 +182,12 @@ func arrive(e *Engine, rate float64, d time.Duration) *arrivals {
 	var all sync.WaitGroup
 	start := time.Now()
 	for at := time.Duration(0); at < d; at = time.Since(start) {
-		ctx, cancel := context.WithTimeout(context.Background(), *patience) // one for all that are due now
+		ctx, cancel := context.WithTimeout(context.Background(), *callerPatience) // one for all that are due now
 		for ; float64(a.offered) < rate*at.Seconds(); a.offered++ {
 			planned := time.Duration(float64(a.offered) / rate * 1e9)
 			all.Go(func() { a.one(ctx, e, start.Add(planned), planned) })
 		}
-		time.AfterFunc(*patience, cancel)
+		time.AfterFunc(*callerPatience, cancel)
 		time.Sleep(time.Millisecond)
 	}
 	all.Wait()
@@ -198,7 +198,7 @@ func (a *arrivals) one(ctx context.Context, e *Engine, planned time.Time, at tim
 	lock, err := e.Acquire(ctx, fmt.Sprint("arrival at ", planned.UnixNano()), 0)
 	took := time.Since(planned)
 	if err != nil {
-		took = max(took, *patience)
+		took = max(took, *callerPatience)
 	}
 	a.seconds[at/time.Second].record(took)
 	if err == nil {
@@ -255,7 +255,7 @@ func BenchmarkOverload(b *testing.B) {
 
 func overloaded(b *testing.B, times float64, stopped int) {
 	cost, masters := refusal(b), five(b)
-	e := open(b, masters)
+	e := open(b, masters, masterTimeout(defaultMasterTimeout))
 	most := peak(b, e)
 	kept := make([]*Lock, 1000)
 	for i := range kept {

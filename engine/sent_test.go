@@ -69,23 +69,3 @@ func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 		require.NoError(t, lock.Release(t.Context()))
 	})
 }
-
-// A quorum that comes too late to leave validity is no lock, and it is undone.
-func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
-	const ttl = 3 * time.Second
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		s.delay = validity(ttl, 0, defaultDrift) - time.Millisecond
-		lock, err := e.TryAcquire(t.Context(), "just in time", ttl)
-		require.NoError(t, err)
-		require.NoError(t, lock.Release(t.Context()))
-
-		s.delay++
-		s.delay += time.Millisecond
-		_, err = e.TryAcquire(t.Context(), "name", ttl)
-		require.ErrorIs(t, err, ErrExpired)
-		require.ErrorIs(t, err, ErrNotAcquired)
-		require.EqualValues(t, 1, e.Stats().Expired)
-		time.Sleep(s.delay)
-		requireNothingLeft(t, e, s)
-	})
-}

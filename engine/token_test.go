@@ -83,7 +83,7 @@ func TestPrintedLockShowsNoToken(t *testing.T) {
 
 func TestNoErrorHoldsAToken(t *testing.T) {
 	masters := five(t)
-	e, links := bent(t, masters, masterTimeout(50*time.Millisecond), func(c *Config) { c.MaxAttempts = 1 })
+	e, links := bent(t, masters, func(c *Config) { c.MaxAttempts = 1 })
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	_, taken := e.Acquire(t.Context(), t.Name(), 0)

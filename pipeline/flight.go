@@ -33,6 +33,7 @@ func (f *flight) commands() int {
 type errand interface {
 	bytes() []byte
 	commands() int
+	requests() int
 	// answered takes the replies; the error says that the master is not fit to serve. It
 	// is called without the mutex.
 	answered(m *master, replies []resp.Reply) error
@@ -74,6 +75,7 @@ func (e *check) read(m *master, replies []resp.Reply) error {
 	return nil
 }
 
+func (e *check) requests() int      { return 0 }
 func (e *check) lostLocked(*master) {}
 
 // A loading loads the scripts.
@@ -94,6 +96,7 @@ func (e *loading) answered(_ *master, replies []resp.Reply) error {
 	return nil // what needs them says so, if they are still missing
 }
 
+func (e *loading) requests() int      { return 0 }
 func (e *loading) lostLocked(*master) {}
 
 // A payment sends pending releases.
@@ -149,6 +152,8 @@ func (e *payment) answered(m *master, replies []resp.Reply) error {
 	}
 	return nil
 }
+
+func (e *payment) requests() int { return len(e.due) }
 
 func (e *payment) lostLocked(m *master) { m.ledger.unconfirmed(e.due) }
 

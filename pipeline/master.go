@@ -171,7 +171,7 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 			since = s.heard
 		}
 	}
-	until, silent := patience(p.timeout, since, s.until, m.looked, now)
+	until, silent := lookAgain(p.timeout, since, s.until, m.looked, now)
 	if silent {
 		return now, errSilent
 	}
@@ -181,10 +181,10 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// patience says, at now, when reading until asked has brought nothing, until when to read
+// lookAgain says, at now, when reading until asked has brought nothing, until when to read
 // on, or that the master has been silent for too long since it was sent something. looked
 // is the since of which the last look was taken.
-func patience(timeout time.Duration, since, asked, looked, now time.Time) (until time.Time, silent bool) {
+func lookAgain(timeout time.Duration, since, asked, looked, now time.Time) (until time.Time, silent bool) {
 	if end := since.Add(timeout); now.Before(end) {
 		return end, false
 	}
@@ -366,7 +366,7 @@ func (m *master) departLocked(now time.Time) {
 
 // sendLocked sends an errand, behind what has been sent.
 func (m *master) sendLocked(e errand, now time.Time) {
-	m.flyLocked(flight{errand: e, sent: now}, e.bytes())
+	m.flyLocked(flight{errand: e, requests: e.requests(), sent: now}, e.bytes())
 }
 
 func (m *master) flyLocked(f flight, bytes []byte) {

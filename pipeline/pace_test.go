@@ -93,7 +93,7 @@ func TestMasterIsSilentOnlyWhenItCouldHaveBeenHeard(t *testing.T) {
 		{"stopped for 50 ms", at(timeout), time.Time{}, at(timeout + 50*time.Millisecond), at(timeout + 100*time.Millisecond), false},
 		{"stopped again in the last look", at(timeout + lastLook), sent, at(timeout + lastLook + time.Second), at(2*timeout + lastLook + time.Second), false},
 	} {
-		until, silent := patience(timeout, sent, c.asked, c.looked, c.now)
+		until, silent := lookAgain(timeout, sent, c.asked, c.looked, c.now)
 		require.Equal(t, c.silent, silent, c.name)
 		if !silent {
 			require.Equal(t, c.until.Sub(sent), until.Sub(sent), c.name)

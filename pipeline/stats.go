@@ -21,7 +21,7 @@ type MasterStats struct {
 	SetAside  uint64        // times that it was
 	RoundTrip time.Duration // least time that it took lately to answer a few requests
 	Window    int           // writes that may be on their way to it and back at once; follows from RoundTrip
-	InFlight  int           // requests that it was sent and has not answered, now
+	InFlight  int           // requests that it was sent and has not answered, pending releases included, now
 	Backlog   int           // requests that wait to be sent to it, now
 	Behind    uint64        // times that it was too far behind the others, and was passed by until it had caught up
 	Owed      int           // releases that it still has to be told of, now

@@ -104,7 +104,7 @@ func TestAKilledParentLeavesNoProcess(t *testing.T) {
 	require.False(t, r.serversGone())
 	require.NoError(t, r.cmd.Process.Kill())
 	r.cmd.Wait()
-	require.Eventually(t, r.serversGone, 5*time.Second, time.Millisecond)
+	require.Eventually(t, r.serversGone, 20*time.Second, time.Millisecond)
 }
 
 func TestExtendRunsOnTheEngineAndOnRedsync(t *testing.T) {

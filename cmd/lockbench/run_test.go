@@ -156,7 +156,7 @@ func TestFaultsAreBandsInEveryResult(t *testing.T) {
 			for i, name := range []string{"from_s", "to_s"} { // a busy machine is late, never early
 				at := planned[b["kind"].(string)][i]
 				require.GreaterOrEqual(t, b[name], at)
-				require.Less(t, b[name], at+1)
+				require.Less(t, b[name], at+5)
 			}
 		}
 		require.Equal(t, []string{"delay3", "kill2", "restart1"}, seen)

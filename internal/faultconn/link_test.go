@@ -346,7 +346,7 @@ func TestDialsAreCountedRefusedAndSwallowed(t *testing.T) {
 	require.True(t, timeout.Timeout())
 	healed := make(chan error)
 	go func() { healed <- dial(0) }()
-	require.Eventually(t, func() bool { return l.Dials() == 4 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return l.Dials() == 4 }, 20*time.Second, time.Millisecond)
 	l.BlackHole(false)
 	require.NoError(t, <-healed)
 	require.Equal(t, 4, l.Dials())

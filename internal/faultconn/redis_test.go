@@ -15,24 +15,27 @@ import (
 )
 
 // client connects to one real master through a link.
-func client(t testing.TB) (*faultconn.Link, rueidis.Client) {
+func client(t testing.TB, timeout time.Duration) (*faultconn.Link, rueidis.Client) {
 	t.Helper()
 	link := faultconn.NewLink()
-	return link, dial(t, link.Dial)
+	return link, dial(t, link.Dial, timeout)
 }
+
+// patience is how long the master may take where no fault stops it.
+const patience = 10 * time.Second
 
 // dialFunc is what rueidis takes as a dialer.
 type dialFunc = func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error)
 
 // dial connects to one real master; nil is the plain dialer.
-func dial(t testing.TB, dialer dialFunc) rueidis.Client {
+func dial(t testing.TB, dialer dialFunc, timeout time.Duration) rueidis.Client {
 	t.Helper()
 	master := redistest.Masters(t, 1)[0]
 	c, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress:       []string{master.Addr()},
 		DialCtxFn:         dialer,
-		Dialer:            net.Dialer{Timeout: 200 * time.Millisecond},
-		ConnWriteTimeout:  200 * time.Millisecond,
+		Dialer:            net.Dialer{Timeout: timeout},
+		ConnWriteTimeout:  timeout,
 		ForceSingleClient: true,
 		DisableCache:      true,
 		DisableRetry:      true,
@@ -59,8 +62,8 @@ func exchange(t testing.TB, c rueidis.Client, n int) time.Duration {
 }
 
 func TestDelayMakesAnswersLateWithoutThrottlingThePipeline(t *testing.T) {
-	link, c := client(t)
-	const delay, many = 20 * time.Millisecond, 5000
+	link, c := client(t, patience)
+	const delay, many = 500 * time.Millisecond, 5000
 	plain := exchange(t, c, many)
 
 	link.Delay(delay)
@@ -69,24 +72,26 @@ func TestDelayMakesAnswersLateWithoutThrottlingThePipeline(t *testing.T) {
 	t.Logf("%d commands: %v, with delay %v; one command: %v", many, plain, all, one)
 	require.GreaterOrEqual(t, one, delay)
 	require.GreaterOrEqual(t, all, delay)
-	require.Less(t, all, plain+10*delay, "a delay per command or per read would add far more")
+	require.Less(t, all, plain+5*delay, "a delay per command or per read would add far more")
 }
 
 func TestClientTimesOutInABlackHoleAndReconnectsAfterIt(t *testing.T) {
-	link, c := client(t)
-	exchange(t, c, 1)
+	link, c := client(t, 200*time.Millisecond)
+	require.Eventually(t, func() bool {
+		return c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error() == nil
+	}, patience, 10*time.Millisecond)
 	link.BlackHole(true)
 	err := c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error()
 	require.Error(t, err)
 	link.BlackHole(false)
 	require.Eventually(t, func() bool {
 		return c.Do(t.Context(), c.B().Get().Key("n").Build()).Error() == nil
-	}, 5*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 	require.Greater(t, link.Dials(), 1)
 }
 
 func TestLostReplyOfAnExecutedCommand(t *testing.T) {
-	link, c := client(t)
+	link, c := client(t, patience)
 	exchange(t, c, 1)
 	link.CutRepliesAfter(0)
 	require.Error(t, c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error())
@@ -99,7 +104,7 @@ func TestLostReplyOfAnExecutedCommand(t *testing.T) {
 func BenchmarkExchange(b *testing.B) {
 	for name, dialer := range map[string]dialFunc{"link=no": nil, "link=yes": faultconn.NewLink().Dial} {
 		b.Run(name, func(b *testing.B) {
-			c := dial(b, dialer)
+			c := dial(b, dialer, patience)
 			b.ReportAllocs()
 			for b.Loop() {
 				if err := c.Do(b.Context(), c.B().Ping().Build()).Error(); err != nil {

@@ -49,7 +49,7 @@ func TestServerDiesWithItsKilledParent(t *testing.T) {
 
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
-	require.Eventually(t, func() bool { return !alive(pid) }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !alive(pid) }, 20*time.Second, time.Millisecond)
 	requireEmpty(t, dir)
 }
 
@@ -75,7 +75,7 @@ func TestServerOutlivesTheThreadsOfOthers(t *testing.T) {
 	close(end)
 	require.Eventually(t, func() bool {
 		return !slices.ContainsFunc(ended, func(tid int) bool { return alive(fmt.Sprintf("self/task/%d", tid)) })
-	}, 5*time.Second, time.Millisecond, "the threads end")
+	}, 20*time.Second, time.Millisecond, "the threads end")
 	require.True(t, answers(t, s))
 }
 

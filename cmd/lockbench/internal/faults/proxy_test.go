@@ -65,8 +65,8 @@ func ask(c net.Conn) (time.Duration, error) {
 }
 
 func TestProxyDelaysRepliesSideBySide(t *testing.T) {
-	const delay = 100 * time.Millisecond
-	_, c := proxied(t, spanOf(t, "60ms"), spanOf(t, "40ms")) // delays add up
+	const delay = time.Second
+	_, c := proxied(t, spanOf(t, "600ms"), spanOf(t, "400ms")) // delays add up
 	start := time.Now()
 	buf := make([]byte, 4)
 	for range 10 { // ten requests on their way at once
@@ -169,18 +169,18 @@ func TestProxyCutsOnceOrUntilItHeals(t *testing.T) {
 }
 
 func TestRequestsAreDelayedOnConnectionsMadeFromThenOn(t *testing.T) {
-	const delay = 100 * time.Millisecond
+	const delay = 500 * time.Millisecond
 	p, before := proxied(t)
 	_, err := ask(before) // the proxy has dialled
 	require.NoError(t, err)
-	p.DelayRequests(spanOf(t, "60ms"), spanOf(t, "40ms"))
+	p.DelayRequests(spanOf(t, "300ms"), spanOf(t, "200ms"))
 	c, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	defer c.Close()
 	took, err := ask(c)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, took, delay)
-	p.Delay(spanOf(t, "100ms"))
+	p.Delay(bench.Fixed(delay))
 	took, err = ask(c)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, took, 2*delay)

@@ -13,14 +13,19 @@ import (
 	"muxlock/internal/redistest"
 )
 
-// answers tells whether a server replies to PING soon.
-func answers(addr string) bool {
-	c, err := net.DialTimeout("tcp", addr, time.Second)
+// hurt tells whether a server does not reply to PING soon, or not at all.
+func hurt(addr string) bool { return !answers(addr, 300*time.Millisecond) }
+
+// well tells whether it does, be it late.
+func well(addr string) bool { return answers(addr, 20*time.Second) }
+
+func answers(addr string, within time.Duration) bool {
+	c, err := net.DialTimeout("tcp", addr, within)
 	if err != nil {
 		return false
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(100 * time.Millisecond))
+	c.SetDeadline(time.Now().Add(within))
 	if _, err := c.Write([]byte("PING\r\n")); err != nil {
 		return false
 	}
@@ -40,30 +45,31 @@ func rigOf(t *testing.T, servers int, texts ...string) (*faults.Rig, []*redisser
 
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	require.Eventually(t, is, 5*time.Second, time.Millisecond, what)
+	require.Eventually(t, is, 20*time.Second, time.Millisecond, what)
 }
 
 func TestAStopWithoutTimesBeginsASecondBeforeTheMeasuredTimeAndEndsWithTheRun(t *testing.T) {
 	rig, servers := rigOf(t, 2, "stop:2")
 	require.Equal(t, redistest.Addrs(servers), rig.Addrs())
 	for range 2 {
-		require.True(t, answers(servers[1].Addr()))
+		require.True(t, well(servers[1].Addr()))
 		end := rig.Begin(time.Now().Add(time.Second + 50*time.Millisecond)) // stops after 50 ms
-		eventually(t, "stopped", func() bool { return !answers(servers[1].Addr()) })
-		require.True(t, answers(servers[0].Addr()))
+		eventually(t, "stopped", func() bool { return hurt(servers[1].Addr()) })
+		require.True(t, well(servers[0].Addr()))
 		bands, err := end()
 		require.NoError(t, err)
 		require.Len(t, bands, 1)
-		require.InDelta(t, -1, bands[0].FromS, 0.5)
+		require.GreaterOrEqual(t, bands[0].FromS, -1.0) // a busy machine is late, never early
+		require.Less(t, bands[0].FromS, 0.0)
 		require.Greater(t, bands[0].ToS, bands[0].FromS)
-		require.True(t, answers(servers[1].Addr()))
+		require.True(t, well(servers[1].Addr()))
 	}
 
 	end := rig.Begin(time.Now().Add(time.Hour)) // a run that ends before its fault
 	bands, err := end()
 	require.NoError(t, err)
 	require.Empty(t, bands)
-	require.True(t, answers(servers[1].Addr()))
+	require.True(t, well(servers[1].Addr()))
 }
 
 func TestTheProxyIsInFrontOfItsMasterOnly(t *testing.T) {
@@ -72,31 +78,31 @@ func TestTheProxyIsInFrontOfItsMasterOnly(t *testing.T) {
 	require.Equal(t, servers[1].Addr(), rig.Addrs()[1])
 
 	start := time.Now()
-	require.True(t, answers(rig.Addrs()[0]))
+	require.True(t, well(rig.Addrs()[0]))
 	require.GreaterOrEqual(t, time.Since(start), 30*time.Millisecond)
 }
 
 func TestFaultsComeAndGoInTheirTime(t *testing.T) {
-	rig, servers := rigOf(t, 4, "stop:1@100ms-400ms", "kill:2@100ms-400ms", "cut:3@100ms-400ms", "delay:4:150ms@100ms-400ms")
+	rig, servers := rigOf(t, 4, "stop:1@100ms-3s", "kill:2@100ms-3s", "cut:3@100ms-3s", "delay:4:1s@100ms-3s")
 	addrs := rig.Addrs()
 	pid := servers[1].PID()
 	start := time.Now()
 	end := rig.Begin(start)
 	for _, addr := range addrs {
-		eventually(t, "hurt", func() bool { return !answers(addr) }) // late by more than answers allows, too
+		eventually(t, "hurt", func() bool { return hurt(addr) }) // late by more than that, too
 	}
 	for _, addr := range addrs {
-		eventually(t, "healed", func() bool { return answers(addr) })
+		eventually(t, "healed", func() bool { return !hurt(addr) })
 	}
 	require.NotEqual(t, pid, servers[1].PID())
-	eventually(t, "over", func() bool { return time.Since(start) > 500*time.Millisecond })
+	eventually(t, "over", func() bool { return time.Since(start) > 3500*time.Millisecond })
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 4)
 	for _, b := range bands {
 		require.GreaterOrEqual(t, b.FromS, 0.1, b) // a busy machine is late, never early
-		require.GreaterOrEqual(t, b.ToS, 0.4, b)
-		require.Less(t, b.FromS, 0.4, b)
+		require.GreaterOrEqual(t, b.ToS, 3.0, b)
+		require.Less(t, b.FromS, 3.0, b)
 	}
 }
 
@@ -112,26 +118,26 @@ func TestEventsHaveNoLength(t *testing.T) {
 	end := rig.Begin(time.Now())
 	_, err = c.Read(make([]byte, 1))
 	require.Error(t, err, "cut")
-	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && answers(servers[0].Addr()) })
+	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && well(servers[0].Addr()) })
 	eventually(t, "emptied", func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil })
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 3)
 	require.Nil(t, redistest.Command(t, servers[0], "GET", "lock"))
 	require.Equal(t, "x", redistest.Command(t, servers[2], "GET", "lock"))
-	require.True(t, answers(rig.Addrs()[2]))
+	require.True(t, well(rig.Addrs()[2]))
 }
 
 func TestARunThatEndsEarlyLeavesNothingHurt(t *testing.T) {
 	rig, _ := rigOf(t, 3, "stop:1@0s-30s", "kill:2@0s-30s", "cut:3@0s-30s")
 	end := rig.Begin(time.Now())
 	for _, addr := range rig.Addrs() {
-		eventually(t, "hurt", func() bool { return !answers(addr) })
+		eventually(t, "hurt", func() bool { return hurt(addr) })
 	}
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 3)
 	for _, addr := range rig.Addrs() {
-		require.True(t, answers(addr))
+		require.True(t, well(addr))
 	}
 }

@@ -42,16 +42,16 @@ func delayed(t *testing.T, servers []*redisserver.Server, text string) []string 
 
 func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	addrs := delayed(t, servers, "delay:2:30ms")
+	addrs := delayed(t, servers, "delay:2:300ms")
 
 	// Rows come faster than answers: they follow each other.
-	r := open(t, addrs, Options{Every: 5 * time.Millisecond}).Run(t.Context(), 500*time.Millisecond)
-	require.Greater(t, r.Rows, 20, "100 are due; 17 if each waited for the one before")
-	require.Less(t, r.Rows, 150)
+	r := open(t, addrs, Options{Every: 5 * time.Millisecond, Timeout: 10 * time.Second}).Run(t.Context(), 1500*time.Millisecond)
+	require.Greater(t, r.Rows, 20, "300 are due; 5 if each waited for the one before")
+	require.Less(t, r.Rows, 450)
 	require.Len(t, r.Probe.Rows, r.Rows)
 	for _, row := range r.Probe.Rows {
 		require.Len(t, row, 3)
-		require.GreaterOrEqual(t, row[1], int64(30*time.Millisecond))
+		require.GreaterOrEqual(t, row[1], int64(300*time.Millisecond))
 		require.Positive(t, row[0])
 		require.Positive(t, row[2])
 	}
@@ -63,10 +63,10 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 		require.Zero(t, m.Down)
 		require.NotNil(t, m.Clock)
 	}
-	require.Less(t, r.Masters[0].RTT.P["50"], int64(15*time.Millisecond))
-	require.Greater(t, r.Masters[1].RTT.P["50"], int64(29*time.Millisecond))
-	require.Len(t, r.Seconds, 1)
-	require.Greater(t, r.Seconds[0][1], int64(29*time.Millisecond))
+	require.Less(t, r.Masters[0].RTT.P["50"], int64(150*time.Millisecond))
+	require.Greater(t, r.Masters[1].RTT.P["50"], int64(299*time.Millisecond))
+	require.Len(t, r.Seconds, 2)
+	require.Greater(t, r.Seconds[0][1], int64(299*time.Millisecond))
 }
 
 func TestBackToBackARowBeginsWhenTheOneBeforeIsComplete(t *testing.T) {
@@ -82,16 +82,16 @@ func TestBackToBackARowBeginsWhenTheOneBeforeIsComplete(t *testing.T) {
 
 func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	p := open(t, redistest.Addrs(servers), Options{Every: 2 * time.Millisecond, Timeout: 100 * time.Millisecond})
+	p := open(t, redistest.Addrs(servers), Options{Every: 2 * time.Millisecond, Timeout: time.Second})
 	require.NoError(t, servers[1].Pause())
 	p.Start(time.Now(), 0)
-	require.Eventually(t, func() bool { n, _ := lost(p); return n[1] > 100 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { n, _ := lost(p); return n[1] > 100 }, 20*time.Second, time.Millisecond)
 	require.NoError(t, servers[1].Resume())
 	_, before := lost(p)
 	require.Eventually(t, func() bool {
 		n, rows := lost(p)
 		return int64(rows)-n[1] > 20 && rows > before
-	}, 10*time.Second, time.Millisecond, "it answers again")
+	}, 20*time.Second, time.Millisecond, "it answers again")
 	r := p.Stop()
 
 	hung, fine := r.Masters[1], r.Masters[0]
@@ -104,7 +104,7 @@ func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
 	require.Zero(t, fine.Down)
 	require.EqualValues(t, -1, r.Probe.Rows[0][1])
 	require.Positive(t, r.Probe.Rows[0][0])
-	require.EqualValues(t, 100*time.Millisecond, r.Probe.TimeoutNs)
+	require.EqualValues(t, time.Second, r.Probe.TimeoutNs)
 }
 
 func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
