@@ -191,18 +191,19 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 		require.ErrorIs(t, err, ErrOverloaded, "TryAcquire never waits")
 		ctx, cancel := context.WithCancel(t.Context())
-		refused, returned := e.Stats().Pipeline.Overloaded, make(chan error, 1)
+		returned := make(chan error, 1)
 		go func() {
 			_, err := e.Acquire(ctx, t.Name(), 0)
 			returned <- err
 		}()
-		soon(t, func() bool { return e.Stats().Pipeline.Overloaded > refused })
-		cancel()
-		err = <-returned
-		require.ErrorIs(t, err, ErrOverloaded)
 		if wait {
-			require.ErrorIs(t, err, context.Canceled)
+			soon(t, func() bool { return e.Stats().Pipeline.Queued == 2 })
+			cancel()
+			require.ErrorIs(t, <-returned, context.Canceled)
 			occupy("/waiting")
+		} else {
+			require.ErrorIs(t, <-returned, ErrOverloaded)
+			cancel()
 		}
 		for _, link := range links {
 			link.HoldReplies(false)

@@ -82,12 +82,10 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	for {
 		// A token is used for one attempt only: a late release of this attempt must
 		// not take away the votes of the next.
-		req := pipeline.Request{Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl}
+		req := pipeline.Request{Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl, Patient: c.waitWhenFull}
 		out, err := e.pipe.Do(ctx, req)
 		next := step{kind: err, again: true, from: c.held / 2, to: c.held / 2 * 3}
 		switch {
-		case errors.Is(err, ErrOverloaded) && c.waitWhenFull:
-			last = err
 		case err != nil:
 			return nil, errors.Join(last, err)
 		default:

@@ -29,6 +29,8 @@ type Request struct {
 	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
 	// A master that was not asked in that round need not be asked to release.
 	Round uint64
+	// Patient, of an Acquire, says that it waits in the queue also where that is full.
+	Patient bool
 }
 
 // Outcome is what the masters had said when the verdict fell.

@@ -16,8 +16,9 @@ type flight struct {
 	requests   int
 	errand     errand // instead of a part
 
-	sent   time.Time
-	writes int // 1 for the first flight of a write, 0 for others and for errands
+	sent   time.Time // before it was written
+	wrote  time.Time // after; zero: not yet
+	writes int       // 1 for the first flight of a write, 0 for others and for errands
 }
 
 // commands returns how many replies the flight will have.

@@ -204,7 +204,7 @@ func (m *master) claimLocked() bool {
 	if m.writing || len(m.out) == 0 {
 		return false
 	}
-	m.writing = true
+	m.writing, m.unclaimed = true, 0
 	m.carried, m.out, m.gone = m.out, m.carried, 0
 	return true
 }
@@ -215,6 +215,9 @@ func (m *master) writeAtOnce() bool {
 	if m.gone = m.session.write(m.carried); m.gone == len(m.carried) {
 		return true
 	}
+	m.p.mu.Lock()
+	m.blocked = true
+	m.p.mu.Unlock()
 	m.stuck <- struct{}{}
 	return false
 }
@@ -240,7 +243,11 @@ func (m *master) writeWhatIsStuck() {
 func (m *master) writtenLocked() {
 	clear(m.carried)
 	m.carried = m.carried[:0]
-	m.writing = false
+	m.writing, m.blocked = false, false
+	now := time.Now()
+	for i := len(m.flights) - m.unclaimed - 1; i >= 0 && m.flights[i].wrote.IsZero(); i-- {
+		m.flights[i].wrote = now
+	}
 	if !m.up {
 		m.written.Broadcast()
 	} else if len(m.out) > 0 {

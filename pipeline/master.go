@@ -38,28 +38,30 @@ type master struct {
 	stuck   chan struct{} // capacity 1: the writer is to write carried; closed when run returns
 
 	// The following are guarded by Pipeline.mu.
-	up       bool
-	behind   bool          // while up
-	cause    error         // why it is away
-	unsent   []part        // formed, not sent or not wholly
-	backlog  int           // requests in unsent
-	thinning bool          // run looks through what was unsent
-	flights  []flight      // on the wire, oldest first
-	onWire   int           // requests in flights
-	writes   int           // writes that flights belong to
-	pace     pace          // what it has been measured to do
-	window   int           // of pace: writes on the wire at once
-	budget   int           // of pace: requests
-	took     time.Duration // of the last flight
-	out      [][]byte      // to be written
-	writing  bool          // somebody writes carried
-	written  sync.Cond     // that has ended, after the master was set aside
-	paying   bool          // pending releases are on the wire
-	checking bool          // a check is
-	lastUse  time.Time     // when it last answered
-	awayFrom uint64        // while away or behind: the first round that it was not asked in
-	ledger   ledger
-	stats    MasterStats
+	up        bool
+	behind    bool          // while up
+	cause     error         // why it is away
+	unsent    []part        // formed, not sent or not wholly
+	backlog   int           // requests in unsent
+	thinning  bool          // run looks through what was unsent
+	flights   []flight      // on the wire, oldest first
+	onWire    int           // requests in flights
+	writes    int           // writes that flights belong to
+	pace      pace          // what it has been measured to do
+	window    int           // of pace: writes on the wire at once
+	budget    int           // of pace: requests
+	took      time.Duration // of the last flight
+	out       [][]byte      // to be written
+	writing   bool          // somebody writes carried
+	blocked   bool          // and the socket takes no more
+	unclaimed int           // flights, the newest, that nobody writes yet
+	written   sync.Cond     // that has ended, after the master was set aside
+	paying    bool          // pending releases are on the wire
+	checking  bool          // a check is
+	lastUse   time.Time     // when it last answered
+	awayFrom  uint64        // while away or behind: the first round that it was not asked in
+	ledger    ledger
+	stats     MasterStats
 
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
@@ -164,12 +166,9 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 	if p.ctx.Err() != nil {
 		return now, errClosing
 	}
-	since := now
-	if f, ok := m.oldest(); ok {
-		since = f.sent
-		if s.heard.After(since) {
-			since = s.heard
-		}
+	since := m.unansweredSince(now)
+	if s.heard.After(since) {
+		since = s.heard
 	}
 	until, silent := lookAgain(p.timeout, since, s.until, m.looked, now)
 	if silent {
@@ -179,6 +178,23 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 		m.looked = since
 	}
 	return until, nil
+}
+
+// unansweredSince returns since when an answer is due: since the oldest flight was written
+// or, where the socket does not take it, since that was begun. A caller who is to write it
+// may have been stopped on the way; then there is nothing to be answered yet.
+func (m *master) unansweredSince(now time.Time) time.Time {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	switch {
+	case len(m.flights) == 0:
+		return now
+	case !m.flights[0].wrote.IsZero():
+		return m.flights[0].wrote
+	case m.blocked:
+		return m.flights[0].sent
+	}
+	return now
 }
 
 // lookAgain says, at now, when reading until asked has brought nothing, until when to read
@@ -373,6 +389,7 @@ func (m *master) flyLocked(f flight, bytes []byte) {
 	m.flights = append(m.flights, f)
 	m.onWire += f.requests
 	m.out = append(m.out, bytes)
+	m.unclaimed++
 	m.p.toWrite |= 1 << m.index
 }
 
@@ -384,7 +401,7 @@ func (m *master) setAside(cause error) {
 	m.stats.SetAside++
 	p.up--
 	flights, unsent := m.flights, m.unsent
-	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out = nil, nil, 0, 0, 0, nil
+	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out, m.unclaimed = nil, nil, 0, 0, 0, nil, 0
 	m.paying, m.checking = false, false
 	now := time.Now()
 	m.doubtLocked(flights, unsent)

@@ -28,8 +28,8 @@ type Config struct {
 	Masters []Master
 	// Timeout is how long one master may take for a batch before it is set aside.
 	Timeout time.Duration
-	// Queue is how many acquires may wait to be sent. Releases and extends are always
-	// taken: there are never more than a few for each lock that lives.
+	// Queue is how many acquires may wait to be sent, patient ones aside. Releases and
+	// extends are always taken: there are never more than a few for each lock that lives.
 	Queue int
 	// Wait is how long a master that was restarted is not asked for new locks: as long
 	// as a lease that it has forgotten may live. 0: the masters forget nothing.
@@ -263,7 +263,7 @@ func (p *Pipeline) push(c *call) error {
 		p.mu.Unlock()
 		return ErrClosed
 	}
-	if c.req.Op == Acquire && p.Full() {
+	if c.req.Op == Acquire && !c.req.Patient && p.Full() {
 		p.stats.Overloaded++
 		p.mu.Unlock()
 		return ErrOverloaded
