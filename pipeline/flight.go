@@ -14,6 +14,7 @@ type flight struct {
 	first, end int  // its commands, of the part
 	last       bool // the part's
 	requests   int
+	ahead      int    // requests that were on the wire before it
 	errand     errand // instead of a part
 
 	sent   time.Time // before it was written

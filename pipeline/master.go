@@ -58,7 +58,6 @@ type master struct {
 	written   sync.Cond     // that has ended, after the master was set aside
 	paying    bool          // pending releases are on the wire
 	checking  bool          // a check is
-	lastUse   time.Time     // when it last answered
 	awayFrom  uint64        // while away or behind: the first round that it was not asked in
 	ledger    ledger
 	stats     MasterStats
@@ -224,7 +223,7 @@ func (m *master) oldest() (flight, bool) {
 func (m *master) land(f *flight) (sick error) {
 	p := m.p
 	var a answers
-	many := f.requests >= foldFrom
+	many := f.requests >= foldFrom || m.far && f.requests > 1
 	if many && m.far {
 		// Those who are woken ask again, and are to leave together, not the first alone.
 		p.mu.Lock()
@@ -267,12 +266,7 @@ func (m *master) land(f *flight) (sick error) {
 // landedLocked takes the oldest flight off the wire.
 func (m *master) landedLocked(f *flight, now time.Time) {
 	m.took = now.Sub(f.sent)
-	alone := m.took
-	if m.lastUse.After(f.sent) {
-		alone = now.Sub(m.lastUse)
-	}
-	m.lastUse = now
-	m.pace.answered(f.requests, m.took, alone, now)
+	m.pace.answered(f.requests, f.ahead, m.took, now)
 	m.paceLocked()
 	m.far = m.window > 1
 	m.flights = slices.Delete(m.flights, 0, 1)
@@ -386,6 +380,7 @@ func (m *master) sendLocked(e errand, now time.Time) {
 }
 
 func (m *master) flyLocked(f flight, bytes []byte) {
+	f.ahead = m.onWire
 	m.flights = append(m.flights, f)
 	m.onWire += f.requests
 	m.out = append(m.out, bytes)

@@ -45,14 +45,14 @@ const (
 	// longer is noticed after that, one that has become shorter at once.
 	basePeriod = 30 * time.Second
 	// manyRequests is from how many on the time of a write tells the cost of one.
-	manyRequests = 64
+	manyRequests = 16
 )
 
 func newPace(timeout time.Duration) pace { return pace{timeout: timeout, cost: firstCost} }
 
-// answered notes a write of n requests: took is the time since it was sent, alone the time
-// since then or since the write before it was answered, whichever was later.
-func (p *pace) answered(n int, took, alone time.Duration, now time.Time) {
+// answered notes n requests: took is the time since they were sent, ahead how many were on
+// the wire then and had to be answered first.
+func (p *pace) answered(n, ahead int, took time.Duration, now time.Time) {
 	p.usual += (float64(n) - p.usual) / 8
 	if n < foldFrom {
 		p.noteBase(took, now)
@@ -61,10 +61,7 @@ func (p *pace) answered(n int, took, alone time.Duration, now time.Time) {
 	if n < manyRequests {
 		return
 	}
-	if alone == took { // nothing was before it: it has been all the way
-		alone = max(0, alone-p.away())
-	}
-	cost := max(float64(alone)/float64(n), 1)
+	cost := float64(max(took-p.away(), 1)) / float64(n+ahead)
 	p.cost += (cost - p.cost) / 8
 }
 

@@ -20,7 +20,7 @@ func TestBudgetIsWhatAMasterDoesInAPartOfTheTimeout(t *testing.T) {
 	} {
 		p := newPace(200 * time.Millisecond)
 		for range 200 {
-			p.answered(1000, 1000*c.cost, 1000*c.cost-1, now) // one right behind the other
+			p.answered(1000, 0, 1000*c.cost, now)
 		}
 		require.InEpsilon(t, c.want, p.budget(), 0.001, "%v a request", c.cost)
 	}
@@ -32,7 +32,15 @@ func TestWayThereAndBackIsNotTakenForWork(t *testing.T) {
 	p := newPace(200 * time.Millisecond)
 	p.noteBase(20*time.Millisecond, now)
 	for range 200 {
-		p.answered(100, 20*time.Millisecond+400*time.Microsecond, 20*time.Millisecond+400*time.Microsecond, now)
+		p.answered(100, 0, 20*time.Millisecond+400*time.Microsecond, now)
+	}
+	require.InEpsilon(t, 12500, p.budget(), 0.001)
+}
+
+func TestWhatWasAheadIsPartOfTheWork(t *testing.T) {
+	p := newPace(200 * time.Millisecond)
+	for range 200 {
+		p.answered(100, 900, 4*time.Millisecond, time.Now())
 	}
 	require.InEpsilon(t, 12500, p.budget(), 0.001)
 }
