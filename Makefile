@@ -54,7 +54,7 @@ race: setup ## all tests under the race detector
 stress: setup ## the randomised and fault tests, STRESS times
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline
 
-steady: setup ## all tests SUITES times and those that wait WAITS times, on a machine that is kept busy; an hour
+steady: setup ## all tests SUITES times and those that wait WAITS times, on a machine that is kept busy; 40 minutes
 	@SUITES=$(SUITES) WAITS=$(WAITS) .ci/steady
 
 lint: ## gofmt, vet and staticcheck; golangci-lint too where it is installed
