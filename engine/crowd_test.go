@@ -56,7 +56,7 @@ func inUse() int64 {
 
 func TestFiftyThousandLocksKeptAliveCostLittleMemoryAndNoGoroutine(t *testing.T) {
 	const count = 50_000
-	e := crowded(t, 6*time.Second)
+	e := crowded(t, 9*time.Second)
 	names := make([]string, count)
 	for i := range names {
 		names[i] = fmt.Sprint("name ", i)

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -36,7 +35,7 @@ type full struct{ *scripted }
 
 func (full) Full() bool { return true }
 func (p full) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
-	if req.Op == pipeline.Acquire {
+	if req.Op == pipeline.Acquire && !req.Patient {
 		return pipeline.Outcome{}, ErrOverloaded
 	}
 	return p.scripted.Do(ctx, req)
@@ -64,11 +63,13 @@ func TestAcquireThatMayWaitIsNotRefusedAtTheDoor(t *testing.T) {
 	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
 		e := newEngine(Config{Masters: make([]string, 5), WaitWhenFull: true}.withDefaults(), full{s}, nil)
 		defer e.Close()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err := e.Acquire(ctx, "name", 0)
+		lock, err := e.Acquire(t.Context(), "name", 0)
+		require.NoError(t, err)
+		require.NoError(t, lock.Release(t.Context()))
+		_, err = e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrOverloaded)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Positive(t, e.Stats().Retries)
+		requests, _ := s.history()
+		require.Len(t, requests, 2)
+		require.True(t, requests[0].Patient, "it waits in the pipeline's queue")
 	})
 }

@@ -66,6 +66,7 @@ type call struct {
 	out   Outcome       // written by the voter before done
 	done  chan struct{} // capacity 1, one signal per use; nil when nobody waits
 	to    Receiver      // of a call that was started; nil of others
+	until time.Time     // when its caller leaves; zero: not known
 
 	// Its place in the queue; guarded by Pipeline.mu.
 	queued     bool

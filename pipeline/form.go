@@ -79,19 +79,39 @@ func (p *Pipeline) mostLocked() int {
 	return most
 }
 
+// tookLocked is how long a round takes to be answered at the moment.
+func (p *Pipeline) tookLocked() (took time.Duration) {
+	for _, m := range p.masters {
+		if m.hasRoomLocked() {
+			took = max(took, m.took)
+		}
+	}
+	return took
+}
+
+// formOneLocked makes a round. Where more wait than it takes, callers who leave before it
+// could be answered are left out: an overload is not to be spent on locks that nobody waits
+// for any more.
 func (p *Pipeline) formOneLocked() {
 	r := rounds.Get().(*round)
 	r.masters, r.seq, r.formed = p.masters, p.seq+1, clock.Now()
 	// Releases go first, so that the script can take them all at once. Within a round
 	// that changes nothing that a caller could have relied on: all of it is under way
 	// at once, and a release arrives only after the round of its acquire was formed.
-	for class, n := range p.queue.shares(p.mostLocked()) {
-		for range n {
+	most := p.mostLocked()
+	var late time.Time // who leaves before then gets no answer in time
+	if p.queue.waiting() > most {
+		late = time.Now().Add(p.tookLocked())
+	}
+	for class, n := range p.queue.shares(most) {
+		for n > 0 && p.queue.classes[class].first != nil {
 			c := p.queue.classes[class].first
 			p.queue.remove(c)
-			if c.req.Op == Release || c.state.Load() != abandoned { // else never sent, and nothing to undo
-				r.add(c)
+			if c.req.Op != Release && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) {
+				continue // never sent, and nothing to undo
 			}
+			r.add(c)
+			n--
 		}
 	}
 	p.acquires.Store(int64(p.queue.acquires()))

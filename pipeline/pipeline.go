@@ -191,6 +191,7 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	c := calls.Get().(*call)
 	c.req = req
+	c.until, _ = ctx.Deadline()
 	c.state.Store(waiting)
 	if err := p.push(c); err != nil {
 		calls.Put(c)
