@@ -264,6 +264,10 @@ func (m *master) writtenLocked() {
 	clear(m.carried)
 	m.carried = m.carried[:0]
 	m.writing, m.blocked = false, false
+	for _, r := range m.unleft {
+		r.leave()
+	}
+	m.unleft = m.unleft[:0]
 	now := time.Now()
 	for i := len(m.flights) - m.unclaimed - 1; i >= 0 && m.flights[i].wrote.IsZero(); i-- {
 		m.flights[i].wrote = now

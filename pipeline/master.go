@@ -51,6 +51,7 @@ type master struct {
 	window    int           // of pace: writes on the wire at once
 	budget    int           // of pace: requests
 	took      time.Duration // of the last flight
+	unleft    []*round      // to be left when the write that is under way ends
 	out       [][]byte      // to be written
 	writing   bool          // somebody writes carried
 	blocked   bool          // and the socket takes no more
@@ -249,7 +250,7 @@ func (m *master) land(f *flight) (sick error) {
 		m.bookLocked(f, &a, now)
 		m.repeatLocked(f, &a, now)
 		if f.last {
-			f.part.r.leave()
+			m.leaveLocked(f)
 		}
 	}
 	if sick == nil {
@@ -269,9 +270,20 @@ func (m *master) landedLocked(f *flight, now time.Time) {
 	m.pace.answered(f.requests, f.ahead, m.took, now)
 	m.paceLocked()
 	m.far = m.window > 1
+	f.wrote = m.flights[0].wrote
 	m.flights = slices.Delete(m.flights, 0, 1)
 	m.onWire -= f.requests
 	m.writes -= f.writes
+}
+
+// leaveLocked leaves the round of a flight that has landed. Its answer may come before who
+// writes it has put its bytes down; then the end of the write leaves.
+func (m *master) leaveLocked(f *flight) {
+	if f.wrote.IsZero() {
+		m.unleft = append(m.unleft, f.part.r)
+	} else {
+		f.part.r.leave()
+	}
 }
 
 func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.budget() }
