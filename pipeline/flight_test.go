@@ -140,7 +140,12 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 		slow := b.fakes[4]
 		slow.set(func() { slow.cost = 100 * time.Microsecond }) // four times the timeout for a round of 4096
 		rounds := make([]uint64, 2*mostInRound)
-		all(len(rounds), func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+		var most atomic.Int32
+		all(len(rounds), func(i int) {
+			rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round
+			most.Store(max(most.Load(), int32(b.p.Stats().Masters[4].InFlight)))
+		})
+		require.LessOrEqual(t, int(most.Load()), int(float64(testTimeout/budgetPart)/firstCost)+foldMax)
 		time.Sleep(5 * time.Second)
 		require.Len(t, slow.keys(), len(rounds))
 		require.EqualValues(t, 5, b.up())
