@@ -186,7 +186,7 @@ func TestTakeLeavesTheOthersWhereTheyAre(t *testing.T) {
 func TestAllPendingReleasesAreSentTwice(t *testing.T) { requireAllAreSentTwice(t, 10_000) }
 
 // requireAllAreSentTwice adds n releases with leases of many lengths, as to a master that
-// is away, and takes them as payDebts does.
+// is away, and takes them as a payment does.
 func requireAllAreSentTwice(t require.TestingT, n int) {
 	l := newLedger()
 	sent, now := 0, at(0)

@@ -185,7 +185,8 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 
 // Do asks all masters and returns the verdict as soon as their votes decide it,
 // within about twice Config.Timeout after it was sent. An acquire waits to be sent while
-// Queue or fewer wait, for as long as ctx. When ctx ends first, Do returns its error at
+// Queue or fewer wait, for as long as ctx; where more wait than a round takes, one whose
+// ctx has a deadline that no answer could meet is not sent. When ctx ends first, Do returns its error at
 // once; an acquire that has been sent is then followed by its release, one that
 // has not been sent is dropped, and a release goes on without its caller.
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
