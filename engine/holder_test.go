@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -16,51 +15,6 @@ import (
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
-
-// holderEnv makes this test binary a process that holds a lock; its value are the masters.
-const holderEnv = "MUXLOCK_TEST_HOLDER"
-
-const holderTTL = 3 * time.Second
-
-// actAsHolder holds the lock "name", says so on standard output, and again when it has been
-// kept beyond its ttl. Once the lock is not valid any more it prints: when it was valid last,
-// whether Done was closed and what Extend said.
-func actAsHolder(masters []string) {
-	e, err := New(context.Background(), Config{Masters: masters, NewMasters: true, MasterTimeout: patience})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	lock, err := e.Acquire(context.Background(), "name", holderTTL)
-	if err == nil {
-		err = lock.KeepAlive(0)
-	}
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	done, first := lock.Done(), lock.Until()
-	fmt.Println("held")
-	var last time.Time
-	for {
-		now := time.Now()
-		if !lock.Valid() {
-			break
-		}
-		if last.Before(first) && !now.Before(first) {
-			fmt.Println("kept")
-		}
-		last = now
-		time.Sleep(100 * time.Microsecond)
-	}
-	closed := false
-	select {
-	case <-done:
-		closed = true
-	default:
-	}
-	fmt.Println(last.UnixNano(), closed, errors.Is(lock.Extend(context.Background(), 0), ErrLost))
-}
 
 // keeping acquires a lock on all masters and keeps it alive.
 func keeping(t *testing.T, e *Engine, masters []*redisserver.Server, ttl time.Duration) *Lock {

@@ -21,9 +21,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if masters := os.Getenv(holderEnv); masters != "" {
-		actAsHolder(strings.Split(masters, ","))
-		return
+	for env, act := range map[string]func([]string){holderEnv: actAsHolder, loadEnv: actAsLoad} {
+		if masters := os.Getenv(env); masters != "" {
+			act(strings.Split(masters, ","))
+			return
+		}
 	}
 	code := m.Run()
 	if err := redisserver.StopAll(shared.masters); err != nil {
