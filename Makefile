@@ -11,7 +11,7 @@ BENCHARGS  ?=
 VALIDATEARGS ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload validate test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -38,6 +38,9 @@ far: setup $(BIN)/lockbench ## masters 0.25, 1 and 5 ms away: muxlock and Redsyn
 
 burst: setup ## up to 100,000 goroutines acquire at once, and release at once, ten times
 	$(GO) test -run '^$$' -bench Burst -benchtime 1x ./engine
+
+denied: setup ## 200 callers alone, and beside one that loops on names that the ACL denies
+	$(GO) test -run '^$$' -bench Denied -benchtime 1x ./engine
 
 overload: setup ## an open loop at 2 and 10 times the peak, without and with a stopped master, then at half; four minutes
 	$(GO) test -run '^$$' -bench Overload -benchtime 1x ./engine
@@ -69,7 +72,7 @@ fuzz: setup ## each fuzz target for FUZZTIME
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
 
 microbench: setup ## go test -bench: the round, the cycle, folding, the scripts
-	$(GO) test -run '^$$' -bench . -skip 'Burst|Overload' -benchtime 1s ./engine ./pipeline ./scripts ./bench
+	$(GO) test -run '^$$' -bench . -skip 'Burst|Overload|Denied' -benchtime 1s ./engine ./pipeline ./scripts ./bench
 
 profile: setup ## CPU profile of the engine at 1024 workers, as a list
 	$(GO) test -run '^$$' -bench 'BenchmarkCycle/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,41 +13,40 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"muxlock/internal/child"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
 
-// child starts this test binary as a process of its own, with the masters in env. It ends with the test.
-func child(t *testing.T, env string, masters []*redisserver.Server) (*os.Process, *bufio.Reader) {
+// start starts this test binary as a process of its own, with the masters in env. It ends with the test.
+func start(t *testing.T, env string, masters []*redisserver.Server) (*os.Process, *bufio.Reader) {
 	t.Helper()
-	runtime.LockOSThread() // the child is killed when this thread ends
-	t.Cleanup(runtime.UnlockOSThread)
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), env+"="+strings.Join(redistest.Addrs(masters), ","))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, cmd.Start())
+	ended, err := child.Start(cmd)
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-ended
 	})
 	return cmd.Process, bufio.NewReader(out)
 }
 
-// stop stops a child, and waits until it is.
-func stop(t *testing.T, child *os.Process) {
+// stop stops a process, and waits until it is.
+func stop(t *testing.T, p *os.Process) {
 	t.Helper()
-	require.NoError(t, child.Signal(syscall.SIGSTOP))
-	require.NoError(t, unix.Waitid(unix.P_PID, child.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil))
+	require.NoError(t, p.Signal(syscall.SIGSTOP))
+	require.NoError(t, unix.Waitid(unix.P_PID, p.Pid, nil, unix.WSTOPPED|unix.WNOWAIT, nil))
 }
 
 func TestHolderProcessStoppedForLongerThanItsLeaseFindsOutAtItsFirstCall(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
 	other := open(t, masters)
-	holder, lines := child(t, holderEnv, masters)
+	holder, lines := start(t, holderEnv, masters)
 	for _, want := range []string{"held\n", "kept\n"} {
 		line, err := lines.ReadString('\n')
 		require.NoError(t, err)
@@ -84,7 +82,7 @@ func TestHolderProcessStoppedForLongerThanItsLeaseFindsOutAtItsFirstCall(t *test
 func TestProcessStoppedUnderLoadSetsNoMasterAside(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	callers, lines := child(t, loadEnv, masters)
+	callers, lines := start(t, loadEnv, masters)
 	line, err := lines.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "under load\n", line)

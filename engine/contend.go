@@ -107,6 +107,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 				}
 			}
 			e.counts.attempt(next, out)
+			req.Alone = errors.Is(next.kind, ErrDenied)
 			e.undo(req)
 			last = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redistest"
 	"muxlock/internal/stats"
 )
 
@@ -316,4 +317,66 @@ func overloaded(b *testing.B, times float64, stopped int) {
 	b.ReportMetric(float64(half.refused.Load()+half.late.Load()+half.other.Load()), "failed-at-half")
 	b.ReportMetric(aside, "set-aside")
 	b.ReportMetric(float64(lost), "kept-lost")
+}
+
+// BenchmarkDenied is 200 callers that cycle, by turns alone, on an engine of their own, and beside one that loops on
+// names that the ACL denies. beside/alone is the median of five turns of their cycles.
+func BenchmarkDenied(b *testing.B) {
+	masters := redistest.Masters(b, 5)
+	for _, m := range masters {
+		redistest.Command(b, m, "ACL", "SETUSER", "locks", "on", ">secret", "~allowed:*", "~__muxlock__:*", "+@all")
+	}
+	asLocks := func(c *Config) {
+		c.Client.Username, c.Client.Password, c.MasterTimeout = "locks", "secret", defaultMasterTimeout
+	}
+	calm, e := open(b, masters, asLocks), open(b, masters, asLocks)
+	var ratios []float64
+	var denied int64
+	before := strainOf(e)
+	for b.Loop() {
+		for range 5 {
+			alone, _ := besideDenied(b, calm, 0)
+			beside, n := besideDenied(b, e, 1)
+			ratios, denied = append(ratios, beside/alone), denied+n
+		}
+	}
+	b.ReportMetric(stats.Median(ratios), "beside/alone")
+	b.ReportMetric(float64(denied)/float64(len(ratios)), "denied/turn")
+	b.ReportMetric(strainOf(e).aside-before.aside, "set-aside")
+	b.ReportMetric(0, "ns/op")
+}
+
+// besideDenied returns how many cycles 200 callers make in a turn, and how many names are denied to others.
+func besideDenied(b *testing.B, e *Engine, others int) (cycles float64, denied int64) {
+	const turn = 2 * time.Second
+	var done, refused atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for i := range 200 {
+		all.Go(func() {
+			for name := fmt.Sprint("allowed:", i); time.Since(start) < turn; done.Add(1) {
+				lock, err := e.Acquire(context.Background(), name, 0)
+				if err == nil {
+					err = lock.Release(context.Background())
+				}
+				if err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for range others {
+		all.Go(func() {
+			for i := 0; time.Since(start) < turn; i++ {
+				if _, err := e.TryAcquire(context.Background(), fmt.Sprint("denied:", i), 0); !errors.Is(err, ErrDenied) {
+					b.Error(err)
+					return
+				}
+				refused.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return float64(done.Load()), refused.Load()
 }

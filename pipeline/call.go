@@ -29,6 +29,9 @@ type Request struct {
 	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
 	// A master that was not asked in that round need not be asked to release.
 	Round uint64
+	// Alone says that no other request shares a command with this one, since an ACL may deny
+	// its name.
+	Alone bool
 	// Patient, of an Acquire, says that it waits in the queue also where that is full.
 	Patient bool
 }

@@ -7,21 +7,14 @@ import (
 	"muxlock/scripts"
 )
 
-// Batches of at least foldFrom requests are folded into calls of the batch
-// script, at most foldMax requests each. Below, a plain command costs the server
-// less than the script's frame does; above, the script saves it a reply, a
-// lookup and a dispatch per request. One call keeps its server busy for about a
-// microsecond per request. BenchmarkFold compares.
+// At least foldFrom extends and releases are folded into calls of the batch script, at most
+// foldMax requests each. Below, a script of their own costs the server less than the frame of
+// this one does; above, it saves a reply, a lookup and a dispatch per request. One call keeps
+// its server busy for about a microsecond per request. An acquire is a plain SET: a script
+// would only make it dearer. BenchmarkFold compares.
 const (
 	foldFrom = 8
 	foldMax  = 512
-)
-
-// foldWary is foldMax for a while after a call was refused for one of its names, which an
-// ACL denies: then all of its entries are asked for again, each by itself.
-const (
-	foldWary = 32
-	waryFor  = time.Second
 )
 
 // A batch is commands in Redis's wire format, encoded once for all masters.
@@ -57,36 +50,49 @@ func (b *batch) add(args ...string) {
 	}
 }
 
+// addMillis adds what millis returns, without an allocation.
+func (b *batch) addMillis(ttl time.Duration) {
+	ms := ttl.Milliseconds()
+	digits := 1
+	for rest := ms / 10; rest > 0; rest /= 10 {
+		digits++
+	}
+	b.head('$', digits)
+	b.text = strconv.AppendInt(b.text, ms, 10)
+	b.text = append(b.text, "\r\n"...)
+}
+
 // plain adds the command for one request.
 func (b *batch) plain(q *Request) {
 	switch q.Op {
 	case Acquire:
 		b.begin(6)
-		b.add("SET", q.Name, q.Token, "NX", "PX", millis(q.TTL))
+		b.add("SET", q.Name, q.Token, "NX", "PX")
+		b.addMillis(q.TTL)
 	case Extend:
 		b.begin(6)
-		b.add("EVALSHA", scripts.Extend.SHA1, "1", q.Name, q.Token, millis(q.TTL))
+		b.add("EVALSHA", scripts.Extend.SHA1, "1", q.Name, q.Token)
+		b.addMillis(q.TTL)
 	default:
 		b.begin(5)
 		b.add("EVALSHA", scripts.Release.SHA1, "1", q.Name, q.Token)
 	}
 }
 
-// fold adds one call of the batch script for the first requests and returns how
-// many: at most most.
-func (b *batch) fold(entries []Request, most int) int {
-	n, runs := min(len(entries), most), 0
-	for i := range entries[:n] {
+// fold adds one call of the batch script for all requests, of which there are at most foldMax.
+func (b *batch) fold(entries []Request) {
+	n, runs := len(entries), 0
+	for i := range entries {
 		if i == 0 || !entries[i].alike(&entries[i-1]) {
 			runs++
 		}
 	}
 	b.begin(3 + 2*n + 2*runs)
 	b.add("EVALSHA", scripts.Batch.SHA1, strconv.Itoa(n))
-	for i := range entries[:n] {
+	for i := range entries {
 		b.add(entries[i].Name)
 	}
-	for i := range entries[:n] {
+	for i := range entries {
 		b.add(entries[i].Token)
 	}
 	for from, to := 0, 0; from < n; from = to {
@@ -95,7 +101,6 @@ func (b *batch) fold(entries []Request, most int) int {
 		}
 		b.add(entries[from].what(), strconv.Itoa(to-from))
 	}
-	return n
 }
 
 // loadScripts adds one SCRIPT LOAD for each script.
@@ -106,6 +111,9 @@ func (b *batch) loadScripts() {
 	}
 }
 
+// folds reports whether the request may share a call of the batch script.
+func (q *Request) folds() bool { return q.Op != Acquire && !q.Alone }
+
 // alike reports whether the batch script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
 	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
@@ -113,44 +121,37 @@ func (q *Request) alike(other *Request) bool {
 
 // what tells the batch script what to do with a request.
 func (q *Request) what() string {
-	switch q.Op {
-	case Acquire:
+	if q.Op == Extend {
 		return millis(q.TTL)
-	case Extend:
-		return "+" + millis(q.TTL)
-	default:
-		return "-"
 	}
+	return "-"
 }
 
 func millis(ttl time.Duration) string { return strconv.FormatInt(ttl.Milliseconds(), 10) }
 
-// A load is requests and the commands that carry them.
+// A load is requests and the commands that carry them: a command of one entry is plain, one
+// of several a call of the batch script.
 type load struct {
 	entries []Request
 	batch   batch
 	ends    []int // by command: the end of its entries
-	folded  bool  // the commands are calls of the batch script
 }
 
-// seal encodes the entries: folded, at most most to a call, where there are enough.
-func (l *load) seal(most int) {
-	if len(l.entries) < foldFrom {
-		l.sealSingle()
-		return
-	}
-	l.folded = true
+// seal encodes the entries, folded where there are enough, next to each other, that may be.
+func (l *load) seal() {
 	for from := 0; from < len(l.entries); {
-		from += l.batch.fold(l.entries[from:], most)
+		to := from
+		for to < len(l.entries) && to-from < foldMax && l.entries[to].folds() {
+			to++
+		}
+		if to-from < foldFrom {
+			l.batch.plain(&l.entries[from])
+			from++
+		} else {
+			l.batch.fold(l.entries[from:to])
+			from = to
+		}
 		l.ends = append(l.ends, from)
-	}
-}
-
-// sealSingle encodes each entry as a command of its own.
-func (l *load) sealSingle() {
-	for i := range l.entries {
-		l.batch.plain(&l.entries[i])
-		l.ends = append(l.ends, i+1)
 	}
 }
 

@@ -359,13 +359,10 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 	votes, n := []byte{}, 0
 	for _, e := range batchEntries(append([]string{"EVALSHA", sha, strconv.Itoa(count)}, args...)) {
 		granted := false
-		switch e.op {
-		case Release:
+		if e.op == Release {
 			granted = f.releaseLocked(e.name, e.token) == 1
-		case Extend:
+		} else {
 			granted = f.extendLocked(e.name, e.token, e.ms) == 1
-		case Acquire:
-			granted = f.acquireLocked(e.name, e.token, e.ms)
 		}
 		if votes = append(votes, '0'); granted {
 			votes[len(votes)-1] = '1'
@@ -407,13 +404,8 @@ func batchEntries(args []string) (entries []batchEntry) {
 		}
 		for range count {
 			e := batchEntry{name: names[len(entries)], token: tokens[len(entries)]}
-			switch {
-			case runs[0] == "-":
-				e.op = Release
-			case runs[0][0] == '+':
-				e.op, e.ms = Extend, runs[0][1:]
-			default:
-				e.op, e.ms = Acquire, runs[0]
+			if e.op = Release; runs[0] != "-" {
+				e.op, e.ms = Extend, runs[0]
 			}
 			entries = append(entries, e)
 		}

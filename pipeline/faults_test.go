@@ -25,10 +25,11 @@ func onlyProbe(log []logged) error {
 		switch l.args[0] {
 		case "HELLO", "CLIENT", "INFO", "SCRIPT":
 			continue
-		case "EVALSHA":
-			if strings.HasPrefix(l.args[3], ReservedPrefix) {
+		case "SET":
+			if strings.HasPrefix(l.args[1], ReservedPrefix) {
 				return nil
 			}
+		case "EVALSHA":
 			if l.args[1] == scripts.Batch.SHA1 && !slices.ContainsFunc(batchEntries(l.args), func(e batchEntry) bool { return e.op != Release }) {
 				continue // what it owes
 			}

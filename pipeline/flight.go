@@ -132,7 +132,7 @@ func newPayment(due []*pendingRelease, load, single bool) *payment {
 		}
 	}
 	if !single {
-		e.fold(entries, foldMax)
+		e.fold(entries)
 	}
 	return e
 }

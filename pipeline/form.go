@@ -124,11 +124,7 @@ func (p *Pipeline) formOneLocked() {
 	p.stats.Rounds++
 	p.stats.Requests += uint64(len(r.entries))
 	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
-	if now.Before(p.waryUntil) {
-		r.seal(foldWary)
-	} else {
-		r.seal(foldMax)
-	}
+	r.seal()
 	asked := 0
 	for _, m := range p.masters {
 		r.causes = append(r.causes, m.refusesLocked(r))

@@ -300,37 +300,20 @@ func (m *master) bookLocked(f *flight, a *answers, now time.Time) {
 	}
 }
 
-// repeatLocked has what was not executed asked for again: the calls of a script that was
-// missing, after it was loaded, and singly those that were refused for one name. NOSCRIPT
-// and NOPERM prove that they were not executed, and the session that the server is still
-// the one that was admitted. It runs behind what has been sent meanwhile.
+// repeatLocked has extends and releases that were not executed asked for again: the calls of
+// a script that was missing, after it was loaded, and alone those that were refused for one
+// name. NOSCRIPT and NOPERM prove that they were not executed, and the session that the
+// server is still the one that was admitted. They run behind what has been sent meanwhile,
+// and may: an acquire is never asked for twice.
 func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
-	if len(a.noScript)+len(a.refused) == 0 {
-		return
-	}
-	over := make(map[string]bool)
-	note := func(q *Request) { over[q.Token] = true }
-	for i := range m.flights {
-		if g := &m.flights[i]; g.errand == nil {
-			g.part.releases(g.first, g.end, note)
-		}
-	}
-	for i := range m.unsent {
-		m.unsent[i].releases(0, len(m.unsent[i].ends), note)
-	}
 	if len(a.refused) > 0 {
-		m.p.waryUntil = now.Add(waryFor)
-		m.waitLocked(f.part.repeat(m, a.refused, true, over, errNotRepeated))
+		m.waitLocked(f.part.repeat(a.refused, true))
 	}
 	if len(a.noScript) > 0 {
 		m.sendLocked(newLoading(), now)
-		m.waitLocked(f.part.repeat(m, a.noScript, false, over, errNotRepeated))
+		m.waitLocked(f.part.repeat(a.noScript, false))
 	}
 }
-
-// errNotRepeated is why a master gave no vote to an acquire that was not executed there and
-// whose release is on its way.
-var errNotRepeated = errors.New("was not executed, and is released already")
 
 // waitLocked puts a part in front of those that wait.
 func (m *master) waitLocked(p part) {

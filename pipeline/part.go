@@ -80,7 +80,7 @@ func (p *part) without(m *master, against func(*Request) error) part {
 		}
 		rest.take(p, i)
 	}
-	rest.seal(foldMax)
+	rest.seal()
 	return rest
 }
 
@@ -131,11 +131,11 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 	if err := reply.Err(); err != nil && !p.again && isNoScript(err) {
 		a.noScript = append(a.noScript, c)
 		return
-	} else if err != nil && p.folded && isDenied(err) {
+	} else if err != nil && to-from > 1 && isDenied(err) {
 		a.refused = append(a.refused, c)
 		return
 	}
-	if !p.folded {
+	if to-from == 1 {
 		v, err := plainVote(p.entries[from].Op, reply)
 		p.countLocked(m, from, v, err, a)
 		return
@@ -179,27 +179,19 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 }
 
 // repeat returns the part that asks again for the entries of commands that were not
-// executed, singly or folded. Those of over, whose release has been sent or is about to
-// be, must not be granted behind it: their votes are unknown.
-func (p *part) repeat(m *master, commands []int, single bool, over map[string]bool, cause error) part {
+// executed, each alone or folded.
+func (p *part) repeat(commands []int, alone bool) part {
 	rest := part{r: p.r, load: new(load), again: true}
-	p.r.mu.Lock()
-	defer p.r.mu.Unlock()
 	for _, c := range commands {
 		from, to := p.entriesOf(c)
 		for i := from; i < to; i++ {
-			if q := &p.entries[i]; q.Op == Acquire && over[q.Token] {
-				p.unknownLocked(m, i, cause)
-			} else {
-				rest.take(p, i)
-			}
+			rest.take(p, i)
+			rest.entries[len(rest.entries)-1].Alone = alone
 		}
 	}
-	if single {
-		rest.sealSingle()
-	} else {
-		rest.seal(foldMax)
-	}
+	rest.seal()
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
 	p.r.open++ // it leaves the round, too
 	return rest
 }

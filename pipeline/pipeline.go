@@ -69,18 +69,17 @@ type Pipeline struct {
 
 	acquires atomic.Int64 // in the queue; written under mu
 
-	mu        sync.Mutex    // guards the following
-	queue     queue         // what has arrived since the last round was formed
-	seq       uint64        // of the last round
-	up        int           // masters that are up
-	voting    int           // masters whose votes wake many callers at this moment
-	toWrite   uint64        // masters that have something to be written, one bit each
-	waryUntil time.Time     // until then calls of the batch script are small: a name was denied
-	closed    bool          // only releases are taken
-	ended     bool          // nothing is taken
-	drained   chan struct{} // closed when closed is set and nothing is under way
-	stats     Stats
-	watch     *watch // nil until the first Await
+	mu      sync.Mutex    // guards the following
+	queue   queue         // what has arrived since the last round was formed
+	seq     uint64        // of the last round
+	up      int           // masters that are up
+	voting  int           // masters whose votes wake many callers at this moment
+	toWrite uint64        // masters that have something to be written, one bit each
+	closed  bool          // only releases are taken
+	ended   bool          // nothing is taken
+	drained chan struct{} // closed when closed is set and nothing is under way
+	stats   Stats
+	watch   *watch // nil until the first Await
 }
 
 // New connects to all masters side by side and returns once each has been admitted

@@ -174,38 +174,32 @@ func (m *master) note(info map[string]string, asked time.Time) (err error) {
 	return err
 }
 
-// trial takes, extends and releases a lock of the engine's own, by all three scripts,
+// trial takes, extends and releases a lock of the engine's own, and calls every script,
 // so that a server that answers but refuses (OOM, MISCONF, READONLY, an ACL without a
 // command that the scripts need) is not admitted.
 func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
-	q := Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}
 	var calls batch
-	calls.fold([]Request{q}, foldMax)
-	q.Op, q.TTL = Extend, 2*time.Second
-	calls.plain(&q)
-	q.Op = Release
-	calls.plain(&q)
+	calls.plain(&Request{Op: Acquire, Name: name, Token: t, TTL: time.Second})
+	calls.plain(&Request{Op: Extend, Name: name, Token: t, TTL: 2 * time.Second})
+	calls.plain(&Request{Op: Release, Name: name, Token: t})
+	calls.fold([]Request{{Op: Release, Name: name, Token: t}})
 	replies, err := m.ask(&calls)
 	if err != nil {
 		return err
 	}
-	votes, fault, err := batchVotes(replies[0], 1)
-	if err == nil && votes != "1" {
-		err = fault
-	}
-	commands := []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"}
-	i := 0
-	for err == nil && i+1 < len(replies) {
-		i++
-		var vote quorum.Vote
-		if vote, err = plainVote(Release, replies[i]); err == nil && vote != quorum.Granted {
+	for i, commands := range []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"} {
+		op, vote := Op(i), quorum.Unknown
+		if vote, err = plainVote(op, replies[i]); err == nil && vote != quorum.Granted {
 			err = errOdd
 		}
+		if err != nil {
+			return fmt.Errorf("trial lock: %w", deniedInScript(err, commands))
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("trial lock: %w", deniedInScript(err, commands[i]))
+	if _, _, err = batchVotes(replies[3], 1); err != nil {
+		return fmt.Errorf("trial lock: %w", err)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 	for range entries {
 		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
 	}
-	r.seal(foldMax)
+	r.seal()
 	return r, append([]*call(nil), r.calls...)
 }
 
@@ -194,7 +194,7 @@ func TestFailedCommandsAreUnknownVotesAndNameTheirReleases(t *testing.T) {
 func TestPieceOfAPartIsAtLeastOneCommand(t *testing.T) {
 	entries := make([]Request, 2*foldMax+100)
 	for i := range entries {
-		entries[i] = entry(fmt.Sprint(i))
+		entries[i] = Request{Op: Extend, Name: fmt.Sprint(i)}
 	}
 	r, _ := newRound(1, entries...)
 	p := r.whole()
@@ -216,35 +216,51 @@ func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
 				}
 				entries[i] = Request{Op: op, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token", i), TTL: time.Duration(1+i%leases) * time.Millisecond}
 			}
-			r, _ := newRound(1, entries...)
-			require.Equal(t, n >= foldFrom, r.folded)
-			next := 0
-			require.Equal(t, len(r.ends), r.batch.commands())
-			for c := range r.ends {
-				args, err := readCommand(bufio.NewReader(bytes.NewReader(r.bytesOf(c, c+1))))
-				require.NoError(t, err)
-				from, to := r.entriesOf(c)
-				require.Equal(t, next, from)
-				require.Greater(t, to, from)
-				require.LessOrEqual(t, to-from, foldMax)
-				next = to
-				if !r.folded {
-					require.Equal(t, from+1, to)
-					require.Contains(t, args, entries[from].Name)
-					continue
-				}
-				for i, e := range batchEntries(args) {
-					q := entries[from+i]
-					want := batchEntry{op: q.Op, name: q.Name, token: q.Token}
-					if q.Op != Release {
-						want.ms = millis(q.TTL)
-					}
-					require.Equal(t, want, e)
-				}
-			}
-			require.Equal(t, n, next, "%d entries of %d leases", n, leases)
+			requireCommands(t, entries)
 		}
 	}
+}
+
+func TestRequestThatGoesAloneSharesNoCommand(t *testing.T) {
+	entries := make([]Request, 3*foldMax)
+	for i := range entries {
+		entries[i] = Request{Op: Release, Name: fmt.Sprint("name", i), Alone: i%100 == 50 || i < 20 && i%2 == 0}
+	}
+	r := requireCommands(t, entries)
+	require.Less(t, len(r.ends), 100, "the others are folded")
+}
+
+// requireCommands checks the commands for the entries, and returns their round.
+func requireCommands(t *testing.T, entries []Request) *round {
+	t.Helper()
+	r, _ := newRound(1, entries...)
+	next := 0
+	require.Equal(t, len(r.ends), r.batch.commands())
+	for c := range r.ends {
+		args, err := readCommand(bufio.NewReader(bytes.NewReader(r.bytesOf(c, c+1))))
+		require.NoError(t, err)
+		from, to := r.entriesOf(c)
+		require.Equal(t, next, from)
+		require.Greater(t, to, from)
+		next = to
+		if to == from+1 {
+			require.Contains(t, args, entries[from].Name)
+			continue
+		}
+		require.GreaterOrEqual(t, to-from, foldFrom)
+		require.LessOrEqual(t, to-from, foldMax)
+		for i, e := range batchEntries(args) {
+			q := entries[from+i]
+			want := batchEntry{op: q.Op, name: q.Name, token: q.Token}
+			if q.Op != Release {
+				want.ms = millis(q.TTL)
+			}
+			require.Equal(t, want, e)
+			require.False(t, q.Alone)
+		}
+	}
+	require.Equal(t, len(entries), next)
+	return r
 }
 
 func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {

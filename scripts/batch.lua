@@ -1,11 +1,11 @@
--- Batch: many acquires, extends and releases in one call, in order.
+-- Batch: many extends and releases in one call, in order.
 -- KEYS[i]      lock name of entry i, of n
 -- ARGV[i]      its token
 -- ARGV[n+1..]  runs of entries that are alike, as pairs: what to do, how many of them
---              'ms' acquire with that lease | '+ms' extend | '-' release
--- Returns '' when every entry was granted, extended or deleted; else one character per entry:
---   '1' granted, extended or deleted
---   '0' held by another (acquire), another's or gone (extend, release)
+--              'ms' extend to that lease | '-' release
+-- Returns '' when every entry was extended or deleted; else one character per entry:
+--   '1' extended or deleted
+--   '0' another's or gone
 --   'e' the command failed
 -- and, if any entry failed, a line feed and the last error's text.
 -- Every command goes through pcall: an error at one entry must not hide what the
@@ -22,13 +22,6 @@ local function vote(i, reply)
   votes[i] = '0'
   if type(reply) == 'table' and reply.err then
     votes[i], fault = 'e', '\n' .. reply.err
-  end
-end
-
-local function acquire(from, to, lease)
-  for i = from, to do
-    local reply = pcall('SET', KEYS[i], ARGV[i], 'NX', 'PX', lease)
-    if not (reply and reply.ok) then vote(i, reply) end
   end
 end
 
@@ -79,10 +72,8 @@ while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
   if what == '-' then
     release(i, last)
-  elseif string.byte(what) == 43 then -- '+'
-    extend(i, last, string.sub(what, 2))
   else
-    acquire(i, last, what)
+    extend(i, last, what)
   end
   i, a = last + 1, a + 2
 end

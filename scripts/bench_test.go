@@ -37,9 +37,13 @@ func BenchmarkScript(b *testing.B) {
 		{"script=extend", 1, []string{"SET", one.name, one.token, "PX", "500000"}, []string{"EVALSHA", Extend.SHA1, "1", one.name, one.token, lease}},
 	}
 	for _, n := range []int{1, 8, 32, 512} {
-		// Half of a batch gives back the locks that the other half takes.
-		half := append(entries(n/2, "-"), entries((n+1)/2, lease)...)
-		cases = append(cases, benchmark{fmt.Sprintf("script=batch/entries=%d", n), n, []string{"DEL", fmt.Sprint("name", (n-1)/2)}, batchCommand(Batch.SHA1, half)})
+		all := []string{"MSET"}
+		for _, e := range entries(n, "") {
+			all = append(all, e.name, e.token)
+		}
+		cases = append(cases,
+			benchmark{fmt.Sprintf("script=batch of releases/entries=%d", n), n, all, batchCommand(Batch.SHA1, entries(n, "-"))},
+			benchmark{fmt.Sprintf("script=batch of extends/entries=%d", n), n, all, batchCommand(Batch.SHA1, entries(n, lease))})
 	}
 	m := newMaster(b)
 	for _, c := range cases {

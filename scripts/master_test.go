@@ -62,7 +62,7 @@ func (m testMaster) extend(name, token, ms string) int64 {
 	return m.number("EVALSHA", Extend.SHA1, "1", name, token, ms)
 }
 
-// An entry of a batch; how is 'ms' acquire with that lease, '+ms' extend, '-' release.
+// An entry of a batch; how is 'ms' extend to that lease, '-' release.
 type entry struct{ name, token, how string }
 
 // batchCommand encodes entries as batch.lua takes them: in runs that are alike.
@@ -92,6 +92,14 @@ func votesOf(answer string, n int) string {
 func (m testMaster) batch(entries ...entry) string {
 	m.t.Helper()
 	return votesOf(m.text(batchCommand(Batch.SHA1, entries)...), len(entries))
+}
+
+// hold sets the entries' keys to their tokens.
+func (m testMaster) hold(entries ...entry) {
+	m.t.Helper()
+	for _, e := range entries {
+		m.text("SET", e.name, e.token, "PX", "50000")
+	}
 }
 
 func (m testMaster) exists(name string) bool {

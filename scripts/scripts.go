@@ -24,7 +24,7 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "22371a477177682be7aac6fcd4b33b8e4fb56814"}
+	Batch   = Script{"batch", batchSource, "391b928abe22a31995d52118a2727c152445b7aa"}
 )
 
 // All returns every script, in the order in which they are loaded.

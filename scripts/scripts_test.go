@@ -75,7 +75,7 @@ func TestExtendNeverShortens(t *testing.T) {
 	m.text("SET", "a", "t", "PX", "500000")
 	require.EqualValues(t, 1, m.extend("a", "t", "100000"))
 	m.requireTTL(500_000, "a")
-	require.Equal(t, "1", m.batch(entry{"a", "t", "+100000"}))
+	require.Equal(t, "1", m.batch(entry{"a", "t", "100000"}))
 	m.requireTTL(500_000, "a")
 }
 
@@ -85,7 +85,7 @@ func TestExtendGivesAPersistedKeyItsTTL(t *testing.T) {
 	require.EqualValues(t, 1, m.extend("plain", "t", "100000"))
 	m.requireTTL(100_000, "plain")
 	m.text("SET", "batched", "t")
-	require.Equal(t, "1", m.batch(entry{"batched", "t", "+100000"}))
+	require.Equal(t, "1", m.batch(entry{"batched", "t", "100000"}))
 	m.requireTTL(100_000, "batched")
 }
 
@@ -93,7 +93,7 @@ func TestTTLsAreComparedAsNumbers(t *testing.T) {
 	m := newMaster(t)
 	for _, extend := range []func(){
 		func() { require.EqualValues(t, 1, m.extend("a", "t", "100000")) },
-		func() { require.Equal(t, "1", m.batch(entry{"a", "t", "+100000"})) },
+		func() { require.Equal(t, "1", m.batch(entry{"a", "t", "100000"})) },
 	} {
 		m.text("SET", "a", "t", "PX", "90000") // "90000" > "100000" as text
 		extend()
