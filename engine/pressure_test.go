@@ -223,8 +223,8 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// refusal is the CPU time of one call that the queue has no room for.
-func refusal(b *testing.B) time.Duration {
+// refusal is the CPU time of one call that the queue has no room for, or whose ctx is over, at that rate.
+func refusal(b *testing.B, rate float64) time.Duration {
 	masters := five(b)
 	e := open(b, masters, func(c *Config) { c.Queue, c.MasterTimeout = 1, 5*time.Second })
 	for _, m := range masters {
@@ -232,13 +232,13 @@ func refusal(b *testing.B) time.Duration {
 		defer m.Resume()
 	}
 	used := cpu(b)
-	a := arrive(e, 100_000, time.Second)
-	return (cpu(b) - used) / time.Duration(max(1, a.refused.Load()))
+	a := arrive(e, rate, 2*time.Second)
+	return (cpu(b) - used) / time.Duration(max(1, a.offered))
 }
 
 // BenchmarkOverload is an open loop at a multiple of what 1024 callers reach, with the default queue, then one at half of
 // it, with 1000 locks kept alive beside them; with stopped=1, one master is stopped for the middle third of the overload.
-// Of the bar, at 2x 0.8 of the peak, at 10x 0.9 of it and of the CPU time that refusals leave, goodput/bar is the part
+// Of the bar, at 2x 0.8 of the peak, at 10x 0.9 of it and of the CPU time that the other calls leave, goodput/bar is the part
 // reached; offered/s is what the machine could call beside it all. p99-1 and p99-2 are of the first and the second
 // second at half the load, p99 the median of the others.
 func BenchmarkOverload(b *testing.B) {
@@ -255,9 +255,12 @@ func BenchmarkOverload(b *testing.B) {
 }
 
 func overloaded(b *testing.B, times float64, stopped int) {
-	cost, masters := refusal(b), five(b)
+	masters := five(b)
 	e := open(b, masters, masterTimeout(defaultMasterTimeout))
 	most := peak(b, e)
+	require.NoError(b, e.Close())
+	cost := refusal(b, times*most)
+	e = open(b, masters, masterTimeout(defaultMasterTimeout))
 	kept := make([]*Lock, 1000)
 	for i := range kept {
 		var err error
@@ -294,10 +297,10 @@ func overloaded(b *testing.B, times float64, stopped int) {
 		aside += float64(m.SetAside - before.Pipeline.Masters[stopped+i].SetAside)
 	}
 	goodput := float64(over.cycles.Load()) / took
-	refused := float64(over.refused.Load()) / took
+	refused, late := float64(over.refused.Load())/took, float64(over.late.Load())/took
 	bar := 0.8 * most
 	if times > 2 {
-		bar = 0.9 * most * max(0, 1-refused*cost.Seconds()/float64(runtime.GOMAXPROCS(0)))
+		bar = 0.9 * most * max(0, 1-(refused+late)*cost.Seconds()/float64(runtime.GOMAXPROCS(0)))
 	}
 	var rest []float64
 	for i := 2; i < len(half.seconds)-1; i++ {
@@ -309,7 +312,7 @@ func overloaded(b *testing.B, times float64, stopped int) {
 	b.ReportMetric(goodput/bar, "goodput/bar")
 	b.ReportMetric(refused, "refused/s")
 	b.ReportMetric(float64(cost.Nanoseconds()), "refusal-ns")
-	b.ReportMetric(float64(over.late.Load())/took, "ctx/s")
+	b.ReportMetric(late, "ctx/s")
 	b.ReportMetric(float64(over.other.Load()), "other-errors")
 	b.ReportMetric(half.p99(0), "p99-1-ms")
 	b.ReportMetric(half.p99(1), "p99-2-ms")

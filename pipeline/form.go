@@ -106,7 +106,7 @@ func (p *Pipeline) formOneLocked() {
 	for class, n := range p.queue.shares(most) {
 		for n > 0 && p.queue.classes[class].first != nil {
 			c := p.queue.classes[class].first
-			p.queue.remove(c)
+			p.dequeueLocked(c)
 			if c.req.Op != Release && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) {
 				continue // never sent, and nothing to undo
 			}
@@ -114,7 +114,6 @@ func (p *Pipeline) formOneLocked() {
 			n--
 		}
 	}
-	p.acquires.Store(int64(p.queue.acquires()))
 	if len(r.calls) == 0 {
 		r.recycle()
 		return

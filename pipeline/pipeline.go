@@ -67,7 +67,8 @@ type Pipeline struct {
 	closing chan struct{}  // closed by the first Close
 	running sync.WaitGroup // the masters' and watchers' goroutines and ticks
 
-	acquires atomic.Int64 // in the queue; written under mu
+	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
+	overloaded atomic.Uint64
 
 	mu      sync.Mutex    // guards the following
 	queue   queue         // what has arrived since the last round was formed
@@ -258,20 +259,25 @@ func (p *Pipeline) Close() {
 // cheap, and takes no mutex.
 func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
+// push queues a call, and sends it if there is room. An acquire takes its place in the queue
+// before it waits for the mutex: else an overload would wait there, unbounded and in line
+// with those who are to serve it.
 func (p *Pipeline) push(c *call) error {
+	if c.req.Op == Acquire && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {
+		p.acquires.Add(-1)
+		p.overloaded.Add(1)
+		return ErrOverloaded
+	}
 	p.mu.Lock()
 	if p.ended || p.closed && c.req.Op != Release {
 		p.mu.Unlock()
+		if c.req.Op == Acquire {
+			p.acquires.Add(-1)
+		}
 		return ErrClosed
-	}
-	if c.req.Op == Acquire && !c.req.Patient && p.Full() {
-		p.stats.Overloaded++
-		p.mu.Unlock()
-		return ErrOverloaded
 	}
 	c.round = 0
 	p.queue.push(c)
-	p.acquires.Store(int64(p.queue.acquires()))
 	if p.voting == 0 { // else who votes forms the round
 		p.formLocked()
 	}
@@ -303,13 +309,19 @@ func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
 	sent := c.round
 	if c.queued && c.req.Op != Release {
-		p.queue.remove(c)
-		p.acquires.Store(int64(p.queue.acquires()))
+		p.dequeueLocked(c)
 		p.checkDrainedLocked()
 	}
 	p.mu.Unlock()
 	if c.req.Op == Acquire && sent != 0 {
 		p.Post(Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Round: sent})
+	}
+}
+
+func (p *Pipeline) dequeueLocked(c *call) {
+	p.queue.remove(c)
+	if c.req.Op == Acquire {
+		p.acquires.Add(-1)
 	}
 }
 

@@ -37,7 +37,7 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Queued = p.queue.waiting()
+	s.Queued, s.Overloaded = p.queue.waiting(), p.overloaded.Load()
 	for _, m := range p.masters {
 		one := m.stats
 		one.Address, one.Up, one.Cause = m.address, m.up, m.cause
