@@ -11,6 +11,8 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 )
 
 // Caveat stands under every advice.
@@ -92,14 +94,6 @@ type Config struct {
 	RetrySplit    time.Duration `json:"retry_split_ns"`
 	Renew         bool          `json:"renew"` // hold with KeepAlive or Do
 }
-
-// What the engine does by itself: see its Config and the renewals of its keeper.
-const (
-	fixedAllowance = 2 * time.Millisecond
-	leastDrift     = 0.01
-	renewPart      = 3
-	againPart      = 24
-)
 
 // Rules of thumb, where no formula decides.
 const (
@@ -200,7 +194,8 @@ func (k *maker) drift() {
 			worst, jump = max(worst, math.Abs(c.PPM)+c.PPMError), max(jump, float64(c.JumpNs))
 		}
 	}
-	k.clocks = sizing.Clocks{Rho: leastDrift, C: float64(fixedAllowance) + jump}
+	k.clocks = sizing.EngineClocks
+	k.clocks.C += jump
 	k.driftWhy = "the engine's default; no clock was watched"
 	if len(ppm) == 0 {
 		k.warn("the clocks of the masters were not watched: Drift is the engine's default")
@@ -208,7 +203,7 @@ func (k *maker) drift() {
 	}
 	need := sizing.DriftNeeded(ppm, errs, slew)
 	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), slew)
-	if need > leastDrift {
+	if need > redlock.DefaultDrift {
 		k.clocks.Rho = math.Ceil(need*1000) / 1000
 		k.driftWhy = fmt.Sprintf("the clocks are up to %.0f ppm off", worst)
 		k.warn("a master's clock differs by %.0f ppm: mend it", worst)
@@ -249,7 +244,7 @@ func (k *maker) retries() {
 	held = min(max(held, pollsPerTrip*trip, float64(shortestPoll)), float64(longestPoll))
 	c := &k.out.Config
 	c.RetryHeld = roundUp(time.Duration(held))
-	gap := sizing.Polling{From: 0.5 * float64(c.RetryHeld), To: 1.5 * float64(c.RetryHeld)}.Gap(others)
+	gap := sizing.HeldPolling(c.RetryHeld).Gap(others)
 	k.setting("RetryHeld", span(c.RetryHeld), "F10", "without a wake-up %d waiting would leave the lock free for %s of each %s", others, text(gap), text(cycle))
 
 	c.RetrySplit = min(roundUp(time.Duration(4*trip)), c.RetryHeld)
@@ -265,7 +260,7 @@ func (k *maker) retries() {
 		}
 		k.splitUp = area(0)
 		sizedFor, down := k.splitUp, "all up"
-		if k.Masters-1 >= sizing.Quorum(k.Masters) {
+		if k.Masters-1 >= quorum.Size(k.Masters) {
 			k.splitDown = area(1)
 			sizedFor, down = k.splitDown, "one down"
 		}

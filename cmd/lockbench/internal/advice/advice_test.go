@@ -21,6 +21,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 )
 
 // site is a made-up place of which a result is made.
@@ -52,7 +53,7 @@ func (s site) row(rng *rand.Rand) []int64 {
 
 // draws of one lock: how long it took, was held, and a holder was stalled.
 func (s site) acquire(rng *rand.Rand) float64 {
-	law, _ := sizing.NewRows([][]int64{s.row(rng)}).Of(sizing.Quorum(s.masters))
+	law, _ := sizing.NewRows([][]int64{s.row(rng)}).Of(quorum.Size(s.masters))
 	return law.Max()
 }
 

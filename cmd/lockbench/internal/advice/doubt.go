@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
 )
 
 // noQuorum is the part of the attempts from which on failing is the rule.
@@ -22,7 +23,7 @@ func (k *maker) sensitivity() {
 	stall.Each = stall.Each.Scaled(2)
 	add("stalls x2", "", k.shortest(k.Acquire, k.hold, stall))
 	add("holds x2", "", k.shortest(k.Acquire, k.hold.Scaled(2), k.pause))
-	now, _ := k.Rows.Of(sizing.Quorum(k.Masters))
+	now, _ := k.Rows.Of(quorum.Size(k.Masters))
 	if now == nil {
 		return
 	}
@@ -52,7 +53,7 @@ func (k *maker) sensitivity() {
 // oneDown is the quorum without the master that is missed most; nil law: there is none.
 func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 	for i := range k.Masters {
-		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters)) // of all, also of the one that is down
+		law, f := k.Rows.Without(i).Of(quorum.Size(k.Masters)) // of all, also of the one that is down
 		if law == nil {
 			return nil, 1
 		}
@@ -72,7 +73,7 @@ func (k *maker) withOneDown() (least float64, known bool) {
 	if len(k.Rows) == 0 {
 		return 0, false
 	}
-	now, _ := k.Rows.Of(sizing.Quorum(k.Masters))
+	now, _ := k.Rows.Of(quorum.Size(k.Masters))
 	law, failed := k.oneDown()
 	if now == nil || law == nil || failed > noQuorum {
 		return 0, false

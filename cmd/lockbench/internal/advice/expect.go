@@ -7,6 +7,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
 )
 
 const (
@@ -98,7 +99,7 @@ func (k *maker) attempt() Chance {
 	law, failed := k.Acquire, 0.0
 	lost, n := int64(math.Round(law.Seen(tau)*float64(law.N()))), law.N()
 	if len(k.Rows) > 0 {
-		q := sizing.Quorum(k.Masters)
+		q := quorum.Size(k.Masters)
 		lost, n = k.Rows.Fails(tau, q)
 		law, failed = k.Rows.Of(q)
 	}
@@ -116,7 +117,7 @@ func (k *maker) attempt() Chance {
 func (k *maker) renewed(name string, holding float64) Chance {
 	r, delta := k.renewal()
 	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
-	if k.Stall != nil { // those that a third of TTL meets
+	if k.Stall != nil { // those that an interval meets
 		pause.Moments = r.Every / float64(bench.StallPeriod)
 	}
 	p := sizing.Within(r.Loss(k.attempt().P, delta, pause), holding, r.Every)
@@ -141,7 +142,7 @@ func (k *maker) splits() {
 	if k.Masters > 1 {
 		k.out.Expected = append(k.out.Expected, Chance{
 			Name: fmt.Sprintf("vote of %d split, asked at the same moment", k.contenders), Formula: "F13",
-			P: sizing.SplitAtOnce(k.contenders, k.Masters, sizing.Quorum(k.Masters)),
+			P: sizing.SplitAtOnce(k.contenders, k.Masters, quorum.Size(k.Masters)),
 		})
 	}
 }
@@ -158,7 +159,7 @@ func (k *maker) queue() {
 		return
 	}
 	s := sizing.Sum(sizing.Sum(k.Acquire, k.hold), release)
-	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [3]float64{s.Moment(1), s.Moment(2), s.Moment(3)}}
+	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [2]float64{s.Moment(1), s.Moment(2)}}
 	if q.Load() >= 1 {
 		k.warn("%g/s is more than one name can do: waiting grows without end", k.ask.Rate)
 		return

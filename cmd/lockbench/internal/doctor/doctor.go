@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/redlock"
 )
 
 // Options of an examination.
@@ -33,7 +34,7 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	wait := o.MaxTTL + o.MaxTTL/100 + time.Second // as the engine does, with its default Drift
+	wait := redlock.RestartWait(o.MaxTTL, redlock.DefaultDrift)
 	found := append(all(masters), assumed(len(masters), o.MaxTTL, wait))
 	if o.New {
 		wait = 0

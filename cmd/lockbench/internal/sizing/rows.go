@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"muxlock/internal/quorum"
 )
 
 // Rows are joint round trips, F3: in each row one attempt's times to all masters, sent
@@ -73,7 +75,7 @@ func (r Rows) Of(q int) (law *Law, failed float64) {
 // those are before it and n-q after. Weights are in 1/fewerUnit of a row.
 func (r Rows) Fewer(n int) (law *Law, failed float64) {
 	const fewerUnit = 10000
-	N, q := r.Masters(), Quorum(n)
+	N, q := r.Masters(), quorum.Size(n)
 	var values []float64
 	var counts []int64
 	var won float64
@@ -120,7 +122,7 @@ func (r Rows) More(n int, rng *rand.Rand) (law *Law, failed float64) {
 			}
 		}
 	}
-	law, failed = more.Of(Quorum(n))
+	law, failed = more.Of(quorum.Size(n))
 	return law, 1 - (1-failed)*float64(len(common))/float64(max(len(r), 1))
 }
 
@@ -135,18 +137,10 @@ func (r Rows) Fails(tau float64, q int) (failed, n int64) {
 	return failed, int64(len(r))
 }
 
-// FailsIndependent is F4 for independent masters: master i fails to answer in time with
-// probability fail[i].
-func FailsIndependent(q int, fail []float64) float64 {
-	// Fewer than q answers is at least N-q+1 failures; summed there, a small
-	// probability keeps its digits.
-	return AtLeast(len(fail)-q+1, fail)
-}
-
 // Gap is by how much a quorum takes longer, at percentile p, than independent masters
 // would (F2). Well above 1: what is slow is common to all of them, the client's host first.
 func (r Rows) Gap(p float64) float64 {
-	q := Quorum(r.Masters())
+	q := quorum.Size(r.Masters())
 	joint, failed := r.Of(q)
 	var laws []*Law
 	var answers []float64

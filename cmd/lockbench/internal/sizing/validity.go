@@ -1,12 +1,19 @@
 package sizing
 
-import "math"
+import (
+	"math"
+
+	"muxlock/internal/redlock"
+)
 
 // Clocks is what of a lease is given up because clocks differ: Rho of it, and C.
 type Clocks struct {
 	Rho float64
-	C   float64 // ns; a master counts whole milliseconds and may expire a key 1 ms early: 2 ms
+	C   float64 // ns
 }
+
+// EngineClocks is what the engine gives up by default.
+var EngineClocks = Clocks{Rho: redlock.DefaultDrift, C: float64(redlock.Granularity)}
 
 // Validity is F1: how long a lock may still be relied on when its quorum came delta
 // after the first send; redis.io calls it MIN_VALIDITY.

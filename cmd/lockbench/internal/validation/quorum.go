@@ -14,6 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 )
 
 // distance is how late the masters of a setting are. Replies on one connection stay in
@@ -129,7 +130,7 @@ const nearQuorum = 0.1
 // quorumChecks holds the times of acquires against what joint round trips say (F3), and
 // against what each master's own say if they were independent (F2), as they are here.
 func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
-	q := sizing.Quorum(rows.Masters())
+	q := quorum.Size(rows.Masters())
 	var laws []*sizing.Law
 	var answers []float64
 	for i := range rows.Masters() {
