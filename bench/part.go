@@ -73,7 +73,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 		return nil, err
 	}
 	if cfg.KeyPrefix == "" || place.Proc < 0 || place.Proc >= cfg.procs() {
-		return nil, fmt.Errorf("%w: process %d of %d needs a place and a common key prefix", ErrConfig, place.Proc, cfg.procs())
+		return nil, wrong("KeyPrefix", "", "process %d of %d needs a place and a common key prefix", place.Proc, cfg.procs())
 	}
 	cfg.proc = place.Proc
 	table, unmap, err := mapTable(place.Table, cfg.keys())
