@@ -16,15 +16,16 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/engine"
+	"muxlock/internal/serverinfo"
 	"muxlock/pipeline"
 )
 
 // facts is what was seen of one master.
 type facts struct {
 	addr     string
-	host     string            // what its name stands for; "this machine" if it is here
-	err      error             // it cannot be reached
-	info     map[string]string // INFO
+	host     string // what its name stands for; "this machine" if it is here
+	err      error  // it cannot be reached
+	info     serverinfo.Info
 	config   map[string]string // of CONFIG GET; absent: not permitted
 	trial    error             // why the engine does not admit it
 	tracking error             // why CLIENT TRACKING does not work
@@ -83,7 +84,7 @@ func (f *facts) ask(ctx context.Context, addr string) error {
 	if err != nil {
 		return fmt.Errorf("INFO: %w", err)
 	}
-	f.info = masters.ParseInfo(text)
+	f.info = serverinfo.Parse(text)
 	f.config = map[string]string{}
 	for _, name := range []string{"appendfsync", "save"} {
 		if got, err := client.Do(ctx, client.B().ConfigGet().Parameter(name).Build()).AsStrMap(); err == nil {

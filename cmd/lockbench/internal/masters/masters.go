@@ -20,6 +20,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/serverinfo"
 )
 
 // Kind tells where masters came from.
@@ -189,23 +190,9 @@ func serverVersion(ctx context.Context, addr string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fields := ParseInfo(info)
-	if v := fields["valkey_version"]; v != "" {
-		return "valkey " + v, nil
+	name, version := serverinfo.Parse(info).Product()
+	if version == "" {
+		return "", nil
 	}
-	if v := fields["redis_version"]; v != "" {
-		return "redis " + v, nil
-	}
-	return "", nil
-}
-
-// ParseInfo reads the reply to INFO.
-func ParseInfo(text string) map[string]string {
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[key] = value
-		}
-	}
-	return fields
+	return name + " " + version, nil
 }
