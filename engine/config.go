@@ -99,7 +99,6 @@ type Config struct {
 
 const (
 	defaultTTL           = 10 * time.Second
-	defaultMaxTTL        = 30 * time.Second
 	defaultMasterTimeout = 200 * time.Millisecond
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
@@ -115,7 +114,7 @@ const (
 
 func (c Config) withDefaults() Config {
 	orDefault(&c.TTL, defaultTTL)
-	orDefault(&c.MaxTTL, max(defaultMaxTTL, c.TTL))
+	orDefault(&c.MaxTTL, max(redlock.DefaultMaxTTL, c.TTL))
 	orDefault(&c.MasterTimeout, defaultMasterTimeout)
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)

@@ -97,7 +97,6 @@ type Config struct {
 
 // Rules of thumb, where no formula decides.
 const (
-	slew         = 500 // ppm that a time daemon may add to a clock's rate
 	assumedPause = 100 * time.Millisecond
 	assumedHold  = time.Second
 	margin       = 2    // what is measured may become that much worse
@@ -201,8 +200,8 @@ func (k *maker) drift() {
 		k.warn("the clocks of the masters were not watched: Drift is the engine's default")
 		return
 	}
-	need := sizing.DriftNeeded(ppm, errs, slew)
-	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), slew)
+	need := sizing.DriftNeeded(ppm, errs, sizing.SlewMost)
+	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), sizing.SlewMost)
 	if need > redlock.DefaultDrift {
 		k.clocks.Rho = math.Ceil(need*1000) / 1000
 		k.driftWhy = fmt.Sprintf("the clocks are up to %.0f ppm off", worst)

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/internal/serverinfo"
@@ -18,7 +19,7 @@ import (
 const (
 	oldest    = 6                     // major version that knows CLIENT TRACKING
 	forkMost  = 10 * time.Millisecond // a fork stops a server that long
-	driftWarn = 500                   // ppm; a time daemon slews no faster
+	driftWarn = sizing.SlewMost       // ppm
 	driftFail = redlock.DefaultDrift * 1e6
 	stepMost  = int64(time.Millisecond)
 )

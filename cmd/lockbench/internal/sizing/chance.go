@@ -2,6 +2,7 @@ package sizing
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -36,15 +37,7 @@ func RankInterval(n int64, p, confidence float64) (lo, hi int64) {
 // search is the least of 1 to n for which f holds, n+1 if for none; f never turns back
 // to false.
 func search(n int64, f func(int64) bool) int64 {
-	lo, hi := int64(1), n+1
-	for lo < hi {
-		if mid := (lo + hi) / 2; f(mid) {
-			hi = mid
-		} else {
-			lo = mid + 1
-		}
-	}
-	return lo
+	return int64(sort.Search(int(n), func(i int) bool { return f(int64(i) + 1) })) + 1
 }
 
 // Together is F18: the probability that at least one of independent mishaps happens.
