@@ -58,7 +58,7 @@ func (p *Part) addLast(last Interval) {
 // Place is one process's place in a run of Config.Procs processes.
 type Place struct {
 	Proc  int   // number of this process, from 0
-	Begin int64 // when all processes begin, as Monotonic tells the time; may be past
+	Begin int64 // when all processes begin, as Monotonic gives the time; may be past
 	// Table is TableSize bytes of zeros that all processes of the run have open: a
 	// file for this run alone. RunPart maps it, and does not close it.
 	Table *os.File

@@ -151,7 +151,7 @@ func Make(m *Measured, ask Ask) *Advice {
 	k.expect()
 	k.check()
 	k.sensitivity()
-	k.doubts()
+	k.concerns()
 	k.out.Inputs = k.Inputs
 	k.out.Warnings = append(k.out.Warnings, k.Warnings...)
 	k.out.Snippet, k.out.Try = k.out.Config.Snippet(), k.try()
@@ -166,7 +166,7 @@ func (k *maker) holdAndPause() {
 	k.hold, k.holdText = k.ask.Hold, k.ask.HoldText
 	switch {
 	case k.hold != nil:
-		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.Beyond(0.5)), P99: ns(k.hold.Beyond(0.01)), Max: ns(k.hold.Beyond(1e-9))})
+		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.UpperQuantile(0.5)), P99: ns(k.hold.UpperQuantile(0.01)), Max: ns(k.hold.UpperQuantile(1e-9))})
 	case k.Hold != nil:
 		k.hold, k.holdText = k.Hold, k.RunHold.String()
 	default:
@@ -214,13 +214,13 @@ func (k *maker) drift() {
 
 // timeout is MasterTimeout by F4.
 func (k *maker) timeout() {
-	slowest := min(k.Acquire.Beyond(slowMoment), k.Acquire.Max())
+	slowest := min(k.Acquire.UpperQuantile(slowMoment), k.Acquire.Max())
 	from := "acquires"
 	if len(k.Rows) > 0 {
 		slowest, from = 0, "round trips"
 		for i := range k.Masters {
 			if law, _ := k.Rows.Master(i); law != nil {
-				slowest = max(slowest, min(law.Beyond(slowMoment), law.Max())) // a guess would help nobody
+				slowest = max(slowest, min(law.UpperQuantile(slowMoment), law.Max())) // a guess would help nobody
 			}
 		}
 	} else {
@@ -233,9 +233,9 @@ func (k *maker) timeout() {
 
 // retries are RetryHeld by F10 and RetrySplit by F13 and F14.
 func (k *maker) retries() {
-	trip, release := k.Acquire.Beyond(0.5), k.Acquire.Beyond(0.5)
+	trip, release := k.Acquire.UpperQuantile(0.5), k.Acquire.UpperQuantile(0.5)
 	if k.Release != nil {
-		release = k.Release.Beyond(0.5)
+		release = k.Release.UpperQuantile(0.5)
 	}
 	cycle := trip + k.hold.Mean() + release
 	others := max(k.contenders-1, 1)

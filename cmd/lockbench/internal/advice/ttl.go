@@ -20,13 +20,13 @@ func (k *maker) ttl() {
 	t.Extrapolated = k.extrapolated(eps / 3)
 	// A crashed holder blocks others until its key expires, by a slow clock, and the
 	// next one has looked and acquired.
-	gap := sizing.HeldPolling(c.RetryHeld).To + k.Acquire.Beyond(0.01)
+	gap := sizing.HeldPolling(c.RetryHeld).To + k.Acquire.UpperQuantile(0.01)
 	longest := (float64(k.ask.RTO)-gap)/(1+k.clocks.Rho) - float64(time.Millisecond)
 	t.Max = max(0, int64(roundDown(time.Duration(longest)))) // as it is set
 	t.Empty = t.Min > t.Max
 	boole := k.clocks.ShortestBoole(eps, k.Acquire, k.hold, k.pause)
 	k.setting("TTL at least", text(boole), "F6", "acquire %s + hold %s + pause %s, each beyond all but eps/3, + %s for clocks; %s if they are independent",
-		text(k.Acquire.Beyond(eps/3)), text(k.hold.Beyond(eps/3)), text(k.pause.Beyond(eps/3)), text(boole*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
+		text(k.Acquire.UpperQuantile(eps/3)), text(k.hold.UpperQuantile(eps/3)), text(k.pause.UpperQuantile(eps/3)), text(boole*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
 	if least := k.outlasts(); least >= safe {
 		k.setting("TTL at least", text(least), "F4", "what decides here: a lease must outlast MasterTimeout")
 	}
@@ -74,14 +74,14 @@ func (k *maker) follows() {
 func (k *maker) renewal() (r sizing.Renewal, delta float64) {
 	ttl := k.out.Config.TTL
 	r = sizing.Renewal{Clocks: k.clocks, TTL: float64(ttl), Every: float64(redlock.RenewalInterval(ttl)), Again: float64(redlock.RenewalRetry(ttl)), Timeout: float64(k.out.Config.MasterTimeout)}
-	return r, k.Acquire.Beyond(0.01)
+	return r, k.Acquire.UpperQuantile(0.01)
 }
 
 // renewedTTL is for holds that no allowed lease outlasts: F7.
 func (k *maker) renewedTTL() {
 	c := &k.out.Config
 	c.Renew = true
-	least := k.clocks.ShortestRenewed(renewalTries, 1.0/redlock.RenewalsPerTTL, 1.0/redlock.RetriesPerTTL, float64(c.MasterTimeout), k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
+	least := k.clocks.ShortestRenewed(renewalTries, 1.0/redlock.RenewalsPerTTL, 1.0/redlock.RetriesPerTTL, float64(c.MasterTimeout), k.Acquire.UpperQuantile(0.01), k.pause.UpperQuantile(k.ask.Eps))
 	least = max(least, k.outlasts())
 	ttl := max(least, math.Sqrt(least)*math.Sqrt(float64(max(k.out.TTL.Max, 1))))
 	c.TTL = wholeMs(ttl)
@@ -114,7 +114,7 @@ func (k *maker) extrapolated(p float64) []string {
 		if l.Extrapolates(p) {
 			shape, of := l.Tail()
 			said = append(said, fmt.Sprintf("%s: %s has not been seen in %d samples; a Pareto tail of shape %.2f, fitted to the largest %d, gives %s (largest seen %s)",
-				name, chance(p), l.N(), shape, of, text(l.Beyond(p)), text(l.Max())))
+				name, chance(p), l.N(), shape, of, text(l.UpperQuantile(p)), text(l.Max())))
 			if shape >= sizing.ShapeMost {
 				said[len(said)-1] += "; shape at its limit: too few samples for the tail, a longer or quieter measurement narrows it"
 			}

@@ -35,7 +35,7 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 		return nil, err
 	}
 	wait := redlock.RestartWait(o.MaxTTL, redlock.DefaultDrift)
-	found := append(all(masters), assumed(len(masters), o.MaxTTL, wait))
+	found := append(judgeSet(masters), assumed(len(masters), o.MaxTTL, wait))
 	if o.New {
 		wait = 0
 	}
@@ -43,7 +43,7 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 	var each []Finding
 	for i, f := range masters {
 		here = here || f.host == thisHost
-		for _, g := range append(one(f, wait), seen(watched, i)...) {
+		for _, g := range append(judgeMaster(f, wait), judgeProbe(watched, i)...) {
 			g.Masters = []int{i + 1}
 			each = append(each, g)
 		}

@@ -111,7 +111,7 @@ func tryEngine(ctx context.Context, addr string) error {
 	return e.Close()
 }
 
-// tryTracking does what waiters do, to be told when a lock is released.
+// tryTracking does what waiters do, to be notified when a lock is released.
 func tryTracking(ctx context.Context, client rueidis.Client) error {
 	c, done := client.Dedicate()
 	defer done()
@@ -155,7 +155,7 @@ func askSlowlog(ctx context.Context, client rueidis.Client) (s slowlog) {
 	return s
 }
 
-// resolve tells which machine an address means, as far as its name does.
+// resolve returns which machine an address means, as far as its name does.
 func resolve(ctx context.Context, option rueidis.ClientOption) string {
 	host, _, err := net.SplitHostPort(option.InitAddress[0])
 	if option.DialCtxFn != nil || err != nil { // unix://

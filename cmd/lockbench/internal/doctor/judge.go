@@ -24,8 +24,8 @@ const (
 	stepMost  = int64(time.Millisecond)
 )
 
-// all judges the masters together.
-func all(masters []facts) (found []Finding) {
+// judgeSet judges the masters together.
+func judgeSet(masters []facts) (found []Finding) {
 	switch n := len(masters); {
 	case n == 1:
 		found = append(found, Finding{Warn, "how many", nil, "one master: a lock dies with it", "use three or five, on machines of their own"})
@@ -77,8 +77,8 @@ func same(masters []facts, check string, of func(facts) string, bad Finding, goo
 	return found
 }
 
-// one judges one master.
-func one(f facts, restartWait time.Duration) (found []Finding) {
+// judgeMaster judges one master.
+func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	add := func(level Level, check, todo, format string, args ...any) {
 		found = append(found, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), ToDo: todo})
 	}
@@ -215,8 +215,8 @@ func persistence(f facts) Finding {
 	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; Durable is possible if all are so", ""}
 }
 
-// seen judges what the prober saw.
-func seen(masters []bench.Master, i int) []Finding {
+// judgeProbe judges what the prober saw.
+func judgeProbe(masters []bench.Master, i int) []Finding {
 	m := masters[i]
 	if m.RTT.Count == 0 {
 		return nil // unreachable, which has been said

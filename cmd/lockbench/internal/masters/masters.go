@@ -23,7 +23,7 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// Kind tells where masters came from.
+// Kind is where masters came from.
 type Kind string
 
 const (
@@ -36,7 +36,7 @@ const (
 type Set struct {
 	Kind    Kind
 	Addrs   []string              // as the implementations are given them
-	Version string                // of the first master: "redis 7.0.15"; empty if it does not tell
+	Version string                // of the first master: "redis 7.0.15"; empty if it does not report it
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
 	stop    func() error
 }

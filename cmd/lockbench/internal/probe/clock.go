@@ -19,7 +19,7 @@ type Sample struct {
 
 const (
 	samplesMost  = 512 // kept, so that all pairs can be looked at
-	samplesLeast = 8   // fewer tell nothing
+	samplesLeast = 8   // fewer show nothing
 	firstBucket  = 10_000_000
 	tenth        = 10 // the part of the samples, those with the least RTT, that is used
 	tenthLeast   = 16 // but no fewer than these

@@ -82,7 +82,7 @@ func (l *lane) run(ctx context.Context, b *book) {
 	}
 }
 
-// read reads until the connection is of no use any more, and tells since when; zero
+// read reads until the connection is of no use any more, and returns since when; zero
 // when that is because all is over.
 func (l *lane) read(b *book) (since time.Time) {
 	l.mu.Lock()
@@ -187,7 +187,7 @@ func (l *lane) connect(ctx context.Context) error {
 	return nil
 }
 
-// note keeps what an answer tells of the master's clock.
+// note keeps what an answer reports of the master's clock.
 func (l *lane) note(answer []resp.Reply, at time.Time, took time.Duration, base time.Time) {
 	if len(answer) != 2 {
 		return

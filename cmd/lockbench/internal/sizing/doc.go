@@ -1,5 +1,5 @@
 // Package sizing holds the arithmetic behind lockbench advise: pure formulae that take
-// what was measured and tell how long a lease, a timeout or a delay must be, and how
+// what was measured and give how long a lease, a timeout or a delay must be, and how
 // often it will still be too short.
 //
 // All times are float64 nanoseconds, as the JSON of a result has them. Symbols:
@@ -16,6 +16,9 @@
 //	D        span of the random delay after a split vote (RetrySplit)
 //	lambda   arrivals per ns on one name
 //	eps      the probability that is accepted
+//
+// What the engine itself does (its allowance for clocks, its renewals, its delays) is not
+// repeated here: it comes from package redlock.
 //
 // The formulae, and where they are:
 //

@@ -35,15 +35,15 @@ func (q Queue) WaitsLonger(t float64, random bool) float64 {
 	}
 	z := max(t, 0) * u / w
 	if random {
-		return u * productExceeds(z)
+		return u * productSurvival(z)
 	}
 	return u * math.Exp(-z)
 }
 
-// productExceeds is the probability that the product of two unit exponentials exceeds z:
+// productSurvival is the probability that the product of two unit exponentials exceeds z:
 // 2 sqrt(z) K_1(2 sqrt(z)), by the integral of exp(-x cosh s) cosh s, for which the
 // trapezoidal rule converges faster than any power.
-func productExceeds(z float64) float64 {
+func productSurvival(z float64) float64 {
 	x := 2 * math.Sqrt(z)
 	if x == 0 {
 		return 1

@@ -31,7 +31,7 @@ func Independent(p float64, q int, masters []*Law, answers []float64) float64 {
 	below := func(t float64) float64 {
 		each := make([]float64, len(masters))
 		for i, m := range masters {
-			each[i] = answers[i] * (1 - m.Seen(t))
+			each[i] = answers[i] * (1 - m.SampleSurvival(t))
 		}
 		return AtLeast(q, each)
 	}

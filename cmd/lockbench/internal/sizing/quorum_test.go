@@ -71,14 +71,14 @@ func TestIndependentMastersAreForetoldFromEachOfThem(t *testing.T) {
 		require.Equal(t, 1.0, answered)
 		laws = append(laws, l)
 	}
-	joint, failed := rows.Of(3)
+	joint, failed := rows.QuorumTime(3)
 	require.Zero(t, failed)
 	// The third of five is a beta law of what each of them answers.
 	percentile := func(p float64) float64 { return mathext.InvRegIncBeta(3, 3, p) }
 	for _, p := range []float64{0.5, 0.9, 0.99} {
 		want := each.Quantile(percentile(p))
 		near(t, want, Independent(p, 3, laws, slices.Repeat([]float64{1}, 5)), 0.03)
-		near(t, want, joint.Beyond(1-p), 0.05)
+		near(t, want, joint.UpperQuantile(1-p), 0.05)
 		near(t, 1, rows.Gap(p), 0.07)
 	}
 	require.True(t, math.IsInf(Independent(0.99, 3, laws, slices.Repeat([]float64{0.5}, 5)), 1))
@@ -120,7 +120,7 @@ func TestFewerMastersAreAllSubsetsOfThem(t *testing.T) {
 		got, failed := rows.Fewer(n)
 		require.InDelta(t, float64(lost)/float64(subsets*len(rows)), failed, 1e-9, "n %d", n)
 		for _, p := range []float64{0.9, 0.5, 0.1} {
-			near(t, want.Beyond(p), got.Beyond(p), 0.01, "n %d p %v", n, p)
+			near(t, want.UpperQuantile(p), got.UpperQuantile(p), 0.01, "n %d p %v", n, p)
 		}
 	}
 }
@@ -131,15 +131,15 @@ func TestMoreMastersKeepWhatIsCommon(t *testing.T) {
 	for i := range big {
 		small[i] = big[i][:5]
 	}
-	want, _ := big.Of(quorum.Size(7))
+	want, _ := big.QuorumTime(quorum.Size(7))
 	got, failed := small.More(7, seeded(6))
 	require.Zero(t, failed)
 	for _, p := range []float64{0.5, 0.1} {
-		near(t, want.Beyond(p), got.Beyond(p), 0.04, "p %v", p)
+		near(t, want.UpperQuantile(p), got.UpperQuantile(p), 0.04, "p %v", p)
 	}
 	same, _ := small.More(5, seeded(7)) // resampling the present ones is no different
-	five, _ := small.Of(3)
-	near(t, five.Beyond(0.1), same.Beyond(0.1), 0.1)
+	five, _ := small.QuorumTime(3)
+	near(t, five.UpperQuantile(0.1), same.UpperQuantile(0.1), 0.1)
 }
 
 func TestTimeoutsFailAsManyAttemptsAsRowsSay(t *testing.T) {
@@ -149,7 +149,7 @@ func TestTimeoutsFailAsManyAttemptsAsRowsSay(t *testing.T) {
 		require.Equal(t, want, failed, "tau %v", tau)
 		require.EqualValues(t, 4, n)
 	}
-	law, failed := rows.Of(2)
+	law, failed := rows.QuorumTime(2)
 	require.InDelta(t, 0.25, failed, 1e-12)
 	require.Equal(t, 8.0, law.Max())
 	require.Equal(t, Rows{{2, 3}, {9, 8}, {2, -1}, {-1, 2}}, rows.Without(0))

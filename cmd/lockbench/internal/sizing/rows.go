@@ -58,9 +58,9 @@ func (r Rows) Without(i int) Rows {
 	return rows
 }
 
-// Of is the law of the time in which q masters answer, and the part of the attempts in
+// QuorumTime is the law of the time in which q masters answer, and the part of the attempts in
 // which fewer do; the law is nil when that is all of them.
-func (r Rows) Of(q int) (law *Law, failed float64) {
+func (r Rows) QuorumTime(q int) (law *Law, failed float64) {
 	var got []float64
 	for _, row := range r {
 		if answers := sorted(row); len(answers) >= q {
@@ -70,7 +70,7 @@ func (r Rows) Of(q int) (law *Law, failed float64) {
 	return Samples(got, nil), 1 - float64(len(got))/float64(max(len(r), 1))
 }
 
-// Fewer is Of for a quorum of n of these masters, any n of them alike: in a row in
+// Fewer is QuorumTime for a quorum of n of these masters, any n of them alike: in a row in
 // order, the j-th answer is the q-th of a random n with the probability that q-1 of
 // those are before it and n-q after. Weights are in 1/fewerUnit of a row.
 func (r Rows) Fewer(n int) (law *Law, failed float64) {
@@ -94,7 +94,7 @@ func (r Rows) Fewer(n int) (law *Law, failed float64) {
 	return law, 1 - won/float64(max(len(r), 1))
 }
 
-// More is Of for a quorum of n masters, more than were probed and like these: what is
+// More is QuorumTime for a quorum of n masters, more than were probed and like these: what is
 // common to a row, its least answer, stays; how much later each of the n answers is drawn
 // from the differences of all rows. That is a model: within some percent where what is
 // common varies less than the masters do.
@@ -122,7 +122,7 @@ func (r Rows) More(n int, rng *rand.Rand) (law *Law, failed float64) {
 			}
 		}
 	}
-	law, failed = more.Of(quorum.Size(n))
+	law, failed = more.QuorumTime(quorum.Size(n))
 	return law, 1 - (1-failed)*float64(len(common))/float64(max(len(r), 1))
 }
 
@@ -141,7 +141,7 @@ func (r Rows) Fails(tau float64, q int) (failed, n int64) {
 // would (F2). Well above 1: what is slow is common to all of them, the client's host first.
 func (r Rows) Gap(p float64) float64 {
 	q := quorum.Size(r.Masters())
-	joint, failed := r.Of(q)
+	joint, failed := r.QuorumTime(q)
 	var laws []*Law
 	var answers []float64
 	for i := range r.Masters() {

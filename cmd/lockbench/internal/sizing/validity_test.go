@@ -133,7 +133,7 @@ func TestPausesOfAHoldAreTheLongestOfItsMoments(t *testing.T) {
 	each := distuv.Exponential{Rate: 1, Src: rng}
 	g := Pauses{Each: Exact(each.Quantile), Moments: 50}
 	const n = 40_000
-	limit, longer := g.Beyond(0.01), 0
+	limit, longer := g.UpperQuantile(0.01), 0
 	for range n {
 		longest := 0.0
 		for range 50 {
@@ -144,6 +144,6 @@ func TestPausesOfAHoldAreTheLongestOfItsMoments(t *testing.T) {
 		}
 	}
 	near(t, 0.01, float64(longer)/n, 0.2)
-	near(t, 0.01, g.Exceed(limit), 0.1)
-	near(t, 0.01, g.Law().Exceed(limit), 0.12)
+	near(t, 0.01, g.Survival(limit), 0.1)
+	near(t, 0.01, g.Law().Survival(limit), 0.12)
 }

@@ -110,11 +110,11 @@ func TestProductOfTwoExponentials(t *testing.T) {
 				k++
 			}
 		}
-		near(t, float64(k)/n, productExceeds(z), 0.03, "z %v", z)
+		near(t, float64(k)/n, productSurvival(z), 0.03, "z %v", z)
 	}
-	require.Equal(t, 1.0, productExceeds(0))
-	require.InDelta(t, 1, productExceeds(1e-12), 1e-9)
-	require.Less(t, productExceeds(1e4), 1e-80)
+	require.Equal(t, 1.0, productSurvival(0))
+	require.InDelta(t, 1, productSurvival(1e-12), 1e-9)
+	require.Less(t, productSurvival(1e4), 1e-80)
 }
 
 // The machine repairman has a closed form: p_n = k!/(k-n)! * (S/Z)^n * p_0.

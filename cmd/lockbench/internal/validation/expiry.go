@@ -39,7 +39,7 @@ var expirySettings = []setting{{fmt.Sprintf("%s, ttl %s", distances[0], expiryLe
 // expiryChecks holds how often too little validity was left against how many round trips
 // were as long (F5).
 func expiryChecks(rows sizing.Rows, left []float64) (checks []Check) {
-	law, _ := rows.Of(quorum.Size(rows.Masters()))
+	law, _ := rows.QuorumTime(quorum.Size(rows.Masters()))
 	if law == nil {
 		return nil
 	}

@@ -140,7 +140,7 @@ func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 		}
 		laws, answers = append(laws, law), append(answers, answered)
 	}
-	joint, _ := rows.Of(q)
+	joint, _ := rows.QuorumTime(q)
 	if joint == nil {
 		return nil
 	}
@@ -150,7 +150,7 @@ func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
 		measured := quantile(took, p.p)
 		check := Check{Quantity: p.name + " of an acquire", Unit: bench.UnitNs, Measured: measured, Tolerance: nearQuorum}
-		check.Formula, check.Predicted = "F3", exact(joint.Beyond(1-p.p))
+		check.Formula, check.Predicted = "F3", exact(joint.UpperQuantile(1-p.p))
 		checks = append(checks, check)
 		check.Formula, check.Predicted = "F2", exact(sizing.Independent(p.p, q, laws, answers))
 		checks = append(checks, check)
