@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"runtime"
 )
 
@@ -13,7 +12,7 @@ type Holding struct {
 	HeapBytesPerLock float64 `json:"heap_bytes_per_lock"` // growth of the live heap, generator included
 	GoroutinesBefore int64   `json:"goroutines_before"`   // workers included
 	GoroutinesAfter  int64   `json:"goroutines_after"`    // with all locks held
-	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation cannot tell
+	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation does not report it
 }
 
 // holdingPart is a process's share, in figures that can be added.
@@ -75,7 +74,7 @@ func (w *worker) keep() {
 		}
 		k, ok := held.(Keeper)
 		if !ok {
-			r.fail(fmt.Errorf("%w: --op hold: locks of %s cannot be kept alive", ErrConfig, r.impl))
+			r.fail(wrong("Op", "op", "hold: locks of %s cannot be kept alive", r.impl))
 		} else if err = k.KeepAlive(limit); err == nil {
 			w.acquired++
 			w.kept = append(w.kept, held)

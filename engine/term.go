@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
 )
 
 // A term is the time side of a lease: until when it is valid, when it is to be renewed
@@ -41,24 +42,16 @@ const (
 	expire               // validity has run out
 )
 
-// renewals per ttl, and pauses between failed ones per ttl: one that fails early leaves
-// time for a dozen more.
-const (
-	renewPart = 3
-	retryPart = 24
-	slackPart = 64 // how much earlier a renewal may go out, to share a round with others
-)
-
 // newTerm is the term of an acquire that was sent at start.
 func newTerm(ttl time.Duration, drift float64, start clock.Instant) term {
-	return term{ttl: ttl, drift: drift, until: start.Add(validity(ttl, 0, drift))}
+	return term{ttl: ttl, drift: drift, until: start.Add(redlock.Validity(ttl, 0, drift))}
 }
 
 // keep starts the renewals. stop is when they end; zero: never.
 func (t *term) keep(now, stop clock.Instant) {
 	t.stop = stop
 	if !t.kept {
-		t.kept, t.renewAt = true, now.Add(t.ttl/renewPart)
+		t.kept, t.renewAt = true, now.Add(redlock.RenewalInterval(t.ttl))
 		// What is left may be less than a fresh lease has: a lock that was handed over.
 		if soon := t.until.Add(-t.ttl / 2); soon.Before(t.renewAt) {
 			t.renewAt = soon
@@ -83,7 +76,7 @@ func (t *term) next(now clock.Instant) (do action, again clock.Instant) {
 		t.kept = false
 	}
 	if t.kept && t.asked.IsZero() {
-		if t.renewAt.Add(-t.ttl / slackPart).Reached(now) {
+		if t.renewAt.Add(-redlock.RenewalSlack(t.ttl)).Reached(now) {
 			t.asked, t.asking = now, t.ttl
 			return renew, again
 		}
@@ -97,7 +90,7 @@ func (t *term) next(now clock.Instant) (do action, again clock.Instant) {
 // extended moves the end of validity out: a quorum confirmed an extend to ttl that was
 // sent at start.
 func (t *term) extended(ttl time.Duration, start clock.Instant) {
-	if until := start.Add(validity(ttl, 0, t.drift)); t.until.Before(until) {
+	if until := start.Add(redlock.Validity(ttl, 0, t.drift)); t.until.Before(until) {
 		t.until, t.warned = until, false
 	}
 }
@@ -106,11 +99,11 @@ func (t *term) extended(ttl time.Duration, start clock.Instant) {
 func (t *term) renewed(start, now clock.Instant) {
 	t.extended(t.asking, start)
 	t.asked, t.fault = clock.Instant{}, nil
-	t.renewAt = now.Add(t.ttl / renewPart)
+	t.renewAt = now.Add(redlock.RenewalInterval(t.ttl))
 }
 
 // failed ends a renewal that too few masters answered.
 func (t *term) failed(now clock.Instant, fault error) {
 	t.asked, t.fault = clock.Instant{}, fault
-	t.renewAt = now.Add(max(t.ttl/retryPart, time.Millisecond))
+	t.renewAt = now.Add(redlock.RenewalRetry(t.ttl))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
 )
 
 const lease10 = 10 * time.Second
@@ -15,7 +16,7 @@ const lease10 = 10 * time.Second
 // aTerm is a term of ten seconds that begins at the returned instant.
 func aTerm() (*term, clock.Instant) {
 	base := clock.Now()
-	t := newTerm(lease10, defaultDrift, base)
+	t := newTerm(lease10, redlock.DefaultDrift, base)
 	return &t, base
 }
 
@@ -31,7 +32,7 @@ func requireNext(t *testing.T, term *term, now clock.Instant, want action, again
 
 func TestTermThatNobodyKeepsOnlyRunsOut(t *testing.T) {
 	term, base := aTerm()
-	require.Equal(t, validity(lease10, 0, defaultDrift), term.until.Sub(base))
+	require.Equal(t, redlock.Validity(lease10, 0, redlock.DefaultDrift), term.until.Sub(base))
 	requireNext(t, term, base, rest, term.until)
 	requireNext(t, term, term.until.Add(-1), rest, term.until)
 	requireNext(t, term, term.until, expire, term.until)
@@ -41,7 +42,7 @@ func TestTermThatNobodyKeepsOnlyRunsOut(t *testing.T) {
 func TestTermIsRenewedAtAThirdOrALittleEarlier(t *testing.T) {
 	term, base := aTerm()
 	term.keep(base, clock.Instant{})
-	due, slack := base.Add(lease10/3), lease10/slackPart
+	due, slack := base.Add(lease10/3), redlock.RenewalSlack(lease10)
 	requireNext(t, term, base, rest, due)
 	requireNext(t, term, due.Add(-slack-1), rest, due)
 	requireNext(t, term, due.Add(-slack), renew, due)
@@ -49,7 +50,7 @@ func TestTermIsRenewedAtAThirdOrALittleEarlier(t *testing.T) {
 
 	answered := due.Add(50 * time.Millisecond)
 	term.renewed(term.asked, answered)
-	require.Equal(t, validity(lease10, 0, defaultDrift), term.until.Sub(due.Add(-slack)), "counted from when it was sent")
+	require.Equal(t, redlock.Validity(lease10, 0, redlock.DefaultDrift), term.until.Sub(due.Add(-slack)), "counted from when it was sent")
 	requireNext(t, term, answered, rest, answered.Add(lease10/3))
 }
 
@@ -88,14 +89,14 @@ func TestFailedRenewalIsRepeatedUntilTheEdge(t *testing.T) {
 		require.Zero(t, now.Sub(end))
 		break
 	}
-	require.InDelta(t, float64(retryPart)*2/3, asked, 2)
+	require.InDelta(t, float64(redlock.RetriesPerTTL)*2/3, asked, 2)
 
 	term, base = aTerm()
 	term.keep(base, clock.Instant{})
 	now := base.Add(lease10 / 3)
 	requireNext(t, term, now, renew, now)
 	term.failed(now, ErrNoQuorum)
-	requireNext(t, term, now.Add(lease10/retryPart), renew, now)
+	requireNext(t, term, now.Add(lease10/redlock.RetriesPerTTL), renew, now)
 	term.renewed(term.asked, now.Add(time.Second))
 	require.NoError(t, term.fault, "forgotten once a renewal is confirmed")
 }
@@ -175,13 +176,13 @@ func TestRandomTermIsNeverValidPastWhatTheMastersConfirmed(t *testing.T) {
 	for range 2000 {
 		now := clock.Now()
 		ttl := time.Duration(50+r.IntN(20_000)) * time.Millisecond
-		term := newTerm(ttl, defaultDrift, now)
+		term := newTerm(ttl, redlock.DefaultDrift, now)
 		if r.IntN(2) == 0 {
 			term.warn = 1 + within(ttl)
 		}
 		allowed := term.until
 		confirm := func(s sent) {
-			if end := s.at.Add(validity(s.ttl, 0, defaultDrift)); allowed.Before(end) {
+			if end := s.at.Add(redlock.Validity(s.ttl, 0, redlock.DefaultDrift)); allowed.Before(end) {
 				allowed = end
 			}
 		}
