@@ -50,7 +50,7 @@ func (r restarted) Unwrap() error { return ErrRestarted }
 // comes with every tick, and a promotion before the first meeting.
 type admission struct {
 	wait    time.Duration // as Config.Wait; fixed after New
-	durable bool          // as Config.Durable; fixed after New
+	durable bool          // as Config.MastersAreDurable; fixed after New
 	trusted bool          // the first meeting needs no wait; only during New
 
 	runID     string    // of the server that was seen last; "" before the first
@@ -103,7 +103,7 @@ func (a admission) check(info map[string]string, asked, now time.Time) (admissio
 		a.votesFrom = now.Add(wait)
 	}
 	if swapped {
-		return a, a.waits(now)
+		return a, a.notVoting(now)
 	}
 	return a, nil
 }
@@ -125,7 +125,7 @@ func wasReplica(info map[string]string) bool {
 }
 
 // waits returns why the master casts no vote at now, or nil if it does.
-func (a admission) waits(now time.Time) error {
+func (a admission) notVoting(now time.Time) error {
 	left := a.votesFrom.Sub(now)
 	if left <= 0 {
 		return nil

@@ -50,7 +50,7 @@ func TestWhenAMasterVotes(t *testing.T) {
 			for _, s := range c.seen {
 				a = a.see(s.runID, time.Duration(s.uptime)*time.Second, at(s.at))
 			}
-			err := a.waits(at(c.seen[len(c.seen)-1].at))
+			err := a.notVoting(at(c.seen[len(c.seen)-1].at))
 			if c.from == 0 {
 				require.Zero(t, a.votesFrom)
 				require.NoError(t, err)
@@ -59,9 +59,9 @@ func TestWhenAMasterVotes(t *testing.T) {
 			require.Equal(t, at(c.from), a.votesFrom)
 			require.ErrorIs(t, err, ErrRestarted)
 			require.EqualError(t, err, c.reason+", until every lease it may have forgotten has run out")
-			require.Error(t, a.waits(at(c.from).Add(-1)))
-			require.NoError(t, a.waits(at(c.from)))
-			require.NoError(t, a.waits(at(c.from+1e6)))
+			require.Error(t, a.notVoting(at(c.from).Add(-1)))
+			require.NoError(t, a.notVoting(at(c.from)))
+			require.NoError(t, a.notVoting(at(c.from+1e6)))
 		})
 	}
 }
@@ -76,7 +76,7 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 			walk = func(a admission, ids string, now, from time.Time, depth int) {
 				histories++
 				for _, moment := range []time.Time{now, from.Add(-1), from, from.Add(1)} {
-					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.waits(moment) != nil) {
+					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.notVoting(moment) != nil) {
 						require.Failf(t, "wrong", "%s: wait %v, trusted %t, at %v: must wait: %t", ids, wait, trusted, moment, must)
 					}
 				}
@@ -110,7 +110,7 @@ func TestTheWaitIsNeverToldTooShort(t *testing.T) {
 	for left, text := range map[time.Duration]string{
 		1: "100ms", 100 * time.Millisecond: "100ms", 100*time.Millisecond + 1: "200ms", 1900*time.Millisecond + 1: "2s", testWait - 1: "10s",
 	} {
-		require.ErrorContains(t, a.waits(at(10).Add(-left)), fmt.Sprintf("for another %s,", text))
+		require.ErrorContains(t, a.notVoting(at(10).Add(-left)), fmt.Sprintf("for another %s,", text))
 	}
 }
 
@@ -133,12 +133,12 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 	voting := look("master", "x", "-1")
 	const soon, late = 200 * time.Millisecond, time.Second
 	for _, c := range []struct {
-		name  string
-		since time.Duration // the last look
-		last  map[string]string
-		next  map[string]string
-		waits bool
-		fails bool // the connection must end
+		name      string
+		since     time.Duration // the last look
+		last      map[string]string
+		next      map[string]string
+		notVoting bool
+		fails     bool // the connection must end
 	}{
 		{"nothing happened", soon, voting, voting, false, false},
 		{"nothing happened for long", testWait, voting, voting, false, false},
@@ -170,12 +170,12 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 						b, err = a.check(c.next, now, now)
 					}
 					require.Equal(t, c.fails, err != nil, "%s: %v", name, err)
-					require.Equal(t, c.waits, b.waits(now) != nil, name)
-					if !c.waits {
+					require.Equal(t, c.notVoting, b.notVoting(now) != nil, name)
+					if !c.notVoting {
 						continue
 					}
 					require.Equal(t, now.Add(testWait), b.votesFrom)
-					require.EqualError(t, b.waits(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
+					require.EqualError(t, b.notVoting(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
 					if c.fails {
 						require.ErrorIs(t, err, ErrRestarted)
 					}
@@ -194,7 +194,7 @@ func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 	for _, durable := range []bool{false, true} { // that a restart forgets nothing is not said of a replica
 		a, err := admission{wait: testWait, durable: durable}.check(old, at(0), at(0))
 		require.NoError(t, err)
-		require.NoError(t, a.waits(at(0)))
+		require.NoError(t, a.notVoting(at(0)))
 		a, err = a.check(promoted, at(5), at(5))
 		require.NoError(t, err)
 		require.Equal(t, at(15), a.votesFrom)
@@ -203,8 +203,8 @@ func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 
 func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
 	a := admission{wait: testWait, durable: true}.see("a", 0, at(0))
-	require.NoError(t, a.waits(at(0)))
-	require.NoError(t, a.see("b", 0, at(5)).waits(at(5)))
+	require.NoError(t, a.notVoting(at(0)))
+	require.NoError(t, a.see("b", 0, at(5)).notVoting(at(5)))
 }
 
 // A model is a server as Redis is, with what INFO does not tell: when its data were replaced.
@@ -277,7 +277,7 @@ func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 				case m.replica:
 					require.Error(t, err, history)
 				case m.replacements > seen:
-					require.Error(t, b.waits(now), history)
+					require.Error(t, b.notVoting(now), history)
 				case !loss && now.Sub(a.asked) < backlogTTL:
 					require.NoError(t, err, history)
 					require.Equal(t, a.votesFrom, b.votesFrom, history)
@@ -293,7 +293,7 @@ func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 	m := model{offset: "-1"}
 	a, err := admission{wait: testWait}.check(m.info(), at(0), at(0))
 	require.NoError(t, err)
-	require.NoError(t, a.waits(at(0)))
+	require.NoError(t, a.notVoting(at(0)))
 	walk(a, m, 0, false, at(0), 4, "")
 	t.Logf("%d histories, %d of them without a loss", histories, kept)
 	require.NotZero(t, kept)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 )
 
@@ -52,7 +53,8 @@ type MasterError struct {
 	Err    error
 }
 
-func (e MasterError) Error() string { return e.Master + ": " + e.Err.Error() }
+// Error is one line, also where user code (a dialer) returned joined errors.
+func (e MasterError) Error() string { return e.Master + ": " + oneline.Text(e.Err) }
 func (e MasterError) Unwrap() error { return e.Err }
 
 // A call is one caller's parked request.

@@ -40,7 +40,7 @@ func TestWhatRedisTellsOfADataSet(t *testing.T) {
 	last["run_id"] = runID
 	a, err := a.check(last, now, now)
 	require.NoError(t, err)
-	step := func(role string, newID bool, offset string, waits bool) {
+	step := func(role string, newID bool, offset string, notVoting bool) {
 		t.Helper()
 		next := info(one)
 		require.Equal(t, role, next["role"])
@@ -49,8 +49,8 @@ func TestWhatRedisTellsOfADataSet(t *testing.T) {
 		require.Equal(t, runID, parseInfo(redistest.Command(t, one, "INFO").(string))["run_id"])
 		now = now.Add(tickPeriod)
 		b, err := a.check(next, now, now)
-		require.Equal(t, role != "master" || waits && !a.replica, err != nil, "%v", err)
-		require.Equal(t, waits, b.votesFrom.After(now))
+		require.Equal(t, role != "master" || notVoting && !a.replica, err != nil, "%v", err)
+		require.Equal(t, notVoting, b.votesFrom.After(now))
 		if role == "master" {
 			b.votesFrom = time.Time{} // the wait is over
 		}

@@ -160,7 +160,7 @@ func TestTwoAddressesOfOneServerAreRefused(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.fakes[2].runID = b.fakes[1].runID
 		_, err := New(b.Context(), b.cfg)
-		require.ErrorIs(t, err, ErrSameServer)
+		require.ErrorIs(t, err, errSameServer)
 		var start *StartError
 		require.ErrorAs(t, err, &start)
 		require.True(t, start.Misconfigured)
@@ -177,7 +177,7 @@ func TestAddressThatComesToReachAnotherMastersServerCastsNoVote(t *testing.T) {
 		f.set(func() { f.runID = b.fakes[1].runID })
 		b.cycle("a")
 		time.Sleep(10 * time.Second)
-		require.ErrorIs(t, b.p.Stats().Masters[2].Cause, ErrSameServer)
+		require.ErrorIs(t, b.p.Stats().Masters[2].Cause, errSameServer)
 		require.False(t, b.p.Stats().Masters[2].Up)
 		f.set(func() { f.runID = "its own again" })
 		b.untilUp(3)
@@ -207,8 +207,8 @@ func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *te
 				require.Equal(t, []string{"a"}, late.keys(), "executed after its release")
 				time.Sleep(3 * time.Second)
 				b.requireNoKeys()
-				require.EqualValues(t, 1, b.p.Stats().Masters[2].Orphans)
-				require.Zero(t, b.p.Stats().Masters[2].Owed)
+				require.EqualValues(t, 1, b.p.Stats().Masters[2].PendingDeleted)
+				require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 			})
 		})
 	}
@@ -229,11 +229,11 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 		}
 		_, err := b.release("before", before)
 		require.NoError(t, err)
-		require.Equal(t, 2, b.p.Stats().Masters[2].Owed, "the lock from before, and the one that met the cut")
+		require.Equal(t, 2, b.p.Stats().Masters[2].PendingReleases, "the lock from before, and the one that met the cut")
 		f.set(func() { f.refuse = false })
 		b.untilUp(3)
 		time.Sleep(3 * time.Second)
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 		require.Empty(t, f.commands("name7"))
 		b.requireNoKeys()
 	})
@@ -292,7 +292,7 @@ func TestNewWithoutAMajorityTellsWhatEachMasterSaid(t *testing.T) {
 		_, err := New(b.Context(), b.cfg)
 		var start *StartError
 		require.ErrorAs(t, err, &start)
-		require.Equal(t, StartError{Admitted: 2, Quorum: 3, Causes: start.Causes}, *start)
+		require.Equal(t, StartError{Admitted: 2, Quorum: 3, Masters: 5, Causes: start.Causes}, *start)
 		require.Len(t, start.Causes, 3)
 		require.ErrorContains(t, err, "m0: connection refused")
 	})

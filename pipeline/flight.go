@@ -102,7 +102,7 @@ func (e *loading) requests() int      { return 0 }
 func (e *loading) lostLocked(*master) {}
 
 // A payment sends pending releases.
-type payment struct {
+type pendingBatch struct {
 	batch
 	due    []*pendingRelease
 	lead   int  // replies that come before: of SCRIPT LOAD
@@ -110,16 +110,16 @@ type payment struct {
 }
 
 // paymentLocked takes releases that are due out of the ledger; nil if there are none.
-func (m *master) paymentLocked(now time.Time) *payment {
-	due := m.ledger.take(now, foldMax)
+func (m *master) takePendingLocked(now time.Time) *pendingBatch {
+	due := m.pending.take(now, foldMax)
 	if len(due) == 0 {
 		return nil
 	}
-	return newPayment(due, false, false)
+	return newPendingBatch(due, false, false)
 }
 
-func newPayment(due []*pendingRelease, load, single bool) *payment {
-	e := &payment{due: due, single: single}
+func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
+	e := &pendingBatch{due: due, single: single}
 	if load {
 		e.loadScripts()
 		e.lead = e.batch.commands()
@@ -137,53 +137,53 @@ func newPayment(due []*pendingRelease, load, single bool) *payment {
 	return e
 }
 
-func (e *payment) answered(m *master, replies []resp.Reply) error {
+func (e *pendingBatch) answered(m *master, replies []resp.Reply) error {
 	again, err := e.settle(m, replies)
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	m.paying = false
+	m.sendingPending = false
 	if err != nil {
 		return err
 	}
 	now := time.Now()
 	if again != nil {
-		m.paying = true
+		m.sendingPending = true
 		m.sendLocked(again, now)
 	} else {
-		m.payLocked(now)
+		m.sendPendingLocked(now)
 	}
 	return nil
 }
 
-func (e *payment) requests() int { return len(e.due) }
+func (e *pendingBatch) requests() int { return len(e.due) }
 
-func (e *payment) lostLocked(m *master) { m.ledger.unconfirmed(e.due) }
+func (e *pendingBatch) lostLocked(m *master) { m.pending.unconfirmed(e.due) }
 
 // settle books what the master has said, and returns what is to be asked again.
-func (e *payment) settle(m *master, replies []resp.Reply) (again *payment, err error) {
+func (e *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
 	replies = replies[e.lead:]
 	if err := replies[0].Err(); !e.single {
 		switch {
 		case isNoScript(err) && e.lead == 0:
-			return newPayment(e.due, true, false), nil
+			return newPendingBatch(e.due, true, false), nil
 		case isDenied(err):
-			return newPayment(e.due, false, true), nil
+			return newPendingBatch(e.due, false, true), nil
 		}
 	}
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	paid, orphans, err := e.read(m, replies)
+	answeredReleases, deleted, err := e.read(m, replies)
 	if err != nil {
-		m.ledger.unconfirmed(e.due)
+		m.pending.unconfirmed(e.due)
 		return nil, err
 	}
-	m.ledger.confirmed(paid, time.Now())
-	m.stats.Orphans += orphans
+	m.pending.confirmed(answeredReleases, time.Now())
+	m.stats.PendingDeleted += deleted
 	return nil, nil
 }
 
 // read returns the releases that were answered and how many of them found their key.
-func (e *payment) read(m *master, replies []resp.Reply) (paid []*pendingRelease, orphans uint64, err error) {
+func (e *pendingBatch) read(m *master, replies []resp.Reply) (answeredReleases []*pendingRelease, deleted uint64, err error) {
 	if !e.single {
 		votes, fault, err := batchVotes(replies[0], len(e.due))
 		if err == nil && isUnfit(fault) {
@@ -191,23 +191,23 @@ func (e *payment) read(m *master, replies []resp.Reply) (paid []*pendingRelease,
 		}
 		for i := range len(votes) {
 			if votes[i] == '1' {
-				orphans++
+				deleted++
 			}
 		}
-		return e.due, orphans, err
+		return e.due, deleted, err
 	}
 	for i, reply := range replies {
 		switch err := reply.Err(); {
 		case isDenied(err):
-			m.stats.Dropped++ // it will never be allowed; its lease runs out
+			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
 			continue
 		case isUnfit(err):
 			return nil, 0, err
 		}
 		if reply.Number == 1 {
-			orphans++
+			deleted++
 		}
-		paid = append(paid, e.due[i])
+		answeredReleases = append(answeredReleases, e.due[i])
 	}
-	return paid, orphans, nil
+	return answeredReleases, deleted, nil
 }

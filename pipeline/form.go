@@ -25,7 +25,7 @@ const (
 
 // formLocked makes rounds of what has arrived, for as long as there is room for them.
 func (p *Pipeline) formLocked() {
-	for p.readyLocked() {
+	for p.shouldFormLocked() {
 		p.formOneLocked()
 	}
 	p.checkDrainedLocked()
@@ -35,7 +35,7 @@ func (p *Pipeline) formLocked() {
 // quorum of masters has room. Many wait for all but one of the prompt masters: fewer,
 // larger rounds cost everybody less (BenchmarkCycle: 15 % at 64 workers), and a master
 // that is slower than the others by some factor is never waited for.
-func (p *Pipeline) readyLocked() bool {
+func (p *Pipeline) shouldFormLocked() bool {
 	waiting := p.queue.waiting()
 	if waiting == 0 {
 		return false
@@ -69,7 +69,7 @@ func (p *Pipeline) readyLocked() bool {
 
 // mostLocked is how many calls a round may take now: as many as go out at once to each
 // master that has room. A slower one takes it in pieces.
-func (p *Pipeline) mostLocked() int {
+func (p *Pipeline) roundLimitLocked() int {
 	most := mostInRound
 	for _, m := range p.masters {
 		if m.hasRoomLocked() {
@@ -80,7 +80,7 @@ func (p *Pipeline) mostLocked() int {
 }
 
 // tookLocked is how long a round takes to be answered at the moment.
-func (p *Pipeline) tookLocked() (took time.Duration) {
+func (p *Pipeline) roundTripLocked() (took time.Duration) {
 	for _, m := range p.masters {
 		if m.hasRoomLocked() {
 			took = max(took, m.took)
@@ -98,10 +98,10 @@ func (p *Pipeline) formOneLocked() {
 	// Releases go first, so that the script can take them all at once. Within a round
 	// that changes nothing that a caller could have relied on: all of it is under way
 	// at once, and a release arrives only after the round of its acquire was formed.
-	most := p.mostLocked()
+	most := p.roundLimitLocked()
 	var late time.Time // who leaves before then gets no answer in time
 	if p.queue.waiting() > most {
-		late = time.Now().Add(p.tookLocked())
+		late = time.Now().Add(p.roundTripLocked())
 	}
 	for class, n := range p.queue.shares(most) {
 		for n > 0 && p.queue.classes[class].first != nil {
@@ -126,7 +126,7 @@ func (p *Pipeline) formOneLocked() {
 	r.seal()
 	asked := 0
 	for _, m := range p.masters {
-		r.causes = append(r.causes, m.refusesLocked(r))
+		r.causes = append(r.causes, m.whyNotAskedLocked(r))
 		if r.causes[m.index] == nil {
 			asked++
 		}
@@ -145,7 +145,7 @@ func (p *Pipeline) formOneLocked() {
 
 // refusesLocked returns why the master is not asked in a round, and notes what it misses;
 // nil if it is asked.
-func (m *master) refusesLocked(r *round) error {
+func (m *master) whyNotAskedLocked(r *round) error {
 	if m.up && !m.behind && m.backlog > maxBacklog {
 		m.behind = true
 		m.awayFrom = r.seq
@@ -153,10 +153,10 @@ func (m *master) refusesLocked(r *round) error {
 	}
 	switch {
 	case !m.up:
-		m.passLocked(r)
+		m.skipRoundLocked(r)
 		return m.cause
 	case m.behind:
-		m.passLocked(r)
+		m.skipRoundLocked(r)
 		return errBehind
 	}
 	return nil
@@ -167,7 +167,7 @@ func (m *master) refusesLocked(r *round) error {
 // no harm.
 func (m *master) takeLocked(r *round, now time.Time) {
 	part := r.whole()
-	if cause := m.waits(now); cause != nil {
+	if cause := m.notVoting(now); cause != nil {
 		part = part.without(m, func(q *Request) error {
 			if q.Op == Acquire {
 				return cause
@@ -259,10 +259,10 @@ func (m *master) writtenLocked() {
 	clear(m.carried)
 	m.carried = m.carried[:0]
 	m.writing, m.blocked = false, false
-	for _, r := range m.unleft {
+	for _, r := range m.leaveAfterWrite {
 		r.leave()
 	}
-	m.unleft = m.unleft[:0]
+	m.leaveAfterWrite = m.leaveAfterWrite[:0]
 	now := time.Now()
 	for i := len(m.flights) - m.unclaimed - 1; i >= 0 && m.flights[i].wrote.IsZero(); i-- {
 		m.flights[i].wrote = now

@@ -38,30 +38,30 @@ type master struct {
 	stuck   chan struct{} // capacity 1: the writer is to write carried; closed when run returns
 
 	// The following are guarded by Pipeline.mu.
-	up        bool
-	behind    bool          // while up
-	cause     error         // why it is away
-	unsent    []part        // formed, not sent or not wholly
-	backlog   int           // requests in unsent
-	thinning  bool          // run looks through what was unsent
-	flights   []flight      // on the wire, oldest first
-	onWire    int           // requests in flights
-	writes    int           // writes that flights belong to
-	pace      pace          // what it has been measured to do
-	window    int           // of pace: writes on the wire at once
-	budget    int           // of pace: requests
-	took      time.Duration // of the last flight
-	unleft    []*round      // to be left when the write that is under way ends
-	out       [][]byte      // to be written
-	writing   bool          // somebody writes carried
-	blocked   bool          // and the socket takes no more
-	unclaimed int           // flights, the newest, that nobody writes yet
-	written   sync.Cond     // that has ended, after the master was set aside
-	paying    bool          // pending releases are on the wire
-	checking  bool          // a check is
-	awayFrom  uint64        // while away or behind: the first round that it was not asked in
-	ledger    ledger
-	stats     MasterStats
+	up              bool
+	behind          bool          // while up
+	cause           error         // why it is away
+	unsent          []part        // formed, not sent or not wholly
+	backlog         int           // requests in unsent
+	compacting      bool          // run looks through what was unsent
+	flights         []flight      // on the wire, oldest first
+	onWire          int           // requests in flights
+	writes          int           // writes that flights belong to
+	pace            pace          // what it has been measured to do
+	window          int           // of pace: writes on the wire at once
+	budget          int           // of pace: requests
+	took            time.Duration // of the last flight
+	leaveAfterWrite []*round      // to be left when the write that is under way ends
+	out             [][]byte      // to be written
+	writing         bool          // somebody writes carried
+	blocked         bool          // and the socket takes no more
+	unclaimed       int           // flights, the newest, that nobody writes yet
+	written         sync.Cond     // that has ended, after the master was set aside
+	sendingPending  bool          // pending releases are on the wire
+	checking        bool          // a check is
+	awayFrom        uint64        // while away or behind: the first round that it was not asked in
+	pending         pendingReleases
+	stats           MasterStats
 
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
@@ -103,24 +103,24 @@ var (
 // run is the master's goroutine: it ends when the pipeline's ctx does.
 func (m *master) run() {
 	defer close(m.stuck)
-	if m.session != nil && m.waits(time.Now()) != nil {
-		m.tell(true) // else that New has admitted it goes without saying
+	if m.session != nil && m.notVoting(time.Now()) != nil {
+		m.notify(true) // else that New has admitted it goes without saying
 	}
 	for {
 		if m.session == nil {
-			m.tell(false)
+			m.notify(false)
 			if !m.probeUntilAdmitted() {
 				return
 			}
-			m.tell(true)
+			m.notify(true)
 		}
 		m.setAside(m.serve())
 	}
 }
 
 // tell passes on what has become of the master; that the pipeline closes is no news.
-func (m *master) tell(up bool) {
-	cause := m.waits(time.Now())
+func (m *master) notify(up bool) {
+	cause := m.notVoting(time.Now())
 	if !up {
 		m.p.mu.Lock()
 		cause = m.cause
@@ -132,7 +132,7 @@ func (m *master) tell(up bool) {
 }
 
 // waits returns why the master is not to be sent acquires, or nil if it is.
-func (m *master) waits(now time.Time) error { return m.admission.waits(now) }
+func (m *master) notVoting(now time.Time) error { return m.admission.notVoting(now) }
 
 // serve reads answers until the master is to be set aside, and returns why.
 func (m *master) serve() (cause error) {
@@ -147,7 +147,7 @@ func (m *master) serve() (cause error) {
 		}
 		f, ok := m.oldest()
 		if !ok {
-			return fmt.Errorf("%w: nothing was asked", errOdd)
+			return fmt.Errorf("%w: nothing was asked", errUnexpected)
 		}
 		var err error
 		if m.replies, err = s.read(f.commands(), m.replies[:0]); err != nil {
@@ -167,8 +167,8 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 		return now, errClosing
 	}
 	since := m.unansweredSince(now)
-	if s.heard.After(since) {
-		since = s.heard
+	if s.lastRead.After(since) {
+		since = s.lastRead
 	}
 	until, silent := lookAgain(p.timeout, since, s.until, m.looked, now)
 	if silent {
@@ -221,7 +221,7 @@ func (m *master) oldest() (flight, bool) {
 
 // land takes the replies to the oldest flight, and sends what waited for it to end. The
 // error says that the master is not fit to serve.
-func (m *master) land(f *flight) (sick error) {
+func (m *master) land(f *flight) (unfit error) {
 	p := m.p
 	var a answers
 	many := f.requests >= foldFrom || m.far && f.requests > 1
@@ -232,10 +232,10 @@ func (m *master) land(f *flight) (sick error) {
 		p.mu.Unlock()
 	}
 	if f.errand != nil {
-		sick = f.errand.answered(m, m.replies)
+		unfit = f.errand.answered(m, m.replies)
 	} else {
 		a = f.part.read(m, f.first, m.replies)
-		sick = a.sick
+		unfit = a.unfit
 	}
 	if many {
 		runtime.Gosched()
@@ -247,21 +247,21 @@ func (m *master) land(f *flight) (sick error) {
 	now := time.Now()
 	m.landedLocked(f, now)
 	if f.errand == nil {
-		m.bookLocked(f, &a, now)
+		m.notePendingLocked(f, &a, now)
 		m.repeatLocked(f, &a, now)
 		if f.last {
 			m.leaveLocked(f)
 		}
 	}
-	if sick == nil {
-		if len(m.unsent) >= lateFrom {
-			m.thinLocked()
+	if unfit == nil {
+		if len(m.unsent) >= compactFrom {
+			m.compactLocked()
 		}
 		m.departLocked(now)
 		p.formLocked()
 	}
 	p.unlock()
-	return sick
+	return unfit
 }
 
 // landedLocked takes the oldest flight off the wire.
@@ -280,7 +280,7 @@ func (m *master) landedLocked(f *flight, now time.Time) {
 // writes it has put its bytes down; then the end of the write leaves.
 func (m *master) leaveLocked(f *flight) {
 	if f.wrote.IsZero() {
-		m.unleft = append(m.unleft, f.part.r)
+		m.leaveAfterWrite = append(m.leaveAfterWrite, f.part.r)
 	} else {
 		f.part.r.leave()
 	}
@@ -290,13 +290,13 @@ func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.bud
 
 // bookLocked notes the releases that failed and, after a connection died, those whose
 // acquire may still be executed.
-func (m *master) bookLocked(f *flight, a *answers, now time.Time) {
-	m.stats.Dropped += uint64(a.dropped)
+func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
+	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
-		m.ledger.add(&f.part.entries[i], now)
+		m.pending.add(&f.part.entries[i], now)
 	}
-	if len(m.ledger.inDoubt) > 0 {
-		f.part.releases(f.first, f.end, func(q *Request) { m.ledger.sent(q, now) })
+	if len(m.pending.inDoubt) > 0 {
+		f.part.releases(f.first, f.end, func(q *Request) { m.pending.sent(q, now) })
 	}
 }
 
@@ -322,13 +322,13 @@ func (m *master) waitLocked(p part) {
 }
 
 // thinLocked drops what is over from all that waits, without the mutex meanwhile.
-func (m *master) thinLocked() {
+func (m *master) compactLocked() {
 	waiting := m.unsent
-	m.unsent, m.thinning = nil, true
+	m.unsent, m.compacting = nil, true
 	m.p.mu.Unlock()
-	waiting = thin(m, waiting)
+	waiting = compact(m, waiting)
 	m.p.mu.Lock()
-	m.unsent, m.thinning = append(waiting, m.unsent...), false
+	m.unsent, m.compacting = append(waiting, m.unsent...), false
 	m.backlog = 0
 	for i := range m.unsent {
 		m.backlog += m.unsent[i].left()
@@ -337,12 +337,12 @@ func (m *master) thinLocked() {
 
 // hasRoomLocked reports whether a round that is formed now would be sent at once.
 func (m *master) hasRoomLocked() bool {
-	return m.up && len(m.unsent) == 0 && !m.thinning && m.writes < m.window && m.onWire < m.budget
+	return m.up && len(m.unsent) == 0 && !m.compacting && m.writes < m.window && m.onWire < m.budget
 }
 
 // departLocked sends what waits, in one write and as much as the pace allows.
 func (m *master) departLocked(now time.Time) {
-	if m.thinning || m.writes >= m.window {
+	if m.compacting || m.writes >= m.window {
 		return
 	}
 	writes := 1 // of the first flight
@@ -365,7 +365,7 @@ func (m *master) departLocked(now time.Time) {
 	}
 	if m.behind && len(m.unsent) == 0 {
 		m.behind = false
-		m.payLocked(now)
+		m.sendPendingLocked(now)
 	}
 }
 
@@ -392,21 +392,21 @@ func (m *master) setAside(cause error) {
 	p.up--
 	flights, unsent := m.flights, m.unsent
 	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out, m.unclaimed = nil, nil, 0, 0, 0, nil, 0
-	m.paying, m.checking = false, false
+	m.sendingPending, m.checking = false, false
 	now := time.Now()
-	m.doubtLocked(flights, unsent)
+	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {
 		if f := &flights[i]; f.errand != nil {
 			f.errand.lostLocked(m)
 		} else {
-			f.part.releases(f.first, f.end, func(q *Request) { m.ledger.add(q, now) })
+			f.part.releases(f.first, f.end, func(q *Request) { m.pending.add(q, now) })
 		}
 	}
 	for i := range unsent {
 		w := &unsent[i]
 		w.releases(w.next, len(w.ends), func(q *Request) {
 			if w.next > 0 || w.again || q.Round < m.awayFrom {
-				m.ledger.add(q, now)
+				m.pending.add(q, now)
 			}
 		})
 	}
@@ -442,7 +442,7 @@ func (m *master) setAside(cause error) {
 
 // doubtLocked notes which acquires may still be executed although the connection has ended,
 // and in which round the master was first not asked.
-func (m *master) doubtLocked(flights []flight, unsent []part) {
+func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 	var from, to uint64
 	sent := func(r *round) {
 		if from == 0 || r.seq < from {
@@ -464,7 +464,7 @@ func (m *master) doubtLocked(flights []flight, unsent []part) {
 		}
 	}
 	if to != 0 {
-		m.ledger.died(from, to)
+		m.pending.died(from, to)
 	}
 	if !m.behind {
 		m.awayFrom = awayFrom
@@ -476,7 +476,7 @@ func (m *master) doubtLocked(flights []flight, unsent []part) {
 // passLocked notes what a round that this master is not asked in leaves it to do:
 // the releases of locks that it may have granted. A lock that was acquired while
 // it was away cannot be there.
-func (m *master) passLocked(r *round) {
+func (m *master) skipRoundLocked(r *round) {
 	now := time.Time{}
 	for i := range r.entries {
 		if q := r.entries[i]; q.Op == Release && q.Round < m.awayFrom {
@@ -486,18 +486,18 @@ func (m *master) passLocked(r *round) {
 			if m.behind {
 				q.Round = 0 // the acquire may be executed yet, however late
 			}
-			m.ledger.add(&q, now)
+			m.pending.add(&q, now)
 		}
 	}
 }
 
 // tickLocked sends the releases that have come due and checks the server.
 func (m *master) tickLocked(now time.Time) {
-	m.ledger.prune(now)
+	m.pending.prune(now)
 	if !m.up {
 		return
 	}
-	m.payLocked(now)
+	m.sendPendingLocked(now)
 	if !m.checking {
 		m.checking = true
 		m.sendLocked(newCheck(), now)
@@ -505,12 +505,12 @@ func (m *master) tickLocked(now time.Time) {
 }
 
 // payLocked sends the releases that are due, some at a time.
-func (m *master) payLocked(now time.Time) {
-	if m.paying || m.behind {
+func (m *master) sendPendingLocked(now time.Time) {
+	if m.sendingPending || m.behind {
 		return
 	}
-	if next := m.paymentLocked(now); next != nil {
-		m.paying = true
+	if next := m.takePendingLocked(now); next != nil {
+		m.sendingPending = true
 		m.sendLocked(next, now)
 	}
 }

@@ -21,10 +21,10 @@ type part struct {
 
 // lateFrom is how many rounds must wait for a master before it looks for what it need
 // not be sent any more.
-const lateFrom = 4
+const compactFrom = 4
 
 // errOver is why a late master gave no vote to a lock that came and went meanwhile.
-var errOver = errors.New("was not asked in time")
+var errObsolete = errors.New("was not asked in time")
 
 func (r *round) whole() part { return part{r: r, load: &r.load} }
 
@@ -34,9 +34,9 @@ func (r *round) whole() part { return part{r: r, load: &r.load} }
 // sent. Without this, a master that is late has all that the others did in the meantime
 // done at once, and the machine waits for it (make faults: at 64 workers and 50 ms, a p99
 // three times as long).
-func thin(m *master, parts []part) []part {
+func compact(m *master, parts []part) []part {
 	from := uint64(0) // the first round that has not been sent at all
-	over := make(map[string]bool)
+	obsolete := make(map[string]bool)
 	for i := range parts {
 		p := &parts[i]
 		if p.next > 0 || p.again {
@@ -47,18 +47,18 @@ func thin(m *master, parts []part) []part {
 		}
 		for e := range p.entries {
 			if q := &p.entries[e]; q.Op == Release && q.Round >= from {
-				over[q.Token] = true
+				obsolete[q.Token] = true
 			}
 		}
 	}
-	if len(over) == 0 {
+	if len(obsolete) == 0 {
 		return parts
 	}
 	for i := range parts {
 		if p := &parts[i]; p.next == 0 && !p.again {
 			*p = p.without(m, func(q *Request) error {
-				if over[q.Token] {
-					return errOver
+				if obsolete[q.Token] {
+					return errObsolete
 				}
 				return nil
 			})
@@ -85,9 +85,9 @@ func (p *part) without(m *master, against func(*Request) error) part {
 }
 
 // take adds entry i of another part of the same round.
-func (p *part) take(of *part, i int) {
-	p.entries = append(p.entries, of.entries[i])
-	p.index = append(p.index, of.place(i))
+func (p *part) take(other *part, i int) {
+	p.entries = append(p.entries, other.entries[i])
+	p.index = append(p.index, other.position(i))
 }
 
 // unknownLocked casts m's unknown vote for entry i of the part.
@@ -97,10 +97,10 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 }
 
 // voteLocked votes for entry i of the part.
-func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.place(i), v) }
+func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.position(i), v) }
 
 // place is where entry i of the part stands in its round.
-func (p *part) place(i int) int {
+func (p *part) position(i int) int {
 	if p.index != nil {
 		return p.index[i]
 	}
@@ -113,7 +113,7 @@ type answers struct {
 	refused  []int // calls that were refused for a key, of whichever entry: no vote yet
 	failed   []int // releases that failed
 	dropped  int   // releases that the master's ACL forbids
-	sick     error // with which the master said that it is not fit to serve
+	unfit    error // with which the master said that it is not fit to serve
 }
 
 // read turns one master's replies to the commands from first on into votes.
@@ -165,7 +165,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 	switch {
 	case isDenied(err):
 		err = denied{err}
-		p.r.denyLocked(p.place(i), MasterError{m.address, err})
+		p.r.denyLocked(p.position(i), MasterError{m.address, err})
 		if release {
 			a.dropped++
 		}
@@ -173,7 +173,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 		a.failed = append(a.failed, i)
 	}
 	if isUnfit(err) {
-		a.sick = err
+		a.unfit = err
 	}
 	p.unknownLocked(m, i, err)
 }

@@ -106,7 +106,7 @@ func TestHungMasterCostsACallNothing(t *testing.T) {
 		time.Sleep(5 * time.Second) // the second payments
 		require.Equal(t, before+2, len(b.fakes[4].commands("back")))
 		b.requireNoKeys()
-		require.Zero(t, b.p.Stats().Masters[4].Owed)
+		require.Zero(t, b.p.Stats().Masters[4].PendingReleases)
 	})
 }
 
@@ -200,7 +200,7 @@ func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.Owed, m.Address)
+			require.Zero(t, m.PendingReleases, m.Address)
 		}
 	})
 }
@@ -349,7 +349,7 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 }
 
 func TestSickMasterIsSetAsideAndOthersAreNot(t *testing.T) {
-	for _, fault := range sickness {
+	for _, fault := range serverWideErrors {
 		if fault == "NOSCRIPT" {
 			continue
 		}

@@ -20,7 +20,7 @@ import (
 const ReservedPrefix = "__muxlock__:"
 
 // ErrSameServer is returned when two of the configured addresses reach one server.
-var ErrSameServer = errors.New("two addresses reach the same server")
+var errSameServer = errors.New("two addresses reach the same server")
 
 // The pause before a dial, drawn from half to one and a half times: it doubles from
 // firstPause to longestPause, and starts over once the master has been up that long,
@@ -102,7 +102,7 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	if err := m.payAll(); err != nil {
+	if err := m.sendAllPending(); err != nil {
 		return err
 	}
 	if err := m.trial(); err != nil {
@@ -142,10 +142,10 @@ func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
 }
 
 // payAll sends the releases that are due, before the master is admitted.
-func (m *master) payAll() error {
+func (m *master) sendAllPending() error {
 	for {
 		m.p.mu.Lock()
-		next := m.paymentLocked(time.Now())
+		next := m.takePendingLocked(time.Now())
 		m.p.mu.Unlock()
 		if next == nil {
 			return nil
@@ -192,7 +192,7 @@ func (m *master) trial() error {
 	for i, commands := range []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"} {
 		op, vote := Op(i), quorum.Unknown
 		if vote, err = plainVote(op, replies[i]); err == nil && vote != quorum.Granted {
-			err = errOdd
+			err = errUnexpected
 		}
 		if err != nil {
 			return fmt.Errorf("trial lock: %w", deniedInScript(err, commands))
@@ -221,7 +221,7 @@ func (m *master) admit() error {
 		if err != nil || !again {
 			return err
 		}
-		if err := m.payAll(); err != nil {
+		if err := m.sendAllPending(); err != nil {
 			return err
 		}
 	}
@@ -233,16 +233,16 @@ func (m *master) tryAdmit() (again bool, err error) {
 	defer p.unlock()
 	for _, other := range p.masters { // what one was that is away may be behind our address by now
 		if other.up && other.admission.runID == m.admission.runID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, m.admission.runID)
+			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.runID)
 		}
 	}
 	now := time.Now()
-	if m.ledger.isDue(now) {
+	if m.pending.isDue(now) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
 	m.admitted = now
-	m.ledger.admitted(now)
+	m.pending.admitted(now)
 	m.paceLocked()
 	m.session.overdue = m.overdue
 	p.up++

@@ -53,7 +53,7 @@ func requireQuiet(t *testing.T, p *Pipeline, servers []*redisserver.Server) {
 
 func quiet(state Stats) bool {
 	for _, m := range state.Masters {
-		if !m.Up || m.Owed > 0 || m.Backlog > 0 || m.InFlight > 0 {
+		if !m.Up || m.PendingReleases > 0 || m.Backlog > 0 || m.InFlight > 0 {
 			return false
 		}
 	}

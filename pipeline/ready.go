@@ -2,10 +2,11 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"muxlock/internal/oneline"
 )
 
 // NotReadyError is returned by Ready: who does not vote, and why.
@@ -67,7 +68,7 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return errors.Join(missing, ctx.Err())
+			return oneline.Join(missing, ctx.Err())
 		case <-p.closing:
 		case <-timer.C:
 		}
@@ -87,7 +88,7 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	for _, m := range p.masters {
 		why := m.cause
 		if m.up {
-			if why = m.admission.waits(now); why == nil {
+			if why = m.admission.notVoting(now); why == nil {
 				e.Voting++
 				continue
 			}

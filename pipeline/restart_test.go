@@ -20,7 +20,7 @@ import (
 func overNewMasters(t *testing.T, test func(t *testing.T, b *bubble)) {
 	t.Helper()
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Wait, b.cfg.NewMasters = testWait, true
+		b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
 		b.started()
 		test(t, b)
 	})
@@ -250,7 +250,7 @@ func TestServerThatDoesNotTellItsUptimeIsTakenAsJustStarted(t *testing.T) {
 
 func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Wait, b.cfg.NewMasters = testWait, true
+		b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
 		b.fakes[2].refuse = true
 		b.started()
 		b.cycle("at once")
@@ -312,7 +312,7 @@ func TestWaitingMasterGrantsNothingUnderLoadAndNothingIsLeftBehind(t *testing.T)
 		time.Sleep(10 * time.Second)
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.Owed)
+			require.Zero(t, m.PendingReleases)
 		}
 	})
 }
@@ -341,8 +341,8 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", durable ", durable), func(t *testing.T) {
 				inBubble(t, 3, func(t *testing.T, b *bubble) {
 					var c changes
-					b.cfg.Wait, b.cfg.Durable, b.cfg.Changed = testWait, durable, c.add
-					b.cfg.NewMasters = true
+					b.cfg.Wait, b.cfg.MastersAreDurable, b.cfg.Changed = testWait, durable, c.add
+					b.cfg.MastersAreNew = true
 					b.started()
 					b.mustAcquire("a")
 					time.Sleep(time.Second)
@@ -365,9 +365,9 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 						require.GreaterOrEqual(t, b.votesFrom(i).Sub(begin), testWait)
 						require.Less(t, b.votesFrom(i).Sub(begin), testWait+4*time.Second)
 					}
-					told := c.take()
-					require.Len(t, told, 4, "two set aside, two back")
-					for _, change := range told {
+					got := c.take()
+					require.Len(t, got, 4, "two set aside, two back")
+					for _, change := range got {
 						if wait > 0 && !change.up {
 							require.EqualError(t, change.cause, "check: is a replica (role slave), not a master")
 						} else {

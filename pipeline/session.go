@@ -58,10 +58,10 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 // names of keys that were read after CLIENT CACHING YES and have changed, and with nil
 // when they all may have or when the connection has ended. The error is
 // rueidis.ErrNoCache if the server refuses tracking. rueidis pings a silent connection.
-func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, heard func([]rueidis.RedisMessage)) (*session, error) {
+func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}
-	option.OnInvalidations = heard
+	option.OnInvalidations = onPush
 	option.RingScaleEachConn = 2 // one batch and one PING at a time
 	option.ReadBufferEachConn = 16 << 10
 	option.WriteBufferEachConn = 16 << 10

@@ -78,10 +78,10 @@ func (b *bubble) requireNothingAwaited() {
 
 func requireNothingAwaited(t testing.TB, p *Pipeline) {
 	t.Helper()
-	p.watch.mu.Lock()
-	defer p.watch.mu.Unlock()
-	require.Empty(t, p.watch.names)
-	for _, w := range p.watch.watchers {
+	p.wakeups.mu.Lock()
+	defer p.wakeups.mu.Unlock()
+	require.Empty(t, p.wakeups.names)
+	for _, w := range p.wakeups.trackers {
 		require.Empty(t, w.unread)
 	}
 }
@@ -100,9 +100,9 @@ func free(name string, fakes []*fake) {
 	}
 }
 
-func (b *bubble) watched() (n int) {
+func (b *bubble) tracking() (n int) {
 	for _, m := range b.p.Stats().Masters {
-		if m.Watched {
+		if m.Tracking {
 			n++
 		}
 	}
@@ -122,7 +122,7 @@ func TestAwaitIsWokenByTheRelease(t *testing.T) {
 		out := b.mustAcquire("a")
 		a := b.await("a", time.Second)
 		a.requireWaiting(10 * time.Minute)
-		require.Equal(t, 5, b.watched())
+		require.Equal(t, 5, b.tracking())
 		require.EqualValues(t, 5, b.reads(), "it does not poll")
 		start := time.Now()
 		_, err := b.release("a", out.Round)
@@ -131,7 +131,7 @@ func TestAwaitIsWokenByTheRelease(t *testing.T) {
 		b.requireNothingAwaited()
 		for _, f := range b.fakes {
 			for _, l := range f.since(1) {
-				require.Contains(t, []string{"HELLO", "CLIENT", "PTTL", "PING"}, l.args[0], "a watcher asks for nothing else")
+				require.Contains(t, []string{"HELLO", "CLIENT", "PTTL", "PING"}, l.args[0], "a tracker asks for nothing else")
 			}
 		}
 	})
@@ -270,14 +270,14 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 					f.cut()
 				}
 				b.untilUp(5)
-				var waits []time.Duration
+				var notVoting []time.Duration
 				for range 30 {
 					start := time.Now()
 					a := b.await("b", time.Second)
 					a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
-					waits = append(waits, a.at.Sub(start))
+					notVoting = append(notVoting, a.at.Sub(start))
 				}
-				require.Greater(t, slices.Max(waits)-slices.Min(waits), 500*time.Millisecond, "jitter: %v", waits)
+				require.Greater(t, slices.Max(notVoting)-slices.Min(notVoting), 500*time.Millisecond, "jitter: %v", notVoting)
 
 				if command != "PTTL" {
 					start := time.Now()
@@ -383,17 +383,17 @@ func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
-		require.Equal(t, 3, b.watched())
+		require.Equal(t, 3, b.tracking())
 		time.Sleep(time.Minute)
 		for _, f := range b.fakes {
 			f.cut()
 		}
 		b.untilUp(3)
 		time.Sleep(time.Minute)
-		require.Zero(t, b.watched())
+		require.Zero(t, b.tracking())
 		require.Equal(t, 3, b.fakes[0].connections(), "one for votes, one lost, and one again for votes")
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
-		require.Equal(t, 3, b.watched())
+		require.Equal(t, 3, b.tracking())
 	})
 }
 
@@ -408,7 +408,7 @@ func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
 			f.set(func() { f.refuse = true; f.cutLocked() })
 		}
 		a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
-		require.Equal(t, 1, b.watched())
+		require.Equal(t, 1, b.tracking())
 	})
 }
 
@@ -462,7 +462,7 @@ func TestEndOfContextAndCloseEndTheWaitAtOnce(t *testing.T) {
 		call()
 		b.requireNothingAwaited()
 		require.ErrorIs(t, p.Await(context.Background(), "a", hour), ErrClosed)
-		require.Zero(t, b.watched())
+		require.Zero(t, b.tracking())
 	})
 }
 
@@ -539,27 +539,27 @@ func TestLatePushOfAForgottenNameIsIgnored(t *testing.T) {
 }
 
 // aWatch is a watch over masters with nobody behind them, and one awaited name.
-func aWatch(masters int) (*watch, *interest, *waiter) {
+func testWakeups(masters int) (*wakeups, *subscription, *waiter) {
 	p := &Pipeline{quorum: quorum.Size(masters)}
-	h := &watch{p: p, names: make(map[string]*interest)}
+	u := &wakeups{p: p, names: make(map[string]*subscription)}
 	for i := range masters {
-		h.watchers = append(h.watchers, &watcher{watch: h, index: i, wake: make(chan struct{}, 1), unread: make(map[*interest]struct{})})
+		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
 	}
-	i, w := h.join("a", hour)
-	return h, i, w
+	i, w := u.join("a", hour)
+	return u, i, w
 }
 
-// taken makes a watcher take what is unread, as its run does before it sends.
-func (w *watcher) taken(t *testing.T) {
+// taken makes a tracker take what is unread, as its run does before it sends.
+func (tr *tracker) taken(t *testing.T) {
 	t.Helper()
-	_, live := w.take(w.connection)
+	_, live := tr.take(tr.connection)
 	require.True(t, live)
 }
 
-func (w *watcher) apply(i *interest, left int64) {
-	w.watch.mu.Lock()
-	defer w.watch.mu.Unlock()
-	w.applyLocked(i, true, left, time.Now())
+func (t *tracker) apply(sub *subscription, left int64) {
+	t.wakeups.mu.Lock()
+	defer t.wakeups.mu.Unlock()
+	t.applyLocked(sub, true, left, time.Now())
 }
 
 // resultOf returns what rueidis makes of a reply on the wire.
@@ -603,85 +603,85 @@ func pushOf(t *testing.T, name string) []rueidis.RedisMessage {
 }
 
 func TestPushThatOvertakesTheReplyIsNotLost(t *testing.T) {
-	h, i, _ := aWatch(3)
-	h.p.ctx = t.Context()
-	w, s := h.watchers[0], &i.sights[0]
+	u, i, _ := testWakeups(3)
+	u.p.ctx = t.Context()
+	w, s := u.trackers[0], &i.observations[0]
 	w.taken(t)
 	require.False(t, w.queuedLocked(i))
-	w.heard(0, pushOf(t, "a"))
-	require.Equal(t, sight{reading: true, pushed: true}, *s)
+	w.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{reading: true, pushed: true}, *s)
 	w.apply(i, -1)
-	require.Equal(t, sight{state: held}, *s, "nothing more will be pushed")
+	require.Equal(t, observation{state: held}, *s, "nothing more will be pushed")
 	require.True(t, w.queuedLocked(i), "so it is read again")
 	w.taken(t)
 	w.apply(i, -1)
-	require.Equal(t, sight{state: held, armed: true}, *s)
+	require.Equal(t, observation{state: held, armed: true}, *s)
 }
 
 func TestPushOfWhatIsUnreadChangesNothing(t *testing.T) {
-	h, i, _ := aWatch(3)
-	h.p.ctx = t.Context()
-	w := h.watchers[0]
-	w.heard(0, pushOf(t, "a"))
-	require.Equal(t, sight{}, i.sights[0])
+	u, i, _ := testWakeups(3)
+	u.p.ctx = t.Context()
+	w := u.trackers[0]
+	w.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{}, i.observations[0])
 	w.taken(t)
 	w.apply(i, -2)
-	require.Equal(t, sight{state: absent, armed: true}, i.sights[0])
-	w.heard(0, pushOf(t, "a"))
-	require.Equal(t, sight{state: unseen}, i.sights[0], "somebody took it")
+	require.Equal(t, observation{state: absent, armed: true}, i.observations[0])
+	w.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{state: unseen}, i.observations[0], "somebody took it")
 	require.True(t, w.queuedLocked(i))
 }
 
 func TestWhatAnOldConnectionSaysIsIgnored(t *testing.T) {
-	h, i, _ := aWatch(3)
-	h.p.ctx = t.Context()
-	w := h.watchers[0]
+	u, i, _ := testWakeups(3)
+	u.p.ctx = t.Context()
+	w := u.trackers[0]
 	w.taken(t)
 	w.apply(i, 1000)
-	require.Equal(t, held, i.sights[0].state)
-	w.heard(0, nil)
-	require.Equal(t, sight{}, i.sights[0])
+	require.Equal(t, held, i.observations[0].state)
+	w.onPush(0, nil)
+	require.Equal(t, observation{}, i.observations[0])
 	w.taken(t)
 	w.apply(i, 1000)
-	w.heard(0, pushOf(t, "a"))
-	w.heard(0, nil)
-	require.Equal(t, held, i.sights[0].state)
+	w.onPush(0, pushOf(t, "a"))
+	w.onPush(0, nil)
+	require.Equal(t, held, i.observations[0].state)
 }
 
 func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
-	h, old, w := aWatch(3)
-	h.p.ctx = t.Context()
-	for _, by := range h.watchers {
+	u, old, w := testWakeups(3)
+	u.p.ctx = t.Context()
+	for _, by := range u.trackers {
 		by.taken(t)
 	}
-	h.leave(old, w)
-	i, _ := h.join("a", hour)
-	for _, by := range h.watchers {
+	u.leave(old, w)
+	i, _ := u.join("a", hour)
+	for _, by := range u.trackers {
 		by.apply(old, -2)
 	}
-	require.Same(t, i, h.names["a"])
-	require.Equal(t, sight{}, i.sights[0])
-	require.True(t, h.watchers[0].queuedLocked(i))
+	require.Same(t, i, u.names["a"])
+	require.Equal(t, observation{}, i.observations[0])
+	require.True(t, u.trackers[0].queuedLocked(i))
 }
 
 func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
-	h, old, w := aWatch(3)
-	h.p.ctx = t.Context()
-	for _, by := range h.watchers {
+	u, old, w := testWakeups(3)
+	u.p.ctx = t.Context()
+	for _, by := range u.trackers {
 		by.taken(t)
 		by.apply(old, -2)
 	}
 	<-w.free
-	i, _ := h.join("a", hour)
-	h.leave(old, w)
-	require.Same(t, i, h.names["a"])
-	require.True(t, h.watchers[0].queuedLocked(i))
+	i, _ := u.join("a", hour)
+	u.leave(old, w)
+	require.Same(t, i, u.names["a"])
+	require.True(t, u.trackers[0].queuedLocked(i))
 }
 
 func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
-	h := &watch{p: &Pipeline{quorum: 2}, names: make(map[string]*interest)}
+	u := &wakeups{p: &Pipeline{quorum: 2}, names: make(map[string]*subscription)}
 	for i := range 3 {
-		h.watchers = append(h.watchers, &watcher{watch: h, index: i, wake: make(chan struct{}, 1), unread: make(map[*interest]struct{})})
+		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
 	}
 	heap := func() int64 {
 		var m runtime.MemStats
@@ -693,10 +693,10 @@ func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
 	const burst = 100_000
 	left := make([]func(), burst)
 	for i := range left {
-		interest, waiter := h.join(fmt.Sprint("name", i), hour)
-		left[i] = func() { h.leave(interest, waiter) }
+		sub, waiter := u.join(fmt.Sprint("name", i), hour)
+		left[i] = func() { u.leave(sub, waiter) }
 	}
-	require.Len(t, h.names, burst)
+	require.Len(t, u.names, burst)
 	during := heap()
 	for i := range left {
 		left[i]()
@@ -704,8 +704,8 @@ func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
 	}
 	after := heap()
 	t.Logf("%d bytes a name, %d in all when it is over", (during-before)/burst, after-before)
-	require.Empty(t, h.names)
+	require.Empty(t, u.names)
 	require.Less(t, after-before, (during-before)/20)
-	runtime.KeepAlive(h)
+	runtime.KeepAlive(u)
 	runtime.KeepAlive(left)
 }

@@ -194,8 +194,8 @@ func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.p.mu.Lock()
 		defer b.p.mu.Unlock()
-		require.Empty(t, b.p.masters[2].ledger.inDoubt, "every later round is searched for releases that they concern")
-		require.Zero(t, b.p.masters[2].ledger.len())
+		require.Empty(t, b.p.masters[2].pending.inDoubt, "every later round is searched for releases that they concern")
+		require.Zero(t, b.p.masters[2].pending.len())
 	})
 }
 
@@ -216,7 +216,7 @@ func TestDebtsOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
 			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Round: round})
 		}
 		time.Sleep(time.Minute)
-		require.LessOrEqual(t, b.p.Stats().Masters[2].Owed, 2)
+		require.LessOrEqual(t, b.p.Stats().Masters[2].PendingReleases, 2)
 	})
 }
 
@@ -239,14 +239,14 @@ func TestManyDebtsArePaidInSeveralCommands(t *testing.T) {
 			b.p.Post(releaseOf(fmt.Sprint("name", i), round))
 		}
 		time.Sleep(time.Second)
-		require.Equal(t, locks, b.p.Stats().Masters[2].Owed)
+		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases)
 		f.set(func() { f.refuse = false })
 		b.untilUp(3)
 		require.Empty(t, f.keys(), "paid before it was admitted")
-		require.EqualValues(t, locks, b.p.Stats().Masters[2].Orphans)
-		require.Equal(t, locks, b.p.Stats().Masters[2].Owed, "the second payments")
+		require.EqualValues(t, locks, b.p.Stats().Masters[2].PendingDeleted)
+		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases, "the second payments")
 		time.Sleep(3 * time.Second)
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
 }
 
@@ -275,7 +275,7 @@ func TestPaymentThatIsNotAnsweredStartsOver(t *testing.T) {
 		require.Equal(t, 3, b.up())
 		require.GreaterOrEqual(t, len(f.commands("a")), 1+3+2)
 		b.requireNoKeys()
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
 }
 
