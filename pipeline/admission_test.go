@@ -11,7 +11,7 @@ import (
 
 const testWait = 10 * time.Second
 
-// see is check of a server that says nothing of replication.
+// see is check of a server whose INFO has nothing on replication.
 func (a admission) see(runID string, uptime time.Duration, now time.Time) admission {
 	a, err := a.check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
 	if err != nil {
@@ -21,29 +21,29 @@ func (a admission) see(runID string, uptime time.Duration, now time.Time) admiss
 }
 
 func TestWhenAMasterVotes(t *testing.T) {
-	type sight struct {
+	type meeting struct {
 		runID      string
 		uptime, at float64 // in seconds
 	}
 	for _, c := range []struct {
 		name   string
-		seen   []sight
+		seen   []meeting
 		from   float64 // when it votes; 0: at once
-		reason string  // at the last sight
+		reason string  // at the last meeting
 	}{
-		{"first meeting, up for long", []sight{{"a", 1000, 5}}, 0, ""},
-		{"first meeting, up for just long enough", []sight{{"a", 10, 5}}, 0, ""},
-		{"first meeting, up for almost long enough", []sight{{"a", 9, 5}}, 6, "started 9s ago: no vote for another 1s"},
-		{"first meeting, just started", []sight{{"a", 0, 5}}, 15, "started 0s ago: no vote for another 10s"},
-		{"connection cut", []sight{{"a", 1000, 5}, {"a", 1002, 7}}, 0, ""},
-		{"connection cut during the wait", []sight{{"a", 4, 5}, {"a", 6, 7}}, 11, "started 6s ago: no vote for another 4s"},
-		{"a wall clock set meanwhile", []sight{{"a", 4, 5}, {"a", 1e6, 7}}, 11, "started 6s ago: no vote for another 4s"},
-		{"restarted", []sight{{"a", 1000, 5}, {"b", 0, 7}}, 17, "restarted: no vote for another 10s"},
-		{"restarted, and uptime does not shorten it", []sight{{"a", 1000, 5}, {"b", 1e6, 7}}, 17, "restarted: no vote for another 10s"},
-		{"restarted, then cut", []sight{{"a", 1000, 5}, {"b", 0, 7}, {"b", 2, 9}}, 17, "restarted: no vote for another 8s"},
-		{"restarted again during the wait", []sight{{"a", 1000, 5}, {"b", 0, 7}, {"c", 0, 16}}, 26, "restarted: no vote for another 10s"},
-		{"restarted after a first wait", []sight{{"a", 0, 5}, {"b", 0, 16}}, 26, "restarted: no vote for another 10s"},
-		{"met again after another", []sight{{"a", 1000, 5}, {"b", 1000, 7}, {"a", 1000, 9}}, 19, "restarted: no vote for another 10s"},
+		{"first meeting, up for long", []meeting{{"a", 1000, 5}}, 0, ""},
+		{"first meeting, up for just long enough", []meeting{{"a", 10, 5}}, 0, ""},
+		{"first meeting, up for almost long enough", []meeting{{"a", 9, 5}}, 6, "started 9s ago: no vote for another 1s"},
+		{"first meeting, just started", []meeting{{"a", 0, 5}}, 15, "started 0s ago: no vote for another 10s"},
+		{"connection cut", []meeting{{"a", 1000, 5}, {"a", 1002, 7}}, 0, ""},
+		{"connection cut during the wait", []meeting{{"a", 4, 5}, {"a", 6, 7}}, 11, "started 6s ago: no vote for another 4s"},
+		{"a wall clock set meanwhile", []meeting{{"a", 4, 5}, {"a", 1e6, 7}}, 11, "started 6s ago: no vote for another 4s"},
+		{"restarted", []meeting{{"a", 1000, 5}, {"b", 0, 7}}, 17, "restarted: no vote for another 10s"},
+		{"restarted, and uptime does not shorten it", []meeting{{"a", 1000, 5}, {"b", 1e6, 7}}, 17, "restarted: no vote for another 10s"},
+		{"restarted, then cut", []meeting{{"a", 1000, 5}, {"b", 0, 7}, {"b", 2, 9}}, 17, "restarted: no vote for another 8s"},
+		{"restarted again during the wait", []meeting{{"a", 1000, 5}, {"b", 0, 7}, {"c", 0, 16}}, 26, "restarted: no vote for another 10s"},
+		{"restarted after a first wait", []meeting{{"a", 0, 5}, {"b", 0, 16}}, 26, "restarted: no vote for another 10s"},
+		{"met again after another", []meeting{{"a", 1000, 5}, {"b", 1000, 7}, {"a", 1000, 9}}, 19, "restarted: no vote for another 10s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := admission{wait: testWait}
@@ -66,7 +66,7 @@ func TestWhenAMasterVotes(t *testing.T) {
 	}
 }
 
-// TestWaitOverAllShortHistories walks through every history of three probes and says
+// TestWaitOverAllShortHistories walks through every history of three probes and states
 // of each, in other words than see does, when the master may vote.
 func TestWaitOverAllShortHistories(t *testing.T) {
 	histories := 0
@@ -105,7 +105,7 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 	t.Logf("%d histories", histories)
 }
 
-func TestTheWaitIsNeverToldTooShort(t *testing.T) {
+func TestTextNeverHasTooShortAWait(t *testing.T) {
 	a := admission{wait: testWait, runID: "a"}.see("b", 0, at(0))
 	for left, text := range map[time.Duration]string{
 		1: "100ms", 100 * time.Millisecond: "100ms", 100*time.Millisecond + 1: "200ms", 1900*time.Millisecond + 1: "2s", testWait - 1: "10s",
@@ -180,7 +180,7 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 						require.ErrorIs(t, err, ErrRestarted)
 					}
 					again, err := b.check(c.next, now, now.Add(time.Second))
-					require.NoError(t, err, "it is told once")
+					require.NoError(t, err, "an error once only")
 					require.Equal(t, b.votesFrom, again.votesFrom)
 				}
 			}
@@ -191,7 +191,7 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 	old := map[string]string{"run_id": "a", "role": "master", "master_replid": "x", "second_repl_offset": "-1", "uptime_in_seconds": "1000"}
 	promoted := map[string]string{"run_id": "b", "role": "master", "master_replid": "y", "second_repl_offset": "51", "uptime_in_seconds": "1000"}
-	for _, durable := range []bool{false, true} { // that a restart forgets nothing is not said of a replica
+	for _, durable := range []bool{false, true} { // durable says nothing about a replica
 		a, err := admission{wait: testWait, durable: durable}.check(old, at(0), at(0))
 		require.NoError(t, err)
 		require.NoError(t, a.notVoting(at(0)))
@@ -207,7 +207,7 @@ func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, a.see("b", 0, at(5)).notVoting(at(5)))
 }
 
-// A model is a server as Redis is, with what INFO does not tell: when its data were replaced.
+// A model is a server as Redis is, with what INFO does not have: when its data were replaced.
 type model struct {
 	ids, id      int // the last master_replid that was given out, and its own
 	replica      bool

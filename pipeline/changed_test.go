@@ -18,7 +18,7 @@ type change struct {
 	cause  error
 }
 
-// changes keeps what Config.Changed is told.
+// changes keeps the calls of Config.Changed.
 type changes struct {
 	mu   sync.Mutex
 	list []change
@@ -30,7 +30,7 @@ func (c *changes) add(master string, up bool, cause error) {
 	c.list = append(c.list, change{master, up, cause})
 }
 
-// take returns what was told since it was called last.
+// take returns the calls since it was called last.
 func (c *changes) take() []change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,14 +39,14 @@ func (c *changes) take() []change {
 	return got
 }
 
-func TestChangedIsToldOfAMasterSetAsideAndOfItsReturn(t *testing.T) {
+func TestChangedReportsAMasterSetAsideAndItsReturn(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
 		b.cfg.Wait, b.cfg.MastersAreNew, b.cfg.Changed = testWait, true, c.add
 		b.started()
 		b.cycle("a")
 		time.Sleep(time.Second)
-		require.Empty(t, c.take(), "that all is well goes without saying")
+		require.Empty(t, c.take(), "no event for masters that are well")
 
 		b.fakes[1].set(func() { b.fakes[1].refuse = true })
 		b.fakes[1].cut()
@@ -73,11 +73,11 @@ func TestChangedIsToldOfAMasterSetAsideAndOfItsReturn(t *testing.T) {
 		time.Sleep(time.Until(b.votesFrom(2)))
 		b.cycle("b")
 		b.p.Close()
-		require.Empty(t, c.take(), "neither the end of the wait nor Close is told")
+		require.Empty(t, c.take(), "neither the end of the wait nor Close is an event")
 	})
 }
 
-func TestChangedIsToldWhatNewMetThatIsNotFitToVote(t *testing.T) {
+func TestChangedReportsMastersThatDoNotVoteWhenNewReturns(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
 		b.cfg.Wait, b.cfg.Changed = testWait, c.add
@@ -124,7 +124,7 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 	})
 }
 
-func TestChangedHoldsUpNobodyButItsMaster(t *testing.T) {
+func TestChangedBlocksNobodyButItsMaster(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		goOn, locked := make(chan struct{}), 0
 		b.cfg.Changed = func(string, bool, error) {

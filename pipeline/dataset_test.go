@@ -12,9 +12,9 @@ import (
 	"muxlock/internal/redistest"
 )
 
-// TestWhatRedisTellsOfADataSet holds the table above admission against real servers, and
+// TestWhatRedisReportsOfADataSet holds the table above admission against real servers, and
 // the rule against each row.
-func TestWhatRedisTellsOfADataSet(t *testing.T) {
+func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})
 	one, other := servers[0], servers[1]
 	info := func(m *redisserver.Server) map[string]string {
@@ -35,7 +35,7 @@ func TestWhatRedisTellsOfADataSet(t *testing.T) {
 	redistest.Command(t, one, "SET", "its own", "1")
 	redistest.Command(t, other, "SET", "the other's", "1")
 
-	// A step says what is new in comparison with the one before.
+	// A step checks what is new in comparison with the one before.
 	a, last, now := admission{wait: testWait, trusted: true}, info(one), at(0)
 	last["run_id"] = runID
 	a, err := a.check(last, now, now)

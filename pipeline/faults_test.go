@@ -31,7 +31,7 @@ func onlyProbe(log []logged) error {
 			}
 		case "EVALSHA":
 			if l.args[1] == scripts.Batch.SHA1 && !slices.ContainsFunc(batchEntries(l.args), func(e batchEntry) bool { return e.op != Release }) {
-				continue // what it owes
+				continue // a pending release
 			}
 		}
 		return fmt.Errorf("reached the master before it was admitted: %v", l)
@@ -185,8 +185,8 @@ func TestAddressThatComesToReachAnotherMastersServerCastsNoVote(t *testing.T) {
 }
 
 func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *testing.T) {
-	// The release may have been owed before the master came back, or sent after it.
-	for name, answered := range map[string]bool{"owed": false, "sent": true} {
+	// The release may have been pending before the master came back, or sent after it.
+	for name, answered := range map[string]bool{"pending": false, "sent": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
 				b.started()
@@ -284,7 +284,7 @@ func TestNewWorksWithAMajorityAndFetchesTheOthersLater(t *testing.T) {
 	})
 }
 
-func TestNewWithoutAMajorityTellsWhatEachMasterSaid(t *testing.T) {
+func TestNewWithoutAMajorityHasTheCauseOfEachMaster(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:3] {
 			f.refuse = true

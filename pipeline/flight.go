@@ -36,8 +36,8 @@ type errand interface {
 	bytes() []byte
 	commands() int
 	requests() int
-	// answered takes the replies; the error says that the master is not fit to serve. It
-	// is called without the mutex.
+	// answered takes the replies. An error means that the master is not fit to serve. It is
+	// called without the mutex.
 	answered(m *master, replies []resp.Reply) error
 	// lostLocked is called instead when the connection ends before.
 	lostLocked(m *master)
@@ -95,119 +95,8 @@ func (e *loading) answered(_ *master, replies []resp.Reply) error {
 			return err
 		}
 	}
-	return nil // what needs them says so, if they are still missing
+	return nil // if they are still missing, the next command fails
 }
 
 func (e *loading) requests() int      { return 0 }
 func (e *loading) lostLocked(*master) {}
-
-// A payment sends pending releases.
-type pendingBatch struct {
-	batch
-	due    []*pendingRelease
-	lead   int  // replies that come before: of SCRIPT LOAD
-	single bool // a command each
-}
-
-// paymentLocked takes releases that are due out of the ledger; nil if there are none.
-func (m *master) takePendingLocked(now time.Time) *pendingBatch {
-	due := m.pending.take(now, foldMax)
-	if len(due) == 0 {
-		return nil
-	}
-	return newPendingBatch(due, false, false)
-}
-
-func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
-	e := &pendingBatch{due: due, single: single}
-	if load {
-		e.loadScripts()
-		e.lead = e.batch.commands()
-	}
-	entries := make([]Request, len(due))
-	for i, d := range due {
-		entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
-		if single {
-			e.plain(&entries[i])
-		}
-	}
-	if !single {
-		e.fold(entries)
-	}
-	return e
-}
-
-func (e *pendingBatch) answered(m *master, replies []resp.Reply) error {
-	again, err := e.settle(m, replies)
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.sendingPending = false
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	if again != nil {
-		m.sendingPending = true
-		m.sendLocked(again, now)
-	} else {
-		m.sendPendingLocked(now)
-	}
-	return nil
-}
-
-func (e *pendingBatch) requests() int { return len(e.due) }
-
-func (e *pendingBatch) lostLocked(m *master) { m.pending.unconfirmed(e.due) }
-
-// settle books what the master has said, and returns what is to be asked again.
-func (e *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
-	replies = replies[e.lead:]
-	if err := replies[0].Err(); !e.single {
-		switch {
-		case isNoScript(err) && e.lead == 0:
-			return newPendingBatch(e.due, true, false), nil
-		case isDenied(err):
-			return newPendingBatch(e.due, false, true), nil
-		}
-	}
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	answeredReleases, deleted, err := e.read(m, replies)
-	if err != nil {
-		m.pending.unconfirmed(e.due)
-		return nil, err
-	}
-	m.pending.confirmed(answeredReleases, time.Now())
-	m.stats.PendingDeleted += deleted
-	return nil, nil
-}
-
-// read returns the releases that were answered and how many of them found their key.
-func (e *pendingBatch) read(m *master, replies []resp.Reply) (answeredReleases []*pendingRelease, deleted uint64, err error) {
-	if !e.single {
-		votes, fault, err := batchVotes(replies[0], len(e.due))
-		if err == nil && isUnfit(fault) {
-			err = fault
-		}
-		for i := range len(votes) {
-			if votes[i] == '1' {
-				deleted++
-			}
-		}
-		return e.due, deleted, err
-	}
-	for i, reply := range replies {
-		switch err := reply.Err(); {
-		case isDenied(err):
-			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
-			continue
-		case isUnfit(err):
-			return nil, 0, err
-		}
-		if reply.Number == 1 {
-			deleted++
-		}
-		answeredReleases = append(answeredReleases, e.due[i])
-	}
-	return answeredReleases, deleted, nil
-}

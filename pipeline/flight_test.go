@@ -159,7 +159,7 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 	})
 }
 
-func TestMasterThatFallsTooFarBehindIsPassedByAndCatchesUp(t *testing.T) {
+func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		slow := b.fakes[2]
@@ -204,7 +204,7 @@ func (f *fake) denies(prefix string) {
 	})
 }
 
-func TestDeniedNameIsItsCallersAffairAlone(t *testing.T) {
+func TestDeniedNameFailsForItsCallerAlone(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes {
@@ -275,7 +275,7 @@ func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
 	})
 }
 
-func TestDeniedCommandIsTheMastersAffair(t *testing.T) {
+func TestDeniedCommandSetsTheMasterAside(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[0]

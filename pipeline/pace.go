@@ -9,11 +9,11 @@ import "time"
 // part of the timeout. So a master is never given more than it can answer in time,
 // whatever waits, and one that misses its time is silent, not overworked.
 //
-// The window bounds how many writes are. To a master that is near, or that a usual round
-// keeps busy for far longer than the way takes, it is one: a round that left earlier would
+// The window bounds how many writes are. To a master that is near, or that a mean round
+// keeps busy for far longer than the round trip takes, it is one: an earlier round would
 // only wait there, and fewer, larger rounds cost everybody less. To one that is far, it is
-// as many as keep the way filled: a call that would wait for a reply to come back leaves
-// at once instead.
+// as many as keep the connection filled: a call is sent at once, and does not wait for a reply
+// to come back.
 type pace struct {
 	timeout time.Duration
 
@@ -39,12 +39,12 @@ const (
 	spacing    = 125 * time.Microsecond
 	mostWindow = 32
 
-	// firstCost is assumed before anything has been measured; it is ten times what is usual.
+	// firstCost is assumed before anything has been measured; it is ten times the common cost.
 	firstCost = 40 * float64(time.Microsecond)
 	// basePeriod is how long the least time counts, once to twice: a way that has become
 	// longer is noticed after that, one that has become shorter at once.
 	basePeriod = 30 * time.Second
-	// manyRequests is from how many on the time of a write tells the cost of one.
+	// manyRequests is from how many on the cost of one is measured by the time of a write.
 	manyRequests = 16
 )
 
@@ -75,7 +75,7 @@ func (p *pace) noteBase(took time.Duration, now time.Time) {
 	}
 }
 
-// away is the time to the master and back, as far as it is known.
+// roundTrip is the time to the master and back, as far as it is known; 0: unknown.
 func (p *pace) roundTrip() time.Duration {
 	if p.base[1] == 0 || p.base[0] != 0 && p.base[0] < p.base[1] {
 		return p.base[0]

@@ -15,7 +15,7 @@ import (
 	"muxlock/internal/quorum"
 )
 
-func TestLateMasterIsNotSentWhatCameAndWent(t *testing.T) {
+func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		late := b.fakes[4]
@@ -89,7 +89,7 @@ func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 		running.Wait()
 		b.fakes[2].set(func() { b.fakes[2].delay = time.Millisecond })
 		b.untilUp(3)
-		time.Sleep(10 * time.Second) // the second payments
+		time.Sleep(10 * time.Second) // the second releases
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
 			require.Zero(t, m.PendingReleases, m.Address)

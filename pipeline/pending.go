@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A ledger holds the pending releases of one master: those that it could not be sent or
-// did not answer. It is pure bookkeeping: no clock, no I/O; guarded by Pipeline.mu, and so
-// no call costs more than O(log n) for each release that it adds or takes out.
+// A pendingReleases has the releases that one master could not be sent or has not answered.
+// It is pure: no clock, no I/O. It is guarded by Pipeline.mu, and so no call costs more than
+// O(log n) for each release that it adds or takes out.
 //
 // Each release is sent twice. First on the next connection, before anything else. Then
 // once more a dead-peer time later: the bytes of an acquire may sit in the socket of the
@@ -41,7 +41,7 @@ func (h *releaseHeap) Pop() any {
 	r := (*h)[last]
 	(*h)[last] = nil
 	if *h = (*h)[:last]; last == 0 {
-		*h = nil // what a long absence took is given back
+		*h = nil // the memory of a long absence is freed
 	}
 	return r
 }
@@ -72,8 +72,8 @@ func (p *pendingReleases) admitted(now time.Time) {
 	}
 }
 
-// prune drops what has come to an end: doubt after the dead-peer time, releases whose keys
-// have expired.
+// prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose
+// keys have expired.
 func (p *pendingReleases) prune(now time.Time) {
 	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
 	for p.first.reached(now) {

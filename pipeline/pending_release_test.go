@@ -17,9 +17,9 @@ import (
 	"muxlock/scripts"
 )
 
-// What a master owes us must be paid whatever else goes on.
+// Pending releases must be sent whatever else goes on.
 
-func TestDebtsArePaidUnderLoad(t *testing.T) {
+func TestPendingReleasesAreSentUnderLoad(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		late := b.fakes[2]
@@ -39,7 +39,7 @@ func TestDebtsArePaidUnderLoad(t *testing.T) {
 	})
 }
 
-func TestDebtThatArisesDuringTheTrialIsPaidFirst(t *testing.T) {
+func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Timeout = time.Second
 		b.started()
@@ -50,7 +50,7 @@ func TestDebtThatArisesDuringTheTrialIsPaidFirst(t *testing.T) {
 		f.cut()
 		f.set(func() { f.delay = 50 * time.Millisecond })
 		b.cycle("meets the cut")
-		for len(f.commands(scripts.Batch.SHA1)) < 2 { // it pays for the last call
+		for len(f.commands(scripts.Batch.SHA1)) < 2 { // it sends the release of the last call
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -180,7 +180,7 @@ func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 	})
 }
 
-func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
+func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -199,7 +199,7 @@ func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
 	})
 }
 
-func TestDebtsOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
+func TestPendingReleasesOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -220,7 +220,7 @@ func TestDebtsOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
 	})
 }
 
-func TestManyDebtsArePaidInSeveralCommands(t *testing.T) {
+func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -242,15 +242,15 @@ func TestManyDebtsArePaidInSeveralCommands(t *testing.T) {
 		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases)
 		f.set(func() { f.refuse = false })
 		b.untilUp(3)
-		require.Empty(t, f.keys(), "paid before it was admitted")
+		require.Empty(t, f.keys(), "sent before it was admitted")
 		require.EqualValues(t, locks, b.p.Stats().Masters[2].PendingDeleted)
-		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases, "the second payments")
+		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases, "the second releases")
 		time.Sleep(3 * time.Second)
 		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
 }
 
-func TestPaymentThatIsNotAnsweredStartsOver(t *testing.T) {
+func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]

@@ -121,7 +121,7 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 	}
 }
 
-func TestDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
+func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
 	p := newPending()
 	p.died(5, 7)
 	_, yes := p.isInDoubt(6, at(1e6))
@@ -186,7 +186,7 @@ func TestTakeLeavesTheOthersWhereTheyAre(t *testing.T) {
 func TestAllPendingReleasesAreSentTwice(t *testing.T) { requireAllAreSentTwice(t, 10_000) }
 
 // requireAllAreSentTwice adds n releases with leases of many lengths, as to a master that
-// is away, and takes them as a payment does.
+// is away, and takes them as a pendingBatch does.
 func requireAllAreSentTwice(t require.TestingT, n int) {
 	p := newPending()
 	sent, now := 0, at(0)

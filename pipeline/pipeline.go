@@ -35,17 +35,17 @@ type Config struct {
 	// Wait is how long a master that was restarted is not asked for new locks: as long
 	// as a lease that it has forgotten may live. 0: the masters forget nothing.
 	Wait time.Duration
-	// Durable says that a restart forgets nothing. A master that was a replica meanwhile
+	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica meanwhile
 	// waits all the same.
 	MastersAreDurable bool
-	// NewMasters says that what New meets has never granted a lock and need not wait.
+	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
-	// Changed is told when a master is set aside, with the cause, and when it is admitted
-	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of what
-	// New meets it is told where that is away or must wait. nil: nobody is told. It is called
-	// by the master's own goroutine, which does nothing else meanwhile, with no lock held:
-	// in order for one master, side by side for several, also before New returns. It must
-	// not call Close, which waits for it.
+	// Changed is called when a master is set aside, with the cause, and when it is admitted
+	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of the
+	// masters that New connects to, it is called for those that are away or must wait. It may
+	// be nil. The master's own goroutine calls it, and does nothing else meanwhile, with no
+	// lock held: in order for one master, side by side for several, also before New returns.
+	// It must not call Close, which waits for it.
 	Changed func(master string, up bool, cause error)
 }
 
@@ -221,8 +221,8 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	return out, nil
 }
 
-// Start asks all masters like Do, without waiting: to hears of the verdict. It returns
-// ErrOverloaded or ErrClosed instead if the request is not taken; to hears nothing then.
+// Start asks all masters like Do, without waiting: the Receiver is notified. It returns
+// ErrOverloaded or ErrClosed instead if the request is not taken.
 func (p *Pipeline) Start(req Request, to Receiver) error {
 	return p.push(&call{req: req, to: to})
 }
@@ -233,8 +233,8 @@ func (p *Pipeline) Post(req Request) {
 }
 
 // Close refuses new calls, waits for those under way, at most twice Config.Timeout,
-// and ends all connections and goroutines. Releases still owed to masters that are
-// away are left to their leases. A second Close waits for the first.
+// and ends all connections and goroutines. Pending releases are dropped: their leases run
+// out. A second Close waits for the first.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	if !p.closed {

@@ -66,9 +66,9 @@ func sleepGrowing(ctx context.Context, pause *time.Duration) bool {
 	}
 }
 
-// probe looks at the server behind a new connection and says whether it is fit to
-// vote. In this order: who is it, the scripts, what it owes us, and a trial of what
-// every call will do. Nothing else is sent before it is admitted.
+// probe checks whether the server behind a new connection is fit to vote. In this order: its
+// identity, the scripts, the pending releases, and a trial of what every call does. Nothing
+// else is sent before it is admitted.
 func (m *master) probe() error {
 	var first batch
 	first.begin(1)
@@ -85,7 +85,7 @@ func (m *master) probe() error {
 	info := parseInfo(replies[0].Text)
 	switch {
 	case info["run_id"] == "":
-		return errors.New("INFO does not tell run_id")
+		return errors.New("INFO has no run_id")
 	case info["loading"] != "" && info["loading"] != "0":
 		return errors.New("LOADING its dataset")
 	case info["cluster_enabled"] == "1":
@@ -141,32 +141,8 @@ func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
 	return m.replies, err
 }
 
-// payAll sends the releases that are due, before the master is admitted.
-func (m *master) sendAllPending() error {
-	for {
-		m.p.mu.Lock()
-		next := m.takePendingLocked(time.Now())
-		m.p.mu.Unlock()
-		if next == nil {
-			return nil
-		}
-		for next != nil {
-			replies, err := m.ask(&next.batch)
-			if err != nil {
-				m.p.mu.Lock()
-				next.lostLocked(m)
-				m.p.mu.Unlock()
-				return err
-			}
-			if next, err = next.settle(m, replies); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// note puts what the server has said of itself into the master's admission, and returns
-// what speaks against going on with the connection.
+// note passes what INFO returned to the master's admission, and returns why the connection
+// must end, if it must.
 func (m *master) note(info map[string]string, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -214,7 +190,8 @@ func deniedInScript(err error, commands string) error {
 }
 
 // admit opens the gate: from now on rounds are sent to the master and its answers
-// count; acquires only once its admission lets it vote. What has come to be owed since the probe is paid first.
+// count; acquires only once its admission lets it vote. Releases that have become pending
+// since the probe are sent first.
 func (m *master) admit() error {
 	for {
 		again, err := m.tryAdmit()
@@ -231,7 +208,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
 	defer p.unlock()
-	for _, other := range p.masters { // what one was that is away may be behind our address by now
+	for _, other := range p.masters { // the server of one that is away may be behind our address by now
 		if other.up && other.admission.runID == m.admission.runID {
 			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.runID)
 		}
@@ -250,7 +227,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 	return false, nil
 }
 
-// uptime returns how long a server says that it has been up; 0 if it does not say.
+// uptime returns how long a server has been up; 0 if INFO does not have it.
 func uptime(info map[string]string) time.Duration {
 	const most = math.MaxInt64 / int64(time.Second)
 	seconds, _ := strconv.ParseInt(info["uptime_in_seconds"], 10, 64) // 0, or the nearest, if it fails

@@ -12,7 +12,7 @@ import (
 	"muxlock/internal/resp"
 )
 
-// errOdd is a reply of a shape that the command cannot have.
+// errUnexpected is a reply of a shape that the command cannot have.
 var errUnexpected = errors.New("unexpected reply")
 
 // plainVote reads the reply to one command. Only a parsed yes or no is a vote.
@@ -34,7 +34,7 @@ func plainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", errUnexpected)
 }
 
-// allYes is what the batch script's empty answer stands for.
+// allGranted is what the batch script's empty answer stands for.
 var allGranted = strings.Repeat("1", foldMax)
 
 // batchVotes reads the reply of the batch script: n characters, one per entry, and
@@ -68,7 +68,7 @@ func withoutArguments(err error) error {
 // command was not executed.
 var ErrDenied = errors.New("muxlock: name is denied")
 
-// denied is what a server says of a key that its ACL keeps from us.
+// denied is a server's error about a key that its ACL keeps from us.
 type denied struct{ error }
 
 func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
@@ -87,31 +87,32 @@ func isACL(err error) bool {
 	if err == nil {
 		return false
 	}
-	// Inside a script Redis says it without the class: to 7.0, and from 7.2 on.
+	// Inside a script Redis leaves out the class: up to 7.0, and from 7.2 on.
 	return firstWord(err) == "NOPERM" || strings.Contains(err.Error(), "user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")
 }
 
 func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }
 
-// sickness lists the first words of replies that speak of the whole server, not
-// of one name: it must not be asked again before a probe has found it well.
+// serverWideErrors are the first words of replies about the whole server, not about one name:
+// the master must not be asked again before a probe has admitted it.
 var serverWideErrors = []string{
 	"LOADING", "READONLY", "OOM", "BUSY", "MISCONF", "NOAUTH", "MASTERDOWN", "NOREPLICAS",
 	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "UNKILLABLE", "NOSCRIPT",
 }
 
-// isSick reports whether a server's error asks for the master to be set aside.
+// isServerWide reports whether a server's error is about the whole server, so that the master
+// is set aside.
 // Other server errors (a key of another type, a name that an ACL denies) are an
 // unknown vote for the one call.
 func isServerWide(err error) bool {
 	return slices.Contains(serverWideErrors, firstWord(err))
 }
 
-// isUnfit reports whether it does so because of a command that every round needs, too.
+// isUnfit reports whether a server's error is, or is about a command that every round needs.
 func isUnfit(err error) bool { return isServerWide(err) || isForbidden(err) }
 
-// isMisconfigured reports whether a master turned us away for a reason that only a
-// change of the configuration can mend.
+// isMisconfigured reports whether a master refused us for a reason that only a change of the
+// configuration can remove.
 func isMisconfigured(err error) bool {
 	return errors.Is(err, errSameServer) || isACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, firstWord(err))
 }

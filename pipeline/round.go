@@ -24,7 +24,7 @@ type round struct {
 	causes    []error       // by master: why it gave no vote to some entry
 	denied    map[int]error // by entry: that a master's ACL forbids its name
 	listed    []MasterError
-	listedFor uint64 // the masters in told
+	listedFor uint64 // the masters in listed
 	open      int    // masters that have not been read yet; the last one recycles the round
 }
 
@@ -37,7 +37,7 @@ func (r *round) add(c *call) {
 	r.entries = append(r.entries, c.req)
 }
 
-// begin sets the votes of the masters that are not asked and says how many are.
+// begin sets the votes of the masters that are not asked; asked is the number of the others.
 // It is called once, before any master can see the round.
 func (r *round) begin(asked int) {
 	r.open = asked
@@ -85,7 +85,7 @@ func (r *round) settleLocked(i int) {
 	c.decide(r.outcomeLocked(i, verdict))
 }
 
-// tellLocked tells a receiver the verdict and, with the last vote, the count.
+// notifyLocked notifies a receiver of the verdict and, with the last vote, of the count.
 func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 	c := r.calls[i]
 	if c.state.CompareAndSwap(waiting, decided) {

@@ -179,7 +179,7 @@ func TestMinorityThatIsFreeWakesNobody(t *testing.T) {
 	})
 }
 
-func TestPushOfAnExtendIsTakenBackByReading(t *testing.T) {
+func TestPushOfAnExtendIsCorrectedByReading(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		hold("a", b.fakes, 100*time.Millisecond)
@@ -291,9 +291,9 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 	}
 }
 
-// Two that take turns keep the interest alive: what was read for the first is old when
+// Two that take turns keep the subscription alive: what was read for the first is old when
 // the second comes back.
-func TestNewcomerReadsAgainWhatNobodyWouldPush(t *testing.T) {
+func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes {
@@ -466,7 +466,7 @@ func TestEndOfContextAndCloseEndTheWaitAtOnce(t *testing.T) {
 	})
 }
 
-func TestCloseDoesNotWaitForAWatchersDialOrRead(t *testing.T) {
+func TestCloseDoesNotWaitForATrackersDialOrRead(t *testing.T) {
 	for _, fault := range []string{"dial", "greeting", "read", "read without tracking"} {
 		t.Run(fault, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
@@ -538,7 +538,7 @@ func TestLatePushOfAForgottenNameIsIgnored(t *testing.T) {
 	})
 }
 
-// aWatch is a watch over masters with nobody behind them, and one awaited name.
+// testWakeups returns wakeups over masters without servers, and one awaited name.
 func testWakeups(masters int) (*wakeups, *subscription, *waiter) {
 	p := &Pipeline{quorum: quorum.Size(masters)}
 	u := &wakeups{p: p, names: make(map[string]*subscription)}
@@ -603,73 +603,73 @@ func pushOf(t *testing.T, name string) []rueidis.RedisMessage {
 }
 
 func TestPushThatOvertakesTheReplyIsNotLost(t *testing.T) {
-	u, i, _ := testWakeups(3)
+	u, sub, _ := testWakeups(3)
 	u.p.ctx = t.Context()
-	w, s := u.trackers[0], &i.observations[0]
-	w.taken(t)
-	require.False(t, w.queuedLocked(i))
-	w.onPush(0, pushOf(t, "a"))
-	require.Equal(t, observation{reading: true, pushed: true}, *s)
-	w.apply(i, -1)
-	require.Equal(t, observation{state: held}, *s, "nothing more will be pushed")
-	require.True(t, w.queuedLocked(i), "so it is read again")
-	w.taken(t)
-	w.apply(i, -1)
-	require.Equal(t, observation{state: held, armed: true}, *s)
+	tr, o := u.trackers[0], &sub.observations[0]
+	tr.taken(t)
+	require.False(t, tr.queuedLocked(sub))
+	tr.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{reading: true, pushed: true}, *o)
+	tr.apply(sub, -1)
+	require.Equal(t, observation{state: held}, *o, "nothing more will be pushed")
+	require.True(t, tr.queuedLocked(sub), "so it is read again")
+	tr.taken(t)
+	tr.apply(sub, -1)
+	require.Equal(t, observation{state: held, armed: true}, *o)
 }
 
 func TestPushOfWhatIsUnreadChangesNothing(t *testing.T) {
-	u, i, _ := testWakeups(3)
+	u, sub, _ := testWakeups(3)
 	u.p.ctx = t.Context()
-	w := u.trackers[0]
-	w.onPush(0, pushOf(t, "a"))
-	require.Equal(t, observation{}, i.observations[0])
-	w.taken(t)
-	w.apply(i, -2)
-	require.Equal(t, observation{state: absent, armed: true}, i.observations[0])
-	w.onPush(0, pushOf(t, "a"))
-	require.Equal(t, observation{state: unseen}, i.observations[0], "somebody took it")
-	require.True(t, w.queuedLocked(i))
+	tr := u.trackers[0]
+	tr.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{}, sub.observations[0])
+	tr.taken(t)
+	tr.apply(sub, -2)
+	require.Equal(t, observation{state: absent, armed: true}, sub.observations[0])
+	tr.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{state: unseen}, sub.observations[0], "somebody took it")
+	require.True(t, tr.queuedLocked(sub))
 }
 
-func TestWhatAnOldConnectionSaysIsIgnored(t *testing.T) {
-	u, i, _ := testWakeups(3)
+func TestPushOfAnOldConnectionIsIgnored(t *testing.T) {
+	u, sub, _ := testWakeups(3)
 	u.p.ctx = t.Context()
-	w := u.trackers[0]
-	w.taken(t)
-	w.apply(i, 1000)
-	require.Equal(t, held, i.observations[0].state)
-	w.onPush(0, nil)
-	require.Equal(t, observation{}, i.observations[0])
-	w.taken(t)
-	w.apply(i, 1000)
-	w.onPush(0, pushOf(t, "a"))
-	w.onPush(0, nil)
-	require.Equal(t, held, i.observations[0].state)
+	tr := u.trackers[0]
+	tr.taken(t)
+	tr.apply(sub, 1000)
+	require.Equal(t, held, sub.observations[0].state)
+	tr.onPush(0, nil)
+	require.Equal(t, observation{}, sub.observations[0])
+	tr.taken(t)
+	tr.apply(sub, 1000)
+	tr.onPush(0, pushOf(t, "a"))
+	tr.onPush(0, nil)
+	require.Equal(t, held, sub.observations[0].state)
 }
 
 func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
 	u, old, w := testWakeups(3)
 	u.p.ctx = t.Context()
-	for _, by := range u.trackers {
-		by.taken(t)
+	for _, tr := range u.trackers {
+		tr.taken(t)
 	}
 	u.leave(old, w)
-	i, _ := u.join("a", hour)
-	for _, by := range u.trackers {
-		by.apply(old, -2)
+	sub, _ := u.join("a", hour)
+	for _, tr := range u.trackers {
+		tr.apply(old, -2)
 	}
-	require.Same(t, i, u.names["a"])
-	require.Equal(t, observation{}, i.observations[0])
-	require.True(t, u.trackers[0].queuedLocked(i))
+	require.Same(t, sub, u.names["a"])
+	require.Equal(t, observation{}, sub.observations[0])
+	require.True(t, u.trackers[0].queuedLocked(sub))
 }
 
 func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
 	u, old, w := testWakeups(3)
 	u.p.ctx = t.Context()
-	for _, by := range u.trackers {
-		by.taken(t)
-		by.apply(old, -2)
+	for _, tr := range u.trackers {
+		tr.taken(t)
+		tr.apply(old, -2)
 	}
 	<-w.free
 	i, _ := u.join("a", hour)
@@ -678,7 +678,7 @@ func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
 	require.True(t, u.trackers[0].queuedLocked(i))
 }
 
-func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
+func TestMemoryOfABurstOfAwaitedNamesIsFreed(t *testing.T) {
 	u := &wakeups{p: &Pipeline{quorum: 2}, names: make(map[string]*subscription)}
 	for i := range 3 {
 		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})

@@ -21,7 +21,7 @@ type wire struct {
 
 	// The following are owned by the reader.
 	until    time.Time                                        // the read deadline
-	lastRead time.Time                                        // when it last brought something
+	lastRead time.Time                                        // when it last returned bytes
 	overdue  func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
 }
 
