@@ -18,7 +18,7 @@ import (
 type Config struct {
 	// Masters are the addresses of independent masters, one per server, never
 	// replicas: host:port, redis://, rediss:// or unix:// with user, password and
-	// database as rueidis.ParseURL takes them. Five is usual, three the least that
+	// database as rueidis.ParseURL takes them. Five is common, three the least that
 	// survives a failure; an even number costs a server and survives no more.
 	Masters []string
 	// Client is the template for every connection: Username, Password or

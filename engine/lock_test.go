@@ -250,7 +250,7 @@ func TestExtendLosesTheLockWhenAMajorityDeletedIt(t *testing.T) {
 	done := lock.Done()
 	held, cancel := lock.Context(t.Context())
 	defer cancel()
-	require.True(t, lock.Valid(), "nobody has told us yet")
+	require.True(t, lock.Valid(), "not known yet")
 	err = lock.Extend(t.Context(), 20*time.Second)
 	require.ErrorIs(t, err, ErrLost)
 	require.NotErrorIs(t, err, ErrNotAcquired)
