@@ -33,7 +33,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string) (*Engi
 		redistest.Command(t, m, append([]string{"ACL", "SETUSER", "locks", "reset"}, rights...)...)
 	}
 	return New(t.Context(), Config{
-		Masters: redistest.Addrs(masters), NewMasters: true,
+		Masters: redistest.Addrs(masters), MastersAreNew: true,
 		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
 	})
 }
@@ -84,7 +84,7 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		for _, m := range e.Stats().Pipeline.Masters {
+		for _, m := range e.Stats().Masters {
 			require.Zero(t, m.SetAside, "%v", m.Cause)
 		}
 		require.NoError(t, e.Close())

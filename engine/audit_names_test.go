@@ -153,13 +153,13 @@ func everything(t *testing.T, e *Engine, s *scripted, steps int) (did map[string
 	require.Zero(t, did["valid after its release"])
 	c.mu.Unlock()
 	require.Zero(t, e.Stats().Waiting)
-	require.LessOrEqual(t, placesOf(e), 3)
+	require.LessOrEqual(t, namesOf(e), 3)
 	s.set(func() { s.away = false })
 	time.Sleep(200 * time.Millisecond) // all leases have run out
 	for i := range 3 {
 		cycle(t, e, fmt.Sprint("name", i))
 	}
-	require.Zero(t, placesOf(e), "nobody has a turn that nobody uses")
+	require.Zero(t, namesOf(e), "nobody contends without asking")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	did["handed over"], did["renewed"] = int(e.Stats().HandedOver), int(e.Stats().Renewed)

@@ -71,7 +71,7 @@ func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
 	var work sync.WaitGroup
 	for n := range 3 {
 		var e *Engine // short leases want an impatient one, and a busy machine may fail it
-		cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: 30 * time.Millisecond, RetryHeld: 2 * time.Millisecond, Durable: true}
+		cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: 30 * time.Millisecond, RetryHeld: 2 * time.Millisecond, MastersAreDurable: true}
 		soon(t, func() bool {
 			fresh, err := New(ctx, cfg)
 			if err == nil {

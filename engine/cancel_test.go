@@ -26,7 +26,7 @@ func TestEndedContextSendsNothing(t *testing.T) {
 	_, err = e.Acquire(ctx, t.Name(), 0)
 	require.ErrorIs(t, err, context.Canceled)
 	require.ErrorIs(t, e.Do(ctx, t.Name(), 0, func(context.Context) error { panic("not held") }), context.Canceled)
-	require.Zero(t, e.Stats().Pipeline.Requests)
+	require.Zero(t, e.Stats().Requests)
 }
 
 func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
@@ -114,14 +114,14 @@ func TestReleaseIsSentThoughItsContextHasEnded(t *testing.T) {
 func cancelledInFlight(t *testing.T, e *Engine, links []*faultconn.Link, call func(context.Context) error) error {
 	t.Helper()
 	quiet(t, e)
-	rounds := e.Stats().Pipeline.Rounds
+	rounds := e.Stats().Rounds
 	for _, link := range links {
 		link.BlackHole(true)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	returned := make(chan error)
 	go func() { returned <- call(ctx) }()
-	soon(t, func() bool { return e.Stats().Pipeline.Rounds > rounds })
+	soon(t, func() bool { return e.Stats().Rounds > rounds })
 	cancel()
 	return <-returned
 }
@@ -135,7 +135,7 @@ func TestReleaseCancelledInFlightIsNotConfirmedAndGoesOn(t *testing.T) {
 	err = cancelledInFlight(t, e, links, func(ctx context.Context) error { return lock.Release(ctx) })
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, uint64(1), e.Stats().Unreleased)
+	require.Equal(t, uint64(1), e.Stats().ReleasesUnconfirmed)
 	for _, link := range links {
 		link.BlackHole(false)
 	}
@@ -180,12 +180,12 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 				}
 			})
 		}
-		queued := func() bool { return e.Stats().Pipeline.Queued == 1 }
+		queued := func() bool { return e.Stats().Queued == 1 }
 		var names []string
 		for i := uint64(1); !queued(); i++ { // fill the window
 			names = append(names, fmt.Sprint("/", i))
 			occupy(names[i-1])
-			soon(t, func() bool { return e.Stats().Pipeline.Rounds == i || queued() })
+			soon(t, func() bool { return e.Stats().Rounds == i || queued() })
 		}
 
 		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
@@ -197,7 +197,7 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 			returned <- err
 		}()
 		if wait {
-			soon(t, func() bool { return e.Stats().Pipeline.Queued == 2 })
+			soon(t, func() bool { return e.Stats().Queued == 2 })
 			cancel()
 			require.ErrorIs(t, <-returned, context.Canceled)
 			occupy("/waiting")
@@ -209,7 +209,7 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 			link.HoldReplies(false)
 		}
 		held.Wait()
-		require.Positive(t, e.Stats().Pipeline.Overloaded)
+		require.Positive(t, e.Stats().Overloaded)
 		for _, name := range append(names, "/waiting") {
 			gone(t, masters, t.Name()+name)
 		}
@@ -223,8 +223,8 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 		cycle(t, e, fmt.Sprint(i))
 	}
 	opened := func() bool { // the connections that waiters need
-		for _, m := range e.Stats().Pipeline.Masters {
-			if !m.Watched {
+		for _, m := range e.Stats().Masters {
+			if !m.Tracking {
 				return false
 			}
 		}
@@ -269,9 +269,9 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 		})
 	}
 	work.Wait()
-	t.Logf("%d abandoned, %d acquired, largest round %d", abandoned.Load(), acquired.Load(), e.Stats().Pipeline.LargestRound)
+	t.Logf("%d abandoned, %d acquired, largest round %d", abandoned.Load(), acquired.Load(), e.Stats().LargestRound)
 	soon(t, func() bool { return len(redistest.Keys(t, masters...)) == 0 }, "no key is left")
 	soon(t, func() bool { return runtime.NumGoroutine() <= before }, "no goroutine is left")
-	require.Zero(t, e.Stats().Pipeline.Queued)
+	require.Zero(t, e.Stats().Queued)
 	cycle(t, e, t.Name())
 }

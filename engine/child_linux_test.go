@@ -24,13 +24,16 @@ func start(t *testing.T, env string, masters []*redisserver.Server) (*os.Process
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), env+"="+strings.Join(redistest.Addrs(masters), ","))
 	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
+	out, in, err := os.Pipe() // StdoutPipe would be closed when the process ends, read or not
 	require.NoError(t, err)
+	cmd.Stdout = in
 	ended, err := child.Start(cmd)
 	require.NoError(t, err)
+	require.NoError(t, in.Close())
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		<-ended
+		_ = out.Close()
 	})
 	return cmd.Process, bufio.NewReader(out)
 }

@@ -21,7 +21,7 @@ const holderTTL = 3 * time.Second
 // kept beyond its ttl. Once the lock is not valid any more it prints: when it was valid last,
 // whether Done was closed and what Extend said.
 func actAsHolder(masters []string) {
-	e, err := New(context.Background(), Config{Masters: masters, NewMasters: true, MasterTimeout: patience})
+	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, MasterTimeout: patience})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -64,7 +64,7 @@ const loadTimeout = 2 * time.Second
 // stopped for longer than a master may take, has every caller cycle on for a while and prints
 // what went wrong.
 func actAsLoad(masters []string) {
-	e, err := New(context.Background(), Config{Masters: masters, NewMasters: true, MasterTimeout: loadTimeout})
+	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, MasterTimeout: loadTimeout})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -100,7 +100,7 @@ func actAsLoad(masters []string) {
 	end.Store(true)
 	callers.Wait()
 	aside := uint64(0)
-	for _, m := range e.Stats().Pipeline.Masters {
+	for _, m := range e.Stats().Masters {
 		aside += m.SetAside
 	}
 	fmt.Printf("stopped, %d failed, %d set aside\n", failed.Load(), aside)

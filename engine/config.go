@@ -19,7 +19,7 @@ import (
 type Config struct {
 	// Masters are the addresses of independent masters, one per server, never
 	// replicas: host:port, redis://, rediss:// or unix:// with user, password and
-	// database as rueidis.ParseURL takes them. Five is usual, three the least that
+	// database as rueidis.ParseURL takes them. Five is common, three the least that
 	// survives a failure; an even number costs a server and survives no more.
 	Masters []string
 	// Client is the template for every connection: Username, Password or
@@ -46,19 +46,20 @@ type Config struct {
 	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
 	Drift float64
 
-	// Durable says that every master writes each command to disk before it answers
-	// (appendonly yes, appendfsync always), at all times, so that a restart forgets nothing.
-	// Default false: a master that was restarted, or whose uptime is short when it is
-	// first met, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms, because it may have
-	// forgotten a lock that long. If true and wrong, it may grant that lock again. A master
-	// that was a replica meanwhile waits in either case: it may have another one's data.
-	Durable bool
-	// NewMasters says that the masters which New meets have never granted a lock, so
-	// that those started just now vote at once. It is for tests and for the first start
-	// of all; restarts that follow are waited for all the same. Default false. If true
-	// and wrong, as in a service that is started again after a master was, two may
-	// hold a lock: leave it out of a configuration that stays.
-	NewMasters bool
+	// MastersAreDurable asserts that every master writes each command to disk before it
+	// answers (appendonly yes, appendfsync always), at all times, so that a restart forgets
+	// nothing. It makes nothing durable. Default false: a master that was restarted, or whose
+	// uptime is short when it is first met, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms,
+	// because it may have forgotten a lock that long. If true and wrong, it may grant that
+	// lock again. A master that was a replica meanwhile waits in either case: it may have
+	// another one's data.
+	MastersAreDurable bool
+	// MastersAreNew asserts that the masters which New connects to have never granted a lock,
+	// so that those started just now vote at once. It is for tests and for the very first
+	// start. Later restarts of a master are waited for all the same. Default false. If true
+	// and wrong, as in a service that is restarted after a master was, two may hold a lock:
+	// leave it out of a configuration that stays.
+	MastersAreNew bool
 
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends.
 	// Waiting behind others of this engine is not counted, but with 1 there is no waiting.
@@ -73,18 +74,25 @@ type Config struct {
 	// split in a row on the masters are first waited for, as for a lock that is held.
 	RetrySplit time.Duration
 
+	// MaxHold bounds for how long Do keeps a lock alive: after that its renewals end, and the
+	// lock is lost when the lease runs out. Default 0: for as long as the function runs, so
+	// that one that never returns blocks its name until its process ends. Too short, and
+	// slow work loses its lock.
+	MaxHold time.Duration
+
 	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
-	// engine may pass a lock among themselves before it is released at the masters, and
+	// engine may hand over a lock among themselves before it is released at the masters, and
 	// other processes have their turn. Default 65536 times, 20 ms. Longer is faster for
 	// many waiters in one process, and unfair to those of others; 1 ns, and every release
 	// goes to the masters.
 	HandOvers    int
 	HandOverTime time.Duration
 
-	// Observer and Logger are told what happens; both may be nil. The Logger hears at level
-	// Warn of locks lost, releases not confirmed, renewals that failed and masters set aside,
-	// at level Info of masters that are back and, once, of what New assumes that the other
-	// processes must assume too: the masters, MaxTTL, the wait after a restart. Neither is told a token or a password.
+	// Observer and Logger are notified of events; both may be nil. The Logger gets, at level
+	// Warn, locks lost, releases not confirmed, renewals that failed and masters set aside,
+	// and, at level Info, masters that are back and, once, what all processes that share locks
+	// must agree on: the masters, MaxTTL, the wait after a restart. Neither gets a token or
+	// a password.
 	Observer *Observer
 	Logger   *slog.Logger
 
@@ -102,8 +110,6 @@ const (
 	defaultMasterTimeout = 200 * time.Millisecond
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
-	defaultHandOvers     = 1 << 16
-	defaultHandOverTime  = 20 * time.Millisecond
 	defaultQueue         = 1 << 16
 
 	// maxNameLength bounds a lock's name, in bytes.
@@ -151,6 +157,8 @@ func (c Config) validate() error {
 		return invalid("RetryHeld", "%v is not between 0 and 1m", c.RetryHeld)
 	case c.RetrySplit < 0 || c.RetrySplit > time.Minute:
 		return invalid("RetrySplit", "%v is not between 0 and 1m", c.RetrySplit)
+	case c.MaxHold < 0:
+		return invalid("MaxHold", "%v is negative", c.MaxHold)
 	case c.HandOvers < 0:
 		return invalid("HandOvers", "%d is negative", c.HandOvers)
 	case c.HandOverTime < 0 || c.HandOverTime > time.Minute:

@@ -139,12 +139,12 @@ func TestNamesAreAnyBytesButBoundedAndNotReserved(t *testing.T) {
 func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 	cause := fmt.Errorf("cause")
 	for _, kind := range []error{ErrTaken, ErrNoQuorum, ErrExpired} {
-		e := &AttemptError{Kind: kind, Acquire: true, Masters: 5, Granted: 1, Refused: 2, Unknown: 2,
+		e := &AttemptError{Kind: kind, acquire: true, Masters: 5, Granted: 1, Refused: 2, Unknown: 2,
 			Causes: []MasterError{{Master: "a:1", Err: cause}, {Master: "b:1", Err: cause}}}
 		require.ErrorIs(t, e, kind)
 		require.ErrorIs(t, e, ErrNotAcquired)
 		require.ErrorIs(t, e, cause)
-		require.Equal(t, kind.Error()+": of 5 masters 1 said yes, 2 no, 2 unknown (a:1: cause; b:1: cause)", e.Error())
+		require.Equal(t, kind.Error()+": of 5 masters 1 granted, 2 refused, 2 unknown (a:1: cause; b:1: cause)", e.Error())
 		for _, other := range slices.DeleteFunc([]error{ErrTaken, ErrNoQuorum, ErrExpired}, func(o error) bool { return errors.Is(o, kind) }) {
 			require.NotErrorIs(t, e, other)
 		}

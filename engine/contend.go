@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fastrand"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/internal/token"
@@ -18,50 +19,49 @@ import (
 type contender struct {
 	attempts
 	e            *Engine
-	place        *place
+	state        *nameState
 	name         string
-	asked        clock.Instant // when the caller did
-	begin        clock.Instant // when it became the one who contends
-	heir         *lease        // to be extended instead of a first attempt
-	late         bool          // let others go first
+	asked        clock.Instant // when the caller called
+	begin        clock.Instant // when it became the contender
+	inherited    *lease        // extended instead of a first attempt; nil: none
+	yieldFirst   bool          // let other processes go first
 	waitWhenFull bool
 }
 
-// queue makes c the one who contends, or waits in line until it is or gets a lock that is
-// handed over.
+// queue makes c the contender at once or after a wait, or returns a lock that was handed over.
 func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 	e := c.e
 	for {
-		p, w, err := e.names.join(e, c.name, c.ttl, wait, c.begin)
+		n, w, err := e.names.join(e, c.name, c.ttl, wait, c.begin)
 		if errors.Is(err, ErrTaken) {
 			e.counts.taken.Add(1)
 		}
-		c.place = p
+		c.state = n
 		if w == nil {
 			return nil, err
 		}
 		e.counts.waiting.Add(1)
-		got, err := p.wait(ctx, w)
+		got, err := n.wait(ctx, w)
 		e.counts.waiting.Add(-1)
 		if err != nil {
-			return nil, errors.Join(errHere, err)
+			return nil, oneline.Join(errTakenHere, err)
 		}
 		c.begin = clock.Now()
 		if got.lock == nil {
-			c.heir, c.late = got.heir, got.late
+			c.inherited, c.yieldFirst = got.inherited, got.yieldFirst
 			return nil, nil
 		}
 		if got.lock.collect(c.asked) {
 			return got.lock, nil
 		}
-		got.lock.lease.giveUp() // its validity ran out on the way here: from the start
+		got.lock.lease.giveUp() // its validity ran out on the way: start over
 	}
 }
 
 // contend asks the masters until they grant the lock, ctx ends or the attempts are used up.
 func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	e := c.e
-	if c.heir != nil {
+	if c.inherited != nil {
 		if lock := c.inherit(ctx); lock != nil {
 			return lock, nil
 		}
@@ -71,9 +71,9 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		c.begin = clock.Now()
 	}
 	handed := c.begin // before the attempt was handed to the pipeline
-	if c.late {
-		// Those elsewhere hear of the release at about the time that we do, however far
-		// the masters are, and wait for up to a spread; the rest is for machines that are slow.
+	if c.yieldFirst {
+		// Other processes are notified of the release at about the time that we are, however
+		// far the masters are, and wait for up to a spread. The rest is for slow machines.
 		if err := e.pause(ctx, 4*e.spread()); err != nil {
 			return nil, err
 		}
@@ -88,18 +88,18 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		var next step
 		switch {
 		case err != nil:
-			return nil, errors.Join(last, err)
+			return nil, oneline.Join(last, err)
 		default:
 			req.Round = out.Round
 			start, now := sentAt(out, handed), clock.Now()
 			elapsed := now.Sub(start)
 			next = c.next(out, elapsed)
-			// Where nobody contends, now and then will do.
-			if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.late || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
+			// Without contention, a sample is enough.
+			if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
 				e.noteTook(elapsed)
 			}
 			if next.hold {
-				lock, err := c.take(grant(e, c.place, req, int(out.Tally.Granted), start, now))
+				lock, err := c.take(grant(e, c.state, req, int(out.Tally.Granted), start, now))
 				if err == nil {
 					return lock, nil
 				}
@@ -125,48 +125,32 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 		}
 		if err != nil {
-			return nil, errors.Join(last, err)
+			return nil, oneline.Join(last, err)
 		}
 		e.counts.retries.Add(1)
 		handed = clock.Now()
 	}
 }
 
-// inherit extends a lease that is handed over with too little validity left. It returns
-// nil if that does not work; the lease is given up then.
-func (c *contender) inherit(ctx context.Context) *Lock {
-	l := c.heir
-	l.place.shard.mu.Lock()
-	l.ttl = c.ttl
-	l.place.shard.mu.Unlock()
-	if err := l.extend(ctx, nil, c.ttl); err == nil {
-		if lock, err := c.take(&Lock{lease: l}); err == nil {
-			return lock
-		}
-	}
-	l.giveUp()
-	return nil
-}
-
-// take gives c the lock that it contended for. If its lease is over by now, or the engine
-// was closed, c still has the turn.
+// take gives c the lock that it contended for. If its lease has ended by now, or the engine
+// was closed, c still is the contender.
 func (c *contender) take(lock *Lock) (*Lock, error) {
-	p, l := c.place, lock.lease
-	p.shard.mu.Lock()
-	defer p.shard.mu.Unlock()
+	n, l := c.state, lock.lease
+	n.shard.mu.Lock()
+	defer n.shard.mu.Unlock()
 	now := clock.Now()
 	switch {
-	case p.shard.closed:
+	case n.shard.closed:
 		l.endLocked()
 		return nil, ErrClosed
-	case l.over || l.until.Reached(now): // this goroutine may have been stopped for any time
+	case l.ended || l.until.Reached(now): // this goroutine may have been stopped for any time
 		l.endLocked()
 		return nil, ErrExpired
 	}
 	l.holder, lock.since = lock, now
-	p.trying, p.lease = false, l
-	if p.first != nil {
-		l.attendLocked(now)
+	n.contending, n.lease = false, l
+	if n.first != nil {
+		l.scheduleLocked(now)
 	}
 	c.e.acquired(lock, c.asked, c.made)
 	return lock, nil

@@ -78,7 +78,7 @@ func TestFiftyThousandLocksKeptAliveCostLittleMemoryAndNoGoroutine(t *testing.T)
 		require.True(t, lock.Valid())
 		require.NoError(t, lock.Release(t.Context()))
 	}
-	require.Zero(t, placesOf(e))
+	require.Zero(t, namesOf(e))
 	require.Empty(t, e.keeper.leases)
 	runtime.KeepAlive(names)
 }
@@ -144,5 +144,5 @@ func TestHundredThousandWaitersCostLittleMemoryAndAllGoHome(t *testing.T) {
 	work.Wait()
 	require.EqualValues(t, count/2, served.Load())
 	require.Zero(t, e.Stats().Waiting)
-	require.Zero(t, placesOf(e))
+	require.Zero(t, namesOf(e))
 }

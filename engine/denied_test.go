@@ -40,8 +40,8 @@ func TestDeniedNameIsATypedErrorAndStopsNobodyElse(t *testing.T) {
 	stats := e.Stats()
 	require.EqualValues(t, 20, stats.Denied)
 	require.Zero(t, stats.NoQuorum)
-	soon(t, func() bool { return owed(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
-	for _, m := range e.Stats().Pipeline.Masters {
+	soon(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
+	for _, m := range e.Stats().Masters {
 		require.Zero(t, m.SetAside, "%+v", m)
 	}
 }

@@ -29,7 +29,7 @@
 // that it granted (see below), all clients use the same set of masters, and nothing else
 // writes to the lock's key. A crashed holder blocks others for at most its ttl, the longest
 // that it asked for, or what was left of the lease that it was handed. Locks can be had
-// while a majority of the masters is up and votes: Ready tells.
+// while a majority of the masters is up and votes: Ready waits for that.
 //
 // # What it does not promise
 //
@@ -37,7 +37,7 @@
 // write from writing after the lease has run out; only a fencing token that the resource
 // checks does. FLUSHALL and eviction (maxmemory with any policy but noeviction) forget
 // locks. A restart does too, which is why a restarted master is not asked for new locks
-// for MaxTTL and a little; Config.Durable and Config.NewMasters leave that wait out.
+// for MaxTTL and a little; Config.MastersAreDurable and Config.MastersAreNew leave that wait out.
 // Replicas that are promoted are not masters: do not point an address at something that
 // fails over.
 //
@@ -46,16 +46,16 @@
 // Acquire sends SET name token NX PX ttl to all masters. It is won when a quorum, N/2+1,
 // granted and validity is left: ttl, less the time since before the first send (waiting in
 // this process's queue does not count), less ttl*Drift+2ms. Everything else is undone on
-// all masters and tried again with a fresh token. Valid, Err, Done and Context tell, by
+// all masters and tried again with a fresh token. Valid, Err, Done and Context show, by
 // the local clock alone, when validity has run out; Extend and the renewals of KeepAlive
 // move it out; Release deletes the key where it still has our token.
 //
 // A lock is lost, with ErrLost, when validity runs out, which it does after every failed
 // renewal has been tried again until then; when a majority of the masters says that the
 // key is gone or another's; or when the engine is closed. It is never set again: extend
-// creates no key, and one that is answered too late is undone. WarnBefore tells before
-// validity ends, again after each extend that moved the end; Matched how many masters still
-// have the key.
+// creates no key, and one that is answered too late is undone. WarnBefore warns before
+// validity ends, again after each extend that moved the end; HeldOn returns how many masters
+// still have the key.
 //
 // # Waiting
 //
@@ -64,7 +64,7 @@
 // anybody, for as long as Config.HandOverTime allows; then it is released at the masters
 // and others have their turn. A lock whose token was revealed is never handed over: others
 // may release it with that token at any time. A contender that was refused, or that met a
-// second split vote in a row, does not poll: the masters tell it when the key changes
+// second split vote in a row, does not poll: the masters notify it when the key changes
 // (client tracking, over a second connection each, opened when it is first needed), or its
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld.
@@ -73,7 +73,8 @@
 //
 // ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
 // masters answered. ErrLost: it was ours and is no longer. ErrInvalid: the call was wrong,
-// and nothing was sent. AttemptError carries the votes and each failing master's error.
+// and nothing was sent. AttemptError has the votes and each failing master's MasterError.
+// Every text is one line; all parts of it are found by errors.Is and errors.As.
 //
 // # Masters
 //
@@ -106,9 +107,9 @@
 //
 // # Watching it
 //
-// Stats has counters and the state at the moment; Config.Observer is told of single
-// events, with names and durations; Config.Logger gets what somebody should look at. Both
-// run on a goroutine of their own and may be slow: what they miss is counted. Alert on
+// Stats has counters and the state at the moment; Config.Observer gets single events, with
+// names and durations; Config.Logger gets what somebody should look at. Both run on a
+// goroutine of their own and may be slow: what they miss is counted. Alert on
 // locks lost, on attempts without a quorum, and on fewer masters that vote than one more
 // than a quorum: the next failure stops all locks.
 package engine

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
 )
@@ -20,11 +21,11 @@ import (
 type Engine struct {
 	cfg     Config // with defaults; fixed after New
 	pipe    pipe
-	names   names
+	names   nameTable
 	keeper  keeper
 	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
-	events  *events       // nil: nobody is to be told
+	events  *events       // nil: neither Observer nor Logger is set
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper
@@ -45,9 +46,9 @@ type pipe interface {
 // New checks cfg, asks all masters side by side and returns once each has answered
 // or failed, within a second or two or when ctx ends; ctx is not used afterwards. It
 // works while a minority of masters is away: they are probed in the background. Masters
-// that were started just now are counted, although they do not vote yet (Config.Durable).
+// that were started just now are counted, although they do not vote yet (Ready waits for that).
 // Errors: ErrInvalid names the field that is wrong, a refused password or an address
-// given twice included; ErrNoQuorum carries the errors of all masters that failed.
+// given twice included; ErrNoQuorum otherwise. A StartError has each failed master's error.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)
@@ -64,7 +65,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	events := newEvents(&cfg)
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
-		Wait: cfg.restartWait(), Durable: cfg.Durable, NewMasters: cfg.NewMasters, Changed: events.master,
+		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
 	})
 	if err != nil {
 		events.close()
@@ -82,18 +83,18 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{})}
 	e.names.init()
-	e.keeper.e, e.keeper.poke = e, make(chan struct{}, 1)
+	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
 	return e
 }
 
 // Ready returns nil once a quorum of masters votes: they can be reached, and do not wait
-// because they were started a short while ago (Config.Durable), which takes half a minute
-// by default. It blocks until then or until ctx ends; a ctx that has ended already asks how
-// things are. Locks can be asked for without it: Acquire waits likewise.
+// because they were started a short while ago (Config.MastersAreDurable), which takes half a
+// minute by default. It blocks until then or until ctx ends; with a ctx that has ended it
+// returns the present state. It need not be called: Acquire waits likewise.
 //
-// Errors: ErrNoQuorum, joined to ctx's error, with each missing master's reason and the
-// time that is left, as far as it is known; ErrClosed.
+// Errors: ErrNoQuorum, joined to ctx's error, with a NotReadyError that has each missing
+// master's reason and the time that is left, as far as it is known; ErrClosed.
 func (e *Engine) Ready(ctx context.Context) error {
 	err := e.pipe.Ready(ctx)
 	if err == nil || errors.Is(err, ErrClosed) {
@@ -128,8 +129,11 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 
 // Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics.
 // The ctx that fn gets ends when ctx does or when the lock is lost, with Err's error as its
-// cause. Do returns fn's error, joined to ErrLost if the lock was lost on the way, and to
-// Release's error if the release was not confirmed. The release does not depend on ctx.
+// cause. Renewals go on after ctx has ended, until fn returns: it may still be at work. Only
+// Config.MaxHold bounds them. The release does not depend on ctx.
+//
+// Do returns Acquire's error if fn was not called, else fn's, joined to ErrLost if the lock
+// was lost on the way, and to Release's error if the release was not confirmed.
 func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) (err error) {
 	lock, err := e.Acquire(ctx, name, ttl)
 	if err != nil {
@@ -139,24 +143,23 @@ func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func
 		lost := lock.Err()
 		released := lock.Release(context.WithoutCancel(ctx))
 		if lost != nil {
-			released = nil // that it is gone was to be expected
+			released = nil // the lock is gone, as lost says
 		}
-		err = errors.Join(err, lost, released)
+		err = oneline.Join(err, lost, released)
 	}()
 	held, cancel := lock.Context(ctx)
 	defer cancel()
-	if err := lock.KeepAlive(0); err != nil {
+	if err := lock.KeepAlive(e.cfg.MaxHold); err != nil {
 		return nil // lost already; the deferred function says so
 	}
 	return fn(held)
 }
 
-// Close refuses new calls with ErrClosed, sends home those who wait, lets calls under way
-// finish, at most about twice Config.MasterTimeout, and ends all connections and
-// goroutines. Observer and Logger are told what has happened until then, for a second at most.
-// Locks that are held are lost, for their holders, with ErrClosed as the cause;
-// at the masters they are not released, since their holders may still be at work: their
-// leases run out.
+// Close refuses new calls and ends waiting ones with ErrClosed, lets calls under way
+// finish, at most about twice Config.MasterTimeout, and ends all connections and goroutines.
+// Observer and Logger get the events until then, for a second at most. Locks that are held
+// are lost, for their holders, with ErrClosed as the cause. They are not released at the
+// masters, since their holders may still be at work: their leases run out.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		close(e.closing)
@@ -179,7 +182,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !waitWhenFull && e.pipe.Full() { // an overload is to cost as little as can be
+	if !waitWhenFull && e.pipe.Full() { // refused before it costs more
 		e.counts.overloaded.Add(1)
 		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
 	}
@@ -189,7 +192,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	lock, err := c.queue(ctx, most != 1)
 	if lock == nil && err == nil {
 		if lock, err = c.contend(ctx); err != nil {
-			c.place.resign(c.late && c.made == 0)
+			c.state.stopContending(c.yieldFirst && c.made == 0)
 		}
 	}
 	if err != nil {
@@ -204,7 +207,7 @@ func (e *Engine) undo(req pipeline.Request) {
 	e.pipe.Post(req)
 }
 
-// refusal is the error for what the masters said of a lock that was held.
+// refusal returns the error for the outcome of a request about a lock that was held.
 func (e *Engine) refusal(out pipeline.Outcome) error {
 	kind := kindOf(out.Verdict, ErrNotHeld)
 	switch {

@@ -9,8 +9,9 @@ import (
 	"muxlock/pipeline"
 )
 
-// All errors are for errors.Is; AttemptError is for errors.As. The error of a ctx
-// that ended is joined to them, never put in their place. None holds a token.
+// All errors are for errors.Is; AttemptError, StartError and NotReadyError are for errors.As.
+// The error of a ctx that ended is joined to them, never put in their place. Every text is
+// one line. None holds a token.
 var (
 	// ErrNotAcquired matches ErrTaken, ErrNoQuorum, ErrDenied and ErrExpired when an
 	// acquire returns them.
@@ -26,9 +27,9 @@ var (
 	ErrExpired = errors.New("muxlock: validity has run out")
 	// ErrNotHeld is returned by Release when the lock was gone or another's, and by
 	// every call on a Lock that was released; it is part of ErrLost when a majority of
-	// the masters said that the key is gone or another's.
+	// the masters answered that the key is gone or another's.
 	ErrNotHeld = errors.New("muxlock: lock is not held")
-	// ErrLost is returned once validity has run out, the masters said that the lock is
+	// ErrLost is returned once validity has run out, the masters answered that the lock is
 	// no longer ours, or the engine was closed. It is final. Its cause is ErrExpired,
 	// ErrNotHeld or ErrClosed.
 	ErrLost = errors.New("muxlock: lock was lost")
@@ -41,31 +42,45 @@ var (
 	// allow the name; its cause has the server's words. Asking again is in vain.
 	ErrDenied = pipeline.ErrDenied
 	// ErrRestarted is matched by an AttemptError one of whose masters was started too
-	// recently to vote (Config.Durable); its cause tells for how much longer.
+	// recently to vote (Config.MastersAreDurable); its cause has the time that is left.
 	ErrRestarted = pipeline.ErrRestarted
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )
 
 // errHere refuses a TryAcquire without asking the masters.
-var errHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
+var errTakenHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
 
-// MasterError is why one master gave no vote.
+// MasterError is why one master gave no vote: Master is its address as configured, without
+// credentials, and Err the reason. It is a value, for errors.As with a *MasterError.
 type MasterError = pipeline.MasterError
 
-// AttemptError tells how the masters voted in the last attempt, as far as they had
-// when the attempt was decided.
+// StartError is why New failed: Admitted of Masters were admitted, Quorum are needed, and
+// Causes has a MasterError for each of the others. Misconfigured: waiting does not help,
+// because a master refuses the password or ACL user, or two addresses reach one server.
+// errors.As finds it as a *StartError.
+type StartError = pipeline.StartError
+
+// NotReadyError is what Ready waits for: Voting of Masters vote, Quorum are needed, and
+// Causes has a MasterError for each of the others. Left is how long it takes until a quorum
+// votes if nothing else happens; 0: not known, because too many masters are away.
+// errors.As finds it as a *NotReadyError.
+type NotReadyError = pipeline.NotReadyError
+
+// AttemptError has the votes of the last attempt at an acquire, extend or release, as of
+// when it was decided. That of an acquire matches ErrNotAcquired, too.
 type AttemptError struct {
-	Kind                      error // ErrTaken, ErrNoQuorum, ErrDenied, ErrExpired, ErrNotHeld or ErrLost
-	Acquire                   bool  // of an acquire, which then matches ErrNotAcquired
-	Masters                   int
-	Granted, Refused, Unknown int           // masters that had not answered yet are in none
+	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrExpired or ErrNotHeld
+	Masters                   int           // all; those that had not answered yet have no vote
+	Granted, Refused, Unknown int           // votes; unknown: neither yes nor no came back
 	Causes                    []MasterError // why votes are unknown
+
+	acquire bool
 }
 
 func newAttemptError(kind error, acquire bool, masters int, out pipeline.Outcome) *AttemptError {
 	return &AttemptError{
-		Kind: kind, Acquire: acquire, Masters: masters,
+		Kind: kind, acquire: acquire, Masters: masters,
 		Granted: int(out.Tally.Granted), Refused: int(out.Tally.Refused), Unknown: int(out.Tally.Unknown),
 		Causes: out.Causes,
 	}
@@ -81,7 +96,7 @@ func kindOf(v quorum.Verdict, denied error) error {
 
 func (e *AttemptError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: of %d masters %d said yes, %d no, %d unknown", e.Kind, e.Masters, e.Granted, e.Refused, e.Unknown)
+	fmt.Fprintf(&b, "%v: of %d masters %d granted, %d refused, %d unknown", e.Kind, e.Masters, e.Granted, e.Refused, e.Unknown)
 	for i, c := range e.Causes {
 		b.WriteString([]string{" (", "; "}[min(i, 1)])
 		b.WriteString(c.Error())
@@ -95,7 +110,7 @@ func (e *AttemptError) Error() string {
 // Unwrap shows the kind and every master's cause to errors.Is and errors.As.
 func (e *AttemptError) Unwrap() []error {
 	errs := []error{e.Kind}
-	if e.Acquire {
+	if e.acquire {
 		errs = append(errs, ErrNotAcquired)
 	}
 	for _, c := range e.Causes {

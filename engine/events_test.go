@@ -50,24 +50,24 @@ func TestSlowLoggerCostsNoLockThatIsKeptAlive(t *testing.T) {
 }
 
 // stuck is an Observer whose first call does not return before goOn is called.
-func stuck(tell func(string)) (observer func(*Config), goOn func()) {
+func blocked(deliver func(string)) (observer func(*Config), goOn func()) {
 	var wait chan struct{} // of the bubble
 	return func(c *Config) {
 		wait = make(chan struct{})
 		c.Observer = &Observer{
-			Acquired: func(name string, _ time.Duration, _ int) { <-wait; tell("acquired " + name) },
+			Acquired: func(name string, _ time.Duration, _ int) { <-wait; deliver("acquired " + name) },
 			Released: func(name string, _ time.Duration, handedOver bool, _ error) {
-				tell(fmt.Sprint("released ", name, " ", handedOver))
+				deliver(fmt.Sprint("released ", name, " ", handedOver))
 			},
-			Lost:   func(name string, _ time.Duration, _ error) { tell("lost " + name) },
-			Master: func(address string, up bool, _ error) { tell(fmt.Sprint("master ", address, " ", up)) },
+			Lost:   func(name string, _ time.Duration, _ error) { deliver("lost " + name) },
+			Master: func(address string, up bool, _ error) { deliver(fmt.Sprint("master ", address, " ", up)) },
 		}
 	}, func() { close(wait) }
 }
 
-func TestEventsAreToldInOrderAndHoldUpNobody(t *testing.T) {
-	var told []string
-	observer, goOn := stuck(func(what string) { told = append(told, what) })
+func TestEventsAreDeliveredInOrderAndBlockNobody(t *testing.T) {
+	var delivered []string
+	observer, goOn := blocked(func(what string) { delivered = append(delivered, what) })
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		next := line(t.Context(), e, 0)
@@ -77,20 +77,20 @@ func TestEventsAreToldInOrderAndHoldUpNobody(t *testing.T) {
 		s.drop("name")
 		require.ErrorIs(t, second.Extend(t.Context(), 0), ErrNotHeld)
 		e.events.master("a:1", true, nil)
-		require.Empty(t, told, "all that is the engine's went on")
+		require.Empty(t, delivered, "all that is the engine's went on")
 		goOn()
 		synctest.Wait()
 		require.Equal(t, []string{
 			"acquired name", "master a:1 false", "released name true", "acquired name", "lost name", "master a:1 true",
-		}, told)
+		}, delivered)
 	}, observer)
 }
 
 func TestEventsThatFindNoRoomAreDroppedButNoLossAndNoMaster(t *testing.T) {
 	const many = 3 * eventQueue
-	told := make(map[string]int)
+	delivered := make(map[string]int)
 	var gaps uint64
-	observer, goOn := stuck(func(what string) { told[what]++ })
+	observer, goOn := blocked(func(what string) { delivered[what]++ })
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 0 })
 		lost := mustAcquire(t, e, "lost", 0)
@@ -101,14 +101,14 @@ func TestEventsThatFindNoRoomAreDroppedButNoLossAndNoMaster(t *testing.T) {
 		}
 		require.ErrorIs(t, func() error { <-lost.Done(); return lost.Err() }(), ErrLost)
 		dropped := e.Stats().EventsDropped
-		require.EqualValues(t, 1+2*many-eventQueue-1, dropped, "one of them is being told")
+		require.EqualValues(t, 1+2*many-eventQueue-1, dropped, "one of them is being delivered")
 		goOn()
 		synctest.Wait()
-		require.Equal(t, many, told["master a:1 true"]+told["master a:1 false"])
-		require.Equal(t, 1, told["lost lost"])
+		require.Equal(t, many, delivered["master a:1 true"]+delivered["master a:1 false"])
+		require.Equal(t, 1, delivered["lost lost"])
 		require.Equal(t, dropped, gaps)
-		require.Zero(t, told["released 0 false"], "the oldest")
-		require.Equal(t, 1, told[fmt.Sprint("released ", many-1, " false")])
+		require.Zero(t, delivered["released 0 false"], "the oldest")
+		require.Equal(t, 1, delivered[fmt.Sprint("released ", many-1, " false")])
 	}, observer, logTo(func(r slog.Record) {
 		if r.Message == "events dropped" {
 			r.Attrs(func(a slog.Attr) bool { gaps += a.Value.Uint64(); return true })
@@ -116,10 +116,10 @@ func TestEventsThatFindNoRoomAreDroppedButNoLossAndNoMaster(t *testing.T) {
 	}))
 }
 
-func TestCloseTellsWhatHasHappenedAndDoesNotWaitForAnObserverThatIsStuck(t *testing.T) {
-	for name, waits := range map[string]time.Duration{"slow": 10 * time.Millisecond, "stuck": lastWords} {
+func TestCloseDeliversPendingEventsAndDoesNotWaitForAnObserverThatBlocks(t *testing.T) {
+	for name, waits := range map[string]time.Duration{"slow": 10 * time.Millisecond, "stuck": closeWait} {
 		t.Run(name, func(t *testing.T) {
-			var told atomic.Int32
+			var delivered atomic.Int32
 			var end chan struct{}
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				for i := range 10 {
@@ -129,7 +129,7 @@ func TestCloseTellsWhatHasHappenedAndDoesNotWaitForAnObserverThatIsStuck(t *test
 				require.NoError(t, e.Close())
 				require.LessOrEqual(t, time.Since(begin), waits)
 				if name == "slow" {
-					require.EqualValues(t, 10, told.Load())
+					require.EqualValues(t, 10, delivered.Load())
 				}
 				close(end)
 				synctest.Wait()
@@ -141,11 +141,11 @@ func TestCloseTellsWhatHasHappenedAndDoesNotWaitForAnObserverThatIsStuck(t *test
 						<-end
 					}
 					time.Sleep(time.Millisecond)
-					told.Add(1)
+					delivered.Add(1)
 				}}
 			})
 			if name == "stuck" {
-				require.EqualValues(t, 1, told.Load(), "the call that it was in")
+				require.EqualValues(t, 1, delivered.Load(), "the call that it was in")
 			}
 		})
 	}

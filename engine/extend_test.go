@@ -40,7 +40,7 @@ func TestExtendsOfOneLeaseAreAskedForOneAtATime(t *testing.T) {
 	})
 }
 
-func TestExtendThatAsksForNoMoreThanTheOneUnderWayIsContentWithIt(t *testing.T) {
+func TestExtendThatAsksForNoMoreThanTheOneUnderWaySharesItsOutcome(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		s.set(func() { s.delay = 100 * time.Millisecond })
@@ -53,7 +53,7 @@ func TestExtendThatAsksForNoMoreThanTheOneUnderWayIsContentWithIt(t *testing.T) 
 	})
 }
 
-func TestContextOfOneWhoExtendsEndsHisWaitAndNobodyElses(t *testing.T) {
+func TestContextOfAnExtendEndsItsOwnWaitOnly(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		begin := time.Now()
@@ -158,7 +158,7 @@ func TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest(t *testing.T) {
 	})
 }
 
-func TestHeirRenewsWithItsOwnTTL(t *testing.T) {
+func TestInheritedLeaseIsRenewedWithTheNextHoldersTTL(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 25*time.Second)
 		time.Sleep(23 * time.Second)

@@ -84,7 +84,7 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 		require.NoError(t, m.Resume())
 	}
 	soon(t, func() bool { return upMasters(e) == 5 })
-	soon(t, func() bool { return owed(e) == 0 }, "second releases are sent")
+	soon(t, func() bool { return pendingReleases(e) == 0 }, "second releases are sent")
 	gone(t, masters, names...)
 	cycle(t, e, names[0])
 }
@@ -108,7 +108,7 @@ func TestWaitersOfAStoppedMajorityGoOnOnceItIsBack(t *testing.T) {
 	lock := <-acquired
 	require.NotNil(t, lock)
 	require.NoError(t, lock.Release(t.Context()))
-	soon(t, func() bool { return upMasters(e) == 3 && owed(e) == 0 })
+	soon(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 })
 	gone(t, masters, t.Name())
 }
 
@@ -186,9 +186,9 @@ func TestTheGateCheckerSeesACallBeforeTheProbe(t *testing.T) {
 	require.Error(t, checkGate(append([]string{probed[4]}, probed[:4]...), "the lock"))
 	require.Error(t, checkGate(append(probed[:5:5], strings.ReplaceAll(probed[4], ":1]", ":2]")), "the lock"), "another connection")
 	require.Error(t, checkGate([]string{probed[1], probed[4]}, "the lock"), "no trial")
-	owed := `1.15 [0 127.0.0.1:1] "EVALSHA" "abc" "1" "the lock" "x" "-"`
-	require.NoError(t, checkGate([]string{probed[1], owed, probed[2], probed[4]}, "the lock"))
-	require.Error(t, checkGate([]string{owed, probed[1], probed[2], probed[4]}, "the lock"))
+	pending := `1.15 [0 127.0.0.1:1] "EVALSHA" "abc" "1" "the lock" "x" "-"`
+	require.NoError(t, checkGate([]string{probed[1], pending, probed[2], probed[4]}, "the lock"))
+	require.Error(t, checkGate([]string{pending, probed[1], probed[2], probed[4]}, "the lock"))
 	require.Error(t, checkGate(probed[:4], "the lock"), "nothing to check")
 }
 
@@ -208,7 +208,7 @@ func monitored(t testing.TB, monitor wire, until string) (lines []string) {
 
 // checkGate reads what a new process got and returns an error if a connection brought
 // a call for a name before INFO, or made it grant a lock before the trial lock. Releases
-// that are owed come in between.
+// that are pending come in between.
 func checkGate(lines []string, name string) error {
 	infos, trials, grants := make(map[string]bool), make(map[string]bool), 0
 	var from string // of the last command; what a script does comes after its call
@@ -238,7 +238,7 @@ func checkGate(lines []string, name string) error {
 	return nil
 }
 
-func TestSickMasterIsSetAsideWithItsCauseAndComesBackWhenCured(t *testing.T) {
+func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 	masters := redistest.MastersWith(t, 5, redisserver.Options{Args: []string{"--dbfilename", "dump.rdb"}}) // keeps their folders
 	sick := masters[0]
 	config := func(key, value string) { redistest.Command(t, sick, "CONFIG", "SET", key, value) }
@@ -321,7 +321,7 @@ func TestSickMasterIsSetAsideWithItsCauseAndComesBackWhenCured(t *testing.T) {
 				cycle(t, e, t.Name())
 			}
 			require.Equal(t, 4, upMasters(e))
-			require.Positive(t, e.Stats().Pipeline.Masters[0].SetAside)
+			require.Positive(t, e.Stats().Masters[0].SetAside)
 			cured = true
 			fault.cure(t, links[0])
 			soon(t, func() bool { return upMasters(e) == 5 }, "comes back by itself")
@@ -411,7 +411,7 @@ func TestScriptFlushCostsNoCall(t *testing.T) {
 		redistest.Command(t, m, "SCRIPT", "FLUSH")
 	}
 	require.NoError(t, lock.Release(t.Context()))
-	for _, m := range e.Stats().Pipeline.Masters {
+	for _, m := range e.Stats().Masters {
 		require.Zero(t, m.SetAside)
 	}
 	require.Positive(t, e.Stats().Acquired)
@@ -442,12 +442,12 @@ func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
 	soon(t, func() bool { return upMasters(e) == 4 })
 	require.NoError(t, lock.Release(t.Context()))
 	gone(t, masters[1:], t.Name())
-	require.Equal(t, lock.Token().Reveal(), get(t, masters[:1], t.Name())[0], "an orphan for now")
+	require.Equal(t, lock.Token().Reveal(), get(t, masters[:1], t.Name())[0], "still there for now")
 	links[0].HoldReplies(false)
 	links[0].RefuseDials(false)
 	gone(t, masters, t.Name())
-	soon(t, func() bool { return upMasters(e) == 5 && owed(e) == 0 })
-	require.Equal(t, uint64(1), e.Stats().Pipeline.Masters[0].Orphans)
+	soon(t, func() bool { return upMasters(e) == 5 && pendingReleases(e) == 0 })
+	require.Equal(t, uint64(1), e.Stats().Masters[0].PendingDeleted)
 }
 
 // The bytes of an acquire may sit in a dead connection until after its master has been
@@ -471,13 +471,13 @@ func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T)
 	require.NoError(t, err)
 	soon(t, func() bool { return back(e, 0, 0) }, "reconnected")
 	require.NoError(t, lock.Release(t.Context()))
-	require.Zero(t, e.Stats().Pipeline.Masters[0].Orphans)
+	require.Zero(t, e.Stats().Masters[0].PendingDeleted)
 	require.Empty(t, get(t, masters[:1], t.Name())[0])
 	old.BlackHole(false)
 	soon(t, func() bool { return get(t, masters[:1], t.Name())[0] == lock.Token().Reveal() }, "executed late")
 	gone(t, masters, t.Name())
-	soon(t, func() bool { return owed(e) == 0 })
-	require.Equal(t, uint64(1), e.Stats().Pipeline.Masters[0].Orphans)
+	soon(t, func() bool { return pendingReleases(e) == 0 })
+	require.Equal(t, uint64(1), e.Stats().Masters[0].PendingDeleted)
 }
 
 func TestLateMasterDoesNotDelayTheOthers(t *testing.T) {
@@ -517,8 +517,8 @@ func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
 	})
 }
 
-// Releases that are owed must be paid also while the master never has a pause.
-func TestOwedReleasesArePaidUnderConstantLoad(t *testing.T) {
+// Pending releases must be sent also while the master is never idle.
+func TestPendingReleasesAreSentUnderConstantLoad(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, links := bent(t, masters, masterTimeout(time.Second))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -536,5 +536,5 @@ func TestOwedReleasesArePaidUnderConstantLoad(t *testing.T) {
 	defer cancel()
 	links[0].CutRepliesAfter(1000)
 	soon(t, func() bool { return back(e, 0, 0) })
-	soon(t, func() bool { return owed(e) == 0 }, "all is paid")
+	soon(t, func() bool { return pendingReleases(e) == 0 }, "all are sent")
 }

@@ -37,10 +37,10 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 		s := &scripted{keys: make(map[string]scriptedKey)}
 		p := &lateTaker{scripted: s, hold: ttl}
 		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: most}.withDefaults(), p, nil)
-		place, _, err := e.names.join(e, "name", ttl, false, clock.Now())
+		state, _, err := e.names.join(e, "name", ttl, false, clock.Now())
 		require.NoError(t, err)
-		p.shard = place.shard
-		place.resign(false)
+		p.shard = state.shard
+		state.stopContending(false)
 
 		lock, err := e.Acquire(t.Context(), "name", ttl)
 		if most == 1 {
@@ -54,19 +54,19 @@ func TestAcquireReturnsNoLockThatRanOutOnItsWay(t *testing.T) {
 		}
 		require.EqualValues(t, 1, e.Stats().Expired)
 		require.Zero(t, e.Stats().Lost)
-		require.Zero(t, placesOf(e))
+		require.Zero(t, namesOf(e))
 		require.NoError(t, e.Close())
 	}
 }
 
 func TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain(t *testing.T) {
-	var told []string
+	var delivered []string
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		waiting := line(t.Context(), e, 0)
 		lock.lock()
 		lock.endLocked(ErrNotHeld)
-		lock.lease.passLocked(lock.since)
+		lock.lease.handOverLocked(lock.since)
 		lock.lease.until = lock.since // its next holder has been stopped for long before it sees it
 		lock.unlock()
 		next := requireGot(t, waiting)
@@ -74,14 +74,14 @@ func TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain(t *testing.T) {
 		require.Zero(t, e.Stats().Lost)
 		require.NoError(t, next.Release(t.Context()))
 		requireNothingLeft(t, e, s)
-		require.Equal(t, []string{"acquired 1", "released", "acquired 1", "released"}, told, "who was never told that he has it has not lost it")
+		require.Equal(t, []string{"acquired 1", "released", "acquired 1", "released"}, delivered, "a caller that never had it has not lost it")
 	}, func(c *Config) {
 		c.Observer = &Observer{
 			Acquired: func(_ string, _ time.Duration, attempts int) {
-				told = append(told, "acquired "+string(rune('0'+attempts)))
+				delivered = append(delivered, "acquired "+string(rune('0'+attempts)))
 			},
-			Released: func(string, time.Duration, bool, error) { told = append(told, "released") },
-			Lost:     func(string, time.Duration, error) { told = append(told, "lost") },
+			Released: func(string, time.Duration, bool, error) { delivered = append(delivered, "released") },
+			Lost:     func(string, time.Duration, error) { delivered = append(delivered, "lost") },
 		}
 	})
 }

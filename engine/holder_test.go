@@ -63,7 +63,7 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
 				return
 			}
 			soon(t, func() bool {
-				has, of := lock.Matched()
+				has, of := lock.HeldOn()
 				return has == 5-deleted && of == 5 && !time.Now().Before(first)
 			}, "renewed beyond its ttl")
 			require.True(t, lock.Valid())
@@ -89,7 +89,7 @@ func TestMasterStoppedForLongerThanTheLeaseDoesNotMatter(t *testing.T) {
 	require.NoError(t, masters[0].Resume())
 	soon(t, func() bool { return upMasters(e) == 5 })
 	late := lock.Until()
-	soon(t, func() bool { has, _ := lock.Matched(); return has == 4 && time.Now().After(late) }, "renewed with the one that is back")
+	soon(t, func() bool { has, _ := lock.HeldOn(); return has == 4 && time.Now().After(late) }, "renewed with the one that is back")
 	require.True(t, lock.Valid())
 	values := get(t, masters, t.Name())
 	require.Empty(t, values[0], "it ran out there, and an extend creates nothing")
@@ -98,7 +98,7 @@ func TestMasterStoppedForLongerThanTheLeaseDoesNotMatter(t *testing.T) {
 	gone(t, masters, t.Name())
 }
 
-// A journal is what an observer and a logger were told.
+// A journal is what an observer and a logger received.
 type journal struct {
 	mu     sync.Mutex // guards the following
 	events []string
@@ -154,7 +154,7 @@ func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
 	}()
 	soon(t, func() bool { return e.Stats().Waiting == 1 })
 	first.lock()
-	first.lease.since = first.since.Add(time.Hour) // its turn is not over yet, on a slow machine too
+	first.lease.since = first.since.Add(time.Hour) // the bound is not reached yet, on a slow machine too
 	first.unlock()
 	require.NoError(t, first.Release(t.Context()))
 	second := <-next

@@ -11,12 +11,12 @@ import (
 	"muxlock/pipeline"
 )
 
-// A keeper looks after all leases that somebody watches, keeps alive or waits for: one
-// goroutine, one timer and one heap for all of them. Renewals that are due at about the
+// A keeper serves all leases that are kept alive, awaited, or whose Done or Context is used:
+// one goroutine, one timer and one heap for all of them. Renewals that are due at about the
 // same time are handed to the pipeline together, and so share rounds.
 type keeper struct {
-	e    *Engine
-	poke chan struct{} // capacity 1: the heap's top or answers have changed
+	e      *Engine
+	wakeup chan struct{} // capacity 1: the heap's top or answers have changed
 
 	mu      sync.Mutex // guards the following; taken under a shard's mutex, never the other way
 	leases  leaseHeap
@@ -24,7 +24,7 @@ type keeper struct {
 	sends   []*lease // renewals to be sent; owned by run
 }
 
-// An answer is what the masters said, or err if they were not asked.
+// An answer is the outcome of a renewal or an extension, or err if the masters were not asked.
 type answer struct {
 	l   *lease
 	x   *extension // nil: of a renewal
@@ -32,7 +32,7 @@ type answer struct {
 	err error
 }
 
-// gather is how long before its time a lease may be looked at along with others.
+// gather is how long before it is due a lease is served along with others.
 const gather = 5 * time.Millisecond
 
 func (k *keeper) run(closing <-chan struct{}) {
@@ -56,20 +56,20 @@ func (k *keeper) run(closing <-chan struct{}) {
 		clear(answers)
 		spare = answers
 		for _, l := range due {
-			l.attend(now)
+			l.onDue(now)
 		}
 		clear(due)
 		k.flush()
 		select {
 		case <-timer.C:
-		case <-k.poke:
+		case <-k.wakeup:
 		case <-closing:
 			return
 		}
 	}
 }
 
-// dueLocked takes what is due, and what will be in a moment along with it.
+// dueLocked takes the leases that are due, or will be within gather of them.
 func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
 	if len(k.leases) == 0 || !k.leases[0].due.Reached(now) {
 		return due
@@ -80,15 +80,15 @@ func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
 	return due
 }
 
-// send notes a renewal, to go out with the others of this moment.
+// send notes a renewal, to be sent with the others that are due.
 func (k *keeper) send(l *lease) { k.sends = append(k.sends, l) }
 
 func (k *keeper) flush() {
 	for i, l := range k.sends {
 		k.sends[i] = nil
-		l.place.shard.mu.Lock()
+		l.state.shard.mu.Lock()
 		req := l.extendLocked(l.asking)
-		l.place.shard.mu.Unlock()
+		l.state.shard.mu.Unlock()
 		if err := k.e.pipe.Start(req, l); err != nil {
 			k.answer(answer{l: l, err: err})
 		}
@@ -104,8 +104,8 @@ func (k *keeper) answer(a answer) {
 	k.wake()
 }
 
-// watch has the lease looked at at the given time, or before.
-func (k *keeper) watch(l *lease, at clock.Instant) {
+// schedule has run call onDue at the given time, or before.
+func (k *keeper) schedule(l *lease, at clock.Instant) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	switch {
@@ -123,7 +123,7 @@ func (k *keeper) watch(l *lease, at clock.Instant) {
 	}
 }
 
-func (k *keeper) forget(l *lease) {
+func (k *keeper) unschedule(l *lease) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if l.index != 0 {
@@ -133,7 +133,7 @@ func (k *keeper) forget(l *lease) {
 
 func (k *keeper) wake() {
 	select {
-	case k.poke <- struct{}{}:
+	case k.wakeup <- struct{}{}:
 	default:
 	}
 }

@@ -49,7 +49,7 @@ func TestRenewalsKeepALockForAnHour(t *testing.T) {
 			last = at
 		}
 		require.EqualValues(t, s.count(pipeline.Extend), e.Stats().Renewed)
-		require.Zero(t, e.Stats().Unrenewed)
+		require.Zero(t, e.Stats().RenewalsFailed)
 		require.NoError(t, lock.Release(t.Context()))
 		requireNothingLeft(t, e, s)
 	})
@@ -168,7 +168,7 @@ func TestLockSurvivesMastersThatAreAwayForLessThanItsValidity(t *testing.T) {
 		s.set(func() { s.away = true })
 		time.Sleep(8500 * time.Millisecond)
 		s.set(func() { s.away = false })
-		require.Greater(t, e.Stats().Unrenewed, uint64(10))
+		require.Greater(t, e.Stats().RenewalsFailed, uint64(10))
 		require.Zero(t, e.Stats().Renewed)
 		time.Sleep(time.Minute)
 		require.True(t, lock.Valid())
@@ -285,14 +285,14 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 	})
 }
 
-func TestMatchedTellsHowManyMastersStillHaveTheLock(t *testing.T) {
+func TestHeldOnCountsTheMastersThatStillHaveTheLock(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := keptAlive(t, e)
 		for _, yes := range []uint8{5, 3, 4} {
 			s.set(func() { s.yes = yes })
 			time.Sleep(third + 5*time.Millisecond)
-			masters, of := lock.Matched()
-			require.Equal(t, []int{int(yes), 5}, []int{masters, of})
+			masters, total := lock.HeldOn()
+			require.Equal(t, []int{int(yes), 5}, []int{masters, total})
 		}
 	})
 }
@@ -307,6 +307,22 @@ func TestDoKeepsTheLockAliveWhileTheFunctionRuns(t *testing.T) {
 		require.Greater(t, s.count(pipeline.Extend), 15)
 		requireNothingLeft(t, e, s)
 	})
+}
+
+func TestDoRenewsForNoLongerThanMaxHold(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		begin := time.Now()
+		err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
+			<-ctx.Done()
+			held := time.Since(begin)
+			require.Greater(t, held, time.Minute)
+			require.LessOrEqual(t, held, time.Minute+lease10)
+			return context.Cause(ctx)
+		})
+		require.ErrorIs(t, err, ErrLost)
+		require.ErrorIs(t, err, ErrExpired)
+		requireNothingLeft(t, e, s)
+	}, func(c *Config) { c.MaxHold = time.Minute })
 }
 
 func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
 	"muxlock/pipeline"
 )
 
@@ -17,18 +18,18 @@ import (
 //	held --validity out, denied, or Close----> lost
 //
 // Both are final: calls on a handle that is not held any more reach no master's key, also
-// where the lease has passed to another holder in this process. Every method reads the
-// clock itself: the timer behind Done is only the early path, and a process that was
-// stopped finds out at its first call.
+// where the lease was handed over to another holder in this process. Every method reads the
+// clock itself, so a process that was stopped finds a loss at its first call. The timer behind
+// Done is only the early path.
 type Lock struct {
 	lease *lease
 
 	// The mutex of the lease's shard guards the following.
-	since    clock.Instant // when its caller got it; zero: it is on its way
+	since    clock.Instant // when its caller got it; zero: not yet
 	end      error         // why it is no longer held; nil while it is
 	released bool          // Release was called
 	done     chan struct{} // made when somebody asks; closed with end
-	watchers map[*context.CancelCauseFunc]struct{}
+	cancels  map[*context.CancelCauseFunc]struct{}
 	warn     func() // the holder's, before validity ends
 }
 
@@ -44,16 +45,16 @@ func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.lease.n
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {
-	l.lease.place.shard.mu.Lock()
-	defer l.lease.place.shard.mu.Unlock()
+	l.lease.state.shard.mu.Lock()
+	defer l.lease.state.shard.mu.Unlock()
 	return l.lease.until.Time()
 }
 
-// Matched returns how many of the masters had the lock when they last answered: to the
-// acquire, as far as they had when it was decided, or to the last renewal. Fewer than all
-// for long means that one more failure may cost the lock. No I/O.
-func (l *Lock) Matched() (masters, of int) {
-	return int(l.lease.matched.Load()), len(l.lease.e.cfg.Masters)
+// HeldOn returns on how many of all masters the lock is held, as of the last answers: to the
+// acquire, as far as they were there when it was decided, or to the last renewal or Extend.
+// If it stays below total, one more failure may cost the lock. No I/O.
+func (l *Lock) HeldOn() (masters, total int) {
+	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
 }
 
 // Valid reports whether the lock may be relied on at this moment: not released, not
@@ -63,8 +64,8 @@ func (l *Lock) Valid() bool { return l.Err() == nil }
 
 // Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock
 // was lost: the error matches ErrLost, and ErrExpired if validity ran out (ErrNoQuorum
-// too, if renewals failed for want of masters), ErrNotHeld if a majority of the masters
-// says that the key is gone or another's, or ErrClosed. No I/O.
+// too, if renewals failed for lack of masters), ErrNotHeld if a majority of the masters
+// answered that the key is gone or another's, or ErrClosed. No I/O.
 func (l *Lock) Err() error {
 	l.lock()
 	defer l.unlock()
@@ -80,7 +81,7 @@ func (l *Lock) Done() <-chan struct{} {
 		if l.end != nil {
 			close(l.done)
 		} else {
-			l.lease.attendLocked(now)
+			l.lease.scheduleLocked(now)
 		}
 	}
 	return l.done
@@ -96,14 +97,14 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 		cancel(l.end)
 		return ctx, func() {}
 	}
-	l.lease.attendLocked(now)
-	if l.watchers == nil {
-		l.watchers = make(map[*context.CancelCauseFunc]struct{})
+	l.lease.scheduleLocked(now)
+	if l.cancels == nil {
+		l.cancels = make(map[*context.CancelCauseFunc]struct{})
 	}
-	l.watchers[&cancel] = struct{}{}
+	l.cancels[&cancel] = struct{}{}
 	return ctx, func() {
 		l.lock()
-		delete(l.watchers, &cancel)
+		delete(l.cancels, &cancel)
 		l.unlock()
 		cancel(context.Canceled)
 	}
@@ -112,9 +113,9 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 // KeepAlive renews the lock in the background from now on, every third of its ttl, until
 // Release, loss, or until max has passed (0: no such bound); the lease then runs out by
 // itself. A renewal that too few masters answer is tried again until validity ends; the
-// word of a majority that the key is gone or another's is final. The renewals of all
+// answer of a majority that the key is gone or another's is final. The renewals of all
 // locks share one goroutine and go out in batches. A second call replaces max. It does no
-// I/O itself. Err, Done and Context tell of a loss.
+// I/O itself. Err, Done and Context show a loss.
 //
 // Errors: Err's if the lock is not held; ErrInvalid if max is negative.
 func (l *Lock) KeepAlive(max time.Duration) error {
@@ -131,7 +132,7 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 		stop = now.Add(max)
 	}
 	l.lease.keep(now, stop)
-	l.lease.attendLocked(now)
+	l.lease.scheduleLocked(now)
 	return nil
 }
 
@@ -156,7 +157,7 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 		left = 0
 	}
 	l.lease.warn, l.lease.warned = left, false
-	l.lease.attendLocked(now)
+	l.lease.scheduleLocked(now)
 	return nil
 }
 
@@ -169,7 +170,7 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 // outcome, others wait for it first. KeepAlive goes on with the longest ttl that its
 // holder has asked for.
 //
-// Errors: ErrLost when N-q+1 masters say that the lock is not ours, or validity ran
+// Errors: ErrLost when N-q+1 masters answer that the lock is not ours, or validity ran
 // out on the way, both final; ErrNoQuorum when too few answered, and the old Until
 // stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
@@ -187,16 +188,17 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	l.lock()
 	defer l.unlock()
 	if l.end != nil {
-		return errors.Join(l.end, ctx.Err())
+		return oneline.Join(l.end, ctx.Err())
 	}
 	return err
 }
 
 // Release gives the lock up. If somebody in this process waits for it, it is handed over
 // without asking the masters; after Config.HandOvers times or Config.HandOverTime, if its
-// token was revealed, or if nobody waits, it is deleted on all masters, also on those that seemed to refuse it, and
-// Release waits for the verdict, at most about twice Config.MasterTimeout. ctx ends the
-// wait, never the command: a release with a ctx that has ended is sent all the same.
+// token was revealed, or if nobody waits, it is deleted on all masters, also on those that
+// seemed to refuse it, and Release waits for the verdict, at most about twice
+// Config.MasterTimeout. ctx ends the wait, never the command: a release with a ctx that has
+// ended is sent all the same.
 //
 // It returns nil when the lock was handed over or a quorum confirmed the deletion.
 // ErrNotHeld: the lock was gone or another's, or Release was called before. ErrNoQuorum:
@@ -212,58 +214,46 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.released = true
 	held := l.end == nil
 	l.endLocked(ErrNotHeld)
-	over, turn := true, false
+	mustDelete, contending := true, false
 	if held {
-		over, turn = lease.passLocked(now)
+		mustDelete, contending = lease.handOverLocked(now)
 	}
 	req := lease.releaseLocked()
-	place := lease.place
+	state := lease.state
 	l.unlock()
 	var err error
-	if over {
+	if mustDelete {
 		var out pipeline.Outcome
 		switch out, err = e.pipe.Do(ctx, req); {
 		case err == nil:
 			err = e.refusal(out)
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-			err = errors.Join(ErrNoQuorum, err)
+			err = oneline.Join(ErrNoQuorum, err)
 		}
 	}
-	if over {
-		e.released(l, now, true, held, err)
+	if mustDelete {
+		e.released(l, now, false, held, err)
 	}
-	if turn {
-		place.resign(true)
+	if contending {
+		state.stopContending(true)
 	}
 	return err
-}
-
-// collect is the end of a hand-over: false if the lock was lost on its way to the caller.
-func (l *Lock) collect(asked clock.Instant) bool {
-	now := l.lock()
-	defer l.unlock()
-	if l.end != nil {
-		return false
-	}
-	l.since = now
-	l.lease.e.acquired(l, asked, 0)
-	return true
 }
 
 // lock locks the shard, and ends the lock if its validity has run out.
 func (l *Lock) lock() (now clock.Instant) {
 	now = clock.Now()
-	l.lease.place.shard.mu.Lock()
+	l.lease.state.shard.mu.Lock()
 	if l.end == nil {
 		l.lease.expireLocked(now)
 	}
 	return now
 }
 
-func (l *Lock) unlock() { l.lease.place.shard.mu.Unlock() }
+func (l *Lock) unlock() { l.lease.state.shard.mu.Unlock() }
 
-// endLocked makes the lock released or lost; the first reason stays, unless Release
-// comes after a loss: Err then says what every later call would.
+// endLocked makes the lock released or lost. The first reason stays, unless Release
+// follows a loss: Err then returns what every later call does.
 func (l *Lock) endLocked(why error) {
 	first := l.end == nil
 	l.end = why
@@ -273,8 +263,8 @@ func (l *Lock) endLocked(why error) {
 	if l.done != nil {
 		close(l.done)
 	}
-	for cancel := range l.watchers {
+	for cancel := range l.cancels {
 		(*cancel)(why)
 	}
-	l.watchers, l.warn = nil, nil
+	l.cancels, l.warn = nil, nil
 }

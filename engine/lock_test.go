@@ -144,7 +144,7 @@ func TestRefusedAttemptNeverTouchesTheHolder(t *testing.T) {
 	}
 	many.Wait()
 	cycle(t, other, t.Name()+"/behind") // what the attempts left behind has been sent before this
-	require.Greater(t, other.Stats().Pipeline.LargestRound, 8)
+	require.Greater(t, other.Stats().LargestRound, 8)
 	everywhere(t, masters, lock)
 	for i, left := range pttl(t, masters, t.Name()) {
 		require.Positive(t, left)
@@ -251,7 +251,7 @@ func TestExtendLosesTheLockWhenAMajorityDeletedIt(t *testing.T) {
 	done := lock.Done()
 	held, cancel := lock.Context(t.Context())
 	defer cancel()
-	require.True(t, lock.Valid(), "nobody has told us yet")
+	require.True(t, lock.Valid(), "not known yet")
 	err = lock.Extend(t.Context(), 20*time.Second)
 	require.ErrorIs(t, err, ErrLost)
 	require.NotErrorIs(t, err, ErrNotAcquired)
@@ -552,7 +552,7 @@ func TestWrongTypeOfOneKeyHitsOnlyItsOwnCallInABatch(t *testing.T) {
 	}
 	errs := make([]error, len(locks))
 	each(func(i int) { errs[i] = locks[i].Extend(context.Background(), 20*time.Second) })
-	require.Greater(t, e.Stats().Pipeline.LargestRound, 8, "folded")
+	require.Greater(t, e.Stats().LargestRound, 8, "folded")
 	require.ErrorIs(t, errs[7], ErrNoQuorum)
 	require.ErrorContains(t, errs[7], "WRONGTYPE")
 	errs[7] = nil
@@ -563,7 +563,7 @@ func TestWrongTypeOfOneKeyHitsOnlyItsOwnCallInABatch(t *testing.T) {
 	require.NoError(t, errors.Join(errs...))
 	_, err := e.TryAcquire(t.Context(), locks[7].Name(), 0)
 	require.ErrorIs(t, err, ErrTaken, "something is there")
-	for i, m := range e.Stats().Pipeline.Masters {
+	for i, m := range e.Stats().Masters {
 		require.True(t, m.Up, "one name's trouble is not its master's")
 		require.Zero(t, m.SetAside)
 		require.Equal(t, int64(1), redistest.Command(t, masters[i], "DEL", locks[7].Name()), "still there")

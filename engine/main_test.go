@@ -66,7 +66,7 @@ const patience = 2 * time.Second
 // open connects an engine to masters, closed at cleanup.
 func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) *Engine {
 	t.Helper()
-	cfg := Config{Masters: redistest.Addrs(masters), NewMasters: true, MasterTimeout: patience}
+	cfg := Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience}
 	for _, change := range changes {
 		change(&cfg)
 	}
@@ -92,7 +92,7 @@ func bent(t testing.TB, masters []*redisserver.Server, changes ...func(*Config))
 func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.MasterTimeout = d } }
 
 // durable lets a restarted master vote as soon as it is admitted.
-func durable(c *Config) { c.Durable = true }
+func durable(c *Config) { c.MastersAreDurable = true }
 
 // get returns the value of a key on each master; "" where it is missing.
 func get(t testing.TB, masters []*redisserver.Server, name string) []string {
@@ -124,7 +124,7 @@ func soon(t testing.TB, condition func() bool, why ...any) {
 func quiet(t testing.TB, e *Engine) {
 	t.Helper()
 	soon(t, func() bool {
-		s := e.Stats().Pipeline
+		s := e.Stats()
 		for _, m := range s.Masters {
 			if m.InFlight+m.Backlog > 0 {
 				return false
@@ -173,7 +173,7 @@ func gone(t testing.TB, masters []*redisserver.Server, names ...string) {
 }
 
 func upMasters(e *Engine) (n int) {
-	for _, m := range e.Stats().Pipeline.Masters {
+	for _, m := range e.Stats().Masters {
 		if m.Up {
 			n++
 		}
@@ -181,23 +181,23 @@ func upMasters(e *Engine) (n int) {
 	return n
 }
 
-func setAside(e *Engine, master int) uint64 { return e.Stats().Pipeline.Masters[master].SetAside }
+func setAside(e *Engine, master int) uint64 { return e.Stats().Masters[master].SetAside }
 
-// back tells whether a master is up that was set aside since it had been so many times.
+// back reports whether a master is up that was set aside since it had been so many times.
 func back(e *Engine, master int, times uint64) bool {
-	m := e.Stats().Pipeline.Masters[master]
+	m := e.Stats().Masters[master]
 	return m.Up && m.SetAside > times
 }
 
-func owed(e *Engine) (n int) {
-	for _, m := range e.Stats().Pipeline.Masters {
-		n += m.Owed
+func pendingReleases(e *Engine) (n int) {
+	for _, m := range e.Stats().Masters {
+		n += m.PendingReleases
 	}
 	return n
 }
 
 func cause(e *Engine, master int) string {
-	if err := e.Stats().Pipeline.Masters[master].Cause; err != nil {
+	if err := e.Stats().Masters[master].Cause; err != nil {
 		return err.Error()
 	}
 	return ""

@@ -63,7 +63,7 @@ func parseMasters(addresses []string, template rueidis.ClientOption) ([]pipeline
 			return nil, invalid(field, "%v", err)
 		}
 		key := m.Option.InitAddress[0]
-		if !strings.HasPrefix(key, "/") { // the path of a socket is told apart by case
+		if !strings.HasPrefix(key, "/") { // the path of a socket is case-sensitive
 			key = strings.ToLower(key)
 		}
 		if first, ok := seen[key]; ok {

@@ -185,7 +185,7 @@ func TestOneServerTwiceIsRefusedByItsAddress(t *testing.T) {
 		require.NotContains(t, err.Error(), "s3cret")
 	}
 	_, err := parseMasters([]string{"unix:///tmp/A.sock", "unix:///tmp/a.sock"}, rueidis.ClientOption{})
-	require.NoError(t, err, "paths tell upper from lower case")
+	require.NoError(t, err, "paths are case-sensitive")
 }
 
 func TestUnixSocketIsDialledAsOne(t *testing.T) {

@@ -10,19 +10,19 @@ import (
 	"muxlock/internal/clock"
 )
 
-// Names is what this process does about the names that it locks. Of all goroutines that
-// want one name, one contends for it at the masters; the others queue behind it, and get
-// the lock in order of arrival, most of them without a message to anybody:
+// A nameTable has the state of each name that this process locks. Of all goroutines that
+// want one name, one contends for it at the masters. The others queue behind it, and get
+// the lock in order of arrival, most of them without a request to the masters:
 //
-//	        join                    take                      pass
-//	nobody ------> one contends ---------> one holds --------------------> the next holds
-//	                 |    ^                   | turn over, lost or nobody waits
-//	          resign |    '-- the next one ---'
-//	                 '------> nobody, if nobody waits
+//	       join                    take                 handOverLocked
+//	idle ------> one contends ---------> one holds --------------------> the next holds
+//	               |    ^                   | bound reached, lost, or nobody waits
+//	stopContending |    '-- the next one ---'
+//	               '------> idle, if nobody waits
 //
-// The mutex of a shard guards all about its names: places, waiters, leases, handles.
-// Under it nobody does I/O, calls the pipeline or runs code of the user's.
-type names struct {
+// The mutex of a shard guards all about its names: states, waiters, leases, handles.
+// Under it nobody does I/O, calls the pipeline or runs user code.
+type nameTable struct {
 	seed   maphash.Seed
 	shards [nameShards]shard
 }
@@ -30,101 +30,101 @@ type names struct {
 const nameShards = 256
 
 type shard struct {
-	mu     sync.Mutex // guards the following, and all that hangs on them
-	places map[string]*place
-	limit  int  // so many places ask for a sweep
-	timed  bool // a sweep is on its way
+	mu     sync.Mutex // guards the following, and all that they point to
+	states map[string]*nameState
+	limit  int  // number of states at which a sweep is due
+	timed  bool // a sweep is scheduled
 	closed bool
 	_      [32]byte // no two shards share a cache line
 }
 
-// A place is one name's: who holds it here, who contends, who waits.
-type place struct {
-	shard  *shard // fixed; a waiter reads it without the mutex
-	name   string
-	lease  *lease // held by this process; nil: not
-	trying bool   // one of ours contends
-	first  *waiter
-	last   *waiter
+// A nameState says who in this process holds a name, who contends for it and who waits.
+type nameState struct {
+	shard      *shard // fixed; a waiter reads it without the mutex
+	name       string
+	lease      *lease // held by this process; nil: not
+	contending bool   // one of our goroutines contends
+	first      *waiter
+	last       *waiter
 }
 
-// idleLocked reports whether nobody here does anything about the name. Its place stays
-// until the next sweep: who wants it again saves taking it out and putting it back.
-func (p *place) idleLocked() bool { return p.lease == nil && !p.trying && p.first == nil }
+// idleLocked reports whether nobody in this process holds, wants or contends for the name.
+// Its state stays until the next sweep: removing it at once would cost the next caller an insertion.
+func (n *nameState) idleLocked() bool { return n.lease == nil && !n.contending && n.first == nil }
 
-// A waiter is one goroutine in a place's queue. ready says that it has left the queue:
-// with the lock, or to contend for it.
+// A waiter is one goroutine in the queue of a name. ready signals that it has left the
+// queue: with the lock, or to contend for it.
 type waiter struct {
 	ttl        time.Duration
 	ready      chan struct{} // capacity 1
 	prev, next *waiter       // guarded by the shard's mutex, like the following
 	queued     bool
 	lock       *Lock  // handed over
-	heir       *lease // handed over, but to be extended first
-	late       bool   // contend, but let others go first
+	inherited  *lease // handed over, but to be extended first
+	yieldFirst bool   // contend after other processes
 	err        error  // closed
 }
 
 var waiters = sync.Pool{New: func() any { return &waiter{ready: make(chan struct{}, 1)} }}
 
-func (n *names) init() {
-	n.seed = maphash.MakeSeed()
-	for i := range n.shards {
-		n.shards[i].places = make(map[string]*place)
-		n.shards[i].limit = sweepFrom
+func (t *nameTable) init() {
+	t.seed = maphash.MakeSeed()
+	for i := range t.shards {
+		t.shards[i].states = make(map[string]*nameState)
+		t.shards[i].limit = sweepFrom
 	}
 }
 
-// join makes the caller the one who contends, or puts it into the queue (w is not nil
-// then), or refuses a caller that will not wait.
-func (n *names) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (p *place, w *waiter, err error) {
-	s := &n.shards[maphash.String(n.seed, name)%nameShards]
+// join makes the caller the contender, or puts it into the queue (w is not nil then), or
+// refuses a caller that does not wait.
+func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (n *nameState, w *waiter, err error) {
+	s := &t.shards[maphash.String(t.seed, name)%nameShards]
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, nil, ErrClosed
 	}
-	p = s.places[name]
-	if p == nil {
-		if len(s.places) >= s.limit {
+	n = s.states[name]
+	if n == nil {
+		if len(s.states) >= s.limit {
 			s.sweepLocked(now)
 		}
-		p = &place{shard: s, name: name}
-		s.places[name] = p
-		if len(s.places) > sweepFrom && !s.timed {
+		n = &nameState{shard: s, name: name}
+		s.states[name] = n
+		if len(s.states) > sweepFrom && !s.timed {
 			s.timed = true
 			time.AfterFunc(sweepEvery, s.sweep)
 		}
 	}
-	if p.lease != nil {
-		p.lease.expireLocked(now) // may leave the place to us, or to those who wait already
+	if n.lease != nil {
+		n.lease.expireLocked(now) // may leave the name to us, or to those who wait already
 	}
-	if p.idleLocked() {
-		p.trying = true
-		return p, nil, nil
+	if n.idleLocked() {
+		n.contending = true
+		return n, nil, nil
 	}
 	if !wait {
-		return nil, nil, errHere
+		return nil, nil, errTakenHere
 	}
 	w = waiters.Get().(*waiter)
 	w.ttl, w.queued = ttl, true
-	if w.prev = p.last; w.prev == nil {
-		p.first = w
+	if w.prev = n.last; w.prev == nil {
+		n.first = w
 	} else {
 		w.prev.next = w
 	}
-	p.last = w
-	if p.lease != nil {
-		p.lease.attendLocked(now) // somebody is to be woken when it ends
+	n.last = w
+	if n.lease != nil {
+		n.lease.scheduleLocked(now) // w is woken when it ends
 	}
-	return p, w, nil
+	return n, w, nil
 }
 
 const (
-	// sweepFrom is from how many names on a shard looks for idle places, and for leases that
-	// ran out and that nobody released: when it has twice as many as it last kept, and
+	// sweepFrom is the number of names from which on a shard is swept of idle states and of
+	// leases that ran out and that nobody released: when it has twice as many as it last kept.
 	sweepFrom = 16
-	// every so often, so that what a burst of names took is given back when it is over.
+	// sweepEvery is the period of further sweeps. They free the memory of a burst of names.
 	sweepEvery = 10 * time.Second
 )
 
@@ -136,81 +136,81 @@ func (s *shard) sweep() {
 		return
 	}
 	s.sweepLocked(clock.Now())
-	if s.timed = len(s.places) > sweepFrom; s.timed {
+	if s.timed = len(s.states) > sweepFrom; s.timed {
 		time.AfterFunc(sweepEvery, s.sweep)
 	}
 }
 
 func (s *shard) sweepLocked(now clock.Instant) {
-	before := len(s.places)
-	for name, p := range s.places {
-		if p.lease != nil {
-			p.lease.expireLocked(now)
+	before := len(s.states)
+	for name, n := range s.states {
+		if n.lease != nil {
+			n.lease.expireLocked(now)
 		}
-		if p.idleLocked() {
-			delete(s.places, name)
+		if n.idleLocked() {
+			delete(s.states, name)
 		}
 	}
-	s.limit = max(sweepFrom, 2*len(s.places))
-	if len(s.places) < before/4 { // a map keeps the room that it once had
-		s.places = maps.Collect(maps.All(s.places))
+	s.limit = max(sweepFrom, 2*len(s.states))
+	if len(s.states) < before/4 { // a map never shrinks
+		s.states = maps.Collect(maps.All(s.states))
 	}
 }
 
 // popLocked takes the first waiter out of the queue.
-func (p *place) popLocked() *waiter {
-	w := p.first
+func (n *nameState) popLocked() *waiter {
+	w := n.first
 	if w != nil {
-		p.removeLocked(w)
+		n.removeLocked(w)
 	}
 	return w
 }
 
-func (p *place) removeLocked(w *waiter) {
+func (n *nameState) removeLocked(w *waiter) {
 	if w.prev == nil {
-		p.first = w.next
+		n.first = w.next
 	} else {
 		w.prev.next = w.next
 	}
 	if w.next == nil {
-		p.last = w.prev
+		n.last = w.prev
 	} else {
 		w.next.prev = w.prev
 	}
 	w.prev, w.next, w.queued = nil, nil, false
 }
 
-// nextLocked makes the first waiter contend: late, if this process has had its turn; with
-// an heir, a lease that it may try to extend instead.
-func (p *place) nextLocked(late bool, heir *lease) {
-	p.lease = nil
-	w := p.popLocked()
-	if p.trying = w != nil; p.trying {
-		w.late, w.heir = late, heir
+// contendNextLocked makes the first waiter contend. It yields first if this process has just
+// had the lock. With an inherited lease it extends that first.
+func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
+	n.lease = nil
+	w := n.popLocked()
+	if n.contending = w != nil; n.contending {
+		w.yieldFirst, w.inherited = yieldFirst, inherited
 		w.ready <- struct{}{}
 	}
 }
 
-// resign ends the caller's turn to contend; late, if its process has just had the lock.
-func (p *place) resign(late bool) {
-	p.shard.mu.Lock()
-	defer p.shard.mu.Unlock()
-	p.nextLocked(late, nil)
+// stopContending makes the next waiter contend instead of the caller.
+func (n *nameState) stopContending(yieldFirst bool) {
+	n.shard.mu.Lock()
+	defer n.shard.mu.Unlock()
+	n.contendNextLocked(yieldFirst, nil)
 }
 
-// wait parks the caller until it leaves the queue or ctx ends. What it was given at that
-// very moment goes to the next.
-func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
+// wait parks the caller until it leaves the queue or ctx ends. What it is given at the moment
+// at which ctx ends goes to the next.
+func (n *nameState) wait(ctx context.Context, w *waiter) (got waiter, err error) {
 	left := false
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
 		err = ctx.Err()
-		p.shard.mu.Lock()
+		n.shard.mu.Lock()
 		if left = w.queued; left {
-			p.removeLocked(w)
+			n.removeLocked(w)
 		}
-		p.shard.mu.Unlock()
+		n.shard.mu.Unlock()
 		if !left {
 			<-w.ready
 		}
@@ -223,29 +223,29 @@ func (p *place) wait(ctx context.Context, w *waiter) (got waiter, err error) {
 		return got, got.err
 	case left || got.err != nil:
 	case got.lock != nil:
-		_ = got.lock.Release(ctx) // to the next; that ctx has ended does not matter
+		_ = got.lock.Release(ctx) // to the next; it does not matter that ctx has ended
 	default:
-		if got.heir != nil {
-			got.heir.giveUp()
+		if got.inherited != nil {
+			got.inherited.giveUp()
 		}
-		p.resign(got.late)
+		n.stopContending(got.yieldFirst)
 	}
 	return waiter{}, err
 }
 
-// close ends all leases, and sends home all who wait.
-func (n *names) close() {
-	for i := range n.shards {
-		s := &n.shards[i]
+// close ends all leases, and ends the wait of all waiters with ErrClosed.
+func (t *nameTable) close() {
+	for i := range t.shards {
+		s := &t.shards[i]
 		s.mu.Lock()
 		s.closed = true
-		for _, p := range s.places {
-			for w := p.popLocked(); w != nil; w = p.popLocked() {
+		for _, n := range s.states {
+			for w := n.popLocked(); w != nil; w = n.popLocked() {
 				w.err = ErrClosed
 				w.ready <- struct{}{}
 			}
-			if p.lease != nil {
-				p.lease.loseLocked(ErrClosed)
+			if n.lease != nil {
+				n.lease.loseLocked(ErrClosed)
 			}
 		}
 		s.mu.Unlock()

@@ -53,17 +53,17 @@ func requireNothingLeft(t *testing.T, e *Engine, s *scripted) {
 	t.Helper()
 	time.Sleep(time.Second) // what was posted is done
 	require.Empty(t, s.locked())
-	require.Zero(t, placesOf(e))
+	require.Zero(t, namesOf(e))
 	require.Empty(t, e.keeper.leases)
 	require.Zero(t, e.Stats().Waiting)
 }
 
-func placesOf(e *Engine) (n int) {
+func namesOf(e *Engine) (n int) {
 	for i := range e.names.shards {
 		s := &e.names.shards[i]
 		s.mu.Lock()
-		for _, p := range s.places {
-			if !p.idleLocked() {
+		for _, state := range s.states {
+			if !state.idleLocked() {
 				n++
 			}
 		}
@@ -226,18 +226,18 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 	for name, grant := range map[string]func(l *Lock){
 		"the lock": func(l *Lock) {
 			l.endLocked(ErrNotHeld)
-			l.lease.passLocked(l.since)
+			l.lease.handOverLocked(l.since)
 		},
 		"a lease to extend": func(l *Lock) {
 			l.lease.until = l.since.Add(time.Second)
 			l.endLocked(ErrNotHeld)
-			l.lease.passLocked(l.since)
+			l.lease.handOverLocked(l.since)
 		},
-		"the turn": func(l *Lock) { l.lease.loseLocked(ErrExpired) },
-		"the turn after others": func(l *Lock) {
+		"the contention": func(l *Lock) { l.lease.loseLocked(ErrExpired) },
+		"the contention after others": func(l *Lock) {
 			l.endLocked(ErrNotHeld)
 			l.lease.endLocked()
-			l.lease.place.nextLocked(true, nil)
+			l.lease.state.contendNextLocked(true, nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -245,7 +245,7 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 				lock := mustAcquire(t, e, "name", 0)
 				ctx, cancel := context.WithCancel(t.Context())
 				first, second := line(ctx, e, 0), line(t.Context(), e, 0)
-				if strings.HasPrefix(name, "the turn") {
+				if strings.HasPrefix(name, "the contention") {
 					s.drop("name")
 				}
 				begin := time.Now()
@@ -256,7 +256,7 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 				require.ErrorIs(t, (<-first).err, context.Canceled)
 				got := <-second
 				require.NoError(t, got.err)
-				took := map[string]time.Duration{"the lock": 0, "a lease to extend": 1, "the turn": 1, "the turn after others": 3}
+				took := map[string]time.Duration{"the lock": 0, "a lease to extend": 1, "the contention": 1, "the contention after others": 3}
 				require.Equal(t, took[name]*time.Millisecond, got.at.Sub(begin))
 				require.Equal(t, name == "the lock", got.lock.lease.token == lock.lease.token)
 				require.NoError(t, got.lock.Release(t.Context()))
@@ -326,7 +326,7 @@ func TestHandOverWithLittleLeftIsExtendedFirst(t *testing.T) {
 	}, handOver(10, time.Minute))
 }
 
-func TestHeirThatCannotExtendContendsItself(t *testing.T) {
+func TestInheritedLeaseThatCannotBeExtendedIsContendedFor(t *testing.T) {
 	for name, spoil := range map[string]func(s *scripted){
 		"masters away": func(s *scripted) { s.set(func() { s.away = true }) },
 		"key deleted":  func(s *scripted) { s.drop("name") },
@@ -344,7 +344,7 @@ func TestHeirThatCannotExtendContendsItself(t *testing.T) {
 					requireOpen(t, waiting, "it goes on asking")
 					require.Positive(t, e.Stats().NoQuorum)
 					s.set(func() { s.away = false })
-					s.drop("name") // its release is the pipeline's debt
+					s.drop("name") // its pending release is the pipeline's affair
 				}
 				lock := requireGot(t, waiting)
 				require.NotEqual(t, old.lease.token, lock.lease.token, "a lease of its own")
@@ -359,7 +359,7 @@ func TestHeirThatCannotExtendContendsItself(t *testing.T) {
 	}
 }
 
-func TestHeirThatLeavesWhileItExtendsLeavesNothing(t *testing.T) {
+func TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 0)
 		time.Sleep(6 * time.Second)
@@ -387,7 +387,7 @@ func TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor(t *testing.T) {
 	})
 }
 
-func TestTurnOfAProcessEndsWithARealRelease(t *testing.T) {
+func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {
 	for name, config := range map[string]func(*Config){
 		"by count": handOver(2, time.Minute),
 		"by time":  handOver(1000, 20*time.Millisecond),
@@ -412,15 +412,15 @@ func TestTurnOfAProcessEndsWithARealRelease(t *testing.T) {
 				require.Equal(t, time.Millisecond, time.Since(begin), "the masters were asked")
 				require.Empty(t, s.locked())
 				_, err := e.TryAcquire(t.Context(), "name", 0)
-				require.ErrorIs(t, err, ErrTaken, "the turn is the waiter's")
+				require.ErrorIs(t, err, ErrTaken, "the waiter contends")
 				lock = requireGot(t, waiting[2])
-				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, the turn of others, acquire")
+				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, others first, acquire")
 				require.Equal(t, 3*time.Millisecond+redlock.Validity(lease10, 0, redlock.DefaultDrift), lock.Until().Sub(begin))
 				require.NotEqual(t, token, lock.lease.token)
 				require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release, pipeline.Acquire}, s.ops())
 				require.NoError(t, lock.Release(t.Context()))
 				lock = requireGot(t, waiting[3])
-				require.Len(t, s.ops(), 3, "a new turn")
+				require.Len(t, s.ops(), 3, "a new bound")
 				require.NoError(t, lock.Release(t.Context()))
 				requireNothingLeft(t, e, s)
 			}, config)
@@ -428,7 +428,7 @@ func TestTurnOfAProcessEndsWithARealRelease(t *testing.T) {
 	}
 }
 
-func TestOthersGoFirstAlsoWhenTheNextInLineLeaves(t *testing.T) {
+func TestOtherProcessesGoFirstAlsoWhenTheNextInLineLeaves(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -436,7 +436,7 @@ func TestOthersGoFirstAlsoWhenTheNextInLineLeaves(t *testing.T) {
 		time.Sleep(2 * time.Millisecond)
 		require.NoError(t, lock.Release(t.Context()))
 		left := time.Now()
-		cancel() // while it lets others go first
+		cancel() // while it yields
 		require.ErrorIs(t, (<-first).err, context.Canceled)
 		got := <-second
 		require.NoError(t, got.err)
@@ -513,7 +513,7 @@ func TestTryAcquireIsRefusedWithoutARequestWhileTheNameIsHeldOrWaitedForHere(t *
 	})
 }
 
-func TestCloseSendsEverybodyHome(t *testing.T) {
+func TestCloseEndsAllWaits(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		done := lock.Done()
@@ -571,7 +571,7 @@ func TestCloseSendsEverybodyHome(t *testing.T) {
 		} {
 			require.ErrorIs(t, err, ErrClosed)
 		}
-		require.Zero(t, placesOf(e))
+		require.Zero(t, namesOf(e))
 		require.Empty(t, e.keeper.leases)
 		require.Zero(t, e.Stats().Waiting)
 	})
@@ -589,7 +589,7 @@ func TestLeasesThatNobodyReleasesDoNotPileUp(t *testing.T) {
 			}
 			if i%1000 == 0 {
 				for j := range e.names.shards {
-					all += len(e.names.shards[j].places) // idle ones too
+					all += len(e.names.shards[j].states) // idle ones too
 				}
 				most, all = max(most, all), 0
 			}
@@ -599,7 +599,7 @@ func TestLeasesThatNobodyReleasesDoNotPileUp(t *testing.T) {
 	})
 }
 
-// For the race detector: the place is done with before the waiter looks at it again.
+// For the race detector: the state is done with before the waiter reads it again.
 func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
@@ -608,7 +608,7 @@ func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
 		lock.lock()
 		cancel()
 		lock.endLocked(ErrNotHeld)
-		lock.lease.passLocked(lock.since)
+		lock.lease.handOverLocked(lock.since)
 		lock.lease.loseLocked(ErrExpired)
 		lock.unlock()
 		require.ErrorIs(t, (<-waiting).err, context.Canceled)
@@ -616,8 +616,8 @@ func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
 	})
 }
 
-// For the race detector: a lease may be lost at the moment at which its heir takes it.
-func TestHeirTakesALeaseWhileTheEngineCloses(t *testing.T) {
+// For the race detector: a lease may be lost at the moment at which its next holder takes it.
+func TestLeaseIsInheritedWhileTheEngineCloses(t *testing.T) {
 	for range 200 {
 		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 			old := mustAcquire(t, e, "name", 0)
@@ -631,7 +631,7 @@ func TestHeirTakesALeaseWhileTheEngineCloses(t *testing.T) {
 			} else {
 				require.ErrorIs(t, got.err, ErrClosed)
 			}
-			require.Zero(t, placesOf(e))
+			require.Zero(t, namesOf(e))
 		}, handOver(10, time.Minute))
 	}
 }
@@ -639,10 +639,10 @@ func TestHeirTakesALeaseWhileTheEngineCloses(t *testing.T) {
 func TestNamesOfABurstAreForgottenWhenItIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 0 })
-		places := func() (n int) {
+		states := func() (n int) {
 			for i := range e.names.shards {
 				e.names.shards[i].mu.Lock()
-				n += len(e.names.shards[i].places)
+				n += len(e.names.shards[i].states)
 				e.names.shards[i].mu.Unlock()
 			}
 			return n
@@ -655,14 +655,14 @@ func TestNamesOfABurstAreForgottenWhenItIsOver(t *testing.T) {
 				require.NoError(t, err)
 				locks[i] = lock
 			}
-			require.GreaterOrEqual(t, places(), burst)
+			require.GreaterOrEqual(t, states(), burst)
 			for i, lock := range locks {
 				if i%2 == 0 { // the others run out
 					require.NoError(t, lock.Release(t.Context()))
 				}
 			}
 			time.Sleep(2 * sweepEvery)
-			require.Zero(t, places())
+			require.Zero(t, states())
 		}
 	})
 }

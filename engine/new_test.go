@@ -27,7 +27,7 @@ func refusing(t testing.TB) string {
 	return l.Addr().String()
 }
 
-func TestNewRefusesAWrongPasswordWithoutTellingIt(t *testing.T) {
+func TestNewRefusesAWrongPasswordWithoutQuotingIt(t *testing.T) {
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: "right-secret"})
 	addrs := redistest.Addrs(masters)
 	for name, cfg := range map[string]Config{
@@ -60,7 +60,7 @@ func TestNewRefusesAWrongPasswordWithoutTellingIt(t *testing.T) {
 		"with a database": {Masters: addrs, Client: rueidis.ClientOption{Password: "right-secret", SelectDB: 3}},
 	} {
 		t.Run("right "+name, func(t *testing.T) {
-			cfg.NewMasters, cfg.MasterTimeout = true, patience
+			cfg.MastersAreNew, cfg.MasterTimeout = true, patience
 			e, err := New(t.Context(), cfg)
 			require.NoError(t, err)
 			cycle(t, e, t.Name())
@@ -150,7 +150,7 @@ func TestNewEndsWithItsContextWhileMastersHang(t *testing.T) {
 func TestNewContextIsNotUsedAfterwards(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	masters := redistest.Masters(t, 3)
-	e, err := New(ctx, Config{Masters: redistest.Addrs(masters), NewMasters: true, MasterTimeout: patience})
+	e, err := New(ctx, Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience})
 	require.NoError(t, err)
 	defer e.Close()
 	cancel()
@@ -172,13 +172,13 @@ func TestNewWithABadConfigSendsNothing(t *testing.T) {
 
 func TestConfigIsReadOnlyOnce(t *testing.T) {
 	addrs := redistest.Addrs(five(t))
-	cfg := Config{Masters: append([]string(nil), addrs...), NewMasters: true, MasterTimeout: patience}
+	cfg := Config{Masters: append([]string(nil), addrs...), MastersAreNew: true, MasterTimeout: patience}
 	e, err := New(t.Context(), cfg)
 	require.NoError(t, err)
 	defer e.Close()
 	clear(cfg.Masters)
 	cycle(t, e, t.Name())
-	require.Equal(t, addrs[0], e.Stats().Pipeline.Masters[0].Address)
+	require.Equal(t, addrs[0], e.Stats().Masters[0].Address)
 }
 
 func TestBadArgumentsSendNothing(t *testing.T) {
@@ -204,7 +204,7 @@ func TestBadArgumentsSendNothing(t *testing.T) {
 		err = e.Do(t.Context(), c.name, c.ttl, func(context.Context) error { panic("not held") })
 		require.ErrorIs(t, err, ErrInvalid)
 	}
-	require.Zero(t, e.Stats().Pipeline.Requests)
+	require.Zero(t, e.Stats().Requests)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	require.ErrorIs(t, lock.Extend(t.Context(), -1), ErrInvalid)
@@ -330,7 +330,7 @@ func TestCloseDoesNotWaitForAProbeThatHangs(t *testing.T) {
 func TestManyEnginesOpenAndCloseWithoutALeak(t *testing.T) {
 	masters := five(t)
 	for range 10 {
-		e, err := New(t.Context(), Config{Masters: redistest.Addrs(masters), NewMasters: true, MasterTimeout: patience})
+		e, err := New(t.Context(), Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: patience})
 		require.NoError(t, err)
 		cycle(t, e, t.Name())
 		require.NoError(t, e.Close())

@@ -10,19 +10,19 @@ import (
 	"muxlock/pipeline"
 )
 
-// An Observer is told what happens to locks and masters. Fields may be nil. The functions
-// are called one at a time, in the order in which things happened, by a goroutine of their
-// own that no lock, call or master waits for: they may be slow, and may call the engine.
-// While they are slow, up to 4096 events wait for them; then the oldest is dropped, counted
-// in Stats.EventsDropped and logged, but never one of Lost or Master. Close waits a second at
-// most for what is still to be told; one of the functions that calls Close waits for itself
-// that long. Names are the user's: beware of using them as labels of metrics where there are
-// many. What has no event is in Stats: queue depth, rounds and their sizes, what masters are owed.
+// An Observer has functions for events of locks and masters. Fields may be nil. The functions
+// are called one at a time, in the order of the events, by a goroutine of their own that no
+// lock, call or master waits for: they may be slow, and may call the engine. While they are
+// slow, up to 4096 events wait for them. Then the oldest is dropped, counted in
+// Stats.EventsDropped and logged, but never one of Lost or Master. Close waits for the
+// remaining events for a second at most, also if one of the functions calls it. Beware of
+// lock names as labels of metrics where there are many. What has no event is in Stats: queue
+// depth, rounds and their sizes, pending releases.
 type Observer struct {
 	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0:
 	// it was handed over within the process.
 	Acquired func(name string, wait time.Duration, attempts int)
-	// NotAcquired: an acquire ended without one. Bad arguments are not told.
+	// NotAcquired: an acquire ended without a lock. There is no event for bad arguments.
 	NotAcquired func(name string, wait time.Duration, attempts int, err error)
 	// Released: Release was called after held; err is what it returned. handedOver: the
 	// lock went to the next in this process.
@@ -33,9 +33,9 @@ type Observer struct {
 	// tried again unless the lock is lost.
 	Renewed func(name string, err error)
 	// Master: a master was set aside (up is false, and cause says why), or was admitted
-	// again; cause is non-nil then if it must wait before it votes (ErrRestarted), and the
-	// end of the wait is not told. Of the masters that New meets, those that are away or
-	// must wait are told, maybe before New returns. address is as in MasterError.
+	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). The end of
+	// that wait is no event. Of the masters that New connects to, there are events for those
+	// that are away or must wait, maybe before New returns. address is as in MasterError.
 	Master func(address string, up bool, cause error)
 }
 
@@ -56,10 +56,10 @@ func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err
 	return err
 }
 
-func (e *Engine) released(l *Lock, at clock.Instant, over, valid bool, err error) {
-	e.counts.release(over, err)
+func (e *Engine) released(l *Lock, at clock.Instant, handedOver, valid bool, err error) {
+	e.counts.release(handedOver, err)
 	q := e.events
-	if q == nil || l.since.IsZero() { // handed on by a caller who had left
+	if q == nil || l.since.IsZero() { // handed over by a waiter that had left
 		return
 	}
 	unconfirmed := q.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)
@@ -69,7 +69,7 @@ func (e *Engine) released(l *Lock, at clock.Instant, over, valid bool, err error
 	name, held := l.Name(), at.Sub(l.since)
 	q.add(false, func() {
 		if q.observer.Released != nil {
-			q.observer.Released(name, held, !over, err)
+			q.observer.Released(name, held, handedOver, err)
 		}
 		if unconfirmed {
 			q.logger.Warn("release not confirmed", slog.String("lock", name), slog.Any("error", err))
@@ -100,7 +100,7 @@ func (e *Engine) renewed(name string, err error) {
 	case err == nil:
 		e.counts.renewed.Add(1)
 	case !errors.Is(err, ErrNotHeld): // else it is a loss, and counted there
-		e.counts.unrenewed.Add(1)
+		e.counts.renewalsFailed.Add(1)
 	}
 	q := e.events
 	if q == nil || q.observer.Renewed == nil && (q.logger == nil || err == nil) {
@@ -116,8 +116,8 @@ func (e *Engine) renewed(name string, err error) {
 	})
 }
 
-// assumed says what all processes that share locks must assume alike: nothing else would
-// show that two do not.
+// assumed logs what all processes that share locks must assume alike: nothing else would
+// show that two of them do not.
 func (q *events) assumed(c *Config, masters []pipeline.Master) {
 	if q == nil || q.logger == nil {
 		return
@@ -127,7 +127,7 @@ func (q *events) assumed(c *Config, masters []pipeline.Master) {
 		addresses[i] = m.Address
 	}
 	slices.Sort(addresses)
-	maxTTL, wait, durable := c.MaxTTL, c.restartWait(), c.Durable
+	maxTTL, wait, durable := c.MaxTTL, c.restartWait(), c.MastersAreDurable
 	q.add(false, func() {
 		q.logger.Info("locks assume", slog.Int("masters", len(addresses)), slog.Any("addresses", addresses),
 			slog.Duration("MaxTTL", maxTTL), slog.Duration("restart_wait", wait), slog.Bool("durable", durable))

@@ -47,7 +47,7 @@ func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
 	addrs := redistest.Addrs(masters)
 	e, err := New(t.Context(), Config{
-		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, NewMasters: true,
+		Masters: []string{addrs[2], "redis://:secret@" + addrs[0], addrs[1]}, MastersAreNew: true,
 		Client: rueidis.ClientOption{Password: "secret"}, Logger: timeless(&out),
 	})
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestObserverHearsOfAMasterThatGoesAndComesBack(t *testing.T) {
 			require.Equal(t, change{masters[1].Addr(), up, c.cause}, c)
 			return c.cause
 		case <-time.After(8 * time.Second):
-			require.Fail(t, "nothing was told")
+			require.Fail(t, "no event")
 			return nil
 		}
 	}

@@ -59,9 +59,9 @@ type strain struct{ attempts, aside, pending float64 }
 func strainOf(e *Engine) (s strain) {
 	st := e.Stats()
 	s.attempts = float64(st.Taken + st.SplitVotes + st.NoQuorum + st.Expired)
-	for _, m := range st.Pipeline.Masters {
+	for _, m := range st.Masters {
 		s.aside += float64(m.SetAside)
-		s.pending += float64(m.Owed)
+		s.pending += float64(m.PendingReleases)
 	}
 	return s
 }
@@ -293,8 +293,8 @@ func overloaded(b *testing.B, times float64, stopped int) {
 		}
 	}
 	aside := 0.0
-	for i, m := range e.Stats().Pipeline.Masters[stopped:] {
-		aside += float64(m.SetAside - before.Pipeline.Masters[stopped+i].SetAside)
+	for i, m := range e.Stats().Masters[stopped:] {
+		aside += float64(m.SetAside - before.Masters[stopped+i].SetAside)
 	}
 	goodput := float64(over.cycles.Load()) / took
 	refused, late := float64(over.refused.Load())/took, float64(over.late.Load())/took

@@ -12,7 +12,7 @@ import (
 
 func TestReadySaysWhoDoesNotVoteAndWhyAndForHowLong(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	e := open(t, masters, shortWait, func(c *Config) { c.NewMasters = false })
+	e := open(t, masters, shortWait, func(c *Config) { c.MastersAreNew = false })
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	err := e.Ready(ctx)
@@ -51,9 +51,9 @@ func TestAcquireIsRefusedAtTheDoorWhileTheQueueIsFull(t *testing.T) {
 		}
 		_, err := e.TryAcquire(t.Context(), "", 0)
 		require.ErrorIs(t, err, ErrInvalid, "what is wrong is wrong")
-		require.EqualValues(t, 3, e.Stats().Pipeline.Overloaded)
+		require.EqualValues(t, 3, e.Stats().Overloaded)
 		for i := range e.names.shards {
-			require.Empty(t, e.names.shards[i].places)
+			require.Empty(t, e.names.shards[i].states)
 		}
 		require.Zero(t, testing.AllocsPerRun(100, func() { _, _ = e.Acquire(context.Background(), "name", 0) }))
 	})

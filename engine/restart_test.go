@@ -54,7 +54,7 @@ func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 	require.Positive(t, meant, "it came back inside the lease")
 	require.Empty(t, redistest.Keys(t, masters[1]))
 
-	soon(t, func() bool { return other.Stats().Pipeline.Masters[1].VotesFrom.IsZero() })
+	soon(t, func() bool { return other.Stats().Masters[1].VotesFrom.IsZero() })
 	require.Greater(t, time.Since(killed), other.cfg.restartWait())
 	late, err := other.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestAcquireOutlastsTheWaitOfARestartedMajority(t *testing.T) {
 func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
-	e := open(t, masters, shortWait, func(c *Config) { c.NewMasters = false })
+	e := open(t, masters, shortWait, func(c *Config) { c.MastersAreNew = false })
 	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.ErrorIs(t, err, ErrRestarted)
@@ -93,7 +93,7 @@ func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 	// By now they have been up for long enough to be trusted at once.
 	soon(t, func() bool {
-		later := open(t, masters, shortWait, func(c *Config) { c.NewMasters = false })
+		later := open(t, masters, shortWait, func(c *Config) { c.MastersAreNew = false })
 		_, err := later.TryAcquire(t.Context(), fmt.Sprint(t.Name(), time.Now().UnixNano()), 0)
 		return err == nil
 	})
@@ -124,7 +124,7 @@ func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 		require.Nil(t, redistest.Command(t, m, "GET", t.Name()), "its data were replaced")
 	}
 	waiting := func() bool {
-		masters := second.Stats().Pipeline.Masters
+		masters := second.Stats().Masters
 		return !masters[0].VotesFrom.IsZero() && !masters[1].VotesFrom.IsZero()
 	}
 	soon(t, waiting, "both are back and wait")
@@ -144,7 +144,7 @@ func TestTheWaitCoversTheLongestLeaseAndTheClocks(t *testing.T) {
 		{Config{}, 31302*time.Millisecond + 1},
 		{Config{MaxTTL: time.Minute, Drift: 0.1}, 67002*time.Millisecond + 1},
 		{Config{TTL: time.Hour}, time.Hour + 36*time.Second + 1002*time.Millisecond + 1},
-		{Config{NewMasters: true}, 31302*time.Millisecond + 1},
+		{Config{MastersAreNew: true}, 31302*time.Millisecond + 1},
 	} {
 		cfg := c.cfg.withDefaults()
 		require.Equal(t, c.want, cfg.restartWait(), "%+v", c.cfg)

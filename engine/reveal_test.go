@@ -13,13 +13,13 @@ import (
 // A helper has the token of a lock, and releases the lock with it long after its holder
 // did: the next holder must not notice.
 func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
-	for name, heir := range map[string]time.Duration{"handed over": 0, "to be extended first": 6 * time.Second} {
+	for name, held := range map[string]time.Duration{"handed over": 0, "to be extended first": 6 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
 				token := lock.Token().Reveal()
 				waiting := line(t.Context(), e, 0)
-				time.Sleep(heir)
+				time.Sleep(held)
 				require.NoError(t, lock.Release(t.Context()))
 				next := requireGot(t, waiting)
 				s.Post(pipeline.Request{Op: pipeline.Release, Name: "name", Token: token})

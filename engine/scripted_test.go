@@ -183,7 +183,7 @@ func (s *scripted) Start(req pipeline.Request, to pipeline.Receiver) error {
 
 func (s *scripted) Post(req pipeline.Request) { _, _ = s.send(req) }
 
-// Await is told when a key goes, as by client tracking, and when it expires.
+// Await is notified when a key goes, as by client tracking, and when it expires.
 func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) error {
 	for {
 		s.mu.Lock()

@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"sync/atomic"
+	"time"
 
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
@@ -10,34 +11,59 @@ import (
 
 // Stats are counters since New and the state at the moment ("now").
 type Stats struct {
-	Acquired   uint64 // locks given out
-	Taken      uint64 // attempts refused because somebody held the lock
-	SplitVotes uint64 // attempts in which some masters granted and too many refused
-	NoQuorum   uint64 // attempts that too few masters answered
-	Denied     uint64 // attempts at a name that a master's ACL does not allow
-	Expired    uint64 // attempts whose quorum came too late to leave validity
-	Retries    uint64 // times that an Acquire asked the masters again
-	Released   uint64 // releases that a quorum confirmed
-	HandedOver uint64 // releases that gave the lock to the next in this process
-	NotHeld    uint64 // releases that found the lock gone or another's
-	Unreleased uint64 // releases that were not confirmed when their caller stopped waiting
-	Lost       uint64 // locks whose validity ran out or that turned out to be another's
-	Renewed    uint64 // renewals in the background that a quorum confirmed
-	Unrenewed  uint64 // renewals that too few masters answered; tried again
-	Waiting    int    // goroutines in line behind others of this process, now
+	Acquired            uint64 // locks given out
+	Taken               uint64 // attempts refused because somebody held the lock
+	SplitVotes          uint64 // attempts in which some masters granted and too many refused
+	NoQuorum            uint64 // attempts that too few masters answered
+	Denied              uint64 // attempts at a name that a master's ACL does not allow
+	Expired             uint64 // attempts whose quorum came too late to leave validity
+	Retries             uint64 // further attempts of an Acquire
+	Released            uint64 // releases that a quorum confirmed
+	HandedOver          uint64 // releases that gave the lock to the next in this process
+	NotHeld             uint64 // releases that found the lock gone or another's
+	ReleasesUnconfirmed uint64 // releases that were not confirmed when their caller stopped waiting
+	Lost                uint64 // locks whose validity ran out or that turned out to be another's
+	Renewed             uint64 // renewals in the background that a quorum confirmed
+	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
+	Waiting             int    // goroutines in line behind others of this process, now
+	EventsDropped       uint64 // events that Observer and Logger were too slow for
 
-	EventsDropped uint64 // that Observer and Logger were not told: they were too slow
+	Rounds       uint64 // batches formed; each goes to all masters that are up
+	Requests     uint64 // acquires, extends and releases in them; Requests/Rounds is the mean size
+	LargestRound int    // requests in the largest batch since New
+	Queued       int    // requests that wait for a round, now
+	Overloaded   uint64 // acquires refused because the queue was full
 
-	Pipeline pipeline.Stats // queue depth, rounds and their sizes, each master
+	Masters []MasterStats // in the order of Config.Masters
+}
+
+// MasterStats is the part of one master in Stats.
+type MasterStats struct {
+	Address         string
+	Up              bool          // now
+	Cause           error         // why it is away, now; a MasterError's Err
+	VotesFrom       time.Time     // when it votes on new locks again after a restart; zero: it does
+	SetAside        uint64        // times that it was set aside
+	RoundTrip       time.Duration // least time that it took lately to answer a few requests
+	Window          int           // writes that may be under way to it at once; follows from RoundTrip
+	InFlight        int           // requests that it was sent and has not answered, pending releases included, now
+	Backlog         int           // requests that wait to be sent to it, now
+	Behind          uint64        // times that it fell too far behind the others, and got no rounds until it had caught up
+	PendingReleases int           // releases that it could not be sent or has not answered, now
+	PendingDeleted  uint64        // keys that pending releases found and deleted
+	ReleasesDenied  uint64        // releases that its ACL forbids; their locks run out by themselves
+	Tracking        bool          // it has a second connection for notifications of released names, now
+	Reads           uint64        // awaited names that were read over that connection
+	Pushes          uint64        // notifications received over it
 }
 
 type counters struct {
-	acquired, taken, split, noQuorum, expired atomic.Uint64
-	denied                                    atomic.Uint64
-	released, handedOver, notHeld, unreleased atomic.Uint64
-	lost, renewed, unrenewed, retries         atomic.Uint64
-	overloaded                                atomic.Uint64 // at the door: the pipeline counts the others
-	waiting                                   atomic.Int64
+	acquired, taken, split, noQuorum, expired          atomic.Uint64
+	denied                                             atomic.Uint64
+	released, handedOver, notHeld, releasesUnconfirmed atomic.Uint64
+	lost, renewed, renewalsFailed, retries             atomic.Uint64
+	overloaded                                         atomic.Uint64 // at the door: the pipeline counts the others
+	waiting                                            atomic.Int64
 }
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
@@ -56,29 +82,33 @@ func (c *counters) attempt(s step, out pipeline.Outcome) {
 	}
 }
 
-func (c *counters) release(over bool, err error) {
+func (c *counters) release(handedOver bool, err error) {
 	switch {
-	case !over:
+	case handedOver:
 		c.handedOver.Add(1)
 	case err == nil:
 		c.released.Add(1)
 	case errors.Is(err, ErrNotHeld):
 		c.notHeld.Add(1)
 	default:
-		c.unreleased.Add(1)
+		c.releasesUnconfirmed.Add(1)
 	}
 }
 
 // Stats returns a snapshot; the counters are read one after the other.
 func (e *Engine) Stats() Stats {
 	c, p := &e.counts, e.pipe.Stats()
-	p.Overloaded += c.overloaded.Load()
-	return Stats{
+	s := Stats{
 		Acquired: c.acquired.Load(), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
-		NotHeld: c.notHeld.Load(), Unreleased: c.unreleased.Load(), Lost: c.lost.Load(),
-		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), Unrenewed: c.unrenewed.Load(),
-		Retries: c.retries.Load(), EventsDropped: e.events.count(),
-		Waiting: int(c.waiting.Load()), Pipeline: p,
+		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
+		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
+		Retries: c.retries.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
+		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
+		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}
+	for _, m := range p.Masters {
+		s.Masters = append(s.Masters, MasterStats(m))
+	}
+	return s
 }

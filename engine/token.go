@@ -15,10 +15,14 @@ type Token struct{ lock *Lock }
 
 const redacted = "[token]"
 
-// Reveal returns the value, for handing the lock to another process or library. Whoever
-// was given it may use it at any later time, so a lock whose token was revealed is deleted
-// at the masters when it is released, and not handed over to the next in this process.
-// Once a lock was handed over its token is the next holder's: Reveal returns "" then.
+// Reveal returns the value, for work that another process or library finishes: who has it
+// can extend or release the lock at the masters as Redlock clients do (in Redsync: a Mutex
+// WithValue), for instance a worker that ends a job which this process began. It is also
+// what redis-cli GET shows, for a comparison by hand.
+//
+// The value may be used at any later time, so a lock whose token was revealed is deleted at
+// the masters when it is released, and not handed over to the next in this process. Once a
+// lock was handed over its token is the next holder's: Reveal returns "" then.
 func (t Token) Reveal() string {
 	if t.lock == nil {
 		return ""
@@ -26,7 +30,7 @@ func (t Token) Reveal() string {
 	l := t.lock.lease
 	t.lock.lock()
 	defer t.lock.unlock()
-	if t.lock.end != nil && !l.over {
+	if t.lock.end != nil && !l.ended {
 		return ""
 	}
 	l.revealed = true

@@ -56,7 +56,7 @@ func requireHidden(t testing.TB, secret string, values ...any) {
 // secretLock is a lock whose token is the secret.
 func secretLock() *Lock {
 	req := pipeline.Request{Name: "name", Token: secret, TTL: time.Hour}
-	return grant(&Engine{}, &place{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
+	return grant(&Engine{}, &nameState{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
 }
 
 func TestTokenNeverPrintsItsValue(t *testing.T) {

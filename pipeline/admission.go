@@ -13,14 +13,14 @@ import (
 // sent to it, and count.
 var ErrRestarted = errors.New("muxlock: master was restarted")
 
-// restarted says in its text how long the wait will be.
+// restarted has in its text how long the wait will be.
 type restarted string
 
 func (r restarted) Error() string { return string(r) }
 func (r restarted) Unwrap() error { return ErrRestarted }
 
-// An admission decides from when on a master votes on acquires, from what its server has
-// said of itself. It is pure: no clock, no I/O; guarded by Pipeline.mu and written by run.
+// An admission decides from when on a master votes on acquires, by what its server reports
+// in INFO. It is pure: no clock, no I/O; guarded by Pipeline.mu and written by run.
 //
 // A server that comes up empty would grant what it granted before it went down, so it
 // waits until the longest lease that may exist has run out. That is counted from when
@@ -29,7 +29,7 @@ func (r restarted) Unwrap() error { return ErrRestarted }
 // to go by; else every start of a service would have to wait.
 //
 // A server that becomes a replica has another one's data from then on, and keeps its
-// run_id. What Redis 7.0.15 says in INFO replication (TestWhatRedisTellsOfADataSet):
+// run_id. What Redis 7.0.15 reports in INFO replication (TestWhatRedisReportsOfADataSet):
 //
 //	                                     role    master_replid  second_repl_offset
 //	REPLICAOF another                    slave   the other's    -1
@@ -41,18 +41,18 @@ func (r restarted) Unwrap() error { return ErrRestarted }
 //	repl-backlog-ttl after its last      master  new            -1
 //	started from a replicated RDB file   master  new            0 or more
 //
-// So a data set is told by run_id and master_replid, and a new master_replid with an offset
-// says that the server was a replica meanwhile. Whether it got the other's data then is not
-// asked: a transfer that breaks off leaves neither its own nor the other's. A new one
+// So a data set is identified by run_id and master_replid. A new master_replid with an offset
+// shows that the server was a replica meanwhile. Whether it got the other's data then does
+// not matter: a transfer that breaks off leaves neither its own nor the other's. A new one
 // without an offset is the same data, if the last look was just now: repl-backlog-ttl also
 // wipes the offset out, but not within backlogTTL. At a first meeting the offset does not
-// tell when, and may come from a file; there it is uptime that counts.
+// show when, and may come from a file; there uptime counts.
 //
 // What this does not see is what was granted between a change and the next check, which
 // comes with every tick, and a promotion before the first meeting.
 type admission struct {
 	wait    time.Duration // as Config.Wait; fixed after New
-	durable bool          // as Config.Durable; fixed after New
+	durable bool          // as Config.MastersAreDurable; fixed after New
 	trusted bool          // the first meeting needs no wait; only during New
 
 	runID     string    // of the server that was seen last; "" before the first
@@ -68,9 +68,9 @@ type admission struct {
 const backlogTTL = time.Second
 
 // check returns the admission after a server was asked at asked for INFO, or for its
-// section replication over a connection on which it had told its run_id, and has
-// answered by now. The error says that the connection must end and its grants that are
-// still to come must not count: the server is no master, or has another data set than
+// section replication over a connection on which it had reported its run_id, and has
+// answered by now. After an error the connection must end and its grants that are still to
+// come must not count: the server is no master, or has another data set than
 // when it was seen last. The admission that comes with an error is as good as any.
 func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission, error) {
 	last := a
@@ -106,7 +106,7 @@ func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission,
 		a.votesFrom = now.Add(wait)
 	}
 	if swapped {
-		return a, a.waits(now)
+		return a, a.notVoting(now)
 	}
 	return a, nil
 }
@@ -120,8 +120,8 @@ func (a admission) lost(info serverinfo.Info, now time.Time) bool {
 	return info.WasReplica() || now.Sub(a.asked) >= backlogTTL
 }
 
-// waits returns why the master casts no vote at now, or nil if it does.
-func (a admission) waits(now time.Time) error {
+// notVoting returns why the master casts no vote at now, or nil if it does.
+func (a admission) notVoting(now time.Time) error {
 	left := a.votesFrom.Sub(now)
 	if left <= 0 {
 		return nil
@@ -134,6 +134,6 @@ func (a admission) waits(now time.Time) error {
 		what = fmt.Sprintf("started %v ago", now.Sub(a.started).Truncate(time.Second))
 	}
 	const tenth = 100 * time.Millisecond
-	left = (left + tenth - 1).Truncate(tenth) // up: the wait is never told too short
+	left = (left + tenth - 1).Truncate(tenth) // up: the text never has too short a wait
 	return restarted(fmt.Sprintf("%s: no vote for another %v, until every lease it may have forgotten has run out", what, left))
 }

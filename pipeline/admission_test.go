@@ -11,7 +11,7 @@ import (
 
 const testWait = 10 * time.Second
 
-// see is check of a server that says nothing of replication.
+// see is check of a server whose INFO has nothing on replication.
 func (a admission) see(runID string, uptime time.Duration, now time.Time) admission {
 	a, err := a.check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
 	if err != nil {
@@ -21,36 +21,36 @@ func (a admission) see(runID string, uptime time.Duration, now time.Time) admiss
 }
 
 func TestWhenAMasterVotes(t *testing.T) {
-	type sight struct {
+	type meeting struct {
 		runID      string
 		uptime, at float64 // in seconds
 	}
 	for _, c := range []struct {
 		name   string
-		seen   []sight
+		seen   []meeting
 		from   float64 // when it votes; 0: at once
-		reason string  // at the last sight
+		reason string  // at the last meeting
 	}{
-		{"first meeting, up for long", []sight{{"a", 1000, 5}}, 0, ""},
-		{"first meeting, up for just long enough", []sight{{"a", 10, 5}}, 0, ""},
-		{"first meeting, up for almost long enough", []sight{{"a", 9, 5}}, 6, "started 9s ago: no vote for another 1s"},
-		{"first meeting, just started", []sight{{"a", 0, 5}}, 15, "started 0s ago: no vote for another 10s"},
-		{"connection cut", []sight{{"a", 1000, 5}, {"a", 1002, 7}}, 0, ""},
-		{"connection cut during the wait", []sight{{"a", 4, 5}, {"a", 6, 7}}, 11, "started 6s ago: no vote for another 4s"},
-		{"a wall clock set meanwhile", []sight{{"a", 4, 5}, {"a", 1e6, 7}}, 11, "started 6s ago: no vote for another 4s"},
-		{"restarted", []sight{{"a", 1000, 5}, {"b", 0, 7}}, 17, "restarted: no vote for another 10s"},
-		{"restarted, and uptime does not shorten it", []sight{{"a", 1000, 5}, {"b", 1e6, 7}}, 17, "restarted: no vote for another 10s"},
-		{"restarted, then cut", []sight{{"a", 1000, 5}, {"b", 0, 7}, {"b", 2, 9}}, 17, "restarted: no vote for another 8s"},
-		{"restarted again during the wait", []sight{{"a", 1000, 5}, {"b", 0, 7}, {"c", 0, 16}}, 26, "restarted: no vote for another 10s"},
-		{"restarted after a first wait", []sight{{"a", 0, 5}, {"b", 0, 16}}, 26, "restarted: no vote for another 10s"},
-		{"met again after another", []sight{{"a", 1000, 5}, {"b", 1000, 7}, {"a", 1000, 9}}, 19, "restarted: no vote for another 10s"},
+		{"first meeting, up for long", []meeting{{"a", 1000, 5}}, 0, ""},
+		{"first meeting, up for just long enough", []meeting{{"a", 10, 5}}, 0, ""},
+		{"first meeting, up for almost long enough", []meeting{{"a", 9, 5}}, 6, "started 9s ago: no vote for another 1s"},
+		{"first meeting, just started", []meeting{{"a", 0, 5}}, 15, "started 0s ago: no vote for another 10s"},
+		{"connection cut", []meeting{{"a", 1000, 5}, {"a", 1002, 7}}, 0, ""},
+		{"connection cut during the wait", []meeting{{"a", 4, 5}, {"a", 6, 7}}, 11, "started 6s ago: no vote for another 4s"},
+		{"a wall clock set meanwhile", []meeting{{"a", 4, 5}, {"a", 1e6, 7}}, 11, "started 6s ago: no vote for another 4s"},
+		{"restarted", []meeting{{"a", 1000, 5}, {"b", 0, 7}}, 17, "restarted: no vote for another 10s"},
+		{"restarted, and uptime does not shorten it", []meeting{{"a", 1000, 5}, {"b", 1e6, 7}}, 17, "restarted: no vote for another 10s"},
+		{"restarted, then cut", []meeting{{"a", 1000, 5}, {"b", 0, 7}, {"b", 2, 9}}, 17, "restarted: no vote for another 8s"},
+		{"restarted again during the wait", []meeting{{"a", 1000, 5}, {"b", 0, 7}, {"c", 0, 16}}, 26, "restarted: no vote for another 10s"},
+		{"restarted after a first wait", []meeting{{"a", 0, 5}, {"b", 0, 16}}, 26, "restarted: no vote for another 10s"},
+		{"met again after another", []meeting{{"a", 1000, 5}, {"b", 1000, 7}, {"a", 1000, 9}}, 19, "restarted: no vote for another 10s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a := admission{wait: testWait}
 			for _, s := range c.seen {
 				a = a.see(s.runID, time.Duration(s.uptime)*time.Second, at(s.at))
 			}
-			err := a.waits(at(c.seen[len(c.seen)-1].at))
+			err := a.notVoting(at(c.seen[len(c.seen)-1].at))
 			if c.from == 0 {
 				require.Zero(t, a.votesFrom)
 				require.NoError(t, err)
@@ -59,14 +59,14 @@ func TestWhenAMasterVotes(t *testing.T) {
 			require.Equal(t, at(c.from), a.votesFrom)
 			require.ErrorIs(t, err, ErrRestarted)
 			require.EqualError(t, err, c.reason+", until every lease it may have forgotten has run out")
-			require.Error(t, a.waits(at(c.from).Add(-1)))
-			require.NoError(t, a.waits(at(c.from)))
-			require.NoError(t, a.waits(at(c.from+1e6)))
+			require.Error(t, a.notVoting(at(c.from).Add(-1)))
+			require.NoError(t, a.notVoting(at(c.from)))
+			require.NoError(t, a.notVoting(at(c.from+1e6)))
 		})
 	}
 }
 
-// TestWaitOverAllShortHistories walks through every history of three probes and says
+// TestWaitOverAllShortHistories walks through every history of three probes and states
 // of each, in other words than see does, when the master may vote.
 func TestWaitOverAllShortHistories(t *testing.T) {
 	histories := 0
@@ -76,7 +76,7 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 			walk = func(a admission, ids string, now, from time.Time, depth int) {
 				histories++
 				for _, moment := range []time.Time{now, from.Add(-1), from, from.Add(1)} {
-					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.waits(moment) != nil) {
+					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.notVoting(moment) != nil) {
 						require.Failf(t, "wrong", "%s: wait %v, trusted %t, at %v: must wait: %t", ids, wait, trusted, moment, must)
 					}
 				}
@@ -105,12 +105,12 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 	t.Logf("%d histories", histories)
 }
 
-func TestTheWaitIsNeverToldTooShort(t *testing.T) {
+func TestTextNeverHasTooShortAWait(t *testing.T) {
 	a := admission{wait: testWait, runID: "a"}.see("b", 0, at(0))
 	for left, text := range map[time.Duration]string{
 		1: "100ms", 100 * time.Millisecond: "100ms", 100*time.Millisecond + 1: "200ms", 1900*time.Millisecond + 1: "2s", testWait - 1: "10s",
 	} {
-		require.ErrorContains(t, a.waits(at(10).Add(-left)), fmt.Sprintf("for another %s,", text))
+		require.ErrorContains(t, a.notVoting(at(10).Add(-left)), fmt.Sprintf("for another %s,", text))
 	}
 }
 
@@ -121,12 +121,12 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 	voting := look("master", "x", "-1")
 	const soon, late = 200 * time.Millisecond, time.Second
 	for _, c := range []struct {
-		name  string
-		since time.Duration // the last look
-		last  map[string]string
-		next  map[string]string
-		waits bool
-		fails bool // the connection must end
+		name      string
+		since     time.Duration // the last look
+		last      map[string]string
+		next      map[string]string
+		notVoting bool
+		fails     bool // the connection must end
 	}{
 		{"nothing happened", soon, voting, voting, false, false},
 		{"nothing happened for long", testWait, voting, voting, false, false},
@@ -158,17 +158,17 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 						b, err = a.check(c.next, now, now)
 					}
 					require.Equal(t, c.fails, err != nil, "%s: %v", name, err)
-					require.Equal(t, c.waits, b.waits(now) != nil, name)
-					if !c.waits {
+					require.Equal(t, c.notVoting, b.notVoting(now) != nil, name)
+					if !c.notVoting {
 						continue
 					}
 					require.Equal(t, now.Add(testWait), b.votesFrom)
-					require.EqualError(t, b.waits(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
+					require.EqualError(t, b.notVoting(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
 					if c.fails {
 						require.ErrorIs(t, err, ErrRestarted)
 					}
 					again, err := b.check(c.next, now, now.Add(time.Second))
-					require.NoError(t, err, "it is told once")
+					require.NoError(t, err, "an error once only")
 					require.Equal(t, b.votesFrom, again.votesFrom)
 				}
 			}
@@ -179,10 +179,10 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 	old := map[string]string{"run_id": "a", "role": "master", "master_replid": "x", "second_repl_offset": "-1", "uptime_in_seconds": "1000"}
 	promoted := map[string]string{"run_id": "b", "role": "master", "master_replid": "y", "second_repl_offset": "51", "uptime_in_seconds": "1000"}
-	for _, durable := range []bool{false, true} { // that a restart forgets nothing is not said of a replica
+	for _, durable := range []bool{false, true} { // durable says nothing about a replica
 		a, err := admission{wait: testWait, durable: durable}.check(old, at(0), at(0))
 		require.NoError(t, err)
-		require.NoError(t, a.waits(at(0)))
+		require.NoError(t, a.notVoting(at(0)))
 		a, err = a.check(promoted, at(5), at(5))
 		require.NoError(t, err)
 		require.Equal(t, at(15), a.votesFrom)
@@ -191,11 +191,11 @@ func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 
 func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
 	a := admission{wait: testWait, durable: true}.see("a", 0, at(0))
-	require.NoError(t, a.waits(at(0)))
-	require.NoError(t, a.see("b", 0, at(5)).waits(at(5)))
+	require.NoError(t, a.notVoting(at(0)))
+	require.NoError(t, a.see("b", 0, at(5)).notVoting(at(5)))
 }
 
-// A model is a server as Redis is, with what INFO does not tell: when its data were replaced.
+// A model is a server as Redis is, with what INFO does not have: when its data were replaced.
 type model struct {
 	ids, id      int // the last master_replid that was given out, and its own
 	replica      bool
@@ -265,7 +265,7 @@ func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 				case m.replica:
 					require.Error(t, err, history)
 				case m.replacements > seen:
-					require.Error(t, b.waits(now), history)
+					require.Error(t, b.notVoting(now), history)
 				case !loss && now.Sub(a.asked) < backlogTTL:
 					require.NoError(t, err, history)
 					require.Equal(t, a.votesFrom, b.votesFrom, history)
@@ -281,7 +281,7 @@ func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 	m := model{offset: "-1"}
 	a, err := admission{wait: testWait}.check(m.info(), at(0), at(0))
 	require.NoError(t, err)
-	require.NoError(t, a.waits(at(0)))
+	require.NoError(t, a.notVoting(at(0)))
 	walk(a, m, 0, false, at(0), 4, "")
 	t.Logf("%d histories, %d of them without a loss", histories, kept)
 	require.NotZero(t, kept)

@@ -86,7 +86,7 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 // BenchmarkFold justifies foldFrom, and that acquires are not folded: one server, a batch of
 // acquires, extends or releases, the latter two sent each by itself or as one call of the
 // batch script, whatever the pipeline would choose. From the batch size on at which fold=true
-// is faster, folding pays; server-ns/request is the server's own CPU time for the commands,
+// is faster, folding is worth it; server-ns/request is the server's own CPU time for the commands,
 // without parsing and sockets.
 //
 //	go test -bench Fold ./pipeline

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 )
 
@@ -18,25 +19,24 @@ const (
 	Release           // DEL if the value is token
 )
 
-// Request is one question to all masters. The pipeline checks nothing in it.
+// Request is one operation for all masters. The pipeline checks nothing in it.
 type Request struct {
 	Op    Op
 	Name  string
 	Token string
-	// TTL in whole milliseconds. For a Release: how long the key may still live,
-	// after which a master that could not be reached need not be told any more.
+	// TTL in whole milliseconds. For a Release: how long the key may still live. After
+	// that the release is not sent any more.
 	TTL time.Duration
 	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
 	// A master that was not asked in that round need not be asked to release.
 	Round uint64
-	// Alone says that no other request shares a command with this one, since an ACL may deny
-	// its name.
+	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
 	Alone bool
-	// Patient, of an Acquire, says that it waits in the queue also where that is full.
+	// Patient, of an Acquire, has it wait in the queue also where that is full.
 	Patient bool
 }
 
-// Outcome is what the masters had said when the verdict fell.
+// Outcome is the votes when the verdict fell.
 type Outcome struct {
 	Verdict quorum.Verdict
 	Tally   quorum.Tally
@@ -52,7 +52,8 @@ type MasterError struct {
 	Err    error
 }
 
-func (e MasterError) Error() string { return e.Master + ": " + e.Err.Error() }
+// Error is one line, also where user code (a dialer) returned joined errors.
+func (e MasterError) Error() string { return e.Master + ": " + oneline.Text(e.Err) }
 func (e MasterError) Unwrap() error { return e.Err }
 
 // A call is one caller's parked request.
@@ -60,8 +61,8 @@ func (e MasterError) Unwrap() error { return e.Err }
 //	waiting --a master's vote--> decided    (the voter wrote out and signals done)
 //	        --its caller-------> abandoned  (nobody reads out; left to the collector)
 //
-// One compare-and-swap away from waiting says which. A decided call goes back to
-// the pool by its caller's hand, in Do; rounds have let go of it before they signal.
+// One compare-and-swap away from waiting decides between the two. The caller of a decided
+// call puts it back into the pool, in Do; rounds drop it before they signal.
 type call struct {
 	req   Request
 	round uint64 // set when a round takes the call; guarded by Pipeline.mu
@@ -76,11 +77,11 @@ type call struct {
 	prev, next *call
 }
 
-// A Receiver hears what became of a request that was started. Both are called once, in
-// this order, under locks of the pipeline: they must not block nor call it.
+// A Receiver is notified of the outcome of a request that was started. Both are called once,
+// in this order, under locks of the pipeline: they must neither block nor call it.
 type Receiver interface {
 	Decided(Outcome)     // the verdict
-	Counted(granted int) // every master has voted: so many said yes
+	Counted(granted int) // every master has voted: so many granted
 }
 
 const (

@@ -18,44 +18,44 @@ type change struct {
 	cause  error
 }
 
-// changes keeps what Config.Changed is told.
+// changes keeps the calls of Config.Changed.
 type changes struct {
 	mu   sync.Mutex
-	told []change
+	list []change
 }
 
 func (c *changes) add(master string, up bool, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.told = append(c.told, change{master, up, cause})
+	c.list = append(c.list, change{master, up, cause})
 }
 
-// take returns what was told since it was called last.
+// take returns the calls since it was called last.
 func (c *changes) take() []change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	told := c.told
-	c.told = nil
-	return told
+	got := c.list
+	c.list = nil
+	return got
 }
 
-func TestChangedIsToldOfAMasterSetAsideAndOfItsReturn(t *testing.T) {
+func TestChangedReportsAMasterSetAsideAndItsReturn(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
-		b.cfg.Wait, b.cfg.NewMasters, b.cfg.Changed = testWait, true, c.add
+		b.cfg.Wait, b.cfg.MastersAreNew, b.cfg.Changed = testWait, true, c.add
 		b.started()
 		b.cycle("a")
 		time.Sleep(time.Second)
-		require.Empty(t, c.take(), "that all is well goes without saying")
+		require.Empty(t, c.take(), "no event for masters that are well")
 
 		b.fakes[1].set(func() { b.fakes[1].refuse = true })
 		b.fakes[1].cut()
 		b.cycle("meets the cut")
 		time.Sleep(10 * time.Second) // many probes fail
-		told := c.take()
-		require.Len(t, told, 1)
-		require.Equal(t, change{"m1", false, told[0].cause}, told[0])
-		require.Error(t, told[0].cause)
+		got := c.take()
+		require.Len(t, got, 1)
+		require.Equal(t, change{"m1", false, got[0].cause}, got[0])
+		require.Error(t, got[0].cause)
 
 		b.fakes[1].set(func() { b.fakes[1].refuse = false })
 		b.untilUp(3)
@@ -63,21 +63,21 @@ func TestChangedIsToldOfAMasterSetAsideAndOfItsReturn(t *testing.T) {
 		require.Equal(t, []change{{"m1", true, nil}}, c.take())
 
 		b.restarted(2)
-		told = c.take()
-		require.Len(t, told, 2)
-		require.Equal(t, change{"m2", false, told[0].cause}, told[0])
-		require.Error(t, told[0].cause)
-		require.Equal(t, change{"m2", true, told[1].cause}, told[1])
-		require.ErrorIs(t, told[1].cause, ErrRestarted)
+		got = c.take()
+		require.Len(t, got, 2)
+		require.Equal(t, change{"m2", false, got[0].cause}, got[0])
+		require.Error(t, got[0].cause)
+		require.Equal(t, change{"m2", true, got[1].cause}, got[1])
+		require.ErrorIs(t, got[1].cause, ErrRestarted)
 
 		time.Sleep(time.Until(b.votesFrom(2)))
 		b.cycle("b")
 		b.p.Close()
-		require.Empty(t, c.take(), "neither the end of the wait nor Close is told")
+		require.Empty(t, c.take(), "neither the end of the wait nor Close is an event")
 	})
 }
 
-func TestChangedIsToldWhatNewMetThatIsNotFitToVote(t *testing.T) {
+func TestChangedReportsMastersThatDoNotVoteWhenNewReturns(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
 		b.cfg.Wait, b.cfg.Changed = testWait, c.add
@@ -85,15 +85,15 @@ func TestChangedIsToldWhatNewMetThatIsNotFitToVote(t *testing.T) {
 		b.fakes[2].refuse = true
 		b.started()
 		time.Sleep(time.Second)
-		told := c.take()
-		if len(told) == 2 && told[0].master == "m2" { // masters are told of side by side
-			told[0], told[1] = told[1], told[0]
+		got := c.take()
+		if len(got) == 2 && got[0].master == "m2" { // masters are reported side by side
+			got[0], got[1] = got[1], got[0]
 		}
-		require.Len(t, told, 2)
-		require.Equal(t, change{"m1", true, told[0].cause}, told[0])
-		require.ErrorIs(t, told[0].cause, ErrRestarted)
-		require.Equal(t, change{"m2", false, told[1].cause}, told[1])
-		require.ErrorContains(t, told[1].cause, "connection refused")
+		require.Len(t, got, 2)
+		require.Equal(t, change{"m1", true, got[0].cause}, got[0])
+		require.ErrorIs(t, got[0].cause, ErrRestarted)
+		require.Equal(t, change{"m2", false, got[1].cause}, got[1])
+		require.ErrorContains(t, got[1].cause, "connection refused")
 	})
 }
 
@@ -124,7 +124,7 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 	})
 }
 
-func TestChangedHoldsUpNobodyButItsMaster(t *testing.T) {
+func TestChangedBlocksNobodyButItsMaster(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		goOn, locked := make(chan struct{}), 0
 		b.cfg.Changed = func(string, bool, error) {

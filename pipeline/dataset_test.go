@@ -13,9 +13,9 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// TestWhatRedisTellsOfADataSet holds the table above admission against real servers, and
+// TestWhatRedisReportsOfADataSet holds the table above admission against real servers, and
 // the rule against each row.
-func TestWhatRedisTellsOfADataSet(t *testing.T) {
+func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})
 	one, other := servers[0], servers[1]
 	info := func(m *redisserver.Server) map[string]string {
@@ -36,12 +36,12 @@ func TestWhatRedisTellsOfADataSet(t *testing.T) {
 	redistest.Command(t, one, "SET", "its own", "1")
 	redistest.Command(t, other, "SET", "the other's", "1")
 
-	// A step says what is new in comparison with the one before.
+	// A step checks what is new in comparison with the one before.
 	a, last, now := admission{wait: testWait, trusted: true}, info(one), at(0)
 	last["run_id"] = runID
 	a, err := a.check(last, now, now)
 	require.NoError(t, err)
-	step := func(role string, newID bool, offset string, waits bool) {
+	step := func(role string, newID bool, offset string, notVoting bool) {
 		t.Helper()
 		next := info(one)
 		require.Equal(t, role, next["role"])
@@ -50,8 +50,8 @@ func TestWhatRedisTellsOfADataSet(t *testing.T) {
 		require.Equal(t, runID, serverinfo.Parse(redistest.Command(t, one, "INFO").(string))["run_id"])
 		now = now.Add(tickPeriod)
 		b, err := a.check(next, now, now)
-		require.Equal(t, role != "master" || waits && !a.replica, err != nil, "%v", err)
-		require.Equal(t, waits, b.votesFrom.After(now))
+		require.Equal(t, role != "master" || notVoting && !a.replica, err != nil, "%v", err)
+		require.Equal(t, notVoting, b.votesFrom.After(now))
 		if role == "master" {
 			b.votesFrom = time.Time{} // the wait is over
 		}

@@ -14,16 +14,16 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A connection needs code of the user's: DialCtxFn, AuthCredentialsFn, and what Dialer and
+// A connection needs user code: DialCtxFn, AuthCredentialsFn, and what Dialer and
 // TLSConfig call. It may block and need not look at a ctx, so each call has a goroutine of
 // its own, which is left behind when the time is up (within). What it returns later is
 // thrown away, and there are never more than mostCalls of a function for a master (limited).
 
 const (
-	// mostCalls under way at once: the master's, its watcher's and two that were left behind.
+	// mostCalls under way at once: the master's, its tracker's and two that were left behind.
 	mostCalls = 4
-	// grace is how much later than its ctx ends a call is left behind, so that what a call
-	// that looks at it has to say of the end is heard.
+	// grace is how much later than its ctx ends a call is left behind, so that the error of a
+	// call that observes its ctx is not lost.
 	grace = 500 * time.Millisecond
 )
 
@@ -114,8 +114,8 @@ func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) 
 	return secured, nil
 }
 
-// handshakeError says of a server that speaks no TLS that this is so. Redis takes the
-// greeting for the beginning of a command, and waits for its end.
+// handshakeError names the reason where the server speaks no TLS. Redis takes the greeting
+// for the beginning of a command, and waits for its end.
 func handshakeError(err error) error {
 	if notTLS := (tls.RecordHeaderError{}); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &notTLS) {
 		return fmt.Errorf("no TLS handshake, although TCP connects: is it a port without TLS? %w", err)

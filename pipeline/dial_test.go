@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A blocker is user code that does not return before it is told to, whatever its ctx says.
+// A blocker is user code that does not return before the test lets it, whatever its ctx does.
 type blocker struct {
 	on      atomic.Bool
 	goOn    chan struct{}
@@ -111,11 +111,11 @@ func TestUserCodeThatDoesNotReturnDoesNotPileUpAndItsMasterComesBackWithIt(t *te
 	})
 }
 
-func TestWatchersUserCodeThatDoesNotReturnHoldsUpNobody(t *testing.T) {
+func TestTrackersUserCodeThatDoesNotReturnBlocksNobody(t *testing.T) {
 	withBlocker(t, func(t *testing.T, b *bubble, k *blocker) {
 		b.started()
 		hold("a", b.fakes, hour)
-		k.on.Store(true) // for the watchers' connections
+		k.on.Store(true) // for the trackers' connections
 		a := b.await("a", time.Second)
 		time.Sleep(10 * time.Second)
 		<-a.done

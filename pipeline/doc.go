@@ -7,8 +7,8 @@
 // The naive way to ask N masters is a goroutine per master and call: N goroutines,
 // N pooled connections, N writes, N reads and N wake-ups for each lock and each
 // unlock. Under load nearly all of that is overhead: a server spends under a
-// microsecond on a SET and five to ten on being told of it, and the caller spends
-// as much again per master on telling.
+// microsecond on a SET and five to ten on receiving it, and the caller spends as much
+// again per master on sending.
 //
 // "Poor man's multiplexing" is to send to all masters, then read from all, with
 // non-blocking sockets. This package does it for all callers at once. Whatever has
@@ -35,7 +35,7 @@
 // A round is formed, and written, by a caller that finds enough masters with room for it,
 // or by the reader whose master's answers make them enough. A few calls need as many as
 // can decide them, not all; many wait for all but one of the masters that keep pace
-// (readyLocked). So nothing waits for a timer, a lone call goes out at once, and under
+// (shouldFormLocked). So nothing waits for a timer, a lone call is sent at once, and under
 // load the rounds grow by themselves. Releases come first, then extends, then acquires
 // (queue.go).
 //
@@ -44,10 +44,10 @@
 // is near has one, so that rounds are large where the processor is the limit; one that is
 // far has many, so that a call waits for no other. What does not fit waits for the master,
 // in pieces if it must. One that is slower than the others takes all that waits in one
-// write when it has room: being late never makes it later. What it was not sent before it
-// was over, acquire and release both, it is not sent at all (part.go): what was never asked
-// cannot have been granted. When too much waits even so, rounds pass it by until it has
-// caught up; it is not set aside for that.
+// write when it has room: being late never makes it later. If a lock's acquire and release
+// both wait, neither is sent (part.go): what was never asked cannot have been granted. When
+// too much waits even so, the master is behind: rounds skip it until it has caught up. It is
+// not set aside for that.
 //
 // Order holds on the one connection: a release is written after its acquire and so is
 // executed after it. What is repeated runs behind what has been sent meanwhile; so an
@@ -57,51 +57,60 @@
 //
 //	call           its caller; the round's while state is waiting; after the caller
 //	               left, nobody's (the collector's)
-//	queue, unsent, flights, pace, ledger, session, up of a master   Pipeline.mu
+//	queue, unsent, flights, pace, pending, session, up of a master   Pipeline.mu
 //	round          fixed once encoded, but for calls, tallies and causes (round.mu);
 //	               recycled by the last master that leaves it
 //	connection     dialled, read and closed by its master's reader; written by who has set
 //	               writing: whoever formed a round or, what a socket does not take at
-//	               once, the master's writer
-//	awaited names  watch.mu; forgotten with the last who waits (watch.go)
+//	               once, the master's writer (write.go)
+//	subscriptions  wakeups.mu; each ends with its last waiter (wakeup.go)
 //	goroutines     a reader and a writer per master and one that ticks; started by New,
-//	               awaited by Close; one watcher per master, with a connection of its
+//	               awaited by Close; one tracker per master, with a connection of its
 //	               own, from the first Await on; user code that did not return is left behind
 //
-// Lock order: Pipeline.mu before round.mu and watch.mu. None is held during I/O.
+// Lock order: Pipeline.mu before round.mu and wakeups.mu. None is held during I/O.
+//
+// # Files
+//
+//	pipeline, call, queue, form, round, part   from a caller to a round and its votes
+//	commands, reply            the Redis commands of a request, and what their replies mean
+//	send, write, receive       a master's share of it; flight: what it has not answered
+//	pace                       how much a master is sent at once
+//	master, probe, admission, session, dial   connecting, and when a master may vote
+//	hung, setaside             finding a hung master, and taking it out of rounds
+//	pending, pending_batch     releases that a master could not be sent or has not answered
+//	wakeup, tracker            waking those who wait for a name
 //
 // # A master that does not answer
 //
-// A master is silent when nothing has come for Config.Timeout since its oldest flight was
-// sent; the time that this process was stopped does not count. Silence, or an error, ends
-// the connection and sets the master aside; so does a reply that speaks of the whole
-// server (LOADING, READONLY, OOM, BUSY, a command that the ACL forbids, ...). An error
+// A master is hung when nothing has come for Config.Timeout since its oldest flight was
+// sent; the time that this process was stopped does not count (hung.go). That, or an error,
+// ends the connection and sets the master aside (setaside.go); so does a reply about the
+// whole server (LOADING, READONLY, OOM, BUSY, a command that the ACL forbids, ...). An error
 // about one name is one call's unknown vote. From then on rounds are decided without the
 // master. Its reader probes it with growing, jittered pauses, on a fresh connection each
-// time: who is it, load the scripts, send what is pending, take a trial lock. Only then
-// is it admitted again. There is one gate, and it has one door: probe.go, admit.
-// Config.Changed hears of both, from the master's reader, between two sessions.
+// time: its identity, the scripts, the pending releases, a trial lock. Only then is it
+// admitted again. There is one gate: probe.go, admit. Config.Changed is called for both, by
+// the master's reader, between two sessions.
 //
 // # A master that was restarted
 //
-// Whether its server is the one from before, run_id tells, and whether it still has its
-// data, master_replid; every tick asks. Another one may be empty, and would grant what
-// somebody still holds. It is admitted like any other and told of
-// releases and extends, which do no harm where there is no key; acquires are left out of
-// what it is sent (part.go) until Config.Wait has passed since its first sight. They count
-// as unknown there, so that a quorum is still one of all masters. The rule, with what a
-// first meeting has to go by, is admission.go, and is pure. The end of the wait is no
-// event: the next round is simply sent whole.
+// run_id identifies the server, and master_replid its data; every tick asks for them. A
+// server that is another one, or has other data, may be empty, and would grant what somebody
+// still holds. It is admitted like any other and sent releases and extends, which do no harm
+// where there is no key. Acquires are left out (part.go) until Config.Wait has passed since
+// it was seen first. They count as unknown there, so that a quorum is still one of all
+// masters. The rule, and that for a server that is met for the first time, is admission.go,
+// and is pure. The end of the wait is no event: the next round is sent whole.
 //
 // # Pending releases
 //
-// A SET whose answer never came may have been executed, or may still be. It is
-// released like any other; if the master is away by then, the release is pending: the
-// first thing that it is told on the next connection, and told once more a while
-// later, because a server that was stopped may read the old connection's bytes after
-// the new one's. ledger.go keeps the books. It holds at most the locks that were
-// alive or under way when the master went away: rounds that pass it by leave
-// none, for the same reason as above (Request.Round tells).
+// A SET whose answer never came is in doubt: it may have been executed, or may still be. It
+// is released like any other. If the master is away by then, the release is pending: it is
+// sent first on the next connection, and once more a while later, because a server that was
+// stopped may read the old connection's bytes after the new one's (pending.go). At most the
+// locks that were alive or under way when the master went away have pending releases: rounds
+// that skip it add none, since it was never asked for their locks (Request.Round).
 //
 // # Folding
 //
@@ -164,8 +173,8 @@
 //     verdict although its ctx has ended: the lock exists and must not be forgotten.
 //   - PTTL arms client tracking, of a key that is absent too, and does not fetch the
 //     token as GET would. CLIENT CACHING YES holds for the next command only.
-//   - A push may reach the watcher before the reply that it followed: rueidis hands
-//     them over on different goroutines.
+//   - A push may reach the tracker before the reply that it followed: rueidis delivers
+//     them on different goroutines.
 //   - Redis accepts CLIENT TRACKING on a RESP2 connection and then never pushes.
 //     rueidis refuses that (ErrNoCache) unless DisableCache is set.
 //   - A server quotes the arguments of a command that it does not know: the password,

@@ -27,8 +27,8 @@ type fake struct {
 	mu          sync.Mutex // guards the following
 	changed     *sync.Cond
 	runID       string
-	replication string    // what INFO says of replication: role, master_replid, second_repl_offset
-	started     time.Time // zero: INFO does not tell uptime
+	replication string    // of INFO replication: role, master_replid, second_repl_offset
+	started     time.Time // zero: INFO has no uptime
 	data        map[string]value
 	loaded      map[string]bool // scripts by SHA-1
 	delay       time.Duration   // from a command's arrival to its execution
@@ -40,7 +40,7 @@ type fake struct {
 	conns       []*fakeConn
 	dials       []time.Time
 	log         []logged               // what was executed, in order
-	tracked     map[string][]*fakeConn // who is told when a name changes, once
+	tracked     map[string][]*fakeConn // notified when a name changes, once
 	// hook, if set, answers a command in the server's place; "" leaves it to the server.
 	hook func(args []string) string
 }
@@ -264,7 +264,7 @@ func (c *fakeConn) trackLocked(args []string, reply string) {
 	c.tracking = c.tracking || strings.Join(args, " ") == "CLIENT TRACKING ON OPTIN" && reply[0] == '+'
 }
 
-// touchLocked tells of a change.
+// touchLocked notifies of a change.
 func (f *fake) touchLocked(name string) {
 	for _, c := range f.tracked[name] {
 		c.replyLocked(">2\r\n" + bulk("invalidate") + "*1\r\n" + bulk(name))
@@ -456,7 +456,7 @@ func millisOf(text string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// dataSet is the section of INFO that tells it.
+// dataSet is the section of INFO that identifies it.
 func dataSet(role, id, offset string) string {
 	return "# Replication\r\nrole:" + role + "\r\nmaster_replid:" + id + "\r\nsecond_repl_offset:" + offset + "\r\n"
 }

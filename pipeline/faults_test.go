@@ -31,7 +31,7 @@ func onlyProbe(log []logged) error {
 			}
 		case "EVALSHA":
 			if l.args[1] == scripts.Batch.SHA1 && !slices.ContainsFunc(batchEntries(l.args), func(e batchEntry) bool { return e.op != Release }) {
-				continue // what it owes
+				continue // a pending release
 			}
 		}
 		return fmt.Errorf("reached the master before it was admitted: %v", l)
@@ -160,7 +160,7 @@ func TestTwoAddressesOfOneServerAreRefused(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.fakes[2].runID = b.fakes[1].runID
 		_, err := New(b.Context(), b.cfg)
-		require.ErrorIs(t, err, ErrSameServer)
+		require.ErrorIs(t, err, errSameServer)
 		var start *StartError
 		require.ErrorAs(t, err, &start)
 		require.True(t, start.Misconfigured)
@@ -177,7 +177,7 @@ func TestAddressThatComesToReachAnotherMastersServerCastsNoVote(t *testing.T) {
 		f.set(func() { f.runID = b.fakes[1].runID })
 		b.cycle("a")
 		time.Sleep(10 * time.Second)
-		require.ErrorIs(t, b.p.Stats().Masters[2].Cause, ErrSameServer)
+		require.ErrorIs(t, b.p.Stats().Masters[2].Cause, errSameServer)
 		require.False(t, b.p.Stats().Masters[2].Up)
 		f.set(func() { f.runID = "its own again" })
 		b.untilUp(3)
@@ -185,8 +185,8 @@ func TestAddressThatComesToReachAnotherMastersServerCastsNoVote(t *testing.T) {
 }
 
 func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *testing.T) {
-	// The release may have been owed before the master came back, or sent after it.
-	for name, answered := range map[string]bool{"owed": false, "sent": true} {
+	// The release may have been pending before the master came back, or sent after it.
+	for name, answered := range map[string]bool{"pending": false, "sent": true} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
 				b.started()
@@ -207,8 +207,8 @@ func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *te
 				require.Equal(t, []string{"a"}, late.keys(), "executed after its release")
 				time.Sleep(3 * time.Second)
 				b.requireNoKeys()
-				require.EqualValues(t, 1, b.p.Stats().Masters[2].Orphans)
-				require.Zero(t, b.p.Stats().Masters[2].Owed)
+				require.EqualValues(t, 1, b.p.Stats().Masters[2].PendingDeleted)
+				require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 			})
 		})
 	}
@@ -229,11 +229,11 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 		}
 		_, err := b.release("before", before)
 		require.NoError(t, err)
-		require.Equal(t, 2, b.p.Stats().Masters[2].Owed, "the lock from before, and the one that met the cut")
+		require.Equal(t, 2, b.p.Stats().Masters[2].PendingReleases, "the lock from before, and the one that met the cut")
 		f.set(func() { f.refuse = false })
 		b.untilUp(3)
 		time.Sleep(3 * time.Second)
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 		require.Empty(t, f.commands("name7"))
 		b.requireNoKeys()
 	})
@@ -284,7 +284,7 @@ func TestNewWorksWithAMajorityAndFetchesTheOthersLater(t *testing.T) {
 	})
 }
 
-func TestNewWithoutAMajorityTellsWhatEachMasterSaid(t *testing.T) {
+func TestNewWithoutAMajorityHasTheCauseOfEachMaster(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:3] {
 			f.refuse = true
@@ -292,7 +292,7 @@ func TestNewWithoutAMajorityTellsWhatEachMasterSaid(t *testing.T) {
 		_, err := New(b.Context(), b.cfg)
 		var start *StartError
 		require.ErrorAs(t, err, &start)
-		require.Equal(t, StartError{Admitted: 2, Quorum: 3, Causes: start.Causes}, *start)
+		require.Equal(t, StartError{Admitted: 2, Quorum: 3, Masters: 5, Causes: start.Causes}, *start)
 		require.Len(t, start.Causes, 3)
 		require.ErrorContains(t, err, "m0: connection refused")
 	})

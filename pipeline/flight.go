@@ -37,8 +37,8 @@ type errand interface {
 	bytes() []byte
 	commands() int
 	requests() int
-	// answered takes the replies; the error says that the master is not fit to serve. It
-	// is called without the mutex.
+	// answered takes the replies. An error means that the master is not fit to serve. It is
+	// called without the mutex.
 	answered(m *master, replies []resp.Reply) error
 	// lostLocked is called instead when the connection ends before.
 	lostLocked(m *master)
@@ -96,119 +96,8 @@ func (e *loading) answered(_ *master, replies []resp.Reply) error {
 			return err
 		}
 	}
-	return nil // what needs them says so, if they are still missing
+	return nil // if they are still missing, the next command fails
 }
 
 func (e *loading) requests() int      { return 0 }
 func (e *loading) lostLocked(*master) {}
-
-// A payment sends pending releases.
-type payment struct {
-	batch
-	due    []*pendingRelease
-	lead   int  // replies that come before: of SCRIPT LOAD
-	single bool // a command each
-}
-
-// paymentLocked takes releases that are due out of the ledger; nil if there are none.
-func (m *master) paymentLocked(now time.Time) *payment {
-	due := m.ledger.take(now, foldMax)
-	if len(due) == 0 {
-		return nil
-	}
-	return newPayment(due, false, false)
-}
-
-func newPayment(due []*pendingRelease, load, single bool) *payment {
-	e := &payment{due: due, single: single}
-	if load {
-		e.loadScripts()
-		e.lead = e.batch.commands()
-	}
-	entries := make([]Request, len(due))
-	for i, d := range due {
-		entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
-		if single {
-			e.plain(&entries[i])
-		}
-	}
-	if !single {
-		e.fold(entries)
-	}
-	return e
-}
-
-func (e *payment) answered(m *master, replies []resp.Reply) error {
-	again, err := e.settle(m, replies)
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.paying = false
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	if again != nil {
-		m.paying = true
-		m.sendLocked(again, now)
-	} else {
-		m.payLocked(now)
-	}
-	return nil
-}
-
-func (e *payment) requests() int { return len(e.due) }
-
-func (e *payment) lostLocked(m *master) { m.ledger.unconfirmed(e.due) }
-
-// settle books what the master has said, and returns what is to be asked again.
-func (e *payment) settle(m *master, replies []resp.Reply) (again *payment, err error) {
-	replies = replies[e.lead:]
-	if err := replies[0].Err(); !e.single {
-		switch {
-		case isNoScript(err) && e.lead == 0:
-			return newPayment(e.due, true, false), nil
-		case isDenied(err):
-			return newPayment(e.due, false, true), nil
-		}
-	}
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	paid, orphans, err := e.read(m, replies)
-	if err != nil {
-		m.ledger.unconfirmed(e.due)
-		return nil, err
-	}
-	m.ledger.confirmed(paid, time.Now())
-	m.stats.Orphans += orphans
-	return nil, nil
-}
-
-// read returns the releases that were answered and how many of them found their key.
-func (e *payment) read(m *master, replies []resp.Reply) (paid []*pendingRelease, orphans uint64, err error) {
-	if !e.single {
-		votes, fault, err := batchVotes(replies[0], len(e.due))
-		if err == nil && isUnfit(fault) {
-			err = fault
-		}
-		for i := range len(votes) {
-			if votes[i] == '1' {
-				orphans++
-			}
-		}
-		return e.due, orphans, err
-	}
-	for i, reply := range replies {
-		switch err := reply.Err(); {
-		case isDenied(err):
-			m.stats.Dropped++ // it will never be allowed; its lease runs out
-			continue
-		case isUnfit(err):
-			return nil, 0, err
-		}
-		if reply.Number == 1 {
-			orphans++
-		}
-		paid = append(paid, e.due[i])
-	}
-	return paid, orphans, nil
-}

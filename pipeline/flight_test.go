@@ -124,7 +124,7 @@ func TestBurstIsSentInPiecesAndNobodyIsSetAside(t *testing.T) {
 		for _, m := range stats.Masters {
 			require.Zero(t, m.SetAside, "%+v", m)
 			require.Zero(t, m.Behind, m.Address)
-			require.Zero(t, m.Owed, m.Address)
+			require.Zero(t, m.PendingReleases, m.Address)
 		}
 		require.LessOrEqual(t, stats.LargestRound, mostInRound)
 		require.Greater(t, took, 10*testTimeout)
@@ -159,7 +159,7 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 	})
 }
 
-func TestMasterThatFallsTooFarBehindIsPassedByAndCatchesUp(t *testing.T) {
+func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		slow := b.fakes[2]
@@ -185,7 +185,7 @@ func TestMasterThatFallsTooFarBehindIsPassedByAndCatchesUp(t *testing.T) {
 		b.cycle("with all three")
 		time.Sleep(10 * time.Millisecond)
 		require.Len(t, slow.commands("with all three"), 2)
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
 }
 
@@ -204,7 +204,7 @@ func (f *fake) denies(prefix string) {
 	})
 }
 
-func TestDeniedNameIsItsCallersAffairAlone(t *testing.T) {
+func TestDeniedNameFailsForItsCallerAlone(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes {
@@ -227,8 +227,8 @@ func TestDeniedNameIsItsCallersAffairAlone(t *testing.T) {
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
 			require.Zero(t, m.SetAside)
-			require.Zero(t, m.Owed)
-			require.EqualValues(t, 3, m.Dropped)
+			require.Zero(t, m.PendingReleases)
+			require.EqualValues(t, 3, m.ReleasesDenied)
 		}
 	})
 }
@@ -240,8 +240,8 @@ func TestNameThatOneMasterDeniesIsHeldOnTheOthers(t *testing.T) {
 		all(20, func(i int) { b.cycle(fmt.Sprint("denied", i)) })
 		time.Sleep(time.Second)
 		b.requireNoKeys()
-		require.EqualValues(t, 20, b.p.Stats().Masters[1].Dropped)
-		require.Zero(t, b.p.Stats().Masters[1].Owed)
+		require.EqualValues(t, 20, b.p.Stats().Masters[1].ReleasesDenied)
+		require.Zero(t, b.p.Stats().Masters[1].PendingReleases)
 		require.Equal(t, 3, b.up())
 	})
 }
@@ -269,13 +269,13 @@ func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		require.Len(t, f.keys(), 10, "those that nobody may delete")
 		stats := b.p.Stats().Masters[0]
-		require.EqualValues(t, 10, stats.Dropped)
-		require.EqualValues(t, 10, stats.Orphans)
-		require.Zero(t, stats.Owed)
+		require.EqualValues(t, 10, stats.ReleasesDenied)
+		require.EqualValues(t, 10, stats.PendingDeleted)
+		require.Zero(t, stats.PendingReleases)
 	})
 }
 
-func TestDeniedCommandIsTheMastersAffair(t *testing.T) {
+func TestDeniedCommandSetsTheMasterAside(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[0]
@@ -325,7 +325,7 @@ func TestScriptsThatVanishWhileRoundsAreUnderWayLeaveNoKey(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.Owed, m.Address)
+			require.Zero(t, m.PendingReleases, m.Address)
 		}
 	})
 }

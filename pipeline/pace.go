@@ -9,18 +9,18 @@ import "time"
 // part of the timeout. So a master is never given more than it can answer in time,
 // whatever waits, and one that misses its time is silent, not overworked.
 //
-// The window bounds how many writes are. To a master that is near, or that a usual round
-// keeps busy for far longer than the way takes, it is one: a round that left earlier would
+// The window bounds how many writes are. To a master that is near, or that a mean round
+// keeps busy for far longer than the round trip takes, it is one: an earlier round would
 // only wait there, and fewer, larger rounds cost everybody less. To one that is far, it is
-// as many as keep the way filled: a call that would wait for a reply to come back leaves
-// at once instead.
+// as many as keep the connection filled: a call is sent at once, and does not wait for a reply
+// to come back.
 type pace struct {
 	timeout time.Duration
 
-	cost   float64          // ns per request, smoothed
-	usual  float64          // requests in a flight, smoothed
-	base   [2]time.Duration // least time of a small write: in this period, and in the one before
-	period time.Time        // when this period ends
+	cost     float64          // ns per request, smoothed
+	meanSize float64          // requests in a flight, smoothed
+	base     [2]time.Duration // least time of a small write: in this period, and in the one before
+	period   time.Time        // when this period ends
 }
 
 const (
@@ -39,12 +39,12 @@ const (
 	spacing    = 125 * time.Microsecond
 	mostWindow = 32
 
-	// firstCost is assumed before anything has been measured; it is ten times what is usual.
+	// firstCost is assumed before anything has been measured; it is ten times the common cost.
 	firstCost = 40 * float64(time.Microsecond)
 	// basePeriod is how long the least time counts, once to twice: a way that has become
 	// longer is noticed after that, one that has become shorter at once.
 	basePeriod = 30 * time.Second
-	// manyRequests is from how many on the time of a write tells the cost of one.
+	// manyRequests is from how many on the cost of one is measured by the time of a write.
 	manyRequests = 16
 )
 
@@ -53,7 +53,7 @@ func newPace(timeout time.Duration) pace { return pace{timeout: timeout, cost: f
 // answered notes n requests: took is the time since they were sent, ahead how many were on
 // the wire then and had to be answered first.
 func (p *pace) answered(n, ahead int, took time.Duration, now time.Time) {
-	p.usual += (float64(n) - p.usual) / 8
+	p.meanSize += (float64(n) - p.meanSize) / 8
 	if n < foldFrom {
 		p.noteBase(took, now)
 		return
@@ -61,7 +61,7 @@ func (p *pace) answered(n, ahead int, took time.Duration, now time.Time) {
 	if n < manyRequests {
 		return
 	}
-	cost := float64(max(took-p.away(), 1)) / float64(n+ahead)
+	cost := float64(max(took-p.roundTrip(), 1)) / float64(n+ahead)
 	p.cost += (cost - p.cost) / 8
 }
 
@@ -75,8 +75,8 @@ func (p *pace) noteBase(took time.Duration, now time.Time) {
 	}
 }
 
-// away is the time to the master and back, as far as it is known.
-func (p *pace) away() time.Duration {
+// roundTrip is the time to the master and back, as far as it is known; 0: unknown.
+func (p *pace) roundTrip() time.Duration {
 	if p.base[1] == 0 || p.base[0] != 0 && p.base[0] < p.base[1] {
 		return p.base[0]
 	}
@@ -91,10 +91,10 @@ func (p *pace) budget() int {
 
 // window is how many writes may be on the wire.
 func (p *pace) window() int {
-	away, round := p.away(), time.Duration(p.usual*p.cost)
-	if away <= near || away < round/nearPart {
+	trip, round := p.roundTrip(), time.Duration(p.meanSize*p.cost)
+	if trip <= near || trip < round/nearPart {
 		return 1
 	}
 	round = max(round, spacing)
-	return min(1+int((away+round-1)/round), mostWindow)
+	return min(1+int((trip+round-1)/round), mostWindow)
 }

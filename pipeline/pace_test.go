@@ -48,10 +48,10 @@ func TestWhatWasAheadIsPartOfTheWork(t *testing.T) {
 func TestWindowFollowsFromTheWayAndTheWork(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
-		name  string
-		away  time.Duration
-		usual int // requests a round, of 4 us each
-		want  int
+		name     string
+		away     time.Duration
+		meanSize int // requests a round, of 4 us each
+		want     int
 	}{
 		{"near, alone", 40 * time.Microsecond, 1, 1},
 		{"near, many", 40 * time.Microsecond, 1000, 1},
@@ -63,7 +63,7 @@ func TestWindowFollowsFromTheWayAndTheWork(t *testing.T) {
 	} {
 		p := newPace(200 * time.Millisecond)
 		p.noteBase(c.away, now)
-		p.cost, p.usual = float64(4*time.Microsecond), float64(c.usual)
+		p.cost, p.meanSize = float64(4*time.Microsecond), float64(c.meanSize)
 		require.Equal(t, c.want, p.window(), c.name)
 	}
 }
@@ -71,16 +71,16 @@ func TestWindowFollowsFromTheWayAndTheWork(t *testing.T) {
 func TestLeastTimeIsForgottenWhenTheWayHasBecomeLonger(t *testing.T) {
 	now := time.Now()
 	p := newPace(time.Second)
-	require.Zero(t, p.away())
+	require.Zero(t, p.roundTrip())
 	p.noteBase(time.Millisecond, now)
 	p.noteBase(2*time.Millisecond, now)
-	require.Equal(t, time.Millisecond, p.away())
+	require.Equal(t, time.Millisecond, p.roundTrip())
 	for i := range 3 {
 		p.noteBase(5*time.Millisecond, now.Add(time.Duration(i)*(basePeriod+1)))
 	}
-	require.Equal(t, 5*time.Millisecond, p.away())
+	require.Equal(t, 5*time.Millisecond, p.roundTrip())
 	p.noteBase(time.Millisecond, now.Add(3*basePeriod))
-	require.Equal(t, time.Millisecond, p.away(), "a shorter one is noticed at once")
+	require.Equal(t, time.Millisecond, p.roundTrip(), "a shorter one is noticed at once")
 }
 
 func TestMasterIsSilentOnlyWhenItCouldHaveBeenHeard(t *testing.T) {

@@ -8,9 +8,8 @@ import (
 )
 
 // A part is what one master is sent of a round: all of it or, where the master is late,
-// what has not come to an end meanwhile, and no acquires where it must wait. Its
-// answers become votes in the round. It is sent in one piece or, where the master is slow,
-// a few commands at a time.
+// what is not obsolete, and no acquires where it must wait. Its answers become votes in the
+// round. It is sent in one piece or, where the master is slow, a few commands at a time.
 type part struct {
 	r     *round
 	*load       // the round's own, or the rest of it
@@ -19,24 +18,23 @@ type part struct {
 	again bool  // it repeats what was not executed
 }
 
-// lateFrom is how many rounds must wait for a master before it looks for what it need
-// not be sent any more.
-const lateFrom = 4
+// compactFrom is how many rounds must wait for a master before obsolete requests among them
+// are dropped.
+const compactFrom = 4
 
-// errOver is why a late master gave no vote to a lock that came and went meanwhile.
-var errOver = errors.New("was not asked in time")
+// errObsolete is why a late master gave no vote on a lock that was acquired and released meanwhile.
+var errObsolete = errors.New("was not asked in time")
 
 func (r *round) whole() part { return part{r: r, load: &r.load} }
 
-// thin returns what m is still to be sent of the parts that wait for it, all that there
-// are. A lock whose acquire and release both wait is not sent: the master has never
-// heard of it, and so has nothing to give back. What has been sent in part counts as
-// sent. Without this, a master that is late has all that the others did in the meantime
-// done at once, and the machine waits for it (make faults: at 64 workers and 50 ms, a p99
-// three times as long).
-func thin(m *master, parts []part) []part {
+// compact returns what m is still sent of the parts that wait for it, which are all that
+// wait. A lock whose acquire and release both wait is obsolete: neither is sent, since the
+// master was never asked for it. What has been sent in part counts as sent. Without this, a
+// late master executes at once all that the others did in the meantime, and the machine waits
+// for it (make faults: at 64 workers and 50 ms, a p99 three times as long).
+func compact(m *master, parts []part) []part {
 	from := uint64(0) // the first round that has not been sent at all
-	over := make(map[string]bool)
+	obsolete := make(map[string]bool)
 	for i := range parts {
 		p := &parts[i]
 		if p.next > 0 || p.again {
@@ -47,18 +45,18 @@ func thin(m *master, parts []part) []part {
 		}
 		for e := range p.entries {
 			if q := &p.entries[e]; q.Op == Release && q.Round >= from {
-				over[q.Token] = true
+				obsolete[q.Token] = true
 			}
 		}
 	}
-	if len(over) == 0 {
+	if len(obsolete) == 0 {
 		return parts
 	}
 	for i := range parts {
 		if p := &parts[i]; p.next == 0 && !p.again {
 			*p = p.without(m, func(q *Request) error {
-				if over[q.Token] {
-					return errOver
+				if obsolete[q.Token] {
+					return errObsolete
 				}
 				return nil
 			})
@@ -67,8 +65,8 @@ func thin(m *master, parts []part) []part {
 	return parts
 }
 
-// without returns the part without what something speaks against, and casts m's unknown
-// votes, with that cause, for the rest.
+// without returns the part without the entries for which against returns a cause, and casts
+// m's unknown votes for those.
 func (p *part) without(m *master, against func(*Request) error) part {
 	rest := part{r: p.r, load: new(load)}
 	p.r.mu.Lock()
@@ -85,9 +83,9 @@ func (p *part) without(m *master, against func(*Request) error) part {
 }
 
 // take adds entry i of another part of the same round.
-func (p *part) take(of *part, i int) {
-	p.entries = append(p.entries, of.entries[i])
-	p.index = append(p.index, of.place(i))
+func (p *part) take(other *part, i int) {
+	p.entries = append(p.entries, other.entries[i])
+	p.index = append(p.index, other.position(i))
 }
 
 // unknownLocked casts m's unknown vote for entry i of the part.
@@ -97,10 +95,10 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 }
 
 // voteLocked votes for entry i of the part.
-func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.place(i), v) }
+func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.position(i), v) }
 
-// place is where entry i of the part stands in its round.
-func (p *part) place(i int) int {
+// position is the position of entry i of the part in its round.
+func (p *part) position(i int) int {
 	if p.index != nil {
 		return p.index[i]
 	}
@@ -113,7 +111,7 @@ type answers struct {
 	refused  []int // calls that were refused for a key, of whichever entry: no vote yet
 	failed   []int // releases that failed
 	dropped  int   // releases that the master's ACL forbids
-	sick     error // with which the master said that it is not fit to serve
+	unfit    error // a reply which shows that the master is not fit to serve
 }
 
 // read turns one master's replies to the commands from first on into votes.
@@ -165,7 +163,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 	switch {
 	case isDenied(err):
 		err = denied{err}
-		p.r.denyLocked(p.place(i), MasterError{m.address, err})
+		p.r.denyLocked(p.position(i), MasterError{m.address, err})
 		if release {
 			a.dropped++
 		}
@@ -173,7 +171,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 		a.failed = append(a.failed, i)
 	}
 	if isUnfit(err) {
-		a.sick = err
+		a.unfit = err
 	}
 	p.unknownLocked(m, i, err)
 }

@@ -15,7 +15,7 @@ import (
 	"muxlock/internal/quorum"
 )
 
-func TestLateMasterIsNotSentWhatCameAndWent(t *testing.T) {
+func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		late := b.fakes[4]
@@ -45,7 +45,7 @@ func TestLateMasterIsNotSentWhatCameAndWent(t *testing.T) {
 		require.Empty(t, late.commands("abandoned"))
 		require.Len(t, late.commands("first on its way"), 2)
 		require.Len(t, late.commands("held before"), 2)
-		require.Zero(t, b.p.Stats().Masters[4].Owed)
+		require.Zero(t, b.p.Stats().Masters[4].PendingReleases)
 		require.Zero(t, b.p.Stats().Masters[4].SetAside)
 	})
 }
@@ -89,10 +89,10 @@ func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 		running.Wait()
 		b.fakes[2].set(func() { b.fakes[2].delay = time.Millisecond })
 		b.untilUp(3)
-		time.Sleep(10 * time.Second) // the second payments
+		time.Sleep(10 * time.Second) // the second releases
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.Owed, m.Address)
+			require.Zero(t, m.PendingReleases, m.Address)
 		}
 	})
 }
@@ -108,7 +108,7 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 		whole := r.whole()
 		p := whole.without(r.masters[0], func(q *Request) error {
 			if place := slices.Index(entries, *q); place%2 == 0 {
-				return errOver
+				return errObsolete
 			}
 			return nil
 		})
@@ -117,7 +117,7 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 		for i, c := range calls {
 			require.Equal(t, i%2 == 0, c.woken(), "entry %d", i)
 		}
-		require.Equal(t, []MasterError{{"m0", errOver}}, calls[0].out.Causes)
+		require.Equal(t, []MasterError{{"m0", errObsolete}}, calls[0].out.Causes)
 		for i := range p.entries {
 			require.Equal(t, fmt.Sprint(2*i+1), p.entries[i].Name)
 			p.voteLocked(r.masters[0], i, granted)

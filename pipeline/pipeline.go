@@ -13,6 +13,7 @@ import (
 	"github.com/redis/rueidis"
 	"golang.org/x/sync/errgroup"
 
+	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 )
 
@@ -34,17 +35,17 @@ type Config struct {
 	// Wait is how long a master that was restarted is not asked for new locks: as long
 	// as a lease that it has forgotten may live. 0: the masters forget nothing.
 	Wait time.Duration
-	// Durable says that a restart forgets nothing. A master that was a replica meanwhile
+	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica meanwhile
 	// waits all the same.
-	Durable bool
-	// NewMasters says that what New meets has never granted a lock and need not wait.
-	NewMasters bool
-	// Changed is told when a master is set aside, with the cause, and when it is admitted
-	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of what
-	// New meets it is told where that is away or must wait. nil: nobody is told. It is called
-	// by the master's own goroutine, which does nothing else meanwhile, with no lock held:
-	// in order for one master, side by side for several, also before New returns. It must
-	// not call Close, which waits for it.
+	MastersAreDurable bool
+	// MastersAreNew asserts that the masters which New connects to never granted a lock.
+	MastersAreNew bool
+	// Changed is called when a master is set aside, with the cause, and when it is admitted
+	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of the
+	// masters that New connects to, it is called for those that are away or must wait. It may
+	// be nil. The master's own goroutine calls it, and does nothing else meanwhile, with no
+	// lock held: in order for one master, side by side for several, also before New returns.
+	// It must not call Close, which waits for it.
 	Changed func(master string, up bool, cause error)
 }
 
@@ -65,7 +66,7 @@ type Pipeline struct {
 	ctx     context.Context // ends when Close gives up waiting for what is under way
 	cancel  context.CancelFunc
 	closing chan struct{}  // closed by the first Close
-	running sync.WaitGroup // the masters' and watchers' goroutines and ticks
+	running sync.WaitGroup // the masters' and trackers' goroutines and ticks
 
 	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
 	overloaded atomic.Uint64
@@ -80,7 +81,7 @@ type Pipeline struct {
 	ended   bool          // nothing is taken
 	drained chan struct{} // closed when closed is set and nothing is under way
 	stats   Stats
-	watch   *watch // nil until the first Await
+	wakeups *wakeups // nil until the first Await
 }
 
 // New connects to all masters side by side and returns once each has been admitted
@@ -106,8 +107,8 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			stuck:     make(chan struct{}, 1),
 			written:   sync.Cond{L: &p.mu},
 			pace:      newPace(cfg.Timeout),
-			admission: admission{wait: cfg.Wait, durable: cfg.Durable, trusted: cfg.NewMasters},
-			ledger:    ledger{deadPeer: time.Second + 2*cfg.Timeout},
+			admission: admission{wait: cfg.Wait, durable: cfg.MastersAreDurable, trusted: cfg.MastersAreNew},
+			pending:   pendingReleases{deadPeer: time.Second + 2*cfg.Timeout},
 		})
 	}
 	errs := make([]error, len(p.masters))
@@ -143,15 +144,18 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	return p, nil
 }
 
-// StartError is returned by New: what each failing master said.
+// StartError is returned by New, with the cause of each master that was not admitted.
 type StartError struct {
-	Admitted, Quorum int
-	Misconfigured    bool // waiting cannot mend it: a refused password, one server given twice
-	Causes           []MasterError
+	Admitted, Quorum, Masters int
+	Misconfigured             bool // waiting does not help: a refused password, one server given twice
+	Causes                    []MasterError
 }
 
 func (e *StartError) Error() string {
-	text := fmt.Sprintf("%d masters could be used, %d are needed", e.Admitted, e.Quorum)
+	text := fmt.Sprintf("%d of %d masters were admitted, %d are needed", e.Admitted, e.Masters, e.Quorum)
+	if e.Misconfigured {
+		text = "a master cannot be used as configured"
+	}
 	for _, c := range e.Causes {
 		text += "; " + c.Error()
 	}
@@ -170,7 +174,7 @@ func (e *StartError) Unwrap() []error {
 // checkStart refuses to start without a majority, and with a configuration that
 // cannot come right by waiting.
 func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
-	e := &StartError{Admitted: p.up, Quorum: p.quorum}
+	e := &StartError{Admitted: p.up, Quorum: p.quorum, Masters: len(p.masters)}
 	for i, err := range errs {
 		if err != nil {
 			e.Causes = append(e.Causes, MasterError{p.masters[i].address, err})
@@ -178,7 +182,7 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 		}
 	}
 	if e.Misconfigured || p.up < p.quorum {
-		return errors.Join(e, ctx.Err())
+		return oneline.Join(e, ctx.Err())
 	}
 	return nil
 }
@@ -217,8 +221,8 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	return out, nil
 }
 
-// Start asks all masters like Do, without waiting: to hears of the verdict. It returns
-// ErrOverloaded or ErrClosed instead if the request is not taken; to hears nothing then.
+// Start asks all masters like Do, without waiting: the Receiver is notified. It returns
+// ErrOverloaded or ErrClosed instead if the request is not taken.
 func (p *Pipeline) Start(req Request, to Receiver) error {
 	return p.push(&call{req: req, to: to})
 }
@@ -229,8 +233,8 @@ func (p *Pipeline) Post(req Request) {
 }
 
 // Close refuses new calls, waits for those under way, at most twice Config.Timeout,
-// and ends all connections and goroutines. Releases still owed to masters that are
-// away are left to their leases. A second Close waits for the first.
+// and ends all connections and goroutines. Pending releases are dropped: their leases run
+// out. A second Close waits for the first.
 func (p *Pipeline) Close() {
 	p.mu.Lock()
 	if !p.closed {

@@ -103,10 +103,10 @@ func TestHungMasterCostsACallNothing(t *testing.T) {
 		b.untilUp(5)
 		before := len(b.fakes[4].commands("back"))
 		b.cycle("back")
-		time.Sleep(5 * time.Second) // the second payments
+		time.Sleep(5 * time.Second) // the second releases
 		require.Equal(t, before+2, len(b.fakes[4].commands("back")))
 		b.requireNoKeys()
-		require.Zero(t, b.p.Stats().Masters[4].Owed)
+		require.Zero(t, b.p.Stats().Masters[4].PendingReleases)
 	})
 }
 
@@ -200,7 +200,7 @@ func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.Owed, m.Address)
+			require.Zero(t, m.PendingReleases, m.Address)
 		}
 	})
 }
@@ -348,8 +348,8 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 	})
 }
 
-func TestSickMasterIsSetAsideAndOthersAreNot(t *testing.T) {
-	for _, fault := range sickness {
+func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
+	for _, fault := range serverWideErrors {
 		if fault == "NOSCRIPT" {
 			continue
 		}
@@ -405,13 +405,13 @@ func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
 	})
 }
 
-// A heard receiver notes what it is told, in order.
-type heard chan any
+// A notified keeps the notifications of a receiver, in order.
+type notified chan any
 
-func (h heard) Decided(out Outcome) { h <- out.Verdict }
-func (h heard) Counted(granted int) { h <- granted }
+func (h notified) Decided(out Outcome) { h <- out.Verdict }
+func (h notified) Counted(granted int) { h <- granted }
 
-func TestReceiverHearsTheVerdictAndThenTheCount(t *testing.T) {
+func TestReceiverIsNotifiedOfTheVerdictAndThenOfTheCount(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		b.mustAcquire("a")
@@ -419,7 +419,7 @@ func TestReceiverHearsTheVerdictAndThenTheCount(t *testing.T) {
 		late := b.fakes[4]
 		late.set(func() { late.delay = 20 * time.Millisecond })
 		start := time.Now()
-		h := make(heard, 3)
+		h := make(notified, 3)
 		extend := Request{Op: Extend, Name: "a", Token: "token of a", TTL: hour}
 		require.NoError(t, b.p.Start(extend, h))
 		require.Equal(t, quorum.Won, <-h)

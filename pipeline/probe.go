@@ -18,7 +18,7 @@ import (
 const ReservedPrefix = "__muxlock__:"
 
 // ErrSameServer is returned when two of the configured addresses reach one server.
-var ErrSameServer = errors.New("two addresses reach the same server")
+var errSameServer = errors.New("two addresses reach the same server")
 
 // The pause before a dial, drawn from half to one and a half times: it doubles from
 // firstPause to longestPause, and starts over once the master has been up that long,
@@ -64,9 +64,9 @@ func sleepGrowing(ctx context.Context, pause *time.Duration) bool {
 	}
 }
 
-// probe looks at the server behind a new connection and says whether it is fit to
-// vote. In this order: who is it, the scripts, what it owes us, and a trial of what
-// every call will do. Nothing else is sent before it is admitted.
+// probe checks whether the server behind a new connection is fit to vote. In this order: its
+// identity, the scripts, the pending releases, and a trial of what every call does. Nothing
+// else is sent before it is admitted.
 func (m *master) probe() error {
 	var first batch
 	first.begin(1)
@@ -83,7 +83,7 @@ func (m *master) probe() error {
 	info := serverinfo.Parse(replies[0].Text)
 	switch {
 	case info.RunID() == "":
-		return errors.New("INFO does not tell run_id")
+		return errors.New("INFO has no run_id")
 	case info.Loading():
 		return errors.New("LOADING its dataset")
 	case info.Cluster():
@@ -100,7 +100,7 @@ func (m *master) probe() error {
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
 	}
-	if err := m.payAll(); err != nil {
+	if err := m.sendAllPending(); err != nil {
 		return err
 	}
 	if err := m.trial(); err != nil {
@@ -139,32 +139,8 @@ func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
 	return m.replies, err
 }
 
-// payAll sends the releases that are due, before the master is admitted.
-func (m *master) payAll() error {
-	for {
-		m.p.mu.Lock()
-		next := m.paymentLocked(time.Now())
-		m.p.mu.Unlock()
-		if next == nil {
-			return nil
-		}
-		for next != nil {
-			replies, err := m.ask(&next.batch)
-			if err != nil {
-				m.p.mu.Lock()
-				next.lostLocked(m)
-				m.p.mu.Unlock()
-				return err
-			}
-			if next, err = next.settle(m, replies); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// note puts what the server has said of itself into the master's admission, and returns
-// what speaks against going on with the connection.
+// note passes what INFO returned to the master's admission, and returns why the connection
+// must end, if it must.
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -190,7 +166,7 @@ func (m *master) trial() error {
 	for i, commands := range []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"} {
 		op, vote := Op(i), quorum.Unknown
 		if vote, err = plainVote(op, replies[i]); err == nil && vote != quorum.Granted {
-			err = errOdd
+			err = errUnexpected
 		}
 		if err != nil {
 			return fmt.Errorf("trial lock: %w", deniedInScript(err, commands))
@@ -212,14 +188,15 @@ func deniedInScript(err error, commands string) error {
 }
 
 // admit opens the gate: from now on rounds are sent to the master and its answers
-// count; acquires only once its admission lets it vote. What has come to be owed since the probe is paid first.
+// count; acquires only once its admission lets it vote. Releases that have become pending
+// since the probe are sent first.
 func (m *master) admit() error {
 	for {
 		again, err := m.tryAdmit()
 		if err != nil || !again {
 			return err
 		}
-		if err := m.payAll(); err != nil {
+		if err := m.sendAllPending(); err != nil {
 			return err
 		}
 	}
@@ -229,18 +206,18 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
 	defer p.unlock()
-	for _, other := range p.masters { // what one was that is away may be behind our address by now
+	for _, other := range p.masters { // the server of one that is away may be behind our address by now
 		if other.up && other.admission.runID == m.admission.runID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", ErrSameServer, other.address, m.admission.runID)
+			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.runID)
 		}
 	}
 	now := time.Now()
-	if m.ledger.isDue(now) {
+	if m.pending.isDue(now) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
 	m.admitted = now
-	m.ledger.admitted(now)
+	m.pending.admitted(now)
 	m.paceLocked()
 	m.session.overdue = m.overdue
 	p.up++

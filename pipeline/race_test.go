@@ -40,7 +40,7 @@ func overServers(t testing.TB, servers []*redisserver.Server, timeout time.Durat
 	return p, links
 }
 
-// requireQuiet waits until nothing is under way or owed, and checks that no master holds a key.
+// requireQuiet waits until nothing is under way or pending, and checks that no master holds a key.
 func requireQuiet(t *testing.T, p *Pipeline, servers []*redisserver.Server) {
 	t.Helper()
 	var state Stats
@@ -53,14 +53,14 @@ func requireQuiet(t *testing.T, p *Pipeline, servers []*redisserver.Server) {
 
 func quiet(state Stats) bool {
 	for _, m := range state.Masters {
-		if !m.Up || m.Owed > 0 || m.Backlog > 0 || m.InFlight > 0 {
+		if !m.Up || m.PendingReleases > 0 || m.Backlog > 0 || m.InFlight > 0 {
 			return false
 		}
 	}
 	return state.Queued == 0
 }
 
-func TestStatsTellWhatTheSlowestMasterHasNotAnswered(t *testing.T) {
+func TestStatsCountWhatTheSlowestMasterHasNotAnswered(t *testing.T) {
 	servers := redistest.Masters(t, 3)
 	p, links := overServers(t, servers, 10*time.Second)
 	slowest := func() int { return p.Stats().Masters[2].InFlight }
@@ -128,7 +128,7 @@ func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
 			case 0:
 				link.Cut()
 			case 1:
-				link.CutRepliesAfter(rng.IntN(500)) // executed, and not heard of
+				link.CutRepliesAfter(rng.IntN(500)) // executed, and the reply lost
 			case 2:
 				link.CutRequestsAfter(rng.IntN(2000)) // in the middle of a command
 			}

@@ -2,13 +2,14 @@ package pipeline
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"muxlock/internal/oneline"
 )
 
-// NotReadyError is returned by Ready: who does not vote, and why.
+// NotReadyError is returned by Ready: which masters do not vote, and why.
 type NotReadyError struct {
 	Voting, Quorum, Masters int
 	// Left is how long it will be until a quorum votes, if nothing else happens. 0: not
@@ -37,7 +38,7 @@ func (e *NotReadyError) Unwrap() []error {
 	return errs
 }
 
-// tenths rounds up: a wait is never told too short.
+// tenths rounds up: a text never has too short a wait.
 func tenths(d time.Duration) time.Duration {
 	const tenth = 100 * time.Millisecond
 	return (d + tenth - 1).Truncate(tenth)
@@ -49,7 +50,7 @@ const readyTick = 50 * time.Millisecond
 
 // Ready returns nil once a quorum of masters votes: up, and not waiting after a restart.
 // When ctx ends first it returns a NotReadyError joined to ctx's error, and ErrClosed when
-// the pipeline closes. A ctx that has ended already asks how things are.
+// the pipeline closes. With a ctx that has ended it returns the present state.
 func (p *Pipeline) Ready(ctx context.Context) error {
 	for {
 		missing, err := p.missing(time.Now())
@@ -67,7 +68,7 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return errors.Join(missing, ctx.Err())
+			return oneline.Join(missing, ctx.Err())
 		case <-p.closing:
 		case <-timer.C:
 		}
@@ -87,7 +88,7 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	for _, m := range p.masters {
 		why := m.cause
 		if m.up {
-			if why = m.admission.waits(now); why == nil {
+			if why = m.admission.notVoting(now); why == nil {
 				e.Voting++
 				continue
 			}

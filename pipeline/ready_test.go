@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ended is a ctx that has ended: Ready then says how things are.
+// ended is a ctx that has ended: Ready then returns the present state.
 func ended(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

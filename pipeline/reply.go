@@ -12,8 +12,8 @@ import (
 	"muxlock/internal/resp"
 )
 
-// errOdd is a reply of a shape that the command cannot have.
-var errOdd = errors.New("unexpected reply")
+// errUnexpected is a reply of a shape that the command cannot have.
+var errUnexpected = errors.New("unexpected reply")
 
 // plainVote reads the reply to one command. Only a parsed yes or no is a vote.
 func plainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
@@ -25,17 +25,17 @@ func plainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	case op == Acquire && reply.Kind == resp.Text && reply.Text == "OK":
 		return quorum.Granted, nil
 	case op == Acquire:
-		return quorum.Unknown, fmt.Errorf("%w to SET", errOdd)
+		return quorum.Unknown, fmt.Errorf("%w to SET", errUnexpected)
 	case reply.Kind == resp.Number && reply.Number == 1:
 		return quorum.Granted, nil
 	case reply.Kind == resp.Number && (reply.Number == 0 || reply.Number == -1):
 		return quorum.Refused, nil
 	}
-	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", errOdd)
+	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", errUnexpected)
 }
 
-// allYes is what the batch script's empty answer stands for.
-var allYes = strings.Repeat("1", foldMax)
+// allGranted is what the batch script's empty answer stands for.
+var allGranted = strings.Repeat("1", foldMax)
 
 // batchVotes reads the reply of the batch script: n characters, one per entry, and
 // the fault that the characters other than '0' and '1' stand for.
@@ -46,13 +46,13 @@ func batchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 		return "", nil, reply.Err()
 	case reply.Kind != resp.Text:
 	case text == "":
-		return allYes[:n], errOdd, nil
+		return allGranted[:n], errUnexpected, nil
 	case len(text) == n:
-		return text, errOdd, nil
+		return text, errUnexpected, nil
 	case len(text) > n && text[n] == '\n':
 		return text[:n], resp.Error(resp.WithoutClass(strings.TrimPrefix(text[n+1:], "-"))), nil
 	}
-	return "", nil, fmt.Errorf("%w to the batch script", errOdd)
+	return "", nil, fmt.Errorf("%w to the batch script", errUnexpected)
 }
 
 // withoutArguments cuts off what a server quotes of a command that it does not know: the
@@ -68,7 +68,7 @@ func withoutArguments(err error) error {
 // command was not executed.
 var ErrDenied = errors.New("muxlock: name is denied")
 
-// denied is what a server says of a key that its ACL keeps from us.
+// denied is a server's error about a key that its ACL keeps from us.
 type denied struct{ error }
 
 func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
@@ -87,33 +87,34 @@ func isACL(err error) bool {
 	if err == nil {
 		return false
 	}
-	// Inside a script Redis says it without the class: to 7.0, and from 7.2 on.
+	// Inside a script Redis leaves out the class: up to 7.0, and from 7.2 on.
 	return firstWord(err) == "NOPERM" || strings.Contains(err.Error(), "user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")
 }
 
 func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }
 
-// sickness lists the first words of replies that speak of the whole server, not
-// of one name: it must not be asked again before a probe has found it well.
-var sickness = []string{
+// serverWideErrors are the first words of replies about the whole server, not about one name:
+// the master must not be asked again before a probe has admitted it.
+var serverWideErrors = []string{
 	"LOADING", "READONLY", "OOM", "BUSY", "MISCONF", "NOAUTH", "MASTERDOWN", "NOREPLICAS",
 	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "UNKILLABLE", "NOSCRIPT",
 }
 
-// isSick reports whether a server's error asks for the master to be set aside.
+// isServerWide reports whether a server's error is about the whole server, so that the master
+// is set aside.
 // Other server errors (a key of another type, a name that an ACL denies) are an
 // unknown vote for the one call.
-func isSick(err error) bool {
-	return slices.Contains(sickness, firstWord(err))
+func isServerWide(err error) bool {
+	return slices.Contains(serverWideErrors, firstWord(err))
 }
 
-// isUnfit reports whether it does so because of a command that every round needs, too.
-func isUnfit(err error) bool { return isSick(err) || isForbidden(err) }
+// isUnfit reports whether a server's error is, or is about a command that every round needs.
+func isUnfit(err error) bool { return isServerWide(err) || isForbidden(err) }
 
-// isMisconfigured reports whether a master turned us away for a reason that only a
-// change of the configuration can mend.
+// isMisconfigured reports whether a master refused us for a reason that only a change of the
+// configuration can remove.
 func isMisconfigured(err error) bool {
-	return errors.Is(err, ErrSameServer) || isACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, firstWord(err))
+	return errors.Is(err, errSameServer) || isACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, firstWord(err))
 }
 
 // firstWord returns the class of a server's error, or "".

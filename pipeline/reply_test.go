@@ -75,7 +75,7 @@ func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
 		require.NoError(t, err, c.text)
 		require.Equal(t, c.votes, votes)
 		require.Equal(t, c.fault, firstWord(fault))
-		require.Equal(t, c.fault == "", errors.Is(fault, errOdd))
+		require.Equal(t, c.fault == "", errors.Is(fault, errUnexpected))
 	}
 	for _, wire := range []string{
 		bulk("1"), bulk("11"), bulk("1111"), bulk("11\nOOM"), bulk("111OOM"), "_\r\n", ":111\r\n", "-BUSY running a script\r\n",
@@ -85,11 +85,11 @@ func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
 	}
 }
 
-func TestFirstWordTellsASickServerFromARefusedName(t *testing.T) {
+func TestFirstWordDistinguishesAnUnfitServerFromARefusedName(t *testing.T) {
 	for _, c := range []struct {
-		err  error
-		word string
-		sick bool
+		err   error
+		word  string
+		unfit bool
 	}{
 		{nil, "", false},
 		{errTest, "", false},
@@ -108,10 +108,10 @@ func TestFirstWordTellsASickServerFromARefusedName(t *testing.T) {
 		{resp.Error("The user executing the script can't run this command or subcommand"), "The", true},
 	} {
 		require.Equal(t, c.word, firstWord(c.err), "%v", c.err)
-		require.Equal(t, c.sick, isUnfit(c.err), "%v", c.err)
+		require.Equal(t, c.unfit, isUnfit(c.err), "%v", c.err)
 	}
-	for _, word := range sickness {
-		require.True(t, isSick(replyOf(t, "-"+word+" text\r\n").Err()), word)
+	for _, word := range serverWideErrors {
+		require.True(t, isServerWide(replyOf(t, "-"+word+" text\r\n").Err()), word)
 		require.Equal(t, strings.TrimSpace(word), word)
 	}
 }
@@ -120,7 +120,7 @@ func TestMisconfigurationIsWhatWaitingCannotMend(t *testing.T) {
 	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
 		require.True(t, isMisconfigured(replyOf(t, "-"+word+" text\r\n").Err()), word)
 	}
-	require.True(t, isMisconfigured(fmt.Errorf("%w as m1", ErrSameServer)))
+	require.True(t, isMisconfigured(fmt.Errorf("%w as m1", errSameServer)))
 	require.False(t, isMisconfigured(replyOf(t, "-LOADING text\r\n").Err()))
 	require.False(t, isMisconfigured(net.ErrClosed))
 	require.False(t, isMisconfigured(nil))

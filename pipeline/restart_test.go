@@ -20,7 +20,7 @@ import (
 func overNewMasters(t *testing.T, test func(t *testing.T, b *bubble)) {
 	t.Helper()
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Wait, b.cfg.NewMasters = testWait, true
+		b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
 		b.started()
 		test(t, b)
 	})
@@ -49,8 +49,8 @@ func (b *bubble) try(name, token string) Outcome {
 
 func (b *bubble) votesFrom(master int) time.Time { return b.p.Stats().Masters[master].VotesFrom }
 
-// firstSight returns when f answered INFO first after its last restart.
-func (f *fake) firstSight(t *testing.T, since time.Time) time.Time {
+// firstInfo returns when f answered INFO first after its last restart.
+func (f *fake) firstInfo(t *testing.T, since time.Time) time.Time {
 	t.Helper()
 	for _, l := range f.commands("INFO") {
 		if len(l.args) == 1 && !l.at.Before(since) {
@@ -87,8 +87,8 @@ func TestWaitAfterARestartIsExact(t *testing.T) {
 		require.Zero(t, b.votesFrom(0))
 		begin := time.Now()
 		b.restarted(0)
-		sight := b.fakes[0].firstSight(t, begin)
-		require.Equal(t, sight.Add(testWait), b.votesFrom(0))
+		seen := b.fakes[0].firstInfo(t, begin)
+		require.Equal(t, seen.Add(testWait), b.votesFrom(0))
 		require.Zero(t, b.votesFrom(1))
 
 		time.Sleep(time.Until(b.votesFrom(0)) - 1)
@@ -120,7 +120,7 @@ func TestSecondRestartStartsTheWaitOver(t *testing.T) {
 		time.Sleep(testWait / 2)
 		begin := time.Now()
 		b.restarted(0)
-		require.Equal(t, b.fakes[0].firstSight(t, begin).Add(testWait), b.votesFrom(0))
+		require.Equal(t, b.fakes[0].firstInfo(t, begin).Add(testWait), b.votesFrom(0))
 		require.Greater(t, b.votesFrom(0).Sub(first), testWait/2)
 	})
 }
@@ -142,7 +142,7 @@ func TestCutConnectionNeitherStartsNorMovesTheWait(t *testing.T) {
 }
 
 // A server that is not fit yet has been seen all the same.
-func TestWaitCountsFromTheFirstSightThoughTheProbeFailed(t *testing.T) {
+func TestWaitCountsFromTheFirstInfoThoughTheProbeFailed(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
 		f.set(func() {
@@ -159,7 +159,7 @@ func TestWaitCountsFromTheFirstSightThoughTheProbeFailed(t *testing.T) {
 		require.Equal(t, 2, b.up())
 		f.set(func() { f.hook = nil })
 		b.untilUp(3)
-		require.Equal(t, f.firstSight(t, begin).Add(testWait), b.votesFrom(0))
+		require.Equal(t, f.firstInfo(t, begin).Add(testWait), b.votesFrom(0))
 	})
 }
 
@@ -238,7 +238,7 @@ func TestNewReturnsWhileMastersThatHaveJustStartedWait(t *testing.T) {
 	})
 }
 
-func TestServerThatDoesNotTellItsUptimeIsTakenAsJustStarted(t *testing.T) {
+func TestServerWithoutUptimeIsTakenAsJustStarted(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		b.cfg.Wait = testWait
 		b.fakes[0].started = time.Time{}
@@ -250,7 +250,7 @@ func TestServerThatDoesNotTellItsUptimeIsTakenAsJustStarted(t *testing.T) {
 
 func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Wait, b.cfg.NewMasters = testWait, true
+		b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
 		b.fakes[2].refuse = true
 		b.started()
 		b.cycle("at once")
@@ -263,7 +263,7 @@ func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
 	})
 }
 
-func TestMastersThatForgetNothingNeverWait(t *testing.T) {
+func TestDurableMastersNeverWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started() // Config.Wait is 0
 		b.cycle("a")
@@ -297,7 +297,7 @@ func TestWaitingMasterGrantsNothingUnderLoadAndNothingIsLeftBehind(t *testing.T)
 			})
 		}
 		callers.Wait()
-		from := f.firstSight(t, restarts).Add(testWait)
+		from := f.firstInfo(t, restarts).Add(testWait)
 		early, late := 0, 0
 		for _, l := range f.since(1) {
 			if l.at.Before(from) {
@@ -312,7 +312,7 @@ func TestWaitingMasterGrantsNothingUnderLoadAndNothingIsLeftBehind(t *testing.T)
 		time.Sleep(10 * time.Second)
 		b.requireNoKeys()
 		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.Owed)
+			require.Zero(t, m.PendingReleases)
 		}
 	})
 }
@@ -341,11 +341,11 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 			t.Run(fmt.Sprint(name, ", durable ", durable), func(t *testing.T) {
 				inBubble(t, 3, func(t *testing.T, b *bubble) {
 					var c changes
-					b.cfg.Wait, b.cfg.Durable, b.cfg.Changed = testWait, durable, c.add
-					b.cfg.NewMasters = true
+					b.cfg.Wait, b.cfg.MastersAreDurable, b.cfg.Changed = testWait, durable, c.add
+					b.cfg.MastersAreNew = true
 					b.started()
 					b.mustAcquire("a")
-					time.Sleep(time.Second)
+					time.Sleep(time.Second + tickPeriod/2) // not at the instant of a check
 					begin := time.Now()
 					for _, f := range b.fakes[:2] {
 						f.replicate()
@@ -365,9 +365,9 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 						require.GreaterOrEqual(t, b.votesFrom(i).Sub(begin), testWait)
 						require.Less(t, b.votesFrom(i).Sub(begin), testWait+4*time.Second)
 					}
-					told := c.take()
-					require.Len(t, told, 4, "two set aside, two back")
-					for _, change := range told {
+					got := c.take()
+					require.Len(t, got, 4, "two set aside, two back")
+					for _, change := range got {
 						if wait > 0 && !change.up {
 							require.EqualError(t, change.cause, "check: is a replica (role slave), not a master")
 						} else {

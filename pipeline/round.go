@@ -17,15 +17,15 @@ type round struct {
 	masters []*master     // of the pipeline
 	load                  // releases first, then the rest in order of arrival; fixed after seal
 
-	mu      sync.Mutex // guards the following
-	calls   []*call    // by entry; nil once it needs no more votes
-	tallies []quorum.Tally
-	unknown []uint64      // by entry: the masters whose vote is unknown, one bit each
-	causes  []error       // by master: why it gave no vote to some entry
-	denied  map[int]error // by entry: that a master's ACL forbids its name
-	told    []MasterError
-	toldOf  uint64 // the masters in told
-	open    int    // masters that have not been read yet; the last one recycles the round
+	mu        sync.Mutex // guards the following
+	calls     []*call    // by entry; nil once it needs no more votes
+	tallies   []quorum.Tally
+	unknown   []uint64      // by entry: the masters whose vote is unknown, one bit each
+	causes    []error       // by master: why it gave no vote to some entry
+	denied    map[int]error // by entry: that a master's ACL forbids its name
+	listed    []MasterError
+	listedFor uint64 // the masters in listed
+	open      int    // masters that have not been read yet; the last one recycles the round
 }
 
 var rounds = sync.Pool{New: func() any { return new(round) }}
@@ -37,7 +37,7 @@ func (r *round) add(c *call) {
 	r.entries = append(r.entries, c.req)
 }
 
-// begin sets the votes of the masters that are not asked and says how many are.
+// begin sets the votes of the masters that are not asked; asked is the number of the others.
 // It is called once, before any master can see the round.
 func (r *round) begin(asked int) {
 	r.open = asked
@@ -78,15 +78,15 @@ func (r *round) settleLocked(i int) {
 		return
 	}
 	if c.to != nil {
-		r.tellLocked(i, verdict)
+		r.notifyLocked(i, verdict)
 		return
 	}
 	r.calls[i] = nil
 	c.decide(r.outcomeLocked(i, verdict))
 }
 
-// tellLocked tells a receiver the verdict and, with the last vote, the count.
-func (r *round) tellLocked(i int, verdict quorum.Verdict) {
+// notifyLocked notifies a receiver of the verdict and, with the last vote, of the count.
+func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 	c := r.calls[i]
 	if c.state.CompareAndSwap(waiting, decided) {
 		c.to.Decided(r.outcomeLocked(i, verdict))
@@ -117,15 +117,15 @@ func (r *round) denyLocked(i int, cause error) {
 // causesLocked lists why the given masters gave no vote; calls that failed by the
 // same masters share one slice.
 func (r *round) causesLocked(unknown uint64) []MasterError {
-	if r.toldOf != unknown {
-		r.told, r.toldOf = nil, unknown
+	if r.listedFor != unknown {
+		r.listed, r.listedFor = nil, unknown
 		for m, err := range r.causes {
 			if unknown&(1<<m) != 0 {
-				r.told = append(r.told, MasterError{r.masters[m].address, err})
+				r.listed = append(r.listed, MasterError{r.masters[m].address, err})
 			}
 		}
 	}
-	return r.told
+	return r.listed
 }
 
 // leave is each asked master's last act on the round.

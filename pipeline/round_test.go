@@ -165,7 +165,7 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	require.Empty(t, r.ends)
 	require.Zero(t, r.batch.commands())
 	require.Nil(t, r.masters)
-	require.Nil(t, r.told)
+	require.Nil(t, r.listed)
 	for _, q := range r.entries[:cap(r.entries)] {
 		require.Equal(t, Request{}, q, "a token stays behind in the pool")
 	}

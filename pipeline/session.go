@@ -19,7 +19,7 @@ import (
 //
 // rueidis dials, greets and authenticates. Then the connection is ours (wire.go): the
 // client stays in its synchronous mode, where it neither reads nor writes by itself, and
-// is only kept to be closed. A session that is to hear pushes (dialTracked) stays
+// is only kept to be closed. A session that receives pushes (dialTracked) stays
 // rueidis's; it carries no votes.
 type session struct {
 	client  rueidis.Client
@@ -31,7 +31,7 @@ type session struct {
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
-// idlePing is how long a watcher's connection may be silent before rueidis pings it.
+// idlePing is how long a tracker's connection may be silent before rueidis pings it.
 const idlePing = time.Second
 
 // dial opens a session for batches, which is written and read by its owner.
@@ -54,14 +54,14 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	return s, nil
 }
 
-// dialTracked opens a session that calls heard, from a goroutine of its own, with the
+// dialTracked opens a session that calls onPush, from a goroutine of its own, with the
 // names of keys that were read after CLIENT CACHING YES and have changed, and with nil
 // when they all may have or when the connection has ended. The error is
 // rueidis.ErrNoCache if the server refuses tracking. rueidis pings a silent connection.
-func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, heard func([]rueidis.RedisMessage)) (*session, error) {
+func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}
-	option.OnInvalidations = heard
+	option.OnInvalidations = onPush
 	option.RingScaleEachConn = 2 // one batch and one PING at a time
 	option.ReadBufferEachConn = 16 << 10
 	option.WriteBufferEachConn = 16 << 10

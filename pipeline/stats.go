@@ -12,24 +12,24 @@ type Stats struct {
 	Masters      []MasterStats
 }
 
-// MasterStats is one master's part.
+// MasterStats is one master's part: see engine.MasterStats, which has the same fields.
 type MasterStats struct {
-	Address   string
-	Up        bool          // now
-	Cause     error         // why it is away, now
-	VotesFrom time.Time     // when it is asked for new locks again after a restart; zero: it is
-	SetAside  uint64        // times that it was
-	RoundTrip time.Duration // least time that it took lately to answer a few requests
-	Window    int           // writes that may be on their way to it and back at once; follows from RoundTrip
-	InFlight  int           // requests that it was sent and has not answered, pending releases included, now
-	Backlog   int           // requests that wait to be sent to it, now
-	Behind    uint64        // times that it was too far behind the others, and was passed by until it had caught up
-	Owed      int           // releases that it still has to be told of, now
-	Orphans   uint64        // keys that such a release found and deleted
-	Dropped   uint64        // releases that its ACL forbids, and that are left to their leases
-	Watched   bool          // a second connection is open over which it tells of released names, now
-	Reads     uint64        // awaited names that were read over it
-	Pushes    uint64        // times that it told of a change
+	Address         string
+	Up              bool
+	Cause           error
+	VotesFrom       time.Time
+	SetAside        uint64
+	RoundTrip       time.Duration
+	Window          int
+	InFlight        int
+	Backlog         int
+	Behind          uint64
+	PendingReleases int
+	PendingDeleted  uint64
+	ReleasesDenied  uint64
+	Tracking        bool
+	Reads           uint64
+	Pushes          uint64
 }
 
 // Stats returns a snapshot.
@@ -39,17 +39,17 @@ func (p *Pipeline) Stats() Stats {
 	s := p.stats
 	s.Queued, s.Overloaded = p.queue.waiting(), p.overloaded.Load()
 	for _, m := range p.masters {
-		one := m.stats
-		one.Address, one.Up, one.Cause = m.address, m.up, m.cause
+		ms := m.stats
+		ms.Address, ms.Up, ms.Cause = m.address, m.up, m.cause
 		if time.Now().Before(m.admission.votesFrom) {
-			one.VotesFrom = m.admission.votesFrom
+			ms.VotesFrom = m.admission.votesFrom
 		}
-		one.RoundTrip, one.Window = m.pace.away(), m.window
-		one.InFlight, one.Backlog, one.Owed = m.onWire, m.backlog, m.ledger.len()
-		if p.watch != nil {
-			p.watch.watchers[m.index].tell(&one)
+		ms.RoundTrip, ms.Window = m.pace.roundTrip(), m.window
+		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.len()
+		if p.wakeups != nil {
+			p.wakeups.trackers[m.index].fillStats(&ms)
 		}
-		s.Masters = append(s.Masters, one)
+		s.Masters = append(s.Masters, ms)
 	}
 	return s
 }

@@ -20,9 +20,9 @@ type wire struct {
 	now     immediate     // nil where writing without waiting cannot be had
 
 	// The following are owned by the reader.
-	until   time.Time                                        // the read deadline
-	heard   time.Time                                        // when it last brought something
-	overdue func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
+	until    time.Time                                        // the read deadline
+	lastRead time.Time                                        // when it last returned bytes
+	overdue  func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
 }
 
 // An immediate writes what a socket takes at once.
@@ -76,7 +76,7 @@ func (w *wire) Read(b []byte) (int, error) {
 		n, err := w.conn.Read(b)
 		now := time.Now()
 		if n > 0 {
-			w.heard = now
+			w.lastRead = now
 			return n, nil
 		}
 		if w.overdue == nil || !errors.Is(err, os.ErrDeadlineExceeded) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkScript tells what an entry costs the server: its own CPU time for
+// BenchmarkScript measures what an entry costs the server: its own CPU time for
 // EVALSHA, from INFO commandstats, as server-ns/entry. ns/op is the client's view
 // of one command. Each release and extend finds its key.
 //

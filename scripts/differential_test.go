@@ -12,7 +12,7 @@ import (
 )
 
 // compare runs one random sequence of operations twice, one command at a time in
-// database 0 and through the given batch script in database 1, and says where the
+// database 0 and through the given batch script in database 1, and returns where the
 // answers or what is left differ. Lease times lie so far apart that the time
 // between the two runs does not matter.
 func compare(m testMaster, seed uint64, batchSHA string) error {

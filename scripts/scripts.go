@@ -1,5 +1,5 @@
 // Package scripts holds the Lua that runs inside the masters. Each file's header
-// says what it takes and what each result means.
+// documents what it takes and what each result means.
 package scripts
 
 import _ "embed"

@@ -27,7 +27,7 @@ func mastersCommand() *cobra.Command {
 		Short: "Start servers to lock on, until Ctrl-C",
 		Long: `Starts servers on free ports of this machine and prints their addresses, for --masters,
 as one line on standard output. They stop at Ctrl-C, or after --for. Whoever locks on
-them should say that they are new: --new-masters, or engine.Config.NewMasters.`,
+them should say that they are new: --new-masters, or engine.Config.MastersAreNew.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
 		Args: usageArgs(cobra.NoArgs),

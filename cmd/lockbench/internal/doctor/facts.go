@@ -104,7 +104,7 @@ func (f *facts) ask(ctx context.Context, addr string) error {
 // tryEngine lets the engine itself look at the master, as it will: who it is, its
 // scripts, and a trial lock that is taken, extended and released.
 func tryEngine(ctx context.Context, addr string) error {
-	e, err := engine.New(ctx, engine.Config{Masters: []string{addr}, NewMasters: true, MasterTimeout: time.Second})
+	e, err := engine.New(ctx, engine.Config{Masters: []string{addr}, MastersAreNew: true, MasterTimeout: time.Second})
 	if err != nil {
 		return err
 	}

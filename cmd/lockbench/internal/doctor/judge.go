@@ -132,7 +132,7 @@ func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	} else if !known {
 		add(Unknown, "uptime", "", "it does not tell how long it has been up")
 	} else if up < restartWait {
-		add(Warn, "uptime", "wait, or set NewMasters (lockbench: --new-masters) if it has never granted a lock",
+		add(Warn, "uptime", "wait, or set MastersAreNew (lockbench: --new-masters) if it has never granted a lock",
 			"started %s ago: it casts no vote for another %s", up, (restartWait - up).Round(time.Second))
 	} else {
 		add(OK, "uptime", "", "up for longer than any lease that it may have forgotten")
@@ -206,13 +206,13 @@ func persistence(f facts) Finding {
 	case took > forkMost:
 		return Finding{Warn, "persistence", nil, fmt.Sprintf("its last fork, for a snapshot or a rewrite, took %s, in which nothing was answered", took), "CONFIG SET save \"\", or less memory; no transparent huge pages"}
 	case f.info["aof_enabled"] == "0":
-		return Finding{OK, "persistence", nil, "forgets all locks when it restarts: leave Durable false", ""}
+		return Finding{OK, "persistence", nil, "forgets all locks when it restarts: leave MastersAreDurable false", ""}
 	case !known:
-		return Finding{Unknown, "persistence", nil, "cannot tell appendfsync (CONFIG is not permitted): leave Durable false", ""}
+		return Finding{Unknown, "persistence", nil, "cannot tell appendfsync (CONFIG is not permitted): leave MastersAreDurable false", ""}
 	case fsync != "always":
-		return Finding{OK, "persistence", nil, "appendfsync " + fsync + ": may forget the last locks when it restarts, leave Durable false", ""}
+		return Finding{OK, "persistence", nil, "appendfsync " + fsync + ": may forget the last locks when it restarts, leave MastersAreDurable false", ""}
 	}
-	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; Durable is possible if all are so", ""}
+	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
 }
 
 // judgeProbe judges what the prober saw.

@@ -37,7 +37,7 @@ func Example_openTelemetry() {
 		Masters:  addresses,
 		Observer: observer,
 		// As it suits these masters. Leave both out.
-		NewMasters: true, MasterTimeout: 5 * time.Second,
+		MastersAreNew: true, MasterTimeout: 5 * time.Second,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -138,8 +138,8 @@ func otelStats(meter metric.Meter, locks *engine.Engine) (metric.Registration, e
 	votes := gauge("muxlock.master.votes", "1", "1: it may grant locks. Alert when the sum is below quorum + 1.")
 	setAside := counter("muxlock.master.set_aside", "{time}", "Times that it was set aside.")
 	backlog := gauge("muxlock.master.backlog", "{request}", "Waiting for it alone.")
-	owed := gauge("muxlock.master.owed", "{release}", "Releases that it is still to be told of.")
-	watched := gauge("muxlock.master.watched", "1", "1: it tells of released names.")
+	pending := gauge("muxlock.master.pending_releases", "{release}", "Releases that it could not be sent or has not answered.")
+	tracking := gauge("muxlock.master.tracking", "1", "1: it notifies of released names.")
 	if errs != nil {
 		return nil, errs
 	}
@@ -161,22 +161,22 @@ func otelStats(meter metric.Meter, locks *engine.Engine) (metric.Registration, e
 		count(releases, s.Released, result("confirmed"))
 		count(releases, s.HandedOver, result("handed over"))
 		count(releases, s.NotHeld, result("not held"))
-		count(releases, s.Unreleased, result("not confirmed"))
+		count(releases, s.ReleasesUnconfirmed, result("not confirmed"))
 		count(renewals, s.Renewed, result("confirmed"))
-		count(renewals, s.Unrenewed, result("not confirmed"))
+		count(renewals, s.RenewalsFailed, result("not confirmed"))
 		o.ObserveInt64(waiting, int64(s.Waiting))
-		count(rounds, s.Pipeline.Rounds)
-		count(requests, s.Pipeline.Requests)
-		o.ObserveInt64(largest, int64(s.Pipeline.LargestRound))
-		o.ObserveInt64(queued, int64(s.Pipeline.Queued))
-		for _, m := range s.Pipeline.Masters {
+		count(rounds, s.Rounds)
+		count(requests, s.Requests)
+		o.ObserveInt64(largest, int64(s.LargestRound))
+		o.ObserveInt64(queued, int64(s.Queued))
+		for _, m := range s.Masters {
 			master := metric.WithAttributes(attribute.String("master", m.Address))
 			o.ObserveInt64(up, int64(oneIf(m.Up)), master)
 			o.ObserveInt64(votes, int64(oneIf(m.Up && m.VotesFrom.IsZero())), master)
 			o.ObserveInt64(setAside, int64(m.SetAside), master)
 			o.ObserveInt64(backlog, int64(m.Backlog), master)
-			o.ObserveInt64(owed, int64(m.Owed), master)
-			o.ObserveInt64(watched, int64(oneIf(m.Watched)), master)
+			o.ObserveInt64(pending, int64(m.PendingReleases), master)
+			o.ObserveInt64(tracking, int64(oneIf(m.Tracking)), master)
 		}
 		return nil
 	}, all...)

@@ -34,7 +34,7 @@ func Example_prometheus() {
 		Masters:  addresses,
 		Observer: observer,
 		// As it suits these masters. Leave both out.
-		NewMasters: true, MasterTimeout: 5 * time.Second,
+		MastersAreNew: true, MasterTimeout: 5 * time.Second,
 	})
 	if err != nil {
 		log.Fatal(err)
@@ -146,25 +146,24 @@ func (c statsCollector) Collect(metrics chan<- prometheus.Metric) {
 	counter(releases, "Releases.", s.Released, "result", "confirmed")
 	counter(releases, "Releases.", s.HandedOver, "result", "handed over")
 	counter(releases, "Releases.", s.NotHeld, "result", "not held")
-	counter(releases, "Releases.", s.Unreleased, "result", "not confirmed")
+	counter(releases, "Releases.", s.ReleasesUnconfirmed, "result", "not confirmed")
 	const renewals = "muxlock_renewals_total"
 	counter(renewals, "Renewals in the background.", s.Renewed, "result", "confirmed")
-	counter(renewals, "Renewals in the background.", s.Unrenewed, "result", "not confirmed")
+	counter(renewals, "Renewals in the background.", s.RenewalsFailed, "result", "not confirmed")
 
 	// Requests per round: rate(muxlock_round_requests_total[1m]) / rate(muxlock_rounds_total[1m]).
-	p := s.Pipeline
-	counter("muxlock_rounds_total", "Batches sent.", p.Rounds)
-	counter("muxlock_round_requests_total", "Requests in them.", p.Requests)
-	gauge("muxlock_round_requests_max", "Requests in the largest of them.", p.LargestRound)
-	gauge("muxlock_queued_requests", "Requests that wait for a round.", p.Queued)
-	counter("muxlock_overloaded_total", "Calls refused because the queue was full.", p.Overloaded)
-	for _, m := range p.Masters {
+	counter("muxlock_rounds_total", "Batches sent.", s.Rounds)
+	counter("muxlock_round_requests_total", "Requests in them.", s.Requests)
+	gauge("muxlock_round_requests_max", "Requests in the largest of them.", s.LargestRound)
+	gauge("muxlock_queued_requests", "Requests that wait for a round.", s.Queued)
+	counter("muxlock_overloaded_total", "Calls refused because the queue was full.", s.Overloaded)
+	for _, m := range s.Masters {
 		gauge("muxlock_master_up", "1: it is sent rounds.", oneIf(m.Up), "master", m.Address)
 		gauge("muxlock_master_votes", "1: it is up and may grant locks. Alert when the sum is below quorum + 1.",
 			oneIf(m.Up && m.VotesFrom.IsZero()), "master", m.Address)
 		counter("muxlock_master_set_aside_total", "Times that it was set aside.", m.SetAside, "master", m.Address)
 		gauge("muxlock_master_backlog_requests", "Requests that wait for it alone.", m.Backlog, "master", m.Address)
-		gauge("muxlock_master_owed_releases", "Releases that it is still to be told of.", m.Owed, "master", m.Address)
-		gauge("muxlock_master_watched", "1: it tells of released names.", oneIf(m.Watched), "master", m.Address)
+		gauge("muxlock_master_pending_releases", "Releases that it could not be sent or has not answered.", m.PendingReleases, "master", m.Address)
+		gauge("muxlock_master_tracking", "1: it notifies of released names.", oneIf(m.Tracking), "master", m.Address)
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"muxlock/bench"
 	"muxlock/engine"
-	"muxlock/pipeline"
 )
 
 // muxlock is this project's engine with its defaults: an Acquire tries again until
@@ -16,13 +15,13 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, NewMasters: o.NewMasters})
+	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters})
 	if err != nil {
 		return nil, err
 	}
 	now, cancel := context.WithTimeout(ctx, 0) // a load on masters that do not vote measures nothing
 	defer cancel()
-	var missing *pipeline.NotReadyError
+	var missing *engine.NotReadyError
 	if errors.As(e.Ready(now), &missing) {
 		_ = e.Close()
 		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
@@ -49,7 +48,7 @@ func (l muxlock) Close() error { return l.engine.Close() }
 
 // Rounds counts the batches sent to the masters, and the requests in them.
 func (l muxlock) Rounds() (rounds, commands uint64) {
-	s := l.engine.Stats().Pipeline
+	s := l.engine.Stats()
 	return s.Rounds, s.Requests
 }
 

@@ -69,7 +69,7 @@ func (s *site) connect(ctx context.Context, n int, addrs []string) error {
 	all.SetLimit(connectAtOnce)
 	for i := range n {
 		all.Go(func() (err error) {
-			s.engines[i], err = engine.New(ctx, engine.Config{Masters: addrs, TTL: lease, MasterTimeout: patience, Durable: true})
+			s.engines[i], err = engine.New(ctx, engine.Config{Masters: addrs, TTL: lease, MasterTimeout: patience, MastersAreDurable: true})
 			return err
 		})
 	}

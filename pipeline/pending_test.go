@@ -15,7 +15,7 @@ func at(seconds float64) time.Time {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func newLedger() *ledger { return &ledger{deadPeer: 10 * time.Second} }
+func newPending() *pendingReleases { return &pendingReleases{deadPeer: 10 * time.Second} }
 
 func lease(name string, round uint64) *Request {
 	return &Request{Op: Release, Name: name, Token: "t", TTL: 30 * time.Second, Round: round}
@@ -29,37 +29,37 @@ func names(releases []*pendingRelease) (names []string) {
 }
 
 func TestPendingReleaseIsDueAtOnceAndSentTwice(t *testing.T) {
-	l := newLedger()
-	l.add(lease("a", 1), at(0))
-	due := l.take(at(0), 10)
+	p := newPending()
+	p.add(lease("a", 1), at(0))
+	due := p.take(at(0), 10)
 	require.Equal(t, []string{"a"}, names(due))
-	require.Empty(t, l.take(at(0), 10), "taken once")
-	l.confirmed(due, at(1))
-	require.Empty(t, l.take(at(10.9), 10), "before the dead-peer time")
-	due = l.take(at(11), 10)
+	require.Empty(t, p.take(at(0), 10), "taken once")
+	p.confirmed(due, at(1))
+	require.Empty(t, p.take(at(10.9), 10), "before the dead-peer time")
+	due = p.take(at(11), 10)
 	require.Equal(t, []string{"a"}, names(due))
-	l.confirmed(due, at(12))
-	require.Empty(t, l.take(at(1e6), 10), "twice is enough")
-	require.Zero(t, l.len())
+	p.confirmed(due, at(12))
+	require.Empty(t, p.take(at(1e6), 10), "twice is enough")
+	require.Zero(t, p.len())
 }
 
 func TestPendingReleaseThatIsNotAnsweredStartsOver(t *testing.T) {
 	for _, answers := range []int{0, 1} {
 		t.Run(fmt.Sprint("after ", answers, " answers"), func(t *testing.T) {
-			l := newLedger()
-			l.add(lease("a", 1), at(0))
-			due := l.take(at(0), 10)
+			p := newPending()
+			p.add(lease("a", 1), at(0))
+			due := p.take(at(0), 10)
 			if answers == 1 {
-				l.confirmed(due, at(0))
-				due = l.take(at(10), 10)
+				p.confirmed(due, at(0))
+				due = p.take(at(10), 10)
 			}
 			require.Len(t, due, 1)
-			l.unconfirmed(due)
-			due = l.take(at(10), 10)
+			p.unconfirmed(due)
+			due = p.take(at(10), 10)
 			require.Equal(t, []string{"a"}, names(due), "on the next connection, without waiting")
-			l.confirmed(due, at(10))
-			require.Empty(t, l.take(at(19), 10))
-			require.Equal(t, []string{"a"}, names(l.take(at(20), 10)))
+			p.confirmed(due, at(10))
+			require.Empty(t, p.take(at(19), 10))
+			require.Equal(t, []string{"a"}, names(p.take(at(20), 10)))
 		})
 	}
 }
@@ -77,21 +77,21 @@ func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testi
 		{"unknown round", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLedger()
-			l.died(5, 7)
-			l.add(lease("a", c.round), at(0))
-			require.Equal(t, 1, l.len())
-			taken := l.take(at(30), 10) // the lease has run out
+			p := newPending()
+			p.died(5, 7)
+			p.add(lease("a", c.round), at(0))
+			require.Equal(t, 1, p.len())
+			taken := p.take(at(30), 10) // the lease has run out
 			require.Equal(t, c.forgotten, len(taken) == 0)
-			require.Zero(t, l.len())
+			require.Zero(t, p.len())
 		})
 	}
 }
 
 func TestPendingReleaseThatIsNotForgottenYetIsKept(t *testing.T) {
-	l := newLedger()
-	l.add(lease("a", 1), at(0))
-	require.Len(t, l.take(at(29.9), 10), 1)
+	p := newPending()
+	p.add(lease("a", 1), at(0))
+	require.Len(t, p.take(at(29.9), 10), 1)
 }
 
 func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
@@ -108,75 +108,75 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 		{"later", 8, 5, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := newLedger()
-			l.died(5, 7)
-			l.admitted(at(2)) // in doubt until 12
-			l.sent(lease("a", c.round), at(c.answered))
-			require.Empty(t, l.take(at(11.9), 10))
-			due := l.take(at(12), 10)
+			p := newPending()
+			p.died(5, 7)
+			p.admitted(at(2)) // in doubt until 12
+			p.sent(lease("a", c.round), at(c.answered))
+			require.Empty(t, p.take(at(11.9), 10))
+			due := p.take(at(12), 10)
 			require.Equal(t, c.repeated, len(due) == 1)
-			l.confirmed(due, at(12))
-			require.Zero(t, l.len(), "the last time")
+			p.confirmed(due, at(12))
+			require.Zero(t, p.len(), "the last time")
 		})
 	}
 }
 
-func TestDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
-	l := newLedger()
-	l.died(5, 7)
-	_, yes := l.isInDoubt(6, at(1e6))
+func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
+	p := newPending()
+	p.died(5, 7)
+	_, yes := p.isInDoubt(6, at(1e6))
 	require.True(t, yes, "no connection since")
-	l.admitted(at(100))
-	until, yes := l.isInDoubt(6, at(109.9))
+	p.admitted(at(100))
+	until, yes := p.isInDoubt(6, at(109.9))
 	require.True(t, yes)
 	require.Equal(t, at(110), until)
-	_, yes = l.isInDoubt(6, at(110))
+	_, yes = p.isInDoubt(6, at(110))
 	require.False(t, yes)
 
-	l.died(9, 9)
-	l.admitted(at(105))
-	require.Len(t, l.inDoubt, 2)
-	until, _ = l.isInDoubt(6, at(105))
+	p.died(9, 9)
+	p.admitted(at(105))
+	require.Len(t, p.inDoubt, 2)
+	until, _ = p.isInDoubt(6, at(105))
 	require.Equal(t, at(110), until, "a second admission does not put it off")
-	l.prune(at(112))
-	require.Len(t, l.inDoubt, 1, "those that ended are dropped")
+	p.prune(at(112))
+	require.Len(t, p.inDoubt, 1, "those that ended are dropped")
 }
 
 func TestTakeIsLimitedAndBeginsWithWhatIsForgottenFirst(t *testing.T) {
-	l := newLedger()
+	p := newPending()
 	for i := range 5 {
-		l.add(lease(fmt.Sprint("n", i), 1), at(float64(i)))
+		p.add(lease(fmt.Sprint("n", i), 1), at(float64(i)))
 	}
-	require.Equal(t, []string{"n0", "n1"}, names(l.take(at(5), 2)))
-	require.Equal(t, []string{"n2", "n3"}, names(l.take(at(5), 2)))
-	require.Equal(t, []string{"n4"}, names(l.take(at(5), 2)))
-	require.Empty(t, l.take(at(5), 2))
+	require.Equal(t, []string{"n0", "n1"}, names(p.take(at(5), 2)))
+	require.Equal(t, []string{"n2", "n3"}, names(p.take(at(5), 2)))
+	require.Equal(t, []string{"n4"}, names(p.take(at(5), 2)))
+	require.Empty(t, p.take(at(5), 2))
 }
 
 func TestTakeForgetsAlsoBeyondItsLimit(t *testing.T) {
-	l := newLedger()
-	l.add(lease("fresh", 1), at(20))
-	l.add(lease("stale", 1), at(0))
-	require.Equal(t, []string{"fresh"}, names(l.take(at(31), 1)))
-	require.Zero(t, l.len())
+	p := newPending()
+	p.add(lease("fresh", 1), at(20))
+	p.add(lease("stale", 1), at(0))
+	require.Equal(t, []string{"fresh"}, names(p.take(at(31), 1)))
+	require.Zero(t, p.len())
 }
 
 // TestTakeLeavesTheOthersWhereTheyAre counts what moves: BenchmarkPendingReleases has the time.
 func TestTakeLeavesTheOthersWhereTheyAre(t *testing.T) {
 	const n, most = 100_000, 10
-	l := newLedger()
+	p := newPending()
 	for i := range n {
 		q := lease("a", 1)
 		q.TTL += time.Duration(i*7919%n) * time.Millisecond
-		l.add(q, at(0))
+		p.add(q, at(0))
 	}
-	before := slices.Clone(l.first)
-	require.True(t, l.isDue(at(0)))
-	require.Equal(t, before, l.first)
-	require.Len(t, l.take(at(0), most), most)
+	before := slices.Clone(p.first)
+	require.True(t, p.isDue(at(0)))
+	require.Equal(t, before, p.first)
+	require.Len(t, p.take(at(0), most), most)
 	moved := 0
-	for i := range l.first {
-		if l.first[i] != before[i] {
+	for i := range p.first {
+		if p.first[i] != before[i] {
 			moved++
 		}
 	}
@@ -186,25 +186,25 @@ func TestTakeLeavesTheOthersWhereTheyAre(t *testing.T) {
 func TestAllPendingReleasesAreSentTwice(t *testing.T) { requireAllAreSentTwice(t, 10_000) }
 
 // requireAllAreSentTwice adds n releases with leases of many lengths, as to a master that
-// is away, and takes them as a payment does.
+// is away, and takes them as a pendingBatch does.
 func requireAllAreSentTwice(t require.TestingT, n int) {
-	l := newLedger()
+	p := newPending()
 	sent, now := 0, at(0)
 	for i := range n {
 		q := lease("a", 1)
 		q.TTL += time.Duration(i*7919%n) * time.Millisecond
-		l.add(q, now)
+		p.add(q, now)
 		if i%100 == 0 {
-			l.prune(now)
+			p.prune(now)
 		}
 	}
-	for l.len() > 0 {
-		for l.isDue(now) {
-			due := l.take(now, foldMax)
+	for p.len() > 0 {
+		for p.isDue(now) {
+			due := p.take(now, foldMax)
 			sent += len(due)
-			l.confirmed(due, now)
+			p.confirmed(due, now)
 		}
-		now = now.Add(l.deadPeer)
+		now = now.Add(p.deadPeer)
 	}
 	require.Equal(t, 2*n, sent)
 }

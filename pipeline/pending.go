@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A ledger holds the pending releases of one master: those that it could not be sent or
-// did not answer. It is pure bookkeeping: no clock, no I/O; guarded by Pipeline.mu, and so
-// no call costs more than O(log n) for each release that it adds or takes out.
+// A pendingReleases has the releases that one master could not be sent or has not answered.
+// It is pure: no clock, no I/O. It is guarded by Pipeline.mu, and so no call costs more than
+// O(log n) for each release that it adds or takes out.
 //
 // Each release is sent twice. First on the next connection, before anything else. Then
 // once more a dead-peer time later: the bytes of an acquire may sit in the socket of the
 // connection that died, and a server that was stopped reads them after it has answered on
 // the new one.
-type ledger struct {
+type pendingReleases struct {
 	deadPeer time.Duration
 	first    releaseHeap // due on the next connection; ordered by when they are forgotten
 	again    releaseHeap // ordered by when they are due
@@ -41,7 +41,7 @@ func (h *releaseHeap) Pop() any {
 	r := (*h)[last]
 	(*h)[last] = nil
 	if *h = (*h)[:last]; last == 0 {
-		*h = nil // what a long absence took is given back
+		*h = nil // the memory of a long absence is freed
 	}
 	return r
 }
@@ -59,47 +59,47 @@ type roundRange struct {
 }
 
 // died notes that rounds from to to were in flight on a connection that ended.
-func (l *ledger) died(from, to uint64) {
-	l.inDoubt = append(l.inDoubt, roundRange{from: from, to: to})
+func (p *pendingReleases) died(from, to uint64) {
+	p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to})
 }
 
 // admitted starts the dead-peer time of the rounds that wait for it.
-func (l *ledger) admitted(now time.Time) {
-	for i := range l.inDoubt {
-		if l.inDoubt[i].until.IsZero() {
-			l.inDoubt[i].until = now.Add(l.deadPeer)
+func (p *pendingReleases) admitted(now time.Time) {
+	for i := range p.inDoubt {
+		if p.inDoubt[i].until.IsZero() {
+			p.inDoubt[i].until = now.Add(p.deadPeer)
 		}
 	}
 }
 
-// prune drops what has come to an end: doubt after the dead-peer time, releases whose keys
-// have expired.
-func (l *ledger) prune(now time.Time) {
-	l.inDoubt = slices.DeleteFunc(l.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
-	for l.first.reached(now) {
-		heap.Pop(&l.first)
+// prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose
+// keys have expired.
+func (p *pendingReleases) prune(now time.Time) {
+	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
+	for p.first.reached(now) {
+		heap.Pop(&p.first)
 	}
 }
 
 // add notes a release that was not sent or not answered.
-func (l *ledger) add(q *Request, now time.Time) {
+func (p *pendingReleases) add(q *Request, now time.Time) {
 	r := &pendingRelease{name: q.Name, token: q.Token, at: now.Add(q.TTL)}
-	if _, inDoubt := l.isInDoubt(q.Round, now); inDoubt || q.Round == 0 {
+	if _, inDoubt := p.isInDoubt(q.Round, now); inDoubt || q.Round == 0 {
 		r.at = time.Time{} // the lease may begin later than we think
 	}
-	heap.Push(&l.first, r)
+	heap.Push(&p.first, r)
 }
 
 // sent notes a release that was answered; if the acquire that it undoes may still be
 // waiting in a dead connection, it is sent once more.
-func (l *ledger) sent(q *Request, now time.Time) {
-	if until, inDoubt := l.isInDoubt(q.Round, now); inDoubt && !until.IsZero() {
-		heap.Push(&l.again, &pendingRelease{name: q.Name, token: q.Token, at: until, again: true})
+func (p *pendingReleases) sent(q *Request, now time.Time) {
+	if until, inDoubt := p.isInDoubt(q.Round, now); inDoubt && !until.IsZero() {
+		heap.Push(&p.again, &pendingRelease{name: q.Name, token: q.Token, at: until, again: true})
 	}
 }
 
-func (l *ledger) isInDoubt(round uint64, now time.Time) (until time.Time, yes bool) {
-	for _, r := range l.inDoubt {
+func (p *pendingReleases) isInDoubt(round uint64, now time.Time) (until time.Time, yes bool) {
+	for _, r := range p.inDoubt {
 		if r.from <= round && round <= r.to && (r.until.IsZero() || now.Before(r.until)) {
 			return r.until, true
 		}
@@ -108,42 +108,42 @@ func (l *ledger) isInDoubt(round uint64, now time.Time) (until time.Time, yes bo
 }
 
 // len returns how many releases are pending.
-func (l *ledger) len() int { return len(l.first) + len(l.again) }
+func (p *pendingReleases) len() int { return len(p.first) + len(p.again) }
 
 // isDue reports whether take would find something.
-func (l *ledger) isDue(now time.Time) bool {
-	l.prune(now)
-	return len(l.first) > 0 || l.again.reached(now)
+func (p *pendingReleases) isDue(now time.Time) bool {
+	p.prune(now)
+	return len(p.first) > 0 || p.again.reached(now)
 }
 
 // take removes up to most releases that are due.
-func (l *ledger) take(now time.Time, most int) (due []*pendingRelease) {
-	l.prune(now)
-	for len(due) < most && len(l.first) > 0 {
-		due = append(due, heap.Pop(&l.first).(*pendingRelease))
+func (p *pendingReleases) take(now time.Time, most int) (due []*pendingRelease) {
+	p.prune(now)
+	for len(due) < most && len(p.first) > 0 {
+		due = append(due, heap.Pop(&p.first).(*pendingRelease))
 	}
-	for len(due) < most && l.again.reached(now) {
-		due = append(due, heap.Pop(&l.again).(*pendingRelease))
+	for len(due) < most && p.again.reached(now) {
+		due = append(due, heap.Pop(&p.again).(*pendingRelease))
 	}
 	return due
 }
 
 // confirmed notes releases that were answered: each that was sent first is sent again.
-func (l *ledger) confirmed(releases []*pendingRelease, now time.Time) {
+func (p *pendingReleases) confirmed(releases []*pendingRelease, now time.Time) {
 	for _, r := range releases {
 		if !r.again {
-			r.again, r.at = true, now.Add(l.deadPeer)
-			heap.Push(&l.again, r)
+			r.again, r.at = true, now.Add(p.deadPeer)
+			heap.Push(&p.again, r)
 		}
 	}
 }
 
 // unconfirmed puts releases back that were not answered; they start over.
-func (l *ledger) unconfirmed(releases []*pendingRelease) {
+func (p *pendingReleases) unconfirmed(releases []*pendingRelease) {
 	for _, r := range releases {
 		if r.again {
 			r.again, r.at = false, time.Time{}
 		}
-		heap.Push(&l.first, r)
+		heap.Push(&p.first, r)
 	}
 }

@@ -112,7 +112,7 @@ func (q *Request) alike(other *Request) bool {
 	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
 }
 
-// what tells the batch script what to do with a request.
+// what is the argument of the batch script for a request.
 func (q *Request) what() string {
 	if q.Op == Extend {
 		return millis(q.TTL)
@@ -130,7 +130,7 @@ type load struct {
 	ends    []int // by command: the end of its entries
 }
 
-// seal encodes the entries, folded where there are enough, next to each other, that may be.
+// seal encodes the entries, folded where enough that may be folded are next to each other.
 func (l *load) seal() {
 	for from := 0; from < len(l.entries); {
 		to := from

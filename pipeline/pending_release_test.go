@@ -17,9 +17,9 @@ import (
 	"muxlock/scripts"
 )
 
-// What a master owes us must be paid whatever else goes on.
+// Pending releases must be sent whatever else goes on.
 
-func TestDebtsArePaidUnderLoad(t *testing.T) {
+func TestPendingReleasesAreSentUnderLoad(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		late := b.fakes[2]
@@ -39,7 +39,7 @@ func TestDebtsArePaidUnderLoad(t *testing.T) {
 	})
 }
 
-func TestDebtThatArisesDuringTheTrialIsPaidFirst(t *testing.T) {
+func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Timeout = time.Second
 		b.started()
@@ -50,7 +50,7 @@ func TestDebtThatArisesDuringTheTrialIsPaidFirst(t *testing.T) {
 		f.cut()
 		f.set(func() { f.delay = 50 * time.Millisecond })
 		b.cycle("meets the cut")
-		for len(f.commands(scripts.Batch.SHA1)) < 2 { // it pays for the last call
+		for len(f.commands(scripts.Batch.SHA1)) < 2 { // it sends the release of the last call
 			time.Sleep(time.Millisecond)
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -180,7 +180,7 @@ func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 	})
 }
 
-func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
+func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -194,12 +194,12 @@ func TestDoubtsEndWithTheDeadPeerTime(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.p.mu.Lock()
 		defer b.p.mu.Unlock()
-		require.Empty(t, b.p.masters[2].ledger.inDoubt, "every later round is searched for releases that they concern")
-		require.Zero(t, b.p.masters[2].ledger.len())
+		require.Empty(t, b.p.masters[2].pending.inDoubt, "every later round is searched for releases that they concern")
+		require.Zero(t, b.p.masters[2].pending.len())
 	})
 }
 
-func TestDebtsOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
+func TestPendingReleasesOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -216,11 +216,11 @@ func TestDebtsOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
 			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Round: round})
 		}
 		time.Sleep(time.Minute)
-		require.LessOrEqual(t, b.p.Stats().Masters[2].Owed, 2)
+		require.LessOrEqual(t, b.p.Stats().Masters[2].PendingReleases, 2)
 	})
 }
 
-func TestManyDebtsArePaidInSeveralCommands(t *testing.T) {
+func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -239,18 +239,18 @@ func TestManyDebtsArePaidInSeveralCommands(t *testing.T) {
 			b.p.Post(releaseOf(fmt.Sprint("name", i), round))
 		}
 		time.Sleep(time.Second)
-		require.Equal(t, locks, b.p.Stats().Masters[2].Owed)
+		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases)
 		f.set(func() { f.refuse = false })
 		b.untilUp(3)
-		require.Empty(t, f.keys(), "paid before it was admitted")
-		require.EqualValues(t, locks, b.p.Stats().Masters[2].Orphans)
-		require.Equal(t, locks, b.p.Stats().Masters[2].Owed, "the second payments")
+		require.Empty(t, f.keys(), "sent before it was admitted")
+		require.EqualValues(t, locks, b.p.Stats().Masters[2].PendingDeleted)
+		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases, "the second releases")
 		time.Sleep(3 * time.Second)
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
 }
 
-func TestPaymentThatIsNotAnsweredStartsOver(t *testing.T) {
+func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
@@ -275,7 +275,7 @@ func TestPaymentThatIsNotAnsweredStartsOver(t *testing.T) {
 		require.Equal(t, 3, b.up())
 		require.GreaterOrEqual(t, len(f.commands("a")), 1+3+2)
 		b.requireNoKeys()
-		require.Zero(t, b.p.Stats().Masters[2].Owed)
+		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
 }
 

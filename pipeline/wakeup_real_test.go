@@ -59,16 +59,16 @@ func untilArmed(t testing.TB, p *Pipeline, n int, names ...string) {
 	for _, name := range names {
 		for armed := 0; armed < n; {
 			armed = 0
-			if h, err := p.watching(); assert.NoError(t, err) {
-				h.mu.Lock()
-				if i := h.names[name]; i != nil {
-					for _, s := range i.sights {
+			if u, err := p.startWakeups(); assert.NoError(t, err) {
+				u.mu.Lock()
+				if i := u.names[name]; i != nil {
+					for _, s := range i.observations {
 						if s.armed {
 							armed++
 						}
 					}
 				}
-				h.mu.Unlock()
+				u.mu.Unlock()
 			}
 			if time.Now().After(deadline) {
 				require.FailNow(t, "not armed", "%d masters for %q: %+v", armed, name, p.Stats())
@@ -250,7 +250,7 @@ func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 			require.NoError(t, p.Await(t.Context(), "c", longLease), "so is what is free")
 			require.Less(t, time.Since(start), waitLimit)
 			for _, m := range p.Stats().Masters {
-				require.False(t, m.Watched)
+				require.False(t, m.Tracking)
 				require.Positive(t, m.Reads)
 				require.Zero(t, m.Pushes)
 			}
@@ -334,11 +334,11 @@ func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
 		t.Errorf("a wake-up was lost")
 		for _, p := range processes {
 			t.Logf("%+v", p.Stats())
-			p.watch.mu.Lock()
-			for _, i := range p.watch.names {
-				t.Logf("%q: %+v", i.name, i.sights)
+			p.wakeups.mu.Lock()
+			for _, i := range p.wakeups.names {
+				t.Logf("%q: %+v", i.name, i.observations)
 			}
-			p.watch.mu.Unlock()
+			p.wakeups.mu.Unlock()
 		}
 	}
 	close(stop)

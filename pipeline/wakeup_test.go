@@ -78,10 +78,10 @@ func (b *bubble) requireNothingAwaited() {
 
 func requireNothingAwaited(t testing.TB, p *Pipeline) {
 	t.Helper()
-	p.watch.mu.Lock()
-	defer p.watch.mu.Unlock()
-	require.Empty(t, p.watch.names)
-	for _, w := range p.watch.watchers {
+	p.wakeups.mu.Lock()
+	defer p.wakeups.mu.Unlock()
+	require.Empty(t, p.wakeups.names)
+	for _, w := range p.wakeups.trackers {
 		require.Empty(t, w.unread)
 	}
 }
@@ -100,9 +100,9 @@ func free(name string, fakes []*fake) {
 	}
 }
 
-func (b *bubble) watched() (n int) {
+func (b *bubble) tracking() (n int) {
 	for _, m := range b.p.Stats().Masters {
-		if m.Watched {
+		if m.Tracking {
 			n++
 		}
 	}
@@ -122,7 +122,7 @@ func TestAwaitIsWokenByTheRelease(t *testing.T) {
 		out := b.mustAcquire("a")
 		a := b.await("a", time.Second)
 		a.requireWaiting(10 * time.Minute)
-		require.Equal(t, 5, b.watched())
+		require.Equal(t, 5, b.tracking())
 		require.EqualValues(t, 5, b.reads(), "it does not poll")
 		start := time.Now()
 		_, err := b.release("a", out.Round)
@@ -131,7 +131,7 @@ func TestAwaitIsWokenByTheRelease(t *testing.T) {
 		b.requireNothingAwaited()
 		for _, f := range b.fakes {
 			for _, l := range f.since(1) {
-				require.Contains(t, []string{"HELLO", "CLIENT", "PTTL", "PING"}, l.args[0], "a watcher asks for nothing else")
+				require.Contains(t, []string{"HELLO", "CLIENT", "PTTL", "PING"}, l.args[0], "a tracker asks for nothing else")
 			}
 		}
 	})
@@ -179,7 +179,7 @@ func TestMinorityThatIsFreeWakesNobody(t *testing.T) {
 	})
 }
 
-func TestPushOfAnExtendIsTakenBackByReading(t *testing.T) {
+func TestPushOfAnExtendIsCorrectedByReading(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		hold("a", b.fakes, 100*time.Millisecond)
@@ -270,14 +270,14 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 					f.cut()
 				}
 				b.untilUp(5)
-				var waits []time.Duration
+				var notVoting []time.Duration
 				for range 30 {
 					start := time.Now()
 					a := b.await("b", time.Second)
 					a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
-					waits = append(waits, a.at.Sub(start))
+					notVoting = append(notVoting, a.at.Sub(start))
 				}
-				require.Greater(t, slices.Max(waits)-slices.Min(waits), 500*time.Millisecond, "jitter: %v", waits)
+				require.Greater(t, slices.Max(notVoting)-slices.Min(notVoting), 500*time.Millisecond, "jitter: %v", notVoting)
 
 				if command != "PTTL" {
 					start := time.Now()
@@ -291,9 +291,9 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 	}
 }
 
-// Two that take turns keep the interest alive: what was read for the first is old when
+// Two that take turns keep the subscription alive: what was read for the first is old when
 // the second comes back.
-func TestNewcomerReadsAgainWhatNobodyWouldPush(t *testing.T) {
+func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes {
@@ -383,17 +383,17 @@ func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
-		require.Equal(t, 3, b.watched())
+		require.Equal(t, 3, b.tracking())
 		time.Sleep(time.Minute)
 		for _, f := range b.fakes {
 			f.cut()
 		}
 		b.untilUp(3)
 		time.Sleep(time.Minute)
-		require.Zero(t, b.watched())
+		require.Zero(t, b.tracking())
 		require.Equal(t, 3, b.fakes[0].connections(), "one for votes, one lost, and one again for votes")
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
-		require.Equal(t, 3, b.watched())
+		require.Equal(t, 3, b.tracking())
 	})
 }
 
@@ -408,7 +408,7 @@ func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
 			f.set(func() { f.refuse = true; f.cutLocked() })
 		}
 		a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
-		require.Equal(t, 1, b.watched())
+		require.Equal(t, 1, b.tracking())
 	})
 }
 
@@ -462,11 +462,11 @@ func TestEndOfContextAndCloseEndTheWaitAtOnce(t *testing.T) {
 		call()
 		b.requireNothingAwaited()
 		require.ErrorIs(t, p.Await(context.Background(), "a", hour), ErrClosed)
-		require.Zero(t, b.watched())
+		require.Zero(t, b.tracking())
 	})
 }
 
-func TestCloseDoesNotWaitForAWatchersDialOrRead(t *testing.T) {
+func TestCloseDoesNotWaitForATrackersDialOrRead(t *testing.T) {
 	for _, fault := range []string{"dial", "greeting", "read", "read without tracking"} {
 		t.Run(fault, func(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
@@ -538,28 +538,28 @@ func TestLatePushOfAForgottenNameIsIgnored(t *testing.T) {
 	})
 }
 
-// aWatch is a watch over masters with nobody behind them, and one awaited name.
-func aWatch(masters int) (*watch, *interest, *waiter) {
+// testWakeups returns wakeups over masters without servers, and one awaited name.
+func testWakeups(masters int) (*wakeups, *subscription, *waiter) {
 	p := &Pipeline{quorum: quorum.Size(masters)}
-	h := &watch{p: p, names: make(map[string]*interest)}
+	u := &wakeups{p: p, names: make(map[string]*subscription)}
 	for i := range masters {
-		h.watchers = append(h.watchers, &watcher{watch: h, index: i, wake: make(chan struct{}, 1), unread: make(map[*interest]struct{})})
+		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
 	}
-	i, w := h.join("a", hour)
-	return h, i, w
+	i, w := u.join("a", hour)
+	return u, i, w
 }
 
-// taken makes a watcher take what is unread, as its run does before it sends.
-func (w *watcher) taken(t *testing.T) {
+// taken makes a tracker take what is unread, as its run does before it sends.
+func (tr *tracker) taken(t *testing.T) {
 	t.Helper()
-	_, live := w.take(w.connection)
+	_, live := tr.take(tr.connection)
 	require.True(t, live)
 }
 
-func (w *watcher) apply(i *interest, left int64) {
-	w.watch.mu.Lock()
-	defer w.watch.mu.Unlock()
-	w.applyLocked(i, true, left, time.Now())
+func (t *tracker) apply(sub *subscription, left int64) {
+	t.wakeups.mu.Lock()
+	defer t.wakeups.mu.Unlock()
+	t.applyLocked(sub, true, left, time.Now())
 }
 
 // resultOf returns what rueidis makes of a reply on the wire.
@@ -603,85 +603,85 @@ func pushOf(t *testing.T, name string) []rueidis.RedisMessage {
 }
 
 func TestPushThatOvertakesTheReplyIsNotLost(t *testing.T) {
-	h, i, _ := aWatch(3)
-	h.p.ctx = t.Context()
-	w, s := h.watchers[0], &i.sights[0]
-	w.taken(t)
-	require.False(t, w.queuedLocked(i))
-	w.heard(0, pushOf(t, "a"))
-	require.Equal(t, sight{reading: true, pushed: true}, *s)
-	w.apply(i, -1)
-	require.Equal(t, sight{state: held}, *s, "nothing more will be pushed")
-	require.True(t, w.queuedLocked(i), "so it is read again")
-	w.taken(t)
-	w.apply(i, -1)
-	require.Equal(t, sight{state: held, armed: true}, *s)
+	u, sub, _ := testWakeups(3)
+	u.p.ctx = t.Context()
+	tr, o := u.trackers[0], &sub.observations[0]
+	tr.taken(t)
+	require.False(t, tr.queuedLocked(sub))
+	tr.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{reading: true, pushed: true}, *o)
+	tr.apply(sub, -1)
+	require.Equal(t, observation{state: held}, *o, "nothing more will be pushed")
+	require.True(t, tr.queuedLocked(sub), "so it is read again")
+	tr.taken(t)
+	tr.apply(sub, -1)
+	require.Equal(t, observation{state: held, armed: true}, *o)
 }
 
 func TestPushOfWhatIsUnreadChangesNothing(t *testing.T) {
-	h, i, _ := aWatch(3)
-	h.p.ctx = t.Context()
-	w := h.watchers[0]
-	w.heard(0, pushOf(t, "a"))
-	require.Equal(t, sight{}, i.sights[0])
-	w.taken(t)
-	w.apply(i, -2)
-	require.Equal(t, sight{state: absent, armed: true}, i.sights[0])
-	w.heard(0, pushOf(t, "a"))
-	require.Equal(t, sight{state: unseen}, i.sights[0], "somebody took it")
-	require.True(t, w.queuedLocked(i))
+	u, sub, _ := testWakeups(3)
+	u.p.ctx = t.Context()
+	tr := u.trackers[0]
+	tr.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{}, sub.observations[0])
+	tr.taken(t)
+	tr.apply(sub, -2)
+	require.Equal(t, observation{state: absent, armed: true}, sub.observations[0])
+	tr.onPush(0, pushOf(t, "a"))
+	require.Equal(t, observation{state: unseen}, sub.observations[0], "somebody took it")
+	require.True(t, tr.queuedLocked(sub))
 }
 
-func TestWhatAnOldConnectionSaysIsIgnored(t *testing.T) {
-	h, i, _ := aWatch(3)
-	h.p.ctx = t.Context()
-	w := h.watchers[0]
-	w.taken(t)
-	w.apply(i, 1000)
-	require.Equal(t, held, i.sights[0].state)
-	w.heard(0, nil)
-	require.Equal(t, sight{}, i.sights[0])
-	w.taken(t)
-	w.apply(i, 1000)
-	w.heard(0, pushOf(t, "a"))
-	w.heard(0, nil)
-	require.Equal(t, held, i.sights[0].state)
+func TestPushOfAnOldConnectionIsIgnored(t *testing.T) {
+	u, sub, _ := testWakeups(3)
+	u.p.ctx = t.Context()
+	tr := u.trackers[0]
+	tr.taken(t)
+	tr.apply(sub, 1000)
+	require.Equal(t, held, sub.observations[0].state)
+	tr.onPush(0, nil)
+	require.Equal(t, observation{}, sub.observations[0])
+	tr.taken(t)
+	tr.apply(sub, 1000)
+	tr.onPush(0, pushOf(t, "a"))
+	tr.onPush(0, nil)
+	require.Equal(t, held, sub.observations[0].state)
 }
 
 func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
-	h, old, w := aWatch(3)
-	h.p.ctx = t.Context()
-	for _, by := range h.watchers {
-		by.taken(t)
+	u, old, w := testWakeups(3)
+	u.p.ctx = t.Context()
+	for _, tr := range u.trackers {
+		tr.taken(t)
 	}
-	h.leave(old, w)
-	i, _ := h.join("a", hour)
-	for _, by := range h.watchers {
-		by.apply(old, -2)
+	u.leave(old, w)
+	sub, _ := u.join("a", hour)
+	for _, tr := range u.trackers {
+		tr.apply(old, -2)
 	}
-	require.Same(t, i, h.names["a"])
-	require.Equal(t, sight{}, i.sights[0])
-	require.True(t, h.watchers[0].queuedLocked(i))
+	require.Same(t, sub, u.names["a"])
+	require.Equal(t, observation{}, sub.observations[0])
+	require.True(t, u.trackers[0].queuedLocked(sub))
 }
 
 func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
-	h, old, w := aWatch(3)
-	h.p.ctx = t.Context()
-	for _, by := range h.watchers {
-		by.taken(t)
-		by.apply(old, -2)
+	u, old, w := testWakeups(3)
+	u.p.ctx = t.Context()
+	for _, tr := range u.trackers {
+		tr.taken(t)
+		tr.apply(old, -2)
 	}
 	<-w.free
-	i, _ := h.join("a", hour)
-	h.leave(old, w)
-	require.Same(t, i, h.names["a"])
-	require.True(t, h.watchers[0].queuedLocked(i))
+	i, _ := u.join("a", hour)
+	u.leave(old, w)
+	require.Same(t, i, u.names["a"])
+	require.True(t, u.trackers[0].queuedLocked(i))
 }
 
-func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
-	h := &watch{p: &Pipeline{quorum: 2}, names: make(map[string]*interest)}
+func TestMemoryOfABurstOfAwaitedNamesIsFreed(t *testing.T) {
+	u := &wakeups{p: &Pipeline{quorum: 2}, names: make(map[string]*subscription)}
 	for i := range 3 {
-		h.watchers = append(h.watchers, &watcher{watch: h, index: i, wake: make(chan struct{}, 1), unread: make(map[*interest]struct{})})
+		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
 	}
 	heap := func() int64 {
 		var m runtime.MemStats
@@ -693,10 +693,10 @@ func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
 	const burst = 100_000
 	left := make([]func(), burst)
 	for i := range left {
-		interest, waiter := h.join(fmt.Sprint("name", i), hour)
-		left[i] = func() { h.leave(interest, waiter) }
+		sub, waiter := u.join(fmt.Sprint("name", i), hour)
+		left[i] = func() { u.leave(sub, waiter) }
 	}
-	require.Len(t, h.names, burst)
+	require.Len(t, u.names, burst)
 	during := heap()
 	for i := range left {
 		left[i]()
@@ -704,8 +704,8 @@ func TestWhatABurstOfAwaitedNamesTookIsGivenBack(t *testing.T) {
 	}
 	after := heap()
 	t.Logf("%d bytes a name, %d in all when it is over", (during-before)/burst, after-before)
-	require.Empty(t, h.names)
+	require.Empty(t, u.names)
 	require.Less(t, after-before, (during-before)/20)
-	runtime.KeepAlive(h)
+	runtime.KeepAlive(u)
 	runtime.KeepAlive(left)
 }

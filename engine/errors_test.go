@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+// requireOneLine checks that an error matches all of wants and that its text is one line.
+func requireOneLine(t *testing.T, err error, wants ...error) {
+	t.Helper()
+	for _, want := range wants {
+		require.ErrorIs(t, err, want)
+	}
+	require.NotContains(t, err.Error(), "\n")
+}
+
+func TestErrorsOfCallsAreOneLine(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "lost", 0)
+		require.NoError(t, lock.KeepAlive(0))
+		s.set(func() { s.away = true })
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := e.Acquire(ctx, "other", 0)
+		requireOneLine(t, err, ErrNoQuorum, ErrNotAcquired, context.DeadlineExceeded)
+		_, err = e.TryAcquire(t.Context(), "lost", 0)
+		requireOneLine(t, err, ErrTaken, ErrNotAcquired)
+		time.Sleep(lease10)
+		requireOneLine(t, lock.Err(), ErrLost, ErrExpired, ErrNoQuorum)
+		requireOneLine(t, lock.Extend(ctx, 0), ErrLost, ErrExpired)
+		s.set(func() { s.away = false })
+
+		lock = mustAcquire(t, e, "unconfirmed", 0)
+		s.set(func() { s.away = true })
+		requireOneLine(t, lock.Release(ctx), ErrNoQuorum, context.DeadlineExceeded)
+		s.set(func() { s.away = false })
+
+		own := errors.New("the function's own")
+		err = e.Do(t.Context(), "done", 0, func(ctx context.Context) error {
+			s.drop("done")
+			<-ctx.Done()
+			return own
+		})
+		requireOneLine(t, err, own, ErrLost, ErrNotHeld)
+		require.True(t, strings.HasPrefix(err.Error(), own.Error()+"; "), err)
+		err = e.Do(t.Context(), "done", 0, func(context.Context) error { return own })
+		require.Equal(t, own, err, "alone as it is")
+	})
+}
+
+// The dialler's error has a line feed of its own.
+func TestErrorsOfNewAndReadyAreOneLine(t *testing.T) {
+	own := errors.New("the dialler's own")
+	_, err := New(t.Context(), Config{Masters: []string{"a:1", "b:1", "c:1"}, Client: rueidis.ClientOption{
+		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+			return nil, errors.Join(own, own)
+		},
+	}})
+	requireOneLine(t, err, ErrNoQuorum, own)
+	var start *StartError
+	require.ErrorAs(t, err, &start)
+	require.Equal(t, []int{0, 2, 3}, []int{start.Admitted, start.Quorum, start.Masters})
+	require.ErrorContains(t, err, "0 of 3 masters were admitted, 2 are needed; a:1: ")
+
+	e := open(t, redistest.Masters(t, 3), shortWait, func(c *Config) { c.MastersAreNew = false })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err = e.Ready(ctx)
+	requireOneLine(t, err, ErrNoQuorum, ErrRestarted, context.Canceled)
+	var missing *NotReadyError
+	require.ErrorAs(t, err, &missing)
+	require.Positive(t, missing.Left)
+}

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"muxlock/internal/clock"
+)
+
+// Handing a lock over within the process, without a request to the masters. It is bounded,
+// so that other processes have their turn: by number and by time, whichever is reached first.
+const (
+	defaultHandOvers    = 1 << 16
+	defaultHandOverTime = 20 * time.Millisecond
+)
+
+// mayHandOver reports whether the lease may go to another holder in this process.
+func (l *lease) mayHandOver(now clock.Instant) bool {
+	cfg := &l.e.cfg
+	return !l.revealed && l.handed < cfg.HandOvers && now.Sub(l.since) < cfg.HandOverTime
+}
+
+// handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may
+// be handed over. If too little validity is left, the waiter extends it first.
+//
+// Otherwise the lease is over, and the caller has it deleted at the masters (mustDelete).
+// While others wait here, the caller contends until then, and calls stopContending after
+// the deletion. So they ask the masters after the deletion, and after other processes.
+func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) {
+	holder := l.holder
+	l.holder = nil
+	l.kept, l.warn, l.fault = false, 0, nil
+	n := l.state
+	w := n.first
+	switch {
+	case l.ended:
+		return true, false
+	case w == nil:
+		l.endLocked()
+		n.contendNextLocked(false, nil)
+		return true, false
+	case !l.mayHandOver(now):
+		l.endLocked()
+		n.lease, n.contending = nil, true
+		return true, true
+	}
+	l.handed++
+	l.e.released(holder, now, true, true, nil) // before the next holder's Acquired
+	if l.until.Left(now) < w.ttl/2 {
+		n.contendNextLocked(false, l)
+		return false, false
+	}
+	l.ttl = w.ttl // of its renewals
+	n.popLocked()
+	l.holder = &Lock{lease: l}
+	w.lock = l.holder
+	w.ready <- struct{}{}
+	return false, false
+}
+
+// collect completes a hand-over. It reports false if the lock was lost on its way to the caller.
+func (l *Lock) collect(asked clock.Instant) bool {
+	now := l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return false
+	}
+	l.since = now
+	l.lease.e.acquired(l, asked, 0)
+	return true
+}
+
+// inherit extends a lease that was handed over with too little validity. It returns nil if
+// that fails; the lease is given up then.
+func (c *contender) inherit(ctx context.Context) *Lock {
+	l := c.inherited
+	l.state.shard.mu.Lock()
+	l.ttl = c.ttl
+	l.state.shard.mu.Unlock()
+	if err := l.extend(ctx, nil, c.ttl); err == nil {
+		if lock, err := c.take(&Lock{lease: l}); err == nil {
+			return lock
+		}
+	}
+	l.giveUp()
+	return nil
+}

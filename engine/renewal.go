@@ -1,0 +1,109 @@
+package engine
+
+import (
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
+)
+
+// A renewal is the timing of a lease: until when it is valid, when it is renewed and when its
+// holder is warned. It is pure: it reads no clock and sends nothing. The keeper carries out
+// the action that next returns.
+//
+//	         renew            renewed: until moves out, next renewal a third of ttl later
+//	idle ----------> asking -<
+//	   |  ^                   failed: the old until stands, again after a short pause
+//	   |  '-------------------'
+//	   '--- until is reached ---> expire, whatever the renewals were doing
+type renewal struct {
+	ttl   time.Duration // what the holder asked for, and its renewals do
+	drift float64
+	until clock.Instant // end of validity
+
+	kept    bool          // is to be renewed
+	warned  bool          // since until was moved
+	stop    clock.Instant // renewals end then; zero: never
+	renewAt clock.Instant
+	asked   clock.Instant // when the renewal that is under way was asked for; zero: none is
+	asking  time.Duration // what it asks for: ttl may have grown since
+	fault   error         // of the last renewal; part of why validity ran out
+
+	warn time.Duration // how long before until the holder is warned; 0: never
+}
+
+// What next can ask for.
+type action uint8
+
+const (
+	idle   action = iota // nothing to do before the given time
+	renew                // ask the masters to extend to ttl
+	warn                 // warn the holder that validity is about to end
+	expire               // validity has run out
+)
+
+// newRenewal returns the renewal of an acquire that was sent at start.
+func newRenewal(ttl time.Duration, drift float64, start clock.Instant) renewal {
+	return renewal{ttl: ttl, drift: drift, until: start.Add(redlock.Validity(ttl, 0, drift))}
+}
+
+// keep starts the renewals. stop is when they end; zero: never.
+func (r *renewal) keep(now, stop clock.Instant) {
+	r.stop = stop
+	if !r.kept {
+		r.kept, r.renewAt = true, now.Add(redlock.RenewalInterval(r.ttl))
+		// What is left may be less than a fresh lease has: a lock that was handed over.
+		if soon := r.until.Add(-r.ttl / 2); soon.Before(r.renewAt) {
+			r.renewAt = soon
+		}
+	}
+}
+
+// next returns what is to be done at now, and when to call it again if that is nothing.
+func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
+	if r.until.Reached(now) {
+		return expire, r.until
+	}
+	again = r.until
+	if r.warn > 0 && !r.warned {
+		if r.until.Add(-r.warn).Reached(now) {
+			r.warned = true
+			return warn, again
+		}
+		again = r.until.Add(-r.warn)
+	}
+	if r.kept && !r.stop.IsZero() && r.stop.Reached(now) {
+		r.kept = false
+	}
+	if r.kept && r.asked.IsZero() {
+		if r.renewAt.Add(-redlock.RenewalSlack(r.ttl)).Reached(now) {
+			r.asked, r.asking = now, r.ttl
+			return renew, again
+		}
+		if r.renewAt.Before(again) {
+			again = r.renewAt
+		}
+	}
+	return idle, again
+}
+
+// extended moves the end of validity out: a quorum confirmed an extend to ttl that was
+// sent at start.
+func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
+	if until := start.Add(redlock.Validity(ttl, 0, r.drift)); r.until.Before(until) {
+		r.until, r.warned = until, false
+	}
+}
+
+// renewed ends a renewal that was sent at start and that a quorum confirmed.
+func (r *renewal) renewed(start, now clock.Instant) {
+	r.extended(r.asking, start)
+	r.asked, r.fault = clock.Instant{}, nil
+	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
+}
+
+// failed ends a renewal that too few masters answered.
+func (r *renewal) failed(now clock.Instant, fault error) {
+	r.asked, r.fault = clock.Instant{}, fault
+	r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
+}

@@ -1,0 +1,153 @@
+package pipeline
+
+import (
+	"time"
+
+	"muxlock/internal/resp"
+)
+
+// A pendingBatch sends pending releases.
+type pendingBatch struct {
+	batch
+	due    []*pendingRelease
+	lead   int  // replies that come before: of SCRIPT LOAD
+	single bool // a command each
+}
+
+// takePendingLocked takes out the pending releases that are due; nil if there are none.
+func (m *master) takePendingLocked(now time.Time) *pendingBatch {
+	due := m.pending.take(now, foldMax)
+	if len(due) == 0 {
+		return nil
+	}
+	return newPendingBatch(due, false, false)
+}
+
+func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
+	b := &pendingBatch{due: due, single: single}
+	if load {
+		b.loadScripts()
+		b.lead = b.batch.commands()
+	}
+	entries := make([]Request, len(due))
+	for i, d := range due {
+		entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
+		if single {
+			b.plain(&entries[i])
+		}
+	}
+	if !single {
+		b.fold(entries)
+	}
+	return b
+}
+
+func (b *pendingBatch) answered(m *master, replies []resp.Reply) error {
+	again, err := b.settle(m, replies)
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	m.sendingPending = false
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	if again != nil {
+		m.sendingPending = true
+		m.sendLocked(again, now)
+	} else {
+		m.sendPendingLocked(now)
+	}
+	return nil
+}
+
+func (b *pendingBatch) requests() int { return len(b.due) }
+
+func (b *pendingBatch) lostLocked(m *master) { m.pending.unconfirmed(b.due) }
+
+// settle notes the answers, and returns what is asked again.
+func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
+	replies = replies[b.lead:]
+	if err := replies[0].Err(); !b.single {
+		switch {
+		case isNoScript(err) && b.lead == 0:
+			return newPendingBatch(b.due, true, false), nil
+		case isDenied(err):
+			return newPendingBatch(b.due, false, true), nil
+		}
+	}
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	released, deleted, err := b.read(m, replies)
+	if err != nil {
+		m.pending.unconfirmed(b.due)
+		return nil, err
+	}
+	m.pending.confirmed(released, time.Now())
+	m.stats.PendingDeleted += deleted
+	return nil, nil
+}
+
+// read returns the releases that were answered and how many of them found their key.
+func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendingRelease, deleted uint64, err error) {
+	if !b.single {
+		votes, fault, err := batchVotes(replies[0], len(b.due))
+		if err == nil && isUnfit(fault) {
+			err = fault
+		}
+		for i := range len(votes) {
+			if votes[i] == '1' {
+				deleted++
+			}
+		}
+		return b.due, deleted, err
+	}
+	for i, reply := range replies {
+		switch err := reply.Err(); {
+		case isDenied(err):
+			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
+			continue
+		case isUnfit(err):
+			return nil, 0, err
+		}
+		if reply.Number == 1 {
+			deleted++
+		}
+		released = append(released, b.due[i])
+	}
+	return released, deleted, nil
+}
+
+// sendPendingLocked sends the pending releases that are due, up to foldMax at a time.
+func (m *master) sendPendingLocked(now time.Time) {
+	if m.sendingPending || m.behind {
+		return
+	}
+	if next := m.takePendingLocked(now); next != nil {
+		m.sendingPending = true
+		m.sendLocked(next, now)
+	}
+}
+
+// sendAllPending sends the pending releases that are due, before the master is admitted.
+func (m *master) sendAllPending() error {
+	for {
+		m.p.mu.Lock()
+		next := m.takePendingLocked(time.Now())
+		m.p.mu.Unlock()
+		if next == nil {
+			return nil
+		}
+		for next != nil {
+			replies, err := m.ask(&next.batch)
+			if err != nil {
+				m.p.mu.Lock()
+				next.lostLocked(m)
+				m.p.mu.Unlock()
+				return err
+			}
+			if next, err = next.settle(m, replies); err != nil {
+				return err
+			}
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Reading what a master answers, in order, and passing it on as votes.
+
+// serve reads answers until the master is to be set aside, and returns why.
+func (m *master) serve() (cause error) {
+	s := m.session
+	defer context.AfterFunc(m.p.ctx, func() { _ = s.conn.SetReadDeadline(time.Now()) })()
+	if err := s.listenUntil(time.Now().Add(m.p.timeout)); err != nil {
+		return err
+	}
+	for {
+		if _, err := s.in.Peek(1); err != nil {
+			return err
+		}
+		f, ok := m.oldest()
+		if !ok {
+			return fmt.Errorf("%w: nothing was asked", errUnexpected)
+		}
+		var err error
+		if m.replies, err = s.read(f.commands(), m.replies[:0]); err != nil {
+			return err
+		}
+		if err := m.land(&f); err != nil {
+			return err
+		}
+	}
+}
+
+func (m *master) oldest() (flight, bool) {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	if len(m.flights) == 0 {
+		return flight{}, false
+	}
+	return m.flights[0], true
+}
+
+// land takes the replies to the oldest flight, and sends what waited for it to end. The
+// error is non-nil if the master is not fit to serve.
+func (m *master) land(f *flight) (unfit error) {
+	p := m.p
+	var a answers
+	many := f.requests >= foldFrom || m.far && f.requests > 1
+	if many && m.far {
+		// The callers that are woken ask again. Their requests should share a round.
+		p.mu.Lock()
+		p.voting++
+		p.mu.Unlock()
+	}
+	if f.errand != nil {
+		unfit = f.errand.answered(m, m.replies)
+	} else {
+		a = f.part.read(m, f.first, m.replies)
+		unfit = a.unfit
+	}
+	if many {
+		runtime.Gosched()
+	}
+	p.mu.Lock()
+	if many && m.far {
+		p.voting--
+	}
+	now := time.Now()
+	m.landedLocked(f, now)
+	if f.errand == nil {
+		m.notePendingLocked(f, &a, now)
+		m.repeatLocked(f, &a, now)
+		if f.last {
+			m.leaveLocked(f)
+		}
+	}
+	if unfit == nil {
+		if len(m.unsent) >= compactFrom {
+			m.compactLocked()
+		}
+		m.departLocked(now)
+		p.formLocked()
+	}
+	p.unlock()
+	return unfit
+}
+
+// landedLocked takes the oldest flight off the wire.
+func (m *master) landedLocked(f *flight, now time.Time) {
+	m.took = now.Sub(f.sent)
+	m.pace.answered(f.requests, f.ahead, m.took, now)
+	m.paceLocked()
+	m.far = m.window > 1
+	f.wrote = m.flights[0].wrote
+	m.flights = slices.Delete(m.flights, 0, 1)
+	m.onWire -= f.requests
+	m.writes -= f.writes
+}
+
+// leaveLocked leaves the round of a flight that has landed. Its answer may come before its
+// writer is done with its bytes; then the round is left at the end of the write.
+func (m *master) leaveLocked(f *flight) {
+	if f.wrote.IsZero() {
+		m.leaveAfterWrite = append(m.leaveAfterWrite, f.part.r)
+	} else {
+		f.part.r.leave()
+	}
+}
+
+func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.budget() }
+
+// notePendingLocked notes the releases that failed and, after a connection died, those whose
+// acquire may still be executed.
+func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
+	m.stats.ReleasesDenied += uint64(a.dropped)
+	for _, i := range a.failed {
+		m.pending.add(&f.part.entries[i], now)
+	}
+	if len(m.pending.inDoubt) > 0 {
+		f.part.releases(f.first, f.end, func(q *Request) { m.pending.sent(q, now) })
+	}
+}
+
+// repeatLocked has extends and releases that were not executed asked for again: the calls of
+// a script that was missing, after it was loaded, and alone those that were refused for one
+// name. NOSCRIPT and NOPERM prove that they were not executed, and the session that the
+// server is still the one that was admitted. They run behind what has been sent meanwhile,
+// and may: an acquire is never asked for twice.
+func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
+	if len(a.refused) > 0 {
+		m.waitLocked(f.part.repeat(a.refused, true))
+	}
+	if len(a.noScript) > 0 {
+		m.sendLocked(newLoading(), now)
+		m.waitLocked(f.part.repeat(a.noScript, false))
+	}
+}

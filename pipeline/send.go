@@ -1,0 +1,94 @@
+package pipeline
+
+import (
+	"slices"
+	"time"
+)
+
+// Sending parts of rounds to a master: at once, or when it has room.
+
+// takeLocked sends a round to the master, now or when there is room. One that must wait
+// before it votes is not sent the acquires, but all releases: one that finds no key does no
+// harm.
+func (m *master) takeLocked(r *round, now time.Time) {
+	part := r.whole()
+	if cause := m.notVoting(now); cause != nil {
+		part = part.without(m, func(q *Request) error {
+			if q.Op == Acquire {
+				return cause
+			}
+			return nil
+		})
+	}
+	m.unsent = append(m.unsent, part)
+	m.backlog += len(part.entries)
+	m.departLocked(now)
+}
+
+// waitLocked puts a part in front of those that wait.
+func (m *master) waitLocked(p part) {
+	m.unsent = slices.Insert(m.unsent, 0, p)
+	m.backlog += len(p.entries)
+}
+
+// compactLocked drops what is obsolete from all that waits, without the mutex meanwhile.
+func (m *master) compactLocked() {
+	waiting := m.unsent
+	m.unsent, m.compacting = nil, true
+	m.p.mu.Unlock()
+	waiting = compact(m, waiting)
+	m.p.mu.Lock()
+	m.unsent, m.compacting = append(waiting, m.unsent...), false
+	m.backlog = 0
+	for i := range m.unsent {
+		m.backlog += m.unsent[i].left()
+	}
+}
+
+// hasRoomLocked reports whether a round that is formed now would be sent at once.
+func (m *master) hasRoomLocked() bool {
+	return m.up && len(m.unsent) == 0 && !m.compacting && m.writes < m.window && m.onWire < m.budget
+}
+
+// departLocked sends what waits, in one write and as much as the pace allows.
+func (m *master) departLocked(now time.Time) {
+	if m.compacting || m.writes >= m.window {
+		return
+	}
+	writes := 1 // of the first flight
+	for len(m.unsent) > 0 && m.onWire < m.budget {
+		p := &m.unsent[0]
+		end, requests := p.fit(m.budget - m.onWire)
+		f := flight{part: *p, first: p.next, end: end, last: end == len(p.ends), requests: requests, sent: now, writes: writes}
+		p.next = end
+		m.backlog -= requests
+		if f.last {
+			m.unsent = slices.Delete(m.unsent, 0, 1)
+		}
+		if f.first == f.end {
+			f.part.r.leave() // all of it is obsolete
+			continue
+		}
+		m.writes += writes
+		writes = 0
+		m.flyLocked(f, f.part.bytesOf(f.first, f.end))
+	}
+	if m.behind && len(m.unsent) == 0 {
+		m.behind = false
+		m.sendPendingLocked(now)
+	}
+}
+
+// sendLocked sends an errand, behind what has been sent.
+func (m *master) sendLocked(e errand, now time.Time) {
+	m.flyLocked(flight{errand: e, requests: e.requests(), sent: now}, e.bytes())
+}
+
+func (m *master) flyLocked(f flight, bytes []byte) {
+	f.ahead = m.onWire
+	m.flights = append(m.flights, f)
+	m.onWire += f.requests
+	m.out = append(m.out, bytes)
+	m.unclaimed++
+	m.p.toWrite |= 1 << m.index
+}

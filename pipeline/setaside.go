@@ -1,0 +1,132 @@
+package pipeline
+
+import "time"
+
+// Taking a master out of rounds, and noting what it misses: the releases that are pending then.
+
+// setAside ends the master's part in rounds until a probe admits it again.
+func (m *master) setAside(cause error) {
+	p, s := m.p, m.session
+	p.mu.Lock()
+	m.up, m.cause = false, cause
+	m.stats.SetAside++
+	p.up--
+	flights, unsent := m.flights, m.unsent
+	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out, m.unclaimed = nil, nil, 0, 0, 0, nil, 0
+	m.sendingPending, m.checking = false, false
+	now := time.Now()
+	m.noteInDoubtLocked(flights, unsent)
+	for i := range flights {
+		if f := &flights[i]; f.errand != nil {
+			f.errand.lostLocked(m)
+		} else {
+			f.part.releases(f.first, f.end, func(q *Request) { m.pending.add(q, now) })
+		}
+	}
+	for i := range unsent {
+		w := &unsent[i]
+		w.releases(w.next, len(w.ends), func(q *Request) {
+			if w.next > 0 || w.again || q.Round < m.awayFrom {
+				m.pending.add(q, now)
+			}
+		})
+	}
+	m.behind = false
+	p.formLocked()
+	p.unlock()
+
+	for i := range flights {
+		if f := &flights[i]; f.errand == nil {
+			f.part.fail(m, f.first, f.end, cause)
+		}
+	}
+	for i := range unsent {
+		w := &unsent[i]
+		w.fail(m, w.next, len(w.ends), cause)
+	}
+	s.close()
+	p.mu.Lock()
+	for m.writing { // what is being written belongs to the rounds
+		m.written.Wait()
+	}
+	m.session = nil
+	p.mu.Unlock()
+	for i := range flights {
+		if f := &flights[i]; f.last {
+			f.part.r.leave()
+		}
+	}
+	for i := range unsent {
+		unsent[i].r.leave()
+	}
+}
+
+// noteInDoubtLocked notes which acquires may still be executed although the connection has ended,
+// and in which round the master was first not asked.
+func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
+	var from, to uint64
+	sent := func(r *round) {
+		if from == 0 || r.seq < from {
+			from = r.seq
+		}
+		to = max(to, r.seq)
+	}
+	for i := range flights {
+		if flights[i].errand == nil {
+			sent(flights[i].part.r)
+		}
+	}
+	awayFrom := m.p.seq + 1
+	for i := len(unsent) - 1; i >= 0; i-- {
+		if w := &unsent[i]; w.next > 0 {
+			sent(w.r)
+		} else if !w.again {
+			awayFrom = w.r.seq
+		}
+	}
+	if to != 0 {
+		m.pending.died(from, to)
+	}
+	if !m.behind {
+		m.awayFrom = awayFrom
+	} else {
+		m.awayFrom = min(m.awayFrom, awayFrom)
+	}
+}
+
+// whyNotAskedLocked returns why the master is not asked in a round, and notes what it misses;
+// nil if it is asked.
+func (m *master) whyNotAskedLocked(r *round) error {
+	if m.up && !m.behind && m.backlog > maxBacklog {
+		m.behind = true
+		m.awayFrom = r.seq
+		m.stats.Behind++
+	}
+	switch {
+	case !m.up:
+		m.skipRoundLocked(r)
+		return m.cause
+	case m.behind:
+		m.skipRoundLocked(r)
+		return errBehind
+	}
+	return nil
+}
+
+// skipRoundLocked notes the pending releases of a round that this master is not asked in:
+// those of locks that it may have granted. A lock that was acquired while it was away cannot
+// be there.
+func (m *master) skipRoundLocked(r *round) {
+	now := time.Time{}
+	for i := range r.entries {
+		if q := r.entries[i]; q.Op == Release && q.Round < m.awayFrom {
+			if now.IsZero() {
+				now = time.Now()
+			}
+			if m.behind {
+				q.Round = 0 // the acquire may still be executed, however late
+			}
+			m.pending.add(&q, now)
+		}
+	}
+}
