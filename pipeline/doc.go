@@ -1,6 +1,6 @@
 // Package pipeline carries the calls of many goroutines to N masters in shared
 // rounds, and brings back votes. It knows masters, votes and verdicts, not locks:
-// what a verdict means for a lock is package engine's affair.
+// what a verdict means for a lock is decided in package engine.
 //
 // # Why
 //
