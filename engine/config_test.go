@@ -53,6 +53,7 @@ func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
 		{"TTL", func(c *Config) { c.TTL, c.MaxTTL = 10*time.Second, 9*time.Second }},
 		{"TTL", func(c *Config) { c.MasterTimeout = 10 * time.Second }},
 		{"MaxAttempts", func(c *Config) { c.MaxAttempts = -1 }},
+		{"MaxHold", func(c *Config) { c.MaxHold = -1 }},
 		{"RetryHeld", func(c *Config) { c.RetryHeld = -1 }},
 		{"RetryHeld", func(c *Config) { c.RetryHeld = time.Hour }},
 		{"RetrySplit", func(c *Config) { c.RetrySplit = -1 }},

@@ -51,7 +51,7 @@
 // move it out; Release deletes the key where it still has our token.
 //
 // A lock is lost, with ErrLost, when validity runs out, which it does after every failed
-// renewal has been tried again until then; when a majority of the masters says that the
+// renewal has been tried again until then; when a majority of the masters answers that the
 // key is gone or another's; or when the engine is closed. It is never set again: extend
 // creates no key, and one that is answered too late is undone. WarnBefore warns before
 // validity ends, again after each extend that moved the end; HeldOn returns how many masters

@@ -39,7 +39,7 @@ var (
 	// was sent.
 	ErrOverloaded = pipeline.ErrOverloaded
 	// ErrDenied is returned when too few masters could decide and the ACL of one does not
-	// allow the name; its cause has the server's words. Asking again is in vain.
+	// allow the name; its cause has the server's text. Retrying does not help.
 	ErrDenied = pipeline.ErrDenied
 	// ErrRestarted is matched by an AttemptError one of whose masters was started too
 	// recently to vote (Config.MastersAreDurable); its cause has the time that is left.

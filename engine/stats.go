@@ -62,7 +62,7 @@ type counters struct {
 	denied                                             atomic.Uint64
 	released, handedOver, notHeld, releasesUnconfirmed atomic.Uint64
 	lost, renewed, renewalsFailed, retries             atomic.Uint64
-	overloaded                                         atomic.Uint64 // at the door: the pipeline counts the others
+	overloaded                                         atomic.Uint64 // refused by acquire itself: the pipeline counts the others
 	waiting                                            atomic.Int64
 }
 

@@ -71,7 +71,7 @@ const backlogTTL = time.Second
 // section replication over a connection on which it had reported its run_id, and has
 // answered by now. After an error the connection must end and its grants that are still to
 // come must not count: the server is no master, or has another data set than
-// when it was seen last. The admission that comes with an error is as good as any.
+// when it was seen last. The admission is valid with an error, too.
 func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission, error) {
 	last := a
 	if id := info.RunID(); id != "" {

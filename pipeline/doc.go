@@ -1,6 +1,6 @@
 // Package pipeline carries the calls of many goroutines to N masters in shared
 // rounds, and brings back votes. It knows masters, votes and verdicts, not locks:
-// what a verdict means for a lock is package engine's affair.
+// what a verdict means for a lock is decided in package engine.
 //
 // # Why
 //
@@ -22,9 +22,9 @@
 //	Do: call from the pool
 //	push: queue, under mu
 //	  formLocked: the queue becomes a round,
-//	      encoded once, a part per master <------ land: the last one needed
-//	    departLocked: as much of what waits             to have room
-//	      as the pace allows becomes flights
+//	      encoded once, a part per master <------ complete: the last one needed
+//	    sendUnsentLocked: as much of what               to have room
+//	      waits as the pace allows becomes flights
 //	unlock: write, to all masters, without waiting -----------------------> batch script
 //	park on call.done                      serve: replies of the oldest <------- replies
 //	                                         flight
@@ -40,7 +40,7 @@
 // (queue.go).
 //
 // Room is what a master has been measured to do (pace.go): requests on the wire for a part
-// of the timeout, and as many writes at once as keep the way there filled. A master that
+// of the timeout, and as many writes at once as keep the connection filled. A master that
 // is near has one, so that rounds are large where the processor is the limit; one that is
 // far has many, so that a call waits for no other. What does not fit waits for the master,
 // in pieces if it must. One that is slower than the others takes all that waits in one

@@ -8,32 +8,32 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// A flight is what a master was sent and has not answered: some commands of a part, or an
-// errand.
+// A flight is what a master was sent and has not answered: some commands of a part, or
+// maintenance.
 type flight struct {
-	part       part
-	first, end int  // its commands, of the part
-	last       bool // the part's
-	requests   int
-	ahead      int    // requests that were on the wire before it
-	errand     errand // instead of a part
+	part        part
+	first, end  int  // its commands, of the part
+	last        bool // the part's
+	requests    int
+	ahead       int         // requests that were on the wire before it
+	maintenance maintenance // instead of a part
 
 	sent   time.Time // before it was written
 	wrote  time.Time // after; zero: not yet
-	writes int       // 1 for the first flight of a write, 0 for others and for errands
+	writes int       // 1 for the first flight of a write, 0 for others and for maintenance
 }
 
 // commands returns how many replies the flight will have.
 func (f *flight) commands() int {
-	if f.errand != nil {
-		return f.errand.commands()
+	if f.maintenance != nil {
+		return f.maintenance.commands()
 	}
 	return f.end - f.first
 }
 
-// An errand is what the pipeline asks of one master on its own account, in order with the
-// rounds.
-type errand interface {
+// A maintenance is a batch of commands that the pipeline sends one master for itself, in order
+// with the rounds.
+type maintenance interface {
 	bytes() []byte
 	commands() int
 	requests() int

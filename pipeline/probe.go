@@ -22,7 +22,7 @@ var errSameServer = errors.New("two addresses reach the same server")
 
 // The pause before a dial, drawn from half to one and a half times: it doubles from
 // firstPause to longestPause, and starts over once the master has been up that long,
-// so that one that comes and goes is not dialled at every turn.
+// so that one that comes and goes is not dialled each time.
 const (
 	firstPause   = 25 * time.Millisecond
 	longestPause = 2 * time.Second

@@ -29,7 +29,7 @@ func (m *master) serve() (cause error) {
 		if m.replies, err = s.read(f.commands(), m.replies[:0]); err != nil {
 			return err
 		}
-		if err := m.land(&f); err != nil {
+		if err := m.complete(&f); err != nil {
 			return err
 		}
 	}
@@ -44,9 +44,9 @@ func (m *master) oldest() (flight, bool) {
 	return m.flights[0], true
 }
 
-// land takes the replies to the oldest flight, and sends what waited for it to end. The
+// complete takes the replies to the oldest flight, and sends what waited for it to end. The
 // error is non-nil if the master is not fit to serve.
-func (m *master) land(f *flight) (unfit error) {
+func (m *master) complete(f *flight) (unfit error) {
 	p := m.p
 	var a answers
 	many := f.requests >= foldFrom || m.far && f.requests > 1
@@ -56,8 +56,8 @@ func (m *master) land(f *flight) (unfit error) {
 		p.voting++
 		p.mu.Unlock()
 	}
-	if f.errand != nil {
-		unfit = f.errand.answered(m, m.replies)
+	if f.maintenance != nil {
+		unfit = f.maintenance.answered(m, m.replies)
 	} else {
 		a = f.part.read(m, f.first, m.replies)
 		unfit = a.unfit
@@ -70,8 +70,8 @@ func (m *master) land(f *flight) (unfit error) {
 		p.voting--
 	}
 	now := time.Now()
-	m.landedLocked(f, now)
-	if f.errand == nil {
+	m.removeFlightLocked(f, now)
+	if f.maintenance == nil {
 		m.notePendingLocked(f, &a, now)
 		m.repeatLocked(f, &a, now)
 		if f.last {
@@ -82,15 +82,15 @@ func (m *master) land(f *flight) (unfit error) {
 		if len(m.unsent) >= compactFrom {
 			m.compactLocked()
 		}
-		m.departLocked(now)
+		m.sendUnsentLocked(now)
 		p.formLocked()
 	}
 	p.unlock()
 	return unfit
 }
 
-// landedLocked takes the oldest flight off the wire.
-func (m *master) landedLocked(f *flight, now time.Time) {
+// removeFlightLocked takes the oldest flight off the wire.
+func (m *master) removeFlightLocked(f *flight, now time.Time) {
 	m.took = now.Sub(f.sent)
 	m.pace.answered(f.requests, f.ahead, m.took, now)
 	m.paceLocked()
@@ -101,7 +101,7 @@ func (m *master) landedLocked(f *flight, now time.Time) {
 	m.writes -= f.writes
 }
 
-// leaveLocked leaves the round of a flight that has landed. Its answer may come before its
+// leaveLocked leaves the round of a flight that is complete. Its answer may come before its
 // writer is done with its bytes; then the round is left at the end of the write.
 func (m *master) leaveLocked(f *flight) {
 	if f.wrote.IsZero() {

@@ -22,7 +22,7 @@ func (m *master) takeLocked(r *round, now time.Time) {
 	}
 	m.unsent = append(m.unsent, part)
 	m.backlog += len(part.entries)
-	m.departLocked(now)
+	m.sendUnsentLocked(now)
 }
 
 // waitLocked puts a part in front of those that wait.
@@ -50,8 +50,8 @@ func (m *master) hasRoomLocked() bool {
 	return m.up && len(m.unsent) == 0 && !m.compacting && m.writes < m.window && m.onWire < m.budget
 }
 
-// departLocked sends what waits, in one write and as much as the pace allows.
-func (m *master) departLocked(now time.Time) {
+// sendUnsentLocked sends what waits, in one write and as much as the pace allows.
+func (m *master) sendUnsentLocked(now time.Time) {
 	if m.compacting || m.writes >= m.window {
 		return
 	}
@@ -71,7 +71,7 @@ func (m *master) departLocked(now time.Time) {
 		}
 		m.writes += writes
 		writes = 0
-		m.flyLocked(f, f.part.bytesOf(f.first, f.end))
+		m.addFlightLocked(f, f.part.bytesOf(f.first, f.end))
 	}
 	if m.behind && len(m.unsent) == 0 {
 		m.behind = false
@@ -79,12 +79,12 @@ func (m *master) departLocked(now time.Time) {
 	}
 }
 
-// sendLocked sends an errand, behind what has been sent.
-func (m *master) sendLocked(e errand, now time.Time) {
-	m.flyLocked(flight{errand: e, requests: e.requests(), sent: now}, e.bytes())
+// sendLocked sends maintenance, behind what has been sent.
+func (m *master) sendLocked(e maintenance, now time.Time) {
+	m.addFlightLocked(flight{maintenance: e, requests: e.requests(), sent: now}, e.bytes())
 }
 
-func (m *master) flyLocked(f flight, bytes []byte) {
+func (m *master) addFlightLocked(f flight, bytes []byte) {
 	f.ahead = m.onWire
 	m.flights = append(m.flights, f)
 	m.onWire += f.requests

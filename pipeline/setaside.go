@@ -17,8 +17,8 @@ func (m *master) setAside(cause error) {
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {
-		if f := &flights[i]; f.errand != nil {
-			f.errand.lostLocked(m)
+		if f := &flights[i]; f.maintenance != nil {
+			f.maintenance.lostLocked(m)
 		} else {
 			f.part.releases(f.first, f.end, func(q *Request) { m.pending.add(q, now) })
 		}
@@ -36,7 +36,7 @@ func (m *master) setAside(cause error) {
 	p.unlock()
 
 	for i := range flights {
-		if f := &flights[i]; f.errand == nil {
+		if f := &flights[i]; f.maintenance == nil {
 			f.part.fail(m, f.first, f.end, cause)
 		}
 	}
@@ -72,7 +72,7 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 		to = max(to, r.seq)
 	}
 	for i := range flights {
-		if flights[i].errand == nil {
+		if flights[i].maintenance == nil {
 			sent(flights[i].part.r)
 		}
 	}

@@ -38,7 +38,7 @@ type socket struct {
 
 func (s *socket) write(b []byte) int {
 	s.b, s.sent = b, 0
-	_ = s.raw.Write(s.try) // a connection that has ended is the reader's affair
+	_ = s.raw.Write(s.try) // the reader finds out that a connection has ended
 	s.b = nil
 	return s.sent
 }

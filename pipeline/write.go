@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Writing what was sent, after the mutex was given back: by whoever formed a round, or by the
+// Writing what was sent, after the mutex was unlocked: by whoever formed a round, or by the
 // master's writer what a socket does not take at once.
 
 // unlock unlocks mu and writes what there is to be written, also what others add meanwhile:
