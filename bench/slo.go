@@ -13,7 +13,7 @@ import (
 type Objective struct {
 	text   string
 	name   string
-	figure figure
+	figure Figure
 	op     string
 	limit  float64
 }
@@ -39,11 +39,11 @@ func ParseObjective(s string) (Objective, error) {
 }
 
 func newObjective(name, op, value string) (Objective, error) {
-	f, err := findFigure(name)
+	f, err := FindFigure(name)
 	if err != nil {
 		return Objective{}, wrongSLO("%w", err)
 	}
-	limit, err := parseLimit(value, f.unit)
+	limit, err := parseLimit(value, f.Unit)
 	if err != nil {
 		return Objective{}, wrongSLO("%s%s%s: %w", name, op, value, err)
 	}
@@ -103,7 +103,7 @@ func (o Objective) Possible(cfg Config) error {
 
 // Judge says how a result stands to the objective.
 func (o Objective) Judge(r *Result) SLO {
-	s := SLO{Text: o.text, Unit: o.figure.unit, Limit: o.limit}
+	s := SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
 	v, err := o.figure.of(r)
 	if err != nil {
 		s.Reason = err.Error()
