@@ -1,0 +1,72 @@
+package view
+
+import (
+	"fmt"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
+)
+
+// clientText is what the load cost here, and what may have disturbed it.
+func clientText(r *bench.Result) string {
+	c, text := r.Client, "client:"
+	if r.ThroughputPerS > 0 { // --op hold has no cycles
+		text += fmt.Sprintf(" cpu %s a cycle", units.Duration(c.CPUNsPerOp))
+		if c.ToolCPUNsPerOp > 0 {
+			text += fmt.Sprintf(" (generator at most %s = %.0f%%", units.Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+			if c.ToolWorkNsPerOp != c.ToolCPUNsPerOp {
+				text += fmt.Sprintf(", but for sleeping %s = %.1f%%", units.Duration(c.ToolWorkNsPerOp), 100*c.ToolWorkNsPerOp/c.CPUNsPerOp)
+			}
+			text += ")"
+		}
+		text += fmt.Sprintf("   allocs %s a cycle  ", units.Digits(c.AllocsPerOp))
+	}
+	text += fmt.Sprintf(" %.0f%% of the machine's cpu   gc pause p99 %s   ready to run p99 %s",
+		100*c.CPUShare, units.Duration(float64(c.GCP99Ns)), units.Duration(float64(c.SchedP99Ns)))
+	if s := c.Stall; s != nil {
+		text += fmt.Sprintf("   stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max)))
+	}
+	return text
+}
+
+// cost is the counts of every run, and what it took on the client's side.
+func cost(doc result.Document) Section {
+	t := Table{Columns: columns("run", "offered", "acquired", "refused", "timeouts", "errors", "late", "dropped", "overlaps")}
+	c := Table{Columns: columns("run", "cpu/cycle", "of it the generator", "allocs/cycle", "gc pause p99", "scheduling p99", "stall p99", "cpu of the machine")}
+	for _, r := range doc.Results {
+		name := words(runName(doc, r))
+		n, l := r.Totals, r.Client
+		t.Rows = append(t.Rows, []Cell{name, count(n.Offered), count(n.Acquired), count(n.Refused), count(n.Timeouts), alarming(n.Errors), count(n.Late), count(n.Dropped), alarming(r.Safety.Overlaps)})
+		own := ns(l.ToolCPUNsPerOp)
+		own.Text += " (" + units.Share(l.ToolCPUShare) + ")"
+		c.Rows = append(c.Rows, []Cell{
+			name, known(l.CPUNsPerOp, ns(l.CPUNsPerOp)), known(l.ToolCPUNsPerOp, own), known(l.CPUNsPerOp, inUnit(bench.UnitCount, l.AllocsPerOp)),
+			ns(l.GCP99Ns), ns(l.SchedP99Ns), percentile(l.Stall, "99"), known(l.CPUShare, inUnit(bench.UnitShare, l.CPUShare)),
+		})
+	}
+	return Section{ID: "counts", Title: "Counts and cost", Tables: []Table{t, c}}
+}
+
+// holdingText is what keeping many locks alive cost.
+func holdingText(h *bench.Holding) string {
+	text := fmt.Sprintf("holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", units.Number(h.Held), units.Number(h.Wanted),
+		units.Number(h.Lost), units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
+	if h.CommandsPerRound > 0 {
+		text += fmt.Sprintf("   %s commands a round", units.Digits(h.CommandsPerRound))
+	}
+	return text
+}
+
+func holding(doc result.Document) Section {
+	t := Table{Columns: columns("", "wanted", "held", "lost", "heap bytes a lock", "goroutines before", "with all held", "commands a round")}
+	for _, r := range doc.Results {
+		if h := r.Holding; h != nil {
+			t.Rows = append(t.Rows, []Cell{
+				words(r.Impl), count(h.Wanted), count(h.Held), count(h.Lost), inUnit(bench.UnitCount, h.HeapBytesPerLock),
+				count(h.GoroutinesBefore), count(h.GoroutinesAfter), inUnit(bench.UnitCount, h.CommandsPerRound),
+			})
+		}
+	}
+	return Section{ID: "holding", Title: "Holding", Tables: []Table{t}}
+}
