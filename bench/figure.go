@@ -78,6 +78,11 @@ var figures = []Figure{
 		known: func(r *Result) bool { return r.ThroughputPerS > 0 }},
 	{Name: "gc_p99_ns", Label: "gc pause p99", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Client.GCP99Ns) })},
 	{Name: "sched_p99_ns", Label: "scheduling p99", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Client.SchedP99Ns) })},
+	{Name: "tool_cpu_ns_per_op", Label: "of it the generator", Unit: UnitNs, of: number(func(r *Result) float64 { return r.Client.ToolCPUNsPerOp }),
+		known: func(r *Result) bool { return r.Client.ToolCPUNsPerOp > 0 }},
+	{Name: "tool_cpu_share", Label: "its share", Unit: UnitShare, of: number(func(r *Result) float64 { return r.Client.ToolCPUShare }),
+		known: func(r *Result) bool { return r.Client.ToolCPUNsPerOp > 0 }},
+	{Name: "stall_p99_ns", Label: "stall p99", Unit: UnitNs, of: stall},
 	{Name: "cpu_share", Label: "cpu of the machine", Unit: UnitShare, of: number(func(r *Result) float64 { return r.Client.CPUShare })},
 }
 
@@ -104,8 +109,10 @@ func number(of func(*Result) float64) func(*Result) (float64, error) {
 }
 
 func count(name string, of func(*Result) int64) Figure {
-	return Figure{Name: name, Label: name, of: number(func(r *Result) float64 { return float64(of(r)) })}
+	return Figure{Name: name, Label: label(name), of: number(func(r *Result) float64 { return float64(of(r)) })}
 }
+
+func label(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 func perSecond(of func(Totals) int64) func(*Result) (float64, error) {
 	return func(r *Result) (float64, error) {
@@ -117,13 +124,20 @@ func perSecond(of func(Totals) int64) func(*Result) (float64, error) {
 }
 
 func rate(name string, of func(Totals) (part, whole int64)) Figure {
-	return Figure{Name: name, Label: name, Unit: UnitShare, of: func(r *Result) (float64, error) {
+	return Figure{Name: name, Label: label(name), Unit: UnitShare, of: func(r *Result) (float64, error) {
 		part, whole := of(r.Totals)
 		if whole == 0 {
 			return 0, errors.New("nothing was begun")
 		}
 		return float64(part) / float64(whole), nil
 	}}
+}
+
+func stall(r *Result) (float64, error) {
+	if s := r.Client.Stall; s != nil && s.Count > 0 {
+		return s.Percentile(99)
+	}
+	return 0, errors.New("nobody watched for stalls")
 }
 
 func (f Figure) in(lacks func(Config) string) Figure {

@@ -21,9 +21,8 @@ type Objective struct {
 // comparisons, the longer ones first, as they begin like the others.
 var comparisons = []string{"<=", ">=", "==", "<", ">"}
 
-// ParseObjective reads FIGURE OP VALUE. Figures are throughput, the rates of
-// Totals (error_rate), fields of Safety, Fairness and Client, and of every latency
-// its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
+// ParseObjective reads FIGURE OP VALUE. Figures are those of Figures, and of every latency
+// in Timings its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
 // has a unit where the figure is a time (5ms), may end in % where it is a share,
 // and in k or M where it is a number. The error, which matches ErrConfig, tells
 // what there is.

@@ -84,7 +84,7 @@ func readDocument(in io.Reader, name string) (*result.Document, error) {
 
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc result.Document) error {
-	return html.Write(w, doc, view.NewPage(doc, view.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc)}))
+	return html.Write(w, doc, view.NewPage(doc, caveats(doc.Config.Impls), commandLine(doc)))
 }
 
 // page is the file of --html; nil: none is asked for.

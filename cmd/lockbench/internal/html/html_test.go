@@ -23,9 +23,9 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func page(t *testing.T, doc result.Document, more ...view.Section) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, html.Write(&b, doc, view.NewPage(doc, view.Extra{
-		Caveats: map[string]string{"slow": "is slow"}, Again: "lockbench run", Sections: more,
-	})))
+	shown := view.NewPage(doc, map[string]string{"slow": "is slow"}, "lockbench run")
+	shown.Sections = append(shown.Sections, more...)
+	require.NoError(t, html.Write(&b, doc, shown))
 	return b.String()
 }
 

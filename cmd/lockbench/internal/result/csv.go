@@ -29,7 +29,7 @@ var (
 	laterFigures = strings.Fields(`
 		offered_per_s acquired_per_s lost_validity late_quorum
 		error_rate timeout_rate refused_rate late_rate dropped_rate lost_validity_rate late_quorum_rate
-		cpu_share lag hold uncontended`)
+		tool_cpu_ns_per_op tool_cpu_share stall_p99_ns cpu_share lag hold uncontended`)
 )
 
 // columns: times are in ns; what was not measured is empty.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"muxlock/bench"
 )
@@ -28,9 +29,9 @@ func ReadFile(name string) (*Document, error) {
 	return doc, nil
 }
 
-// Read reads what JSON wrote, also out of a page of package html, at most 64 MB. What it returns is whole: every result
-// has its name and its latencies, so that nobody who uses it has to look. The error
-// says what the text is instead, to be read after its name.
+// Read reads what JSON wrote, also out of a page of package html, at most 64 MB. What it
+// returns is whole: every result has its name and its latencies, so that nobody who uses
+// it has to look. The error says what the text is instead, to be read after its name.
 func Read(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, documentMost+1))
 	switch {
@@ -54,6 +55,13 @@ func Read(r io.Reader) (*Document, error) {
 	for i, r := range doc.Results {
 		if err := whole(r); err != nil {
 			return nil, fmt.Errorf("is damaged: result %d %w", i+1, err)
+		}
+	}
+	if doc.Sweep != nil {
+		for _, p := range doc.Sweep.Points {
+			if slices.ContainsFunc(p.Results, func(i int) bool { return i < 0 || i >= len(doc.Results) }) {
+				return nil, errors.New("is damaged: its sweep names results that are not there")
+			}
 		}
 	}
 	return doc, nil

@@ -60,7 +60,7 @@ func Rate(v float64) string {
 // unitPerSecond is a unit of predictions, beside those of package bench.
 const unitPerSecond = "per_s"
 
-// In is a figure of one of bench's units: one that fits, three digits.
+// In is a figure of one of bench's units: one that fits, three digits; counts are whole.
 func In(unit string, v float64) string {
 	switch {
 	case unit == bench.UnitNs:
@@ -69,7 +69,7 @@ func In(unit string, v float64) string {
 		return Share(v)
 	case unit == unitPerSecond:
 		return Digits(v) + "/s"
-	case v >= 1000:
+	case v >= 1000 || v == math.Trunc(v):
 		return Number(v)
 	}
 	return Digits(v)

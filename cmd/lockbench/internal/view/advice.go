@@ -67,7 +67,7 @@ func settingsTable(a *advice.Advice) Table {
 
 func expectedTable(a *advice.Advice) Table {
 	t := Table{
-		Caption: "To be expected; the interval is 95 % by the samples alone",
+		Caption: "To be expected; ~ is extrapolated, the interval is 95 % by the samples alone",
 		Columns: append(columns("", "probability", "from", "to", "samples"), Column{Name: "formula", Left: true}), Words: true,
 	}
 	for _, c := range a.Expected {

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -32,20 +33,30 @@ func clientText(r *bench.Result) string {
 
 // cost is the counts of every run, and what it took on the client's side.
 func cost(doc result.Document) Section {
-	t := Table{Columns: columns("run", "offered", "acquired", "refused", "timeouts", "errors", "late", "dropped", "overlaps")}
-	c := Table{Columns: columns("run", "cpu/cycle", "of it the generator", "allocs/cycle", "gc pause p99", "scheduling p99", "stall p99", "cpu of the machine")}
+	return Section{ID: "counts", Title: "Counts and cost", Tables: []Table{
+		byRun(doc, "offered", "acquired", "refused", "timeouts", "errors", "late", "dropped", "overlaps", "fence_violations"),
+		byRun(doc, "cpu_ns_per_op", "tool_cpu_ns_per_op", "tool_cpu_share", "allocs_per_op", "gc_p99_ns", "sched_p99_ns", "stall_p99_ns", "cpu_share"),
+	}}
+}
+
+// byRun is figures of every run, by their names.
+func byRun(doc result.Document, names ...string) Table {
+	t := Table{Columns: columns("run")}
 	for _, r := range doc.Results {
-		name := words(runName(doc, r))
-		n, l := r.Totals, r.Client
-		t.Rows = append(t.Rows, []Cell{name, count(n.Offered), count(n.Acquired), count(n.Refused), count(n.Timeouts), alarming(n.Errors), count(n.Late), count(n.Dropped), alarming(r.Safety.Overlaps)})
-		own := ns(l.ToolCPUNsPerOp)
-		own.Text += " (" + units.Share(l.ToolCPUShare) + ")"
-		c.Rows = append(c.Rows, []Cell{
-			name, known(l.CPUNsPerOp, ns(l.CPUNsPerOp)), known(l.ToolCPUNsPerOp, own), known(l.CPUNsPerOp, inUnit(bench.UnitCount, l.AllocsPerOp)),
-			ns(l.GCP99Ns), ns(l.SchedP99Ns), percentile(l.Stall, "99"), known(l.CPUShare, inUnit(bench.UnitShare, l.CPUShare)),
-		})
+		t.Rows = append(t.Rows, []Cell{words(runName(doc, r))})
 	}
-	return Section{ID: "counts", Title: "Counts and cost", Tables: []Table{t, c}}
+	for _, name := range names {
+		f := bench.MustFigure(name)
+		t.Columns = append(t.Columns, Column{Name: f.Label})
+		for i, r := range doc.Results {
+			c := medianCell(f, []*bench.Result{r})
+			if v, ok := f.Measured(r); ok && v > 0 && slices.Contains([]string{"errors", "overlaps", "fence_violations"}, name) {
+				c.Class = Bad
+			}
+			t.Rows[i] = append(t.Rows[i], c)
+		}
+	}
+	return t
 }
 
 // holdingText is what keeping many locks alive cost.

@@ -73,10 +73,7 @@ func comparison(doc result.Document) Section {
 }
 
 func compareTable(doc result.Document, impls []string) Table {
-	t := Table{Columns: columns("")}
-	for _, f := range sideBySide {
-		t.Columns = append(t.Columns, Column{Name: strings.Replace(f.Label, bench.Headline.Label, headlineName(doc), 1)})
-	}
+	t := Table{Columns: append(columns(""), figureColumns(doc, sideBySide)...)}
 	t.Columns = append(t.Columns, Column{Name: "throughput", In: TerminalOnly}, Column{Name: "throughput", In: PageOnly}, Column{Name: "p99", In: PageOnly})
 	relative := relatives(doc)
 	for _, impl := range impls {
@@ -93,6 +90,14 @@ func compareTable(doc result.Document, impls []string) Table {
 		t.Rows = append(t.Rows, append(row, words(stands), ratioCell(rel, rel.Throughput), ratioCell(rel, rel.P99)))
 	}
 	return t
+}
+
+// figureColumns are headed by the figures' labels.
+func figureColumns(doc result.Document, figures []bench.Figure) (cs []Column) {
+	for _, f := range figures {
+		cs = append(cs, Column{Name: strings.Replace(f.Label, bench.Headline.Label, headlineName(doc), 1)})
+	}
+	return cs
 }
 
 func relatives(doc result.Document) map[string]bench.Relative {

@@ -12,42 +12,54 @@ import (
 // objectives is how each implementation stood to what was asked of it: over several
 // rounds the median, and in how many it was met.
 func (b *Blocks) objectives(doc result.Document) {
-	t := Table{Words: true, Columns: make([]Column, 4)}
-	if len(doc.Config.Impls) > 1 {
-		t.Columns = make([]Column, 5)
-	}
-	for _, impl := range doc.Config.Impls {
-		for _, text := range doc.Config.SLO {
-			rounds := judged(doc.Results, impl, text)
-			if len(rounds) == 0 {
-				continue
-			}
-			row := []Cell{words("SLO")}
-			if len(doc.Config.Impls) > 1 {
-				row = append(row, words(impl))
-			}
-			value, verdict := stood(rounds)
-			t.Rows = append(t.Rows, append(row, words(text), words(value), words(verdict)))
-		}
+	t := objectivesTable(doc)
+	for i := range t.Columns { // each line says of itself what it is
+		t.Columns[i].Name = ""
 	}
 	b.table(t)
 }
 
-// judged is one objective in all rounds of an implementation.
-func judged(results []*bench.Result, impl, text string) (rounds []bench.SLO) {
-	for _, r := range results {
-		for _, s := range r.SLO {
-			if r.Impl == impl && s.Text == text {
-				rounds = append(rounds, s)
-			}
+// objectives is the same on a page.
+func objectives(doc result.Document) Section {
+	return Section{ID: "slo", Title: "Objectives", Tables: []Table{objectivesTable(doc)}}
+}
+
+func objectivesTable(doc result.Document) Table {
+	impls := Everywhere
+	if len(doc.Config.Impls) < 2 {
+		impls = PageOnly
+	}
+	t := Table{Words: true, Columns: []Column{{Left: true, In: TerminalOnly}, {Name: "implementation", Left: true, In: impls}, {Name: "objective", Left: true}, {Name: "measured"}, {Name: "verdict", Left: true}}}
+	for _, impl := range doc.Config.Impls {
+		texts, rounds := judged(doc.Results, impl)
+		for _, text := range texts {
+			value, verdict := stood(rounds[text])
+			t.Rows = append(t.Rows, []Cell{words("SLO"), words(impl), words(text), value, verdict})
 		}
 	}
-	return rounds
+	return t
+}
+
+// judged is the objectives of an implementation in their order, and each in all rounds.
+func judged(results []*bench.Result, impl string) (texts []string, rounds map[string][]bench.SLO) {
+	rounds = map[string][]bench.SLO{}
+	for _, r := range results {
+		for _, s := range r.SLO {
+			if r.Impl != impl {
+				continue
+			}
+			if rounds[s.Text] == nil {
+				texts = append(texts, s.Text)
+			}
+			rounds[s.Text] = append(rounds[s.Text], s)
+		}
+	}
+	return texts, rounds
 }
 
 // stood is the measured value and the verdict; a round that missed says more than
 // one that could not be judged.
-func stood(rounds []bench.SLO) (value, verdict string) {
+func stood(rounds []bench.SLO) (value, verdict Cell) {
 	var values []float64
 	passed, reason := 0, ""
 	for _, s := range rounds {
@@ -60,9 +72,9 @@ func stood(rounds []bench.SLO) (value, verdict string) {
 			passed++
 		}
 	}
-	value = "-"
+	value = none
 	if len(values) > 0 {
-		value = units.In(rounds[0].Unit, stats.Median(values))
+		value = inUnit(rounds[0].Unit, stats.Median(values))
 	}
 	count := ""
 	if len(rounds) > 1 {
@@ -70,11 +82,11 @@ func stood(rounds []bench.SLO) (value, verdict string) {
 	}
 	switch {
 	case passed == len(rounds):
-		return value, "PASS" + count
+		return value, Cell{Text: "PASS" + count, Class: Good}
 	case passed < len(values):
-		return value, "MISSED" + count
+		return value, Cell{Text: "MISSED" + count, Class: Bad}
 	}
-	return value, "NOT JUDGED" + count + ": " + reason
+	return value, Cell{Text: "NOT JUDGED" + count + ": " + reason, Class: Bad}
 }
 
 // Judged is an objective and what was measured.
@@ -83,22 +95,4 @@ func Judged(s bench.SLO) string {
 		return s.Text + ": " + s.Reason
 	}
 	return s.Text + ": " + units.In(s.Unit, s.Value)
-}
-
-// objectivesByRun is each SLO and how the runs stood to it.
-func objectivesByRun(doc result.Document) Section {
-	t := Table{Columns: []Column{{Name: "objective", Left: true}, {Name: "run", Left: true}, {Name: "measured"}, {Name: "limit"}, {Name: "verdict", Left: true}}}
-	for _, r := range doc.Results {
-		for _, o := range r.SLO {
-			value, verdict := inUnit(o.Unit, o.Value), Cell{Text: "pass", Class: Good}
-			if !o.Pass {
-				verdict = Cell{Text: "MISSED", Class: Bad}
-			}
-			if o.Reason != "" {
-				value, verdict.Text = none, "not judged: "+o.Reason
-			}
-			t.Rows = append(t.Rows, []Cell{words(o.Text), words(runName(doc, r)), value, inUnit(o.Unit, o.Limit), verdict})
-		}
-	}
-	return Section{ID: "slo", Title: "Objectives", Tables: []Table{t}}
 }

@@ -20,24 +20,17 @@ type Page struct {
 	Open            bool // open loop
 }
 
-// Extra is what a page has and a document has not.
-type Extra struct {
-	Caveats  map[string]string // by implementation
-	Again    string            // the command line that makes such a result
-	Sections []Section         // behind the measured ones
-}
-
-// NewPage is the page of a document.
-func NewPage(doc result.Document, extra Extra) Page {
+// NewPage is the page of a document. The rest is what a document has not: what
+// implementations do not promise, and the command line that makes such a result.
+func NewPage(doc result.Document, caveats map[string]string, again string) Page {
 	p := Page{Title: title(doc), Subtitle: subtitle(doc), Verdicts: verdicts(doc), Loaded: len(doc.Results) > 0, Open: doc.Open()}
 	if kind := doc.Kind(); kind == result.Sweep || kind == result.Capacity { // what puts all runs of an implementation together would mislead
-		p.Sections = append([]Section{capacities(doc), growth(doc)}, extra.Sections...)
+		p.Sections = []Section{capacities(doc), growth(doc)}
 	} else {
 		p.Tiles = append(advisedTiles(doc.Advice), tiles(doc)...)
-		p.Sections = []Section{validated(doc), advised(doc), comparison(doc), objectivesByRun(doc), latencies(doc), timeline(doc), masters(doc), sharing(doc), holding(doc)}
-		p.Sections = append(append(p.Sections, extra.Sections...), cost(doc))
+		p.Sections = []Section{validated(doc), advised(doc), comparison(doc), objectives(doc), latencies(doc), timeline(doc), masters(doc), sharing(doc), holding(doc), cost(doc)}
 	}
-	p.Sections = append(p.Sections, notes(doc, extra.Caveats), setting(doc, extra.Again), surroundings(doc))
+	p.Sections = append(p.Sections, notes(doc, caveats), setting(doc, again), surroundings(doc))
 	return p
 }
 

@@ -38,58 +38,46 @@ func (b *Blocks) sweep(doc result.Document, caveats map[string]string) {
 
 // pointsTable is every setting; a figure that no run has is -.
 func pointsTable(doc result.Document) Table {
-	open := slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency.Response != nil })
-	handover := slices.ContainsFunc(doc.Sweep.Points, func(p bench.SweepPoint) bool { return p.HandoverP50Ns > 0 })
-	latency := "cycle"
-	if open {
-		latency = "response"
+	has := func(f bench.Figure) bool { _, ok := f.Median(doc.Results); return ok }
+	shown := []bench.Figure{bench.MustFigure("throughput"), bench.Headline.P("50"), bench.Headline.P("99")}
+	if has(bench.MustFigure("response.p50")) {
+		shown = slices.Insert(shown, 0, bench.MustFigure("offered_per_s"))
 	}
-	shown := []struct {
-		name, unit string
-		of         func(bench.SweepPoint) float64
-		in         bool
-	}{
-		{"offered/s", bench.UnitCount, func(p bench.SweepPoint) float64 { return p.OfferedPerS }, open},
-		{"cycles/s", bench.UnitCount, func(p bench.SweepPoint) float64 { return p.ThroughputPerS }, true},
-		{latency + " p50", bench.UnitNs, func(p bench.SweepPoint) float64 { return p.P50Ns }, true},
-		{latency + " p99", bench.UnitNs, func(p bench.SweepPoint) float64 { return p.P99Ns }, true},
-		{"hand-over p50", bench.UnitNs, func(p bench.SweepPoint) float64 { return p.HandoverP50Ns }, handover},
-		{"cpu/cycle", bench.UnitNs, func(p bench.SweepPoint) float64 { return p.CPUNsPerOp }, true},
+	if handover := bench.MustFigure("handover.p50"); has(handover) {
+		shown = append(shown, handover)
 	}
+	shown = append(shown, bench.MustFigure("cpu_ns_per_op"))
+
 	var t Table
 	for _, p := range doc.Sweep.Params {
 		t.Columns = append(t.Columns, Column{Name: p.Name})
 	}
-	t.Columns = append(t.Columns, Column{Name: "impl"})
-	for _, f := range shown {
-		if f.in {
-			t.Columns = append(t.Columns, Column{Name: f.name})
-		}
-	}
-	t.Columns = append(t.Columns, Column{})
+	t.Columns = append(append(append(t.Columns, Column{Name: "impl"}), figureColumns(doc, shown)...), Column{})
 	for _, p := range doc.Sweep.Points {
 		var row []Cell
 		for _, param := range doc.Sweep.Params {
 			row = append(row, words(p.Setting[param.Name]))
 		}
 		row = append(row, words(p.Impl))
-		for _, f := range shown {
-			if f.in {
-				row = append(row, known(f.of(p), inUnit(f.unit, f.of(p))))
-			}
+		results := make([]*bench.Result, len(p.Results))
+		for i, at := range p.Results {
+			results[i] = doc.Results[at]
 		}
-		t.Rows = append(t.Rows, append(row, words(pointRemark(doc, p))))
+		for _, f := range shown {
+			row = append(row, medianCell(f, results))
+		}
+		t.Rows = append(t.Rows, append(row, words(pointRemark(doc, p, results))))
 	}
 	return t
 }
 
 // pointRemark is what speaks against the figures of a setting.
-func pointRemark(doc result.Document, p bench.SweepPoint) (text string) {
+func pointRemark(doc result.Document, p bench.SweepPoint, results []*bench.Result) (text string) {
 	if !p.Valid && doc.Config.Target != "embedded" { // of which none is
 		return "not valid"
 	}
-	for _, i := range p.Results {
-		if missed := result.Missed(doc.Results[i]); missed != "" {
+	for _, r := range results {
+		if missed := result.Missed(r); missed != "" {
 			text = "missed " + missed
 		}
 	}
