@@ -11,6 +11,8 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
+var chartTemplates = template.Must(template.ParseFS(files, "chart.tmpl"))
+
 // Charts are inline SVG: data of package view in, markup out.
 //
 // A picture that is scaled to the width of a telephone takes its text with it, and
@@ -39,7 +41,7 @@ func chart(c view.Chart) (template.HTML, error) {
 // draw fills the template of that name.
 func draw(name string, data any) (template.HTML, error) {
 	var b strings.Builder
-	err := templates.ExecuteTemplate(&b, name, data)
+	err := chartTemplates.ExecuteTemplate(&b, name, data)
 	return template.HTML(b.String()), err // #nosec: the template has escaped it
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"slices"
 
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/view"
@@ -17,7 +18,9 @@ import (
 //go:embed page.html page.css page.js chart.tmpl
 var files embed.FS
 
-var templates = template.Must(template.ParseFS(files, "page.html", "chart.tmpl"))
+var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
+	"chart": chart, "panels": panels, "forPage": forPage,
+}).ParseFS(files, "page.html"))
 
 // asset is a file of this package as it is: CSS or JS that nobody else has written.
 func asset(name string) string {
@@ -33,29 +36,8 @@ type page struct {
 	view.Page
 	CSS       template.CSS
 	JS        template.JS
-	Sections  []section // hides those of the view
-	Result    any       // the document, to be read back
+	Result    any // the document, to be read back
 	Generator string
-}
-
-// section is one with its charts drawn, and without what is empty.
-type section struct {
-	view.Section
-	Panels []panel
-	Tables []table
-}
-
-type panel struct {
-	Name   string
-	Charts []template.HTML
-	Tables []table
-}
-
-// table is one with only the columns of a page.
-type table struct {
-	Caption string
-	Columns []view.Column
-	Rows    [][]view.Cell
 }
 
 // Write writes the page of a document. It is whole before anything is written.
@@ -69,60 +51,57 @@ func Write(w io.Writer, doc result.Document, shown view.Page) error {
 		CSS:  template.CSS(asset("page.css")), JS: template.JS(asset("page.js")), // #nosec: our own
 		Result: json.RawMessage(data), Generator: doc.Tool.Name + " " + doc.Tool.Version,
 	}
+	p.Sections = nil
 	for _, s := range shown.Sections {
-		own, err := sectionOf(s)
+		drawn, err := panels(s)
 		if err != nil {
 			return err
 		}
-		if len(own.Panels) > 0 || len(own.Tables) > 0 || s.Code != "" {
-			p.Sections = append(p.Sections, own)
+		if len(drawn) > 0 || hasRows(s.Tables) || s.Code != "" {
+			p.Sections = append(p.Sections, s)
 		}
 	}
 	var b bytes.Buffer
-	if err := templates.ExecuteTemplate(&b, "page.html", p); err != nil {
+	if err := pageTemplate.Execute(&b, p); err != nil {
 		return err
 	}
 	_, err = w.Write(b.Bytes())
 	return err
 }
 
-func sectionOf(s view.Section) (section, error) {
-	own := section{Section: s, Tables: tablesOf(s.Tables)}
+// panels is those of a section that have something to show.
+func panels(s view.Section) (shown []view.Panel, err error) {
 	for _, p := range s.Panels {
-		drawn := panel{Name: p.Name, Tables: tablesOf(p.Tables)}
+		some := hasRows(p.Tables)
 		for _, c := range p.Charts {
 			markup, err := chart(c)
 			if err != nil {
-				return own, err
+				return nil, err
 			}
-			if markup != "" {
-				drawn.Charts = append(drawn.Charts, markup)
-			}
+			some = some || markup != ""
 		}
-		if len(drawn.Charts) > 0 || len(drawn.Tables) > 0 {
-			own.Panels = append(own.Panels, drawn)
+		if some {
+			shown = append(shown, p)
 		}
 	}
-	return own, nil
+	return shown, nil
 }
 
-// tablesOf is those that have rows.
-func tablesOf(tables []view.Table) (shown []table) {
-	for _, t := range tables {
-		if len(t.Rows) == 0 {
+func hasRows(tables []view.Table) bool {
+	return slices.ContainsFunc(tables, func(t view.Table) bool { return len(t.Rows) > 0 })
+}
+
+// forPage leaves out the columns that are for a terminal.
+func forPage(t view.Table) view.Table {
+	shown := view.Table{Caption: t.Caption, Rows: make([][]view.Cell, len(t.Rows))}
+	for i, c := range t.Columns {
+		if c.In == view.TerminalOnly {
 			continue
 		}
-		own := table{Caption: t.Caption, Rows: make([][]view.Cell, len(t.Rows))}
-		for i, c := range t.Columns {
-			if c.In == view.TerminalOnly {
-				continue
-			}
-			own.Columns = append(own.Columns, c)
-			for row, cells := range t.Rows {
-				own.Rows[row] = append(own.Rows[row], cells[i])
-			}
+		shown.Columns = append(shown.Columns, c)
+		for row, cells := range t.Rows {
+			shown.Rows[row] = append(shown.Rows[row], cells[i])
 		}
-		shown = append(shown, own)
 	}
 	return shown
 }
