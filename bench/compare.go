@@ -188,7 +188,17 @@ func RelativeTo(reference string, results []*Result) []Relative {
 
 func relative(impl, reference string, own, ref map[int]*Result) Relative {
 	row := Relative{Impl: impl, Reference: reference, Latency: "cycle"}
-	var throughput, p50, p99, cpu, allocs pairs
+	shown := []struct {
+		Figure
+		to **Ratio
+		pairs
+	}{
+		{Figure: MustFigure("throughput"), to: &row.Throughput},
+		{Figure: Headline.P("50"), to: &row.P50},
+		{Figure: Headline.P("99"), to: &row.P99},
+		{Figure: MustFigure("cpu_ns_per_op"), to: &row.CPUPerOp},
+		{Figure: MustFigure("allocs_per_op"), to: &row.AllocsPerOp},
+	}
 	for _, round := range slices.Sorted(maps.Keys(own)) {
 		a, b := own[round], ref[round]
 		if b == nil {
@@ -198,14 +208,15 @@ func relative(impl, reference string, own, ref map[int]*Result) Relative {
 		if a.Latency.Response != nil {
 			row.Latency = "response"
 		}
-		throughput.add(a.ThroughputPerS, b.ThroughputPerS)
-		p50.add(float64(a.Headline().P["50"]), float64(b.Headline().P["50"]))
-		p99.add(float64(a.Headline().P["99"]), float64(b.Headline().P["99"]))
-		cpu.add(a.Client.CPUNsPerOp, b.Client.CPUNsPerOp)
-		allocs.add(a.Client.AllocsPerOp, b.Client.AllocsPerOp)
+		for i := range shown {
+			v, _ := shown[i].Measured(a)
+			base, _ := shown[i].Measured(b)
+			shown[i].add(v, base)
+		}
 	}
-	row.Throughput, row.P50, row.P99 = throughput.ratio(), p50.ratio(), p99.ratio()
-	row.CPUPerOp, row.AllocsPerOp = cpu.ratio(), allocs.ratio()
+	for i := range shown {
+		*shown[i].to = shown[i].ratio()
+	}
 	return row
 }
 

@@ -186,7 +186,7 @@ func TestCompareRefusesWhatItCannotRun(t *testing.T) {
 func result(impl string, round int, throughput float64, p99 int64) *Result {
 	return &Result{
 		Impl: impl, Round: round, ThroughputPerS: throughput,
-		Latency: Latencies{Cycle: &Summary{P: map[string]int64{"50": p99 / 2, "99": p99}}},
+		Latency: Latencies{Cycle: &Summary{Count: 1, P: map[string]int64{"50": p99 / 2, "99": p99}}},
 		Client:  Client{CPUNsPerOp: 100},
 		Valid:   Valid{OK: true},
 	}

@@ -1,21 +1,27 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
-	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"muxlock/internal/stats"
 )
 
-// A figure is a number of a Result that an Objective can name.
-type figure struct {
-	unit string // as in SLO
-	// of looks the figure up; the error says why this result has none.
-	of func(*Result) (float64, error)
-	// lacks says why no run of a Config can have it; empty: it may.
-	lacks func(Config) string
+// A Figure is one number of a Result. Objectives, comparisons, sweeps and tables all take
+// theirs from the two lists below: Figures for what is one number, Timings for what is a
+// histogram and has a figure for each statistic. Whoever adds one adds it there.
+type Figure struct {
+	Name  string // as --slo has it: throughput, cycle.p99
+	Label string // as the head of a column: cycles/s
+	Unit  string // as in SLO
+	More  bool   // more is better
+
+	of    func(*Result) (float64, error)
+	known func(*Result) bool  // whether the number says anything; nil: always
+	lacks func(Config) string // why no run of a Config can have it, empty: it may; nil: always empty
 }
 
 // Units of figures, in SLO.Unit.
@@ -25,43 +31,116 @@ const (
 	UnitCount = ""
 )
 
-// plainFigures are those that are one number; latencies are found by the names of
-// their fields.
-var plainFigures = map[string]figure{
-	"throughput":         plain(UnitCount, func(r *Result) float64 { return r.ThroughputPerS }),
-	"error_rate":         rate(func(t Totals) (int64, int64) { return t.Errors, t.Started }),
-	"timeout_rate":       rate(func(t Totals) (int64, int64) { return t.Timeouts, t.Started }),
-	"refused_rate":       rate(func(t Totals) (int64, int64) { return t.Refused, t.Started }),
-	"late_rate":          rate(func(t Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
-	"dropped_rate":       rate(func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
-	"lost_validity_rate": rate(func(t Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
-	"late_quorum_rate":   rate(func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
-	"overlaps":           plain(UnitCount, func(r *Result) float64 { return float64(r.Safety.Overlaps) }),
-	"fence_violations":   plain(UnitCount, func(r *Result) float64 { return float64(r.Safety.FenceViolations) }),
-	"jain":               plain(UnitCount, func(r *Result) float64 { return r.Fairness.Jain }),
-	"max_wait_ns":        plain(UnitNs, func(r *Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
-	"cpu_ns_per_op":      plain(UnitNs, func(r *Result) float64 { return r.Client.CPUNsPerOp }),
-	"allocs_per_op":      plain(UnitCount, func(r *Result) float64 { return r.Client.AllocsPerOp }),
-	"gc_p99_ns":          plain(UnitNs, func(r *Result) float64 { return float64(r.Client.GCP99Ns) }),
-	"sched_p99_ns":       plain(UnitNs, func(r *Result) float64 { return float64(r.Client.SchedP99Ns) }),
-	"cpu_share":          plain(UnitShare, func(r *Result) float64 { return r.Client.CPUShare }),
+// A Timing is one latency of a Result.
+type Timing struct {
+	Name  string // as in JSON
+	Label string // for people
+	Of    func(*Result) *Summary
+
+	lacks func(Config) string
 }
 
-func plain(unit string, of func(*Result) float64) figure {
-	return figure{unit: unit, of: func(r *Result) (float64, error) { return of(r), nil }}
+// Figures is all that are one number.
+func Figures() []Figure { return slices.Clone(figures) }
+
+// Timings is all latencies, in the order in which a reader wants them.
+func Timings() []Timing { return slices.Clone(timings) }
+
+var figures = []Figure{
+	{Name: "throughput", Label: "cycles/s", More: true, of: number(func(r *Result) float64 { return r.ThroughputPerS })},
+	{Name: "offered_per_s", Label: "offered/s", of: perSecond(func(t Totals) int64 { return t.Offered })},
+	{Name: "acquired_per_s", Label: "acquired/s", More: true, of: perSecond(func(t Totals) int64 { return t.Acquired })},
+	count("offered", func(r *Result) int64 { return r.Totals.Offered }),
+	count("started", func(r *Result) int64 { return r.Totals.Started }),
+	count("acquired", func(r *Result) int64 { return r.Totals.Acquired }),
+	count("refused", func(r *Result) int64 { return r.Totals.Refused }),
+	count("timeouts", func(r *Result) int64 { return r.Totals.Timeouts }),
+	count("errors", func(r *Result) int64 { return r.Totals.Errors }),
+	count("late", func(r *Result) int64 { return r.Totals.Late }).in(openLoop),
+	count("dropped", func(r *Result) int64 { return r.Totals.Dropped }).in(openLoop),
+	count("lost_validity", func(r *Result) int64 { return r.Totals.LostValidity }),
+	count("late_quorum", func(r *Result) int64 { return r.Totals.LateQuorum }),
+	rate("error_rate", func(t Totals) (int64, int64) { return t.Errors, t.Started }),
+	rate("timeout_rate", func(t Totals) (int64, int64) { return t.Timeouts, t.Started }),
+	rate("refused_rate", func(t Totals) (int64, int64) { return t.Refused, t.Started }),
+	rate("late_rate", func(t Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
+	rate("dropped_rate", func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
+	rate("lost_validity_rate", func(t Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
+	rate("late_quorum_rate", func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
+	count("overlaps", func(r *Result) int64 { return r.Safety.Overlaps }),
+	count("fence_violations", func(r *Result) int64 { return r.Safety.FenceViolations }),
+	{Name: "jain", Label: "Jain", More: true, of: number(func(r *Result) float64 { return r.Fairness.Jain })},
+	{Name: "max_wait_ns", Label: "longest wait", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Fairness.MaxWaitNs) })},
+	{Name: "mean_wait_ns", Label: "mean wait", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Fairness.MeanWaitNs) })},
+	{Name: "cpu_ns_per_op", Label: "cpu/cycle", Unit: UnitNs, of: number(func(r *Result) float64 { return r.Client.CPUNsPerOp }),
+		known: func(r *Result) bool { return r.Client.CPUNsPerOp > 0 }},
+	{Name: "allocs_per_op", Label: "allocs/cycle", of: number(func(r *Result) float64 { return r.Client.AllocsPerOp }),
+		known: func(r *Result) bool { return r.ThroughputPerS > 0 }},
+	{Name: "gc_p99_ns", Label: "gc pause p99", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Client.GCP99Ns) })},
+	{Name: "sched_p99_ns", Label: "scheduling p99", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Client.SchedP99Ns) })},
+	{Name: "tool_cpu_ns_per_op", Label: "of it the generator", Unit: UnitNs, of: number(func(r *Result) float64 { return r.Client.ToolCPUNsPerOp }),
+		known: func(r *Result) bool { return r.Client.ToolCPUNsPerOp > 0 }},
+	{Name: "tool_cpu_share", Label: "its share", Unit: UnitShare, of: number(func(r *Result) float64 { return r.Client.ToolCPUShare }),
+		known: func(r *Result) bool { return r.Client.ToolCPUNsPerOp > 0 }},
+	{Name: "stall_p99_ns", Label: "stall p99", Unit: UnitNs, of: stall},
+	{Name: "cpu_share", Label: "cpu of the machine", Unit: UnitShare, of: number(func(r *Result) float64 { return r.Client.CPUShare })},
 }
 
-func rate(of func(Totals) (part, whole int64)) figure {
-	return figure{unit: UnitShare, of: func(r *Result) (float64, error) {
+// Headline is the latency that comparisons look at, see Result.Headline.
+var Headline = Timing{"headline", "headline", (*Result).Headline, nil}
+
+var timings = []Timing{
+	{"response", "response", func(r *Result) *Summary { return r.Latency.Response }, openLoop},
+	{"wait", "wait", func(r *Result) *Summary { return r.Latency.Wait }, openLoop},
+	{"lag", "lag", func(r *Result) *Summary { return r.Latency.Lag }, openLoop},
+	{"service", "service", func(r *Result) *Summary { return r.Latency.Service }, nil},
+	{"acquire", "acquire", func(r *Result) *Summary { return r.Latency.Acquire }, nil},
+	{"release", "release", func(r *Result) *Summary { return r.Latency.Release }, nil},
+	{"cycle", "cycle", func(r *Result) *Summary { return r.Latency.Cycle }, nil},
+	{"extend", "extend", func(r *Result) *Summary { return r.Latency.Extend }, extendsOnly},
+	{"hold", "hold", func(r *Result) *Summary { return r.Latency.Hold }, nil},
+	{"handover", "hand-over", func(r *Result) *Summary { return r.Latency.Handover }, waiting},
+	{"handover_remote", "from other process", func(r *Result) *Summary { return r.Latency.HandoverRemote }, waitingProcs},
+	{"uncontended", "uncontended", func(r *Result) *Summary { return r.Latency.Uncontended }, waiting},
+}
+
+func number(of func(*Result) float64) func(*Result) (float64, error) {
+	return func(r *Result) (float64, error) { return of(r), nil }
+}
+
+func count(name string, of func(*Result) int64) Figure {
+	return Figure{Name: name, Label: label(name), of: number(func(r *Result) float64 { return float64(of(r)) })}
+}
+
+func label(name string) string { return strings.ReplaceAll(name, "_", " ") }
+
+func perSecond(of func(Totals) int64) func(*Result) (float64, error) {
+	return func(r *Result) (float64, error) {
+		if r.DurationS <= 0 {
+			return 0, errors.New("nothing was measured")
+		}
+		return float64(of(r.Totals)) / r.DurationS, nil
+	}
+}
+
+func rate(name string, of func(Totals) (part, whole int64)) Figure {
+	return Figure{Name: name, Label: label(name), Unit: UnitShare, of: func(r *Result) (float64, error) {
 		part, whole := of(r.Totals)
 		if whole == 0 {
-			return 0, fmt.Errorf("nothing was begun")
+			return 0, errors.New("nothing was begun")
 		}
 		return float64(part) / float64(whole), nil
 	}}
 }
 
-func (f figure) in(lacks func(Config) string) figure {
+func stall(r *Result) (float64, error) {
+	if s := r.Client.Stall; s != nil && s.Count > 0 {
+		return s.Percentile(99)
+	}
+	return 0, errors.New("nobody watched for stalls")
+}
+
+func (f Figure) in(lacks func(Config) string) Figure {
 	f.lacks = lacks
 	return f
 }
@@ -95,31 +174,41 @@ func extendsOnly(c Config) string {
 	return ""
 }
 
-// latencyLacks is by the JSON names in Latencies; the others are in every run.
-var latencyLacks = map[string]func(Config) string{
-	"response": openLoop, "wait": openLoop, "lag": openLoop,
-	"handover": waiting, "uncontended": waiting, "handover_remote": waitingProcs,
-	"extend": extendsOnly,
+// Of is the figure of a result. The error says why the result has none, or that it rests
+// on too few samples.
+func (f Figure) Of(r *Result) (float64, error) { return f.of(r) }
+
+// Measured is the same, also where it rests on few samples; false where r says nothing.
+func (f Figure) Measured(r *Result) (v float64, ok bool) {
+	if f.known != nil && !f.known(r) {
+		return 0, false
+	}
+	v, err := f.of(r)
+	return v, err == nil || errors.As(err, new(thinError))
+}
+
+// Median is that of the results that have the figure; false when none has.
+func (f Figure) Median(results []*Result) (float64, bool) {
+	var values []float64
+	for _, r := range results {
+		if v, ok := f.Measured(r); ok {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0, false
+	}
+	return stats.Median(values), true
 }
 
 // clocks are the three latencies of an acquire, which are also known as acquire.response and so on.
 var clocks = []string{"response", "wait", "service"}
 
-// latencyFields maps the JSON names of Latencies to the fields.
-var latencyFields = func() map[string]int {
-	fields := map[string]int{}
-	for i, t := 0, reflect.TypeFor[Latencies](); i < t.NumField(); i++ {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		fields[name] = i
-	}
-	return fields
-}()
-
-// findFigure returns the figure of a name such as throughput, cycle.p99 or
-// acquire.response.max.
-func findFigure(name string) (figure, error) {
-	if f, ok := plainFigures[name]; ok {
-		return f, nil
+// FindFigure returns the figure of a name such as throughput, cycle.p99 or
+// acquire.response.max. The error tells what there is.
+func FindFigure(name string) (Figure, error) {
+	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name }); i >= 0 {
+		return figures[i], nil
 	}
 	which, statistic, _ := strings.Cut(name, ".")
 	if which == "acquire" {
@@ -127,21 +216,48 @@ func findFigure(name string) (figure, error) {
 			which, statistic = clock, rest
 		}
 	}
-	field, ok := latencyFields[which]
-	if !ok {
-		return figure{}, fmt.Errorf("there is no figure %q%s; there are %s", name, didYouMean(name), figuresHelp())
+	i := slices.IndexFunc(timings, func(t Timing) bool { return t.Name == which })
+	if i < 0 {
+		return Figure{}, fmt.Errorf("there is no figure %q%s; there are %s", name, didYouMean(name), figuresHelp())
 	}
-	of, err := findStatistic(statistic)
+	f, err := timings[i].Figure(statistic)
 	if err != nil {
-		return figure{}, fmt.Errorf("%q: %w", name, err)
+		return Figure{}, fmt.Errorf("%q: %w", name, err)
 	}
-	return figure{UnitNs, func(r *Result) (float64, error) {
-		s := reflect.ValueOf(r.Latency).Field(field).Interface().(*Summary)
+	return f, nil
+}
+
+// MustFigure is FindFigure of a name that stands in the code.
+func MustFigure(name string) Figure {
+	f, err := FindFigure(name)
+	if err != nil {
+		panic(err)
+	}
+	return f
+}
+
+// P is percentile p, such as "99.9".
+func (t Timing) P(p string) Figure {
+	f, err := t.Figure("p" + p)
+	if err != nil {
+		panic(err) // p stands in the code
+	}
+	return f
+}
+
+// Figure is what pNN, mean, min or max reads from the latency.
+func (t Timing) Figure(statistic string) (Figure, error) {
+	read, err := findStatistic(statistic)
+	if err != nil {
+		return Figure{}, err
+	}
+	return Figure{Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: UnitNs, lacks: t.lacks, of: func(r *Result) (float64, error) {
+		s := t.Of(r)
 		if s == nil || s.Count == 0 {
-			return 0, fmt.Errorf("no %s was measured", which)
+			return 0, fmt.Errorf("no %s was measured", t.Name)
 		}
-		return of(s)
-	}, latencyLacks[which]}, nil
+		return read(s)
+	}}, nil
 }
 
 // findStatistic returns what pNN, mean, min or max reads from a Summary that is not empty.
@@ -154,39 +270,34 @@ func findStatistic(name string) (func(*Summary) (float64, error), error) {
 	case "max":
 		return func(s *Summary) (float64, error) { return float64(s.Max), nil }, nil
 	}
-	number, ok := strings.CutPrefix(name, "p")
-	p, err := strconv.ParseFloat(number, 64)
+	text, ok := strings.CutPrefix(name, "p")
+	p, err := strconv.ParseFloat(text, 64)
 	if !ok || err != nil || !(p > 0 && p < 100) {
 		return nil, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", name)
 	}
 	return func(s *Summary) (float64, error) { return s.Percentile(p) }, nil
 }
 
-// Percentile reads one of the usual percentiles, or any from the histogram, and
-// refuses one that rests on too few samples.
-func (s *Summary) Percentile(p float64) (float64, error) {
-	if s.Thin(p) {
-		beyond := float64(s.Count) * min(p, 100-p) / 100
-		return 0, fmt.Errorf("%.3g of %d samples lie beyond it, %d are needed", beyond, s.Count, tailLeast)
-	}
-	if v, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]; ok {
-		return float64(v), nil
-	}
-	h, err := s.Histogram()
-	if err != nil || s.HDR == "" {
-		return 0, fmt.Errorf("the result keeps no such percentile")
-	}
-	return float64(h.hdr.ValueAtPercentile(p)), nil
-}
-
 // figuresHelp lists what there is.
 func figuresHelp() string {
-	latencies := slices.Sorted(maps.Keys(latencyFields))
+	names, latencies := figureNames()
 	for _, c := range clocks {
 		latencies = append(latencies, "acquire."+c)
 	}
-	return fmt.Sprintf("%s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s",
-		strings.Join(slices.Sorted(maps.Keys(plainFigures)), ", "), strings.Join(latencies, ", "))
+	return fmt.Sprintf("%s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s", strings.Join(names, ", "), strings.Join(latencies, ", "))
+}
+
+// figureNames is sorted.
+func figureNames() (plain, latencies []string) {
+	for _, f := range figures {
+		plain = append(plain, f.Name)
+	}
+	for _, t := range timings {
+		latencies = append(latencies, t.Name)
+	}
+	slices.Sort(plain)
+	slices.Sort(latencies)
+	return plain, latencies
 }
 
 // didYouMean names what is closest to a name that does not exist, if anything is close.
@@ -198,11 +309,12 @@ func didYouMean(name string) string {
 			best, closest = real+rest, d
 		}
 	}
-	for _, real := range slices.Sorted(maps.Keys(plainFigures)) {
+	plain, latencies := figureNames()
+	for _, real := range plain {
 		try(name, real, "")
 	}
 	if dotted {
-		for _, real := range slices.Sorted(maps.Keys(latencyFields)) {
+		for _, real := range latencies {
 			try(which, real, "."+statistic)
 		}
 	}

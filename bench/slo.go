@@ -13,7 +13,7 @@ import (
 type Objective struct {
 	text   string
 	name   string
-	figure figure
+	figure Figure
 	op     string
 	limit  float64
 }
@@ -21,9 +21,8 @@ type Objective struct {
 // comparisons, the longer ones first, as they begin like the others.
 var comparisons = []string{"<=", ">=", "==", "<", ">"}
 
-// ParseObjective reads FIGURE OP VALUE. Figures are throughput, the rates of
-// Totals (error_rate), fields of Safety, Fairness and Client, and of every latency
-// its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
+// ParseObjective reads FIGURE OP VALUE. Figures are those of Figures, and of every latency
+// in Timings its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
 // has a unit where the figure is a time (5ms), may end in % where it is a share,
 // and in k or M where it is a number. The error, which matches ErrConfig, tells
 // what there is.
@@ -39,11 +38,11 @@ func ParseObjective(s string) (Objective, error) {
 }
 
 func newObjective(name, op, value string) (Objective, error) {
-	f, err := findFigure(name)
+	f, err := FindFigure(name)
 	if err != nil {
 		return Objective{}, wrong("", "slo", "%v", err)
 	}
-	limit, err := parseLimit(value, f.unit)
+	limit, err := parseLimit(value, f.Unit)
 	if err != nil {
 		return Objective{}, wrong("", "slo", "%s%s%s: %v", name, op, value, err)
 	}
@@ -99,7 +98,7 @@ func (o Objective) Possible(cfg Config) error {
 
 // Judge says how a result stands to the objective.
 func (o Objective) Judge(r *Result) SLO {
-	s := SLO{Text: o.text, Unit: o.figure.unit, Limit: o.limit}
+	s := SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
 	v, err := o.figure.of(r)
 	if err != nil {
 		s.Reason = err.Error()

@@ -3,8 +3,6 @@ package bench
 import (
 	"maps"
 	"slices"
-
-	"muxlock/internal/stats"
 )
 
 // Sweep is what runs of several settings show together.
@@ -63,32 +61,16 @@ func NewSweep(params []SweepParam, results []*Result) *Sweep {
 	return s
 }
 
+// fill takes the figures' medians; one that no result has stays 0.
 func (p *SweepPoint) fill(results []*Result) {
-	figure := func(of func(*Result) (float64, bool)) float64 {
-		var values []float64
-		for _, i := range p.Results {
-			if v, ok := of(results[i]); ok {
-				values = append(values, v)
-			}
-		}
-		if len(values) == 0 {
-			return 0
-		}
-		return stats.Median(values)
+	own := make([]*Result, len(p.Results))
+	for i, at := range p.Results {
+		own[i] = results[at]
 	}
-	percentile := func(of func(*Result) *Summary, which string) float64 {
-		return figure(func(r *Result) (float64, bool) {
-			s := of(r)
-			if s == nil || s.Count == 0 {
-				return 0, false
-			}
-			return float64(s.P[which]), true
-		})
-	}
-	p.OfferedPerS = figure(func(r *Result) (float64, bool) { return float64(r.Totals.Offered) / r.DurationS, r.DurationS > 0 })
-	p.ThroughputPerS = figure(func(r *Result) (float64, bool) { return r.ThroughputPerS, true })
-	p.P50Ns = percentile((*Result).Headline, "50")
-	p.P99Ns = percentile((*Result).Headline, "99")
-	p.HandoverP50Ns = percentile(func(r *Result) *Summary { return r.Latency.Handover }, "50")
-	p.CPUNsPerOp = figure(func(r *Result) (float64, bool) { return r.Client.CPUNsPerOp, r.Client.CPUNsPerOp > 0 })
+	p.OfferedPerS, _ = MustFigure("offered_per_s").Median(own)
+	p.ThroughputPerS, _ = MustFigure("throughput").Median(own)
+	p.P50Ns, _ = Headline.P("50").Median(own)
+	p.P99Ns, _ = Headline.P("99").Median(own)
+	p.HandoverP50Ns, _ = MustFigure("handover.p50").Median(own)
+	p.CPUNsPerOp, _ = MustFigure("cpu_ns_per_op").Median(own)
 }

@@ -1,6 +1,10 @@
 package bench
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
 
 // tailLeast is how many samples must lie beyond a percentile before it means much:
 // with fewer it is one or two unlucky operations.
@@ -24,4 +28,29 @@ func (r *Result) MoreSeconds(p float64) float64 {
 // tailNeeds is the least number of samples at which percentile p is not thin.
 func tailNeeds(p float64) int64 {
 	return int64(math.Ceil(100*tailLeast/min(p, 100-p) - 1e-6)) // 100-99.9 is not quite 0.1
+}
+
+// thinError is that a percentile rests on too few samples.
+type thinError struct{ text string }
+
+func (e thinError) Error() string { return e.text }
+
+// Percentile reads one of the usual percentiles, or any from the histogram. The error
+// says that there is none, or that it rests on too few samples; it is returned all the
+// same then.
+func (s *Summary) Percentile(p float64) (v float64, err error) {
+	usual, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]
+	v = float64(usual)
+	if !ok {
+		if h, broken := s.Histogram(); broken == nil && s.HDR != "" {
+			v = float64(h.hdr.ValueAtPercentile(p))
+		} else {
+			err = fmt.Errorf("the result keeps no such percentile")
+		}
+	}
+	if s.Thin(p) {
+		beyond := float64(s.Count) * min(p, 100-p) / 100
+		err = thinError{fmt.Sprintf("%.3g of %d samples lie beyond it, %d are needed", beyond, s.Count, tailLeast)}
+	}
+	return v, err
 }

@@ -10,7 +10,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 const (
@@ -86,7 +86,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var p *plan
-	var doc *output.Document
+	var doc *result.Document
 	if len(args) == 1 {
 		p = &plan{}
 		doc, err = f.read(cmd, args[0])
@@ -131,7 +131,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 }
 
 // give puts the advice into the document.
-func give(doc *output.Document, ask advice.Ask) error {
+func give(doc *result.Document, ask advice.Ask) error {
 	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
 	if err == nil {
 		m.Target = targetFlagsOf(doc.Config)
@@ -141,7 +141,7 @@ func give(doc *output.Document, ask advice.Ask) error {
 }
 
 // targetFlagsOf is the masters and their faults as flags; passwords are not kept.
-func targetFlagsOf(c output.Config) []string {
+func targetFlagsOf(c result.Config) []string {
 	target, err := targetOf(c)
 	if err != nil {
 		target = setting{"masters", []string{strings.Join(c.Masters, ",")}}
@@ -209,13 +209,13 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 }
 
 // read is for a result of an earlier run.
-func (f *adviseFlags) read(cmd *cobra.Command, name string) (*output.Document, error) {
+func (f *adviseFlags) read(cmd *cobra.Command, name string) (*result.Document, error) {
 	for _, flag := range measuredBy {
 		if cmd.Flags().Changed(flag) {
 			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
 		}
 	}
-	doc, err := output.ReadFile(name)
+	doc, err := result.ReadFile(name)
 	if err != nil {
 		return nil, usageError{err}
 	}

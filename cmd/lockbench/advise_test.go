@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/advice"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
@@ -29,7 +29,7 @@ func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
 
 	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "-o", "json")
 	require.Zero(t, code, stderr)
-	var doc output.Document
+	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 	require.Len(t, doc.Results, 1)
 	require.NotNil(t, doc.Advice)
@@ -44,7 +44,7 @@ func TestAdviceOfLiveMasters(t *testing.T) {
 	needServer(t)
 	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "1s", "--hold", "exp:10ms", "-o", "json")
 	requireMeasured(t, code, stderr)
-	var doc output.Document
+	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 	require.Equal(t, "advise", doc.Config.Command)
 	require.Greater(t, doc.Results[0].Totals.Acquired, int64(0))

@@ -10,7 +10,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // targetFlags choose the masters; one of them is enough.
@@ -22,7 +22,7 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if f.config == "" {
 		return nil
 	}
-	doc, err := output.ReadFile(f.config)
+	doc, err := result.ReadFile(f.config)
 	if err != nil {
 		return usagef("--config: %w", err)
 	}
@@ -42,7 +42,7 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 
 // settingsOf is a workload as flags; those with no meaning for it are left out, and
 // --new-masters, which was true then and need not be now.
-func settingsOf(c output.Config) []setting {
+func settingsOf(c result.Config) []setting {
 	settings := []setting{
 		{"impl", []string{strings.Join(c.Impls, ",")}},
 		{"workers", []string{strconv.Itoa(c.Workers)}},
@@ -82,7 +82,7 @@ func settingsOf(c output.Config) []setting {
 }
 
 // targetOf is the flag that gets the same kind of masters, or the same ones.
-func targetOf(c output.Config) (setting, error) {
+func targetOf(c result.Config) (setting, error) {
 	switch masters.Kind(c.Target) {
 	case masters.Local, masters.Embedded:
 		return setting{c.Target, []string{strconv.Itoa(len(c.Masters))}}, nil

@@ -14,7 +14,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // keep runs and returns the name of the result file.
@@ -31,18 +31,18 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	name := keep(t, "run", "--embedded", "3", "--impl", "setnx,muxlock", "--rounds", "2", "--rate", "300", "--arrivals", "uniform", "--dist", "zipf:0.9", "--keys", "7",
 		"--hold", "exp:1ms", "--duration", "150ms", "--warmup", "10ms", "--ttl", "9s", "--wait", "1s", "--master-timeout", "2s", "--workers", "9",
 		"--seed", "77", "--slo", "jain>0", "--slo", "overlaps==0")
-	first, err := output.ReadFile(name)
+	first, err := result.ReadFile(name)
 	require.NoError(t, err)
-	again, err := output.ReadFile(keep(t, "run", "--config", name))
+	again, err := result.ReadFile(keep(t, "run", "--config", name))
 	require.NoError(t, err)
-	same := func(want, got output.Config) {
+	same := func(want, got result.Config) {
 		want.Masters, got.Masters = nil, nil // new ones
 		require.Equal(t, want, got)
 	}
 	same(first.Config, again.Config)
 	require.Len(t, again.Config.Masters, 3)
 
-	again, err = output.ReadFile(keep(t, "run", "--config", name, "--seed", "78", "--rounds", "1", "--embedded", "1", "--slo", "jain>0.1"))
+	again, err = result.ReadFile(keep(t, "run", "--config", name, "--seed", "78", "--rounds", "1", "--embedded", "1", "--slo", "jain>0.1"))
 	require.NoError(t, err)
 	changed := first.Config
 	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1"}
@@ -53,7 +53,7 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 // A flag that takes part in the load and is not kept would make --config lie.
 func TestEveryFlagOfALoadIsKept(t *testing.T) {
 	kept := map[string]bool{}
-	c := output.Config{}
+	c := result.Config{}
 	c.Rate, c.Arrivals, c.Dist, c.DropAfter, c.Steady = 1, "poisson", bench.Uniform(), 1, 0.05
 	for _, s := range settingsOf(c) {
 		require.False(t, kept[s.flag], "--%s is there twice", s.flag)
@@ -70,8 +70,8 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 
 func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 	var own, zipf bytes.Buffer
-	require.NoError(t, output.JSON(&own, documentOf(bench.Dist{}, 0)))
-	require.NoError(t, output.JSON(&zipf, documentOf(bench.Zipf(1), 7)))
+	require.NoError(t, result.JSON(&own, documentOf(bench.Dist{}, 0)))
+	require.NoError(t, result.JSON(&zipf, documentOf(bench.Zipf(1), 7)))
 	for _, c := range []struct {
 		file  string
 		args  []string
@@ -108,12 +108,12 @@ func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 	}
 }
 
-func documentOf(dist bench.Dist, keys int) output.Document {
+func documentOf(dist bench.Dist, keys int) result.Document {
 	cfg := bench.RunConfig{
 		Config: bench.Config{Workers: 2, Keys: keys, Dist: dist, Duration: time.Second, TTL: time.Second, Seed: 1},
 		Impls:  []string{"setnx"}, Rounds: 1, Masters: []string{"m:1"},
 	}
-	return output.Document{Document: bench.NewDocument(cfg, nil), Config: output.Config{RunConfig: cfg, Target: "embedded", Faults: []string{}, SLO: []string{}}}
+	return result.Document{Document: bench.NewDocument(cfg, nil), Config: result.Config{RunConfig: cfg, Target: "embedded", Faults: []string{}, SLO: []string{}}}
 }
 
 func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/view"
 )
 
 const (
@@ -119,14 +120,14 @@ func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 		slo := o.Judge(r)
 		step.Met = step.Met && slo.Pass
 		missed = missed || !slo.Pass && slo.Reason == ""
-		texts = append(texts, output.Judged(slo))
+		texts = append(texts, view.Judged(slo))
 	}
 	step.Unjudged = !step.Met && !missed
 	step.Why = strings.Join(texts, "; ")
 	return step
 }
 
-func (s *search) complete(doc *output.Document) {
+func (s *search) complete(doc *result.Document) {
 	doc.Relative = []bench.Relative{} // it knows no rates
 	doc.Capacity = s.found
 	doc.Sweep = bench.NewSweep(append(slices.Clone(s.params), bench.SweepParam{Name: "rate", Values: []bench.SweepValue{}}), doc.Results)

@@ -11,8 +11,8 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
-	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 )
 
@@ -147,7 +147,7 @@ func writeHistory(path string, r *bench.Result) error {
 		return fmt.Errorf("--history: %w", err)
 	}
 	defer file.Close()
-	if err := output.History(file, r); err != nil {
+	if err := result.History(file, r); err != nil {
 		return fmt.Errorf("--history: %w", err)
 	}
 	return file.Close()

@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // commandLine makes such a document again: every choice written out, folded to lines
 // of a shell; empty where the document does not tell them. Passwords of masters are
 // not known any more and have to be put in.
-func commandLine(doc output.Document) string {
+func commandLine(doc result.Document) string {
 	c := doc.Config
 	var words []string
 	switch c.Command {
@@ -43,7 +43,7 @@ func commandLine(doc output.Document) string {
 }
 
 // wordsOf is a command with its flags, the one of its masters first if there are any.
-func wordsOf(command string, settings []setting, masters *output.Config) []string {
+func wordsOf(command string, settings []setting, masters *result.Config) []string {
 	words := []string{"lockbench " + command}
 	if masters != nil {
 		target, err := targetOf(*masters)
@@ -71,7 +71,7 @@ func only(settings []setting, which func(flag string) bool) []setting {
 }
 
 // sweepWords has --param for what is swept instead of a flag of its own.
-func sweepWords(doc output.Document) []string {
+func sweepWords(doc result.Document) []string {
 	c, search := doc.Config, len(doc.Capacity) > 0
 	var params []string
 	swept := map[string]bool{"rounds": search}
@@ -102,14 +102,14 @@ func sweepWords(doc output.Document) []string {
 }
 
 // chaosSettings is what chaos takes of a load; its seed draws the faults again.
-func chaosSettings(c output.Config) []setting {
+func chaosSettings(c result.Config) []setting {
 	own := []string{"impl", "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed"}
 	settings := only(settingsOf(c), func(flag string) bool { return flag != "keys" && slices.Contains(own, flag) })
 	return append(settings, setting{"keys", []string{strconv.Itoa(c.Keys)}}, setting{"faults", []string{strings.Join(c.FaultKinds, ",")}})
 }
 
 // asked is the flags of advise that say what is wanted.
-func asked(doc output.Document) (words []string) {
+func asked(doc result.Document) (words []string) {
 	if doc.Advice == nil {
 		return nil
 	}
@@ -130,7 +130,7 @@ func asked(doc output.Document) (words []string) {
 }
 
 // validateWords names the cases that were looked at.
-func validateWords(doc output.Document) []string {
+func validateWords(doc result.Document) []string {
 	var cases []string
 	for _, c := range doc.Validation {
 		if !slices.Contains(cases, c.Case) {

@@ -2,14 +2,16 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muxlock/cmd/lockbench/internal/diff"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/view"
 )
 
 // fileFlags are those that mean something when compare is given files.
@@ -32,21 +34,21 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if !slices.Contains([]string{"text", "json"}, f.format) {
 		return usagef("-o must be text or json when files are compared, got %q", f.format)
 	}
-	var docs []*output.Document
+	var docs []*result.Document
 	for _, name := range names {
-		doc, err := output.ReadFile(name)
+		doc, err := result.ReadFile(name)
 		if err != nil {
 			return usageError{err}
 		}
 		docs = append(docs, doc)
 	}
-	report := diff.New(names, docs, float64(f.regression))
-	if len(report.Comparison) == 0 {
+	comparison := result.CompareFiles(names, docs, float64(f.regression))
+	if len(comparison.Rows) == 0 {
 		return usagef("no implementation has a whole run in %s and in another file; lockbench compare --impl a,b compares two", names[0])
 	}
-	write := report.Text
+	write := func(w io.Writer) error { return text.Write(w, view.Files(comparison)) }
 	if f.format == "json" {
-		write = report.JSON
+		write = comparison.JSON
 	}
 	out, err := openSink(f.out, cmd.OutOrStdout())
 	if err != nil {
@@ -56,7 +58,7 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if err := out.write(write); err != nil {
 		return err
 	}
-	if bad := report.Regressions(); len(bad) > 0 {
+	if bad := comparison.Regressions(); len(bad) > 0 {
 		return verdict{exitRegression, fmt.Sprintf("regression: %s: %s is %.3f times what it was", bad[0].Impl, bad[0].Figure, bad[0].Ratio)}
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // scaled writes a result file of five rounds in which all is as many times as fast.
@@ -27,7 +27,7 @@ func scaled(t *testing.T, dir, name string, times float64) string {
 	f, err := os.Create(path)
 	require.NoError(t, err)
 	defer f.Close()
-	require.NoError(t, output.JSON(f, doc))
+	require.NoError(t, result.JSON(f, doc))
 	return path
 }
 

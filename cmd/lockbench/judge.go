@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // judge turns results into the exit code: what is worst comes first. Figures that
@@ -46,8 +46,8 @@ func notValid(results []*bench.Result, excused ...string) error {
 // failures is the reasons for which a result fails the run. On embedded masters, whose
 // figures are never exact, too few operations or too little machine are no failure.
 func failures(r *bench.Result, excused []string) []string {
-	if slices.Contains(r.Valid.Reasons, output.EmbeddedReason) {
-		excused = append(slices.Clone(excused), output.EmbeddedReason, bench.ReasonFew, bench.ReasonGenerator)
+	if slices.Contains(r.Valid.Reasons, result.EmbeddedReason) {
+		excused = append(slices.Clone(excused), result.EmbeddedReason, bench.ReasonFew, bench.ReasonGenerator)
 	}
 	return slices.DeleteFunc(slices.Clone(r.Valid.Reasons), func(reason string) bool {
 		return slices.ContainsFunc(excused, func(e string) bool { return strings.HasPrefix(reason, e) })

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestObjectivesDecideTheExitCode(t *testing.T) {
@@ -60,8 +60,8 @@ func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 	overlap := &bench.Result{Safety: bench.Safety{Overlaps: 1}}
 	invalid := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met"}}}
 	few := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3"}}}
-	tried := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3", "the generator could not keep up: 9", output.EmbeddedReason}}}
-	stuck := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met: 3", output.EmbeddedReason}}}
+	tried := &bench.Result{Valid: bench.Valid{Reasons: []string{"too few operations: 3", "the generator could not keep up: 9", result.EmbeddedReason}}}
+	stuck := &bench.Result{Valid: bench.Valid{Reasons: []string{"rate not met: 3", result.EmbeddedReason}}}
 	for _, c := range []struct {
 		ctx     context.Context
 		results []*bench.Result

@@ -58,8 +58,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/procs"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // Exit codes. Scripts rely on them.
@@ -148,7 +148,7 @@ func schemaCommand() *cobra.Command {
 		Short: "Print the JSON Schema of what -o json prints",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(output.Schema)
+			_, err := cmd.OutOrStdout().Write(result.Schema)
 			return writeError(err)
 		},
 	}

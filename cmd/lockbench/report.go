@@ -9,8 +9,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"muxlock/cmd/lockbench/internal/output"
-	"muxlock/cmd/lockbench/internal/report"
+	"muxlock/cmd/lockbench/internal/html"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/view"
 )
 
 // htmlFormat is a page, which only the report command writes by -o.
@@ -69,7 +70,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 }
 
 // readDocument reads a kept result, from in when the name is -.
-func readDocument(in io.Reader, name string) (*output.Document, error) {
+func readDocument(in io.Reader, name string) (*result.Document, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -78,30 +79,30 @@ func readDocument(in io.Reader, name string) (*output.Document, error) {
 		defer f.Close()
 		in = f
 	}
-	return output.Read(in)
+	return result.Read(in)
 }
 
 // writePage writes the page of a document.
-func writePage(w io.Writer, doc output.Document) error {
-	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc)})
+func writePage(w io.Writer, doc result.Document) error {
+	return html.Write(w, doc, view.NewPage(doc, caveats(doc.Config.Impls), commandLine(doc)))
 }
 
 // page is the file of --html; nil: none is asked for.
-type page struct{ file *output.File }
+type page struct{ file *result.File }
 
 // openPage finds out whether the file can be written, before anything is started.
 func openPage(name string) (*page, error) {
 	if name == "" {
 		return nil, nil
 	}
-	file, err := output.Create(name)
+	file, err := result.Create(name)
 	if err != nil {
 		return nil, usagef("--html: %w", err)
 	}
 	return &page{file}, nil
 }
 
-func (p *page) write(doc output.Document) error {
+func (p *page) write(doc result.Document) error {
 	if p == nil {
 		return nil
 	}

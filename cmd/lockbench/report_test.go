@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
 }
 
 func TestTheCommandLineDoesItAgain(t *testing.T) {
-	c := output.Config{
+	c := result.Config{
 		RunConfig: bench.RunConfig{
 			Config: bench.Config{
 				Workers: 64, Procs: 2, Keys: 100, Dist: bench.Uniform(), Hold: bench.Exp(2 * time.Millisecond), Rate: 2000,
@@ -97,19 +97,19 @@ func TestTheCommandLineDoesItAgain(t *testing.T) {
 		},
 		Command: "compare", Target: "local", Faults: []string{"stop:2@12s-20s"}, SLO: []string{"acquire.p99<5ms", "it's"},
 	}
-	line := strings.ReplaceAll(commandLine(output.Document{Config: c}), " \\\n   ", "")
+	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
 	require.Equal(t, "lockbench compare --local 3 --impl muxlock,setnx --workers 64 --procs 2 --dist uniform --hold exp:2ms "+
 		"--duration 30s --warmup 2s --rounds 3 --ttl 10s --probe-every 0s --wait 1s --op acquire-release --seed 42 --fault stop:2@12s-20s "+
 		`--slo 'acquire.p99<5ms' --slo 'it'\''s' --keys 100 --rate 2000`, line)
-	for row := range strings.Lines(commandLine(output.Document{Config: c})) {
+	for row := range strings.Lines(commandLine(result.Document{Config: c})) {
 		require.LessOrEqual(t, len(row), 80)
 	}
 
 	c.Warmup = 0
-	require.Contains(t, commandLine(output.Document{Config: c}), "--warmup 0s", "which is not its default")
+	require.Contains(t, commandLine(result.Document{Config: c}), "--warmup 0s", "which is not its default")
 
 	c.Target, c.Masters, c.MastersRedacted = "given", []string{"redis://h:1"}, true
-	require.Contains(t, commandLine(output.Document{Config: c}), "--masters redis://h:1")
+	require.Contains(t, commandLine(result.Document{Config: c}), "--masters redis://h:1")
 }
 
 func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
@@ -128,7 +128,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			html := filepath.Join(t.TempDir(), "page.html")
 			_, stderr, code := lockbench(t, append(c.args, "--html", html)...)
 			require.NotEqual(t, exitUsage, code, stderr)
-			doc, err := output.ReadFile(html)
+			doc, err := result.ReadFile(html)
 			require.NoError(t, err)
 			line := strings.ReplaceAll(commandLine(*doc), " \\\n   ", "")
 			for _, want := range c.want {
@@ -151,10 +151,10 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 }
 
 func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
-	require.Empty(t, commandLine(output.Document{Config: output.Config{Command: "chaos", Target: "local"}}), "an older result keeps no kinds of faults")
-	c := output.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
+	require.Empty(t, commandLine(result.Document{Config: result.Config{Command: "chaos", Target: "local"}}), "an older result keeps no kinds of faults")
+	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
 		RunConfig: bench.RunConfig{Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}}
-	line := commandLine(output.Document{Config: c})
+	line := commandLine(result.Document{Config: c})
 	require.Contains(t, line, "lockbench chaos --local 3 --impl muxlock")
 	require.Contains(t, line, "--faults stop,cut")
 	require.NotContains(t, line, "stop:1", "the seed draws it again")

@@ -13,9 +13,10 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/live"
 	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/internal/redisserver"
 )
 
@@ -116,7 +117,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 
 // measure gets the masters, runs the targets and lets the masters go. The document
 // holds the results so far, also beside an error; it is nil when no run could begin.
-func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, err error) {
+func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, err error) {
 	set, err := p.start(ctx, log)
 	if err != nil {
 		return nil, err
@@ -141,13 +142,13 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := output.NewProgress(log, output.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
+	progress := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
 	defer progress.Close() // also when something panics
 	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
 	progress.Close()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
-			r.Invalidate(output.EmbeddedReason)
+			r.Invalidate(result.EmbeddedReason)
 		}
 	}
 	for _, r := range results {
@@ -190,7 +191,7 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 	return masters.StartEmbedded(p.count)
 }
 
-func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Document {
+func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Document {
 	cfg := bench.RunConfig{Config: p.cfg, Impls: p.impls, Rounds: p.rounds, Reference: p.reference}
 	redacted := false
 	for _, addr := range set.Addrs {
@@ -206,8 +207,8 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	if results == nil {
 		results = []*bench.Result{}
 	}
-	doc := output.Document{Document: bench.NewDocument(cfg, results)}
-	doc.Config = output.Config{
+	doc := result.Document{Document: bench.NewDocument(cfg, results)}
+	doc.Config = result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
 		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // schedule is the runs that a plan makes.
@@ -15,7 +15,7 @@ type schedule interface {
 	// so far also beside an error.
 	run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error)
 	// complete adds to the document what the runs show together.
-	complete(*output.Document)
+	complete(*result.Document)
 	// judge is the verdict on them.
 	judge(ctx context.Context, results []*bench.Result, runErr error) error
 }
@@ -36,7 +36,7 @@ func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show f
 	return results, err
 }
 
-func (r rounds) complete(*output.Document) {}
+func (r rounds) complete(*result.Document) {}
 
 func (r rounds) judge(ctx context.Context, results []*bench.Result, runErr error) error {
 	return judge(ctx, results, runErr)

@@ -10,7 +10,9 @@ import (
 	"syscall"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/view"
 )
 
 // formats is what -o takes.
@@ -29,7 +31,7 @@ var closedPipe error = verdict{exitPipe, ""}
 // sink is where a result goes: --out, or standard output.
 type sink struct {
 	stdout io.Writer
-	file   *output.File // nil: standard output
+	file   *result.File // nil: standard output
 }
 
 // openSink finds out whether --out can be written, before anything is started.
@@ -37,7 +39,7 @@ func openSink(out string, stdout io.Writer) (*sink, error) {
 	if out == "" {
 		return &sink{stdout, nil}, nil
 	}
-	file, err := output.Create(out)
+	file, err := result.Create(out)
 	return &sink{stdout, file}, err
 }
 
@@ -49,12 +51,12 @@ func (s *sink) close() {
 }
 
 // seconds writes lines during the run, which ends when nobody reads them.
-func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
+func (s *sink) seconds(cancel context.CancelCauseFunc) *result.Seconds {
 	w := s.stdout
 	if s.file != nil {
 		w = s.file
 	}
-	return output.NewSeconds(w, func(err error) {
+	return result.NewSeconds(w, func(err error) {
 		if errors.Is(err, syscall.EPIPE) {
 			cancel(err)
 		}
@@ -62,7 +64,7 @@ func (s *sink) seconds(cancel context.CancelCauseFunc) *output.Seconds {
 }
 
 // document writes doc in one of formats.
-func (s *sink) document(name string, doc output.Document) error {
+func (s *sink) document(name string, doc result.Document) error {
 	return s.write(func(w io.Writer) error { return format(w, name, doc) })
 }
 
@@ -94,30 +96,18 @@ func writeError(err error) error {
 }
 
 // format writes a document in one of formats, or as a page.
-func format(w io.Writer, name string, doc output.Document) error {
+func format(w io.Writer, name string, doc result.Document) error {
 	switch name {
 	case "json":
-		return output.JSON(w, doc)
+		return result.JSON(w, doc)
 	case "ndjson":
-		return output.NDJSON(w, doc)
+		return result.NDJSON(w, doc)
 	case "csv":
-		return output.CSV(w, doc)
+		return result.CSV(w, doc)
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
 	case htmlFormat:
 		return writePage(w, doc)
 	}
-	switch {
-	case doc.Config.Command == validateName:
-		return output.Validation(w, doc.Validation)
-	case doc.Advice != nil:
-		return output.Advise(w, doc.Advice)
-	case doc.Config.Command == "compare":
-		return output.Compare(w, doc, caveats(doc.Config.Impls))
-	case doc.Sweep != nil:
-		return output.Sweep(w, doc, caveats(doc.Config.Impls))
-	case doc.Config.Command == "chaos":
-		return output.Chaos(w, doc)
-	}
-	return output.Run(w, doc, caveats(doc.Config.Impls))
+	return text.Write(w, view.Terminal(doc, caveats(doc.Config.Impls)))
 }

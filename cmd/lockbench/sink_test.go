@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestNDJSONComesWhileItRunsAndHasAnEnd(t *testing.T) {
@@ -106,7 +106,7 @@ func TestCtrlCLeavesAWholeFileOfThePartialResult(t *testing.T) {
 		require.NoFileExists(t, name+".partial")
 		require.Contains(t, read(t, name), "interrupted")
 	}
-	doc, err := output.ReadFile(filepath.Join(dir, "json"))
+	doc, err := result.ReadFile(filepath.Join(dir, "json"))
 	require.NoError(t, err)
 	require.True(t, doc.Results[0].Interrupted())
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func sweepCommand() *cobra.Command {
@@ -132,7 +132,7 @@ func settle(p *plan, targets []bench.Target, show func(bench.Progress)) []bench.
 	return targets
 }
 
-func (s sweep) complete(doc *output.Document) {
+func (s sweep) complete(doc *result.Document) {
 	doc.Relative = []bench.Relative{} // it knows no settings
 	doc.Sweep = bench.NewSweep(s.params, doc.Results)
 }

@@ -12,8 +12,10 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/cmd/lockbench/internal/validation"
+	"muxlock/cmd/lockbench/internal/view"
 )
 
 const (
@@ -117,10 +119,10 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 }
 
 // document has no results: nothing was loaded for its own sake.
-func (f *validateFlags) document(checks []validation.Check) output.Document {
+func (f *validateFlags) document(checks []validation.Check) result.Document {
 	cfg := bench.RunConfig{Config: bench.Config{Seed: f.seed, Duration: f.duration}, Rounds: 1}
-	doc := output.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
-	doc.Config = output.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
+	doc := result.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
+	doc.Config = result.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
 	return doc
 }
 
@@ -130,13 +132,13 @@ func showCheck(log io.Writer, setting string, c *validation.Check) {
 		return
 	}
 	fmt.Fprintf(log, "  %s %s: predicted %s, measured %s: %s\n", c.Formula, c.Quantity,
-		output.Quantity(c.Unit, c.Predicted.Value), output.Quantity(c.Unit, c.Measured.Value), c.Verdict)
+		units.In(c.Unit, c.Predicted.Value), units.In(c.Unit, c.Measured.Value), c.Verdict)
 }
 
 // judgeChecks: where a prediction fails, what rests on it is not valid here.
 func judgeChecks(checks []validation.Check) error {
 	if slices.ContainsFunc(checks, func(c validation.Check) bool { return c.Verdict != validation.Within }) {
-		return verdict{exitNotValid, output.ValidationSummary(checks)}
+		return verdict{exitNotValid, view.ValidationSummary(checks)}
 	}
 	return nil
 }

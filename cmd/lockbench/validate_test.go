@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/validation"
 )
 
@@ -37,7 +37,7 @@ func TestValidateWritesWhatReportReads(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "validate", "--case", "queue", "--duration", "300ms", "--seed", "7", "-o", "json", "--html", page)
 	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr) // this machine may be busy
 	require.Contains(t, stderr, "queue: 1 engine")
-	var doc output.Document
+	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 	require.Equal(t, "validate", doc.Config.Command)
 	require.EqualValues(t, 7, doc.Config.Seed)

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/internal/serverinfo"
@@ -227,7 +227,7 @@ func judgeProbe(masters []bench.Master, i int) []Finding {
 	case m.Lost > 0:
 		trip.Level, trip.Text = Warn, fmt.Sprintf("%s; %d got no answer", trip.Text, m.Lost)
 		trip.ToDo = "see the network, and whether it stalls"
-	case output.Slow(masters, i):
+	case view.Slow(masters, i):
 		trip.Level, trip.ToDo = Warn, "nearer, or on a faster machine; it decides nothing as long as a majority is faster"
 	}
 	clock := Finding{OK, "clock", nil, fmt.Sprintf("off by less than %d ppm, no step", driftWarn), ""}
@@ -235,14 +235,14 @@ func judgeProbe(masters []bench.Master, i int) []Finding {
 	case c == nil:
 		clock.Level, clock.Text = Unknown, "cannot tell: TIME is not permitted, or too few answers"
 	case c.JumpNs > stepMost:
-		clock.Level, clock.Text = Warn, output.Clock(c)+": a step forward ends leases early"
+		clock.Level, clock.Text = Warn, view.Clock(c)+": a step forward ends leases early"
 		clock.ToDo = "let its time daemon slew, not step; look again for longer (--for 1m)"
 	case math.Abs(c.PPM)-c.PPMError > driftFail:
-		clock.Level, clock.Text, clock.ToDo = Fail, output.Clock(c)+": more than the engine allows for", "mend its clock, or raise Drift"
+		clock.Level, clock.Text, clock.ToDo = Fail, view.Clock(c)+": more than the engine allows for", "mend its clock, or raise Drift"
 	case math.Abs(c.PPM)-c.PPMError > driftWarn:
-		clock.Level, clock.Text, clock.ToDo = Warn, output.Clock(c), "see its time daemon"
+		clock.Level, clock.Text, clock.ToDo = Warn, view.Clock(c), "see its time daemon"
 	case c.PPMError > driftWarn:
-		clock.Level, clock.Text, clock.ToDo = Unknown, output.Clock(c), "look for longer: --for 30s"
+		clock.Level, clock.Text, clock.ToDo = Unknown, view.Clock(c), "look for longer: --for 30s"
 	}
 	return []Finding{trip, clock}
 }

@@ -1,7 +1,13 @@
 // Package units writes measured values for people, everywhere alike.
 package units
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"muxlock/bench"
+)
 
 // Duration is ns with three digits and a unit.
 func Duration(ns float64) string {
@@ -29,4 +35,69 @@ func Digits(v float64) string {
 		return fmt.Sprintf("%.2f", v)
 	}
 	return fmt.Sprintf("%.1g", v)
+}
+
+// Number is a count, grouped by thousands.
+func Number[T int | int64 | float64](v T) string {
+	s := fmt.Sprintf("%.0f", math.Round(float64(v)))
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// Share is a part of the whole, from 0 to 1.
+func Share(v float64) string { return Digits(100*v) + "%" }
+
+// Rate is so many a second: whole from 100 on.
+func Rate(v float64) string {
+	if v < 100 {
+		return Digits(v) + "/s"
+	}
+	return Number(v) + "/s"
+}
+
+// unitPerSecond is a unit of predictions, beside those of package bench.
+const unitPerSecond = "per_s"
+
+// In is a figure of one of bench's units: one that fits, three digits; counts are whole.
+func In(unit string, v float64) string {
+	switch {
+	case unit == bench.UnitNs:
+		return Duration(v)
+	case unit == bench.UnitShare:
+		return Share(v)
+	case unit == unitPerSecond:
+		return Digits(v) + "/s"
+	case v >= 1000 || v == math.Trunc(v):
+		return Number(v)
+	}
+	return Digits(v)
+}
+
+// Probability is two digits.
+func Probability(p float64) string {
+	switch {
+	case p == 0:
+		return "0"
+	case p <= 1e-12:
+		return "<1e-12"
+	}
+	return fmt.Sprintf("%.2g", p)
+}
+
+// Percentiles are those that a Summary has, rising.
+var Percentiles = []string{"50", "90", "99", "99.9", "99.99"}
+
+// Percentile is one of a summary, with a ~ when fewer than ten samples lie beyond it,
+// and - when there is none.
+func Percentile(s *bench.Summary, p string) string {
+	if s == nil || s.Count == 0 {
+		return "-"
+	}
+	text := Duration(float64(s.P[p]))
+	if q, _ := strconv.ParseFloat(p, 64); s.Thin(q) {
+		text = "~" + text
+	}
+	return text
 }

@@ -1,0 +1,147 @@
+package html_test
+
+import (
+	"math"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/result"
+)
+
+// latency is a summary of n operations around a median of so many ns, with a tail.
+func latency(n int, median float64) *bench.Summary {
+	key := [2]float64{float64(n), median}
+	if made[key] == nil {
+		made[key] = makeLatency(n, median)
+	}
+	return made[key]
+}
+
+var made = map[[2]float64]*bench.Summary{} // nobody changes one; owned by the test that runs
+
+func makeLatency(n int, median float64) *bench.Summary {
+	h := bench.NewHistogram()
+	for i := range n {
+		q := (float64(i) + 0.5) / float64(n)
+		h.Record(int64(median*math.Exp(0.5*probit(q))/math.Pow(1-q, 0.15)), 1)
+	}
+	text, err := h.MarshalText()
+	if err != nil {
+		panic(err)
+	}
+	s := h.Summary()
+	s.HDR = string(text)
+	return s
+}
+
+// probit is the quantile of the normal distribution, near enough.
+func probit(q float64) float64 { return math.Log(q/(1-q)) / 1.702 }
+
+// full is a result of an open loop with shared names, in which everything that can
+// be measured was, and a master was lost for some seconds.
+func full(impl string, round int, speed float64) *bench.Result {
+	at := func(ns float64) *bench.Summary { return latency(20_000, ns/speed) }
+	r := &bench.Result{
+		Impl: impl, Round: round, Masters: 3, Workers: 64, Procs: 2, Keys: 100, Seed: 42, DurationS: 30,
+		Totals: bench.Totals{
+			Offered: 60_000, Started: 59_990, Acquired: 59_700, Refused: 12, Timeouts: 240, Errors: 38, Late: 31, Dropped: 10,
+		},
+		ThroughputPerS: 1990 * speed,
+		Latency: bench.Latencies{
+			Response: at(900e3), Wait: at(40e3), Service: at(700e3), Acquire: at(700e3), Release: at(300e3), Cycle: at(1.1e6),
+			Handover: at(150e3), HandoverRemote: at(210e3), Hold: at(2e6), Uncontended: at(350e3), Lag: at(4e3),
+		},
+		Fairness: bench.Fairness{Jain: 0.962, MaxWaitNs: 48e6, MeanWaitNs: 1_100_000, PerProc: []int64{30_100, 29_600}},
+		Client: bench.Client{
+			CPUNsPerOp: 21_000 / speed, AllocsPerOp: 9.4, GCP99Ns: 120_000, SchedP99Ns: 80_000, Stall: at(60e3),
+			CPUShare: 0.44, ToolCPUNsPerOp: 900, ToolCPUShare: 0.043,
+		},
+		Faults: []bench.Band{
+			{Spec: "delay:1:5ms@8s-14s", Kind: "delay", Master: 1, FromS: 8, ToS: 14},
+			{Spec: "stop:2@12s-20s", Kind: "stop", Master: 2, FromS: 12, ToS: 20},
+			{Spec: "flush:3@25s", Kind: "flush", Master: 3, FromS: 25, ToS: 25},
+		},
+		SLO: []bench.SLO{
+			{Text: "acquire.response.p99<5ms", Unit: bench.UnitNs, Value: 9.1e6, Limit: 5e6},
+			{Text: "throughput>1000", Value: 1990, Limit: 1000, Pass: true},
+			{Text: "handover.p99.99<1s", Unit: bench.UnitNs, Limit: 1e9, Reason: "too few hand-overs"},
+		},
+		Valid:        bench.Valid{OK: true, Reasons: []string{}},
+		ErrorSamples: []string{"127.0.0.1:7002: i/o timeout\nquorum not reached"},
+	}
+	for i, addr := range []string{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"} {
+		m := bench.Master{Addr: addr, RTT: latency(3000, 120e3*float64(i+1)), Clock: &bench.Clock{PPM: -3.2 * float64(i), PPMError: 1.4, JumpNs: 20_000, OffsetNs: -40_000, WatchedNs: 30e9}}
+		if i == 1 {
+			m.Lost, m.Down = 80, 0.267
+		}
+		r.PerMaster = append(r.PerMaster, m)
+	}
+	for s := 1; s <= 30; s++ {
+		p := bench.Point{
+			TS: float64(s) + 0.003, Cycles: int64(1990 * speed * (1 + 0.05*math.Sin(float64(s)))), Acquired: 1990,
+			P50Ns: int64(900e3 / speed), P99Ns: int64((4 + math.Cos(float64(3*s))) * 1e6 / speed), MasterNs: []int64{120e3, 240e3, 360e3},
+		}
+		switch {
+		case s > 12 && s <= 20:
+			p.Timeouts, p.Errors, p.Refused, p.MasterNs[1] = 30, 4, 1, -1
+			p.P99Ns *= 5
+			p.Cycles = p.Cycles * 8 / 10
+			fallthrough
+		case s > 8 && s <= 14:
+			p.MasterNs[0] = 5_200_000
+		}
+		r.Series = append(r.Series, p)
+	}
+	return r
+}
+
+// advised adds what could be advised.
+func advised(doc result.Document) result.Document {
+	doc.Advice = &advice.Advice{
+		Ask: advice.Ask{Eps: 1e-6, RTO: 30 * time.Second, HoldText: "exp:50ms"}, Impl: "muxlock", Masters: 3,
+		Inputs:   []advice.Input{{Name: "acquire", P50: 777_000, P99: 5_380_000, Max: 77_200_000, Count: 20_000, From: "latency.service"}},
+		TTL:      advice.Interval{Min: 900_000_000, Tight: 800_000_000, Max: 29_000_000_000, Extrapolated: []string{"acquire: 1e-6 has not been seen in 20000 samples"}},
+		Config:   advice.Config{TTL: 4500 * time.Millisecond, MasterTimeout: 50 * time.Millisecond},
+		Check:    &advice.Check{TTL: 10 * time.Second, Acquired: 20_000, Hi: 1.8e-4, Predicted: 1e-9},
+		Settings: []advice.Setting{{Name: "TTL", Value: "4.5s", Formula: "F6", Why: "between the two: 5.0 times the least"}, {Name: "longest hold", Value: "3.2s", Formula: "F8", Why: "without renewal"}},
+		Expected: []advice.Chance{
+			{Name: "validity lost while held", P: 3e-13, Hi: 1.8e-4, N: 20_000, Extrapolated: true, Formula: "F6"},
+			{Name: "vote of 2 split", P: 0.04, Formula: "F13"},
+		},
+		Sensitivity: []advice.Change{{What: "round trips x2", MinNs: 1_050_000_000, ByNs: 150_000_000}},
+		Warnings:    []string{"the clocks of the masters were not watched"},
+		Snippet:     "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
+	}
+	return doc
+}
+
+// document puts results into a document of nowhere and never.
+func document(command string, results ...*bench.Result) result.Document {
+	cfg := bench.RunConfig{
+		Config: bench.Config{
+			Workers: 64, Procs: 2, Keys: 100, Dist: bench.Uniform(), Hold: bench.Exp(2 * time.Millisecond), Rate: 2000,
+			Duration: 30 * time.Second, Warmup: 2 * time.Second, TTL: 10 * time.Second, Wait: time.Second, Seed: 42,
+		},
+		Impls: []string{}, Rounds: 1, Masters: []string{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"},
+	}
+	for _, r := range results {
+		cfg.Rounds = max(cfg.Rounds, r.Round)
+		if len(cfg.Impls) == 0 || r.Round == 1 && cfg.Impls[0] != r.Impl {
+			cfg.Impls = append(cfg.Impls, r.Impl)
+		}
+	}
+	if len(cfg.Impls) > 1 {
+		cfg.Reference = cfg.Impls[0]
+	}
+	doc := result.Document{
+		Document: bench.NewDocument(cfg, results),
+		Config: result.Config{
+			RunConfig: cfg, Command: command, Target: "local", Server: "redis 7.0.15",
+			Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
+		},
+	}
+	doc.Tool = bench.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
+	doc.Env = bench.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, CPULimit: 2.5, Clocksource: "tsc"}
+	return doc
+}

@@ -1,0 +1,167 @@
+package html
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"time"
+
+	"muxlock/cmd/lockbench/internal/view"
+)
+
+func axisText(a view.Axis, v float64) string {
+	switch {
+	case a.Text != nil:
+		return a.Text(v)
+	case a.Seconds:
+		return clock(v)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// ticks of the axis within the scale, about n of them.
+func ticks(a view.Axis, s scale, n int) []view.Tick {
+	if a.Ticks != nil {
+		return a.Ticks
+	}
+	var at []float64
+	switch {
+	case a.Log:
+		at = logTicks(s.lo, s.hi, n)
+	case a.Seconds:
+		at = every(s.lo, s.hi, clockStep((s.hi-s.lo)/float64(n)))
+	default:
+		at = every(s.lo, s.hi, niceAbove((s.hi-s.lo)/float64(n)))
+	}
+	marked := make([]view.Tick, len(at))
+	for i, v := range at {
+		marked[i] = view.Tick{At: v, Label: round(axisText(a, v))}
+	}
+	return marked
+}
+
+// zeros are those after a point that say nothing about a round figure.
+var zeros = regexp.MustCompile(`\.0+($|[^0-9])`)
+
+// round writes 10.0us as 10us.
+func round(text string) string { return zeros.ReplaceAllString(text, "$1") }
+
+// scale maps values to 0..1.
+type scale struct {
+	lo, hi float64
+	log    bool
+}
+
+// at is the place of v, NaN when it has none.
+func (s scale) at(v float64) float64 {
+	if s.log {
+		if v <= 0 {
+			return math.NaN()
+		}
+		return (math.Log(v) - math.Log(s.lo)) / (math.Log(s.hi) - math.Log(s.lo))
+	}
+	return (v - s.lo) / (s.hi - s.lo)
+}
+
+// scaleOf spans all values, on a linear axis also 0; false when none has a place.
+// exact ends it at the last value, else it ends at a round one above.
+func scaleOf(a view.Axis, exact bool, values ...[]float64) (scale, bool) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, vs := range values {
+		for _, v := range vs {
+			if finite(v) && (v > 0 || !a.Log) {
+				lo, hi = min(lo, v), max(hi, v)
+			}
+		}
+	}
+	if math.IsInf(lo, 0) {
+		return scale{}, false
+	}
+	if a.Log {
+		if !exact {
+			lo, hi = niceBelow(lo), niceAbove(hi)
+		}
+		if lo == hi {
+			lo, hi = lo/2, hi*2
+		}
+		return scale{lo, hi, true}, true
+	}
+	lo, hi = min(lo, 0), max(hi, 0)
+	if lo == hi {
+		hi = 1
+	}
+	if !exact {
+		step := niceAbove((hi - lo) / 5)
+		lo, hi = math.Floor(lo/step+1e-9)*step, math.Ceil(hi/step-1e-9)*step
+	}
+	return scale{lo, hi, false}, true
+}
+
+// niceAbove and niceBelow are the nearest of 1, 2 or 5 times a power of ten.
+func niceAbove(v float64) float64 {
+	if !(v > 0) || math.IsInf(v, 0) {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*power >= v*(1-1e-9) {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+func niceBelow(v float64) float64 { return 1 / niceAbove(1/v) }
+
+// clockStep is the same for seconds, which make minutes and hours.
+func clockStep(v float64) float64 {
+	for _, step := range []float64{10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 4 * 3600} {
+		if v > 5 && v <= step {
+			return step
+		}
+	}
+	return niceAbove(v)
+}
+
+// every is the multiples of step from lo to hi.
+func every(lo, hi, step float64) (at []float64) {
+	for i := int(math.Ceil(lo/step - 1e-9)); float64(i)*step <= hi+step*1e-9; i++ {
+		at = append(at, float64(i)*step)
+	}
+	return at
+}
+
+// logTicks marks powers of ten; when there are too many every second, third or
+// later one, and when there are few also 2 and 5 times a power.
+func logTicks(lo, hi float64, n int) (at []float64) {
+	first, last := math.Floor(math.Log10(lo)+1e-9), math.Ceil(math.Log10(hi)-1e-9)
+	stride := max(1, math.Ceil((last-first)/float64(n)))
+	between := []float64{1}
+	if 3*math.Log10(hi/lo) <= float64(n)+1 {
+		between = []float64{1, 2, 5}
+	}
+	for e := first; e <= last; e += stride {
+		for _, m := range between {
+			if v := m * math.Pow(10, e); v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
+				at = append(at, v)
+			}
+		}
+	}
+	return at
+}
+
+// clock writes seconds: 0.5s, 90s as 1m30s.
+func clock(s float64) string {
+	if math.Abs(s) < 60 {
+		return short(s, 2) + "s"
+	}
+	d := time.Duration(math.Round(s * float64(time.Second))).Round(time.Second)
+	text := d.String()
+	if d%time.Hour == 0 {
+		return text[:len(text)-len("0m0s")]
+	}
+	if d%time.Minute == 0 {
+		return text[:len(text)-len("0s")]
+	}
+	return text
+}

@@ -1,0 +1,125 @@
+package result
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"maps"
+	"reflect"
+	"slices"
+
+	"muxlock/bench"
+)
+
+// Comparison is the whole comparison, as -o json has it. It holds no results, so that
+// nobody takes it for one.
+type Comparison struct {
+	SchemaVersion int            `json:"schema_version"`
+	Tool          bench.Tool     `json:"tool"`
+	Files         []ComparedFile `json:"files"` // the first is what the others are compared with
+	Limit         float64        `json:"regression_limit"`
+	Rows          []Row          `json:"comparison"`
+}
+
+// ComparedFile is one of the compared ones.
+type ComparedFile struct {
+	Name      string     `json:"name"`
+	Tool      bench.Tool `json:"tool"`
+	Host      string     `json:"host"`
+	NotValid  int        `json:"not_valid"` // results that say so of themselves
+	Unmatched []string   `json:"unmatched"` // implementations that are not in the first file
+	Differ    []Setting  `json:"differ"`    // what was different from the first file, beside the figures
+}
+
+// CompareFiles compares the documents with the first one.
+func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
+	c := Comparison{SchemaVersion: bench.SchemaVersion, Tool: bench.CurrentTool(), Limit: limit, Rows: []Row{}}
+	known := map[string]bool{}
+	for _, impl := range finishedImpls(docs[0].Results) {
+		known[impl] = true
+	}
+	for i, doc := range docs {
+		f := ComparedFile{Name: names[i], Tool: doc.Tool, Host: doc.Env.Host, Unmatched: []string{}, Differ: []Setting{}}
+		for _, result := range doc.Results {
+			if !result.Valid.OK {
+				f.NotValid++
+			}
+		}
+		for _, impl := range finishedImpls(doc.Results) {
+			if !known[impl] {
+				f.Unmatched = append(f.Unmatched, impl)
+			}
+		}
+		f.Differ = append(f.Differ, Settings(docs[0], doc)...)
+		c.Files = append(c.Files, f)
+		if i > 0 {
+			c.Rows = append(c.Rows, Rows(docs[0].Results, doc.Results, names[i], limit)...)
+		}
+	}
+	return c
+}
+
+// Regressions is the rows that are one.
+func (c Comparison) Regressions() (rows []Row) {
+	for _, row := range c.Rows {
+		if row.Regression {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// JSON writes it as one document.
+func (c Comparison) JSON(w io.Writer) error {
+	return encode(w, c)
+}
+
+// Setting is one that was not the same in both files, by its name in the document.
+type Setting struct {
+	Name string `json:"name"`
+	Old  string `json:"old"`
+	New  string `json:"new"`
+}
+
+// expected is what differs between any two runs, or says nothing about the figures.
+var expected = []string{"config.command", "config.key_prefix", "config.masters", "config.seed", "config.rounds", "config.reference",
+	"config.impls", "config.slo", "config.profile", "tool.commit", "tool.version"}
+
+// Settings tells what else was different: workload, masters, machine, Go.
+func Settings(older, newer *Document) (differ []Setting) {
+	was, is := flat(older), flat(newer)
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	for name := range names {
+		if !slices.Contains(expected, name) && !reflect.DeepEqual(was[name], is[name]) {
+			differ = append(differ, Setting{name, text(was[name]), text(is[name])})
+		}
+	}
+	if n, m := len(older.Config.Masters), len(newer.Config.Masters); n != m {
+		differ = append(differ, Setting{"masters", text(n), text(m)})
+	}
+	slices.SortFunc(differ, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
+	return differ
+}
+
+// flat is config, env and tool as JSON names them.
+func flat(doc *Document) map[string]any {
+	all := map[string]any{}
+	for section, v := range map[string]any{"config": doc.Config, "env": doc.Env, "tool": doc.Tool} {
+		b, _ := json.Marshal(v) // it was JSON
+		fields := map[string]any{}
+		_ = json.Unmarshal(b, &fields)
+		for name, v := range fields {
+			all[section+"."+name] = v
+		}
+	}
+	return all
+}
+
+func text(v any) string {
+	if v == nil {
+		return "-"
+	}
+	b, _ := json.Marshal(v)
+	return string(b)
+}

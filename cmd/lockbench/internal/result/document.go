@@ -1,0 +1,122 @@
+// Package result is what a run found, as one document: its fields, its formats for
+// programs, reading it back, and the comparison of several.
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/validation"
+)
+
+// EmbeddedReason stands in valid.reasons of every run on embedded masters.
+const EmbeddedReason = "embedded masters: the speed means nothing"
+
+// Document is bench's document, and what only the command knows.
+type Document struct {
+	bench.Document
+	Config Config         `json:"config"`           // hides bench's, which it contains
+	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
+	// Validation is the predictions that were held against what happened; of validate only.
+	Validation []validation.Check `json:"validation,omitempty"`
+}
+
+// Config is everything that is needed to do it again.
+type Config struct {
+	bench.RunConfig
+	Command       string        `json:"command"` // run, compare, sweep, advise, chaos or validate
+	Target        string        `json:"target"`  // given, local or embedded
+	Server        string        `json:"server"`  // version of the first master
+	MasterTimeout time.Duration `json:"master_timeout_ns"`
+	NewMasters    bool          `json:"new_masters"`
+	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
+	Faults        []string      `json:"faults"`
+	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos: what it drew Faults from
+	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
+	// MastersRedacted: user names or passwords were left out of Masters.
+	MastersRedacted bool     `json:"masters_redacted,omitempty"`
+	Profile         string   `json:"profile,omitempty"`
+	SLO             []string `json:"slo"`
+}
+
+// Kind is what a document is about.
+type Kind string
+
+// The kinds, by the commands that make them.
+const (
+	Run      Kind = "run"
+	Compare  Kind = "compare"
+	Sweep    Kind = "sweep"
+	Capacity Kind = "capacity" // sweep --find-max
+	Advise   Kind = "advise"
+	Chaos    Kind = "chaos"
+	Validate Kind = "validate"
+)
+
+// Kind is decided here alone: by the command, but for two. Advice may be added to a kept
+// result of another command, and a sweep may search instead.
+func (d Document) Kind() Kind {
+	command := Kind(d.Config.Command)
+	switch {
+	case d.Advice != nil:
+		return Advise
+	case command == Sweep && len(d.Capacity) > 0:
+		return Capacity
+	case command == Sweep && d.Sweep != nil, command == Compare, command == Chaos, command == Validate:
+		return command
+	}
+	return Run // also what came to no advice and to no sweep
+}
+
+// Open tells whether the load came at its own times.
+func (d Document) Open() bool { return d.Config.Rate > 0 }
+
+// Sweeps tells whether a flag has a value of its own in each setting.
+func (d Document) Sweeps(flag string) bool {
+	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p bench.SweepParam) bool { return p.Name == flag })
+}
+
+// Impls is the implementations in the order of the results.
+func Impls(results []*bench.Result) (impls []string) {
+	for _, r := range results {
+		if !slices.Contains(impls, r.Impl) {
+			impls = append(impls, r.Impl)
+		}
+	}
+	return impls
+}
+
+// Finished is the runs of one implementation that were not cut short.
+func Finished(results []*bench.Result, impl string) []*bench.Result {
+	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl || r.Interrupted() })
+}
+
+// Of is the same, or those that were cut short when there are no others.
+func Of(results []*bench.Result, impl string) []*bench.Result {
+	if whole := Finished(results, impl); len(whole) > 0 {
+		return whole
+	}
+	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl })
+}
+
+// JSON writes the document.
+func JSON(w io.Writer, doc Document) error { return encode(w, doc) }
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// buffer holds an output until it is whole, so that only flush can fail.
+type buffer struct{ bytes.Buffer }
+
+func (b *buffer) flush(w io.Writer) error {
+	_, err := w.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,44 @@
+package result
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+
+	"muxlock/bench"
+)
+
+// History writes the events around overlaps and the faults, one JSON object a line, in
+// the order of their begin.
+func History(w io.Writer, r *bench.Result) error {
+	type fault struct {
+		Kind   string `json:"kind"` // fault
+		Spec   string `json:"spec"`
+		Master int    `json:"master"`
+		FromNs int64  `json:"from_ns"`
+		ToNs   int64  `json:"to_ns"`
+	}
+	b := bufio.NewWriter(w)
+	e := json.NewEncoder(b)
+	faults := r.Faults
+	put := func(before int64) (err error) {
+		for len(faults) > 0 && int64(faults[0].FromS*1e9) <= before && err == nil {
+			f := faults[0]
+			err = e.Encode(fault{"fault", f.Spec, f.Master, int64(f.FromS * 1e9), int64(f.ToS * 1e9)})
+			faults = faults[1:]
+		}
+		return err
+	}
+	for _, event := range r.History {
+		if err := put(event.FromNs); err != nil {
+			return err
+		}
+		if err := e.Encode(event); err != nil {
+			return err
+		}
+	}
+	if err := put(1 << 62); err != nil {
+		return err
+	}
+	return b.Flush()
+}

@@ -1,0 +1,140 @@
+package result
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"muxlock/bench"
+)
+
+// documentMost bounds what Read takes, in bytes: a hundred times what a long run makes.
+const documentMost = 64 << 20
+
+// ReadFile is Read of a file; its errors name the file.
+func ReadFile(name string) (*Document, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	doc, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return doc, nil
+}
+
+// Read reads what JSON wrote, also out of a page of package html, at most 64 MB. What it
+// returns is whole: every result has its name and its latencies, so that nobody who uses
+// it has to look. The error says what the text is instead, to be read after its name.
+func Read(r io.Reader) (*Document, error) {
+	text, err := io.ReadAll(io.LimitReader(r, documentMost+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	case len(text) > documentMost:
+		return nil, fmt.Errorf("is larger than %d MB, which no result of lockbench is", documentMost>>20)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("is empty")
+	}
+	if text, err = unwrap(text); err != nil {
+		return nil, err
+	}
+	if err := recognise(text); err != nil {
+		return nil, err
+	}
+	doc := &Document{}
+	if err := json.Unmarshal(text, doc); err != nil {
+		return nil, fmt.Errorf("is damaged: %w", err)
+	}
+	for i, r := range doc.Results {
+		if err := whole(r); err != nil {
+			return nil, fmt.Errorf("is damaged: result %d %w", i+1, err)
+		}
+	}
+	if doc.Sweep != nil {
+		for _, p := range doc.Sweep.Points {
+			if slices.ContainsFunc(p.Results, func(i int) bool { return i < 0 || i >= len(doc.Results) }) {
+				return nil, errors.New("is damaged: its sweep names results that are not there")
+			}
+		}
+	}
+	return doc, nil
+}
+
+// recognise tells a result of a version that is known here from everything else.
+func recognise(text []byte) error {
+	var head struct {
+		SchemaVersion *int `json:"schema_version"`
+		Tool          *bench.Tool
+		Config        json.RawMessage
+		Results       []json.RawMessage
+		Type          string
+	}
+	err := json.Unmarshal(text, &head)
+	var syntax *json.SyntaxError
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax) && bytes.HasPrefix(text, []byte(`{"type":`)):
+		return errors.New("is a list of lines (-o ndjson); only a document can be read back (-o json)")
+	case errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input":
+		return fmt.Errorf("is cut off after %d bytes", len(text))
+	case errors.As(err, &syntax):
+		return fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
+	case errors.As(err, &mistyped) && head.SchemaVersion == nil:
+		return errors.New("is JSON, but no result of lockbench")
+	case head.SchemaVersion == nil || head.Tool == nil || head.Tool.Name != "lockbench":
+		return errors.New("is JSON, but no result of lockbench")
+	case *head.SchemaVersion > bench.SchemaVersion:
+		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", *head.SchemaVersion, bench.SchemaVersion)
+	case *head.SchemaVersion < 1:
+		return fmt.Errorf("is damaged: there is no schema %d", *head.SchemaVersion)
+	case err == nil && (head.Results == nil || head.Config == nil):
+		return errors.New("is of lockbench, but holds no results")
+	}
+	return nil // other errors are told with their place when all of it is read
+}
+
+// whole says what a result lacks that the others rely on.
+func whole(r *bench.Result) error {
+	switch {
+	case r == nil:
+		return errors.New("is null")
+	case r.Impl == "":
+		return errors.New("has no impl")
+	case r.Latency.Service == nil || r.Latency.Acquire == nil || r.Latency.Release == nil || r.Latency.Cycle == nil:
+		return errors.New("lacks a latency: service, acquire, release or cycle")
+	case r.DurationS < 0:
+		return errors.New("has a negative duration_s")
+	}
+	return nil
+}
+
+// The document stands between these in a page. No text within can end it: there JSON
+// has no < at all.
+const (
+	dataBegin = `<script type="application/json" id="lockbench-result">`
+	dataEnd   = `</script>`
+)
+
+// unwrap takes the document out of a page that package html has made; any other text
+// comes back as it is. The error is that of another page, to be read after its name.
+func unwrap(text []byte) ([]byte, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
+		return text, nil
+	}
+	_, rest, found := bytes.Cut(text, []byte(dataBegin))
+	if !found {
+		return nil, errors.New("is not JSON but a page, and no report of lockbench")
+	}
+	data, _, found := bytes.Cut(rest, []byte(dataEnd))
+	if !found {
+		return nil, errors.New("is a report that is cut off")
+	}
+	return data, nil
+}

@@ -1,0 +1,90 @@
+package result_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/result"
+)
+
+// testdata/result.json is of a real run with five local masters; testdata/README
+// tells the command.
+func recordedText(t *testing.T) string { return read(t, "testdata/result.json") }
+
+func recorded(t *testing.T) result.Document {
+	doc, err := result.Read(strings.NewReader(recordedText(t)))
+	require.NoError(t, err)
+	return *doc
+}
+
+// golden compares with a file of testdata; -update rewrites it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	require.Equal(t, read(t, path), got, "go test -update makes it anew")
+}
+
+func TestEveryFormatOfARecordedResultStaysAsItIs(t *testing.T) {
+	for name, write := range map[string]func(*bytes.Buffer, result.Document) error{
+		"result.csv":    func(b *bytes.Buffer, d result.Document) error { return result.CSV(b, d) },
+		"result.ndjson": func(b *bytes.Buffer, d result.Document) error { return result.NDJSON(b, d) },
+	} {
+		var b bytes.Buffer
+		require.NoError(t, write(&b, recorded(t)))
+		golden(t, name, b.String())
+	}
+}
+
+func TestNothingOfARecordedResultIsLost(t *testing.T) {
+	decode := func(text string) (v any) {
+		require.NoError(t, json.Unmarshal([]byte(text), &v))
+		return v
+	}
+	var b bytes.Buffer
+	require.NoError(t, result.JSON(&b, recorded(t)))
+	want, got := decode(recordedText(t)), decode(b.String())
+	require.Empty(t, lost("", want, got), "fields may be new, none may be gone")
+	got.(map[string]any)["results"].([]any)[1].(map[string]any)["workers"] = 1
+	require.Equal(t, "/results/1/workers", lost("", want, got), "the check can fail")
+}
+
+// lost is the path of the first value of want that got does not have.
+func lost(at string, want, got any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		own, _ := got.(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if path := lost(at+"/"+name, want[name], own[name]); path != "" {
+				return path
+			}
+		}
+		return ""
+	case []any:
+		own, _ := got.([]any)
+		if len(own) != len(want) {
+			return at
+		}
+		for i := range want {
+			if path := lost(at+"/"+strconv.Itoa(i), want[i], own[i]); path != "" {
+				return path
+			}
+		}
+		return ""
+	}
+	if want != got {
+		return at
+	}
+	return ""
+}

@@ -1,0 +1,40 @@
+// Package resulttest makes results for tests.
+package resulttest
+
+import (
+	"time"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+)
+
+// Summary is 500 operations with that median and a tail.
+func Summary(p50 int64) *bench.Summary {
+	return &bench.Summary{Unit: "ns", Count: 500, Min: 1, Mean: 2e6, Max: 9e6, P: map[string]int64{
+		"50": p50, "90": 2e6, "99": 3e6, "99.9": 4e6, "99.99": 5e6,
+	}}
+}
+
+// Result is a run of a closed loop.
+func Result(impl string, round int, perSecond float64) *bench.Result {
+	s := Summary(1_234_567)
+	return &bench.Result{
+		Impl: impl, Round: round, Masters: 5, Workers: 64, DurationS: 5, ThroughputPerS: perSecond,
+		Totals:  bench.Totals{Acquired: 500},
+		Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s},
+		Client:  bench.Client{CPUNsPerOp: 12_340, AllocsPerOp: 5.25},
+		Valid:   bench.Valid{OK: true, Reasons: []string{}},
+	}
+}
+
+// Document is a comparison of these results.
+func Document(results ...*bench.Result) result.Document {
+	cfg := bench.RunConfig{
+		Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
+		Impls:  []string{"muxlock", "slow"}, Rounds: 3, Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
+	}
+	return result.Document{
+		Document: bench.NewDocument(cfg, results),
+		Config:   result.Config{RunConfig: cfg, Command: "compare", Target: "local", Server: "redis 7.0.15"},
+	}
+}

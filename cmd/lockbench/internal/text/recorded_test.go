@@ -1,0 +1,62 @@
+package text_test
+
+import (
+	"bytes"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/view"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// run, compare and sweep show a document as the command of that name would.
+var run, compare, sweep = as("run"), as("compare"), as("sweep")
+
+func as(command string) func(io.Writer, result.Document, map[string]string) error {
+	return func(w io.Writer, doc result.Document, caveats map[string]string) error {
+		doc.Config.Command = command
+		return text.Write(w, view.Terminal(doc, caveats))
+	}
+}
+
+func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
+	doc, err := result.ReadFile("../result/testdata/result.json")
+	require.NoError(t, err)
+	for name, write := range map[string]func(io.Writer, result.Document, map[string]string) error{"run.txt": run, "compare.txt": compare} {
+		var b bytes.Buffer
+		require.NoError(t, write(&b, *doc, map[string]string{"setnx": "is one master"}))
+		golden := filepath.Join("testdata", name)
+		if *update {
+			require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
+		}
+		want, err := os.ReadFile(golden)
+		require.NoError(t, err)
+		require.Equal(t, string(want), b.String(), "go test -update makes it anew")
+	}
+}
+
+// Whatever a file holds, it is refused or everything can be shown of it.
+func FuzzRead(f *testing.F) {
+	whole, err := os.ReadFile("../result/testdata/result.json")
+	require.NoError(f, err)
+	f.Add(string(whole))
+	f.Add(`{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x", "latency": {"service": {}, "acquire": {}, "release": {}, "cycle": {}}}]}`)
+	f.Fuzz(func(t *testing.T, given string) {
+		doc, err := result.Read(strings.NewReader(given))
+		if err != nil {
+			return
+		}
+		for _, command := range []string{"run", "compare", "sweep", "advise", "chaos", "validate", doc.Config.Command} {
+			require.NoError(t, as(command)(io.Discard, *doc, nil))
+		}
+	})
+}

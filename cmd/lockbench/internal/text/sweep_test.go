@@ -1,0 +1,66 @@
+package text_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/resulttest"
+)
+
+func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
+	var results []*bench.Result
+	for i, workers := range []string{"1", "8"} {
+		r := resulttest.Result("muxlock", 1, 1000*float64(1+i))
+		r.Setting = map[string]string{"workers": workers}
+		results = append(results, r)
+	}
+	results[1].Invalidate("not all locks were held")
+	doc := resulttest.Document(results...)
+	doc.Sweep = bench.NewSweep([]bench.SweepParam{{Name: "workers"}}, results)
+	var b bytes.Buffer
+	require.NoError(t, sweep(&b, doc, nil))
+	text := b.String()
+	require.Regexp(t, `workers +impl +cycles/s +cycle p50 +cycle p99 +cpu/cycle`, text)
+	require.Regexp(t, `\n +1 +muxlock +1,000 +1.23ms +3.00ms +12.3us +\n`, text)
+	require.Regexp(t, `\n +8 +muxlock +2,000 +1.23ms +3.00ms +12.3us +not valid`, text)
+	require.Regexp(t, `muxlock  workers=1 +█{12} +█{24}\n`, text)
+	require.Regexp(t, `muxlock  workers=8 +█{24} +█{24}\n`, text)
+	require.NotContains(t, text, "64 workers", "they are what is swept")
+	require.NotContains(t, text, "hand-over")
+
+	results[0].Latency.Handover = resulttest.Summary(111_000)
+	doc.Sweep = bench.NewSweep(doc.Sweep.Params, results)
+	b.Reset()
+	require.NoError(t, sweep(&b, doc, nil))
+	require.Regexp(t, `\n +1 +muxlock .* 111us`, b.String())
+	require.NoError(t, sweep(&b, result.Document{Document: bench.Document{Sweep: bench.NewSweep(nil, nil)}}, nil), "interrupted before anything")
+}
+
+func TestASearchEndsWithItsAnswer(t *testing.T) {
+	found := bench.Capacity{
+		Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: 41_000, MissedPerS: 43_000, Confirmed: true,
+		Steps: []bench.CapacityStep{
+			{RatePerS: 41_000, Met: true, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000},
+			{RatePerS: 43_000, Why: "not valid: rate not met", P99Ns: 9_100_000},
+			{RatePerS: 41_000, Met: true, Confirms: true, Why: "response.p99<5ms: 4.20ms", P99Ns: 4_200_000},
+		},
+	}
+	unsure, none := found, found
+	unsure.Confirmed = false
+	none.RatePerS, none.UnjudgedPerS = 0, 500
+	var b bytes.Buffer
+	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
+	doc.Capacity = []bench.Capacity{found, unsure, none}
+	require.NoError(t, sweep(&b, doc, nil))
+	for _, want := range []string{
+		"muxlock: highest rate that met response.p99<5ms: 41,000/s (p99 up to 4.20ms), missed at 43,000/s\n",
+		"missed at 43,000/s; NOT CONFIRMED", "none, missed at 43,000/s; at 500/s there was too little to judge by",
+		"met again", "not valid: rate not met",
+	} {
+		require.Contains(t, b.String(), want)
+	}
+}

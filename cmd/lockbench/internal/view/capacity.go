@@ -1,0 +1,82 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
+)
+
+// capacity is one search and what it found.
+func (b *Blocks) capacity(c bench.Capacity) {
+	b.line("\n%s: the highest rate that meets %s", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
+	b.table(stepsTable(c))
+	b.line("%s", answer(c))
+}
+
+// capacities is the answers of searches, with their steps.
+func capacities(doc result.Document) Section {
+	s := Section{ID: "capacity", Title: "Capacity", Note: "The highest rate at which every objective was met, by doubling, closing in and confirming."}
+	for _, c := range doc.Capacity {
+		t := stepsTable(c)
+		t.Caption = answer(c)
+		s.Tables = append(s.Tables, t)
+	}
+	return s
+}
+
+func stepsTable(c bench.Capacity) Table {
+	t := Table{Words: true, Columns: append(columns("step", "rate/s", "cycles/s", "p99"), Column{Left: true}, Column{Left: true})}
+	for i, s := range c.Steps {
+		t.Rows = append(t.Rows, []Cell{
+			decimals("%.0f", float64(i+1)), inUnit(bench.UnitCount, s.RatePerS), inUnit(bench.UnitCount, s.ThroughputPerS),
+			known(float64(s.P99Ns), ns(s.P99Ns)), words(outcome(s)), words(s.Why),
+		})
+	}
+	return t
+}
+
+// answer is what a search found, in a sentence.
+func answer(c bench.Capacity) string {
+	what := fmt.Sprintf("%s: highest rate that met %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
+	if c.RatePerS == 0 {
+		what += "none"
+		if c.MissedPerS > 0 {
+			what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
+		}
+		if c.UnjudgedPerS > 0 {
+			what += fmt.Sprintf("; at %s there was too little to judge by, which a longer --duration mends", units.Rate(c.UnjudgedPerS))
+		}
+		return what
+	}
+	var p99 []float64
+	for _, s := range c.Steps {
+		if s.RatePerS == c.RatePerS && s.Met {
+			p99 = append(p99, float64(s.P99Ns))
+		}
+	}
+	what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), units.Duration(slices.Max(p99)))
+	if c.MissedPerS > 0 {
+		what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
+	}
+	if !c.Confirmed {
+		what += "; NOT CONFIRMED: the search ended before"
+	}
+	return what
+}
+
+// outcome is what a step came to, in a word or two.
+func outcome(s bench.CapacityStep) string {
+	switch {
+	case s.Met && s.Confirms:
+		return "met again"
+	case s.Met:
+		return "met"
+	case s.Unjudged:
+		return "not judged"
+	}
+	return "missed"
+}

@@ -1,0 +1,98 @@
+package view
+
+import (
+	"fmt"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/stats"
+)
+
+// objectives is how each implementation stood to what was asked of it: over several
+// rounds the median, and in how many it was met.
+func (b *Blocks) objectives(doc result.Document) {
+	t := objectivesTable(doc)
+	for i := range t.Columns { // each line says of itself what it is
+		t.Columns[i].Name = ""
+	}
+	b.table(t)
+}
+
+// objectives is the same on a page.
+func objectives(doc result.Document) Section {
+	return Section{ID: "slo", Title: "Objectives", Tables: []Table{objectivesTable(doc)}}
+}
+
+func objectivesTable(doc result.Document) Table {
+	impls := Everywhere
+	if len(doc.Config.Impls) < 2 {
+		impls = PageOnly
+	}
+	t := Table{Words: true, Columns: []Column{{Left: true, In: TerminalOnly}, {Name: "implementation", Left: true, In: impls}, {Name: "objective", Left: true}, {Name: "measured"}, {Name: "verdict", Left: true}}}
+	for _, impl := range doc.Config.Impls {
+		texts, rounds := judged(doc.Results, impl)
+		for _, text := range texts {
+			value, verdict := stood(rounds[text])
+			t.Rows = append(t.Rows, []Cell{words("SLO"), words(impl), words(text), value, verdict})
+		}
+	}
+	return t
+}
+
+// judged is the objectives of an implementation in their order, and each in all rounds.
+func judged(results []*bench.Result, impl string) (texts []string, rounds map[string][]bench.SLO) {
+	rounds = map[string][]bench.SLO{}
+	for _, r := range results {
+		for _, s := range r.SLO {
+			if r.Impl != impl {
+				continue
+			}
+			if rounds[s.Text] == nil {
+				texts = append(texts, s.Text)
+			}
+			rounds[s.Text] = append(rounds[s.Text], s)
+		}
+	}
+	return texts, rounds
+}
+
+// stood is the measured value and the verdict; a round that missed says more than
+// one that could not be judged.
+func stood(rounds []bench.SLO) (value, verdict Cell) {
+	var values []float64
+	passed, reason := 0, ""
+	for _, s := range rounds {
+		if s.Reason != "" {
+			reason = s.Reason
+			continue
+		}
+		values = append(values, s.Value)
+		if s.Pass {
+			passed++
+		}
+	}
+	value = none
+	if len(values) > 0 {
+		value = inUnit(rounds[0].Unit, stats.Median(values))
+	}
+	count := ""
+	if len(rounds) > 1 {
+		count = fmt.Sprintf(" (met in %d of %d rounds)", passed, len(rounds))
+	}
+	switch {
+	case passed == len(rounds):
+		return value, Cell{Text: "PASS" + count, Class: Good}
+	case passed < len(values):
+		return value, Cell{Text: "MISSED" + count, Class: Bad}
+	}
+	return value, Cell{Text: "NOT JUDGED" + count + ": " + reason, Class: Bad}
+}
+
+// Judged is an objective and what was measured.
+func Judged(s bench.SLO) string {
+	if s.Reason != "" {
+		return s.Text + ": " + s.Reason
+	}
+	return s.Text + ": " + units.In(s.Unit, s.Value)
+}

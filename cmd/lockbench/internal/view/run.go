@@ -1,0 +1,118 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
+)
+
+// run is every figure of every result.
+func (b *Blocks) run(doc result.Document, caveats map[string]string) {
+	b.header(doc)
+	for _, r := range doc.Results {
+		b.line("")
+		b.result(r, doc.Config)
+	}
+	b.line("")
+	b.objectives(doc)
+	b.warnings(doc.Results)
+	b.caveats(doc.Config.Impls, caveats)
+	b.line(`next: lockbench compare                 beside Redsync and a single master
+      lockbench run --rate 5k           open loop: what callers wait
+      lockbench run --keys 1            all fight for one lock
+      lockbench run -o json --out FILE  all of it, for programs`)
+}
+
+func (b *Blocks) result(r *bench.Result, c result.Config) {
+	head := r.Impl
+	if c.Rounds > 1 {
+		head += fmt.Sprintf("  round %d", r.Round)
+	}
+	head += fmt.Sprintf("  %s cycles/s over %.1fs", units.Number(r.ThroughputPerS), r.DurationS)
+	if c.Rate > 0 && r.DurationS > 0 {
+		head += "   " + arrivals(r, c)
+	}
+	b.line("%s", head)
+	b.line("%s   overlaps %s   lost validity %s", outcomes(r.Totals), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	b.table(percentiles(timingsOf(r)))
+	b.clocks(r, c)
+	b.steadiness(r, c)
+	b.handover(r)
+	b.table(masterTable(r.PerMaster))
+	if r.Holding != nil {
+		b.line("%s", holdingText(r.Holding))
+	}
+	b.line("%s", clientText(r))
+	b.fairness(r)
+	b.impacts("", []*bench.Result{r})
+}
+
+// outcomes is what became of the operations.
+func outcomes(t bench.Totals) string {
+	return fmt.Sprintf("acquired %s   refused %s   timeouts %s   errors %s",
+		units.Number(t.Acquired), units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
+}
+
+// arrivals is how an open loop was served.
+func arrivals(r *bench.Result, c result.Config) string {
+	t := r.Totals
+	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Offered))
+	if c.DropAfter > 0 {
+		text += fmt.Sprintf(", dropped after %s %s", c.DropAfter, partOf(t.Dropped, t.Offered))
+	}
+	// An error may be of a release, whose operation is among the acquired as well.
+	if n := t.Started - t.Acquired - t.Refused - t.Timeouts; n > 0 && t.Errors == 0 {
+		text += fmt.Sprintf(", %s under way at the end", units.Number(n))
+	}
+	return text
+}
+
+// partOf is a count and its share of all.
+func partOf(n, all int64) string {
+	return fmt.Sprintf("%s (%s)", units.Number(n), units.Share(float64(n)/float64(max(all, 1))))
+}
+
+// lagShown is the share of the response from which the generator's lag is remarked on.
+const lagShown = 0.1
+
+// clocks explains the rows of an open loop.
+func (b *Blocks) clocks(r *bench.Result, c result.Config) {
+	if r.Latency.Wait == nil {
+		return
+	}
+	if r.Totals.Late > 0 {
+		b.line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
+	}
+	if r.Totals.Dropped > 0 {
+		b.line("dropped: never begun, since no worker was free within %s (--drop-after)", c.DropAfter)
+	}
+	b.line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
+	if share := r.LagShare(); share > lagShown {
+		b.line("lag is %.0f%% of response at the p99: the load generator has too little of this machine", 100*share)
+	}
+}
+
+// steadiness is what the tail would need, and how a run ended that was to be steady.
+func (b *Blocks) steadiness(r *bench.Result, c result.Config) {
+	var needs []string
+	for _, p := range units.Percentiles {
+		q, _ := strconv.ParseFloat(p, 64)
+		if more := r.MoreSeconds(q); more > 0 {
+			needs = append(needs, fmt.Sprintf("p%s needs %.0f s more", p, more))
+		}
+	}
+	if len(needs) > 0 {
+		b.line("~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
+	}
+	switch {
+	case r.Steady == nil:
+	case r.Steady.Reached:
+		b.line("steady: ended after %.1fs, the last 7 seconds within %s of their mean", r.Steady.AfterS, units.Share(c.Steady))
+	default:
+		b.line("NOT STEADY: no 7 seconds in a row were within %s of their mean", units.Share(c.Steady))
+	}
+}

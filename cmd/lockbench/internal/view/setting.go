@@ -1,0 +1,145 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
+)
+
+// workload is what was run, in a few words each, but for the seed. What a sweep gives
+// a value of its own in each setting is left out.
+func workload(doc result.Document) []string {
+	c := doc.Config
+	parts := []string{mastersText(c)}
+	if doc.Sweeps("masters") {
+		parts[0] = "up to " + parts[0]
+	}
+	if doc.Sweeps("rate") {
+		c.Rate = 0
+	}
+	for _, p := range []struct{ flag, text string }{
+		{"workers", workersText(c)}, {"keys", "keys " + keysText(c)}, {"hold", fmt.Sprintf("hold %s", c.Hold)}, {"ttl", fmt.Sprintf("ttl %s", c.TTL)},
+	} {
+		if !doc.Sweeps(p.flag) {
+			parts = append(parts, p.text)
+		}
+	}
+	return parts
+}
+
+func mastersText(c result.Config) string {
+	n := len(c.Masters)
+	s := fmt.Sprintf("%d masters", n)
+	if n == 1 {
+		s = "1 master"
+	}
+	if c.Server != "" {
+		return fmt.Sprintf("%s (%s, %s)", s, c.Target, c.Server)
+	}
+	return fmt.Sprintf("%s (%s)", s, c.Target)
+}
+
+func workersText(c result.Config) string {
+	s := fmt.Sprintf("%d workers", c.Workers)
+	if c.Procs > 1 {
+		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
+	}
+	if c.Rate > 0 {
+		arrivals := c.Arrivals
+		if arrivals == "" {
+			arrivals = bench.Poisson
+		}
+		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), arrivals, s)
+	}
+	return s
+}
+
+// keysText is how many lock names and how they are drawn.
+func keysText(c result.Config) string {
+	switch {
+	case c.Op == bench.Hold:
+		return fmt.Sprintf("%d to hold", c.Keys)
+	case c.Dist == (bench.Dist{}):
+		return "own"
+	}
+	return fmt.Sprintf("%d %s", c.Keys, c.Dist)
+}
+
+// setting is the workload, and how to do it again.
+func setting(doc result.Document, again string) Section {
+	c := doc.Config
+	if doc.Kind() == result.Validate { // each check has its own
+		return Section{ID: "setting", Title: "Again", Code: again}
+	}
+	loop := "closed: a worker begins again when it is done"
+	if c.Rate > 0 {
+		arrivals := c.Arrivals
+		if arrivals == "" {
+			arrivals = bench.Poisson
+		}
+		loop = fmt.Sprintf("open: %s arrivals a second, %s", units.Number(c.Rate), arrivals)
+	}
+	processes := ""
+	if c.Procs > 1 {
+		processes = fmt.Sprint(c.Procs)
+	}
+	t := facts(
+		"loop", loop,
+		"workers", units.Number(c.Workers),
+		"processes", processes,
+		"keys", keysText(c),
+		"operation", c.Op.String(),
+		"hold", c.Hold.String(), "think", c.Think.String(),
+		"lease (TTL)", c.TTL.String(),
+		"one acquire waits", orUntil(c.Wait.String(), "until the run ends"),
+		"master timeout", orUntil(c.MasterTimeout.String(), "the engine's default"),
+		"duration", c.Duration.String(), "warm-up", c.Warmup.String(),
+		"rounds", fmt.Sprint(c.Rounds),
+		"faults", strings.Join(c.Faults, ", "),
+		"seed", fmt.Sprint(c.Seed),
+	)
+	note := "The same seed makes the same arrivals, names and holds."
+	if again != "" {
+		note += " The command below does it again."
+	}
+	return Section{ID: "setting", Title: "Configuration", Tables: []Table{t}, Code: again, Note: note}
+}
+
+// orUntil replaces no time at all.
+func orUntil(d, text string) string {
+	if d == "0s" {
+		return text
+	}
+	return d
+}
+
+// surroundings is the masters, the machine and the tool.
+func surroundings(doc result.Document) Section {
+	e, t := doc.Env, doc.Tool
+	return Section{ID: "environment", Title: "Environment", Tables: []Table{facts(
+		"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": "),
+		"server", doc.Config.Server,
+		"machine", e.Host,
+		"virtual", e.Virtualization,
+		"processor", e.CPU,
+		"processors", fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS),
+		"of which it may use", unless0(e.CPULimit, units.Digits(e.CPULimit)),
+		"memory", unless0(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB"),
+		"clock source", e.Clocksource,
+		"frequency governor", e.Governor,
+		"system", strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "),
+		"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", t.Name, t.Version, t.Commit)), " "),
+		"Go", t.Go,
+	)}}
+}
+
+// unless0 is text where the system told v.
+func unless0(v float64, text string) string {
+	if v == 0 {
+		return ""
+	}
+	return text
+}
