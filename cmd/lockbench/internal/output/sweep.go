@@ -149,7 +149,7 @@ func Answer(c bench.Capacity) string {
 		if c.UnjudgedPerS > 0 {
 			what += fmt.Sprintf("; at %s/s there was too little to judge by, which a longer --duration mends", perSecond(c.UnjudgedPerS))
 		}
-		return what
+		return what + notKnown(c)
 	}
 	var p99 []float64
 	for _, s := range c.Steps {
@@ -164,7 +164,15 @@ func Answer(c bench.Capacity) string {
 	if !c.Confirmed {
 		what += "; NOT CONFIRMED: the search ended before"
 	}
-	return what
+	return what + notKnown(c)
+}
+
+// notKnown says above which rate the generator could not show what the lock can do.
+func notKnown(c bench.Capacity) string {
+	if !c.GeneratorLimits() {
+		return ""
+	}
+	return fmt.Sprintf("; not known above %s/s: the generator, which could not keep up at %s/s", perSecond(c.RatePerS), perSecond(c.GeneratorPerS))
 }
 
 // Outcome is what a step came to, in a word or two.
@@ -174,6 +182,8 @@ func Outcome(s bench.CapacityStep) string {
 		return "met again"
 	case s.Met:
 		return "met"
+	case s.Generator:
+		return "not known"
 	case s.Unjudged:
 		return "not judged"
 	}
