@@ -125,7 +125,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		r.Latency.Hold = nil
 	}
 	if err := give(doc, ask); err != nil {
-		return errors.Join(interruptedOr(ctx, runErr), err)
+		return errors.Join(judge(ctx, doc.Results, runErr), err)
 	}
 	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
 }

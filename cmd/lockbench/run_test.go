@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
 )
 
 func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
@@ -15,6 +18,18 @@ func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
 	require.Equal(t, exitRun, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "127.0.0.1:1")
+}
+
+func TestMastersThatDoNotVoteYetAreRefusedBeforeTheLoad(t *testing.T) {
+	t.Parallel()
+	masters := strings.Join(redistest.Addrs(redistest.Masters(t, 3)), ",")
+	for _, line := range []string{"run --procs 1", "run --procs 2", "advise"} {
+		stdout, stderr, code := lockbench(t, append(words(line), "--masters", masters)...)
+		require.Equal(t, exitRun, code, stderr)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "0 of 3 masters vote")
+		require.Contains(t, stderr, "--new-masters")
+	}
 }
 
 func TestRunPrintsOneJSONDocument(t *testing.T) {

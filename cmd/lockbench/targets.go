@@ -20,10 +20,11 @@ import (
 
 // newTarget makes the target for a name that planImpls has checked.
 func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
+	outages := slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
-			return hurtRunner{p.probed(runner, addrs), rig}, err
+			return hurtRunner{p.probed(runner, addrs), rig, outages}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -41,7 +42,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout or --masters: %w%s", err, p.shortLease(err))
 		}
-		return hurtRunner{p.probed(runner, addrs), rig}, err
+		return hurtRunner{p.probed(runner, addrs), rig, outages}, err
 	}
 	return t
 }
@@ -68,12 +69,14 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench
 // not when it is opened or closed.
 type hurtRunner struct {
 	bench.Runner
-	rig *faults.Rig
+	rig     *faults.Rig
+	outages bool // the faults take masters away
 }
 
 // Run adds the faults to the result, as they were in the measured time.
 func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	end := func() ([]bench.Band, error) { return nil, nil }
+	cfg.Outages = h.outages
 	cfg.Begin = func(at time.Time) { end = h.rig.Begin(at.Add(cfg.Warmup)) }
 	res, err := h.Runner.Run(ctx, cfg)
 	bands, hurtErr := end()

@@ -441,6 +441,19 @@ func TestTooLittleIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "how many masters")
 }
 
+func TestNothingFollowsFromATimeInWhichNothingWasAcquired(t *testing.T) {
+	r := lan.result() // the masters were probed all the same
+	r.Totals.Acquired = 0
+	r.Latency.Acquire = &bench.Summary{}
+	_, err := Measure("muxlock", bench.RunConfig{}, []*bench.Result{r})
+	require.EqualError(t, err, "nothing to size from: nothing was acquired")
+
+	r = lan.result()
+	r.Series = []bench.Point{{TS: 1}, {TS: 2}, {TS: 3, Acquired: 1000}}
+	_, err = Measure("muxlock", bench.RunConfig{}, []*bench.Result{r})
+	require.EqualError(t, err, "nothing to size from: nothing was acquired from 0 s to 2 s of round 1")
+}
+
 // Without histograms the percentiles must do, on the safe side.
 func TestPercentilesAloneMakeNoTimeShorter(t *testing.T) {
 	r := lan.result()

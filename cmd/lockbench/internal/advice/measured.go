@@ -60,6 +60,9 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		return nil, fmt.Errorf("%w: no result of %s", ErrTooLittle, impl)
 	}
 	for _, r := range of {
+		if from, to, found := r.Outage(cfg.Config); found {
+			return nil, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d", ErrTooLittle, from, to, r.Round)
+		}
 		m.Masters = max(m.Masters, r.Masters)
 		m.Acquired += r.Totals.Acquired
 		m.Lost += r.Totals.LostValidity
@@ -85,6 +88,9 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 	}
 	if m.Masters == 0 {
 		return nil, fmt.Errorf("%w: the result does not tell how many masters there were", ErrTooLittle)
+	}
+	if m.Acquired == 0 {
+		return nil, fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
 	}
 	if m.Rows.Masters() != m.Masters {
 		m.Rows = nil
