@@ -13,9 +13,6 @@ import (
 	"muxlock/cmd/lockbench/internal/output"
 )
 
-// targetFlags choose the masters; one of them is enough.
-var targetFlags = []string{"masters", "local", "embedded"}
-
 // takeConfig gives the flags that the user left alone the values that an earlier
 // run had, as its result file tells them.
 func (f *flags) takeConfig(cmd *cobra.Command) error {
@@ -26,7 +23,10 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if err != nil {
 		return usagef("--config: %w", err)
 	}
-	settings := settingsOf(doc.Config)
+	settings := settingsOf(doc)
+	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
+		settings = append(settings, setting{"fault", doc.Config.Faults})
+	}
 	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
 		target, err := targetOf(doc.Config)
 		if err != nil {
@@ -40,10 +40,17 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	return nil
 }
 
-// settingsOf is a workload as flags; those with no meaning for it are left out, and
-// --new-masters, which was true then and need not be now.
-func settingsOf(c output.Config) []setting {
-	settings := []setting{
+// settingsOf is the flags that made a result, but for its masters. A document of before
+// arguments were kept has them in its workload.
+func settingsOf(doc *output.Document) (settings []setting) {
+	for _, arg := range doc.Config.Args {
+		settings = append(settings, settingOf(arg))
+	}
+	if len(settings) > 0 {
+		return settings
+	}
+	c := doc.Config
+	settings = []setting{
 		{"impl", []string{strings.Join(c.Impls, ",")}},
 		{"workers", []string{strconv.Itoa(c.Workers)}},
 		{"procs", []string{strconv.Itoa(max(c.Procs, 1))}},
@@ -78,7 +85,10 @@ func settingsOf(c output.Config) []setting {
 	if c.Steady > 0 {
 		settings = append(settings, setting{"steady", []string{strconv.FormatFloat(c.Steady, 'g', -1, 64)}})
 	}
-	return settings
+	// The times whose default is not 0 are told also where they are.
+	return slices.DeleteFunc(settings, func(s setting) bool {
+		return len(s.values) == 1 && s.values[0] == "0s" && s.flag != "warmup" && s.flag != "probe-every"
+	})
 }
 
 // targetOf is the flag that gets the same kind of masters, or the same ones.

@@ -45,7 +45,7 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error
 	if err != nil {
 		return err
 	}
-	return executeAll(cmd, plans, &search{params: params, plans: plans})
+	return executeAll(cmd, params, plans, &search{params: params, plans: plans}, "rounds")
 }
 
 // search looks for the capacity of every implementation at every setting.

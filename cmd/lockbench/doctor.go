@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/doctor"
@@ -18,12 +18,9 @@ import (
 
 // doctorFlags is the command line of doctor.
 type doctorFlags struct {
-	masters string
-	local   int
-	fresh   bool
-	watch   time.Duration
-	maxTTL  time.Duration
-	format  string
+	flags
+	watch  time.Duration
+	maxTTL time.Duration
 }
 
 func doctorCommand() *cobra.Command {
@@ -43,14 +40,15 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.examine(cmd) },
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringVar(&f.masters, "masters", "", "look at these: host:port, redis://, rediss://, unix://, separated by commas")
-	fs.IntVar(&f.local, "local", 5, "start this many servers, and look at them")
-	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once")
-	fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
-	fs.DurationVar(&f.maxTTL, "max-ttl", 30*time.Second, "MaxTTL of those who will lock: how long a restarted master casts no vote")
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json")
+	load := f.others(cmd.Name())
+	borrow(cmd, load, "masters", "local", "new-masters")
+	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
+		fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
+	})
+	declare(cmd, ofLock, func(fs *pflag.FlagSet) {
+		fs.DurationVar(&f.maxTTL, "max-ttl", 30*time.Second, "MaxTTL of those who will lock: how long a restarted master casts no vote")
+	})
+	borrow(cmd, load, "output")
 	return cmd
 }
 
@@ -68,14 +66,12 @@ func (f *doctorFlags) check(cmd *cobra.Command) (given []string, err error) {
 		return nil, usagef("--for must be above 0, got %s", f.watch)
 	case f.maxTTL < time.Millisecond:
 		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.maxTTL)
-	case !slices.Contains([]string{"text", "json"}, f.format):
-		return nil, usagef("-o must be text or json, got %q", f.format)
 	case set("masters"):
 		if given, err = masters.Parse(f.masters); err != nil {
 			return nil, usagef("--masters: %w", err)
 		}
 	}
-	return given, nil
+	return given, f.outputs.check(few)
 }
 
 func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {

@@ -47,7 +47,8 @@ type plan struct {
 	format, out   string
 	quiet         bool
 	runs          schedule
-	html          string // empty: no page
+	args          []string // see arguments
+	html          string   // empty: no page
 }
 
 // plan checks everything that can be checked without starting anything. Each
@@ -81,11 +82,17 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := f.planObjectives(p); err != nil {
 		return nil, err
 	}
-	if f.html != "" && f.html == f.out {
-		return nil, usagef("--html and --out name the same file, %s", f.html)
+	if p.ownNames() {
+		p.args = arguments(cmd, "keys")
+	} else {
+		p.args = arguments(cmd)
 	}
-	return p, checkFormat(f.format)
+	return p, f.outputs.check(formats)
 }
+
+// ownNames tells whether every worker has a name of its own, so that --keys has no
+// meaning.
+func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op != bench.Hold }
 
 func (f *flags) planObjectives(p *plan) error {
 	for _, text := range f.slos {
@@ -213,19 +220,18 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 			return usagef("--%s needs --rate", name)
 		}
 	}
-	duration := f.duration
 	switch {
 	case set("steady") && f.steady == 0:
 		return usagef("--steady must be above 0; leave it out to run for all of --duration")
 	case set("steady") && !set("duration"):
-		duration = steadyMost
+		f.duration = steadyMost
 	}
 	p.cfg = bench.Config{
 		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: dist,
 		Hold: f.hold, Think: f.think,
 		Rate: float64(f.rate), Arrivals: f.arrivals,
 		DropAfter: f.dropAfter,
-		Duration:  duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
+		Duration:  f.duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
 		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
 	}
 	if err := p.cfg.Validate(); err != nil {
@@ -247,7 +253,8 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
 	if f.seed == 0 {
-		p.cfg.Seed = 1 + rand.Uint64N(1<<32)
+		f.seed = 1 + rand.Uint64N(1<<32)
+		p.cfg.Seed = f.seed
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"muxlock/cmd/lockbench/internal/output"
@@ -33,9 +34,11 @@ standard input.`,
 		},
 	}
 	all := append([]string{htmlFormat}, formats...)
-	cmd.Flags().StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal)")
-	complete(cmd, "output", all)
-	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+		fs.StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal)")
+		offer(fs, "output", all...)
+		fs.StringVar(&out, "out", "", "write to this file instead of standard output")
+	})
 	return cmd
 }
 
@@ -49,7 +52,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	case format == "":
 		format = htmlFormat
 	case format != htmlFormat:
-		if err := checkFormat(format); err != nil {
+		if err := checkFormat(format, formats); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
@@ -31,8 +32,8 @@ func runCommand() *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
-	f.register(cmd, "muxlock", 1)
-	f.registerProfile(cmd)
+	f.declare(cmd, "muxlock", 1, formats...)
+	f.declareProfile(cmd)
 	return cmd
 }
 
@@ -62,8 +63,11 @@ each file to tell anything from chance.`,
 			return execute(cmd, &f)
 		},
 	}
-	f.register(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5)
-	cmd.Flags().Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
+	f.declare(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5, formats...)
+	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
+		fs.Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
+		once(fs, "regression")
+	})
 	return cmd
 }
 
@@ -211,7 +215,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
 		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args,
 	}
 	for _, o := range p.objectives {
 		doc.Config.SLO = append(doc.Config.SLO, o.String())

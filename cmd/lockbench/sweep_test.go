@@ -256,7 +256,7 @@ func TestASearchThatTheGeneratorEndedIsNoAnswer(t *testing.T) {
 func TestAllSettingsHaveOneSeed(t *testing.T) {
 	var f flags
 	cmd := &cobra.Command{Use: "sweep"}
-	f.register(cmd, "noop", 1)
+	f.declare(cmd, "noop", 1, formats...)
 	p, err := parseParam("workers=1,2,3")
 	require.NoError(t, err)
 	plans, err := f.plans(cmd, []bench.SweepParam{p})

@@ -43,6 +43,7 @@ type Advice struct {
 	Snippet     string    `json:"snippet"`
 	Try         string    `json:"try"` // the command that runs Config on the masters of the measurement
 	Caveat      string    `json:"caveat"`
+	Args        []string  `json:"args,omitempty"` // of lockbench advise, as in Config of the document
 }
 
 // Interval is where the TTL may lie.

@@ -45,6 +45,8 @@ type Config struct {
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
 	Profile         string   `json:"profile,omitempty"`
 	SLO             []string `json:"slo"`
+	// Args is the flags that made the results, as --name=value, without the masters.
+	Args []string `json:"args,omitempty"`
 }
 
 // JSON writes the document.
