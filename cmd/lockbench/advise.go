@@ -127,6 +127,9 @@ func give(doc *output.Document, ask advice.Ask, args []string) error {
 	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
 	if err == nil {
 		m.Target = targetFlagsOf(doc.Config)
+		if doc.Config.Command != "advise" {
+			m.Load = doc.Config.Args
+		}
 		doc.Advice = advice.Make(m, ask)
 		doc.Advice.Args = args
 	}

@@ -27,15 +27,20 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
 		settings = append(settings, setting{"fault", doc.Config.Faults})
 	}
+	return f.takeFrom(cmd, "--config", f.config, doc.Config, settings)
+}
+
+// takeFrom takes settings and the masters of a file that a flag named.
+func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, c output.Config, settings []setting) error {
 	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
-		target, err := targetOf(doc.Config)
+		target, err := targetOf(c)
 		if err != nil {
-			return usagef("--config: %s %w", f.config, err)
+			return usagef("%s: %s %w", flag, file, err)
 		}
 		settings = append(settings, target)
 	}
 	if err := take(cmd, settings); err != nil {
-		return usagef("--config: %s is damaged: %w", f.config, err)
+		return usagef("%s: %s is damaged: %w", flag, file, err)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if impl, _ := rivals.Find(p.impls[0]); impl.Single {
 		p.count, rest = 1, 0 // no other master to vote meanwhile
 	}
-	p.cfg.Dist, p.cfg.History, p.maxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
+	p.cfg.Dist, p.cfg.History, p.engine.maxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
 	if err := p.cfg.Validate(); err != nil {
 		return nil, usageError{err}
 	}

@@ -19,8 +19,7 @@ import (
 // doctorFlags is the command line of doctor.
 type doctorFlags struct {
 	flags
-	watch  time.Duration
-	maxTTL time.Duration
+	watch time.Duration
 }
 
 func doctorCommand() *cobra.Command {
@@ -45,10 +44,9 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
 	})
-	declare(cmd, ofLock, func(fs *pflag.FlagSet) {
-		fs.DurationVar(&f.maxTTL, "max-ttl", 30*time.Second, "MaxTTL of those who will lock: how long a restarted master casts no vote")
-	})
-	borrow(cmd, load, "output")
+	borrow(cmd, load, "max-ttl", "output")
+	preset(cmd, "max-ttl", "30s")
+	cmd.Flags().Lookup("max-ttl").Usage = "MaxTTL of those who will lock: how long a restarted master casts no vote"
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 )
@@ -38,13 +39,25 @@ type flags struct {
 	op            bench.Op
 	seed          uint64
 
+	engineFlags
+
 	slos    []string
 	profile string
 	config  string
+	check   string
+	advice  *advice.Advice // of check
 
 	regression share
 
 	outputs
+}
+
+// engineFlags is settings of the engine alone; 0 is its default.
+type engineFlags struct {
+	maxTTL     time.Duration
+	drift      float64
+	retryHeld  time.Duration
+	retrySplit time.Duration
 }
 
 // targets is the flags that choose the masters.
@@ -120,6 +133,10 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 		fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
 		fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+		fs.DurationVar(&f.maxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
+		fs.Float64Var(&f.drift, "drift", 0, "largest relative error between the clocks' rates")
+		fs.DurationVar(&f.retryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
+		fs.DurationVar(&f.retrySplit, "retry-split", 0, "longest delay after a split vote")
 	})
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.faults, "fault", nil, "hurt local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")

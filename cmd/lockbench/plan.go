@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/raw"
@@ -41,9 +42,10 @@ type plan struct {
 	masterTimeout time.Duration
 	probeEvery    time.Duration // 0: no prober
 	objectives    []bench.Objective
+	predictions   []advice.Prediction // of --check
 	profile       string
-	maxTTL        time.Duration // of the engine; 0: its default
-	history       string        // file for the events around an overlap; chaos only
+	engine        engineFlags
+	history       string // file for the events around an overlap; chaos only
 	format, out   string
 	quiet         bool
 	runs          schedule
@@ -57,13 +59,16 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := f.takeProfile(cmd); err != nil {
 		return nil, err
 	}
+	if err := f.takeCheck(cmd); err != nil {
+		return nil, err
+	}
 	if err := f.takeConfig(cmd); err != nil {
 		return nil, err
 	}
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		fresh: f.fresh, masterTimeout: f.masterTimeout, probeEvery: f.probeEvery,
+		fresh: f.fresh, masterTimeout: f.masterTimeout, engine: f.engineFlags, probeEvery: f.probeEvery,
 		profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
 	}
 	p.runs = rounds{p}
@@ -105,7 +110,9 @@ func (f *flags) planObjectives(p *plan) error {
 		}
 		p.objectives = append(p.objectives, o)
 	}
-	return nil
+	var err error
+	p.predictions, err = f.predictions(p)
+	return err
 }
 
 var errNewMasters = usagef("--new-masters is for --masters; others are always new")
@@ -248,6 +255,15 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	}
 	if f.masterTimeout >= f.ttl {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
+	}
+	if f.drift < 0 || f.drift >= 0.5 {
+		return usagef("--drift must be from 0 to below 0.5, got %v", f.drift)
+	}
+	if f.retryHeld < 0 || f.retrySplit < 0 {
+		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.retryHeld < 0])
+	}
+	if f.maxTTL != 0 && f.maxTTL < f.ttl {
+		return usagef("--max-ttl %s must be at least --ttl %s", f.maxTTL, f.ttl)
 	}
 	if f.seed >= 1<<53 {
 		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")

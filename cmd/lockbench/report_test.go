@@ -31,7 +31,7 @@ func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
 	second, err := os.ReadFile(made)
 	require.NoError(t, err)
 	require.Equal(t, string(first), string(second))
-	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --workers 2")
+	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --op acquire-release --workers 2")
 
 	want, _, code := lockbench(t, "report", kept, "-o", "text")
 	require.Zero(t, code)

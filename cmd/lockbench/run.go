@@ -108,11 +108,12 @@ func (p *plan) execute(cmd *cobra.Command) error {
 		writeErr = out.document(p.format, *doc)
 	}
 	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
-	if p.profile != "" {
+	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
 			w = cmd.OutOrStdout()
 		}
+		showChecked(w, p.predictions, doc.Results)
 		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
 	}
 	return err

@@ -33,14 +33,15 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		t.Masters = 1
 	}
 	options := rivals.Options{
-		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.maxTTL, MasterTimeout: p.masterTimeout,
+		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.engine.maxTTL, MasterTimeout: p.masterTimeout,
+		Drift: p.engine.drift, RetryHeld: p.engine.retryHeld, RetrySplit: p.engine.retrySplit,
 		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
 		Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
 	}
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
 		runner, err := open(ctx, impl, options, p.cfg.Procs)
 		if errors.Is(err, engine.ErrInvalid) {
-			return nil, usagef("--ttl, --master-timeout or --masters: %w%s", err, p.shortLease(err))
+			return nil, usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
 		}
 		return hurtRunner{p.probed(runner, addrs), rig, outages}, err
 	}

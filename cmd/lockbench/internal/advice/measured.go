@@ -24,6 +24,7 @@ type Measured struct {
 	Op      bench.Op
 	Workers int
 	Target  []string // flags that get such masters again
+	Load    []string // flags of the load, as --name=value, where it was the user's own
 
 	Acquire *sizing.Law // Delta
 	Release *sizing.Law // nil: unknown

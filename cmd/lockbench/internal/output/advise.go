@@ -81,7 +81,7 @@ func Advise(w io.Writer, a *advice.Advice) error {
 	for _, text := range a.Warnings {
 		fmt.Fprintf(b, "WARNING %s\n", text)
 	}
-	fmt.Fprintf(b, "\n%s\n\ntry it: %s\n\n%s\n", a.Snippet, a.Try, a.Caveat)
+	fmt.Fprintf(b, "\n%s\n\ntry it: %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n\n%s\n", a.Snippet, a.Try, a.Caveat)
 	return b.flush(w)
 }
 

@@ -22,10 +22,13 @@ type Options struct {
 	TTL           time.Duration // the lease every call will ask for
 	MaxTTL        time.Duration // the longest lease that the engine assumes; 0 = its default
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
-	Workers       int           // callers at once: sizes connection pools
-	Distant       bool          // a reply may take milliseconds
-	NewMasters    bool          // the masters were started for this run, and not again since
-	NoTracking    bool          // the servers know no CLIENT TRACKING (embedded masters)
+	Drift         float64       // of the engine, as are the next two; 0 = its default
+	RetryHeld     time.Duration
+	RetrySplit    time.Duration
+	Workers       int  // callers at once: sizes connection pools
+	Distant       bool // a reply may take milliseconds
+	NewMasters    bool // the masters were started for this run, and not again since
+	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
 }
 
 // Impl is one implementation.
