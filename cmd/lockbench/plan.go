@@ -19,6 +19,7 @@ import (
 const (
 	maxMasters  = 99               // --local and --embedded
 	faultWarmup = 2 * time.Second  // a fault for the whole run is in force for the last second of it
+	distant     = time.Millisecond // from there on connection pools grow with the workers
 	probeLeast  = time.Millisecond // more often, and probing is a load of its own
 	steadyMost  = time.Minute      // --duration with --steady
 )
@@ -34,7 +35,8 @@ type plan struct {
 	kind          masters.Kind
 	kindGiven     bool // false: the default, which may fall back to embedded
 	given         []string
-	count         int // of local or embedded masters
+	distant       bool // they may take milliseconds to answer
+	count         int  // of local or embedded masters
 	faults        []faults.Fault
 	faultTexts    []string
 	kinds         []string // of faults that chaos drew from

@@ -86,7 +86,7 @@ func readDocument(in io.Reader, name string) (*output.Document, error) {
 
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc output.Document) error {
-	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config.Impls), Again: commandLine(doc)})
+	return report.Write(w, doc, report.Extra{Caveats: caveats(doc.Config), Again: commandLine(doc)})
 }
 
 // page is the file of --html; nil: none is asked for.

@@ -63,7 +63,7 @@ each file to tell anything from chance.`,
 			return execute(cmd, &f)
 		},
 	}
-	f.declare(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5, formats...)
+	f.declare(cmd, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single", 5, formats...)
 	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
 		fs.Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
 		once(fs, "regression")
@@ -127,6 +127,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *output.Document, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
+	p.distant = set.Distance >= distant
 	rig := &faults.Rig{}
 	addrs := set.Addrs
 	if len(p.faults) > 0 {
@@ -211,12 +212,15 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *output.Docum
 	if results == nil {
 		results = []*bench.Result{}
 	}
+	if p.command == "compare" {
+		cfg.Impls = ranked(p.impls, p.reference, results)
+	}
 	doc := output.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = output.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
 		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args,
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
 	}
 	for _, o := range p.objectives {
 		doc.Config.SLO = append(doc.Config.SLO, o.String())

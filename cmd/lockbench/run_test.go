@@ -87,6 +87,7 @@ func TestCompareShowsATable(t *testing.T) {
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
 	require.Contains(t, stdout, "what they do not promise")
+	require.Regexp(t, `(?m)^  setnx: one server.*\(go-redis v9\.\d+\.\d+, pool of \d+ to each master, the client repeats a failed command up to 3 times\)$`, stdout)
 	require.Contains(t, stdout, "SPEED MEANS NOTHING")
 }
 

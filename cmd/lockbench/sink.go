@@ -124,11 +124,11 @@ func format(w io.Writer, name string, doc output.Document) error {
 	case doc.Advice != nil:
 		return output.Advise(w, doc.Advice)
 	case doc.Config.Command == "compare":
-		return output.Compare(w, doc, caveats(doc.Config.Impls))
+		return output.Compare(w, doc, caveats(doc.Config))
 	case doc.Sweep != nil:
-		return output.Sweep(w, doc, caveats(doc.Config.Impls))
+		return output.Sweep(w, doc, caveats(doc.Config))
 	case doc.Config.Command == "chaos":
 		return output.Chaos(w, doc)
 	}
-	return output.Run(w, doc, caveats(doc.Config.Impls))
+	return output.Run(w, doc, caveats(doc.Config))
 }

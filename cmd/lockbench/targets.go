@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -12,10 +14,12 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/output"
 	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
+	"muxlock/internal/stats"
 )
 
 // newTarget makes the target for a name that planImpls has checked.
@@ -32,12 +36,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	if impl.Single {
 		t.Masters = 1
 	}
-	options := rivals.Options{
-		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.engine.maxTTL, MasterTimeout: p.masterTimeout,
-		Drift: p.engine.drift, RetryHeld: p.engine.retryHeld, RetrySplit: p.engine.retrySplit,
-		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
-		Distant: kind == masters.Given || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
-	}
+	options := p.options(addrs, kind)
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
 		runner, err := open(ctx, impl, options, p.cfg.Procs)
 		if errors.Is(err, engine.ErrInvalid) {
@@ -46,6 +45,16 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		return hurtRunner{p.probed(runner, addrs), rig, outages}, err
 	}
 	return t
+}
+
+// options is what every implementation is opened with.
+func (p *plan) options(addrs []string, kind masters.Kind) rivals.Options {
+	return rivals.Options{
+		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.engine.maxTTL, MasterTimeout: p.masterTimeout,
+		Drift: p.engine.drift, RetryHeld: p.engine.retryHeld, RetrySplit: p.engine.retrySplit,
+		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
+		Distant: p.distant || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
+	}
 }
 
 // shortLease says how to have a lease that is not longer than the engine's default
@@ -98,15 +107,70 @@ func clip(bands []bench.Band, duration float64) (seen []bench.Band) {
 	return seen
 }
 
-// caveats is what every implementation but the engine should be read with.
-func caveats(impls []string) map[string]string {
-	m := map[string]string{}
-	for _, name := range impls {
-		if name == raw.Name {
-			m[name] = raw.Caveat
-		} else if impl, _ := rivals.Find(name); impl.Caveat != "" {
-			m[name] = impl.Caveat
+// clients is what the implementations ran on.
+func (p *plan) clients(kind masters.Kind) map[string]rivals.Client {
+	m := map[string]rivals.Client{}
+	for _, name := range p.impls {
+		if impl, _ := rivals.Find(name); impl.Name != "" {
+			m[name] = impl.Client(p.options(nil, kind))
 		}
 	}
 	return m
+}
+
+// caveats is what every implementation but the engine should be read with: what it does
+// not promise, and what it ran on.
+func caveats(c output.Config) map[string]string {
+	m := map[string]string{}
+	for _, name := range c.Impls {
+		text := raw.Caveat
+		if name != raw.Name {
+			impl, _ := rivals.Find(name)
+			text = impl.Caveat
+		}
+		if client := c.Clients[name].String(); text != "" && client != "" {
+			text += " (" + client + ")"
+		}
+		if text != "" {
+			m[name] = text
+		}
+	}
+	return m
+}
+
+// ranked is the order in which a comparison shows implementations: the reference, then
+// the best first, locks on all masters before those on one, and last what is no lock.
+func ranked(impls []string, reference string, results []*bench.Result) []string {
+	better := func(name string) float64 {
+		var values []float64
+		for _, r := range results {
+			if r.Impl == name && !r.Interrupted() {
+				values = append(values, r.ThroughputPerS)
+				if open := r.Latency.Response; open != nil { // where all have the same throughput
+					values[len(values)-1] = -float64(open.P["50"])
+				}
+			}
+		}
+		if len(values) == 0 {
+			return math.Inf(-1)
+		}
+		return stats.Median(values)
+	}
+	kind := func(name string) int {
+		impl, _ := rivals.Find(name)
+		switch {
+		case name == reference:
+			return 0
+		case name == raw.Name || impl.Yardstick:
+			return 3
+		case impl.Single:
+			return 2
+		}
+		return 1
+	}
+	sorted := slices.Clone(impls)
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		return cmp.Or(cmp.Compare(kind(a), kind(b)), cmp.Compare(better(b), better(a)))
+	})
+	return sorted
 }

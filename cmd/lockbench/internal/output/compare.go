@@ -47,7 +47,7 @@ func Compare(w io.Writer, doc Document, caveats map[string]string) error {
 	objectives(b, doc)
 	warnings(b, doc.Results)
 	if len(caveats) > 0 {
-		fmt.Fprintln(b, "what they do not promise:")
+		fmt.Fprintln(b, "what they do not promise, and what they ran on:")
 		notes(b, doc.Config.Impls, caveats)
 	}
 	return b.flush(w)
