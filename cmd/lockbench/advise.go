@@ -37,7 +37,7 @@ type adviseFlags struct {
 }
 
 // measuredBy is the flags that say what a measurement is of.
-var measuredBy = append(slices.Clone(targetFlags), "new-masters", "duration", "fault")
+var measuredBy = append(slices.Clone(targetFlags), "new-masters", "prefix", "duration", "fault")
 
 func adviseCommand() *cobra.Command {
 	var f adviseFlags

@@ -54,6 +54,7 @@ type flags struct {
 
 // engineFlags is settings of the engine alone; 0 is its default.
 type engineFlags struct {
+	prefix     string
 	maxTTL     time.Duration
 	drift      float64
 	retryHeld  time.Duration
@@ -133,6 +134,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 		fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
 		fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+		fs.StringVar(&f.prefix, "prefix", "", "begins every lock's key, as for a user whose ACL permits such names only; default none")
 		fs.DurationVar(&f.maxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
 		fs.Float64Var(&f.drift, "drift", 0, "largest relative error between the clocks' rates")
 		fs.DurationVar(&f.retryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")

@@ -14,6 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/pipeline"
 )
 
 const (
@@ -164,6 +165,9 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		if name == raw.Name && set("rate") {
 			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
 		}
+		if name == raw.Name && set("prefix") {
+			return usagef("--prefix cannot be used with --impl raw, whose names are its own")
+		}
 		if name == raw.Name && set("steady") {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
 		}
@@ -257,6 +261,9 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	}
 	if f.masterTimeout >= f.ttl {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
+	}
+	if strings.HasPrefix(f.prefix, pipeline.ReservedPrefix) {
+		return usagef("--prefix must not begin with %q, which is the engine's", pipeline.ReservedPrefix)
 	}
 	if f.drift < 0 || f.drift >= 0.5 {
 		return usagef("--drift must be from 0 to below 0.5, got %v", f.drift)

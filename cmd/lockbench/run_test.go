@@ -32,6 +32,25 @@ func TestMastersThatDoNotVoteYetAreRefusedBeforeTheLoad(t *testing.T) {
 	}
 }
 
+// The user of README's ACL may lock names of one prefix, and do nothing else.
+func TestALeastPrivilegedUserRunsALoadUnderItsPrefix(t *testing.T) {
+	t.Parallel()
+	var addrs []string
+	for _, m := range redistest.Masters(t, 3) {
+		redistest.Command(t, m, append([]string{"ACL", "SETUSER", "locks", "on", ">secret", "~locks:*", "~__muxlock__:*", "-@all"},
+			words("+info +script|load +evalsha +set +get +del +pttl +pexpire")...)...)
+		addrs = append(addrs, "redis://locks:secret@"+m.Addr())
+	}
+	args := append(words("run --new-masters --workers 4 --hold 1ms --duration 1s --warmup 0s -o json --masters"), strings.Join(addrs, ","))
+	_, stderr, code := lockbench(t, args...)
+	require.NotEqual(t, exitOK, code, "names without the prefix are denied")
+	stdout, stderr, code := lockbench(t, append(args, "--prefix", "locks:")...)
+	requireMeasured(t, code, stderr)
+	r := requireFields(t, stdout)["results"].([]any)[0].(map[string]any)
+	require.Positive(t, r["throughput_per_s"])
+	require.Empty(t, r["error_samples"])
+}
+
 func TestRunPrintsOneJSONDocument(t *testing.T) {
 	t.Parallel()
 	needServer(t)

@@ -28,7 +28,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
-			return hurtRunner{p.probed(runner, addrs), rig, outages}, err
+			return hurtRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -42,7 +42,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
 		}
-		return hurtRunner{p.probed(runner, addrs), rig, outages}, err
+		return hurtRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
 	}
 	return t
 }
@@ -80,13 +80,17 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench
 type hurtRunner struct {
 	bench.Runner
 	rig     *faults.Rig
-	outages bool // the faults take masters away
+	outages bool   // the faults take masters away
+	prefix  string // of all keys
 }
 
 // Run adds the faults to the result, as they were in the measured time.
 func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	end := func() ([]bench.Band, error) { return nil, nil }
 	cfg.Outages = h.outages
+	if h.prefix != "" {
+		cfg.KeyPrefix = h.prefix + bench.RandomKeyPrefix()
+	}
 	cfg.Begin = func(at time.Time) { end = h.rig.Begin(at.Add(cfg.Warmup)) }
 	res, err := h.Runner.Run(ctx, cfg)
 	bands, hurtErr := end()

@@ -101,6 +101,8 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --wait -1s":                     "--wait",
 		"run --master-timeout -1s":           "--master-timeout",
 		"run --master-timeout 10s":           "--master-timeout",
+		"run --prefix __muxlock__:x":         "--prefix",
+		"run --prefix a: --impl raw":         "--prefix",
 		"run --ttl 0s":                       "--ttl",
 		"run --hold 2s --ttl 1s":             "--hold",
 		"run --rate 0":                       "--rate",
