@@ -76,7 +76,7 @@ func (f *chaosFlags) declare(cmd *cobra.Command) {
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.history, "history", "", "where to write the events around an overlap; empty = lockbench-history-SEED.ndjson")
 	})
-	borrow(cmd, load, "output", "out", "quiet")
+	borrow(cmd, load, "output", "out", "html", "quiet")
 }
 
 // maxChaosProcs is 1 where processes cannot share the table of the audit.
@@ -136,6 +136,11 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	page, err := openPage(p.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	if !p.quiet {
 		fmt.Fprintf(log, "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
@@ -147,7 +152,7 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	if r := doc.Results[0]; r.Safety.Overlaps > 0 {
 		runErr = errors.Join(runErr, writeHistory(p.history, r))
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
+	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
 }
 
 func writeHistory(path string, r *bench.Result) error {

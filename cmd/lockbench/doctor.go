@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -116,12 +118,17 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	}
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, g := range r.Findings {
+	findings := slices.Clone(r.Findings)
+	slices.SortStableFunc(findings, func(a, b doctor.Finding) int { return cmp.Compare(b.Level, a.Level) }) // what is worst first
+	count := map[doctor.Level]int{}
+	for _, g := range findings {
+		count[g.Level]++
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s", g.Level, g.Check, g.Who(len(r.PerMaster)), g.Text)
 		if g.ToDo != "" {
 			fmt.Fprintf(tw, " -> %s", g.ToDo)
 		}
 		fmt.Fprintln(tw)
 	}
+	fmt.Fprintf(tw, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[doctor.Fail], count[doctor.Warn], count[doctor.Unknown], count[doctor.OK])
 	return tw.Flush()
 }

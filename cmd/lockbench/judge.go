@@ -61,7 +61,7 @@ func judgeObjectives(results []*bench.Result) error {
 		for _, s := range r.SLO {
 			switch {
 			case s.Reason == "" && !s.Pass:
-				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, s.Text)}
+				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, output.Judged(s))}
 			case s.Reason != "" && unjudged == nil:
 				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", r.Impl, r.Round, s.Text, s.Reason)}
 			}

@@ -23,8 +23,8 @@ func reportCommand() *cobra.Command {
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
 		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
-text on a terminal, else as a page, unless -o says otherwise. FILE may be - for
-standard input.`,
+text on a terminal or into a pipe, as a page into a file, unless -o says otherwise. FILE
+may be - for standard input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
   lockbench report report.html -o text`,
@@ -35,7 +35,7 @@ standard input.`,
 	}
 	all := append([]string{htmlFormat}, formats...)
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
-		fs.StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal)")
+		fs.StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal or into a pipe)")
 		offer(fs, "output", all...)
 		fs.StringVar(&out, "out", "", "write to this file instead of standard output")
 	})
@@ -47,7 +47,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	f, ok := stdout.(*os.File)
 	seen := out == "" && ok && term.IsTerminal(int(f.Fd()))
 	switch {
-	case format == "" && seen:
+	case format == "" && out == "" && !isFile(f):
 		format = "text"
 	case format == "":
 		format = htmlFormat
@@ -69,6 +69,12 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	}
 	defer to.close()
 	return to.document(format, *doc)
+}
+
+// isFile tells a file that somebody redirected to from a terminal or a pipe.
+func isFile(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
 }
 
 // readDocument reads a kept result, from in when the name is -.

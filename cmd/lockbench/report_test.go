@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -34,6 +35,15 @@ func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
 	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --op acquire-release --workers 2")
 
 	want, _, code := lockbench(t, "report", kept, "-o", "text")
+	piped, _, _ := lockbench(t, "report", kept)
+	require.Equal(t, want, piped, "into a pipe")
+	redirected, err := os.Create(filepath.Join(dir, "redirected.html"))
+	require.NoError(t, err)
+	defer redirected.Close()
+	cmd := exec.Command(binary, "report", kept)
+	cmd.Stdout = redirected
+	require.NoError(t, cmd.Run())
+	require.Contains(t, read(t, redirected.Name()), "<!DOCTYPE html>")
 	require.Zero(t, code)
 	got, _, code := lockbench(t, "report", beside, "-o", "text")
 	require.Zero(t, code)

@@ -57,13 +57,22 @@ func (p *plan) options(addrs []string, kind masters.Kind) rivals.Options {
 	}
 }
 
+// shortest is a lease and a MasterTimeout with which the engine can lock.
+const (
+	shortestLease   = 4 * time.Millisecond
+	shortestTimeout = time.Millisecond
+)
+
 // shortLease says how to have a lease that is not longer than the engine's default
-// MasterTimeout.
+// MasterTimeout, or that there is none so short.
 func (p *plan) shortLease(err error) string {
 	if p.masterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
 		return ""
 	}
-	return fmt.Sprintf("; add --master-timeout, such as --master-timeout %s", max(p.cfg.TTL/4, time.Millisecond))
+	if p.cfg.TTL < shortestLease {
+		return fmt.Sprintf("; the shortest is --ttl %s --master-timeout %s", shortestLease, shortestTimeout)
+	}
+	return fmt.Sprintf("; add --master-timeout, such as --master-timeout %s", max(p.cfg.TTL/4, shortestTimeout))
 }
 
 // open connects the implementation in this process, or in several others.

@@ -195,6 +195,34 @@ func TestALeaseBelowTheDefaultMasterTimeoutSaysWhatToAdd(t *testing.T) {
 	require.NotEqual(t, exitUsage, code, stderr)
 }
 
+func TestALeaseThatIsTooShortIsNoDeadEnd(t *testing.T) {
+	t.Parallel()
+	args := []string{"run", "--embedded", "1", "--workers", "1", "--duration", "200ms", "--warmup", "0s"}
+	_, stderr, code := lockbench(t, append(args, "--ttl", "1ms")...)
+	require.Equal(t, exitUsage, code)
+	require.NotContains(t, stderr, "add --master-timeout")
+	require.Contains(t, stderr, "the shortest is --ttl 4ms --master-timeout 1ms")
+	_, stderr, code = lockbench(t, append(args, "--ttl", "4ms", "--master-timeout", "1ms")...)
+	require.NotEqual(t, exitUsage, code, stderr)
+}
+
+func TestWhatIsMistypedSuggestsWhatIsNear(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"swep":                `lockbench: unknown command "swep" for "lockbench"; did you mean sweep?` + "\n",
+		"rnu":                 "did you mean run?",
+		"run --worker 3":      "lockbench: unknown flag: --worker; did you mean --workers?\n",
+		"run --master-timout": "did you mean --master-timeout?",
+		"compare --implz x":   "did you mean --impl?",
+		"doctor --workers":    "lockbench: unknown flag: --workers\n",
+		"walk":                `lockbench: unknown command "walk" for "lockbench"` + "\n",
+	} {
+		_, stderr, code := lockbench(t, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, line)
+		require.Contains(t, stderr, want, line)
+	}
+}
+
 func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
 	t.Parallel()
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--ttl", "5ms")
