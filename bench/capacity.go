@@ -13,6 +13,9 @@ type Capacity struct {
 	SLO        []string          `json:"slo"`
 	RatePerS   float64           `json:"rate_per_s"`   // highest rate that met all; 0: none that was tried did
 	MissedPerS float64           `json:"missed_per_s"` // lowest rate above it that missed; 0: none did
+	// GeneratorPerS is the lowest rate above RatePerS that missed while the generator lagged,
+	// so that the lock's part in it is not known; 0: none did.
+	GeneratorPerS float64 `json:"generator_per_s,omitempty"`
 	// UnjudgedPerS is the highest rate at which a run could not be judged, mostly
 	// because it had too few samples; 0: all could.
 	UnjudgedPerS float64        `json:"unjudged_per_s"`
@@ -20,14 +23,21 @@ type Capacity struct {
 	Steps        []CapacityStep `json:"steps"`     // in their order
 }
 
+// GeneratorLimits tells whether what lies just above RatePerS is not known because the
+// generator could not show it.
+func (c Capacity) GeneratorLimits() bool {
+	return c.GeneratorPerS > 0 && (c.MissedPerS == 0 || c.GeneratorPerS < c.MissedPerS)
+}
+
 // CapacityStep is one run of the search.
 type CapacityStep struct {
 	RatePerS       float64 `json:"rate_per_s"`
 	Confirms       bool    `json:"confirms"` // it repeats a rate that had met them
 	Met            bool    `json:"met"`
-	Unjudged       bool    `json:"unjudged"` // valid but for too few operations, but an objective could not be judged; not Met then
-	Why            string  `json:"why"`      // the objectives and what was measured, or why the run is not valid
-	Result         int     `json:"result"`   // where it stands in Document.Results
+	Unjudged       bool    `json:"unjudged"`            // valid but for too few operations, but an objective could not be judged; not Met then
+	Generator      bool    `json:"generator,omitempty"` // not Met, and the generator lagged
+	Why            string  `json:"why"`                 // the objectives and what was measured, or why the run is not valid
+	Result         int     `json:"result"`              // where it stands in Document.Results
 	ThroughputPerS float64 `json:"throughput_per_s"`
 	P99Ns          int64   `json:"p99_ns"`
 }
@@ -35,7 +45,8 @@ type CapacityStep struct {
 // The search doubles the rate until it is missed, or halves it until it is met,
 // then closes in on the edge between the two, each time at their geometric mean,
 // until they are closer than capacityClose. The first miss is repeated before it is
-// believed, since all that follows is below it. A run that cannot be judged has too
+// believed, since all that follows is below it. A run that the generator spoiled bounds
+// the search as a miss does, but is none. A run that cannot be judged has too
 // few samples, so the search goes on above it, as if it were met. One run near the edge is luck either
 // way, so the rate found must meet the objectives capacityConfirms more times; when
 // it does not, it is lowered by capacityBack and confirmed anew. CapacityRuns bounds
@@ -108,12 +119,12 @@ func (s *search) step(rate float64, confirms bool) (step CapacityStep, ok bool) 
 // close finds the edge.
 func (s *search) close(first float64) {
 	for {
-		rate, done := nextRate(first, max(s.c.RatePerS, s.c.UnjudgedPerS), s.c.MissedPerS)
+		rate, done := nextRate(first, max(s.c.RatePerS, s.c.UnjudgedPerS), s.bound())
 		if done {
 			return
 		}
 		step, ok := s.step(rate, false)
-		if ok && !step.Met && !step.Unjudged && s.c.MissedPerS == 0 {
+		if ok && !step.Met && !step.Unjudged && s.bound() == 0 {
 			step, ok = s.step(rate, false)
 		}
 		switch {
@@ -124,30 +135,47 @@ func (s *search) close(first float64) {
 		case step.Unjudged:
 			s.c.UnjudgedPerS = rate
 		default:
-			s.c.MissedPerS = rate
+			s.missed(rate, step)
 		}
 	}
+}
+
+// missed keeps a rate that bounds the search from above.
+func (s *search) missed(rate float64, step CapacityStep) {
+	if step.Generator {
+		s.c.GeneratorPerS = rate
+	} else {
+		s.c.MissedPerS = rate
+	}
+}
+
+// bound is the lowest rate that was not met; 0: none yet.
+func (s *search) bound() float64 {
+	if s.c.GeneratorLimits() {
+		return s.c.GeneratorPerS
+	}
+	return s.c.MissedPerS
 }
 
 // confirm repeats the rate found, or lower ones.
 func (s *search) confirm() {
 	for rate := s.c.RatePerS; rate > 0; rate = round3(rate * capacityBack) {
 		met := 0
-		for met < capacityConfirms {
-			step, ok := s.step(rate, true)
-			if !ok {
+		var step CapacityStep
+		for ok := true; met < capacityConfirms; met++ {
+			if step, ok = s.step(rate, true); !ok {
 				return
 			}
 			if !step.Met {
 				break
 			}
-			met++
 		}
 		if met == capacityConfirms {
 			s.c.RatePerS, s.c.Confirmed = rate, true
 			return
 		}
-		s.c.RatePerS, s.c.MissedPerS = s.metBelow(rate), rate
+		s.c.RatePerS = s.metBelow(rate)
+		s.missed(rate, step)
 	}
 }
 

@@ -86,6 +86,42 @@ func TestCapacityGoesUpWhereThereAreTooFewSamples(t *testing.T) {
 	require.Less(t, len(c.Steps), 10)
 }
 
+func TestCapacityTellsALaggingGeneratorFromAMiss(t *testing.T) {
+	lagging := func(generator, capacity float64) func(float64) (CapacityStep, error) {
+		return func(rate float64) (CapacityStep, error) {
+			return CapacityStep{Met: rate <= min(capacity, generator), Generator: rate > generator && rate <= capacity}, nil
+		}
+	}
+	c, err := FindCapacity(t.Context(), 1000, lagging(5000, 1e12))
+	require.NoError(t, err)
+	require.True(t, c.GeneratorLimits())
+	require.True(t, c.Confirmed)
+	require.InDelta(t, 5000, c.RatePerS, 250)
+	require.InDelta(t, 5000, c.GeneratorPerS, 250)
+	require.Zero(t, c.MissedPerS, "nothing was")
+
+	c, err = FindCapacity(t.Context(), 1000, lagging(5000, 7000)) // missed at 8000, not known below
+	require.NoError(t, err)
+	require.True(t, c.GeneratorLimits())
+	require.InDelta(t, 5000, c.RatePerS, 250)
+	require.EqualValues(t, 8000, c.MissedPerS)
+
+	c, err = FindCapacity(t.Context(), 10_000, func(rate float64) (CapacityStep, error) { // lags far above the edge
+		return CapacityStep{Met: rate <= 1000, Generator: rate > 6000}, nil
+	})
+	require.NoError(t, err)
+	require.False(t, c.GeneratorLimits())
+	require.InDelta(t, 1000, c.RatePerS, 50)
+	require.InDelta(t, 1000, c.MissedPerS, 50)
+
+	c, err = FindCapacity(t.Context(), 1000, func(rate float64) (CapacityStep, error) {
+		return CapacityStep{Generator: true}, nil
+	})
+	require.NoError(t, err)
+	require.Zero(t, c.RatePerS)
+	require.True(t, c.GeneratorLimits())
+}
+
 func TestCapacityDoesNotBelieveASingleMissFarFromTheEdge(t *testing.T) {
 	runs := 0
 	c, err := FindCapacity(t.Context(), 1000, func(rate float64) (CapacityStep, error) {

@@ -235,6 +235,7 @@ const (
 	ReasonNotHeld     = "not all locks were held"
 	ReasonGenerator   = "the generator could not keep up"
 	ReasonFew         = "too few operations"
+	ReasonOutage      = "nothing was acquired for a time"
 )
 
 // Invalidate adds a reason why the result is not to be trusted.

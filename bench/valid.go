@@ -22,6 +22,13 @@ const (
 	lagFloor = time.Millisecond
 )
 
+// A stretch without acquisitions is an outage when it has several whole seconds, and so
+// many acquisitions are missing in it that chance does not explain it.
+const (
+	outageLeast  = 2  // seconds
+	outageMisses = 20 // acquisitions at the pace of the other seconds
+)
+
 // judge says what speaks against the figures. A run with op hold has none of a pace,
 // and one that keeps a history looks for overlaps: there they need not be exact.
 func judge(res *Result, cfg Config, parts []*Part) {
@@ -54,6 +61,9 @@ func judge(res *Result, cfg Config, parts []*Part) {
 		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",
 			ReasonBacklog, float64(t.Offered)/s, res.ThroughputPerS))
 	}
+	if from, to, ok := res.Outage(cfg); ok && !cfg.Outages {
+		res.Invalidate(fmt.Sprintf("%s: from %.0f s to %.0f s, as when masters do not vote yet", ReasonOutage, from, to))
+	}
 	exact := cfg.Op != Hold && cfg.History == 0
 	if share := res.LagShare(); exact && share > lagShare {
 		res.Invalidate(fmt.Sprintf("%s: at the p99 its own lag is %.0f%% of the response", ReasonGenerator, 100*share))
@@ -76,6 +86,34 @@ func (r *Result) LagShare() float64 {
 		return 0
 	}
 	return float64(lag.P["99"]) / float64(r.Latency.Response.P["99"])
+}
+
+// Outage is the longest stretch of whole seconds in which nothing was acquired, although
+// the rest of the run acquired a lot and nobody holds a lock or pauses that long.
+func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
+	if cfg.Op == Hold {
+		return 0, 0, false
+	}
+	var acquired int64
+	start, end, longest := 0.0, 0.0, 0
+	for seconds, i := 0, 0; i < len(r.Series); i++ {
+		acquired += r.Series[i].Acquired
+		if seconds++; r.Series[i].Acquired > 0 {
+			seconds, start = 0, r.Series[i].TS
+		} else if seconds > longest {
+			longest, fromS, toS = seconds, start, r.Series[i].TS
+		}
+		end = r.Series[i].TS
+	}
+	length := toS - fromS
+	busy := 3 * cfg.Think.Mean().Seconds()
+	if h := r.Latency.Hold; h != nil {
+		busy += time.Duration(h.Max).Seconds()
+	}
+	if acquired == 0 || longest < outageLeast || length <= busy || float64(acquired)*length < outageMisses*(end-length) {
+		return 0, 0, false
+	}
+	return fromS, toS, true
 }
 
 // nothing says why nothing was acquired, as far as any call told.

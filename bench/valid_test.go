@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -26,4 +28,72 @@ func TestARunThatLooksForOverlapsNeedsNoExactFigures(t *testing.T) {
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.True(t, r.Valid.OK, r.Valid.Reasons)
 	})
+}
+
+func TestATimeInWhichNothingIsAcquiredIsNotValid(t *testing.T) {
+	none := errors.New("masters do not vote yet")
+	begin := func(l *slow, outage time.Duration) func(time.Time) {
+		return func(at time.Time) {
+			l.acquire = func(ctx context.Context) error {
+				if time.Since(at) < outage {
+					time.Sleep(10 * time.Millisecond)
+					return none
+				}
+				return takes(10 * time.Millisecond)(ctx)
+			}
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		outage  time.Duration
+		outages bool
+		want    string
+	}{
+		{"none", 0, false, ""},
+		{"one second, as the garbage collector of a busy machine may take", time.Second, false, ""},
+		{"eight", 8 * time.Second, false, ReasonOutage + ": from 0 s to 8 s"},
+		{"on purpose", 8 * time.Second, true, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var l slow
+			cfg := Config{Workers: 2, Hold: Span{}, Duration: 20 * time.Second, TTL: time.Second, Outages: c.outages, Begin: begin(&l, c.outage)}
+			virtual(t, nil, &l, cfg, func(t *testing.T, r *Result, err error) {
+				require.NoError(t, err)
+				require.Equal(t, c.want == "", r.Valid.OK, r.Valid.Reasons)
+				if c.want != "" {
+					require.Contains(t, r.Valid.Reasons[0], c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoHoldsOrPausesForLongMakesNoOutage(t *testing.T) {
+	series := func(acquired ...int64) (all []Point) {
+		for i, n := range acquired {
+			all = append(all, Point{TS: float64(i + 1), Acquired: n})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name     string
+		series   []Point
+		hold     time.Duration // longest
+		think    Span
+		op       Op
+		from, to float64
+	}{
+		{name: "in the middle", series: series(90, 0, 0, 0, 90, 0, 0, 90), from: 1, to: 4},
+		{name: "at the end", series: series(90, 90, 0, 0), from: 2, to: 4},
+		{name: "too little is missing", series: series(3, 0, 0, 3, 3, 3)},
+		{name: "all hold at once", series: series(90, 0, 0, 0, 90), hold: 3 * time.Second},
+		{name: "all pause at once", series: series(90, 0, 0, 0, 90), think: Fixed(time.Second)},
+		{name: "never: there is another reason for that", series: series(0, 0, 0, 0)},
+		{name: "acquired once, and held", series: series(90, 0, 0, 0), op: Hold},
+	} {
+		r := &Result{Series: c.series, Latency: Latencies{Hold: &Summary{Max: int64(c.hold)}}}
+		from, to, found := r.Outage(Config{Think: c.think, Op: c.op})
+		require.Equal(t, c.to > 0, found, c.name)
+		require.Equal(t, [2]float64{c.from, c.to}, [2]float64{from, to}, c.name)
+	}
 }

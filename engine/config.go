@@ -29,6 +29,11 @@ type Config struct {
 	// after a second or twice MasterTimeout, and what it returns later thrown away.
 	Client rueidis.ClientOption
 
+	// Prefix begins the key of every lock on the masters, for an ACL or beside other data;
+	// the name that callers use and see is without it. Default none. Processes that
+	// share locks must agree on it; it may not lead into the reserved names.
+	Prefix string
+
 	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Shorter frees the
 	// lock of a crashed holder sooner; too short and a pause of the holder outlives
 	// the lease.
@@ -145,6 +150,10 @@ func (c Config) validate() error {
 		return invalid("Masters", "is empty; at least one address is needed")
 	case len(c.Masters) > quorum.MaxMasters:
 		return invalid("Masters", "has %d addresses, more than %d", len(c.Masters), quorum.MaxMasters)
+	case strings.HasPrefix(c.Prefix, pipeline.ReservedPrefix):
+		return invalid("Prefix", "begins with the reserved prefix %q", pipeline.ReservedPrefix)
+	case len(c.Prefix) >= maxNameLength:
+		return invalid("Prefix", "has %d bytes and leaves none of %d for a name", len(c.Prefix), maxNameLength)
 	case c.MasterTimeout < time.Millisecond || c.MasterTimeout > time.Minute:
 		return invalid("MasterTimeout", "%v is not between 1ms and 1m", c.MasterTimeout)
 	case math.IsNaN(c.Drift) || c.Drift < 0 || c.Drift >= 0.5:
@@ -194,14 +203,16 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 // restartWait is how long a master that was restarted casts no vote.
 func (c *Config) restartWait() time.Duration { return redlock.RestartWait(c.MaxTTL, c.Drift) }
 
-func checkName(name string) error {
+// key is where the lock of a name is on the masters.
+func (c *Config) key(name string) (string, error) {
+	key := c.Prefix + name
 	switch {
 	case name == "":
-		return invalid("name", "is empty")
-	case len(name) > maxNameLength:
-		return invalid("name", "has %d bytes, more than %d", len(name), maxNameLength)
-	case strings.HasPrefix(name, pipeline.ReservedPrefix):
-		return invalid("name", "begins with the reserved prefix %q", pipeline.ReservedPrefix)
+		return "", invalid("name", "is empty")
+	case len(key) > maxNameLength:
+		return "", invalid("name", "has %d bytes with its prefix, more than %d", len(key), maxNameLength)
+	case strings.HasPrefix(key, pipeline.ReservedPrefix):
+		return "", invalid("name", "begins, with its prefix, with the reserved prefix %q", pipeline.ReservedPrefix)
 	}
-	return nil
+	return key, nil
 }

@@ -127,10 +127,12 @@ func TestNamesAreAnyBytesButBoundedAndNotReserved(t *testing.T) {
 		"x", "\x00", "\r\n", "\xff", "{a}", "}{", strings.Repeat("x", 512), strings.Repeat("\xff", 512),
 		"__muxlock__", "__muxlock_:", " " + pipeline.ReservedPrefix,
 	} {
-		require.NoError(t, checkName(name), "%q", name)
+		key, err := (&Config{}).key(name)
+		require.NoError(t, err, "%q", name)
+		require.Equal(t, name, key)
 	}
 	for _, name := range []string{"", strings.Repeat("x", 513), strings.Repeat("x", 1<<20), pipeline.ReservedPrefix, pipeline.ReservedPrefix + "x"} {
-		err := checkName(name)
+		_, err := (&Config{}).key(name)
 		require.ErrorIs(t, err, ErrInvalid)
 		require.ErrorContains(t, err, "name")
 		require.Less(t, len(err.Error()), 200, "a huge name is not repeated")

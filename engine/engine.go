@@ -172,10 +172,11 @@ func (e *Engine) Close() error {
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	if err := checkName(name); err != nil {
+	key, err := e.cfg.key(name)
+	if err != nil {
 		return nil, err
 	}
-	ttl, err := e.cfg.lease(ttl)
+	ttl, err = e.cfg.lease(ttl)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
 	}
 	now := clock.Now()
-	c := contender{e: e, name: name, asked: now, begin: now, waitWhenFull: waitWhenFull}
+	c := contender{e: e, name: key, asked: now, begin: now, waitWhenFull: waitWhenFull}
 	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
 	lock, err := c.queue(ctx, most != 1)
 	if lock == nil && err == nil {

@@ -214,7 +214,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	req := l.releaseLocked()
 	l.state.shard.mu.Unlock()
 	if a.x == nil && !ended {
-		l.e.renewed(l.name, err)
+		l.e.renewed(l.name[len(l.e.cfg.Prefix):], err)
 	}
 	if undo {
 		l.e.undo(req)

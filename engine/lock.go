@@ -34,14 +34,14 @@ type Lock struct {
 }
 
 // Name returns the name that was locked.
-func (l *Lock) Name() string { return l.lease.name }
+func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
 
 // Token returns the value that the lock's key has on the masters. A lock that was handed
 // over within the process has the token of the holder before, which nobody has revealed.
 func (l *Lock) Token() Token { return Token{l} }
 
 // Format prints the name, for every verb; never the token.
-func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.lease.name) }
+func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name()) }
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
@@ -25,26 +27,17 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	masters  string
-	local    int
-	embedded int
-	fresh    bool
-	faults   []string
-	duration time.Duration
-
+	load    flags // of the measurement
+	run     *cobra.Command
 	hold    bench.Span
 	eps     float64
 	rto     time.Duration
 	rate    rate
 	waiters int
-
-	format string
-	out    string
-	html   string
 }
 
 // measuredBy is the flags that say what a measurement is of.
-var measuredBy = append([]string{"duration", "new-masters", "fault"}, targetFlags...)
+var measuredBy = append(slices.Clone(targetFlags), "new-masters", "prefix", "duration", "fault")
 
 func adviseCommand() *cobra.Command {
 	var f adviseFlags
@@ -60,23 +53,22 @@ light load of the masters that it makes itself.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringVar(&f.masters, "masters", "", "measure these masters: host:port, redis://, rediss://, unix://, separated by commas")
-	fs.IntVar(&f.local, "local", 5, "measure this many servers, started on free ports")
-	fs.IntVar(&f.embedded, "embedded", 0, "measure this many masters inside this process; means nothing")
-	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once")
-	fs.StringArrayVar(&f.faults, "fault", nil, "hurt a local master, as in lockbench run; delay:K:20ms makes it look distant")
-	fs.DurationVar(&f.duration, "duration", 20*time.Second, "how long to measure")
-	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
-	fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
-	fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
-	fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
-	fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json (the document of the measurement with its advice)")
-	fs.StringVar(&f.out, "out", "", "write the advice to this file instead of standard output")
-	fs.StringVar(&f.html, "html", "", "also write a page with the advice and the measurement to this file, for a browser")
-	complete(cmd, "output", []string{"text", "json"})
+	f.run = f.load.others(cmd.Name())
+	for name, value := range map[string]string{
+		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": "20s",
+		"probe-every": "10ms", // 20 s fill the rows that a result keeps
+	} {
+		preset(f.run, name, value)
+	}
+	borrow(cmd, f.run, measuredBy...)
+	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
+		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
+		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
+		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
+		fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
+		fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
+	})
+	borrow(cmd, f.run, "output", "out", "html")
 	return cmd
 }
 
@@ -96,19 +88,19 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.command, p.format, p.out = cmd.Name(), f.format, f.out
+	p.command, p.format, p.out = cmd.Name(), f.load.format, f.load.out
 	out, err := openSink(p.out, cmd.OutOrStdout())
 	if err != nil {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
-	page, err := openPage(f.html)
+	page, err := openPage(f.load.html)
 	if err != nil {
 		return err
 	}
 	defer page.close()
 	if doc != nil {
-		if err := give(doc, ask); err != nil {
+		if err := give(doc, ask, arguments(cmd, measuredBy...)); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
 		return errors.Join(out.document(p.format, *doc), page.write(*doc))
@@ -124,18 +116,22 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	for _, r := range doc.Results {
 		r.Latency.Hold = nil
 	}
-	if err := give(doc, ask); err != nil {
-		return errors.Join(interruptedOr(ctx, runErr), err)
+	if err := give(doc, ask, arguments(cmd)); err != nil {
+		return errors.Join(judge(ctx, doc.Results, runErr), err)
 	}
 	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
 }
 
-// give puts the advice into the document.
-func give(doc *result.Document, ask advice.Ask) error {
+// give puts the advice into the document, and the arguments that ask for it.
+func give(doc *result.Document, ask advice.Ask, args []string) error {
 	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
 	if err == nil {
 		m.Target = targetFlagsOf(doc.Config)
+		if doc.Config.Command != "advise" {
+			m.Load = doc.Config.Args
+		}
 		doc.Advice = advice.Make(m, ask)
+		doc.Advice.Args = args
 	}
 	return err
 }
@@ -166,10 +162,9 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, usagef("--waiters must be 1 to %d, got %d", mostContenders, f.waiters)
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
 		return ask, usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
-	case f.format != "text" && f.format != "json":
-		return ask, usagef("-o must be text or json, got %q", f.format)
-	case f.html != "" && f.html == f.out:
-		return ask, usagef("--html and --out name the same file, %s", f.html)
+	}
+	if err := f.load.outputs.check(few); err != nil {
+		return ask, err
 	}
 	if set("hold") {
 		law, err := advice.HoldLaw(f.hold)
@@ -184,28 +179,10 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 // plan is a run of the engine: a name for each worker, so that nobody waits for a lock,
 // and few enough at once that masters in use bear it.
 func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
-	if f.duration < adviseLeast || f.duration > longestWatch {
-		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.duration)
+	if f.load.duration < adviseLeast || f.load.duration > longestWatch {
+		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.duration)
 	}
-	var run flags
-	load := &cobra.Command{Use: cmd.Name()}
-	run.register(load, adviseImpl, 1)
-	given := map[string]string{
-		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": f.duration.String(),
-		"probe-every": "10ms", // 20 s fill the rows that a result keeps
-	}
-	for _, name := range append([]string{"new-masters"}, targetFlags...) {
-		if cmd.Flags().Changed(name) {
-			given[name] = cmd.Flags().Lookup(name).Value.String()
-		}
-	}
-	for name, value := range given {
-		if err := load.Flags().Set(name, value); err != nil {
-			return nil, usageError{err}
-		}
-	}
-	run.faults = f.faults
-	return run.plan(load)
+	return f.load.plan(f.run)
 }
 
 // read is for a result of an earlier run.

@@ -13,9 +13,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// targetFlags choose the masters; one of them is enough.
-var targetFlags = []string{"masters", "local", "embedded"}
-
 // takeConfig gives the flags that the user left alone the values that an earlier
 // run had, as its result file tells them.
 func (f *flags) takeConfig(cmd *cobra.Command) error {
@@ -26,24 +23,39 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if err != nil {
 		return usagef("--config: %w", err)
 	}
-	settings := settingsOf(doc.Config)
+	settings := settingsOf(doc)
+	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
+		settings = append(settings, setting{"fault", doc.Config.Faults})
+	}
+	return f.takeFrom(cmd, "--config", f.config, doc.Config, settings)
+}
+
+// takeFrom takes settings and the masters of a file that a flag named.
+func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, c result.Config, settings []setting) error {
 	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
-		target, err := targetOf(doc.Config)
+		target, err := targetOf(c)
 		if err != nil {
-			return usagef("--config: %s %w", f.config, err)
+			return usagef("%s: %s %w", flag, file, err)
 		}
 		settings = append(settings, target)
 	}
 	if err := take(cmd, settings); err != nil {
-		return usagef("--config: %s is damaged: %w", f.config, err)
+		return usagef("%s: %s is damaged: %w", flag, file, err)
 	}
 	return nil
 }
 
-// settingsOf is a workload as flags; those with no meaning for it are left out, and
-// --new-masters, which was true then and need not be now.
-func settingsOf(c result.Config) []setting {
-	settings := []setting{
+// settingsOf is the flags that made a result, but for its masters. A document of before
+// arguments were kept has them in its workload.
+func settingsOf(doc *result.Document) (settings []setting) {
+	for _, arg := range doc.Config.Args {
+		settings = append(settings, settingOf(arg))
+	}
+	if len(settings) > 0 {
+		return settings
+	}
+	c := doc.Config
+	settings = []setting{
 		{"impl", []string{strings.Join(c.Impls, ",")}},
 		{"workers", []string{strconv.Itoa(c.Workers)}},
 		{"procs", []string{strconv.Itoa(max(c.Procs, 1))}},
@@ -78,7 +90,10 @@ func settingsOf(c result.Config) []setting {
 	if c.Steady > 0 {
 		settings = append(settings, setting{"steady", []string{strconv.FormatFloat(c.Steady, 'g', -1, 64)}})
 	}
-	return settings
+	// The times whose default is not 0 are told also where they are.
+	return slices.DeleteFunc(settings, func(s setting) bool {
+		return len(s.values) == 1 && s.values[0] == "0s" && s.flag != "warmup" && s.flag != "probe-every"
+	})
 }
 
 // targetOf is the flag that gets the same kind of masters, or the same ones.

@@ -46,26 +46,65 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	require.NoError(t, err)
 	changed := first.Config
 	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1"}
+	changed.Args = words(strings.NewReplacer("seed=77", "seed=78", "rounds=2", "rounds=1", " --slo=overlaps==0", "", "jain>0", "jain>0.1").
+		Replace(strings.Join(first.Config.Args, " ")))
 	same(changed, again.Config)
 	require.Len(t, again.Config.Masters, 1)
 }
 
 // A flag that takes part in the load and is not kept would make --config lie.
 func TestEveryFlagOfALoadIsKept(t *testing.T) {
+	cmd, _ := runFlags(t)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Changed = true })
 	kept := map[string]bool{}
-	c := result.Config{}
-	c.Rate, c.Arrivals, c.Dist, c.DropAfter, c.Steady = 1, "poisson", bench.Uniform(), 1, 0.05
-	for _, s := range settingsOf(c) {
+	for _, arg := range arguments(cmd) {
+		s := settingOf(arg)
 		require.False(t, kept[s.flag], "--%s is there twice", s.flag)
 		kept[s.flag] = true
 	}
-	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "profile", "new-masters") { // these are not of the load
+	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "profile", "check", "new-masters") { // these are not of the load
+		require.False(t, kept[name], name)
 		kept[name] = true
 	}
-	cmd, _ := runFlags(t)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		require.True(t, kept[f.Name], "--%s is not in settingsOf", f.Name)
+		_, list := f.Value.(pflag.SliceValue) // --fault and --slo are as often there as they are given
+		require.True(t, kept[f.Name] || list, "--%s is not kept", f.Name)
 	})
+}
+
+func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
+	cmd, f := runFlags(t, "--slo", "throughput>1", "--slo", "it's=5", "--fault", "stop:1@1s-2s", "--impl", "noop,setnx", "--steady", "5%", "--seed", "7", "--masters", "a:1", "--new-masters")
+	p, err := f.plan(cmd)
+	require.Error(t, err) // it's no objective, and there is no fault on given masters
+	require.Nil(t, p)
+	args := []string{
+		"--impl=noop,setnx", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=1m0s", "--warmup=1s", "--steady=5%",
+		"--rounds=1", "--seed=7", "--probe-every=50ms", "--ttl=10s", "--fault=stop:1@1s-2s", "--slo=throughput>1", "--slo=it's=5",
+	}
+	require.Equal(t, args, arguments(cmd, "keys"))
+
+	other, g := runFlags(t)
+	var settings []setting
+	for _, arg := range args {
+		settings = append(settings, settingOf(arg))
+	}
+	require.NoError(t, take(other, append(settings, setting{"param", []string{"keys=1"}})))
+	require.Equal(t, args, arguments(other, "keys"))
+	require.Equal(t, f.slos, g.slos)
+}
+
+func TestADocumentOfBeforeArgumentsWereKeptIsDoneAgain(t *testing.T) {
+	doc := documentOf(bench.Zipf(1), 7)
+	require.Empty(t, doc.Config.Args)
+	cmd, f := runFlags(t)
+	require.NoError(t, take(cmd, settingsOf(&doc)))
+	require.Equal(t, []string{"setnx"}, f.impl)
+	require.Equal(t, bench.Zipf(1), f.dist)
+	require.Equal(t, 7, f.keys)
+	require.Equal(t, time.Second, f.ttl)
+
+	doc.Config.Args = []string{"--workers=9"}
+	require.Equal(t, []setting{{"workers", []string{"9"}}}, settingsOf(&doc))
 }
 
 func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {

@@ -46,7 +46,7 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error
 	if err != nil {
 		return err
 	}
-	return executeAll(cmd, plans, &search{params: params, plans: plans})
+	return executeAll(cmd, params, plans, &search{params: params, plans: plans}, "rounds")
 }
 
 // search looks for the capacity of every implementation at every setting.
@@ -106,26 +106,34 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 
 // stepOf says how a run stands to every objective. One that is not valid misses them,
 // whatever its figures are: a rate that was not kept has not been shown. But too few
-// operations are no fault of the rate.
+// operations are no fault of the rate, and a generator that lagged only made responses
+// longer: what was met is met, and only what was missed is not known.
 func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
-	step := bench.CapacityStep{Met: r.Valid.OK, ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
-	if !r.Valid.OK {
-		step.Why = "not valid: " + strings.Join(r.Valid.Reasons, "; ")
-		step.Unjudged = len(r.Valid.Reasons) == 1 && strings.HasPrefix(r.Valid.Reasons[0], bench.ReasonFew)
+	step := bench.CapacityStep{ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
+	notValid := "not valid: " + strings.Join(r.Valid.Reasons, "; ")
+	lagged := !r.Valid.OK && invalidBy(r, bench.ReasonGenerator)
+	if !r.Valid.OK && !lagged {
+		step.Why, step.Unjudged = notValid, invalidBy(r, bench.ReasonFew, bench.ReasonGenerator)
 		return step
 	}
 	var texts []string
-	missed := false
+	met, missed := true, false
 	for _, o := range objectives {
 		slo := o.Judge(r)
-		step.Met = step.Met && slo.Pass
+		met = met && slo.Pass
 		missed = missed || !slo.Pass && slo.Reason == ""
 		texts = append(texts, view.Judged(slo))
 	}
-	step.Unjudged = !step.Met && !missed
+	if lagged && !met {
+		texts = append(texts, notValid)
+	}
+	step.Met, step.Unjudged, step.Generator = met, !met && !missed, lagged && missed
 	step.Why = strings.Join(texts, "; ")
 	return step
 }
+
+// invalidBy tells whether a result has no other reasons than these not to be valid.
+func invalidBy(r *bench.Result, reasons ...string) bool { return len(failures(r, reasons)) == 0 }
 
 func (s *search) complete(doc *result.Document) {
 	doc.Relative = []bench.Relative{} // it knows no rates
@@ -140,8 +148,13 @@ func (s *search) judge(ctx context.Context, results []*bench.Result, runErr erro
 		return err
 	}
 	for _, c := range s.found {
-		if c.RatePerS == 0 {
+		if c.RatePerS == 0 && !c.GeneratorLimits() {
 			return verdict{exitMissed, fmt.Sprintf("%s was not seen to meet %s at any rate", c.Impl, strings.Join(c.SLO, " and "))}
+		}
+	}
+	for _, c := range s.found {
+		if c.GeneratorLimits() {
+			return verdict{exitNotValid, view.Answer(c)}
 		}
 	}
 	return nil

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
@@ -32,7 +34,7 @@ type chaosFlags struct {
 }
 
 func chaosCommand() *cobra.Command {
-	f := chaosFlags{flags: flags{rounds: 1}}
+	var f chaosFlags
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Try to make two hold one lock: many holders, few keys, masters that fail",
@@ -50,24 +52,31 @@ that it is only drawn when --faults names it.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringSliceVar(&f.impl, "impl", []string{"muxlock"}, "the lock to try")
-	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
-	fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush")
-	fs.IntVar(&f.workers, "workers", 16, "holders at once, in each process")
-	fs.IntVar(&f.procs, "procs", min(2, maxChaosProcs), "processes on this machine, each with clients and workers of its own")
-	fs.IntVar(&f.keys, "keys", 8, "lock names")
-	fs.TextVar(&f.hold, "hold", bench.Lognormal(10*time.Millisecond, 1.5), "how long a lock is held, as in lockbench run")
-	fs.DurationVar(&f.duration, "duration", 30*time.Second, "how long to go on")
-	fs.DurationVar(&f.ttl, "ttl", 500*time.Millisecond, "lease of each lock, and the longest one that the engine assumes")
-	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
-	fs.Uint64Var(&f.seed, "seed", 0, "fixes names, holds and faults; 0 = a random one, shown in the output")
-	fs.StringVar(&f.history, "history", "", "where to write the events around an overlap; empty = lockbench-history-SEED.ndjson")
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document)")
-	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
+	f.declare(cmd)
 	return cmd
+}
+
+func (f *chaosFlags) declare(cmd *cobra.Command) {
+	load := f.others(cmd.Name())
+	borrow(cmd, load, "impl", "local")
+	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush")
+		offer(fs, "faults", faults.KindNames()...)
+	})
+	borrow(cmd, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed")
+	for name, value := range map[string]string{
+		"workers": "16", "procs": strconv.Itoa(min(2, maxChaosProcs)), "keys": "8", "hold": "lognormal:10ms,1.5", "duration": "30s", "ttl": "500ms",
+		"warmup": "0s", "probe-every": "0s",
+	} {
+		preset(load, name, value)
+	}
+	cmd.Flags().Lookup("ttl").Usage += ", and the longest one that the engine assumes"
+	cmd.Flags().Lookup("keys").Usage = "lock names"
+	cmd.Flags().Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
+	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+		fs.StringVar(&f.history, "history", "", "where to write the events around an overlap; empty = lockbench-history-SEED.ndjson")
+	})
+	borrow(cmd, load, "output", "out", "html", "quiet")
 }
 
 // maxChaosProcs is 1 where processes cannot share the table of the audit.
@@ -82,14 +91,14 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if len(p.impls) != 1 || p.impls[0] == raw.Name {
 		return nil, usagef("--impl must be one lock, got %v", p.impls)
 	}
-	if p.format != "text" && p.format != "json" {
-		return nil, usagef("-o must be text or json, got %q", p.format)
+	if err := checkFormat(p.format, few); err != nil {
+		return nil, err
 	}
 	kinds, err := faults.ParseKinds(f.kinds)
 	if err != nil {
 		return nil, usagef("--faults %w", err)
 	}
-	p.kinds = f.kinds
+	p.kinds, p.args = f.kinds, arguments(cmd)
 	if p.history = f.history; p.history == "" {
 		p.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
 	}
@@ -100,7 +109,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if impl, _ := rivals.Find(p.impls[0]); impl.Single {
 		p.count, rest = 1, 0 // no other master to vote meanwhile
 	}
-	p.cfg.Dist, p.cfg.History, p.maxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
+	p.cfg.Dist, p.cfg.History, p.engine.maxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
 	if err := p.cfg.Validate(); err != nil {
 		return nil, usageError{err}
 	}
@@ -127,6 +136,11 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
+	page, err := openPage(p.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	if !p.quiet {
 		fmt.Fprintf(log, "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
@@ -138,7 +152,7 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	if r := doc.Results[0]; r.Safety.Overlaps > 0 {
 		runErr = errors.Join(runErr, writeHistory(p.history, r))
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.document(p.format, *doc))
+	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
 }
 
 func writeHistory(path string, r *bench.Result) error {

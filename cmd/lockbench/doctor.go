@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/doctor"
@@ -19,12 +21,8 @@ import (
 
 // doctorFlags is the command line of doctor.
 type doctorFlags struct {
-	masters string
-	local   int
-	fresh   bool
-	watch   time.Duration
-	maxTTL  time.Duration
-	format  string
+	flags
+	watch time.Duration
 }
 
 func doctorCommand() *cobra.Command {
@@ -44,14 +42,14 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.examine(cmd) },
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringVar(&f.masters, "masters", "", "look at these: host:port, redis://, rediss://, unix://, separated by commas")
-	fs.IntVar(&f.local, "local", 5, "start this many servers, and look at them")
-	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once")
-	fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
-	fs.DurationVar(&f.maxTTL, "max-ttl", redlock.DefaultMaxTTL, "MaxTTL of those who will lock: how long a restarted master casts no vote")
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json")
+	load := f.others(cmd.Name())
+	borrow(cmd, load, "masters", "local", "new-masters")
+	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
+		fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
+	})
+	borrow(cmd, load, "max-ttl", "output")
+	preset(cmd, "max-ttl", redlock.DefaultMaxTTL.String())
+	cmd.Flags().Lookup("max-ttl").Usage = "MaxTTL of those who will lock: how long a restarted master casts no vote"
 	return cmd
 }
 
@@ -69,14 +67,12 @@ func (f *doctorFlags) check(cmd *cobra.Command) (given []string, err error) {
 		return nil, usagef("--for must be above 0, got %s", f.watch)
 	case f.maxTTL < time.Millisecond:
 		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.maxTTL)
-	case !slices.Contains([]string{"text", "json"}, f.format):
-		return nil, usagef("-o must be text or json, got %q", f.format)
 	case set("masters"):
 		if given, err = masters.Parse(f.masters); err != nil {
 			return nil, usagef("--masters: %w", err)
 		}
 	}
-	return given, nil
+	return given, f.outputs.check(few)
 }
 
 func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
@@ -123,12 +119,17 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	}
 	fmt.Fprintln(w)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, g := range r.Findings {
+	findings := slices.Clone(r.Findings)
+	slices.SortStableFunc(findings, func(a, b doctor.Finding) int { return cmp.Compare(b.Level, a.Level) }) // what is worst first
+	count := map[doctor.Level]int{}
+	for _, g := range findings {
+		count[g.Level]++
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s", g.Level, g.Check, g.Who(len(r.PerMaster)), g.Text)
 		if g.ToDo != "" {
 			fmt.Fprintf(tw, " -> %s", g.ToDo)
 		}
 		fmt.Fprintln(tw)
 	}
+	fmt.Fprintf(tw, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[doctor.Fail], count[doctor.Warn], count[doctor.Unknown], count[doctor.OK])
 	return tw.Flush()
 }

@@ -31,8 +31,8 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if len(load) > 0 {
 		return usagef("%s has no meaning when files are compared", strings.Join(load, ", "))
 	}
-	if !slices.Contains([]string{"text", "json"}, f.format) {
-		return usagef("-o must be text or json when files are compared, got %q", f.format)
+	if err := checkFormat(f.format, few); err != nil {
+		return fmt.Errorf("%w when files are compared", err)
 	}
 	var docs []*result.Document
 	for _, name := range names {

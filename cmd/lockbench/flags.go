@@ -5,20 +5,19 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 )
 
 // flags is the command line as cobra fills it; plan is what it means.
 type flags struct {
-	masters  string
-	local    int
-	embedded int
-	fresh    bool
-	impl     []string
-	faults   []string
+	targets
+	impl   []string
+	faults []string
 
 	workers       int
 	procs         int
@@ -40,58 +39,124 @@ type flags struct {
 	op            bench.Op
 	seed          uint64
 
+	engineFlags
+
 	slos    []string
 	profile string
 	config  string
+	check   string
+	advice  *advice.Advice // of check
 
 	regression share
 
-	format string
-	out    string
-	quiet  bool
-	html   string
+	outputs
 }
 
-func (f *flags) register(cmd *cobra.Command, impls string, rounds int) {
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringVar(&f.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
-	fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
-	fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
-	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
-	fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
-	fs.StringArrayVar(&f.faults, "fault", nil, "hurt local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
+// engineFlags is settings of the engine alone; 0 is its default.
+type engineFlags struct {
+	prefix     string
+	maxTTL     time.Duration
+	drift      float64
+	retryHeld  time.Duration
+	retrySplit time.Duration
+}
 
-	fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
-	fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
-	fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
-	fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
-	fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean),\nlognormal:1ms,0.5 (median, and sigma of the logarithm: a long tail)")
-	fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
-	fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
-	fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
-	fs.DurationVar(&f.dropAfter, "drop-after", 0, "with --rate: an operation that no worker could begin within it is dropped; 0 = never")
-	fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
-	fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
-	fs.DurationVar(&f.ramp, "ramp", 0, "first part of --warmup, in which the load grows from nothing")
-	fs.Var(&f.steady, "steady", "end when the throughput of each of the last 7 seconds is within this share of their mean (5%); --duration is then the most, or 1m")
-	fs.Lookup("steady").DefValue = "" // not even 0%
-	fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
-	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
-	fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
-	fs.DurationVar(&f.probeEvery, "probe-every", 50*time.Millisecond, "mean time between two probes of all masters beside the load; 0 = none")
-	fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-	fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
-	fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
+// targets is the flags that choose the masters.
+type targets struct {
+	masters  string
+	local    int
+	embedded int
+	fresh    bool
+}
 
-	fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; missed: exit code 3")
-	fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")
+// targetFlags choose the masters; one of them is enough.
+var targetFlags = []string{"masters", "local", "embedded"}
 
-	fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
-	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
-	fs.StringVar(&f.html, "html", "", "also write a page with charts to this file, for a browser")
-	completeFlags(cmd)
+func (t *targets) declare(cmd *cobra.Command) {
+	declare(cmd, ofTarget, func(fs *pflag.FlagSet) {
+		fs.StringVar(&t.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
+		fs.IntVar(&t.local, "local", 5, "start this many servers on free ports")
+		fs.IntVar(&t.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
+		fs.BoolVar(&t.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
+		once(fs, "new-masters")
+	})
+}
+
+// outputs is the flags that say where a result goes, and how.
+type outputs struct {
+	format string
+	out    string
+	html   string
+	quiet  bool
+}
+
+func (o *outputs) declare(cmd *cobra.Command, formats ...string) {
+	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+		fs.StringVarP(&o.format, "output", "o", "text", strings.Join(formats, ", "))
+		offer(fs, "output", formats...)
+		fs.StringVar(&o.out, "out", "", "write the result to this file instead of standard output")
+		fs.StringVar(&o.html, "html", "", "also write a page with charts to this file, for a browser")
+		fs.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
+	})
+}
+
+// declare declares all that run, compare and sweep have in common.
+func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ...string) {
+	f.targets.declare(cmd)
+	declare(cmd, ofTarget, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
+		offer(fs, "impl", implNames()...)
+	})
+	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
+		fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
+		offer(fs, "op", "acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2")
+		fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
+		fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
+		fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
+		fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
+		offer(fs, "dist", "own", "uniform", "zipf:0.99", "hotspot:0.1,0.9")
+		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean),\nlognormal:1ms,0.5 (median, and sigma of the logarithm: a long tail)")
+		fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
+		fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
+		fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
+		offer(fs, "arrivals", bench.Poisson, bench.Even)
+		fs.DurationVar(&f.dropAfter, "drop-after", 0, "with --rate: an operation that no worker could begin within it is dropped; 0 = never")
+		fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
+		fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
+		fs.DurationVar(&f.ramp, "ramp", 0, "first part of --warmup, in which the load grows from nothing")
+		fs.Var(&f.steady, "steady", "end when the throughput of each of the last 7 seconds is within this share of their mean (5%); --duration is then the most, or 1m")
+		fs.Lookup("steady").DefValue = "" // not even 0%
+		fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
+		fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
+		fs.DurationVar(&f.probeEvery, "probe-every", 50*time.Millisecond, "mean time between two probes of all masters beside the load; 0 = none")
+	})
+	declare(cmd, ofLock, func(fs *pflag.FlagSet) {
+		fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
+		fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
+		fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+		fs.StringVar(&f.prefix, "prefix", "", "begins every lock's key, as for a user whose ACL permits such names only; default none")
+		fs.DurationVar(&f.maxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
+		fs.Float64Var(&f.drift, "drift", 0, "largest relative error between the clocks' rates")
+		fs.DurationVar(&f.retryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
+		fs.DurationVar(&f.retrySplit, "retry-split", 0, "longest delay after a split vote")
+	})
+	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&f.faults, "fault", nil, "hurt local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
+	})
+	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; missed: exit code 3")
+	})
+	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+		fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")
+	})
+	f.outputs.declare(cmd, formats...)
+}
+
+// others is the same flags for a command that has some of them only: see borrow.
+func (f *flags) others(name string) *cobra.Command {
+	cmd := &cobra.Command{Use: name}
+	f.declare(cmd, "muxlock", 1, few...)
+	return cmd
 }
 
 // implNames is everything that --impl takes.

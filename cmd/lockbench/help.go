@@ -3,7 +3,6 @@ package main
 import (
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,24 +10,7 @@ import (
 	"golang.org/x/term"
 )
 
-// flagGroups is the headings of the help, and the flags below each in their order.
-var flagGroups = []struct {
-	heading string
-	flags   []string
-}{
-	{"Target", []string{"masters", "local", "embedded", "new-masters", "impl"}},
-	{"Sweep", []string{"param", "find-max"}},
-	{"Load", []string{"case", "op", "workers", "procs", "keys", "dist", "hold", "think", "rate", "arrivals", "drop-after", "duration", "warmup", "ramp", "steady", "for", "rounds", "seed", "probe-every"}},
-	{"Lock", []string{"ttl", "max-ttl", "wait", "master-timeout"}},
-	{"Advice", []string{"eps", "rto", "waiters"}},
-	{"Faults", []string{"fault", "faults"}},
-	{"Judgement", []string{"slo", "profile", "regression"}},
-	{"Output", []string{"config", "output", "out", "html", "history", "quiet", "help"}},
-}
-
-const otherFlags = "Other" // heading of those in no group
-
-// usageTemplate is cobra's, shorter, with the flags in groups.
+// usageTemplate is cobra's, shorter, with the flags under headings.
 const usageTemplate = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} COMMAND [flags]{{else}}{{.UseLine}}{{end}}
 {{- if .HasExample}}
@@ -45,7 +27,7 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
 {{groupedFlags .LocalFlags}}{{end}}
 `
 
-// groupHelp gives a command, and those below it, help with flags in groups.
+// groupHelp gives a command, and those below it, help with flags under headings.
 func groupHelp(cmd *cobra.Command) {
 	cobra.AddTemplateFunc("groupedFlags", func(fs *pflag.FlagSet) string { return groupedFlags(fs, helpWidth()) })
 	cmd.SetUsageTemplate(usageTemplate)
@@ -64,20 +46,19 @@ func helpWidth() int {
 func groupedFlags(fs *pflag.FlagSet, width int) string {
 	sorted := pflag.NewFlagSet("", pflag.ContinueOnError)
 	sorted.SortFlags = false
-	for _, g := range flagGroups {
-		for _, name := range g.flags {
-			if f := fs.Lookup(name); f != nil {
+	for _, heading := range headings {
+		fs.VisitAll(func(f *pflag.Flag) {
+			if headingOf(f) == heading {
 				sorted.AddFlag(f)
 			}
-		}
+		})
 	}
-	sorted.AddFlagSet(fs) // all that are in no group
 
 	var b strings.Builder
 	heading := ""
 	for line := range strings.Lines(sorted.FlagUsagesWrapped(width)) {
 		if m := flagLine.FindStringSubmatch(line); m != nil {
-			if h := groupOf(m[1]); h != heading {
+			if h := headingOf(sorted.Lookup(m[1])); h != heading {
 				heading = h
 				b.WriteString("\n" + h + ":\n")
 			}
@@ -89,12 +70,3 @@ func groupedFlags(fs *pflag.FlagSet, width int) string {
 
 // flagLine is the first line of a flag in pflag's usages.
 var flagLine = regexp.MustCompile(`^ +(?:-\w, )?--([\w-]+)`)
-
-func groupOf(flag string) string {
-	for _, g := range flagGroups {
-		if slices.Contains(g.flags, flag) {
-			return g.heading
-		}
-	}
-	return otherFlags
-}

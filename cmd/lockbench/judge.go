@@ -10,6 +10,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/view"
 )
 
 // judge turns results into the exit code: what is worst comes first. Figures that
@@ -61,7 +62,7 @@ func judgeObjectives(results []*bench.Result) error {
 		for _, s := range r.SLO {
 			switch {
 			case s.Reason == "" && !s.Pass:
-				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, s.Text)}
+				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, view.Judged(s))}
 			case s.Reason != "" && unjudged == nil:
 				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", r.Impl, r.Round, s.Text, s.Reason)}
 			}

@@ -48,6 +48,8 @@ func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
 	r := &bench.Result{Valid: bench.Valid{OK: true}, SLO: []bench.SLO{{Text: "b", Reason: "too few"}, {Text: "a"}, {Text: "c", Pass: true}}}
 	code, _ := exitCode(judge(t.Context(), []*bench.Result{r}, nil))
 	require.Equal(t, exitMissed, code)
+	r.SLO[1] = bench.SLO{Text: "acquire.p99<5ms", Unit: bench.UnitNs, Value: 7.25e6}
+	require.EqualError(t, judge(t.Context(), []*bench.Result{r}, nil), "missed:  round 0: acquire.p99<5ms: 7.25ms", "also what was measured")
 	r.Invalidate("rate not met")
 	code, _ = exitCode(judge(t.Context(), []*bench.Result{r}, nil))
 	require.Equal(t, exitNotValid, code, "figures that mean nothing miss nothing")

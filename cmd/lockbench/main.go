@@ -106,12 +106,28 @@ func root() *cobra.Command {
   lockbench run --keys 1 --workers 8     # a fight for one lock
   lockbench compare                      # beside Redsync and a single master
   lockbench sweep --param workers=1,8,64 # how the cost grows`,
-		Args:          usageArgs(cobra.NoArgs),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			var names []string
+			for _, c := range cmd.Commands() {
+				names = append(names, c.Name())
+			}
+			return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
+		},
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			return usagef("%w%s", err, suggestion(unknown.GetSpecifiedName(), "--", names))
+		}
+		return usageError{err}
+	})
 	groupHelp(cmd)
 	cmd.AddCommand(
 		runCommand(),
@@ -128,6 +144,19 @@ func root() *cobra.Command {
 		workerCommand(),
 	)
 	return cmd
+}
+
+// suggestion names what is near to what was typed, as cobra does for commands.
+func suggestion(typed, prefix string, names []string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range names {
+		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	near := all.SuggestionsFor(typed)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
 func versionCommand() *cobra.Command {

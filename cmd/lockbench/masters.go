@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
@@ -15,8 +16,7 @@ import (
 
 // mastersFlags is the command line of masters.
 type mastersFlags struct {
-	local  int
-	faults []string
+	flags
 	length time.Duration
 }
 
@@ -33,11 +33,12 @@ them should say that they are new: --new-masters, or engine.Config.MastersAreNew
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.IntVar(&f.local, "local", 5, "start this many servers")
-	fs.StringArrayVar(&f.faults, "fault", nil, "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)")
-	fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
+	load := f.others(cmd.Name())
+	load.Flags().Lookup("fault").Usage = "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)"
+	borrow(cmd, load, "local", "fault")
+	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
+		fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
+	})
 	return cmd
 }
 

@@ -139,7 +139,6 @@ func (f *flags) plans(cmd *cobra.Command, params []bench.SweepParam) (plans []*p
 		if err != nil {
 			return nil, fmt.Errorf("--param %s: %w", settingText(params, values), err)
 		}
-		f.seed = p.cfg.Seed
 		if len(params) > 0 {
 			p.setting = values
 		}

@@ -9,15 +9,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/pipeline"
 )
 
 const (
 	maxMasters  = 99               // --local and --embedded
 	faultWarmup = 2 * time.Second  // a fault for the whole run is in force for the last second of it
+	distant     = time.Millisecond // from there on connection pools grow with the workers
 	probeLeast  = time.Millisecond // more often, and probing is a load of its own
 	steadyMost  = time.Minute      // --duration with --steady
 )
@@ -33,7 +36,8 @@ type plan struct {
 	kind          masters.Kind
 	kindGiven     bool // false: the default, which may fall back to embedded
 	given         []string
-	count         int // of local or embedded masters
+	distant       bool // they may take milliseconds to answer
+	count         int  // of local or embedded masters
 	faults        []faults.Fault
 	faultTexts    []string
 	kinds         []string // of faults that chaos drew from
@@ -41,13 +45,15 @@ type plan struct {
 	masterTimeout time.Duration
 	probeEvery    time.Duration // 0: no prober
 	objectives    []bench.Objective
+	predictions   []advice.Prediction // of --check
 	profile       string
-	maxTTL        time.Duration // of the engine; 0: its default
-	history       string        // file for the events around an overlap; chaos only
+	engine        engineFlags
+	history       string // file for the events around an overlap; chaos only
 	format, out   string
 	quiet         bool
 	runs          schedule
-	html          string // empty: no page
+	args          []string // see arguments
+	html          string   // empty: no page
 }
 
 // plan checks everything that can be checked without starting anything. Each
@@ -56,13 +62,16 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := f.takeProfile(cmd); err != nil {
 		return nil, err
 	}
+	if err := f.takeCheck(cmd); err != nil {
+		return nil, err
+	}
 	if err := f.takeConfig(cmd); err != nil {
 		return nil, err
 	}
 	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		fresh: f.fresh, masterTimeout: f.masterTimeout, probeEvery: f.probeEvery,
+		fresh: f.fresh, masterTimeout: f.masterTimeout, engine: f.engineFlags, probeEvery: f.probeEvery,
 		profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
 	}
 	p.runs = rounds{p}
@@ -81,11 +90,17 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := f.planObjectives(p); err != nil {
 		return nil, err
 	}
-	if f.html != "" && f.html == f.out {
-		return nil, usagef("--html and --out name the same file, %s", f.html)
+	if p.ownNames() {
+		p.args = arguments(cmd, "keys")
+	} else {
+		p.args = arguments(cmd)
 	}
-	return p, checkFormat(f.format)
+	return p, f.outputs.check(formats)
 }
+
+// ownNames tells whether every worker has a name of its own, so that --keys has no
+// meaning.
+func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op != bench.Hold }
 
 func (f *flags) planObjectives(p *plan) error {
 	for _, text := range f.slos {
@@ -98,7 +113,9 @@ func (f *flags) planObjectives(p *plan) error {
 		}
 		p.objectives = append(p.objectives, o)
 	}
-	return nil
+	var err error
+	p.predictions, err = f.predictions(p)
+	return err
 }
 
 var errNewMasters = usagef("--new-masters is for --masters; others are always new")
@@ -147,6 +164,9 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		}
 		if name == raw.Name && set("rate") {
 			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
+		}
+		if name == raw.Name && set("prefix") {
+			return usagef("--prefix cannot be used with --impl raw, whose names are its own")
 		}
 		if name == raw.Name && set("steady") {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
@@ -213,19 +233,18 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 			return usagef("--%s needs --rate", name)
 		}
 	}
-	duration := f.duration
 	switch {
 	case set("steady") && f.steady == 0:
 		return usagef("--steady must be above 0; leave it out to run for all of --duration")
 	case set("steady") && !set("duration"):
-		duration = steadyMost
+		f.duration = steadyMost
 	}
 	p.cfg = bench.Config{
 		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: dist,
 		Hold: f.hold, Think: f.think,
 		Rate: float64(f.rate), Arrivals: f.arrivals,
 		DropAfter: f.dropAfter,
-		Duration:  duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
+		Duration:  f.duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
 		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
 	}
 	if err := p.cfg.Validate(); err != nil {
@@ -243,11 +262,24 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if f.masterTimeout >= f.ttl {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
 	}
+	if strings.HasPrefix(f.prefix, pipeline.ReservedPrefix) {
+		return usagef("--prefix must not begin with %q, which is the engine's", pipeline.ReservedPrefix)
+	}
+	if f.drift < 0 || f.drift >= 0.5 {
+		return usagef("--drift must be from 0 to below 0.5, got %v", f.drift)
+	}
+	if f.retryHeld < 0 || f.retrySplit < 0 {
+		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.retryHeld < 0])
+	}
+	if f.maxTTL != 0 && f.maxTTL < f.ttl {
+		return usagef("--max-ttl %s must be at least --ttl %s", f.maxTTL, f.ttl)
+	}
 	if f.seed >= 1<<53 {
 		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
 	if f.seed == 0 {
-		p.cfg.Seed = 1 + rand.Uint64N(1<<32)
+		f.seed = 1 + rand.Uint64N(1<<32)
+		p.cfg.Seed = f.seed
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type profile struct {
 	slos  []string
 }
 
-// setting is a flag and its values.
+// setting is a flag and its values: several, where it may be given again.
 type setting struct {
 	flag   string
 	values []string
@@ -72,9 +72,14 @@ func profilesHelp() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-func (f *flags) registerProfile(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
-	complete(cmd, "profile", profileNames())
+func (f *flags) declareProfile(cmd *cobra.Command) {
+	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
+		fs.StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
+		offer(fs, "profile", profileNames()...)
+		once(fs, "profile")
+		fs.StringVar(&f.check, "check", "", "try what lockbench advise -o json wrote into this file, on its masters: predicted, measured, and PASS or FAIL as the last line")
+		once(fs, "check")
+	})
 }
 
 // takeProfile gives the flags that the user left alone the values of --profile.
@@ -95,7 +100,8 @@ func (f *flags) takeProfile(cmd *cobra.Command) error {
 }
 
 // take sets the flags that are not set yet, and would not contradict one that is:
-// the number of names means nothing where every worker has one of its own.
+// the number of names means nothing where every worker has one of its own. What the
+// command does not have, and what another sweep swept, is left out.
 func take(cmd *cobra.Command, settings []setting) error {
 	given := map[string]bool{}
 	cmd.Flags().Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
@@ -103,7 +109,8 @@ func take(cmd *cobra.Command, settings []setting) error {
 		given["keys"] = true
 	}
 	for _, s := range settings {
-		if given[s.flag] || s.flag == "dist" && s.values[0] == "own" && given["keys"] {
+		flag := cmd.Flags().Lookup(s.flag)
+		if flag == nil || headingOf(flag) == ofSweep || given[s.flag] || s.flag == "dist" && s.values[0] == "own" && given["keys"] {
 			continue
 		}
 		for _, v := range s.values {

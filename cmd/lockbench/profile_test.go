@@ -45,8 +45,8 @@ func runFlags(t *testing.T, args ...string) (*cobra.Command, *flags) {
 	t.Helper()
 	var f flags
 	cmd := &cobra.Command{Use: "run"}
-	f.register(cmd, "muxlock", 1)
-	f.registerProfile(cmd)
+	f.declare(cmd, "muxlock", 1, formats...)
+	f.declareProfile(cmd)
 	require.NoError(t, cmd.Flags().Parse(args))
 	return cmd, &f
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"muxlock/cmd/lockbench/internal/html"
@@ -23,8 +24,8 @@ func reportCommand() *cobra.Command {
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
 		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
-text on a terminal, else as a page, unless -o says otherwise. FILE may be - for
-standard input.`,
+text on a terminal or into a pipe, as a page into a file, unless -o says otherwise. FILE
+may be - for standard input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
   lockbench report report.html -o text`,
@@ -34,9 +35,11 @@ standard input.`,
 		},
 	}
 	all := append([]string{htmlFormat}, formats...)
-	cmd.Flags().StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal)")
-	complete(cmd, "output", all)
-	cmd.Flags().StringVar(&out, "out", "", "write to this file instead of standard output")
+	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+		fs.StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal or into a pipe)")
+		offer(fs, "output", all...)
+		fs.StringVar(&out, "out", "", "write to this file instead of standard output")
+	})
 	return cmd
 }
 
@@ -45,12 +48,12 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	f, ok := stdout.(*os.File)
 	seen := out == "" && ok && term.IsTerminal(int(f.Fd()))
 	switch {
-	case format == "" && seen:
+	case format == "" && out == "" && !isFile(f):
 		format = "text"
 	case format == "":
 		format = htmlFormat
 	case format != htmlFormat:
-		if err := checkFormat(format); err != nil {
+		if err := checkFormat(format, formats); err != nil {
 			return err
 		}
 	}
@@ -69,6 +72,12 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	return to.document(format, *doc)
 }
 
+// isFile tells a file that somebody redirected to from a terminal or a pipe.
+func isFile(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular()
+}
+
 // readDocument reads a kept result, from in when the name is -.
 func readDocument(in io.Reader, name string) (*result.Document, error) {
 	if name != "-" {
@@ -84,7 +93,7 @@ func readDocument(in io.Reader, name string) (*result.Document, error) {
 
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc result.Document) error {
-	return html.Write(w, doc, view.NewPage(doc, caveats(doc.Config.Impls), commandLine(doc)))
+	return html.Write(w, doc, view.NewPage(doc, caveats(doc.Config), commandLine(doc)))
 }
 
 // page is the file of --html; nil: none is asked for.

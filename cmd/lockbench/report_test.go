@@ -2,14 +2,18 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -28,9 +32,18 @@ func TestAResultBecomesAPageAndThePageAResultAgain(t *testing.T) {
 	second, err := os.ReadFile(made)
 	require.NoError(t, err)
 	require.Equal(t, string(first), string(second))
-	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --workers 2")
+	require.Contains(t, string(first), "lockbench run --embedded 3 --impl muxlock --op acquire-release --workers 2")
 
 	want, _, code := lockbench(t, "report", kept, "-o", "text")
+	piped, _, _ := lockbench(t, "report", kept)
+	require.Equal(t, want, piped, "into a pipe")
+	redirected, err := os.Create(filepath.Join(dir, "redirected.html"))
+	require.NoError(t, err)
+	defer redirected.Close()
+	cmd := exec.Command(binary, "report", kept)
+	cmd.Stdout = redirected
+	require.NoError(t, cmd.Run())
+	require.Contains(t, read(t, redirected.Name()), "<!DOCTYPE html>")
 	require.Zero(t, code)
 	got, _, code := lockbench(t, "report", beside, "-o", "text")
 	require.Zero(t, code)
@@ -110,6 +123,9 @@ func TestTheCommandLineDoesItAgain(t *testing.T) {
 
 	c.Target, c.Masters, c.MastersRedacted = "given", []string{"redis://h:1"}, true
 	require.Contains(t, commandLine(result.Document{Config: c}), "--masters redis://h:1")
+
+	c.Args = []string{"--impl=muxlock", "--slo=it's"}
+	require.Equal(t, `lockbench compare --masters redis://h:1 --impl muxlock --slo 'it'\''s'`, commandLine(result.Document{Config: c}))
 }
 
 func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
@@ -151,11 +167,26 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 }
 
 func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
-	require.Empty(t, commandLine(result.Document{Config: result.Config{Command: "chaos", Target: "local"}}), "an older result keeps no kinds of faults")
 	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
 		RunConfig: bench.RunConfig{Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}}
-	line := commandLine(result.Document{Config: c})
-	require.Contains(t, line, "lockbench chaos --local 3 --impl muxlock")
-	require.Contains(t, line, "--faults stop,cut")
-	require.NotContains(t, line, "stop:1", "the seed draws it again")
+	require.Empty(t, commandLine(result.Document{Config: c}), "an older result keeps no arguments")
+	var f chaosFlags
+	cmd := &cobra.Command{Use: "chaos"}
+	f.declare(cmd)
+	require.NoError(t, cmd.Flags().Parse([]string{"--faults", "stop,cut", "--seed", "9"}))
+	p, err := f.plan(cmd)
+	require.NoError(t, err)
+	c.Args = p.args
+	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
+	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,cut --workers 16 --procs "+strconv.Itoa(f.procs)+
+		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9", line, "the seed draws the faults again")
+}
+
+func TestAnAdviceOnAnEarlierRunSaysBoth(t *testing.T) {
+	doc := documentOf(bench.Dist{}, 0)
+	doc.Config.Command, doc.Config.Args = "run", []string{"--workers=9"}
+	doc.Advice = &advice.Advice{Args: []string{"--eps=0.001"}}
+	require.Equal(t, "lockbench run --embedded 1 --workers 9 \\\n    -o json --out result.json\nlockbench advise result.json --eps 0.001", commandLine(doc))
+	doc.Config.Command = "advise"
+	require.Equal(t, "lockbench advise --embedded 1 --eps 0.001", commandLine(doc))
 }

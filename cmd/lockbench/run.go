@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
@@ -32,8 +33,8 @@ func runCommand() *cobra.Command {
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
-	f.register(cmd, "muxlock", 1)
-	f.registerProfile(cmd)
+	f.declare(cmd, "muxlock", 1, formats...)
+	f.declareProfile(cmd)
 	return cmd
 }
 
@@ -63,8 +64,11 @@ each file to tell anything from chance.`,
 			return execute(cmd, &f)
 		},
 	}
-	f.register(cmd, "muxlock,redsync-goredis,redsync-rueidis,muxlock-single", 5)
-	cmd.Flags().Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
+	f.declare(cmd, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single", 5, formats...)
+	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
+		fs.Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
+		once(fs, "regression")
+	})
 	return cmd
 }
 
@@ -105,11 +109,12 @@ func (p *plan) execute(cmd *cobra.Command) error {
 		writeErr = out.document(p.format, *doc)
 	}
 	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
-	if p.profile != "" {
+	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
 			w = cmd.OutOrStdout()
 		}
+		showChecked(w, p.predictions, doc.Results)
 		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
 	}
 	return err
@@ -123,6 +128,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
+	p.distant = set.Distance >= distant
 	rig := &faults.Rig{}
 	addrs := set.Addrs
 	if len(p.faults) > 0 {
@@ -207,12 +213,15 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 	if results == nil {
 		results = []*bench.Result{}
 	}
+	if p.command == "compare" {
+		cfg.Impls = ranked(p.impls, p.reference, results)
+	}
 	doc := result.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
 		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, Profile: p.profile, SLO: []string{},
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
 	}
 	for _, o := range p.objectives {
 		doc.Config.SLO = append(doc.Config.SLO, o.String())

@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
 )
 
 func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
@@ -15,6 +18,37 @@ func TestAMasterThatDoesNotAnswerIsARunError(t *testing.T) {
 	require.Equal(t, exitRun, code)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "127.0.0.1:1")
+}
+
+func TestMastersThatDoNotVoteYetAreRefusedBeforeTheLoad(t *testing.T) {
+	t.Parallel()
+	masters := strings.Join(redistest.Addrs(redistest.Masters(t, 3)), ",")
+	for _, line := range []string{"run --procs 1", "run --procs 2", "advise"} {
+		stdout, stderr, code := lockbench(t, append(words(line), "--masters", masters)...)
+		require.Equal(t, exitRun, code, stderr)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "0 of 3 masters vote")
+		require.Contains(t, stderr, "--new-masters")
+	}
+}
+
+// The user of README's ACL may lock names of one prefix, and do nothing else.
+func TestALeastPrivilegedUserRunsALoadUnderItsPrefix(t *testing.T) {
+	t.Parallel()
+	var addrs []string
+	for _, m := range redistest.Masters(t, 3) {
+		redistest.Command(t, m, append([]string{"ACL", "SETUSER", "locks", "on", ">secret", "~locks:*", "~__muxlock__:*", "-@all"},
+			words("+info +script|load +evalsha +set +get +del +pttl +pexpire")...)...)
+		addrs = append(addrs, "redis://locks:secret@"+m.Addr())
+	}
+	args := append(words("run --new-masters --workers 4 --hold 1ms --duration 1s --warmup 0s -o json --masters"), strings.Join(addrs, ","))
+	_, stderr, code := lockbench(t, args...)
+	require.NotEqual(t, exitOK, code, "names without the prefix are denied")
+	stdout, stderr, code := lockbench(t, append(args, "--prefix", "locks:")...)
+	requireMeasured(t, code, stderr)
+	r := requireFields(t, stdout)["results"].([]any)[0].(map[string]any)
+	require.Positive(t, r["throughput_per_s"])
+	require.Empty(t, r["error_samples"])
 }
 
 func TestRunPrintsOneJSONDocument(t *testing.T) {
@@ -72,6 +106,7 @@ func TestCompareShowsATable(t *testing.T) {
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
 	require.Contains(t, stdout, "what they do not promise")
+	require.Regexp(t, `(?m)^  setnx: one server.*\(go-redis v9\.\d+\.\d+, pool of \d+ to each master, the client repeats a failed command up to 3 times\)$`, stdout)
 	require.Contains(t, stdout, "SPEED MEANS NOTHING")
 }
 

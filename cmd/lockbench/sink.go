@@ -18,7 +18,18 @@ import (
 // formats is what -o takes.
 var formats = []string{"text", "json", "ndjson", "csv", "bench"}
 
-func checkFormat(format string) error {
+// few is the formats of commands whose result is no table of runs.
+var few = []string{"text", "json"}
+
+// check finds what is wrong with where a result is to go, and how.
+func (o *outputs) check(formats []string) error {
+	if o.html != "" && o.html == o.out {
+		return usagef("--html and --out name the same file, %s", o.html)
+	}
+	return checkFormat(o.format, formats)
+}
+
+func checkFormat(format string, formats []string) error {
 	if !slices.Contains(formats, format) {
 		return usagef("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
 	}
@@ -109,5 +120,5 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case htmlFormat:
 		return writePage(w, doc)
 	}
-	return text.Write(w, view.Terminal(doc, caveats(doc.Config.Impls)))
+	return text.Write(w, view.Terminal(doc, caveats(doc.Config)))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -25,12 +26,13 @@ func sweepCommand() *cobra.Command {
   lockbench sweep --find-max --slo 'response.p99<5ms'`,
 		Args: usageArgs(cobra.NoArgs),
 	}
-	f.register(cmd, "muxlock", 1)
-	fs := cmd.Flags()
+	f.declare(cmd, "muxlock", 1, formats...)
 	preset(cmd, "duration", "3s")
 	preset(cmd, "warmup", "500ms")
-	fs.StringArrayVar(&texts, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; twice for a grid")
-	fs.BoolVar(&findMax, "find-max", false, "search the highest --rate that meets every --slo; --rate is the first one tried (1k)")
+	declare(cmd, ofSweep, func(fs *pflag.FlagSet) {
+		fs.StringArrayVar(&texts, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; twice for a grid")
+		fs.BoolVar(&findMax, "find-max", false, "search the highest --rate that meets every --slo; --rate is the first one tried (1k)")
+	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		params, err := f.params(cmd, texts)
 		if err != nil {
@@ -46,18 +48,9 @@ func sweepCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return executeAll(cmd, plans, sweep{params, plans})
+		return executeAll(cmd, params, plans, sweep{params, plans})
 	}
 	return cmd
-}
-
-// preset changes the default of a flag.
-func preset(cmd *cobra.Command, name, value string) {
-	f := cmd.Flags().Lookup(name)
-	if err := f.Value.Set(value); err != nil {
-		panic(err)
-	}
-	f.DefValue = value
 }
 
 // params reads every --param. None may have a flag of its own beside it.
@@ -94,10 +87,17 @@ func widest(plans []*plan) *plan {
 }
 
 // executeAll says how long it will take and makes the runs, on the masters of the
-// widest plan.
-func executeAll(cmd *cobra.Command, plans []*plan, runs schedule) error {
+// widest plan. What is swept is no argument of its own.
+func executeAll(cmd *cobra.Command, params []bench.SweepParam, plans []*plan, runs schedule, but ...string) error {
 	p := widest(plans)
 	p.runs = runs
+	for _, param := range params {
+		but = append(but, param.Name)
+	}
+	if slices.ContainsFunc(plans, func(p *plan) bool { return p.ownNames() }) {
+		but = append(but, "keys") // have no meaning there
+	}
+	p.args = arguments(cmd, but...)
 	if !p.quiet {
 		n, each := runs.count(), p.cfg.Warmup+p.cfg.Duration
 		fmt.Fprintf(cmd.ErrOrStderr(), "at most %d runs of %s: %s\n", n, each, (time.Duration(n) * each).Round(time.Second))

@@ -207,10 +207,56 @@ func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
 	require.Contains(t, step.Why, "rate not met")
 }
 
+func TestWhatWasMetIsMetAlthoughTheGeneratorLagged(t *testing.T) {
+	o, err := bench.ParseObjective("response.p99<5ms")
+	require.NoError(t, err)
+	lagged := func(p99 int64) *bench.Result {
+		r := &bench.Result{Latency: bench.Latencies{Response: &bench.Summary{Count: 2000, P: map[string]int64{"99": p99}}}}
+		r.Invalidate(bench.ReasonGenerator + ": by far")
+		return r
+	}
+	step := stepOf(lagged(4e6), []bench.Objective{o})
+	require.True(t, step.Met)
+	require.Equal(t, "response.p99<5ms: 4.00ms", step.Why)
+	step = stepOf(lagged(6e6), []bench.Objective{o})
+	require.False(t, step.Met)
+	require.True(t, step.Generator)
+	require.Equal(t, "response.p99<5ms: 6.00ms; not valid: the generator could not keep up: by far", step.Why)
+
+	both := lagged(4e6)
+	both.Invalidate(bench.ReasonFew)
+	require.True(t, stepOf(both, []bench.Objective{o}).Unjudged)
+	both.Invalidate(bench.ReasonRate)
+	step = stepOf(both, []bench.Objective{o})
+	require.False(t, step.Met || step.Unjudged || step.Generator, "the rate was not kept")
+}
+
+func TestASearchThatTheGeneratorEndedIsNoAnswer(t *testing.T) {
+	for _, c := range []struct {
+		found bench.Capacity
+		code  int
+		text  string
+	}{
+		{bench.Capacity{RatePerS: 1000, MissedPerS: 1050, Confirmed: true}, exitOK, ""},
+		{bench.Capacity{RatePerS: 1000, MissedPerS: 1050, GeneratorPerS: 4000, Confirmed: true}, exitOK, ""},
+		{bench.Capacity{RatePerS: 1000, GeneratorPerS: 1050, Confirmed: true}, exitNotValid, "not known above 1,000/s: the generator"},
+		{bench.Capacity{GeneratorPerS: 1}, exitNotValid, "the generator"},
+		{bench.Capacity{MissedPerS: 1}, exitMissed, "not seen to meet"},
+	} {
+		c.found.Steps = []bench.CapacityStep{{RatePerS: 1000, Met: true}}
+		err := (&search{found: []bench.Capacity{c.found}}).judge(t.Context(), nil, nil)
+		code, _ := exitCode(err)
+		require.Equal(t, c.code, code)
+		if c.code != exitOK {
+			require.ErrorContains(t, err, c.text)
+		}
+	}
+}
+
 func TestAllSettingsHaveOneSeed(t *testing.T) {
 	var f flags
 	cmd := &cobra.Command{Use: "sweep"}
-	f.register(cmd, "noop", 1)
+	f.declare(cmd, "noop", 1, formats...)
 	p, err := parseParam("workers=1,2,3")
 	require.NoError(t, err)
 	plans, err := f.plans(cmd, []bench.SweepParam{p})

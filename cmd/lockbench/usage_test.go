@@ -18,6 +18,11 @@ func TestShellsCompleteTheValuesOfFlags(t *testing.T) {
 		"run --impl setnx,no":      "setnx,noop\n",
 		"run --dist z":             "zipf:0.99\n",
 		"run --op ex":              "extend\n",
+		"run --op m":               "mix:acquire-release=90,try=8,extend=2\n",
+		"sweep --dist h":           "hotspot:0.1,0.9\n",
+		"chaos --faults stop,c":    "stop,cut\n",
+		"chaos --impl set":         "setnx\n",
+		"doctor -o j":              "json\n",
 		"run -o nd":                "ndjson\n",
 		"run --profile l":          "lan\n",
 		"compare --arrivals p":     "poisson\n",
@@ -96,6 +101,8 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --wait -1s":                     "--wait",
 		"run --master-timeout -1s":           "--master-timeout",
 		"run --master-timeout 10s":           "--master-timeout",
+		"run --prefix __muxlock__:x":         "--prefix",
+		"run --prefix a: --impl raw":         "--prefix",
 		"run --ttl 0s":                       "--ttl",
 		"run --hold 2s --ttl 1s":             "--hold",
 		"run --rate 0":                       "--rate",
@@ -186,6 +193,34 @@ func TestALeaseBelowTheDefaultMasterTimeoutSaysWhatToAdd(t *testing.T) {
 	require.Contains(t, stderr, "add --master-timeout, such as --master-timeout 30ms")
 	_, stderr, code = lockbench(t, append(args, "--master-timeout", "30ms")...)
 	require.NotEqual(t, exitUsage, code, stderr)
+}
+
+func TestALeaseThatIsTooShortIsNoDeadEnd(t *testing.T) {
+	t.Parallel()
+	args := []string{"run", "--embedded", "1", "--workers", "1", "--duration", "200ms", "--warmup", "0s"}
+	_, stderr, code := lockbench(t, append(args, "--ttl", "1ms")...)
+	require.Equal(t, exitUsage, code)
+	require.NotContains(t, stderr, "add --master-timeout")
+	require.Contains(t, stderr, "the shortest is --ttl 4ms --master-timeout 1ms")
+	_, stderr, code = lockbench(t, append(args, "--ttl", "4ms", "--master-timeout", "1ms")...)
+	require.NotEqual(t, exitUsage, code, stderr)
+}
+
+func TestWhatIsMistypedSuggestsWhatIsNear(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"swep":                `lockbench: unknown command "swep" for "lockbench"; did you mean sweep?` + "\n",
+		"rnu":                 "did you mean run?",
+		"run --worker 3":      "lockbench: unknown flag: --worker; did you mean --workers?\n",
+		"run --master-timout": "did you mean --master-timeout?",
+		"compare --implz x":   "did you mean --impl?",
+		"doctor --workers":    "lockbench: unknown flag: --workers\n",
+		"walk":                `lockbench: unknown command "walk" for "lockbench"` + "\n",
+	} {
+		_, stderr, code := lockbench(t, strings.Fields(line)...)
+		require.Equal(t, exitUsage, code, line)
+		require.Contains(t, stderr, want, line)
+	}
 }
 
 func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {

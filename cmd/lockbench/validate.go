@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
@@ -27,12 +28,8 @@ const (
 
 // validateFlags is the command line of validate.
 type validateFlags struct {
-	cases    []string
-	duration time.Duration
-	seed     uint64
-	format   string
-	out      string
-	html     string
+	flags
+	cases []string
 }
 
 func validateCommand() *cobra.Command {
@@ -53,16 +50,15 @@ Exit codes: 0 all predictions are within what was measured, 5 some are not.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.execute(cmd) },
 	}
-	fs := cmd.Flags()
-	fs.SortFlags = false
-	fs.StringSliceVar(&f.cases, "case", validation.Names(), "what to look at")
-	fs.DurationVar(&f.duration, "duration", 6*time.Second, "how long to measure a setting; from half to twice as long where more or less happens in a second")
-	fs.Uint64Var(&f.seed, "seed", 0, "fixes arrivals, holds and pauses, but not what is late on the way; 0 = a random one, shown in the output")
-	fs.StringVarP(&f.format, "output", "o", "text", "text, json (one document)")
-	fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
-	fs.StringVar(&f.html, "html", "", "also write a page to this file")
-	complete(cmd, "output", []string{"text", "json"})
-	complete(cmd, "case", validation.Names())
+	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&f.cases, "case", validation.Names(), "what to look at")
+		offer(fs, "case", validation.Names()...)
+	})
+	load := f.others(cmd.Name())
+	borrow(cmd, load, "duration", "seed", "output", "out", "html")
+	preset(cmd, "duration", "6s")
+	cmd.Flags().Lookup("duration").Usage = "how long to measure a setting; from half to twice as long where more or less happens in a second"
+	cmd.Flags().Lookup("seed").Usage = "fixes arrivals, holds and pauses, but not what is late on the way; 0 = a random one, shown in the output"
 	return cmd
 }
 
@@ -75,10 +71,8 @@ func (f *validateFlags) check() error {
 		return usagef("--case names none")
 	case f.duration < shortestCase || f.duration > longestCase:
 		return usagef("--duration must be %s to %s, got %s", shortestCase, longestCase, f.duration)
-	case !slices.Contains([]string{"text", "json"}, f.format):
-		return usagef("-o must be text or json, got %q", f.format)
 	}
-	return nil
+	return f.outputs.check(few)
 }
 
 func (f *validateFlags) execute(cmd *cobra.Command) error {
@@ -111,7 +105,7 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 	if len(checks) == 0 {
 		return runErr
 	}
-	doc := f.document(checks)
+	doc := f.document(cmd, checks)
 	if runErr == nil {
 		runErr = judgeChecks(checks)
 	}
@@ -119,10 +113,10 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 }
 
 // document has no results: nothing was loaded for its own sake.
-func (f *validateFlags) document(checks []validation.Check) result.Document {
+func (f *validateFlags) document(cmd *cobra.Command, checks []validation.Check) result.Document {
 	cfg := bench.RunConfig{Config: bench.Config{Seed: f.seed, Duration: f.duration}, Rounds: 1}
 	doc := result.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
-	doc.Config = result.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}}
+	doc.Config = result.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}, Args: arguments(cmd)}
 	return doc
 }
 

@@ -43,8 +43,10 @@ type Advice struct {
 	Sensitivity []Change  `json:"sensitivity"`
 	Warnings    []string  `json:"warnings"`
 	Snippet     string    `json:"snippet"`
-	Try         string    `json:"try"` // the command that runs Config on the masters of the measurement
+	Try         string    `json:"try"`             // the command that runs Config on the masters of the measurement
+	Trial       []string  `json:"trial,omitempty"` // its flags but for the masters, as --name=value
 	Caveat      string    `json:"caveat"`
+	Args        []string  `json:"args,omitempty"` // of lockbench advise, as in Config of the document
 }
 
 // Interval is where the TTL may lie.
@@ -154,7 +156,8 @@ func Make(m *Measured, ask Ask) *Advice {
 	k.concerns()
 	k.out.Inputs = k.Inputs
 	k.out.Warnings = append(k.out.Warnings, k.Warnings...)
-	k.out.Snippet, k.out.Try = k.out.Config.Snippet(), k.try()
+	k.out.Snippet, k.out.Trial = k.out.Config.Snippet(), k.trial()
+	k.out.Try = k.try()
 	return k.out
 }
 

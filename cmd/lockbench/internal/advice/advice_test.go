@@ -442,6 +442,19 @@ func TestTooLittleIsSaid(t *testing.T) {
 	require.ErrorContains(t, err, "how many masters")
 }
 
+func TestNothingFollowsFromATimeInWhichNothingWasAcquired(t *testing.T) {
+	r := lan.result() // the masters were probed all the same
+	r.Totals.Acquired = 0
+	r.Latency.Acquire = &bench.Summary{}
+	_, err := Measure("muxlock", bench.RunConfig{}, []*bench.Result{r})
+	require.EqualError(t, err, "nothing to size from: nothing was acquired")
+
+	r = lan.result()
+	r.Series = []bench.Point{{TS: 1}, {TS: 2}, {TS: 3, Acquired: 1000}}
+	_, err = Measure("muxlock", bench.RunConfig{}, []*bench.Result{r})
+	require.EqualError(t, err, "nothing to size from: nothing was acquired from 0 s to 2 s of round 1")
+}
+
 // Without histograms the percentiles must do, on the safe side.
 func TestPercentilesAloneMakeNoTimeShorter(t *testing.T) {
 	r := lan.result()
@@ -572,10 +585,31 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	ask := usual
 	ask.Hold, ask.HoldText, ask.Rate = sizing.Fixed(2e6), "2ms", 10
 	a := Make(m, ask)
-	require.Equal(t, fmt.Sprintf("lockbench run --local 5 --fault 'delay:1:exp(5ms)' --workers 16 --ttl %s --master-timeout %s --hold 2ms --rate 10 --keys 1 --duration 10s",
-		a.Config.TTL, a.Config.MasterTimeout), a.Try)
+	require.Equal(t, fmt.Sprintf("lockbench run --local 5 --fault 'delay:1:exp(5ms)' --workers 16 --ttl %s --max-ttl %s --master-timeout %s --drift %v --retry-held %s --retry-split %s --hold 2ms --rate 10 --keys 1 --duration 10s",
+		flagTime(a.Config.TTL), flagTime(a.Config.MaxTTL), a.Config.MasterTimeout, a.Config.Drift, flagTime(a.Config.RetryHeld), flagTime(a.Config.RetrySplit)), a.Try)
+	require.Equal(t, []string{"69s", "2.7s", "420us", "3ms"}, []string{flagTime(69 * time.Second), flagTime(2700 * time.Millisecond), flagTime(420 * time.Microsecond), flagTime(3 * time.Millisecond)})
+	require.Equal(t, "--workers=16", a.Trial[0])
+	require.Len(t, a.Trial, 11)
+
+	m.Load = []string{"--impl=muxlock", "--workers=9", "--keys=77", "--dist=zipf:1", "--rate=500", "--hold=1s", "--ttl=9s", "--duration=1m0s"}
+	a = Make(m, ask)
+	require.Contains(t, a.Try, " --workers 9 --keys 77 --dist zipf:1 --rate 500 --ttl ", "the user's own load")
+	require.Contains(t, a.Try, " --hold 2ms --duration 10s")
 	ask.Hold, ask.HoldText, ask.RTO = sizing.Fixed(20e9), "20s", 5*time.Second
 	a = Make(m, ask)
-	require.Contains(t, a.Try, fmt.Sprintf("--op hold --duration %s", max(10*time.Second, 2*a.Config.TTL).Round(time.Second)))
+	require.Contains(t, a.Try, fmt.Sprintf("--op hold --duration %s", flagTime(max(10*time.Second, 2*a.Config.TTL).Round(time.Second))))
+	require.NotContains(t, a.Try, "--rate")
 	require.Equal(t, `'it'\''s'`, quoted("it's"))
+}
+
+func TestATrialIsHeldAgainstWhatWasPredicted(t *testing.T) {
+	a := &Advice{
+		Ask: Ask{Eps: 1e-6}, Inputs: []Input{{Name: "acquire", P50: 1000, P99: 3000}, {Name: "hold", P50: 7}},
+		Expected: []Chance{{Formula: "F6", P: 0.5}, {Formula: lateQuorum, P: 1e-9}, {Formula: rollUp, P: 2e-6}, {Formula: rollUp, P: 0.9}},
+	}
+	require.Equal(t, []Prediction{
+		{"late_quorum_rate", 1e-9, 1e-6}, {"lost_validity_rate", 2e-6, 4e-6}, {"acquire.p99", 3000, 6000},
+	}, a.Predictions("acquire", "99"))
+	a.Config.Renew = true
+	require.Equal(t, []Prediction{{"uncontended.p50", 1000, 2000}}, a.Predictions("uncontended", "50"))
 }

@@ -13,6 +13,7 @@ import (
 const (
 	confidence    = 0.95
 	rollUp        = "F18"
+	lateQuorum    = "F5"
 	leastReported = 1e-12 // an extrapolation to less is not worth reporting; also a law ends there
 	oftenFails    = 0.01  // of the attempts
 	farAbove      = 10    // times what is accepted
@@ -60,7 +61,7 @@ func (c Chance) reported() Chance {
 }
 
 func (k *maker) lossAtAcquire(ttl float64) Chance {
-	c := Chance{Name: "quorum too late, seen at acquire", Formula: "F5", P: k.clocks.LossAtAcquire(ttl, 0, k.Acquire)}
+	c := Chance{Name: "quorum too late, seen at acquire", Formula: lateQuorum, P: k.clocks.LossAtAcquire(ttl, 0, k.Acquire)}
 	lost, n := k.clocks.SeenAtAcquire(ttl, 0, k.Acquire)
 	c.Lo, c.Hi = sizing.ClopperPearson(lost, n, confidence)
 	c.N, c.Extrapolated = n, k.Acquire.Extrapolates(c.P)

@@ -25,6 +25,7 @@ type Measured struct {
 	Op      bench.Op
 	Workers int
 	Target  []string // flags that get such masters again
+	Load    []string // flags of the load, as --name=value, where it was the user's own
 
 	Acquire *sizing.Law // Delta
 	Release *sizing.Law // nil: unknown
@@ -61,6 +62,9 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		return nil, fmt.Errorf("%w: no result of %s", ErrTooLittle, impl)
 	}
 	for _, r := range of {
+		if from, to, found := r.Outage(cfg.Config); found {
+			return nil, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d", ErrTooLittle, from, to, r.Round)
+		}
 		m.Masters = max(m.Masters, r.Masters)
 		m.Acquired += r.Totals.Acquired
 		m.Lost += r.Totals.LostValidity
@@ -86,6 +90,9 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 	}
 	if m.Masters == 0 {
 		return nil, fmt.Errorf("%w: the result does not tell how many masters there were", ErrTooLittle)
+	}
+	if m.Acquired == 0 {
+		return nil, fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
 	}
 	if m.Rows.Masters() != m.Masters {
 		m.Rows = nil

@@ -2,6 +2,7 @@ package advice
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,33 +15,73 @@ const (
 	trialLeases = 2
 )
 
-// try is the command that runs the masters of the measurement under what is advised.
-func (k *maker) try() string {
+// loadFlags is what a trial takes of the load of the measurement; renewedFlags where
+// leases are held for good.
+var (
+	loadFlags    = []string{"workers", "procs", "op", "keys", "dist", "think", "rate", "arrivals", "drop-after"}
+	renewedFlags = []string{"workers", "procs"}
+)
+
+// trial is the user's own load under everything that is advised, as --name=value.
+func (k *maker) trial() (args []string) {
 	c := k.out.Config
-	args := append([]string{"lockbench", "run"}, k.Target...)
-	add := func(flag, value string) { args = append(args, flag, value) }
-	if k.Workers > 0 {
-		add("--workers", strconv.Itoa(k.Workers))
+	keep := loadFlags
+	if c.Renew {
+		keep = renewedFlags
 	}
-	add("--ttl", c.TTL.String())
-	add("--master-timeout", c.MasterTimeout.String())
-	trial := trialHolds * time.Duration(k.hold.Mean())
-	switch {
-	case c.Renew:
-		add("--op", "hold")
-		trial = trialLeases * c.TTL
-	default:
-		add("--hold", k.holdText)
-		if k.ask.Rate > 0 { // of one name
-			add("--rate", fmt.Sprintf("%g", k.ask.Rate))
-			add("--keys", "1")
+	busy := false // the load has a rate of its own
+	for _, arg := range k.Load {
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if slices.Contains(keep, name) {
+			args = append(args, arg)
+			busy = busy || name == "rate"
 		}
 	}
-	add("--duration", max(trialLeast, trial).Round(time.Second).String())
-	for i, arg := range args {
-		args[i] = quoted(arg)
+	add := func(flag, value string) { args = append(args, "--"+flag+"="+value) }
+	if len(k.Load) == 0 && k.Workers > 0 {
+		add("workers", strconv.Itoa(k.Workers))
 	}
-	return strings.Join(args, " ")
+	add("ttl", flagTime(c.TTL))
+	add("max-ttl", flagTime(c.MaxTTL))
+	add("master-timeout", flagTime(c.MasterTimeout))
+	add("drift", strconv.FormatFloat(c.Drift, 'g', -1, 64))
+	add("retry-held", flagTime(c.RetryHeld))
+	add("retry-split", flagTime(c.RetrySplit))
+	length := trialHolds * time.Duration(k.hold.Mean())
+	switch {
+	case c.Renew:
+		add("op", "hold")
+		length = trialLeases * c.TTL
+	default:
+		add("hold", k.holdText)
+		if k.ask.Rate > 0 && !busy { // of one name
+			add("rate", fmt.Sprintf("%g", k.ask.Rate))
+			add("keys", "1")
+		}
+	}
+	add("duration", flagTime(max(trialLeast, length).Round(time.Second)))
+	return args
+}
+
+// flagTime is a time as a flag takes it, in one unit.
+func flagTime(d time.Duration) string {
+	if d >= time.Second {
+		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
+	}
+	return strings.Replace(d.String(), "µ", "u", 1)
+}
+
+// try is the command that makes the trial on the masters of the measurement.
+func (k *maker) try() string {
+	words := append([]string{"lockbench", "run"}, k.Target...)
+	for _, arg := range k.out.Trial {
+		name, value, _ := strings.Cut(arg, "=")
+		words = append(words, name, value)
+	}
+	for i, word := range words {
+		words[i] = quoted(word)
+	}
+	return strings.Join(words, " ")
 }
 
 // quoted is an argument as a shell takes it.
@@ -49,4 +90,29 @@ func quoted(arg string) string {
 		return arg
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// Prediction is a figure of the trial.
+type Prediction struct {
+	Figure    string  // as --slo names it
+	Predicted float64 // ns or a share
+	Limit     float64 // above it the prediction has failed
+}
+
+// Predictions is what a trial can be held against: what is lost, and how long an acquire
+// takes, where slower figures are of the name of the acquire that nobody contends.
+func (a *Advice) Predictions(acquire, percentile string) (all []Prediction) {
+	for _, c := range a.Expected {
+		figure := map[string]string{rollUp: "lost_validity_rate", lateQuorum: "late_quorum_rate"}[c.Formula]
+		if figure != "" && !a.Config.Renew && !slices.ContainsFunc(all, func(p Prediction) bool { return p.Figure == figure }) {
+			all = append(all, Prediction{figure, c.P, max(margin*c.P, a.Ask.Eps)})
+		}
+	}
+	for _, in := range a.Inputs {
+		if in.Name == "acquire" {
+			p := float64(map[string]int64{"50": in.P50, "99": in.P99}[percentile])
+			all = append(all, Prediction{acquire + ".p" + percentile, p, margin * p})
+		}
+	}
+	return all
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -38,7 +39,10 @@ type Set struct {
 	Addrs   []string              // as the implementations are given them
 	Version string                // of the first master: "redis 7.0.15"; empty if it does not report it
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
-	stop    func() error
+	// Distance is the shortest of a few round trips to the farthest of given masters that
+	// answers.
+	Distance time.Duration
+	stop     func() error
 }
 
 // Close stops what the set started, and may be called again.
@@ -51,7 +55,36 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 	if err != nil {
 		return nil, fmt.Errorf("master %s: %w", Redact(addrs[0]), err)
 	}
-	return &Set{Kind: Given, Addrs: addrs, Version: version, stop: func() error { return nil }}, nil
+	return &Set{Kind: Given, Addrs: addrs, Version: version, Distance: distance(ctx, addrs), stop: func() error { return nil }}, nil
+}
+
+// distance is Set.Distance.
+func distance(ctx context.Context, addrs []string) (farthest time.Duration) {
+	const tries = 5
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for _, addr := range addrs {
+		opt, err := Option(addr)
+		if err != nil {
+			continue
+		}
+		client, err := rueidis.NewClient(opt)
+		if err != nil {
+			continue
+		}
+		shortest := time.Duration(math.MaxInt64)
+		for range tries {
+			start := time.Now()
+			if client.Do(ctx, client.B().Info().Section("server").Build()).Error() == nil {
+				shortest = min(shortest, time.Since(start))
+			}
+		}
+		client.Close()
+		if shortest < math.MaxInt64 {
+			farthest = max(farthest, shortest)
+		}
+	}
+	return farthest
 }
 
 // StartLocal starts n servers. Close it, or they run until this process ends.

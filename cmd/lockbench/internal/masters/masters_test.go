@@ -2,10 +2,14 @@ package masters_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/redistest"
 )
 
 func TestParseTakesAddressesAndURLs(t *testing.T) {
@@ -24,4 +28,18 @@ func TestParseNamesTheBadAddressWithoutItsPassword(t *testing.T) {
 		require.ErrorContains(t, err, "redis://h", list)
 		require.NotContains(t, err.Error(), "ret")
 	}
+}
+
+func TestTheFarthestMasterTellsTheDistance(t *testing.T) {
+	servers := redistest.Masters(t, 2)
+	set, err := masters.Use(t.Context(), redistest.Addrs(servers))
+	require.NoError(t, err)
+	require.Positive(t, set.Distance)
+
+	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Master: 1, Delay: bench.Fixed(30 * time.Millisecond), Whole: true}}, servers)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rig.Close()) }()
+	set, err = masters.Use(t.Context(), rig.Addrs())
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, set.Distance, 30*time.Millisecond)
 }

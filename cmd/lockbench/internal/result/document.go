@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/validation"
 )
 
@@ -42,6 +43,10 @@ type Config struct {
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
 	Profile         string   `json:"profile,omitempty"`
 	SLO             []string `json:"slo"`
+	// Clients is what each implementation ran on, by its name.
+	Clients map[string]rivals.Client `json:"clients,omitempty"`
+	// Args is the flags that made the results, as --name=value, without the masters.
+	Args []string `json:"args,omitempty"`
 }
 
 // Kind is what a document is about.

@@ -15,7 +15,10 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, engine.Config{Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters})
+	e, err := engine.New(ctx, engine.Config{
+		Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters,
+		Drift: o.Drift, RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit,
+	})
 	if err != nil {
 		return nil, err
 	}

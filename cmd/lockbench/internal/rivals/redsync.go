@@ -30,6 +30,23 @@ func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
 	})
 }
 
+// openRedsyncAutoPipeline is Redsync over go-redis whose AutoPipeline, with its defaults,
+// sends the commands of all callers together.
+func openRedsyncAutoPipeline(ctx context.Context, o Options) (bench.Locker, error) {
+	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
+		client, err := openGoRedis(ctx, master, o)
+		if err != nil {
+			return nil, nil, err
+		}
+		pipeline, err := client.AutoPipeline()
+		if err != nil {
+			client.Close()
+			return nil, nil, err
+		}
+		return redsyncgoredis.NewPool(pipeline), func() { pipeline.Close(); client.Close() }, nil
+	})
+}
+
 func openRedsyncRueidis(ctx context.Context, o Options) (bench.Locker, error) {
 	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
 		client, err := openRueidis(ctx, master)

@@ -22,10 +22,13 @@ type Options struct {
 	TTL           time.Duration // the lease every call will ask for
 	MaxTTL        time.Duration // the longest lease that the engine assumes; 0 = its default
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
-	Workers       int           // callers at once: sizes connection pools
-	Distant       bool          // a reply may take milliseconds
-	NewMasters    bool          // the masters were started for this run, and not again since
-	NoTracking    bool          // the servers know no CLIENT TRACKING (embedded masters)
+	Drift         float64       // of the engine, as are the next two; 0 = its default
+	RetryHeld     time.Duration
+	RetrySplit    time.Duration
+	Workers       int  // callers at once: sizes connection pools
+	Distant       bool // a reply may take milliseconds
+	NewMasters    bool // the masters were started for this run, and not again since
+	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
 }
 
 // Impl is one implementation.
@@ -41,37 +44,44 @@ type Impl struct {
 	Lock bench.Held
 	// Single: only the first master is used.
 	Single bool
+	// Yardstick: no lock to compare with, but a bound.
+	Yardstick bool
+	modules   []string // of the libraries that it runs on
 }
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Lock: (*engine.Lock)(nil)},
+	{Name: "muxlock", Open: openMuxlock, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Lock: (*engine.Lock)(nil),
+		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
 	},
 	{
-		Name: "setnx", Open: openSetNX, Single: true,
+		Name: "setnx", Open: openSetNX, Single: true, modules: []string{moduleGoRedis},
 		Caveat: "one server: the lock dies with it; waiters poll every 5 ms in no order; no renewal, no drift allowance",
 	},
 	{
-		Name: "redsync-goredis", Open: openRedsyncGoRedis, Lock: redsyncHeld{},
+		Name: "redsync-goredis", Open: openRedsyncGoRedis, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
 		Caveat: "waiters sleep 50-250 ms between 32 tries, then give up; waits for all masters, not a quorum; a cancelled call leaves its keys until they expire; no renewal by itself",
 	},
 	{
-		Name: "redsync-rueidis", Open: openRedsyncRueidis, Lock: redsyncHeld{},
+		Name: "redsync-autopipeline", Open: openRedsyncAutoPipeline, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},
+		Caveat: "as redsync-goredis; go-redis's AutoPipeline, which it calls experimental, sends the commands of all callers together",
+	},
+	{
+		Name: "redsync-rueidis", Open: openRedsyncRueidis, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleRueidis},
 		Caveat: "as redsync-goredis; only the client library below it differs",
 	},
 	{
-		Name: "redislock", Open: openRedislock, Single: true,
+		Name: "redislock", Open: openRedislock, Single: true, modules: []string{moduleRedislock, moduleGoRedis},
 		Caveat: "one server: the lock dies with it; no waiting by default (here: every 100 ms, as its documentation shows); no renewal by itself, no drift allowance",
 	},
 	{
-		Name: "rueidislock", Open: openRueidislock, Single: true,
+		Name: "rueidislock", Open: openRueidislock, Single: true, modules: []string{moduleRueidis},
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "noop", Open: openNoop, Lock: bench.Noop{},
+		Name: "noop", Open: openNoop, Lock: bench.Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
 }

@@ -3,9 +3,11 @@ package rivals_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
@@ -167,10 +169,30 @@ func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
 	require.Equal(t, []string{
-		"muxlock", "muxlock-single", "setnx", "redsync-goredis", "redsync-rueidis", "redislock", "rueidislock", "noop",
+		"muxlock", "muxlock-single", "setnx", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop",
 	}, rivals.Names())
 	_, ok := rivals.Find("nothing")
 	require.False(t, ok)
+}
+
+func TestWhatARivalRunsOnIsTold(t *testing.T) {
+	client := func(name string, o rivals.Options) rivals.Client {
+		impl, ok := rivals.Find(name)
+		require.True(t, ok)
+		return impl.Client(o)
+	}
+	near := client("redsync-autopipeline", rivals.Options{Workers: 1024})
+	require.Len(t, near.Versions, 2)
+	require.Regexp(t, `^redsync .`, near.Versions[0]) // a test's build does not tell which
+	require.Regexp(t, `^go-redis .`, near.Versions[1])
+	require.Equal(t, 10*runtime.GOMAXPROCS(0), near.Pool)
+	require.Equal(t, 512, client("redsync-goredis", rivals.Options{Workers: 1024, Distant: true}).Pool)
+	require.Regexp(t, `^redislock .*, go-redis .*, pool of \d+ to each master, the client repeats a failed command up to 3 times$`, client("redislock", rivals.Options{}).String())
+	require.Empty(t, client("noop", rivals.Options{}).String())
+
+	options := redis.NewClient(&redis.Options{}).Options()
+	require.Equal(t, options.MaxRetries, near.Retries, "its default")
+	require.Equal(t, options.PoolSize, near.Pool)
 }
 
 func TestAMasterThatIsNotThereIsNamed(t *testing.T) {

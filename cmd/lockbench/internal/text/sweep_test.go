@@ -52,13 +52,16 @@ func TestASearchEndsWithItsAnswer(t *testing.T) {
 	unsure, none := found, found
 	unsure.Confirmed = false
 	none.RatePerS, none.UnjudgedPerS = 0, 500
+	lagged := found
+	lagged.GeneratorPerS = 42_000
 	var b bytes.Buffer
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
-	doc.Capacity = []bench.Capacity{found, unsure, none}
+	doc.Capacity = []bench.Capacity{found, unsure, none, lagged}
 	require.NoError(t, sweep(&b, doc, nil))
 	for _, want := range []string{
 		"muxlock: highest rate that met response.p99<5ms: 41,000/s (p99 up to 4.20ms), missed at 43,000/s\n",
 		"missed at 43,000/s; NOT CONFIRMED", "none, missed at 43,000/s; at 500/s there was too little to judge by",
+		"missed at 43,000/s; not known above 41,000/s: the generator, which could not keep up at 42,000/s\n",
 		"met again", "not valid: rate not met",
 	} {
 		require.Contains(t, b.String(), want)

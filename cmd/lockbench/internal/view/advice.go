@@ -40,7 +40,7 @@ func (b *Blocks) advice(a *advice.Advice) {
 	for _, text := range a.Warnings {
 		b.line("WARNING %s", text)
 	}
-	b.line("\n%s\n\ntry it: %s\n\n%s", a.Snippet, a.Try, a.Caveat)
+	b.line("\n%s\n\ntry it: %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n\n%s", a.Snippet, a.Try, a.Caveat)
 }
 
 // advised is what the measurement says about how to set the engine.

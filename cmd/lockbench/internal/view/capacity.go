@@ -14,7 +14,7 @@ import (
 func (b *Blocks) capacity(c bench.Capacity) {
 	b.line("\n%s: the highest rate that meets %s", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
 	b.table(stepsTable(c))
-	b.line("%s", answer(c))
+	b.line("%s", Answer(c))
 }
 
 // capacities is the answers of searches, with their steps.
@@ -22,7 +22,7 @@ func capacities(doc result.Document) Section {
 	s := Section{ID: "capacity", Title: "Capacity", Note: "The highest rate at which every objective was met, by doubling, closing in and confirming."}
 	for _, c := range doc.Capacity {
 		t := stepsTable(c)
-		t.Caption = answer(c)
+		t.Caption = Answer(c)
 		s.Tables = append(s.Tables, t)
 	}
 	return s
@@ -39,8 +39,8 @@ func stepsTable(c bench.Capacity) Table {
 	return t
 }
 
-// answer is what a search found, in a sentence.
-func answer(c bench.Capacity) string {
+// Answer is what a search found, in a sentence.
+func Answer(c bench.Capacity) string {
 	what := fmt.Sprintf("%s: highest rate that met %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
 	if c.RatePerS == 0 {
 		what += "none"
@@ -50,7 +50,7 @@ func answer(c bench.Capacity) string {
 		if c.UnjudgedPerS > 0 {
 			what += fmt.Sprintf("; at %s there was too little to judge by, which a longer --duration mends", units.Rate(c.UnjudgedPerS))
 		}
-		return what
+		return what + notKnown(c)
 	}
 	var p99 []float64
 	for _, s := range c.Steps {
@@ -65,7 +65,15 @@ func answer(c bench.Capacity) string {
 	if !c.Confirmed {
 		what += "; NOT CONFIRMED: the search ended before"
 	}
-	return what
+	return what + notKnown(c)
+}
+
+// notKnown says above which rate the generator could not show what the lock can do.
+func notKnown(c bench.Capacity) string {
+	if !c.GeneratorLimits() {
+		return ""
+	}
+	return fmt.Sprintf("; not known above %s: the generator, which could not keep up at %s", units.Rate(c.RatePerS), units.Rate(c.GeneratorPerS))
 }
 
 // outcome is what a step came to, in a word or two.
@@ -75,6 +83,8 @@ func outcome(s bench.CapacityStep) string {
 		return "met again"
 	case s.Met:
 		return "met"
+	case s.Generator:
+		return "not known"
 	case s.Unjudged:
 		return "not judged"
 	}

@@ -38,7 +38,7 @@ func (b *Blocks) compare(doc result.Document, caveats map[string]string) {
 	b.objectives(doc)
 	b.warnings(doc.Results)
 	if len(caveats) > 0 {
-		b.line("what they do not promise:")
+		b.line("what they do not promise, and what they ran on:")
 		b.caveats(doc.Config.Impls, caveats)
 	}
 }

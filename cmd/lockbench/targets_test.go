@@ -1,0 +1,52 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/rivals"
+)
+
+func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
+	run := func(impl string, throughput float64) *bench.Result {
+		return &bench.Result{Impl: impl, ThroughputPerS: throughput}
+	}
+	results := []*bench.Result{
+		run("muxlock", 9), run("setnx", 50), run("redsync-goredis", 1), run("redsync-rueidis", 3), run("redsync-goredis", 1), run("noop", 99), run("redislock", 60),
+	}
+	impls := []string{"noop", "redsync-goredis", "raw", "setnx", "redislock", "redsync-rueidis", "muxlock"}
+	require.Equal(t, []string{"muxlock", "redsync-rueidis", "redsync-goredis", "redislock", "setnx", "noop", "raw"}, ranked(impls, "muxlock", results))
+	require.Equal(t, "setnx", ranked(impls, "setnx", results)[0])
+
+	for i, r := range results { // an open loop: the same throughput, the later the slower
+		r.Latency.Response = &bench.Summary{P: map[string]int64{"50": int64(i)}}
+	}
+	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "setnx", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
+}
+
+func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
+	p := &plan{cfg: bench.Config{Workers: 1024}}
+	require.Equal(t, p.options(nil, masters.Local).Distant, p.options(nil, masters.Given).Distant)
+	require.False(t, p.options(nil, masters.Given).Distant)
+	p.distant = true
+	require.True(t, p.options(nil, masters.Given).Distant)
+	p.distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
+	require.True(t, p.options(nil, masters.Local).Distant)
+}
+
+func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
+	c := result.Config{Clients: map[string]rivals.Client{"setnx": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
+	c.Impls = []string{"muxlock", "setnx", "raw"}
+	m := caveats(c)
+	require.Contains(t, m["setnx"], "one server: the lock dies with it")
+	require.Contains(t, m["setnx"], "(go-redis v9.9.9, pool of 7 to each master)")
+	require.NotContains(t, m, "muxlock")
+	require.NotEmpty(t, m["raw"])
+	c.Clients = nil // an older document
+	require.NotContains(t, caveats(c)["setnx"], "(")
+}
