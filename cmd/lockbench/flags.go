@@ -108,7 +108,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		offer(fs, "impl", implNames()...)
 	})
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
-		fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight, where extend is to acquire, extend half way\nthrough the hold, and release")
+		fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight; extend there acquires, extends half way and releases")
 		offer(fs, "op", "acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2")
 		fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
 		fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")

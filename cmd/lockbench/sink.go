@@ -30,10 +30,13 @@ func (o *outputs) check(formats []string) error {
 }
 
 func checkFormat(format string, formats []string) error {
-	if !slices.Contains(formats, format) {
-		return usagef("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
+	switch {
+	case slices.Contains(formats, format):
+		return nil
+	case len(formats) == len(few):
+		return usagef("-o must be %s, got %q", strings.Join(formats, " or "), format)
 	}
-	return nil
+	return usagef("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
 }
 
 // closedPipe ends a run that nobody reads any more: quietly, as tools do.

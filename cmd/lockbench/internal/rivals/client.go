@@ -46,7 +46,8 @@ const (
 )
 
 // Client is what the implementation runs on when it is opened with o.
-func (i Impl) Client(o Options) (c Client) {
+func (i Impl) Client(o Options) Client {
+	c := Client{Versions: []string{}}
 	for _, module := range i.modules {
 		c.Versions = append(c.Versions, moduleNames[module]+" "+version(module))
 		if module == moduleGoRedis {
