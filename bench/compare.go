@@ -111,10 +111,10 @@ func validateTargets(targets []Target, cfg Config, rounds int) error {
 		return err
 	}
 	if rounds < 1 {
-		return fmt.Errorf("%w: --rounds must be at least 1, got %d", ErrConfig, rounds)
+		return wrong("", "rounds", "must be at least 1, got %d", rounds)
 	}
 	if len(targets) == 0 {
-		return fmt.Errorf("%w: --impl names no implementation", ErrConfig)
+		return wrong("", "impl", "names no implementation")
 	}
 	for i, t := range targets {
 		if t.Config != nil {
@@ -123,7 +123,7 @@ func validateTargets(targets []Target, cfg Config, rounds int) error {
 			}
 		}
 		if slices.ContainsFunc(targets[:i], func(u Target) bool { return u.Name == t.Name && maps.Equal(u.Setting, t.Setting) }) {
-			return fmt.Errorf("%w: --impl names %s twice", ErrConfig, t.Name)
+			return wrong("", "impl", "names %s twice", t.Name)
 		}
 	}
 	return nil

@@ -8,8 +8,24 @@ import (
 )
 
 // ErrConfig is matched by every error of Config.Validate and of the Parse
-// functions: the caller asked for something that no run can do.
+// functions: the caller asked for something that no run can do. Each is a ConfigError.
 var ErrConfig = errors.New("bench: invalid configuration")
+
+// ConfigError says what cannot be done. Its text is for the command line and names the flag.
+type ConfigError struct {
+	Field  string // of Config; "" if it is about none of them
+	Flag   string // of lockbench, which sets it; "" if it is about a value for any flag
+	Reason string
+}
+
+func (e *ConfigError) Error() string {
+	if e.Flag == "" {
+		return e.Reason
+	}
+	return "--" + e.Flag + " " + e.Reason
+}
+
+func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
 // Limits that Validate holds.
 const (
@@ -99,8 +115,7 @@ type Progress struct {
 	Result  *Result           // nil but in the last call of a run
 }
 
-// Validate reports the first field that is wrong, by its name and its flag. The
-// error matches ErrConfig.
+// Validate reports the first field that is wrong, as a ConfigError.
 func (c Config) Validate() error {
 	switch {
 	case c.Workers < 1 || c.Workers > maxWorkers:
@@ -191,7 +206,7 @@ func (c Config) first() int { return c.proc * c.Workers }
 func (c Config) stream(n uint64) uint64 { return uint64(c.proc)*streamsEach + n }
 
 func wrong(field, flag, format string, args ...any) error {
-	return fmt.Errorf("%w: --%s (Config.%s) %s", ErrConfig, flag, field, fmt.Sprintf(format, args...))
+	return &ConfigError{field, flag, fmt.Sprintf(format, args...)}
 }
 
 // Values of Config.Arrivals, and the highest rate.

@@ -62,7 +62,9 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 		err := cfg.Validate()
 		require.ErrorIs(t, err, ErrConfig, c.field)
 		require.ErrorContains(t, err, c.flag+" ")
-		require.ErrorContains(t, err, "Config."+c.field)
+		wrong := (*ConfigError)(nil)
+		require.ErrorAs(t, err, &wrong)
+		require.Equal(t, c.field, wrong.Field)
 	}
 }
 

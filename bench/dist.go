@@ -64,7 +64,7 @@ func ParseDist(text string) (Dist, error) {
 	return Dist{}, wrong("Dist", "dist", "must be own, uniform, zipf:S with S above 0 and at most %d, or hotspot:F,P with both above 0 and below 1, got %q", maxZipf, text)
 }
 
-// valid tells whether the parameters make sense.
+// valid reports whether the parameters make sense.
 func (d Dist) valid() bool {
 	share := func(x float64) bool { return x > 0 && x < 1 }
 	switch d.kind {

@@ -1,7 +1,5 @@
 package bench
 
-import "fmt"
-
 // extending is what a worker of op extend holds all the time.
 type extending struct {
 	lock  Held // nil: not acquired yet, or lost
@@ -63,7 +61,7 @@ func (w *worker) beginExtending(measured bool) bool {
 func (w *worker) extender(held Held) (Extender, bool) {
 	ext, ok := held.(Extender)
 	if !ok {
-		w.r.fail(fmt.Errorf("%w: --op %s: locks of %s cannot be extended", ErrConfig, w.r.cfg.Op, w.r.impl))
+		w.r.fail(wrong("Op", "op", "%s: locks of %s cannot be extended", w.r.cfg.Op, w.r.impl))
 	}
 	return ext, ok
 }

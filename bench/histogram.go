@@ -49,7 +49,7 @@ func (h *Histogram) Count() int64 { return h.hdr.TotalCount() }
 // it is empty.
 func (h *Histogram) Quantile(q float64) int64 { return h.hdr.ValueAtPercentile(100 * q) }
 
-// Bars are the values that it tells apart, rising, each with how many latencies were
+// Bars are the values that it distinguishes, rising, each with how many latencies were
 // there and at most half a digit below it. Empty ones are left out.
 func (h *Histogram) Bars() iter.Seq2[int64, int64] {
 	return func(yield func(value, count int64) bool) {

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"runtime"
 )
 
@@ -75,7 +74,7 @@ func (w *worker) keep() {
 		}
 		k, ok := held.(Keeper)
 		if !ok {
-			r.fail(fmt.Errorf("%w: --op hold: locks of %s cannot be kept alive", ErrConfig, r.impl))
+			r.fail(wrong("Op", "op", "hold: locks of %s cannot be kept alive", r.impl))
 		} else if err = k.KeepAlive(limit); err == nil {
 			w.acquired++
 			w.kept = append(w.kept, held)

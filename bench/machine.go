@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// machine is what a Linux system tells about itself in files; other systems have
+// machine is what a Linux system reports of itself in files; other systems have
 // none of them, and fields stay empty.
 type machine struct{ root fs.FS }
 
@@ -51,7 +51,7 @@ func (m machine) memory() int64 {
 	return 0
 }
 
-// virtualization is vm, container or both, with the maker's name where it is told.
+// virtualization is vm, container or both, with the maker's name where it is reported.
 func (m machine) virtualization() string {
 	var kinds []string
 	if strings.Contains(" "+m.cpuInfo("flags")+" ", " hypervisor ") {

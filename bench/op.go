@@ -76,10 +76,10 @@ func parseMix(parts string) (Op, error) {
 	return mix, nil
 }
 
-// Extends tells whether locks must be an Extender.
+// Extends reports whether locks must be an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
 
-// has tells whether operations of that kind are done.
+// has reports whether operations of that kind are done.
 func (o Op) has(kind opKind) bool {
 	if o.kind == opMix {
 		return o.weights[kind] > 0
@@ -87,7 +87,7 @@ func (o Op) has(kind opKind) bool {
 	return o.kind == kind
 }
 
-// waits tells whether an operation waits for a lock that somebody else has and will release.
+// waits reports whether an operation waits for a lock that somebody else has and will release.
 func (o Op) waits() bool {
 	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend)
 }

@@ -9,7 +9,7 @@ import "sync"
 // Arrivals that find nobody free stay in the schedule, where their age counts as
 // waiting, and are dropped from it only when Config.DropAfter says so.
 //
-// What the generator itself is late with is told apart from that: an ideal one
+// What the generator itself is late with is kept apart from that: an ideal one
 // would give each arrival, the moment it is due, to the worker that stands ready
 // longest. So every take is matched with the oldest of the ready times, whoever
 // takes, and only what lies between them is lag.
@@ -81,7 +81,7 @@ func (p *pacer) next() (arrival, bool) {
 }
 
 // take is the next arrival when it is due, else how long until then, -1 when the
-// run is over. first tells that the worker was busy until now.
+// run is over. first: the worker was busy until now.
 func (p *pacer) take(first bool) (arrival, int64) {
 	now := p.now()
 	p.mu.Lock()

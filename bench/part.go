@@ -58,7 +58,7 @@ func (p *Part) addLast(last Interval) {
 // Place is one process's place in a run of Config.Procs processes.
 type Place struct {
 	Proc  int   // number of this process, from 0
-	Begin int64 // when all processes begin, as Monotonic tells the time; may be past
+	Begin int64 // when all processes begin, as Monotonic gives the time; may be past
 	// Table is TableSize bytes of zeros that all processes of the run have open: a
 	// file for this run alone. RunPart maps it, and does not close it.
 	Table *os.File
@@ -73,7 +73,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 		return nil, err
 	}
 	if cfg.KeyPrefix == "" || place.Proc < 0 || place.Proc >= cfg.procs() {
-		return nil, fmt.Errorf("%w: process %d of %d needs a place and a common key prefix", ErrConfig, place.Proc, cfg.procs())
+		return nil, wrong("KeyPrefix", "", "process %d of %d needs a place and a common key prefix", place.Proc, cfg.procs())
 	}
 	cfg.proc = place.Proc
 	table, unmap, err := mapTable(place.Table, cfg.keys())

@@ -257,7 +257,7 @@ func (s *samples) add(now int64, call string, err error) {
 	s.keep(clipped(call + ": " + err.Error()))
 }
 
-// vain is told the error of an acquire that the end of its time ended, or of the run.
+// vain receives the error of an acquire that the end of its time ended, or of the run.
 // The longest is remembered: the others say that somebody else was asking already.
 func (s *samples) vain(now int64, ended bool, err error) {
 	s.mu.Lock()

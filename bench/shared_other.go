@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// SharesMemory tells whether runs of several processes are possible here.
+// SharesMemory reports whether runs of several processes are possible here.
 const SharesMemory = false
 
 // Monotonic has no common clock to read here.

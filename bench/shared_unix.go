@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SharesMemory tells whether runs of several processes are possible here.
+// SharesMemory reports whether runs of several processes are possible here.
 const SharesMemory = true
 
 // Monotonic is CLOCK_MONOTONIC in ns, which all processes of a machine share.

@@ -35,23 +35,19 @@ func ParseObjective(s string) (Objective, error) {
 			}
 		}
 	}
-	return Objective{}, wrongSLO("%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
+	return Objective{}, wrong("", "slo", "%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
 }
 
 func newObjective(name, op, value string) (Objective, error) {
 	f, err := findFigure(name)
 	if err != nil {
-		return Objective{}, wrongSLO("%w", err)
+		return Objective{}, wrong("", "slo", "%v", err)
 	}
 	limit, err := parseLimit(value, f.unit)
 	if err != nil {
-		return Objective{}, wrongSLO("%s%s%s: %w", name, op, value, err)
+		return Objective{}, wrong("", "slo", "%s%s%s: %v", name, op, value, err)
 	}
 	return Objective{name + op + value, name, f, op, limit}, nil
-}
-
-func wrongSLO(format string, args ...any) error {
-	return fmt.Errorf("%w: --slo %w", ErrConfig, fmt.Errorf(format, args...))
 }
 
 // parseLimit reads a value in the unit of the figure.
@@ -96,7 +92,7 @@ func (o Objective) Possible(cfg Config) error {
 		return nil
 	}
 	if why := o.figure.lacks(cfg); why != "" {
-		return wrongSLO("%s: %s %s", o.text, o.name, why)
+		return wrong("", "slo", "%s: %s %s", o.text, o.name, why)
 	}
 	return nil
 }

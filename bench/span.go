@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -52,7 +51,7 @@ func ParseSpan(text string) (Span, error) {
 		return Span{}, badSpan(text)
 	}
 	if d < 0 {
-		return Span{}, fmt.Errorf("%w: a span must not be negative, got %s", ErrConfig, d)
+		return Span{}, wrong("", "", "a span must not be negative, got %s", d)
 	}
 	switch {
 	case name == "fixed" && len(args) == 1:
@@ -84,7 +83,7 @@ func spanWords(text string) (name string, args []string) {
 }
 
 func badSpan(text string) error {
-	return fmt.Errorf("%w: a span must be a duration such as 1ms, or exp:1ms, or lognormal:1ms,SIGMA with SIGMA from 0 to %d, got %q", ErrConfig, maxSigma, text)
+	return wrong("", "", "a span must be a duration such as 1ms, or exp:1ms, or lognormal:1ms,SIGMA with SIGMA from 0 to %d, got %q", maxSigma, text)
 }
 
 // Mean is the mean of the draws.

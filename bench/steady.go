@@ -15,7 +15,7 @@ const steadySeconds = 7
 
 const steadyLeast = steadySeconds * time.Second // the shortest run that can be steady
 
-// steady tells whether the throughput of each of the last seconds lies within that
+// steady reports whether the throughput of each of the last seconds lies within that
 // share of their mean.
 func steady(series []Interval, share float64) bool {
 	first := len(series) - steadySeconds

@@ -57,7 +57,7 @@ func (t *table) released(key, proc int, now int64) {
 	t.words[key*t.stride+releaseWord].Store((now+1)<<procBits | int64(proc))
 }
 
-// handover tells how long a lock that was acquired at now had been on its way from
+// handover returns how long a lock that was acquired at now had been on its way from
 // its last holder, and whether that was in process proc. It is below 0 when there
 // was no hand-over: the caller has begun to wait only after the release, so that
 // the lock lay free.

@@ -15,18 +15,18 @@ import (
 	"muxlock/internal/redistest"
 )
 
-// readmeRights returns the rules of the user that README gives: what is needed, and what
-// only makes it faster.
-func readmeRights(t *testing.T) (needed, faster []string) {
+// documentedRights returns the rules of the user in the package's documentation: what is
+// needed, and what only makes it faster.
+func documentedRights(t *testing.T) (needed, faster []string) {
 	t.Helper()
-	readme, err := os.ReadFile("../README.md")
+	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	lines := regexp.MustCompile(`(?m)^    ACL SETUSER locks (.*)$`).FindAllSubmatch(readme, -1)
+	lines := regexp.MustCompile(`(?m)^//\tACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
 	require.Len(t, lines, 2)
 	return strings.Fields(strings.ReplaceAll(string(lines[0][1]), "'", "")), strings.Fields(string(lines[1][1]))
 }
 
-// openAs opens an engine for README's user with these rules.
+// openAs opens an engine for the documented user with these rules.
 func openAs(t *testing.T, masters []*redisserver.Server, rights []string) (*Engine, error) {
 	t.Helper()
 	for _, m := range masters {
@@ -40,7 +40,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string) (*Engi
 
 func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 	masters := redistest.Masters(t, 1)
-	needed, _ := readmeRights(t)
+	needed, _ := documentedRights(t)
 	without := 0
 	for i, right := range needed {
 		command, isCommand := strings.CutPrefix(right, "+")
@@ -61,7 +61,7 @@ func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 
 func TestLeastPrivilegesSuffice(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	needed, faster := readmeRights(t)
+	needed, faster := documentedRights(t)
 	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, faster)
 	for _, rights := range [][]string{needed, append(needed, faster...)} {
 		e, err := openAs(t, masters, rights)

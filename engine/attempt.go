@@ -5,15 +5,9 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
-
-// allowance is how much of a lease is given up for the clocks: their rates may
-// differ by drift, a master counts in whole milliseconds and may expire a key up
-// to one early. Rounded up, against us.
-func allowance(ttl time.Duration, drift float64) time.Duration {
-	return time.Duration(float64(ttl)*drift) + 1 + 2*time.Millisecond
-}
 
 // sentAt is the instant from which validity counts: before the first command was sent, or
 // before it was handed to the pipeline if that does not say. Waiting in the queue is no
@@ -23,12 +17,6 @@ func sentAt(out pipeline.Outcome, handed clock.Instant) clock.Instant {
 		return handed
 	}
 	return out.Sent
-}
-
-// validity is how long a lock may still be relied on: the lease, less the time since
-// before the first command was sent, less the allowance for the clocks.
-func validity(ttl, elapsed time.Duration, drift float64) time.Duration {
-	return ttl - elapsed - allowance(ttl, drift)
 }
 
 // attempts decides, for one Acquire, what follows from what the masters said. It is
@@ -59,7 +47,7 @@ type step struct {
 // next takes the outcome of one attempt and the time since it was sent.
 func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	a.made++
-	if out.Verdict == quorum.Won && validity(a.ttl, elapsed, a.drift) > 0 {
+	if out.Verdict == quorum.Won && redlock.Validity(a.ttl, elapsed, a.drift) > 0 {
 		return step{hold: true}
 	}
 	s := a.retry(kindOf(out.Verdict, ErrTaken))
@@ -73,7 +61,7 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		// Several callers came at once, and none won. They are served best by
 		// meeting again soon, spread over several round trips. Or somebody holds it on
 		// a bare quorum, and the masters that refuse are the last to answer.
-		s.from, s.to = 0, min(a.split<<min(a.splits, 16), max(a.held, a.split))
+		s.from, s.to = redlock.SplitDelay(a.split, a.held, a.splits)
 		s.await = a.splits > 0
 		a.splits++
 	case out.Verdict == quorum.Denied:
@@ -87,5 +75,7 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 
 // retry is the step after an attempt that failed for the given reason.
 func (a *attempts) retry(kind error) step {
-	return step{kind: kind, again: a.most == 0 || a.made < a.most, from: a.held / 2, to: a.held / 2 * 3}
+	s := step{kind: kind, again: a.most == 0 || a.made < a.most}
+	s.from, s.to = redlock.HeldDelay(a.held)
+	return s
 }

@@ -2,13 +2,13 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -18,7 +18,7 @@ func outcome(v quorum.Verdict, granted uint8) pipeline.Outcome {
 
 func TestNextStepOfAnAttempt(t *testing.T) {
 	const ttl, held, split = time.Second, 20 * time.Millisecond, 2 * time.Millisecond
-	edge := ttl - allowance(ttl, 0.01)
+	edge := ttl - redlock.DriftAllowance(ttl, 0.01)
 	for _, c := range []struct {
 		verdict  quorum.Verdict
 		granted  uint8
@@ -79,41 +79,5 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	long := attempts{ttl: time.Second, held: time.Minute, split: time.Minute}
 	for range 100 {
 		require.Equal(t, time.Minute, long.next(split, 0).to)
-	}
-}
-
-func TestJitterStaysBetweenItsBounds(t *testing.T) {
-	for _, c := range [][2]time.Duration{
-		{0, 0}, {0, 1}, {0, 999}, {0, time.Microsecond}, {10 * time.Millisecond, 30 * time.Millisecond},
-		{30 * time.Second, 90 * time.Second}, {time.Minute, time.Minute}, {0, 2 * time.Hour},
-	} {
-		seen := make(map[time.Duration]bool)
-		for range 1000 {
-			d := jitter(c[0], c[1])
-			require.GreaterOrEqual(t, d, c[0])
-			require.LessOrEqual(t, d, c[1])
-			seen[d] = true
-		}
-		if c[1]-c[0] > 10*time.Millisecond {
-			require.Greater(t, len(seen), 100, "random")
-		}
-	}
-}
-
-func TestValidityIsRoundedAgainstUs(t *testing.T) {
-	require.Equal(t, time.Second-10*time.Millisecond-2*time.Millisecond-1, validity(time.Second, 0, 0.01))
-	require.Equal(t, 5*time.Millisecond-2*time.Millisecond-1, validity(5*time.Millisecond, 0, 0))
-	require.Negative(t, validity(time.Second, time.Second, 0))
-	require.Negative(t, validity(time.Second, time.Hour, 0.01))
-	require.Negative(t, validity(time.Millisecond, 0, 0.01))
-	require.Negative(t, validity(2*time.Millisecond, 0, 0), "all of it may be the masters' rounding")
-	for ttl := time.Millisecond; ttl <= longestTTL; ttl = ttl*3 + 1 {
-		for _, drift := range []float64{0, 1e-9, 0.001, 0.01, 0.1, 1.0 / 3, math.Nextafter(0.5, 0)} {
-			exact := float64(ttl)*drift + float64(2*time.Millisecond)
-			require.GreaterOrEqual(t, float64(allowance(ttl, drift)), exact)
-			require.LessOrEqual(t, float64(allowance(ttl, drift)), exact*(1+1e-9)+2)
-			require.Less(t, validity(ttl, 0, drift), ttl)
-			require.Equal(t, validity(ttl, 0, drift)-7, validity(ttl, 7, drift))
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -106,9 +107,7 @@ type Config struct {
 
 const (
 	defaultTTL           = 10 * time.Second
-	defaultMaxTTL        = 30 * time.Second
 	defaultMasterTimeout = 200 * time.Millisecond
-	defaultDrift         = 0.01
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
 	defaultQueue         = 1 << 16
@@ -121,9 +120,9 @@ const (
 
 func (c Config) withDefaults() Config {
 	orDefault(&c.TTL, defaultTTL)
-	orDefault(&c.MaxTTL, max(defaultMaxTTL, c.TTL))
+	orDefault(&c.MaxTTL, max(redlock.DefaultMaxTTL, c.TTL))
 	orDefault(&c.MasterTimeout, defaultMasterTimeout)
-	orDefault(&c.Drift, defaultDrift)
+	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
 	orDefault(&c.HandOvers, defaultHandOvers)
@@ -185,19 +184,15 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 		return 0, invalid("ttl", "%v is above MaxTTL %v", ttl, c.MaxTTL)
 	}
 	ttl = ttl.Truncate(time.Millisecond)
-	if left := validity(ttl, c.MasterTimeout, c.Drift); left <= 0 {
+	if left := redlock.Validity(ttl, c.MasterTimeout, c.Drift); left <= 0 {
 		return 0, invalid("ttl", "%v leaves no validity after MasterTimeout %v and drift %v",
-			ttl, c.MasterTimeout, allowance(ttl, c.Drift))
+			ttl, c.MasterTimeout, redlock.DriftAllowance(ttl, c.Drift))
 	}
 	return ttl, nil
 }
 
-// restartWait is how long a master that was restarted casts no vote: the longest lease
-// that it may have forgotten, by the slower clock, and a second because uptime is
-// given in whole seconds.
-func (c *Config) restartWait() time.Duration {
-	return c.MaxTTL + allowance(c.MaxTTL, c.Drift) + time.Second
-}
+// restartWait is how long a master that was restarted casts no vote.
+func (c *Config) restartWait() time.Duration { return redlock.RestartWait(c.MaxTTL, c.Drift) }
 
 func checkName(name string) error {
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -117,7 +118,7 @@ func TestLeaseIsWholeMillisecondsWithValidityLeft(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		require.Positive(t, validity(got, cfg.MasterTimeout, cfg.Drift))
+		require.Positive(t, redlock.Validity(got, cfg.MasterTimeout, cfg.Drift))
 	}
 }
 

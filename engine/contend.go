@@ -10,6 +10,7 @@ import (
 	"muxlock/internal/clock"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
@@ -84,7 +85,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		// not take away the votes of the next.
 		req := pipeline.Request{Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl, Patient: c.waitWhenFull}
 		out, err := e.pipe.Do(ctx, req)
-		next := step{kind: err, again: true, from: c.held / 2, to: c.held / 2 * 3}
+		var next step
 		switch {
 		case err != nil:
 			return nil, oneline.Join(last, err)
@@ -121,7 +122,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			err = nil
 		}
 		if err == nil {
-			err = e.pause(ctx, jitter(next.from, next.to))
+			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 		}
 		if err != nil {
 			return nil, oneline.Join(last, err)
@@ -176,25 +177,13 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) error {
 // finest is what a timer of an idle Go process rounds shorter times up to.
 const finest = time.Millisecond
 
-// jitter draws a delay between from and to, in steps of a microsecond.
-func jitter(from, to time.Duration) time.Duration {
-	span := uint32(min((to-from)/time.Microsecond, 1<<31))
-	return from + time.Duration(fastrand.Uint32n(span+1))*time.Microsecond
-}
-
 // roundTrip is how long an attempt takes at the moment; noteTook keeps the smoothed time.
 // It follows faster attempts at once and slower ones slowly: a slow moment would make this
 // process hesitate, and lose to the others, for long.
 func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }
 
-// spread is the longest delay of those who are woken at once. It keeps their requests
-// apart by more than their paths to the masters differ: for near masters half a round trip,
-// for far ones no more than maxSpread, since it is the machines that make the difference
-// and not the distance. (Three contenders 5 ms away: 14.2 ms from a release to the next
-// acquire at the median, 15.9 with half a round trip; 0.23 split votes each, not 0.18.)
-func (e *Engine) spread() time.Duration { return min(e.roundTrip()/2, maxSpread) }
-
-const maxSpread = 500 * time.Microsecond
+// spread is the longest delay of those who are woken at once.
+func (e *Engine) spread() time.Duration { return redlock.WakeSpread(e.roundTrip()) }
 
 func (e *Engine) noteTook(d time.Duration) {
 	old := time.Duration(e.took.Load())

@@ -76,6 +76,35 @@
 // and nothing was sent. AttemptError has the votes and each failing master's MasterError.
 // Every text is one line; all parts of it are found by errors.Is and errors.As.
 //
+// # Masters
+//
+// Config.Masters takes host:port (IPv6 as [::1]:6379), redis://user:password@host:port/db,
+// rediss://... for TLS (?skip_verify=true for tests only) and
+// unix://user:password@/path/to/socket?db=1. A password without a user is
+// redis://:password@host:port. Parts of a URL override Config.Client, which also takes
+// certificates, a private CA, credentials that change and a dialer. Errors show addresses,
+// never passwords.
+//
+// The least that a user needs in the ACL, on Redis 7.0, for locks named locks:...; the second
+// key pattern is for the lock that a probe tries. Without any one of these New fails with
+// ErrInvalid:
+//
+//	ACL SETUSER locks on '>PASSWORD' ~locks:* ~__muxlock__:* -@all +info +script|load +evalsha +set +get +del +pttl +pexpire
+//
+// Faster with these: mget reads many locks that are released at once; without the other two
+// waiters poll every Config.RetryHeld:
+//
+//	ACL SETUSER locks +mget +client|tracking +client|caching
+//
+// AUTH and HELLO need no permission. A database other than 0 needs +select. From Redis 7.2 on
+// CLIENT SETINFO is refused, without harm; +client|setinfo allows it.
+//
+// # Beside Redsync
+//
+// Processes with Redsync and processes with this package exclude each other on the same
+// masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
+// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes.
+//
 // # Watching it
 //
 // Stats has counters and the state at the moment; Config.Observer gets single events, with

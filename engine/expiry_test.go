@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redlock"
 )
 
 func mustAcquire(t *testing.T, e *Engine, name string, ttl time.Duration) *Lock {
@@ -20,7 +22,7 @@ func TestDoneIsClosedAtUntilToTheNanosecond(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
 		start := time.Now()
 		lock := mustAcquire(t, e, "name", 10*time.Second)
-		valid := validity(10*time.Second, 0, defaultDrift)
+		valid := redlock.Validity(10*time.Second, 0, redlock.DefaultDrift)
 		require.Equal(t, valid, lock.Until().Sub(start))
 		held, cancel := lock.Context(t.Context())
 		defer cancel()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -35,7 +36,7 @@ func TestExtendsOfOneLeaseAreAskedForOneAtATime(t *testing.T) {
 		}
 		require.Equal(t, 1+2, s.requests(), "all that came later share one")
 		require.Less(t, time.Since(begin), 200*time.Millisecond)
-		require.GreaterOrEqual(t, lock.Until().Sub(begin), validity(20*time.Second, 0, defaultDrift))
+		require.GreaterOrEqual(t, lock.Until().Sub(begin), redlock.Validity(20*time.Second, 0, redlock.DefaultDrift))
 	})
 }
 
@@ -67,7 +68,7 @@ func TestContextOfAnExtendEndsItsOwnWaitOnly(t *testing.T) {
 		require.Zero(t, time.Since(begin))
 		require.NoError(t, <-second)
 		require.Equal(t, 1, s.count(pipeline.Extend))
-		require.Equal(t, validity(25*time.Second, 0, defaultDrift), lock.Until().Sub(begin), "what was sent goes on")
+		require.Equal(t, redlock.Validity(25*time.Second, 0, redlock.DefaultDrift), lock.Until().Sub(begin), "what was sent goes on")
 	})
 }
 

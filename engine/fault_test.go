@@ -18,6 +18,7 @@ import (
 	"muxlock/internal/faultconn"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -500,7 +501,7 @@ func TestLateMasterDoesNotDelayTheOthers(t *testing.T) {
 func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		const ttl = 300 * time.Millisecond
-		edge := validity(ttl, 0, defaultDrift) // odd: the answer takes a nanosecond less
+		edge := redlock.Validity(ttl, 0, redlock.DefaultDrift) // odd: the answer takes a nanosecond less
 		s.set(func() { s.delay = edge })
 		lock, err := e.TryAcquire(t.Context(), "name", ttl)
 		require.NoError(t, err, "in time")

@@ -9,10 +9,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
-const third = lease10 / renewPart
+const third = lease10 / redlock.RenewalsPerTTL
 
 // keptAlive acquires the lock "name" for ten seconds and keeps it alive.
 func keptAlive(t *testing.T, e *Engine) *Lock {
@@ -79,7 +80,7 @@ func TestKeepAliveEndsAtItsBoundAndTheLeaseRunsOut(t *testing.T) {
 		begin := time.Now()
 		time.Sleep(5 * time.Second)
 		require.True(t, lock.Valid())
-		requireLostAt(t, lock, begin.Add(third+validity(lease10, 0, defaultDrift)), ErrExpired)
+		requireLostAt(t, lock, begin.Add(third+redlock.Validity(lease10, 0, redlock.DefaultDrift)), ErrExpired)
 		require.NotErrorIs(t, lock.Err(), ErrNoQuorum)
 		require.Equal(t, 1, s.count(pipeline.Extend))
 	})
@@ -239,7 +240,7 @@ func TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails(t *testing.T) {
 		s.set(func() { s.away = true })
 		require.ErrorIs(t, <-extended, ErrNoQuorum)
 		require.EqualValues(t, 1, e.Stats().Renewed)
-		require.Equal(t, third+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
+		require.Equal(t, third+redlock.Validity(lease10, 0, redlock.DefaultDrift), lock.Until().Sub(begin))
 
 		s.set(func() { s.away = false })
 		require.NoError(t, lock.Release(t.Context()))

@@ -13,6 +13,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redistest"
+	"muxlock/internal/redlock"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
@@ -196,7 +197,7 @@ func TestExtendLongerMovesTheEndOnAllMasters(t *testing.T) {
 	everywhere(t, masters, lock)
 	before := time.Now()
 	require.NoError(t, lock.Extend(t.Context(), ttl))
-	valid := validity(ttl, 0, defaultDrift)
+	valid := redlock.Validity(ttl, 0, redlock.DefaultDrift)
 	require.WithinRange(t, lock.Until(), before.Add(valid), time.Now().Add(valid))
 	soon(t, func() bool {
 		for _, left := range pttl(t, masters, t.Name()) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -186,7 +187,7 @@ func TestExtendUnderWayAtTheHandOverIsTheNextHolders(t *testing.T) {
 					return
 				}
 				require.True(t, lock.Valid())
-				require.Equal(t, validity(20*time.Second, 0, defaultDrift), lock.Until().Sub(begin))
+				require.Equal(t, redlock.Validity(20*time.Second, 0, redlock.DefaultDrift), lock.Until().Sub(begin))
 			})
 		})
 	}
@@ -318,7 +319,7 @@ func TestHandOverWithLittleLeftIsExtendedFirst(t *testing.T) {
 		lock := requireGot(t, waiting)
 		require.Equal(t, time.Millisecond, time.Since(begin))
 		require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Extend}, s.ops())
-		require.Equal(t, validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
+		require.Equal(t, redlock.Validity(lease10, 0, redlock.DefaultDrift), lock.Until().Sub(begin))
 		require.Equal(t, old.lease.token, lock.lease.token)
 		require.NoError(t, lock.Release(t.Context()))
 		requireNothingLeft(t, e, s)
@@ -349,7 +350,7 @@ func TestInheritedLeaseThatCannotBeExtendedIsContendedFor(t *testing.T) {
 				require.NotEqual(t, old.lease.token, lock.lease.token, "a lease of its own")
 				require.Equal(t, 2, s.count(pipeline.Acquire))
 				if name == "key deleted" {
-					require.Equal(t, time.Millisecond+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
+					require.Equal(t, time.Millisecond+redlock.Validity(lease10, 0, redlock.DefaultDrift), lock.Until().Sub(begin))
 				}
 				require.NoError(t, lock.Release(t.Context()))
 				requireNothingLeft(t, e, s)
@@ -414,7 +415,7 @@ func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {
 				require.ErrorIs(t, err, ErrTaken, "the waiter contends")
 				lock = requireGot(t, waiting[2])
 				require.Equal(t, 4*time.Millisecond, time.Since(begin), "release, others first, acquire")
-				require.Equal(t, 3*time.Millisecond+validity(lease10, 0, defaultDrift), lock.Until().Sub(begin))
+				require.Equal(t, 3*time.Millisecond+redlock.Validity(lease10, 0, redlock.DefaultDrift), lock.Until().Sub(begin))
 				require.NotEqual(t, token, lock.lease.token)
 				require.Equal(t, []pipeline.Op{pipeline.Acquire, pipeline.Release, pipeline.Acquire}, s.ops())
 				require.NoError(t, lock.Release(t.Context()))

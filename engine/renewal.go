@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
 )
 
 // A renewal is the timing of a lease: until when it is valid, when it is renewed and when its
@@ -41,24 +42,16 @@ const (
 	expire               // validity has run out
 )
 
-// renewals per ttl, and pauses between failed ones per ttl: one that fails early leaves
-// time for a dozen more.
-const (
-	renewPart = 3
-	retryPart = 24
-	slackPart = 64 // how much earlier a renewal may go out, to share a round with others
-)
-
 // newRenewal returns the renewal of an acquire that was sent at start.
 func newRenewal(ttl time.Duration, drift float64, start clock.Instant) renewal {
-	return renewal{ttl: ttl, drift: drift, until: start.Add(validity(ttl, 0, drift))}
+	return renewal{ttl: ttl, drift: drift, until: start.Add(redlock.Validity(ttl, 0, drift))}
 }
 
 // keep starts the renewals. stop is when they end; zero: never.
 func (r *renewal) keep(now, stop clock.Instant) {
 	r.stop = stop
 	if !r.kept {
-		r.kept, r.renewAt = true, now.Add(r.ttl/renewPart)
+		r.kept, r.renewAt = true, now.Add(redlock.RenewalInterval(r.ttl))
 		// What is left may be less than a fresh lease has: a lock that was handed over.
 		if soon := r.until.Add(-r.ttl / 2); soon.Before(r.renewAt) {
 			r.renewAt = soon
@@ -83,7 +76,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 		r.kept = false
 	}
 	if r.kept && r.asked.IsZero() {
-		if r.renewAt.Add(-r.ttl / slackPart).Reached(now) {
+		if r.renewAt.Add(-redlock.RenewalSlack(r.ttl)).Reached(now) {
 			r.asked, r.asking = now, r.ttl
 			return renew, again
 		}
@@ -97,7 +90,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 // extended moves the end of validity out: a quorum confirmed an extend to ttl that was
 // sent at start.
 func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
-	if until := start.Add(validity(ttl, 0, r.drift)); r.until.Before(until) {
+	if until := start.Add(redlock.Validity(ttl, 0, r.drift)); r.until.Before(until) {
 		r.until, r.warned = until, false
 	}
 }
@@ -106,11 +99,11 @@ func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
 func (r *renewal) renewed(start, now clock.Instant) {
 	r.extended(r.asking, start)
 	r.asked, r.fault = clock.Instant{}, nil
-	r.renewAt = now.Add(r.ttl / renewPart)
+	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 }
 
 // failed ends a renewal that too few masters answered.
 func (r *renewal) failed(now clock.Instant, fault error) {
 	r.asked, r.fault = clock.Instant{}, fault
-	r.renewAt = now.Add(max(r.ttl/retryPart, time.Millisecond))
+	r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
 }

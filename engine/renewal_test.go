@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
 )
 
 const lease10 = 10 * time.Second
@@ -15,7 +16,7 @@ const lease10 = 10 * time.Second
 // aRenewal is that of a lease of ten seconds that begins at the returned instant.
 func aRenewal() (*renewal, clock.Instant) {
 	base := clock.Now()
-	r := newRenewal(lease10, defaultDrift, base)
+	r := newRenewal(lease10, redlock.DefaultDrift, base)
 	return &r, base
 }
 
@@ -31,7 +32,7 @@ func requireNext(t *testing.T, r *renewal, now clock.Instant, want action, again
 
 func TestLeaseThatNobodyKeepsAliveOnlyRunsOut(t *testing.T) {
 	r, base := aRenewal()
-	require.Equal(t, validity(lease10, 0, defaultDrift), r.until.Sub(base))
+	require.Equal(t, redlock.Validity(lease10, 0, redlock.DefaultDrift), r.until.Sub(base))
 	requireNext(t, r, base, idle, r.until)
 	requireNext(t, r, r.until.Add(-1), idle, r.until)
 	requireNext(t, r, r.until, expire, r.until)
@@ -41,7 +42,7 @@ func TestLeaseThatNobodyKeepsAliveOnlyRunsOut(t *testing.T) {
 func TestLeaseIsRenewedAtAThirdOrALittleEarlier(t *testing.T) {
 	r, base := aRenewal()
 	r.keep(base, clock.Instant{})
-	due, slack := base.Add(lease10/3), lease10/slackPart
+	due, slack := base.Add(lease10/3), redlock.RenewalSlack(lease10)
 	requireNext(t, r, base, idle, due)
 	requireNext(t, r, due.Add(-slack-1), idle, due)
 	requireNext(t, r, due.Add(-slack), renew, due)
@@ -49,7 +50,7 @@ func TestLeaseIsRenewedAtAThirdOrALittleEarlier(t *testing.T) {
 
 	answered := due.Add(50 * time.Millisecond)
 	r.renewed(r.asked, answered)
-	require.Equal(t, validity(lease10, 0, defaultDrift), r.until.Sub(due.Add(-slack)), "counted from when it was sent")
+	require.Equal(t, redlock.Validity(lease10, 0, redlock.DefaultDrift), r.until.Sub(due.Add(-slack)), "counted from when it was sent")
 	requireNext(t, r, answered, idle, answered.Add(lease10/3))
 }
 
@@ -88,14 +89,14 @@ func TestFailedRenewalIsRepeatedUntilTheEdge(t *testing.T) {
 		require.Zero(t, now.Sub(end))
 		break
 	}
-	require.InDelta(t, float64(retryPart)*2/3, asked, 2)
+	require.InDelta(t, float64(redlock.RetriesPerTTL)*2/3, asked, 2)
 
 	r, base = aRenewal()
 	r.keep(base, clock.Instant{})
 	now := base.Add(lease10 / 3)
 	requireNext(t, r, now, renew, now)
 	r.failed(now, ErrNoQuorum)
-	requireNext(t, r, now.Add(lease10/retryPart), renew, now)
+	requireNext(t, r, now.Add(lease10/redlock.RetriesPerTTL), renew, now)
 	r.renewed(r.asked, now.Add(time.Second))
 	require.NoError(t, r.fault, "forgotten once a renewal is confirmed")
 }
@@ -175,13 +176,13 @@ func TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed(t *testing.T) {
 	for range 2000 {
 		now := clock.Now()
 		ttl := time.Duration(50+rng.IntN(20_000)) * time.Millisecond
-		r := newRenewal(ttl, defaultDrift, now)
+		r := newRenewal(ttl, redlock.DefaultDrift, now)
 		if rng.IntN(2) == 0 {
 			r.warn = 1 + within(ttl)
 		}
 		allowed := r.until
 		confirm := func(s sent) {
-			if end := s.at.Add(validity(s.ttl, 0, defaultDrift)); allowed.Before(end) {
+			if end := s.at.Add(redlock.Validity(s.ttl, 0, redlock.DefaultDrift)); allowed.Before(end) {
 				allowed = end
 			}
 		}

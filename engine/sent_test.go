@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
 
@@ -45,7 +46,7 @@ func (to sentLater) Decided(out pipeline.Outcome) {
 
 func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 	const ttl, wait = 3 * time.Second, 4 * time.Second
-	valid := validity(ttl, 0, defaultDrift)
+	valid := redlock.Validity(ttl, 0, redlock.DefaultDrift)
 	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
 		p := &queued{s, wait}
 		e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), p, nil)
@@ -63,8 +64,8 @@ func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 
 		require.NoError(t, lock.KeepAlive(0))
 		begin = time.Now()
-		time.Sleep(ttl/renewPart + p.wait + 2*s.delay)
-		require.InDelta(t, ttl/renewPart+p.wait+valid, lock.Until().Sub(begin), float64(ttl/slackPart))
+		time.Sleep(ttl/redlock.RenewalsPerTTL + p.wait + 2*s.delay)
+		require.InDelta(t, ttl/redlock.RenewalsPerTTL+p.wait+valid, lock.Until().Sub(begin), float64(redlock.RenewalSlack(ttl)))
 		require.EqualValues(t, 1, e.Stats().Renewed)
 		require.NoError(t, lock.Release(t.Context()))
 	})

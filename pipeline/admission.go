@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"muxlock/internal/serverinfo"
 )
 
 // ErrRestarted is matched by the cause of a master that was started so recently that it
@@ -70,21 +72,22 @@ const backlogTTL = time.Second
 // answered by now. After an error the connection must end and its grants that are still to
 // come must not count: the server is no master, or has another data set than
 // when it was seen last. The admission is valid with an error, too.
-func (a admission) check(info map[string]string, asked, now time.Time) (admission, error) {
+func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission, error) {
 	last := a
-	if id := info["run_id"]; id != "" {
+	if id := info.RunID(); id != "" {
 		a.runID = id
 	}
-	a.asked, a.replID = asked, info["master_replid"]
-	if a.replica = info["role"] != "" && info["role"] != "master"; a.replica {
-		return a, fmt.Errorf("is a replica (role %s), not a master", info["role"])
+	a.asked, a.replID = asked, info.ReplID()
+	if a.replica = info.Replica(); a.replica {
+		return a, fmt.Errorf("is a replica (role %s), not a master", info.Role())
 	}
 	swapped := last.runID == a.runID && !last.replica && last.lost(info, now)
 	wait := a.wait
 	switch {
 	case last.runID == "":
-		a.started = now.Add(-uptime(info))
-		wait -= uptime(info)
+		up, _ := info.Uptime()
+		a.started = now.Add(-up)
+		wait -= up
 		if a.trusted || a.durable {
 			wait = 0
 		}
@@ -92,7 +95,7 @@ func (a admission) check(info map[string]string, asked, now time.Time) (admissio
 		a.started, a.replaced = time.Time{}, true
 	case a.runID != last.runID:
 		a.started, a.replaced = time.Time{}, false
-		if a.durable && !wasReplica(info) {
+		if a.durable && !info.WasReplica() {
 			wait = 0
 		}
 	default: // at most the connection was cut
@@ -110,18 +113,11 @@ func (a admission) check(info map[string]string, asked, now time.Time) (admissio
 
 // lost reports whether the data set that was seen last may be gone, although the server
 // is the same.
-func (a admission) lost(info map[string]string, now time.Time) bool {
-	if a.replID == "" || a.replID == info["master_replid"] {
+func (a admission) lost(info serverinfo.Info, now time.Time) bool {
+	if a.replID == "" || a.replID == info.ReplID() {
 		return false
 	}
-	return wasReplica(info) || now.Sub(a.asked) >= backlogTTL
-}
-
-// wasReplica reports whether a master was a replica before its master_replid, as far as
-// it remembers.
-func wasReplica(info map[string]string) bool {
-	offset := info["second_repl_offset"]
-	return offset != "" && offset != "-1"
+	return info.WasReplica() || now.Sub(a.asked) >= backlogTTL
 }
 
 // notVoting returns why the master casts no vote at now, or nil if it does.

@@ -114,18 +114,6 @@ func TestTextNeverHasTooShortAWait(t *testing.T) {
 	}
 }
 
-func TestUptimeThatIsMissingOrOddIsReadAsJustStarted(t *testing.T) {
-	for text, want := range map[string]time.Duration{
-		"": 0, "0": 0, "x": 0, "1.5": 0, "-1": 0, "-3598": 0, "-99999999999999999999": 0, "1": time.Second, "86400": 24 * time.Hour,
-	} {
-		require.Equal(t, want, uptime(map[string]string{"uptime_in_seconds": text}), "%q", text)
-	}
-	require.Zero(t, uptime(nil))
-	for _, huge := range []string{"9223372036", "9223372037", "9223372036854775807", "99999999999999999999"} {
-		require.Greater(t, uptime(map[string]string{"uptime_in_seconds": huge}), 100*365*24*time.Hour, huge)
-	}
-}
-
 func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 	look := func(role, id, offset string) map[string]string {
 		return map[string]string{"role": role, "master_replid": id, "second_repl_offset": offset}

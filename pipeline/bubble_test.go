@@ -175,7 +175,7 @@ func (b *bubble) requireBooksBalance() {
 		require.Equal(b, n, p.queue.classes[i].n)
 	}
 	require.Equal(b, up, p.up, "up")
-	require.EqualValues(b, p.queue.acquires(), p.acquires.Load())
+	require.EqualValues(b, p.queue.classes[Acquire.class()].n, p.acquires.Load())
 	require.Zero(b, p.voting)
 }
 

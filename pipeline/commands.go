@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"muxlock/internal/resp"
 	"muxlock/scripts"
 )
 
@@ -33,20 +34,12 @@ func (b *batch) reset() { b.text, b.starts = b.text[:0], b.starts[:0] }
 // begin starts a command of n arguments, its name included.
 func (b *batch) begin(n int) {
 	b.starts = append(b.starts, len(b.text))
-	b.head('*', n)
-}
-
-func (b *batch) head(sign byte, n int) {
-	b.text = append(b.text, sign)
-	b.text = strconv.AppendInt(b.text, int64(n), 10)
-	b.text = append(b.text, "\r\n"...)
+	b.text = resp.AppendHeader(b.text, '*', n)
 }
 
 func (b *batch) add(args ...string) {
 	for _, arg := range args {
-		b.head('$', len(arg))
-		b.text = append(b.text, arg...)
-		b.text = append(b.text, "\r\n"...)
+		b.text = resp.AppendBulk(b.text, arg)
 	}
 }
 
@@ -57,7 +50,7 @@ func (b *batch) addMillis(ttl time.Duration) {
 	for rest := ms / 10; rest > 0; rest /= 10 {
 		digits++
 	}
-	b.head('$', digits)
+	b.text = resp.AppendHeader(b.text, '$', digits)
 	b.text = strconv.AppendInt(b.text, ms, 10)
 	b.text = append(b.text, "\r\n"...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
+	"muxlock/internal/serverinfo"
 )
 
 // TestWhatRedisReportsOfADataSet holds the table above admission against real servers, and
@@ -18,7 +19,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})
 	one, other := servers[0], servers[1]
 	info := func(m *redisserver.Server) map[string]string {
-		return parseInfo(redistest.Command(t, m, "INFO", "replication").(string))
+		return serverinfo.Parse(redistest.Command(t, m, "INFO", "replication").(string))
 	}
 	until := func(m *redisserver.Server, condition func(map[string]string) bool, why string) {
 		t.Helper()
@@ -31,7 +32,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	}
 	promote := func(m *redisserver.Server) { redistest.Command(t, m, "REPLICAOF", "NO", "ONE") }
 	linked := func(i map[string]string) bool { return i["master_link_status"] == "up" }
-	runID := parseInfo(redistest.Command(t, one, "INFO").(string))["run_id"]
+	runID := serverinfo.Parse(redistest.Command(t, one, "INFO").(string))["run_id"]
 	redistest.Command(t, one, "SET", "its own", "1")
 	redistest.Command(t, other, "SET", "the other's", "1")
 
@@ -46,7 +47,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 		require.Equal(t, role, next["role"])
 		require.Equal(t, newID, next["master_replid"] != last["master_replid"])
 		require.Regexp(t, "^"+offset+"$", next["second_repl_offset"])
-		require.Equal(t, runID, parseInfo(redistest.Command(t, one, "INFO").(string))["run_id"])
+		require.Equal(t, runID, serverinfo.Parse(redistest.Command(t, one, "INFO").(string))["run_id"])
 		now = now.Add(tickPeriod)
 		b, err := a.check(next, now, now)
 		require.Equal(t, role != "master" || notVoting && !a.replica, err != nil, "%v", err)

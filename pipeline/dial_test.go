@@ -82,7 +82,7 @@ func TestCloseDoesNotWaitForUserCodeThatDoesNotReturn(t *testing.T) {
 		require.Equal(t, 2, b.up())
 		begin := time.Now()
 		b.p.Close()
-		require.Less(t, time.Since(begin), testTimeout)
+		require.LessOrEqual(t, time.Since(begin), 2*testTimeout, "what Close promises")
 	})
 }
 

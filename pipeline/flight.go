@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muxlock/internal/resp"
+	"muxlock/internal/serverinfo"
 )
 
 // A flight is what a master was sent and has not answered: some commands of a part, or
@@ -69,7 +70,7 @@ func (e *check) answered(m *master, replies []resp.Reply) error {
 func (e *check) read(m *master, replies []resp.Reply) error {
 	err := replies[0].Err()
 	if err == nil {
-		err = m.note(parseInfo(replies[0].Text), e.asked)
+		err = m.note(serverinfo.Parse(replies[0].Text), e.asked)
 	}
 	if err != nil {
 		return fmt.Errorf("check: %w", err)

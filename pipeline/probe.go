@@ -4,14 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
-	"strconv"
-	"strings"
 	"time"
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
+	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
 	"muxlock/scripts"
 )
@@ -82,13 +80,13 @@ func (m *master) probe() error {
 	if err != nil {
 		return err
 	}
-	info := parseInfo(replies[0].Text)
+	info := serverinfo.Parse(replies[0].Text)
 	switch {
-	case info["run_id"] == "":
+	case info.RunID() == "":
 		return errors.New("INFO has no run_id")
-	case info["loading"] != "" && info["loading"] != "0":
+	case info.Loading():
 		return errors.New("LOADING its dataset")
-	case info["cluster_enabled"] == "1":
+	case info.Cluster():
 		return errors.New("runs in cluster mode, where names move between servers")
 	}
 	if err := m.note(info, asked); err != nil {
@@ -143,7 +141,7 @@ func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
 
 // note passes what INFO returned to the master's admission, and returns why the connection
 // must end, if it must.
-func (m *master) note(info map[string]string, asked time.Time) (err error) {
+func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
 	m.admission, err = m.admission.check(info, asked, time.Now())
@@ -225,21 +223,4 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p.up++
 	p.formLocked()
 	return false, nil
-}
-
-// uptime returns how long a server has been up; 0 if INFO does not have it.
-func uptime(info map[string]string) time.Duration {
-	const most = math.MaxInt64 / int64(time.Second)
-	seconds, _ := strconv.ParseInt(info["uptime_in_seconds"], 10, 64) // 0, or the nearest, if it fails
-	return time.Duration(min(max(seconds, 0), most)) * time.Second
-}
-
-func parseInfo(text string) map[string]string {
-	info := make(map[string]string)
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			info[key] = value
-		}
-	}
-	return info
 }

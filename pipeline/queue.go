@@ -60,9 +60,6 @@ func (q *queue) waiting() (n int) {
 	return n
 }
 
-// acquires returns how many of them are acquires, the only ones that may be refused.
-func (q *queue) acquires() int { return q.classes[Acquire.class()].n }
-
 // shares returns how many calls of each class a round of at most most takes.
 func (q *queue) shares(most int) (shares [classes]int) {
 	part, left := most/keptPart, most

@@ -14,6 +14,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/doctor"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/redlock"
 )
 
 // doctorFlags is the command line of doctor.
@@ -49,7 +50,7 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
 	fs.IntVar(&f.local, "local", 5, "start this many servers, and look at them")
 	fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once")
 	fs.DurationVar(&f.watch, "for", 2*time.Second, "how long to watch round trips and clocks")
-	fs.DurationVar(&f.maxTTL, "max-ttl", 30*time.Second, "MaxTTL of those who will lock: how long a restarted master casts no vote")
+	fs.DurationVar(&f.maxTTL, "max-ttl", redlock.DefaultMaxTTL, "MaxTTL of those who will lock: how long a restarted master casts no vote")
 	fs.StringVarP(&f.format, "output", "o", "text", "text, json")
 	return cmd
 }

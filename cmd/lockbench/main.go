@@ -51,7 +51,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -198,20 +197,16 @@ func exitCode(err error) (code int, quiet bool) {
 	return exitRun, false
 }
 
-// libraryWords are those with which bench names its sentinel and its fields; here
-// there are only flags.
-var libraryWords = regexp.MustCompile(`bench: invalid configuration: | \(Config\.\w+\)`)
-
 // plain is an error as the command line says it: "--workers must be ...".
 func plain(err error) string {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
-		cause := libraryWords.ReplaceAllString(invalid.Unwrap().Error(), "")
+		cause := invalid.Unwrap().Error()
 		if strings.HasPrefix(cause, "--") {
 			return cause
 		}
 		return fmt.Sprintf("--%s %q: %s", invalid.GetFlag().Name, invalid.GetValue(), cause)
 	}
-	return libraryWords.ReplaceAllString(err.Error(), "")
+	return err.Error()
 }
 
 // usageArgs makes cobra's own complaints about arguments usage errors.

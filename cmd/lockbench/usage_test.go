@@ -43,7 +43,7 @@ func TestUsageErrorsSpeakOfFlagsOnly(t *testing.T) {
 		require.NotContains(t, stderr, "Config.")
 		require.NotContains(t, stderr, "bench: invalid")
 	}
-	require.Equal(t, "x: --workers must", plain(fmt.Errorf("x: %w: --workers (Config.Workers) must", bench.ErrConfig)))
+	require.Equal(t, "x: --workers must be 1", plain(fmt.Errorf("x: %w", &bench.ConfigError{Field: "Workers", Flag: "workers", Reason: "must be 1"})))
 }
 
 func TestWithoutArgumentsItHelps(t *testing.T) {

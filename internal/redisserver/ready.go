@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
-	"strings"
 	"time"
+
+	"muxlock/internal/resp"
+	"muxlock/internal/serverinfo"
 )
 
 // askLimit is how long one INFO may take; after it the question is asked anew, on a new connection.
@@ -58,42 +59,17 @@ func processID(ctx context.Context, addr, password string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(info) {
-		if value, ok := strings.CutPrefix(line, "process_id:"); ok {
-			return strconv.Atoi(strings.TrimSpace(value))
-		}
-	}
-	return 0, errors.New("INFO names no process_id")
+	return serverinfo.Parse(info).ProcessID()
 }
 
-// ask sends one command and reads a reply that is a status, an error or a bulk string.
+// ask sends one command and returns the text of its reply.
 func ask(w io.Writer, r *bufio.Reader, args ...string) (string, error) {
-	var cmd strings.Builder
-	fmt.Fprintf(&cmd, "*%d\r\n", len(args))
-	for _, arg := range args {
-		fmt.Fprintf(&cmd, "$%d\r\n%s\r\n", len(arg), arg)
-	}
-	if _, err := io.WriteString(w, cmd.String()); err != nil {
+	if _, err := w.Write(resp.AppendCommand(nil, args...)); err != nil {
 		return "", err
 	}
-	line, err := r.ReadString('\n')
-	if err != nil {
-		return "", err
+	reply, err := resp.Read(r)
+	if err == nil {
+		err = reply.Err()
 	}
-	kind, rest := line[0], strings.TrimSpace(line[1:])
-	switch kind {
-	case '+':
-		return rest, nil
-	case '-':
-		return "", errors.New(rest)
-	case '$':
-		n, err := strconv.Atoi(rest)
-		if err != nil || n < 0 || n > 1<<20 {
-			return "", fmt.Errorf("not a bulk string: %q", line)
-		}
-		body := make([]byte, n+2)
-		_, err = io.ReadFull(r, body)
-		return string(body[:n]), err
-	}
-	return "", fmt.Errorf("not a Redis reply: %q", line)
+	return reply.Text, err
 }

@@ -1,6 +1,6 @@
-// Package resp reads replies of a Redis server from the wire: the ones that hold a single
-// value, of RESP2 and RESP3. It is for connections that are written and read by hand;
-// whatever else talks to masters uses a client library.
+// Package resp is the wire format of a Redis server: commands, and the replies that hold a
+// single value or a flat list of them, of RESP2 and RESP3. It is for connections that are
+// written and read by hand; whatever else talks to masters uses a client library.
 package resp
 
 import (
@@ -45,12 +45,37 @@ func (r Reply) Err() error {
 // WithoutClass cuts the class ERR off the text of an error.
 func WithoutClass(text string) string { return strings.TrimPrefix(text, "ERR ") }
 
+// AppendCommand appends a command of these words.
+func AppendCommand(b []byte, words ...string) []byte {
+	b = AppendHeader(b, '*', len(words))
+	for _, word := range words {
+		b = AppendBulk(b, word)
+	}
+	return b
+}
+
+// AppendHeader appends the line that begins an array of n elements, with the sign *, or a
+// bulk string of n bytes, with the sign $.
+func AppendHeader(b []byte, sign byte, n int) []byte {
+	b = strconv.AppendInt(append(b, sign), int64(n), 10)
+	return append(b, "\r\n"...)
+}
+
+// AppendBulk appends a bulk string.
+func AppendBulk(b []byte, text string) []byte {
+	b = append(AppendHeader(b, '$', len(text)), text...)
+	return append(b, "\r\n"...)
+}
+
 // ErrProtocol is returned for what is not a reply of one value: the connection is of no
 // use then.
 var ErrProtocol = errors.New("unexpected bytes in a reply")
 
-// longest bounds a bulk string: far above what any command here is answered with.
-const longest = 16 << 20
+// Bounds of a bulk string and of a list: far above what any command here is answered with.
+const (
+	longest   = 16 << 20
+	mostItems = 1 << 10
+)
 
 // Read reads one reply. It blocks until all of it is there. After an error the connection
 // is of no use.
@@ -83,6 +108,32 @@ func Read(in *bufio.Reader) (Reply, error) {
 		return readBulk(in, sign, line)
 	}
 	return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+}
+
+// ReadList reads a flat list of replies, or one reply as a list of one. Like Read it blocks
+// until all of it is there.
+func ReadList(in *bufio.Reader) ([]Reply, error) {
+	n := 1
+	if sign, err := in.Peek(1); err != nil {
+		return nil, err
+	} else if sign[0] == '*' {
+		line, err := readLine(in)
+		if err != nil {
+			return nil, err
+		}
+		if n, err = strconv.Atoi(string(line[1:])); err != nil || n < 0 || n > mostItems {
+			return nil, fmt.Errorf("%w: %q", ErrProtocol, line)
+		}
+	}
+	list := make([]Reply, 0, n)
+	for range n {
+		reply, err := Read(in)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, reply)
+	}
+	return list, nil
 }
 
 // readBulk reads what follows the line with the length.

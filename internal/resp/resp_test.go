@@ -48,6 +48,37 @@ func TestCutReplyIsTheReadersError(t *testing.T) {
 	}
 }
 
+func TestListsAreFlatAndOneReplyIsAListOfOne(t *testing.T) {
+	for wire, want := range map[string][]Reply{
+		"*2\r\n$2\r\n17\r\n:5\r\n":  {{Kind: Text, Text: "17"}, {Kind: Number, Number: 5}},
+		"*3\r\n:1\r\n+a\r\n$-1\r\n": {{Kind: Number, Number: 1}, {Kind: Text, Text: "a"}, {}},
+		"*0\r\n":                    {},
+		"+OK\r\n":                   {{Kind: Text, Text: "OK"}},
+		"-NOPERM no\r\n":            {{Kind: Failed, Text: "NOPERM no"}},
+	} {
+		in := bufio.NewReader(strings.NewReader(wire + ":7\r\n"))
+		got, err := ReadList(in)
+		require.NoError(t, err, "%q", wire)
+		require.Equal(t, want, got, "%q", wire)
+		next, err := Read(in)
+		require.NoError(t, err)
+		require.Equal(t, Reply{Kind: Number, Number: 7}, next, "the reply after %q", wire)
+	}
+	for _, wire := range []string{"*x\r\n", "*-1\r\n", "*99999999\r\n", "*1\r\n*1\r\n:1\r\n", "HTTP/1.1\r\n"} {
+		_, err := ReadList(bufio.NewReader(strings.NewReader(wire)))
+		require.ErrorIs(t, err, ErrProtocol, "%q", wire)
+	}
+	for _, wire := range []string{"", "*2\r\n:1\r\n", "*2"} {
+		_, err := ReadList(bufio.NewReader(strings.NewReader(wire)))
+		require.Error(t, err, "%q", wire)
+		require.NotErrorIs(t, err, ErrProtocol, "%q", wire)
+	}
+}
+
+func TestCommandIsAnArrayOfBulkStrings(t *testing.T) {
+	require.Equal(t, "x*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n", string(AppendCommand([]byte("x"), "GET", "a\r\nb")))
+}
+
 func TestErrIsTheTextOfAnError(t *testing.T) {
 	require.NoError(t, Reply{Kind: Text, Text: "OK"}.Err())
 	require.EqualError(t, Reply{Kind: Failed, Text: "ERR no"}.Err(), "ERR no")
@@ -56,10 +87,11 @@ func TestErrIsTheTextOfAnError(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add("$5\r\na\r\nbc\r\n")
 	f.Add("!9\r\nERR a\r\nbc\r\n")
+	f.Add("*2\r\n:1\r\n+a\r\n")
 	f.Fuzz(func(t *testing.T, wire string) {
 		in := bufio.NewReader(strings.NewReader(wire))
 		for {
-			if _, err := Read(in); err != nil {
+			if _, err := ReadList(in); err != nil {
 				return // every input ends, in an error, and none panics
 			}
 		}

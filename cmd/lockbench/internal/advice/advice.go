@@ -11,6 +11,8 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 )
 
 // Caveat stands under every advice.
@@ -93,17 +95,8 @@ type Config struct {
 	Renew         bool          `json:"renew"` // hold with KeepAlive or Do
 }
 
-// What the engine does by itself: see its Config and the renewals of its keeper.
-const (
-	fixedAllowance = 2 * time.Millisecond
-	leastDrift     = 0.01
-	renewPart      = 3
-	againPart      = 24
-)
-
 // Rules of thumb, where no formula decides.
 const (
-	slew         = 500 // ppm that a time daemon may add to a clock's rate
 	assumedPause = 100 * time.Millisecond
 	assumedHold  = time.Second
 	margin       = 2    // what is measured may become that much worse
@@ -158,7 +151,7 @@ func Make(m *Measured, ask Ask) *Advice {
 	k.expect()
 	k.check()
 	k.sensitivity()
-	k.doubts()
+	k.concerns()
 	k.out.Inputs = k.Inputs
 	k.out.Warnings = append(k.out.Warnings, k.Warnings...)
 	k.out.Snippet, k.out.Try = k.out.Config.Snippet(), k.try()
@@ -173,7 +166,7 @@ func (k *maker) holdAndPause() {
 	k.hold, k.holdText = k.ask.Hold, k.ask.HoldText
 	switch {
 	case k.hold != nil:
-		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.Beyond(0.5)), P99: ns(k.hold.Beyond(0.01)), Max: ns(k.hold.Beyond(1e-9))})
+		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.UpperQuantile(0.5)), P99: ns(k.hold.UpperQuantile(0.01)), Max: ns(k.hold.UpperQuantile(1e-9))})
 	case k.Hold != nil:
 		k.hold, k.holdText = k.Hold, k.RunHold.String()
 	default:
@@ -200,15 +193,16 @@ func (k *maker) drift() {
 			worst, jump = max(worst, math.Abs(c.PPM)+c.PPMError), max(jump, float64(c.JumpNs))
 		}
 	}
-	k.clocks = sizing.Clocks{Rho: leastDrift, C: float64(fixedAllowance) + jump}
+	k.clocks = sizing.EngineClocks
+	k.clocks.C += jump
 	k.driftWhy = "the engine's default; no clock was watched"
 	if len(ppm) == 0 {
 		k.warn("the clocks of the masters were not watched: Drift is the engine's default")
 		return
 	}
-	need := sizing.DriftNeeded(ppm, errs, slew)
-	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), slew)
-	if need > leastDrift {
+	need := sizing.DriftNeeded(ppm, errs, sizing.SlewMost)
+	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), sizing.SlewMost)
+	if need > redlock.DefaultDrift {
 		k.clocks.Rho = math.Ceil(need*1000) / 1000
 		k.driftWhy = fmt.Sprintf("the clocks are up to %.0f ppm off", worst)
 		k.warn("a master's clock differs by %.0f ppm: mend it", worst)
@@ -220,13 +214,13 @@ func (k *maker) drift() {
 
 // timeout is MasterTimeout by F4.
 func (k *maker) timeout() {
-	slowest := min(k.Acquire.Beyond(slowMoment), k.Acquire.Max())
+	slowest := min(k.Acquire.UpperQuantile(slowMoment), k.Acquire.Max())
 	from := "acquires"
 	if len(k.Rows) > 0 {
 		slowest, from = 0, "round trips"
 		for i := range k.Masters {
 			if law, _ := k.Rows.Master(i); law != nil {
-				slowest = max(slowest, min(law.Beyond(slowMoment), law.Max())) // a guess would help nobody
+				slowest = max(slowest, min(law.UpperQuantile(slowMoment), law.Max())) // a guess would help nobody
 			}
 		}
 	} else {
@@ -239,9 +233,9 @@ func (k *maker) timeout() {
 
 // retries are RetryHeld by F10 and RetrySplit by F13 and F14.
 func (k *maker) retries() {
-	trip, release := k.Acquire.Beyond(0.5), k.Acquire.Beyond(0.5)
+	trip, release := k.Acquire.UpperQuantile(0.5), k.Acquire.UpperQuantile(0.5)
 	if k.Release != nil {
-		release = k.Release.Beyond(0.5)
+		release = k.Release.UpperQuantile(0.5)
 	}
 	cycle := trip + k.hold.Mean() + release
 	others := max(k.contenders-1, 1)
@@ -249,7 +243,7 @@ func (k *maker) retries() {
 	held = min(max(held, pollsPerTrip*trip, float64(shortestPoll)), float64(longestPoll))
 	c := &k.out.Config
 	c.RetryHeld = roundUp(time.Duration(held))
-	gap := sizing.Polling{From: 0.5 * float64(c.RetryHeld), To: 1.5 * float64(c.RetryHeld)}.Gap(others)
+	gap := sizing.HeldPolling(c.RetryHeld).Gap(others)
 	k.setting("RetryHeld", span(c.RetryHeld), "F10", "without a wake-up %d waiting would leave the lock free for %s of each %s", others, text(gap), text(cycle))
 
 	c.RetrySplit = min(roundUp(time.Duration(4*trip)), c.RetryHeld)
@@ -265,7 +259,7 @@ func (k *maker) retries() {
 		}
 		k.splitUp = area(0)
 		sizedFor, down := k.splitUp, "all up"
-		if k.Masters-1 >= sizing.Quorum(k.Masters) {
+		if k.Masters-1 >= quorum.Size(k.Masters) {
 			k.splitDown = area(1)
 			sizedFor, down = k.splitDown, "one down"
 		}

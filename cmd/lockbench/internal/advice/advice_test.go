@@ -21,6 +21,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 )
 
 // site is a made-up place of which a result is made.
@@ -52,7 +53,7 @@ func (s site) row(rng *rand.Rand) []int64 {
 
 // draws of one lock: how long it took, was held, and a holder was stalled.
 func (s site) acquire(rng *rand.Rand) float64 {
-	law, _ := sizing.NewRows([][]int64{s.row(rng)}).Of(sizing.Quorum(s.masters))
+	law, _ := sizing.NewRows([][]int64{s.row(rng)}).QuorumTime(quorum.Size(s.masters))
 	return law.Max()
 }
 
@@ -427,7 +428,7 @@ func TestSeveralRoundsAreOneMeasurement(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 40_000, m.Acquire.N())
 	require.Len(t, m.Rows, 10_000)
-	require.InDelta(t, one.Latency.Acquire.P["99"], m.Acquire.Beyond(0.01), float64(one.Latency.Acquire.P["99"])/500)
+	require.InDelta(t, one.Latency.Acquire.P["99"], m.Acquire.UpperQuantile(0.01), float64(one.Latency.Acquire.P["99"])/500)
 }
 
 func TestTooLittleIsSaid(t *testing.T) {
@@ -449,7 +450,7 @@ func TestPercentilesAloneMakeNoTimeShorter(t *testing.T) {
 	without := measure(t, r)
 	require.Equal(t, with.Acquire.N(), without.Acquire.N())
 	for _, p := range []float64{0.7, 0.5, 0.3, 0.1, 0.05, 0.01, 0.001} {
-		require.GreaterOrEqual(t, without.Acquire.Beyond(p), with.Acquire.Beyond(p), "p %v", p)
+		require.GreaterOrEqual(t, without.Acquire.UpperQuantile(p), with.Acquire.UpperQuantile(p), "p %v", p)
 	}
 }
 
@@ -493,10 +494,10 @@ func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {
 func TestHoldLawIsThatOfItsText(t *testing.T) {
 	law, err := HoldLaw(bench.Fixed(time.Second))
 	require.NoError(t, err)
-	require.Equal(t, 1e9, law.Beyond(1e-9))
+	require.Equal(t, 1e9, law.UpperQuantile(1e-9))
 	law, err = HoldLaw(bench.Exp(time.Second))
 	require.NoError(t, err)
-	require.InEpsilon(t, math.Exp(-3), law.Exceed(3e9), 0.06)
+	require.InEpsilon(t, math.Exp(-3), law.Survival(3e9), 0.06)
 	require.InEpsilon(t, 1e9, law.Mean(), 0.05)
 	_, err = HoldLaw(bench.Exp(0))
 	require.Error(t, err)

@@ -29,9 +29,8 @@ func (k *maker) check() {
 	c := &Check{TTL: k.TTL, Acquired: k.Acquired, Lost: k.Lost}
 	// The drift that the engine allowed for was its default. What was held is known
 	// with its pauses.
-	clocks := sizing.Clocks{Rho: leastDrift, C: float64(fixedAllowance)}
 	ttl := float64(k.TTL)
-	c.Predicted = clocks.LossHolding(ttl, sizing.Sum(k.Acquire, k.held()))
+	c.Predicted = sizing.EngineClocks.LossHolding(ttl, sizing.Sum(k.Acquire, k.held()))
 	c.Lo, c.Hi = sizing.ClopperPearson(min(k.Lost, k.Acquired+k.Late), k.Acquired+k.Late, confidence)
 	k.out.Check = c
 	if c.Lo > surprise*c.Predicted {

@@ -7,14 +7,15 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
 )
 
 const (
-	confidence = 0.95
-	rollUp     = "F18"
-	leastSaid  = 1e-12 // an extrapolation to less is not worth telling; also a law ends there
-	oftenFails = 0.01  // of the attempts
-	farAbove   = 10    // times what is accepted
+	confidence    = 0.95
+	rollUp        = "F18"
+	leastReported = 1e-12 // an extrapolation to less is not worth reporting; also a law ends there
+	oftenFails    = 0.01  // of the attempts
+	farAbove      = 10    // times what is accepted
 )
 
 // expect is how often it will still go wrong.
@@ -26,7 +27,7 @@ func (k *maker) expect() {
 	hold.Hi, hold.N = k.atMost(ttl - k.clocks.Rho*ttl - k.clocks.C)
 	hold.Extrapolated = hold.N > 0 && hold.P < 1/float64(hold.N)
 	hour := k.renewed("validity lost in an hour with KeepAlive", float64(time.Hour))
-	acquire, hold, attempt := acquire.said(), hold.said(), k.attempt().said()
+	acquire, hold, attempt := acquire.reported(), hold.reported(), k.attempt().reported()
 	if k.out.Config.Renew {
 		hold = k.renewed("validity lost while held, with KeepAlive", k.hold.Mean())
 	}
@@ -50,10 +51,10 @@ func (k *maker) expect() {
 	k.queue()
 }
 
-// said is the chance with what is told of it.
-func (c Chance) said() Chance {
+// reported is the chance as it is reported.
+func (c Chance) reported() Chance {
 	if c.Extrapolated {
-		c.P = max(c.P, leastSaid)
+		c.P = max(c.P, leastReported)
 	}
 	return c
 }
@@ -76,7 +77,7 @@ func (k *maker) atMost(usable float64) (hi float64, n int64) {
 		times float64
 	}{{k.Acquire, 1}, {k.hold, 1}, {k.pause.Each, pauses}} {
 		l := part.law
-		seen := l.Seen(l.Max() * usable / sum)
+		seen := l.SampleSurvival(l.Max() * usable / sum)
 		if l.N() == 0 {
 			hi += seen * part.times
 			continue
@@ -96,15 +97,15 @@ func (k *maker) attempt() Chance {
 	tau := float64(k.out.Config.MasterTimeout)
 	c := Chance{Name: "attempt without quorum within MasterTimeout (tried again)", Formula: "F4"}
 	law, failed := k.Acquire, 0.0
-	lost, n := int64(math.Round(law.Seen(tau)*float64(law.N()))), law.N()
+	lost, n := int64(math.Round(law.SampleSurvival(tau)*float64(law.N()))), law.N()
 	if len(k.Rows) > 0 {
-		q := sizing.Quorum(k.Masters)
+		q := quorum.Size(k.Masters)
 		lost, n = k.Rows.Fails(tau, q)
-		law, failed = k.Rows.Of(q)
+		law, failed = k.Rows.QuorumTime(q)
 	}
 	c.P = 1
 	if law != nil {
-		c.P = failed + (1-failed)*law.Exceed(tau)
+		c.P = failed + (1-failed)*law.Survival(tau)
 		c.Extrapolated = c.P > 0 && c.P*float64(n) < 1
 	}
 	c.Lo, c.Hi = sizing.ClopperPearson(lost, n, confidence)
@@ -116,11 +117,11 @@ func (k *maker) attempt() Chance {
 func (k *maker) renewed(name string, holding float64) Chance {
 	r, delta := k.renewal()
 	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
-	if k.Stall != nil { // those that a third of TTL meets
+	if k.Stall != nil { // those that an interval meets
 		pause.Moments = r.Every / float64(bench.StallPeriod)
 	}
 	p := sizing.Within(r.Loss(k.attempt().P, delta, pause), holding, r.Every)
-	return Chance{Name: name, Formula: "F7", P: p, Hi: 1, Extrapolated: true}.said()
+	return Chance{Name: name, Formula: "F7", P: p, Hi: 1, Extrapolated: true}.reported()
 }
 
 func (k *maker) splits() {
@@ -141,7 +142,7 @@ func (k *maker) splits() {
 	if k.Masters > 1 {
 		k.out.Expected = append(k.out.Expected, Chance{
 			Name: fmt.Sprintf("vote of %d split, asked at the same moment", k.contenders), Formula: "F13",
-			P: sizing.SplitAtOnce(k.contenders, k.Masters, sizing.Quorum(k.Masters)),
+			P: sizing.SplitAtOnce(k.contenders, k.Masters, quorum.Size(k.Masters)),
 		})
 	}
 }
@@ -158,7 +159,7 @@ func (k *maker) queue() {
 		return
 	}
 	s := sizing.Sum(sizing.Sum(k.Acquire, k.hold), release)
-	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [3]float64{s.Moment(1), s.Moment(2), s.Moment(3)}}
+	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [2]float64{s.Moment(1), s.Moment(2)}}
 	if q.Load() >= 1 {
 		k.warn("%g/s is more than one name can do: waiting grows without end", k.ask.Rate)
 		return

@@ -13,7 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// HoldLaw is the law that a span draws from, told by its text: 5ms, exp:5ms or
+// HoldLaw is the law that a span draws from, given by its text: 5ms, exp:5ms or
 // lognormal:5ms,SIGMA.
 func HoldLaw(s bench.Span) (*sizing.Law, error) {
 	kind, args, drawn := strings.Cut(s.String(), ":")

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
 )
 
 // ErrTooLittle is returned by Measure when a result does not hold what advice rests on.
@@ -106,7 +107,7 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 	m.Hold = pick("hold", "latency.hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold })
 	m.Stall = pick("stall", "client.stall, each 10 ms", func(r *bench.Result) *bench.Summary { return r.Client.Stall })
 	if len(m.Rows) > 0 {
-		if law, _ := m.Rows.Of(sizing.Quorum(m.Masters)); law != nil {
+		if law, _ := m.Rows.QuorumTime(quorum.Size(m.Masters)); law != nil {
 			m.input("quorum of round trips", "probe.rows", law)
 		}
 	}
@@ -123,7 +124,7 @@ func (m *Measured) acquire(cfg bench.RunConfig, pick func(string, string, func(*
 		m.Acquire = pick(name, "latency.acquire, own names", all)
 	}
 	if m.Acquire == nil && len(m.Rows) > 0 {
-		if m.Acquire, _ = m.Rows.Of(sizing.Quorum(m.Masters)); m.Acquire != nil {
+		if m.Acquire, _ = m.Rows.QuorumTime(quorum.Size(m.Masters)); m.Acquire != nil {
 			m.input(name, "probe.rows", m.Acquire)
 			m.warn("acquires were timed by round trips alone, without what the client adds under load")
 		}
@@ -142,7 +143,7 @@ func (m *Measured) acquire(cfg bench.RunConfig, pick func(string, string, func(*
 func (m *Measured) input(name, from string, l *sizing.Law) {
 	m.Inputs = append(m.Inputs, Input{
 		Name: name, From: from, Count: l.N(),
-		P50: ns(min(l.Beyond(0.5), l.Max())), P99: ns(min(l.Beyond(0.01), l.Max())), Max: ns(l.Max()),
+		P50: ns(min(l.UpperQuantile(0.5), l.Max())), P99: ns(min(l.UpperQuantile(0.01), l.Max())), Max: ns(l.Max()),
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/redlock"
 )
 
 // ttl is the interval by F6, the choice in it, and what follows from that.
@@ -19,13 +20,13 @@ func (k *maker) ttl() {
 	t.Extrapolated = k.extrapolated(eps / 3)
 	// A crashed holder blocks others until its key expires, by a slow clock, and the
 	// next one has looked and acquired.
-	gap := 1.5*float64(c.RetryHeld) + k.Acquire.Beyond(0.01)
+	gap := sizing.HeldPolling(c.RetryHeld).To + k.Acquire.UpperQuantile(0.01)
 	longest := (float64(k.ask.RTO)-gap)/(1+k.clocks.Rho) - float64(time.Millisecond)
 	t.Max = max(0, int64(roundDown(time.Duration(longest)))) // as it is set
 	t.Empty = t.Min > t.Max
 	boole := k.clocks.ShortestBoole(eps, k.Acquire, k.hold, k.pause)
 	k.setting("TTL at least", text(boole), "F6", "acquire %s + hold %s + pause %s, each beyond all but eps/3, + %s for clocks; %s if they are independent",
-		text(k.Acquire.Beyond(eps/3)), text(k.hold.Beyond(eps/3)), text(k.pause.Beyond(eps/3)), text(boole*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
+		text(k.Acquire.UpperQuantile(eps/3)), text(k.hold.UpperQuantile(eps/3)), text(k.pause.UpperQuantile(eps/3)), text(boole*k.clocks.Rho+k.clocks.C), text(float64(t.Tight)))
 	if least := k.outlasts(); least >= safe {
 		k.setting("TTL at least", text(least), "F4", "what decides here: a lease must outlast MasterTimeout")
 	}
@@ -48,9 +49,9 @@ func (k *maker) ttl() {
 		k.setting("TTL", span(c.TTL), "-", "between the two: %.1f times the least, %s", float64(c.TTL)/safe, why)
 	}
 	c.MaxTTL = max(c.TTL, time.Duration(t.Max))
-	k.setting("MaxTTL", span(c.MaxTTL), "F15", "no client may ask for more; a restarted master casts no vote for %s", text(float64(c.MaxTTL)*(1+k.clocks.Rho)+float64(time.Second+fixedAllowance)))
+	k.setting("MaxTTL", span(c.MaxTTL), "F15", "no client may ask for more; a restarted master casts no vote for %s", span(redlock.RestartWait(c.MaxTTL, k.clocks.Rho)))
 	c.Drift = k.clocks.Rho
-	if jump := k.clocks.C - float64(fixedAllowance); jump >= float64(time.Millisecond)/2 {
+	if jump := k.clocks.C - sizing.EngineClocks.C; jump >= float64(time.Millisecond)/2 {
 		c.Drift = min(math.Ceil((k.clocks.Rho+jump/float64(c.TTL))*1e4)/1e4, 0.49)
 		k.driftWhy = fmt.Sprintf("%v and a jump of %s in a lease of %s", k.clocks.Rho, text(jump), span(c.TTL))
 	}
@@ -65,22 +66,22 @@ func (k *maker) follows() {
 	most := k.clocks.LongestHold(ttl, k.ask.Eps, k.Acquire, k.pause)
 	k.setting("longest hold", text(max(0, most)), "F8", "without renewal; longer holds need KeepAlive or Do")
 	r, delta := k.renewal()
-	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, a third of TTL; one that fails is tried again after %s, %d tries fit where nothing pauses", text(r.Again), r.Tries(delta, 0))
+	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, 1/%d of TTL; one that fails is tried again after %s, %d tries fit where nothing pauses", redlock.RenewalsPerTTL, text(r.Again), r.Tries(delta, 0))
 }
 
 // renewal is how the engine renews under the chosen TTL, and what the acquire or renewal
 // before takes.
 func (k *maker) renewal() (r sizing.Renewal, delta float64) {
-	ttl := float64(k.out.Config.TTL)
-	r = sizing.Renewal{Clocks: k.clocks, TTL: ttl, Every: ttl / renewPart, Again: ttl / againPart, Timeout: float64(k.out.Config.MasterTimeout)}
-	return r, k.Acquire.Beyond(0.01)
+	ttl := k.out.Config.TTL
+	r = sizing.Renewal{Clocks: k.clocks, TTL: float64(ttl), Every: float64(redlock.RenewalInterval(ttl)), Again: float64(redlock.RenewalRetry(ttl)), Timeout: float64(k.out.Config.MasterTimeout)}
+	return r, k.Acquire.UpperQuantile(0.01)
 }
 
 // renewedTTL is for holds that no allowed lease outlasts: F7.
 func (k *maker) renewedTTL() {
 	c := &k.out.Config
 	c.Renew = true
-	least := k.clocks.ShortestRenewed(renewalTries, 1.0/renewPart, 1.0/againPart, float64(c.MasterTimeout), k.Acquire.Beyond(0.01), k.pause.Beyond(k.ask.Eps))
+	least := k.clocks.ShortestRenewed(renewalTries, 1.0/redlock.RenewalsPerTTL, 1.0/redlock.RetriesPerTTL, float64(c.MasterTimeout), k.Acquire.UpperQuantile(0.01), k.pause.UpperQuantile(k.ask.Eps))
 	least = max(least, k.outlasts())
 	ttl := max(least, math.Sqrt(least)*math.Sqrt(float64(max(k.out.TTL.Max, 1))))
 	c.TTL = wholeMs(ttl)
@@ -91,7 +92,7 @@ func (k *maker) renewedTTL() {
 	if float64(c.TTL) > float64(k.out.TTL.Max) {
 		k.warn("not even a renewed lease can be short enough: a crashed holder will block others for up to %s", text(float64(c.TTL)*(1+k.clocks.Rho)))
 	}
-	k.setting("TTL", span(c.TTL), "F7", "renewed every third of it, with room for %d renewals that fail and a pause; at least %s", renewalTries, text(least))
+	k.setting("TTL", span(c.TTL), "F7", "renewed every 1/%d of it, with room for %d renewals that fail and a pause; at least %s", redlock.RenewalsPerTTL, renewalTries, text(least))
 }
 
 // shortest is the lower end of the interval for the given laws; never less than what the
@@ -102,7 +103,7 @@ func (k *maker) shortest(acquire, hold *sizing.Law, pause sizing.Pauses) float64
 
 // outlasts is the lease that leaves some validity after MasterTimeout.
 func (k *maker) outlasts() float64 {
-	return k.clocks.TTL(float64(k.out.Config.MasterTimeout) + float64(fixedAllowance))
+	return k.clocks.TTL(float64(k.out.Config.MasterTimeout) + sizing.EngineClocks.C)
 }
 
 // extrapolated says of each measured part how it goes on where probabilities of p have
@@ -113,7 +114,7 @@ func (k *maker) extrapolated(p float64) []string {
 		if l.Extrapolates(p) {
 			shape, of := l.Tail()
 			said = append(said, fmt.Sprintf("%s: %s has not been seen in %d samples; a Pareto tail of shape %.2f, fitted to the largest %d, gives %s (largest seen %s)",
-				name, chance(p), l.N(), shape, of, text(l.Beyond(p)), text(l.Max())))
+				name, chance(p), l.N(), shape, of, text(l.UpperQuantile(p)), text(l.Max())))
 			if shape >= sizing.ShapeMost {
 				said[len(said)-1] += "; shape at its limit: too few samples for the tail, a longer or quieter measurement narrows it"
 			}

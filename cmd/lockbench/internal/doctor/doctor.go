@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/redlock"
 )
 
 // Options of an examination.
@@ -33,8 +34,8 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	wait := o.MaxTTL + o.MaxTTL/100 + time.Second // as the engine does, with its default Drift
-	found := append(all(masters), assumed(len(masters), o.MaxTTL, wait))
+	wait := redlock.RestartWait(o.MaxTTL, redlock.DefaultDrift)
+	found := append(judgeSet(masters), assumed(len(masters), o.MaxTTL, wait))
 	if o.New {
 		wait = 0
 	}
@@ -42,7 +43,7 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 	var each []Finding
 	for i, f := range masters {
 		here = here || f.host == thisHost
-		for _, g := range append(one(f, wait), seen(watched, i)...) {
+		for _, g := range append(judgeMaster(f, wait), judgeProbe(watched, i)...) {
 			g.Masters = []int{i + 1}
 			each = append(each, g)
 		}

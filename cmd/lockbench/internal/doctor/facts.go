@@ -16,15 +16,16 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/engine"
+	"muxlock/internal/serverinfo"
 	"muxlock/pipeline"
 )
 
 // facts is what was seen of one master.
 type facts struct {
 	addr     string
-	host     string            // what its name stands for; "this machine" if it is here
-	err      error             // it cannot be reached
-	info     map[string]string // INFO
+	host     string // what its name stands for; "this machine" if it is here
+	err      error  // it cannot be reached
+	info     serverinfo.Info
 	config   map[string]string // of CONFIG GET; absent: not permitted
 	trial    error             // why the engine does not admit it
 	tracking error             // why CLIENT TRACKING does not work
@@ -83,7 +84,7 @@ func (f *facts) ask(ctx context.Context, addr string) error {
 	if err != nil {
 		return fmt.Errorf("INFO: %w", err)
 	}
-	f.info = masters.ParseInfo(text)
+	f.info = serverinfo.Parse(text)
 	f.config = map[string]string{}
 	for _, name := range []string{"appendfsync", "save"} {
 		if got, err := client.Do(ctx, client.B().ConfigGet().Parameter(name).Build()).AsStrMap(); err == nil {
@@ -110,7 +111,7 @@ func tryEngine(ctx context.Context, addr string) error {
 	return e.Close()
 }
 
-// tryTracking does what waiters do, to be told when a lock is released.
+// tryTracking does what waiters do, to be notified when a lock is released.
 func tryTracking(ctx context.Context, client rueidis.Client) error {
 	c, done := client.Dedicate()
 	defer done()
@@ -154,7 +155,7 @@ func askSlowlog(ctx context.Context, client rueidis.Client) (s slowlog) {
 	return s
 }
 
-// resolve tells which machine an address means, as far as its name does.
+// resolve returns which machine an address means, as far as its name does.
 func resolve(ctx context.Context, option rueidis.ClientOption) string {
 	host, _, err := net.SplitHostPort(option.InitAddress[0])
 	if option.DialCtxFn != nil || err != nil { // unix://

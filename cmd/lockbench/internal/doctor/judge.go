@@ -9,28 +9,32 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/output"
+	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+	"muxlock/internal/serverinfo"
 )
 
 // Bounds of what is still fine.
 const (
 	oldest    = 6                     // major version that knows CLIENT TRACKING
 	forkMost  = 10 * time.Millisecond // a fork stops a server that long
-	driftWarn = 500                   // ppm; a time daemon slews no faster
-	driftFail = 10_000                // ppm, the engine's default Drift
+	driftWarn = sizing.SlewMost       // ppm
+	driftFail = redlock.DefaultDrift * 1e6
 	stepMost  = int64(time.Millisecond)
 )
 
-// all judges the masters together.
-func all(masters []facts) (found []Finding) {
+// judgeSet judges the masters together.
+func judgeSet(masters []facts) (found []Finding) {
 	switch n := len(masters); {
 	case n == 1:
 		found = append(found, Finding{Warn, "how many", nil, "one master: a lock dies with it", "use three or five, on machines of their own"})
 	case n%2 == 0:
-		found = append(found, Finding{Warn, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d, as %d would", n, (n-1)/2, n-1), "add one, or leave one out"})
+		found = append(found, Finding{Warn, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d, as %d would", n, n-quorum.Size(n), n-1), "add one, or leave one out"})
 	default:
-		found = append(found, Finding{OK, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d", n, (n-1)/2), ""})
+		found = append(found, Finding{OK, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d", n, n-quorum.Size(n)), ""})
 	}
-	found = append(found, same(masters, "same server", func(f facts) string { return f.info["run_id"] },
+	found = append(found, same(masters, "same server", func(f facts) string { return f.info.RunID() },
 		Finding{Level: Fail, Text: "are one server under several addresses: its vote would count more than once", ToDo: "name each server once"},
 		"every address is another server")...)
 	found = append(found, same(masters, "same machine", func(f facts) string { return f.host },
@@ -73,8 +77,8 @@ func same(masters []facts, check string, of func(facts) string, bad Finding, goo
 	return found
 }
 
-// one judges one master.
-func one(f facts, restartWait time.Duration) (found []Finding) {
+// judgeMaster judges one master.
+func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	add := func(level Level, check, todo, format string, args ...any) {
 		found = append(found, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), ToDo: todo})
 	}
@@ -92,10 +96,7 @@ func one(f facts, restartWait time.Duration) (found []Finding) {
 	}
 	add(OK, "reachable", "", "answers, over %s", secured)
 
-	name, version := "redis", info["redis_version"]
-	if v := info["valkey_version"]; v != "" {
-		name, version = "valkey", v
-	}
+	name, version := info.Product()
 	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
 	switch {
 	case err != nil:
@@ -111,14 +112,14 @@ func one(f facts, restartWait time.Duration) (found []Finding) {
 		admissible = false
 		add(Fail, check, todo, format, args...)
 	}
-	switch role := info["role"]; {
+	switch {
 	case info["redis_mode"] == "sentinel":
 		refuse("role", "name the masters, not the Sentinels", "is a Sentinel")
-	case info["cluster_enabled"] == "1":
+	case info.Cluster():
 		refuse("role", "use servers of their own, with cluster-enabled no", "runs in cluster mode, where names move between servers")
-	case role != "" && role != "master":
-		refuse("role", "name its master", "is a replica (role %s): it refuses writes", role)
-	case info["run_id"] == "":
+	case info.Replica():
+		refuse("role", "name its master", "is a replica (role %s): it refuses writes", info.Role())
+	case info.RunID() == "":
 		refuse("role", "permit INFO", "does not tell who it is (no run_id in INFO)")
 	default:
 		add(OK, "role", "", "a master by itself, no cluster")
@@ -126,11 +127,11 @@ func one(f facts, restartWait time.Duration) (found []Finding) {
 	found = append(found, followers(f)...)
 	found = append(found, eviction(info), persistence(f))
 
-	if uptime, err := strconv.ParseInt(info["uptime_in_seconds"], 10, 64); restartWait == 0 {
+	if up, known := info.Uptime(); restartWait == 0 {
 		add(OK, "uptime", "", "new: it may vote at once")
-	} else if err != nil {
+	} else if !known {
 		add(Unknown, "uptime", "", "it does not tell how long it has been up")
-	} else if up := time.Duration(uptime) * time.Second; up < restartWait {
+	} else if up < restartWait {
 		add(Warn, "uptime", "wait, or set MastersAreNew (lockbench: --new-masters) if it has never granted a lock",
 			"started %s ago: it casts no vote for another %s", up, (restartWait - up).Round(time.Second))
 	} else {
@@ -181,7 +182,7 @@ func followers(f facts) (found []Finding) {
 	return found
 }
 
-func eviction(info map[string]string) Finding {
+func eviction(info serverinfo.Info) Finding {
 	policy, limit := info["maxmemory_policy"], info["maxmemory"]
 	switch {
 	case policy == "" || limit == "":
@@ -214,8 +215,8 @@ func persistence(f facts) Finding {
 	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
 }
 
-// seen judges what the prober saw.
-func seen(masters []bench.Master, i int) []Finding {
+// judgeProbe judges what the prober saw.
+func judgeProbe(masters []bench.Master, i int) []Finding {
 	m := masters[i]
 	if m.RTT.Count == 0 {
 		return nil // unreachable, which has been said

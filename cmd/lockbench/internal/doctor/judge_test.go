@@ -81,7 +81,7 @@ func TestEachThingThatIsWrongWithAMasterIsFoundAndNothingElse(t *testing.T) {
 	} {
 		f := healthy()
 		c.spoil(&f)
-		require.Equal(t, c.want, judged(one(f, 31300*time.Millisecond)), name)
+		require.Equal(t, c.want, judged(judgeMaster(f, 31300*time.Millisecond)), name)
 	}
 }
 
@@ -94,9 +94,9 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 		}
 		return masters
 	}
-	require.Empty(t, judged(all(group([]string{"a", "b", "c"}, []string{"1", "2", "3"}))))
+	require.Empty(t, judged(judgeSet(group([]string{"a", "b", "c"}, []string{"1", "2", "3"}))))
 
-	found := all(group([]string{"a", "b", "a"}, []string{"1", "1", "3"}))
+	found := judgeSet(group([]string{"a", "b", "a"}, []string{"1", "1", "3"}))
 	require.Equal(t, map[string]Level{"same server": Fail, "same machine": Warn}, judged(found))
 	for _, f := range found {
 		switch f.Check {
@@ -106,9 +106,9 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 			require.Equal(t, []int{1, 3}, f.Masters)
 		}
 	}
-	require.Equal(t, map[string]Level{"how many": Warn}, judged(all(group([]string{"a"}, []string{"1"}))))
-	require.Equal(t, map[string]Level{"how many": Warn}, judged(all(group([]string{"a", "b"}, []string{"1", "2"}))))
-	require.Empty(t, judged(all(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not told is not the same")
+	require.Equal(t, map[string]Level{"how many": Warn}, judged(judgeSet(group([]string{"a"}, []string{"1"}))))
+	require.Equal(t, map[string]Level{"how many": Warn}, judged(judgeSet(group([]string{"a", "b"}, []string{"1", "2"}))))
+	require.Empty(t, judged(judgeSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not told is not the same")
 }
 
 func TestRoundTripsAndClocksAreJudged(t *testing.T) {
@@ -131,9 +131,9 @@ func TestRoundTripsAndClocksAreJudged(t *testing.T) {
 		"steps":         {master(100_000, 0, &bench.Clock{JumpNs: 20_000_000}), map[string]Level{"clock": Warn}},
 	} {
 		others := []bench.Master{c.Master, master(100_000, 0, good), master(100_000, 0, good)}
-		require.Equal(t, c.want, judged(seen(others, 0)), name)
+		require.Equal(t, c.want, judged(judgeProbe(others, 0)), name)
 	}
-	require.Empty(t, seen([]bench.Master{{RTT: &bench.Summary{}}}, 0), "away, which is said elsewhere")
+	require.Empty(t, judgeProbe([]bench.Master{{RTT: &bench.Summary{}}}, 0), "away, which is said elsewhere")
 }
 
 func TestThisMachineIsJudged(t *testing.T) {

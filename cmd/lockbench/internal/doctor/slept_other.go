@@ -4,5 +4,5 @@ package doctor
 
 import "time"
 
-// slept: not told here.
+// slept is not known here.
 func slept() time.Duration { return 0 }

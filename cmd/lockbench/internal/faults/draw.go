@@ -12,10 +12,10 @@ type Lottery struct {
 	Seed     uint64
 	Kinds    []Kind
 	Masters  int
-	AtOnce   int // masters hurt at the same time, at most
+	AtOnce   int // masters with a fault at the same time, at most
 	Duration time.Duration
 	TTL      time.Duration // of the locks: a fault lasts up to three times as long
-	// Rest is how long a master counts as hurt after it has lost its locks, since it may
+	// Rest is how long a master counts as faulty after it has lost its locks, since it may
 	// be without a vote.
 	Rest time.Duration
 }
@@ -25,13 +25,13 @@ type Lottery struct {
 var delays = []string{"exp(2ms)", "lognormal(10ms,1)", "100ms", "400ms"}
 
 // Draw makes faults up; the same lottery makes the same ones. Never are more than
-// AtOnce masters hurt, and no master twice at the same time.
+// AtOnce masters faulty, and no master twice at the same time.
 func (l Lottery) Draw() (list []Fault, err error) {
 	rng := rand.New(rand.NewPCG(l.Seed, 0xfa17))
 	between := func(from, to time.Duration) time.Duration {
 		return from + time.Duration(rng.Int64N(int64(max(to-from, 1))))
 	}
-	busy := make([]time.Duration, l.Masters) // until when a master is hurt
+	busy := make([]time.Duration, l.Masters) // until when a master is faulty
 	turns := make([]time.Duration, l.AtOnce) // when each of as many troublemakers goes on
 	for {
 		turn := slices.Index(turns, slices.Min(turns))

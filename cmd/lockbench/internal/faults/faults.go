@@ -4,7 +4,7 @@
 //
 // A Rig applies the faults to servers that somebody else owns, and undoes them, so
 // that a stopped server is never left behind stopped. Times are those of the
-// measured time; when a fault really began and ended, its Band tells.
+// measured time; its Band has when a fault really began and ended.
 package faults
 
 import (
@@ -36,10 +36,10 @@ const (
 // Kinds is all of them, in the order of the documentation.
 var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Flush}
 
-// event tells whether a fault of that kind has no length.
+// event reports whether a fault of that kind has no length.
 func (k Kind) event() bool { return k == Restart || k == Flush }
 
-// process tells whether the kind needs the server's process for itself.
+// process reports whether the kind needs the server's process for itself.
 func (k Kind) process() bool { return k != Delay && k != Cut }
 
 // Fault is one parsed --fault.

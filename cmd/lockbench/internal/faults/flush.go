@@ -1,10 +1,11 @@
 package faults
 
 import (
-	"bufio"
+	"context"
 	"fmt"
-	"net"
 	"time"
+
+	"muxlock/cmd/lockbench/internal/wire"
 )
 
 // flushLimit is how long a master may take to forget everything.
@@ -12,21 +13,16 @@ const flushLimit = 2 * time.Second
 
 // flush sends FLUSHALL over a connection of its own.
 func flush(addr string) error {
-	conn, err := net.DialTimeout("tcp", addr, flushLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), flushLimit)
+	defer cancel()
+	c, err := wire.Dial(ctx, addr)
+	if err == nil {
+		defer c.Close()
+		_ = c.SetDeadline(time.Now().Add(flushLimit))
+		_, err = c.Call("FLUSHALL")
+	}
 	if err != nil {
-		return fmt.Errorf("flush: %w", err)
-	}
-	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(flushLimit))
-	if _, err := conn.Write([]byte("FLUSHALL\r\n")); err != nil {
-		return fmt.Errorf("flush: %w", err)
-	}
-	reply, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil {
-		return fmt.Errorf("flush: %w", err)
-	}
-	if reply != "+OK\r\n" {
-		return fmt.Errorf("flush of %s: %q", addr, reply)
+		return fmt.Errorf("flush of %s: %w", addr, err)
 	}
 	return nil
 }

@@ -33,26 +33,26 @@ func (l *Line) Proxy(target string) (*Proxy, error) {
 func (p *Proxy) Addr() string { return p.addr }
 
 // Delay makes every reply that arrives from now on late by a draw from each span.
-func (p *Proxy) Delay(spans ...bench.Span) { p.tell(command{Op: opDelay, Spans: spans}) }
+func (p *Proxy) Delay(spans ...bench.Span) { p.send(command{Op: opDelay, Spans: spans}) }
 
 // DelayRequests makes every request late likewise, on connections made from now on.
 func (p *Proxy) DelayRequests(spans ...bench.Span) {
-	p.tell(command{Op: opDelayRequests, Spans: spans})
+	p.send(command{Op: opDelayRequests, Spans: spans})
 }
 
 // Cut resets all connections, and while refuse is set every new one too.
-func (p *Proxy) Cut(refuse bool) { p.tell(command{Op: opCut, Refuse: refuse}) }
+func (p *Proxy) Cut(refuse bool) { p.send(command{Op: opCut, Refuse: refuse}) }
 
 // Heal ends a Cut.
-func (p *Proxy) Heal() { p.tell(command{Op: opHeal}) }
+func (p *Proxy) Heal() { p.send(command{Op: opHeal}) }
 
-// tell returns when it is done. That the process has died, Close tells.
-func (p *Proxy) tell(c command) {
+// send returns when it is done. Close reports that the process has died.
+func (p *Proxy) send(c command) {
 	c.Proxy = p.id
 	_, _ = p.line.ask(c)
 }
 
-// command is what a Line is told. Each has an answer.
+// command is what a Line receives. Each has an answer.
 type command struct {
 	Op     string
 	Proxy  int

@@ -67,7 +67,7 @@ func (r *Rig) Addrs() []string {
 }
 
 // Begin starts what is to happen in a run whose measured time begins at start. end
-// undoes what is still in force and tells what happened, and what went wrong; call it
+// undoes what is still in force and returns what happened, and what went wrong; call it
 // when the run is over.
 func (r *Rig) Begin(start time.Time) (end func() ([]bench.Band, error)) {
 	stop := make(chan struct{})

@@ -20,9 +20,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/serverinfo"
 )
 
-// Kind tells where masters came from.
+// Kind is where masters came from.
 type Kind string
 
 const (
@@ -35,7 +36,7 @@ const (
 type Set struct {
 	Kind    Kind
 	Addrs   []string              // as the implementations are given them
-	Version string                // of the first master: "redis 7.0.15"; empty if it does not tell
+	Version string                // of the first master: "redis 7.0.15"; empty if it does not report it
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
 	stop    func() error
 }
@@ -189,23 +190,9 @@ func serverVersion(ctx context.Context, addr string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	fields := ParseInfo(info)
-	if v := fields["valkey_version"]; v != "" {
-		return "valkey " + v, nil
+	name, version := serverinfo.Parse(info).Product()
+	if version == "" {
+		return "", nil
 	}
-	if v := fields["redis_version"]; v != "" {
-		return "redis " + v, nil
-	}
-	return "", nil
-}
-
-// ParseInfo reads the reply to INFO.
-func ParseInfo(text string) map[string]string {
-	fields := map[string]string{}
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			fields[key] = value
-		}
-	}
-	return fields
+	return name + " " + version, nil
 }

@@ -134,12 +134,14 @@ func (c statsCollector) Collect(metrics chan<- prometheus.Metric) {
 	counter("muxlock_acquired_total", "Locks given out.", s.Acquired)
 	counter("muxlock_lost_total", "Locks lost while they were held. Alert on it.", s.Lost)
 	counter("muxlock_retries_total", "Times that an Acquire asked the masters again.", s.Retries)
+	counter("muxlock_events_dropped_total", "Events that the Observer and the Logger missed: they were too slow.", s.EventsDropped)
 	gauge("muxlock_waiting", "Goroutines in line behind others of this process.", s.Waiting)
 	const attempts = "muxlock_failed_attempts_total"
 	counter(attempts, "Attempts at a lock that failed. Alert on no quorum.", s.NoQuorum, "result", "no quorum")
 	counter(attempts, "Attempts at a lock that failed. Alert on no quorum.", s.Taken, "result", "taken")
 	counter(attempts, "Attempts at a lock that failed. Alert on no quorum.", s.SplitVotes, "result", "split vote")
 	counter(attempts, "Attempts at a lock that failed. Alert on no quorum.", s.Expired, "result", "too late")
+	counter(attempts, "Attempts at a lock that failed. Alert on no quorum.", s.Denied, "result", "denied")
 	const releases = "muxlock_releases_total"
 	counter(releases, "Releases.", s.Released, "result", "confirmed")
 	counter(releases, "Releases.", s.HandedOver, "result", "handed over")

@@ -11,7 +11,7 @@ import (
 	"muxlock/bench"
 )
 
-// rowsMost is how many rows a Report has at most: a few thousand tell the tail of an
+// rowsMost is how many rows a Report has at most: a few thousand show the tail of an
 // attempt, and keep a result small.
 const rowsMost = 2000
 
@@ -115,7 +115,7 @@ func (b *book) closeLocked() {
 	b.seconds = append(b.seconds, medians)
 }
 
-// close says when the probing ended.
+// close notes when the probing ended.
 func (b *book) close(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

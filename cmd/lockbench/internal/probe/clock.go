@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // Sample is one reading of a master's clock, in ns. The true offset lies within half
@@ -18,12 +19,11 @@ type Sample struct {
 
 const (
 	samplesMost  = 512 // kept, so that all pairs can be looked at
-	samplesLeast = 8   // fewer tell nothing
+	samplesLeast = 8   // fewer show nothing
 	firstBucket  = 10_000_000
 	tenth        = 10 // the part of the samples, those with the least RTT, that is used
 	tenthLeast   = 16 // but no fewer than these
 
-	slewMost  = 500 // ppm: a clock that runs further off than this was stepped (the kernel's own limit)
 	clockTick = 1_000
 )
 
@@ -124,7 +124,7 @@ func steady(best []Sample) []int {
 	number := make([]int, len(best))
 	for i := 1; i < len(best); i++ {
 		x, y := best[i-1], best[i]
-		explained := float64(x.RTT+y.RTT)/2 + 2*clockTick + slewMost*1e-6*float64(y.At-x.At)
+		explained := float64(x.RTT+y.RTT)/2 + 2*clockTick + sizing.SlewMost*1e-6*float64(y.At-x.At)
 		number[i] = number[i-1]
 		if math.Abs(float64(y.Offset-x.Offset)) > explained {
 			number[i]++

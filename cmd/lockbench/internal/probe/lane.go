@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/wire"
+	"muxlock/internal/resp"
 )
 
-var timeCommand = wire.Encode(nil, "TIME")
+var timeCommand = resp.AppendCommand(nil, "TIME")
 
 // lane is one master's connection. The conductor writes to it, the lane's goroutine reads.
 //
@@ -81,7 +82,7 @@ func (l *lane) run(ctx context.Context, b *book) {
 	}
 }
 
-// read reads until the connection is of no use any more, and tells since when; zero
+// read reads until the connection is of no use any more, and returns since when; zero
 // when that is because all is over.
 func (l *lane) read(b *book) (since time.Time) {
 	l.mu.Lock()
@@ -93,12 +94,11 @@ func (l *lane) read(b *book) (since time.Time) {
 	for {
 		_, err := conn.In.Peek(1)
 		now := time.Now()
-		var answer []string
+		var answer []resp.Reply // one that says no came as fast as any
 		if err == nil {
-			answer, err = wire.Read(conn.In)
+			answer, err = resp.ReadList(conn.In)
 		}
-		// An answer that says no came as fast as any.
-		if refusal := wire.Error(""); err != nil && !errors.As(err, &refusal) {
+		if err != nil {
 			break
 		}
 		s, more := l.answered()
@@ -177,7 +177,7 @@ func (l *lane) connect(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	_, err = conn.Call("TIME")
-	if refusal := wire.Error(""); err != nil && !errors.As(err, &refusal) || !stop() {
+	if refusal := resp.Error(""); err != nil && !errors.As(err, &refusal) || !stop() {
 		conn.Close()
 		return errors.Join(err, ctx.Err())
 	}
@@ -187,13 +187,13 @@ func (l *lane) connect(ctx context.Context) error {
 	return nil
 }
 
-// note keeps what an answer tells of the master's clock.
-func (l *lane) note(answer []string, at time.Time, took time.Duration, base time.Time) {
+// note keeps what an answer reports of the master's clock.
+func (l *lane) note(answer []resp.Reply, at time.Time, took time.Duration, base time.Time) {
 	if len(answer) != 2 {
 		return
 	}
-	seconds, err1 := strconv.ParseInt(answer[0], 10, 64)
-	micros, err2 := strconv.ParseInt(answer[1], 10, 64)
+	seconds, err1 := strconv.ParseInt(answer[0].Text, 10, 64)
+	micros, err2 := strconv.ParseInt(answer[1].Text, 10, 64)
 	if err1 != nil || err2 != nil {
 		return
 	}

@@ -14,7 +14,7 @@
 // again in the background, and rows that begin meanwhile count it as lost at once. So a
 // master that hangs holds nothing up.
 //
-// TIME takes a server about as long as the SET of a lock does, and tells its clock. It
+// TIME takes a server about as long as the SET of a lock does, and reports its clock. It
 // goes over a bare socket: rueidis comes within 8 us of that at the median when one
 // goroutine calls and waits, but adds 90 us when probes are to follow each other.
 package probe
@@ -36,7 +36,7 @@ type Options struct {
 	// begins when the one before is complete.
 	Every time.Duration
 	// Timeout is when a probe counts as lost. Default 1 s. Too short, and slow answers
-	// are told as none; a connection is given up then.
+	// count as none; a connection is given up then.
 	Timeout time.Duration
 }
 
@@ -99,7 +99,7 @@ func (p *Prober) Start(at time.Time, length time.Duration) {
 }
 
 // Stop ends the probing, waits for the answers that are still out, at most for one
-// timeout, closes the connections and tells what was seen. Without Start before, the
+// timeout, closes the connections and returns what was seen. Without Start before, the
 // Report is nil.
 func (p *Prober) Stop() *Report {
 	var report *Report

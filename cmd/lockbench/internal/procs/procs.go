@@ -2,7 +2,7 @@
 // once, each with clients and workers of its own, as services do that share locks.
 //
 // A Runner is the parent. It starts the same program again for each process (Serve
-// is what such a child does), tells it over its standard input what to open and
+// is what such a child does), sends it over its standard input what to open and
 // when to begin, and reads what it found from its standard output, one JSON value
 // after the other:
 //
@@ -45,7 +45,7 @@ const (
 	// with the names, which each of them builds first.
 	lead        = 100 * time.Millisecond
 	leadPerName = 200 * time.Nanosecond
-	closeLimit  = 10 * time.Second // for a child to exit when it has been told to
+	closeLimit  = 10 * time.Second // for a child to exit when it has been asked to
 )
 
 // Messages.
@@ -237,7 +237,7 @@ func (p *process) part(number int, progress *progress) (*bench.Part, error) {
 	}
 }
 
-// failed says how a process ended that does not talk any more.
+// failed returns how a process ended that does not talk any more.
 func (p *process) failed(number int, err error) error {
 	select {
 	case <-p.done:

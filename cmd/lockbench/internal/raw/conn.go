@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/wire"
+	"muxlock/internal/resp"
 )
 
 // release is compare-and-delete, as every lock library sends it.
@@ -45,8 +46,8 @@ func (c *conn) prepare(id int, ttl time.Duration) error {
 	token, ms := rand.Text(), strconv.FormatInt(ttl.Milliseconds(), 10)
 	for i := range Depth {
 		key := fmt.Sprintf("lockbench:raw:%s:%d:%d", token[:8], id, i)
-		c.sets = wire.Encode(c.sets, "SET", key, token, "NX", "PX", ms)
-		c.releases = wire.Encode(c.releases, "EVALSHA", sha[0], "1", key, token)
+		c.sets = resp.AppendCommand(c.sets, "SET", key, token, "NX", "PX", ms)
+		c.releases = resp.AppendCommand(c.releases, "EVALSHA", sha[0].Text, "1", key, token)
 	}
 	c.setReplies = bytes.Repeat([]byte("+OK\r\n"), Depth)
 	c.relReply = bytes.Repeat([]byte(":1\r\n"), Depth)

@@ -2,8 +2,11 @@ package sizing
 
 import (
 	"math"
+	"time"
 
 	"gonum.org/v1/gonum/integrate/quad"
+
+	"muxlock/internal/redlock"
 )
 
 // Polling is waiters that look again after a delay drawn evenly from From to To.
@@ -54,23 +57,21 @@ func (p Polling) left(t float64) float64 {
 	return (p.To - t) * (p.To - t) / (2 * (p.To - p.From) * mean)
 }
 
-// SlowestPolling is the mean delay, drawn from half to one and a half times, at which k
-// waiters leave a lock free for gap; Gap is linear in the delay.
-func SlowestPolling(gap float64, k int) float64 { return gap / (Polling{0.5, 1.5}).Gap(k) }
+// HeldPolling is what waiters of the engine do where nothing wakes them: they look again
+// after a delay of that mean.
+func HeldPolling(mean time.Duration) Polling {
+	from, to := redlock.HeldDelay(mean)
+	return Polling{float64(from), float64(to)}
+}
+
+// SlowestPolling is the mean delay of HeldPolling at which k waiters leave a lock free for
+// gap; Gap is linear in the delay.
+func SlowestPolling(gap float64, k int) float64 {
+	return gap / HeldPolling(time.Second).Gap(k) * float64(time.Second)
+}
 
 // Capacity is how many times per ns one name can be acquired: each takes the acquire, the
 // hold, the release and the gap of the hand-over.
 func Capacity(acquire, hold, release, gap float64) float64 {
 	return 1 / (acquire + hold + release + gap)
-}
-
-// ZipfCapacity is the rate over all of keys names drawn with exponent s at which the most
-// wanted of them reaches capacity: that one has 1/H of the arrivals, with H the sum of
-// 1/rank^s.
-func ZipfCapacity(capacity, s float64, keys int) float64 {
-	var h float64
-	for k := keys; k > 0; k-- {
-		h += math.Pow(float64(k), -s)
-	}
-	return capacity * h
 }

@@ -1,10 +1,10 @@
 // Package sizing holds the arithmetic behind lockbench advise: pure formulae that take
-// what was measured and tell how long a lease, a timeout or a delay must be, and how
+// what was measured and give how long a lease, a timeout or a delay must be, and how
 // often it will still be too short.
 //
 // All times are float64 nanoseconds, as the JSON of a result has them. Symbols:
 //
-//	N, q     masters, and the quorum of them: N/2 + 1
+//	N, q     masters, and the quorum of them: quorum.Size(N)
 //	T        TTL, the lease
 //	rho, c   drift of clocks: rho*T + c of a lease is given up for it
 //	Delta    from the first send of an attempt to its quorum
@@ -17,24 +17,26 @@
 //	lambda   arrivals per ns on one name
 //	eps      the probability that is accepted
 //
+// What the engine itself does (its allowance for clocks, its renewals, its delays) is not
+// repeated here: it comes from package redlock.
+//
 // The formulae, and where they are:
 //
 //	F1  validity V = T - Delta - (rho*T + c)                         Clocks.Validity
-//	F2  quorum latency of independent masters                        QuorumBelow, AtLeast, Independent
+//	F2  quorum latency of independent masters                        AtLeast, Independent
 //	F3  quorum latency from joint round trips, fewer or more masters Rows
-//	F4  attempts that a timeout makes fail                           Rows.Fails, FailsIndependent
+//	F4  attempts that a timeout makes fail                           Rows.Fails
 //	F5  validity gone at acquire                                     Clocks.LossAtAcquire
 //	F6  shortest TTL for a hold                                      Clocks.ShortestBoole, Clocks.Shortest
 //	F7  loss with renewals                                           Renewal
 //	F8  longest hold without renewal                                 Clocks.LongestHold
 //	F9  drift that the clocks need                                   DriftNeeded
-//	F10 hand-over gap of polling waiters, capacity of a hot name     Polling.Gap, Capacity, ZipfCapacity
+//	F10 hand-over gap of polling waiters, capacity of a hot name     Polling.Gap, Capacity
 //	F11 waiting time in an open loop                                 Queue
 //	F12 throughput of a closed loop                                  ClosedLoop
 //	F13 split votes, at once and spread                              SplitAtOnce, SplitArea
-//	F14 the best spread                                              BestSpread, SpreadFor
-//	F15 restarted masters that forget                                RestartLoss
-//	F16 collision of tokens                                          Collision
+//	F14 the best spread                                              BestSpread
+//	F15 restarted masters stay out until nothing is left to forget   redlock.RestartWait
 //	F17 intervals and how far samples carry                          ClopperPearson, RankInterval
 //	F18 all of it together                                           Together
 //

@@ -11,7 +11,7 @@ import (
 //
 // Samples are trusted as far as trusted of them lie beyond; further out the larger of
 // what was seen and a tail fitted to the largest of them holds (fitTail). What lies
-// beyond 1/n has been seen by nobody: Extrapolates tells.
+// beyond 1/n has been seen by nobody: see Extrapolates.
 type Law struct {
 	n     int64     // samples; 0: exact
 	x     []float64 // ascending, without repetition
@@ -137,11 +137,11 @@ func (l *Law) Moment(k int) float64 {
 	return sum
 }
 
-// Extrapolates tells whether probabilities as small as p have not been seen.
+// Extrapolates reports whether probabilities as small as p have not been seen.
 func (l *Law) Extrapolates(p float64) bool { return l.n > 0 && p*float64(l.n) < 1 }
 
-// Seen is P(X > t) among the samples alone.
-func (l *Law) Seen(t float64) float64 {
+// SampleSurvival is P(X > t) among the samples alone.
+func (l *Law) SampleSurvival(t float64) float64 {
 	i := sort.Search(len(l.x), func(i int) bool { return l.x[i] > t })
 	if i == 0 {
 		return 1
@@ -149,21 +149,21 @@ func (l *Law) Seen(t float64) float64 {
 	return l.above[i-1]
 }
 
-// Exceed is P(X > t).
-func (l *Law) Exceed(t float64) float64 {
-	seen := l.Seen(t)
+// Survival is P(X > t).
+func (l *Law) Survival(t float64) float64 {
+	seen := l.SampleSurvival(t)
 	if edge := l.edge(); l.n > 0 && seen < edge {
-		return max(seen, min(edge, l.tail.exceed(t)))
+		return max(seen, min(edge, l.tail.survival(t)))
 	}
 	return seen
 }
 
-// Beyond is the value that is exceeded with probability at most p.
-func (l *Law) Beyond(p float64) float64 {
+// UpperQuantile is the value that is exceeded with probability at most p.
+func (l *Law) UpperQuantile(p float64) float64 {
 	i := sort.Search(len(l.x), func(i int) bool { return l.above[i] <= p })
 	x := l.x[min(i, len(l.x)-1)]
 	if l.n > 0 && p < l.edge() {
-		x = max(x, l.tail.beyond(p))
+		x = max(x, l.tail.upperQuantile(p))
 	}
 	return x
 }
@@ -216,7 +216,7 @@ func (l *Law) points() *Law {
 		if i == len(grid)-1 {
 			mass = last
 		}
-		p.put(l.Beyond(s), mass)
+		p.put(l.UpperQuantile(s), mass)
 		last = s
 	}
 	return p

@@ -24,12 +24,12 @@ func TestSamplesAreReadOffAsFarAsTheyCarry(t *testing.T) {
 	require.EqualValues(t, 1000, l.N())
 	require.InDelta(t, 1*.4+2*.5+3*.1, l.Mean(), 1e-12)
 	require.InDelta(t, 1*.4+4*.5+9*.1, l.Moment(2), 1e-12)
-	require.Equal(t, 1.0, l.Seen(0.5))
-	require.InDelta(t, 0.6, l.Exceed(1), 1e-12)
-	require.InDelta(t, 0.1, l.Exceed(2.9), 1e-12)
-	require.Equal(t, 1.0, l.Beyond(0.7))
-	require.Equal(t, 2.0, l.Beyond(0.5))
-	require.Equal(t, 3.0, l.Beyond(0.05))
+	require.Equal(t, 1.0, l.SampleSurvival(0.5))
+	require.InDelta(t, 0.6, l.Survival(1), 1e-12)
+	require.InDelta(t, 0.1, l.Survival(2.9), 1e-12)
+	require.Equal(t, 1.0, l.UpperQuantile(0.7))
+	require.Equal(t, 2.0, l.UpperQuantile(0.5))
+	require.Equal(t, 3.0, l.UpperQuantile(0.05))
 	require.False(t, l.Extrapolates(0.001))
 	require.True(t, l.Extrapolates(0.0009))
 	require.Nil(t, Samples(nil, nil))
@@ -56,12 +56,12 @@ func TestExtrapolationIsCarefulAndNotAbsurd(t *testing.T) {
 				values[i] = law.Rand()
 			}
 			l := Samples(values, nil)
-			ratio := l.Beyond(1e-5) / law.Quantile(1-1e-5)
+			ratio := l.UpperQuantile(1e-5) / law.Quantile(1-1e-5)
 			ratios = append(ratios, ratio)
 			if ratio < 0.95 {
 				below++
 			}
-			require.GreaterOrEqual(t, l.Beyond(1e-5), l.Max(), name)
+			require.GreaterOrEqual(t, l.UpperQuantile(1e-5), l.Max(), name)
 		}
 		slices.Sort(ratios)
 		require.Less(t, below, runs*35/100, "%s: too short too often", name)
@@ -70,7 +70,7 @@ func TestExtrapolationIsCarefulAndNotAbsurd(t *testing.T) {
 	}
 }
 
-func TestExceedAndBeyondAreEachOthersInverse(t *testing.T) {
+func TestSurvivalAndUpperQuantileAreEachOthersInverse(t *testing.T) {
 	values := make([]float64, 3000)
 	rng := seeded(5)
 	for i := range values {
@@ -79,11 +79,11 @@ func TestExceedAndBeyondAreEachOthersInverse(t *testing.T) {
 	l := Samples(values, nil)
 	lastT := 0.0
 	for p := 0.5; p > 1e-9; p *= 0.7 {
-		x := l.Beyond(p)
+		x := l.UpperQuantile(p)
 		require.GreaterOrEqual(t, x, lastT, "p %v", p)
 		lastT = x
-		require.LessOrEqual(t, l.Exceed(x), p*1.0001, "p %v", p)
-		require.GreaterOrEqual(t, l.Exceed(x*0.999), p*0.9, "p %v", p)
+		require.LessOrEqual(t, l.Survival(x), p*1.0001, "p %v", p)
+		require.GreaterOrEqual(t, l.Survival(x*0.999), p*0.9, "p %v", p)
 	}
 }
 
@@ -93,10 +93,10 @@ func TestTailIsTheLawItWasDrawnFrom(t *testing.T) {
 		values := make([]float64, 200_000)
 		rng := seeded(6)
 		for i := range values {
-			values[i] = want.beyond(1 - rng.Float64())
+			values[i] = want.upperQuantile(1 - rng.Float64())
 		}
 		l := Samples(values, nil)
-		near(t, want.beyond(1e-5), l.Beyond(1e-5), 0.45, "shape %v", shape)
+		near(t, want.upperQuantile(1e-5), l.UpperQuantile(1e-5), 0.45, "shape %v", shape)
 		shapeSeen, of := l.Tail()
 		require.InDelta(t, shape+(1+shape)/math.Sqrt(float64(of)), shapeSeen, 0.15)
 	}
@@ -105,15 +105,15 @@ func TestTailIsTheLawItWasDrawnFrom(t *testing.T) {
 func TestSumOfLawsIsTheirConvolution(t *testing.T) {
 	exp := Exact(func(p float64) float64 { return distuv.Exponential{Rate: 1}.Quantile(p) })
 	near(t, 1, exp.Mean(), 0.03)
-	near(t, math.Exp(-5), exp.Exceed(5), 0.06)
+	near(t, math.Exp(-5), exp.Survival(5), 0.06)
 	two := Sum(exp, exp)
 	three := Sum(two, Fixed(2))
 	near(t, 2, two.Mean(), 0.08)
 	for _, x := range []float64{1, 5, 10, 20} {
 		want := (1 + x) * math.Exp(-x) // Erlang
-		near(t, want, two.Exceed(x), 0.15, "%v", x)
-		require.GreaterOrEqual(t, two.Exceed(x)*1.0000001, want, "never below")
-		near(t, want, three.Exceed(x+2), 0.2)
+		near(t, want, two.Survival(x), 0.15, "%v", x)
+		require.GreaterOrEqual(t, two.Survival(x)*1.0000001, want, "never below")
+		near(t, want, three.Survival(x+2), 0.2)
 	}
 }
 
@@ -121,8 +121,8 @@ func TestScaledLawIsTheSameInAnotherUnit(t *testing.T) {
 	l := Samples([]float64{1, 2, 3, 4, 5, 9, 20}, []int64{900, 50, 20, 10, 10, 5, 5})
 	s := l.Scaled(3)
 	for _, p := range []float64{0.5, 0.01, 1e-4, 1e-7} {
-		near(t, 3*l.Beyond(p), s.Beyond(p), 1e-9)
-		near(t, l.Exceed(l.Beyond(p)), s.Exceed(3*l.Beyond(p)), 1e-6)
+		near(t, 3*l.UpperQuantile(p), s.UpperQuantile(p), 1e-9)
+		near(t, l.Survival(l.UpperQuantile(p)), s.Survival(3*l.UpperQuantile(p)), 1e-6)
 	}
 	near(t, 3*l.Mean(), s.Mean(), 1e-12)
 	require.EqualValues(t, 20, l.Max())

@@ -3,10 +3,10 @@ package sizing
 import "math"
 
 // Queue is F11: Poisson arrivals on one name in an open loop, each of which occupies it
-// for a time of which Service has the first three moments, hand-over gap included.
+// for a time of which Service has the first two moments, hand-over gap included.
 type Queue struct {
 	Lambda  float64    // arrivals per ns
-	Service [3]float64 // E[S], E[S^2], E[S^3]
+	Service [2]float64 // E[S], E[S^2]
 }
 
 // Load is the part of the time in which the name is occupied; from 1 on the queue grows
@@ -22,20 +22,6 @@ func (q Queue) MeanWait() float64 {
 	return q.Lambda * q.Service[1] / (2 * (1 - q.Load()))
 }
 
-// SecondMoment is E[W^2] of the wait: first come first served, or in random order
-// (Kingman 1962), which multiplies it by 2/(2-u).
-func (q Queue) SecondMoment(random bool) float64 {
-	if q.Load() >= 1 {
-		return math.Inf(1)
-	}
-	w := q.MeanWait()
-	m := 2*w*w + q.Lambda*q.Service[2]/(3*(1-q.Load()))
-	if random {
-		m *= 2 / (2 - q.Load())
-	}
-	return m
-}
-
 // WaitsLonger is about P(W > t) under heavy load: an exponential in order of arrival,
 // the product of two of them in random order (Kingman 1982). In random order it is on the
 // safe side, by up to a third at half load.
@@ -49,15 +35,15 @@ func (q Queue) WaitsLonger(t float64, random bool) float64 {
 	}
 	z := max(t, 0) * u / w
 	if random {
-		return u * productExceeds(z)
+		return u * productSurvival(z)
 	}
 	return u * math.Exp(-z)
 }
 
-// productExceeds is the probability that the product of two unit exponentials exceeds z:
+// productSurvival is the probability that the product of two unit exponentials exceeds z:
 // 2 sqrt(z) K_1(2 sqrt(z)), by the integral of exp(-x cosh s) cosh s, for which the
 // trapezoidal rule converges faster than any power.
-func productExceeds(z float64) float64 {
+func productSurvival(z float64) float64 {
 	x := 2 * math.Sqrt(z)
 	if x == 0 {
 		return 1

@@ -7,14 +7,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/mathext"
 	"gonum.org/v1/gonum/stat/distuv"
-)
 
-func TestQuorumIsAMajority(t *testing.T) {
-	for masters, q := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 5: 3, 6: 4, 7: 4} {
-		require.Equal(t, q, Quorum(masters))
-	}
-}
+	"muxlock/internal/quorum"
+)
 
 // enumerate adds up the probability of all outcomes of which good says yes.
 func enumerate(p []float64, good func(yes uint) bool) (sum float64) {
@@ -45,23 +42,9 @@ func TestQuorumOfMastersIsTheSumOverAllOutcomes(t *testing.T) {
 			}
 			atLeast := func(set uint) bool { return bits.OnesCount(set) >= q }
 			require.InDelta(t, enumerate(p, atLeast), AtLeast(q, p), 1e-12)
-			require.InDelta(t, 1-enumerate(p, atLeast), FailsIndependent(q, inverse(p)), 1e-12)
-			same := slices.Repeat([]float64{p[0]}, n)
-			require.InDelta(t, enumerate(same, atLeast), QuorumBelow(p[0], n, q), 1e-12)
-			require.InDelta(t, p[0], MasterPercentile(QuorumBelow(p[0], n, q), n, q), 1e-9)
 		}
 	}
-	near(t, 9.85e-6, FailsIndependent(3, slices.Repeat([]float64{0.01}, 5)), 0.01)
-	require.Zero(t, QuorumBelow(0, 5, 3))
-	require.Equal(t, 1.0, QuorumBelow(1, 5, 3))
-}
-
-func inverse(p []float64) []float64 {
-	q := make([]float64, len(p))
-	for i := range p {
-		q[i] = 1 - p[i]
-	}
-	return q
+	near(t, 9.85e-6, AtLeast(3, slices.Repeat([]float64{0.01}, 5)), 0.01)
 }
 
 // draw makes n rows of masters, each answer common + its own log-normal.
@@ -88,16 +71,18 @@ func TestIndependentMastersAreForetoldFromEachOfThem(t *testing.T) {
 		require.Equal(t, 1.0, answered)
 		laws = append(laws, l)
 	}
-	joint, failed := rows.Of(3)
+	joint, failed := rows.QuorumTime(3)
 	require.Zero(t, failed)
+	// The third of five is a beta law of what each of them answers.
+	percentile := func(p float64) float64 { return mathext.InvRegIncBeta(3, 3, p) }
 	for _, p := range []float64{0.5, 0.9, 0.99} {
-		want := each.Quantile(MasterPercentile(p, 5, 3))
+		want := each.Quantile(percentile(p))
 		near(t, want, Independent(p, 3, laws, slices.Repeat([]float64{1}, 5)), 0.03)
-		near(t, want, joint.Beyond(1-p), 0.05)
+		near(t, want, joint.UpperQuantile(1-p), 0.05)
 		near(t, 1, rows.Gap(p), 0.07)
 	}
 	require.True(t, math.IsInf(Independent(0.99, 3, laws, slices.Repeat([]float64{0.5}, 5)), 1))
-	near(t, each.Quantile(MasterPercentile(0.9, 5, 3)/0.9), Independent(0.9, 3, laws, slices.Repeat([]float64{0.9}, 5)), 0.05)
+	near(t, each.Quantile(percentile(0.9)/0.9), Independent(0.9, 3, laws, slices.Repeat([]float64{0.9}, 5)), 0.05)
 }
 
 func TestACommonStallOpensTheGapOfIndependence(t *testing.T) {
@@ -124,18 +109,18 @@ func TestFewerMastersAreAllSubsetsOfThem(t *testing.T) {
 					}
 				}
 				slices.Sort(got)
-				if len(got) < Quorum(n) {
+				if len(got) < quorum.Size(n) {
 					lost++
 					continue
 				}
-				all = append(all, got[Quorum(n)-1])
+				all = append(all, got[quorum.Size(n)-1])
 			}
 		}
 		want := Samples(all, nil)
 		got, failed := rows.Fewer(n)
 		require.InDelta(t, float64(lost)/float64(subsets*len(rows)), failed, 1e-9, "n %d", n)
 		for _, p := range []float64{0.9, 0.5, 0.1} {
-			near(t, want.Beyond(p), got.Beyond(p), 0.01, "n %d p %v", n, p)
+			near(t, want.UpperQuantile(p), got.UpperQuantile(p), 0.01, "n %d p %v", n, p)
 		}
 	}
 }
@@ -146,15 +131,15 @@ func TestMoreMastersKeepWhatIsCommon(t *testing.T) {
 	for i := range big {
 		small[i] = big[i][:5]
 	}
-	want, _ := big.Of(Quorum(7))
+	want, _ := big.QuorumTime(quorum.Size(7))
 	got, failed := small.More(7, seeded(6))
 	require.Zero(t, failed)
 	for _, p := range []float64{0.5, 0.1} {
-		near(t, want.Beyond(p), got.Beyond(p), 0.04, "p %v", p)
+		near(t, want.UpperQuantile(p), got.UpperQuantile(p), 0.04, "p %v", p)
 	}
 	same, _ := small.More(5, seeded(7)) // resampling the present ones is no different
-	five, _ := small.Of(3)
-	near(t, five.Beyond(0.1), same.Beyond(0.1), 0.1)
+	five, _ := small.QuorumTime(3)
+	near(t, five.UpperQuantile(0.1), same.UpperQuantile(0.1), 0.1)
 }
 
 func TestTimeoutsFailAsManyAttemptsAsRowsSay(t *testing.T) {
@@ -164,7 +149,7 @@ func TestTimeoutsFailAsManyAttemptsAsRowsSay(t *testing.T) {
 		require.Equal(t, want, failed, "tau %v", tau)
 		require.EqualValues(t, 4, n)
 	}
-	law, failed := rows.Of(2)
+	law, failed := rows.QuorumTime(2)
 	require.InDelta(t, 0.25, failed, 1e-12)
 	require.Equal(t, 8.0, law.Max())
 	require.Equal(t, Rows{{2, 3}, {9, 8}, {2, -1}, {-1, 2}}, rows.Without(0))
@@ -175,5 +160,5 @@ func TestIndependentTimeoutsAreWhatHappens(t *testing.T) {
 	rows := draw(200_000, 5, 8, 0)
 	each := distuv.LogNormal{Mu: 0, Sigma: 1}
 	failed, n := rows.Fails(2, 3)
-	near(t, FailsIndependent(3, slices.Repeat([]float64{each.Survival(2)}, 5)), float64(failed)/float64(n), 0.05)
+	near(t, AtLeast(3, slices.Repeat([]float64{each.Survival(2)}, 5)), float64(failed)/float64(n), 0.05)
 }

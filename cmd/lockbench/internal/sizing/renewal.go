@@ -30,7 +30,7 @@ func (r Renewal) Loss(fails, delta float64, pause Pauses) float64 {
 	some := 1.0 // fails^(j-1)
 	loss := 0.0
 	for j := range r.Tries(delta, 0) {
-		late := pause.Exceed(room - r.Timeout - float64(j)*(r.Timeout+r.Again))
+		late := pause.Survival(room - r.Timeout - float64(j)*(r.Timeout+r.Again))
 		loss += late * some * (1 - fails)
 		some *= fails
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"muxlock/internal/quorum"
 )
 
 // Rows are joint round trips, F3: in each row one attempt's times to all masters, sent
@@ -56,9 +58,9 @@ func (r Rows) Without(i int) Rows {
 	return rows
 }
 
-// Of is the law of the time in which q masters answer, and the part of the attempts in
+// QuorumTime is the law of the time in which q masters answer, and the part of the attempts in
 // which fewer do; the law is nil when that is all of them.
-func (r Rows) Of(q int) (law *Law, failed float64) {
+func (r Rows) QuorumTime(q int) (law *Law, failed float64) {
 	var got []float64
 	for _, row := range r {
 		if answers := sorted(row); len(answers) >= q {
@@ -68,12 +70,12 @@ func (r Rows) Of(q int) (law *Law, failed float64) {
 	return Samples(got, nil), 1 - float64(len(got))/float64(max(len(r), 1))
 }
 
-// Fewer is Of for a quorum of n of these masters, any n of them alike: in a row in
+// Fewer is QuorumTime for a quorum of n of these masters, any n of them alike: in a row in
 // order, the j-th answer is the q-th of a random n with the probability that q-1 of
 // those are before it and n-q after. Weights are in 1/fewerUnit of a row.
 func (r Rows) Fewer(n int) (law *Law, failed float64) {
 	const fewerUnit = 10000
-	N, q := r.Masters(), Quorum(n)
+	N, q := r.Masters(), quorum.Size(n)
 	var values []float64
 	var counts []int64
 	var won float64
@@ -92,7 +94,7 @@ func (r Rows) Fewer(n int) (law *Law, failed float64) {
 	return law, 1 - won/float64(max(len(r), 1))
 }
 
-// More is Of for a quorum of n masters, more than were probed and like these: what is
+// More is QuorumTime for a quorum of n masters, more than were probed and like these: what is
 // common to a row, its least answer, stays; how much later each of the n answers is drawn
 // from the differences of all rows. That is a model: within some percent where what is
 // common varies less than the masters do.
@@ -120,7 +122,7 @@ func (r Rows) More(n int, rng *rand.Rand) (law *Law, failed float64) {
 			}
 		}
 	}
-	law, failed = more.Of(Quorum(n))
+	law, failed = more.QuorumTime(quorum.Size(n))
 	return law, 1 - (1-failed)*float64(len(common))/float64(max(len(r), 1))
 }
 
@@ -135,19 +137,11 @@ func (r Rows) Fails(tau float64, q int) (failed, n int64) {
 	return failed, int64(len(r))
 }
 
-// FailsIndependent is F4 for independent masters: master i fails to answer in time with
-// probability fail[i].
-func FailsIndependent(q int, fail []float64) float64 {
-	// Fewer than q answers is at least N-q+1 failures; summed there, a small
-	// probability keeps its digits.
-	return AtLeast(len(fail)-q+1, fail)
-}
-
 // Gap is by how much a quorum takes longer, at percentile p, than independent masters
 // would (F2). Well above 1: what is slow is common to all of them, the client's host first.
 func (r Rows) Gap(p float64) float64 {
-	q := Quorum(r.Masters())
-	joint, failed := r.Of(q)
+	q := quorum.Size(r.Masters())
+	joint, failed := r.QuorumTime(q)
 	var laws []*Law
 	var answers []float64
 	for i := range r.Masters() {

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"muxlock/internal/quorum"
 )
 
 // SplitAtOnce is F13 for k callers whose requests reach every master in a random order,
@@ -61,7 +63,7 @@ func (r Rows) Spreads() Spread {
 // MeasureSplit finds the area by drawing one-way times: masters, of which the last down
 // do not answer.
 func MeasureSplit(spread Spread, masters, down, draws int, rng *rand.Rand) SplitArea {
-	up, q := masters-down, Quorum(masters)
+	up, q := masters-down, quorum.Size(masters)
 	var sum, squares float64
 	// Two callers leave nobody with q of the votes: one has at most q-1, the other too.
 	callers := 3
@@ -140,16 +142,7 @@ func (a SplitArea) Probability(k int, span float64) float64 {
 	return min(1, n*(n-1)*a.Area/(span*span))
 }
 
-// SpreadFor is F14 by its result: the span at which a split vote has probability eps.
-func (a SplitArea) SpreadFor(eps float64, k int) float64 {
-	n := float64(k)
-	if a.Callers == 2 {
-		return n * a.Area / eps
-	}
-	return math.Sqrt(n * (n - 1) * a.Area / eps)
-}
-
-// BestSpread is F14 by its cost, for two callers that can split: the span that makes the
+// BestSpread is F14, for two callers that can split: the span that makes the
 // mean time to a decided vote shortest when a lost round costs lost. The first of k comes
 // after D/(k+1), a round succeeds with 1-B/D, B = k*A, so the time is
 // (D/(k+1) + lost) / (1 - B/D); its derivative is 0 at B + sqrt(B^2 + B*(k+1)*lost).

@@ -57,7 +57,7 @@ func fitTail(l *Law) tail {
 	return t
 }
 
-func (t tail) exceed(x float64) float64 {
+func (t tail) survival(x float64) float64 {
 	y := x - t.from
 	switch {
 	case y <= 0:
@@ -70,7 +70,7 @@ func (t tail) exceed(x float64) float64 {
 	return t.share * math.Pow(1+t.shape*y/t.scale, -1/t.shape)
 }
 
-func (t tail) beyond(p float64) float64 {
+func (t tail) upperQuantile(p float64) float64 {
 	switch {
 	case p >= t.share || t.scale <= 0:
 		return t.from
@@ -80,7 +80,7 @@ func (t tail) beyond(p float64) float64 {
 	return t.from + t.scale/t.shape*(math.Pow(t.share/p, t.shape)-1)
 }
 
-// Tail tells how the law goes on beyond its samples: the shape of the fitted tail (0 is
+// Tail is how the law goes on beyond its samples: the shape of the fitted tail (0 is
 // exponential, larger is heavier) and how many samples it was fitted to.
 func (l *Law) Tail() (shape float64, of int) {
 	return l.tail.shape, int(math.Round(l.tail.share * float64(l.n)))

@@ -3,9 +3,12 @@ package sizing
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"muxlock/internal/redlock"
 )
 
 var clocks = Clocks{Rho: 0.01, C: 2}
@@ -14,6 +17,16 @@ func TestValidityIsWhatRedisIoSays(t *testing.T) {
 	// MIN_VALIDITY = TTL - (T2-T1) - CLOCK_DRIFT.
 	require.InDelta(t, 1000-30-(10+2), clocks.Validity(1000, 30), 1e-9)
 	require.InDelta(t, 1000, clocks.TTL(clocks.usable(1000)), 1e-9)
+}
+
+func TestFormulaeTakeTheEnginesRules(t *testing.T) {
+	for _, ttl := range []time.Duration{50 * time.Millisecond, 10 * time.Second, time.Hour} {
+		const elapsed = 7 * time.Millisecond
+		want := redlock.Validity(ttl, elapsed, redlock.DefaultDrift)
+		require.InDelta(t, float64(want), EngineClocks.Validity(float64(ttl), float64(elapsed)), 2, "rounded to whole ns")
+	}
+	from, to := redlock.HeldDelay(25 * time.Millisecond)
+	require.Equal(t, Polling{float64(from), float64(to)}, HeldPolling(25*time.Millisecond))
 }
 
 // model is a world whose laws are known: acquires, holds and pauses of these.
@@ -120,7 +133,7 @@ func TestPausesOfAHoldAreTheLongestOfItsMoments(t *testing.T) {
 	each := distuv.Exponential{Rate: 1, Src: rng}
 	g := Pauses{Each: Exact(each.Quantile), Moments: 50}
 	const n = 40_000
-	limit, longer := g.Beyond(0.01), 0
+	limit, longer := g.UpperQuantile(0.01), 0
 	for range n {
 		longest := 0.0
 		for range 50 {
@@ -131,6 +144,6 @@ func TestPausesOfAHoldAreTheLongestOfItsMoments(t *testing.T) {
 		}
 	}
 	near(t, 0.01, float64(longer)/n, 0.2)
-	near(t, 0.01, g.Exceed(limit), 0.1)
-	near(t, 0.01, g.Law().Exceed(limit), 0.12)
+	near(t, 0.01, g.Survival(limit), 0.1)
+	near(t, 0.01, g.Law().Survival(limit), 0.12)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -41,13 +42,11 @@ func TestGapOfPollingWaitersIsWhatHappens(t *testing.T) {
 	// A waiter alone: E[Y^2]/(2E[Y]).
 	near(t, (50*50+250*250+50*250)/3.0/300, Polling{50, 250}.Gap(1), 1e-6)
 	near(t, 0.29, Polling{50, 250}.Gap(512), 0.02)
-	near(t, 5, (Polling{0.5 * SlowestPolling(5, 4), 1.5 * SlowestPolling(5, 4)}).Gap(4), 1e-9)
+	near(t, 5e6, HeldPolling(time.Duration(SlowestPolling(5e6, 4))).Gap(4), 1e-6)
 }
 
 func TestCapacityIsWhatOneNameCanDo(t *testing.T) {
 	near(t, 1/10.0, Capacity(1, 6, 2, 1), 1e-12)
-	// Of the arrivals on three names 1/(1+1/2+1/3) are for the first.
-	near(t, 0.1*(1+0.5+1/3.0), ZipfCapacity(0.1, 1, 3), 1e-12)
 }
 
 // queue simulates arrivals on one name, and gives the waits.
@@ -79,16 +78,15 @@ func TestWaitsInAnOpenLoopAreThoseOfAQueue(t *testing.T) {
 	const sigma = 0.5
 	service := func() float64 { return math.Exp(sigma*rng.NormFloat64() - sigma*sigma/2) }
 	moment := func(k float64) float64 { return math.Exp(sigma * sigma / 2 * (k*k - k)) }
-	q := Queue{0.7, [3]float64{1, moment(2), moment(3)}}
+	q := Queue{0.7, [2]float64{1, moment(2)}}
 	for _, random := range []bool{false, true} {
 		waits := queue(0.7, 600_000, random, service, 3)
-		var sum, squares float64
+		var sum float64
 		for _, w := range waits {
-			sum, squares = sum+w, squares+w*w
+			sum += w
 		}
 		n := float64(len(waits))
 		near(t, sum/n, q.MeanWait(), 0.04, "random %v", random)
-		near(t, squares/n, q.SecondMoment(random), 0.1, "random %v", random)
 		slices.Sort(waits)
 		// Approximations, better in the far tail; safe where the order is random.
 		p99 := waits[len(waits)*99/100]
@@ -97,10 +95,9 @@ func TestWaitsInAnOpenLoopAreThoseOfAQueue(t *testing.T) {
 		require.True(t, ratio > within[0] && ratio < within[1], "random %v: %v", random, ratio)
 	}
 	require.Equal(t, 0.7, q.Load())
-	require.True(t, math.IsInf(Queue{1, [3]float64{1, 1, 1}}.MeanWait(), 1))
-	require.True(t, math.IsInf(Queue{1, [3]float64{1, 1, 1}}.SecondMoment(true), 1))
-	require.Equal(t, 1.0, Queue{1, [3]float64{1, 1, 1}}.WaitsLonger(5, true))
-	require.Zero(t, Queue{0, [3]float64{1, 1, 1}}.WaitsLonger(0, true))
+	require.True(t, math.IsInf(Queue{1, [2]float64{1, 1}}.MeanWait(), 1))
+	require.Equal(t, 1.0, Queue{1, [2]float64{1, 1}}.WaitsLonger(5, true))
+	require.Zero(t, Queue{0, [2]float64{1, 1}}.WaitsLonger(0, true))
 }
 
 func TestProductOfTwoExponentials(t *testing.T) {
@@ -113,11 +110,11 @@ func TestProductOfTwoExponentials(t *testing.T) {
 				k++
 			}
 		}
-		near(t, float64(k)/n, productExceeds(z), 0.03, "z %v", z)
+		near(t, float64(k)/n, productSurvival(z), 0.03, "z %v", z)
 	}
-	require.Equal(t, 1.0, productExceeds(0))
-	require.InDelta(t, 1, productExceeds(1e-12), 1e-9)
-	require.Less(t, productExceeds(1e4), 1e-80)
+	require.Equal(t, 1.0, productSurvival(0))
+	require.InDelta(t, 1, productSurvival(1e-12), 1e-9)
+	require.Less(t, productSurvival(1e4), 1e-80)
 }
 
 // The machine repairman has a closed form: p_n = k!/(k-n)! * (S/Z)^n * p_0.

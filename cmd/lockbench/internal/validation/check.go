@@ -95,8 +95,8 @@ func share(k, n int64) Estimate {
 	return Estimate{float64(k) / float64(n), lo, hi, n}
 }
 
-// of says how many samples there were when means of parts of them were judged.
-func (e Estimate) of(samples int) Estimate {
+// withSamples sets how many samples there were when means of parts of them were judged.
+func (e Estimate) withSamples(samples int) Estimate {
 	if e.N > 0 {
 		e.N = int64(samples)
 	}

@@ -57,7 +57,7 @@ func closedCheck(k int, names [][]visit, thinks []float64, length time.Duration)
 	if math.IsNaN(rate) {
 		rate = 0 // nobody did anything
 	}
-	return Check{Formula: "F12", Quantity: "rate of one name", Unit: PerSecond, Predicted: exact(rate * 1e9), Measured: mean(rates).of(len(all.waits)), Tolerance: nearRate}
+	return Check{Formula: "F12", Quantity: "rate of one name", Unit: PerSecond, Predicted: exact(rate * 1e9), Measured: mean(rates).withSamples(len(all.waits)), Tolerance: nearRate}
 }
 
 // measureClosed lets k workers come again and again to each of the names. A worker's

@@ -1,5 +1,5 @@
 // Package validation holds the formulae of package sizing against what happens: each
-// case sets up masters on this machine, late as it is told, lets the engine or a rival
+// case sets up masters on this machine, late as the case wants, lets the engine or a rival
 // lock on them, and asks whether what was predicted was measured.
 //
 //	quorum   F2, F3  how long an acquire takes, from round trips alone
@@ -19,5 +19,5 @@
 // one is outside in three runs of a hundred. A prediction is within when its interval
 // meets that of what was measured, or, where a few percent are of no interest, when the
 // ratio is near enough to 1. A machine that stands still in between makes predictions
-// fail that assume it does not: the stall beside each check tells.
+// fail that assume it does not: the stall beside each check shows it.
 package validation

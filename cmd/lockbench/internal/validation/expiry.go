@@ -9,6 +9,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 )
 
 // The engine takes no lease that its MasterTimeout could use up, so that nothing of it is
@@ -17,9 +18,6 @@ import (
 const expiryLease = 2 * time.Second
 
 var lateQuorums = []time.Duration{12 * time.Millisecond, 14 * time.Millisecond, 17 * time.Millisecond}
-
-// allowance is what the engine gives up of a lease for the clocks, as it documents.
-var allowance = sizing.Clocks{Rho: 0.01, C: 2e6}
 
 var expirySettings = []setting{{fmt.Sprintf("%s, ttl %s", distances[0], expiryLease), 1.5, func(ctx context.Context, o Options) ([]Check, error) {
 	var mu sync.Mutex
@@ -41,12 +39,12 @@ var expirySettings = []setting{{fmt.Sprintf("%s, ttl %s", distances[0], expiryLe
 // expiryChecks holds how often too little validity was left against how many round trips
 // were as long (F5).
 func expiryChecks(rows sizing.Rows, left []float64) (checks []Check) {
-	law, _ := rows.Of(sizing.Quorum(rows.Masters()))
+	law, _ := rows.QuorumTime(quorum.Size(rows.Masters()))
 	if law == nil {
 		return nil
 	}
 	for _, late := range lateQuorums {
-		least := allowance.Validity(float64(expiryLease), float64(late))
+		least := sizing.EngineClocks.Validity(float64(expiryLease), float64(late))
 		var lost int64
 		for _, validity := range left {
 			if validity < least {
@@ -55,7 +53,7 @@ func expiryChecks(rows sizing.Rows, left []float64) (checks []Check) {
 		}
 		checks = append(checks, Check{
 			Formula: "F5", Quantity: fmt.Sprintf("less than %.0fms of validity left", least/1e6), Unit: bench.UnitShare,
-			Predicted: share(allowance.SeenAtAcquire(float64(expiryLease), least, law)), Measured: share(lost, int64(len(left))),
+			Predicted: share(sizing.EngineClocks.SeenAtAcquire(float64(expiryLease), least, law)), Measured: share(lost, int64(len(left))),
 		})
 	}
 	return checks

@@ -15,12 +15,6 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// Redsync's waiters, by its defaults.
-const (
-	pollFrom = 50 * time.Millisecond
-	pollTo   = 250 * time.Millisecond
-)
-
 const (
 	gapImpl    = "redsync-goredis"
 	gapMasters = 3
@@ -136,7 +130,8 @@ func (r *relay) run(ctx context.Context, rng *rand.Rand) error {
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, bench.ErrRefused): // after 32 tries; the next is as late as all are
-			time.Sleep(pollFrom + time.Duration(rng.Int64N(int64(pollTo-pollFrom))))
+			polling := sizing.RedsyncPolling
+			time.Sleep(time.Duration(polling.From + rng.Float64()*(polling.To-polling.From)))
 			continue
 		case err != nil:
 			return err

@@ -6,6 +6,12 @@ import (
 	"time"
 )
 
+// Redsync's delays.
+const (
+	pollFrom = 50 * time.Millisecond
+	pollTo   = 250 * time.Millisecond
+)
+
 // polled is hand-over times among waiters that have polled for long.
 func polled(waiters, n int, from, to time.Duration) (gaps []float64) {
 	rng := seeded(uint64(waiters), uint64(from))

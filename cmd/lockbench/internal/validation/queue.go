@@ -50,10 +50,10 @@ func queueCheck(names [][]visit) Check {
 			length += visits[len(visits)-1].came - visits[0].came
 		}
 	}
-	c := Check{Formula: "F11", Quantity: "mean wait in line", Unit: bench.UnitNs, Measured: mean(parts).of(len(all.waits))}
+	c := Check{Formula: "F11", Quantity: "mean wait in line", Unit: bench.UnitNs, Measured: mean(parts).withSamples(len(all.waits))}
 	if length > 0 {
 		s := all.occupied
-		q := sizing.Queue{Lambda: arrivals / length, Service: [3]float64{moment(s, 1), moment(s, 2), moment(s, 3)}}
+		q := sizing.Queue{Lambda: arrivals / length, Service: [2]float64{moment(s, 1), moment(s, 2)}}
 		c.Predicted = exact(q.MeanWait())
 	}
 	return c

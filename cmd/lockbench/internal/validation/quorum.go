@@ -14,6 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 )
 
 // distance is how late the masters of a setting are. Replies on one connection stay in
@@ -129,7 +130,7 @@ const nearQuorum = 0.1
 // quorumChecks holds the times of acquires against what joint round trips say (F3), and
 // against what each master's own say if they were independent (F2), as they are here.
 func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
-	q := sizing.Quorum(rows.Masters())
+	q := quorum.Size(rows.Masters())
 	var laws []*sizing.Law
 	var answers []float64
 	for i := range rows.Masters() {
@@ -139,7 +140,7 @@ func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 		}
 		laws, answers = append(laws, law), append(answers, answered)
 	}
-	joint, _ := rows.Of(q)
+	joint, _ := rows.QuorumTime(q)
 	if joint == nil {
 		return nil
 	}
@@ -149,7 +150,7 @@ func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 	}{{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}} {
 		measured := quantile(took, p.p)
 		check := Check{Quantity: p.name + " of an acquire", Unit: bench.UnitNs, Measured: measured, Tolerance: nearQuorum}
-		check.Formula, check.Predicted = "F3", exact(joint.Beyond(1-p.p))
+		check.Formula, check.Predicted = "F3", exact(joint.UpperQuantile(1-p.p))
 		checks = append(checks, check)
 		check.Formula, check.Predicted = "F2", exact(sizing.Independent(p.p, q, laws, answers))
 		checks = append(checks, check)

@@ -79,7 +79,7 @@ func TestValidityLeftIsWithinWhereItIsWhatRowsSay(t *testing.T) {
 		}
 		return left
 	}
-	requireAll(t, Within, expiryChecks(rows, left(3, allowance))...)
-	requireAll(t, Outside, expiryChecks(rows, left(4, allowance))...)
+	requireAll(t, Within, expiryChecks(rows, left(3, sizing.EngineClocks))...)
+	requireAll(t, Outside, expiryChecks(rows, left(4, sizing.EngineClocks))...)
 	requireAll(t, Outside, expiryChecks(rows, left(3, sizing.Clocks{Rho: 0.01}))...) // 2 ms not given up
 }

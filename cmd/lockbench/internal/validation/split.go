@@ -13,6 +13,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 )
 
 // Requests are late by a time that all have in common, so that no loser's release is at a
@@ -43,7 +44,7 @@ var splitSettings = func() (settings []setting) {
 func splitCheck(k, masters int, split, rounds int64) Check {
 	return Check{
 		Formula: "F13", Quantity: "nobody wins", Unit: bench.UnitShare,
-		Predicted: exact(sizing.SplitAtOnce(k, masters, sizing.Quorum(masters))), Measured: share(split, rounds),
+		Predicted: exact(sizing.SplitAtOnce(k, masters, quorum.Size(masters))), Measured: share(split, rounds),
 	}
 }
 

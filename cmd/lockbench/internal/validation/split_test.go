@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
 	"muxlock/internal/redistest"
 )
 
@@ -39,7 +40,7 @@ func TestSplitVotesAreWithinForTheRightCallersAndQuorum(t *testing.T) {
 
 func TestTwoCallersNeverSplitTheVoteOfFiveMasters(t *testing.T) {
 	redistest.Masters(t, 1) // skips without a server
-	require.Zero(t, sizing.SplitAtOnce(2, most, sizing.Quorum(most)))
+	require.Zero(t, sizing.SplitAtOnce(2, most, quorum.Size(most)))
 	split, rounds, err := measureSplit(t.Context(), 2, Options{Seed: 1, Length: 500 * time.Millisecond})
 	require.NoError(t, err)
 	require.Zero(t, split)

@@ -7,22 +7,15 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
-	"strings"
 
 	"github.com/redis/rueidis"
 
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/resp"
 )
-
-// Error is a reply that says that a command failed.
-type Error string
-
-func (e Error) Error() string { return string(e) }
 
 // Conn is a connection that is logged in. Not safe for concurrent use, but one
 // goroutine may write while another one reads In.
@@ -79,61 +72,17 @@ func (c *Conn) login(opt rueidis.ClientOption) error {
 	return err
 }
 
-// Call sends one command and reads its reply, see Read.
-func (c *Conn) Call(words ...string) ([]string, error) {
-	if _, err := c.Write(Encode(nil, words...)); err != nil {
+// Call sends one command and reads its reply; one that says no is an error, a resp.Error.
+func (c *Conn) Call(words ...string) ([]resp.Reply, error) {
+	if _, err := c.Write(resp.AppendCommand(nil, words...)); err != nil {
 		return nil, err
 	}
-	reply, err := Read(c.In)
-	if e := Error(""); errors.As(err, &e) {
-		err = fmt.Errorf("%s: %w", words[0], err)
+	reply, err := resp.ReadList(c.In)
+	if err == nil && len(reply) == 1 {
+		err = reply[0].Err()
 	}
-	return reply, err
-}
-
-// Encode appends one command in RESP.
-func Encode(b []byte, words ...string) []byte {
-	b = fmt.Appendf(b, "*%d\r\n", len(words))
-	for _, w := range words {
-		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(w), w)
-	}
-	return b
-}
-
-// Read reads one reply: a string, a number, or a flat list of them. One that says that
-// the command failed is an Error; after any other error the connection is of no use.
-func Read(in *bufio.Reader) ([]string, error) {
-	line, err := in.ReadString('\n')
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", words[0], err)
 	}
-	text := strings.TrimSpace(line[1:])
-	switch line[0] {
-	case '-':
-		return nil, Error(text)
-	case '+', ':':
-		return []string{text}, nil
-	case '$':
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 0 {
-			return []string{}, err
-		}
-		b := make([]byte, n+2)
-		if _, err = io.ReadFull(in, b); err != nil {
-			return nil, err
-		}
-		return []string{string(b[:n])}, nil
-	case '*':
-		n, err := strconv.Atoi(text)
-		all := []string{}
-		for range n {
-			var one []string
-			if one, err = Read(in); err != nil {
-				break
-			}
-			all = append(all, one...)
-		}
-		return all, err
-	}
-	return nil, fmt.Errorf("not a reply: %q", line)
+	return reply, nil
 }

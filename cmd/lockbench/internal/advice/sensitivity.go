@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/quorum"
 )
 
 // noQuorum is the part of the attempts from which on failing is the rule.
@@ -22,7 +23,7 @@ func (k *maker) sensitivity() {
 	stall.Each = stall.Each.Scaled(2)
 	add("stalls x2", "", k.shortest(k.Acquire, k.hold, stall))
 	add("holds x2", "", k.shortest(k.Acquire, k.hold.Scaled(2), k.pause))
-	now, _ := k.Rows.Of(sizing.Quorum(k.Masters))
+	now, _ := k.Rows.QuorumTime(quorum.Size(k.Masters))
 	if now == nil {
 		return
 	}
@@ -52,11 +53,11 @@ func (k *maker) sensitivity() {
 // oneDown is the quorum without the master that is missed most; nil law: there is none.
 func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 	for i := range k.Masters {
-		law, f := k.Rows.Without(i).Of(sizing.Quorum(k.Masters)) // of all, also of the one that is down
+		law, f := k.Rows.Without(i).QuorumTime(quorum.Size(k.Masters)) // of all, also of the one that is down
 		if law == nil {
 			return nil, 1
 		}
-		if worst == nil || law.Beyond(0.01) > worst.Beyond(0.01) {
+		if worst == nil || law.UpperQuantile(0.01) > worst.UpperQuantile(0.01) {
 			worst, failed = law, f
 		}
 	}
@@ -64,7 +65,7 @@ func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 }
 
 // slower is how many times as long one quorum takes as another.
-func slower(law, than *sizing.Law) float64 { return law.Beyond(0.01) / than.Beyond(0.01) }
+func slower(law, than *sizing.Law) float64 { return law.UpperQuantile(0.01) / than.UpperQuantile(0.01) }
 
 // withOneDown is the shortest TTL while a master is down; not known without probes, or
 // when the others are no quorum.
@@ -72,7 +73,7 @@ func (k *maker) withOneDown() (least float64, known bool) {
 	if len(k.Rows) == 0 {
 		return 0, false
 	}
-	now, _ := k.Rows.Of(sizing.Quorum(k.Masters))
+	now, _ := k.Rows.QuorumTime(quorum.Size(k.Masters))
 	law, failed := k.oneDown()
 	if now == nil || law == nil || failed > noQuorum {
 		return 0, false
@@ -80,8 +81,8 @@ func (k *maker) withOneDown() (least float64, known bool) {
 	return k.shortest(k.Acquire.Scaled(slower(law, now)), k.hold, k.pause), true
 }
 
-// doubts is what speaks against the measurement and the set of masters.
-func (k *maker) doubts() {
+// concerns is what speaks against the measurement and the set of masters.
+func (k *maker) concerns() {
 	switch {
 	case k.Masters == 1:
 		k.warn("one master: its failure is the lock's, whatever the TTL")

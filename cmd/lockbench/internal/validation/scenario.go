@@ -17,13 +17,13 @@ type Options struct {
 	// Length is how long a setting is measured, or some times that where little happens
 	// in a second.
 	Length time.Duration
-	// Progress is told of each setting before it begins and of each check; check is nil
+	// Progress is notified of each setting before it begins and of each check; check is nil
 	// in the first case. It is called by Run itself.
 	Progress func(setting string, check *Check)
 }
 
-// A kase is one thing to be held against what happens: its settings, in turn.
-type kase struct {
+// A scenario is one thing to be held against what happens: its settings, in turn.
+type scenario struct {
 	name     string
 	settings []setting
 }
@@ -35,7 +35,7 @@ type setting struct {
 	measure func(ctx context.Context, o Options) ([]Check, error)
 }
 
-var all = []kase{
+var all = []scenario{
 	{"quorum", quorumSettings},
 	{"expiry", expirySettings},
 	{"split", splitSettings},
@@ -52,7 +52,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Known says what is wrong with names of cases.
+// Known returns what is wrong with names of cases.
 func Known(names []string) error {
 	for _, name := range names {
 		if !slices.Contains(Names(), name) {

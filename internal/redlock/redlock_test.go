@@ -1,0 +1,87 @@
+package redlock
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestValidityIsRoundedAgainstTheHolder(t *testing.T) {
+	require.Equal(t, time.Second-10*time.Millisecond-2*time.Millisecond-1, Validity(time.Second, 0, DefaultDrift))
+	require.Equal(t, 5*time.Millisecond-2*time.Millisecond-1, Validity(5*time.Millisecond, 0, 0))
+	require.Negative(t, Validity(time.Second, time.Second, 0))
+	require.Negative(t, Validity(time.Second, time.Hour, 0.01))
+	require.Negative(t, Validity(time.Millisecond, 0, 0.01))
+	require.Negative(t, Validity(2*time.Millisecond, 0, 0), "all of it may be the masters' rounding")
+	for ttl := time.Millisecond; ttl <= 365*24*time.Hour; ttl = ttl*3 + 1 {
+		for _, drift := range []float64{0, 1e-9, 0.001, 0.01, 0.1, 1.0 / 3, math.Nextafter(0.5, 0)} {
+			exact := float64(ttl)*drift + float64(2*time.Millisecond)
+			require.GreaterOrEqual(t, float64(DriftAllowance(ttl, drift)), exact)
+			require.LessOrEqual(t, float64(DriftAllowance(ttl, drift)), exact*(1+1e-9)+2)
+			require.Less(t, Validity(ttl, 0, drift), ttl)
+			require.Equal(t, Validity(ttl, 0, drift)-7, Validity(ttl, 7, drift))
+		}
+	}
+}
+
+func TestRestartWaitOutlastsTheLongestLeaseByASlowClock(t *testing.T) {
+	require.Equal(t, 30*time.Second+300*time.Millisecond+2*time.Millisecond+1+time.Second, RestartWait(30*time.Second, 0.01))
+}
+
+func TestARenewalThatFailsEarlyLeavesTimeForADozenMore(t *testing.T) {
+	const ttl = 10 * time.Second
+	require.Equal(t, ttl/3, RenewalInterval(ttl))
+	left := Validity(ttl, 0, DefaultDrift) - RenewalInterval(ttl)
+	require.GreaterOrEqual(t, left/RenewalRetry(ttl), time.Duration(12))
+	require.Equal(t, time.Millisecond, RenewalRetry(time.Millisecond), "a short lease is not asked for without a pause")
+	require.Less(t, RenewalSlack(ttl), RenewalRetry(ttl), "what failed is not sent again at once")
+}
+
+func TestDelayWhileTheLockIsHeldHasTheGivenMean(t *testing.T) {
+	from, to := HeldDelay(20 * time.Millisecond)
+	require.Equal(t, []time.Duration{10 * time.Millisecond, 30 * time.Millisecond}, []time.Duration{from, to})
+}
+
+func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
+	upTo := func(longest, held time.Duration, before int) time.Duration {
+		from, to := SplitDelay(longest, held, before)
+		require.Zero(t, from)
+		return to
+	}
+	for before, want := range []time.Duration{2, 4, 8, 16, 25, 25} {
+		require.Equal(t, want*time.Millisecond, upTo(2*time.Millisecond, 25*time.Millisecond, before))
+	}
+	require.Equal(t, 8*time.Millisecond, upTo(8*time.Millisecond, time.Millisecond, 0), "never below the longest")
+	require.Equal(t, time.Minute, upTo(time.Minute, time.Minute, 1<<20), "without overflow")
+}
+
+func TestContendersThatAreWokenAtOnceSpreadByHalfARoundTrip(t *testing.T) {
+	require.Equal(t, 50*time.Microsecond, WakeSpread(100*time.Microsecond))
+	require.Equal(t, maxSpread, WakeSpread(time.Second))
+	require.Zero(t, WakeSpread(0))
+}
+
+func TestJitterStaysBetweenItsBounds(t *testing.T) {
+	for _, c := range [][2]time.Duration{
+		{0, 0}, {0, 1}, {0, 999}, {0, time.Microsecond}, {10 * time.Millisecond, 30 * time.Millisecond},
+		{30 * time.Second, 90 * time.Second}, {time.Minute, time.Minute}, {0, 2 * time.Hour},
+	} {
+		seen := make(map[time.Duration]bool)
+		for range 1000 {
+			d := Jitter(c[0], c[1], rand.Uint32N)
+			require.GreaterOrEqual(t, d, c[0])
+			require.LessOrEqual(t, d, c[1])
+			seen[d] = true
+		}
+		if c[1]-c[0] > 10*time.Millisecond {
+			require.Greater(t, len(seen), 100, "random")
+		}
+	}
+	least := func(uint32) uint32 { return 0 }
+	most := func(n uint32) uint32 { return n - 1 }
+	require.Equal(t, 10*time.Millisecond, Jitter(10*time.Millisecond, 30*time.Millisecond, least))
+	require.Equal(t, 30*time.Millisecond, Jitter(10*time.Millisecond, 30*time.Millisecond, most))
+}
