@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/resulttest"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
 )
@@ -46,9 +47,10 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 
 // Whatever a file holds, it is refused or everything can be shown of it.
 func FuzzRead(f *testing.F) {
-	whole, err := os.ReadFile("../result/testdata/result.json")
-	require.NoError(f, err)
-	f.Add(string(whole))
+	var whole bytes.Buffer
+	require.NoError(f, result.JSON(&whole, resulttest.Document(resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000))))
+	f.Add(whole.String())
+	f.Add(whole.String()[:whole.Len()/2])
 	f.Add(`{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x", "latency": {"service": {}, "acquire": {}, "release": {}, "cycle": {}}}]}`)
 	f.Fuzz(func(t *testing.T, given string) {
 		doc, err := result.Read(strings.NewReader(given))

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"muxlock/bench"
@@ -52,13 +51,13 @@ func Answer(c bench.Capacity) string {
 		}
 		return what + notKnown(c)
 	}
-	var p99 []float64
+	var p99 int64
 	for _, s := range c.Steps {
 		if s.RatePerS == c.RatePerS && s.Met {
-			p99 = append(p99, float64(s.P99Ns))
+			p99 = max(p99, s.P99Ns)
 		}
 	}
-	what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), units.Duration(slices.Max(p99)))
+	what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), units.Duration(float64(p99)))
 	if c.MissedPerS > 0 {
 		what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
 	}
