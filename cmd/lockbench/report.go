@@ -15,8 +15,11 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// htmlFormat is a page, which only the report command writes by -o.
-const htmlFormat = "html"
+// htmlFormat is a page and svgFormat one picture, which only the report command writes by -o.
+const (
+	htmlFormat = "html"
+	svgFormat  = "svg"
+)
 
 func reportCommand() *cobra.Command {
 	var format, out string
@@ -34,7 +37,7 @@ may be - for standard input.`,
 			return reportFile(cmd, args[0], format, out)
 		},
 	}
-	all := append([]string{htmlFormat}, formats...)
+	all := append([]string{htmlFormat, svgFormat}, formats...)
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
 		fs.StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal or into a pipe)")
 		offer(fs, "output", all...)
@@ -52,7 +55,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 		format = "text"
 	case format == "":
 		format = htmlFormat
-	case format != htmlFormat:
+	case format != htmlFormat && format != svgFormat:
 		if err := checkFormat(format, formats); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
@@ -122,6 +123,8 @@ func format(w io.Writer, name string, doc result.Document) error {
 		return bench.WriteBench(w, doc.Results)
 	case htmlFormat:
 		return writePage(w, doc)
+	case svgFormat:
+		return html.WritePicture(w, view.Picture(doc))
 	}
 	return text.Write(w, view.Terminal(doc, caveats(doc.Config)))
 }

@@ -15,7 +15,7 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-//go:embed page.html page.css page.js chart.tmpl
+//go:embed page.html page.css page.js chart.tmpl picture.svg
 var files embed.FS
 
 var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMap{
