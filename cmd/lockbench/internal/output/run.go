@@ -19,11 +19,6 @@ func Run(w io.Writer, doc Document, caveats map[string]string) error {
 	objectives(b, doc)
 	warnings(b, doc.Results)
 	notes(b, doc.Config.Impls, caveats)
-	fmt.Fprint(b, `next: lockbench compare                 beside Redsync and a single master
-      lockbench run --rate 5k           open loop: what callers wait
-      lockbench run --keys 1            all fight for one lock
-      lockbench run -o json --out FILE  all of it, for programs
-`)
 	return b.flush(w)
 }
 
