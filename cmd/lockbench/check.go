@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ func (f *flags) predictions(p *plan) (all []advice.Prediction, err error) {
 // limitOf writes a limit as --slo takes it.
 func limitOf(p advice.Prediction) string {
 	if p.Limit > 1 {
-		return time.Duration(p.Limit).String()
+		return strings.Replace(time.Duration(p.Limit).Round(time.Microsecond).String(), "µ", "u", 1)
 	}
 	return strconv.FormatFloat(p.Limit, 'g', 3, 64)
 }

@@ -7,6 +7,7 @@
 //	lockbench run --keys 1 --procs 2               in two processes: hand-over between them
 //	lockbench run --rate 5k                        open loop: 5000 arrivals a second, waiting counts
 //	lockbench advise --hold 200ms                  which TTL, timeouts and delays to set, and why
+//	lockbench run --check advice.json              try an advice (advise -o json) and judge it
 //	lockbench compare                              the engine beside Redsync and a single master
 //	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
 //	lockbench compare --fault stop:1               with one of five masters stopped

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 
 	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/result"
@@ -48,10 +47,9 @@ may be - for standard input.`,
 
 func reportFile(cmd *cobra.Command, name, format, out string) error {
 	stdout := cmd.OutOrStdout()
-	f, ok := stdout.(*os.File)
-	seen := out == "" && ok && term.IsTerminal(int(f.Fd()))
+	seen := out == "" && onTerminal(stdout)
 	switch {
-	case format == "" && out == "" && !isFile(f):
+	case format == "" && out == "" && !isFile(stdout):
 		format = "text"
 	case format == "":
 		format = htmlFormat
@@ -76,7 +74,11 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 }
 
 // isFile tells a file that somebody redirected to from a terminal or a pipe.
-func isFile(f *os.File) bool {
+func isFile(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
 	info, err := f.Stat()
 	return err == nil && info.Mode().IsRegular()
 }

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
@@ -108,6 +110,9 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
 		writeErr = out.document(p.format, *doc)
 	}
+	if p.command == "run" && p.format == "text" && p.out == "" && onTerminal(cmd.OutOrStdout()) {
+		fmt.Fprint(cmd.OutOrStdout(), next)
+	}
 	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
 	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
@@ -118,6 +123,19 @@ func (p *plan) execute(cmd *cobra.Command) error {
 		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
 	}
 	return err
+}
+
+// next is what to try after a run, for a person at a terminal.
+const next = `next: lockbench compare                 beside Redsync and a single master
+      lockbench run --rate 5k           open loop: what callers wait
+      lockbench run --keys 1            all fight for one lock
+      lockbench run -o json --out FILE  all of it, for programs
+`
+
+// onTerminal tells whether a person reads what is written there.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // measure gets the masters, runs the targets and lets the masters go. The document

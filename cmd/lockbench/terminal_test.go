@@ -17,9 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onTerminal starts lockbench with its standard error on a terminal of that size,
+// startOnTerminal starts lockbench with its standard error on a terminal of that size,
 // which is emulated; drained is closed when the terminal has taken all of it.
-func onTerminal(t *testing.T, columns uint16, args ...string) (cmd *exec.Cmd, screen vt10x.Terminal, drained chan struct{}) {
+func startOnTerminal(t *testing.T, columns uint16, args ...string) (cmd *exec.Cmd, screen vt10x.Terminal, drained chan struct{}) {
 	t.Helper()
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
 			t.Run(fmt.Sprintf("columns=%d/interrupt=%t", columns, interrupt), func(t *testing.T) {
 				t.Parallel()
 				duration := map[bool]string{false: "1500ms", true: "1m"}[interrupt]
-				cmd, screen, drained := onTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
+				cmd, screen, drained := startOnTerminal(t, columns, "run", "--impl", "noop", "--local", "1", "--workers", "2", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
 				require.Eventually(t, func() bool { return strings.Contains(screen.String(), "errors 0") }, 20*time.Second, 10*time.Millisecond)
 				t.Logf("%d columns\n%s", columns, strings.TrimRight(screen.String(), " \n"))
 				if interrupt {
@@ -82,4 +82,24 @@ func TestAResultIsShownAsTextOnATerminal(t *testing.T) {
 	require.NoError(t, cmd.Wait())
 	require.Contains(t, string(shown), "closed loop")
 	require.NotContains(t, string(shown), "<html")
+}
+
+func TestHintsAreForATerminalOnly(t *testing.T) {
+	t.Parallel()
+	args := []string{"run", "--embedded", "1", "--impl", "noop", "--workers", "1", "--duration", "100ms", "--warmup", "0s", "-q"}
+	stdout, stderr, code := lockbench(t, args...)
+	requireMeasured(t, code, stderr)
+	require.Contains(t, stdout, "cycles/s")
+	require.NotContains(t, stdout, "next: ")
+
+	ours, theirs, err := pty.Open()
+	require.NoError(t, err)
+	defer ours.Close()
+	cmd := exec.Command(binary, args...)
+	cmd.Stdout = theirs
+	require.NoError(t, cmd.Start())
+	theirs.Close()
+	shown, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
+	cmd.Wait()
+	require.Contains(t, string(shown), "next: lockbench compare")
 }

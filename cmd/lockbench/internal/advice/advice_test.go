@@ -585,12 +585,15 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	ask := usual
 	ask.Hold, ask.HoldText, ask.Rate = sizing.Fixed(2e6), "2ms", 10
 	a := Make(m, ask)
-	require.Equal(t, fmt.Sprintf("lockbench run --local 5 --fault 'delay:1:exp(5ms)' --workers 16 --ttl %s --max-ttl %s --master-timeout %s --drift %v --retry-held %s --retry-split %s --hold 2ms --rate 10 --keys 1 --duration 10s",
+	require.Equal(t, fmt.Sprintf("lockbench run --local 5 --fault 'delay:1:exp(5ms)' --workers 16 --ttl %s --max-ttl %s --master-timeout %s --drift %v --retry-held %s --retry-split %s --hold 2ms --rate 10 --keys 1 --duration 110s",
 		flagTime(a.Config.TTL), flagTime(a.Config.MaxTTL), a.Config.MasterTimeout, a.Config.Drift, flagTime(a.Config.RetryHeld), flagTime(a.Config.RetrySplit)), a.Try)
 	require.Equal(t, []string{"69s", "2.7s", "420us", "3ms"}, []string{flagTime(69 * time.Second), flagTime(2700 * time.Millisecond), flagTime(420 * time.Microsecond), flagTime(3 * time.Millisecond)})
 	require.Equal(t, "--workers=16", a.Trial[0])
 	require.Len(t, a.Trial, 11)
 
+	ask.Rate = 1
+	require.Contains(t, Make(m, ask).Try, "--duration 120s")
+	ask.Rate = 10
 	m.Load = []string{"--impl=muxlock", "--workers=9", "--keys=77", "--dist=zipf:1", "--rate=500", "--hold=1s", "--ttl=9s", "--duration=1m0s"}
 	a = Make(m, ask)
 	require.Contains(t, a.Try, " --workers 9 --keys 77 --dist zipf:1 --rate 500 --ttl ", "the user's own load")

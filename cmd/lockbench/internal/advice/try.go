@@ -8,9 +8,12 @@ import (
 	"time"
 )
 
-// A trial is long enough for some holds, or some renewals.
+// A trial is long enough for some holds, or some renewals, and in an open loop for the
+// arrivals that a p99 needs, where that is not for ever.
 const (
 	trialLeast  = 10 * time.Second
+	trialMost   = 2 * time.Minute
+	trialOps    = 1100
 	trialHolds  = 20
 	trialLeases = 2
 )
@@ -57,6 +60,7 @@ func (k *maker) trial() (args []string) {
 		if k.ask.Rate > 0 && !busy { // of one name
 			add("rate", fmt.Sprintf("%g", k.ask.Rate))
 			add("keys", "1")
+			length = max(length, min(time.Duration(trialOps/k.ask.Rate*float64(time.Second)), trialMost))
 		}
 	}
 	add("duration", flagTime(max(trialLeast, length).Round(time.Second)))

@@ -21,10 +21,6 @@ func (b *Blocks) run(doc result.Document, caveats map[string]string) {
 	b.objectives(doc)
 	b.warnings(doc.Results)
 	b.caveats(doc.Config.Impls, caveats)
-	b.line(`next: lockbench compare                 beside Redsync and a single master
-      lockbench run --rate 5k           open loop: what callers wait
-      lockbench run --keys 1            all fight for one lock
-      lockbench run -o json --out FILE  all of it, for programs`)
 }
 
 func (b *Blocks) result(r *bench.Result, c result.Config) {
