@@ -32,7 +32,7 @@ func TestMastersThatDoNotVoteYetAreRefusedBeforeTheLoad(t *testing.T) {
 	}
 }
 
-// The user of README's ACL may lock names of one prefix, and do nothing else.
+// The user of the documented ACL may lock names of one prefix, and do nothing else.
 func TestALeastPrivilegedUserRunsALoadUnderItsPrefix(t *testing.T) {
 	t.Parallel()
 	var addrs []string
@@ -43,7 +43,7 @@ func TestALeastPrivilegedUserRunsALoadUnderItsPrefix(t *testing.T) {
 	}
 	args := append(words("run --new-masters --workers 4 --hold 1ms --duration 1s --warmup 0s -o json --masters"), strings.Join(addrs, ","))
 	_, stderr, code := lockbench(t, args...)
-	require.NotEqual(t, exitOK, code, "names without the prefix are denied")
+	require.NotEqual(t, exitOK, code, "names without the prefix are denied: %s", stderr)
 	stdout, stderr, code := lockbench(t, append(args, "--prefix", "locks:")...)
 	requireMeasured(t, code, stderr)
 	r := requireFields(t, stdout)["results"].([]any)[0].(map[string]any)

@@ -141,7 +141,7 @@ func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	if f.trial == nil {
 		add(OK, "permissions", "", "scripts, and a trial lock taken, extended and released: all that the engine sends is permitted")
 	} else if admissible {
-		add(Fail, "permissions", "see ACL in the README", "the engine does not admit it: %v", f.trial)
+		add(Fail, "permissions", "see Masters in `go doc ./engine`", "the engine does not admit it: %v", f.trial)
 	}
 	if f.tracking == nil {
 		add(OK, "wake-ups", "", "CLIENT TRACKING works: waiters are told of a release")
