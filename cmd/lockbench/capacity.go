@@ -107,7 +107,8 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 // stepOf says how a run stands to every objective. One that is not valid misses them,
 // whatever its figures are: a rate that was not kept has not been shown. But too few
 // operations are no fault of the rate, and a generator that lagged only made responses
-// longer: what was met is met, and only what was missed is not known.
+// longer: what was met is met, and what was missed is not known, unless the lock alone
+// took too long.
 func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 	step := bench.CapacityStep{ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
 	notValid := "not valid: " + strings.Join(r.Valid.Reasons, "; ")
@@ -116,21 +117,26 @@ func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 		step.Why, step.Unjudged = notValid, invalidBy(r, bench.ReasonFew, bench.ReasonGenerator)
 		return step
 	}
+	alone := *r // what the lock took, without waiting for the generator
+	alone.Latency.Response = r.Latency.Service
 	var texts []string
-	met, missed := true, false
+	met, missed, missedAlone := true, false, false
 	for _, o := range objectives {
 		slo := o.Judge(r)
 		met = met && slo.Pass
-		missed = missed || !slo.Pass && slo.Reason == ""
+		missed = missed || misses(slo)
+		missedAlone = missedAlone || misses(o.Judge(&alone))
 		texts = append(texts, view.Judged(slo))
 	}
 	if lagged && !met {
 		texts = append(texts, notValid)
 	}
-	step.Met, step.Unjudged, step.Generator = met, !met && !missed, lagged && missed
+	step.Met, step.Unjudged, step.Generator = met, !met && !missed, lagged && missed && !missedAlone
 	step.Why = strings.Join(texts, "; ")
 	return step
 }
+
+func misses(s bench.SLO) bool { return !s.Pass && s.Reason == "" }
 
 // invalidBy tells whether a result has no other reasons than these not to be valid.
 func invalidBy(r *bench.Result, reasons ...string) bool { return len(failures(r, reasons)) == 0 }
