@@ -91,8 +91,9 @@ func actAsLoad(masters []string) {
 		}
 	}
 	cycles(1000)
+	last := time.Now() // before anybody knows that this process may be stopped
 	fmt.Println("under load")
-	for last := time.Now(); time.Since(last) < loadTimeout; {
+	for time.Since(last) < loadTimeout {
 		last = time.Now()
 		time.Sleep(time.Millisecond)
 	}
