@@ -93,6 +93,24 @@ func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
 	require.Equal(t, f.slos, g.slos)
 }
 
+func TestArgumentsOfALoadOverNamesMakeTheSamePlan(t *testing.T) {
+	for _, args := range []string{"--keys 7", "--keys 7 --dist zipf:0.9", "--keys 7 --op hold", "--keys 7 --rate 500 --drop-after 1s", "--steady 5%", "--workers 3"} {
+		cmd, f := runFlags(t, words("--embedded 1 --new-masters=false "+args)...)
+		p, err := f.plan(cmd)
+		require.NoError(t, err, args)
+		other, g := runFlags(t, "--embedded", "1")
+		var settings []setting
+		for _, arg := range p.args {
+			settings = append(settings, settingOf(arg))
+		}
+		require.NoError(t, take(other, settings))
+		q, err := g.plan(other)
+		require.NoError(t, err, "%s: %q", args, p.args)
+		require.Equal(t, p.cfg, q.cfg, args)
+		require.Equal(t, p.args, q.args)
+	}
+}
+
 func TestADocumentOfBeforeArgumentsWereKeptIsDoneAgain(t *testing.T) {
 	doc := documentOf(bench.Zipf(1), 7)
 	require.Empty(t, doc.Config.Args)

@@ -208,12 +208,11 @@ func (f *flags) planFaults(p *plan) error {
 }
 
 func (f *flags) planLoad(p *plan, set func(string) bool) error {
-	dist := f.dist
 	switch {
 	case f.op == bench.Hold: // the workers share --keys out among them
 	case set("keys") && !set("dist"):
-		dist = bench.Uniform()
-	case set("keys") && dist == (bench.Dist{}):
+		f.dist = bench.Uniform()
+	case set("keys") && f.dist == (bench.Dist{}):
 		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
 	if f.masterTimeout < 0 {
@@ -240,7 +239,7 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		f.duration = steadyMost
 	}
 	p.cfg = bench.Config{
-		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: dist,
+		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: f.dist,
 		Hold: f.hold, Think: f.think,
 		Rate: float64(f.rate), Arrivals: f.arrivals,
 		DropAfter: f.dropAfter,

@@ -20,6 +20,9 @@ const (
 	svgFormat  = "svg"
 )
 
+// reportFormats is all that the report command writes.
+var reportFormats = append([]string{htmlFormat, svgFormat}, formats...)
+
 func reportCommand() *cobra.Command {
 	var format, out string
 	cmd := &cobra.Command{
@@ -36,10 +39,9 @@ may be - for standard input.`,
 			return reportFile(cmd, args[0], format, out)
 		},
 	}
-	all := append([]string{htmlFormat, svgFormat}, formats...)
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
-		fs.StringVarP(&format, "output", "o", "", strings.Join(all, ", ")+" (default html; text on a terminal or into a pipe)")
-		offer(fs, "output", all...)
+		fs.StringVarP(&format, "output", "o", "", strings.Join(reportFormats, ", ")+" (default html; text on a terminal or into a pipe)")
+		offer(fs, "output", reportFormats...)
 		fs.StringVar(&out, "out", "", "write to this file instead of standard output")
 	})
 	return cmd
@@ -53,8 +55,8 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 		format = "text"
 	case format == "":
 		format = htmlFormat
-	case format != htmlFormat && format != svgFormat:
-		if err := checkFormat(format, formats); err != nil {
+	default:
+		if err := checkFormat(format, reportFormats); err != nil {
 			return err
 		}
 	}
