@@ -86,7 +86,7 @@ type Config struct {
 	MaxHold time.Duration
 
 	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
-	// engine may hand over a lock among themselves before it is released at the masters, and
+	// engine may hand a lock over among themselves before it is released at the masters, and
 	// other processes have their turn. Default 65536 times, 20 ms. Longer is faster for
 	// many waiters in one process, and unfair to those of others; 1 ns, and every release
 	// goes to the masters.

@@ -382,6 +382,30 @@ func TestOverloadedRoundLeavesOutThoseWhoLeaveBeforeItsAnswer(t *testing.T) {
 	})
 }
 
+// Those who are refused must not stand in line at the mutex with those who serve.
+func TestAcquireBeyondTheQueueIsRefusedWithoutTheMutex(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Queue = 2
+		b.started()
+		errs := make(chan error, 5)
+		b.p.mu.Lock()
+		for i := range 5 {
+			go func() {
+				_, err := b.acquire(context.Background(), fmt.Sprint("name", i))
+				errs <- err
+			}()
+		}
+		for range 3 {
+			require.ErrorIs(t, <-errs, ErrOverloaded)
+		}
+		b.p.mu.Unlock()
+		for range 2 {
+			require.NoError(t, <-errs)
+		}
+		require.EqualValues(t, 3, b.p.Stats().Overloaded)
+	})
+}
+
 func TestRenewalsGoBeforeTheAcquiresThatWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
