@@ -21,8 +21,8 @@ func keeping(t *testing.T, e *Engine, masters []*redisserver.Server, ttl time.Du
 	t.Helper()
 	lock, err := e.Acquire(t.Context(), t.Name(), ttl)
 	require.NoError(t, err)
-	everywhere(t, masters, lock)
 	require.NoError(t, lock.KeepAlive(0))
+	everywhere(t, masters, lock)
 	return lock
 }
 
