@@ -8,6 +8,7 @@ import (
 	"github.com/valyala/fastrand"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/fencing"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
@@ -98,6 +99,13 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
 				e.noteTook(elapsed)
 			}
+			if next.hold && e.cfg.Fencing {
+				req.Fence = out.Fence
+				if next, err = c.raise(ctx, req, &out, start); err != nil {
+					return nil, oneline.Join(last, err)
+				}
+				now = clock.Now()
+			}
 			if next.hold {
 				lock, err := c.take(grant(e, c.state, req, int(out.Tally.Granted), start, now))
 				if err == nil {
@@ -130,6 +138,27 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		e.counts.retries.Add(1)
 		handed = clock.Now()
 	}
+}
+
+// raise has a quorum store the fencing token of an attempt that was granted, if too few do
+// by their grant. It is a second round trip, and rare. The step is to hold the lock, if that
+// has gone well and left validity.
+func (c *contender) raise(ctx context.Context, req pipeline.Request, out *pipeline.Outcome, start clock.Instant) (step, error) {
+	e := c.e
+	if fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters))) {
+		return step{hold: true}, nil
+	}
+	e.counts.raised.Add(1)
+	raise := req
+	raise.Op, raise.Among = pipeline.Extend, out.Granted
+	raised, err := e.pipe.Do(ctx, raise)
+	if err != nil {
+		e.undo(req)
+		return step{}, err
+	}
+	out.Verdict, out.Tally, out.Causes, out.Denied = raised.Verdict, raised.Tally, raised.Causes, raised.Denied
+	c.made-- // next counts it again
+	return c.next(*out, clock.Now().Sub(start)), nil
 }
 
 // take gives c the lock that it contended for. If its lease has ended by now, or the engine

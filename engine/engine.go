@@ -66,12 +66,16 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
 		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
+		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL,
 	})
 	if err != nil {
 		events.close()
 	}
 	if start := (*pipeline.StartError)(nil); errors.As(err, &start) && start.Misconfigured {
 		return nil, fmt.Errorf("%w: Masters: %w", ErrInvalid, err)
+	}
+	if errors.Is(err, ErrConfigMismatch) {
+		return nil, err
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoQuorum, err)

@@ -44,6 +44,13 @@ var (
 	// ErrRestarted is matched by an AttemptError one of whose masters was started too
 	// recently to vote (Config.MastersAreDurable); its cause has the time that is left.
 	ErrRestarted = pipeline.ErrRestarted
+	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up,
+	// or for another MaxTTL or other masters: each field that differs is named. It is a
+	// master's cause when it is a member of another set.
+	ErrConfigMismatch = pipeline.ErrConfigMismatch
+	// ErrRefused is returned by SetUp and ReplaceMaster when the masters are not in the
+	// state for it; nothing was changed.
+	ErrRefused = pipeline.ErrRefused
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )

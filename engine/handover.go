@@ -5,14 +5,12 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/fencing"
 )
 
 // Handing a lock over within the process, without a request to the masters. It is bounded,
 // so that other processes have their turn: by number and by time, whichever is reached first.
-const (
-	defaultHandOvers    = 1 << 16
-	defaultHandOverTime = 20 * time.Millisecond
-)
+const defaultHandOverTime = 20 * time.Millisecond
 
 // mayHandOver reports whether the lease may go to another holder in this process.
 func (l *lease) mayHandOver(now clock.Instant) bool {
@@ -52,10 +50,19 @@ func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) 
 	}
 	l.ttl = w.ttl // of its renewals
 	n.popLocked()
-	l.holder = &Lock{lease: l}
+	l.holder = l.handleLocked()
 	w.lock = l.holder
 	w.ready <- struct{}{}
 	return false, false
+}
+
+// handleLocked returns the handle of a further holder.
+func (l *lease) handleLocked() *Lock {
+	h := &Lock{lease: l}
+	if l.fencing > 0 {
+		h.fence = fencing.Fence(l.fencing, l.handed)
+	}
+	return h
 }
 
 // collect completes a hand-over. It reports false if the lock was lost on its way to the caller.
@@ -78,7 +85,10 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	l.ttl = c.ttl
 	l.state.shard.mu.Unlock()
 	if err := l.extend(ctx, nil, c.ttl); err == nil {
-		if lock, err := c.take(&Lock{lease: l}); err == nil {
+		l.state.shard.mu.Lock()
+		next := l.handleLocked()
+		l.state.shard.mu.Unlock()
+		if lock, err := c.take(next); err == nil {
 			return lock
 		}
 	}

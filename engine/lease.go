@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/fencing"
 	"muxlock/internal/oneline"
 	"muxlock/pipeline"
 )
@@ -19,13 +20,14 @@ import (
 //	     --Release, not handed over------------> ended, and deleted at the masters
 //	     --validity out, denied, Close---------> ended: lost
 type lease struct {
-	e      *Engine
-	state  *nameState // fixed
-	name   string     // fixed
-	token  string     // fixed
-	round  uint64     // fixed: of the acquire
-	since  clock.Instant
-	heldOn atomic.Int32 // masters that had it when they last answered
+	e       *Engine
+	state   *nameState // fixed
+	name    string     // fixed
+	token   string     // fixed
+	round   uint64     // fixed: of the acquire
+	fencing uint64     // fixed: its fencing token; 0: none
+	since   clock.Instant
+	heldOn  atomic.Int32 // masters that had it when they last answered
 
 	// The shard's mutex guards the following.
 	ended     bool
@@ -49,17 +51,20 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	}{}
 	l := &both.lease
 	l.e, l.state = e, n
-	l.name, l.token, l.round, l.since = req.Name, req.Token, req.Round, now
+	l.name, l.token, l.round, l.fencing, l.since = req.Name, req.Token, req.Round, req.Fence, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
 	both.lock.lease = l
+	if l.fencing > 0 {
+		both.lock.fence = fencing.Fence(l.fencing, 0)
+	}
 	return &both.lock
 }
 
 // extendLocked is the request to let the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Round: l.round}
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Round: l.round, Fence: l.fencing}
 }
 
 // releaseLocked is the request to delete the lease's key.

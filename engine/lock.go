@@ -23,6 +23,7 @@ import (
 // Done is only the early path.
 type Lock struct {
 	lease *lease
+	fence uint64 // fixed; 0: none
 
 	// The mutex of the lease's shard guards the following.
 	since    clock.Instant // when its caller got it; zero: not yet
@@ -35,6 +36,13 @@ type Lock struct {
 
 // Name returns the name that was locked.
 func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
+
+// Fence returns the lock's fencing token: larger than that of every holder of the name before,
+// in any process, whatever clocks and pauses have done, and below 2^53. A resource that keeps
+// the largest one it has seen refuses a holder that lost the lock and does not know it
+// (package fence). It stays the same for as long as the lock is held. 0 without
+// Config.Fencing.
+func (l *Lock) Fence() uint64 { return l.fence }
 
 // Token returns the value that the lock's key has on the masters. A lock that was handed
 // over within the process has the token of the holder before, which nobody has revealed.

@@ -18,6 +18,7 @@ type Stats struct {
 	Denied              uint64 // attempts at a name that a master's ACL does not allow
 	Expired             uint64 // attempts whose quorum came too late to leave validity
 	Retries             uint64 // further attempts of an Acquire
+	FencesRaised        uint64 // attempts that needed a second round trip for their fencing token
 	Released            uint64 // releases that a quorum confirmed
 	HandedOver          uint64 // releases that gave the lock to the next in this process
 	NotHeld             uint64 // releases that found the lock gone or another's
@@ -61,7 +62,7 @@ type counters struct {
 	acquired, taken, split, noQuorum, expired          atomic.Uint64
 	denied                                             atomic.Uint64
 	released, handedOver, notHeld, releasesUnconfirmed atomic.Uint64
-	lost, renewed, renewalsFailed, retries             atomic.Uint64
+	lost, renewed, renewalsFailed, retries, raised     atomic.Uint64
 	overloaded                                         atomic.Uint64 // refused by acquire itself: the pipeline counts the others
 	waiting                                            atomic.Int64
 }
@@ -103,7 +104,7 @@ func (e *Engine) Stats() Stats {
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
-		Retries: c.retries.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
+		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}

@@ -62,6 +62,7 @@ type admission struct {
 	votesFrom time.Time // zero: it votes
 	started   time.Time // of a server that was met first; zero after a restart
 	replaced  bool      // it was no restart: another data set came in its place
+	swaps     int       // how often that happened
 }
 
 // backlogTTL is the least repl-backlog-ttl, of 1, which Redis counts in whole seconds.
@@ -93,6 +94,7 @@ func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission,
 		}
 	case last.replica || swapped:
 		a.started, a.replaced = time.Time{}, true
+		a.swaps++
 	case a.runID != last.runID:
 		a.started, a.replaced = time.Time{}, false
 		if a.durable && !info.WasReplica() {

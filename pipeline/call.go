@@ -32,6 +32,11 @@ type Request struct {
 	Round uint64
 	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
 	Alone bool
+	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
+	// 0: it has none. An acquire's is set when its round is formed: its token will be larger.
+	Fence uint64
+	// Among, of an Extend, is the masters that count, one bit each; 0: all.
+	Among uint64
 	// Patient, of an Acquire, has it wait in the queue also where that is full.
 	Patient bool
 }
@@ -42,8 +47,12 @@ type Outcome struct {
 	Tally   quorum.Tally
 	Round   uint64        // the round that carried the request
 	Sent    clock.Instant // before the first byte of it was sent; zero if none was
-	Causes  []MasterError // of the unknown votes; only when the verdict is not Won
-	Denied  error         // a MasterError that matches ErrDenied, if a master's ACL forbids the name; only when not Won
+	// Of a fenced acquire that is won: its token, and who granted it and who stores it, as
+	// fencing.Decide has them.
+	Fence           uint64
+	Granted, Stored uint64
+	Causes          []MasterError // of the unknown votes; only when the verdict is not Won
+	Denied          error         // a MasterError that matches ErrDenied, if a master's ACL forbids the name; only when not Won
 }
 
 // MasterError is why a master gave no vote.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"muxlock/internal/fencing"
 	"muxlock/internal/resp"
 	"muxlock/scripts"
 )
@@ -16,6 +17,14 @@ import (
 const (
 	foldFrom = 8
 	foldMax  = 512
+)
+
+// The keys that belong to fencing, on every master.
+const (
+	setKey       = ReservedPrefix + "set"       // the description of the set
+	markKey      = ReservedPrefix + "admitted"  // the run_id under which the master was admitted
+	ticketKey    = ReservedPrefix + "ticket"    // of the admission that is under way
+	registersKey = ReservedPrefix + "registers" // a hash
 )
 
 // A batch is commands in Redis's wire format, encoded once for all masters.
@@ -43,15 +52,17 @@ func (b *batch) add(args ...string) {
 	}
 }
 
-// addMillis adds what millis returns, without an allocation.
-func (b *batch) addMillis(ttl time.Duration) {
-	ms := ttl.Milliseconds()
+// addMillis adds what millis returns.
+func (b *batch) addMillis(ttl time.Duration) { b.addNumber(uint64(ttl.Milliseconds())) }
+
+// addNumber adds a number, without an allocation.
+func (b *batch) addNumber(n uint64) {
 	digits := 1
-	for rest := ms / 10; rest > 0; rest /= 10 {
+	for rest := n / 10; rest > 0; rest /= 10 {
 		digits++
 	}
 	b.text = resp.AppendHeader(b.text, '$', digits)
-	b.text = strconv.AppendInt(b.text, ms, 10)
+	b.text = strconv.AppendUint(b.text, n, 10)
 	b.text = append(b.text, "\r\n"...)
 }
 
@@ -74,53 +85,115 @@ func (b *batch) plain(q *Request) {
 
 // fold adds one call of the batch script for all requests, of which there are at most foldMax.
 func (b *batch) fold(entries []Request) {
-	n, runs := len(entries), 0
-	for i := range entries {
-		if i == 0 || !entries[i].alike(&entries[i-1]) {
-			runs++
-		}
+	n := len(entries)
+	b.begin(3 + 2*n + 2*runsIn(entries))
+	b.add("EVALSHA", scripts.Batch.SHA1)
+	b.addNumber(uint64(n))
+	b.addNames(entries)
+	b.addTokens(entries)
+	b.addRuns(entries)
+}
+
+// fenced adds one call of a script of fencing for all requests, which are acquires or extends
+// of locks on masters of the given set.
+func (b *batch) fenced(set *set, entries []Request) {
+	n, script := len(entries), &scripts.FencedAcquire
+	if entries[0].Op == Extend {
+		script = &scripts.FencedExtend
 	}
-	b.begin(3 + 2*n + 2*runs)
-	b.add("EVALSHA", scripts.Batch.SHA1, strconv.Itoa(n))
+	b.begin(6 + 4*n + 2*runsIn(entries))
+	b.add("EVALSHA", script.SHA1)
+	b.addNumber(uint64(n + 2))
+	b.add(setKey, registersKey)
+	b.addNames(entries)
+	b.add(set.text)
+	b.addTokens(entries)
+	for i := range entries {
+		b.addNumber(uint64(fencing.Register(entries[i].Name)))
+	}
+	for i := range entries {
+		b.addNumber(entries[i].Fence)
+	}
+	b.addRuns(entries)
+}
+
+func (b *batch) addNames(entries []Request) {
 	for i := range entries {
 		b.add(entries[i].Name)
 	}
+}
+
+func (b *batch) addTokens(entries []Request) {
 	for i := range entries {
 		b.add(entries[i].Token)
 	}
-	for from, to := 0, 0; from < n; from = to {
-		for to = from + 1; to < n && entries[to].alike(&entries[from]); {
-			to++
+}
+
+// addRuns adds the runs of requests that are alike: what to do, and how many of them.
+func (b *batch) addRuns(entries []Request) {
+	for from := 0; from < len(entries); {
+		to := runEnd(entries, from)
+		if entries[from].Op == Release {
+			b.add("-")
+		} else {
+			b.addMillis(entries[from].TTL)
 		}
-		b.add(entries[from].what(), strconv.Itoa(to-from))
+		b.addNumber(uint64(to - from))
+		from = to
 	}
 }
 
+// runsIn returns how many runs of requests that are alike there are.
+func runsIn(entries []Request) (runs int) {
+	for from := 0; from < len(entries); from = runEnd(entries, from) {
+		runs++
+	}
+	return runs
+}
+
+// runEnd returns the end of the run of requests that are alike and begin at from.
+func runEnd(entries []Request, from int) int {
+	to := from + 1
+	for to < len(entries) && entries[to].alike(&entries[from]) {
+		to++
+	}
+	return to
+}
+
 // loadScripts adds one SCRIPT LOAD for each script.
-func (b *batch) loadScripts() {
-	for _, s := range scripts.All() {
+func (b *batch) loadScripts(fencing bool) {
+	for _, s := range scripts.All(fencing) {
 		b.begin(3)
 		b.add("SCRIPT", "LOAD", s.Source)
 	}
 }
 
-// folds reports whether the request may share a call of the batch script.
-func (q *Request) folds() bool { return q.Op != Acquire && !q.Alone }
+// A fold is which requests may share one command.
+type fold uint8
 
-// alike reports whether the batch script may take two requests in one run.
+const (
+	foldNone     fold = iota
+	foldBatch         // a call of the batch script
+	foldAcquires      // a call of the fenced acquire; one of them is a call, too
+	foldExtends       // likewise
+)
+
+func (q *Request) fold(fenced bool) fold {
+	switch {
+	case fenced && q.Op == Acquire:
+		return foldAcquires
+	case q.Op == Extend && q.Fence > 0:
+		return foldExtends
+	case q.Op == Acquire:
+		return foldNone
+	}
+	return foldBatch
+}
+
+// alike reports whether a script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
 	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
 }
-
-// what is the argument of the batch script for a request.
-func (q *Request) what() string {
-	if q.Op == Extend {
-		return millis(q.TTL)
-	}
-	return "-"
-}
-
-func millis(ttl time.Duration) string { return strconv.FormatInt(ttl.Milliseconds(), 10) }
 
 // A load is requests and the commands that carry them: a command of one entry is plain, one
 // of several a call of the batch script.
@@ -128,24 +201,33 @@ type load struct {
 	entries []Request
 	batch   batch
 	ends    []int // by command: the end of its entries
+	fenced  bool  // the acquires are
 }
 
 // seal encodes the entries, folded where enough that may be folded are next to each other.
-func (l *load) seal() {
+// With a set the acquires are fenced.
+func (l *load) seal(set *set) {
 	for from := 0; from < len(l.entries); {
-		to := from
-		for to < len(l.entries) && to-from < foldMax && l.entries[to].folds() {
-			to++
+		kind := l.entries[from].fold(set != nil)
+		to := from + 1
+		if kind != foldNone && !l.entries[from].Alone {
+			for to < len(l.entries) && to-from < foldMax && !l.entries[to].Alone && l.entries[to].fold(set != nil) == kind {
+				to++
+			}
 		}
-		if to-from < foldFrom {
-			l.batch.plain(&l.entries[from])
-			from++
-		} else {
+		switch {
+		case kind == foldAcquires || kind == foldExtends:
+			l.batch.fenced(set, l.entries[from:to])
+		case to-from >= foldFrom:
 			l.batch.fold(l.entries[from:to])
-			from = to
+		default:
+			to = from + 1
+			l.batch.plain(&l.entries[from])
 		}
+		from = to
 		l.ends = append(l.ends, from)
 	}
+	l.fenced = set != nil
 }
 
 // bytesOf returns the bytes of the commands from first to before end.

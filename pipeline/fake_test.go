@@ -325,7 +325,7 @@ func (f *fake) answerLocked(args []string) string {
 		}
 		return bulk(info)
 	case "SCRIPT":
-		for _, s := range scripts.All() {
+		for _, s := range scripts.All(true) {
 			if s.Source == args[2] {
 				f.loaded[s.SHA1] = true
 				return bulk(s.SHA1)

@@ -84,9 +84,9 @@ func (e *check) lostLocked(*master) {}
 // A loading loads the scripts.
 type loading struct{ batch }
 
-func newLoading() *loading {
+func newLoading(fencing bool) *loading {
 	e := &loading{}
-	e.loadScripts()
+	e.loadScripts(fencing)
 	return e
 }
 

@@ -108,6 +108,9 @@ func (p *Pipeline) formOneLocked() {
 			if c.req.Op != Release && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) {
 				continue // never sent, and nothing to undo
 			}
+			if p.set != nil && c.req.Op == Acquire {
+				c.req.Fence = p.set.last(c.req.Name)
+			}
 			r.add(c)
 			n--
 		}
@@ -121,7 +124,7 @@ func (p *Pipeline) formOneLocked() {
 	p.stats.Rounds++
 	p.stats.Requests += uint64(len(r.entries))
 	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
-	r.seal()
+	r.seal(p.set)
 	asked := 0
 	for _, m := range p.masters {
 		r.causes = append(r.causes, m.whyNotAskedLocked(r))

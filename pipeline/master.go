@@ -61,6 +61,8 @@ type master struct {
 
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
+	member    membership
+	mark      string   // that was met last
 	session   *session // also used by who has set writing
 
 	// The following are owned by who has set writing.
@@ -120,7 +122,21 @@ func (m *master) notify(up bool) {
 }
 
 // notVoting returns why the master is not sent acquires, or nil if it is.
-func (m *master) notVoting(now time.Time) error { return m.admission.notVoting(now) }
+func (m *master) notVoting(now time.Time) error {
+	if m.p.set != nil {
+		return m.notMember(now)
+	}
+	return m.admission.notVoting(now)
+}
+
+// votesFrom returns the end of the wait of a master that does not vote.
+func (m *master) votesFrom() time.Time {
+	if m.p.set == nil {
+		return m.admission.votesFrom
+	}
+	until, _ := m.member.admission.Waits()
+	return until
+}
 
 // tickLocked sends the releases that have come due and checks the server.
 func (m *master) tickLocked(now time.Time) {
@@ -129,6 +145,7 @@ func (m *master) tickLocked(now time.Time) {
 		return
 	}
 	m.sendPendingLocked(now)
+	m.admitLocked(now)
 	if !m.checking {
 		m.checking = true
 		m.sendLocked(newCheck(), now)

@@ -2,6 +2,8 @@ package pipeline
 
 import (
 	"errors"
+	"strconv"
+	"strings"
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
@@ -78,7 +80,7 @@ func (p *part) without(m *master, against func(*Request) error) part {
 		}
 		rest.take(p, i)
 	}
-	rest.seal()
+	rest.seal(m.p.set)
 	return rest
 }
 
@@ -133,7 +135,12 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 		a.refused = append(a.refused, c)
 		return
 	}
-	if to-from == 1 {
+	kind := p.entries[from].fold(p.fenced)
+	if kind == foldAcquires {
+		p.readGrantsLocked(m, from, to, reply, a)
+		return
+	}
+	if to-from == 1 && kind != foldExtends {
 		v, err := plainVote(p.entries[from].Op, reply)
 		p.countLocked(m, from, v, err, a)
 		return
@@ -149,6 +156,27 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 			p.voteLocked(m, i, quorum.Refused)
 		default:
 			p.countLocked(m, i, quorum.Unknown, fault, a)
+		}
+	}
+}
+
+// readGrantsLocked turns the reply of the fenced acquire into votes: a word per entry.
+func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *answers) {
+	words, fault, err := grantWords(reply)
+	for i := from; i < to; i++ {
+		word, rest, _ := strings.Cut(words, " ")
+		words = rest
+		token, notNumber := strconv.ParseUint(word, 10, 64)
+		switch {
+		case err != nil:
+			p.countLocked(m, i, quorum.Unknown, err, a)
+		case notNumber != nil:
+			p.countLocked(m, i, quorum.Unknown, fault, a)
+		case token == 0:
+			p.voteLocked(m, i, quorum.Refused)
+		default:
+			m.p.set.saw(p.entries[i].Name, token)
+			p.r.grantLocked(m, p.position(i), token)
 		}
 	}
 }
@@ -176,20 +204,29 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 	p.unknownLocked(m, i, err)
 }
 
+// errNotRepeated is why a master gave no vote to an acquire that was not executed there and
+// whose release is on its way.
+var errNotRepeated = errors.New("was not executed, and is released already")
+
 // repeat returns the part that asks again for the entries of commands that were not
-// executed, each alone or folded.
-func (p *part) repeat(commands []int, alone bool) part {
+// executed, each alone or folded. An acquire whose release was sent or waits, by its token in
+// released, must not be granted behind that: its vote is unknown.
+func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
 	rest := part{r: p.r, load: new(load), again: true}
+	p.r.mu.Lock()
+	defer p.r.mu.Unlock()
 	for _, c := range commands {
 		from, to := p.entriesOf(c)
 		for i := from; i < to; i++ {
+			if q := &p.entries[i]; q.Op == Acquire && released[q.Token] {
+				p.unknownLocked(m, i, errNotRepeated)
+				continue
+			}
 			rest.take(p, i)
 			rest.entries[len(rest.entries)-1].Alone = alone
 		}
 	}
-	rest.seal()
-	p.r.mu.Lock()
-	defer p.r.mu.Unlock()
+	rest.seal(m.p.set)
 	p.r.open++ // it leaves the round, too
 	return rest
 }

@@ -26,7 +26,7 @@ func (m *master) takePendingLocked(now time.Time) *pendingBatch {
 func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
 	b := &pendingBatch{due: due, single: single}
 	if load {
-		b.loadScripts()
+		b.loadScripts(false) // a missing script of fencing is loaded when it is called
 		b.lead = b.batch.commands()
 	}
 	entries := make([]Request, len(due))

@@ -40,6 +40,11 @@ type Config struct {
 	MastersAreDurable bool
 	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
+	// Fencing has every acquire take a fencing token. The masters must have been set up for it
+	// (Setup), with the same addresses and MaxTTL.
+	Fencing bool
+	// MaxTTL is the longest lease that any client may ask for; only for Fencing.
+	MaxTTL time.Duration
 	// Changed is called when a master is set aside, with the cause, and when it is admitted
 	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of the
 	// masters that New connects to, it is called for those that are away or must wait. It may
@@ -65,7 +70,9 @@ type Pipeline struct {
 	changed func(master string, up bool, cause error)
 	ctx     context.Context // ends when Close gives up waiting for what is under way
 	cancel  context.CancelFunc
-	closing chan struct{}  // closed by the first Close
+	closing chan struct{} // closed by the first Close
+	fencing bool
+	set     *set           // fixed after New; nil without fencing
 	running sync.WaitGroup // the masters' and trackers' goroutines and ticks
 
 	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
@@ -94,6 +101,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		timeout: cfg.Timeout,
 		limit:   cfg.Queue,
 		changed: cfg.Changed,
+		fencing: cfg.Fencing,
 		closing: make(chan struct{}),
 		drained: make(chan struct{}),
 	}
@@ -120,7 +128,11 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		})
 	}
 	_ = dials.Wait() // the errors are in errs, one per master
-	if err := p.checkStart(ctx, errs); err != nil {
+	err := p.checkStart(ctx, errs)
+	if err == nil && cfg.Fencing {
+		err = p.adopt(cfg.MaxTTL)
+	}
+	if err != nil {
 		p.cancel()
 		for _, m := range p.masters {
 			if m.session != nil {

@@ -71,7 +71,7 @@ func (m *master) probe() error {
 	var first batch
 	first.begin(1)
 	first.add("INFO")
-	first.loadScripts()
+	first.loadScripts(m.p.fencing)
 	asked := time.Now()
 	replies, err := m.ask(&first)
 	if err == nil {
@@ -92,13 +92,26 @@ func (m *master) probe() error {
 	if err := m.note(info, asked); err != nil {
 		return err
 	}
-	for i, s := range scripts.All() {
+	for i, s := range scripts.All(m.p.fencing) {
 		switch reply := replies[1+i]; {
 		case reply.Err() != nil:
 			return fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, reply.Err())
 		case reply.Text != s.SHA1:
 			return fmt.Errorf("SCRIPT LOAD %s: server computed another SHA-1", s.Name)
 		}
+	}
+	if m.p.fencing {
+		replies, err := m.ask(&newLook().batch)
+		if err != nil {
+			return err
+		}
+		shown, mark, err := readLook(replies)
+		if err != nil {
+			return err
+		}
+		m.p.mu.Lock()
+		m.metLocked(shown, mark)
+		m.p.mu.Unlock()
 	}
 	if err := m.sendAllPending(); err != nil {
 		return err
@@ -144,7 +157,11 @@ func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
+	swaps := m.admission.swaps
 	m.admission, err = m.admission.check(info, asked, time.Now())
+	if m.admission.swaps != swaps {
+		m.lostDataLocked()
+	}
 	return err
 }
 

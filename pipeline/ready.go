@@ -88,11 +88,13 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	for _, m := range p.masters {
 		why := m.cause
 		if m.up {
-			if why = m.admission.notVoting(now); why == nil {
+			if why = m.notVoting(now); why == nil {
 				e.Voting++
 				continue
 			}
-			ends = append(ends, m.admission.votesFrom)
+			if from := m.votesFrom(); from.After(now) {
+				ends = append(ends, from)
+			}
 		}
 		e.Causes = append(e.Causes, MasterError{m.address, why})
 	}

@@ -125,17 +125,29 @@ func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
 	}
 }
 
-// repeatLocked has extends and releases that were not executed asked for again: the calls of
-// a script that was missing, after it was loaded, and alone those that were refused for one
-// name. NOSCRIPT and NOPERM prove that they were not executed, and the session that the
-// server is still the one that was admitted. They run behind what has been sent meanwhile,
-// and may: an acquire is never asked for twice.
+// repeatLocked has what was not executed asked for again: the calls of a script that was
+// missing, after it was loaded, and alone those that were refused for one name. NOSCRIPT and
+// NOPERM prove that they were not executed, and the session that the server is still the one
+// that was admitted. They run behind what has been sent meanwhile.
 func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
+	if len(a.refused)+len(a.noScript) == 0 {
+		return
+	}
+	released := make(map[string]bool)
+	note := func(q *Request) { released[q.Token] = true }
+	for i := range m.flights {
+		if g := &m.flights[i]; g.maintenance == nil {
+			g.part.releases(g.first, g.end, note)
+		}
+	}
+	for i := range m.unsent {
+		m.unsent[i].releases(0, len(m.unsent[i].ends), note)
+	}
 	if len(a.refused) > 0 {
-		m.waitLocked(f.part.repeat(a.refused, true))
+		m.waitLocked(f.part.repeat(m, a.refused, true, released))
 	}
 	if len(a.noScript) > 0 {
-		m.sendLocked(newLoading(), now)
-		m.waitLocked(f.part.repeat(a.noScript, false))
+		m.sendLocked(newLoading(m.p.set != nil), now)
+		m.waitLocked(f.part.repeat(m, a.noScript, false, released))
 	}
 }

@@ -55,6 +55,22 @@ func batchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 	return "", nil, fmt.Errorf("%w to the batch script", errUnexpected)
 }
 
+// grantWords reads the reply of the fenced acquire: a word per entry, and the fault that a
+// word that is no number stands for.
+func grantWords(reply resp.Reply) (words string, fault, err error) {
+	switch {
+	case reply.Kind == resp.Failed:
+		return "", nil, reply.Err()
+	case reply.Kind != resp.Text:
+		return "", nil, fmt.Errorf("%w to the fenced acquire", errUnexpected)
+	}
+	words, text, failed := strings.Cut(reply.Text, "\n")
+	if !failed {
+		return words, errUnexpected, nil
+	}
+	return words, resp.Error(resp.WithoutClass(strings.TrimPrefix(text, "-"))), nil
+}
+
 // withoutArguments cuts off what a server quotes of a command that it does not know: the
 // password of an AUTH that was renamed, a token.
 func withoutArguments(err error) error {
@@ -97,8 +113,12 @@ func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }
 // the master must not be asked again before a probe has admitted it.
 var serverWideErrors = []string{
 	"LOADING", "READONLY", "OOM", "BUSY", "MISCONF", "NOAUTH", "MASTERDOWN", "NOREPLICAS",
-	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "UNKILLABLE", "NOSCRIPT",
+	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "UNKILLABLE", "NOSCRIPT", notMember,
 }
+
+// notMember is the class of the error with which a master's scripts refuse a caller that
+// expects another set.
+const notMember = "MUXLOCKSET"
 
 // isServerWide reports whether a server's error is about the whole server, so that the master
 // is set aside.

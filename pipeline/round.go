@@ -1,9 +1,12 @@
 package pipeline
 
 import (
+	"errors"
+	"slices"
 	"sync"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 )
 
@@ -20,6 +23,7 @@ type round struct {
 	mu        sync.Mutex // guards the following
 	calls     []*call    // by entry; nil once it needs no more votes
 	tallies   []quorum.Tally
+	grants    []uint64      // by entry and master: the fencing token of a grant; empty without fencing
 	unknown   []uint64      // by entry: the masters whose vote is unknown, one bit each
 	causes    []error       // by master: why it gave no vote to some entry
 	denied    map[int]error // by entry: that a master's ACL forbids its name
@@ -52,6 +56,10 @@ func (r *round) begin(asked int) {
 		r.tallies = append(r.tallies, unasked)
 		r.unknown = append(r.unknown, away)
 	}
+	if r.fenced {
+		r.grants = slices.Grow(r.grants, len(r.entries)*len(r.masters))[:len(r.entries)*len(r.masters)]
+		clear(r.grants)
+	}
 	if asked < len(r.masters) {
 		for i := range r.entries {
 			r.settleLocked(i)
@@ -59,8 +67,21 @@ func (r *round) begin(asked int) {
 	}
 }
 
+// errNotAmong is why the answer of a master does not count that granted the lock after its
+// fencing token had been decided.
+var errNotAmong = errors.New("its grant came too late for the fencing token")
+
+// grantLocked votes for a fenced acquire.
+func (r *round) grantLocked(m *master, i int, token uint64) {
+	r.grants[i*len(r.masters)+m.index] = token
+	r.voteLocked(m, i, quorum.Granted)
+}
+
 // voteLocked is the one door through which a master's answer counts.
 func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
+	if among := r.entries[i].Among; v != quorum.Unknown && among != 0 && among&(1<<m.index) == 0 {
+		v, r.causes[m.index] = quorum.Unknown, errNotAmong
+	}
 	r.tallies[i].Add(v)
 	if v == quorum.Unknown {
 		r.unknown[i] |= 1 << m.index
@@ -99,6 +120,9 @@ func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 
 func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Round: r.seq, Sent: r.formed}
+	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire {
+		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
+	}
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
 		out.Causes = r.causesLocked(r.unknown[i])
 		out.Denied = r.denied[i]
@@ -147,7 +171,7 @@ func (r *round) recycle() {
 	clear(r.causes)
 	*r = round{
 		load:  load{entries: r.entries[:0], batch: r.batch, ends: r.ends[:0]},
-		calls: r.calls[:0], tallies: r.tallies[:0], unknown: r.unknown[:0], causes: r.causes[:0],
+		calls: r.calls[:0], tallies: r.tallies[:0], grants: r.grants[:0], unknown: r.unknown[:0], causes: r.causes[:0],
 	}
 	rounds.Put(r)
 }

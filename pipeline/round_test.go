@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -26,13 +27,13 @@ var errTest = errors.New("for a test")
 func newRound(masters int, entries ...Request) (*round, []*call) {
 	r := &round{seq: 7, load: load{entries: entries}}
 	for i := range masters {
-		r.masters = append(r.masters, &master{index: i, address: fmt.Sprint("m", i)})
+		r.masters = append(r.masters, &master{p: new(Pipeline), index: i, address: fmt.Sprint("m", i)})
 		r.causes = append(r.causes, nil)
 	}
 	for range entries {
 		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
 	}
-	r.seal()
+	r.seal(nil)
 	return r, append([]*call(nil), r.calls...)
 }
 
@@ -253,7 +254,7 @@ func requireCommands(t *testing.T, entries []Request) *round {
 			q := entries[from+i]
 			want := batchEntry{op: q.Op, name: q.Name, token: q.Token}
 			if q.Op != Release {
-				want.ms = millis(q.TTL)
+				want.ms = strconv.FormatInt(q.TTL.Milliseconds(), 10)
 			}
 			require.Equal(t, want, e)
 			require.False(t, q.Alone)
@@ -275,7 +276,9 @@ func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 }
 
 func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {
-	require.Equal(t, "1", millis(time.Millisecond))
-	require.Equal(t, "1500", millis(1500*time.Millisecond+time.Microsecond))
-	require.Equal(t, "3600000", millis(hour))
+	var b batch
+	b.addMillis(time.Millisecond)
+	b.addMillis(1500*time.Millisecond + time.Microsecond)
+	b.addMillis(hour)
+	require.Equal(t, "$1\r\n1\r\n$4\r\n1500\r\n$7\r\n3600000\r\n", string(b.bytes()))
 }

@@ -41,8 +41,8 @@ func (p *Pipeline) Stats() Stats {
 	for _, m := range p.masters {
 		ms := m.stats
 		ms.Address, ms.Up, ms.Cause = m.address, m.up, m.cause
-		if time.Now().Before(m.admission.votesFrom) {
-			ms.VotesFrom = m.admission.votesFrom
+		if from := m.votesFrom(); time.Now().Before(from) {
+			ms.VotesFrom = from
 		}
 		ms.RoundTrip, ms.Window = m.pace.roundTrip(), m.window
 		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.len()

@@ -18,6 +18,18 @@ var (
 	extendSource string
 	//go:embed batch.lua
 	batchSource string
+	//go:embed fenced_acquire.lua
+	fencedAcquireSource string
+	//go:embed fenced_extend.lua
+	fencedExtendSource string
+	//go:embed open.lua
+	openSource string
+	//go:embed seed.lua
+	seedSource string
+	//go:embed registers.lua
+	registersSource string
+	//go:embed switch.lua
+	switchSource string
 )
 
 // The scripts that masters are to have loaded.
@@ -27,5 +39,20 @@ var (
 	Batch   = Script{"batch", batchSource, "391b928abe22a31995d52118a2727c152445b7aa"}
 )
 
-// All returns every script, in the order in which they are loaded.
-func All() []Script { return []Script{Release, Extend, Batch} }
+// The scripts of fencing: the first two are sent with rounds, the others set masters up.
+var (
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "9e2e6cc423af85226cd8fababaf9eb457321c2fe"}
+	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
+	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
+	Seed          = Script{"seed", seedSource, "e02b96609346b47d50b54335e5eb623e2c88a278"}
+	ReadRegisters = Script{"registers", registersSource, "4dc7cdb44603f3acc0c568fe3fef34965e372aa2"}
+	Switch        = Script{"switch", switchSource, "064c858920e10b8b8c1d55c5bf580c882e315d74"}
+)
+
+// All returns the scripts that a master is to have loaded, in the order in which they are.
+func All(fencing bool) []Script {
+	if fencing {
+		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Open, Seed, ReadRegisters, Switch}
+	}
+	return []Script{Release, Extend, Batch}
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// fencedSet returns masters that are set up, and never granted a lock.
+func fencedSet(t testing.TB, n int) []*redisserver.Server {
+	t.Helper()
+	masters := redistest.Masters(t, n)
+	require.NoError(t, SetUp(context.Background(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	return masters
+}
+
+func setUpConfig(masters []*redisserver.Server) Config {
+	return Config{Masters: redistest.Addrs(masters), MasterTimeout: patience}
+}
+
+func fenced(c *Config) { c.MastersAreNew, c.Fencing = false, true }
+
+// A fenceLog checks that the fences of a name grow.
+type fenceLog struct {
+	mu   sync.Mutex
+	last map[string]uint64
+	seen int
+}
+
+// saw is called by a holder, while it holds.
+func (f *fenceLog) saw(t testing.TB, l *Lock) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.last == nil {
+		f.last = make(map[string]uint64)
+	}
+	require.Greater(t, l.Fence(), f.last[l.Name()], l.Name())
+	f.last[l.Name()] = l.Fence()
+	f.seen++
+}
+
+func TestFencesGrowAcrossEnginesNamesAndHandOvers(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 5)
+	engines := []*Engine{open(t, masters, fenced), open(t, masters, fenced), open(t, masters, fenced)}
+	var log fenceLog
+	var all errgroup.Group
+	for _, e := range engines {
+		for w := range 8 {
+			all.Go(func() error {
+				for i := range 40 {
+					lock, err := e.Acquire(t.Context(), fmt.Sprint(t.Name(), (w+i)%3), 5*time.Second)
+					if err != nil {
+						return err
+					}
+					log.saw(t, lock)
+					if err := lock.Release(t.Context()); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	require.NoError(t, all.Wait())
+	require.Equal(t, 3*8*40, log.seen)
+	handed := uint64(0)
+	for _, e := range engines {
+		handed += e.Stats().HandedOver
+		t.Logf("%+v", e.Stats().FencesRaised)
+	}
+	require.NotZero(t, handed)
+}
+
+func TestLoneFencedAcquiresTakeOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	e := open(t, fencedSet(t, 5), fenced)
+	for i := range 500 {
+		lock, err := e.Acquire(t.Context(), fmt.Sprint(t.Name(), i%100), 5*time.Second)
+		require.NoError(t, err)
+		require.NoError(t, lock.Extend(t.Context(), 6*time.Second))
+		require.NoError(t, lock.Release(t.Context()))
+	}
+	require.Zero(t, e.Stats().FencesRaised)
+}

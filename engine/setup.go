@@ -1,0 +1,90 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/pipeline"
+)
+
+// SetUpOptions are what SetUp is told of the masters.
+type SetUpOptions struct {
+	// MastersAreNew asserts that they never granted a lock, so that there is nothing to wait
+	// for. If true and wrong, two may hold a lock.
+	MastersAreNew bool
+	// Recover sets them up again although they were before: for a majority that lost its data.
+	// Clients that are running are refused from then on, until they call New again. Every fence
+	// will be larger than Above, which must be the largest that any resource has seen.
+	Recover bool
+	Above   uint64
+}
+
+// SetUp makes cfg.Masters members of a set, which Config.Fencing needs, once. It blocks for
+// MaxTTL*(1+Drift) + 1s + 2ms, for which it watches that no master is restarted, unless they
+// are new; locks are held and acquired meanwhile. It may be cut anywhere and called again, and
+// does nothing where all is set up. All masters must be up. Only Masters, Client, MaxTTL,
+// MasterTimeout and Drift of cfg are used.
+//
+// Errors: ErrInvalid; ErrRefused with the reason; ErrConfigMismatch when they are set up with
+// other values; a MasterError; ctx's error.
+func SetUp(ctx context.Context, cfg Config, opts SetUpOptions) error {
+	s, err := setup(cfg)
+	if err != nil {
+		return err
+	}
+	s.New, s.Recover, s.Above = opts.MastersAreNew, opts.Recover, opts.Above
+	return pipeline.Init(ctx, s)
+}
+
+// ReplaceMaster makes the master at the address to a member in the place of from, which may
+// be down; all others must be up. Afterwards clients must be configured with to: those that
+// still have from get no more locks. Engines with to serve at once, and admit it
+// after MaxTTL*(1+Drift) + 1s + 2ms. It may be cut anywhere and called again. It is safe
+// only if all clients of these masters use Fencing: the others would not be refused.
+//
+// Errors: as SetUp.
+func ReplaceMaster(ctx context.Context, cfg Config, from, to string) error {
+	s, err := setup(cfg)
+	if err != nil {
+		return err
+	}
+	with, err := parseMasters([]string{to}, cfg.Client)
+	if err != nil {
+		return err
+	}
+	old, err := parseMasters([]string{from}, rueidis.ClientOption{})
+	if err != nil {
+		return err
+	}
+	return pipeline.Replace(ctx, s, old[0].Address, with[0])
+}
+
+// A Member is a master as Members finds it: Err is why it cannot be asked, Set the set that it
+// belongs to, with no ID if it belongs to none, and Admitted whether it votes for engines of
+// that set.
+type Member = pipeline.Member
+
+// Members asks each of cfg.Masters what it is a member of. Errors: ErrInvalid.
+func Members(ctx context.Context, cfg Config) ([]Member, error) {
+	s, err := setup(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return pipeline.Members(ctx, s.Masters, s.Timeout), nil
+}
+
+func setup(cfg Config) (s pipeline.Setup, err error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.validate(); err != nil {
+		return s, err
+	}
+	if err := checkTemplate(cfg.Client); err != nil {
+		return s, err
+	}
+	masters, err := parseMasters(cfg.Masters, cfg.Client)
+	if err != nil {
+		return s, err
+	}
+	return pipeline.Setup{Masters: masters, Timeout: cfg.MasterTimeout, MaxTTL: cfg.MaxTTL, Wait: cfg.restartWait()}, nil
+}

@@ -1,0 +1,91 @@
+package fencing
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Set describes masters that were set up together. Every member stores the description,
+// and every acquire names the one that it expects: a master that lost its data, or has
+// another set's, does not have it.
+type Set struct {
+	ID         string // of the set, for good
+	Generation int    // 0 while it is set up; grows with every change of the members
+	MaxTTL     time.Duration
+	Registers  int
+	Members    []string // the addresses, sorted
+}
+
+// format is the version of the description.
+const format = "muxlock-set-1"
+
+// NewSet describes a set of masters that is being set up: of generation 0, which no engine
+// takes part in.
+func NewSet(id string, maxTTL time.Duration, members []string) Set {
+	return Set{ID: id, MaxTTL: maxTTL, Registers: Registers, Members: sorted(members)}
+}
+
+// Next describes the set once it is set up, or after its members were changed.
+func (s Set) Next(members []string) Set {
+	s.Generation, s.Members = s.Generation+1, sorted(members)
+	return s
+}
+
+func sorted(members []string) []string { return slices.Sorted(slices.Values(members)) }
+
+// String returns the description as the members store it.
+func (s Set) String() string {
+	return strings.Join(append([]string{format, s.ID, strconv.Itoa(s.Generation),
+		strconv.FormatInt(s.MaxTTL.Milliseconds(), 10), strconv.Itoa(s.Registers)}, s.Members...), " ")
+}
+
+var errFormat = errors.New("is no description of a set of masters that this version knows")
+
+// ParseSet reads a description.
+func ParseSet(text string) (s Set, err error) {
+	words := strings.Split(text, " ")
+	if len(words) < 6 || words[0] != format {
+		return Set{}, errFormat
+	}
+	generation, err1 := strconv.Atoi(words[2])
+	maxTTL, err2 := strconv.ParseInt(words[3], 10, 64)
+	registers, err3 := strconv.Atoi(words[4])
+	if errors.Join(err1, err2, err3) != nil {
+		return Set{}, errFormat
+	}
+	return Set{words[1], generation, time.Duration(maxTTL) * time.Millisecond, registers, words[5:]}, nil
+}
+
+// Mismatch is what a client expects of a set of masters and finds otherwise, field by field.
+type Mismatch struct{ Fields []string }
+
+func (m *Mismatch) Error() string { return strings.Join(m.Fields, "; ") }
+
+// Matches returns nil if s is a set for a client with the given MaxTTL and masters, and
+// else a Mismatch that names each field.
+func (s Set) Matches(maxTTL time.Duration, members []string) error {
+	var fields []string
+	differs := func(field string, here, there any) {
+		fields = append(fields, fmt.Sprintf("%s: here %v, at the masters %v", field, here, there))
+	}
+	if s.MaxTTL != maxTTL {
+		differs("MaxTTL", maxTTL, s.MaxTTL)
+	}
+	if s.Registers != Registers {
+		differs("registers", Registers, s.Registers)
+	}
+	if len(s.Members) != len(members) {
+		differs("number of masters", len(members), len(s.Members))
+	}
+	if here := sorted(members); !slices.Equal(here, s.Members) {
+		differs("masters", here, s.Members)
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return &Mismatch{fields}
+}
