@@ -64,11 +64,20 @@ func (i Instant) Time() time.Time { return zero.Add(time.Duration(i.mono)) }
 // CLOCK_BOOTTIME, by the same amount, and not to the monotonic clock. So as long as
 // the wall clock has kept its distance from the monotonic clock, so has
 // CLOCK_BOOTTIME. The distance changes too when somebody sets the wall clock, which
-// costs one reading. Slewing moves all three alike.
+// costs one reading. Slewing moves all three alike. It is read again every day all the
+// same, and when the monotonic clock is not the one of before: in a synctest bubble that is
+// virtual and CLOCK_BOOTTIME is not, and what is learned there holds for nobody outside.
 type sleeper struct{ seen atomic.Pointer[distance] }
 
-// distance of two clocks from the monotonic clock, read together.
-type distance struct{ wall, boot int64 }
+// distance of two clocks from the monotonic clock, read together at mono.
+type distance struct{ mono, wall, boot int64 }
+
+// holds reports whether the distance can be relied on at mono, where the wall clock is that
+// far from the monotonic clock.
+func (d *distance) holds(mono, wall int64) bool {
+	age := time.Duration(mono - d.mono)
+	return age.Abs() < 24*time.Hour && near(wall, d.wall)
+}
 
 // tolerance is by how much two readings of the same distance may differ, because
 // the clocks are read one after the other. It is far below the allowance of a lease.
@@ -86,7 +95,7 @@ var (
 func (s *sleeper) now(clocks func() (mono, wall int64), boottime func() int64) Instant {
 	mono, wall := clocks()
 	wall -= mono
-	if d := s.seen.Load(); d != nil && near(wall, d.wall) {
+	if d := s.seen.Load(); d != nil && d.holds(mono, wall) {
 		return Instant{mono, mono + d.boot}
 	}
 	boot := boottime()
@@ -94,7 +103,7 @@ func (s *sleeper) now(clocks func() (mono, wall int64), boottime func() int64) I
 		return Instant{mono, mono}
 	}
 	if later, wallLater := clocks(); near(later, mono) && near(wallLater-later, wall) {
-		s.seen.Store(&distance{wall, boot - mono})
+		s.seen.Store(&distance{mono, wall, boot - mono})
 	}
 	return Instant{mono, boot}
 }

@@ -2,6 +2,7 @@ package clock
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -121,6 +122,15 @@ func TestNowAgreesWithTheKernel(t *testing.T) {
 		require.LessOrEqual(t, before-tolerance, now.boot)
 		require.LessOrEqual(t, now.boot, after+tolerance)
 	}
+}
+
+func TestWhatABubbleLearnsHoldsForNobodyOutside(t *testing.T) {
+	if boottime() == 0 {
+		t.Skip("there is no CLOCK_BOOTTIME")
+	}
+	var s sleeper
+	synctest.Test(t, func(*testing.T) { s.now(goClocks, boottime) })
+	require.InDelta(t, boottime(), s.now(goClocks, boottime).boot, float64(time.Minute))
 }
 
 func TestNowMovesForward(t *testing.T) {
