@@ -1,0 +1,197 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// shortLease lets a master that lost its data be admitted again after about two seconds.
+func shortLease(c *Config) {
+	c.MaxTTL, c.TTL, c.MasterTimeout = time.Second, time.Second, 300*time.Millisecond
+}
+
+// shortSet returns masters that are set up for shortLease.
+func shortSet(t testing.TB, n int) []*redisserver.Server {
+	t.Helper()
+	masters := redistest.Masters(t, n)
+	require.NoError(t, SetUp(context.Background(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+	return masters
+}
+
+func shortConfig(masters []*redisserver.Server) Config {
+	return Config{Masters: redistest.Addrs(masters)}.with(shortLease)
+}
+
+func (c Config) with(changes ...func(*Config)) Config {
+	for _, change := range changes {
+		change(&c)
+	}
+	return c
+}
+
+// admitted returns how many masters are members that vote.
+func admitted(t testing.TB, masters []*redisserver.Server) (n int) {
+	t.Helper()
+	members, err := Members(t.Context(), shortConfig(masters))
+	require.NoError(t, err)
+	for _, m := range members {
+		if m.Admitted {
+			n++
+		}
+	}
+	return n
+}
+
+// fence acquires and releases a lock, and returns its fence.
+func fence(t testing.TB, e *Engine, name string) uint64 {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	lock, err := e.Acquire(ctx, name, 0)
+	require.NoError(t, err)
+	require.NoError(t, lock.Release(t.Context()))
+	return lock.Fence()
+}
+
+func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
+	for what, lose := range map[string]func(*testing.T, *redisserver.Server){
+		"restart": func(t *testing.T, m *redisserver.Server) {
+			require.NoError(t, m.Kill())
+			require.NoError(t, m.Restart(t.Context()))
+		},
+		"flush": func(t *testing.T, m *redisserver.Server) { redistest.Command(t, m, "FLUSHALL") },
+		"old mark": func(t *testing.T, m *redisserver.Server) {
+			redistest.Command(t, m, "SET", "__muxlock__:admitted", "another")
+		},
+		"registers": func(t *testing.T, m *redisserver.Server) { redistest.Command(t, m, "DEL", "__muxlock__:set") },
+		"flush twice": func(t *testing.T, m *redisserver.Server) {
+			redistest.Command(t, m, "FLUSHALL")
+			redistest.Command(t, m, "FLUSHALL")
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			masters := shortSet(t, 3)
+			e := open(t, masters, fenced, shortLease)
+			var last uint64
+			for range 50 { // so that a register that starts again would be far behind
+				f := fence(t, e, t.Name())
+				require.Greater(t, f, last)
+				last = f
+			}
+			// Each in turn: were one admitted without the registers of the others, a quorum
+			// would have forgotten in the end.
+			for i, m := range masters {
+				lose(t, m)
+				if what == "old mark" { // which only a process that starts meets
+					require.NoError(t, e.Close())
+					e = open(t, masters, fenced, shortLease)
+				}
+				f := fence(t, e, t.Name()) // the others serve
+				require.Greater(t, f, last)
+				last = f
+				soon(t, func() bool { return admitted(t, masters) == 3 }, "by itself")
+				require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last, i)
+				last = fence(t, e, t.Name())
+			}
+		})
+	}
+}
+
+// refusedAsOfAnotherSet waits until an engine knows why it gets no lock any more.
+func refusedAsOfAnotherSet(t testing.TB, e *Engine) {
+	t.Helper()
+	soon(t, func() bool {
+		lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+		require.Nil(t, lock)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		return errors.Is(err, ErrConfigMismatch)
+	})
+}
+
+func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	last := fence(t, e, t.Name())
+	for _, m := range masters[:2] {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrNotAcquired)
+	soon(t, func() bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := e.Ready(ctx)
+		return errors.Is(err, ErrRestarted) && strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
+	})
+	_, err = New(t.Context(), shortConfig(masters).with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorIs(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}), ErrRefused)
+
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: last + 1<<30}))
+	refusedAsOfAnotherSet(t, e)
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last+1<<30)
+}
+
+func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
+	t.Parallel()
+	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
+	old := open(t, masters, fenced, shortLease)
+	last := fence(t, old, t.Name())
+	cfg := shortConfig(masters)
+	after := append(fourth, masters[1:]...)
+	for range 2 { // it may be run again
+		require.NoError(t, ReplaceMaster(t.Context(), cfg, masters[0].Addr(), fourth[0].Addr()))
+	}
+	refusedAsOfAnotherSet(t, old)
+	_, err := New(t.Context(), cfg.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "masters")
+
+	e := open(t, after, fenced, shortLease)
+	f := fence(t, e, t.Name())
+	require.Greater(t, f, last)
+	soon(t, func() bool { return admitted(t, after) == 3 })
+	redistest.Command(t, masters[1], "FLUSHALL") // the fourth is needed now
+	require.Greater(t, fence(t, e, t.Name()), f)
+
+	for err, change := range map[string][2]string{
+		"none of the masters":     {"127.0.0.1:1", masters[0].Addr()},
+		"one of the masters":      {masters[1].Addr(), masters[2].Addr()},
+		"every master must be up": {masters[1].Addr(), "127.0.0.1:1"},
+	} {
+		require.ErrorContains(t, ReplaceMaster(t.Context(), shortConfig(after), change[0], change[1]), err)
+	}
+}
+
+func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cfg := shortConfig(masters)
+	_, err := New(t.Context(), cfg.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "lockbench masters init")
+
+	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")
+	other := cfg
+	other.MaxTTL = 2 * time.Second
+	require.ErrorIs(t, SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
+	_, err = New(t.Context(), other.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "MaxTTL: here 2s, at the masters 1s")
+	two := cfg
+	two.Masters = cfg.Masters[:2]
+	_, err = New(t.Context(), two.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "number of masters: here 2, at the masters 3")
+}
