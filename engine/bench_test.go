@@ -9,50 +9,60 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"muxlock/internal/redisserver"
 )
 
-// BenchmarkCycle acquires and releases own names on five masters of this machine:
+// BenchmarkCycle acquires and releases own names on five masters of this machine, and
+// BenchmarkFencedCycle with fencing tokens:
 //
 //	go test -run '^$' -bench Cycle ./engine
-func BenchmarkCycle(b *testing.B) {
+func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
+
+func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
+
+func benchmarkCycles(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
 	for _, workers := range []int{1, 64, 1024} {
-		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) {
-			e := open(b, five(b), masterTimeout(defaultMasterTimeout))
-			var left atomic.Int64
-			var mu sync.Mutex // guards all
-			all := hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)
-			own := make([]*hdrhistogram.Histogram, workers)
-			for i := range own {
-				own[i] = hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)
-			}
-			work := func(name string, own *hdrhistogram.Histogram) {
-				for left.Add(-1) >= 0 {
-					begin := time.Now()
-					lock, err := e.Acquire(context.Background(), name, 0)
-					if err == nil {
-						err = lock.Release(context.Background())
-					}
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					own.RecordValue(time.Since(begin).Nanoseconds())
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				all.Merge(own)
-			}
-			left.Store(int64(b.N))
-			b.ReportAllocs()
-			b.ResetTimer()
-			var every sync.WaitGroup
-			for i := range workers {
-				every.Go(func() { work(fmt.Sprint(b.Name(), "/", i), own[i]) })
-			}
-			every.Wait()
-			b.StopTimer()
-			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
-			b.ReportMetric(float64(all.ValueAtQuantile(99)), "p99-ns")
-		})
+		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, changes...) })
 	}
+}
+
+func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, changes ...func(*Config)) {
+	e := open(b, masters, append(changes, masterTimeout(defaultMasterTimeout))...)
+	var left atomic.Int64
+	var mu sync.Mutex // guards all
+	all := hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)
+	own := make([]*hdrhistogram.Histogram, workers)
+	for i := range own {
+		own[i] = hdrhistogram.New(1, time.Minute.Nanoseconds(), 2)
+	}
+	work := func(name string, own *hdrhistogram.Histogram) {
+		for left.Add(-1) >= 0 {
+			begin := time.Now()
+			lock, err := e.Acquire(context.Background(), name, 0)
+			if err == nil {
+				err = lock.Release(context.Background())
+			}
+			if err != nil {
+				b.Error(err)
+				return
+			}
+			own.RecordValue(time.Since(begin).Nanoseconds())
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all.Merge(own)
+	}
+	left.Store(int64(b.N))
+	b.ReportAllocs()
+	b.ResetTimer()
+	var every sync.WaitGroup
+	for i := range workers {
+		every.Go(func() { work(fmt.Sprint(b.Name(), "/", i), own[i]) })
+	}
+	every.Wait()
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+	b.ReportMetric(float64(all.ValueAtQuantile(99)), "p99-ns")
+	b.ReportMetric(100*float64(e.Stats().FencesRaised)/float64(b.N), "%raised")
 }

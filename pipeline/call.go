@@ -33,7 +33,7 @@ type Request struct {
 	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
 	Alone bool
 	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
-	// 0: it has none. An acquire's is set when its round is formed: its token will be larger.
+	// 0: it has none. An acquire's is set when its round is formed: the token that it proposes.
 	Fence uint64
 	// Among, of an Extend, is the masters that count, one bit each; 0: all.
 	Among uint64

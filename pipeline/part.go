@@ -160,21 +160,26 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 	}
 }
 
-// readGrantsLocked turns the reply of the fenced acquire into votes: a word per entry.
+// readGrantsLocked turns the reply of the fenced acquire into votes: a word per entry, or
+// nothing where all were granted with the tokens that they proposed.
 func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *answers) {
 	words, fault, err := grantWords(reply)
-	for i := from; i < to; i++ {
+	for i, all := from, words == ""; i < to; i++ {
 		word, rest, _ := strings.Cut(words, " ")
 		words = rest
-		token, notNumber := strconv.ParseUint(word, 10, 64)
 		switch {
 		case err != nil:
 			p.countLocked(m, i, quorum.Unknown, err, a)
-		case notNumber != nil:
-			p.countLocked(m, i, quorum.Unknown, fault, a)
-		case token == 0:
+		case all || word == "=":
+			p.r.grantLocked(m, p.position(i), p.entries[i].Fence)
+		case word == "0":
 			p.voteLocked(m, i, quorum.Refused)
 		default:
+			token, notNumber := strconv.ParseUint(word, 10, 64)
+			if notNumber != nil {
+				p.countLocked(m, i, quorum.Unknown, fault, a)
+				continue
+			}
 			m.p.set.saw(p.entries[i].Name, token)
 			p.r.grantLocked(m, p.position(i), token)
 		}

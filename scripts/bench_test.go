@@ -41,7 +41,12 @@ func BenchmarkScript(b *testing.B) {
 		for _, e := range entries(n, "") {
 			all = append(all, e.name, e.token)
 		}
+		gone := []string{"EVAL", "redis.call('DEL', unpack(KEYS)) for r = 0, #KEYS do redis.call('HSET', ARGV[1], r, 1) end return 1", strconv.Itoa(n)}
+		for _, e := range entries(n, "") {
+			gone = append(gone, e.name)
+		}
 		cases = append(cases,
+			benchmark{fmt.Sprintf("script=fenced acquire/entries=%d", n), n, append(gone, fencedRegisters), fencedCommand(FencedAcquire.SHA1, entries(n, lease))},
 			benchmark{fmt.Sprintf("script=batch of releases/entries=%d", n), n, all, batchCommand(Batch.SHA1, entries(n, "-"))},
 			benchmark{fmt.Sprintf("script=batch of extends/entries=%d", n), n, all, batchCommand(Batch.SHA1, entries(n, lease))})
 	}
@@ -49,6 +54,12 @@ func BenchmarkScript(b *testing.B) {
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {
 			m.text("FLUSHALL")
+			m.text("SET", fencedSet, "the set")
+			registers := []string{"HSET", fencedRegisters}
+			for i := range 4096 {
+				registers = append(registers, strconv.Itoa(i), "0")
+			}
+			m.number(registers...)
 			m.text("CONFIG", "RESETSTAT")
 			b.ReportAllocs()
 			for b.Loop() {

@@ -65,6 +65,24 @@ func (m testMaster) extend(name, token, ms string) int64 {
 // An entry of a batch; how is 'ms' extend to that lease, '-' release.
 type entry struct{ name, token, how string }
 
+// The keys of fencing.
+const (
+	fencedSet       = "__muxlock__:set"
+	fencedRegisters = "__muxlock__:registers"
+)
+
+// fencedCommand encodes entries of one kind as the scripts of fencing take them: the place of
+// an entry is its register, and all have the same ttl.
+func fencedCommand(sha string, entries []entry) []string {
+	var names, tokens, registers, fences []string
+	for i, e := range entries {
+		names, tokens = append(names, e.name), append(tokens, e.token)
+		registers, fences = append(registers, strconv.Itoa(i)), append(fences, "1000000")
+	}
+	args := append([]string{"EVALSHA", sha, strconv.Itoa(len(entries) + 2), fencedSet, fencedRegisters}, names...)
+	return slices.Concat(args, []string{"the set"}, tokens, registers, fences, []string{entries[0].how, strconv.Itoa(len(entries))})
+}
+
 // batchCommand encodes entries as batch.lua takes them: in runs that are alike.
 func batchCommand(sha string, entries []entry) []string {
 	var names, tokens, runs []string

@@ -41,10 +41,10 @@ var (
 
 // The scripts of fencing: the first two are sent with rounds, the others set masters up.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "9e2e6cc423af85226cd8fababaf9eb457321c2fe"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "c3f498835f405d963238733cbddac92a7062ca42"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
 	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
-	Seed          = Script{"seed", seedSource, "e02b96609346b47d50b54335e5eb623e2c88a278"}
+	Seed          = Script{"seed", seedSource, "51e3a6919c406a16843332dd2db6a77e1b3e623f"}
 	ReadRegisters = Script{"registers", registersSource, "4dc7cdb44603f3acc0c568fe3fef34965e372aa2"}
 	Switch        = Script{"switch", switchSource, "064c858920e10b8b8c1d55c5bf580c882e315d74"}
 )

@@ -8,12 +8,13 @@
 -- ARGV[3]  the ticket that the caller remembers
 -- ARGV[4]  the description that the caller found there; '' none
 -- ARGV[5..] the least value of register 0, 1, ...
+-- All registers are written, so that the hash is one for many fields from the beginning.
 -- Returns  1 admitted | 0 the ticket or the description is another
 if redis.call('GET', KEYS[3]) ~= ARGV[3] then return 0 end
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[4] then return 0 end
 for i = 5, #ARGV do
   local register = i - 5
-  local value = tonumber(redis.call('HGET', KEYS[4], register) or 0)
+  local value = tonumber(redis.call('HGET', KEYS[4], register) or -1)
   if not value or value < 0 or value >= 137438953472 or value < tonumber(ARGV[i]) then
     redis.call('HSET', KEYS[4], register, ARGV[i])
   end
