@@ -1,6 +1,6 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-ALL         = ./... ./cmd/lockbench/...
+ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/...
 BIN         = bin
 COUNT      ?= 1
 FUZZTIME   ?= 30s
@@ -78,9 +78,10 @@ profile: setup ## CPU profile of the engine at 1024 workers, as a list
 	$(GO) test -run '^$$' -bench 'BenchmarkCycle/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine
 	$(GO) tool pprof -top engine.test cpu.prof | head -40
 
-tidy: ## go mod tidy for both modules
+tidy: ## go mod tidy for all modules
 	$(GO) mod tidy
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
+	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
 
 clean:
 	rm -rf $(BIN) *.prof *.test

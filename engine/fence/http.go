@@ -1,0 +1,160 @@
+package fence
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// Header is the request header that carries the fence, as a decimal number.
+const Header = "Lock-Fence"
+
+var (
+	// ErrNoHeader is returned when a request has no Header.
+	ErrNoHeader = errors.New("fence: the request has no " + Header + " header")
+	// ErrFull is returned when a Store keeps as many names as it may, and the name is not
+	// among them. Nothing was kept. Old names are not dropped: their fences would be forgotten.
+	ErrFull = errors.New("fence: too many names")
+)
+
+// SetHeader puts the fence of a lock into a request, for a server behind Middleware. A new holder's first
+// request, also one that only reads, seals. Errors: ErrInvalid, and the header stays as it was.
+func SetHeader(r *http.Request, fence uint64) error {
+	err := Check(0, fence)
+	if err == nil {
+		r.Header.Set(Header, strconv.FormatUint(fence, 10))
+	}
+	return err
+}
+
+// FromHeader returns the fence of a request. Errors: ErrNoHeader; ErrInvalid if it is not one number from
+// 1 to Max. Handlers use it that pass the fence on, for instance to Table.Update.
+func FromHeader(h http.Header) (uint64, error) {
+	values := h.Values(Header)
+	if len(values) == 0 {
+		return 0, ErrNoHeader
+	}
+	fence, err := strconv.ParseUint(values[0], 10, 64)
+	if len(values) > 1 || err != nil {
+		return 0, fmt.Errorf("%w: %s is %q", ErrInvalid, Header, values)
+	}
+	return fence, Check(0, fence)
+}
+
+// WriteError answers a request that was refused with err:
+//
+//	428 Precondition Required  ErrNoHeader: made for lost updates (RFC 6585)
+//	400 Bad Request            ErrInvalid
+//	412 Precondition Failed    ErrStale: a condition in the request's header is false (RFC 9110). Not
+//	                           409 Conflict, after which the client may correct the request and
+//	                           repeat it: this holder never can.
+//	503 Service Unavailable    everything else, without its text
+func WriteError(w http.ResponseWriter, err error) {
+	for _, known := range []struct {
+		err  error
+		code int
+	}{{ErrNoHeader, http.StatusPreconditionRequired}, {ErrInvalid, http.StatusBadRequest}, {ErrStale, http.StatusPreconditionFailed}} {
+		if errors.Is(err, known.err) {
+			http.Error(w, err.Error(), known.code)
+			return
+		}
+	}
+	http.Error(w, "fence: not checked", http.StatusServiceUnavailable)
+}
+
+// Store keeps the largest fence of each name, of a bounded number of names.
+type Store interface {
+	// Seal keeps fence as that of name and the name for the caller alone until release is called, once. It
+	// waits for whoever has the name; the end of ctx ends the wait, with ctx's error. Other errors:
+	// ErrInvalid, a StaleError, ErrFull; with any of them nothing is kept and release is nil.
+	Seal(ctx context.Context, name string, fence uint64) (release func(), err error)
+}
+
+// Middleware lets a request pass that carries, in Header, a fence that is not older than any that store
+// has seen for the resource that name returns. Others get WriteError's answer. Reads are requests
+// too: that of a new holder seals. Mount it where all requests come from holders, behind authentication.
+//
+// Requests for one name run one after the other, until the handler returns: otherwise an older
+// holder's could pass, be paused, and write after a newer holder has read. A request waits for those
+// before it; the end of its context ends that with 503. A client that stops in the middle of its
+// body keeps the name until the server gives it up: set http.Server.ReadTimeout. A handler must not go on
+// after it returns, as that of http.TimeoutHandler does: wrap that around Middleware.
+func Middleware(store Store, name func(*http.Request) string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			fence, err := FromHeader(r.Header)
+			if err != nil {
+				WriteError(w, err)
+				return
+			}
+			release, err := store.Seal(r.Context(), name(r), fence)
+			if err != nil {
+				WriteError(w, err)
+				return
+			}
+			defer release()
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// Memory is a Store for one process whose data, too, lives no longer than the process. It cannot promise
+// more: after a restart an older holder may write until a newer one has sealed, and two replicas
+// of a server do not know each other's fences. Where the data is in a database, keep the
+// fence there: FromHeader and Table. Make it with NewMemory. It is safe for concurrent use.
+type Memory struct {
+	max int
+
+	mu    sync.Mutex // guards the following
+	names map[string]*memory
+}
+
+// memory is one name: who has put a value into busy owns seen.
+type memory struct {
+	busy chan struct{}
+	seen uint64
+}
+
+// NewMemory returns a Memory for up to so many names, about 200 bytes each beside the text of the name; with 0
+// or less every name is ErrFull.
+func NewMemory(names int) *Memory { return &Memory{max: names, names: make(map[string]*memory)} }
+
+// Seal is that of Store.
+func (m *Memory) Seal(ctx context.Context, name string, fence uint64) (release func(), err error) {
+	if err := Check(0, fence); err != nil {
+		return nil, err
+	}
+	n, err := m.find(name)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case n.busy <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	release = func() { <-n.busy }
+	if err := Check(n.seen, fence); err != nil {
+		release()
+		return nil, err
+	}
+	n.seen = fence
+	return release, nil
+}
+
+func (m *Memory) find(name string) (*memory, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := m.names[name]
+	if n == nil {
+		if len(m.names) >= m.max {
+			return nil, fmt.Errorf("%w: %d are kept", ErrFull, len(m.names))
+		}
+		n = &memory{busy: make(chan struct{}, 1)}
+		m.names[name] = n
+	}
+	return n, nil
+}
