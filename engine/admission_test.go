@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
@@ -21,7 +23,7 @@ func shortLease(c *Config) {
 // shortSet returns masters that are set up for shortLease.
 func shortSet(t testing.TB, n int) []*redisserver.Server {
 	t.Helper()
-	masters := redistest.Masters(t, n)
+	masters := redistest.MastersWith(t, n, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
 	require.NoError(t, SetUp(context.Background(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 	return masters
 }
@@ -62,19 +64,25 @@ func fence(t testing.TB, e *Engine, name string) uint64 {
 }
 
 func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
-	for what, lose := range map[string]func(*testing.T, *redisserver.Server){
-		"restart": func(t *testing.T, m *redisserver.Server) {
+	for what, lose := range map[string]func(t *testing.T, m, other *redisserver.Server){
+		"restart": func(t *testing.T, m, _ *redisserver.Server) {
 			require.NoError(t, m.Kill())
 			require.NoError(t, m.Restart(t.Context()))
 		},
-		"flush": func(t *testing.T, m *redisserver.Server) { redistest.Command(t, m, "FLUSHALL") },
-		"old mark": func(t *testing.T, m *redisserver.Server) {
+		"flush": func(t *testing.T, m, _ *redisserver.Server) { redistest.Command(t, m, "FLUSHALL") },
+		"another run_id": func(t *testing.T, m, _ *redisserver.Server) {
 			redistest.Command(t, m, "SET", "__muxlock__:admitted", "another")
 		},
-		"registers": func(t *testing.T, m *redisserver.Server) { redistest.Command(t, m, "DEL", "__muxlock__:set") },
-		"flush twice": func(t *testing.T, m *redisserver.Server) {
-			redistest.Command(t, m, "FLUSHALL")
-			redistest.Command(t, m, "FLUSHALL")
+		"an old snapshot": func(t *testing.T, m, _ *redisserver.Server) {
+			redistest.Command(t, m, "SAVE")
+			redistest.Command(t, m, "HSET", "__muxlock__:registers", "0", "77")
+			require.NoError(t, m.Kill())
+			require.NoError(t, m.Restart(t.Context()))
+			require.Equal(t, "0", redistest.Command(t, m, "HGET", "__muxlock__:registers", "0"), "as it was saved")
+		},
+		"the data of another member": func(t *testing.T, m, other *redisserver.Server) {
+			replicaOf(t, m, other)
+			redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -90,8 +98,8 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 			// Each in turn: were one admitted without the registers of the others, a quorum
 			// would have forgotten in the end.
 			for i, m := range masters {
-				lose(t, m)
-				if what == "old mark" { // which only a process that starts meets
+				lose(t, m, masters[(i+1)%3])
+				if what == "another run_id" { // which only a process that starts meets
 					require.NoError(t, e.Close())
 					e = open(t, masters, fenced, shortLease)
 				}
@@ -194,4 +202,86 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	_, err = New(t.Context(), two.with(fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "number of masters: here 2, at the masters 3")
+}
+
+func TestRegisterThatHoldsNoTokenIsRefusedAndNothingIsLocked(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 3)
+	e := open(t, masters, fenced)
+	for _, value := range []string{"text", "-1", "1.5", "nan", "137438953471", "1e30"} {
+		name := t.Name() + value
+		register := strconv.Itoa(fencing.Register(name))
+		redistest.Command(t, masters[0], "HSET", "__muxlock__:registers", register, value)
+		lock, err := e.TryAcquire(t.Context(), name, 0)
+		require.NoError(t, err, "the others carry on")
+		require.NoError(t, lock.Release(t.Context()))
+		redistest.Command(t, masters[1], "HSET", "__muxlock__:registers", register, value)
+		_, err = e.TryAcquire(t.Context(), name, 0)
+		require.ErrorIs(t, err, ErrRegister, value)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorContains(t, err, "register "+register)
+		quiet(t, e)
+		require.NotContains(t, redistest.Keys(t, masters...), name)
+	}
+	require.Equal(t, 3, upMasters(e))
+	for _, key := range []string{"__muxlock__:registers", t.Name()} {
+		redistest.Command(t, masters[2], "DEL", key)
+		redistest.Command(t, masters[2], "RPUSH", key, "a list")
+	}
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NotZero(t, lock.Fence())
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestFlushDuringAnAdmissionStartsItAgain(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	engines := []*Engine{open(t, masters, fenced, shortLease), open(t, masters, fenced, shortLease)}
+	last := fence(t, engines[0], t.Name())
+	flush := func() time.Time {
+		redistest.Command(t, masters[0], "FLUSHALL")
+		now := time.Now()
+		last = max(last, fence(t, engines[0], t.Name()), fence(t, engines[1], t.Name()))
+		return now
+	}
+	begun := flush()
+	soon(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
+	time.Sleep(time.Until(begun.Add(engines[0].cfg.restartWait() / 2))) // in the middle of the wait
+	begun = flush()
+	soon(t, func() bool { return admitted(t, masters) == 3 })
+	require.GreaterOrEqual(t, time.Since(begun), engines[0].cfg.restartWait(), "counted from the second flush")
+	for _, e := range engines {
+		soon(t, func() bool { return votesOn(e) == 3 }, "both find the mark, whoever made it")
+		f := fence(t, e, t.Name())
+		require.Greater(t, f, last)
+		last = f
+	}
+}
+
+// votesOn returns how many masters an engine counts.
+func votesOn(e *Engine) (n int) {
+	for _, m := range e.Stats().Masters {
+		if m.Up && m.VotesFrom.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e, links := bent(t, masters, fenced, shortLease)
+	last := fence(t, e, t.Name())
+	redistest.Command(t, masters[0], "FLUSHALL")
+	for begin := time.Now(); time.Since(begin) < 4*time.Second; { // through all of its steps, at the masters that take part
+		for _, l := range links {
+			l.Cut()
+		}
+		require.LessOrEqual(t, admitted(t, masters), 3)
+		soon(t, func() bool { return upMasters(e) == 3 })
+	}
+	soon(t, func() bool { return admitted(t, masters) == 3 && votesOn(e) == 3 })
+	require.Greater(t, fence(t, e, t.Name()), last)
 }

@@ -48,6 +48,10 @@ var (
 	// or for another MaxTTL or other masters: each field that differs is named. It is a
 	// master's cause when it is a member of another set.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
+	// ErrRegister is matched by an AttemptError one of whose masters has no usable number where
+	// the fencing token of the name should be; the name was not locked there. Somebody else wrote
+	// to the reserved keys: flush that master, and the others restore it.
+	ErrRegister = pipeline.ErrRegister
 	// ErrRefused is returned by SetUp and ReplaceMaster when the masters are not in the
 	// state for it; nothing was changed.
 	ErrRefused = pipeline.ErrRefused

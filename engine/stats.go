@@ -42,7 +42,7 @@ type Stats struct {
 type MasterStats struct {
 	Address         string
 	Up              bool          // now
-	Cause           error         // why it is away, now; a MasterError's Err
+	Cause           error         // why it is away, or casts no vote, now; a MasterError's Err
 	VotesFrom       time.Time     // when it votes on new locks again after a restart; zero: it does
 	SetAside        uint64        // times that it was set aside
 	RoundTrip       time.Duration // least time that it took lately to answer a few requests

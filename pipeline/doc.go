@@ -77,6 +77,7 @@
 //	send, write, receive       a master's share of it; flight: what it has not answered
 //	pace                       how much a master is sent at once
 //	master, probe, admission, session, dial   connecting, and when a master may vote
+//	membership, setup          with fencing: when a master may vote, and setting masters up
 //	hung, setaside             finding a hung master, and taking it out of rounds
 //	pending, pending_batch     releases that a master could not be sent or has not answered
 //	wakeup, tracker            waking those who wait for a name
@@ -102,6 +103,25 @@
 // it was seen first. They count as unknown there, so that a quorum is still one of all
 // masters. The rule, and that for a server that is met for the first time, is admission.go,
 // and is pure. The end of the wait is no event: the next round is sent whole.
+//
+// # Fencing
+//
+// A fenced acquire is a call of one script, which checks the set's description, moves the
+// registers and sets the keys; package fencing has the rule, and internal/model checks it. Who
+// grants a token and who stores it is counted by master (round.grants); the engine raises it,
+// if it must, with an Extend whose votes count only from those who granted it (Request.Among).
+//
+// Why rounds in flight keep the conditions of the rule. One grant per attempt: an acquire that
+// is repeated was not executed before. A late master, one that was skipped, or was spared what
+// came and went, has smaller registers and grants less; it counts for a token only where it
+// stores as much. To make that rare each acquire proposes a token above all that this
+// process has seen, the same to all masters. A grant that arrives after the verdict is in no
+// Outcome, so it cannot be counted. An Extend carries the token too, so that masters which
+// come and go in the life of a lock keep it.
+//
+// A master votes while it is a member (membership.go): its description is the one that New
+// adopted, its mark the run_id of its session. An acquire that finds another description is
+// refused by the script, unexecuted, and the master is set aside and looked at again.
 //
 // # Pending releases
 //

@@ -194,6 +194,8 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 	}
 	release := p.entries[i].Op == Release
 	switch {
+	case firstWord(err) == badRegister:
+		err = registerError{err}
 	case isDenied(err):
 		err = denied{err}
 		p.r.denyLocked(p.position(i), MasterError{m.address, err})

@@ -192,6 +192,24 @@ func (m *master) trial() error {
 	if _, _, err = batchVotes(replies[3], 1); err != nil {
 		return fmt.Errorf("trial lock: %w", err)
 	}
+	if m.p.fencing {
+		return m.trialOfFencing(name)
+	}
+	return nil
+}
+
+// trialOfFencing calls what the scripts of fencing do, on a key of its own.
+func (m *master) trialOfFencing(key string) error {
+	var b batch
+	b.begin(4)
+	b.add("EVALSHA", scripts.Trial.SHA1, "1", key)
+	replies, err := m.ask(&b)
+	if err == nil {
+		err = replies[0].Err()
+	}
+	if err != nil {
+		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, HSET, HGET, HMGET or HGETALL"))
+	}
 	return nil
 }
 

@@ -89,6 +89,17 @@ type denied struct{ error }
 
 func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
 
+// ErrRegister is matched by the cause of a master whose register for a name holds no token: text,
+// a negative number, or one that is too large. That name was not locked there.
+var ErrRegister = errors.New("muxlock: register holds no token")
+
+// badRegister is the class of the error with which a script of fencing says so.
+const badRegister = "MUXLOCKREGISTER"
+
+type registerError struct{ error }
+
+func (r registerError) Unwrap() []error { return []error{ErrRegister, r.error} }
+
 // isDenied reports whether a server's ACL keeps a key from us, whichever command it was.
 func isDenied(err error) bool {
 	return isACL(err) && strings.Contains(err.Error(), " access ")

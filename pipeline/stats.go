@@ -36,13 +36,13 @@ type MasterStats struct {
 func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.stats
+	s, now := p.stats, time.Now()
 	s.Queued, s.Overloaded = p.queue.waiting(), p.overloaded.Load()
 	for _, m := range p.masters {
 		ms := m.stats
 		ms.Address, ms.Up, ms.Cause = m.address, m.up, m.cause
-		if from := m.votesFrom(); time.Now().Before(from) {
-			ms.VotesFrom = from
+		if why := m.notVoting(now); m.up && why != nil {
+			ms.Cause, ms.VotesFrom = why, m.votesFrom()
 		}
 		ms.RoundTrip, ms.Window = m.pace.roundTrip(), m.window
 		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.len()

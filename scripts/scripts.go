@@ -28,6 +28,8 @@ var (
 	seedSource string
 	//go:embed registers.lua
 	registersSource string
+	//go:embed trial.lua
+	trialSource string
 	//go:embed switch.lua
 	switchSource string
 )
@@ -47,12 +49,13 @@ var (
 	Seed          = Script{"seed", seedSource, "51e3a6919c406a16843332dd2db6a77e1b3e623f"}
 	ReadRegisters = Script{"registers", registersSource, "4dc7cdb44603f3acc0c568fe3fef34965e372aa2"}
 	Switch        = Script{"switch", switchSource, "064c858920e10b8b8c1d55c5bf580c882e315d74"}
+	Trial         = Script{"trial", trialSource, "ce88fe4bd7f3de3ce182f25690ed4fe49b3873b6"}
 )
 
 // All returns the scripts that a master is to have loaded, in the order in which they are.
 func All(fencing bool) []Script {
 	if fencing {
-		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Open, Seed, ReadRegisters, Switch}
+		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Open, Seed, ReadRegisters, Switch, Trial}
 	}
 	return []Script{Release, Extend, Batch}
 }

@@ -1,0 +1,170 @@
+package fencing_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/fencing"
+)
+
+func TestFencesOfALeaseLieBetweenThoseOfItsNeighbours(t *testing.T) {
+	require.Less(t, fencing.Fence(6, fencing.MaxHandOvers), fencing.Fence(7, 0))
+	require.Less(t, fencing.Fence(7, 0), fencing.Fence(7, 1))
+	require.Less(t, fencing.Fence(fencing.MaxToken, fencing.MaxHandOvers), uint64(1)<<53)
+	for _, fence := range []uint64{0, 1, fencing.Fence(7, 0), fencing.Fence(7, 3), fencing.Fence(7, fencing.MaxHandOvers)} {
+		require.Greater(t, fencing.Fence(fencing.TokenAbove(fence), 0), fence)
+	}
+}
+
+func TestRegisterOfANameNeverChanges(t *testing.T) {
+	require.Equal(t, []int{3525, 2348, 2116}, []int{fencing.Register(""), fencing.Register("a"), fencing.Register("invoice:42")}, "processes of different versions share them")
+	used := make(map[int]int)
+	for i := range 100 * fencing.Registers {
+		used[fencing.Register(fmt.Sprint("name ", i))]++
+	}
+	require.Len(t, used, fencing.Registers, "all are used")
+}
+
+func TestTokenIsTheLargestGrantAndCountsOnlyWhereAQuorumStoresIt(t *testing.T) {
+	for _, c := range []struct {
+		grants         []uint64
+		token          uint64
+		granted, store uint64
+		raised         uint64
+		counts         bool
+	}{
+		{[]uint64{0, 0, 0}, 0, 0, 0, 0, false},
+		{[]uint64{4, 4, 0}, 4, 0b011, 0b011, 0, true},
+		{[]uint64{4, 4, 4}, 4, 0b111, 0b111, 0, true},
+		{[]uint64{2, 1, 0}, 2, 0b011, 0b001, 0, false},
+		{[]uint64{2, 1, 0}, 2, 0b011, 0b001, 0b010, true},
+		{[]uint64{2, 1, 0}, 2, 0b011, 0b001, 0b100, false}, // raised by a grant that was not seen when it was decided
+		{[]uint64{1, 2, 3}, 3, 0b111, 0b100, 0b001, true},
+		{[]uint64{1, 2, 3}, 3, 0b111, 0b100, 0, false},
+	} {
+		token, granted, stored := fencing.Decide(c.grants)
+		require.Equal(t, []uint64{c.token, c.granted, c.store}, []uint64{token, granted, stored}, c.grants)
+		require.Equal(t, c.counts, fencing.Counts(granted, stored, c.raised, 2), c.grants)
+	}
+}
+
+func TestDescriptionIsReadAsItWasWritten(t *testing.T) {
+	s := fencing.NewSet("an id", time.Second, []string{"b", "a"}).Next([]string{"c", "a"})
+	s.ID = "id"
+	read, err := fencing.ParseSet(s.String())
+	require.NoError(t, err)
+	require.Equal(t, s, read)
+	require.Equal(t, 1, read.Generation)
+	require.NoError(t, read.Matches(time.Second, []string{"c", "a"}))
+	words := strings.Split(s.String(), " ")
+	for i := range words[:5] {
+		if i == 1 {
+			continue // any word is an ID
+		}
+		changed := slices.Clone(words)
+		changed[i] = "x"
+		_, err := fencing.ParseSet(strings.Join(changed, " "))
+		require.Error(t, err, changed)
+	}
+	for _, text := range []string{"", "x", strings.Join(words[:5], " ")} {
+		_, err := fencing.ParseSet(text)
+		require.Error(t, err, text)
+	}
+}
+
+func TestEachFieldThatDiffersIsNamed(t *testing.T) {
+	s := fencing.NewSet("id", time.Second, []string{"a", "b", "c"})
+	s.Registers++
+	err := s.Matches(time.Minute, []string{"a", "d"})
+	mismatch := (*fencing.Mismatch)(nil)
+	require.True(t, errors.As(err, &mismatch))
+	require.Equal(t, []string{
+		"MaxTTL: here 1m0s, at the masters 1s", "registers: here 4096, at the masters 4097",
+		"number of masters: here 2, at the masters 3", "masters: here [a d], at the masters [a b c]",
+	}, mismatch.Fields)
+}
+
+// A client is one client's admission of a master, in seconds.
+type client struct{ fencing.Admission[second] }
+
+type second int
+
+func (s second) Before(other second) bool { return s < other }
+
+func (c *client) waitsUntil(t *testing.T, want second) {
+	t.Helper()
+	until, waits := c.Waits()
+	require.True(t, waits)
+	require.Equal(t, want, until)
+	require.False(t, c.Admitted())
+	_, due := c.Due(want - 1)
+	require.False(t, due)
+	_, due = c.Due(want)
+	require.True(t, due)
+}
+
+func TestMasterWithItsMarkIsAdmittedAtOnceAndAnyOtherWaits(t *testing.T) {
+	var c client
+	require.True(t, c.Met("run 1", "run 1"))
+	require.True(t, c.Admitted())
+	for _, mark := range []string{"", "run 0"} {
+		require.False(t, c.Met("run 1", mark))
+		c.Opened("ticket "+mark, 30)
+		c.waitsUntil(t, 30)
+	}
+}
+
+func TestWaitGoesOnForAsLongAsTheTicketIsTheSame(t *testing.T) {
+	var c client
+	c.Met("run 1", "")
+	_, waits := c.Waits()
+	require.False(t, waits, "not opened yet")
+	c.Opened("ticket", 30)
+	c.Met("run 1", "") // another connection
+	c.Opened("ticket", 40)
+	c.waitsUntil(t, 30)
+	c.Opened("another", 50) // it was flushed
+	c.waitsUntil(t, 50)
+	c.Met("run 2", "")
+	_, due := c.Due(1000)
+	require.False(t, due, "another server")
+	c.Opened("another", 60) // restored from a snapshot
+	c.waitsUntil(t, 60)
+	c.Lost()
+	_, due = c.Due(1000)
+	require.False(t, due)
+}
+
+func TestMasterThatIsSeededVotesIfItStillHadTheTicket(t *testing.T) {
+	var c client
+	c.Met("run 1", "")
+	c.Opened("ticket", 30)
+	c.Seeded("of before", true)
+	c.waitsUntil(t, 30)
+	c.Seeded("ticket", false)
+	require.False(t, c.Admitted())
+	_, due := c.Due(1000)
+	require.False(t, due, "opened again first")
+	c.Opened("another", 80)
+	c.Seeded("another", true)
+	require.True(t, c.Admitted())
+}
+
+func TestRegistersOfSoManyShareOneWithEveryQuorum(t *testing.T) {
+	for n := 1; n <= 9; n++ {
+		quorum := n/2 + 1
+		require.Equal(t, n-quorum+1, fencing.Peers(n, quorum))
+		require.Greater(t, quorum+fencing.Peers(n, quorum), n)
+	}
+	require.True(t, fencing.Enough(0b10110, 5, 3))
+	require.False(t, fencing.Enough(0b10010, 5, 3))
+	into := []uint64{1, 5, 0}
+	fencing.Merge(into, []uint64{2, 4})
+	require.Equal(t, []uint64{2, 5, 0}, into)
+}
