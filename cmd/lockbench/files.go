@@ -46,7 +46,7 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if len(comparison.Rows) == 0 {
 		return usagef("no implementation has a whole run in %s and in another file; lockbench compare --impl a,b compares two", names[0])
 	}
-	write := func(w io.Writer) error { return text.Write(w, view.Files(comparison)) }
+	write := func(w io.Writer) error { return text.Write(w, view.Files(comparison), onTerminal(w)) }
 	if f.format == "json" {
 		write = comparison.JSON
 	}

@@ -126,5 +126,5 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case svgFormat:
 		return html.WritePicture(w, view.Picture(doc))
 	}
-	return text.Write(w, view.Terminal(doc, caveats(doc.Config)))
+	return text.Write(w, view.Terminal(doc, caveats(doc.Config)), onTerminal(w))
 }

@@ -91,6 +91,7 @@ func TestHintsAreForATerminalOnly(t *testing.T) {
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "cycles/s")
 	require.NotContains(t, stdout, "next: ")
+	require.NotContains(t, stdout, "--rate shows it")
 
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)

@@ -35,7 +35,7 @@ func Bar(share float64, cells int) string {
 }
 
 // barCells is the width of a bar in a table.
-const barCells = 24
+const barCells = 20
 
 // visibly is a bar that shows anything that is not nothing.
 func visibly(share float64) string {

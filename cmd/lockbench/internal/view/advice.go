@@ -10,37 +10,39 @@ import (
 
 // advice is an advice for a terminal.
 func (b *Blocks) advice(a *advice.Advice) {
-	b.line("%s on %d masters: at most %s of the acquisitions may lose validity, a crashed holder may block for %s",
+	b.Line("%s on %d masters: at most %s of the acquisitions may lose validity, a crashed holder may block for %s",
 		a.Impl, a.Masters, units.Probability(a.Ask.Eps), units.Duration(float64(a.Ask.RTO)))
 	if words := a.InWords(); words != "" {
-		b.line("%s", words)
+		b.Line("%s", words)
 	}
-	b.line("")
-	b.table(inputsTable(a))
+	b.Line("")
+	b.Table(inputsTable(a))
 	for _, text := range a.TTL.Extrapolated {
-		b.line("  extrapolated  %s", text)
+		b.Line("  extrapolated  %s", text)
 	}
 	between := fmt.Sprintf("%s to %s", units.Duration(float64(a.TTL.Min)), units.Duration(float64(a.TTL.Max)))
 	if a.TTL.Empty {
-		b.line("\nadvised: no TTL from %s; renew", between)
+		b.Line("\nadvised: no TTL from %s; renew", between)
 	} else {
-		b.line("\nadvised: TTL from %s, chosen %s", between, units.Duration(float64(a.Config.TTL)))
+		b.Line("\nadvised: TTL from %s, chosen %s", between, units.Duration(float64(a.Config.TTL)))
 	}
-	b.table(settingsTable(a))
-	b.line("")
-	b.table(expectedTable(a))
+	b.Table(settingsTable(a))
+	b.Line("")
+	b.Table(expectedTable(a))
 	if a.Check != nil {
-		b.line("  checked: %s", checked(a.Check))
+		b.Line("  checked: %s", checked(a.Check))
 	}
-	b.line("")
-	b.table(sensitivityTable(a))
+	b.Line("")
+	b.Table(sensitivityTable(a))
 	if len(a.Warnings) > 0 {
-		b.line("")
+		b.Line("")
 	}
 	for _, text := range a.Warnings {
-		b.line("WARNING %s", text)
+		b.Line("WARNING %s", text)
 	}
-	b.line("\n%s\n\ntry it: %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n\n%s", a.Snippet, a.Try, a.Caveat)
+	*b = append(*b, Block{Line: "\n" + a.Snippet + "\n", Code: true})
+	b.hint("try it: %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n", a.Try)
+	b.Line("%s", a.Caveat)
 }
 
 // advised is what the measurement says about how to set the engine.
@@ -58,7 +60,7 @@ func advised(doc result.Document) Section {
 }
 
 func settingsTable(a *advice.Advice) Table {
-	t := Table{Columns: []Column{{Name: "setting", Left: true}, {Name: "value"}, {Name: "formula", Left: true}, {Name: "why", Left: true}}, Words: true}
+	t := Table{Columns: []Column{{Name: "setting", Left: true}, {Name: "value"}, {Name: "formula", Left: true}, {Name: "why", Left: true}}}
 	for _, s := range a.Settings {
 		t.Rows = append(t.Rows, []Cell{words(s.Name), words(s.Value), words(s.Formula), words(s.Why)})
 	}
@@ -68,7 +70,7 @@ func settingsTable(a *advice.Advice) Table {
 func expectedTable(a *advice.Advice) Table {
 	t := Table{
 		Caption: "To be expected; ~ is extrapolated, the interval is 95 % by the samples alone",
-		Columns: append(columns("", "probability", "from", "to", "samples"), Column{Name: "formula", Left: true}), Words: true,
+		Columns: append(columns("", "probability", "from", "to", "samples"), Column{Name: "formula", Left: true}),
 	}
 	for _, c := range a.Expected {
 		row := []Cell{words(c.Name), chance(c.P), none, none, none, words(c.Formula)}
@@ -88,7 +90,7 @@ func expectedTable(a *advice.Advice) Table {
 func chance(p float64) Cell { return Cell{Text: units.Probability(p), Title: plain(p)} }
 
 func inputsTable(a *advice.Advice) Table {
-	t := Table{Caption: "Measured", Columns: append(columns("", "p50", "p99", "max", "n"), Column{Name: "from", Left: true}), Words: true}
+	t := Table{Caption: "Measured", Columns: append(columns("", "p50", "p99", "max", "n"), Column{Name: "from", Left: true})}
 	for _, in := range a.Inputs {
 		n := none
 		if in.Count > 0 {
@@ -100,7 +102,7 @@ func inputsTable(a *advice.Advice) Table {
 }
 
 func sensitivityTable(a *advice.Advice) Table {
-	t := Table{Caption: "The shortest TTL, if", Columns: append(columns("", "shortest TTL", "changes by"), Column{Name: "remark", Left: true}), Words: true}
+	t := Table{Caption: "The shortest TTL, if", Columns: append(columns("", "shortest TTL", "changes by"), Column{Name: "remark", Left: true})}
 	for _, c := range a.Sensitivity {
 		t.Rows = append(t.Rows, []Cell{words(c.What), ns(c.MinNs), signed(c.ByNs), words(c.Remark)})
 	}

@@ -11,9 +11,12 @@ import (
 
 // capacity is one search and what it found.
 func (b *Blocks) capacity(c bench.Capacity) {
-	b.line("\n%s: the highest rate that meets %s", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
-	b.table(stepsTable(c))
-	b.line("%s", Answer(c))
+	b.Line("\n%s: the highest rate that meets %s", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
+	b.Table(stepsTable(c))
+	b.Line("%s", Answer(c))
+	if c.RatePerS == 0 && c.UnjudgedPerS > 0 {
+		b.hint("  a longer --duration gives enough to judge by")
+	}
 }
 
 // capacities is the answers of searches, with their steps.
@@ -28,7 +31,7 @@ func capacities(doc result.Document) Section {
 }
 
 func stepsTable(c bench.Capacity) Table {
-	t := Table{Words: true, Columns: append(columns("step", "rate/s", "cycles/s", "p99"), Column{Left: true}, Column{Left: true})}
+	t := Table{Columns: append(columns("step", "rate/s", "cycles/s", "p99"), Column{Left: true}, Column{Left: true})}
 	for i, s := range c.Steps {
 		t.Rows = append(t.Rows, []Cell{
 			decimals("%.0f", float64(i+1)), inUnit(bench.UnitCount, s.RatePerS), inUnit(bench.UnitCount, s.ThroughputPerS),
@@ -47,7 +50,7 @@ func Answer(c bench.Capacity) string {
 			what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
 		}
 		if c.UnjudgedPerS > 0 {
-			what += fmt.Sprintf("; at %s there was too little to judge by, which a longer --duration mends", units.Rate(c.UnjudgedPerS))
+			what += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
 		}
 		return what + notKnown(c)
 	}

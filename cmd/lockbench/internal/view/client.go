@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -11,24 +12,25 @@ import (
 
 // clientText is what the load cost here, and what may have disturbed it.
 func clientText(r *bench.Result) string {
-	c, text := r.Client, "client:"
+	c := r.Client
+	var parts []string
 	if r.ThroughputPerS > 0 { // --op hold has no cycles
-		text += fmt.Sprintf(" cpu %s a cycle", units.Duration(c.CPUNsPerOp))
+		cpu := fmt.Sprintf("cpu %s a cycle", units.Duration(c.CPUNsPerOp))
 		if c.ToolCPUNsPerOp > 0 {
-			text += fmt.Sprintf(" (generator at most %s = %.0f%%", units.Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
+			cpu += fmt.Sprintf(" (generator at most %s = %.0f%%", units.Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
 			if c.ToolWorkNsPerOp != c.ToolCPUNsPerOp {
-				text += fmt.Sprintf(", but for sleeping %s = %.1f%%", units.Duration(c.ToolWorkNsPerOp), 100*c.ToolWorkNsPerOp/c.CPUNsPerOp)
+				cpu += fmt.Sprintf(", but for sleeping %s = %.1f%%", units.Duration(c.ToolWorkNsPerOp), 100*c.ToolWorkNsPerOp/c.CPUNsPerOp)
 			}
-			text += ")"
+			cpu += ")"
 		}
-		text += fmt.Sprintf("   allocs %s a cycle  ", units.Digits(c.AllocsPerOp))
+		parts = append(parts, cpu, fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
 	}
-	text += fmt.Sprintf(" %.0f%% of the machine's cpu   gc pause p99 %s   ready to run p99 %s",
-		100*c.CPUShare, units.Duration(float64(c.GCP99Ns)), units.Duration(float64(c.SchedP99Ns)))
+	parts = append(parts, fmt.Sprintf("%.0f%% of the machine's cpu", 100*c.CPUShare),
+		"gc pause p99 "+units.Duration(float64(c.GCP99Ns)), "ready to run p99 "+units.Duration(float64(c.SchedP99Ns)))
 	if s := c.Stall; s != nil {
-		text += fmt.Sprintf("   stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max)))
+		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max))))
 	}
-	return text
+	return "client: " + strings.Join(parts, "  ")
 }
 
 // cost is the counts of every run, and what it took on the client's side.
@@ -61,10 +63,10 @@ func byRun(doc result.Document, names ...string) Table {
 
 // holdingText is what keeping many locks alive cost.
 func holdingText(h *bench.Holding) string {
-	text := fmt.Sprintf("holding: %s of %s   lost %s   heap %s bytes a lock   goroutines %s before, %s with all held", units.Number(h.Held), units.Number(h.Wanted),
+	text := fmt.Sprintf("holding: %s of %s  lost %s  heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.Held), units.Number(h.Wanted),
 		units.Number(h.Lost), units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
 	if h.CommandsPerRound > 0 {
-		text += fmt.Sprintf("   %s commands a round", units.Digits(h.CommandsPerRound))
+		text += fmt.Sprintf("  %s commands a round", units.Digits(h.CommandsPerRound))
 	}
 	return text
 }

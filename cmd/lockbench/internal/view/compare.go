@@ -20,25 +20,25 @@ var sideBySide = []bench.Figure{
 // stands to it.
 func (b *Blocks) compare(doc result.Document, caveats map[string]string) {
 	b.header(doc)
-	b.line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
-	b.table(compareTable(doc, doc.Config.Impls))
+	b.Line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
+	b.Table(compareTable(doc, doc.Config.Impls))
 	if certain(doc.Relative) {
-		b.line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
+		b.Line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
 	} else {
-		b.line("[least..greatest of the rounds]; it takes 4 rounds to tell a difference from chance")
+		b.Line("[least..greatest of the rounds]; it takes 4 rounds to tell a difference from chance")
 	}
 	b.waiting(doc)
 	if len(doc.Config.Faults) > 0 {
-		b.line("")
+		b.Line("")
 	}
 	for _, impl := range doc.Config.Impls {
 		b.impacts(impl+"  ", result.Finished(doc.Results, impl))
 	}
-	b.line("")
+	b.Line("")
 	b.objectives(doc)
 	b.warnings(doc.Results)
 	if len(caveats) > 0 {
-		b.line("what they do not promise, and what they ran on:")
+		b.Line("what they do not promise, and what they ran on:")
 		b.caveats(doc.Config.Impls, caveats)
 	}
 }

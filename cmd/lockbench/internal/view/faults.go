@@ -26,7 +26,7 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 		if i.without != "" {
 			text += "; " + i.without + " without a fault"
 		}
-		b.line("%s", text)
+		b.Line("%s", text)
 	}
 }
 

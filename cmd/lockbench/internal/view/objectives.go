@@ -16,7 +16,7 @@ func (b *Blocks) objectives(doc result.Document) {
 	for i := range t.Columns { // each line says of itself what it is
 		t.Columns[i].Name = ""
 	}
-	b.table(t)
+	b.Table(t)
 }
 
 // objectives is the same on a page.
@@ -29,7 +29,7 @@ func objectivesTable(doc result.Document) Table {
 	if len(doc.Config.Impls) < 2 {
 		impls = PageOnly
 	}
-	t := Table{Words: true, Columns: []Column{{Left: true, In: TerminalOnly}, {Name: "implementation", Left: true, In: impls}, {Name: "objective", Left: true}, {Name: "measured"}, {Name: "verdict", Left: true}}}
+	t := Table{Columns: []Column{{Left: true, In: TerminalOnly}, {Name: "implementation", Left: true, In: impls}, {Name: "objective", Left: true}, {Name: "measured"}, {Name: "verdict", Left: true}}}
 	for _, impl := range doc.Config.Impls {
 		texts, rounds := judged(doc.Results, impl)
 		for _, text := range texts {

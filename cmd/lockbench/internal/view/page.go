@@ -116,7 +116,7 @@ func verdicts(doc result.Document) (vs []Verdict) {
 			valid++
 		}
 		for _, reason := range r.Valid.Reasons {
-			reasons = append(reasons, prefix(doc, r)+reason+remedy(reason))
+			reasons = append(reasons, prefix(doc, r)+reason)
 		}
 		if n := r.Safety.Overlaps; n > 0 {
 			unsafe = append(unsafe, fmt.Sprintf("%s%s overlaps: a lock was acquired while another validly held it", prefix(doc, r), units.Number(n)))

@@ -24,14 +24,14 @@ func (b *Blocks) sweep(doc result.Document, caveats map[string]string) {
 			return r.Safety.Overlaps == 0 && len(r.ErrorSamples) == 0 // the steps say the rest
 		})
 	} else {
-		b.line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
-		b.table(pointsTable(doc))
+		b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
+		b.Table(pointsTable(doc))
 		if t := growthTable(doc); len(t.Rows) > 0 {
-			b.line("\nhow it grows; a full bar is the highest of its column")
-			b.table(t)
+			b.Line("\nhow it grows; a full bar is the highest of its column")
+			b.Table(t)
 		}
 	}
-	b.line("")
+	b.Line("")
 	b.warnings(results)
 	b.caveats(doc.Config.Impls, caveats)
 }
@@ -50,9 +50,9 @@ func pointsTable(doc result.Document) Table {
 
 	var t Table
 	for _, p := range doc.Sweep.Params {
-		t.Columns = append(t.Columns, Column{Name: p.Name})
+		t.Columns = append(t.Columns, Column{Name: p.Name, Left: true})
 	}
-	t.Columns = append(append(append(t.Columns, Column{Name: "impl"}), figureColumns(doc, shown)...), Column{})
+	t.Columns = append(append(append(t.Columns, Column{Name: "impl", Left: true}), figureColumns(doc, shown)...), Column{Left: true})
 	for _, p := range doc.Sweep.Points {
 		var row []Cell
 		for _, param := range doc.Sweep.Params {
@@ -93,7 +93,7 @@ func growthTable(doc result.Document) (t Table) {
 	if throughput == 0 {
 		return t
 	}
-	t = Table{Words: true, Columns: columns("", "cycles/s", "p99")}
+	t = Table{Columns: []Column{{Left: true}, {Name: "cycles/s", Left: true}, {Name: "p99", Left: true}}}
 	for _, impl := range doc.Config.Impls {
 		for _, p := range doc.Sweep.Points {
 			if p.Impl == impl {

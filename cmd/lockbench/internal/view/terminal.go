@@ -32,20 +32,22 @@ func Terminal(doc result.Document, caveats map[string]string) (b Blocks) {
 // header is the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
-	b.line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
+	b.Line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
 	if doc.Open() {
-		b.line("open loop: latency counts from the moment an operation was due")
+		b.Line("open loop: latency counts from the moment an operation was due")
 	} else {
-		b.line("closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
+		b.Line("closed loop: a worker begins again when it is done, which hides waiting")
+		b.hint("  --rate shows it")
 	}
 	if c.Op != bench.AcquireRelease {
-		b.line("op %s", c.Op)
+		b.Line("op %s", c.Op)
 	}
 	if len(c.Faults) > 0 {
-		b.line("faults: %s", strings.Join(c.Faults, ", "))
+		b.Line("faults: %s", strings.Join(c.Faults, ", "))
 	}
 	if c.Target == "embedded" {
-		b.line("EMBEDDED MASTERS: THE SPEED MEANS NOTHING. Install redis-server or valkey-server for real ones.")
+		b.Line("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
+		b.hint("  install redis-server or valkey-server for real ones")
 	}
 }
 
@@ -53,18 +55,19 @@ func (b *Blocks) header(doc result.Document) {
 func (b *Blocks) caveats(impls []string, caveats map[string]string) {
 	for _, impl := range impls {
 		if caveats[impl] != "" {
-			b.line("  %s: %s", impl, caveats[impl])
+			b.Line("  %s: %s", impl, caveats[impl])
 		}
 	}
 }
 
 // warnings is what speaks against the results, each once.
 func (b *Blocks) warnings(results []*bench.Result) {
+	lagged, short := false, false
 	var seen []string
 	once := func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); !slices.Contains(seen, line) {
 			seen = append(seen, line)
-			b.line("%s", line)
+			b.Line("%s", line)
 		}
 	}
 	for _, r := range results {
@@ -78,7 +81,8 @@ func (b *Blocks) warnings(results []*bench.Result) {
 				continue // the header says it
 			}
 			if first, rounds := sameReason(results, r.Impl, reason); first == reason {
-				once("NOT VALID %s: %s%s%s", r.Impl, reason, rounds, remedy(reason))
+				once("NOT VALID %s: %s%s", r.Impl, reason, rounds)
+				lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
 			}
 		}
 		for _, sample := range r.ErrorSamples {
@@ -86,7 +90,14 @@ func (b *Blocks) warnings(results []*bench.Result) {
 		}
 		for _, line := range outlasted(results, r.Impl) {
 			once("%s", line)
+			short = true
 		}
+	}
+	if lagged {
+		b.hint("  what helps: %s", generatorRemedy)
+	}
+	if short {
+		b.hint("  what helps: a longer --ttl, or lockbench advise")
 	}
 }
 
@@ -110,14 +121,8 @@ func sameReason(results []*bench.Result, impl, reason string) (first, rounds str
 	return first, rounds
 }
 
-// remedy is what helps against a reason of a run that is not valid; empty: nothing that
-// is known here.
-func remedy(reason string) string {
-	if strings.HasPrefix(reason, bench.ReasonGenerator) {
-		return "; what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load"
-	}
-	return ""
-}
+// generatorRemedy is what helps where the generator could not keep up.
+const generatorRemedy = "fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load"
 
 // outlasted warns of an implementation's leases that were too short, over all its results.
 func outlasted(results []*bench.Result, impl string) (lines []string) {
@@ -132,7 +137,7 @@ func outlasted(results []*bench.Result, impl string) (lines []string) {
 	warn := func(n, all int64, one, many string) {
 		if n > 0 {
 			what := map[bool]string{true: one, false: many}[n == 1]
-			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s): a longer --ttl, or lockbench advise", impl, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
+			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s)", impl, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
 		}
 	}
 	warn(t.LostValidity-t.LateQuorum, t.Acquired, "lock outlasted its validity before it was released", "locks outlasted their validity before they were released")

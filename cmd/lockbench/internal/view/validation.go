@@ -19,11 +19,11 @@ func (b *Blocks) validation(checks []validation.Check) {
 		}
 		t := checksTable(checks[begin:end])
 		t.Caption = fmt.Sprintf("%s: %s; stall p99 %s", first.Case, first.Setting, units.Duration(float64(first.StallP99Ns)))
-		b.table(t)
-		b.line("")
+		b.Table(t)
+		b.Line("")
 		begin = end
 	}
-	b.line("%s", ValidationSummary(checks))
+	b.Line("%s", ValidationSummary(checks))
 }
 
 // validated is the same on a page.
@@ -37,7 +37,7 @@ func validated(doc result.Document) Section {
 }
 
 func checksTable(checks []validation.Check) Table {
-	t := Table{Words: true, Columns: []Column{{Name: "formula", Left: true}, {Name: "case", Left: true, In: PageOnly}, {Left: true}, {Name: "predicted"}, {Name: "measured"},
+	t := Table{Columns: []Column{{Name: "formula", Left: true}, {Name: "case", Left: true, In: PageOnly}, {Left: true}, {Name: "predicted"}, {Name: "measured"},
 		{Name: "from"}, {Name: "to"}, {Name: "n"}, {Name: "ratio"}, {Name: "accepted"}, {Name: "verdict", Left: true}, {Name: "stall p99", In: PageOnly}}}
 	for _, c := range checks {
 		value := func(v float64) Cell { return inUnit(c.Unit, v) }

@@ -18,14 +18,22 @@ type Blocks []Block
 // Block is a line or a table.
 type Block struct {
 	Line  string
+	Code  bool   // Line is several, to be copied as they are
+	Hint  bool   // Line is what to try: for a person, not for what reads a pipe
 	Table *Table // nil: Line
 }
 
-func (b *Blocks) line(format string, args ...any) {
+// Line adds one.
+func (b *Blocks) Line(format string, args ...any) {
 	*b = append(*b, Block{Line: fmt.Sprintf(format, args...)})
 }
 
-func (b *Blocks) table(t Table) {
+func (b *Blocks) hint(format string, args ...any) {
+	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Hint: true})
+}
+
+// Table adds one that has rows.
+func (b *Blocks) Table(t Table) {
 	if len(t.Rows) > 0 {
 		*b = append(*b, Block{Table: &t})
 	}
@@ -54,7 +62,6 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
-	Words   bool // on a terminal: every column begins at the left
 }
 
 // Column is a heading, and whether text stands below it, which begins at the left.
@@ -183,7 +190,7 @@ func columns(first string, others ...string) []Column {
 
 // facts is a table of two columns of text without headings; rows without a text are left out.
 func facts(pairs ...string) Table {
-	t := Table{Columns: []Column{{Left: true}, {Left: true}}, Words: true}
+	t := Table{Columns: []Column{{Left: true}, {Left: true}}}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
 			t.Rows = append(t.Rows, []Cell{words(pairs[i]), words(pairs[i+1])})

@@ -18,8 +18,8 @@ const handoverMeans = "hand-over: from the call of Release to the return of an A
 // waiting is a table on how long who waits, and how evenly.
 func (b *Blocks) waiting(doc result.Document) {
 	if slices.ContainsFunc(doc.Results, waits) {
-		b.line("\nwaiting for shared names; " + handoverMeans)
-		b.table(waitingTable(doc, doc.Config.Impls))
+		b.Line("\nwaiting for shared names; " + handoverMeans)
+		b.Table(waitingTable(doc, doc.Config.Impls))
 	}
 }
 
@@ -103,13 +103,13 @@ func (b *Blocks) handover(r *bench.Result) {
 	if !waits(r) {
 		return
 	}
-	b.line(handoverMeans)
+	b.Line(handoverMeans)
 	name, s, alone := "hand-over", r.Latency.Handover, r.Latency.Uncontended
 	if r.Latency.HandoverRemote != nil {
 		name, s = "from other process", r.Latency.HandoverRemote
 	}
 	if s.Count > 0 && alone != nil && alone.P["50"] > 0 {
-		b.line("%s p50 = %sx the uncontended acquire beside it", name, units.Digits(float64(s.P["50"])/float64(alone.P["50"])))
+		b.Line("%s p50 = %sx the uncontended acquire beside it", name, units.Digits(float64(s.P["50"])/float64(alone.P["50"])))
 	}
 }
 
@@ -119,12 +119,12 @@ func (b *Blocks) fairness(r *bench.Result) {
 	if fair.MeanWaitNs > 0 {
 		uneven = fmt.Sprintf("%.1fx", float64(fair.MaxWaitNs)/float64(fair.MeanWaitNs))
 	}
-	b.line("fairness (Jain) %.3f   longest wait %s = %s the mean", fair.Jain, units.Duration(float64(fair.MaxWaitNs)), uneven)
+	b.Line("fairness (Jain) %.3f  longest wait %s = %s the mean", fair.Jain, units.Duration(float64(fair.MaxWaitNs)), uneven)
 	if len(fair.PerProc) > 1 {
 		text := "acquired by each process:"
 		for _, n := range fair.PerProc {
-			text += fmt.Sprintf("   %s (%.0f%%)", units.Number(n), 100*float64(n)/float64(max(r.Totals.Acquired, 1)))
+			text += fmt.Sprintf("  %s (%.0f%%)", units.Number(n), 100*float64(n)/float64(max(r.Totals.Acquired, 1)))
 		}
-		b.line("%s", text)
+		b.Line("%s", text)
 	}
 }
