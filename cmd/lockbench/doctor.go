@@ -133,5 +133,5 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	}
 	shown.Table(table)
 	shown.Line("\n%d FAIL, %d WARN, %d ?, %d OK", count[doctor.Fail], count[doctor.Warn], count[doctor.Unknown], count[doctor.OK])
-	return text.Write(w, shown, onTerminal(w))
+	return text.Write(w, view.Page{Body: shown}, onTerminal(w))
 }

@@ -63,3 +63,19 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 		require.Contains(t, stderr, want)
 	}
 }
+
+func TestAComparisonOfFilesBecomesAPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old, slow, page := scaled(t, dir, "old.json", 1), scaled(t, dir, "slow.json", 0.8), filepath.Join(dir, "page.html")
+	stdout, stderr, code := lockbench(t, "compare", old, slow, "--html", page)
+	require.Equal(t, exitRegression, code, stderr)
+	require.Contains(t, stdout, "REGRESSION", "the text is there as well")
+	html := read(t, page)
+	for _, want := range []string{"<h1>lockbench compare: results beside " + old, `<td class="left ">throughput</td><td class="">1,000</td><td class="">800</td>`, `<td class="left bad">REGRESSION</td>`} {
+		require.Contains(t, html, want)
+	}
+	_, stderr, code = lockbench(t, "report", page)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "is of lockbench, but holds no results")
+}

@@ -55,7 +55,7 @@ each file to tell anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3
-  lockbench compare old.json new.json --regression 10%`,
+  lockbench compare old.json new.json --regression 10% --html changes.html`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
 				return compareFiles(cmd, &f, files)
@@ -110,7 +110,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
 		writeErr = out.document(p.format, *doc)
 	}
-	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.document(*doc)))
 	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {

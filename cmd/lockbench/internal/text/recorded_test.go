@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write testdata anew")
 // write shows a document as that command would, with hints.
 func write(w io.Writer, command string, doc result.Document, caveats map[string]string) error {
 	doc.Config.Command = command
-	return text.Write(w, view.Terminal(doc, caveats), true)
+	return text.Write(w, view.New(doc, caveats, ""), true)
 }
 
 // shown is the text of a document by that command.
@@ -37,7 +37,7 @@ func shown(t *testing.T, command string, doc result.Document) string {
 func piped(t *testing.T, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, text.Write(&b, view.Terminal(doc, nil), false))
+	require.NoError(t, text.Write(&b, view.New(doc, nil, ""), false))
 	return b.String()
 }
 

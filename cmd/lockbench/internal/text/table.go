@@ -42,13 +42,10 @@ func table(w io.Writer, t view.Table) {
 	}
 }
 
-func gridOf(t view.Table) (g grid) {
+func gridOf(t view.Table) grid {
+	g := grid{columns: t.Columns}
 	rows := make([][]string, 1+len(t.Rows))
 	for i, c := range t.Columns {
-		if c.In == view.PageOnly {
-			continue
-		}
-		g.columns = append(g.columns, c)
 		rows[0] = append(rows[0], c.Name)
 		for n, cells := range t.Rows {
 			rows[1+n] = append(rows[1+n], cellText(cells[i]))
@@ -152,8 +149,8 @@ func (g *grid) lines(row []string, part []int) (lines []string) {
 }
 
 func cellText(c view.Cell) string {
-	if c.Bar > 0 {
-		return visibly(c.Bar)
+	if c.Share > 0 {
+		return visibly(c.Share)
 	}
 	return c.Text
 }

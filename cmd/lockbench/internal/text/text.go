@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"muxlock/cmd/lockbench/internal/view"
@@ -14,12 +15,13 @@ import (
 // width is what a terminal, a mail and a commit have room for, in cells.
 const width = 80
 
-// Write writes blocks, hints only where a person reads them. All of it is made before
+// Write writes a page, hints only where a person reads them. All of it is made before
 // anything is written.
-func Write(w io.Writer, blocks view.Blocks, hints bool) error {
+func Write(w io.Writer, p view.Page, hints bool) error {
 	var b bytes.Buffer
-	for _, block := range blocks {
+	for _, block := range slices.Concat(p.Setup, p.Body, p.Findings) {
 		switch {
+		case block.In == view.Browser || block.Heading != "" || block.Chart != nil:
 		case block.Table != nil:
 			table(&b, *block.Table)
 		case block.Hint && !hints:

@@ -15,7 +15,7 @@ import (
 func rendered(t *testing.T, blocks view.Blocks) []string {
 	t.Helper()
 	var b bytes.Buffer
-	require.NoError(t, Write(&b, blocks, true))
+	require.NoError(t, Write(&b, view.Page{Body: blocks}, true))
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 	for _, line := range lines {
 		require.LessOrEqual(t, utf8.RuneCountInString(line), width, line)
@@ -71,6 +71,6 @@ func TestFiguresThatHaveNoRoomStandBelowWithTheSameNames(t *testing.T) {
 func TestWhatIsToBeCopiedIsNotFolded(t *testing.T) {
 	var b bytes.Buffer
 	code := "\t" + strings.Repeat("copied ", 20)
-	require.NoError(t, Write(&b, view.Blocks{{Line: code, Code: true}}, false))
+	require.NoError(t, Write(&b, view.Page{Body: view.Blocks{{Line: code, Code: true}}}, false))
 	require.Equal(t, code+"\n", b.String())
 }

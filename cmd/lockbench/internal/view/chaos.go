@@ -19,16 +19,16 @@ func (b *Blocks) chaos(doc result.Document) {
 	c, r := doc.Config, doc.Results[0]
 	b.Line("chaos %s  %s  %s  keys %s  hold %s  ttl %s  seed %d", r.Impl, mastersText(c), workersText(c), keysText(c), c.Hold, c.TTL, c.Seed)
 	b.Line("%d faults in %.1fs: %s", len(r.Faults), r.DurationS, byKind(r.Faults))
-	b.Line("%s  longest wait %s", outcomes(r.Totals), units.Duration(float64(r.Fairness.MaxWaitNs)))
+	b.Line("%s  longest wait %s", outcomes(r.Totals), ns(r.Fairness.MaxWaitNs))
 	if r.Safety.Overlaps == 0 {
 		b.Line("overlaps 0: no two held one lock at the same time")
 	} else {
-		b.Line("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
+		b.bad("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
 		b.example(r.History)
 		b.Line("the events around the first overlap of each key, and the faults: %s", c.History)
 	}
 	for _, reason := range r.Valid.Reasons {
-		b.Line("NOT VALID %s: %s", r.Impl, reason)
+		b.bad("NOT VALID %s: %s", r.Impl, reason)
 	}
 	b.hint("again: the same with --seed %d", c.Seed)
 }

@@ -2,11 +2,9 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -33,34 +31,6 @@ func clientText(r *bench.Result) string {
 	return "client: " + strings.Join(parts, "  ")
 }
 
-// cost is the counts of every run, and what it took on the client's side.
-func cost(doc result.Document) Section {
-	return Section{ID: "counts", Title: "Counts and cost", Tables: []Table{
-		byRun(doc, "offered", "acquired", "refused", "timeouts", "errors", "late", "dropped", "overlaps", "fence_violations"),
-		byRun(doc, "cpu_ns_per_op", "tool_cpu_ns_per_op", "tool_cpu_share", "allocs_per_op", "gc_p99_ns", "sched_p99_ns", "stall_p99_ns", "cpu_share"),
-	}}
-}
-
-// byRun is figures of every run, by their names.
-func byRun(doc result.Document, names ...string) Table {
-	t := Table{Columns: columns("run")}
-	for _, r := range doc.Results {
-		t.Rows = append(t.Rows, []Cell{words(runName(doc, r))})
-	}
-	for _, name := range names {
-		f := bench.MustFigure(name)
-		t.Columns = append(t.Columns, Column{Name: f.Label})
-		for i, r := range doc.Results {
-			c := medianCell(f, []*bench.Result{r})
-			if v, ok := f.Measured(r); ok && v > 0 && slices.Contains([]string{"errors", "overlaps", "fence_violations"}, name) {
-				c.Class = Bad
-			}
-			t.Rows[i] = append(t.Rows[i], c)
-		}
-	}
-	return t
-}
-
 // holdingText is what keeping many locks alive cost.
 func holdingText(h *bench.Holding) string {
 	text := fmt.Sprintf("holding: %s of %s  lost %s  heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.Held), units.Number(h.Wanted),
@@ -69,17 +39,4 @@ func holdingText(h *bench.Holding) string {
 		text += fmt.Sprintf("  %s commands a round", units.Digits(h.CommandsPerRound))
 	}
 	return text
-}
-
-func holding(doc result.Document) Section {
-	t := Table{Columns: columns("", "wanted", "held", "lost", "heap bytes a lock", "goroutines before", "with all held", "commands a round")}
-	for _, r := range doc.Results {
-		if h := r.Holding; h != nil {
-			t.Rows = append(t.Rows, []Cell{
-				words(r.Impl), count(h.Wanted), count(h.Held), count(h.Lost), inUnit(bench.UnitCount, h.HeapBytesPerLock),
-				count(h.GoroutinesBefore), count(h.GoroutinesAfter), inUnit(bench.UnitCount, h.CommandsPerRound),
-			})
-		}
-	}
-	return Section{ID: "holding", Title: "Holding", Tables: []Table{t}}
 }

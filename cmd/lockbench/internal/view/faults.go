@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/internal/stats"
 )
@@ -28,20 +27,6 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 		}
 		b.Line("%s", text)
 	}
-}
-
-// underFaults is the same as a table of all implementations.
-func underFaults(doc result.Document) Table {
-	t := Table{
-		Caption: "Under each fault: the median second's throughput and p99",
-		Columns: []Column{{Name: "", Left: true}, {Name: "fault", Left: true}, {Name: "when", Left: true}, {Name: "in it", Left: true}, {Name: "without a fault", Left: true}},
-	}
-	for _, impl := range result.Impls(doc.Results) {
-		for _, i := range impactsOf(result.Of(doc.Results, impl)) {
-			t.Rows = append(t.Rows, []Cell{words(impl), words(i.spec), words(i.when), words(i.in), words(i.without)})
-		}
-	}
-	return t
 }
 
 // impactsOf takes rounds of one implementation, whose seconds are put together; a figure

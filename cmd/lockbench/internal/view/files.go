@@ -4,10 +4,12 @@ import (
 	"fmt"
 
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
 )
 
 // Files is a comparison of kept results: a table for each implementation and file.
-func Files(c result.Comparison) (b Blocks) {
+func Files(c result.Comparison) Page {
+	var b Blocks
 	for i, f := range c.Files {
 		line := "old  " + f.Name
 		if i > 0 {
@@ -41,25 +43,23 @@ func Files(c result.Comparison) (b Blocks) {
 		b.Line("too few rounds: no difference could be told from chance")
 		b.hint("  measure both with --rounds 5 or more")
 	}
-	return b
+	return Page{Title: "lockbench compare: results beside " + c.Files[0].Name, Body: b}
 }
 
 func comparedCells(row result.Row) []Cell {
-	older, newer, ratio, interval, p, verdict := none, none, none, none, none, words(row.Verdict)
+	older, newer, ratio, interval, p := none, none, known(row.Ratio, fmt.Sprintf("%.3f", row.Ratio)), none, none
 	if row.Verdict != result.Missing {
-		older, newer = inUnit(row.Unit, row.Old), inUnit(row.Unit, row.New)
-	}
-	if row.Ratio != 0 {
-		ratio = decimals("%.3f", row.Ratio)
+		older, newer = units.In(row.Unit, row.Old), units.In(row.Unit, row.New)
 	}
 	if row.CI != nil {
-		interval = words(fmt.Sprintf("%.3f..%.3f", row.CI[0], row.CI[1]))
+		interval = fmt.Sprintf("%.3f..%.3f", row.CI[0], row.CI[1])
 	}
 	if row.P != nil {
-		p = decimals("%.3f", *row.P)
+		p = fmt.Sprintf("%.3f", *row.P)
 	}
+	verdict := Cell{Text: row.Verdict}
 	if row.Regression {
 		verdict = Cell{Text: "REGRESSION", Class: Bad}
 	}
-	return []Cell{words(row.Figure), older, newer, ratio, interval, p, words(fmt.Sprintf("%d+%d", row.OldRounds, row.NewRounds)), verdict}
+	return append(cells(row.Figure, older, newer, ratio, interval, p, fmt.Sprintf("%d+%d", row.OldRounds, row.NewRounds)), verdict)
 }

@@ -10,34 +10,33 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// run is every figure of every result.
-func (b *Blocks) run(doc result.Document, caveats map[string]string) {
-	b.header(doc)
+// runs is every figure of every result; of many that are compared, charts stand elsewhere.
+func runs(doc result.Document) (b Blocks) {
 	for _, r := range doc.Results {
 		b.Line("")
-		b.result(r, doc.Config)
+		b.heading(runName(doc, r))
+		b.result(doc, r)
+		if doc.Kind() != result.Compare {
+			b.chart(percentilePlot("latency by percentile", timingsOf(r)))
+			b.overTime(r)
+		}
 	}
-	b.Line("")
-	b.objectives(doc)
-	b.warnings(doc.Results)
-	b.caveats(doc.Config.Impls, caveats)
-	if doc.Config.Command == "run" {
-		b.hint("%s", next)
-	}
+	return b
 }
 
 // next is what to try after a run.
-const next = `next: lockbench compare                 beside Redsync and a single master
+func (b *Blocks) next(doc result.Document) {
+	if doc.Config.Command == "run" {
+		*b = append(*b, Block{Hint: true, In: Terminal, Line: `next: lockbench compare                 beside Redsync and a single master
       lockbench run --rate 5k           open loop: what callers wait
       lockbench run --keys 1            all fight for one lock
-      lockbench run -o json --out FILE  all of it, for programs`
-
-func (b *Blocks) result(r *bench.Result, c result.Config) {
-	head := r.Impl
-	if c.Rounds > 1 {
-		head += fmt.Sprintf("  round %d", r.Round)
+      lockbench run -o json --out FILE  all of it, for programs`})
 	}
-	head += fmt.Sprintf("  %s cycles/s over %.1fs", units.Number(r.ThroughputPerS), r.DurationS)
+}
+
+func (b *Blocks) result(doc result.Document, r *bench.Result) {
+	c := doc.Config
+	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.Number(r.ThroughputPerS), r.DurationS)
 	if c.Rate > 0 && r.DurationS > 0 {
 		head += "  " + arrivals(r, c)
 	}

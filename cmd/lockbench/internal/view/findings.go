@@ -10,25 +10,6 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Terminal is a document for a terminal; caveats are what implementations do not promise.
-func Terminal(doc result.Document, caveats map[string]string) (b Blocks) {
-	switch doc.Kind() {
-	case result.Validate:
-		b.validation(doc.Validation)
-	case result.Advise:
-		b.advice(doc.Advice)
-	case result.Compare:
-		b.compare(doc, caveats)
-	case result.Sweep, result.Capacity:
-		b.sweep(doc, caveats)
-	case result.Chaos:
-		b.chaos(doc)
-	default:
-		b.run(doc, caveats)
-	}
-	return b
-}
-
 // header is the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
@@ -46,55 +27,68 @@ func (b *Blocks) header(doc result.Document) {
 		b.Line("faults: %s", strings.Join(c.Faults, ", "))
 	}
 	if c.Target == "embedded" {
-		b.Line("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
+		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
 		b.hint("  install redis-server or valkey-server for real ones")
 	}
 }
 
-// caveats come in the order of the implementations.
-func (b *Blocks) caveats(impls []string, caveats map[string]string) {
-	for _, impl := range impls {
+// findings is how the results stood to what was asked, what speaks against them, each once,
+// and what the implementations do not promise.
+func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
+	b.Line("")
+	b.objectives(doc)
+	before := len(*b)
+	b.warnings(doc)
+	if before == len(*b) && len(doc.Results) > 0 {
+		b.browser(Blocks{{Line: "No two held one lock at the same time, and every run is valid."}})
+	}
+	if doc.Kind() == result.Compare && len(caveats) > 0 {
+		b.Line("what they do not promise, and what they ran on:")
+	}
+	for _, impl := range doc.Config.Impls {
 		if caveats[impl] != "" {
 			b.Line("  %s: %s", impl, caveats[impl])
 		}
 	}
 }
 
-// warnings is what speaks against the results, each once.
-func (b *Blocks) warnings(results []*bench.Result) {
-	lagged, short := false, false
+func (b *Blocks) warnings(doc result.Document) {
 	var seen []string
 	once := func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); !slices.Contains(seen, line) {
 			seen = append(seen, line)
-			b.Line("%s", line)
+			b.bad("%s", line)
 		}
 	}
-	for _, r := range results {
+	for _, r := range doc.Results {
 		if r.Safety.Overlaps > 0 {
 			once("SAFETY VIOLATION %s: %d times two held one lock (round %d)", r.Impl, r.Safety.Overlaps, r.Round)
 		}
 	}
-	for _, r := range results {
+	lagged, short := false, false
+	for _, r := range doc.Results {
+		for _, sample := range r.ErrorSamples {
+			once("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; "))
+		}
+		if doc.Kind() == result.Capacity {
+			continue // the steps say the rest
+		}
 		for _, reason := range r.Valid.Reasons {
 			if reason == result.EmbeddedReason {
 				continue // the header says it
 			}
-			if first, rounds := sameReason(results, r.Impl, reason); first == reason {
+			if first, rounds := sameReason(doc.Results, r.Impl, reason); first == reason {
 				once("NOT VALID %s: %s%s", r.Impl, reason, rounds)
 				lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
 			}
 		}
-		for _, sample := range r.ErrorSamples {
-			once("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; "))
-		}
-		for _, line := range outlasted(results, r.Impl) {
+		for _, line := range outlasted(doc.Results, r.Impl) {
 			once("%s", line)
 			short = true
 		}
 	}
 	if lagged {
-		b.hint("  what helps: %s", generatorRemedy)
+		b.hint("  what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load")
 	}
 	if short {
 		b.hint("  what helps: a longer --ttl, or lockbench advise")
@@ -120,9 +114,6 @@ func sameReason(results []*bench.Result, impl, reason string) (first, rounds str
 	}
 	return first, rounds
 }
-
-// generatorRemedy is what helps where the generator could not keep up.
-const generatorRemedy = "fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load"
 
 // outlasted warns of an implementation's leases that were too short, over all its results.
 func outlasted(results []*bench.Result, impl string) (lines []string) {
