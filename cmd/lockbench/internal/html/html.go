@@ -33,7 +33,7 @@ func Write(w io.Writer, p view.Page, data any) error {
 	if err != nil {
 		return err
 	}
-	blocks := slices.DeleteFunc(slices.Concat(p.Setup, p.Findings, p.Body, p.Notes), func(b view.Block) bool { return b.In == view.Terminal })
+	blocks := slices.DeleteFunc(slices.Concat(p.Setup, p.Findings, p.Body, p.Notes), func(b view.Block) bool { return b.Hint })
 	var b bytes.Buffer
 	err = pages.ExecuteTemplate(&b, "page.html", struct {
 		Title  string

@@ -129,7 +129,7 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 		require.Contains(t, page(t, all[c.doc]), c.want, c.doc)
 	}
 	require.NotContains(t, page(t, all["nothing"]), "<figure>")
-	require.NotContains(t, page(t, all["run"]), "how it grows", "is for a terminal")
+	require.NotContains(t, page(t, all["closed"]), "--rate shows it", "is for a terminal")
 }
 
 func TestWhatIsWrongStandsAtTheHead(t *testing.T) {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -135,9 +134,10 @@ type state struct {
 
 	counts  bench.Point // sums since the run began
 	fromS   float64     // where the next point of this phase begins
-	rate    []float64   // of each point so far
+	points  bool        // there was one; the following are of the last
+	rate    float64
 	p50     float64
-	p99     []float64
+	p99     float64
 	masters []int64
 }
 
@@ -158,8 +158,7 @@ func (s *state) see(now bench.Progress, at time.Time) {
 	}
 	p := now.Point
 	if length := p.TS - s.fromS; length > 0 {
-		s.rate = append(s.rate, float64(p.Cycles)/length)
-		s.p50, s.p99 = float64(p.P50Ns), append(s.p99, float64(p.P99Ns))
+		s.points, s.rate, s.p50, s.p99 = true, float64(p.Cycles)/length, float64(p.P50Ns), float64(p.P99Ns)
 		s.fromS = p.TS
 	}
 	s.counts.Add(p)
@@ -174,11 +173,8 @@ func (s *state) lines(width int, at time.Time) []textLine {
 		return nil
 	}
 	lines := []textLine{s.header(width, at)}
-	if n := len(s.rate); n > 0 {
-		rate := fmt.Sprintf("rate %s/s", units.Number(s.rate[n-1]))
-		latency := fmt.Sprintf("p50 %s  p99 %s", units.Duration(s.p50), units.Duration(s.p99[n-1]))
-		pad := max(len(rate), len(latency), 26) // one below the other
-		lines = append(lines, curve(rate, pad, s.rate, width), curve(latency, pad, s.p99, width))
+	if s.points {
+		lines = append(lines, fit(width, part{text: fmt.Sprintf("rate %s/s", units.Number(s.rate))}, part{text: "p50 " + units.Duration(s.p50)}, part{text: "p99 " + units.Duration(s.p99)}))
 	}
 	c := s.counts
 	lines = append(lines, fit(width, count("errors", c.Errors, red), count("timeouts", c.Timeouts, red), count("dropped", c.Dropped, red), count("refused", c.Refused, 0)))
@@ -217,12 +213,7 @@ func (s *state) header(width int, at time.Time) textLine {
 		}
 		parts = append(parts, part{text: fmt.Sprintf("run %d/%d", current, s.options.Runs)})
 	}
-	l := fit(width, parts...)
-	if room := min(width-l.width()-2, 30); room >= 5 && total > 0 {
-		share := float64(now) / float64(total)
-		l = append(l, part{"  " + text.Bar(share, room), 0})
-	}
-	return l
+	return fit(width, parts...)
 }
 
 // elapsed is how long the phase has lasted, which goes on between news.
@@ -239,15 +230,6 @@ func (s *state) window(at time.Time) time.Duration {
 		return s.elapsed(at) - s.now.Total
 	}
 	return s.elapsed(at)
-}
-
-// curve is a figure and its course so far.
-func curve(label string, pad int, values []float64, width int) textLine {
-	l := fit(width, part{text: fmt.Sprintf("%-*s", pad, label)})
-	if room := width - l.width() - 2; room >= 4 {
-		l = append(l, part{"  " + text.Spark(values[max(len(values)-room, 0):]), 0})
-	}
-	return l
 }
 
 func count(name string, n int64, alarm colour) part {

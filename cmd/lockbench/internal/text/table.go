@@ -48,7 +48,7 @@ func gridOf(t view.Table) grid {
 	for i, c := range t.Columns {
 		rows[0] = append(rows[0], c.Name)
 		for n, cells := range t.Rows {
-			rows[1+n] = append(rows[1+n], cellText(cells[i]))
+			rows[1+n] = append(rows[1+n], cells[i].Text)
 		}
 	}
 	if strings.Join(rows[0], "") == "" { // no headings
@@ -146,11 +146,4 @@ func (g *grid) lines(row []string, part []int) (lines []string) {
 		lines = append(lines, line.String())
 	}
 	return lines
-}
-
-func cellText(c view.Cell) string {
-	if c.Share > 0 {
-		return visibly(c.Share)
-	}
-	return c.Text
 }

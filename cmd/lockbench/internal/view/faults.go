@@ -9,30 +9,11 @@ import (
 	"muxlock/internal/stats"
 )
 
-// impact is what the users of the lock saw while a fault was in force, and while none was.
-type impact struct {
-	spec, when  string
-	in, without string // empty: no such second was measured
-}
-
-// impacts is a line for each fault, behind a name.
+// impacts is a line for each fault: what the users of the lock saw while it was in force,
+// and while none was. It takes rounds of one implementation, whose seconds are put together;
+// a figure is the median second's. Seconds that a fault covers in part belong to neither
+// side, unless no second lies within it.
 func (b *Blocks) impacts(name string, results []*bench.Result) {
-	for _, i := range impactsOf(results) {
-		text := name + i.spec + "  " + i.when
-		if i.in != "" {
-			text += ": " + i.in + " in it"
-		}
-		if i.without != "" {
-			text += "; " + i.without + " without a fault"
-		}
-		b.Line("%s", text)
-	}
-}
-
-// impactsOf takes rounds of one implementation, whose seconds are put together; a figure
-// is the median second's. Seconds that a fault covers in part belong to neither side,
-// unless no second lies within it.
-func impactsOf(results []*bench.Result) (all []impact) {
 	seen := map[string]bool{}
 	without := secondsText(results, func(s second, bands []bench.Band) bool { return !s.touches(bands, "") })
 	for _, r := range results {
@@ -45,10 +26,16 @@ func impactsOf(results []*bench.Result) (all []impact) {
 			if in == "" {
 				in = secondsText(results, func(s second, bands []bench.Band) bool { return s.touches(bands, f.Spec) })
 			}
-			all = append(all, impact{f.Spec, span(f), in, without})
+			text := name + f.Spec + "  " + span(f)
+			if in != "" {
+				text += ": " + in + " in it"
+			}
+			if without != "" {
+				text += "; " + without + " without a fault"
+			}
+			b.Line("%s", text)
 		}
 	}
-	return all
 }
 
 // span is when a fault was in force in one run.

@@ -37,9 +37,8 @@ func (b *Blocks) header(doc result.Document) {
 func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 	b.Line("")
 	b.objectives(doc)
-	before := len(*b)
 	b.warnings(doc)
-	if before == len(*b) && len(doc.Results) > 0 {
+	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Overlaps > 0 || !r.Valid.OK }) {
 		b.browser(Blocks{{Line: "No two held one lock at the same time, and every run is valid."}})
 	}
 	if doc.Kind() == result.Compare && len(caveats) > 0 {

@@ -2,7 +2,6 @@ package view
 
 import (
 	"math"
-	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -95,62 +94,33 @@ func percentiles(curves []curve) Table {
 	return t
 }
 
-// quantiles are those of units.Percentiles.
-var quantiles = []float64{0.5, 0.9, 0.99, 0.999, 0.9999}
-
 // stepsPerDecade is how many points of a percentile curve lie between 90 % and 99 %.
 const stepsPerDecade = 24
 
-// percentilePlot has 1/(1-p) on its axis, as plots of HdrHistogram have.
+// percentilePlot has 1/(1-p) on its axis, as plots of HdrHistogram have. A latency of which
+// only some percentiles are known has no curve.
 func percentilePlot(title string, curves []curve) Lines {
-	most := int64(0)
+	l := Lines{Title: title, X: Axis{Label: "percentile", Log: true, Ticks: percentileTicks}, Y: Axis{Log: true, Text: units.Duration}}
+	most := 1.0
 	for _, c := range curves {
-		most = max(most, c.summary.Count)
+		most = max(most, float64(c.summary.Count))
 	}
-	if most == 0 {
-		return Lines{Title: title}
+	for i := 1; float64(i) <= math.Log10(most)*stepsPerDecade; i++ {
+		l.At = append(l.At, math.Pow(10, float64(i)/stepsPerDecade))
 	}
-	end := max(math.Log10(float64(most)), 1)
-	var xs []float64
-	for i := 1; float64(i) <= end*stepsPerDecade; i++ {
-		xs = append(xs, math.Pow(10, float64(i)/stepsPerDecade))
-	}
-	for _, q := range quantiles { // those exactly, also for who has no others
-		if x := 1 / (1 - q); x <= xs[len(xs)-1] {
-			xs = append(xs, x)
+	for _, c := range curves {
+		if c.all == nil {
+			continue
 		}
-	}
-	slices.Sort(xs)
-	xs = slices.CompactFunc(xs, func(a, b float64) bool { return math.Abs(a-b) < a*1e-4 })
-	l := Lines{
-		Title: title, At: xs,
-		X: Axis{Label: "percentile", Log: true, Ticks: percentileTicks},
-		Y: Axis{Log: true, Text: units.Duration},
-	}
-	for _, c := range curves {
-		l.Series = append(l.Series, c.series(xs))
-	}
-	return l
-}
-
-func (c curve) series(xs []float64) Series {
-	s := Series{Name: c.name, Color: c.color, Dots: c.all == nil}
-	for _, x := range xs {
-		y := math.NaN()
-		switch p := 1 - 1/x; {
-		case x > float64(c.summary.Count)*1.0001: // beyond it there is nobody
-		case c.all != nil:
-			y = float64(c.all.Quantile(p))
-		default:
-			for i, q := range quantiles {
-				if math.Abs(p-q) < 1e-7 {
-					y = float64(c.summary.P[units.Percentiles[i]])
-				}
+		s := Series{Name: c.name, Color: c.color}
+		for _, x := range l.At {
+			if x <= float64(c.summary.Count) { // beyond it there is nobody
+				s.Y = append(s.Y, float64(c.all.Quantile(1-1/x)))
 			}
 		}
-		s.Y = append(s.Y, y)
+		l.Series = append(l.Series, s)
 	}
-	return s
+	return l
 }
 
 var percentileTicks = []Tick{

@@ -11,13 +11,10 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// sweep is a line for each setting and implementation, and how the figures grow.
+// sweep is a line for each setting and implementation, and on a page how the figures grow.
 func (b *Blocks) sweep(doc result.Document) {
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
-	if t := growthTable(doc); len(t.Rows) > 0 {
-		*b = append(*b, Block{Line: "\nhow it grows; a full bar is the highest of its column", In: Terminal}, Block{Table: &t, In: Terminal})
-	}
 	b.growth(doc)
 }
 
@@ -75,26 +72,6 @@ func pointRemark(doc result.Document, p bench.SweepPoint, results []*bench.Resul
 		}
 	}
 	return text
-}
-
-// growthTable draws throughput and latency as bars, each against the highest of all.
-func growthTable(doc result.Document) (t Table) {
-	var throughput, p99 float64
-	for _, p := range doc.Sweep.Points {
-		throughput, p99 = max(throughput, p.ThroughputPerS), max(p99, p.P99Ns)
-	}
-	if throughput == 0 {
-		return t
-	}
-	t = Table{Columns: texts("", "cycles/s", "p99")}
-	for _, impl := range doc.Config.Impls {
-		for _, p := range doc.Sweep.Points {
-			if p.Impl == impl {
-				t.Rows = append(t.Rows, []Cell{{Text: result.Name(p.Impl, p.Setting)}, {Share: p.ThroughputPerS / throughput}, {Share: p.P99Ns / max(p99, 1)}})
-			}
-		}
-	}
-	return t
 }
 
 // growth is how the figures of a sweep change with its first param; each value of the

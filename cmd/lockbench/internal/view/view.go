@@ -78,25 +78,15 @@ type Blocks []Block
 
 // Block is a heading, a line, a table or a chart.
 type Block struct {
-	In      Medium
+	Browser bool   // there is no room for it on a terminal
 	Heading string // for a browser
 	Line    string
 	Bad     bool // Line speaks against the result
 	Code    bool // Line is several, to be copied as they are
-	Hint    bool // Line is what to try: for a person, not for what reads a pipe
+	Hint    bool // Line is what to try: for a person at a terminal, not for what reads a pipe
 	Table   *Table
 	Chart   Chart // for a browser
 }
-
-// Medium is where a block is shown.
-type Medium int
-
-// Everywhere is the zero value.
-const (
-	Everywhere Medium = iota
-	Browser           // where there is room
-	Terminal          // where there is no chart
-)
 
 // Line adds one.
 func (b *Blocks) Line(format string, args ...any) {
@@ -125,7 +115,7 @@ func (b *Blocks) hint(format string, args ...any) {
 // browser adds blocks for which a terminal has no room.
 func (b *Blocks) browser(more Blocks) {
 	for _, block := range more {
-		block.In = Browser
+		block.Browser = true
 		*b = append(*b, block)
 	}
 }
@@ -146,8 +136,7 @@ type Column struct {
 // Cell is a figure for people.
 type Cell struct {
 	Text  string
-	Class string  // Good or Bad
-	Share float64 // above 0: drawn to this share of the column instead of Text
+	Class string // Good or Bad
 }
 
 // Classes of cells.
