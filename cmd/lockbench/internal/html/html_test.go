@@ -119,7 +119,7 @@ func TestPagesThatHoldNoResultAreTold(t *testing.T) {
 func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 	all := documents()
 	for _, c := range []struct{ doc, want string }{
-		{"run", `<td class="left ">response</td><td class="">`}, {"run", "latency by percentile</figcaption>"}, {"run", "stop:2@12s-20s</title>"},
+		{"run", `<td class="left ">response</td><td>`}, {"run", "latency by percentile</figcaption>"}, {"run", "stop:2@12s-20s</title>"},
 		{"run", `<td class="bad">26.7%</td>`}, {"run", "from other process"}, {"run", "offered 2,000/s"},
 		{"run", "at most 1e-06 of"}, {"run", ">4.5s<"}, {"run", "&lt;1e-12<"}, {"run", "clocks of the masters were not watched"}, {"run", "TTL: 4500 * time.Millisecond"},
 		{"compare", "muxlock is 9"}, {"compare", "<h2>response</h2>"}, {"compare", "<h2>Round 2 over time</h2>"}, {"compare", "<h2>slow  round 2</h2>"},

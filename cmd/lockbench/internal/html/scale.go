@@ -2,7 +2,6 @@ package html
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 
 	"muxlock/cmd/lockbench/internal/view"
@@ -28,16 +27,10 @@ func ticks(a view.Axis, s scale, n int) []view.Tick {
 	}
 	marked := make([]view.Tick, len(at))
 	for i, v := range at {
-		marked[i] = view.Tick{At: v, Label: round(axisText(a, v))}
+		marked[i] = view.Tick{At: v, Label: axisText(a, v)}
 	}
 	return marked
 }
-
-// zeros are those after a point that say nothing about a round figure.
-var zeros = regexp.MustCompile(`\.0+($|[^0-9])`)
-
-// round writes 10.0us as 10us.
-func round(text string) string { return zeros.ReplaceAllString(text, "$1") }
 
 // scale maps values to 0..1.
 type scale struct {

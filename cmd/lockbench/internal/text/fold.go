@@ -5,10 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// Fold breaks a line at spaces so that it fits. What goes on stands two cells further in.
-func Fold(line string) string {
-	indent := len(line) - len(strings.TrimLeft(line, " "))
-	return strings.Join(fold(line, width, indent, indent+2), "\n")
+// Fold breaks lines at spaces so that they fit. What goes on stands two cells further in.
+func Fold(text string) string {
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		lines = append(lines, fold(line, width, indent, indent+2)...)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // fold breaks text into lines of at most so many cells, but for a word that is longer. It

@@ -47,9 +47,11 @@ func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	doc, err := result.ReadFile("../result/testdata/result.json")
 	require.NoError(t, err)
-	for _, command := range []string{"run", "compare"} {
+	two := *doc
+	two.Results = doc.Results[:2]
+	for command, doc := range map[string]result.Document{"run": two, "compare": *doc} {
 		var b bytes.Buffer
-		require.NoError(t, write(&b, command, *doc, map[string]string{"setnx": "is one master"}))
+		require.NoError(t, write(&b, command, doc, map[string]string{"setnx": "is one master"}))
 		golden := filepath.Join("testdata", command+".txt")
 		if *update {
 			require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))

@@ -51,7 +51,7 @@ func gridOf(t view.Table) grid {
 			rows[1+n] = append(rows[1+n], cells[i].Text)
 		}
 	}
-	if strings.Join(rows[0], "") == "" { // no headings
+	if !t.Headed() {
 		rows = rows[1:]
 	}
 	g.rows, g.widths = rows, make([]int, len(g.columns))

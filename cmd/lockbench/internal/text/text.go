@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"muxlock/cmd/lockbench/internal/view"
 )
@@ -28,9 +27,7 @@ func Write(w io.Writer, p view.Page, hints bool) error {
 		case block.Code:
 			fmt.Fprintln(&b, block.Line)
 		default:
-			for _, line := range strings.Split(block.Line, "\n") {
-				fmt.Fprintln(&b, Fold(line))
-			}
+			fmt.Fprintln(&b, Fold(block.Line))
 		}
 	}
 	_, err := w.Write(b.Bytes())

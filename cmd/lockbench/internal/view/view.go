@@ -5,6 +5,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"muxlock/bench"
@@ -125,6 +126,11 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
+}
+
+// Headed tells whether a column has a heading.
+func (t Table) Headed() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name != "" })
 }
 
 // Column is a heading, and whether text stands below it, which begins at the left.
