@@ -139,6 +139,7 @@ func TestWhatIsWrongStandsAtTheHead(t *testing.T) {
 	require.Contains(t, good, "No two held one lock at the same time")
 	require.Contains(t, good, `<td class="left bad">MISSED</td>`)
 
+	require.NotContains(t, page(t, documents()["zeros"]), "every run is valid")
 	r := full("muxlock", 1, 1)
 	r.Safety.Overlaps = 3
 	r.Invalidate("rate not met")

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +31,9 @@ func shown(t *testing.T, command string, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
 	require.NoError(t, write(&b, command, doc, map[string]string{"slow": "is slow"}))
+	for line := range strings.Lines(b.String()) {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 80+len("\n"), line)
+	}
 	return b.String()
 }
 

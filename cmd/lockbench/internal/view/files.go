@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
@@ -20,7 +21,7 @@ func Files(c result.Comparison) Page {
 		}
 		b.Line("%s", line)
 		for _, s := range f.Differ {
-			b.Line("     other %s: %s, was %s", s.Name, s.New, s.Old)
+			b.Line("     other %s: %s, was %s", s.Name, spaced(s.New), spaced(s.Old))
 		}
 		for _, impl := range f.Unmatched {
 			b.Line("     %s is not in %s", impl, c.Files[0].Name)
@@ -45,6 +46,9 @@ func Files(c result.Comparison) Page {
 	}
 	return Page{Title: "lockbench compare: results beside " + c.Files[0].Name, Body: b}
 }
+
+// spaced is a list that can be folded.
+func spaced(list string) string { return strings.ReplaceAll(list, ",", ", ") }
 
 func comparedCells(row result.Row) []Cell {
 	older, newer, ratio, interval, p := none, none, known(row.Ratio, fmt.Sprintf("%.3f", row.Ratio)), none, none
