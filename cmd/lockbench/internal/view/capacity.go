@@ -34,27 +34,24 @@ func stepsTable(c bench.Capacity) Table {
 // Answer is what a search found, in a sentence.
 func Answer(c bench.Capacity) string {
 	what := fmt.Sprintf("%s: highest rate that met %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
-	if c.RatePerS == 0 {
-		what += "none"
-		if c.MissedPerS > 0 {
-			what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
-		}
-		if c.UnjudgedPerS > 0 {
-			what += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
-		}
-		return what + notKnown(c)
-	}
 	var p99 int64
 	for _, s := range c.Steps {
 		if s.RatePerS == c.RatePerS && s.Met {
 			p99 = max(p99, s.P99Ns)
 		}
 	}
-	what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), ns(p99))
-	if c.MissedPerS > 0 {
-		what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
+	if c.RatePerS == 0 {
+		what += "none"
+	} else {
+		what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), ns(p99))
 	}
-	if !c.Confirmed {
+	if c.MissedPerS > 0 {
+		what += ", missed at " + units.Rate(c.MissedPerS)
+	}
+	switch {
+	case c.RatePerS == 0 && c.UnjudgedPerS > 0:
+		what += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
+	case c.RatePerS > 0 && !c.Confirmed:
 		what += "; NOT CONFIRMED: the search ended before"
 	}
 	return what + notKnown(c)

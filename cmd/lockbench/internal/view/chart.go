@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"muxlock/bench"
@@ -24,6 +23,9 @@ type Axis struct {
 	Text  func(float64) string // of a tick; nil: plain digits
 	Ticks []Tick               // nil: some that are easy to read
 }
+
+// counts is an axis of counts and of rates.
+var counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
 
 // Tick is a marked value.
 type Tick struct {
@@ -87,10 +89,10 @@ const shortest = 0.2
 
 // overTime is how runs beside each other went on, second by second, with their faults.
 func (b *Blocks) overTime(results ...*bench.Result) {
-	x := Axis{Label: "since the measured time began", Text: func(s float64) string { return trimmed(s, 2) + "s" }}
-	rate := Lines{Title: "cycles a second", X: x, Y: Axis{Text: compact}}
+	x := Axis{Label: "seconds since the measured time began"}
+	rate := Lines{Title: "cycles a second", X: x, Y: counts}
 	latency := Lines{Title: "p50 and p99", X: x, Y: Axis{Log: true, Text: units.Duration}}
-	trouble := Lines{Title: "not acquired, a second", X: x, Y: Axis{Text: compact}}
+	trouble := Lines{Title: "not acquired, a second", X: x, Y: counts}
 	for i, r := range results {
 		var at, cycles, lost, p50, p99 []float64
 		for _, s := range secondsOf([]*bench.Result{r}, func(second, []bench.Band) bool { return true }) {
@@ -135,26 +137,6 @@ func positive(v int64) float64 {
 		return math.NaN()
 	}
 	return float64(v)
-}
-
-// compact is a count that fits beside an axis: 12k, 3.5M.
-func compact(v float64) string {
-	switch {
-	case v >= 1e6:
-		return trimmed(v/1e6, 2) + "M"
-	case v >= 1e4:
-		return trimmed(v/1e3, 1) + "k"
-	}
-	return units.Digits(v)
-}
-
-// trimmed is v with up to so many decimals.
-func trimmed(v float64, decimals int) string {
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
-	}
-	return s
 }
 
 // runName is an implementation, and the round where there are several.

@@ -91,7 +91,7 @@ func (b *Blocks) growth(doc result.Document) {
 	}
 	titles := figureColumns(doc, swept(doc))
 	for n, f := range swept(doc) {
-		l := Lines{Title: titles[n].Name, X: x, Y: Axis{Text: compact}, At: xs}
+		l := Lines{Title: titles[n].Name, X: x, Y: counts, At: xs}
 		if f.Unit == bench.UnitNs {
 			l.Y = Axis{Text: units.Duration, Log: true}
 		}
