@@ -18,6 +18,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 		results = append(results, r)
 	}
 	results[1].Invalidate("not all locks were held")
+	results[0].SLO = []bench.SLO{{Text: "cycle.p50<5ms", Pass: true}}
 	doc := resulttest.Document(results...)
 	doc.Sweep = bench.NewSweep([]bench.SweepParam{{Name: "workers"}}, results)
 	text := shown(t, "sweep", doc)
@@ -25,6 +26,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	require.Regexp(t, `\n1 +muxlock +1,000 +1.23ms +3.00ms +12.3us\n`, text)
 	require.Regexp(t, `\n8 +muxlock +2,000 +1.23ms +3.00ms +12.3us +not valid`, text)
 	require.NotContains(t, text, "64 workers", "they are what is swept")
+	require.NotContains(t, text, "SLO", "settings are not put together")
 	require.NotContains(t, text, "hand-over")
 
 	results[0].Latency.Handover = resulttest.Summary(111_000)

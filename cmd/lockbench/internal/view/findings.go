@@ -36,7 +36,9 @@ func (b *Blocks) header(doc result.Document) {
 // and what the implementations do not promise.
 func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 	b.Line("")
-	b.objectives(doc)
+	if doc.Sweep == nil { // what puts all settings together would mislead
+		b.objectives(doc)
+	}
 	b.warnings(doc)
 	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Overlaps > 0 || !r.Valid.OK }) {
 		b.browser(Blocks{{Line: "No two held one lock at the same time, and every run is valid."}})
