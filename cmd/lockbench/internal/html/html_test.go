@@ -121,7 +121,7 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{"run", `<td class="left ">response</td><td>`}, {"run", "latency by percentile</figcaption>"}, {"run", "stop:2@12s-20s</title>"},
 		{"run", `<td class="bad">26.7%</td>`}, {"run", "from other process"}, {"run", "offered 2,000/s"},
-		{"run", "at most 1e-06 of"}, {"run", ">4.5s<"}, {"run", "&lt;1e-12<"}, {"run", "clocks of the masters were not watched"}, {"run", "TTL: 4500 * time.Millisecond"},
+		{"run", "at most 1e-06 of"}, {"run", `<p class="bad">ERROR muxlock`}, {"run", ">4.5s<"}, {"run", "&lt;1e-12<"}, {"run", "clocks of the masters were not watched"}, {"run", "TTL: 4500 * time.Millisecond"},
 		{"compare", "muxlock is 9"}, {"compare", "<h2>response</h2>"}, {"compare", "<h2>Round 2 over time</h2>"}, {"compare", "<h2>slow  round 2</h2>"},
 		{"compare", `class="bar" x="160"`}, {"compare", "slow: is slow"},
 		{"closed", "closed loop"}, {"nothing", "<h2>Environment</h2>"}, {"nothing", `class="code">lockbench run<`}, {"zeros", "NOT VALID"}, {"zeros", "Jain index"},

@@ -51,6 +51,9 @@ func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 			b.Line("  %s: %s", impl, caveats[impl])
 		}
 	}
+	if doc.Config.Command == "run" {
+		b.hint("%s", next)
+	}
 }
 
 func (b *Blocks) warnings(doc result.Document) {

@@ -25,14 +25,10 @@ func runs(doc result.Document) (b Blocks) {
 }
 
 // next is what to try after a run.
-func (b *Blocks) next(doc result.Document) {
-	if doc.Config.Command == "run" {
-		b.hint("%s", `next: lockbench compare                 beside Redsync and a single master
+const next = `next: lockbench compare                 beside Redsync and a single master
       lockbench run --rate 5k           open loop: what callers wait
       lockbench run --keys 1            all fight for one lock
-      lockbench run -o json --out FILE  all of it, for programs`)
-	}
-}
+      lockbench run -o json --out FILE  all of it, for programs`
 
 func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	c := doc.Config

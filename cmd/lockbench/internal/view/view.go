@@ -33,30 +33,34 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 	case result.Advise:
 		p.Body.advice(doc.Advice)
 		p.Body.browser(runs(doc))
+		var against Blocks
+		against.warnings(doc)
+		p.Findings.browser(against)
 	case result.Chaos:
 		p.Body.chaos(doc)
 		p.Body.browser(runs(doc))
-	case result.Compare:
-		p.Setup.header(doc)
-		p.Body.compare(doc)
-		p.Findings.findings(doc, caveats)
-	case result.Sweep:
-		p.Setup.header(doc)
-		p.Body.sweep(doc)
-		p.Findings.findings(doc, caveats)
-	case result.Capacity:
-		p.Setup.header(doc)
-		p.Body.capacities(doc)
-		p.Findings.findings(doc, caveats)
 	default:
 		p.Setup.header(doc)
-		p.Body = runs(doc)
+		p.Body.figures(doc)
 		p.Findings.findings(doc, caveats)
-		p.Findings.next(doc)
 	}
 	p.Notes.surroundings(doc)
 	p.Notes.again(again)
 	return p
+}
+
+// figures is those of a document that is about its results.
+func (b *Blocks) figures(doc result.Document) {
+	switch doc.Kind() {
+	case result.Compare:
+		b.compare(doc)
+	case result.Sweep:
+		b.sweep(doc)
+	case result.Capacity:
+		b.capacities(doc)
+	default:
+		*b = runs(doc)
+	}
 }
 
 func title(doc result.Document) string {
