@@ -103,7 +103,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		if err := give(doc, ask, arguments(cmd, measuredBy...)); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return errors.Join(out.document(p.format, *doc), page.write(*doc))
+		return errors.Join(out.document(p.format, *doc), page.document(*doc))
 	}
 
 	ctx := cmd.Context()
@@ -119,7 +119,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask, arguments(cmd)); err != nil {
 		return errors.Join(judge(ctx, doc.Results, runErr), err)
 	}
-	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
+	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.document(*doc)))
 }
 
 // give puts the advice into the document, and the arguments that ask for it.

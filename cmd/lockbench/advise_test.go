@@ -25,7 +25,8 @@ func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
 	require.Contains(t, stdout, "muxlock on 3 masters")
 	require.Contains(t, stdout, "asked for: 20ms")
 	require.Contains(t, stdout, "engine.Config{")
-	require.True(t, strings.HasSuffix(stdout, advice.Caveat+"\n"), stdout)
+	require.True(t, strings.HasSuffix(flat(stdout), advice.Caveat), stdout)
+	require.NotContains(t, stdout, "try it:", "to a pipe")
 
 	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "-o", "json")
 	require.Zero(t, code, stderr)

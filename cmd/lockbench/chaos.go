@@ -152,7 +152,7 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	if r := doc.Results[0]; r.Safety.Overlaps > 0 {
 		runErr = errors.Join(runErr, writeHistory(p.history, r))
 	}
-	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.write(*doc)))
+	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.document(*doc)))
 }
 
 func writeHistory(path string, r *bench.Result) error {

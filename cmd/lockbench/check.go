@@ -13,6 +13,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -85,8 +86,8 @@ func showChecked(w io.Writer, predictions []advice.Prediction, results []*bench.
 			if s.Reason != "" {
 				verdict = "not judged: " + s.Reason
 			}
-			fmt.Fprintf(w, "%s: predicted %s, at most %s, measured %s: %s\n", p.Figure,
-				units.In(s.Unit, p.Predicted), units.In(s.Unit, p.Limit), units.In(s.Unit, s.Value), verdict)
+			fmt.Fprintln(w, text.Fold(fmt.Sprintf("%s: predicted %s, at most %s, measured %s: %s", p.Figure,
+				units.In(s.Unit, p.Predicted), units.In(s.Unit, p.Limit), units.In(s.Unit, s.Value), verdict)))
 		}
 	}
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +14,8 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/doctor"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/internal/redlock"
 )
 
@@ -114,22 +114,24 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 			*doctor.Report
 		}{bench.SchemaVersion, bench.CurrentTool(), doctor.Worst(r.Findings), r})
 	}
+	var shown view.Blocks
 	for i, m := range r.PerMaster {
-		fmt.Fprintf(w, "master %d: %s\n", i+1, m.Addr)
+		shown.Line("master %d: %s", i+1, m.Addr)
 	}
-	fmt.Fprintln(w)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	shown.Line("")
+	table := view.Table{Columns: slices.Repeat([]view.Column{{Left: true}}, 4)}
 	findings := slices.Clone(r.Findings)
 	slices.SortStableFunc(findings, func(a, b doctor.Finding) int { return cmp.Compare(b.Level, a.Level) }) // what is worst first
 	count := map[doctor.Level]int{}
 	for _, g := range findings {
 		count[g.Level]++
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s", g.Level, g.Check, g.Who(len(r.PerMaster)), g.Text)
+		what := g.Text
 		if g.ToDo != "" {
-			fmt.Fprintf(tw, " -> %s", g.ToDo)
+			what += " -> " + g.ToDo
 		}
-		fmt.Fprintln(tw)
+		table.Rows = append(table.Rows, []view.Cell{{Text: g.Level.String()}, {Text: g.Check}, {Text: g.Who(len(r.PerMaster))}, {Text: what}})
 	}
-	fmt.Fprintf(tw, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[doctor.Fail], count[doctor.Warn], count[doctor.Unknown], count[doctor.OK])
-	return tw.Flush()
+	shown.Table(table)
+	shown.Line("\n%d FAIL, %d WARN, %d ?, %d OK", count[doctor.Fail], count[doctor.Warn], count[doctor.Unknown], count[doctor.OK])
+	return text.Write(w, view.Page{Body: shown}, onTerminal(w))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -15,7 +16,7 @@ import (
 )
 
 // fileFlags are those that mean something when compare is given files.
-var fileFlags = []string{"regression", "output", "out"}
+var fileFlags = []string{"regression", "output", "out", "html"}
 
 // compareFiles is compare with arguments: nothing is run.
 func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
@@ -31,7 +32,7 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if len(load) > 0 {
 		return usagef("%s has no meaning when files are compared", strings.Join(load, ", "))
 	}
-	if err := checkFormat(f.format, few); err != nil {
+	if err := f.outputs.check(few); err != nil {
 		return fmt.Errorf("%w when files are compared", err)
 	}
 	var docs []*result.Document
@@ -46,7 +47,8 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if len(comparison.Rows) == 0 {
 		return usagef("no implementation has a whole run in %s and in another file; lockbench compare --impl a,b compares two", names[0])
 	}
-	write := func(w io.Writer) error { return text.Write(w, view.Files(comparison)) }
+	shown := view.Files(comparison)
+	write := func(w io.Writer) error { return text.Write(w, shown, onTerminal(w)) }
 	if f.format == "json" {
 		write = comparison.JSON
 	}
@@ -55,7 +57,12 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 		return usagef("--out: %w", err)
 	}
 	defer out.close()
-	if err := out.write(write); err != nil {
+	page, err := openPage(f.html)
+	if err != nil {
+		return err
+	}
+	defer page.close()
+	if err := errors.Join(out.write(write), page.write(shown, comparison)); err != nil {
 		return err
 	}
 	if bad := comparison.Regressions(); len(bad) > 0 {

@@ -42,14 +42,14 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 	}{
 		{[]string{old, old}, exitOK, "~"},
 		{[]string{old, fast}, exitOK, "better"},
-		{[]string{old, slow}, exitRegression, "worse, REGRESSION"},
+		{[]string{old, slow}, exitRegression, "REGRESSION"},
 		{[]string{old, fast, slow}, exitRegression, "slow.json"},
 		{[]string{old, slow, "--regression", "30%"}, exitOK, "worse"},
 		{[]string{old, slow, "-o", "json"}, exitRegression, `"regression": true`},
 	} {
 		stdout, stderr, code := lockbench(t, append([]string{"compare"}, c.args...)...)
 		require.Equal(t, c.code, code, stderr)
-		require.Contains(t, stdout, c.want)
+		require.Contains(t, flat(stdout), c.want)
 	}
 	for want, args := range map[string][]string{
 		"it takes two":             {old},
@@ -62,4 +62,20 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 		require.Equal(t, exitUsage, code, stderr)
 		require.Contains(t, stderr, want)
 	}
+}
+
+func TestAComparisonOfFilesBecomesAPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old, slow, page := scaled(t, dir, "old.json", 1), scaled(t, dir, "slow.json", 0.8), filepath.Join(dir, "page.html")
+	stdout, stderr, code := lockbench(t, "compare", old, slow, "--html", page)
+	require.Equal(t, exitRegression, code, stderr)
+	require.Contains(t, stdout, "REGRESSION", "the text is there as well")
+	html := read(t, page)
+	for _, want := range []string{"<h1>lockbench compare: results beside " + old, `<td class="left ">throughput</td><td>1,000</td><td>800</td>`, `<td class="left bad">REGRESSION</td>`} {
+		require.Contains(t, html, want)
+	}
+	_, stderr, code = lockbench(t, "report", page)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "is of lockbench, but holds no results")
 }

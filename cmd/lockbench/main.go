@@ -61,6 +61,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/text"
 )
 
 // Exit codes. Scripts rely on them.
@@ -91,7 +92,11 @@ func main() {
 	cmd, err := root().ExecuteContextC(ctx)
 	code, quiet := exitCode(err)
 	if err != nil && !quiet {
-		fmt.Fprintln(os.Stderr, "lockbench:", plain(err))
+		said := "lockbench: " + plain(err)
+		if onTerminal(os.Stderr) {
+			said = text.Fold(said)
+		}
+		fmt.Fprintln(os.Stderr, said)
 	}
 	if code == exitUsage {
 		fmt.Fprintln(os.Stderr, "See "+cmd.CommandPath()+" --help.")

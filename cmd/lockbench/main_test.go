@@ -45,6 +45,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// flat is a text as one line, whatever was folded in it.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 // lockbench runs the binary to its end.
 func lockbench(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()

@@ -18,7 +18,7 @@ func TestAProfileEndsWithOneWord(t *testing.T) {
 	}
 	require.Equal(t, exitOK, code, stderr)
 	require.True(t, strings.HasSuffix(stdout, "\nPASS\n"), stdout)
-	require.Contains(t, stdout, "keys own  hold exp:1ms", "the profile's load where no flag is given")
+	require.Contains(t, flat(stdout), "keys own hold exp:1ms", "the profile's load where no flag is given")
 	require.Contains(t, stdout, "2,000/s")
 
 	stdout, stderr, code = lockbench(t, append(words(line), "-o", "json", "--slo", "throughput>1M")...)

@@ -98,11 +98,6 @@ func readDocument(in io.Reader, name string) (*result.Document, error) {
 	return result.Read(in)
 }
 
-// writePage writes the page of a document.
-func writePage(w io.Writer, doc result.Document) error {
-	return html.Write(w, doc, view.NewPage(doc, caveats(doc.Config), commandLine(doc)))
-}
-
 // page is the file of --html; nil: none is asked for.
 type page struct{ file *result.File }
 
@@ -118,11 +113,14 @@ func openPage(name string) (*page, error) {
 	return &page{file}, nil
 }
 
-func (p *page) write(doc result.Document) error {
+func (p *page) document(doc result.Document) error { return p.write(pageOf(doc), doc) }
+
+// write writes what is shown of data.
+func (p *page) write(shown view.Page, data any) error {
 	if p == nil {
 		return nil
 	}
-	if err := writePage(p.file, doc); err != nil {
+	if err := html.Write(p.file, shown, data); err != nil {
 		return fmt.Errorf("--html: %w", err)
 	}
 	if err := p.file.Commit(); err != nil {

@@ -161,7 +161,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(page), "<h1>lockbench "+c.args[0])
 			require.NotContains(t, string(page), `class="code">lockbench run`)
-			require.Equal(t, name == "advise", strings.Contains(string(page), `to try it</td><td class="left">lockbench run --embedded 3`))
+			require.Equal(t, name == "advise", strings.Contains(string(page), `<p>try it: lockbench run --embedded 3`))
 		})
 	}
 }

@@ -55,7 +55,7 @@ each file to tell anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3
-  lockbench compare old.json new.json --regression 10%`,
+  lockbench compare old.json new.json --regression 10% --html changes.html`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			if len(files) > 0 {
 				return compareFiles(cmd, &f, files)
@@ -110,10 +110,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
 		writeErr = out.document(p.format, *doc)
 	}
-	if p.command == "run" && p.format == "text" && p.out == "" && onTerminal(cmd.OutOrStdout()) {
-		fmt.Fprint(cmd.OutOrStdout(), next)
-	}
-	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.document(*doc)))
 	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
@@ -124,13 +121,6 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	}
 	return err
 }
-
-// next is what to try after a run, for a person at a terminal.
-const next = `next: lockbench compare                 beside Redsync and a single master
-      lockbench run --rate 5k           open loop: what callers wait
-      lockbench run --keys 1            all fight for one lock
-      lockbench run -o json --out FILE  all of it, for programs
-`
 
 // onTerminal tells whether a person reads what is written there.
 func onTerminal(w io.Writer) bool {

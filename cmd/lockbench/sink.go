@@ -110,6 +110,11 @@ func writeError(err error) error {
 	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
 }
 
+// pageOf is what is shown of a document.
+func pageOf(doc result.Document) view.Page {
+	return view.New(doc, caveats(doc.Config), commandLine(doc))
+}
+
 // format writes a document in one of formats, or as a page.
 func format(w io.Writer, name string, doc result.Document) error {
 	switch name {
@@ -122,9 +127,9 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
 	case htmlFormat:
-		return writePage(w, doc)
+		return html.Write(w, pageOf(doc), doc)
 	case svgFormat:
 		return html.WritePicture(w, view.Picture(doc))
 	}
-	return text.Write(w, view.Terminal(doc, caveats(doc.Config)))
+	return text.Write(w, pageOf(doc), onTerminal(w))
 }

@@ -66,6 +66,14 @@ func TestOnATerminalTheViewIsGoneWhenTheRunIsOver(t *testing.T) {
 	}
 }
 
+func TestAnErrorOnATerminalBreaksBetweenWords(t *testing.T) {
+	t.Parallel()
+	cmd, screen, drained := startOnTerminal(t, 80, "sweep", "--find-max", "--rounds", "2")
+	cmd.Wait()
+	<-drained
+	require.Regexp(t, `(?m)^  .*edge *$`, screen.String())
+}
+
 func TestAResultIsShownAsTextOnATerminal(t *testing.T) {
 	t.Parallel()
 	kept := filepath.Join(t.TempDir(), "kept.json")
@@ -91,6 +99,7 @@ func TestHintsAreForATerminalOnly(t *testing.T) {
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "cycles/s")
 	require.NotContains(t, stdout, "next: ")
+	require.NotContains(t, stdout, "--rate shows it")
 
 	ours, theirs, err := pty.Open()
 	require.NoError(t, err)

@@ -109,7 +109,7 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 	if runErr == nil {
 		runErr = judgeChecks(checks)
 	}
-	return worst(runErr, errors.Join(out.document(f.format, doc), page.write(doc)))
+	return worst(runErr, errors.Join(out.document(f.format, doc), page.document(doc)))
 }
 
 // document has no results: nothing was loaded for its own sake.

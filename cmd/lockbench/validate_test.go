@@ -53,9 +53,8 @@ func TestValidateWritesWhatReportReads(t *testing.T) {
 	require.Contains(t, text, "2 predictions: ")
 	html, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Contains(t, string(html), "Predictions against reality")
+	require.Contains(t, string(html), "2 predictions: ")
 	require.Contains(t, string(html), "lockbench validate --case queue --duration 300ms --seed 7")
-	require.NotContains(t, string(html), "Nothing was measured")
 }
 
 func TestOnePredictionOutsideMakesTheMeasurementNotValid(t *testing.T) {

@@ -1,17 +1,15 @@
 package html
 
 import (
-	"encoding/json"
 	"fmt"
 	"html/template"
+	"io"
 	"math"
 	"strconv"
 	"strings"
 
 	"muxlock/cmd/lockbench/internal/view"
 )
-
-var chartTemplates = template.Must(template.ParseFS(files, "chart.tmpl"))
 
 // Charts are inline SVG: data of package view in, markup out.
 //
@@ -27,72 +25,160 @@ var chartTemplates = template.Must(template.ParseFS(files, "chart.tmpl"))
 
 // chart is the markup of one; empty when there is nothing to draw.
 func chart(c view.Chart) (template.HTML, error) {
+	name, data := "", any(nil)
 	switch c := c.(type) {
 	case view.Lines:
-		return lines(c)
+		v, ok := linesOf(c)
+		if !ok {
+			return "", nil
+		}
+		name, data = "lines", v
 	case view.Bars:
-		return bars(c)
-	case view.Strip:
-		return strip(c)
+		if len(c.Rows) == 0 {
+			return "", nil
+		}
+		name, data = "picture.svg", pictureOf(c, false)
+	default:
+		return "", fmt.Errorf("a chart of the type %T", c)
 	}
-	return "", fmt.Errorf("a chart of the type %T", c)
-}
-
-// draw fills the template of that name.
-func draw(name string, data any) (template.HTML, error) {
 	var b strings.Builder
-	err := chartTemplates.ExecuteTemplate(&b, name, data)
+	err := charts.Lookup(name).Execute(&b, data)
 	return template.HTML(b.String()), err // #nosec: the template has escaped it
 }
 
-// class is the class of a series' colour.
-func class(color int) string { return "s" + strconv.Itoa(color%view.Colors) }
+// linesView is what the template of lines is filled with.
+type linesView struct {
+	Title, XLabel string
+	X, Y          []mark
+	Bands         []band
+	Series        []series
+}
+
+type series struct {
+	Name, Class, Path string
+	Dots              []mark
+}
+
+// mark is a tick or a dot: where it is drawn, and its text.
+type mark struct{ X, Y, Text string }
+
+// linesOf is false where nothing can be seen.
+func linesOf(l view.Lines) (v linesView, seen bool) {
+	var values [][]float64
+	for _, s := range l.Series {
+		values = append(values, s.Y)
+	}
+	x, okX := scaleOf(l.X, true, l.At)
+	y, okY := scaleOf(l.Y, false, values...)
+	if !okX || !okY || len(l.At) == 0 {
+		return v, false
+	}
+	v = linesView{Title: l.Title, XLabel: l.X.Label, Bands: bandsOf(x, l.Bands)}
+	for _, t := range ticks(l.X, x, 6) {
+		if at := x.at(t.At); at >= -1e-9 && at <= 1+1e-9 {
+			v.X = append(v.X, mark{X: percent(at), Text: t.Label})
+		}
+	}
+	for _, t := range ticks(l.Y, y, 8) {
+		if at := y.at(t.At); at >= -1e-9 && at <= 1+1e-9 {
+			v.Y = append(v.Y, mark{Y: percent(1 - at), Text: t.Label})
+		}
+	}
+	for _, s := range l.Series {
+		if drawn := seriesOf(s, l, x, y); drawn.Path != "" {
+			v.Series = append(v.Series, drawn)
+		}
+	}
+	return v, true
+}
+
+// colors is how many series can be told apart by their colour.
+const colors = 8
+
+// seriesOf has no path for a series of which nothing can be seen.
+func seriesOf(s view.Series, l view.Lines, x, y scale) series {
+	v := series{Name: s.Name, Class: "s" + strconv.Itoa(s.Color%colors)}
+	if s.Dash || s.Color >= colors {
+		v.Class += " dash"
+	}
+	var path strings.Builder
+	command := "M"
+	for i := range min(len(l.At), len(s.Y)) {
+		px, py := x.at(l.At[i]), y.at(s.Y[i])
+		if !finite(px) || !finite(py) {
+			command = "M" // lifts the pen
+			continue
+		}
+		path.WriteString(command + short(1000*px, 1) + " " + short(1000*(1-py), 1))
+		command = "L"
+		if s.Dots {
+			v.Dots = append(v.Dots, mark{percent(px), percent(1 - py), axisText(l.X, l.At[i]) + ": " + axisText(l.Y, s.Y[i])})
+		}
+	}
+	v.Path = path.String()
+	return v
+}
+
+// band is a stretch of the plot, with its label at the top.
+type band struct{ X, Width, Label string }
+
+func bandsOf(x scale, all []view.Band) (bs []band) {
+	for _, b := range all {
+		from, to := max(x.at(b.From), 0), min(x.at(b.To), 1)
+		if finite(from) && finite(to) && from <= 1 && to >= 0 {
+			bs = append(bs, band{percent(from), percent(max(to-from, 0.002)), b.Label}) // a moment can be seen
+		}
+	}
+	return bs
+}
+
+// picture is bars, in pixels.
+type picture struct {
+	Title  string
+	Alone  bool // a file of its own, with its style
+	Height int
+	Rows   []pictureRow
+}
+
+type pictureRow struct {
+	Label, Text, Class     string
+	Y, TextY, Width, TextX int
+}
+
+func pictureOf(b view.Bars, alone bool) picture {
+	const top, rowPx, left, widest, gap = 34, 30, 160, 440, 8
+	greatest := 0.0
+	for _, r := range b.Rows {
+		greatest = max(greatest, r.Value)
+	}
+	p := picture{Title: b.Title, Alone: alone, Height: top + len(b.Rows)*rowPx}
+	for i, r := range b.Rows {
+		class, width := "rest", 1
+		if i == 0 {
+			class = "bar"
+		}
+		if greatest > 0 {
+			width = max(1, int(widest*r.Value/greatest))
+		}
+		y := top + i*rowPx
+		p.Rows = append(p.Rows, pictureRow{r.Label, r.Text, class, y, y + 14, width, left + width + gap})
+	}
+	return p
+}
+
+// WritePicture writes bars as an SVG of its own, which follows the reader's light or dark
+// setting.
+func WritePicture(w io.Writer, b view.Bars) error {
+	return charts.ExecuteTemplate(w, "picture.svg", pictureOf(b, true))
+}
 
 // percent is a place between 0 and 1 as an SVG length.
 func percent(at float64) string { return short(100*at, 2) + "%" }
 
 // short is a number without zeros that say nothing.
 func short(v float64, decimals int) string {
-	s := strconv.FormatFloat(v, 'f', decimals, 64)
-	if strings.Contains(s, ".") {
-		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
-	}
-	if s == "-0" {
-		return "0"
-	}
-	return s
+	power := math.Pow10(decimals)
+	return strconv.FormatFloat(math.Round(v*power)/power+0, 'f', -1, 64) // +0: no -0
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-// A mark is a tick, where it is drawn.
-type mark struct{ At, Label string }
-
-func marks(s scale, ticks []view.Tick, upward bool) (ms []mark) {
-	for _, t := range ticks {
-		at := s.at(t.At)
-		if !finite(at) || at < -1e-9 || at > 1+1e-9 {
-			continue
-		}
-		if upward {
-			at = 1 - at
-		}
-		ms = append(ms, mark{percent(at), t.Label})
-	}
-	return ms
-}
-
-// number is one for JSON, where what is not finite is null.
-type number float64
-
-func (n number) MarshalJSON() ([]byte, error) {
-	if !finite(float64(n)) {
-		return []byte("null"), nil
-	}
-	return []byte(short(float64(n), 2)), nil
-}
-
-func jsonText(v any) (string, error) {
-	b, err := json.Marshal(v)
-	return string(b), err
-}

@@ -2,19 +2,14 @@ package html
 
 import (
 	"math"
-	"regexp"
 	"strconv"
-	"time"
 
 	"muxlock/cmd/lockbench/internal/view"
 )
 
 func axisText(a view.Axis, v float64) string {
-	switch {
-	case a.Text != nil:
+	if a.Text != nil {
 		return a.Text(v)
-	case a.Seconds:
-		return clock(v)
 	}
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
@@ -25,26 +20,17 @@ func ticks(a view.Axis, s scale, n int) []view.Tick {
 		return a.Ticks
 	}
 	var at []float64
-	switch {
-	case a.Log:
+	if a.Log {
 		at = logTicks(s.lo, s.hi, n)
-	case a.Seconds:
-		at = every(s.lo, s.hi, clockStep((s.hi-s.lo)/float64(n)))
-	default:
+	} else {
 		at = every(s.lo, s.hi, niceAbove((s.hi-s.lo)/float64(n)))
 	}
 	marked := make([]view.Tick, len(at))
 	for i, v := range at {
-		marked[i] = view.Tick{At: v, Label: round(axisText(a, v))}
+		marked[i] = view.Tick{At: v, Label: axisText(a, v)}
 	}
 	return marked
 }
-
-// zeros are those after a point that say nothing about a round figure.
-var zeros = regexp.MustCompile(`\.0+($|[^0-9])`)
-
-// round writes 10.0us as 10us.
-func round(text string) string { return zeros.ReplaceAllString(text, "$1") }
 
 // scale maps values to 0..1.
 type scale struct {
@@ -113,16 +99,6 @@ func niceAbove(v float64) float64 {
 
 func niceBelow(v float64) float64 { return 1 / niceAbove(1/v) }
 
-// clockStep is the same for seconds, which make minutes and hours.
-func clockStep(v float64) float64 {
-	for _, step := range []float64{10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 4 * 3600} {
-		if v > 5 && v <= step {
-			return step
-		}
-	}
-	return niceAbove(v)
-}
-
 // every is the multiples of step from lo to hi.
 func every(lo, hi, step float64) (at []float64) {
 	for i := int(math.Ceil(lo/step - 1e-9)); float64(i)*step <= hi+step*1e-9; i++ {
@@ -148,20 +124,4 @@ func logTicks(lo, hi float64, n int) (at []float64) {
 		}
 	}
 	return at
-}
-
-// clock writes seconds: 0.5s, 90s as 1m30s.
-func clock(s float64) string {
-	if math.Abs(s) < 60 {
-		return short(s, 2) + "s"
-	}
-	d := time.Duration(math.Round(s * float64(time.Second))).Round(time.Second)
-	text := d.String()
-	if d%time.Hour == 0 {
-		return text[:len(text)-len("0m0s")]
-	}
-	if d%time.Minute == 0 {
-		return text[:len(text)-len("0s")]
-	}
-	return text
 }

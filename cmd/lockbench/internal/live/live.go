@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -25,11 +24,10 @@ import (
 // Bubble Tea would do this too, with 16 modules, the keyboard in raw mode, so that
 // Ctrl-C is a key and no signal, and a message loop. There are no keys here.
 type live struct {
-	w      io.Writer
-	size   func() (width, height int, err error)
-	colour bool
-	done   chan struct{} // closed when draw has returned
-	stop   chan struct{} // closed by Close
+	w    io.Writer
+	size func() (width, height int, err error)
+	done chan struct{} // closed when draw has returned
+	stop chan struct{} // closed by Close
 
 	mu    sync.Mutex // guards the following
 	state state
@@ -42,9 +40,9 @@ const (
 	closeLimit = time.Second // for a terminal that takes nothing
 )
 
-func newLive(w io.Writer, size func() (int, int, error), colour bool, o ProgressOptions) *live {
+func newLive(w io.Writer, size func() (int, int, error), o ProgressOptions) *live {
 	l := &live{
-		w: w, size: size, colour: colour, state: state{options: o},
+		w: w, size: size, state: state{options: o},
 		done: make(chan struct{}), stop: make(chan struct{}),
 	}
 	go l.draw()
@@ -92,7 +90,7 @@ func (l *live) draw() {
 	}
 }
 
-func (l *live) frame(width, height int) []textLine {
+func (l *live) frame(width, height int) []string {
 	l.mu.Lock()
 	lines := l.state.lines(width, time.Now())
 	l.mu.Unlock()
@@ -100,16 +98,15 @@ func (l *live) frame(width, height int) []textLine {
 }
 
 // put replaces the frame on the screen.
-func (l *live) put(lines []textLine, width int) {
+func (l *live) put(lines []string, width int) {
 	var b bytes.Buffer
 	if up := rows(l.widths, width); up > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA\r\x1b[J", up)
 	}
 	l.widths = l.widths[:0]
 	for _, line := range lines {
-		l.widths = append(l.widths, line.width())
-		line.write(&b, l.colour)
-		b.WriteString("\r\n")
+		l.widths = append(l.widths, utf8.RuneCountInString(line))
+		b.WriteString(line + "\r\n")
 	}
 	_, _ = l.w.Write(b.Bytes()) // there is nobody to tell
 }
@@ -135,9 +132,10 @@ type state struct {
 
 	counts  bench.Point // sums since the run began
 	fromS   float64     // where the next point of this phase begins
-	rate    []float64   // of each point so far
+	points  bool        // there was one; the following are of the last
+	rate    float64
 	p50     float64
-	p99     []float64
+	p99     float64
 	masters []int64
 }
 
@@ -158,8 +156,7 @@ func (s *state) see(now bench.Progress, at time.Time) {
 	}
 	p := now.Point
 	if length := p.TS - s.fromS; length > 0 {
-		s.rate = append(s.rate, float64(p.Cycles)/length)
-		s.p50, s.p99 = float64(p.P50Ns), append(s.p99, float64(p.P99Ns))
+		s.points, s.rate, s.p50, s.p99 = true, float64(p.Cycles)/length, float64(p.P50Ns), float64(p.P99Ns)
 		s.fromS = p.TS
 	}
 	s.counts.Add(p)
@@ -169,35 +166,32 @@ func (s *state) see(now bench.Progress, at time.Time) {
 }
 
 // lines is the frame.
-func (s *state) lines(width int, at time.Time) []textLine {
+func (s *state) lines(width int, at time.Time) []string {
 	if !s.begun {
 		return nil
 	}
-	lines := []textLine{s.header(width, at)}
-	if n := len(s.rate); n > 0 {
-		rate := fmt.Sprintf("rate %s/s", units.Number(s.rate[n-1]))
-		latency := fmt.Sprintf("p50 %s  p99 %s", units.Duration(s.p50), units.Duration(s.p99[n-1]))
-		pad := max(len(rate), len(latency), 26) // one below the other
-		lines = append(lines, curve(rate, pad, s.rate, width), curve(latency, pad, s.p99, width))
+	lines := []string{s.header(width, at)}
+	if s.points {
+		lines = append(lines, fit(width, "rate "+units.Number(s.rate)+"/s", "p50 "+units.Duration(s.p50), "p99 "+units.Duration(s.p99)))
 	}
 	c := s.counts
-	lines = append(lines, fit(width, count("errors", c.Errors, red), count("timeouts", c.Timeouts, red), count("dropped", c.Dropped, red), count("refused", c.Refused, 0)))
+	lines = append(lines, fit(width, "errors "+units.Number(c.Errors), "timeouts "+units.Number(c.Timeouts), "dropped "+units.Number(c.Dropped), "refused "+units.Number(c.Refused)))
 	if len(s.masters) > 0 {
 		lines = append(lines, strip(width, s.masters))
 	}
 	if s.options.Faults != nil {
 		if active := s.options.Faults(s.window(at)); len(active) > 0 {
-			lines = append(lines, fit(width, part{text: "faults"}, part{strings.Join(active, "  "), yellow}))
+			lines = append(lines, fit(width, append([]string{"faults"}, active...)...))
 		}
 	}
 	if s.last != "" {
-		lines = append(lines, fit(width, part{text: "before: " + s.last}))
+		lines = append(lines, fit(width, "before: "+s.last))
 	}
 	return lines
 }
 
 // header says what runs, and how far it is.
-func (s *state) header(width int, at time.Time) textLine {
+func (s *state) header(width int, at time.Time) string {
 	phase := "measuring"
 	if s.now.Warmup {
 		phase = "warm-up"
@@ -206,23 +200,18 @@ func (s *state) header(width int, at time.Time) textLine {
 		phase = "ending"
 	}
 	now, total := s.elapsed(at), s.now.Total
-	parts := []part{{runName(s.now), bold}, {text: phase}, {text: elapsed(now, total)}}
+	parts := []string{runName(s.now), phase, elapsed(now, total)}
 	if s.options.Rounds > 1 {
-		parts = append(parts, part{text: fmt.Sprintf("round %d/%d", s.now.Round, s.options.Rounds)})
+		parts = append(parts, fmt.Sprintf("round %d/%d", s.now.Round, s.options.Rounds))
 	}
 	if s.options.Runs > s.options.Rounds { // else the rounds say it
 		current := s.runs
 		if !s.over {
 			current++
 		}
-		parts = append(parts, part{text: fmt.Sprintf("run %d/%d", current, s.options.Runs)})
+		parts = append(parts, fmt.Sprintf("run %d/%d", current, s.options.Runs))
 	}
-	l := fit(width, parts...)
-	if room := min(width-l.width()-2, 30); room >= 5 && total > 0 {
-		share := float64(now) / float64(total)
-		l = append(l, part{"  " + text.Bar(share, room), 0})
-	}
-	return l
+	return fit(width, parts...)
 }
 
 // elapsed is how long the phase has lasted, which goes on between news.
@@ -239,21 +228,4 @@ func (s *state) window(at time.Time) time.Duration {
 		return s.elapsed(at) - s.now.Total
 	}
 	return s.elapsed(at)
-}
-
-// curve is a figure and its course so far.
-func curve(label string, pad int, values []float64, width int) textLine {
-	l := fit(width, part{text: fmt.Sprintf("%-*s", pad, label)})
-	if room := width - l.width() - 2; room >= 4 {
-		l = append(l, part{"  " + text.Spark(values[max(len(values)-room, 0):]), 0})
-	}
-	return l
-}
-
-func count(name string, n int64, alarm colour) part {
-	p := part{text: fmt.Sprintf("%s %s", name, units.Number(n))}
-	if n > 0 {
-		p.colour = alarm
-	}
-	return p
 }

@@ -41,7 +41,7 @@ func NewProgress(w io.Writer, o ProgressOptions) Progress {
 	}
 	f, ok := w.(*os.File)
 	if ok && term.IsTerminal(int(f.Fd())) && redraws(os.Getenv("TERM")) {
-		return newLive(w, func() (int, int, error) { return term.GetSize(int(f.Fd())) }, os.Getenv("NO_COLOR") == "", o)
+		return newLive(w, func() (int, int, error) { return term.GetSize(int(f.Fd())) }, o)
 	}
 	return &plain{w: w, rounds: o.Rounds}
 }

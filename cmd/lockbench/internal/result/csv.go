@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"encoding/csv"
 	"io"
 	"maps"
@@ -18,29 +19,29 @@ type column struct {
 	of   func(*bench.Result) string
 }
 
-// The figures and timings of package bench by their names, in the order of their columns:
-// before the verdicts and behind them. One that is in neither list has its columns at the
-// end, so that columns never change their place.
-var (
-	firstFigures = strings.Fields(`
-		offered started acquired refused timeouts errors late dropped
-		response wait service release cycle handover handover_remote extend
-		jain max_wait_ns mean_wait_ns overlaps fence_violations cpu_ns_per_op allocs_per_op gc_p99_ns sched_p99_ns`)
-	laterFigures = strings.Fields(`
-		offered_per_s acquired_per_s lost_validity late_quorum
-		error_rate timeout_rate refused_rate late_rate dropped_rate lost_validity_rate late_quorum_rate
-		tool_cpu_ns_per_op tool_cpu_share stall_p99_ns cpu_share lag hold uncontended`)
-)
+// order is the columns, and the figures and timings of package bench by their names, which
+// have columns of their own. One that is not in it has its columns at the end, so that
+// columns never change their place.
+var order = strings.Fields(`
+	impl round masters workers procs keys seed duration_s throughput_per_s
+	offered started acquired refused timeouts errors late dropped
+	response wait service release cycle handover handover_remote extend
+	jain max_wait_ns mean_wait_ns overlaps fence_violations cpu_ns_per_op allocs_per_op gc_p99_ns sched_p99_ns
+	slo_missed valid reasons setting
+	offered_per_s acquired_per_s lost_validity late_quorum
+	error_rate timeout_rate refused_rate late_rate dropped_rate lost_validity_rate late_quorum_rate
+	tool_cpu_ns_per_op tool_cpu_share stall_p99_ns cpu_share lag hold uncontended`)
 
 // columns: times are in ns; what was not measured is empty.
-var columns = func() []column {
-	figures := map[string][]column{}
-	var rest []string
+var columns = func() (all []column) {
+	named, names := map[string][]column{}, slices.Clone(order)
+	for _, c := range own {
+		named[c.name] = []column{c}
+	}
 	add := func(name string, cols []column) {
-		figures[name] = cols
-		known := name == "throughput" || name == "acquire" // as throughput_per_s and service
-		if !known && !slices.Contains(firstFigures, name) && !slices.Contains(laterFigures, name) {
-			rest = append(rest, name)
+		named[name] = cols
+		if name != "throughput" && name != "acquire" && !slices.Contains(names, name) { // as throughput_per_s and service
+			names = append(names, name)
 		}
 	}
 	for _, f := range bench.Figures() {
@@ -49,18 +50,14 @@ var columns = func() []column {
 	for _, t := range bench.Timings() {
 		add(t.Name, timingColumns(t))
 	}
-	all := slices.Clone(identity)
-	for _, name := range firstFigures {
-		all = append(all, figures[name]...)
-	}
-	all = append(all, verdicts...)
-	for _, name := range append(slices.Clone(laterFigures), rest...) {
-		all = append(all, figures[name]...)
+	for _, name := range names {
+		all = append(all, named[name]...)
 	}
 	return all
 }()
 
-var identity = []column{
+// own is the columns that are no figures.
+var own = []column{
 	{"impl", func(r *bench.Result) string { return r.Impl }},
 	{"round", func(r *bench.Result) string { return strconv.Itoa(r.Round) }},
 	{"masters", func(r *bench.Result) string { return strconv.Itoa(r.Masters) }},
@@ -70,9 +67,6 @@ var identity = []column{
 	{"seed", func(r *bench.Result) string { return strconv.FormatUint(r.Seed, 10) }},
 	{"duration_s", func(r *bench.Result) string { return decimal(r.DurationS) }},
 	{"throughput_per_s", func(r *bench.Result) string { return decimal(r.ThroughputPerS) }},
-}
-
-var verdicts = []column{
 	{"slo_missed", Missed},
 	{"valid", func(r *bench.Result) string { return strconv.FormatBool(r.Valid.OK) }},
 	{"reasons", func(r *bench.Result) string { return strings.Join(r.Valid.Reasons, "; ") }},
@@ -81,8 +75,8 @@ var verdicts = []column{
 
 // CSV writes a header and a row per result.
 func CSV(w io.Writer, doc Document) error {
-	b := &buffer{}
-	c := csv.NewWriter(b)
+	var b bytes.Buffer // so that only the last write can fail
+	c := csv.NewWriter(&b)
 	row := make([]string, len(columns))
 	for i, col := range columns {
 		row[i] = col.name
@@ -95,7 +89,8 @@ func CSV(w io.Writer, doc Document) error {
 		_ = c.Write(row)
 	}
 	c.Flush()
-	return b.flush(w)
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

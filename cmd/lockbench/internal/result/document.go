@@ -3,7 +3,6 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
 	"slices"
@@ -116,12 +115,4 @@ func encode(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)
-}
-
-// buffer holds an output until it is whole, so that only flush can fail.
-type buffer struct{ bytes.Buffer }
-
-func (b *buffer) flush(w io.Writer) error {
-	_, err := w.Write(b.Bytes())
-	return err
 }

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
 	"sync"
@@ -40,8 +41,8 @@ type (
 
 // NDJSON writes the lines that are known when the runs are over.
 func NDJSON(w io.Writer, doc Document) error {
-	b := &buffer{}
-	e := json.NewEncoder(b)
+	var b bytes.Buffer // so that only the last write can fail
+	e := json.NewEncoder(&b)
 	for _, r := range doc.Results {
 		if err := e.Encode(resultLine{"result", r}); err != nil {
 			return err
@@ -51,7 +52,8 @@ func NDJSON(w io.Writer, doc Document) error {
 	if err != nil {
 		return err
 	}
-	return b.flush(w)
+	_, err = w.Write(b.Bytes())
+	return err
 }
 
 // Seconds writes the lines that come while runs are under way.

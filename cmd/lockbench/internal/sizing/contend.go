@@ -34,20 +34,6 @@ func (p Polling) Gap(k int) float64 {
 	return sum
 }
 
-// GapQuantile is within which time the lock is looked at with probability q.
-func (p Polling) GapQuantile(k int, q float64) float64 {
-	low, high := 0.0, p.To
-	for range 60 {
-		mid := (low + high) / 2
-		if 1-math.Pow(p.left(mid), float64(k)) < q {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return high
-}
-
 // left is 1-F_e(t): the probability that more than t is left of a delay.
 func (p Polling) left(t float64) float64 {
 	mean := (p.From + p.To) / 2

@@ -1,7 +1,6 @@
 package text_test
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -23,11 +22,8 @@ func TestObjectivesAreShownWithTheirVerdicts(t *testing.T) {
 	for _, s := range r.SLO {
 		doc.Config.SLO = append(doc.Config.SLO, s.Text)
 	}
-	for _, write := range []func() string{
-		func() string { var b bytes.Buffer; require.NoError(t, run(&b, doc, nil)); return b.String() },
-		func() string { var b bytes.Buffer; require.NoError(t, compare(&b, doc, nil)); return b.String() },
-	} {
-		text := write()
+	for _, command := range []string{"run", "compare"} {
+		text := shown(t, command, doc)
 		require.Regexp(t, `(?m)^SLO  acquire.response.p99<5ms +3.10ms +PASS$`, text)
 		require.Regexp(t, `(?m)^SLO  error_rate<0.1% +1.23% +MISSED$`, text)
 		require.Regexp(t, `(?m)^SLO  throughput>5k +1,234 +MISSED$`, text)
@@ -44,7 +40,7 @@ func TestObjectivesOfSeveralRoundsAreOneLine(t *testing.T) {
 	}
 	doc := resulttest.Document(results...)
 	doc.Config.SLO = []string{"cycle.p50<5ms"}
-	text := func() string { var b bytes.Buffer; require.NoError(t, compare(&b, doc, nil)); return b.String() }
+	text := func() string { return shown(t, "compare", doc) }
 	require.Regexp(t, `(?m)^SLO  muxlock  cycle.p50<5ms  2.00ms  MISSED \(met in 2 of 3 rounds\)$`, text())
 	results[2].SLO[0] = bench.SLO{Text: "cycle.p50<5ms", Reason: "too few"}
 	require.Regexp(t, `(?m)NOT JUDGED \(met in 2 of 3 rounds\): too few$`, text())

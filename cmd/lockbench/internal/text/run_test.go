@@ -1,8 +1,6 @@
 package text_test
 
 import (
-	"bytes"
-	"io"
 	"strings"
 	"testing"
 	"time"
@@ -10,31 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
 func TestCompareSaysWhoIsHowManyTimesWhat(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, compare(&b, resulttest.Document(
+	text := shown(t, "compare", resulttest.Document(
 		resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000),
 		resulttest.Result("slow", 2, 1000), resulttest.Result("muxlock", 2, 14000),
 		resulttest.Result("muxlock", 3, 16000), resulttest.Result("slow", 3, 1000),
-	), map[string]string{"slow": "is slow"}))
-	text := b.String()
-	require.Contains(t, text, "muxlock is 15.0x [14.0..16.0]")
-	require.Contains(t, text, "3 masters (local, redis 7.0.15)")
-	require.Contains(t, text, "closed loop")
-	require.Contains(t, text, "15,000")
-	require.Contains(t, text, "1.23ms")
-	require.Contains(t, text, "12.3us")
-	require.Contains(t, text, "slow: is slow")
+	))
+	for _, want := range []string{"muxlock is 15.0x [14.0..16.0]", "3 masters (local, redis 7.0.15)", "closed loop", "15,000", "1.23ms", "12.3us", "slow: is slow"} {
+		require.Contains(t, text, want)
+	}
 }
 
 func TestCompareTurnsTheRatioRoundForAFasterRival(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, compare(&b, resulttest.Document(resulttest.Result("muxlock", 1, 1000), resulttest.Result("slow", 1, 2000)), nil))
-	require.Contains(t, b.String(), "muxlock is 0.50x")
+	text := shown(t, "compare", resulttest.Document(resulttest.Result("muxlock", 1, 1000), resulttest.Result("slow", 1, 2000)))
+	require.Contains(t, text, "muxlock is 0.50x")
 }
 
 func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
@@ -42,9 +32,7 @@ func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
 	r.Safety.Overlaps = 3
 	r.Invalidate("rate not met")
 	r.ErrorSamples = []string{"it broke\nbadly"}
-	var b bytes.Buffer
-	require.NoError(t, run(&b, resulttest.Document(r), nil))
-	text := b.String()
+	text := shown(t, "run", resulttest.Document(r))
 	require.Contains(t, text, "SAFETY VIOLATION muxlock: 3 times")
 	require.Contains(t, text, "NOT VALID muxlock: rate not met")
 	require.Contains(t, text, "ERROR muxlock: it broke; badly")
@@ -52,12 +40,12 @@ func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
 	require.NotContains(t, text, "~2.00ms")
 }
 
-func TestRunBearsAnEmptyResult(t *testing.T) {
+func TestAnEmptyResultIsShown(t *testing.T) {
 	empty := &bench.Summary{Unit: "ns", P: map[string]int64{}}
 	r := &bench.Result{Impl: "muxlock", Latency: bench.Latencies{Service: empty, Acquire: empty, Release: empty, Cycle: empty}}
-	require.NoError(t, run(&bytes.Buffer{}, resulttest.Document(r), nil))
-	require.NoError(t, compare(&bytes.Buffer{}, resulttest.Document(r), nil))
-	require.NoError(t, result.JSON(&bytes.Buffer{}, resulttest.Document(r)))
+	for _, command := range []string{"run", "compare"} {
+		require.Contains(t, shown(t, command, resulttest.Document(r)), "muxlock")
+	}
 }
 
 func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
@@ -67,20 +55,19 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	doc := resulttest.Document(r)
 	r.Invalidate(bench.ReasonGenerator + ": by far")
 	doc.Config.Rate, doc.Config.DropAfter = 200, 100*time.Millisecond
-	var b bytes.Buffer
-	require.NoError(t, run(&b, doc, nil))
+	text := flat(shown(t, "run", doc))
 	for _, want := range []string{
-		"late 25 (2.50%), dropped after 100ms 200 (20.0%)",
-		"response   1.00ns", "wait   2.00ns", "lag   3.00ns", "hold   4.00ns", "service",
+		"late 25 (2.50%), dropped after 100ms 200 (20.0%), 300 under way at the end acquired",
+		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " service ",
 		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
 		"lag is 100% of response at the p99",
-		", 300 under way at the end\n", "\nlate: begun more than 1 ms", "\ndropped: never begun, since no worker was free within 100ms",
-		"NOT VALID muxlock: " + bench.ReasonGenerator + ": by far; what helps: fewer other programs",
+		" late: begun more than 1 ms", " dropped: never begun, since no worker was free within 100ms",
+		"NOT VALID muxlock: " + bench.ReasonGenerator + ": by far what helps: fewer other programs",
 	} {
-		require.Contains(t, b.String(), want)
+		require.Contains(t, text, want)
 	}
-	require.NotContains(t, b.String(), "acquire   ", "it is service")
-	require.NotContains(t, b.String(), "steady")
+	require.NotContains(t, text, " acquire 1.23ms", "it is service")
+	require.NotContains(t, text, "steady")
 }
 
 func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
@@ -88,18 +75,17 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 		totals bench.Totals
 		want   []string
 	}{
-		{bench.Totals{Acquired: 4190, LostValidity: 88}, []string{"WARNING muxlock: 88 locks outlasted their validity before they were released (2.10%): a longer --ttl, or lockbench advise\n"}},
+		{bench.Totals{Acquired: 4190, LostValidity: 88}, []string{"WARNING muxlock: 88 locks outlasted their validity before they were released (2.10%) what helps: a longer --ttl"}},
 		{bench.Totals{Acquired: 99, LostValidity: 2, LateQuorum: 1}, []string{"1 lock outlasted its validity before it was released (1.01%)", "1 quorum came too late to leave any validity (1.00%)"}},
 		{bench.Totals{Acquired: 99}, nil},
 	} {
 		r := resulttest.Result("muxlock", 1, 100)
 		r.Totals = c.totals
-		var b bytes.Buffer
-		require.NoError(t, run(&b, resulttest.Document(r), nil))
+		text := flat(shown(t, "run", resulttest.Document(r)))
 		for _, want := range c.want {
-			require.Contains(t, b.String(), want)
+			require.Contains(t, text, want)
 		}
-		require.Equal(t, len(c.want), strings.Count(b.String(), "WARNING"))
+		require.Equal(t, len(c.want), strings.Count(text, "WARNING"))
 	}
 }
 
@@ -112,49 +98,38 @@ func TestTheEndOfASteadyRunIsSaid(t *testing.T) {
 		r.Steady = &steady
 		doc := resulttest.Document(r)
 		doc.Config.Steady = 0.05
-		var b bytes.Buffer
-		require.NoError(t, run(&b, doc, nil))
-		require.Contains(t, b.String(), want)
+		require.Contains(t, shown(t, "run", doc), want)
 	}
 }
 
 func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 1000)
-	var alone bytes.Buffer
-	require.NoError(t, compare(&alone, resulttest.Document(r), nil))
-	require.NotContains(t, alone.String(), "hand-over")
+	require.NotContains(t, shown(t, "compare", resulttest.Document(r)), "hand-over")
 
 	r.Latency.Handover, r.Latency.HandoverRemote, r.Latency.Uncontended = resulttest.Summary(111_000), resulttest.Summary(222_000), resulttest.Summary(120_000)
 	r.Procs, r.Fairness = 2, bench.Fairness{Jain: 0.5, MaxWaitNs: 3_100_000, MeanWaitNs: 1_000_000, PerProc: []int64{400, 100}}
 	doc := resulttest.Document(r)
 	doc.Config.Procs = 2
-	for _, write := range []func(io.Writer, result.Document, map[string]string) error{run, compare} {
-		var b bytes.Buffer
-		require.NoError(t, write(&b, doc, nil))
+	for _, command := range []string{"run", "compare"} {
 		for _, want := range []string{"111us", "222us", "0.500", "3.1x", "2 processes x 64 workers"} {
-			require.Contains(t, b.String(), want)
+			require.Contains(t, shown(t, command, doc), want)
 		}
 	}
-	var b bytes.Buffer
-	require.NoError(t, run(&b, doc, nil))
-	require.Contains(t, b.String(), "longest wait 3.10ms = 3.1x the mean")
-	require.Contains(t, b.String(), "from other process p50 = 1.85x the uncontended acquire beside it")
-	require.Contains(t, b.String(), "400 (80%)   100 (20%)")
+	text := flat(shown(t, "run", doc))
+	require.Contains(t, text, "longest wait 3.10ms = 3.1x the mean")
+	require.Contains(t, text, "from other process p50 = 1.85x the uncontended acquire beside it")
+	require.Contains(t, text, "400 (80%) 100 (20%)")
 }
 
 func TestRunTellsWhatTheGeneratorTookAndWhatDisturbedIt(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 1000)
 	r.ChargeTool(bench.ToolCost{Work: 617, AtMost: 617})
 	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, resulttest.Summary(1)
-	var b bytes.Buffer
-	require.NoError(t, run(&b, resulttest.Document(r), nil))
-	require.Contains(t, b.String(), "client: cpu 12.3us a cycle (generator at most 617ns = 5%)   allocs 5.25 a cycle   42% of the machine's cpu"+
-		"   gc pause p99 0ns   ready to run p99 12.3us   stall p99 ~3.00ms longest 9.00ms\n")
+	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "client: cpu 12.3us a cycle (generator at most 617ns = 5%) allocs 5.25 a cycle 42% of the machine's cpu"+
+		" gc pause p99 0ns ready to run p99 12.3us stall p99 ~3.00ms longest 9.00ms ")
 
 	r.ThroughputPerS = 0 // op hold
-	b.Reset()
-	require.NoError(t, run(&b, resulttest.Document(r), nil))
-	require.Contains(t, b.String(), "client: 42% of the machine's cpu")
+	require.Contains(t, shown(t, "run", resulttest.Document(r)), "client: 42% of the machine's cpu")
 }
 
 func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
@@ -166,23 +141,14 @@ func TestEachMasterHasALineAndTheOddOnesAreMarked(t *testing.T) {
 		{Addr: "d:1", RTT: resulttest.Summary(110_000), Lost: 7, Down: 0.25},
 		{Addr: "e:1", RTT: &bench.Summary{}, Lost: 500, Down: 1},
 	}
-	var b bytes.Buffer
-	require.NoError(t, run(&b, resulttest.Document(r), nil))
-	var table []string
-	for line := range strings.Lines(b.String()) {
-		if strings.Contains(line, ":1 ") || strings.Contains(line, "rtt p50") {
-			table = append(table, strings.TrimRight(line, "\n"))
-		}
-	}
-	require.Equal(t, []string{
-		"   master   rtt p50       p99      max   lost    down                  clock",
-		"      a:1     100us   ~3.00ms   9.00ms      0       0                 0±7ppm",
-		"      b:1     200us   ~3.00ms   9.00ms      0       0   -52±7ppm step 20.0ms",
-		"      c:1     250us   ~3.00ms   9.00ms      0       0                      - <- slow",
-		"      d:1     110us   ~3.00ms   9.00ms      7   25.0%                      - <- was down",
-		"      e:1         -         -        -    500    100%                      - <- was down",
-	}, table)
-
+	require.Contains(t, shown(t, "run", resulttest.Document(r)), `
+master  rtt p50      p99     max  lost   down                 clock
+a:1       100us  ~3.00ms  9.00ms     0      0                0±7ppm
+b:1       200us  ~3.00ms  9.00ms     0      0  -52±7ppm step 20.0ms
+c:1       250us  ~3.00ms  9.00ms     0      0                     -  <- slow
+d:1       110us  ~3.00ms  9.00ms     7  25.0%                     -  <- was down
+e:1           -        -       -   500   100%                     -  <- was down
+`)
 }
 
 func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
@@ -198,10 +164,19 @@ func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
 	}
 	doc := resulttest.Document(r)
 	doc.Config.Faults = []string{"stop:1@2s-4s", "cut:2@4.5s"}
-	for _, write := range []func(io.Writer, result.Document, map[string]string) error{run, compare} {
-		var b bytes.Buffer
-		require.NoError(t, write(&b, doc, nil))
-		require.Contains(t, b.String(), "stop:1@2s-4s  2.01s-4.00s: 150/s p99 150us, 7 failed in it; 950/s p99 950us without a fault\n")
-		require.Contains(t, b.String(), "cut:2@4.5s  at 4.50s: 800/s p99 800us in it; 950/s p99 950us without a fault\n")
+	for _, command := range []string{"run", "compare"} {
+		text := flat(shown(t, command, doc))
+		require.Contains(t, text, "stop:1@2s-4s 2.01s-4.00s: 150/s p99 150us, 7 failed in it; 950/s p99 950us without a fault ")
+		require.Contains(t, text, "cut:2@4.5s at 4.50s: 800/s p99 800us in it; 950/s p99 950us without a fault ")
 	}
+}
+
+func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {
+	doc := resulttest.Document(resulttest.Result("muxlock", 1, 100))
+	doc.Config.Command = "run"
+	for _, hint := range []string{"--rate shows it", "next: lockbench compare"} {
+		require.Contains(t, shown(t, "run", doc), hint)
+		require.NotContains(t, piped(t, doc), hint)
+	}
+	require.Contains(t, piped(t, doc), "which hides waiting\n\nmuxlock")
 }

@@ -1,7 +1,6 @@
 package text_test
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,25 +18,21 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 		results = append(results, r)
 	}
 	results[1].Invalidate("not all locks were held")
+	results[0].SLO = []bench.SLO{{Text: "cycle.p50<5ms", Pass: true}}
 	doc := resulttest.Document(results...)
 	doc.Sweep = bench.NewSweep([]bench.SweepParam{{Name: "workers"}}, results)
-	var b bytes.Buffer
-	require.NoError(t, sweep(&b, doc, nil))
-	text := b.String()
+	text := shown(t, "sweep", doc)
 	require.Regexp(t, `workers +impl +cycles/s +cycle p50 +cycle p99 +cpu/cycle`, text)
-	require.Regexp(t, `\n +1 +muxlock +1,000 +1.23ms +3.00ms +12.3us +\n`, text)
-	require.Regexp(t, `\n +8 +muxlock +2,000 +1.23ms +3.00ms +12.3us +not valid`, text)
-	require.Regexp(t, `muxlock  workers=1 +█{12} +█{24}\n`, text)
-	require.Regexp(t, `muxlock  workers=8 +█{24} +█{24}\n`, text)
+	require.Regexp(t, `\n1 +muxlock +1,000 +1.23ms +3.00ms +12.3us\n`, text)
+	require.Regexp(t, `\n8 +muxlock +2,000 +1.23ms +3.00ms +12.3us +not valid`, text)
 	require.NotContains(t, text, "64 workers", "they are what is swept")
+	require.NotContains(t, text, "SLO", "settings are not put together")
 	require.NotContains(t, text, "hand-over")
 
 	results[0].Latency.Handover = resulttest.Summary(111_000)
 	doc.Sweep = bench.NewSweep(doc.Sweep.Params, results)
-	b.Reset()
-	require.NoError(t, sweep(&b, doc, nil))
-	require.Regexp(t, `\n +1 +muxlock .* 111us`, b.String())
-	require.NoError(t, sweep(&b, result.Document{Document: bench.Document{Sweep: bench.NewSweep(nil, nil)}}, nil), "interrupted before anything")
+	require.Regexp(t, `\n1 +muxlock .* 111us`, shown(t, "sweep", doc))
+	require.NotEmpty(t, shown(t, "sweep", result.Document{Document: bench.Document{Sweep: bench.NewSweep(nil, nil)}}), "interrupted before anything")
 }
 
 func TestASearchEndsWithItsAnswer(t *testing.T) {
@@ -54,16 +49,15 @@ func TestASearchEndsWithItsAnswer(t *testing.T) {
 	none.RatePerS, none.UnjudgedPerS = 0, 500
 	lagged := found
 	lagged.GeneratorPerS = 42_000
-	var b bytes.Buffer
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
 	doc.Capacity = []bench.Capacity{found, unsure, none, lagged}
-	require.NoError(t, sweep(&b, doc, nil))
+	text := flat(shown(t, "sweep", doc))
 	for _, want := range []string{
-		"muxlock: highest rate that met response.p99<5ms: 41,000/s (p99 up to 4.20ms), missed at 43,000/s\n",
+		"muxlock: highest rate that met response.p99<5ms: 41,000/s (p99 up to 4.20ms), missed at 43,000/s ",
 		"missed at 43,000/s; NOT CONFIRMED", "none, missed at 43,000/s; at 500/s there was too little to judge by",
-		"missed at 43,000/s; not known above 41,000/s: the generator, which could not keep up at 42,000/s\n",
+		"missed at 43,000/s; not known above 41,000/s: the generator, which could not keep up at 42,000/s ",
 		"met again", "not valid: rate not met",
 	} {
-		require.Contains(t, b.String(), want)
+		require.Contains(t, text, want)
 	}
 }

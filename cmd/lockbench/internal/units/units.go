@@ -68,7 +68,7 @@ func In(unit string, v float64) string {
 	case unit == bench.UnitShare:
 		return Share(v)
 	case unit == unitPerSecond:
-		return Digits(v) + "/s"
+		return Rate(v)
 	case v >= 1000 || v == math.Trunc(v):
 		return Number(v)
 	}

@@ -9,31 +9,24 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// capacity is one search and what it found.
-func (b *Blocks) capacity(c bench.Capacity) {
-	b.line("\n%s: the highest rate that meets %s", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
-	b.table(stepsTable(c))
-	b.line("%s", Answer(c))
-}
-
-// capacities is the answers of searches, with their steps.
-func capacities(doc result.Document) Section {
-	s := Section{ID: "capacity", Title: "Capacity", Note: "The highest rate at which every objective was met, by doubling, closing in and confirming."}
+// capacities is searches, their steps and what each found.
+func (b *Blocks) capacities(doc result.Document) {
 	for _, c := range doc.Capacity {
-		t := stepsTable(c)
-		t.Caption = Answer(c)
-		s.Tables = append(s.Tables, t)
+		b.Line("\n%s: the highest rate that meets %s", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
+		b.Table(stepsTable(c))
+		b.Line("%s", Answer(c))
+		if c.RatePerS == 0 && c.UnjudgedPerS > 0 {
+			b.hint("  a longer --duration gives enough to judge by")
+		}
 	}
-	return s
+	b.growth(doc)
 }
 
 func stepsTable(c bench.Capacity) Table {
-	t := Table{Words: true, Columns: append(columns("step", "rate/s", "cycles/s", "p99"), Column{Left: true}, Column{Left: true})}
+	t := Table{Columns: append(columns("step", "rate/s", "cycles/s", "p99"), texts("", "")...)}
 	for i, s := range c.Steps {
-		t.Rows = append(t.Rows, []Cell{
-			decimals("%.0f", float64(i+1)), inUnit(bench.UnitCount, s.RatePerS), inUnit(bench.UnitCount, s.ThroughputPerS),
-			known(float64(s.P99Ns), ns(s.P99Ns)), words(outcome(s)), words(s.Why),
-		})
+		t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), units.In(bench.UnitCount, s.ThroughputPerS),
+			known(s.P99Ns, ns(s.P99Ns)), outcome(s), s.Why))
 	}
 	return t
 }
@@ -41,27 +34,24 @@ func stepsTable(c bench.Capacity) Table {
 // Answer is what a search found, in a sentence.
 func Answer(c bench.Capacity) string {
 	what := fmt.Sprintf("%s: highest rate that met %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
-	if c.RatePerS == 0 {
-		what += "none"
-		if c.MissedPerS > 0 {
-			what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
-		}
-		if c.UnjudgedPerS > 0 {
-			what += fmt.Sprintf("; at %s there was too little to judge by, which a longer --duration mends", units.Rate(c.UnjudgedPerS))
-		}
-		return what + notKnown(c)
-	}
 	var p99 int64
 	for _, s := range c.Steps {
 		if s.RatePerS == c.RatePerS && s.Met {
 			p99 = max(p99, s.P99Ns)
 		}
 	}
-	what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), units.Duration(float64(p99)))
-	if c.MissedPerS > 0 {
-		what += fmt.Sprintf(", missed at %s", units.Rate(c.MissedPerS))
+	if c.RatePerS == 0 {
+		what += "none"
+	} else {
+		what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), ns(p99))
 	}
-	if !c.Confirmed {
+	if c.MissedPerS > 0 {
+		what += ", missed at " + units.Rate(c.MissedPerS)
+	}
+	switch {
+	case c.RatePerS == 0 && c.UnjudgedPerS > 0:
+		what += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
+	case c.RatePerS > 0 && !c.Confirmed:
 		what += "; NOT CONFIRMED: the search ended before"
 	}
 	return what + notKnown(c)

@@ -13,24 +13,24 @@ import (
 // chaos is the summary of a run that tried to break a lock.
 func (b *Blocks) chaos(doc result.Document) {
 	if len(doc.Results) == 0 {
-		b.line("nothing was measured")
+		b.Line("nothing was measured")
 		return
 	}
 	c, r := doc.Config, doc.Results[0]
-	b.line("chaos %s  %s  %s  keys %s  hold %s  ttl %s  seed %d", r.Impl, mastersText(c), workersText(c), keysText(c), c.Hold, c.TTL, c.Seed)
-	b.line("%d faults in %.1fs: %s", len(r.Faults), r.DurationS, byKind(r.Faults))
-	b.line("%s   longest wait %s", outcomes(r.Totals), units.Duration(float64(r.Fairness.MaxWaitNs)))
+	b.Line("chaos %s  %s  %s  keys %s  hold %s  ttl %s  seed %d", r.Impl, mastersText(c), workersText(c), keysText(c), c.Hold, c.TTL, c.Seed)
+	b.Line("%d faults in %.1fs: %s", len(r.Faults), r.DurationS, byKind(r.Faults))
+	b.Line("%s  longest wait %s", outcomes(r.Totals), ns(r.Fairness.MaxWaitNs))
 	if r.Safety.Overlaps == 0 {
-		b.line("overlaps 0: no two held one lock at the same time")
+		b.Line("overlaps 0: no two held one lock at the same time")
 	} else {
-		b.line("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
+		b.bad("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
 		b.example(r.History)
-		b.line("the events around the first overlap of each key, and the faults: %s", c.History)
+		b.Line("the events around the first overlap of each key, and the faults: %s", c.History)
 	}
 	for _, reason := range r.Valid.Reasons {
-		b.line("NOT VALID %s: %s", r.Impl, reason)
+		b.bad("NOT VALID %s: %s", r.Impl, reason)
 	}
-	b.line("again: the same with --seed %d", c.Seed)
+	b.hint("again: the same with --seed %d", c.Seed)
 }
 
 func byKind(bands []bench.Band) string {
@@ -57,7 +57,7 @@ func (b *Blocks) example(events []bench.Event) {
 	second := events[i]
 	for _, e := range slices.Backward(events) {
 		if e.Kind == bench.EventAcquired && e.Key == second.Key && e.Worker != second.Worker && e.ToNs <= second.ToNs && e.UntilNs > second.ToNs {
-			b.line("first: %s  worker %d from %.4fs, valid until %.4fs; worker %d from %.4fs", e.Key,
+			b.Line("first: %s  worker %d from %.4fs, valid until %.4fs; worker %d from %.4fs", e.Key,
 				e.Worker, float64(e.ToNs)/1e9, float64(e.UntilNs)/1e9, second.Worker, float64(second.ToNs)/1e9)
 			return
 		}

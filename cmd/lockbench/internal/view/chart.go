@@ -1,26 +1,31 @@
 package view
 
-import "math"
+import (
+	"fmt"
+	"math"
+	"strings"
 
-// Chart is the data of one drawing: Lines, Bars or Strip. One with nothing to draw is left out.
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
+)
+
+// Chart is the data of one drawing: Lines or Bars. One with nothing to draw is left out.
 type Chart interface{ isChart() }
 
 func (Lines) isChart() {}
 func (Bars) isChart()  {}
-func (Strip) isChart() {}
-
-// Colors is how many series can be told apart by their colour.
-const Colors = 8
 
 // Axis is how one direction is divided.
 type Axis struct {
 	Label string
 	Log   bool                 // values of 0 and below have no place
-	Text  func(float64) string // of a tick and of a value pointed at; nil: plain digits
-	// Ticks to mark; nil: some that are easy to read. Seconds asks for those of a clock.
-	Ticks   []Tick
-	Seconds bool
+	Text  func(float64) string // of a tick; nil: plain digits
+	Ticks []Tick               // nil: some that are easy to read
 }
+
+// counts is an axis of counts and of rates.
+var counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
 
 // Tick is a marked value.
 type Tick struct {
@@ -37,18 +42,13 @@ type Lines struct {
 	Bands  []Band
 }
 
-// Series is one curve: a value for each place, NaN where it has none.
+// Series is one curve: a value for each place, NaN where it has none and is interrupted.
 type Series struct {
 	Name  string
 	Color int // from 0
 	Y     []float64
 	Dash  bool
-	Dots  bool // a mark at each value: measured, not computed
-	// Steps is for counts and the like: each value holds since the place before, the first
-	// since 0, and where one is missing there is a gap. Else a line goes from value to value.
-	Steps bool
-	// Low and High are the interval of each value, drawn as a bar across it; may be nil.
-	Low, High []float64
+	Dots  bool // a mark at each value
 }
 
 // Band is a stretch of X that something special happened in, or a moment when it
@@ -58,40 +58,91 @@ type Band struct {
 	Label    string
 }
 
-// Bars is a horizontal bar from 0 for each row.
+// Bars is a horizontal bar from 0 for each row; the first is the one that it is about.
 type Bars struct {
 	Title string
-	X     Axis
-	Mark  float64 // a line through all, such as 1 for ratios; 0: none
 	Rows  []Bar
 }
 
-// Bar is one row. Low and High are its interval, both 0 when there is none.
+// Bar is one row.
 type Bar struct {
-	Label     string
-	Color     int
-	Value     float64
-	Low, High float64
-	Text      string // the figure in words
+	Label string
+	Value float64
+	Text  string // the figure in words
 }
 
-// Strip is a row of cells over X for each thing watched: the darker, the larger, in
-// steps of a logarithm.
-type Strip struct {
-	Title string
-	X     Axis
-	At    []float64 // ends of the cells, ascending; the first begins at 0
-	Text  func(float64) string
-	Rows  []StripRow
-	Bands []Band
+// Picture is a document in one drawing: cycles a second of each implementation.
+func Picture(doc result.Document) Bars {
+	b := Bars{Title: "cycles a second: " + strings.Join(workload(doc), ", ")}
+	for _, impl := range doc.Config.Impls {
+		if rs := result.Of(doc.Results, impl); len(rs) > 0 {
+			v, _ := bench.MustFigure("throughput").Median(rs)
+			b.Rows = append(b.Rows, Bar{Label: impl, Value: v, Text: units.Rate(v)})
+		}
+	}
+	return b
 }
 
-// StripRow is one thing; a value below 0 is one that should be there and is not,
-// NaN one that nobody looked for.
-type StripRow struct {
-	Label, Text string
-	Values      []float64
+// shortest is the least part of a second that a rate can be made of, such as the remainder
+// at the end of a run.
+const shortest = 0.2
+
+// overTime is how runs beside each other went on, second by second, with their faults.
+func (b *Blocks) overTime(results ...*bench.Result) {
+	x := Axis{Label: "seconds since the measured time began"}
+	rate := Lines{Title: "cycles a second", X: x, Y: counts}
+	latency := Lines{Title: "p50 and p99", X: x, Y: Axis{Log: true, Text: units.Duration}}
+	trouble := Lines{Title: "not acquired, a second", X: x, Y: counts}
+	for i, r := range results {
+		var at, cycles, lost, p50, p99 []float64
+		for _, s := range secondsOf([]*bench.Result{r}, func(second, []bench.Band) bool { return true }) {
+			length := s.TS - s.from
+			if length < shortest && len(at) > 0 {
+				continue
+			}
+			at = append(at, s.TS)
+			cycles = append(cycles, float64(s.Cycles)/length)
+			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Dropped)/length)
+			p50, p99 = append(p50, positive(s.P50Ns)), append(p99, positive(s.P99Ns))
+		}
+		// Seconds of several runs end some milliseconds apart, so that they can be told by
+		// their number.
+		for _, l := range []*Lines{&rate, &latency, &trouble} {
+			if len(at) > len(l.At) {
+				l.At = at
+			}
+			if l.Bands == nil {
+				l.Bands = bands(r)
+			}
+		}
+		rate.Series = append(rate.Series, Series{Name: r.Impl, Color: i, Y: cycles})
+		latency.Series = append(latency.Series, Series{Name: r.Impl + " p99", Color: i, Y: p99}, Series{Name: r.Impl + " p50", Color: i, Y: p50, Dash: true})
+		trouble.Series = append(trouble.Series, Series{Name: r.Impl, Color: i, Y: lost})
+	}
+	b.chart(rate)
+	b.chart(latency)
+	b.chart(trouble)
 }
 
-// Unseen is the value of a cell that nobody looked at.
-var Unseen = math.NaN()
+func bands(r *bench.Result) (bs []Band) {
+	for _, f := range r.Faults {
+		bs = append(bs, Band{From: f.FromS, To: f.ToS, Label: f.Spec})
+	}
+	return bs
+}
+
+// positive has no value where nothing was acquired.
+func positive(v int64) float64 {
+	if v <= 0 {
+		return math.NaN()
+	}
+	return float64(v)
+}
+
+// runName is an implementation, and the round where there are several.
+func runName(doc result.Document, r *bench.Result) string {
+	if doc.Config.Rounds > 1 {
+		return fmt.Sprintf("%s  round %d", r.Impl, r.Round)
+	}
+	return r.Impl
+}

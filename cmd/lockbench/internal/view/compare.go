@@ -18,76 +18,60 @@ var sideBySide = []bench.Figure{
 
 // compare is one line per implementation: medians over the rounds, and how the reference
 // stands to it.
-func (b *Blocks) compare(doc result.Document, caveats map[string]string) {
-	b.header(doc)
-	b.line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
-	b.table(compareTable(doc, doc.Config.Impls))
+func (b *Blocks) compare(doc result.Document) {
+	b.Line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
+	b.chart(Picture(doc))
+	b.Table(compareTable(doc))
 	if certain(doc.Relative) {
-		b.line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
+		b.Line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
 	} else {
-		b.line("[least..greatest of the rounds]; it takes 4 rounds to tell a difference from chance")
+		b.Line("[least..greatest of the rounds]; it takes 4 rounds to tell a difference from chance")
 	}
 	b.waiting(doc)
 	if len(doc.Config.Faults) > 0 {
-		b.line("")
+		b.Line("")
 	}
 	for _, impl := range doc.Config.Impls {
 		b.impacts(impl+"  ", result.Finished(doc.Results, impl))
 	}
-	b.line("")
-	b.objectives(doc)
-	b.warnings(doc.Results)
-	if len(caveats) > 0 {
-		b.line("what they do not promise, and what they ran on:")
-		b.caveats(doc.Config.Impls, caveats)
+	b.latencies(doc)
+	for _, round := range rounds(doc.Results) {
+		b.heading(fmt.Sprintf("Round %d over time", round))
+		b.overTime(slices.DeleteFunc(slices.Clone(doc.Results), func(r *bench.Result) bool { return r.Round != round })...)
 	}
+	b.browser(runs(doc))
 }
 
-// comparison sets the implementations beside each other on a page.
-func comparison(doc result.Document) Section {
-	s := Section{ID: "compare", Title: "Side by side"}
-	impls := result.Impls(doc.Results)
-	if len(impls) < 2 {
-		return s
-	}
-	spread := "the least and the greatest of the rounds; it takes 4 rounds to tell a difference from chance"
-	if certain(doc.Relative) {
-		spread = "its 95 % interval; what begins with ~ may be chance (Mann and Whitney's test, p at least 0.05)"
-	}
-	s.Note = fmt.Sprintf("Figures are medians over the rounds. Ratios are made within a round; shown are their median and, in brackets and as a line across the bar, %s.", spread)
-	throughput := Bars{Title: "throughput, times the reference", X: Axis{Text: ratio}, Mark: 1}
-	p99 := Bars{Title: headlineName(doc) + " p99, times the reference (less is better)", X: Axis{Text: ratio}, Mark: 1}
-	relative := relatives(doc)
-	for i, impl := range impls {
-		rel := relative[impl]
-		if rel.Throughput != nil {
-			throughput.Rows = append(throughput.Rows, ratioBar(impl, i, rel.Throughput))
-		}
-		if rel.P99 != nil {
-			p99.Rows = append(p99.Rows, ratioBar(impl, i, rel.P99))
+// rounds that the results have, in order.
+func rounds(results []*bench.Result) (ns []int) {
+	for _, r := range results {
+		if !slices.Contains(ns, r.Round) {
+			ns = append(ns, r.Round)
 		}
 	}
-	s.Panels = []Panel{{Charts: []Chart{throughput, p99}}}
-	s.Tables = []Table{compareTable(doc, impls)}
-	return s
+	return ns
 }
 
-func compareTable(doc result.Document, impls []string) Table {
+func compareTable(doc result.Document) Table {
 	t := Table{Columns: append(columns(""), figureColumns(doc, sideBySide)...)}
-	t.Columns = append(t.Columns, Column{Name: "throughput", In: TerminalOnly}, Column{Name: "throughput", In: PageOnly}, Column{Name: "p99", In: PageOnly})
-	relative := relatives(doc)
-	for _, impl := range impls {
-		row := []Cell{words(impl)}
+	t.Columns = slices.Insert(t.Columns, 2, Column{Name: "throughput"})
+	t.Columns = append(t.Columns, Column{Name: "p99, times the reference"})
+	for _, impl := range doc.Config.Impls {
+		row := []string{impl}
 		results := result.Of(doc.Results, impl)
 		for _, f := range sideBySide {
-			row = append(row, medianCell(f, results))
+			row = append(row, medianText(f, results))
 		}
-		rel := relative[impl]
+		rel := relativeOf(doc, impl)
 		stands := standing(rel)
 		if len(result.Finished(doc.Results, impl)) == 0 {
 			stands = "no finished round"
 		}
-		t.Rows = append(t.Rows, append(row, words(stands), ratioCell(rel, rel.Throughput), ratioCell(rel, rel.P99)))
+		p99 := none
+		if rel.P99 != nil && rel.Impl != rel.Reference {
+			p99 = ratioText(rel.P99)
+		}
+		t.Rows = append(t.Rows, cells(append(slices.Insert(row, 2, stands), p99)...))
 	}
 	return t
 }
@@ -100,12 +84,11 @@ func figureColumns(doc result.Document, figures []bench.Figure) (cs []Column) {
 	return cs
 }
 
-func relatives(doc result.Document) map[string]bench.Relative {
-	m := map[string]bench.Relative{}
-	for _, r := range doc.Relative {
-		m[r.Impl] = r
+func relativeOf(doc result.Document, impl string) bench.Relative {
+	if i := slices.IndexFunc(doc.Relative, func(r bench.Relative) bool { return r.Impl == impl }); i >= 0 {
+		return doc.Relative[i]
 	}
-	return m
+	return bench.Relative{}
 }
 
 // standing puts the reference first, so that nobody has to guess what is divided
@@ -143,21 +126,6 @@ func chanceMark(r *bench.Ratio) string {
 	return ""
 }
 
-func ratioBar(impl string, color int, r *bench.Ratio) Bar {
-	low, high := interval(r)
-	return Bar{Label: impl, Color: color, Value: r.Median, Low: low, High: high, Text: ratioText(r)}
-}
-
-func ratioCell(rel bench.Relative, r *bench.Ratio) Cell {
-	switch {
-	case r == nil:
-		return none
-	case rel.Impl == rel.Reference:
-		return Cell{Text: "reference", Class: Faint}
-	}
-	return Cell{Text: ratioText(r), Title: plain(r.Median)}
-}
-
 func ratioText(r *bench.Ratio) string {
 	low, high := interval(r)
 	if low == high || high < leastRatio {
@@ -174,12 +142,4 @@ func ratio(v float64) string {
 		return "<0.01x"
 	}
 	return units.Digits(v) + "x"
-}
-
-// headlineName is the latency that comparisons look at.
-func headlineName(doc result.Document) string {
-	if doc.Open() {
-		return "response"
-	}
-	return "cycle"
 }

@@ -5,49 +5,15 @@ import (
 	"slices"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/internal/stats"
 )
 
-// impact is what the users of the lock saw while a fault was in force, and while none was.
-type impact struct {
-	spec, when  string
-	in, without string // empty: no such second was measured
-}
-
-// impacts is a line for each fault, behind a name.
+// impacts is a line for each fault: what the users of the lock saw while it was in force,
+// and while none was. It takes rounds of one implementation, whose seconds are put together;
+// a figure is the median second's. Seconds that a fault covers in part belong to neither
+// side, unless no second lies within it.
 func (b *Blocks) impacts(name string, results []*bench.Result) {
-	for _, i := range impactsOf(results) {
-		text := name + i.spec + "  " + i.when
-		if i.in != "" {
-			text += ": " + i.in + " in it"
-		}
-		if i.without != "" {
-			text += "; " + i.without + " without a fault"
-		}
-		b.line("%s", text)
-	}
-}
-
-// underFaults is the same as a table of all implementations.
-func underFaults(doc result.Document) Table {
-	t := Table{
-		Caption: "Under each fault: the median second's throughput and p99",
-		Columns: []Column{{Name: "", Left: true}, {Name: "fault", Left: true}, {Name: "when", Left: true}, {Name: "in it", Left: true}, {Name: "without a fault", Left: true}},
-	}
-	for _, impl := range result.Impls(doc.Results) {
-		for _, i := range impactsOf(result.Of(doc.Results, impl)) {
-			t.Rows = append(t.Rows, []Cell{words(impl), words(i.spec), words(i.when), words(i.in), words(i.without)})
-		}
-	}
-	return t
-}
-
-// impactsOf takes rounds of one implementation, whose seconds are put together; a figure
-// is the median second's. Seconds that a fault covers in part belong to neither side,
-// unless no second lies within it.
-func impactsOf(results []*bench.Result) (all []impact) {
 	seen := map[string]bool{}
 	without := secondsText(results, func(s second, bands []bench.Band) bool { return !s.touches(bands, "") })
 	for _, r := range results {
@@ -60,10 +26,16 @@ func impactsOf(results []*bench.Result) (all []impact) {
 			if in == "" {
 				in = secondsText(results, func(s second, bands []bench.Band) bool { return s.touches(bands, f.Spec) })
 			}
-			all = append(all, impact{f.Spec, span(f), in, without})
+			text := name + f.Spec + "  " + span(f)
+			if in != "" {
+				text += ": " + in + " in it"
+			}
+			if without != "" {
+				text += "; " + without + " without a fault"
+			}
+			b.Line("%s", text)
 		}
 	}
-	return all
 }
 
 // span is when a fault was in force in one run.

@@ -2,63 +2,68 @@ package view
 
 import (
 	"fmt"
+	"strings"
 
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
 )
 
 // Files is a comparison of kept results: a table for each implementation and file.
-func Files(c result.Comparison) (b Blocks) {
+func Files(c result.Comparison) Page {
+	var b Blocks
 	for i, f := range c.Files {
 		line := "old  " + f.Name
 		if i > 0 {
 			line = "new  " + f.Name
 		}
 		if f.NotValid > 0 {
-			line += fmt.Sprintf("   NOT VALID: %d of its results", f.NotValid)
+			line += fmt.Sprintf("  NOT VALID: %d of its results", f.NotValid)
 		}
-		b.line("%s", line)
+		b.Line("%s", line)
 		for _, s := range f.Differ {
-			b.line("     other %s: %s, was %s", s.Name, s.New, s.Old)
+			b.Line("     other %s: %s, was %s", s.Name, spaced(s.New), spaced(s.Old))
 		}
 		for _, impl := range f.Unmatched {
-			b.line("     %s is not in %s", impl, c.Files[0].Name)
+			b.Line("     %s is not in %s", impl, c.Files[0].Name)
 		}
 	}
 	few := false
 	var t Table
 	for i, row := range c.Rows {
 		if i == 0 || row.Impl != c.Rows[i-1].Impl || row.File != c.Rows[i-1].File {
-			b.table(t)
-			b.line("\n%s   %s", row.Impl, row.File)
-			t = Table{Words: true, Columns: append(columns("", "old", "new", "new/old", "95 % interval", "p", "n"), Column{Left: true})}
+			b.Table(t)
+			b.Line("\n%s  %s", row.Impl, row.File)
+			t = Table{Columns: append(columns("", "old", "new", "new/old", "95 % interval", "p", "n"), Column{Left: true})}
 		}
 		few = few || row.Verdict == result.TooFew
 		t.Rows = append(t.Rows, comparedCells(row))
 	}
-	b.table(t)
-	b.line("\nmedians over the rounds; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
+	b.Table(t)
+	b.Line("\nmedians over the rounds; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
 	if few {
-		b.line("too few rounds: no difference could be told from chance; measure both with --rounds 5 or more")
+		b.Line("too few rounds: no difference could be told from chance")
+		b.hint("  measure both with --rounds 5 or more")
 	}
-	return b
+	return Page{Title: "lockbench compare: results beside " + c.Files[0].Name, Body: b}
 }
 
+// spaced is a list that can be folded.
+func spaced(list string) string { return strings.ReplaceAll(list, ",", ", ") }
+
 func comparedCells(row result.Row) []Cell {
-	older, newer, ratio, interval, p, verdict := none, none, none, none, none, words(row.Verdict)
+	older, newer, ratio, interval, p := none, none, known(row.Ratio, fmt.Sprintf("%.3f", row.Ratio)), none, none
 	if row.Verdict != result.Missing {
-		older, newer = inUnit(row.Unit, row.Old), inUnit(row.Unit, row.New)
-	}
-	if row.Ratio != 0 {
-		ratio = decimals("%.3f", row.Ratio)
+		older, newer = units.In(row.Unit, row.Old), units.In(row.Unit, row.New)
 	}
 	if row.CI != nil {
-		interval = words(fmt.Sprintf("%.3f..%.3f", row.CI[0], row.CI[1]))
+		interval = fmt.Sprintf("%.3f..%.3f", row.CI[0], row.CI[1])
 	}
 	if row.P != nil {
-		p = decimals("%.3f", *row.P)
+		p = fmt.Sprintf("%.3f", *row.P)
 	}
+	verdict := Cell{Text: row.Verdict}
 	if row.Regression {
-		verdict = Cell{Text: row.Verdict + ", REGRESSION", Class: Bad}
+		verdict = Cell{Text: "REGRESSION", Class: Bad}
 	}
-	return []Cell{words(row.Figure), older, newer, ratio, interval, p, words(fmt.Sprintf("%d+%d", row.OldRounds, row.NewRounds)), verdict}
+	return append(cells(row.Figure, older, newer, ratio, interval, p, fmt.Sprintf("%d+%d", row.OldRounds, row.NewRounds)), verdict)
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
@@ -15,64 +14,20 @@ import (
 // to be pointed at.
 const slow = 2
 
-// masters is what each master was like beside the load.
-func masters(doc result.Document) Section {
-	s := Section{
-		ID: "masters", Title: "Masters",
-		Note: "Round trips of a prober with connections of its own, beside the load. Down is the part of the time between an unanswered probe and the next answer.",
-	}
-	for _, r := range doc.Results {
-		if len(r.PerMaster) > 0 {
-			s.Panels = append(s.Panels, Panel{Name: runName(doc, r), Charts: []Chart{masterStrip(r)}, Tables: []Table{masterTable(r.PerMaster)}})
-		}
-	}
-	return s
-}
-
-func masterStrip(r *bench.Result) Strip {
-	t := timesOf(r.Series)
-	s := Strip{Title: "median round trip, second by second", X: seconds, At: t.ends, Text: units.Duration, Bands: bands(r)}
-	for i, m := range r.PerMaster {
-		row := StripRow{Label: m.Addr}
-		if m.RTT != nil && m.RTT.Count > 0 {
-			row.Text = "p50 " + units.Percentile(m.RTT, "50")
-		}
-		for _, p := range t.points {
-			v := Unseen
-			if i < len(p.MasterNs) {
-				v = float64(p.MasterNs[i])
-			}
-			row.Values = append(row.Values, v)
-		}
-		s.Rows = append(s.Rows, row)
-	}
-	return s
-}
-
-// masterTable is what a prober beside the load saw of each master.
+// masterTable is what a prober beside the load, with connections of its own, saw of each
+// master. Down is the part of the time between an unanswered probe and the next answer.
 func masterTable(all []bench.Master) Table {
-	t := Table{Columns: slices.Concat(columns("master", "rtt p50", "p99", "max", "lost", "down"), []Column{
-		{Name: "clock", In: TerminalOnly}, {Name: "clock gains", In: PageOnly}, {Name: "clock jump", In: PageOnly}, {Name: "clock ahead", In: PageOnly},
-		{Left: true, In: TerminalOnly},
-	})}
+	t := Table{Columns: append(columns("master", "rtt p50", "p99", "max", "lost", "down", "clock"), Column{Left: true})}
 	for i, m := range all {
-		down := Cell{Text: "0", Title: "0"}
+		down, longest := Cell{Text: "0"}, none
 		if m.Down > 0 {
-			down = inUnit(bench.UnitShare, m.Down)
-			down.Class = Bad
+			down = Cell{Text: units.Share(m.Down), Class: Bad}
 		}
-		gains, jump, ahead := none, none, none
-		if c := m.Clock; c != nil {
-			gains = Cell{
-				Text:  fmt.Sprintf("%+.1f ±%.1f ppm", c.PPM+0, c.PPMError), // +0: no -0.0
-				Title: fmt.Sprintf("%s us a second, ± %s, watched for %s", plain(c.PPM), plain(c.PPMError), units.Duration(float64(c.WatchedNs))),
-			}
-			jump, ahead = signed(c.JumpNs), signed(c.OffsetNs)
+		if m.RTT != nil && m.RTT.Count > 0 {
+			longest = ns(m.RTT.Max)
 		}
-		t.Rows = append(t.Rows, []Cell{
-			words(m.Addr), percentile(m.RTT, "50"), percentile(m.RTT, "99"), longest(m.RTT), alarming(m.Lost), down,
-			words(Clock(m.Clock)), gains, jump, ahead, words(remark(all, i)),
-		})
+		row := append(cells(m.Addr, units.Percentile(m.RTT, "50"), units.Percentile(m.RTT, "99"), longest, units.Number(m.Lost)), down)
+		t.Rows = append(t.Rows, append(row, cells(Clock(m.Clock), remark(all, i))...))
 	}
 	return t
 }

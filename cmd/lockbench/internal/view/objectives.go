@@ -12,32 +12,23 @@ import (
 // objectives is how each implementation stood to what was asked of it: over several
 // rounds the median, and in how many it was met.
 func (b *Blocks) objectives(doc result.Document) {
-	t := objectivesTable(doc)
-	for i := range t.Columns { // each line says of itself what it is
-		t.Columns[i].Name = ""
-	}
-	b.table(t)
-}
-
-// objectives is the same on a page.
-func objectives(doc result.Document) Section {
-	return Section{ID: "slo", Title: "Objectives", Tables: []Table{objectivesTable(doc)}}
-}
-
-func objectivesTable(doc result.Document) Table {
-	impls := Everywhere
+	names := texts("", "", "")
 	if len(doc.Config.Impls) < 2 {
-		impls = PageOnly
+		names = texts("", "")
 	}
-	t := Table{Words: true, Columns: []Column{{Left: true, In: TerminalOnly}, {Name: "implementation", Left: true, In: impls}, {Name: "objective", Left: true}, {Name: "measured"}, {Name: "verdict", Left: true}}}
+	t := Table{Columns: append(names, Column{}, Column{Left: true})}
 	for _, impl := range doc.Config.Impls {
-		texts, rounds := judged(doc.Results, impl)
-		for _, text := range texts {
+		objectives, rounds := judged(doc.Results, impl)
+		for _, text := range objectives {
+			row := []string{"SLO", impl, text}
+			if len(names) < len(row) {
+				row = []string{"SLO", text}
+			}
 			value, verdict := stood(rounds[text])
-			t.Rows = append(t.Rows, []Cell{words("SLO"), words(impl), words(text), value, verdict})
+			t.Rows = append(t.Rows, append(cells(append(row, value)...), verdict))
 		}
 	}
-	return t
+	b.Table(t)
 }
 
 // judged is the objectives of an implementation in their order, and each in all rounds.
@@ -59,7 +50,7 @@ func judged(results []*bench.Result, impl string) (texts []string, rounds map[st
 
 // stood is the measured value and the verdict; a round that missed says more than
 // one that could not be judged.
-func stood(rounds []bench.SLO) (value, verdict Cell) {
+func stood(rounds []bench.SLO) (value string, verdict Cell) {
 	var values []float64
 	passed, reason := 0, ""
 	for _, s := range rounds {
@@ -74,7 +65,7 @@ func stood(rounds []bench.SLO) (value, verdict Cell) {
 	}
 	value = none
 	if len(values) > 0 {
-		value = inUnit(rounds[0].Unit, stats.Median(values))
+		value = units.In(rounds[0].Unit, stats.Median(values))
 	}
 	count := ""
 	if len(rounds) > 1 {

@@ -10,46 +10,50 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// run is every figure of every result.
-func (b *Blocks) run(doc result.Document, caveats map[string]string) {
-	b.header(doc)
+// runs is every figure of every result; of many that are compared, charts stand elsewhere.
+func runs(doc result.Document) (b Blocks) {
 	for _, r := range doc.Results {
-		b.line("")
-		b.result(r, doc.Config)
+		b.Line("")
+		b.heading(runName(doc, r))
+		b.result(doc, r)
+		if doc.Kind() != result.Compare {
+			b.chart(percentilePlot("latency by percentile", timingsOf(r)))
+			b.overTime(r)
+		}
 	}
-	b.line("")
-	b.objectives(doc)
-	b.warnings(doc.Results)
-	b.caveats(doc.Config.Impls, caveats)
+	return b
 }
 
-func (b *Blocks) result(r *bench.Result, c result.Config) {
-	head := r.Impl
-	if c.Rounds > 1 {
-		head += fmt.Sprintf("  round %d", r.Round)
-	}
-	head += fmt.Sprintf("  %s cycles/s over %.1fs", units.Number(r.ThroughputPerS), r.DurationS)
+// next is what to try after a run.
+const next = `next: lockbench compare                 beside Redsync and a single master
+      lockbench run --rate 5k           open loop: what callers wait
+      lockbench run --keys 1            all fight for one lock
+      lockbench run -o json --out FILE  all of it, for programs`
+
+func (b *Blocks) result(doc result.Document, r *bench.Result) {
+	c := doc.Config
+	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.Number(r.ThroughputPerS), r.DurationS)
 	if c.Rate > 0 && r.DurationS > 0 {
-		head += "   " + arrivals(r, c)
+		head += "  " + arrivals(r, c)
 	}
-	b.line("%s", head)
-	b.line("%s   overlaps %s   lost validity %s", outcomes(r.Totals), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
-	b.table(percentiles(timingsOf(r)))
+	b.Line("%s", head)
+	b.Line("%s  overlaps %s  lost validity %s", outcomes(r.Totals), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	b.Table(percentiles(timingsOf(r)))
 	b.clocks(r, c)
 	b.steadiness(r, c)
 	b.handover(r)
-	b.table(masterTable(r.PerMaster))
+	b.Table(masterTable(r.PerMaster))
 	if r.Holding != nil {
-		b.line("%s", holdingText(r.Holding))
+		b.Line("%s", holdingText(r.Holding))
 	}
-	b.line("%s", clientText(r))
+	b.Line("%s", clientText(r))
 	b.fairness(r)
 	b.impacts("", []*bench.Result{r})
 }
 
 // outcomes is what became of the operations.
 func outcomes(t bench.Totals) string {
-	return fmt.Sprintf("acquired %s   refused %s   timeouts %s   errors %s",
+	return fmt.Sprintf("acquired %s  refused %s  timeouts %s  errors %s",
 		units.Number(t.Acquired), units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
 }
 
@@ -81,14 +85,14 @@ func (b *Blocks) clocks(r *bench.Result, c result.Config) {
 		return
 	}
 	if r.Totals.Late > 0 {
-		b.line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
+		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
 	}
 	if r.Totals.Dropped > 0 {
-		b.line("dropped: never begun, since no worker was free within %s (--drop-after)", c.DropAfter)
+		b.Line("dropped: never begun, since no worker was free within %s (--drop-after)", c.DropAfter)
 	}
-	b.line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
+	b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
 	if share := r.LagShare(); share > lagShown {
-		b.line("lag is %.0f%% of response at the p99: the load generator has too little of this machine", 100*share)
+		b.Line("lag is %.0f%% of response at the p99: the load generator has too little of this machine", 100*share)
 	}
 }
 
@@ -102,13 +106,13 @@ func (b *Blocks) steadiness(r *bench.Result, c result.Config) {
 		}
 	}
 	if len(needs) > 0 {
-		b.line("~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
+		b.Line("~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
 	}
 	switch {
 	case r.Steady == nil:
 	case r.Steady.Reached:
-		b.line("steady: ended after %.1fs, the last 7 seconds within %s of their mean", r.Steady.AfterS, units.Share(c.Steady))
+		b.Line("steady: ended after %.1fs, the last 7 seconds within %s of their mean", r.Steady.AfterS, units.Share(c.Steady))
 	default:
-		b.line("NOT STEADY: no 7 seconds in a row were within %s of their mean", units.Share(c.Steady))
+		b.Line("NOT STEADY: no 7 seconds in a row were within %s of their mean", units.Share(c.Steady))
 	}
 }

@@ -68,58 +68,19 @@ func keysText(c result.Config) string {
 	return fmt.Sprintf("%d %s", c.Keys, c.Dist)
 }
 
-// setting is the workload, and how to do it again.
-func setting(doc result.Document, again string) Section {
-	c := doc.Config
-	if doc.Kind() == result.Validate { // each check has its own
-		return Section{ID: "setting", Title: "Again", Code: again}
+// again is how to do it again. The same seed makes the same arrivals, names and holds.
+func (b *Blocks) again(line string) {
+	if line != "" {
+		b.heading("Again")
+		*b = append(*b, Block{Line: line, Code: true})
 	}
-	loop := "closed: a worker begins again when it is done"
-	if c.Rate > 0 {
-		arrivals := c.Arrivals
-		if arrivals == "" {
-			arrivals = bench.Poisson
-		}
-		loop = fmt.Sprintf("open: %s arrivals a second, %s", units.Number(c.Rate), arrivals)
-	}
-	processes := ""
-	if c.Procs > 1 {
-		processes = fmt.Sprint(c.Procs)
-	}
-	t := facts(
-		"loop", loop,
-		"workers", units.Number(c.Workers),
-		"processes", processes,
-		"keys", keysText(c),
-		"operation", c.Op.String(),
-		"hold", c.Hold.String(), "think", c.Think.String(),
-		"lease (TTL)", c.TTL.String(),
-		"one acquire waits", orUntil(c.Wait.String(), "until the run ends"),
-		"master timeout", orUntil(c.MasterTimeout.String(), "the engine's default"),
-		"duration", c.Duration.String(), "warm-up", c.Warmup.String(),
-		"rounds", fmt.Sprint(c.Rounds),
-		"faults", strings.Join(c.Faults, ", "),
-		"seed", fmt.Sprint(c.Seed),
-	)
-	note := "The same seed makes the same arrivals, names and holds."
-	if again != "" {
-		note += " The command below does it again."
-	}
-	return Section{ID: "setting", Title: "Configuration", Tables: []Table{t}, Code: again, Note: note}
-}
-
-// orUntil replaces no time at all.
-func orUntil(d, text string) string {
-	if d == "0s" {
-		return text
-	}
-	return d
 }
 
 // surroundings is the masters, the machine and the tool.
-func surroundings(doc result.Document) Section {
+func (b *Blocks) surroundings(doc result.Document) {
 	e, t := doc.Env, doc.Tool
-	return Section{ID: "environment", Title: "Environment", Tables: []Table{facts(
+	b.heading("Environment")
+	b.Table(facts(
 		"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": "),
 		"server", doc.Config.Server,
 		"machine", e.Host,
@@ -133,7 +94,7 @@ func surroundings(doc result.Document) Section {
 		"system", strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "),
 		"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", t.Name, t.Version, t.Commit)), " "),
 		"Go", t.Go,
-	)}}
+	))
 }
 
 // unless0 is text where the system told v.

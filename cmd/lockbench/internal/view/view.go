@@ -1,52 +1,128 @@
-// Package view decides what is shown of a result: documents in, sections out. A section
-// has lines of words, tables of cells and the data of charts. How that looks is decided
-// by the renderers, package text for a terminal and package html for a browser. One file
-// is one topic, for both.
+// Package view decides what is shown of a result: documents in, blocks out. How a block
+// looks is decided by the renderers, package text for a terminal and package html for a
+// browser. One file is one topic, for both.
 package view
 
 import (
 	"fmt"
-	"strconv"
+	"slices"
+	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Blocks is what a terminal shows, from above.
-type Blocks []Block
-
-// Block is a line or a table.
-type Block struct {
-	Line  string
-	Table *Table // nil: Line
+// Page is what is shown of a document. Who reads a terminal looks at its end, and who
+// reads a page in a browser at its beginning: there stand the findings.
+type Page struct {
+	Title    string
+	Setup    Blocks // what was run
+	Body     Blocks // its figures
+	Findings Blocks // how it stood to what was asked, and what speaks against it
+	Notes    Blocks // for a browser: where it was run, and how to do it again
 }
 
-func (b *Blocks) line(format string, args ...any) {
+// New is the page of a document. The rest is what a document has not: what
+// implementations do not promise, and the command line that makes such a result.
+func New(doc result.Document, caveats map[string]string, again string) Page {
+	p := Page{Title: title(doc)}
+	switch doc.Kind() {
+	case result.Validate:
+		p.Body.validation(doc.Validation)
+	case result.Advise:
+		p.Body.advice(doc.Advice)
+		p.Body.browser(runs(doc))
+		var against Blocks
+		against.warnings(doc)
+		p.Findings.browser(against)
+	case result.Chaos:
+		p.Body.chaos(doc)
+		p.Body.browser(runs(doc))
+	default:
+		p.Setup.header(doc)
+		p.Body.figures(doc)
+		p.Findings.findings(doc, caveats)
+	}
+	p.Notes.surroundings(doc)
+	p.Notes.again(again)
+	return p
+}
+
+// figures is those of a document that is about its results.
+func (b *Blocks) figures(doc result.Document) {
+	switch doc.Kind() {
+	case result.Compare:
+		b.compare(doc)
+	case result.Sweep:
+		b.sweep(doc)
+	case result.Capacity:
+		b.capacities(doc)
+	default:
+		*b = runs(doc)
+	}
+}
+
+func title(doc result.Document) string {
+	names := result.Impls(doc.Results)
+	if len(names) == 0 {
+		names = doc.Config.Impls
+	}
+	command := doc.Config.Command
+	switch {
+	case doc.Kind() == result.Advise: // also of a result of another command
+		command = "advise"
+	case command == "":
+		command = "run"
+	}
+	return strings.TrimSuffix("lockbench "+command+": "+strings.Join(names, ", "), ": ")
+}
+
+// Blocks is what is shown, from above.
+type Blocks []Block
+
+// Block is a heading, a line, a table or a chart.
+type Block struct {
+	Browser bool   // there is no room for it on a terminal
+	Heading string // for a browser
+	Line    string
+	Bad     bool // Line speaks against the result
+	Code    bool // Line is several, to be copied as they are
+	Hint    bool // Line is what to try: for a person at a terminal, not for what reads a pipe
+	Table   *Table
+	Chart   Chart // for a browser
+}
+
+// Line adds one.
+func (b *Blocks) Line(format string, args ...any) {
 	*b = append(*b, Block{Line: fmt.Sprintf(format, args...)})
 }
 
-func (b *Blocks) table(t Table) {
+// Table adds one that has rows.
+func (b *Blocks) Table(t Table) {
 	if len(t.Rows) > 0 {
 		*b = append(*b, Block{Table: &t})
 	}
 }
 
-// Section is one part of a page. An empty one is left out.
-type Section struct {
-	ID     string // for links to it
-	Title  string
-	Note   string // one paragraph below the title
-	Panels []Panel
-	Tables []Table // below the panels
-	Code   string  // preformatted, to be copied
+func (b *Blocks) heading(text string) { *b = append(*b, Block{Heading: text}) }
+
+func (b *Blocks) chart(c Chart) { *b = append(*b, Block{Chart: c}) }
+
+func (b *Blocks) bad(format string, args ...any) {
+	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Bad: true})
 }
 
-// Panel is charts and tables that are seen together. Several of a section are shown
-// in turn, by their names.
-type Panel struct {
-	Name   string
-	Charts []Chart
-	Tables []Table
+func (b *Blocks) hint(format string, args ...any) {
+	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Hint: true})
+}
+
+// browser adds blocks for which a terminal has no room.
+func (b *Blocks) browser(more Blocks) {
+	for _, block := range more {
+		block.Browser = true
+		*b = append(*b, block)
+	}
 }
 
 // Table is figures in rows.
@@ -54,123 +130,30 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
-	Words   bool // on a terminal: every column begins at the left
+}
+
+// Headed tells whether a column has a heading.
+func (t Table) Headed() bool {
+	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name != "" })
 }
 
 // Column is a heading, and whether text stands below it, which begins at the left.
 type Column struct {
 	Name string
 	Left bool
-	In   Medium
 }
 
-// Medium is where a column is shown.
-type Medium int
-
-// Everywhere is the zero value.
-const (
-	Everywhere   Medium = iota
-	PageOnly            // where there is room
-	TerminalOnly        // where there is no chart, or nothing to point at
-)
-
-// Cell is a figure for people, and exactly.
+// Cell is a figure for people.
 type Cell struct {
 	Text  string
-	Title string  // shown when pointed at
-	Class string  // Good, Bad or Faint
-	Bar   float64 // on a terminal: drawn to this share of the column instead; 0: Text
+	Class string // Good or Bad
 }
 
-// Classes of cells and verdicts.
+// Classes of cells.
 const (
-	Good  = "good"
-	Bad   = "bad"
-	Faint = "faint"
+	Good = "good"
+	Bad  = "bad"
 )
-
-// words is a cell of words.
-func words(s string) Cell { return Cell{Text: s} }
-
-// ns is a cell of a time.
-func ns[T int64 | float64](v T) Cell {
-	return Cell{Text: units.Duration(float64(v)), Title: plain(float64(v)) + " ns"}
-}
-
-// signed is a time that may be below 0.
-func signed(v int64) Cell {
-	c := ns(max(v, -v))
-	c.Title = plain(float64(v)) + " ns"
-	if v < 0 {
-		c.Text = "-" + c.Text
-	}
-	return c
-}
-
-// known is c when what it shows was measured, where 0 says that it was not.
-func known(v float64, c Cell) Cell {
-	if v == 0 {
-		return none
-	}
-	return c
-}
-
-// count is a cell of a whole number.
-func count(n int64) Cell { return Cell{Text: units.Number(n), Title: strconv.FormatInt(n, 10)} }
-
-// alarming is a count that should be 0.
-func alarming(n int64) Cell {
-	c := count(n)
-	if n > 0 {
-		c.Class = Bad
-	}
-	return c
-}
-
-// inUnit is a cell of a figure in one of bench's units.
-func inUnit(unit string, v float64) Cell {
-	if unit == bench.UnitNs {
-		return ns(v)
-	}
-	return Cell{Text: units.In(unit, v), Title: plain(v)}
-}
-
-// digits is a cell of a number in so many decimals.
-func decimals(format string, v float64) Cell {
-	return Cell{Text: fmt.Sprintf(format, v), Title: plain(v)}
-}
-
-// none is a cell of what was not measured.
-var none = Cell{Text: "-", Class: Faint}
-
-// percentile is one of s.
-func percentile(s *bench.Summary, p string) Cell {
-	if s == nil || s.Count == 0 {
-		return none
-	}
-	c := Cell{Text: units.Percentile(s, p), Title: strconv.FormatInt(s.P[p], 10) + " ns"}
-	if c.Text[0] == '~' {
-		c.Class, c.Title = Faint, c.Title+", rests on fewer than ten operations"
-	}
-	return c
-}
-
-// longest is the maximum of s.
-func longest(s *bench.Summary) Cell {
-	if s == nil || s.Count == 0 {
-		return none
-	}
-	return ns(s.Max)
-}
-
-// medianCell is the median of a figure over the results that have it.
-func medianCell(f bench.Figure, results []*bench.Result) Cell {
-	v, ok := f.Median(results)
-	if !ok {
-		return none
-	}
-	return inUnit(f.Unit, v)
-}
 
 // columns is a column of text and others of figures.
 func columns(first string, others ...string) []Column {
@@ -181,15 +164,60 @@ func columns(first string, others ...string) []Column {
 	return cs
 }
 
-// facts is a table of two columns of text without headings; rows without a text are left out.
+// texts is so many columns of text.
+func texts(names ...string) (cs []Column) {
+	for _, name := range names {
+		cs = append(cs, Column{Name: name, Left: true})
+	}
+	return cs
+}
+
+// cells is a row of texts.
+func cells(texts ...string) (row []Cell) {
+	for _, text := range texts {
+		row = append(row, Cell{Text: text})
+	}
+	return row
+}
+
+// facts is a table of names and texts; those without a text are left out.
 func facts(pairs ...string) Table {
-	t := Table{Columns: []Column{{Left: true}, {Left: true}}, Words: true}
+	t := Table{Columns: texts("", "")}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
-			t.Rows = append(t.Rows, []Cell{words(pairs[i]), words(pairs[i+1])})
+			t.Rows = append(t.Rows, cells(pairs[i], pairs[i+1]))
 		}
 	}
 	return t
 }
 
-func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+// none is what was not measured.
+const none = "-"
+
+// ns is a time.
+func ns[T ~int64 | ~float64](v T) string { return units.Duration(float64(v)) }
+
+// known is text when v was measured, where 0 says that it was not.
+func known[T int64 | float64](v T, text string) string {
+	if v == 0 {
+		return none
+	}
+	return text
+}
+
+// medianText is the median of a figure over the results that have it.
+func medianText(f bench.Figure, results []*bench.Result) string {
+	v, ok := f.Median(results)
+	if !ok {
+		return none
+	}
+	return units.In(f.Unit, v)
+}
+
+// headlineName is the latency that comparisons look at.
+func headlineName(doc result.Document) string {
+	if doc.Open() {
+		return "response"
+	}
+	return "cycle"
+}

@@ -10,83 +10,92 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Terminal is a document for a terminal; caveats are what implementations do not promise.
-func Terminal(doc result.Document, caveats map[string]string) (b Blocks) {
-	switch doc.Kind() {
-	case result.Validate:
-		b.validation(doc.Validation)
-	case result.Advise:
-		b.advice(doc.Advice)
-	case result.Compare:
-		b.compare(doc, caveats)
-	case result.Sweep, result.Capacity:
-		b.sweep(doc, caveats)
-	case result.Chaos:
-		b.chaos(doc)
-	default:
-		b.run(doc, caveats)
-	}
-	return b
-}
-
 // header is the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
-	b.line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
+	b.Line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
 	if doc.Open() {
-		b.line("open loop: latency counts from the moment an operation was due")
+		b.Line("open loop: latency counts from the moment an operation was due")
 	} else {
-		b.line("closed loop: a worker begins again when it is done, which hides waiting (--rate shows it)")
+		b.Line("closed loop: a worker begins again when it is done, which hides waiting")
+		b.hint("  --rate shows it")
 	}
 	if c.Op != bench.AcquireRelease {
-		b.line("op %s", c.Op)
+		b.Line("op %s", c.Op)
 	}
 	if len(c.Faults) > 0 {
-		b.line("faults: %s", strings.Join(c.Faults, ", "))
+		b.Line("faults: %s", strings.Join(c.Faults, ", "))
 	}
 	if c.Target == "embedded" {
-		b.line("EMBEDDED MASTERS: THE SPEED MEANS NOTHING. Install redis-server or valkey-server for real ones.")
+		b.bad("EMBEDDED MASTERS: THE SPEED MEANS NOTHING.")
+		b.hint("  install redis-server or valkey-server for real ones")
 	}
 }
 
-// caveats come in the order of the implementations.
-func (b *Blocks) caveats(impls []string, caveats map[string]string) {
-	for _, impl := range impls {
+// findings is how the results stood to what was asked, what speaks against them, each once,
+// and what the implementations do not promise.
+func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
+	b.Line("")
+	if doc.Sweep == nil { // what puts all settings together would mislead
+		b.objectives(doc)
+	}
+	b.warnings(doc)
+	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Overlaps > 0 || !r.Valid.OK }) {
+		b.browser(Blocks{{Line: "No two held one lock at the same time, and every run is valid."}})
+	}
+	if doc.Kind() == result.Compare && len(caveats) > 0 {
+		b.Line("what they do not promise, and what they ran on:")
+	}
+	for _, impl := range doc.Config.Impls {
 		if caveats[impl] != "" {
-			b.line("  %s: %s", impl, caveats[impl])
+			b.Line("  %s: %s", impl, caveats[impl])
 		}
 	}
+	if doc.Config.Command == "run" {
+		b.hint("%s", next)
+	}
 }
 
-// warnings is what speaks against the results, each once.
-func (b *Blocks) warnings(results []*bench.Result) {
+func (b *Blocks) warnings(doc result.Document) {
 	var seen []string
 	once := func(format string, args ...any) {
 		if line := fmt.Sprintf(format, args...); !slices.Contains(seen, line) {
 			seen = append(seen, line)
-			b.line("%s", line)
+			b.bad("%s", line)
 		}
 	}
-	for _, r := range results {
+	for _, r := range doc.Results {
 		if r.Safety.Overlaps > 0 {
 			once("SAFETY VIOLATION %s: %d times two held one lock (round %d)", r.Impl, r.Safety.Overlaps, r.Round)
 		}
 	}
-	for _, r := range results {
+	lagged, short := false, false
+	for _, r := range doc.Results {
+		for _, sample := range r.ErrorSamples {
+			once("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; "))
+		}
+		if doc.Kind() == result.Capacity {
+			continue // the steps say the rest
+		}
 		for _, reason := range r.Valid.Reasons {
 			if reason == result.EmbeddedReason {
 				continue // the header says it
 			}
-			if first, rounds := sameReason(results, r.Impl, reason); first == reason {
-				once("NOT VALID %s: %s%s%s", r.Impl, reason, rounds, remedy(reason))
+			if first, rounds := sameReason(doc.Results, r.Impl, reason); first == reason {
+				once("NOT VALID %s: %s%s", r.Impl, reason, rounds)
+				lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
 			}
 		}
-		for _, sample := range r.ErrorSamples {
-			once("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; "))
-		}
-		for _, line := range outlasted(results, r.Impl) {
+		for _, line := range outlasted(doc.Results, r.Impl) {
 			once("%s", line)
+			short = true
 		}
+	}
+	if lagged {
+		b.hint("  what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load")
+	}
+	if short {
+		b.hint("  what helps: a longer --ttl, or lockbench advise")
 	}
 }
 
@@ -110,15 +119,6 @@ func sameReason(results []*bench.Result, impl, reason string) (first, rounds str
 	return first, rounds
 }
 
-// remedy is what helps against a reason of a run that is not valid; empty: nothing that
-// is known here.
-func remedy(reason string) string {
-	if strings.HasPrefix(reason, bench.ReasonGenerator) {
-		return "; what helps: fewer other programs, a lower --rate, a closed loop (no --rate), or another machine for the load"
-	}
-	return ""
-}
-
 // outlasted warns of an implementation's leases that were too short, over all its results.
 func outlasted(results []*bench.Result, impl string) (lines []string) {
 	var t bench.Totals
@@ -132,7 +132,7 @@ func outlasted(results []*bench.Result, impl string) (lines []string) {
 	warn := func(n, all int64, one, many string) {
 		if n > 0 {
 			what := map[bool]string{true: one, false: many}[n == 1]
-			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s): a longer --ttl, or lockbench advise", impl, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
+			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s)", impl, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
 		}
 	}
 	warn(t.LostValidity-t.LateQuorum, t.Acquired, "lock outlasted its validity before it was released", "locks outlasted their validity before they were released")

@@ -1,0 +1,54 @@
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Fold breaks lines at spaces so that they fit. What goes on stands two cells further in.
+func Fold(text string) string {
+	var lines []string
+	for _, line := range strings.Split(text, "\n") {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		lines = append(lines, fold(line, width, indent, indent+2)...)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fold breaks text into lines of at most so many cells, but for a word that is longer. It
+// breaks between two figures, which two spaces keep apart, rather than within one. The
+// first line begins with first spaces, the others with rest.
+func fold(text string, cells, first, rest int) (lines []string) {
+	indent, text := strings.Repeat(" ", first), strings.Trim(text, " ")
+	for {
+		room := cells - len(indent)
+		if utf8.RuneCountInString(text) <= room {
+			return append(lines, indent+text)
+		}
+		end := len(text)
+		if at := byteOf(text, room+1); strings.Contains(text[:at], " ") {
+			end = strings.LastIndex(text[:at], " ")
+			if gap := strings.LastIndex(text[:at], "  "); gap > at/2 {
+				end = gap
+			}
+		} else if space := strings.Index(text, " "); space >= 0 {
+			end = space
+		}
+		lines = append(lines, indent+strings.TrimRight(text[:end], " "))
+		text, indent = strings.TrimLeft(text[end:], " "), strings.Repeat(" ", rest)
+		if text == "" {
+			return lines
+		}
+	}
+}
+
+// byteOf is where the nth rune of text begins.
+func byteOf(text string, n int) int {
+	for at := range text {
+		if n == 0 {
+			return at
+		}
+		n--
+	}
+	return len(text)
+}

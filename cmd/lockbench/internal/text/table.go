@@ -1,0 +1,149 @@
+package text
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"muxlock/cmd/lockbench/internal/view"
+)
+
+const (
+	between   = 2  // cells between two columns
+	leastText = 12 // a column of text does not become narrower
+)
+
+// grid is a table as text, its headings first.
+type grid struct {
+	columns []view.Column
+	rows    [][]string
+	widths  []int
+}
+
+// table writes text at the left of its column and figures at the right. Where it is too
+// wide, columns of text are folded; where that does not help, the columns that have no
+// room stand below in a second table, which begins with the same names.
+func table(w io.Writer, t view.Table) {
+	indent := ""
+	if t.Caption != "" {
+		fmt.Fprintln(w, Fold(t.Caption))
+		indent = "  "
+	}
+	g, room := gridOf(t), width-len(indent)
+	g.narrow(room)
+	for _, part := range g.parts(room) {
+		for _, row := range g.rows {
+			for _, line := range g.lines(row, part) {
+				fmt.Fprintln(w, strings.TrimRight(indent+line, " "))
+			}
+		}
+	}
+}
+
+func gridOf(t view.Table) grid {
+	g := grid{columns: t.Columns}
+	rows := make([][]string, 1+len(t.Rows))
+	for i, c := range t.Columns {
+		rows[0] = append(rows[0], c.Name)
+		for n, cells := range t.Rows {
+			rows[1+n] = append(rows[1+n], cells[i].Text)
+		}
+	}
+	if !t.Headed() {
+		rows = rows[1:]
+	}
+	g.rows, g.widths = rows, make([]int, len(g.columns))
+	for _, row := range rows {
+		for i, cell := range row {
+			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return g
+}
+
+// narrow takes what is too wide from the columns of text, the widest first. Where that is
+// not enough, they are left as they are, but none takes more than half of the room.
+func (g *grid) narrow(room int) {
+	narrowed := slices.Clone(g.widths)
+	for {
+		over, widest := -room-between, -1
+		for i, w := range narrowed {
+			over += w + between
+			if g.columns[i].Left && w > g.least(i) && (widest < 0 || w > narrowed[widest]) {
+				widest = i
+			}
+		}
+		switch {
+		case over <= 0:
+			g.widths = narrowed
+			return
+		case widest < 0:
+			for i := range g.widths {
+				g.widths[i] = min(g.widths[i], max(narrowed[i], room/2))
+			}
+			return
+		}
+		narrowed[widest] = max(narrowed[widest]-over, g.least(widest))
+	}
+}
+
+// least is the width of the longest word of a column.
+func (g *grid) least(column int) int {
+	least := leastText
+	for _, row := range g.rows {
+		for _, word := range strings.Fields(row[column]) {
+			least = max(least, utf8.RuneCountInString(word))
+		}
+	}
+	return least
+}
+
+// parts is the columns that fit beside each other. The names, which are the columns of text
+// before the first figure, are in each part.
+func (g *grid) parts(room int) (parts [][]int) {
+	names := max(slices.IndexFunc(g.columns, func(c view.Column) bool { return !c.Left }), 0)
+	var head, part []int
+	begin := -between
+	for i := range names {
+		head, begin = append(head, i), begin+between+g.widths[i]
+	}
+	used := begin
+	part = slices.Clone(head)
+	for i := names; i < len(g.columns); i++ {
+		if used += between + g.widths[i]; used > room && len(part) > names {
+			parts, part = append(parts, part), slices.Clone(head)
+			used = begin + between + g.widths[i]
+		}
+		part = append(part, i)
+	}
+	return append(parts, part)
+}
+
+// lines is one row of a part: as many as its highest cell has.
+func (g *grid) lines(row []string, part []int) (lines []string) {
+	folded, height := make([][]string, len(part)), 1
+	for n, i := range part {
+		folded[n] = fold(row[i], g.widths[i], 0, 0)
+		height = max(height, len(folded[n]))
+	}
+	for at := range height {
+		var line strings.Builder
+		for n, i := range part {
+			cell := ""
+			if at < len(folded[n]) {
+				cell = folded[n][at]
+			}
+			pad := strings.Repeat(" ", max(g.widths[i]-utf8.RuneCountInString(cell), 0))
+			if g.columns[i].Left {
+				line.WriteString(cell + pad)
+			} else {
+				line.WriteString(pad + cell)
+			}
+			line.WriteString(strings.Repeat(" ", between))
+		}
+		lines = append(lines, line.String())
+	}
+	return lines
+}

@@ -1,0 +1,76 @@
+package text
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/view"
+)
+
+// rendered is blocks as lines, none of which is too long.
+func rendered(t *testing.T, blocks view.Blocks) []string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, view.Page{Body: blocks}, true))
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	for _, line := range lines {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), width, line)
+		require.Equal(t, strings.TrimRight(line, " "), line)
+	}
+	return lines
+}
+
+func TestALineBreaksBetweenFiguresOrElseBetweenWords(t *testing.T) {
+	var b view.Blocks
+	b.Line("a %s  last figure", strings.Repeat("µ", 66))
+	b.Line("  in: %s", strings.Repeat("seven77 ", 12))
+	require.Equal(t, []string{
+		"a " + strings.Repeat("µ", 66),
+		"  last figure",
+		"  in: seven77 seven77 seven77 seven77 seven77 seven77 seven77 seven77 seven77",
+		"    seven77 seven77 seven77",
+	}, rendered(t, b))
+	require.Equal(t, strings.Repeat("x", 99)+"\n  y", Fold(strings.Repeat("x", 99)+" y"), "a word stays whole")
+}
+
+// tableOf has a name, so many figures and a remark in each row.
+func tableOf(figures int, remark string) view.Blocks {
+	t := view.Table{Columns: []view.Column{{Left: true}}}
+	row := []view.Cell{{Text: "muxlock"}}
+	for range figures {
+		t.Columns, row = append(t.Columns, view.Column{Name: "cycle p50"}), append(row, view.Cell{Text: "1.23ms"})
+	}
+	t.Columns, row = append(t.Columns, view.Column{Left: true}), append(row, view.Cell{Text: remark})
+	t.Rows = [][]view.Cell{row}
+	var b view.Blocks
+	b.Table(t)
+	return b
+}
+
+func TestTextGivesWayInATableThatIsTooWide(t *testing.T) {
+	require.Equal(t, []string{
+		"         cycle p50  cycle p50",
+		"muxlock     1.23ms     1.23ms  as long as all of the others taken together and",
+		"                               then some",
+	}, rendered(t, tableOf(2, "as long as all of the others taken together and then some")))
+}
+
+func TestFiguresThatHaveNoRoomStandBelowWithTheSameNames(t *testing.T) {
+	require.Equal(t, []string{
+		"         cycle p50  cycle p50  cycle p50  cycle p50  cycle p50  cycle p50",
+		"muxlock     1.23ms     1.23ms     1.23ms     1.23ms     1.23ms     1.23ms",
+		"         cycle p50",
+		"muxlock     1.23ms  not valid",
+	}, rendered(t, tableOf(7, "not valid")))
+}
+
+func TestWhatIsToBeCopiedIsNotFolded(t *testing.T) {
+	var b bytes.Buffer
+	code := "\t" + strings.Repeat("copied ", 20)
+	require.NoError(t, Write(&b, view.Page{Body: view.Blocks{{Line: code, Code: true}}}, false))
+	require.Equal(t, code+"\n", b.String())
+}
