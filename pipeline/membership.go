@@ -35,13 +35,13 @@ var ErrConfigMismatch = errors.New("muxlock: masters are set up otherwise")
 // A set is the masters' set that the pipeline is a client of.
 type set struct {
 	text string // the description
-	// The largest token of each register that was seen or proposed. An acquire proposes the next
-	// one to all masters, so that one which missed some needs no raise.
+	// The largest token of each register that was seen. An acquire proposes the next one to all
+	// masters, so that one which missed some needs no raise.
 	tokens [fencing.Registers]atomic.Uint64
 }
 
 // propose returns the token that an acquire of the name asks for.
-func (s *set) propose(name string) uint64 { return s.tokens[fencing.Register(name)].Add(1) }
+func (s *set) propose(name string) uint64 { return s.tokens[fencing.Register(name)].Load() + 1 }
 
 func (s *set) saw(name string, token uint64) {
 	last := &s.tokens[fencing.Register(name)]

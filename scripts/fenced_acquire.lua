@@ -6,7 +6,7 @@
 -- ARGV[1]      the description that the caller expects
 -- ARGV[1+i]    token value of entry i
 -- ARGV[1+n+i]  its register
--- ARGV[1+2n+i] the fencing token that the caller proposes; those of one register ascend
+-- ARGV[1+2n+i] the fencing token that the caller proposes; it never gets less for a register
 -- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many
 -- Returns '' when every lock was granted with its proposal; else a word per entry:
 --   '='       granted with the proposal
@@ -39,11 +39,12 @@ for i = 1, n do
     vote(i, '0')
   else
     local value, token = tonumber(registers[i] or 0), ARGV[first + i]
-    if not value or value < 0 or value >= 137438953471 or value % 1 ~= 0 then
+    local proposed = tonumber(token)
+    if not value or value < 0 or value >= 137438953471 or value % 1 ~= 0 or proposed > 137438953471 then
       vote(i, 'e')
       fault = '\nMUXLOCKREGISTER register ' .. ARGV[1 + n + i] .. ' holds no token'
     else
-      if value >= tonumber(token) then
+      if value >= proposed then
         token = string.format('%d', value + 1)
         vote(i, token)
       end

@@ -43,7 +43,7 @@ var (
 
 // The scripts of fencing: the first two are sent with rounds, the others set masters up.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "c3f498835f405d963238733cbddac92a7062ca42"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "910c62952a6a68860bf9373e12989dce232de77e"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
 	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
 	Seed          = Script{"seed", seedSource, "51e3a6919c406a16843332dd2db6a77e1b3e623f"}
