@@ -96,6 +96,12 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 	p.voteLocked(m, i, quorum.Unknown)
 }
 
+// grantLocked votes for entry i of the part, a fenced acquire.
+func (p *part) grantLocked(m *master, i int, token uint64) {
+	m.p.set.saw(p.entries[i].Name, token)
+	p.r.grantLocked(m, p.position(i), token)
+}
+
 // voteLocked votes for entry i of the part.
 func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.position(i), v) }
 
@@ -171,7 +177,7 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *an
 		case err != nil:
 			p.countLocked(m, i, quorum.Unknown, err, a)
 		case all || word == "=":
-			p.r.grantLocked(m, p.position(i), p.entries[i].Fence)
+			p.grantLocked(m, i, p.entries[i].Fence)
 		case word == "0":
 			p.voteLocked(m, i, quorum.Refused)
 		default:
@@ -180,8 +186,7 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *an
 				p.countLocked(m, i, quorum.Unknown, fault, a)
 				continue
 			}
-			m.p.set.saw(p.entries[i].Name, token)
-			p.r.grantLocked(m, p.position(i), token)
+			p.grantLocked(m, i, token)
 		}
 	}
 }
