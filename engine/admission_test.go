@@ -142,7 +142,8 @@ func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
 		return errors.Is(err, ErrRestarted) && strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
 	})
 	_, err = New(t.Context(), shortConfig(masters).with(fenced))
-	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorContains(t, err, "1 of 3 masters show that they are members of the set, 2 are needed")
 	require.ErrorIs(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}), ErrRefused)
 
 	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: last + 1<<30}))

@@ -61,7 +61,8 @@ type membership struct {
 	read      int    // masters whose registers were read last, when they were too few
 }
 
-// adopt takes the set that a quorum of masters belongs to, if it is the configured one.
+// adopt takes the set that the masters belong to, if it is the configured one. It takes a
+// quorum that shows it: while members are exchanged, a few may show the one before.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	count := make(map[string]int)
 	for _, m := range p.masters {
@@ -69,23 +70,27 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 			count[m.member.shown]++
 		}
 	}
-	for shown, n := range count {
-		if shown == "" || n < p.quorum {
-			continue
-		}
-		if err := p.matches(shown, maxTTL); err != nil {
-			return err
-		}
-		p.set = &set{text: shown}
-		for _, m := range p.masters {
-			m.metLocked(m.member.shown, m.mark)
-		}
-		return nil
-	}
 	if count[""] == p.up {
 		return fmt.Errorf("%w: they are not set up for fencing; lockbench masters init does it, once", ErrConfigMismatch)
 	}
-	return fmt.Errorf("%w: no set has a quorum of members among them", ErrConfigMismatch)
+	members := 0
+	for shown, n := range count {
+		if shown == "" {
+			continue
+		}
+		if err := p.matches(shown, maxTTL); err != nil && n+p.quorum > p.up {
+			return err
+		} else if err == nil && n > members {
+			members, p.set = n, &set{text: shown}
+		}
+	}
+	if members < p.quorum {
+		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed; see lockbench masters status", members, len(p.masters), p.quorum)
+	}
+	for _, m := range p.masters {
+		m.metLocked(m.member.shown, m.mark)
+	}
+	return nil
 }
 
 func (p *Pipeline) addresses() (members []string) {
