@@ -20,9 +20,11 @@ import (
 type holding struct {
 	name     string
 	from, to time.Time
+	fence    uint64 // 0: none
 }
 
-// overlap returns an error if two holdings of one name share a moment.
+// overlap returns an error if two holdings of one name share a moment, or if the fence of a
+// later one is not larger.
 func overlap(holdings []holding) error {
 	slices.SortFunc(holdings, func(a, b holding) int {
 		if a.name != b.name {
@@ -31,6 +33,7 @@ func overlap(holdings []holding) error {
 		return a.from.Compare(b.from)
 	})
 	var last holding // of the name, the one that ended last
+	var fenced holding
 	for _, h := range holdings {
 		switch {
 		case !h.from.Before(h.to):
@@ -39,6 +42,12 @@ func overlap(holdings []holding) error {
 			return fmt.Errorf("%s: held from %v for %v and again %v later", h.name, last.from, last.to.Sub(last.from), h.from.Sub(last.from))
 		}
 		last = h
+		if h.fence > 0 {
+			if h.name == fenced.name && h.fence <= fenced.fence {
+				return fmt.Errorf("%s: fence %d after %d", h.name, h.fence, fenced.fence)
+			}
+			fenced = h
+		}
 	}
 	return nil
 }
@@ -46,7 +55,7 @@ func overlap(holdings []holding) error {
 func TestTheAuditSeesAPlantedOverlap(t *testing.T) {
 	base := time.Now()
 	at := func(name string, from, to int) holding {
-		return holding{name, base.Add(time.Duration(from)), base.Add(time.Duration(to))}
+		return holding{name, base.Add(time.Duration(from)), base.Add(time.Duration(to)), 0}
 	}
 	require.NoError(t, overlap(nil))
 	require.NoError(t, overlap([]holding{at("a", 5, 9), at("b", 0, 9), at("a", 0, 5)}))
@@ -54,11 +63,25 @@ func TestTheAuditSeesAPlantedOverlap(t *testing.T) {
 	require.Error(t, overlap([]holding{at("a", 5, 9), at("b", 0, 9), at("a", 0, 6)}))
 	require.Error(t, overlap([]holding{at("a", 0, 100), at("a", 1, 2), at("b", 3, 4), at("a", 50, 51)}))
 	require.Error(t, overlap([]holding{at("a", 0, 5), at("a", 0, 5)}))
+	with := func(h holding, fence uint64) holding { h.fence = fence; return h }
+	require.NoError(t, overlap([]holding{with(at("a", 0, 5), 7), at("a", 5, 6), with(at("a", 6, 7), 8), with(at("b", 0, 1), 1)}))
+	require.Error(t, overlap([]holding{with(at("a", 0, 5), 7), at("a", 5, 6), with(at("a", 6, 7), 7)}))
 }
 
 func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
-	t.Parallel()
-	masters := redistest.Masters(t, 5)
+	for fleet, fenced := range map[string][3]bool{
+		"without fencing": {}, "with fencing": {true, true, true}, "half with fencing": {true, false, true},
+	} {
+		t.Run(fleet, func(t *testing.T) {
+			t.Parallel()
+			holdersNeverOverlap(t, fenced)
+		})
+	}
+}
+
+// holdersNeverOverlap runs three engines, with or without fencing.
+func holdersNeverOverlap(t *testing.T, fenced [3]bool) {
+	masters := fencedSet(t, 5)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	const holds, kills = 300, 50
@@ -71,7 +94,7 @@ func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
 	var work sync.WaitGroup
 	for n := range 3 {
 		var e *Engine // short leases want an impatient one, and a busy machine may fail it
-		cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: 30 * time.Millisecond, RetryHeld: 2 * time.Millisecond, MastersAreDurable: true}
+		cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: 30 * time.Millisecond, RetryHeld: 2 * time.Millisecond, MastersAreDurable: true, Fencing: fenced[n]}
 		soon(t, func() bool {
 			fresh, err := New(ctx, cfg)
 			if err == nil {
@@ -90,7 +113,7 @@ func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
 					if err != nil {
 						continue
 					}
-					h := holding{name, time.Now(), lock.Until()}
+					h := holding{name, time.Now(), lock.Until(), lock.Fence()}
 					kind := "released"
 					switch r.IntN(10) {
 					case 0: // forgotten: the lease runs out
@@ -131,6 +154,8 @@ func TestHoldersNeverOverlapWhileConnectionsAreKilled(t *testing.T) {
 	cancel()
 	work.Wait()
 	t.Logf("%d holdings: %v", len(holdings), kinds)
+	withFence := slices.ContainsFunc(holdings, func(h holding) bool { return h.fence > 0 })
+	require.Equal(t, fenced[0], withFence)
 	require.NoError(t, overlap(holdings), "seed %d", seed)
 	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
 }
