@@ -10,9 +10,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +17,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/address"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/serverinfo"
 )
@@ -158,11 +156,11 @@ func Parse(list string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := strings.ToLower(opt.InitAddress[0])
-		if seen[key] {
+		server := address.Server(opt)
+		if seen[server] {
 			return nil, fmt.Errorf("%q is named twice", Redact(addr))
 		}
-		seen[key] = true
+		seen[server] = true
 		addrs = append(addrs, addr)
 	}
 	return addrs, nil
@@ -170,38 +168,24 @@ func Parse(list string) ([]string, error) {
 
 // Option is how a rueidis client of one independent master begins.
 func Option(addr string) (rueidis.ClientOption, error) {
-	opt := rueidis.ClientOption{InitAddress: []string{addr}}
-	if strings.Contains(addr, "://") {
-		var err error
-		if opt, err = rueidis.ParseURL(addr); err != nil {
-			if ue := (*url.Error)(nil); errors.As(err, &ue) {
-				err = ue.Err // without the URL, which may hold a password
-			}
-			return opt, fmt.Errorf("%q is not a usable address: %w", Redact(addr), err)
-		}
+	opt, err := address.Parse(addr, rueidis.ClientOption{
+		ForceSingleClient: true, // never a cluster
+		DisableCache:      true,
+	})
+	if err != nil {
+		err = fmt.Errorf("%q is not an address like host:6379, redis://host:6379 or unix:///path: %w", Redact(addr), err)
 	}
-	opt.ForceSingleClient = true // never a cluster
-	opt.DisableCache = true
-	if opt.DialCtxFn != nil { // unix://
-		if opt.InitAddress[0] == "" {
-			return opt, fmt.Errorf("%q has no path", Redact(addr))
-		}
-		return opt, nil
-	}
-	host, port, err := net.SplitHostPort(opt.InitAddress[0])
-	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
-		return opt, fmt.Errorf("%q is not an address like host:6379, redis://host:6379 or unix:///path", Redact(addr))
-	}
-	return opt, nil
+	return opt, err
 }
 
 // Redact leaves user and password out of an address.
 func Redact(addr string) string {
 	scheme, rest, isURL := strings.Cut(addr, "://")
-	if i := strings.LastIndexByte(rest, '@'); isURL && i >= 0 {
-		return scheme + "://" + rest[i+1:]
+	bare := addr[strings.LastIndexByte(addr, '@')+1:]
+	if isURL && strings.Contains(rest, "@") {
+		return scheme + "://" + bare
 	}
-	return addr
+	return bare
 }
 
 // serverVersion asks one master who it is.
