@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Run loads one locker as cfg says and measures it. It blocks for Warmup and
+// Run loads one locker as cfg describes and measures it. It blocks for Warmup and
 // Duration, and until every worker has released what it held, at most
 // releaseGrace longer with a locker that obeys its ctx. It does not close l.
 //

@@ -61,7 +61,7 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact boo
 }
 
 // newPartRunner prepares one process of a run that begins at base. The contexts of
-// the calls do not end with ctx but when the runner says so, after the figures are
+// the calls do not end with ctx but when the runner ends them, after the figures are
 // taken. With exact unset arrivals are kept by Go timers, as virtual time needs.
 func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool, t *table, base time.Time) *runner {
 	if cfg.KeyPrefix == "" {

@@ -24,7 +24,7 @@ var comparisons = []string{"<=", ">=", "==", "<", ">"}
 // ParseObjective reads FIGURE OP VALUE. Figures are those of Figures, and of every latency
 // in Timings its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
 // has a unit where the figure is a time (5ms), may end in % where it is a share,
-// and in k or M where it is a number. The error, which matches ErrConfig, tells
+// and in k or M where it is a number. The error, which matches ErrConfig, lists
 // what there is.
 func ParseObjective(s string) (Objective, error) {
 	for at := range s {
@@ -84,8 +84,8 @@ func parseLimit(s, unit string) (v float64, err error) {
 // String is the objective without the spaces that it may have been given with.
 func (o Objective) String() string { return o.text }
 
-// Possible tells whether a run of cfg can have the figure; the error, which matches
-// ErrConfig, says what it lacks.
+// Possible reports whether a run of cfg can have the figure; the error, which matches
+// ErrConfig, names what it lacks.
 func (o Objective) Possible(cfg Config) error {
 	if o.figure.lacks == nil {
 		return nil
@@ -96,7 +96,7 @@ func (o Objective) Possible(cfg Config) error {
 	return nil
 }
 
-// Judge says how a result stands to the objective.
+// Judge holds a result against the objective.
 func (o Objective) Judge(r *Result) SLO {
 	s := SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
 	v, err := o.figure.of(r)

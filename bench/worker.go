@@ -228,7 +228,7 @@ func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut
 }
 
 // refused writes down an acquire that did not get its lock. The timeout comes
-// first: after it, what the locker says it met on the way does not matter.
+// first: after it, what the locker met on the way does not matter.
 func (w *worker) refused(now int64, err error, timedOut, measured bool) {
 	var c counts
 	c.ended = 1

@@ -14,7 +14,7 @@ import (
 )
 
 // takeConfig gives the flags that the user left alone the values that an earlier
-// run had, as its result file tells them.
+// run had, as its result file has them.
 func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if f.config == "" {
 		return nil
@@ -90,7 +90,7 @@ func settingsOf(doc *result.Document) (settings []setting) {
 	if c.Steady > 0 {
 		settings = append(settings, setting{"steady", []string{strconv.FormatFloat(c.Steady, 'g', -1, 64)}})
 	}
-	// The times whose default is not 0 are told also where they are.
+	// The times whose default is not 0 are given also where they are.
 	return slices.DeleteFunc(settings, func(s setting) bool {
 		return len(s.values) == 1 && s.values[0] == "0s" && s.flag != "warmup" && s.flag != "probe-every"
 	})

@@ -40,7 +40,7 @@ func chaosCommand() *cobra.Command {
 		Short: "Try to make two hold one lock: many holders, few keys, masters that fail",
 		Long: `Chaos locks few names from many places while masters stop, die, restart, lose
 their connections and answer late, as a seed draws it, and watches for two
-holders at once. Never more than a minority of the masters is hurt (the one
+holders at once. Never more than a minority of the masters is faulty (the one
 master, where the lock uses only one). With two holders it exits 4 and writes
 the events around the first overlap of each name to --history.
 

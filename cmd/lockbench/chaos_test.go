@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The negative control: a lock that its server forgets is held twice, and chaos says so.
+// The negative control: a lock that its server forgets is held twice, and chaos finds it.
 func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	needServer(t)
@@ -60,7 +60,7 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	command, _ := at(doc, "config.command")
 	require.Equal(t, "chaos", command)
 	kinds, _ := at(doc, "config.fault_kinds")
-	require.Len(t, kinds, 5, "a page says them again")
+	require.Len(t, kinds, 5, "a page shows them again")
 	require.NoFileExists(t, history)
 }
 

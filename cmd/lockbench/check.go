@@ -16,7 +16,7 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// takeCheck gives the flags that the user leaves alone what an advice says: its masters,
+// takeCheck gives the flags that the user leaves alone what an advice has: its masters,
 // the user's load, and every advised setting.
 func (f *flags) takeCheck(cmd *cobra.Command) error {
 	if f.check == "" {
@@ -41,7 +41,7 @@ func (f *flags) takeCheck(cmd *cobra.Command) error {
 	return f.takeFrom(cmd, "--check", f.check, doc.Config, settings)
 }
 
-// predictions is what the advice says of this load, as objectives.
+// predictions is what the advice predicts for this load, as objectives.
 func (f *flags) predictions(p *plan) (all []advice.Prediction, err error) {
 	if f.advice == nil {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // commandLine makes such a document again: every choice written out, folded to lines
-// of a shell; empty where an older document does not tell them. Passwords of masters are
+// of a shell; empty where an older document does not have them. Passwords of masters are
 // not known any more and have to be put in.
 func commandLine(doc result.Document) string {
 	c := doc.Config

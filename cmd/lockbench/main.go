@@ -72,7 +72,7 @@ const (
 	exitUnsafe      = 4
 	exitNotValid    = 5
 	exitRegression  = 6
-	exitPipe        = 141 // as a shell tells of SIGPIPE
+	exitPipe        = 141 // as a shell reports SIGPIPE
 	exitInterrupted = 130
 )
 
@@ -227,7 +227,7 @@ func exitCode(err error) (code int, quiet bool) {
 	return exitRun, false
 }
 
-// plain is an error as the command line says it: "--workers must be ...".
+// plain is an error in terms of the command line: "--workers must be ...".
 func plain(err error) string {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap().Error()

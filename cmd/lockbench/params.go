@@ -147,7 +147,7 @@ func (f *flags) plans(cmd *cobra.Command, params []bench.SweepParam) (plans []*p
 	return plans, nil
 }
 
-// flagOf is the flag that a param sets: how many masters there are is told by
+// flagOf is the flag that a param sets: how many masters there are is set by
 // --local or --embedded.
 func flagOf(param string, cmd *cobra.Command) string {
 	switch {

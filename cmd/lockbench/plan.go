@@ -98,7 +98,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	return p, f.outputs.check(formats)
 }
 
-// ownNames tells whether every worker has a name of its own, so that --keys has no
+// ownNames reports whether every worker has a name of its own, so that --keys has no
 // meaning.
 func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op != bench.Hold }
 

@@ -17,7 +17,7 @@ func (p *plan) probeTimeout() time.Duration {
 	return time.Second
 }
 
-// probed is the runner with a prober beside it, as the plan says.
+// probed is the runner with a prober beside it, if the plan has one.
 func (p *plan) probed(r bench.Runner, addrs []string) bench.Runner {
 	if p.probeEvery == 0 {
 		return r

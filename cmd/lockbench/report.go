@@ -29,7 +29,7 @@ func reportCommand() *cobra.Command {
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
 		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
-text on a terminal or into a pipe, as a page into a file, unless -o says otherwise. FILE
+text on a terminal or into a pipe, as a page into a file, unless -o names another format. FILE
 may be - for standard input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
@@ -75,7 +75,7 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	return to.document(format, *doc)
 }
 
-// isFile tells a file that somebody redirected to from a terminal or a pipe.
+// isFile distinguishes a file that somebody redirected to from a terminal or a pipe.
 func isFile(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

@@ -51,7 +51,7 @@ With result files (-o json) as arguments nothing is run: every later file is com
 with the first, per implementation, by medians over the rounds, 95 % intervals of
 their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50 or p99 became
 worse by more than --regression, and by more than chance. It takes four rounds in
-each file to tell anything from chance.`,
+each file to distinguish anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3
@@ -120,7 +120,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 			w = cmd.OutOrStdout()
 		}
 		showChecked(w, p.predictions, doc.Results)
-		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
+		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code does
 	}
 	return err
 }
@@ -132,7 +132,7 @@ const next = `next: lockbench compare                 beside Redsync and a singl
       lockbench run -o json --out FILE  all of it, for programs
 `
 
-// onTerminal tells whether a person reads what is written there.
+// onTerminal reports whether a person reads what is written there.
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

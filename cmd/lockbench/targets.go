@@ -28,7 +28,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
-			return hurtRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
+			return faultyRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -42,7 +42,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
 		}
-		return hurtRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
+		return faultyRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
 	}
 	return t
 }
@@ -63,7 +63,7 @@ const (
 	shortestTimeout = time.Millisecond
 )
 
-// shortLease says how to have a lease that is not longer than the engine's default
+// shortLease is how to have a lease that is not longer than the engine's default
 // MasterTimeout, or that there is none so short.
 func (p *plan) shortLease(err error) string {
 	if p.masterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
@@ -84,9 +84,9 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench
 	return bench.LockRunner{Name: impl.Name, Locker: locker}, err
 }
 
-// hurtRunner is a runner whose masters suffer the rig's faults while it runs, but
+// faultyRunner is a runner whose masters suffer the rig's faults while it runs, but
 // not when it is opened or closed.
-type hurtRunner struct {
+type faultyRunner struct {
 	bench.Runner
 	rig     *faults.Rig
 	outages bool   // the faults take masters away
@@ -94,7 +94,7 @@ type hurtRunner struct {
 }
 
 // Run adds the faults to the result, as they were in the measured time.
-func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+func (h faultyRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	end := func() ([]bench.Band, error) { return nil, nil }
 	cfg.Outages = h.outages
 	if h.prefix != "" {
@@ -102,11 +102,11 @@ func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, e
 	}
 	cfg.Begin = func(at time.Time) { end = h.rig.Begin(at.Add(cfg.Warmup)) }
 	res, err := h.Runner.Run(ctx, cfg)
-	bands, hurtErr := end()
+	bands, faultErr := end()
 	if res != nil {
 		res.Faults = clip(bands, res.DurationS)
 	}
-	return res, errors.Join(err, hurtErr)
+	return res, errors.Join(err, faultErr)
 }
 
 // clip leaves of the bands what lies in the measured time.

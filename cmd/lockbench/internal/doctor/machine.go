@@ -33,7 +33,7 @@ func machine(root fs.FS, slept time.Duration, serversHere bool) (found []Finding
 	}
 	switch source := read("sys/devices/system/clocksource/clocksource0/current_clocksource"); {
 	case source == "":
-		add(Unknown, "clock source", "not told here", "")
+		add(Unknown, "clock source", "not reported here", "")
 	case !slices.Contains(goodClocks, source):
 		add(Warn, "clock source", source+": each look at the clock is a system call", "use tsc, or your hypervisor's own")
 	default:

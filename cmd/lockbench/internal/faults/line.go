@@ -13,7 +13,7 @@ import "muxlock/bench"
 // those of one packet do; a batch of pipelined commands is late as a whole. And a
 // reply close behind a very late one is late as well: where many follow each other
 // within the spread of the delay, what a caller sees is longer than the distribution
-// says. It is the distribution itself only where one reply at a time is on its way.
+// alone. It is the distribution itself only where one reply at a time is on its way.
 type Proxy struct {
 	line *Line
 	id   int

@@ -110,7 +110,7 @@ func (l *loop) set() {
 	_ = unix.TimerfdSettime(l.timer, 0, &spec, nil) // cannot fail on an open timerfd
 }
 
-// obey does what the input says.
+// obey carries out the commands of the input.
 func (l *loop) obey() error {
 	for {
 		n, err := unix.Read(unix.Stdin, l.scratch[:])

@@ -132,8 +132,8 @@ func StartEmbedded(n int) (*Set, error) {
 	return s, nil
 }
 
-// identify lets an embedded master answer INFO as a server does, since clients tell
-// masters apart by run_id; miniredis knows no such section.
+// identify lets an embedded master answer INFO as a server does, since clients distinguish
+// masters by run_id; miniredis knows no such section.
 func identify(m *miniredis.Miniredis) {
 	info := fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%016x%016x\r\n# Replication\r\nrole:master\r\n", rand.Uint64(), rand.Uint64())
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {

@@ -37,7 +37,7 @@ func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	return l
 }
 
-// excludes tells whether a second TryAcquire of a held name is refused, from the
+// excludes reports whether a second TryAcquire of a held name is refused, from the
 // same client and from another, and granted again once it has been released.
 func excludes(ctx context.Context, one, other bench.Locker, name string) error {
 	before := time.Now()
@@ -183,7 +183,7 @@ func TestWhatARivalRunsOnIsTold(t *testing.T) {
 	}
 	near := client("redsync-autopipeline", rivals.Options{Workers: 1024})
 	require.Len(t, near.Versions, 2)
-	require.Regexp(t, `^redsync .`, near.Versions[0]) // a test's build does not tell which
+	require.Regexp(t, `^redsync .`, near.Versions[0]) // a test's build does not have which
 	require.Regexp(t, `^go-redis .`, near.Versions[1])
 	require.Equal(t, 10*runtime.GOMAXPROCS(0), near.Pool)
 	require.Equal(t, 512, client("redsync-goredis", rivals.Options{Workers: 1024, Distant: true}).Pool)

@@ -33,7 +33,7 @@ var queueSettings = func() (settings []setting) {
 	return settings
 }()
 
-// queueCheck holds the waits against what the occupation of the names says (F11). Waits
+// queueCheck holds the waits against what the occupation of the names predicts (F11). Waits
 // that follow each other are much the same; the means of long parts hardly are.
 func queueCheck(names [][]visit) Check {
 	var all busy

@@ -17,7 +17,7 @@ import (
 
 const (
 	lease = 10 * time.Second // of locks that are not to run out
-	most  = 5                // masters of a site, as usual
+	most  = 5                // masters of a site
 	// patience with a master: none is slow but for this machine's sake, and one that is
 	// set aside would end the measurement.
 	patience = 1500 * time.Millisecond
