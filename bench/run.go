@@ -131,9 +131,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	done.Wait()
 	grace.Stop()
 	r.release()
-	if r.alarms != nil {
-		r.alarms.Close()
-	}
+	r.alarms.Close()
 	if r.sleep != nil {
 		r.sleep.close()
 	}

@@ -31,7 +31,7 @@ type runner struct {
 	base    time.Time     // origin of now
 	pacer   *pacer        // nil: closed loop
 	sleep   *sleeper      // of pacer
-	alarms  *clock.Alarms // of workers that hold or think; nil: Go timers
+	alarms  *clock.Alarms // of workers that hold or think; nil in virtual time
 	rec     *recorder
 	audit   *audit
 	history *history // of Config.History; nil: none
