@@ -33,11 +33,7 @@ func (f *flags) takeCheck(cmd *cobra.Command) error {
 		return usagef("--check: %s holds no advice to be tried; lockbench advise -o json --out %s makes one", f.check, f.check)
 	}
 	f.advice = doc.Advice
-	var settings []setting
-	for _, arg := range doc.Advice.Trial {
-		settings = append(settings, settingOf(arg))
-	}
-	settings = append(settings, setting{"fault", doc.Config.Faults})
+	settings := append(settingsOf(doc.Advice.Trial), setting{"fault", doc.Config.Faults})
 	return f.takeFrom(cmd, "--check", f.check, doc.Config, settings)
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -13,29 +12,22 @@ import (
 // not known any more and have to be put in.
 func commandLine(doc result.Document) string {
 	c := doc.Config
-	command, settings := c.Command, settingsOf(&doc)
-	if !slices.Contains([]string{"run", "compare"}, command) && len(c.Args) == 0 {
+	if len(c.Args) == 0 {
 		return ""
 	}
-	if command == "advise" { // Args is its load
-		return folded(wordsOf("advise", &c, argued(doc.Advice)))
+	var asked []setting // of the advice
+	if doc.Advice != nil {
+		asked = settingsOf(doc.Advice.Args)
 	}
-	line := folded(wordsOf(command, &c, settings))
+	if c.Command == "advise" { // Args is its load
+		return folded(wordsOf("advise", &c, asked))
+	}
+	line := folded(wordsOf(c.Command, &c, settingsOf(c.Args)))
 	if doc.Advice == nil {
 		return line
 	}
 	// The advice rests on a result of an earlier run.
-	return line + " \\\n    -o json --out result.json\n" + folded(wordsOf("advise result.json", nil, argued(doc.Advice)))
-}
-
-// argued is what an advice was asked with.
-func argued(a *advice.Advice) (settings []setting) {
-	if a != nil {
-		for _, arg := range a.Args {
-			settings = append(settings, settingOf(arg))
-		}
-	}
-	return settings
+	return line + " \\\n    -o json --out result.json\n" + folded(wordsOf("advise result.json", nil, asked))
 }
 
 // wordsOf is a command with its flags, the one of its masters first if there are any.
@@ -43,11 +35,7 @@ func wordsOf(command string, of *result.Config, settings []setting) []string {
 	words := []string{"lockbench " + command}
 	swept := slices.ContainsFunc(settings, func(s setting) bool { return s.flag == "param" && strings.HasPrefix(s.values[0], "masters=") })
 	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == "local") {
-		target, err := targetOf(*of)
-		if err != nil {
-			target = setting{"masters", []string{strings.Join(of.Masters, ",")}}
-		}
-		settings = append([]setting{target}, settings...)
+		settings = append([]setting{targetShown(*of)}, settings...)
 	}
 	for _, s := range settings {
 		for _, value := range s.values {

@@ -50,9 +50,9 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if f.format == "json" {
 		write = comparison.JSON
 	}
-	out, err := openSink(f.out, cmd.OutOrStdout())
+	out, err := f.outputs.open(cmd)
 	if err != nil {
-		return usagef("--out: %w", err)
+		return err
 	}
 	defer out.close()
 	if err := out.write(write); err != nil {

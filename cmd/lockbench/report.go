@@ -67,12 +67,12 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	if seen && format == htmlFormat {
 		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
 	}
-	to, err := openSink(out, stdout)
+	to, err := (outputs{format: format, out: out}).open(cmd)
 	if err != nil {
-		return usagef("--out: %w", err)
+		return err
 	}
 	defer to.close()
-	return to.document(format, *doc)
+	return to.document(*doc)
 }
 
 // isFile distinguishes a file that somebody redirected to from a terminal or a pipe.
@@ -101,39 +101,4 @@ func readDocument(in io.Reader, name string) (*result.Document, error) {
 // writePage writes the page of a document.
 func writePage(w io.Writer, doc result.Document) error {
 	return html.Write(w, doc, view.NewPage(doc, caveats(doc.Config), commandLine(doc)))
-}
-
-// page is the file of --html; nil: none is asked for.
-type page struct{ file *result.File }
-
-// openPage finds out whether the file can be written, before anything is started.
-func openPage(name string) (*page, error) {
-	if name == "" {
-		return nil, nil
-	}
-	file, err := result.Create(name)
-	if err != nil {
-		return nil, usagef("--html: %w", err)
-	}
-	return &page{file}, nil
-}
-
-func (p *page) write(doc result.Document) error {
-	if p == nil {
-		return nil
-	}
-	if err := writePage(p.file, doc); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	if err := p.file.Commit(); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	return nil
-}
-
-// close leaves nothing behind of a page that was not written.
-func (p *page) close() {
-	if p != nil {
-		p.file.Abandon()
-	}
 }

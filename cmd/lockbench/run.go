@@ -86,16 +86,11 @@ func execute(cmd *cobra.Command, f *flags) error {
 // execute is what all commands that load have in common: find masters, load, write,
 // judge.
 func (p *plan) execute(cmd *cobra.Command) error {
-	out, err := openSink(p.out, cmd.OutOrStdout())
-	if err != nil {
-		return usagef("--out: %w", err)
-	}
-	defer out.close()
-	page, err := openPage(p.html)
+	out, err := p.outputs.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer page.close()
+	defer out.close()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
@@ -106,14 +101,16 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	writeErr := closedPipe
-	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		writeErr = out.document(p.format, *doc)
+	var writeErr error
+	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		writeErr = errors.Join(closedPipe, out.writePage(*doc))
+	} else {
+		writeErr = out.document(*doc)
 	}
 	if p.command == "run" && p.format == "text" && p.out == "" && onTerminal(cmd.OutOrStdout()) {
 		fmt.Fprint(cmd.OutOrStdout(), next)
 	}
-	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.write(*doc)))
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), writeErr)
 	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
