@@ -71,7 +71,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			return false
 		})
 	}
-	var stalls *stallWatch
+	var stalls *StallWatch
 	before := ReadMeter()
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
@@ -90,7 +90,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			start()
 		}
 		if r.exact {
-			stalls = watchStalls()
+			stalls = WatchStalls(StallPeriod)
 		}
 		if u := newReference(r); u != nil {
 			part.Uncontended = u.hist
@@ -125,7 +125,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	grace := time.AfterFunc(releaseGrace, r.release)
 	if stalls != nil {
 		var took time.Duration
-		part.Stall, took = stalls.end()
+		part.Stall, took = stalls.End()
 		after.cpu -= took // no part of the load
 	}
 	done.Wait()
