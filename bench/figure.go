@@ -303,25 +303,15 @@ func figureNames() (plain, latencies []string) {
 // didYouMean names what is closest to a name that does not exist, if anything is close.
 func didYouMean(name string) string {
 	which, statistic, dotted := strings.Cut(name, ".")
-	best, closest := "", 3
-	try := func(given, real, rest string) {
-		if d := distance(given, real); d < closest {
-			best, closest = real+rest, d
-		}
-	}
-	plain, latencies := figureNames()
-	for _, real := range plain {
-		try(name, real, "")
-	}
+	names, latencies := figureNames()
 	if dotted {
-		for _, real := range latencies {
-			try(which, real, "."+statistic)
-		}
+		names, statistic = latencies, "."+statistic
 	}
-	if best == "" {
+	best := slices.MinFunc(names, func(a, b string) int { return distance(which, a) - distance(which, b) })
+	if distance(which, best) > 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	return fmt.Sprintf(" (did you mean %s%s?)", best, statistic)
 }
 
 // distance is Levenshtein's: how many letters to add, drop or change.

@@ -59,26 +59,36 @@ func parseLimit(s, unit string) (v float64, err error) {
 		}
 		return float64(d), nil
 	case UnitShare:
-		number, percent := strings.CutSuffix(s, "%")
-		if v, err = strconv.ParseFloat(number, 64); percent {
-			v /= 100
-		}
-		if err != nil || !(v >= 0 && v <= 1) {
+		if v, err = ParseShare(s); err != nil || !(v >= 0 && v <= 1) {
 			return 0, fmt.Errorf("%q is not a share such as 0.1%% or 0.001", s)
 		}
 		return v, nil
 	}
-	number, factor := s, 1.0
-	switch {
-	case strings.HasSuffix(s, "k"):
-		number, factor = s[:len(s)-1], 1e3
-	case strings.HasSuffix(s, "M"):
-		number, factor = s[:len(s)-1], 1e6
-	}
-	if v, err = strconv.ParseFloat(number, 64); err != nil || !(v >= 0) || math.IsInf(v, 0) {
+	if v, err = ParseNumber(s); err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%q is not a number such as 0.9, 300 or 5k", s)
 	}
-	return v * factor, nil
+	return v, nil
+}
+
+// ParseShare reads 5% or 0.05, and any other number.
+func ParseShare(s string) (v float64, err error) {
+	number, percent := strings.CutSuffix(s, "%")
+	if v, err = strconv.ParseFloat(number, 64); percent {
+		v /= 100
+	}
+	return v, err
+}
+
+// ParseNumber reads a number that may end in k or M.
+func ParseNumber(s string) (float64, error) {
+	factor := 1.0
+	if number, thousands := strings.CutSuffix(s, "k"); thousands {
+		s, factor = number, 1e3
+	} else if number, millions := strings.CutSuffix(s, "M"); millions {
+		s, factor = number, 1e6
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v * factor, err
 }
 
 // String is the objective without the spaces that it may have been given with.

@@ -68,12 +68,6 @@ func TestCtrlCEndsChaosInOrder(t *testing.T) {
 	t.Parallel()
 	r := start(t, "chaos", "--local", "3", "--duration", "1m")
 	require.GreaterOrEqual(t, len(r.servers), 4, "two workers, and servers of which one may be dead just now")
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
-	require.True(t, r.serversGone())
-	left, err := os.ReadDir(r.tmp)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	r.end(t, os.Interrupt)
 	require.Contains(t, r.stdout.String(), "overlaps 0")
 }

@@ -115,9 +115,9 @@ func TestWithoutBoottimeThereIsNone(t *testing.T) {
 
 func TestNowAgreesWithTheKernel(t *testing.T) {
 	for range 1000 {
-		before := boottime()
+		before := Boottime()
 		now := Now()
-		after := boottime()
+		after := Boottime()
 		require.LessOrEqual(t, before-tolerance, now.boot)
 		require.LessOrEqual(t, now.boot, after+tolerance)
 	}

@@ -7,12 +7,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"muxlock/bench"
+	"muxlock/internal/clock"
 )
 
 // goodClocks are read without a system call.
 var goodClocks = []string{"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"}
 
 const sleptMost = time.Second
+
+// slept is how long this machine was suspended since it started; 0 where that is not known.
+func slept() time.Duration {
+	return time.Duration(max(clock.Boottime()-bench.Monotonic(), 0))
+}
 
 // machine judges the machine that holds the locks. root is its file system; slept is how
 // long it was suspended since it started.
