@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -42,7 +43,7 @@ func wordsOf(command string, of *result.Config, settings []setting) []string {
 			if value == "true" {
 				words = append(words, "--"+s.flag)
 			} else {
-				words = append(words, "--"+s.flag+" "+quoted(value))
+				words = append(words, "--"+s.flag+" "+advice.Quoted(value))
 			}
 		}
 	}
@@ -63,15 +64,4 @@ func folded(words []string) string {
 		line += w
 	}
 	return text + line
-}
-
-// quoted protects a word from a shell, when it has to be.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -602,7 +602,7 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	a = Make(m, ask)
 	require.Contains(t, a.Try, fmt.Sprintf("--op hold --duration %s", flagTime(max(10*time.Second, 2*a.Config.TTL).Round(time.Second))))
 	require.NotContains(t, a.Try, "--rate")
-	require.Equal(t, `'it'\''s'`, quoted("it's"))
+	require.Equal(t, `'it'\''s'`, Quoted("it's"))
 }
 
 func TestATrialIsHeldAgainstWhatWasPredicted(t *testing.T) {

@@ -49,7 +49,7 @@ func (s *Set) Close() error { return s.stop() }
 // Use takes masters that run already and asks the first for its version. It
 // fails when that one does not answer.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
-	version, err := serverVersion(ctx, addrs[0])
+	version, _, err := meet(ctx, addrs[0], 1)
 	if err != nil {
 		return nil, fmt.Errorf("master %s: %w", Redact(addrs[0]), err)
 	}
@@ -58,31 +58,43 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 
 // distance is Set.Distance.
 func distance(ctx context.Context, addrs []string) (farthest time.Duration) {
-	const tries = 5
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, addr := range addrs {
-		opt, err := Option(addr)
-		if err != nil {
-			continue
-		}
-		client, err := rueidis.NewClient(opt)
-		if err != nil {
-			continue
-		}
-		shortest := time.Duration(math.MaxInt64)
-		for range tries {
-			start := time.Now()
-			if client.Do(ctx, client.B().Info().Section("server").Build()).Error() == nil {
-				shortest = min(shortest, time.Since(start))
-			}
-		}
-		client.Close()
-		if shortest < math.MaxInt64 {
-			farthest = max(farthest, shortest)
+		if _, rtt, err := meet(ctx, addr, 5); err == nil {
+			farthest = max(farthest, rtt)
 		}
 	}
 	return farthest
+}
+
+// meet asks one master who it is, some times, and returns the shortest round trip. It
+// blocks for 5 s at most.
+func meet(ctx context.Context, addr string, times int) (version string, shortest time.Duration, err error) {
+	opt, err := Option(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	client, err := rueidis.NewClient(opt)
+	if err != nil {
+		return "", 0, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	shortest = math.MaxInt64
+	for range times {
+		start := time.Now()
+		info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+		if err != nil {
+			return "", 0, err
+		}
+		shortest = min(shortest, time.Since(start))
+		if name, number := serverinfo.Parse(info).Product(); number != "" {
+			version = name + " " + number
+		}
+	}
+	return version, shortest, nil
 }
 
 // StartLocal starts n servers. Close it, or they run until this process ends.
@@ -102,7 +114,7 @@ func StartLocal(ctx context.Context, n int) (*Set, error) {
 		}
 		return errors.Join(errs...)
 	}
-	if s.Version, err = serverVersion(ctx, s.Addrs[0]); err != nil {
+	if s.Version, _, err = meet(ctx, s.Addrs[0], 1); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -186,30 +198,4 @@ func Redact(addr string) string {
 		return scheme + "://" + bare
 	}
 	return bare
-}
-
-// serverVersion asks one master who it is.
-func serverVersion(ctx context.Context, addr string) (string, error) {
-	opt, err := Option(addr)
-	if err != nil {
-		return "", err
-	}
-	client, err := rueidis.NewClient(opt)
-	if client != nil {
-		defer client.Close()
-	}
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-	if err != nil {
-		return "", err
-	}
-	name, version := serverinfo.Parse(info).Product()
-	if version == "" {
-		return "", nil
-	}
-	return name + " " + version, nil
 }
