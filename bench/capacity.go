@@ -23,7 +23,7 @@ type Capacity struct {
 	Steps        []CapacityStep `json:"steps"`     // in their order
 }
 
-// GeneratorLimits tells whether what lies just above RatePerS is not known because the
+// GeneratorLimits reports whether what lies just above RatePerS is not known because the
 // generator could not show it.
 func (c Capacity) GeneratorLimits() bool {
 	return c.GeneratorPerS > 0 && (c.MissedPerS == 0 || c.GeneratorPerS < c.MissedPerS)
@@ -59,7 +59,7 @@ const (
 	capacityLeast    = 1 // per second
 )
 
-// FindCapacity searches from the rate first on; try makes one run and tells whether
+// FindCapacity searches from the rate first on; try makes one run and reports whether
 // it met the objectives. It fills in the rates, Confirmed and Steps. When try fails
 // or ctx ends it returns what is known by then, with the error of try if ctx goes on.
 func FindCapacity(ctx context.Context, first float64, try func(rate float64) (CapacityStep, error)) (Capacity, error) {

@@ -14,8 +14,8 @@ import (
 type Target struct {
 	Name    string
 	Masters int // how many masters it locks on, for Result.Masters
-	// Config is what it runs under instead of what Compare is told; nil: nothing of
-	// its own. Setting says how the two differ, for Result.Setting.
+	// Config is what it runs under instead of what Compare is given; nil: nothing of
+	// its own. Setting is how the two differ, for Result.Setting.
 	Config  *Config
 	Setting map[string]string
 	// Open connects it; called before every run.
@@ -151,7 +151,7 @@ type Ratio struct {
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 	// CI is the 95 % interval of the median, low and high, by bootstrap. Absent, as is
-	// P, when so few rounds cannot tell a difference from chance.
+	// P, when so few rounds cannot distinguish a difference from chance.
 	CI []float64 `json:"ci,omitempty"`
 	// P is the two-sided p-value of Mann and Whitney's test over the figures themselves.
 	P           *float64 `json:"p_value,omitempty"`

@@ -257,7 +257,7 @@ func TestADifferenceIsSignificantOnlyWhenItIsMoreThanChance(t *testing.T) {
 	require.Less(t, r.CI[0], r.CI[1])
 
 	r = rounds(3, double, ref)
-	require.False(t, r.Significant, "three rounds cannot tell")
+	require.False(t, r.Significant, "three rounds are too few")
 	require.Nil(t, r.P)
 	require.Nil(t, r.CI)
 }

@@ -11,7 +11,7 @@ import (
 // functions: the caller asked for something that no run can do. Each is a ConfigError.
 var ErrConfig = errors.New("bench: invalid configuration")
 
-// ConfigError says what cannot be done. Its text is for the command line and names the flag.
+// ConfigError is what cannot be done. Its text is for the command line and names the flag.
 type ConfigError struct {
 	Field  string // of Config; "" if it is about none of them
 	Flag   string // of lockbench, which sets it; "" if it is about a value for any flag
@@ -91,7 +91,7 @@ type Config struct {
 	// History is how many of the latest events of each name to keep in each process for
 	// Result.History; 0 is none. It costs a lock and a copy each, and is for few names.
 	History int `json:"history,omitempty"`
-	// Outages says that masters are taken away on purpose: a time in which nothing is
+	// Outages: masters are taken away on purpose: a time in which nothing is
 	// acquired then speaks against no figure.
 	Outages bool `json:"-"`
 	// Progress, when set, is called from a goroutine of its own: when the warm-up and
@@ -183,7 +183,7 @@ func (c Config) keys() int {
 	return c.Keys
 }
 
-// waits tells whether workers wait for each other at names that they share.
+// waits reports whether workers wait for each other at names that they share.
 func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }

@@ -11,11 +11,11 @@
 //	  |          |          |  +-- pacer <-- schedule  an open loop: when, and who is late
 //	  |          |          +----> audit, history      who else held the name
 //	  |          |          +----> recorder            counts, histograms
-//	  |          +-- beside them: stallWatch, reference
+//	  |          +-- beside them: StallWatch, reference
 //	  v          v
 //	keys, ops, spans    Part --> Merge --> Result --> judge, Objective
 //
 // What is drawn (Dist, Op, Span, schedule) depends on the seed alone. Times are ns on
-// the run's own clock. Everything but the real-time parts (sleeper, stallWatch, Alarms)
+// the run's own clock. Everything but the real-time parts (sleeper, StallWatch, Alarms)
 // also runs in virtual time, which is how the tests time it.
 package bench

@@ -36,9 +36,9 @@ type Env struct {
 	CPUs       int    `json:"cpus"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Kernel     string `json:"kernel"`
-	CPU        string `json:"cpu,omitempty"` // model name, where the system tells it
+	CPU        string `json:"cpu,omitempty"` // model name, where the system reports it
 	Host       string `json:"host,omitempty"`
-	// The following are as Linux tells them, and absent elsewhere.
+	// The following are as Linux reports them, and absent elsewhere.
 	MemoryBytes    int64   `json:"memory_bytes,omitempty"`
 	CPULimit       float64 `json:"cpu_limit,omitempty"`      // processors that the control group may use; absent: all
 	Virtualization string  `json:"virtualization,omitempty"` // "vm (QEMU), container"; absent: none that shows

@@ -20,7 +20,7 @@ type Figure struct {
 	More  bool   // more is better
 
 	of    func(*Result) (float64, error)
-	known func(*Result) bool  // whether the number says anything; nil: always
+	known func(*Result) bool  // whether the number means anything; nil: always
 	lacks func(Config) string // why no run of a Config can have it, empty: it may; nil: always empty
 }
 
@@ -174,11 +174,11 @@ func extendsOnly(c Config) string {
 	return ""
 }
 
-// Of is the figure of a result. The error says why the result has none, or that it rests
+// Of is the figure of a result. The error is why the result has none, or that it rests
 // on too few samples.
 func (f Figure) Of(r *Result) (float64, error) { return f.of(r) }
 
-// Measured is the same, also where it rests on few samples; false where r says nothing.
+// Measured is the same, also where it rests on few samples; false where r lacks it.
 func (f Figure) Measured(r *Result) (v float64, ok bool) {
 	if f.known != nil && !f.known(r) {
 		return 0, false
@@ -205,7 +205,7 @@ func (f Figure) Median(results []*Result) (float64, bool) {
 var clocks = []string{"response", "wait", "service"}
 
 // FindFigure returns the figure of a name such as throughput, cycle.p99 or
-// acquire.response.max. The error tells what there is.
+// acquire.response.max. The error lists what there is.
 func FindFigure(name string) (Figure, error) {
 	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name }); i >= 0 {
 		return figures[i], nil
@@ -303,25 +303,15 @@ func figureNames() (plain, latencies []string) {
 // didYouMean names what is closest to a name that does not exist, if anything is close.
 func didYouMean(name string) string {
 	which, statistic, dotted := strings.Cut(name, ".")
-	best, closest := "", 3
-	try := func(given, real, rest string) {
-		if d := distance(given, real); d < closest {
-			best, closest = real+rest, d
-		}
-	}
-	plain, latencies := figureNames()
-	for _, real := range plain {
-		try(name, real, "")
-	}
+	names, latencies := figureNames()
 	if dotted {
-		for _, real := range latencies {
-			try(which, real, "."+statistic)
-		}
+		names, statistic = latencies, "."+statistic
 	}
-	if best == "" {
+	best := slices.MinFunc(names, func(a, b string) int { return distance(which, a) - distance(which, b) })
+	if distance(which, best) > 2 {
 		return ""
 	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	return fmt.Sprintf(" (did you mean %s%s?)", best, statistic)
 }
 
 // distance is Levenshtein's: how many letters to add, drop or change.

@@ -12,7 +12,7 @@ type Holding struct {
 	HeapBytesPerLock float64 `json:"heap_bytes_per_lock"` // growth of the live heap, generator included
 	GoroutinesBefore int64   `json:"goroutines_before"`   // workers included
 	GoroutinesAfter  int64   `json:"goroutines_after"`    // with all locks held
-	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation cannot tell
+	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation does not count them
 }
 
 // holdingPart is a process's share, in figures that can be added.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lapsing gives locks that end so long after they were acquired, and says of every tenth
+// lapsing gives locks that end so long after they were acquired, and reports of every tenth
 // attempt that its quorum came too late.
 type lapsing struct {
 	noop

@@ -7,7 +7,7 @@ import "sync"
 // without any wake-up; otherwise it queues for the baton, and only the one who has
 // the baton sleeps until the next arrival, takes it, and passes the baton on.
 // Arrivals that find nobody free stay in the schedule, where their age counts as
-// waiting, and are dropped from it only when Config.DropAfter says so.
+// waiting, and are dropped from it only as Config.DropAfter allows.
 //
 // What the generator itself is late with is kept apart from that: an ideal one
 // would give each arrival, the moment it is due, to the worker that stands ready

@@ -94,7 +94,7 @@ func TestWhatNobodyBeganInTimeIsDropped(t *testing.T) {
 	p.begin(*now)
 	*now = 200 * ms
 	require.EqualValues(t, 90, p.drops())
-	require.Zero(t, p.drops(), "told once")
+	require.Zero(t, p.drops(), "returned once")
 	for range 5 {
 		_, _ = p.take(true)
 	}

@@ -9,7 +9,7 @@ import "slices"
 type Result struct {
 	Impl           string    `json:"impl"`
 	Round          int       `json:"round"`   // from 1
-	Masters        int       `json:"masters"` // 0: not told
+	Masters        int       `json:"masters"` // 0: unknown
 	Workers        int       `json:"workers"` // in each process
 	Procs          int       `json:"procs"`
 	Keys           int       `json:"keys"`
@@ -157,7 +157,7 @@ type Master struct {
 	Clock *Clock `json:"clock,omitempty"`
 }
 
-// Clock is what TIME told of a master's clock.
+// Clock is what TIME reported of a master's clock.
 type Clock struct {
 	PPM       float64 `json:"ppm"`        // it gains that many us a second; below 0: it loses
 	PPMError  float64 `json:"ppm_error"`  // a good round trip over the time watched: less than this cannot be seen
@@ -219,7 +219,7 @@ func (p *Point) Add(q Point) {
 	p.Dropped += q.Dropped
 }
 
-// Valid says whether the figures mean what they seem to.
+// Valid is whether the figures mean what they seem to.
 type Valid struct {
 	OK      bool     `json:"ok"`
 	Reasons []string `json:"reasons"` // empty, never null, when OK
@@ -244,7 +244,7 @@ func (r *Result) Invalidate(reason string) {
 	r.Valid.Reasons = append(r.Valid.Reasons, reason)
 }
 
-// Interrupted tells whether the run was cut short.
+// Interrupted reports whether the run was cut short.
 func (r *Result) Interrupted() bool {
 	return slices.Contains(r.Valid.Reasons, ReasonInterrupted)
 }

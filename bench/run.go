@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Run loads one locker as cfg says and measures it. It blocks for Warmup and
+// Run loads one locker as cfg describes and measures it. It blocks for Warmup and
 // Duration, and until every worker has released what it held, at most
 // releaseGrace longer with a locker that obeys its ctx. It does not close l.
 //
@@ -71,7 +71,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			return false
 		})
 	}
-	var stalls *stallWatch
+	var stalls *StallWatch
 	before := ReadMeter()
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
@@ -90,7 +90,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			start()
 		}
 		if r.exact {
-			stalls = watchStalls()
+			stalls = WatchStalls(StallPeriod)
 		}
 		if u := newReference(r); u != nil {
 			part.Uncontended = u.hist
@@ -125,15 +125,13 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	grace := time.AfterFunc(releaseGrace, r.release)
 	if stalls != nil {
 		var took time.Duration
-		part.Stall, took = stalls.end()
+		part.Stall, took = stalls.End()
 		after.cpu -= took // no part of the load
 	}
 	done.Wait()
 	grace.Stop()
 	r.release()
-	if r.alarms != nil {
-		r.alarms.Close()
-	}
+	r.alarms.Close()
 	if r.sleep != nil {
 		r.sleep.close()
 	}

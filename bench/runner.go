@@ -31,7 +31,7 @@ type runner struct {
 	base    time.Time     // origin of now
 	pacer   *pacer        // nil: closed loop
 	sleep   *sleeper      // of pacer
-	alarms  *clock.Alarms // of workers that hold or think; nil: Go timers
+	alarms  *clock.Alarms // of workers that hold or think; nil in virtual time
 	rec     *recorder
 	audit   *audit
 	history *history // of Config.History; nil: none
@@ -61,7 +61,7 @@ func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact boo
 }
 
 // newPartRunner prepares one process of a run that begins at base. The contexts of
-// the calls do not end with ctx but when the runner says so, after the figures are
+// the calls do not end with ctx but when the runner ends them, after the figures are
 // taken. With exact unset arrivals are kept by Go timers, as virtual time needs.
 func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool, t *table, base time.Time) *runner {
 	if cfg.KeyPrefix == "" {

@@ -24,7 +24,7 @@ var comparisons = []string{"<=", ">=", "==", "<", ">"}
 // ParseObjective reads FIGURE OP VALUE. Figures are those of Figures, and of every latency
 // in Timings its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
 // has a unit where the figure is a time (5ms), may end in % where it is a share,
-// and in k or M where it is a number. The error, which matches ErrConfig, tells
+// and in k or M where it is a number. The error, which matches ErrConfig, lists
 // what there is.
 func ParseObjective(s string) (Objective, error) {
 	for at := range s {
@@ -59,33 +59,43 @@ func parseLimit(s, unit string) (v float64, err error) {
 		}
 		return float64(d), nil
 	case UnitShare:
-		number, percent := strings.CutSuffix(s, "%")
-		if v, err = strconv.ParseFloat(number, 64); percent {
-			v /= 100
-		}
-		if err != nil || !(v >= 0 && v <= 1) {
+		if v, err = ParseShare(s); err != nil || !(v >= 0 && v <= 1) {
 			return 0, fmt.Errorf("%q is not a share such as 0.1%% or 0.001", s)
 		}
 		return v, nil
 	}
-	number, factor := s, 1.0
-	switch {
-	case strings.HasSuffix(s, "k"):
-		number, factor = s[:len(s)-1], 1e3
-	case strings.HasSuffix(s, "M"):
-		number, factor = s[:len(s)-1], 1e6
-	}
-	if v, err = strconv.ParseFloat(number, 64); err != nil || !(v >= 0) || math.IsInf(v, 0) {
+	if v, err = ParseNumber(s); err != nil || !(v >= 0) || math.IsInf(v, 0) {
 		return 0, fmt.Errorf("%q is not a number such as 0.9, 300 or 5k", s)
 	}
-	return v * factor, nil
+	return v, nil
+}
+
+// ParseShare reads 5% or 0.05, and any other number.
+func ParseShare(s string) (v float64, err error) {
+	number, percent := strings.CutSuffix(s, "%")
+	if v, err = strconv.ParseFloat(number, 64); percent {
+		v /= 100
+	}
+	return v, err
+}
+
+// ParseNumber reads a number that may end in k or M.
+func ParseNumber(s string) (float64, error) {
+	factor := 1.0
+	if number, thousands := strings.CutSuffix(s, "k"); thousands {
+		s, factor = number, 1e3
+	} else if number, millions := strings.CutSuffix(s, "M"); millions {
+		s, factor = number, 1e6
+	}
+	v, err := strconv.ParseFloat(s, 64)
+	return v * factor, err
 }
 
 // String is the objective without the spaces that it may have been given with.
 func (o Objective) String() string { return o.text }
 
-// Possible tells whether a run of cfg can have the figure; the error, which matches
-// ErrConfig, says what it lacks.
+// Possible reports whether a run of cfg can have the figure; the error, which matches
+// ErrConfig, names what it lacks.
 func (o Objective) Possible(cfg Config) error {
 	if o.figure.lacks == nil {
 		return nil
@@ -96,7 +106,7 @@ func (o Objective) Possible(cfg Config) error {
 	return nil
 }
 
-// Judge says how a result stands to the objective.
+// Judge holds a result against the objective.
 func (o Objective) Judge(r *Result) SLO {
 	s := SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
 	v, err := o.figure.of(r)

@@ -28,7 +28,7 @@ func judged() *Result {
 func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 	for text, pass := range map[string]bool{
 		"acquire.response.p99<1ms": true, "acquire.response.p99<900us": false, "response.p50<=501us": true,
-		"response.p75<760us": true, "response.p75>740us": true, // not among the usual ones: from the histogram
+		"response.p75<760us": true, "response.p75>740us": true, // not among those kept: from the histogram
 		"acquire.service.p90 > 800us": true, "release.mean<501us": true, "release.mean<500us": false,
 		"release.max<2ms": true, "release.min<=1us": true, "release.max<1ms": false,
 		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,

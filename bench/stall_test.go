@@ -8,7 +8,7 @@ import (
 )
 
 func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
-	s := &stallWatch{hist: NewHistogram()}
+	s := &StallWatch{period: StallPeriod, hist: NewHistogram()}
 	for range 90 {
 		s.add(20 * time.Microsecond)
 	}
@@ -22,9 +22,9 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
-	s := watchStalls()
+	s := WatchStalls(StallPeriod)
 	pause(newStoppedTimer(), 20*StallPeriod, nil)
-	hist, cpu := s.end()
+	hist, cpu := s.End()
 	n := hist.Summary().Count
 	require.Positive(t, n)
 	require.LessOrEqual(t, n, int64(time.Since(begin)/StallPeriod)+1, "one for each period, stalls included")

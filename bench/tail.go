@@ -10,7 +10,7 @@ import (
 // with fewer it is one or two unlucky operations.
 const tailLeast = 10
 
-// Thin tells whether percentile p, such as 99.9, rests on fewer than ten samples
+// Thin reports whether percentile p, such as 99.9, rests on fewer than ten samples
 // beyond it, or below it if it is not above the median.
 func (s *Summary) Thin(p float64) bool { return s.Count < tailNeeds(p) }
 
@@ -35,12 +35,12 @@ type thinError struct{ text string }
 
 func (e thinError) Error() string { return e.text }
 
-// Percentile reads one of the usual percentiles, or any from the histogram. The error
-// says that there is none, or that it rests on too few samples; it is returned all the
-// same then.
+// Percentile reads one of the percentiles kept, or any from the histogram. The error
+// is that there is none, or that it rests on too few samples; in the second case it is
+// returned all the same.
 func (s *Summary) Percentile(p float64) (v float64, err error) {
-	usual, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]
-	v = float64(usual)
+	kept, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]
+	v = float64(kept)
 	if !ok {
 		if h, broken := s.Histogram(); broken == nil && s.HDR != "" {
 			v = float64(h.hdr.ValueAtPercentile(p))

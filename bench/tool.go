@@ -25,7 +25,7 @@ type ToolCost struct {
 }
 
 // ToolCPU measures what the load generator takes under the load of cfg, for about a second
-// and no longer than the run itself. It cannot tell, and returns zeros, with op hold, which
+// and no longer than the run itself. It returns zeros with op hold, which
 // has no cycles, and when ctx ended.
 //
 // Times of holding and pausing are fixed ones of 5 ms at most, for waking up costs the same

@@ -58,7 +58,7 @@ func (u *reference) once() {
 	held, err := r.locker.Acquire(ctx, u.name, r.cfg.TTL)
 	took := r.now() - begin
 	if err != nil {
-		return // the workers meet the same, and tell
+		return // the workers meet the same, and count it
 	}
 	if r.phase.Load() == measuring {
 		u.hist.Record(took, 1)

@@ -13,7 +13,7 @@ const (
 )
 
 // The generator has not kept up when at the p99 its own lag is more than half of the
-// response, and more than 1 ms: the tail then tells more of it than of the lock. A tenth
+// response, and more than 1 ms: the tail then shows more of it than of the lock. A tenth
 // would be nicer, and refused every open loop on two cores that also run five masters,
 // at 200 operations a second as at 5000: there threads wait for a core, those of the
 // lock as long as those of the generator.
@@ -29,7 +29,7 @@ const (
 	outageMisses = 20 // acquisitions at the pace of the other seconds
 )
 
-// judge says what speaks against the figures. A run with op hold has none of a pace,
+// judge collects the reasons why the figures are not valid. A run with op hold has none of a pace,
 // and one that keeps a history looks for overlaps: there they need not be exact.
 func judge(res *Result, cfg Config, parts []*Part) {
 	var panicked, interrupted, growing bool
@@ -116,7 +116,7 @@ func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 	return fromS, toS, true
 }
 
-// nothing says why nothing was acquired, as far as any call told.
+// nothing is the reason why nothing was acquired, as far as any call returned one.
 func nothing(errors []string, parts []*Part) string {
 	for _, p := range parts {
 		if p.Why != "" {

@@ -18,7 +18,6 @@ type worker struct {
 	keys   keyGen
 	spans  rng // of hold and think
 	ops    rng // of a mix
-	timer  *time.Timer
 	alarm  *clock.Alarm
 	ctx    context.Context // ends with the run
 	cancel context.CancelFunc
@@ -52,7 +51,6 @@ func newWorker(r *runner, id int) *worker {
 		keys:   newKeyGen(r.cfg, r.zipf, streamWorkers+uint64(id), r.cfg.first()+id),
 		spans:  newRNG(r.cfg.Seed, r.cfg.stream(streamSpans+uint64(id))),
 		ops:    newRNG(r.cfg.Seed, r.cfg.stream(streamOps+uint64(id))),
-		timer:  newStoppedTimer(),
 		alarm:  clock.NewAlarm(),
 	}
 	w.ctx, w.cancel = context.WithCancel(r.ctx)
@@ -228,7 +226,7 @@ func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut
 }
 
 // refused writes down an acquire that did not get its lock. The timeout comes
-// first: after it, what the locker says it met on the way does not matter.
+// first: after it, what the locker met on the way does not matter.
 func (w *worker) refused(now int64, err error, timedOut, measured bool) {
 	var c counts
 	c.ended = 1
@@ -259,7 +257,7 @@ func (w *worker) failed(now int64, call string, err error) {
 		return
 	}
 	w.r.samples.add(now, call, err)
-	pause(w.timer, errorPause, w.r.stop)
+	w.sleep(errorPause)
 }
 
 // sleep returns after d or when the run is over.
@@ -267,11 +265,7 @@ func (w *worker) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
-	if w.r.alarms != nil {
-		w.r.alarms.Sleep(d, w.alarm, w.r.stop)
-	} else {
-		pause(w.timer, d, w.r.stop)
-	}
+	w.r.alarms.Sleep(d, w.alarm, w.r.stop)
 }
 
 func newStoppedTimer() *time.Timer {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -80,7 +79,6 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	var p *plan
 	var doc *result.Document
 	if len(args) == 1 {
-		p = &plan{}
 		doc, err = f.read(cmd, args[0])
 	} else {
 		p, err = f.plan(cmd)
@@ -88,22 +86,16 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	p.command, p.format, p.out = cmd.Name(), f.load.format, f.load.out
-	out, err := openSink(p.out, cmd.OutOrStdout())
-	if err != nil {
-		return usagef("--out: %w", err)
-	}
-	defer out.close()
-	page, err := openPage(f.load.html)
+	out, err := f.load.outputs.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer page.close()
+	defer out.close()
 	if doc != nil {
 		if err := give(doc, ask, arguments(cmd, measuredBy...)); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return errors.Join(out.document(p.format, *doc), page.document(*doc))
+		return out.document(*doc)
 	}
 
 	ctx := cmd.Context()
@@ -119,7 +111,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err := give(doc, ask, arguments(cmd)); err != nil {
 		return errors.Join(judge(ctx, doc.Results, runErr), err)
 	}
-	return worst(judge(ctx, doc.Results, runErr), errors.Join(out.document(p.format, *doc), page.document(*doc)))
+	return worst(judge(ctx, doc.Results, runErr), out.document(*doc))
 }
 
 // give puts the advice into the document, and the arguments that ask for it.
@@ -138,10 +130,7 @@ func give(doc *result.Document, ask advice.Ask, args []string) error {
 
 // targetFlagsOf is the masters and their faults as flags; passwords are not kept.
 func targetFlagsOf(c result.Config) []string {
-	target, err := targetOf(c)
-	if err != nil {
-		target = setting{"masters", []string{strings.Join(c.Masters, ",")}}
-	}
+	target := targetShown(c)
 	args := []string{"--" + target.flag, target.values[0]}
 	for _, fault := range c.Faults {
 		args = append(args, "--fault", fault)

@@ -8,13 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
 // takeConfig gives the flags that the user left alone the values that an earlier
-// run had, as its result file tells them.
+// run had, as its result file has them.
 func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if f.config == "" {
 		return nil
@@ -23,7 +22,10 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if err != nil {
 		return usagef("--config: %w", err)
 	}
-	settings := settingsOf(doc)
+	settings := settingsOf(doc.Config.Args)
+	if len(settings) == 0 {
+		return usagef("--config: %s has kept no flags", f.config)
+	}
 	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
 		settings = append(settings, setting{"fault", doc.Config.Faults})
 	}
@@ -45,55 +47,12 @@ func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, c result.Config,
 	return nil
 }
 
-// settingsOf is the flags that made a result, but for its masters. A document of before
-// arguments were kept has them in its workload.
-func settingsOf(doc *result.Document) (settings []setting) {
-	for _, arg := range doc.Config.Args {
+// settingsOf is the flags that a document has kept.
+func settingsOf(args []string) (settings []setting) {
+	for _, arg := range args {
 		settings = append(settings, settingOf(arg))
 	}
-	if len(settings) > 0 {
-		return settings
-	}
-	c := doc.Config
-	settings = []setting{
-		{"impl", []string{strings.Join(c.Impls, ",")}},
-		{"workers", []string{strconv.Itoa(c.Workers)}},
-		{"procs", []string{strconv.Itoa(max(c.Procs, 1))}},
-		{"dist", []string{c.Dist.String()}},
-		{"hold", []string{c.Hold.String()}},
-		{"think", []string{c.Think.String()}},
-		{"duration", []string{c.Duration.String()}},
-		{"warmup", []string{c.Warmup.String()}},
-		{"ramp", []string{c.Ramp.String()}},
-		{"rounds", []string{strconv.Itoa(c.Rounds)}},
-		{"ttl", []string{c.TTL.String()}},
-		{"master-timeout", []string{c.MasterTimeout.String()}},
-		{"probe-every", []string{c.ProbeEvery.String()}},
-		{"wait", []string{c.Wait.String()}},
-		{"op", []string{c.Op.String()}},
-		{"seed", []string{strconv.FormatUint(c.Seed, 10)}},
-		{"fault", c.Faults},
-		{"slo", c.SLO},
-	}
-	if c.Dist != (bench.Dist{}) || c.Op == bench.Hold {
-		settings = append(settings, setting{"keys", []string{strconv.Itoa(c.Keys)}})
-	}
-	if c.Rate > 0 {
-		settings = append(settings, setting{"rate", []string{strconv.FormatFloat(c.Rate, 'g', -1, 64)}})
-	}
-	if c.Arrivals != "" {
-		settings = append(settings, setting{"arrivals", []string{c.Arrivals}})
-	}
-	if c.DropAfter > 0 {
-		settings = append(settings, setting{"drop-after", []string{c.DropAfter.String()}})
-	}
-	if c.Steady > 0 {
-		settings = append(settings, setting{"steady", []string{strconv.FormatFloat(c.Steady, 'g', -1, 64)}})
-	}
-	// The times whose default is not 0 are told also where they are.
-	return slices.DeleteFunc(settings, func(s setting) bool {
-		return len(s.values) == 1 && s.values[0] == "0s" && s.flag != "warmup" && s.flag != "probe-every"
-	})
+	return settings
 }
 
 // targetOf is the flag that gets the same kind of masters, or the same ones.
@@ -108,4 +67,13 @@ func targetOf(c result.Config) (setting, error) {
 		return setting{"masters", []string{strings.Join(c.Masters, ",")}}, nil
 	}
 	return setting{}, fmt.Errorf("is damaged: its masters are neither given, local nor embedded but %q", c.Target)
+}
+
+// targetShown is the same for people, who can put in passwords that are not kept.
+func targetShown(c result.Config) setting {
+	target, err := targetOf(c)
+	if err != nil {
+		return setting{"masters", []string{strings.Join(c.Masters, ",")}}
+	}
+	return target
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,11 +85,7 @@ func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
 	require.Equal(t, args, arguments(cmd, "keys"))
 
 	other, g := runFlags(t)
-	var settings []setting
-	for _, arg := range args {
-		settings = append(settings, settingOf(arg))
-	}
-	require.NoError(t, take(other, append(settings, setting{"param", []string{"keys=1"}})))
+	require.NoError(t, take(other, append(settingsOf(args), setting{"param", []string{"keys=1"}})))
 	require.Equal(t, args, arguments(other, "keys"))
 	require.Equal(t, f.slos, g.slos)
 }
@@ -99,30 +96,12 @@ func TestArgumentsOfALoadOverNamesMakeTheSamePlan(t *testing.T) {
 		p, err := f.plan(cmd)
 		require.NoError(t, err, args)
 		other, g := runFlags(t, "--embedded", "1")
-		var settings []setting
-		for _, arg := range p.args {
-			settings = append(settings, settingOf(arg))
-		}
-		require.NoError(t, take(other, settings))
+		require.NoError(t, take(other, settingsOf(p.args)))
 		q, err := g.plan(other)
 		require.NoError(t, err, "%s: %q", args, p.args)
 		require.Equal(t, p.cfg, q.cfg, args)
 		require.Equal(t, p.args, q.args)
 	}
-}
-
-func TestADocumentOfBeforeArgumentsWereKeptIsDoneAgain(t *testing.T) {
-	doc := documentOf(bench.Zipf(1), 7)
-	require.Empty(t, doc.Config.Args)
-	cmd, f := runFlags(t)
-	require.NoError(t, take(cmd, settingsOf(&doc)))
-	require.Equal(t, []string{"setnx"}, f.impl)
-	require.Equal(t, bench.Zipf(1), f.dist)
-	require.Equal(t, 7, f.keys)
-	require.Equal(t, time.Second, f.ttl)
-
-	doc.Config.Args = []string{"--workers=9"}
-	require.Equal(t, []setting{{"workers", []string{"9"}}}, settingsOf(&doc))
 }
 
 func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
@@ -142,7 +121,8 @@ func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 		{zipf.String(), []string{"--keys", "5"}, bench.Zipf(1), 5, ""},
 		{zipf.String(), []string{"--dist", "uniform"}, bench.Uniform(), 7, ""},
 		{zipf.String(), []string{"--dist", "own"}, bench.Dist{}, 1000, ""},
-		{strings.Replace(zipf.String(), `"setnx"`, `"unheard"`, 1), nil, bench.Dist{}, 0, "--impl"},
+		{strings.Replace(zipf.String(), "--impl=setnx", "--impl=unheard", 1), nil, bench.Dist{}, 0, "--impl"},
+		{strings.Replace(zipf.String(), `"args"`, `"arguments"`, 1), nil, bench.Dist{}, 0, "has kept no flags"},
 		{strings.Replace(zipf.String(), `"embedded"`, `"elsewhere"`, 1), nil, bench.Dist{}, 0, "elsewhere"},
 		{strings.Replace(zipf.String(), `"embedded"`, `"given"`, 1), nil, bench.Dist{}, 0, ""},
 		{strings.Replace(zipf.String(), `"target": "embedded"`, `"target": "given", "masters_redacted": true`, 1), nil, bench.Dist{}, 0, "name its masters again with --masters (m:1)"},
@@ -170,7 +150,11 @@ func documentOf(dist bench.Dist, keys int) result.Document {
 		Config: bench.Config{Workers: 2, Keys: keys, Dist: dist, Duration: time.Second, TTL: time.Second, Seed: 1},
 		Impls:  []string{"setnx"}, Rounds: 1, Masters: []string{"m:1"},
 	}
-	return result.Document{Document: bench.NewDocument(cfg, nil), Config: result.Config{RunConfig: cfg, Target: "embedded", Faults: []string{}, SLO: []string{}}}
+	args := []string{"--impl=setnx", "--workers=2", "--dist=" + dist.String(), "--duration=1s", "--ttl=1s", "--seed=1"}
+	if keys > 0 {
+		args = append(args, fmt.Sprintf("--keys=%d", keys))
+	}
+	return result.Document{Document: bench.NewDocument(cfg, nil), Config: result.Config{RunConfig: cfg, Target: "embedded", Faults: []string{}, SLO: []string{}, Args: args}}
 }
 
 func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {

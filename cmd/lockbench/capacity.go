@@ -17,7 +17,7 @@ import (
 
 const (
 	firstRate     = 1000
-	searchWorkers = 1024 // unless told: the lock and not the number of workers should be the limit
+	searchWorkers = 1024 // unless --workers is given: the lock and not the number of workers should be the limit
 )
 
 // findCapacity is --find-max.
@@ -26,7 +26,7 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error
 	if set("rounds") {
 		return usagef("--rounds cannot be used with --find-max, which repeats what is near the edge")
 	}
-	if err := f.takeConfig(cmd); err != nil { // before what it may tell gets a default
+	if err := f.takeConfig(cmd); err != nil { // before what it may have gets a default
 		return err
 	}
 	if len(f.slos) == 0 {
@@ -104,7 +104,7 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 	return s
 }
 
-// stepOf says how a run stands to every objective. One that is not valid misses them,
+// stepOf judges a run by every objective. One that is not valid misses them,
 // whatever its figures are: a rate that was not kept has not been shown. But too few
 // operations are no fault of the rate, and a generator that lagged only made responses
 // longer: what was met is met, and what was missed is not known, unless the lock alone
@@ -138,7 +138,7 @@ func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 
 func misses(s bench.SLO) bool { return !s.Pass && s.Reason == "" }
 
-// invalidBy tells whether a result has no other reasons than these not to be valid.
+// invalidBy reports whether a result has no other reasons than these not to be valid.
 func invalidBy(r *bench.Result, reasons ...string) bool { return len(failures(r, reasons)) == 0 }
 
 func (s *search) complete(doc *result.Document) {

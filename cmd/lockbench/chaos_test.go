@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The negative control: a lock that its server forgets is held twice, and chaos says so.
+// The negative control: a lock that its server forgets is held twice, and chaos finds it.
 func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	needServer(t)
@@ -60,7 +60,7 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	command, _ := at(doc, "config.command")
 	require.Equal(t, "chaos", command)
 	kinds, _ := at(doc, "config.fault_kinds")
-	require.Len(t, kinds, 5, "a page says them again")
+	require.Len(t, kinds, 5, "a page shows them again")
 	require.NoFileExists(t, history)
 }
 
@@ -68,12 +68,6 @@ func TestCtrlCEndsChaosInOrder(t *testing.T) {
 	t.Parallel()
 	r := start(t, "chaos", "--local", "3", "--duration", "1m")
 	require.GreaterOrEqual(t, len(r.servers), 4, "two workers, and servers of which one may be dead just now")
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
-	require.True(t, r.serversGone())
-	left, err := os.ReadDir(r.tmp)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	r.end(t, os.Interrupt)
 	require.Contains(t, r.stdout.String(), "overlaps 0")
 }

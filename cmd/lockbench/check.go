@@ -17,7 +17,7 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// takeCheck gives the flags that the user leaves alone what an advice says: its masters,
+// takeCheck gives the flags that the user leaves alone what an advice has: its masters,
 // the user's load, and every advised setting.
 func (f *flags) takeCheck(cmd *cobra.Command) error {
 	if f.check == "" {
@@ -34,15 +34,11 @@ func (f *flags) takeCheck(cmd *cobra.Command) error {
 		return usagef("--check: %s holds no advice to be tried; lockbench advise -o json --out %s makes one", f.check, f.check)
 	}
 	f.advice = doc.Advice
-	var settings []setting
-	for _, arg := range doc.Advice.Trial {
-		settings = append(settings, settingOf(arg))
-	}
-	settings = append(settings, setting{"fault", doc.Config.Faults})
+	settings := append(settingsOf(doc.Advice.Trial), setting{"fault", doc.Config.Faults})
 	return f.takeFrom(cmd, "--check", f.check, doc.Config, settings)
 }
 
-// predictions is what the advice says of this load, as objectives.
+// predictions is what the advice predicts for this load, as objectives.
 func (f *flags) predictions(p *plan) (all []advice.Prediction, err error) {
 	if f.advice == nil {
 		return nil, nil

@@ -9,33 +9,26 @@ import (
 )
 
 // commandLine makes such a document again: every choice written out, folded to lines
-// of a shell; empty where an older document does not tell them. Passwords of masters are
+// of a shell; empty where an older document does not have them. Passwords of masters are
 // not known any more and have to be put in.
 func commandLine(doc result.Document) string {
 	c := doc.Config
-	command, settings := c.Command, settingsOf(&doc)
-	if !slices.Contains([]string{"run", "compare"}, command) && len(c.Args) == 0 {
+	if len(c.Args) == 0 {
 		return ""
 	}
-	if command == "advise" { // Args is its load
-		return folded(wordsOf("advise", &c, argued(doc.Advice)))
+	var asked []setting // of the advice
+	if doc.Advice != nil {
+		asked = settingsOf(doc.Advice.Args)
 	}
-	line := folded(wordsOf(command, &c, settings))
+	if c.Command == "advise" { // Args is its load
+		return folded(wordsOf("advise", &c, asked))
+	}
+	line := folded(wordsOf(c.Command, &c, settingsOf(c.Args)))
 	if doc.Advice == nil {
 		return line
 	}
 	// The advice rests on a result of an earlier run.
-	return line + " \\\n    -o json --out result.json\n" + folded(wordsOf("advise result.json", nil, argued(doc.Advice)))
-}
-
-// argued is what an advice was asked with.
-func argued(a *advice.Advice) (settings []setting) {
-	if a != nil {
-		for _, arg := range a.Args {
-			settings = append(settings, settingOf(arg))
-		}
-	}
-	return settings
+	return line + " \\\n    -o json --out result.json\n" + folded(wordsOf("advise result.json", nil, asked))
 }
 
 // wordsOf is a command with its flags, the one of its masters first if there are any.
@@ -43,18 +36,14 @@ func wordsOf(command string, of *result.Config, settings []setting) []string {
 	words := []string{"lockbench " + command}
 	swept := slices.ContainsFunc(settings, func(s setting) bool { return s.flag == "param" && strings.HasPrefix(s.values[0], "masters=") })
 	if of != nil && len(of.Masters) > 0 && !(swept && of.Target == "local") {
-		target, err := targetOf(*of)
-		if err != nil {
-			target = setting{"masters", []string{strings.Join(of.Masters, ",")}}
-		}
-		settings = append([]setting{target}, settings...)
+		settings = append([]setting{targetShown(*of)}, settings...)
 	}
 	for _, s := range settings {
 		for _, value := range s.values {
 			if value == "true" {
 				words = append(words, "--"+s.flag)
 			} else {
-				words = append(words, "--"+s.flag+" "+quoted(value))
+				words = append(words, "--"+s.flag+" "+advice.Quoted(value))
 			}
 		}
 	}
@@ -75,15 +64,4 @@ func folded(words []string) string {
 		line += w
 	}
 	return text + line
-}
-
-// quoted protects a word from a shell, when it has to be.
-func quoted(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -108,7 +108,7 @@ func headingOf(f *pflag.Flag) string {
 }
 
 // arguments is the flags of a command that make its result, each as --name=value and
-// every choice written out, but for the masters, which the document tells, and those in
+// every choice written out, but for the masters, which the document has, and those in
 // but.
 func arguments(cmd *cobra.Command, but ...string) (args []string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {

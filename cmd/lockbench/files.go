@@ -52,17 +52,12 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if f.format == "json" {
 		write = comparison.JSON
 	}
-	out, err := openSink(f.out, cmd.OutOrStdout())
-	if err != nil {
-		return usagef("--out: %w", err)
-	}
-	defer out.close()
-	page, err := openPage(f.html)
+	out, err := f.outputs.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer page.close()
-	if err := errors.Join(out.write(write), page.write(shown, comparison)); err != nil {
+	defer out.close()
+	if err := errors.Join(out.write(write), out.writePage(shown, comparison)); err != nil {
 		return err
 	}
 	if bad := comparison.Regressions(); len(bad) > 0 {

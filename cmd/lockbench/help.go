@@ -22,7 +22,7 @@ Examples:
 Commands:{{range .Commands}}{{if .IsAvailableCommand}}
   {{rpad .Name .NamePadding}} {{.Short}}{{end}}{{end}}
 
-"{{.CommandPath}} COMMAND --help" tells more about one.{{end}}
+"{{.CommandPath}} COMMAND --help" describes one.{{end}}
 {{- if .HasAvailableLocalFlags}}
 {{groupedFlags .LocalFlags}}{{end}}
 `
@@ -42,7 +42,7 @@ func helpWidth() int {
 	return width
 }
 
-// groupedFlags is the usual lines, which pflag aligns, with headings between them.
+// groupedFlags is the lines of cobra, which pflag aligns, with headings between them.
 func groupedFlags(fs *pflag.FlagSet, width int) string {
 	sorted := pflag.NewFlagSet("", pflag.ContinueOnError)
 	sorted.SortFlags = false

@@ -22,13 +22,7 @@ func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) 
 	t.Parallel()
 	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "cut:1@0s-1m", "--duration", "1m")
 	require.Len(t, r.servers, 4+1, "the others and the delay line")
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
-	require.True(t, r.serversGone())
-	left, err := os.ReadDir(r.tmp)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	r.end(t, os.Interrupt)
 }
 
 // running is a lockbench in the middle of its measured time.
@@ -82,6 +76,18 @@ func children(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
+// end interrupts it: no server stays, and no folder.
+func (r *running) end(t *testing.T, signal os.Signal) {
+	t.Helper()
+	require.NoError(t, r.cmd.Process.Signal(signal))
+	r.cmd.Wait()
+	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	require.True(t, r.serversGone())
+	left, err := os.ReadDir(r.tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
+}
+
 func (r *running) serversGone() bool {
 	for _, pid := range r.servers {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -98,13 +104,7 @@ func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
 	require.Len(t, r.servers, 3)
 	require.False(t, r.serversGone(), "the check sees living servers")
 
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
-	require.True(t, r.serversGone())
-	left, err := os.ReadDir(r.tmp)
-	require.NoError(t, err)
-	require.Empty(t, left, "no folder stays")
+	r.end(t, os.Interrupt)
 
 	doc := requireFields(t, r.stdout.String())
 	result := doc["results"].([]any)[0]
@@ -117,11 +117,8 @@ func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
 func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
 	t.Parallel()
 	r := start(t, "run", "--local", "3", "--fault", "stop:2", "--duration", "1m")
-	require.NoError(t, r.cmd.Process.Signal(syscall.SIGTERM))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
 	require.Len(t, r.servers, 3)
-	require.True(t, r.serversGone())
+	r.end(t, syscall.SIGTERM)
 }
 
 func TestAClosedTerminalEndsTheRunInOrder(t *testing.T) {
@@ -130,11 +127,8 @@ func TestAClosedTerminalEndsTheRunInOrder(t *testing.T) {
 	signal.Notify(ours, syscall.SIGHUP)
 	defer signal.Stop(ours)
 	r := start(t, "run", "--local", "1", "--duration", "1m", "--warmup", "10ms", "-o", "json")
-	require.NoError(t, r.cmd.Process.Signal(syscall.SIGHUP))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
+	r.end(t, syscall.SIGHUP)
 	require.Contains(t, r.stdout.String(), `"interrupted"`)
-	require.True(t, r.serversGone())
 }
 
 func TestASecondCtrlCLeavesNoServer(t *testing.T) {

@@ -55,7 +55,7 @@ func failures(r *bench.Result, excused []string) []string {
 	})
 }
 
-// judgeObjectives: one that is missed says more than one that cannot be judged.
+// judgeObjectives: one that is missed comes before one that cannot be judged.
 func judgeObjectives(results []*bench.Result) error {
 	var unjudged error
 	for _, r := range results {
@@ -72,7 +72,7 @@ func judgeObjectives(results []*bench.Result) error {
 }
 
 // worst puts a safety violation before a result that could not be written, and that
-// before all else that the result says.
+// before all other verdicts.
 func worst(judged, writing error) error {
 	if code, _ := exitCode(judged); code == exitUnsafe {
 		return errors.Join(judged, writing)

@@ -1,37 +1,21 @@
 // Lockbench loads distributed locks and shows what they do: throughput, latency,
 // what the client pays, and whether two holders ever overlapped.
 //
-//	lockbench run                                  five local masters, the engine, a few seconds
-//	lockbench run --workers 1024 --duration 10s    many callers, a lock name each
-//	lockbench run --keys 1 --workers 8             all fight for one lock
-//	lockbench run --keys 1 --procs 2               in two processes: hand-over between them
-//	lockbench run --rate 5k                        open loop: 5000 arrivals a second, waiting counts
-//	lockbench advise --hold 200ms                  which TTL, timeouts and delays to set, and why
-//	lockbench run --check advice.json              try an advice (advise -o json) and judge it
-//	lockbench compare                              the engine beside Redsync and a single master
-//	lockbench compare --impl muxlock,raw           beside what the servers themselves can do
-//	lockbench compare --fault stop:1               with one of five masters stopped
-//	lockbench sweep --param workers=1..512x4       how the cost grows
-//	lockbench sweep --find-max --slo 'response.p99<5ms'  the highest rate that meets it
-//	lockbench run --fault kill:1@2s-3s             one dies while it runs, and comes back empty
-//	lockbench chaos                                do two ever hold one lock while masters fail?
-//	lockbench doctor --masters a:6379,b:6379       what makes locks on them unsafe or slow
-//	lockbench validate                             do the formulae behind advise hold here?
-//	lockbench masters --local 3                    servers to try things on, until Ctrl-C
-//	lockbench run --masters a:6379,b:6379,c:6379   your own masters
-//	lockbench run --embedded 5                     no Redis at all: a try-out without meaning for speed
+//	lockbench run --workers 1024                         one implementation, five local masters
+//	lockbench run --rate 5k --slo 'response.p99<5ms'     open loop: waiting counts; what must be reached
+//	lockbench compare                                    the engine beside Redsync and a single master
+//	lockbench sweep --param workers=1..512x4             how the cost grows
+//	lockbench advise --hold 200ms                        which TTL, timeouts and delays to set, and why
+//	lockbench chaos                                      do two ever hold one lock while masters fail?
+//	lockbench doctor --masters a:6379,b:6379             what makes locks on them unsafe or slow
+//	lockbench validate                                   do the formulae behind advise hold here?
+//	lockbench report result.json --out page.html         a result as a page with charts
 //
 // By default it starts five redis-server (or valkey-server) processes on free
 // ports and stops them when it ends. Results go to standard output or --out, as
 // text, as one JSON document (-o json), line by line while it runs (-o ndjson), as
 // a table (-o csv), or as lines for benchstat (-o bench); progress goes to standard
 // error. --out keeps what it writes in FILE.partial until it is whole.
-//
-//	lockbench run --slo 'acquire.response.p99<5ms' --rate 5k   what must be reached
-//	lockbench run --profile lan --masters ...                  a load and its objectives: PASS or FAIL
-//	lockbench run --config result.json                         an earlier run again
-//	lockbench report result.json --out page.html               a result as a page with charts
-//	lockbench compare old.json new.json                        which differences are more than chance
 //
 // Exit codes:
 //
@@ -73,7 +57,7 @@ const (
 	exitUnsafe      = 4
 	exitNotValid    = 5
 	exitRegression  = 6
-	exitPipe        = 141 // as a shell tells of SIGPIPE
+	exitPipe        = 141 // as a shell reports SIGPIPE
 	exitInterrupted = 130
 )
 
@@ -232,7 +216,7 @@ func exitCode(err error) (code int, quiet bool) {
 	return exitRun, false
 }
 
-// plain is an error as the command line says it: "--workers must be ...".
+// plain is an error in terms of the command line: "--workers must be ...".
 func plain(err error) string {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap().Error()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -33,7 +34,7 @@ func parseParam(s string) (bench.SweepParam, error) {
 		return bench.SweepParam{}, usagef("--param %q is not NAME=VALUES, such as workers=1,8,64 or workers=1..512x2", s)
 	}
 	if !known {
-		return bench.SweepParam{}, usagef("--param %q: there are %s", name, strings.Join(sweptNames(), ", "))
+		return bench.SweepParam{}, usagef("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
 	}
 	p := bench.SweepParam{Name: name, Unit: unit}
 	for text := range strings.SplitSeq(list, ",") {
@@ -49,14 +50,6 @@ func parseParam(s string) (bench.SweepParam, error) {
 		}
 	}
 	return p, nil
-}
-
-func sweptNames() (names []string) {
-	for name := range swept {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // expand is a value, or those of a range.
@@ -147,7 +140,7 @@ func (f *flags) plans(cmd *cobra.Command, params []bench.SweepParam) (plans []*p
 	return plans, nil
 }
 
-// flagOf is the flag that a param sets: how many masters there are is told by
+// flagOf is the flag that a param sets: how many masters there are is set by
 // --local or --embedded.
 func flagOf(param string, cmd *cobra.Command) string {
 	switch {

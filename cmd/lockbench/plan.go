@@ -49,11 +49,9 @@ type plan struct {
 	profile       string
 	engine        engineFlags
 	history       string // file for the events around an overlap; chaos only
-	format, out   string
-	quiet         bool
-	runs          schedule
-	args          []string // see arguments
-	html          string   // empty: no page
+	outputs
+	runs schedule
+	args []string // see arguments
 }
 
 // plan checks everything that can be checked without starting anything. Each
@@ -72,7 +70,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
 		fresh: f.fresh, masterTimeout: f.masterTimeout, engine: f.engineFlags, probeEvery: f.probeEvery,
-		profile: f.profile, format: f.format, out: f.out, html: f.html, quiet: f.quiet,
+		profile: f.profile, outputs: f.outputs,
 	}
 	p.runs = rounds{p}
 	if err := f.planMasters(p, set); err != nil {
@@ -98,7 +96,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	return p, f.outputs.check(formats)
 }
 
-// ownNames tells whether every worker has a name of its own, so that --keys has no
+// ownNames reports whether every worker has a name of its own, so that --keys has no
 // meaning.
 func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op != bench.Hold }
 

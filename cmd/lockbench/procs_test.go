@@ -77,13 +77,7 @@ func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
 	t.Parallel()
 	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms", "-o", "json")
 	require.Len(t, r.servers, 3, "one server, two workers")
-	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Wait()
-	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())
-	require.True(t, r.serversGone())
-	left, err := os.ReadDir(r.tmp)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	r.end(t, os.Interrupt)
 	require.Positive(t, number(t, requireFields(t, r.stdout.String()), "totals.acquired"))
 }
 

@@ -9,9 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/view"
 )
 
 // htmlFormat is a page and svgFormat one picture, which only the report command writes by -o.
@@ -29,7 +27,7 @@ func reportCommand() *cobra.Command {
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
 		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
-text on a terminal or into a pipe, as a page into a file, unless -o says otherwise. FILE
+text on a terminal or into a pipe, as a page into a file, unless -o names another format. FILE
 may be - for standard input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
@@ -67,15 +65,15 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 	if seen && format == htmlFormat {
 		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
 	}
-	to, err := openSink(out, stdout)
+	to, err := (outputs{format: format, out: out}).open(cmd)
 	if err != nil {
-		return usagef("--out: %w", err)
+		return err
 	}
 	defer to.close()
-	return to.document(format, *doc)
+	return to.document(*doc)
 }
 
-// isFile tells a file that somebody redirected to from a terminal or a pipe.
+// isFile distinguishes a file that somebody redirected to from a terminal or a pipe.
 func isFile(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -96,42 +94,4 @@ func readDocument(in io.Reader, name string) (*result.Document, error) {
 		in = f
 	}
 	return result.Read(in)
-}
-
-// page is the file of --html; nil: none is asked for.
-type page struct{ file *result.File }
-
-// openPage finds out whether the file can be written, before anything is started.
-func openPage(name string) (*page, error) {
-	if name == "" {
-		return nil, nil
-	}
-	file, err := result.Create(name)
-	if err != nil {
-		return nil, usagef("--html: %w", err)
-	}
-	return &page{file}, nil
-}
-
-func (p *page) document(doc result.Document) error { return p.write(pageOf(doc), doc) }
-
-// write writes what is shown of data.
-func (p *page) write(shown view.Page, data any) error {
-	if p == nil {
-		return nil
-	}
-	if err := html.Write(p.file, shown, data); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	if err := p.file.Commit(); err != nil {
-		return fmt.Errorf("--html: %w", err)
-	}
-	return nil
-}
-
-// close leaves nothing behind of a page that was not written.
-func (p *page) close() {
-	if p != nil {
-		p.file.Abandon()
-	}
 }

@@ -51,7 +51,7 @@ With result files (-o json) as arguments nothing is run: every later file is com
 with the first, per implementation, by medians over the rounds, 95 % intervals of
 their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50 or p99 became
 worse by more than --regression, and by more than chance. It takes four rounds in
-each file to tell anything from chance.`,
+each file to distinguish anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3
@@ -86,16 +86,11 @@ func execute(cmd *cobra.Command, f *flags) error {
 // execute is what all commands that load have in common: find masters, load, write,
 // judge.
 func (p *plan) execute(cmd *cobra.Command) error {
-	out, err := openSink(p.out, cmd.OutOrStdout())
-	if err != nil {
-		return usagef("--out: %w", err)
-	}
-	defer out.close()
-	page, err := openPage(p.html)
+	out, err := p.outputs.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer page.close()
+	defer out.close()
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
@@ -106,23 +101,25 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	writeErr := closedPipe
-	if !errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		writeErr = out.document(p.format, *doc)
+	var writeErr error
+	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
+		writeErr = errors.Join(closedPipe, out.writePage(pageOf(*doc), *doc))
+	} else {
+		writeErr = out.document(*doc)
 	}
-	err = worst(p.runs.judge(ctx, doc.Results, runErr), errors.Join(writeErr, page.document(*doc)))
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), writeErr)
 	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
 			w = cmd.OutOrStdout()
 		}
 		showChecked(w, p.predictions, doc.Results)
-		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code says
+		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code does
 	}
 	return err
 }
 
-// onTerminal tells whether a person reads what is written there.
+// onTerminal reports whether a person reads what is written there.
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

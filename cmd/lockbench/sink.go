@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/result"
@@ -43,25 +45,37 @@ func checkFormat(format string, formats []string) error {
 // closedPipe ends a run that nobody reads any more: quietly, as tools do.
 var closedPipe error = verdict{exitPipe, ""}
 
-// sink is where a result goes: --out, or standard output.
+// sink is where a result goes: --out, or standard output, and as a page --html.
 type sink struct {
+	format string
 	stdout io.Writer
 	file   *result.File // nil: standard output
+	page   *result.File // nil: no page
 }
 
-// openSink finds out whether --out can be written, before anything is started.
-func openSink(out string, stdout io.Writer) (*sink, error) {
-	if out == "" {
-		return &sink{stdout, nil}, nil
+// open finds out whether the files can be written, before anything is started.
+func (o outputs) open(cmd *cobra.Command) (_ *sink, err error) {
+	s := &sink{format: o.format, stdout: cmd.OutOrStdout()}
+	if o.out != "" {
+		if s.file, err = result.Create(o.out); err != nil {
+			return nil, usagef("--out: %w", err)
+		}
 	}
-	file, err := result.Create(out)
-	return &sink{stdout, file}, err
+	if o.html != "" {
+		if s.page, err = result.Create(o.html); err != nil {
+			s.close()
+			return nil, usagef("--html: %w", err)
+		}
+	}
+	return s, nil
 }
 
-// close leaves nothing behind of a file that was not written.
+// close leaves nothing behind of files that were not written.
 func (s *sink) close() {
-	if s.file != nil {
-		s.file.Abandon()
+	for _, file := range []*result.File{s.file, s.page} {
+		if file != nil {
+			file.Abandon()
+		}
 	}
 }
 
@@ -78,9 +92,24 @@ func (s *sink) seconds(cancel context.CancelCauseFunc) *result.Seconds {
 	})
 }
 
-// document writes doc in one of formats.
-func (s *sink) document(name string, doc result.Document) error {
-	return s.write(func(w io.Writer) error { return format(w, name, doc) })
+// document writes doc, and its page.
+func (s *sink) document(doc result.Document) error {
+	return errors.Join(s.write(func(w io.Writer) error { return format(w, s.format, doc) }), s.writePage(pageOf(doc), doc))
+}
+
+// writePage writes the page, if there is to be one, of what is shown of data.
+func (s *sink) writePage(shown view.Page, data any) error {
+	if s.page == nil {
+		return nil
+	}
+	err := html.Write(s.page, shown, data)
+	if err == nil {
+		err = s.page.Commit()
+	}
+	if err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	return nil
 }
 
 // write writes the result. When the file does not take it, standard output gets it,

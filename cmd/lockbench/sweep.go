@@ -86,7 +86,7 @@ func widest(plans []*plan) *plan {
 	return slices.MaxFunc(plans, func(a, b *plan) int { return a.count - b.count })
 }
 
-// executeAll says how long it will take and makes the runs, on the masters of the
+// executeAll announces how long it will take and makes the runs, on the masters of the
 // widest plan. What is swept is no argument of its own.
 func executeAll(cmd *cobra.Command, params []bench.SweepParam, plans []*plan, runs schedule, but ...string) error {
 	p := widest(plans)

@@ -14,6 +14,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
@@ -24,11 +25,10 @@ import (
 
 // newTarget makes the target for a name that planImpls has checked.
 func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
-	outages := slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
 	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
-			return hurtRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
+			return riggedRunner{runner, p, rig, addrs}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
@@ -42,7 +42,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
 		}
-		return hurtRunner{p.probed(runner, addrs), rig, outages, p.engine.prefix}, err
+		return riggedRunner{runner, p, rig, addrs}, err
 	}
 	return t
 }
@@ -63,7 +63,7 @@ const (
 	shortestTimeout = time.Millisecond
 )
 
-// shortLease says how to have a lease that is not longer than the engine's default
+// shortLease is how to have a lease that is not longer than the engine's default
 // MasterTimeout, or that there is none so short.
 func (p *plan) shortLease(err error) string {
 	if p.masterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
@@ -84,29 +84,60 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench
 	return bench.LockRunner{Name: impl.Name, Locker: locker}, err
 }
 
-// hurtRunner is a runner whose masters suffer the rig's faults while it runs, but
-// not when it is opened or closed.
-type hurtRunner struct {
+// riggedRunner is a runner whose masters have the rig's faults and are probed, by the way
+// that the locks take, while it runs, but not when it is opened or closed.
+type riggedRunner struct {
 	bench.Runner
-	rig     *faults.Rig
-	outages bool   // the faults take masters away
-	prefix  string // of all keys
+	plan  *plan
+	rig   *faults.Rig
+	addrs []string
 }
 
-// Run adds the faults to the result, as they were in the measured time.
-func (h hurtRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
-	end := func() ([]bench.Band, error) { return nil, nil }
-	cfg.Outages = h.outages
-	if h.prefix != "" {
-		cfg.KeyPrefix = h.prefix + bench.RandomKeyPrefix()
+// Run adds the faults to the result, as they were in the measured time, and the probes.
+func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+	prober := &probe.Prober{} // of no master
+	if r.plan.probeEvery > 0 {
+		var err error
+		if prober, err = probe.Open(ctx, r.addrs, probe.Options{Every: r.plan.probeEvery, Timeout: r.plan.probeTimeout()}); err != nil {
+			return nil, err
+		}
 	}
-	cfg.Begin = func(at time.Time) { end = h.rig.Begin(at.Add(cfg.Warmup)) }
-	res, err := h.Runner.Run(ctx, cfg)
-	bands, hurtErr := end()
+	end := func() ([]bench.Band, error) { return nil, nil }
+	cfg.Outages = slices.ContainsFunc(r.plan.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
+	if prefix := r.plan.engine.prefix; prefix != "" {
+		cfg.KeyPrefix = prefix + bench.RandomKeyPrefix()
+	}
+	cfg.Begin = func(at time.Time) {
+		end = r.rig.Begin(at.Add(cfg.Warmup))
+		if r.plan.probeEvery > 0 {
+			prober.Start(at.Add(cfg.Warmup), cfg.Duration)
+		}
+	}
+	if progress := cfg.Progress; progress != nil && r.plan.probeEvery > 0 {
+		cfg.Progress = func(now bench.Progress) {
+			now.Point.MasterNs = prober.Latest()
+			progress(now)
+		}
+	}
+	res, err := r.Runner.Run(ctx, cfg)
+	report := prober.Stop()
+	bands, faultErr := end()
 	if res != nil {
 		res.Faults = clip(bands, res.DurationS)
+		if report != nil {
+			report.Into(res)
+		}
 	}
-	return res, errors.Join(err, hurtErr)
+	return res, errors.Join(err, faultErr)
+}
+
+// probeTimeout is when a probe beside a load counts as lost: five times what a lock
+// waits for a master.
+func (p *plan) probeTimeout() time.Duration {
+	if p.masterTimeout > 0 {
+		return 5 * p.masterTimeout
+	}
+	return time.Second
 }
 
 // clip leaves of the bands what lies in the measured time.

@@ -69,9 +69,7 @@ func TestVersionNamesItself(t *testing.T) {
 
 func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 	t.Parallel()
-	tmp := t.TempDir() // where servers would put their data
-	env := append(os.Environ(), "TMPDIR="+tmp)
-	for line, want := range map[string]string{
+	requireRefused(t, map[string]string{
 		"run --workers 0":                    "--workers",
 		"run --workers -1":                   "--workers",
 		"run --workers many":                 "--workers",
@@ -158,19 +156,11 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"chaos -o bench":                     "-o",
 		"run --impl raw --fault cut:1@1s":    "--fault",
 		"run -o yaml":                        "-o",
-		"run --out " + tmp + "/no/such/file": "--out",
+		"run --out /no/such/file":            "--out",
 		"run --bogus":                        "--bogus",
 		"run now":                            "now",
 		"walk":                               "walk",
-	} {
-		stdout, stderr, code := lockbenchEnv(t, env, strings.Fields(line)...)
-		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
-		require.Empty(t, stdout, line)
-		require.Contains(t, stderr, want, line)
-	}
-	left, err := os.ReadDir(tmp)
-	require.NoError(t, err)
-	require.Empty(t, left)
+	})
 }
 
 func TestAUsageErrorNamesTheHelpOfItsCommand(t *testing.T) {
@@ -228,4 +218,20 @@ func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--ttl", "5ms")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--ttl")
+}
+
+// requireRefused runs command lines that have a mistake: each names its flag, and no server is started.
+func requireRefused(t *testing.T, lines map[string]string) {
+	t.Helper()
+	tmp := t.TempDir() // where servers would put their data
+	env := append(os.Environ(), "TMPDIR="+tmp)
+	for line, want := range lines {
+		stdout, stderr, code := lockbenchEnv(t, env, words(line)...)
+		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
+		require.Empty(t, stdout, line)
+		require.Contains(t, stderr, want, line)
+	}
+	left, err := os.ReadDir(tmp)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

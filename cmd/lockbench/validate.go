@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -79,16 +78,11 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	out, err := openSink(f.out, cmd.OutOrStdout())
-	if err != nil {
-		return usagef("--out: %w", err)
-	}
-	defer out.close()
-	page, err := openPage(f.html)
+	out, err := f.outputs.open(cmd)
 	if err != nil {
 		return err
 	}
-	defer page.close()
+	defer out.close()
 	for f.seed == 0 {
 		f.seed = rand.Uint64()
 	}
@@ -109,7 +103,7 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 	if runErr == nil {
 		runErr = judgeChecks(checks)
 	}
-	return worst(runErr, errors.Join(out.document(f.format, doc), page.document(doc)))
+	return worst(runErr, out.document(doc))
 }
 
 // document has no results: nothing was loaded for its own sake.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestValidateRefusesWhatItDoesNotKnow(t *testing.T) {
-	for _, c := range []struct{ args, says []string }{
+	for _, c := range []struct{ args, output []string }{
 		{[]string{"--case", "gaps"}, []string{"--case", `"gaps" is not one of quorum`}},
 		{[]string{"--case", ""}, []string{"--case names none"}},
 		{[]string{"--duration", "1ms"}, []string{"--duration must be 100ms to 10m0s, got 1ms"}},
@@ -25,7 +25,7 @@ func TestValidateRefusesWhatItDoesNotKnow(t *testing.T) {
 		stdout, stderr, code := lockbench(t, append([]string{"validate"}, c.args...)...)
 		require.Equal(t, exitUsage, code, "%v", c.args)
 		require.Empty(t, stdout)
-		for _, want := range c.says {
+		for _, want := range c.output {
 			require.Contains(t, stderr, want)
 		}
 	}

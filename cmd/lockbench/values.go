@@ -3,28 +3,22 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
+
+	"muxlock/bench"
 )
 
 // rate is a number per second that may end in k or M.
 type rate float64
 
 func (r *rate) Set(s string) error {
-	number, factor := s, 1.0
-	switch {
-	case strings.HasSuffix(s, "k"):
-		number, factor = s[:len(s)-1], 1e3
-	case strings.HasSuffix(s, "M"):
-		number, factor = s[:len(s)-1], 1e6
-	}
-	v, err := strconv.ParseFloat(number, 64)
+	v, err := bench.ParseNumber(s)
 	if err != nil {
 		return fmt.Errorf("%q is not a number per second such as 300, 5k or 1.5M", s)
 	}
 	if !(v > 0) {
 		return fmt.Errorf("must be above 0, got %s; leave it out for a closed loop", s)
 	}
-	*r = rate(v * factor)
+	*r = rate(v)
 	return nil
 }
 
@@ -35,11 +29,7 @@ func (r *rate) Type() string   { return "number" }
 type share float64
 
 func (s *share) Set(text string) error {
-	number, percent := strings.CutSuffix(text, "%")
-	v, err := strconv.ParseFloat(number, 64)
-	if percent {
-		v /= 100
-	}
+	v, err := bench.ParseShare(text)
 	if err != nil || !(v >= 0 && v < 1) {
 		return fmt.Errorf("must be from 0%% to below 100%%, such as 5%%")
 	}

@@ -2,6 +2,8 @@
 package child
 
 import (
+	"io"
+	"os"
 	"os/exec"
 	"runtime"
 )
@@ -29,4 +31,39 @@ func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
 	if err == nil {
 		_ = cmd.Wait() // ProcessState tells
 	}
+}
+
+// Talker is a process that answers on its standard output what comes on its standard input.
+type Talker struct {
+	*exec.Cmd
+	In   io.WriteCloser
+	Out  *os.File        // the reader's to close: its last words stay readable
+	Done <-chan struct{} // closed when it is gone
+}
+
+// Talk starts this program again, with an argument, as a Talker. Its errors go to log, and
+// files are open in it from descriptor 3 on.
+func Talk(log *os.File, files []*os.File, argument string) (*Talker, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	t := &Talker{Cmd: exec.Command(self, argument)}
+	t.Stderr, t.ExtraFiles = log, files
+	if t.In, err = t.StdinPipe(); err != nil {
+		return nil, err
+	}
+	// Not StdoutPipe, which closes when the child ends, with its last words in it.
+	out, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	t.Stdout, t.Out = w, out
+	t.Done, err = Start(t.Cmd)
+	w.Close()
+	if err != nil {
+		out.Close()
+		return nil, err
+	}
+	return t, nil
 }

@@ -25,8 +25,7 @@ type Alarms struct {
 	closed bool
 }
 
-// NewAlarms returns nil where there is no timerfd; the caller then has Go timers only.
-// Close it.
+// NewAlarms returns nil, which sleeps by Go timers, where there is no timerfd. Close it.
 func NewAlarms() *Alarms {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
@@ -59,25 +58,15 @@ func (a *Alarms) run() {
 	}
 }
 
-// Sleep returns after d or when stop is closed. one is the caller's, and stays in the
-// heap when stop was closed; it must not come there twice.
-func (a *Alarms) Sleep(d time.Duration, one *Alarm, stop <-chan struct{}) {
-	select {
-	case <-stop:
-		return
-	default:
-	}
+// set lets one ring after d.
+func (a *Alarms) set(d time.Duration, one *Alarm) {
 	now := time.Now()
 	one.at = now.Add(d)
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	heap.Push(&a.heap, one)
 	if a.heap[0] == one {
 		a.setLocked(now)
-	}
-	a.mu.Unlock()
-	select {
-	case <-one.ring:
-	case <-stop:
 	}
 }
 
@@ -91,6 +80,9 @@ func (a *Alarms) setLocked(now time.Time) {
 
 // Close ends the goroutine; nobody may call Sleep any more.
 func (a *Alarms) Close() {
+	if a == nil {
+		return
+	}
 	a.mu.Lock()
 	a.closed = true
 	a.file.Close()

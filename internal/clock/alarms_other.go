@@ -4,14 +4,13 @@ package clock
 
 import "time"
 
-// Alarms need a timerfd; elsewhere NewAlarms returns nil.
+// Alarms need a timerfd.
 type Alarms struct{}
 
-// NewAlarms returns nil: the caller has Go timers only.
+// NewAlarms returns nil, which sleeps by Go timers.
 func NewAlarms() *Alarms { return nil }
 
-// Sleep is never called.
-func (*Alarms) Sleep(time.Duration, *Alarm, <-chan struct{}) {}
+func (*Alarms) set(time.Duration, *Alarm) {}
 
-// Close is never called.
+// Close does nothing.
 func (*Alarms) Close() {}

@@ -2,8 +2,8 @@ package clock
 
 import "golang.org/x/sys/unix"
 
-// boottime returns CLOCK_BOOTTIME in ns, 0 if it cannot be read.
-func boottime() int64 {
+// Boottime returns CLOCK_BOOTTIME in ns, 0 if it cannot be read.
+func Boottime() int64 {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {
 		return 0

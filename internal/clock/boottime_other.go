@@ -2,5 +2,5 @@
 
 package clock
 
-// boottime returns 0: there is no such clock, or it cannot be read without cgo.
-func boottime() int64 { return 0 }
+// Boottime returns 0: there is no such clock, or it cannot be read without cgo.
+func Boottime() int64 { return 0 }

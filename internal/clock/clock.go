@@ -17,7 +17,7 @@ type Instant struct {
 }
 
 // Now reads the clocks.
-func Now() Instant { return last.now(goClocks, boottime) }
+func Now() Instant { return last.now(goClocks, Boottime) }
 
 // goClocks returns the monotonic clock since zero, and the wall clock.
 func goClocks() (mono, wall int64) {

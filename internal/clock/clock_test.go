@@ -116,21 +116,21 @@ func TestWithoutBoottimeThereIsNone(t *testing.T) {
 
 func TestNowAgreesWithTheKernel(t *testing.T) {
 	for range 1000 {
-		before := boottime()
+		before := Boottime()
 		now := Now()
-		after := boottime()
+		after := Boottime()
 		require.LessOrEqual(t, before-tolerance, now.boot)
 		require.LessOrEqual(t, now.boot, after+tolerance)
 	}
 }
 
 func TestWhatABubbleLearnsHoldsForNobodyOutside(t *testing.T) {
-	if boottime() == 0 {
+	if Boottime() == 0 {
 		t.Skip("there is no CLOCK_BOOTTIME")
 	}
 	var s sleeper
-	synctest.Test(t, func(*testing.T) { s.now(goClocks, boottime) })
-	require.InDelta(t, boottime(), s.now(goClocks, boottime).boot, float64(time.Minute))
+	synctest.Test(t, func(*testing.T) { s.now(goClocks, Boottime) })
+	require.InDelta(t, Boottime(), s.now(goClocks, Boottime).boot, float64(time.Minute))
 }
 
 func TestNowMovesForward(t *testing.T) {

@@ -22,7 +22,7 @@ const Caveat = "Without a fencing token checked at the resource, a pause longer 
 type Ask struct {
 	Eps     float64       `json:"eps"`    // accepted probability of losing validity, per acquisition
 	RTO     time.Duration `json:"rto_ns"` // how long a crashed holder may block others
-	Rate    float64       `json:"rate"`   // acquisitions per second of the busiest name; 0: not told
+	Rate    float64       `json:"rate"`   // acquisitions per second of the busiest name; 0: unknown
 	Waiters int           `json:"waiters"`
 	// Hold is how long a lock will be held; nil: as measured.
 	Hold     *sizing.Law `json:"-"`
@@ -55,7 +55,7 @@ type Interval struct {
 	Tight int64 `json:"tight_ns"` // if they are independent
 	Max   int64 `json:"max_ns"`
 	Empty bool  `json:"empty"` // Min above Max: renew instead
-	// Extrapolated says how the parts of Min go on beyond what was seen; empty: all was seen.
+	// Extrapolated is how the parts of Min go on beyond what was seen; empty: all was seen.
 	Extrapolated []string `json:"extrapolated"`
 }
 
@@ -175,7 +175,7 @@ func (k *maker) holdAndPause() {
 	default:
 		k.hold, k.holdText = sizing.Fixed(float64(assumedHold)), assumedHold.String()
 		k.input("hold", "assumed", k.hold)
-		k.warn("how long you hold a lock was neither told nor measured: %s is assumed; give --hold", span(assumedHold))
+		k.warn("how long you hold a lock was neither given nor measured: %s is assumed; give --hold", span(assumedHold))
 	}
 	// Each bench.StallPeriod of a hold may meet a stall; the longest counts.
 	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(bench.StallPeriod)}

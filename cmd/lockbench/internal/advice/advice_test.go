@@ -104,7 +104,7 @@ func measure(t *testing.T, r *bench.Result) *Measured {
 	return m
 }
 
-var usual = Ask{Eps: 1e-6, RTO: 30 * time.Second}
+var defaults = Ask{Eps: 1e-6, RTO: 30 * time.Second}
 
 func warned(a *Advice, part string) bool {
 	return strings.Contains(strings.Join(a.Warnings, "\n"), part)
@@ -122,7 +122,7 @@ func chanceOf(t *testing.T, a *Advice, formula string) Chance {
 }
 
 func TestAdviceOfAQuietNetworkHasNothingToWarnOf(t *testing.T) {
-	a := Make(measure(t, lan.result()), usual)
+	a := Make(measure(t, lan.result()), defaults)
 	require.Empty(t, a.Warnings)
 	require.False(t, a.TTL.Empty)
 	require.Less(t, a.TTL.Tight, a.TTL.Min)
@@ -144,7 +144,7 @@ func TestAdviceOfAQuietNetworkHasNothingToWarnOf(t *testing.T) {
 // The promise: with the lease that is advised, and already with the least one, validity is
 // lost no more often than predicted; below the interval more often than is accepted.
 func TestWhatIsAdvisedLosesNoMoreThanPredicted(t *testing.T) {
-	ask := usual
+	ask := defaults
 	ask.Eps = 1e-3
 	a := Make(measure(t, lan.result()), ask)
 	rng := rand.New(rand.NewPCG(99, 1))
@@ -168,7 +168,7 @@ func TestWhatIsAdvisedLosesNoMoreThanPredicted(t *testing.T) {
 	require.LessOrEqual(t, lost(float64(a.Config.TTL)), chanceOf(t, a, "F18").Hi)
 }
 
-// accepted tells whether the engine takes the configuration; no master is there.
+// accepted reports whether the engine takes the configuration; no master is there.
 func accepted(c Config) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -216,7 +216,7 @@ func TestTheEngineTakesWhatIsAdvised(t *testing.T) {
 }
 
 func TestSnippetIsGoThatTheEngineUnderstands(t *testing.T) {
-	a := Make(measure(t, lan.result()), usual)
+	a := Make(measure(t, lan.result()), defaults)
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, "paste.go", `package paste
 import "time"
@@ -265,7 +265,7 @@ const (
 }
 
 func TestHoldsThatNoLeaseOutlastsAreRenewed(t *testing.T) {
-	ask := usual
+	ask := defaults
 	ask.RTO = 5 * time.Second
 	ask.Hold, ask.HoldText = sizing.Fixed(float64(20*time.Second)), "20s"
 	a := Make(measure(t, lan.result()), ask)
@@ -280,7 +280,7 @@ func TestHoldsThatNoLeaseOutlastsAreRenewed(t *testing.T) {
 	require.True(t, warned(a, "not even a renewed lease"))
 }
 
-// A pause of eps leaves such a lease no room at all; but it comes as rarely as eps says.
+// A pause of eps leaves such a lease no room at all; but it comes as rarely as eps allows.
 func TestARenewedHourIsNotLostToAPauseThatNeverComes(t *testing.T) {
 	s := lan
 	s.stall, s.samples = 50*time.Millisecond, 2000
@@ -288,11 +288,11 @@ func TestARenewedHourIsNotLostToAPauseThatNeverComes(t *testing.T) {
 	hour := 1.0
 	for _, rto := range []time.Duration{5 * time.Second, 30 * time.Second, 5 * time.Minute, time.Hour} {
 		for _, eps := range []float64{1e-6, 1e-9} {
-			ask := usual
+			ask := defaults
 			ask.RTO, ask.Eps = rto, eps
 			require.Less(t, chanceOf(t, Make(measure(t, r), ask), "F7").P, 0.5, "%s %g", rto, eps)
 		}
-		ask := usual
+		ask := defaults
 		ask.RTO = rto
 		p := chanceOf(t, Make(measure(t, r), ask), "F7").P
 		require.LessOrEqual(t, p, hour, rto)
@@ -301,7 +301,7 @@ func TestARenewedHourIsNotLostToAPauseThatNeverComes(t *testing.T) {
 }
 
 func TestARenewedLeaseThatLosesTooOftenIsWarnedOf(t *testing.T) {
-	ask, r := usual, lan.result()
+	ask, r := defaults, lan.result()
 	ask.RTO = time.Second
 	ask.Hold, ask.HoldText = sizing.Fixed(float64(20*time.Second)), "20s"
 	for i := range r.Probe.Rows {
@@ -333,7 +333,7 @@ func TestWarningsNameWhatIsWrong(t *testing.T) {
 		"not probed":                 func(s *site, r *bench.Result) { s.probes = 0; *r = *s.result() },
 		"clocks of the masters were": func(_ *site, r *bench.Result) { r.PerMaster = nil },
 		"pauses of the holder":       func(s *site, r *bench.Result) { s.stall = 0; *r = *s.result() },
-		"neither told nor measured":  func(s *site, r *bench.Result) { s.hold = 0; *r = *s.result() },
+		"neither given nor measured": func(s *site, r *bench.Result) { s.hold = 0; *r = *s.result() },
 		"percentiles alone":          func(_ *site, r *bench.Result) { r.Latency.Acquire.HDR = "" },
 		"measurement was not valid":  func(_ *site, r *bench.Result) { r.Invalidate("it rained") },
 		"m2:6379 did not answer 7 probes and was down for 2.5%": func(_ *site, r *bench.Result) {
@@ -348,7 +348,7 @@ func TestWarningsNameWhatIsWrong(t *testing.T) {
 		"no TTL outlasts such holds":   nil,
 		"round trips alone, without ":  func(_ *site, r *bench.Result) { r.Latency.Acquire.Count = 0 },
 	} {
-		s, ask := lan, usual
+		s, ask := lan, defaults
 		r := s.result()
 		switch {
 		case change != nil:
@@ -374,7 +374,7 @@ func TestASlowMasterMakesTheTimeoutDecide(t *testing.T) {
 	for i, row := range r.Probe.Rows {
 		row[0] += int64(i%2) * int64(400*time.Millisecond)
 	}
-	a := Make(measure(t, r), usual)
+	a := Make(measure(t, r), defaults)
 	require.Greater(t, a.Config.MasterTimeout, 800*time.Millisecond)
 	require.Greater(t, a.TTL.Min, int64(a.Config.MasterTimeout))
 	require.True(t, slices.ContainsFunc(a.Settings, func(s Setting) bool { return strings.Contains(s.Why, "outlast MasterTimeout") }))
@@ -383,7 +383,7 @@ func TestASlowMasterMakesTheTimeoutDecide(t *testing.T) {
 
 func TestALongHoldMeetsMorePauses(t *testing.T) {
 	least := func(hold time.Duration) float64 {
-		ask := usual
+		ask := defaults
 		ask.Hold = sizing.Fixed(float64(hold))
 		return 0.99 * float64(Make(measure(t, lan.result()), ask).TTL.Min)
 	}
@@ -394,13 +394,13 @@ func TestALongHoldMeetsMorePauses(t *testing.T) {
 func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
 	s := lan
 	s.jump = 40 * time.Millisecond
-	a := Make(measure(t, s.result()), usual)
+	a := Make(measure(t, s.result()), defaults)
 	require.GreaterOrEqual(t, a.Config.Drift*float64(a.Config.TTL), 0.01*float64(a.Config.TTL)+float64(s.jump))
-	require.GreaterOrEqual(t, a.TTL.Min, Make(measure(t, lan.result()), usual).TTL.Min+int64(s.jump))
+	require.GreaterOrEqual(t, a.TTL.Min, Make(measure(t, lan.result()), defaults).TTL.Min+int64(s.jump))
 }
 
 func TestSensitivityKnowsWhatHurts(t *testing.T) {
-	a := Make(measure(t, lan.result()), usual)
+	a := Make(measure(t, lan.result()), defaults)
 	by := map[string]Change{}
 	for _, c := range a.Sensitivity {
 		by[c.What] = c
@@ -412,11 +412,11 @@ func TestSensitivityKnowsWhatHurts(t *testing.T) {
 	require.Negative(t, by["7 masters"].ByNs)
 	s := lan
 	s.masters = 4 // the quorum is 3 of 4, also when one is down
-	a = Make(measure(t, s.result()), usual)
+	a = Make(measure(t, s.result()), defaults)
 	require.Equal(t, "one master down", a.Sensitivity[3].What)
 	require.Positive(t, a.Sensitivity[3].ByNs)
 	s.masters = 2
-	a = Make(measure(t, s.result()), usual)
+	a = Make(measure(t, s.result()), defaults)
 	require.Equal(t, "no quorum", a.Sensitivity[3].Remark, "%+v", a.Sensitivity)
 }
 
@@ -468,7 +468,7 @@ func TestPercentilesAloneMakeNoTimeShorter(t *testing.T) {
 }
 
 func TestWaitsAndDaysAreToldForARate(t *testing.T) {
-	ask := usual
+	ask := defaults
 	ask.Rate = 50
 	a := Make(measure(t, lan.result()), ask)
 	formulae := ""
@@ -489,7 +489,7 @@ func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {
 		r.Totals.LostValidity = lost
 		m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 18 * time.Millisecond}}, []*bench.Result{r})
 		require.NoError(t, err)
-		return Make(m, usual)
+		return Make(m, defaults)
 	}
 	// Validity is 15.8 ms, of which the acquire takes 0.3: exp(-15.5/5).
 	c := run(900).Check
@@ -501,7 +501,7 @@ func TestTheRunItselfIsHeldAgainstTheFormulae(t *testing.T) {
 
 	m := measure(t, r)
 	m.Op = bench.Extend
-	require.Nil(t, Make(m, usual).Check)
+	require.Nil(t, Make(m, defaults).Check)
 }
 
 func TestHoldLawIsThatOfItsText(t *testing.T) {
@@ -524,7 +524,7 @@ func aDistantOne(rto time.Duration) *Advice {
 	for _, row := range r.Probe.Rows {
 		row[2] += int64(400 * time.Millisecond)
 	}
-	ask := usual
+	ask := defaults
 	ask.Eps, ask.RTO, ask.Hold, ask.HoldText = 1e-9, rto, sizing.Fixed(1e6), "1ms"
 	m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 10 * time.Second}}, []*bench.Result{r})
 	if err != nil {
@@ -554,21 +554,21 @@ func TestTheTTLCoversOneMasterDownOrSaysThatItCannot(t *testing.T) {
 
 func TestATailAtItsLimitIsCalledSo(t *testing.T) {
 	s := lan
-	require.NotContains(t, strings.Join(Make(measure(t, s.result()), usual).TTL.Extrapolated, "\n"), "at its limit")
+	require.NotContains(t, strings.Join(Make(measure(t, s.result()), defaults).TTL.Extrapolated, "\n"), "at its limit")
 	s.sigma, s.samples = 5, 100
-	require.Contains(t, strings.Join(Make(measure(t, s.result()), usual).TTL.Extrapolated, "\n"), "shape at its limit")
+	require.Contains(t, strings.Join(Make(measure(t, s.result()), defaults).TTL.Extrapolated, "\n"), "shape at its limit")
 }
 
 func TestThreeHundredRowsAreEnoughForAP99(t *testing.T) {
 	s := lan
 	for probes, want := range map[int]bool{299: true, 400: false} {
 		s.probes = probes
-		require.Equal(t, want, warned(Make(measure(t, s.result()), usual), "joint round trips"), probes)
+		require.Equal(t, want, warned(Make(measure(t, s.result()), defaults), "joint round trips"), probes)
 	}
 }
 
 func TestTheWordsAndTimesArePlain(t *testing.T) {
-	ask := usual
+	ask := defaults
 	ask.RTO = 70 * time.Second
 	a := Make(measure(t, lan.result()), ask)
 	require.Regexp(t, `^The samples alone show that less than [0-9.]+% lose it \(95 %\); the rest is a fitted curve\.$`, a.InWords())
@@ -582,7 +582,7 @@ func TestTheWordsAndTimesArePlain(t *testing.T) {
 func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	m := measure(t, lan.result())
 	m.Target, m.Workers = []string{"--local", "5", "--fault", "delay:1:exp(5ms)"}, 16
-	ask := usual
+	ask := defaults
 	ask.Hold, ask.HoldText, ask.Rate = sizing.Fixed(2e6), "2ms", 10
 	a := Make(m, ask)
 	require.Equal(t, fmt.Sprintf("lockbench run --local 5 --fault 'delay:1:exp(5ms)' --workers 16 --ttl %s --max-ttl %s --master-timeout %s --drift %v --retry-held %s --retry-split %s --hold 2ms --rate 10 --keys 1 --duration 110s",
@@ -602,7 +602,7 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	a = Make(m, ask)
 	require.Contains(t, a.Try, fmt.Sprintf("--op hold --duration %s", flagTime(max(10*time.Second, 2*a.Config.TTL).Round(time.Second))))
 	require.NotContains(t, a.Try, "--rate")
-	require.Equal(t, `'it'\''s'`, quoted("it's"))
+	require.Equal(t, `'it'\''s'`, Quoted("it's"))
 }
 
 func TestATrialIsHeldAgainstWhatWasPredicted(t *testing.T) {

@@ -89,7 +89,7 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		m.Masters = max(m.Rows.Masters(), len(cfg.Masters))
 	}
 	if m.Masters == 0 {
-		return nil, fmt.Errorf("%w: the result does not tell how many masters there were", ErrTooLittle)
+		return nil, fmt.Errorf("%w: the result does not have how many masters there were", ErrTooLittle)
 	}
 	if m.Acquired == 0 {
 		return nil, fmt.Errorf("%w: nothing was acquired", ErrTooLittle)

@@ -38,7 +38,7 @@ func (k *maker) sensitivity() {
 	}
 	worst, failed := k.oneDown()
 	scaled("one master down", now, worst, failed)
-	model, _ := k.Rows.More(k.Masters, k.rng) // what a model says is compared with what it says of these
+	model, _ := k.Rows.More(k.Masters, k.rng) // what a model predicts is compared with what it predicts for these
 	for _, n := range []int{3, 5, 7} {
 		if n < k.Masters {
 			law, f := k.Rows.Fewer(n)

@@ -83,14 +83,17 @@ func (k *maker) try() string {
 		words = append(words, name, value)
 	}
 	for i, word := range words {
-		words[i] = quoted(word)
+		words[i] = Quoted(word)
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted is an argument as a shell takes it.
-func quoted(arg string) string {
-	if !strings.ContainsAny(arg, " \t\n()[]{}<>|&;$`*?!#~'\"\\") {
+// Quoted is an argument as a shell takes it.
+func Quoted(arg string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
+	}
+	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
 		return arg
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"

@@ -106,7 +106,7 @@ func (k *maker) outlasts() float64 {
 	return k.clocks.TTL(float64(k.out.Config.MasterTimeout) + sizing.EngineClocks.C)
 }
 
-// extrapolated says of each measured part how it goes on where probabilities of p have
+// extrapolated is, for each measured part, how it goes on where probabilities of p have
 // not been seen.
 func (k *maker) extrapolated(p float64) []string {
 	said := []string{}

@@ -1,8 +1,10 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"os"
+	"slices"
 	"time"
 
 	"muxlock/bench"
@@ -55,18 +57,11 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 
 // inOrder puts findings of one check side by side, checks in the order in which they
 // first come.
-func inOrder(found []Finding) (sorted []Finding) {
-	done := map[string]bool{}
-	for _, f := range found {
-		if done[f.Check] {
-			continue
-		}
-		done[f.Check] = true
-		for _, g := range found {
-			if g.Check == f.Check {
-				sorted = append(sorted, g)
-			}
-		}
+func inOrder(found []Finding) []Finding {
+	first := map[string]int{}
+	for i, f := range slices.Backward(found) {
+		first[f.Check] = i
 	}
-	return sorted
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(first[a.Check], first[b.Check]) })
+	return found
 }

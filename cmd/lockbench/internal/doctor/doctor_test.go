@@ -78,7 +78,7 @@ func TestReplicasEvictionAndPersistenceAreFoundOnRealServers(t *testing.T) {
 	require.Equal(t, Warn, level("failover", 1))
 	require.Equal(t, OK, level("failover", 3))
 	require.Equal(t, OK, level("permissions", 3))
-	require.Equal(t, Level(-1), level("permissions", 2), "the role says it")
+	require.Equal(t, Level(-1), level("permissions", 2), "the role finding has it")
 	require.Equal(t, OK, level("persistence", 3))
 }
 

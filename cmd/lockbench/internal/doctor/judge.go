@@ -100,7 +100,7 @@ func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
 	switch {
 	case err != nil:
-		add(Unknown, "version", "", "it does not tell its version")
+		add(Unknown, "version", "", "it does not report its version")
 	case major < oldest:
 		add(Warn, "version", "run Redis 6 or later, or Valkey", "%s %s cannot wake waiters, which poll then", name, version)
 	default:
@@ -120,7 +120,7 @@ func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	case info.Replica():
 		refuse("role", "name its master", "is a replica (role %s): it refuses writes", info.Role())
 	case info.RunID() == "":
-		refuse("role", "permit INFO", "does not tell who it is (no run_id in INFO)")
+		refuse("role", "permit INFO", "does not identify itself (no run_id in INFO)")
 	default:
 		add(OK, "role", "", "a master by itself, no cluster")
 	}
@@ -130,7 +130,7 @@ func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 	if up, known := info.Uptime(); restartWait == 0 {
 		add(OK, "uptime", "", "new: it may vote at once")
 	} else if !known {
-		add(Unknown, "uptime", "", "it does not tell how long it has been up")
+		add(Unknown, "uptime", "", "it does not report its uptime")
 	} else if up < restartWait {
 		add(Warn, "uptime", "wait, or set MastersAreNew (lockbench: --new-masters) if it has never granted a lock",
 			"started %s ago: it casts no vote for another %s", up, (restartWait - up).Round(time.Second))
@@ -144,13 +144,13 @@ func judgeMaster(f facts, restartWait time.Duration) (found []Finding) {
 		add(Fail, "permissions", "see Masters in `go doc ./engine`", "the engine does not admit it: %v", f.trial)
 	}
 	if f.tracking == nil {
-		add(OK, "wake-ups", "", "CLIENT TRACKING works: waiters are told of a release")
+		add(OK, "wake-ups", "", "CLIENT TRACKING works: waiters are notified of a release")
 	} else {
 		add(Warn, "wake-ups", "permit client|tracking, client|caching and pttl", "waiters poll: %v", f.tracking)
 	}
 	switch s := f.slow; {
 	case s.err != nil:
-		add(Unknown, "slow commands", "", "cannot tell: %v", s.err)
+		add(Unknown, "slow commands", "", "not known: %v", s.err)
 	case s.count > 0:
 		add(Warn, "slow commands", "see SLOWLOG GET; keep other work off the masters", "%d in the last hour, the longest %s: every lock waited for them", s.count, s.longest)
 	default:
@@ -173,9 +173,9 @@ func followers(f facts) (found []Finding) {
 	case f.watchers > 0:
 		found = append(found, Finding{Warn, "failover", nil, "Sentinels watch it, with nothing to promote yet", "take it out of Sentinel"})
 	case replicas == "":
-		found = append(found, Finding{Unknown, "failover", nil, "it does not tell whether replicas are attached", ""})
+		found = append(found, Finding{Unknown, "failover", nil, "it does not report whether replicas are attached", ""})
 	case f.watchers < 0:
-		found = append(found, Finding{OK, "failover", nil, "no replicas; whether Sentinels watch it cannot be told (PUBSUB is not permitted)", ""})
+		found = append(found, Finding{OK, "failover", nil, "no replicas; whether Sentinels watch it is not known (PUBSUB is not permitted)", ""})
 	default:
 		found = append(found, Finding{OK, "failover", nil, "no replicas, no Sentinels", ""})
 	}
@@ -186,7 +186,7 @@ func eviction(info serverinfo.Info) Finding {
 	policy, limit := info["maxmemory_policy"], info["maxmemory"]
 	switch {
 	case policy == "" || limit == "":
-		return Finding{Unknown, "eviction", nil, "it does not tell maxmemory and its policy", ""}
+		return Finding{Unknown, "eviction", nil, "it does not report maxmemory and its policy", ""}
 	case policy == "noeviction":
 		return Finding{OK, "eviction", nil, "noeviction: no lock is thrown away", ""}
 	case limit == "0":
@@ -202,13 +202,13 @@ func persistence(f facts) Finding {
 	case f.info["aof_last_write_status"] == "err":
 		return Finding{Fail, "persistence", nil, "it cannot write its append-only file, and refuses locks", "see its log; free the disk"}
 	case f.info["aof_enabled"] == "":
-		return Finding{Unknown, "persistence", nil, "it does not tell whether it has an append-only file", ""}
+		return Finding{Unknown, "persistence", nil, "it does not report whether it has an append-only file", ""}
 	case took > forkMost:
 		return Finding{Warn, "persistence", nil, fmt.Sprintf("its last fork, for a snapshot or a rewrite, took %s, in which nothing was answered", took), "CONFIG SET save \"\", or less memory; no transparent huge pages"}
 	case f.info["aof_enabled"] == "0":
 		return Finding{OK, "persistence", nil, "forgets all locks when it restarts: leave MastersAreDurable false", ""}
 	case !known:
-		return Finding{Unknown, "persistence", nil, "cannot tell appendfsync (CONFIG is not permitted): leave MastersAreDurable false", ""}
+		return Finding{Unknown, "persistence", nil, "appendfsync is not known (CONFIG is not permitted): leave MastersAreDurable false", ""}
 	case fsync != "always":
 		return Finding{OK, "persistence", nil, "appendfsync " + fsync + ": may forget the last locks when it restarts, leave MastersAreDurable false", ""}
 	}
@@ -233,7 +233,7 @@ func judgeProbe(masters []bench.Master, i int) []Finding {
 	clock := Finding{OK, "clock", nil, fmt.Sprintf("off by less than %d ppm, no step", driftWarn), ""}
 	switch c := m.Clock; {
 	case c == nil:
-		clock.Level, clock.Text = Unknown, "cannot tell: TIME is not permitted, or too few answers"
+		clock.Level, clock.Text = Unknown, "not known: TIME is not permitted, or too few answers"
 	case c.JumpNs > stepMost:
 		clock.Level, clock.Text = Warn, view.Clock(c)+": a step forward ends leases early"
 		clock.ToDo = "let its time daemon slew, not step; look again for longer (--for 1m)"

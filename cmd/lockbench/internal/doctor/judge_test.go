@@ -66,7 +66,7 @@ func TestEachThingThatIsWrongWithAMasterIsFoundAndNothingElse(t *testing.T) {
 		"no PUBSUB":                   {func(f *facts) { f.watchers = -1 }, none},
 		"evicts, no limit":            {set("maxmemory_policy", "allkeys-lru"), map[string]Level{"eviction": Warn}},
 		"evicts":                      {set("maxmemory_policy", "volatile-ttl", "maxmemory", "1000000"), map[string]Level{"eviction": Fail}},
-		"tells no policy":             {set("maxmemory_policy", ""), map[string]Level{"eviction": Unknown}},
+		"reports no policy":           {set("maxmemory_policy", ""), map[string]Level{"eviction": Unknown}},
 		"cannot write":                {set("aof_last_write_status", "err"), map[string]Level{"persistence": Fail}},
 		"slow fork":                   {set("latest_fork_usec", "25000"), map[string]Level{"persistence": Warn}},
 		"no CONFIG":                   {func(f *facts) { f.config = nil }, map[string]Level{"persistence": Unknown}},
@@ -108,7 +108,7 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 	}
 	require.Equal(t, map[string]Level{"how many": Warn}, judged(judgeSet(group([]string{"a"}, []string{"1"}))))
 	require.Equal(t, map[string]Level{"how many": Warn}, judged(judgeSet(group([]string{"a", "b"}, []string{"1", "2"}))))
-	require.Empty(t, judged(judgeSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not told is not the same")
+	require.Empty(t, judged(judgeSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not reported is not the same")
 }
 
 func TestRoundTripsAndClocksAreJudged(t *testing.T) {

@@ -7,12 +7,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"muxlock/bench"
+	"muxlock/internal/clock"
 )
 
 // goodClocks are read without a system call.
 var goodClocks = []string{"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"}
 
 const sleptMost = time.Second
+
+// slept is how long this machine was suspended since it started; 0 where that is not known.
+func slept() time.Duration {
+	return time.Duration(max(clock.Boottime()-bench.Monotonic(), 0))
+}
 
 // machine judges the machine that holds the locks. root is its file system; slept is how
 // long it was suspended since it started.
@@ -33,7 +41,7 @@ func machine(root fs.FS, slept time.Duration, serversHere bool) (found []Finding
 	}
 	switch source := read("sys/devices/system/clocksource/clocksource0/current_clocksource"); {
 	case source == "":
-		add(Unknown, "clock source", "not told here", "")
+		add(Unknown, "clock source", "not reported here", "")
 	case !slices.Contains(goodClocks, source):
 		add(Warn, "clock source", source+": each look at the clock is a system call", "use tsc, or your hypervisor's own")
 	default:

@@ -1,4 +1,4 @@
-// Package faults hurts local masters on purpose, for a while or all the time: it
+// Package faults injects faults into local masters, for a while or all the time: it
 // stops, kills, restarts or empties one, or cuts or delays what a proxy in front of
 // it passes on.
 //

@@ -13,11 +13,11 @@ import (
 	"muxlock/internal/redistest"
 )
 
-// hurt tells whether a server does not reply to PING soon, or not at all.
-func hurt(addr string) bool { return !answers(addr, 300*time.Millisecond) }
+// unresponsive reports whether a server does not reply to PING soon, or not at all.
+func unresponsive(addr string) bool { return !answers(addr, 300*time.Millisecond) }
 
-// well tells whether it does, be it late.
-func well(addr string) bool { return answers(addr, 20*time.Second) }
+// responsive reports whether it does, be it late.
+func responsive(addr string) bool { return answers(addr, 20*time.Second) }
 
 func answers(addr string, within time.Duration) bool {
 	c, err := net.DialTimeout("tcp", addr, within)
@@ -52,24 +52,24 @@ func TestAStopWithoutTimesBeginsASecondBeforeTheMeasuredTimeAndEndsWithTheRun(t 
 	rig, servers := rigOf(t, 2, "stop:2")
 	require.Equal(t, redistest.Addrs(servers), rig.Addrs())
 	for range 2 {
-		require.True(t, well(servers[1].Addr()))
+		require.True(t, responsive(servers[1].Addr()))
 		end := rig.Begin(time.Now().Add(time.Second + 50*time.Millisecond)) // stops after 50 ms
-		eventually(t, "stopped", func() bool { return hurt(servers[1].Addr()) })
-		require.True(t, well(servers[0].Addr()))
+		eventually(t, "stopped", func() bool { return unresponsive(servers[1].Addr()) })
+		require.True(t, responsive(servers[0].Addr()))
 		bands, err := end()
 		require.NoError(t, err)
 		require.Len(t, bands, 1)
 		require.GreaterOrEqual(t, bands[0].FromS, -1.0) // a busy machine is late, never early
 		require.Less(t, bands[0].FromS, 0.0)
 		require.Greater(t, bands[0].ToS, bands[0].FromS)
-		require.True(t, well(servers[1].Addr()))
+		require.True(t, responsive(servers[1].Addr()))
 	}
 
 	end := rig.Begin(time.Now().Add(time.Hour)) // a run that ends before its fault
 	bands, err := end()
 	require.NoError(t, err)
 	require.Empty(t, bands)
-	require.True(t, well(servers[1].Addr()))
+	require.True(t, responsive(servers[1].Addr()))
 }
 
 func TestTheProxyIsInFrontOfItsMasterOnly(t *testing.T) {
@@ -78,7 +78,7 @@ func TestTheProxyIsInFrontOfItsMasterOnly(t *testing.T) {
 	require.Equal(t, servers[1].Addr(), rig.Addrs()[1])
 
 	start := time.Now()
-	require.True(t, well(rig.Addrs()[0]))
+	require.True(t, responsive(rig.Addrs()[0]))
 	require.GreaterOrEqual(t, time.Since(start), 30*time.Millisecond)
 }
 
@@ -89,10 +89,10 @@ func TestFaultsComeAndGoInTheirTime(t *testing.T) {
 	start := time.Now()
 	end := rig.Begin(start)
 	for _, addr := range addrs {
-		eventually(t, "hurt", func() bool { return hurt(addr) }) // late by more than that, too
+		eventually(t, "unresponsive", func() bool { return unresponsive(addr) }) // late by more than that, too
 	}
 	for _, addr := range addrs {
-		eventually(t, "healed", func() bool { return !hurt(addr) })
+		eventually(t, "healed", func() bool { return !unresponsive(addr) })
 	}
 	require.NotEqual(t, pid, servers[1].PID())
 	eventually(t, "over", func() bool { return time.Since(start) > 3500*time.Millisecond })
@@ -118,26 +118,26 @@ func TestEventsHaveNoLength(t *testing.T) {
 	end := rig.Begin(time.Now())
 	_, err = c.Read(make([]byte, 1))
 	require.Error(t, err, "cut")
-	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && well(servers[0].Addr()) })
+	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && responsive(servers[0].Addr()) })
 	eventually(t, "emptied", func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil })
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 3)
 	require.Nil(t, redistest.Command(t, servers[0], "GET", "lock"))
 	require.Equal(t, "x", redistest.Command(t, servers[2], "GET", "lock"))
-	require.True(t, well(rig.Addrs()[2]))
+	require.True(t, responsive(rig.Addrs()[2]))
 }
 
 func TestARunThatEndsEarlyLeavesNothingHurt(t *testing.T) {
 	rig, _ := rigOf(t, 3, "stop:1@0s-30s", "kill:2@0s-30s", "cut:3@0s-30s")
 	end := rig.Begin(time.Now())
 	for _, addr := range rig.Addrs() {
-		eventually(t, "hurt", func() bool { return hurt(addr) })
+		eventually(t, "unresponsive", func() bool { return unresponsive(addr) })
 	}
 	bands, err := end()
 	require.NoError(t, err)
 	require.Len(t, bands, 3)
 	for _, addr := range rig.Addrs() {
-		require.True(t, well(addr))
+		require.True(t, responsive(addr))
 	}
 }

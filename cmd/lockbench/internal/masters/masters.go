@@ -10,9 +10,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net"
-	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +17,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/address"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/serverinfo"
 )
@@ -51,7 +49,7 @@ func (s *Set) Close() error { return s.stop() }
 // Use takes masters that run already and asks the first for its version. It
 // fails when that one does not answer.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
-	version, err := serverVersion(ctx, addrs[0])
+	version, _, err := meet(ctx, addrs[0], 1)
 	if err != nil {
 		return nil, fmt.Errorf("master %s: %w", Redact(addrs[0]), err)
 	}
@@ -60,31 +58,43 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 
 // distance is Set.Distance.
 func distance(ctx context.Context, addrs []string) (farthest time.Duration) {
-	const tries = 5
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, addr := range addrs {
-		opt, err := Option(addr)
-		if err != nil {
-			continue
-		}
-		client, err := rueidis.NewClient(opt)
-		if err != nil {
-			continue
-		}
-		shortest := time.Duration(math.MaxInt64)
-		for range tries {
-			start := time.Now()
-			if client.Do(ctx, client.B().Info().Section("server").Build()).Error() == nil {
-				shortest = min(shortest, time.Since(start))
-			}
-		}
-		client.Close()
-		if shortest < math.MaxInt64 {
-			farthest = max(farthest, shortest)
+		if _, rtt, err := meet(ctx, addr, 5); err == nil {
+			farthest = max(farthest, rtt)
 		}
 	}
 	return farthest
+}
+
+// meet asks one master who it is, some times, and returns the shortest round trip. It
+// blocks for 5 s at most.
+func meet(ctx context.Context, addr string, times int) (version string, shortest time.Duration, err error) {
+	opt, err := Option(addr)
+	if err != nil {
+		return "", 0, err
+	}
+	client, err := rueidis.NewClient(opt)
+	if err != nil {
+		return "", 0, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	shortest = math.MaxInt64
+	for range times {
+		start := time.Now()
+		info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
+		if err != nil {
+			return "", 0, err
+		}
+		shortest = min(shortest, time.Since(start))
+		if name, number := serverinfo.Parse(info).Product(); number != "" {
+			version = name + " " + number
+		}
+	}
+	return version, shortest, nil
 }
 
 // StartLocal starts n servers. Close it, or they run until this process ends.
@@ -104,7 +114,7 @@ func StartLocal(ctx context.Context, n int) (*Set, error) {
 		}
 		return errors.Join(errs...)
 	}
-	if s.Version, err = serverVersion(ctx, s.Addrs[0]); err != nil {
+	if s.Version, _, err = meet(ctx, s.Addrs[0], 1); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
@@ -134,8 +144,8 @@ func StartEmbedded(n int) (*Set, error) {
 	return s, nil
 }
 
-// identify lets an embedded master answer INFO as a server does, since clients tell
-// masters apart by run_id; miniredis knows no such section.
+// identify lets an embedded master answer INFO as a server does, since clients distinguish
+// masters by run_id; miniredis knows no such section.
 func identify(m *miniredis.Miniredis) {
 	info := fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%016x%016x\r\n# Replication\r\nrole:master\r\n", rand.Uint64(), rand.Uint64())
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
@@ -158,11 +168,11 @@ func Parse(list string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := strings.ToLower(opt.InitAddress[0])
-		if seen[key] {
+		server := address.Server(opt)
+		if seen[server] {
 			return nil, fmt.Errorf("%q is named twice", Redact(addr))
 		}
-		seen[key] = true
+		seen[server] = true
 		addrs = append(addrs, addr)
 	}
 	return addrs, nil
@@ -170,62 +180,22 @@ func Parse(list string) ([]string, error) {
 
 // Option is how a rueidis client of one independent master begins.
 func Option(addr string) (rueidis.ClientOption, error) {
-	opt := rueidis.ClientOption{InitAddress: []string{addr}}
-	if strings.Contains(addr, "://") {
-		var err error
-		if opt, err = rueidis.ParseURL(addr); err != nil {
-			if ue := (*url.Error)(nil); errors.As(err, &ue) {
-				err = ue.Err // without the URL, which may hold a password
-			}
-			return opt, fmt.Errorf("%q is not a usable address: %w", Redact(addr), err)
-		}
+	opt, err := address.Parse(addr, rueidis.ClientOption{
+		ForceSingleClient: true, // never a cluster
+		DisableCache:      true,
+	})
+	if err != nil {
+		err = fmt.Errorf("%q is not an address like host:6379, redis://host:6379 or unix:///path: %w", Redact(addr), err)
 	}
-	opt.ForceSingleClient = true // never a cluster
-	opt.DisableCache = true
-	if opt.DialCtxFn != nil { // unix://
-		if opt.InitAddress[0] == "" {
-			return opt, fmt.Errorf("%q has no path", Redact(addr))
-		}
-		return opt, nil
-	}
-	host, port, err := net.SplitHostPort(opt.InitAddress[0])
-	if n, perr := strconv.ParseUint(port, 10, 16); err != nil || perr != nil || n == 0 || host == "" {
-		return opt, fmt.Errorf("%q is not an address like host:6379, redis://host:6379 or unix:///path", Redact(addr))
-	}
-	return opt, nil
+	return opt, err
 }
 
 // Redact leaves user and password out of an address.
 func Redact(addr string) string {
 	scheme, rest, isURL := strings.Cut(addr, "://")
-	if i := strings.LastIndexByte(rest, '@'); isURL && i >= 0 {
-		return scheme + "://" + rest[i+1:]
+	bare := addr[strings.LastIndexByte(addr, '@')+1:]
+	if isURL && strings.Contains(rest, "@") {
+		return scheme + "://" + bare
 	}
-	return addr
-}
-
-// serverVersion asks one master who it is.
-func serverVersion(ctx context.Context, addr string) (string, error) {
-	opt, err := Option(addr)
-	if err != nil {
-		return "", err
-	}
-	client, err := rueidis.NewClient(opt)
-	if client != nil {
-		defer client.Close()
-	}
-	if err != nil {
-		return "", err
-	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	info, err := client.Do(ctx, client.B().Info().Section("server").Build()).ToString()
-	if err != nil {
-		return "", err
-	}
-	name, version := serverinfo.Parse(info).Product()
-	if version == "" {
-		return "", nil
-	}
-	return name + " " + version, nil
+	return bare
 }

@@ -23,11 +23,13 @@ func TestParseNamesTheBadAddressWithoutItsPassword(t *testing.T) {
 		_, err := masters.Parse(list)
 		require.Error(t, err, list)
 	}
-	for _, list := range []string{"redis://u:secret@h:99999", "redis://u:secret@h:%zz", "redis://u:sec\x01ret@h:1", "redis://u:secret@h/x"} {
+	for _, list := range []string{"redis://u:secret@h:99999", "redis://u:secret@h:%zz", "redis://u:sec\x01ret@h:1", "redis://u:secret@h/x", "redis://u:sec/ret@h", "redis://u:secret@h:1?addr=x:1"} {
 		_, err := masters.Parse(list)
 		require.ErrorContains(t, err, "redis://h", list)
 		require.NotContains(t, err.Error(), "ret")
 	}
+	_, err := masters.Parse("u:secret@h:1")
+	require.ErrorContains(t, err, `"h:1" is not an address`)
 }
 
 func TestTheFarthestMasterTellsTheDistance(t *testing.T) {

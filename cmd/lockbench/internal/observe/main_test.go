@@ -45,15 +45,15 @@ func work(ctx context.Context, locks *engine.Engine) {
 	}
 }
 
-// untilReleased returns a function that waits until the observer was told of a release: it
-// is told a moment after.
+// untilReleased returns a function that waits until the observer was notified of a release: it
+// is notified a moment after.
 func untilReleased(o *engine.Observer) (wait func()) {
-	told, released := make(chan struct{}), o.Released
+	notified, released := make(chan struct{}), o.Released
 	o.Released = func(name string, held time.Duration, handedOver bool, err error) {
 		released(name, held, handedOver, err)
-		close(told)
+		close(notified)
 	}
-	return func() { <-told }
+	return func() { <-notified }
 }
 
 // withoutPorts puts m0, m1 and so on in place of addresses, which differ each time.

@@ -18,7 +18,7 @@ import (
 // Durations come from the Observer, everything else from Stats whenever the reader collects.
 //
 // No attribute is the name of a lock: each value makes a time series of its own, and names
-// are as many as there are invoices, say, and may tell whose they are.
+// are as many as there are invoices, say, and may reveal whose they are.
 func Example_openTelemetry() {
 	ctx := context.Background()
 	addresses, stop := threeMasters()
@@ -32,7 +32,7 @@ func Example_openTelemetry() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	told := untilReleased(observer) // for the example's output only
+	notified := untilReleased(observer) // for the example's output only
 	locks, err := engine.New(ctx, engine.Config{
 		Masters:  addresses,
 		Observer: observer,
@@ -50,7 +50,7 @@ func Example_openTelemetry() {
 	defer watching.Unregister()
 
 	work(ctx, locks)
-	told()
+	notified()
 
 	var collected metricdata.ResourceMetrics
 	if err := reader.Collect(ctx, &collected); err != nil {

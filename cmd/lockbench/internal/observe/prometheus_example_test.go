@@ -20,7 +20,7 @@ import (
 // which costs the locks nothing in between.
 //
 // No label is the name of a lock: each value of a label is a time series that lives as long
-// as the process, and names are as many as there are invoices, say, and may tell whose they
+// as the process, and names are as many as there are invoices, say, and may reveal whose they
 // are. Look for a single lock in the log. Masters are few, and make good labels.
 func Example_prometheus() {
 	ctx := context.Background()
@@ -29,7 +29,7 @@ func Example_prometheus() {
 
 	registry := prometheus.NewRegistry() // or prometheus.DefaultRegisterer
 	observer := prometheusObserver(registry)
-	told := untilReleased(observer) // for the example's output only
+	notified := untilReleased(observer) // for the example's output only
 	locks, err := engine.New(ctx, engine.Config{
 		Masters:  addresses,
 		Observer: observer,
@@ -44,7 +44,7 @@ func Example_prometheus() {
 	metrics := promhttp.HandlerFor(registry, promhttp.HandlerOpts{}) // http.Handle("/metrics", metrics)
 
 	work(ctx, locks)
-	told()
+	notified()
 
 	page := httptest.NewRecorder()
 	metrics.ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))

@@ -15,7 +15,7 @@ import (
 // attempt, and keep a result small.
 const rowsMost = 2000
 
-// row is one probe of every master. Whoever is done with its part of it says so; the
+// row is one probe of every master. Whoever is done with its part of it calls end; the
 // last one hands it to the book.
 type row struct {
 	book     *book

@@ -57,7 +57,7 @@ func (l *lane) send(r *row) bool {
 	return true
 }
 
-// end says that no more probes will come; those under way are waited for.
+// end: no more probes will come; those under way are waited for.
 func (l *lane) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *lane) read(b *book) (since time.Time) {
 	for {
 		_, err := conn.In.Peek(1)
 		now := time.Now()
-		var answer []resp.Reply // one that says no came as fast as any
+		var answer []resp.Reply // an error reply came as fast as any
 		if err == nil {
 			answer, err = resp.ReadList(conn.In)
 		}

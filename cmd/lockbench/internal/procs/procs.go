@@ -24,9 +24,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -76,11 +74,8 @@ type Runner struct {
 
 // process is one child. The Runner owns it.
 type process struct {
-	cmd  *exec.Cmd
-	in   io.WriteCloser
-	out  *os.File
-	dec  *json.Decoder
-	done <-chan struct{} // closed when it is gone
+	*child.Talker
+	dec *json.Decoder
 }
 
 // Open starts the processes and returns when all have opened their locker, or with
@@ -100,17 +95,17 @@ func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os
 		return nil, err
 	}
 	for range procs {
-		p, err := spawn(r.table, log)
+		t, err := child.Talk(log, []*os.File{r.table}, Command)
 		if err != nil {
 			return nil, err
 		}
-		r.procs = append(r.procs, p)
+		r.procs = append(r.procs, &process{t, json.NewDecoder(t.Out)})
 	}
 	defer context.AfterFunc(ctx, r.kill)() // opening waits for masters, but not for its input
 	var g errgroup.Group
 	for i, p := range r.procs {
 		g.Go(func() error {
-			if err := json.NewEncoder(p.in).Encode(job{name, o}); err != nil {
+			if err := json.NewEncoder(p.In).Encode(job{name, o}); err != nil {
 				return p.failed(i, err)
 			}
 			_, err := p.next(i)
@@ -144,7 +139,7 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	parts := make([]*bench.Part, len(r.procs))
 	for i, p := range r.procs {
 		g.Go(func() (err error) {
-			if err := json.NewEncoder(p.in).Encode(start{cfg, i, begin}); err != nil && ctx.Err() == nil {
+			if err := json.NewEncoder(p.In).Encode(start{cfg, i, begin}); err != nil && ctx.Err() == nil {
 				return p.failed(i, err)
 			}
 			parts[i], err = p.part(i, progress)
@@ -168,8 +163,8 @@ func (r *Runner) Close() error {
 	timer := time.AfterFunc(closeLimit, r.kill)
 	defer timer.Stop()
 	for _, p := range r.procs {
-		<-p.done
-		p.out.Close()
+		<-p.Done
+		p.Out.Close()
 	}
 	if r.table == nil {
 		return nil
@@ -179,40 +174,14 @@ func (r *Runner) Close() error {
 
 func (r *Runner) endInput() {
 	for _, p := range r.procs {
-		p.in.Close()
+		p.In.Close()
 	}
 }
 
 func (r *Runner) kill() {
 	for _, p := range r.procs {
-		_ = p.cmd.Process.Kill()
+		_ = p.Process.Kill()
 	}
-}
-
-func spawn(table, log *os.File) (*process, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(self, Command)
-	cmd.Stderr, cmd.ExtraFiles = log, []*os.File{table}
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	// Not StdoutPipe, which closes when the child ends, with its last words in it.
-	out, w, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	cmd.Stdout = w
-	done, err := child.Start(cmd)
-	w.Close()
-	if err != nil {
-		out.Close()
-		return nil, err
-	}
-	return &process{cmd, in, out, json.NewDecoder(out), done}, nil
 }
 
 // next reads one answer.
@@ -240,8 +209,8 @@ func (p *process) part(number int, progress *progress) (*bench.Part, error) {
 // failed returns how a process ended that does not talk any more.
 func (p *process) failed(number int, err error) error {
 	select {
-	case <-p.done:
-		return fmt.Errorf("process %d ended: %s", number+1, p.cmd.ProcessState)
+	case <-p.Done:
+		return fmt.Errorf("process %d ended: %s", number+1, p.ProcessState)
 	case <-time.After(time.Second):
 		return fmt.Errorf("process %d: %w", number+1, err)
 	}

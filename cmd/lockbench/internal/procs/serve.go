@@ -35,7 +35,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	if err != nil {
-		return nil // the parent says it
+		return nil // the parent reports it
 	}
 	defer func() { err = errors.Join(err, locker.Close()) }()
 

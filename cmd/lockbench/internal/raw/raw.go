@@ -26,7 +26,7 @@ import (
 // Name of this load among the implementations.
 const Name = "raw"
 
-// Caveat says what its figures are not.
+// Caveat is what its figures are not.
 const Caveat = "no lock: what the servers can do with one command per operation, 4 connections to each, 64 operations deep; ignores --workers and all that shapes a lock's load"
 
 // The shape of the load.

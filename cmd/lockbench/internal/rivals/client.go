@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Client is what an implementation runs on, as a comparison has to tell.
+// Client is what an implementation runs on, as a comparison has to show.
 type Client struct {
 	Versions []string `json:"versions"`            // "redsync v4.18.0"; of the build that ran
 	Pool     int      `json:"pool_size,omitempty"` // connections to each master, at most

@@ -59,7 +59,7 @@ func redislockError(ctx context.Context, err error) error {
 }
 
 // backoff is redislock's linear backoff that also remembers before which moment
-// the next attempt cannot start: redislock does not tell when a lock expires.
+// the next attempt cannot start: redislock does not report when a lock expires.
 type backoff struct{ attempt time.Time }
 
 func (b *backoff) NextBackoff() time.Duration {

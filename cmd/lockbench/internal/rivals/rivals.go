@@ -4,7 +4,7 @@
 // Each adapter owns the clients it opens and closes them in Close. Waiting is
 // left to each library's own defaults, because that is what its users get; where
 // a library has no default, its documentation's example is taken. The comment on
-// each type says which.
+// each type names it.
 package rivals
 
 import (
@@ -36,10 +36,10 @@ type Impl struct {
 	Name string
 	// Open connects. It blocks until the masters answered or ctx ends.
 	Open func(ctx context.Context, o Options) (bench.Locker, error)
-	// Caveat says in one line what the implementation does not promise, or what
+	// Caveat is, in one line, what the implementation does not promise, or what
 	// its numbers do not show. Empty for the engine itself.
 	Caveat string
-	// Lock is a nil one of its locks, which tells whether they are a bench.Extender
+	// Lock is a nil one of its locks, which reports whether they are a bench.Extender
 	// or a bench.Keeper. Unset: neither.
 	Lock bench.Held
 	// Single: only the first master is used.
@@ -81,12 +81,12 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "noop", Open: openNoop, Lock: bench.Noop{}, Yardstick: true,
+		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return bench.Noop{}, nil }, Lock: bench.Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
 }
 
-// Can tells whether the implementation's locks can do what op needs.
+// Can reports whether the implementation's locks can do what op needs.
 func (i Impl) Can(op bench.Op) bool {
 	ok := true
 	switch {

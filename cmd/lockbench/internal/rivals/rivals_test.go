@@ -37,7 +37,18 @@ func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	return l
 }
 
-// excludes tells whether a second TryAcquire of a held name is refused, from the
+// eachOnServers runs a test of every implementation that locks, side by side on three servers.
+func eachOnServers(t *testing.T, test func(*testing.T, rivals.Impl, bench.Locker)) {
+	o := rivals.Options{Masters: redistest.Addrs(redistest.Masters(t, 3))}
+	for _, impl := range locks() {
+		t.Run(impl.Name, func(t *testing.T) {
+			t.Parallel()
+			test(t, impl, open(t, impl, o))
+		})
+	}
+}
+
+// excludes reports whether a second TryAcquire of a held name is refused, from the
 // same client and from another, and granted again once it has been released.
 func excludes(ctx context.Context, one, other bench.Locker, name string) error {
 	before := time.Now()
@@ -96,75 +107,58 @@ func TestNoopDoesNotExclude(t *testing.T) {
 }
 
 func TestAcquireWaitsForTheRelease(t *testing.T) {
-	servers := redistest.Masters(t, 3)
-	o := rivals.Options{Masters: redistest.Addrs(servers)}
-	for _, impl := range locks() {
-		t.Run(impl.Name, func(t *testing.T) {
-			t.Parallel()
-			l := open(t, impl, o)
-			name := "wait-" + impl.Name
-			held, err := l.Acquire(t.Context(), name, ttl)
-			require.NoError(t, err)
+	eachOnServers(t, func(t *testing.T, impl rivals.Impl, l bench.Locker) {
+		name := "wait-" + impl.Name
+		held, err := l.Acquire(t.Context(), name, ttl)
+		require.NoError(t, err)
 
-			type answer struct {
-				held bench.Held
-				err  error
-			}
-			got := make(chan answer, 1)
-			go func() {
-				h, err := l.Acquire(t.Context(), name, ttl)
-				got <- answer{h, err}
-			}()
-			select {
-			case a := <-got:
-				require.Fail(t, "did not wait", "%v", a.err)
-			case <-time.After(30 * time.Millisecond): // long enough for a refusal
-			}
-			require.NoError(t, held.Release(t.Context()))
-			a := <-got
-			require.NoError(t, a.err)
-			require.NoError(t, a.held.Release(t.Context()))
-		})
-	}
+		type answer struct {
+			held bench.Held
+			err  error
+		}
+		got := make(chan answer, 1)
+		go func() {
+			h, err := l.Acquire(t.Context(), name, ttl)
+			got <- answer{h, err}
+		}()
+		select {
+		case a := <-got:
+			require.Fail(t, "did not wait", "%v", a.err)
+		case <-time.After(30 * time.Millisecond): // long enough for a refusal
+		}
+		require.NoError(t, held.Release(t.Context()))
+		a := <-got
+		require.NoError(t, a.err)
+		require.NoError(t, a.held.Release(t.Context()))
+	})
 }
 
 func TestACancelledAcquireIsNoRefusal(t *testing.T) {
-	servers := redistest.Masters(t, 3)
-	o := rivals.Options{Masters: redistest.Addrs(servers)}
-	for _, impl := range locks() {
-		t.Run(impl.Name, func(t *testing.T) {
-			t.Parallel()
-			l := open(t, impl, o)
-			name := "cancel-" + impl.Name
-			held, err := l.Acquire(t.Context(), name, ttl)
-			require.NoError(t, err)
+	eachOnServers(t, func(t *testing.T, impl rivals.Impl, l bench.Locker) {
+		name := "cancel-" + impl.Name
+		held, err := l.Acquire(t.Context(), name, ttl)
+		require.NoError(t, err)
 
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			_, err = l.Acquire(ctx, name, ttl)
-			require.ErrorIs(t, err, context.DeadlineExceeded)
-			require.NotErrorIs(t, err, bench.ErrRefused)
-			require.NoError(t, held.Release(t.Context()), "the holder is not disturbed")
-		})
-	}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		_, err = l.Acquire(ctx, name, ttl)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.NotErrorIs(t, err, bench.ErrRefused)
+		require.NoError(t, held.Release(t.Context()), "the holder is not disturbed")
+	})
 }
 
 // The ctx of an acquire bounds the wait, not the lock.
 func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
-	servers := redistest.Masters(t, 3)
-	o := rivals.Options{Masters: redistest.Addrs(servers)}
-	for _, impl := range locks() {
-		t.Run(impl.Name, func(t *testing.T) {
-			l := open(t, impl, o)
-			ctx, cancel := context.WithCancel(t.Context())
-			held, err := l.Acquire(ctx, "ctx-"+impl.Name, ttl)
-			require.NoError(t, err)
-			cancel()
-			_, err = l.TryAcquire(t.Context(), "ctx-"+impl.Name, ttl)
-			require.ErrorIs(t, err, bench.ErrRefused)
-			require.NoError(t, held.Release(t.Context()))
-		})
-	}
+	eachOnServers(t, func(t *testing.T, impl rivals.Impl, l bench.Locker) {
+		ctx, cancel := context.WithCancel(t.Context())
+		held, err := l.Acquire(ctx, "ctx-"+impl.Name, ttl)
+		require.NoError(t, err)
+		cancel()
+		_, err = l.TryAcquire(t.Context(), "ctx-"+impl.Name, ttl)
+		require.ErrorIs(t, err, bench.ErrRefused)
+		require.NoError(t, held.Release(t.Context()))
+	})
 }
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
@@ -183,7 +177,7 @@ func TestWhatARivalRunsOnIsTold(t *testing.T) {
 	}
 	near := client("redsync-autopipeline", rivals.Options{Workers: 1024})
 	require.Len(t, near.Versions, 2)
-	require.Regexp(t, `^redsync .`, near.Versions[0]) // a test's build does not tell which
+	require.Regexp(t, `^redsync .`, near.Versions[0]) // a test's build does not have which
 	require.Regexp(t, `^go-redis .`, near.Versions[1])
 	require.Equal(t, 10*runtime.GOMAXPROCS(0), near.Pool)
 	require.Equal(t, 512, client("redsync-goredis", rivals.Options{Workers: 1024, Distant: true}).Pool)

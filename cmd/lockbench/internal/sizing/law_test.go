@@ -36,7 +36,7 @@ func TestSamplesAreReadOffAsFarAsTheyCarry(t *testing.T) {
 	require.Nil(t, Samples([]float64{1}, []int64{0}))
 }
 
-// What a fitted tail says of a known law must be on the safe side most of the time, and
+// What a fitted tail predicts of a known law must be on the safe side most of the time, and
 // not absurdly so.
 func TestExtrapolationIsCarefulAndNotAbsurd(t *testing.T) {
 	for name, law := range map[string]interface {

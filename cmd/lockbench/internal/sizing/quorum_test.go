@@ -13,7 +13,7 @@ import (
 	"muxlock/internal/quorum"
 )
 
-// enumerate adds up the probability of all outcomes of which good says yes.
+// enumerate adds up the probability of all outcomes that good accepts.
 func enumerate(p []float64, good func(yes uint) bool) (sum float64) {
 	for set := range uint(1) << len(p) {
 		if !good(set) {

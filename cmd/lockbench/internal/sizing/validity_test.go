@@ -40,7 +40,7 @@ func (m model) laws() (delta, hold *Law, pause Pauses) {
 	return Exact(m.delta.Quantile), Exact(m.hold.Quantile), Pauses{Each: Exact(m.pause.Quantile), Moments: 3}
 }
 
-// lost draws n locks and tells which part of them outlasted the lease.
+// lost draws n locks and returns which part of them outlasted the lease.
 func (m model) lost(ttl float64, n int) float64 {
 	lost := 0
 	for range n {

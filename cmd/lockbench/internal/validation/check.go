@@ -52,7 +52,7 @@ type Check struct {
 	StallP99Ns int64 `json:"stall_p99_ns"`
 }
 
-// Accepted says in words what the verdict asks for.
+// Accepted is what the verdict asks for.
 func (c Check) Accepted() string {
 	if c.Tolerance > 0 {
 		return fmt.Sprintf("±%.0f%%", 100*c.Tolerance)

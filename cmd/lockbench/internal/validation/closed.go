@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/clock"
 )
 
 const (
@@ -71,8 +72,8 @@ func measureClosed(ctx context.Context, k int, o Options) (names [][]visit, thin
 	if err := s.connect(ctx, 1, s.set.Addrs); err != nil {
 		return nil, nil, err
 	}
-	naps := newNaps()
-	defer naps.close()
+	alarms := clock.NewAlarms()
+	defer alarms.Close()
 	var mu sync.Mutex
 	var all errgroup.Group
 	names = make([][]visit, closedNames)
@@ -83,8 +84,8 @@ func measureClosed(ctx context.Context, k int, o Options) (names [][]visit, thin
 			holds, pauses := span(closedHold).Sampler(o.Seed, 2*worker), span(closedThink).Sampler(o.Seed, 2*worker+1)
 			all.Go(func() error {
 				var mine []visit
-				for time.Since(begin) < o.Length && naps.sleep(ctx, pauses.Next()) {
-					err := stay(ctx, s.engines[0], fmt.Sprint("closed", i), begin, holds.Next(), naps, func(v visit) { mine = append(mine, v) })
+				for time.Since(begin) < o.Length && sleep(ctx, alarms, pauses.Next()) {
+					err := stay(ctx, s.engines[0], fmt.Sprint("closed", i), begin, holds.Next(), alarms, func(v visit) { mine = append(mine, v) })
 					if err != nil {
 						return err
 					}

@@ -12,6 +12,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
+	"muxlock/internal/clock"
 )
 
 const (
@@ -33,7 +34,7 @@ var queueSettings = func() (settings []setting) {
 	return settings
 }()
 
-// queueCheck holds the waits against what the occupation of the names says (F11). Waits
+// queueCheck holds the waits against what the occupation of the names predicts (F11). Waits
 // that follow each other are much the same; the means of long parts hardly are.
 func queueCheck(names [][]visit) Check {
 	var all busy
@@ -71,8 +72,8 @@ func measureQueues(ctx context.Context, load float64, o Options) (names [][]visi
 	if err := s.connect(ctx, 1, s.set.Addrs); err != nil {
 		return nil, err
 	}
-	naps := newNaps()
-	defer naps.close()
+	alarms := clock.NewAlarms()
+	defer alarms.Close()
 	names = make([][]visit, queueNames)
 	var all errgroup.Group
 	begin := time.Now()
@@ -87,12 +88,12 @@ func measureQueues(ctx context.Context, load float64, o Options) (names [][]visi
 		between := bench.Exp(time.Duration(float64(hold.Mean())/load)).Sampler(o.Seed, uint64(queueNames+i))
 		all.Go(func() error {
 			for due := between.Next(); due < o.Length; due += between.Next() {
-				if !naps.sleep(ctx, due-time.Since(begin)) {
+				if !sleep(ctx, alarms, due-time.Since(begin)) {
 					return nil
 				}
 				length := holds.Next()
 				all.Go(func() error {
-					return stay(ctx, s.engines[0], fmt.Sprint("queue", i), begin, length, naps, note)
+					return stay(ctx, s.engines[0], fmt.Sprint("queue", i), begin, length, alarms, note)
 				})
 			}
 			return nil
@@ -102,7 +103,7 @@ func measureQueues(ctx context.Context, load float64, o Options) (names [][]visi
 }
 
 // stay is one visit.
-func stay(ctx context.Context, e *engine.Engine, name string, begin time.Time, hold time.Duration, naps naps, note func(visit)) error {
+func stay(ctx context.Context, e *engine.Engine, name string, begin time.Time, hold time.Duration, alarms *clock.Alarms, note func(visit)) error {
 	came := time.Since(begin)
 	lock, err := e.Acquire(ctx, name, 0)
 	if err != nil {
@@ -112,7 +113,7 @@ func stay(ctx context.Context, e *engine.Engine, name string, begin time.Time, h
 		return err
 	}
 	got := time.Since(begin)
-	naps.sleep(ctx, hold)
+	sleep(ctx, alarms, hold)
 	note(visit{float64(came), float64(got), float64(time.Since(begin))})
 	return lock.Release(context.WithoutCancel(ctx))
 }

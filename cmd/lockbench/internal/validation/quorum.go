@@ -91,7 +91,7 @@ func (d distance) measure(ctx context.Context, o Options, attempt func(ctx conte
 		if err != nil {
 			return nil, err
 		}
-		defer p.Stop() // again; the first call tells
+		defer p.Stop() // again; only the first call returns a report
 		probers = append(probers, p)
 	}
 	for i, p := range s.proxies {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"muxlock/bench"
 )
 
 // Options of Run.
@@ -72,11 +74,11 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 		}
 		for _, s := range c.settings {
 			o.Progress(c.name+": "+s.name, nil)
-			watch := watchStalls()
+			watch := bench.WatchStalls(time.Millisecond)
 			of := o
 			of.Length = time.Duration(s.longer * float64(o.Length))
 			got, err := s.measure(ctx, of)
-			stall := watch.stop()
+			stalls, _ := watch.End()
 			if err == nil {
 				err = ctx.Err()
 			}
@@ -84,7 +86,7 @@ func Run(ctx context.Context, o Options) ([]Check, error) {
 				return checks, fmt.Errorf("%s: %s: %w", c.name, s.name, err)
 			}
 			for _, check := range got {
-				check.Case, check.Setting, check.StallP99Ns = c.name, s.name, stall
+				check.Case, check.Setting, check.StallP99Ns = c.name, s.name, stalls.Summary().P["99"]
 				check = check.judge()
 				o.Progress(c.name+": "+s.name, &check)
 				checks = append(checks, check)

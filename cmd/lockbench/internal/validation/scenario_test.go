@@ -17,19 +17,19 @@ func TestNamesOfCasesAreChecked(t *testing.T) {
 
 func TestRunTellsOfEachSettingAndEachCheck(t *testing.T) {
 	redistest.Masters(t, 1) // skips without a server
-	var told []string
+	var progress []string
 	checks, err := Run(t.Context(), Options{
 		Cases: []string{"queue"}, Seed: 1, Length: time.Second,
 		Progress: func(setting string, c *Check) {
 			if c != nil {
 				setting = c.Formula
 			}
-			told = append(told, setting)
+			progress = append(progress, setting)
 		},
 	})
 	require.NoError(t, err)
 	require.Len(t, checks, len(queueSettings))
-	require.Equal(t, []string{"queue: " + queueSettings[0].name, "F11", "queue: " + queueSettings[1].name, "F11"}, told)
+	require.Equal(t, []string{"queue: " + queueSettings[0].name, "F11", "queue: " + queueSettings[1].name, "F11"}, progress)
 	for i, c := range checks {
 		require.Equal(t, "queue", c.Case)
 		require.Equal(t, queueSettings[i].name, c.Setting)

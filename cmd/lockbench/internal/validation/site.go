@@ -17,7 +17,7 @@ import (
 
 const (
 	lease = 10 * time.Second // of locks that are not to run out
-	most  = 5                // masters of a site, as usual
+	most  = 5                // masters of a site
 	// patience with a master: none is slow but for this machine's sake, and one that is
 	// set aside would end the measurement.
 	patience = 1500 * time.Millisecond
@@ -86,31 +86,12 @@ func (s *site) close() (err error) {
 	return errors.Join(all.Wait(), s.line.Close(), s.set.Close())
 }
 
-// naps sleeps as exactly as it can, for any number of goroutines.
-type naps struct{ alarms *clock.Alarms }
-
-func newNaps() naps { return naps{clock.NewAlarms()} }
-
 // sleep is false when ctx ended first.
-func (n naps) sleep(ctx context.Context, d time.Duration) bool {
-	switch {
-	case d <= 0:
-	case n.alarms != nil:
-		n.alarms.Sleep(d, clock.NewAlarm(), ctx.Done())
-	default:
-		select {
-		case <-time.After(d):
-		case <-ctx.Done():
-		}
+func sleep(ctx context.Context, alarms *clock.Alarms, d time.Duration) bool {
+	if d > 0 {
+		alarms.Sleep(d, clock.NewAlarm(), ctx.Done())
 	}
 	return ctx.Err() == nil
-}
-
-// close is for when nobody sleeps any more.
-func (n naps) close() {
-	if n.alarms != nil {
-		n.alarms.Close()
-	}
 }
 
 // seeded draws the same for the same seed and stream.

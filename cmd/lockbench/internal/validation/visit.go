@@ -14,7 +14,6 @@ type visit struct{ came, got, left float64 }
 // when it leaves itself. What the lock takes to change hands is part of that.
 type busy struct {
 	waits    []float64 // until the name could be given
-	handed   []float64 // from then until it was
 	occupied []float64
 }
 
@@ -24,7 +23,6 @@ func occupation(visits []visit) (b busy) {
 	for _, v := range visits {
 		could := max(v.came, free)
 		b.waits = append(b.waits, could-v.came)
-		b.handed = append(b.handed, v.got-could)
 		b.occupied = append(b.occupied, v.left-could)
 		free = v.left
 	}
@@ -33,7 +31,6 @@ func occupation(visits []visit) (b busy) {
 
 func (b *busy) add(c busy) {
 	b.waits = append(b.waits, c.waits...)
-	b.handed = append(b.handed, c.handed...)
 	b.occupied = append(b.occupied, c.occupied...)
 }
 

@@ -12,7 +12,6 @@ import (
 func TestANameIsOccupiedFromWhenItCouldBeGivenToWhenItIsLeft(t *testing.T) {
 	b := occupation([]visit{{2, 6, 8}, {0, 1, 5}, {20, 21, 22}})
 	require.Equal(t, []float64{0, 3, 0}, b.waits)
-	require.Equal(t, []float64{1, 1, 1}, b.handed)
 	require.Equal(t, []float64{5, 3, 2}, b.occupied)
 }
 

@@ -24,7 +24,7 @@ type Conn struct {
 	In *bufio.Reader
 }
 
-// Dial connects and logs in as the address says. It blocks until that is done or ctx ends.
+// Dial connects and logs in as the address asks. It blocks until that is done or ctx ends.
 func Dial(ctx context.Context, master string) (*Conn, error) {
 	opt, err := masters.Option(master)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c *Conn) login(opt rueidis.ClientOption) error {
 	return err
 }
 
-// Call sends one command and reads its reply; one that says no is an error, a resp.Error.
+// Call sends one command and reads its reply; an error reply is an error, a resp.Error.
 func (c *Conn) Call(words ...string) ([]resp.Reply, error) {
 	if _, err := c.Write(resp.AppendCommand(nil, words...)); err != nil {
 		return nil, err
