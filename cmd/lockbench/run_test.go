@@ -102,7 +102,7 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 
 func TestCompareShowsATable(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx", "--rounds", "1", "--duration", "100ms", "--warmup", "20ms")
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx", "--rounds", "1", "--duration", "1s", "--warmup", "20ms")
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
 	require.Contains(t, stdout, "what they do not promise")
@@ -113,7 +113,7 @@ func TestCompareShowsATable(t *testing.T) {
 func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "result.txt")
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "100ms", "--warmup", "20ms", "-o", "bench", "--out", out)
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "3", "--duration", "1s", "--warmup", "20ms", "-o", "bench", "--out", out)
 	requireMeasured(t, code, stderr)
 	require.Empty(t, stdout)
 	text, err := os.ReadFile(out)

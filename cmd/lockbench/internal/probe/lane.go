@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"errors"
+	"math"
 	"strconv"
 	"sync"
 	"time"
@@ -74,11 +75,11 @@ func (l *lane) run(ctx context.Context, b *book) {
 		if from.IsZero() {
 			return
 		}
-		back := l.reach(ctx)
-		l.outage = append(l.outage, span{from.Sub(b.base), time.Since(b.base)})
-		if !back {
+		if !l.reach(ctx) {
+			l.outage = append(l.outage, span{from.Sub(b.base), math.MaxInt64}) // to the end, which may be later than ctx's
 			return
 		}
+		l.outage = append(l.outage, span{from.Sub(b.base), time.Since(b.base)})
 	}
 }
 
