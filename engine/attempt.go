@@ -42,6 +42,7 @@ type step struct {
 	again    bool
 	await    bool
 	from, to time.Duration
+	failed   error // the votes, with kind; set by attempt
 }
 
 // next takes the outcome of one attempt and the time since it was sent.

@@ -73,7 +73,7 @@ func TestZeroConfigMeansTheDocumentedDefaults(t *testing.T) {
 	require.NoError(t, cfg.validate())
 	require.Equal(t, Config{
 		Masters: []string{"a:1"}, TTL: 10 * time.Second, MaxTTL: 30 * time.Second, MasterTimeout: 200 * time.Millisecond,
-		Drift: 0.01, RetryHeld: 25 * time.Millisecond, RetrySplit: 2 * time.Millisecond, HandOvers: 65536, HandOverTime: 20 * time.Millisecond, Queue: 65536,
+		Drift: 0.01, RetryHeld: 25 * time.Millisecond, RetrySplit: 2 * time.Millisecond, HandOvers: 65535, HandOverTime: 20 * time.Millisecond, Queue: 65536,
 	}, cfg)
 	long := Config{Masters: []string{"a:1"}, TTL: time.Hour}.withDefaults()
 	require.NoError(t, long.validate())

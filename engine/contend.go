@@ -82,52 +82,19 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 	var last error // of the attempt before
 	for {
-		// A token is used for one attempt only: a late release of this attempt must
-		// not take away the votes of the next.
-		req := pipeline.Request{Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl, Patient: c.waitWhenFull}
-		out, err := e.pipe.Do(ctx, req)
-		var next step
-		switch {
-		case err != nil:
-			return nil, oneline.Join(last, err)
-		default:
-			req.Round = out.Round
-			start, now := sentAt(out, handed), clock.Now()
-			elapsed := now.Sub(start)
-			next = c.next(out, elapsed)
-			// Without contention, a sample is enough.
-			if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
-				e.noteTook(elapsed)
-			}
-			if next.hold && e.cfg.Fencing {
-				req.Fence = out.Fence
-				if next, err = c.raise(ctx, req, &out, start); err != nil {
-					return nil, oneline.Join(last, err)
-				}
-				now = clock.Now()
-			}
-			if next.hold {
-				lock, err := c.take(grant(e, c.state, req, int(out.Tally.Granted), start, now))
-				if err == nil {
-					return lock, nil
-				}
-				if next = c.retry(err); errors.Is(err, ErrClosed) {
-					next.again = false
-				}
-			}
-			e.counts.attempt(next, out)
-			req.Alone = errors.Is(next.kind, ErrDenied)
-			e.undo(req)
-			last = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
+		lock, next, err := c.attempt(ctx, handed)
+		if lock != nil {
+			return lock, nil
 		}
-		if !next.again {
+		if err != nil {
+			return nil, oneline.Join(last, err)
+		}
+		if last = next.failed; !next.again {
 			return nil, last
 		}
 		if next.await {
 			// All who wait are woken at once: three that ask at once would split the vote.
 			err, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), max(next.to, e.spread())
-		} else {
-			err = nil
 		}
 		if err == nil {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
@@ -140,25 +107,57 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// raise has a quorum store the fencing token of an attempt that was granted, if too few do
-// by their grant. It is a second round trip, and rare. The step is to hold the lock, if that
-// has gone well and left validity.
-func (c *contender) raise(ctx context.Context, req pipeline.Request, out *pipeline.Outcome, start clock.Instant) (step, error) {
+// attempt asks the masters once. It returns the lock, or what to do next and why it failed,
+// or an error if they were not asked or ctx ended.
+func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, step, error) {
 	e := c.e
-	if fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters))) {
-		return step{hold: true}, nil
-	}
-	e.counts.raised.Add(1)
-	raise := req
-	raise.Op, raise.Among = pipeline.Extend, out.Granted
-	raised, err := e.pipe.Do(ctx, raise)
+	// A token is used for one attempt only: a late release of this attempt must
+	// not take away the votes of the next.
+	req := pipeline.Request{Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl, Patient: c.waitWhenFull}
+	out, err := e.pipe.Do(ctx, req)
 	if err != nil {
-		e.undo(req)
-		return step{}, err
+		return nil, step{}, err
 	}
-	out.Verdict, out.Tally, out.Causes, out.Denied = raised.Verdict, raised.Tally, raised.Causes, raised.Denied
-	c.made-- // next counts it again
-	return c.next(*out, clock.Now().Sub(start)), nil
+	req.Round, req.Fence = out.Round, out.Fence
+	start := sentAt(out, handed)
+	elapsed := clock.Now().Sub(start)
+	next := c.next(out, elapsed)
+	// Without contention, a sample is enough.
+	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
+		e.noteTook(elapsed)
+	}
+	if next.hold && e.cfg.Fencing && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters))) {
+		if out, err = c.raise(ctx, req, out); err != nil {
+			e.undo(req)
+			return nil, step{}, err
+		}
+		c.made-- // it is the same attempt
+		next = c.next(out, clock.Now().Sub(start))
+	}
+	if next.hold {
+		lock, err := c.take(grant(e, c.state, req, int(out.Tally.Granted), start, clock.Now()))
+		if err == nil {
+			return lock, next, nil
+		}
+		if next = c.retry(err); errors.Is(err, ErrClosed) {
+			next.again = false
+		}
+	}
+	e.counts.attempt(next, out)
+	req.Alone = errors.Is(next.kind, ErrDenied)
+	e.undo(req)
+	next.failed = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
+	return nil, next, nil
+}
+
+// raise has a quorum store the fencing token of an attempt that was granted, where too few do
+// by their grant. It is a second round trip, and rare. It returns the outcome of both.
+func (c *contender) raise(ctx context.Context, req pipeline.Request, won pipeline.Outcome) (pipeline.Outcome, error) {
+	c.e.counts.raised.Add(1)
+	req.Op, req.Among = pipeline.Extend, won.Granted
+	out, err := c.e.pipe.Do(ctx, req)
+	out.Round, out.Sent = won.Round, won.Sent
+	return out, err
 }
 
 // take gives c the lock that it contended for. If its lease has ended by now, or the engine
