@@ -55,7 +55,8 @@ func (s *set) saw(name string, token uint64) {
 // A membership is a master's part in the set; guarded by Pipeline.mu, written by run.
 type membership struct {
 	admission fencing.Admission[time.Time]
-	shown     string // the description of a set that the server has; "": none
+	shown     string // the description of a set that the server had when it was looked at; "": none
+	mark      string // the run_id under which it was admitted, likewise
 	replaced  bool   // its data may be another's, so that what is there does not count
 	busy      bool   // a step is under way
 	read      int    // masters whose registers were read last, when they were too few
@@ -88,7 +89,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed; see lockbench masters status", members, len(p.masters), p.quorum)
 	}
 	for _, m := range p.masters {
-		m.metLocked(m.member.shown, m.mark)
+		m.metLocked(m.member.shown, m.member.mark)
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (p *Pipeline) matches(shown string, maxTTL time.Duration) error {
 // metLocked passes what a server has on to the master's admission. During New there is no
 // set yet.
 func (m *master) metLocked(shown, mark string) {
-	m.member.shown, m.mark = shown, mark
+	m.member.shown, m.member.mark = shown, mark
 	if m.p.set == nil {
 		return
 	}
