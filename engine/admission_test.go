@@ -286,3 +286,56 @@ func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
 	soon(t, func() bool { return admitted(t, masters) == 3 && votesOn(e) == 3 })
 	require.Greater(t, fence(t, e, t.Name()), last)
 }
+
+func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	before := open(t, masters, shortLease)
+	held, err := before.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, held.KeepAlive(0))
+	begun, done := time.Now(), make(chan error, 1)
+	go func() { done <- SetUp(context.Background(), shortConfig(masters), SetUpOptions{}) }()
+	for cycles := 0; ; cycles++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, time.Since(begun), before.cfg.restartWait())
+			require.Positive(t, cycles)
+		default:
+			cycle(t, before, "another")
+			continue
+		}
+		break
+	}
+	require.Equal(t, 3, admitted(t, masters))
+	e := open(t, masters, fenced, shortLease)
+	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrTaken, "those without fencing are excluded, and exclude")
+	require.True(t, held.Valid())
+	require.NoError(t, held.Release(t.Context()))
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	_, err = before.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrTaken)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestSetUpThatIsCutAnywhereIsRunAgain(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cut := 0
+	for d := time.Duration(0); ; d += 300 * time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		err := SetUp(ctx, shortConfig(masters), SetUpOptions{MastersAreNew: true})
+		cancel()
+		if err == nil {
+			break
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cut++
+	}
+	require.Greater(t, cut, 3)
+	require.Equal(t, 3, admitted(t, masters))
+	require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/oneline"
 	"muxlock/pipeline"
 )
 
@@ -34,7 +35,7 @@ func SetUp(ctx context.Context, cfg Config, opts SetUpOptions) error {
 		return err
 	}
 	s.New, s.Recover, s.Above = opts.MastersAreNew, opts.Recover, opts.Above
-	return pipeline.Init(ctx, s)
+	return withCtx(ctx, pipeline.Init(ctx, s))
 }
 
 // ReplaceMaster makes the master at the address to a member in the place of from, which may
@@ -57,7 +58,15 @@ func ReplaceMaster(ctx context.Context, cfg Config, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return pipeline.Replace(ctx, s, old[0].Address, with[0])
+	return withCtx(ctx, pipeline.Replace(ctx, s, old[0].Address, with[0]))
+}
+
+// withCtx joins the error of a ctx that cut the connections, and so is the cause of err.
+func withCtx(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return oneline.Join(err, ctx.Err())
 }
 
 // A Member is a master as Members finds it: Err is why it cannot be asked, Set the set that it

@@ -62,7 +62,6 @@ type master struct {
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
 	member    membership
-	mark      string   // that was met last
 	session   *session // also used by who has set writing
 
 	// The following are owned by who has set writing.
