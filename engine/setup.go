@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -65,6 +66,9 @@ func ReplaceMaster(ctx context.Context, cfg Config, from, to string) error {
 func withCtx(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
+	}
+	if end, has := ctx.Deadline(); has && !time.Now().Before(end) {
+		<-ctx.Done() // the connections had the same deadline
 	}
 	return oneline.Join(err, ctx.Err())
 }
