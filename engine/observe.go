@@ -127,10 +127,10 @@ func (q *events) assumed(c *Config, masters []pipeline.Master) {
 		addresses[i] = m.Address
 	}
 	slices.Sort(addresses)
-	maxTTL, wait, durable := c.MaxTTL, c.restartWait(), c.MastersAreDurable
+	maxTTL, wait, durable, fencing := c.MaxTTL, c.restartWait(), c.MastersAreDurable, c.Fencing
 	q.add(false, func() {
 		q.logger.Info("locks assume", slog.Int("masters", len(addresses)), slog.Any("addresses", addresses),
-			slog.Duration("MaxTTL", maxTTL), slog.Duration("restart_wait", wait), slog.Bool("durable", durable))
+			slog.Duration("MaxTTL", maxTTL), slog.Duration("restart_wait", wait), slog.Bool("durable", durable), slog.Bool("fencing", fencing))
 	})
 }
 

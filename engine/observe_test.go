@@ -54,7 +54,7 @@ func TestLoggerSaysOnceWhatNewAssumes(t *testing.T) {
 	cycle(t, e, t.Name())
 	require.NoError(t, e.Close())
 	slices.Sort(addrs)
-	require.Equal(t, fmt.Sprintf("level=INFO msg=\"locks assume\" masters=3 addresses=%q MaxTTL=30s restart_wait=31.302000001s durable=false\n", fmt.Sprint(addrs)), out.String())
+	require.Equal(t, fmt.Sprintf("level=INFO msg=\"locks assume\" masters=3 addresses=%q MaxTTL=30s restart_wait=31.302000001s durable=false fencing=false\n", fmt.Sprint(addrs)), out.String())
 }
 
 func TestObserverHearsOfAMasterThatGoesAndComesBack(t *testing.T) {

@@ -254,7 +254,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 	m.admitted = now
 	m.pending.admitted(now)
 	m.paceLocked()
-	m.session.overdue = m.overdue
+	m.session.overdue, m.session.ctx = m.overdue, p.ctx
 	p.up++
 	p.formLocked()
 	return false, nil

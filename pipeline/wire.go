@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -23,6 +24,7 @@ type wire struct {
 	until    time.Time                                        // the read deadline
 	lastRead time.Time                                        // when it last returned bytes
 	overdue  func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
+	ctx      context.Context                                  // whose end ends reading at once; set with overdue
 }
 
 // An immediate writes what a socket takes at once.
@@ -92,9 +94,15 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 }
 
+// listenUntil sets the read deadline; one of now if ctx has ended meanwhile, whose AfterFunc
+// may have set its own just before.
 func (w *wire) listenUntil(until time.Time) error {
 	w.until = until
-	return w.conn.SetReadDeadline(until)
+	err := w.conn.SetReadDeadline(until)
+	if err == nil && w.ctx.Err() != nil {
+		err = w.conn.SetReadDeadline(time.Now())
+	}
+	return err
 }
 
 // write sends what goes out without waiting. It returns how many of the pieces are gone;
