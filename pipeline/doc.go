@@ -73,7 +73,7 @@
 // # Files
 //
 //	pipeline, call, queue, form, round, part   from a caller to a round and its votes
-//	commands, reply            the Redis commands of a request, and what their replies mean
+//	redis_commands, reply      the Redis commands of a request, and what their replies mean
 //	send, write, receive       a master's share of it; flight: what it has not answered
 //	pace                       how much a master is sent at once
 //	master, probe, admission, session, dial   connecting, and when a master may vote

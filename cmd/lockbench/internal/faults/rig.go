@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -186,6 +187,8 @@ func (m *master) do(fault int) error {
 		m.proxy.Cut(f.To > f.From)
 	case Delay:
 		m.delay(fault, true)
+	default:
+		return fmt.Errorf("fault %q is not one that can be put in force", f.Kind)
 	}
 	return nil
 }
