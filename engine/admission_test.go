@@ -339,3 +339,26 @@ func TestSetUpThatIsCutAnywhereIsRunAgain(t *testing.T) {
 	require.Equal(t, 3, admitted(t, masters))
 	require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
 }
+
+func TestDurableMasterThatWasRestartedVotesAtOnce(t *testing.T) {
+	t.Parallel()
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}})
+	cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: patience} // MaxTTL is 30 s
+	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	e := open(t, masters, fenced, durable)
+	last := fence(t, e, t.Name())
+	held, err := e.Acquire(t.Context(), "held", 20*time.Second)
+	require.NoError(t, err)
+	everywhere(t, masters, held)
+	for _, m := range masters { // all of them: none can restore another
+		require.NoError(t, m.Kill())
+	}
+	for _, m := range masters {
+		require.NoError(t, m.Restart(t.Context()))
+	}
+	require.Greater(t, fence(t, e, t.Name()), last)
+	_, err = open(t, masters, fenced, durable).TryAcquire(t.Context(), "held", 0)
+	require.ErrorIs(t, err, ErrTaken)
+	require.True(t, held.Valid())
+	require.NoError(t, held.Release(t.Context()))
+}

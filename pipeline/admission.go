@@ -63,6 +63,8 @@ type admission struct {
 	started   time.Time // of a server that was met first; zero after a restart
 	replaced  bool      // it was no restart: another data set came in its place
 	swaps     int       // how often that happened
+	// wasReplica is that the server was a replica before it had the data that it has.
+	wasReplica bool
 }
 
 // backlogTTL is the least repl-backlog-ttl, of 1, which Redis counts in whole seconds.
@@ -78,7 +80,7 @@ func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission,
 	if id := info.RunID(); id != "" {
 		a.runID = id
 	}
-	a.asked, a.replID = asked, info.ReplID()
+	a.asked, a.replID, a.wasReplica = asked, info.ReplID(), info.WasReplica()
 	if a.replica = info.Replica(); a.replica {
 		return a, fmt.Errorf("is a replica (role %s), not a master", info.Role())
 	}
@@ -97,7 +99,7 @@ func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission,
 		a.swaps++
 	case a.runID != last.runID:
 		a.started, a.replaced = time.Time{}, false
-		if a.durable && !info.WasReplica() {
+		if a.durable && !a.wasReplica {
 			wait = 0
 		}
 	default: // at most the connection was cut

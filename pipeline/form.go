@@ -133,13 +133,11 @@ func (p *Pipeline) formOneLocked() {
 		}
 	}
 	r.begin(asked)
-	if asked == 0 {
-		r.recycle()
-		return
-	}
+	r.open++ // until all have taken it: one that is sent nothing of it leaves at once
 	for _, m := range p.masters {
 		if r.causes[m.index] == nil {
 			m.takeLocked(r, now)
 		}
 	}
+	r.leave()
 }

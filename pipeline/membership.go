@@ -58,6 +58,7 @@ type membership struct {
 	shown     string // the description of a set that the server had when it was looked at; "": none
 	mark      string // the run_id under which it was admitted, likewise
 	replaced  bool   // its data may be another's, so that what is there does not count
+	kept      bool   // it was restarted, and forgot nothing: its own registers do
 	busy      bool   // a step is under way
 	read      int    // masters whose registers were read last, when they were too few
 }
@@ -265,7 +266,7 @@ func (o *opening) answered(m *master, replies []resp.Reply) error {
 	}
 	if ticket := replies[0].Text; ticket != "" {
 		wait := m.admission.wait
-		if m.admission.durable && !o.replaced {
+		if m.member.kept = m.admission.durable && !o.replaced && !m.admission.wasReplica; m.member.kept {
 			wait = 0
 		}
 		m.member.admission.Opened(ticket, time.Now().Add(wait))
@@ -285,8 +286,8 @@ type gathering struct {
 
 func (m *master) gatherLocked(ticket string, now time.Time) {
 	g := &gathering{m: m, session: m.session, ticket: ticket}
-	if m.admission.durable && m.member.shown == m.p.set.text {
-		m.sendLocked(g.newSeedingLocked(), now) // its own registers are
+	if m.member.kept && m.member.shown == m.p.set.text {
+		m.sendLocked(g.newSeedingLocked(), now)
 		return
 	}
 	for _, other := range m.p.masters {

@@ -437,3 +437,22 @@ func TestReplicaThatNewMetIsHeldBackOnceItIsPromoted(t *testing.T) {
 		require.GreaterOrEqual(t, b.votesFrom(2).Sub(begin), testWait)
 	})
 }
+
+func TestRoundThatNobodyIsSentIsDecidedAndForgotten(t *testing.T) {
+	for away := range 3 { // the others are up, and wait
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			b.cfg.Wait = hour
+			b.started()
+			b.fakes[away].set(func() { b.fakes[away].refuse = true })
+			b.fakes[away].cut()
+			synctest.Wait()
+			require.Equal(t, 2, b.up())
+			for range 3 {
+				out, err := b.acquire(t.Context(), "a")
+				require.NoError(t, err)
+				require.Equal(t, quorum.NoQuorum, out.Verdict)
+				require.NotEmpty(t, out.Causes)
+			}
+		})
+	}
+}
