@@ -13,16 +13,20 @@ import (
 // what is not obsolete, and no acquires where it must wait. Its answers become votes in the
 // round. It is sent in one piece or, where the master is slow, a few commands at a time.
 type part struct {
-	r     *round
-	*load       // the round's own, or the rest of it
-	index []int // by entry of the load: its place in the round; nil for the round's own
-	next  int   // the first command that has not been sent
-	again bool  // it repeats what was not executed
+	r       *round
+	*load         // the round's own, or the rest of it
+	index   []int // by entry of the load: its place in the round; nil for the round's own
+	next    int   // the first command that has not been sent
+	repeats int   // how often what it carries was asked for before, and not executed
 }
 
 // compactFrom is how many rounds must wait for a master before obsolete requests among them
 // are dropped.
 const compactFrom = 4
+
+// mostRepeats bounds how often a call is repeated because its script was missing: somebody
+// may flush the scripts between the load and the call.
+const mostRepeats = 3
 
 // errObsolete is why a late master gave no vote on a lock that was acquired and released meanwhile.
 var errObsolete = errors.New("was not asked in time")
@@ -39,7 +43,7 @@ func compact(m *master, parts []part) []part {
 	obsolete := make(map[string]bool)
 	for i := range parts {
 		p := &parts[i]
-		if p.next > 0 || p.again {
+		if p.next > 0 || p.repeats > 0 {
 			continue
 		}
 		if from == 0 {
@@ -55,7 +59,7 @@ func compact(m *master, parts []part) []part {
 		return parts
 	}
 	for i := range parts {
-		if p := &parts[i]; p.next == 0 && !p.again {
+		if p := &parts[i]; p.next == 0 && p.repeats == 0 {
 			*p = p.without(m, func(q *Request) error {
 				if obsolete[q.Token] {
 					return errObsolete
@@ -134,7 +138,7 @@ func (p *part) read(m *master, first int, replies []resp.Reply) (a answers) {
 
 func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 	from, to := p.entriesOf(c)
-	if err := reply.Err(); err != nil && !p.again && isNoScript(err) {
+	if err := reply.Err(); err != nil && p.repeats < mostRepeats && isNoScript(err) {
 		a.noScript = append(a.noScript, c)
 		return
 	} else if err != nil && to-from > 1 && isDenied(err) {
@@ -224,7 +228,7 @@ var errNotRepeated = errors.New("was not executed, and is released already")
 // executed, each alone or folded. An acquire whose release was sent or waits, by its token in
 // released, must not be granted behind that: its vote is unknown.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
-	rest := part{r: p.r, load: new(load), again: true}
+	rest := part{r: p.r, load: new(load), repeats: p.repeats + 1}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for _, c := range commands {

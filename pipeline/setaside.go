@@ -26,7 +26,7 @@ func (m *master) setAside(cause error) {
 	for i := range unsent {
 		w := &unsent[i]
 		w.releases(w.next, len(w.ends), func(q *Request) {
-			if w.next > 0 || w.again || q.Round < m.awayFrom {
+			if w.next > 0 || w.repeats > 0 || q.Round < m.awayFrom {
 				m.pending.add(q, now)
 			}
 		})
@@ -80,7 +80,7 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 	for i := len(unsent) - 1; i >= 0; i-- {
 		if w := &unsent[i]; w.next > 0 {
 			sent(w.r)
-		} else if !w.again {
+		} else if w.repeats == 0 {
 			awayFrom = w.r.seq
 		}
 	}
