@@ -15,9 +15,9 @@ import (
 	"muxlock/internal/redistest"
 )
 
-// shortLease lets a master that lost its data be admitted again after about two seconds.
+// shortLease lets a master that lost its data be admitted again after about three seconds.
 func shortLease(c *Config) {
-	c.MaxTTL, c.TTL, c.MasterTimeout = time.Second, time.Second, 300*time.Millisecond
+	c.MaxTTL, c.TTL, c.MasterTimeout = 2*time.Second, 2*time.Second, time.Second
 }
 
 // shortSet returns masters that are set up for shortLease.
@@ -193,11 +193,11 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
 	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")
 	other := cfg
-	other.MaxTTL = 2 * time.Second
+	other.MaxTTL = 3 * time.Second
 	require.ErrorIs(t, SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
 	_, err = New(t.Context(), other.with(fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
-	require.ErrorContains(t, err, "MaxTTL: here 2s, at the masters 1s")
+	require.ErrorContains(t, err, "MaxTTL: here 3s, at the masters 2s")
 	two := cfg
 	two.Masters = cfg.Masters[:2]
 	_, err = New(t.Context(), two.with(fenced))
@@ -276,7 +276,7 @@ func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
 	e, links := bent(t, masters, fenced, shortLease)
 	last := fence(t, e, t.Name())
 	redistest.Command(t, masters[0], "FLUSHALL")
-	for begin := time.Now(); time.Since(begin) < 4*time.Second; { // through all of its steps, at the masters that take part
+	for begin := time.Now(); time.Since(begin) < 5*time.Second; { // through all of its steps, at the masters that take part
 		for _, l := range links {
 			l.Cut()
 		}
