@@ -76,7 +76,8 @@ func (x *search) attempt(a int) {
 	case at.phase == held && m.timed() && s.now < at.until:
 		x.hold(a)
 	}
-	if m.timed() && at.phase != idle && at.phase != ended {
+	// Where masters are set up a lease only ends with its time: else there are too many states.
+	if m.timed() && !m.SetUps && at.phase != idle && at.phase != ended {
 		t := *s
 		t.attempts[a].phase = ended
 		x.goes(&t, step{"releases, or gives up", by, -1, 0})
