@@ -11,7 +11,7 @@ BENCHARGS  ?=
 VALIDATEARGS ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload denied validate test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate model test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -47,6 +47,9 @@ overload: setup ## an open loop at 2 and 10 times the peak, without and with a s
 
 validate: setup $(BIN)/lockbench ## do the formulae behind `lockbench advise` hold on this machine? about two minutes
 	$(BIN)/lockbench validate $(VALIDATEARGS)
+
+model: ## all small configurations of the fencing protocol, and what breaks it
+	$(GO) test -count=1 -v -run Rule ./internal/model
 
 test: setup ## all tests, on real servers
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ALL)

@@ -1,0 +1,237 @@
+package model
+
+import (
+	"math/bits"
+
+	"muxlock/internal/fencing"
+)
+
+// steps finds all that may happen next.
+func (x *search) steps() {
+	m, s := x.m, &x.state
+	for a := range m.Attempts {
+		x.attempt(a)
+		for i := range m.Masters {
+			x.deliver(a, i)
+		}
+	}
+	for client := range m.Clients {
+		x.client(client)
+	}
+	if m.SetUps {
+		x.setUp()
+	}
+	if m.Replace {
+		x.replace()
+	}
+	x.faults()
+	if s.now < m.Horizon {
+		t := *s
+		t.now++
+		for i := range m.Masters {
+			for name := range t.columns[i].locks {
+				if l := &t.columns[i].locks[name]; l.until <= t.now {
+					*l = lock{}
+				}
+			}
+		}
+		x.goes(&t, step{"time passes", -1, -1, 0})
+	}
+}
+
+// mayBegin keeps attempts that are alike in order.
+func (m *Model) mayBegin(s *state, a int) bool {
+	if m.set(s, a) == noSet {
+		return false
+	}
+	if m.Fault == ValueReuse && a == 1 {
+		return s.attempts[0].phase == ended
+	}
+	return a == 0 || m.Replace || m.Names > 1 || s.attempts[a-1].phase != idle
+}
+
+// attempt takes the steps of a client.
+func (x *search) attempt(a int) {
+	m, s, by := x.m, &x.state, int8(a)
+	at := &s.attempts[a]
+	valid := !m.timed() || s.now < at.since+m.TTL
+	switch {
+	case at.phase == idle && m.mayBegin(s, a):
+		for _, hint := range append(m.Hints, 0) {
+			t := *s
+			t.attempts[a] = attempt{phase: asking, hint: hint, since: s.now, floor: largest(s.counted[m.name(a)])}
+			for i := range m.Masters {
+				if c := &t.columns[i]; x.votes(c, m.client(a)) {
+					c.asks[a].sent = true
+				}
+			}
+			x.goes(&t, step{"acquires", by, -1, 0})
+		}
+	case at.phase == asking && valid:
+		x.decide(a)
+	case at.phase == raising && valid && x.storedByQuorum(a):
+		t := *s
+		m.counts(&t, a)
+		x.goes(&t, step{"has it", by, -1, 0})
+	case at.phase == held && m.timed() && s.now < at.until:
+		x.hold(a)
+	}
+	// Where masters are set up a lease only ends with its time: else there are too many states.
+	if m.timed() && !m.SetUps && at.phase != idle && at.phase != ended {
+		t := *s
+		t.attempts[a].phase = ended
+		x.goes(&t, step{"releases, or gives up", by, -1, 0})
+	}
+}
+
+// decide fixes the token, by any quorum of the grants: the others are lost or come too late.
+func (x *search) decide(a int) {
+	m, s := x.m, &x.state
+	var all uint
+	for i := range m.Masters {
+		if s.columns[i].asks[a].grant > 0 {
+			all |= 1 << i
+		}
+	}
+	for seen := all; seen > 0; seen = (seen - 1) & all {
+		if bits.OnesCount(seen) < m.quorum() {
+			continue
+		}
+		var grants [maxMasters]uint64
+		for i := range m.Masters {
+			if seen&(1<<i) != 0 {
+				grants[i] = uint64(s.columns[i].asks[a].grant)
+			}
+		}
+		t := *s
+		at := &t.attempts[a]
+		token, granted, stored := fencing.Decide(grants[:m.Masters])
+		at.token = uint8(token)
+		if m.Fault == NoRaise || fencing.Counts(granted, stored, 0, m.quorum()) {
+			m.counts(&t, a)
+		} else {
+			at.phase = raising
+		}
+		for i := range m.Masters {
+			c := &t.columns[i]
+			c.asks[a].granted, c.asks[a].stored = granted&(1<<i) != 0, stored&(1<<i) != 0
+			if at.phase == raising {
+				x.send(&t, a, c)
+			}
+		}
+		x.goes(&t, step{"decides by", int8(a), -1, uint8(seen)})
+	}
+}
+
+// send sends an extend, which also raises.
+func (x *search) send(t *state, a int, c *column) {
+	if x.m.member(x.m.client(a), c) && x.connected(c, x.m.client(a)) {
+		c.asks[a].extend = underWay
+	}
+}
+
+// storedByQuorum reports whether the token counts.
+func (x *search) storedByQuorum(a int) bool {
+	var granted, stored, raised uint64
+	for i := range x.m.Masters {
+		q := &x.state.columns[i].asks[a]
+		late := x.m.Fault == LateGrantCounts && q.grant > 0
+		if q.granted || late || x.m.Fault == AmongIgnored {
+			granted |= 1 << i
+		}
+		if q.stored || late && !q.granted {
+			stored |= 1 << i
+		}
+		if q.extend == acknowledged {
+			raised |= 1 << i
+		}
+	}
+	return fencing.Counts(granted, stored, raised, x.m.quorum())
+}
+
+// hold is what a holder does: it extends, and hands over.
+func (x *search) hold(a int) {
+	m, s, by := x.m, &x.state, int8(a)
+	at := &s.attempts[a]
+	if !at.extending && at.extended < m.Extensions {
+		t := *s
+		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now
+		for i := range m.Masters {
+			t.columns[i].asks[a].extend = notSent
+			x.send(&t, a, &t.columns[i])
+		}
+		x.goes(&t, step{"extends", by, -1, 0})
+	}
+	if at.extending {
+		acks := 0
+		for i := range m.Masters {
+			if s.columns[i].asks[a].extend == acknowledged {
+				acks++
+			}
+		}
+		if acks >= m.quorum() {
+			t := *s
+			with := &t.attempts[a]
+			with.until, with.extending, with.extended = max(with.until, with.extendedSince+m.TTL), false, at.extended+1
+			x.goes(&t, step{"is extended", by, -1, 0})
+		}
+	}
+	if at.handed < m.HandOvers {
+		t := *s
+		t.attempts[a].handed++
+		m.takes(&t, a)
+		x.goes(&t, step{"hands over", by, -1, 0})
+	}
+}
+
+// deliver executes what an attempt has under way to a master.
+func (x *search) deliver(a, i int) {
+	m, s, by, on := x.m, &x.state, int8(a), int8(i)
+	at, c := &s.attempts[a], &s.columns[i]
+	set, name, owner, until := m.set(s, a), m.name(a), m.owner(a), s.now+m.TTL
+	if c.asks[a].sent {
+		t := *s
+		c := &t.columns[i]
+		q := &c.asks[a]
+		q.sent = false
+		if m.Fault == AcquireIgnoresSet {
+			set = c.set
+		}
+		what := "is refused"
+		if token, granted, _ := c.acquire(set, name, owner, at.hint, until); granted {
+			what = "is granted"
+			if q.grant == 0 {
+				q.grant = token
+			}
+		}
+		x.goes(&t, step{what, by, on, 0})
+		if m.Duplicate == acquires && !s.repeated {
+			q.sent, t.repeated = true, true
+			x.goes(&t, step{what + ", and will be asked again", by, on, 0})
+		}
+	}
+	if e := c.asks[a].extend; e == underWay || e == acknowledged && m.Duplicate == extends && !s.repeated {
+		t := *s
+		t.repeated = e == acknowledged
+		c := &t.columns[i]
+		set := m.set(s, a)
+		if m.Fault == ExtendIgnoresSet {
+			set = c.set
+		}
+		ours, _ := c.extend(set, name, owner, at.token, until)
+		if !ours && m.Fault == UnconditionalRaise {
+			c.register, ours = max(c.register, at.token), true
+		}
+		if ours {
+			c.asks[a].extend = acknowledged
+		} else if e == underWay {
+			c.asks[a].extend = notSent
+		}
+		x.goes(&t, step{"extends or raises", by, on, 0})
+	}
+	if at.phase == ended && (c.locks[name].owner == owner || m.Fault == ReleaseAnothers && c.locks[name].owner != 0) {
+		t := *s
+		t.columns[i].release(name, c.locks[name].owner)
+		x.goes(&t, step{"is released", by, on, 0})
+	}
+}

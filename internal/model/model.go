@@ -1,0 +1,149 @@
+package model
+
+import "muxlock/internal/fencing"
+
+const (
+	maxMasters  = 4
+	maxAttempts = 3
+	maxClients  = 2
+	maxNames    = 2
+)
+
+// A Model is a configuration of the protocol, small enough to be searched wholly.
+type Model struct {
+	Name              string
+	Masters, Attempts int
+	Names             int       // 0: one
+	Clients           int       // engines with an admission of their own; 0: every master votes
+	Registers         [][]uint8 // at the begin, one search from each
+	Hints             []uint8   // that an acquire may carry; nil: 0
+
+	TTL, Horizon uint8   // in ticks; Horizon 0: no clock, and a lock may vanish at any time
+	Wait         uint8   // of a master before it is admitted
+	HandOvers    uint8   // of a lease
+	Extensions   uint8   // of a lease
+	Duplicate    message // one of these is delivered twice
+
+	Crashes    uint8 // a master restarts empty
+	Flushes    uint8 // a master loses its data, and its connections stay
+	Rollbacks  uint8 // a master restarts with the data of an earlier time
+	Jumps      uint8 // a master's clock jumps ahead: its locks expire
+	Lost       int   // masters that are flushed at the begin
+	SetUps     bool  // an operator sets masters up, is cut at any step, and begins again
+	Blank      bool  // nothing is set up at the begin
+	ReadAtOnce bool  // the registers of the others are
+	Replace    bool  // the last master takes the place of the one before
+
+	Only  property // that is looked at; 0: all are
+	Fault Fault
+	Most  int // states after which a search ends early; 0: it does not
+}
+
+// A message may be delivered once more, at any time.
+type message uint8
+
+const (
+	_ message = iota
+	acquires
+	extends
+)
+
+// A Fault is a rule that is left out.
+type Fault uint8
+
+const (
+	None Fault = iota
+	NoRaise
+	UnconditionalRaise
+	LateGrantCounts
+	ValueReuse
+	AmongIgnored
+	ReadBeforeWait
+	OnePeerTooFew
+	NoPeers
+	NoTicket
+	WaitFromFirstSight
+	RegisterDecreases
+	ReleaseAnothers
+	SmallQuorum
+	ValidFromLastReply
+	AcquireIgnoresSet
+	ExtendIgnoresSet
+	OldSnapshotCounts
+	FenceWithoutRoom
+	AdoptWithoutQuorum
+	JoinsWithoutWait
+	SetUpMarksRestarted
+	SetUpInOneStep
+)
+
+// A property is what has to hold, one bit each.
+type property uint8
+
+const (
+	twoHolders property = 1 << iota
+	tokenTooSmall
+	tokenTwice
+	fenceNotLarger
+)
+
+const tokenOrder = tokenTooSmall | tokenTwice
+
+func (p property) String() string {
+	return map[property]string{0: "", twoHolders: "two hold at once", tokenTwice: "token counted twice", tokenTooSmall: "token is not larger than one that counted before the attempt began",
+		fenceNotLarger: "fence is not larger than the last holder's"}[p]
+}
+
+func (m *Model) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
+
+// quorum is also that of the set with a member replaced.
+func (m *Model) quorum() int {
+	n := m.size()
+	if m.Fault == SmallQuorum {
+		return n / 2
+	}
+	return n/2 + 1
+}
+
+// size is how many masters the set has.
+func (m *Model) size() int {
+	if m.Replace {
+		return m.Masters - 1
+	}
+	return m.Masters
+}
+
+// member reports whether a client is configured with a master.
+func (m *Model) member(client int, c *column) bool {
+	return !m.Replace || c.kind == stays || (c.kind == goes) == (client == 0)
+}
+
+func (m *Model) client(attempt int) int { return attempt % max(m.Clients, 1) }
+func (m *Model) name(attempt int) int   { return attempt % max(m.Names, 1) }
+func (m *Model) timed() bool            { return m.Horizon > 0 }
+
+// owner is the value that the locks of an attempt have.
+func (m *Model) owner(attempt int) uint8 {
+	if m.Fault == ValueReuse && attempt == 1 {
+		attempt = 0
+	}
+	return uint8(attempt + 1)
+}
+
+// set is the set that an attempt expects.
+func (m *Model) set(s *state, attempt int) uint8 { return s.clients[m.client(attempt)] }
+
+// aim is the set that a client waits for.
+func (m *Model) aim(client int) uint8 {
+	if m.Replace && client == 1 {
+		return following
+	}
+	return generation
+}
+
+func (m *Model) fence(token, handed uint8) uint64 {
+	if m.Fault == FenceWithoutRoom {
+		return uint64(token + handed)
+	}
+	return fencing.Fence(uint64(token), int(handed))
+}

@@ -1,0 +1,117 @@
+package model
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Registers of three masters at the begin; their order does not matter.
+var (
+	upToTwo = [][]uint8{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {1, 1, 1}, {2, 0, 0}, {2, 1, 0}, {2, 1, 1}, {2, 2, 0}, {2, 2, 1}, {2, 2, 2}}
+	upToOne = [][]uint8{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}}
+	apart   = [][]uint8{{1, 0, 0}}
+	fresh   = [][]uint8{{0, 0, 0}}
+	four    = [][]uint8{{0, 0, 0, 0}}
+)
+
+// large is more states than the race detector should see.
+const large = 100_000
+
+// sound are the rules as they are. The table of the package comment has these figures.
+var sound = []struct {
+	Model
+	states int
+}{
+	{Model{Name: "no clock, locks end at any time", Masters: 3, Attempts: 2, Registers: upToTwo}, 3186140},
+	{Model{Name: "hints of any size", Masters: 3, Attempts: 2, Registers: apart, Hints: []uint8{1, 9}}, 1196528},
+	{Model{Name: "two names share a register", Masters: 3, Attempts: 2, Names: 2, Registers: apart}, 2123016},
+	{Model{Name: "an extend or raise is executed twice", Masters: 3, Attempts: 2, Registers: upToOne, Duplicate: extends}, 1600698},
+	{Model{Name: "leases", Masters: 3, Attempts: 2, Registers: upToOne, TTL: 2, Horizon: 4}, 1571200},
+	{Model{Name: "leases are handed over", Masters: 3, Attempts: 2, Registers: upToOne, TTL: 1, Horizon: 2, HandOvers: 2}, 530070},
+	{Model{Name: "leases are extended", Masters: 3, Attempts: 2, Registers: apart, TTL: 2, Horizon: 4, Extensions: 1}, 2115734},
+	{Model{Name: "an acquire is executed twice", Masters: 3, Attempts: 2, Registers: fresh, TTL: 1, Horizon: 1, Duplicate: acquires}, 569890},
+	{Model{Name: "a master's clock jumps: tokens only", Masters: 3, Attempts: 2, Registers: apart, TTL: 2, Horizon: 2, Jumps: 1, Only: tokenOrder}, 2410350},
+	{Model{Name: "a master restarts empty", Masters: 3, Attempts: 2, Registers: apart, Clients: 1, TTL: 1, Wait: 1, Horizon: 3, Crashes: 1}, 2429488},
+	{Model{Name: "masters restart empty twice", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 3, Crashes: 2}, 1602044},
+	{Model{Name: "one restarts empty, leases are extended", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 2, Wait: 2, Horizon: 3, Crashes: 1, Extensions: 1}, 2030459},
+	{Model{Name: "a master restarts with old data", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Rollbacks: 1}, 329037},
+	{Model{Name: "a flush between two admitters", Masters: 3, Attempts: 2, Registers: fresh, Clients: 2, TTL: 1, Wait: 1, Horizon: 1, Flushes: 1, Lost: 1, ReadAtOnce: true}, 1602425},
+	{Model{Name: "a master is flushed", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Flushes: 1}, 248979},
+	{Model{Name: "a member is replaced", Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 2, Extensions: 1, Replace: true}, 784770},
+	{Model{Name: "what is set up is set up again", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Rollbacks: 1, SetUps: true, ReadAtOnce: true}, 111366},
+	{Model{Name: "set-up is cut and repeated, old data", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Rollbacks: 1, Blank: true, SetUps: true, ReadAtOnce: true}, 619354},
+	{Model{Name: "set-up is cut and repeated, a restart empties", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Crashes: 1, Blank: true, SetUps: true, ReadAtOnce: true}, 811300},
+}
+
+func TestRulesHoldInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, m := range sound {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && m.states > large {
+				t.Skip("large")
+			}
+			r := m.Search()
+			t.Logf("%9d states, %d steps deep", r.States, r.Depth)
+			require.Empty(t, r.Broken, strings.Join(r.Trace, "\n"))
+			require.Equal(t, 2, r.Counted, "no state in which both attempts counted")
+			require.Equal(t, m.states, r.States, "here and in the package comment")
+		})
+	}
+}
+
+// controls are models without one rule. NC are the controls of the design's fault catalogue.
+var controls = []struct {
+	Model
+	broken property
+}{
+	{Model{Name: "NC1 no raise", Fault: NoRaise, Masters: 3, Attempts: 2, Registers: apart}, tokenOrder},
+	{Model{Name: "NC2 raise of another's lock", Fault: UnconditionalRaise, Masters: 3, Attempts: 2, Registers: upToOne}, tokenOrder},
+	{Model{Name: "NC3 late grant counts", Fault: LateGrantCounts, Masters: 3, Attempts: 2, Registers: apart}, tokenOrder},
+	{Model{Name: "raise counts also among late grants", Fault: AmongIgnored, Masters: 3, Attempts: 2, Registers: upToTwo}, tokenOrder},
+	{Model{Name: "NC4 value is used for two attempts", Fault: ValueReuse, Masters: 3, Attempts: 3, Registers: fresh, TTL: 1, Horizon: 1}, twoHolders},
+	{Model{Name: "an acquire is executed twice, no clock", Masters: 3, Attempts: 2, Registers: apart, Duplicate: acquires}, tokenOrder},
+	{Model{Name: "NC5 no wait", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 0, Horizon: 1, Crashes: 1}, twoHolders},
+	{Model{Name: "NC5 no wait after a flush", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 0, Horizon: 1, Flushes: 1}, twoHolders},
+	{Model{Name: "NC6 registers are not restored", Fault: NoPeers, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Crashes: 1}, tokenOrder},
+	{Model{Name: "NC7 wait is a tick too short", Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 2, Wait: 1, Horizon: 2, Crashes: 1}, twoHolders},
+	{Model{Name: "NC8 registers are read before the wait", Fault: ReadBeforeWait, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Crashes: 1}, tokenOrder},
+	{Model{Name: "NC9 one peer too few", Fault: OnePeerTooFew, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Crashes: 1}, tokenOrder},
+	{Model{Name: "NC10 a master's clock jumps", Masters: 3, Attempts: 2, Registers: fresh, TTL: 1, Horizon: 1, Jumps: 1}, twoHolders},
+	{Model{Name: "NC11 a register is evicted", Fault: RegisterDecreases, Masters: 3, Attempts: 2, Registers: fresh}, tokenOrder},
+	{Model{Name: "NC12 release of another's lock", Fault: ReleaseAnothers, Masters: 3, Attempts: 3, Registers: fresh, TTL: 1, Horizon: 1}, twoHolders},
+	{Model{Name: "NC14 half is a quorum", Fault: SmallQuorum, Masters: 3, Attempts: 2, Registers: fresh, TTL: 1, Horizon: 1}, fenceNotLarger},
+	{Model{Name: "NC15 validity counts from the last reply", Fault: ValidFromLastReply, Masters: 3, Attempts: 2, Registers: fresh, TTL: 2, Horizon: 2}, twoHolders},
+	{Model{Name: "NC17 acquire does not compare the set", Fault: AcquireIgnoresSet, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Flushes: 1}, twoHolders},
+	{Model{Name: "NC18 mark is not compared with the run_id", Fault: OldSnapshotCounts, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Rollbacks: 1}, twoHolders},
+	{Model{Name: "NC20 two sets overlap", Fault: AcquireIgnoresSet, Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 2, Replace: true}, twoHolders},
+	{Model{Name: "NC26 no ticket", Fault: NoTicket, Masters: 3, Attempts: 2, Registers: fresh, Clients: 2, TTL: 1, Wait: 1, Horizon: 1, Flushes: 1, Lost: 1, ReadAtOnce: true}, twoHolders},
+	{Model{Name: "NC27 wait counts from the first sight", Fault: WaitFromFirstSight, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 2, Flushes: 1, Lost: 1, ReadAtOnce: true}, twoHolders},
+	{Model{Name: "holders of a lease have the fences of the next", Fault: FenceWithoutRoom, Masters: 3, Attempts: 2, Registers: fresh, TTL: 1, Horizon: 1, HandOvers: 1}, fenceNotLarger},
+	{Model{Name: "extend does not compare the set", Fault: ExtendIgnoresSet, Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 2, Wait: 2, Horizon: 2, Extensions: 1, Replace: true}, twoHolders},
+	{Model{Name: "a set is adopted from one member", Fault: AdoptWithoutQuorum, Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 2, Replace: true}, twoHolders},
+	{Model{Name: "a new member does not wait", Fault: JoinsWithoutWait, Masters: 4, Attempts: 2, Registers: four, Clients: 2, TTL: 1, Wait: 1, Horizon: 1, Replace: true}, twoHolders},
+	{Model{Name: "set-up marks what was restarted", Fault: SetUpMarksRestarted, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Rollbacks: 1, SetUps: true, ReadAtOnce: true}, tokenOrder},
+	{Model{Name: "set-up takes what lost its data for new", Fault: SetUpInOneStep, Masters: 3, Attempts: 2, Registers: fresh, Clients: 1, TTL: 1, Wait: 1, Horizon: 1, Crashes: 1, SetUps: true, ReadAtOnce: true}, tokenOrder},
+}
+
+func TestEachRuleIsNeeded(t *testing.T) {
+	t.Parallel()
+	for _, m := range controls {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			m.Only = m.broken
+			if testing.Short() {
+				m.Most = large
+			}
+			r := m.Search()
+			if testing.Short() && r.States >= m.Most {
+				t.Skip("large")
+			}
+			t.Logf("%d states: %s\n   %s", r.States, r.Broken, strings.Join(r.Trace, "\n   "))
+			require.NotEmpty(t, r.Broken)
+		})
+	}
+}

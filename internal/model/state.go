@@ -1,0 +1,250 @@
+package model
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// A state is everything: the masters, what is under way, who believes what.
+//
+// What one has to do with a master is in that master's column, and no column names another, so
+// that two states are alike if their columns are, in whatever order.
+type state struct {
+	core
+	columns [maxMasters]column
+}
+
+type core struct {
+	counted  [maxNames]uint32 // tokens that counted, one bit each
+	now      uint8
+	broken   property // and does not hold
+	repeated bool     // a message was
+	attempts [maxAttempts]attempt
+	clients  [maxClients]uint8                       // the set that it adopted
+	last     [maxNames]struct{ token, handed uint8 } // of the last holder's fence
+	operator operator
+
+	crashes, flushes, rollbacks, jumps uint8 // so many so far
+}
+
+// A phase of an attempt.
+type phase uint8
+
+const (
+	idle phase = iota
+	asking
+	raising
+	held
+	ended
+)
+
+type attempt struct {
+	phase                   phase
+	hint, token             uint8
+	floor                   uint8 // the largest token that counted when it began
+	since, until            uint8
+	extending               bool
+	extendedSince, extended uint8
+	handed                  uint8
+}
+
+// A column is a master and what others have to do with it.
+type column struct {
+	kind uint8 // what tells it from the others
+	master
+	opened uint8 // tickets that it had
+	asks   [maxAttempts]ask
+	views  [maxClients]view
+	visit  visit
+}
+
+// The kinds of masters.
+const (
+	stays uint8 = iota
+	goes
+	comes
+	lost
+)
+
+// An ask is what an attempt asks of a master.
+type ask struct {
+	sent    bool  // the acquire is under way
+	grant   uint8 // 0: none
+	extend  delivery
+	granted bool // and seen when the token was decided
+	stored  bool
+}
+
+type delivery uint8
+
+const (
+	notSent delivery = iota
+	underWay
+	acknowledged
+)
+
+// A view is what a client knows of a master.
+type view struct {
+	admission uint16 // the value in search.admissions
+	session   uint8  // the run_id behind its connection; 0: it has none
+	shown     uint8  // the description that was there
+	target    bool   // registers are gathered for it
+	read      bool   // its register was
+	gathered  uint16 // by the target
+}
+
+// takes notes that an attempt has a holder from now on.
+func (m *Model) takes(s *state, a int) {
+	if !m.timed() || !m.looksAt(fenceNotLarger) {
+		return
+	}
+	at, last := &s.attempts[a], &s.last[m.name(a)]
+	if m.fence(at.token, at.handed) <= m.fence(last.token, last.handed) {
+		s.broken = fenceNotLarger
+	}
+	last.token, last.handed = at.token, at.handed
+}
+
+// counts notes that the token of an attempt counts.
+func (m *Model) counts(s *state, a int) {
+	at, name := &s.attempts[a], m.name(a)
+	m.takes(s, a)
+	switch {
+	case at.token <= at.floor && m.looksAt(tokenTooSmall):
+		s.broken = tokenTooSmall
+	case s.counted[name]&(1<<at.token) != 0 && m.looksAt(tokenTwice):
+		s.broken = tokenTwice
+	}
+	s.counted[name] |= 1 << at.token
+	at.phase, at.until = held, at.since+m.TTL
+	if m.Fault == ValidFromLastReply {
+		at.until = s.now + m.TTL
+	}
+}
+
+// forget clears what nothing depends on any more, so that states differ only in what matters.
+func (m *Model) forget(s *state) {
+	for a := range m.Attempts {
+		at := &s.attempts[a]
+		switch {
+		case at.phase == idle, at.phase == asking && !m.timed(), at.phase == raising && !m.timed():
+			continue
+		case (at.phase == asking || at.phase == raising) && s.now < at.since+m.TTL:
+			continue
+		case m.timed() && (at.phase != held || s.now >= at.until):
+			*at = attempt{phase: ended, hint: at.hint, token: at.token}
+		}
+		at.floor, at.since = 0, 0
+		sent, extending := false, false
+		for i := range m.Masters {
+			q := &s.columns[i].asks[a]
+			q.grant, q.granted, q.stored = 0, false, false
+			if q.extend == acknowledged && !at.extending && m.Duplicate != extends {
+				q.extend = notSent
+			}
+			sent, extending = sent || q.sent, extending || q.extend != notSent
+		}
+		if !sent {
+			at.hint = 0
+		}
+		if !extending && (!m.timed() || at.phase == ended) {
+			at.token = 0
+		}
+	}
+}
+
+func largest(tokens uint32) uint8 { return uint8(max(bits.Len32(tokens), 1) - 1) }
+
+// check looks for two holders.
+func (m *Model) check(s *state) {
+	if !m.timed() || !m.looksAt(twoHolders) || s.broken != 0 {
+		return
+	}
+	var holders [maxNames]int
+	for a := range m.Attempts {
+		if at := &s.attempts[a]; at.phase == held && s.now < at.until {
+			if holders[m.name(a)]++; holders[m.name(a)] > 1 {
+				s.broken = twoHolders
+			}
+		}
+	}
+}
+
+// starts returns the states in which a search begins.
+func (m *Model) starts(x *search) (states []state) {
+	for _, registers := range m.Registers {
+		var s state
+		for i := range m.Masters {
+			c := &s.columns[i]
+			c.run, c.register = 1, registers[i]
+			if m.Blank {
+				continue
+			}
+			c.set, c.mark = generation, 1
+			if m.Replace && i == m.Masters-2 {
+				c.kind = goes
+			}
+			if m.Replace && i == m.Masters-1 {
+				c.kind = comes
+				c.flush()
+			}
+			if i < m.Lost {
+				c.kind = lost
+				c.flush()
+			}
+		}
+		for client := range max(m.Clients, 1) {
+			if !m.Blank && m.aim(client) == generation {
+				s.clients[client] = generation
+			}
+			for i := range m.Clients * m.Masters {
+				if c := &s.columns[i/m.Clients]; m.member(client, c) {
+					m.look(x, &s, c, client)
+				}
+			}
+		}
+		states = append(states, s)
+	}
+	return states
+}
+
+// A step is what happens between two states.
+type step struct {
+	what    string
+	by      int8 // attempt or client; -1: neither
+	master  int8 // -1: none
+	decided uint8
+}
+
+func (t step) String() string {
+	text := t.what
+	if t.by >= 0 {
+		text = fmt.Sprintf("%c %s", 'A'+t.by, text)
+	}
+	if t.master >= 0 {
+		text += fmt.Sprintf(", master %d", t.master)
+	}
+	if t.decided > 0 {
+		text += fmt.Sprintf(" %03b", t.decided)
+	}
+	return text
+}
+
+// String shows the masters and the attempts that have begun.
+func (s *state) String() string {
+	text := fmt.Sprintf("t=%d", s.now)
+	for i := range s.columns {
+		if c := &s.columns[i]; c.run != 0 {
+			text += fmt.Sprintf(" | set %d mark %d reg %d lock %c", c.set, c.mark, c.register, ".ABC"[c.locks[0].owner])
+		}
+	}
+	for i := range s.attempts {
+		if a := &s.attempts[i]; a.phase != idle {
+			text += fmt.Sprintf(" | %c %s", 'A'+i, [...]string{"", "asks", "raises", "holds", "ended"}[a.phase])
+			if a.token > 0 {
+				text += fmt.Sprintf(" T=%d", a.token)
+			}
+		}
+	}
+	return text
+}
