@@ -85,10 +85,14 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 			redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
 		},
 	} {
+		changes := []func(*Config){fenced, shortLease}
+		if what == "flush" || what == "the data of another member" {
+			changes = append(changes, durable) // a restart would forget nothing; this is none
+		}
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
 			masters := shortSet(t, 3)
-			e := open(t, masters, fenced, shortLease)
+			e := open(t, masters, changes...)
 			var last uint64
 			for range 50 { // so that a register that starts again would be far behind
 				f := fence(t, e, t.Name())
@@ -98,16 +102,18 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 			// Each in turn: were one admitted without the registers of the others, a quorum
 			// would have forgotten in the end.
 			for i, m := range masters {
+				begun := time.Now()
 				lose(t, m, masters[(i+1)%3])
 				if what == "another run_id" { // which only a process that starts meets
 					require.NoError(t, e.Close())
-					e = open(t, masters, fenced, shortLease)
+					e = open(t, masters, changes...)
 				}
 				f := fence(t, e, t.Name()) // the others serve
 				require.Greater(t, f, last)
 				last = f
 				soon(t, func() bool { return admitted(t, masters) == 3 }, "by itself")
-				require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last, i)
+				require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
+				require.Greater(t, fence(t, open(t, masters, changes...), t.Name()), last, i)
 				last = fence(t, e, t.Name())
 			}
 		})
@@ -166,10 +172,12 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "masters")
 
-	e := open(t, after, fenced, shortLease)
+	begun := time.Now()
+	e := open(t, after, fenced, shortLease, durable) // the new one is no restarted one
 	f := fence(t, e, t.Name())
 	require.Greater(t, f, last)
 	soon(t, func() bool { return admitted(t, after) == 3 })
+	require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
 	redistest.Command(t, masters[1], "FLUSHALL") // the fourth is needed now
 	require.Greater(t, fence(t, e, t.Name()), f)
 
@@ -361,4 +369,53 @@ func TestDurableMasterThatWasRestartedVotesAtOnce(t *testing.T) {
 	require.ErrorIs(t, err, ErrTaken)
 	require.True(t, held.Valid())
 	require.NoError(t, held.Release(t.Context()))
+}
+
+func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	redistest.Command(t, masters[0], "SAVE")
+	last := fence(t, e, t.Name())
+	require.NoError(t, e.Close())
+	require.NoError(t, masters[0].Kill())
+	require.NoError(t, masters[0].Restart(t.Context())) // with the registers of before
+	err := SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, ErrRefused)
+	require.ErrorContains(t, err, masters[0].Addr())
+	require.Equal(t, 2, admitted(t, masters))
+
+	e = open(t, masters, fenced, shortLease)
+	require.Greater(t, fence(t, e, t.Name()), last)
+	soon(t, func() bool { return admitted(t, masters) == 3 })
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{}))
+	redistest.Command(t, masters[1], "FLUSHALL") // the first is needed now
+	require.Greater(t, fence(t, e, t.Name()), last)
+}
+
+func TestRecoveryThatIsCutAnywhereKeepsItsFloor(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	const above = 1 << 40
+	cut := 0
+	for d := time.Duration(0); ; d += 500 * time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		err := SetUp(ctx, shortConfig(masters), SetUpOptions{MastersAreNew: true, Recover: true, Above: above})
+		cancel()
+		if err == nil {
+			break
+		}
+		cut++
+		begun := false
+		members, err := Members(t.Context(), shortConfig(masters))
+		require.NoError(t, err)
+		for _, m := range members {
+			begun = begun || m.Set.Generation == 0
+		}
+		if begun && SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}) == nil {
+			break // what was begun was completed
+		}
+	}
+	require.Positive(t, cut)
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
 }

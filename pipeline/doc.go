@@ -77,7 +77,8 @@
 //	send, write, receive       a master's share of it; flight: what it has not answered
 //	pace                       how much a master is sent at once
 //	master, probe, admission, session, dial   connecting, and when a master may vote
-//	membership, setup, replace fencing: when a master may vote, setting masters up, exchanging one
+//	membership, restore        fencing: when a master may vote, giving one its registers again
+//	setup, replace             fencing: setting masters up, exchanging one
 //	hung, setaside             finding a hung master, and taking it out of rounds
 //	pending, pending_batch     releases that a master could not be sent or has not answered
 //	wakeup, tracker            waking those who wait for a name

@@ -88,6 +88,8 @@ func (m *master) probe() error {
 		return errors.New("LOADING its dataset")
 	case info.Cluster():
 		return errors.New("runs in cluster mode, where names move between servers")
+	case m.p.fencing && info.Evicts():
+		return errors.New("evicts keys, those of fencing too: maxmemory-policy must be noeviction")
 	}
 	if err := m.note(info, asked); err != nil {
 		return err

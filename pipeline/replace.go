@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"muxlock/internal/fencing"
+	"muxlock/internal/quorum"
 	"muxlock/scripts"
 )
 
@@ -14,6 +15,9 @@ import (
 // on, and engines that have to instead admit it, as a master that lost its data. It is safe
 // only if all clients check: those without fencing do not.
 func Replace(ctx context.Context, s Setup, from string, to Master) error {
+	if n := len(s.Masters); n-1 < quorum.Size(n) {
+		return refuse("the others of %d masters are no quorum", n)
+	}
 	i := slices.IndexFunc(s.Masters, func(m Master) bool { return m.Address == from })
 	if i < 0 {
 		return refuse("%s is none of the masters", from)
@@ -43,16 +47,7 @@ func Replace(ctx context.Context, s Setup, from string, to Master) error {
 	if joins.shown != "" && joins.shown != after.String() {
 		return refuse("%s is a member of a set", joins.address)
 	}
-	for _, v := range stay {
-		done, err := v.call(func(b *batch) { b.switchSet(set.String(), after.String()) })
-		if err != nil {
-			return err
-		}
-		if !done {
-			return MasterError{v.address, errChanged}
-		}
-	}
-	return nil
+	return switchAll(stay, set, after)
 }
 
 // present returns the set of the masters that stay, as it is before the exchange.

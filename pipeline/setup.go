@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/fencing"
+	"muxlock/internal/quorum"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
 )
@@ -31,7 +32,7 @@ type Setup struct {
 	New bool
 	// Recover sets masters up again that have lost so much that they cannot restore each
 	// other. Every fence will be larger than Above, which must be the largest that a resource
-	// has seen.
+	// has seen, by recoveryMargin.
 	Recover bool
 	Above   uint64
 }
@@ -184,20 +185,97 @@ func Init(ctx context.Context, s Setup) error {
 	if err := distinct(visits); err != nil {
 		return err
 	}
-	preparing, err := s.preparing(visits)
+	set, err := s.find(visits)
 	if err != nil {
 		return err
 	}
-	ready := preparing.Next(preparing.Members)
-	registers, err := s.floor(visits)
-	if err != nil {
-		return err
+	if set.Generation > 0 {
+		return complete(visits, set)
 	}
-	if err := s.prepare(ctx, visits, preparing, ready, registers); err != nil {
-		return err
+	registers, err := s.floor(visits, set)
+	if err == nil {
+		err = s.prepare(ctx, visits, set, registers)
 	}
+	if err == nil {
+		err = switchAll(visits, set, set.Next(set.Members))
+	}
+	return err
+}
+
+// find returns the set that the masters belong to, or the one of generation 0 that they are to
+// get. No engine takes part in generation 0, so of several one is chosen, by everybody the same.
+func (s *Setup) find(visits []*visit) (set fencing.Set, err error) {
+	members := make([]string, len(visits))
+	for i, v := range visits {
+		members[i] = v.address
+	}
+	var preparing, later *fencing.Set
 	for _, v := range visits {
-		done, err := v.call(func(b *batch) { b.switchSet(preparing.String(), ready.String()) })
+		switch {
+		case v.shown == "":
+		case v.set.Generation == 0:
+			if v.set.Matches(s.MaxTTL, members) == nil && (preparing == nil || v.set.ID < preparing.ID) {
+				preparing = &v.set
+			}
+		default:
+			if err := s.mayChange(v, members); err != nil {
+				return set, fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.address, err})
+			}
+			if later != nil && later.ID != v.set.ID && !s.Recover {
+				return set, fmt.Errorf("%w: the masters are members of different sets", ErrConfigMismatch)
+			}
+			if later == nil || v.set.Generation > later.Generation {
+				later = &v.set
+			}
+		}
+	}
+	switch {
+	case later != nil && !s.Recover:
+		return *later, nil
+	case preparing != nil && !s.Recover:
+		return *preparing, nil
+	}
+	return fencing.NewSet(token.New(), s.MaxTTL, members), nil
+}
+
+// mayChange returns why the set of a member is not the configured one. To recover, MaxTTL may
+// grow: all leases have run out after the wait.
+func (s *Setup) mayChange(v *visit, members []string) error {
+	maxTTL := s.MaxTTL
+	if s.Recover && v.set.MaxTTL < maxTTL {
+		maxTTL = v.set.MaxTTL
+	}
+	return v.set.Matches(maxTTL, members)
+}
+
+// complete ends a setting up that was cut. Members that were restarted since, or lost their
+// data, are left to the engines, who have the registers of the others.
+func complete(visits []*visit, set fencing.Set) error {
+	before := set
+	before.Generation = 0
+	var out []string
+	for _, v := range visits {
+		switch {
+		case v.admitted() && v.shown == set.String():
+		case v.admitted() && v.shown == before.String() && set.Generation == 1:
+			if err := switchAll([]*visit{v}, before, set); err != nil {
+				return err
+			}
+		default:
+			out = append(out, v.address)
+		}
+	}
+	if len(out) > 0 {
+		return refuse("restarted, or without their data, since they were set up: %v. Engines admit them again by themselves as long as %d of the others are admitted; else recover",
+			out, fencing.Peers(len(visits), quorum.Size(len(visits))))
+	}
+	return nil
+}
+
+// switchAll gives the next description to all.
+func switchAll(visits []*visit, now, next fencing.Set) error {
+	for _, v := range visits {
+		done, err := v.call(func(b *batch) { b.switchSet(now.String(), next.String()) })
 		if err != nil {
 			return err
 		}
@@ -210,85 +288,53 @@ func Init(ctx context.Context, s Setup) error {
 
 var errChanged = errors.New("was changed by somebody else meanwhile: run it again")
 
-// preparing returns the description of generation 0 that the masters have or are to get.
-func (s *Setup) preparing(visits []*visit) (fencing.Set, error) {
-	members := make([]string, len(visits))
-	for i, v := range visits {
-		members[i] = v.address
-	}
-	fresh := fencing.NewSet(token.New(), s.MaxTTL, members)
-	if s.Recover {
-		return fresh, nil
-	}
-	var found *visit
-	none, later := 0, 0
-	for _, v := range visits {
-		switch {
-		case v.shown == "":
-			none++
-			continue
-		case v.set.Generation > 0:
-			later++
-		}
-		if err := v.set.Matches(s.MaxTTL, members); err != nil {
-			return fresh, fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.address, err})
-		}
-		if found != nil && found.set.ID != v.set.ID {
-			return fresh, fmt.Errorf("%w: %s and %s are members of different sets", ErrConfigMismatch, found.address, v.address)
-		}
-		if found == nil || v.set.Generation > found.set.Generation {
-			found = v
-		}
-	}
-	switch {
-	case found == nil:
-		return fresh, nil
-	case later > 0 && none > 0:
-		return fresh, refuse("%d of %d masters have lost their data since they were set up. Engines restore them by themselves as long as %d others are admitted; else set them up with Recover",
-			none, len(visits), fencing.Peers(len(visits), len(visits)/2+1))
-	}
-	set := found.set
-	set.Generation = max(0, set.Generation-1)
-	return set, nil
-}
+// recoveryMargin is how many tokens are left out after the largest that a resource has seen:
+// the newest may not have come there.
+const recoveryMargin = 1 << 24
 
-// floor returns the least registers of the set.
-func (s *Setup) floor(visits []*visit) ([]uint64, error) {
+// floor returns the least registers of the set: what those have that are prepared already,
+// since they may be recovered ones, and to recover what any has.
+func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 	registers := make([]uint64, fencing.Registers)
-	if !s.Recover {
-		return registers, nil
-	}
-	least := fencing.TokenAbove(s.Above)
-	if least > fencing.MaxToken {
-		return nil, refuse("no fence can be larger than %d", s.Above)
-	}
-	for i := range registers {
-		registers[i] = least
+	if s.Recover {
+		least := fencing.TokenAbove(s.Above) + recoveryMargin
+		if least > fencing.MaxToken {
+			return nil, refuse("no fence can be so much larger than %d", s.Above)
+		}
+		for i := range registers {
+			registers[i] = least
+		}
 	}
 	for _, v := range visits {
-		if v.shown == "" {
+		if !s.Recover && !(v.admitted() && v.shown == set.String()) {
 			continue
 		}
 		var b batch
-		b.readRegisters(v.shown, v.mark)
+		b.readRegisters("", "")
 		replies, err := v.ask(&b, nil)
-		if err != nil {
-			return nil, MasterError{v.address, err}
+		if err == nil {
+			err = replies[0].Err()
 		}
 		var theirs [fencing.Registers]uint64
-		if replies[0].Err() == nil && parseRegisters(replies[0].Text, &theirs) == nil { // else Above has to do
+		if err == nil {
+			err = parseRegisters(replies[0].Text, &theirs)
+		}
+		if err != nil && !s.Recover {
+			return nil, MasterError{v.address, err}
+		}
+		if err == nil { // else Above has to do
 			fencing.Merge(registers, theirs[:])
 		}
 	}
 	return registers, nil
 }
 
-// prepare gives the description of generation 0 to all masters that have neither that nor the
-// next, after a wait.
-func (s *Setup) prepare(ctx context.Context, visits []*visit, preparing, ready fencing.Set, registers []uint64) error {
+// prepare gives a description of generation 0 to all masters that do not have it, after a
+// wait.
+func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, registers []uint64) error {
 	var open []*visit
 	for _, v := range visits {
-		if v.admitted() && (v.shown == preparing.String() || v.shown == ready.String()) {
+		if v.admitted() && v.shown == set.String() {
 			continue
 		}
 		open = append(open, v)
@@ -309,7 +355,7 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, preparing, ready f
 		}
 	}
 	for _, v := range open {
-		done, err := v.call(func(b *batch) { b.seed(preparing.String(), v.runID, v.ticket, v.shown, registers) })
+		done, err := v.call(func(b *batch) { b.seed(set.String(), v.runID, v.ticket, v.shown, registers) })
 		if err != nil {
 			return err
 		}

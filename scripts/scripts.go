@@ -46,8 +46,8 @@ var (
 	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "910c62952a6a68860bf9373e12989dce232de77e"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
 	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
-	Seed          = Script{"seed", seedSource, "51e3a6919c406a16843332dd2db6a77e1b3e623f"}
-	ReadRegisters = Script{"registers", registersSource, "4dc7cdb44603f3acc0c568fe3fef34965e372aa2"}
+	Seed          = Script{"seed", seedSource, "7b54481deac2e5b5be1265099e8c9681d03237f6"}
+	ReadRegisters = Script{"registers", registersSource, "58d353e2d84c1c5abad66fbe19471344f51beb74"}
 	Switch        = Script{"switch", switchSource, "064c858920e10b8b8c1d55c5bf580c882e315d74"}
 	Trial         = Script{"trial", trialSource, "ce88fe4bd7f3de3ce182f25690ed4fe49b3873b6"}
 )

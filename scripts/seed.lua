@@ -15,7 +15,7 @@ if (redis.call('GET', KEYS[1]) or '') ~= ARGV[4] then return 0 end
 for i = 5, #ARGV do
   local register = i - 5
   local value = tonumber(redis.call('HGET', KEYS[4], register) or -1)
-  if not value or value < 0 or value >= 137438953472 or value < tonumber(ARGV[i]) then
+  if not (value and value >= tonumber(ARGV[i]) and value < 137438953472 and value % 1 == 0) then
     redis.call('HSET', KEYS[4], register, ARGV[i])
   end
 end

@@ -36,7 +36,7 @@ func (a *Admission[T]) Met(incarnation, mark string) bool {
 	if a.incarnation != incarnation {
 		*a = Admission[T]{incarnation: incarnation}
 	}
-	a.admitted = mark == incarnation
+	a.admitted = mark == incarnation && mark != ""
 	return a.admitted
 }
 

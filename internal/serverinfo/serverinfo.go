@@ -59,6 +59,12 @@ func (i Info) Loading() bool { return i["loading"] != "" && i["loading"] != "0" 
 // servers.
 func (i Info) Cluster() bool { return i["cluster_enabled"] == "1" }
 
+// Evicts reports whether the server drops keys when its memory is full.
+func (i Info) Evicts() bool {
+	policy := i["maxmemory_policy"]
+	return i["maxmemory"] != "" && i["maxmemory"] != "0" && policy != "" && policy != "noeviction"
+}
+
 // Role returns master or slave, "" if it is not reported.
 func (i Info) Role() string { return i["role"] }
 
