@@ -84,7 +84,7 @@ func (m *master) shown() string {
 }
 
 func (s *server) state() string {
-	text := fmt.Sprintf("%s %s %s %s", s.text("GET", "set"), s.text("GET", "mark"), s.text("GET", "ticket"), s.text("HGET", "registers", "0"))
+	text := fmt.Sprintf("%s %s %s %s", s.text("GET", "set"), s.text("GET", "mark"), s.text("GET", "ticket"), strings.TrimPrefix(s.text("HGET", "registers", "0"), "0"))
 	for name := range maxNames {
 		ms, err := strconv.Atoi(s.text("PTTL", fmt.Sprint("lock", name)))
 		require.NoError(s.t, err)
@@ -112,7 +112,10 @@ func compare(s *server, seed uint64, steps int) error {
 		var what, here, there string
 		switch what = []string{"acquire", "acquire", "extend", "extend", "release", "open", "open", "seed", "seed", "read", "switch", "flush", "expire"}[draw(13)]; what {
 		case "acquire":
-			there = s.call(scripts.FencedAcquire, 3, "set", "registers", lock, number(set), number(owner), "0", strconv.Itoa(int(hint)), ttl, "1")
+			proposal := strconv.Itoa(int(hint) + 1)
+			if there = s.call(scripts.FencedAcquire, 3, "set", "registers", lock, number(set), number(owner), "0", proposal, ttl, "1"); there == "" {
+				there = proposal // granted with it
+			}
 			token, granted, member := m.acquire(set, name, owner, hint, until)
 			here = "MUXLOCKSET"
 			if member {
@@ -183,7 +186,7 @@ func TestComparisonSeesAnotherScript(t *testing.T) {
 		old, new string
 	}{
 		"acquire ignores the set":              {scripts.FencedAcquire, "redis.call('GET', KEYS[1]) ~= ARGV[1]", "false"},
-		"acquire ignores the hint":             {scripts.FencedAcquire, "value < least then", "false then"},
+		"acquire ignores the hint":             {scripts.FencedAcquire, "if value >= proposed then", "if true then"},
 		"extend ignores the set":               {scripts.FencedExtend, "redis.call('GET', KEYS[1]) == ARGV[1]", "true"},
 		"extend does not raise":                {scripts.FencedExtend, "if value < token", "if false"},
 		"extend takes another's":               {scripts.FencedExtend, "if reply ~= ARGV[1 + j]", "if not reply"},
@@ -191,7 +194,7 @@ func TestComparisonSeesAnotherScript(t *testing.T) {
 		"open replaces the ticket":             {scripts.Open, ", 'NX'", ""},
 		"open believes what is void":           {scripts.Open, " and ARGV[4] ~= '1'", ""},
 		"seed ignores the ticket":              {scripts.Seed, "redis.call('GET', KEYS[3]) ~= ARGV[3]", "false"},
-		"seed lowers":                          {scripts.Seed, "value < tonumber(ARGV[i])", "true"},
+		"seed lowers":                          {scripts.Seed, "value >= tonumber(ARGV[i])", "false"},
 		"seed keeps the ticket":                {scripts.Seed, "redis.call('DEL', KEYS[3])", ""},
 		"registers are read without admission": {scripts.ReadRegisters, " or redis.call('GET', KEYS[2]) ~= ARGV[2]", ""},
 		"switch ignores what is there":         {scripts.Switch, "now == ARGV[1]", "now"},
