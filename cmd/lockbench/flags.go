@@ -59,6 +59,7 @@ type engineFlags struct {
 	drift      float64
 	retryHeld  time.Duration
 	retrySplit time.Duration
+	fencing    bool
 }
 
 // targets is the flags that choose the masters.
@@ -138,6 +139,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.DurationVar(&f.maxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
 		fs.Float64Var(&f.drift, "drift", 0, "largest relative error between the clocks' rates")
 		fs.DurationVar(&f.retryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
+		fs.BoolVar(&f.fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (lockbench masters init), others are")
 		fs.DurationVar(&f.retrySplit, "retry-split", 0, "longest delay after a split vote")
 	})
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
