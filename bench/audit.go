@@ -7,9 +7,9 @@ import (
 )
 
 // audit watches every hold of a run for a second holder of the same name, and for a fence
-// that is not larger than that of the hold before. A hold
-// is the interval from Acquire's return to the end of its validity or the call of
-// Release, whichever comes first, on the run's monotonic clock.
+// that is not larger than that of the hold before. A hold is the interval from Acquire's
+// return to the end of its validity or the call of Release, whichever comes first, on the
+// run's monotonic clock.
 //
 // One word per name holds the stamp of its holder: end of validity, and the worker,
 // so that a stamp is unique among live holds. enter swaps its stamp in; if the old one is neither

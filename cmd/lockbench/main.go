@@ -23,7 +23,7 @@
 //	1    run error, or masters that doctor finds not fit to lock on
 //	2    usage: nothing was started
 //	3    an objective (--slo) was missed
-//	4    safety violation: two holders at once
+//	4    safety violation: two holders at once, or a fencing token that did not grow
 //	5    measurement not valid, such as a rate that was not met, or a prediction (validate) that did not hold
 //	6    regression between two results
 //	130  interrupted with the partial result written

@@ -126,7 +126,7 @@ func (f *membersFlags) config() (cfg engine.Config, err error) {
 	if cfg.Masters, err = masters.Parse(f.masters); err != nil {
 		return cfg, usagef("--masters: %w", err)
 	}
-	cfg.TTL, cfg.MaxTTL, cfg.Drift, cfg.MasterTimeout = f.maxTTL, f.maxTTL, f.drift, rivals.Patience(f.maxTTL)
+	cfg.TTL, cfg.MaxTTL, cfg.Drift, cfg.MasterTimeout = f.maxTTL, f.maxTTL, f.drift, rivals.Patience(f.maxTTL, f.drift)
 	return cfg, nil
 }
 

@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/engine"
+	"muxlock/internal/redlock"
 )
 
 // muxlock is this project's engine with its defaults: an Acquire tries again until
@@ -38,14 +40,24 @@ func (o Options) engine() engine.Config {
 
 // SetUp makes masters that were started for this run a set, which fencing needs. They may
 // have been another one in an earlier round, or lost what they had: no name outlives a
-// round, so that there is nothing to wait for, nor a fence to be above.
-func SetUp(ctx context.Context, o Options) error {
-	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, Patience(o.TTL))
-	return engine.SetUp(ctx, o.engine(), engine.SetUpOptions{MastersAreNew: true, Recover: true})
+// round, so that there is nothing to wait for, nor a fence to be above. A machine that is
+// kept busy by other things may take several tries.
+func SetUp(ctx context.Context, o Options) (err error) {
+	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, Patience(o.TTL, o.Drift))
+	for range 10 {
+		err = engine.SetUp(ctx, o.engine(), engine.SetUpOptions{MastersAreNew: true, Recover: true})
+		if err == nil {
+			break
+		}
+	}
+	return err
 }
 
-// Patience is a MasterTimeout for setting masters up, which takes embedded ones 0.1 s.
-func Patience(ttl time.Duration) time.Duration { return min(ttl/3, 5*time.Second) }
+// Patience is a MasterTimeout for setting masters up, which takes embedded ones 0.1 s: as
+// long as a lease of that length, which is not asked for, could do with.
+func Patience(ttl time.Duration, drift float64) time.Duration {
+	return min((ttl-redlock.DriftAllowance(ttl, cmp.Or(drift, redlock.DefaultDrift)))*3/4, 5*time.Second)
+}
 
 // One of several masters is not what was set up, so these locks have no fencing tokens.
 func openMuxlockSingle(ctx context.Context, o Options) (bench.Locker, error) {
