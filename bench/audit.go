@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// audit watches every hold of a run for a second holder of the same name. A hold
-// is the interval from Acquire's return to the end of its validity or the call of
-// Release, whichever comes first, on the run's monotonic clock.
+// audit watches every hold of a run for a second holder of the same name, and for a fence
+// that is not larger than that of the hold before. A hold is the interval from Acquire's
+// return to the end of its validity or the call of Release, whichever comes first, on the
+// run's monotonic clock.
 //
 // One word per name holds the stamp of its holder: end of validity, and the worker,
 // so that a stamp is unique among live holds. enter swaps its stamp in; if the old one is neither
@@ -16,11 +17,15 @@ import (
 // stamp. leave comes before the call of Release, so a correct lock's next holder
 // always finds the word clear.
 //
+// A second word has the fence of the name's last hold that had one. Holds of a correct
+// lock enter in the order in which they were acquired, as long as they are valid.
+//
 // It may miss an overlap that follows another on the same name (the word has
 // room for one holder), never all of them, and does not report one that is none.
 type audit struct {
 	*table
 	overlaps atomic.Int64
+	stale    atomic.Int64 // holds whose fence is not larger than that before
 }
 
 // A stamp is the end of validity in whole microseconds (rounded down: a hold
@@ -33,28 +38,38 @@ const (
 func newAudit(t *table) *audit { return &audit{table: t} }
 
 // enter notes that worker has held key since acquired, until the given times on
-// the clock now. It returns the stamp for leave. A hold that was over before
+// the clock now, with a fence. It returns the stamp for leave. A hold that was over before
 // it began is not one; a zero stamp.
-func (a *audit) enter(key, worker int, acquired, until int64, now func() int64) int64 {
+func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now func() int64) int64 {
 	if until <= acquired {
 		return 0
 	}
 	stamp := min(until/1000, forever)<<workerBits | int64(worker)
-	slot := a.holder(key)
-	old := slot.Swap(stamp)
-	if old>>workerBits <= acquired/1000 {
+	slot, last := a.holder(key), a.fence(key)
+	old, before := slot.Swap(stamp), int64(0)
+	if fence > 0 {
+		before = last.Swap(int64(fence))
+	}
+	overlaps, stale := old>>workerBits > acquired/1000, before > 0 && before >= int64(fence)
+	if !overlaps && !stale {
 		return stamp
 	}
-	// The old hold seems to last. If this goroutine was not run between Acquire's
-	// return and the swap for so long that its own lease ended, the old hold may
-	// be a rightful successor's: put it back.
+	// Another seems to hold it, or to have come after this one. If this goroutine was not run
+	// between Acquire's return and the swap for so long that its own lease ended, the other
+	// may be a rightful successor: put its words back.
 	if now() >= until {
 		slot.CompareAndSwap(stamp, old)
+		last.CompareAndSwap(int64(fence), before)
 		return 0
 	}
-	a.overlaps.Add(1)
+	if overlaps {
+		a.overlaps.Add(1)
+	}
+	if stale {
+		a.stale.Add(1)
+	}
 	if a.stride == lineWords {
-		a.firstOverlap(key).CompareAndSwap(0, acquired+1)
+		a.firstViolation(key).CompareAndSwap(0, acquired+1)
 	}
 	return stamp
 }

@@ -48,7 +48,7 @@ func (w *worker) beginExtending(measured bool) bool {
 		return false
 	}
 	w.ext.lock = held
-	w.ext.stamp = r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), r.now)
+	w.ext.stamp = r.audit.enter(key, w.number, now, untilNs(r.base, held.Until()), fenceOf(held), r.now)
 	var ok bool
 	if w.ext.ext, ok = w.extender(held); !ok {
 		w.endExtending()

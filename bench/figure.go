@@ -67,6 +67,9 @@ var figures = []Figure{
 	rate("dropped_rate", func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
 	rate("lost_validity_rate", func(t Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
 	rate("late_quorum_rate", func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
+	count("fenced", func(r *Result) int64 { return r.Totals.Fenced }),
+	count("fence_second_trips", func(r *Result) int64 { return r.Totals.FenceSecondTrips }),
+	{Name: "fence_second_trip_rate", Label: "fence second trips", Unit: UnitShare, of: secondTrips},
 	count("overlaps", func(r *Result) int64 { return r.Safety.Overlaps }),
 	count("fence_violations", func(r *Result) int64 { return r.Safety.FenceViolations }),
 	{Name: "jain", Label: "Jain", More: true, of: number(func(r *Result) float64 { return r.Fairness.Jain })},
@@ -131,6 +134,14 @@ func rate(name string, of func(Totals) (part, whole int64)) Figure {
 		}
 		return float64(part) / float64(whole), nil
 	}}
+}
+
+// secondTrips is the attempts that needed one for their fencing token, for each lock that has one.
+func secondTrips(r *Result) (float64, error) {
+	if r.Totals.Fenced == 0 {
+		return 0, errors.New("no lock had a fencing token (--fencing)")
+	}
+	return float64(r.Totals.FenceSecondTrips) / float64(r.Totals.Fenced), nil
 }
 
 func stall(r *Result) (float64, error) {

@@ -15,7 +15,8 @@ type Event struct {
 	FromNs  int64  `json:"from_ns"`
 	ToNs    int64  `json:"to_ns"`
 	UntilNs int64  `json:"until_ns,omitempty"` // end of the validity of what was acquired
-	Overlap bool   `json:"overlap,omitempty"`  // the first of its key that another's hold was in the way of
+	Fence   uint64 `json:"fence,omitempty"`    // of what was acquired; 0: none
+	Overlap bool   `json:"overlap,omitempty"`  // the first of its key that another's hold, or its fence, was in the way of
 	Error   string `json:"error,omitempty"`
 }
 
@@ -27,7 +28,7 @@ const (
 )
 
 // history keeps the latest events of each name, so that those around an overlap can
-// be shown. The first overlap of a name, in whichever process, freezes its rings soon
+// be shown, or around a fence that did not grow. The first of a name, in whichever process, freezes its rings soon
 // after. A nil history keeps nothing.
 type history struct {
 	*table
@@ -40,7 +41,7 @@ type ring struct {
 	mu     sync.Mutex // guards the following
 	events []Event
 	next   int // the oldest, once all places are taken
-	after  int // events taken since the overlap
+	after  int // events taken since the violation
 }
 
 // newHistory keeps the latest n events of each name; 0 is none, and a nil history.
@@ -55,7 +56,7 @@ func newHistory(t *table, names []string, proc, n int) *history {
 	return h
 }
 
-// add notes an event, unless an overlap of its name lies so far back that the place is
+// add notes an event, unless a violation of its name lies so far back that the place is
 // needed for what led to it.
 func (h *history) add(key int, e Event) {
 	if h == nil {
@@ -65,7 +66,7 @@ func (h *history) add(key int, e Event) {
 	r := &h.rings[key]
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if h.firstOverlap(key).Load() != 0 {
+	if h.firstViolation(key).Load() != 0 {
 		if r.after == cap(r.events)/4 {
 			return
 		}
@@ -79,13 +80,13 @@ func (h *history) add(key int, e Event) {
 	r.next = (r.next + 1) % len(r.events)
 }
 
-// overlapping is the events of the names that two held at once.
-func (h *history) overlapping() (events []Event) {
+// violations is the events of the names that have one.
+func (h *history) violations() (events []Event) {
 	if h == nil {
 		return nil
 	}
 	for key := range h.rings {
-		first := h.firstOverlap(key).Load()
+		first := h.firstViolation(key).Load()
 		if first == 0 {
 			continue
 		}

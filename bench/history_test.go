@@ -74,14 +74,14 @@ func TestHistoryKeepsTheLatestEventsAndFreezesSoonAfterAnOverlap(t *testing.T) {
 		add(1, n)
 	}
 	a := newAudit(table)
-	a.enter(0, 1, 19, 100*ms, at(19))
-	a.enter(0, 2, 20, 100*ms, at(20))
-	a.enter(0, 3, 21, 100*ms, at(21)) // a later one counts, but is not the first
+	a.enter(0, 1, 19, 100*ms, 0, at(19))
+	a.enter(0, 2, 20, 100*ms, 0, at(20))
+	a.enter(0, 3, 21, 100*ms, 0, at(21)) // a later one counts, but is not the first
 	for n := range 20 {
 		add(0, 20+n)
 		add(1, 20+n)
 	}
-	events := h.overlapping()
+	events := h.violations()
 	inOrder(events)
 	var seen []int64
 	for _, e := range events {

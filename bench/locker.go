@@ -55,6 +55,32 @@ type ExpiryCounter interface {
 	Expired() uint64
 }
 
+// Fencer is a Held that may have a fencing token; 0 is none. It is read once, when the lock
+// was acquired, and is larger than that of the hold of the same name before.
+type Fencer interface {
+	Fence() uint64
+}
+
+func fenceOf(h Held) uint64 {
+	if f, ok := h.(Fencer); ok {
+		return f.Fence()
+	}
+	return 0
+}
+
+// FenceCounter is a Locker that counts its attempts which needed a second round trip to the
+// masters for their fencing token.
+type FenceCounter interface {
+	FencesRaised() uint64
+}
+
+func fencesRaised(l Locker) int64 {
+	if c, ok := l.(FenceCounter); ok {
+		return int64(c.FencesRaised())
+	}
+	return 0
+}
+
 func expired(l Locker) int64 {
 	if c, ok := l.(ExpiryCounter); ok {
 		return int64(c.Expired())

@@ -67,18 +67,21 @@ func hangs(ctx context.Context) error {
 type leases struct {
 	slots int
 	poll  time.Duration
-	mu    sync.Mutex // guards the following
+	fence func(n uint64) uint64 // of the n-th lock of a name; nil: none
+	mu    sync.Mutex            // guards the following
 	held  map[string][]*lease
+	given map[string]uint64
 }
 
 type lease struct {
 	l     *leases
 	name  string
 	until time.Time
+	fence uint64
 }
 
 func newLeases(slots int, poll time.Duration) *leases {
-	return &leases{slots: slots, poll: poll, held: map[string][]*lease{}}
+	return &leases{slots: slots, poll: poll, held: map[string][]*lease{}, given: map[string]uint64{}}
 }
 
 func (l *leases) TryAcquire(_ context.Context, name string, ttl time.Duration) (Held, error) {
@@ -98,6 +101,10 @@ func (l *leases) TryAcquire(_ context.Context, name string, ttl time.Duration) (
 	}
 	h := &lease{l: l, name: name, until: until}
 	l.held[name] = append(live, h)
+	if l.fence != nil {
+		l.given[name]++
+		h.fence = l.fence(l.given[name])
+	}
 	return h, nil
 }
 
@@ -116,6 +123,7 @@ func (l *leases) Acquire(ctx context.Context, name string, ttl time.Duration) (H
 
 func (l *leases) Close() error    { return nil }
 func (h *lease) Until() time.Time { return h.until }
+func (h *lease) Fence() uint64    { return h.fence }
 func (h *lease) Release(context.Context) error {
 	h.l.mu.Lock()
 	defer h.l.mu.Unlock()

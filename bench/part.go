@@ -11,21 +11,22 @@ import (
 // Part is what one process of a run found. It can be written and read as JSON by
 // processes of the same build; Merge makes the Result of all parts.
 type Part struct {
-	Complete bool // not interrupted, no panic
-	Panicked bool
-	Growing  bool          // the pacer's verdict
-	Elapsed  time.Duration // measured; 0: nothing was
-	Totals   Totals
-	Cycles   int64
-	Latency  hists
-	Shares   []int64 // acquisitions per worker
-	Waits    waits
-	Overlaps int64
-	History  []Event
-	Holding  *holdingPart // op hold only
-	Steady   *Steady      // Config.Steady only
-	Client   Client       // of all cycles together
-	Series   []Interval
+	Complete        bool // not interrupted, no panic
+	Panicked        bool
+	Growing         bool          // the pacer's verdict
+	Elapsed         time.Duration // measured; 0: nothing was
+	Totals          Totals
+	Cycles          int64
+	Latency         hists
+	Shares          []int64 // acquisitions per worker
+	Waits           waits
+	Overlaps        int64
+	FenceViolations int64
+	History         []Event
+	Holding         *holdingPart // op hold only
+	Steady          *Steady      // Config.Steady only
+	Client          Client       // of all cycles together
+	Series          []Interval
 
 	Stall       *Histogram // nil: not measured, as is the next
 	Uncontended *Histogram

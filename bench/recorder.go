@@ -13,7 +13,7 @@ import (
 const shardsMost = 64
 
 // counts of operations that ended.
-type counts struct{ ended, acquired, refused, timeouts, errors, cycles, lost int64 }
+type counts struct{ ended, acquired, refused, timeouts, errors, cycles, lost, fenced int64 }
 
 // waits is the calls of Acquire, those that failed or were cut off included.
 type waits struct{ Longest, Sum, Count int64 } // ns
@@ -32,6 +32,7 @@ func (c *counts) add(d counts) {
 	c.errors += d.errors
 	c.cycles += d.cycles
 	c.lost += d.lost
+	c.fenced += d.fenced
 }
 
 // hists are the histograms of a shard or of a run.
@@ -104,12 +105,16 @@ type gotten struct {
 	lag      int64
 	handover int64 // below 0: the lock lay free
 	remote   bool  // the hand-over was from another process
+	fence    uint64
 }
 
 // acquiredLocked writes an acquire that got its lock.
 func (s *shard) acquiredLocked(g gotten) {
 	s.counts.ended++
 	s.counts.acquired++
+	if g.fence > 0 {
+		s.counts.fenced++
+	}
 	s.hists.Acquire.Record(g.acquire, 1)
 	s.openLocked(g.wait, g.lag, g.acquire)
 	switch {

@@ -32,8 +32,8 @@ type Result struct {
 	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
 	// Setting is the flags that a sweep gave a value of their own, by name.
 	Setting map[string]string `json:"setting,omitempty"`
-	// History is what Config.History kept of the names that two held at once, in the order
-	// of the begins. It is for a file of its own.
+	// History is what Config.History kept of the names that two held at once, or whose fence
+	// did not grow, in the order of the begins. It is for a file of its own.
 	History []Event `json:"-"`
 }
 
@@ -54,6 +54,10 @@ type Totals struct {
 	// the attempts of LateQuorum, whose quorum came too late to leave any.
 	LostValidity int64 `json:"lost_validity"`
 	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
+	Fenced       int64 `json:"fenced"`      // of Acquired, had a fencing token
+	// FenceSecondTrips is the attempts that needed a second round trip for their fencing
+	// token; of lockers that are a FenceCounter.
+	FenceSecondTrips int64 `json:"fence_second_trips"`
 }
 
 // Quorums is the attempts that a majority agreed to: locks, and what came too late.
@@ -70,6 +74,8 @@ func (t *Totals) add(u Totals) {
 	t.Dropped += u.Dropped
 	t.LostValidity += u.LostValidity
 	t.LateQuorum += u.LateQuorum
+	t.Fenced += u.Fenced
+	t.FenceSecondTrips += u.FenceSecondTrips
 }
 
 // Latencies of operations that got their lock. An absent one was not measured.
@@ -121,9 +127,12 @@ type Fairness struct {
 
 // Safety is the verdict of the audit, warm-up included.
 type Safety struct {
-	Overlaps        int64 `json:"overlaps"` // lock acquired while another worker held it, validly and not yet releasing
-	FenceViolations int64 `json:"fence_violations"`
+	Overlaps        int64 `json:"overlaps"`         // lock acquired while another worker held it, validly and not yet releasing
+	FenceViolations int64 `json:"fence_violations"` // lock acquired with a fence that is not larger than that of the hold of its name before
 }
+
+// Violated reports whether the audit found anything.
+func (s Safety) Violated() bool { return s.Overlaps > 0 || s.FenceViolations > 0 }
 
 // Client is what the load cost its processes in the measured time.
 type Client struct {

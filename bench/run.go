@@ -76,7 +76,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
 	}
-	from, tooLate := r.now(), expired(r.locker)
+	from, tooLate, raised := r.now(), expired(r.locker), fencesRaised(r.locker)
 	if r.cfg.Steady > 0 {
 		part.Steady = &Steady{}
 	}
@@ -115,7 +115,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	measured := r.phase.Swap(stopped) == measuring
 	to := r.now()
-	tooLate = expired(r.locker) - tooLate
+	tooLate, raised = expired(r.locker)-tooLate, fencesRaised(r.locker)-raised
 	if r.pacer != nil {
 		part.Totals, part.Growing = r.pacer.end(to)
 	}
@@ -141,7 +141,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		last.TS = part.Elapsed.Seconds()
 		part.addLast(last)
 		part.Client = after.Since(before, 1)
-		part.Totals.LateQuorum = tooLate
+		part.Totals.LateQuorum, part.Totals.FenceSecondTrips = tooLate, raised
 	} else {
 		r.rec.forget()
 	}
@@ -206,7 +206,7 @@ func (r *runner) figures(p *Part) {
 	c := r.rec.counts
 	p.Cycles = c.cycles
 	p.Totals.Acquired, p.Totals.Refused = c.acquired, c.refused
-	p.Totals.Timeouts, p.Totals.Errors = c.timeouts, c.errors
+	p.Totals.Timeouts, p.Totals.Errors, p.Totals.Fenced = c.timeouts, c.errors, c.fenced
 	p.Totals.LostValidity = c.lost + p.Totals.LateQuorum
 	if r.pacer == nil {
 		p.Totals.Started = c.ended + r.rec.late()
@@ -225,7 +225,7 @@ func (r *runner) figures(p *Part) {
 	if p.Holding != nil {
 		p.Holding.Wanted = int64(r.cfg.share())
 	}
-	p.Overlaps, p.History = r.audit.overlaps.Load(), r.history.overlapping()
+	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps.Load(), r.audit.stale.Load(), r.history.violations()
 	p.Panicked = r.failure != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }

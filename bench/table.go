@@ -3,7 +3,7 @@ package bench
 import "sync/atomic"
 
 // table is what the workers of a run know about each name beside the lock: who
-// holds it (audit), and who released it last and when (hand-over). With several
+// holds it, with which fence (audit), and who released it last and when (hand-over). With several
 // processes it lies in memory that they share, with one in plain memory; the
 // code is the same. All words begin at 0. Safe for concurrent use.
 type table struct {
@@ -15,8 +15,9 @@ type table struct {
 const (
 	holderWord = iota
 	releaseWord
+	fenceWord
 	wordsUsed
-	overlapWord = wordsUsed // only where a name has a line to itself
+	violationWord = wordsUsed // only where a name has a line to itself
 )
 
 // spreadNames is up to how many names have a cache line each; among more,
@@ -41,9 +42,12 @@ func stride(names int) int {
 
 func (t *table) holder(key int) *atomic.Int64 { return &t.words[key*t.stride+holderWord] }
 
-// firstOverlap is when a name was first acquired while another held it, plus one; 0 is
-// never. Only where a name has a line to itself.
-func (t *table) firstOverlap(key int) *atomic.Int64 { return &t.words[key*t.stride+overlapWord] }
+// fence is that of the last hold that had one; 0 is none.
+func (t *table) fence(key int) *atomic.Int64 { return &t.words[key*t.stride+fenceWord] }
+
+// firstViolation is when a name was first acquired although another held it or had a fence
+// as large, plus one; 0 is never. Only where a name has a line to itself.
+func (t *table) firstViolation(key int) *atomic.Int64 { return &t.words[key*t.stride+violationWord] }
 
 // A release is its time on the run's clock in ns, plus one, above the number of
 // the process: 0 is none, and 104 days fit.

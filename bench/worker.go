@@ -140,8 +140,9 @@ func (w *worker) operate(a arrival) {
 		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
 	until := untilNs(r.base, held.Until())
-	stamp := r.audit.enter(key, w.number, now, until, r.now)
-	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until}, nil)
+	got.fence = fenceOf(held)
+	stamp := r.audit.enter(key, w.number, now, until, got.fence, r.now)
+	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
 	from, hold, call := now, a.hold, "release"
 	stays := hold > 0 || a.op == opExtend
 	if stays {

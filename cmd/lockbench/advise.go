@@ -36,7 +36,7 @@ type adviseFlags struct {
 }
 
 // measuredBy is the flags that say what a measurement is of.
-var measuredBy = append(slices.Clone(targetFlags), "new-masters", "prefix", "duration", "fault")
+var measuredBy = append(slices.Clone(targetFlags), "new-masters", "prefix", "duration", "fencing", "fault")
 
 func adviseCommand() *cobra.Command {
 	var f adviseFlags
@@ -118,7 +118,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 func give(doc *result.Document, ask advice.Ask, args []string) error {
 	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
 	if err == nil {
-		m.Target = targetFlagsOf(doc.Config)
+		m.Target, m.Fencing = targetFlagsOf(doc.Config), doc.Config.Fencing
 		if doc.Config.Command != "advise" {
 			m.Load = doc.Config.Args
 		}

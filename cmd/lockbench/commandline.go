@@ -40,9 +40,12 @@ func wordsOf(command string, of *result.Config, settings []setting) []string {
 	}
 	for _, s := range settings {
 		for _, value := range s.values {
-			if value == "true" {
+			switch value {
+			case "true":
 				words = append(words, "--"+s.flag)
-			} else {
+			case "false":
+				words = append(words, "--"+s.flag+"=false")
+			default:
 				words = append(words, "--"+s.flag+" "+advice.Quoted(value))
 			}
 		}

@@ -59,6 +59,7 @@ type engineFlags struct {
 	drift      float64
 	retryHeld  time.Duration
 	retrySplit time.Duration
+	fencing    bool
 }
 
 // targets is the flags that choose the masters.
@@ -115,7 +116,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
 		fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
 		offer(fs, "dist", "own", "uniform", "zipf:0.99", "hotspot:0.1,0.9")
-		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean),\nlognormal:1ms,0.5 (median, and sigma of the logarithm: a long tail)")
+		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean), lognormal:1ms,0.5 (median, and sigma of the logarithm)")
 		fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
 		fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 		fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
@@ -139,6 +140,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.Float64Var(&f.drift, "drift", 0, "largest relative error between the clocks' rates")
 		fs.DurationVar(&f.retryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
 		fs.DurationVar(&f.retrySplit, "retry-split", 0, "longest delay after a split vote")
+		fs.BoolVar(&f.fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (lockbench masters init), others are")
 	})
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")

@@ -25,6 +25,9 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 		if r.Safety.Overlaps > 0 {
 			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
 		}
+		if r.Safety.FenceViolations > 0 {
+			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s gave %d locks a fence that is not larger than the one before", r.Impl, r.Safety.FenceViolations)}, runErr)
+		}
 	}
 	if ctx.Err() != nil || runErr != nil {
 		return interruptedOr(ctx, runErr)

@@ -23,7 +23,7 @@
 //	1    run error, or masters that doctor finds not fit to lock on
 //	2    usage: nothing was started
 //	3    an objective (--slo) was missed
-//	4    safety violation: two holders at once
+//	4    safety violation: two holders at once, or a fencing token that did not grow
 //	5    measurement not valid, such as a rate that was not met, or a prediction (validate) that did not hold
 //	6    regression between two results
 //	130  interrupted with the partial result written
@@ -96,16 +96,7 @@ func root() *cobra.Command {
   lockbench run --keys 1 --workers 8     # a fight for one lock
   lockbench compare                      # beside Redsync and a single master
   lockbench sweep --param workers=1,8,64 # how the cost grows`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var names []string
-			for _, c := range cmd.Commands() {
-				names = append(names, c.Name())
-			}
-			return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
-		},
+		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -134,6 +125,18 @@ func root() *cobra.Command {
 		workerCommand(),
 	)
 	return cmd
+}
+
+// noSuchCommand is the Args of commands that have others below them.
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
 }
 
 // suggestion names what is near to what was typed, as cobra does for commands.

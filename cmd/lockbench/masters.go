@@ -24,13 +24,14 @@ func mastersCommand() *cobra.Command {
 	var f mastersFlags
 	cmd := &cobra.Command{
 		Use:   "masters",
-		Short: "Start servers to lock on, until Ctrl-C",
-		Long: `Starts servers on free ports of this machine and prints their addresses, for --masters,
+		Short: "Start servers to lock on, until Ctrl-C, or set masters up for fencing",
+		Long: `Without a command below it starts servers on free ports of this machine and prints their addresses, for --masters,
 as one line on standard output. They stop at Ctrl-C, or after --for. Whoever locks on
-them should say that they are new: --new-masters, or engine.Config.MastersAreNew.`,
+them should say that they are new: --new-masters, or engine.Config.MastersAreNew. For locks
+with fencing tokens, set them up first: lockbench masters init --new-masters.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
-		Args: usageArgs(cobra.NoArgs),
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	load := f.others(cmd.Name())
@@ -39,6 +40,7 @@ them should say that they are new: --new-masters, or engine.Config.MastersAreNew
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
 	})
+	cmd.AddCommand(initCommand(), replaceCommand(), statusCommand())
 	return cmd
 }
 

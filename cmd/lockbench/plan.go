@@ -170,6 +170,12 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
 		}
 	}
+	if p.engine.fencing && !rivals.CanFence(f.impl) {
+		if set("fencing") {
+			return usagef("--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(f.impl, ","))
+		}
+		p.engine.fencing = false // where it is the default
+	}
 	if f.rounds < 1 {
 		return usagef("--rounds must be at least 1, got %d", f.rounds)
 	}

@@ -224,7 +224,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 	doc := result.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, ProbeEvery: p.probeEvery,
+		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, Fencing: p.engine.fencing, ProbeEvery: p.probeEvery,
 		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
 	}

@@ -38,7 +38,14 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 	}
 	options := p.options(addrs, kind)
 	t.Open = func(ctx context.Context) (bench.Runner, error) {
-		runner, err := open(ctx, impl, options, p.cfg.Procs)
+		var err error
+		if options.Fencing && impl.Fences && kind != masters.Given {
+			err = rivals.SetUp(ctx, options)
+		}
+		var runner bench.Runner
+		if err == nil {
+			runner, err = open(ctx, impl, options, p.cfg.Procs)
+		}
 		if errors.Is(err, engine.ErrInvalid) {
 			return nil, usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
 		}
@@ -53,6 +60,7 @@ func (p *plan) options(addrs []string, kind masters.Kind) rivals.Options {
 		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.engine.maxTTL, MasterTimeout: p.masterTimeout,
 		Drift: p.engine.drift, RetryHeld: p.engine.retryHeld, RetrySplit: p.engine.retrySplit,
 		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
+		Fencing: p.engine.fencing,
 		Distant: p.distant || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
 	}
 }

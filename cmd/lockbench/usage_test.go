@@ -24,6 +24,8 @@ func TestShellsCompleteTheValuesOfFlags(t *testing.T) {
 		"chaos --impl set":         "setnx\n",
 		"doctor -o j":              "json\n",
 		"run -o nd":                "ndjson\n",
+		"masters st":               "status\t",
+		"masters status -o j":      "json\n",
 		"run --profile l":          "lan\n",
 		"compare --arrivals p":     "poisson\n",
 		"compare --impl redsync-g": "redsync-goredis\n",
@@ -101,6 +103,10 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --master-timeout 10s":           "--master-timeout",
 		"run --prefix __muxlock__:x":         "--prefix",
 		"run --prefix a: --impl raw":         "--prefix",
+		"run --fencing --impl setnx":         "--fencing",
+		"run --fencing --impl raw":           "--fencing",
+		"run --fencing=perhaps":              "--fencing",
+		"chaos --fencing --impl setnx":       "--fencing",
 		"run --ttl 0s":                       "--ttl",
 		"run --hold 2s --ttl 1s":             "--hold",
 		"run --rate 0":                       "--rate",
@@ -167,7 +173,7 @@ func TestAUsageErrorNamesTheHelpOfItsCommand(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"advise --eps 2": "\nSee lockbench advise --help.\n", "run --bogus": "\nSee lockbench run --help.\n",
-		"doctor now": "\nSee lockbench doctor --help.\n", "walk": "\nSee lockbench --help.\n",
+		"doctor now": "\nSee lockbench doctor --help.\n", "masters init now": "\nSee lockbench masters init --help.\n", "walk": "\nSee lockbench --help.\n",
 	} {
 		_, stderr, code := lockbench(t, strings.Fields(line)...)
 		require.Equal(t, exitUsage, code, line)
@@ -204,6 +210,7 @@ func TestWhatIsMistypedSuggestsWhatIsNear(t *testing.T) {
 		"run --worker 3":      "lockbench: unknown flag: --worker; did you mean --workers?\n",
 		"run --master-timout": "did you mean --master-timeout?",
 		"compare --implz x":   "did you mean --impl?",
+		"masters statsu":      `lockbench: unknown command "statsu" for "lockbench masters"; did you mean status?` + "\n",
 		"doctor --workers":    "lockbench: unknown flag: --workers\n",
 		"walk":                `lockbench: unknown command "walk" for "lockbench"` + "\n",
 	} {

@@ -94,7 +94,8 @@ type Config struct {
 	Drift         float64       `json:"drift"`
 	RetryHeld     time.Duration `json:"retry_held_ns"`
 	RetrySplit    time.Duration `json:"retry_split_ns"`
-	Renew         bool          `json:"renew"` // hold with KeepAlive or Do
+	Fencing       bool          `json:"fencing,omitempty"` // as it was measured
+	Renew         bool          `json:"renew"`             // hold with KeepAlive or Do
 }
 
 // Rules of thumb, where no formula decides.
@@ -245,6 +246,7 @@ func (k *maker) retries() {
 	held := sizing.SlowestPolling(gapPart*cycle, others)
 	held = min(max(held, pollsPerTrip*trip, float64(shortestPoll)), float64(longestPoll))
 	c := &k.out.Config
+	c.Fencing = k.Fencing
 	c.RetryHeld = roundUp(time.Duration(held))
 	gap := sizing.HeldPolling(c.RetryHeld).Gap(others)
 	k.setting("RetryHeld", span(c.RetryHeld), "F10", "without a wake-up %d waiting would leave the lock free for %s of each %s", others, text(gap), text(cycle))

@@ -342,6 +342,7 @@ func TestWarningsNameWhatIsWrong(t *testing.T) {
 		"2 masters survive no failure": func(s *site, r *bench.Result) { s.masters = 2; *r = *s.result() },
 		"embedded masters":             func(_ *site, r *bench.Result) { r.Invalidate("embedded masters: the speed means nothing") },
 		"holders overlap":              func(_ *site, r *bench.Result) { r.Safety.Overlaps = 2 },
+		"a fence that did not grow":    func(_ *site, r *bench.Result) { r.Safety.FenceViolations = 2 },
 		"survive no more failures":     func(s *site, r *bench.Result) { s.masters = 4; *r = *s.result() },
 		"one master: its failure":      func(s *site, r *bench.Result) { s.masters = 1; *r = *s.result() },
 		"more than one name can do":    nil,
@@ -590,6 +591,12 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	require.Equal(t, []string{"69s", "2.7s", "420us", "3ms"}, []string{flagTime(69 * time.Second), flagTime(2700 * time.Millisecond), flagTime(420 * time.Microsecond), flagTime(3 * time.Millisecond)})
 	require.Equal(t, "--workers=16", a.Trial[0])
 	require.Len(t, a.Trial, 11)
+	require.NotContains(t, a.Try+a.Snippet, "encing")
+	m.Fencing = true
+	fenced := Make(m, ask)
+	require.Contains(t, fenced.Try, " --fencing --hold 2ms")
+	require.Contains(t, fenced.Snippet, "Fencing:       true,")
+	m.Fencing = false
 
 	ask.Rate = 1
 	require.Contains(t, Make(m, ask).Try, "--duration 120s")

@@ -24,6 +24,7 @@ type Measured struct {
 	RunHold bench.Span
 	Op      bench.Op
 	Workers int
+	Fencing bool
 	Target  []string // flags that get such masters again
 	Load    []string // flags of the load, as --name=value, where it was the user's own
 
@@ -71,6 +72,9 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		m.Late += r.Totals.LateQuorum
 		if r.Safety.Overlaps > 0 {
 			m.warn("round %d let %d holders overlap: mend that first", r.Round, r.Safety.Overlaps)
+		}
+		if r.Safety.FenceViolations > 0 {
+			m.warn("round %d gave %d locks a fence that did not grow: mend that first", r.Round, r.Safety.FenceViolations)
 		}
 		for _, reason := range r.Valid.Reasons {
 			m.warn("round %d: the measurement was not valid: %s", r.Round, reason)

@@ -21,6 +21,9 @@ func (c Config) Snippet() string {
 	field("Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64))
 	field("RetryHeld", literal(c.RetryHeld))
 	field("RetrySplit", literal(c.RetrySplit))
+	if c.Fencing {
+		field("Fencing", "true")
+	}
 	b.WriteString("}")
 	return b.String()
 }

@@ -50,6 +50,9 @@ func (k *maker) trial() (args []string) {
 	add("drift", strconv.FormatFloat(c.Drift, 'g', -1, 64))
 	add("retry-held", flagTime(c.RetryHeld))
 	add("retry-split", flagTime(c.RetrySplit))
+	if c.Fencing {
+		args = append(args, "--fencing")
+	}
 	length := trialHolds * time.Duration(k.hold.Mean())
 	switch {
 	case c.Renew:
@@ -79,8 +82,7 @@ func flagTime(d time.Duration) string {
 func (k *maker) try() string {
 	words := append([]string{"lockbench", "run"}, k.Target...)
 	for _, arg := range k.out.Trial {
-		name, value, _ := strings.Cut(arg, "=")
-		words = append(words, name, value)
+		words = append(words, strings.SplitN(arg, "=", 2)...)
 	}
 	for i, word := range words {
 		words[i] = Quoted(word)

@@ -34,7 +34,8 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	NewMasters    bool          `json:"new_masters"`
-	ProbeEvery    time.Duration `json:"probe_every_ns"` // 0: no prober ran
+	Fencing       bool          `json:"fencing,omitempty"` // locks of implementations that can had fencing tokens
+	ProbeEvery    time.Duration `json:"probe_every_ns"`    // 0: no prober ran
 	Faults        []string      `json:"faults"`
 	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos: what it drew Faults from
 	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went

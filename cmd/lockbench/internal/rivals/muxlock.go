@@ -1,6 +1,7 @@
 package rivals
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/engine"
+	"muxlock/internal/redlock"
 )
 
 // muxlock is this project's engine with its defaults: an Acquire tries again until
@@ -15,10 +17,7 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, engine.Config{
-		Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters,
-		Drift: o.Drift, RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit,
-	})
+	e, err := engine.New(ctx, o.engine())
 	if err != nil {
 		return nil, err
 	}
@@ -32,8 +31,37 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	return muxlock{e}, nil
 }
 
+func (o Options) engine() engine.Config {
+	return engine.Config{
+		Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters && !o.Fencing,
+		Drift: o.Drift, RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit, Fencing: o.Fencing,
+	}
+}
+
+// SetUp makes masters that were started for this run a set, which fencing needs. They may
+// have been another one in an earlier round, or lost what they had: no name outlives a
+// round, so that there is nothing to wait for, nor a fence to be above. A machine that is
+// kept busy by other things may take several tries.
+func SetUp(ctx context.Context, o Options) (err error) {
+	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, Patience(o.TTL, o.Drift))
+	for range 10 {
+		err = engine.SetUp(ctx, o.engine(), engine.SetUpOptions{MastersAreNew: true, Recover: true})
+		if err == nil {
+			break
+		}
+	}
+	return err
+}
+
+// Patience is a MasterTimeout for setting masters up, which takes embedded ones 0.1 s: as
+// long as a lease of that length, which is not asked for, could do with.
+func Patience(ttl time.Duration, drift float64) time.Duration {
+	return min((ttl-redlock.DriftAllowance(ttl, cmp.Or(drift, redlock.DefaultDrift)))*3/4, 5*time.Second)
+}
+
+// One of several masters is not what was set up, so these locks have no fencing tokens.
 func openMuxlockSingle(ctx context.Context, o Options) (bench.Locker, error) {
-	o.Masters = o.Masters[:1]
+	o.Masters, o.Fencing = o.Masters[:1], false
 	return openMuxlock(ctx, o)
 }
 
@@ -57,6 +85,9 @@ func (l muxlock) Rounds() (rounds, commands uint64) {
 
 // Expired counts the attempts whose quorum came too late.
 func (l muxlock) Expired() uint64 { return l.engine.Stats().Expired }
+
+// FencesRaised counts the attempts that needed a second round trip for their fencing token.
+func (l muxlock) FencesRaised() uint64 { return l.engine.Stats().FencesRaised }
 
 // muxlockHeld: a *engine.Lock is a bench.Held as it is.
 func muxlockHeld(ctx context.Context, lock *engine.Lock, err error) (bench.Held, error) {

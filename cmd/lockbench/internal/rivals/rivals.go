@@ -29,6 +29,7 @@ type Options struct {
 	Distant       bool // a reply may take milliseconds
 	NewMasters    bool // the masters were started for this run, and not again since
 	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
+	Fencing       bool // of an implementation that Fences; the masters are set up for it
 }
 
 // Impl is one implementation.
@@ -44,6 +45,8 @@ type Impl struct {
 	Lock bench.Held
 	// Single: only the first master is used.
 	Single bool
+	// Fences: its locks can have fencing tokens, which Options.Fencing asks for.
+	Fences bool
 	// Yardstick: no lock to compare with, but a bound.
 	Yardstick bool
 	modules   []string // of the libraries that it runs on
@@ -51,7 +54,7 @@ type Impl struct {
 
 // All lists the implementations in the order in which tables show them.
 var All = []Impl{
-	{Name: "muxlock", Open: openMuxlock, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
+	{Name: "muxlock", Open: openMuxlock, Fences: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
 		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
@@ -96,6 +99,11 @@ func (i Impl) Can(op bench.Op) bool {
 		_, ok = i.Lock.(bench.Keeper)
 	}
 	return ok
+}
+
+// CanFence reports whether one of the implementations Fences.
+func CanFence(names []string) bool {
+	return slices.ContainsFunc(All, func(impl Impl) bool { return impl.Fences && slices.Contains(names, impl.Name) })
 }
 
 // Names lists what Find knows.

@@ -29,11 +29,14 @@ func TestCompareTurnsTheRatioRoundForAFasterRival(t *testing.T) {
 
 func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 100)
-	r.Safety.Overlaps = 3
+	r.Safety.Overlaps, r.Safety.FenceViolations = 3, 2
+	r.Totals.Fenced, r.Totals.FenceSecondTrips = 400, 6
 	r.Invalidate("rate not met")
 	r.ErrorSamples = []string{"it broke\nbadly"}
 	text := shown(t, "run", resulttest.Document(r))
 	require.Contains(t, text, "SAFETY VIOLATION muxlock: 3 times")
+	require.Contains(t, text, "SAFETY VIOLATION muxlock: 2 times a fence")
+	require.Contains(t, text, "fences 400  fence violations 2  fence second trips 1.50%")
 	require.Contains(t, text, "NOT VALID muxlock: rate not met")
 	require.Contains(t, text, "ERROR muxlock: it broke; badly")
 	require.Contains(t, text, "~3.00ms", "5 of 500 samples lie beyond p99")
@@ -179,4 +182,27 @@ func TestWhatToTryIsShownToAPersonOnly(t *testing.T) {
 		require.NotContains(t, piped(t, doc), hint)
 	}
 	require.Contains(t, piped(t, doc), "which hides waiting\n\nmuxlock")
+}
+
+func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 100)
+	doc := resulttest.Document(r)
+	doc.Config.History = "the-file"
+	require.NotContains(t, shown(t, "chaos", doc), "the-file")
+	held := func(key string, worker int, at int64, fence uint64, violates bool) bench.Event {
+		return bench.Event{Kind: bench.EventAcquired, Key: key, Worker: worker, ToNs: at * 1e9, UntilNs: (at + 2) * 1e9, Fence: fence, Overlap: violates}
+	}
+	r.Safety.FenceViolations = 1
+	r.History = []bench.Event{held("a", 1, 1, 7, false), held("b", 1, 3, 6, false), held("b", 2, 9, 9, false), held("b", 2, 12, 9, true)}
+	text := flat(shown(t, "chaos", doc))
+	require.Contains(t, text, "FENCE VIOLATIONS 1: ")
+	require.Contains(t, text, "first: b worker 2 from 9.0000s, fence 9; worker 2 from 12.0000s, fence 9")
+	require.Contains(t, text, "the-file")
+	require.NotContains(t, text, "OVERLAPS")
+
+	r.Safety = bench.Safety{Overlaps: 1}
+	r.History = []bench.Event{held("a", 1, 1, 0, false), held("b", 1, 3, 0, false), held("b", 2, 4, 0, true)}
+	text = flat(shown(t, "chaos", doc))
+	require.Contains(t, text, "first: b worker 1 from 3.0000s, valid until 5.0000s; worker 2 from 4.0000s")
+	require.NotContains(t, text, "FENCE")
 }

@@ -17,7 +17,7 @@ func (b *Blocks) chaos(doc result.Document) {
 		return
 	}
 	c, r := doc.Config, doc.Results[0]
-	b.Line("chaos %s  %s  %s  keys %s  hold %s  ttl %s  seed %d", r.Impl, mastersText(c), workersText(c), keysText(c), c.Hold, c.TTL, c.Seed)
+	b.Line("chaos %s  %s  seed %d", r.Impl, strings.Join(workload(doc), "  "), c.Seed)
 	b.Line("%d faults in %.1fs: %s", len(r.Faults), r.DurationS, byKind(r.Faults))
 	b.Line("%s  longest wait %s", outcomes(r.Totals), ns(r.Fairness.MaxWaitNs))
 	if r.Safety.Overlaps == 0 {
@@ -25,7 +25,16 @@ func (b *Blocks) chaos(doc result.Document) {
 	} else {
 		b.bad("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
 		b.example(r.History)
-		b.Line("the events around the first overlap of each key, and the faults: %s", c.History)
+	}
+	switch {
+	case r.Safety.FenceViolations > 0:
+		b.bad("FENCE VIOLATIONS %s: a later holder's fence was not larger than the one before", units.Number(r.Safety.FenceViolations))
+		b.staleExample(r.History)
+	case r.Totals.Fenced > 0:
+		b.Line("%s", fencesText(r))
+	}
+	if r.Safety.Violated() {
+		b.Line("the events around the first violation of each key, and the faults: %s", c.History)
 	}
 	for _, reason := range r.Valid.Reasons {
 		b.bad("NOT VALID %s: %s", r.Impl, reason)
@@ -50,16 +59,38 @@ func byKind(bands []bench.Band) string {
 
 // example is the first overlap.
 func (b *Blocks) example(events []bench.Event) {
-	i := slices.IndexFunc(events, func(e bench.Event) bool { return e.Overlap })
-	if i < 0 {
-		return
+	first, second := before(events, func(e, second bench.Event) bool {
+		return e.Worker != second.Worker && e.ToNs <= second.ToNs && e.UntilNs > second.ToNs
+	})
+	if first != nil {
+		b.Line("first: %s  worker %d from %.4fs, valid until %.4fs; worker %d from %.4fs", first.Key,
+			first.Worker, float64(first.ToNs)/1e9, float64(first.UntilNs)/1e9, second.Worker, float64(second.ToNs)/1e9)
 	}
-	second := events[i]
-	for _, e := range slices.Backward(events) {
-		if e.Kind == bench.EventAcquired && e.Key == second.Key && e.Worker != second.Worker && e.ToNs <= second.ToNs && e.UntilNs > second.ToNs {
-			b.Line("first: %s  worker %d from %.4fs, valid until %.4fs; worker %d from %.4fs", e.Key,
-				e.Worker, float64(e.ToNs)/1e9, float64(e.UntilNs)/1e9, second.Worker, float64(second.ToNs)/1e9)
-			return
+}
+
+// staleExample is the first fence that was not larger.
+func (b *Blocks) staleExample(events []bench.Event) {
+	first, second := before(events, func(e, second bench.Event) bool {
+		return e.ToNs < second.ToNs && e.Fence >= second.Fence && second.Fence > 0
+	})
+	if first != nil {
+		b.Line("first: %s  worker %d from %.4fs, fence %d; worker %d from %.4fs, fence %d", first.Key,
+			first.Worker, float64(first.ToNs)/1e9, first.Fence, second.Worker, float64(second.ToNs)/1e9, second.Fence)
+	}
+}
+
+// before returns the first hold that violates and the last one of its key before it that it conflicts
+// with; nil: none.
+func before(events []bench.Event, conflicts func(first, second bench.Event) bool) (first, second *bench.Event) {
+	for i := range events {
+		if !events[i].Overlap {
+			continue
+		}
+		for j, e := range slices.Backward(events) {
+			if e.Kind == bench.EventAcquired && e.Key == events[i].Key && conflicts(e, events[i]) {
+				return &events[j], &events[i]
+			}
 		}
 	}
+	return nil, nil
 }

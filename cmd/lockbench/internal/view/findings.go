@@ -40,7 +40,7 @@ func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 		b.objectives(doc)
 	}
 	b.warnings(doc)
-	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Overlaps > 0 || !r.Valid.OK }) {
+	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Violated() || !r.Valid.OK }) {
 		b.browser(Blocks{{Line: "No two held one lock at the same time, and every run is valid."}})
 	}
 	if doc.Kind() == result.Compare && len(caveats) > 0 {
@@ -67,6 +67,9 @@ func (b *Blocks) warnings(doc result.Document) {
 	for _, r := range doc.Results {
 		if r.Safety.Overlaps > 0 {
 			once("SAFETY VIOLATION %s: %d times two held one lock (round %d)", r.Impl, r.Safety.Overlaps, r.Round)
+		}
+		if r.Safety.FenceViolations > 0 {
+			once("SAFETY VIOLATION %s: %d times a fence was not larger than the one before (round %d)", r.Impl, r.Safety.FenceViolations, r.Round)
 		}
 	}
 	lagged, short := false, false

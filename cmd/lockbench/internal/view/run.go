@@ -38,6 +38,9 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	}
 	b.Line("%s", head)
 	b.Line("%s  overlaps %s  lost validity %s", outcomes(r.Totals), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	if r.Totals.Fenced > 0 {
+		b.Line("%s", fencesText(r))
+	}
 	b.Table(percentiles(timingsOf(r)))
 	b.clocks(r, c)
 	b.steadiness(r, c)
@@ -49,6 +52,13 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.Line("%s", clientText(r))
 	b.fairness(r)
 	b.impacts("", []*bench.Result{r})
+}
+
+// fencesText is the fencing tokens that the audit compared, and what they cost.
+func fencesText(r *bench.Result) string {
+	trips := bench.MustFigure("fence_second_trip_rate")
+	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(r.Totals.Fenced), units.Number(r.Safety.FenceViolations),
+		trips.Label, medianText(trips, []*bench.Result{r}))
 }
 
 // outcomes is what became of the operations.

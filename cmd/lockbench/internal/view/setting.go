@@ -27,6 +27,9 @@ func workload(doc result.Document) []string {
 			parts = append(parts, p.text)
 		}
 	}
+	if c.Fencing {
+		parts = append(parts, "fencing")
+	}
 	return parts
 }
 

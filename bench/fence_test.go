@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestAuditSeesAFenceThatDoesNotGrow(t *testing.T) {
+	for _, names := range []int{2, spreadNames + 1} {
+		a := newAudit(newTable(names))
+		hold := func(key int, acquired int64, fence uint64, want int64) {
+			t.Helper()
+			a.leave(key, a.enter(key, 1, acquired*ms, (acquired+10)*ms, fence, at(acquired*ms)), (acquired+1)*ms)
+			require.Equal(t, want, a.stale.Load())
+		}
+		hold(0, 0, 7, 0)
+		hold(1, 1, 3, 0) // another name
+		hold(0, 2, 8, 0)
+		hold(0, 3, 0, 0) // has none
+		hold(0, 4, 8, 1) // equal
+		hold(0, 5, 5, 2)
+		hold(0, 6, 6, 2) // the hold before had a smaller one
+		require.Zero(t, a.overlaps.Load())
+	}
+}
+
+func TestAuditForgivesTheFenceOfAHolderThatSleptThroughItsLease(t *testing.T) {
+	a := newAudit(newTable(1))
+	stamp := a.enter(0, 2, 12*ms, 100*ms, 9, at(12*ms))
+	a.leave(0, stamp, 13*ms)
+	require.Zero(t, a.enter(0, 1, 0, 10*ms, 8, at(20*ms)))
+	require.Zero(t, a.stale.Load())
+	a.enter(0, 3, 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
+	require.EqualValues(t, 1, a.stale.Load())
+	require.Zero(t, a.overlaps.Load())
+}
+
+// fencedLeases is a correct lock, but for its fences. A tenth of its attempts needs a second trip.
+type fencedLeases struct{ *leases }
+
+func newFencedLeases(fence func(n uint64) uint64) fencedLeases {
+	l := newLeases(1, 100*time.Microsecond)
+	l.fence = fence
+	return fencedLeases{l}
+}
+
+func (l fencedLeases) FencesRaised() (n uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, given := range l.given {
+		n += given
+	}
+	return n / 10
+}
+
+func growing(n uint64) uint64 { return n }
+
+func repeating(n uint64) uint64 { return n - n%20/19 } // the 18th again
+
+func TestAuditOfARunComparesFences(t *testing.T) {
+	cfg := Config{Workers: 4, Keys: 2, Dist: Uniform(), Duration: 200 * time.Millisecond, Warmup: 100 * time.Millisecond, TTL: time.Hour}
+	r, err := Run(t.Context(), "leases", newFencedLeases(growing), cfg)
+	require.NoError(t, err)
+	require.False(t, r.Safety.Violated())
+	require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+	rate, err := MustFigure("fence_second_trip_rate").Of(r)
+	require.NoError(t, err)
+	require.InDelta(t, 0.1, rate, 0.03, "warm-up left out")
+
+	r, err = Run(t.Context(), "leases", newFencedLeases(repeating), cfg)
+	require.NoError(t, err)
+	require.Zero(t, r.Safety.Overlaps)
+	require.Positive(t, r.Safety.FenceViolations)
+	require.True(t, r.Safety.Violated())
+
+	r, err = Run(t.Context(), "leases", newLeases(1, 100*time.Microsecond), cfg)
+	require.NoError(t, err)
+	require.Zero(t, r.Totals.Fenced)
+	_, err = MustFigure("fence_second_trip_rate").Of(r)
+	require.ErrorContains(t, err, "--fencing")
+}
+
+func TestPartsCompareFencesWithEachOther(t *testing.T) {
+	// One worker in each process: when they take turns, equal fences are each of another one.
+	cfg := Config{Workers: 1, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 200 * time.Millisecond, TTL: time.Hour, History: 64}
+	r := inParts(t, newFencedLeases(growing), cfg)
+	require.Zero(t, r.Safety.FenceViolations)
+	require.Equal(t, r.Totals.Acquired, r.Totals.Fenced)
+	require.Empty(t, r.History)
+
+	r = inParts(t, newFencedLeases(repeating), cfg)
+	require.Zero(t, r.Safety.Overlaps)
+	require.Positive(t, r.Safety.FenceViolations)
+	i := slices.IndexFunc(r.History, func(e Event) bool { return e.Overlap })
+	require.GreaterOrEqual(t, i, 0)
+	require.True(t, slices.ContainsFunc(r.History, func(e Event) bool {
+		return e.Kind == EventAcquired && e.Fence == r.History[i].Fence && e.ToNs < r.History[i].ToNs
+	}), "the hold before")
+}
+
+func TestLocksThatAreKeptCountTheirFences(t *testing.T) {
+	cfg := Config{Workers: 2, Keys: 4, Op: Hold, Duration: 50 * time.Millisecond, TTL: time.Second}
+	r, err := Run(t.Context(), "fencedKeeper", fencedKeeper{}, cfg)
+	require.NoError(t, err)
+	require.EqualValues(t, 4, r.Totals.Fenced)
+}
+
+// fencedKeeper is a lock that renews itself and has a fence.
+type fencedKeeper struct{ noop }
+
+func (fencedKeeper) Acquire(context.Context, string, time.Duration) (Held, error) {
+	return fencedKeeper{}, nil
+}
+func (fencedKeeper) KeepAlive(time.Duration) error { return nil }
+func (fencedKeeper) Done() <-chan struct{}         { return nil }
+func (fencedKeeper) Fence() uint64                 { return 1 }

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+)
+
+func TestFencesOfAllProcessesAreAudited(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,muxlock-single", "--rounds", "1", "--local", "3", "--fencing",
+		"--procs", "2", "--workers", "4", "--keys", "2", "--duration", "1s", "--warmup", "100ms", "-o", "json")
+	requireMeasured(t, code, stderr)
+	doc := requireFields(t, stdout)
+	fencing, _ := at(doc, "config.fencing")
+	require.Equal(t, true, fencing)
+	args, _ := at(doc, "config.args")
+	require.Contains(t, args, "--fencing")
+	require.Positive(t, number(t, doc, "totals.acquired"))
+	require.Equal(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
+	require.Zero(t, number(t, doc, "safety.fence_violations"))
+	single := doc["results"].([]any)[1]
+	acquired, _ := at(single, "totals.acquired")
+	require.Positive(t, acquired)
+	fenced, _ := at(single, "totals.fenced")
+	require.Zero(t, fenced, "one of three masters is no set")
+}
+
+func TestFencesAreShownWhereThereAreAny(t *testing.T) {
+	t.Parallel()
+	for _, fencing := range []bool{true, false} {
+		stdout, stderr, code := lockbench(t, append(words("run --embedded 3 --keys 2 --workers 4 --duration 300ms --warmup 0s"), map[bool]string{true: "--fencing", false: "-q"}[fencing])...)
+		requireMeasured(t, code, stderr)
+		require.Equal(t, fencing, strings.Contains(flat(stdout), "ttl 10s fencing seed"), stdout)
+		require.Equal(t, fencing, strings.Contains(stdout, "fence violations 0  fence second trips "), stdout)
+	}
+}
+
+// Set-up is anew for each setting, also for another number of masters and another longest lease.
+func TestASweepSetsMastersUpForEachSetting(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "sweep", "--fencing", "--param", "masters=3,1", "--param", "ttl=10s,100s", "--workers", "2", "--duration", "200ms", "--warmup", "0s",
+		"--fault", "kill:1@100ms-150ms", "-o", "json")
+	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
+	for _, r := range requireFields(t, stdout)["results"].([]any) {
+		fenced, _ := at(r, "totals.fenced")
+		require.Positive(t, fenced)
+	}
+}
+
+func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
+	r := &bench.Result{Impl: "x", Valid: bench.Valid{OK: true}}
+	require.NoError(t, judge(t.Context(), []*bench.Result{r}, nil))
+	r.Safety.FenceViolations = 2
+	err := judge(t.Context(), []*bench.Result{r}, nil)
+	code, _ := exitCode(err)
+	require.Equal(t, exitUnsafe, code)
+	require.EqualError(t, err, "SAFETY VIOLATION: x gave 2 locks a fence that is not larger than the one before")
+}
+
+func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
+	for line, want := range map[string]string{"": "--fencing", "--fencing=false": "--fencing=false", "--impl setnx": "--fencing=false"} {
+		var f chaosFlags
+		cmd := &cobra.Command{Use: "chaos"}
+		f.declare(cmd)
+		require.NoError(t, cmd.ParseFlags(words(line)))
+		p, err := f.plan(cmd)
+		require.NoError(t, err)
+		require.Equal(t, want == "--fencing", p.engine.fencing, line)
+		require.Contains(t, p.args, want, "the document keeps it")
+		require.Contains(t, wordsOf("chaos", nil, settingsOf(p.args)), want, "and can be pasted")
+	}
+}
