@@ -55,6 +55,10 @@ var (
 	// ErrRefused is returned by SetUp and ReplaceMaster when the masters are not in the
 	// state for it; nothing was changed.
 	ErrRefused = pipeline.ErrRefused
+	// ErrMembersLost is part of ErrRefused from SetUp when some of the masters, which are set up
+	// already, have been restarted or have lost their data: engines admit a minority again
+	// by themselves, SetUpOptions.Recover is for a majority.
+	ErrMembersLost = pipeline.ErrMembersLost
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )

@@ -6,6 +6,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/fencing"
 	"muxlock/internal/oneline"
 	"muxlock/pipeline"
 )
@@ -17,7 +18,9 @@ type SetUpOptions struct {
 	MastersAreNew bool
 	// Recover sets them up again although they were before: for a majority that lost its data.
 	// Clients that are running are refused from then on, until they call New again. Every fence
-	// will be larger than Above, which must be the largest that any resource has seen.
+	// will be larger than Above, which must be the largest that any resource has seen, by a
+	// margin: the newest may not have come there. MaxTTL must not be shorter than before, and
+	// the masters must be the same.
 	Recover bool
 	Above   uint64
 }
@@ -72,6 +75,9 @@ func withCtx(ctx context.Context, err error) error {
 	}
 	return oneline.Join(err, ctx.Err())
 }
+
+// A Set is what a master has stored about the set that it is a member of.
+type Set = fencing.Set
 
 // A Member is a master as Members finds it: Err is why it cannot be asked, Set the set that it
 // belongs to, with no ID if it belongs to none, and Admitted whether it votes for engines of

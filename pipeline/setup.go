@@ -49,6 +49,10 @@ type Member struct {
 // was changed then.
 var ErrRefused = errors.New("muxlock: refused")
 
+// ErrMembersLost is matched when masters were set up, and some have been restarted or have lost
+// their data since.
+var ErrMembersLost = errors.New("members were restarted or have lost their data")
+
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
 }
@@ -266,8 +270,8 @@ func complete(visits []*visit, set fencing.Set) error {
 		}
 	}
 	if len(out) > 0 {
-		return refuse("restarted, or without their data, since they were set up: %v. Engines admit them again by themselves as long as %d of the others are admitted; else recover",
-			out, fencing.Peers(len(visits), quorum.Size(len(visits))))
+		return refuse("%w: %v. Engines admit them again by themselves as long as %d others are admitted; else recover them",
+			ErrMembersLost, out, fencing.Peers(len(visits), quorum.Size(len(visits))))
 	}
 	return nil
 }

@@ -304,7 +304,7 @@ func changeFailed(ctx context.Context, err error) error {
 		return verdict{exitInterrupted, "interrupted: nothing is broken, run it again"}
 	case errors.Is(err, engine.ErrInvalid):
 		return usageError{err}
-	case errors.Is(err, engine.ErrRefused) && strings.Contains(err.Error(), "Recover"):
+	case errors.Is(err, engine.ErrMembersLost):
 		return fmt.Errorf("%w (--recover --above FENCE)", err)
 	}
 	return err
