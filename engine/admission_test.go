@@ -419,3 +419,15 @@ func TestRecoveryThatIsCutAnywhereKeepsItsFloor(t *testing.T) {
 	require.Positive(t, cut)
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
 }
+
+func TestMasterThatEvictsKeysIsNotUsedForFencing(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 1)
+	redistest.Command(t, masters[0], "CONFIG", "SET", "maxmemory", "1gb")
+	cycle(t, open(t, masters, fenced), t.Name()) // noeviction: it refuses
+	redistest.Command(t, masters[0], "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	_, err := New(t.Context(), setUpConfig(masters).with(fenced))
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorContains(t, err, "maxmemory-policy must be noeviction")
+	cycle(t, open(t, masters), t.Name())
+}
