@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"syscall"
@@ -81,11 +82,22 @@ func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
 	require.Positive(t, number(t, requireFields(t, r.stdout.String()), "totals.acquired"))
 }
 
+// worker returns the pid of a process that loads.
+func (r *running) worker(t *testing.T) int {
+	t.Helper()
+	i := slices.IndexFunc(r.servers, func(pid int) bool {
+		program, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return err == nil && program == binary
+	})
+	require.GreaterOrEqual(t, i, 0)
+	return r.servers[i]
+}
+
 func TestACrashOfOneProcessEndsTheRun(t *testing.T) {
 	t.Parallel()
 	r := start(t, "run", "--local", "1", "--procs", "2", "--workers", "2", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
-	require.NoError(t, syscall.Kill(slices.Max(r.servers), syscall.SIGKILL)) // the server was first
+	require.NoError(t, syscall.Kill(r.worker(t), syscall.SIGKILL))
 	r.cmd.Wait()
 	require.Equal(t, exitRun, r.cmd.ProcessState.ExitCode())
 	require.True(t, r.serversGone())

@@ -147,7 +147,7 @@ func compare(s *server, seed uint64, steps int) error {
 			here = "MUXLOCKSET"
 			if register, admitted := m.read(set, run); admitted {
 				_, there, _ = strings.Cut(there, " ")
-				here = number(register)
+				there, here = strings.TrimPrefix(there, "0"), number(register)
 			}
 		case "switch":
 			other = max(other, preparing)
