@@ -117,8 +117,15 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err := p.cfg.Validate(); err != nil {
 		return nil, usageError{err}
 	}
+	atOnce := max(1, (p.count-1)/2)
+	if p.engine.fencing {
+		// A master that lost its data is admitted with the registers of a majority's worth of
+		// others. On a busy machine that takes longer than its rest, and a lost majority
+		// would stay lost.
+		atOnce, rest = 1, 2*rest
+	}
 	p.faults, err = faults.Lottery{
-		Seed: p.cfg.Seed, Kinds: kinds, Masters: p.count, AtOnce: max(1, (p.count-1)/2),
+		Seed: p.cfg.Seed, Kinds: kinds, Masters: p.count, AtOnce: atOnce,
 		Duration: p.cfg.Duration, TTL: p.cfg.TTL, Rest: rest,
 	}.Draw()
 	if err == nil && len(p.faults) == 0 {
