@@ -63,34 +63,55 @@ func fence(t testing.TB, e *Engine, name string) uint64 {
 	return lock.Fence()
 }
 
+// tokenOf returns what a master has in the register of a name.
+func tokenOf(t testing.TB, m *redisserver.Server, name string) uint64 {
+	t.Helper()
+	text, _ := redistest.Command(t, m, "HGET", "__muxlock__:registers", strconv.Itoa(fencing.Register(name))).(string)
+	value, err := strconv.ParseUint(text, 10, 64)
+	require.NoError(t, err)
+	return value
+}
+
 func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
-	for what, lose := range map[string]func(t *testing.T, m, other *redisserver.Server){
-		"restart": func(t *testing.T, m, _ *redisserver.Server) {
-			require.NoError(t, m.Kill())
-			require.NoError(t, m.Restart(t.Context()))
-		},
-		"flush": func(t *testing.T, m, _ *redisserver.Server) { redistest.Command(t, m, "FLUSHALL") },
-		"another run_id": func(t *testing.T, m, _ *redisserver.Server) {
+	restart := func(t *testing.T, m, _ *redisserver.Server) {
+		require.NoError(t, m.Kill())
+		require.NoError(t, m.Restart(t.Context()))
+	}
+	flush := func(t *testing.T, m, _ *redisserver.Server) { redistest.Command(t, m, "FLUSHALL") }
+	copied := func(t *testing.T, m, other *redisserver.Server) {
+		replicaOf(t, m, other)
+		redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
+	}
+	const durably, byAProcessThatStarts = true, true // only where it was no restart
+	for what, loss := range map[string]struct {
+		lose            func(t *testing.T, m, other *redisserver.Server)
+		durable, starts bool
+	}{
+		"restart":                       {lose: restart},
+		"flush":                         {flush, durably, false},
+		"flush that nobody saw":         {flush, durably, byAProcessThatStarts},
+		"another's data":                {copied, durably, false},
+		"another's data, nobody saw it": {copied, durably, byAProcessThatStarts},
+		"another's data, the trace is wiped out": {func(t *testing.T, m, other *redisserver.Server) {
+			redistest.Command(t, m, "CONFIG", "SET", "repl-backlog-ttl", "1")
+			copied(t, m, other)
+		}, durably, false},
+		"another run_id": {func(t *testing.T, m, _ *redisserver.Server) {
 			redistest.Command(t, m, "SET", "__muxlock__:admitted", "another")
-		},
-		"an old snapshot": func(t *testing.T, m, _ *redisserver.Server) {
+		}, false, byAProcessThatStarts},
+		"an old snapshot": {lose: func(t *testing.T, m, _ *redisserver.Server) {
 			redistest.Command(t, m, "SAVE")
 			redistest.Command(t, m, "HSET", "__muxlock__:registers", "0", "77")
-			require.NoError(t, m.Kill())
-			require.NoError(t, m.Restart(t.Context()))
+			restart(t, m, nil)
 			require.Equal(t, "0", redistest.Command(t, m, "HGET", "__muxlock__:registers", "0"), "as it was saved")
-		},
-		"the data of another member": func(t *testing.T, m, other *redisserver.Server) {
-			replicaOf(t, m, other)
-			redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
-		},
+		}},
 	} {
-		changes := []func(*Config){fenced, shortLease}
-		if what == "flush" || what == "the data of another member" {
-			changes = append(changes, durable) // a restart would forget nothing; this is none
-		}
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
+			changes := []func(*Config){fenced, shortLease}
+			if loss.durable {
+				changes = append(changes, durable)
+			}
 			masters := shortSet(t, 3)
 			e := open(t, masters, changes...)
 			var last uint64
@@ -103,9 +124,12 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 			// would have forgotten in the end.
 			for i, m := range masters {
 				begun := time.Now()
-				lose(t, m, masters[(i+1)%3])
-				if what == "another run_id" { // which only a process that starts meets
+				if loss.starts {
 					require.NoError(t, e.Close())
+				}
+				loss.lose(t, m, masters[(i+1)%3])
+				redistest.Command(t, m, "HDEL", "__muxlock__:registers", strconv.Itoa(fencing.Register(t.Name())))
+				if loss.starts {
 					e = open(t, masters, changes...)
 				}
 				f := fence(t, e, t.Name()) // the others serve
@@ -113,6 +137,7 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 				last = f
 				soon(t, func() bool { return admitted(t, masters) == 3 }, "by itself")
 				require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
+				require.GreaterOrEqual(t, tokenOf(t, m, t.Name()), last>>16, "as the others have")
 				require.Greater(t, fence(t, open(t, masters, changes...), t.Name()), last, i)
 				last = fence(t, e, t.Name())
 			}
@@ -295,6 +320,28 @@ func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
 	require.Greater(t, fence(t, e, t.Name()), last)
 }
 
+func TestMasterThatLeavesWhileTheOthersAreReadIsAdmittedLater(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e, links := bent(t, masters, fenced, shortLease)
+	redistest.Command(t, masters[0], "FLUSHALL")
+	fence(t, e, t.Name())
+	soon(t, func() bool { return redistest.Command(t, masters[0], "GET", "__muxlock__:ticket") != nil })
+	time.Sleep(e.cfg.restartWait() - 200*time.Millisecond) // ends while the others' answers take long
+	for _, l := range links[1:] {
+		l.Delay(700 * time.Millisecond)
+	}
+	for range 10 {
+		time.Sleep(50 * time.Millisecond)
+		links[0].Cut()
+		soon(t, func() bool { return upMasters(e) == 3 })
+	}
+	for _, l := range links[1:] {
+		l.Delay(0)
+	}
+	soon(t, func() bool { return admitted(t, masters) == 3 && votesOn(e) == 3 })
+}
+
 func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
@@ -393,31 +440,38 @@ func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
 	require.Greater(t, fence(t, e, t.Name()), last)
 }
 
-func TestRecoveryThatIsCutAnywhereKeepsItsFloor(t *testing.T) {
+func TestRecoveryThatIsCutBetweenTwoMastersKeepsItsFloor(t *testing.T) {
 	t.Parallel()
-	masters := shortSet(t, 3)
 	const above = 1 << 40
-	cut := 0
-	for d := time.Duration(0); ; d += 500 * time.Microsecond {
-		ctx, cancel := context.WithTimeout(t.Context(), d)
-		err := SetUp(ctx, shortConfig(masters), SetUpOptions{MastersAreNew: true, Recover: true, Above: above})
-		cancel()
-		if err == nil {
-			break
-		}
-		cut++
-		begun := false
-		members, err := Members(t.Context(), shortConfig(masters))
-		require.NoError(t, err)
-		for _, m := range members {
-			begun = begun || m.Set.Generation == 0
-		}
-		if begun && SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}) == nil {
-			break // what was begun was completed
+	recovery := SetUpOptions{MastersAreNew: true, Recover: true, Above: above}
+	for lost := 2; lost <= 3; lost++ { // of three masters
+		for cut := range 3 {
+			masters := shortSet(t, 3)
+			for _, m := range masters[:lost] {
+				redistest.Command(t, m, "FLUSHALL")
+			}
+			registers := "__muxlock__:registers"
+			redistest.Command(t, masters[cut], "DEL", registers)
+			redistest.Command(t, masters[cut], "RPUSH", registers, "a list")
+			err := SetUp(t.Context(), shortConfig(masters), recovery)
+			require.ErrorContains(t, err, masters[cut].Addr())
+			require.ErrorContains(t, err, "WRONGTYPE")
+			redistest.Command(t, masters[cut], "DEL", registers)
+
+			again := SetUpOptions{MastersAreNew: true}
+			if lost < 3 { // one has a set that counts
+				require.ErrorIs(t, SetUp(t.Context(), shortConfig(masters), again), ErrRefused)
+			}
+			if lost < 3 || cut == 0 { // in the latter nothing was begun
+				again = recovery
+			}
+			require.NoError(t, SetUp(t.Context(), shortConfig(masters), again))
+			for _, m := range masters {
+				require.Greater(t, tokenOf(t, m, t.Name()), uint64(above>>16), cut)
+			}
+			require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
 		}
 	}
-	require.Positive(t, cut)
-	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
 }
 
 func TestMasterThatEvictsKeysIsNotUsedForFencing(t *testing.T) {
