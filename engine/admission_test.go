@@ -128,13 +128,14 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 					require.NoError(t, e.Close())
 				}
 				loss.lose(t, m, masters[(i+1)%3])
-				redistest.Command(t, m, "HDEL", "__muxlock__:registers", strconv.Itoa(fencing.Register(t.Name())))
 				if loss.starts {
 					e = open(t, masters, changes...)
 				}
 				f := fence(t, e, t.Name()) // the others serve
 				require.Greater(t, f, last)
 				last = f
+				soon(t, func() bool { return redistest.Command(t, m, "GET", "__muxlock__:ticket") != nil })
+				redistest.Command(t, m, "HDEL", "__muxlock__:registers", strconv.Itoa(fencing.Register(t.Name())))
 				soon(t, func() bool { return admitted(t, masters) == 3 }, "by itself")
 				require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
 				require.GreaterOrEqual(t, tokenOf(t, m, t.Name()), last>>16, "as the others have")
