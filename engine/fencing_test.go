@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -90,4 +91,28 @@ func TestLoneFencedAcquiresTakeOneRoundTrip(t *testing.T) {
 		require.NoError(t, lock.Release(t.Context()))
 	}
 	require.Zero(t, e.Stats().FencesRaised)
+}
+
+// Another process then gets the same token from all, in one round trip.
+func TestLateMasterThatIsSparedAcquiresHasTheirRegisters(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 3)
+	e, links := bent(t, masters, fenced)
+	links[2].HoldReplies(true)
+	for range 50 {
+		cycle(t, e, t.Name())
+	}
+	links[2].HoldReplies(false)
+	quiet(t, e)
+	require.Less(t, setsOf(t, masters[2]), setsOf(t, masters[0]), "it was spared some")
+	require.Equal(t, tokenOf(t, masters[0], t.Name()), tokenOf(t, masters[2], t.Name()))
+}
+
+// setsOf returns how many SET commands a server has executed.
+func setsOf(t testing.TB, m *redisserver.Server) (calls int) {
+	stats := redistest.Command(t, m, "INFO", "commandstats").(string)
+	_, set, _ := strings.Cut(stats, "cmdstat_set:")
+	_, err := fmt.Sscanf(set, "calls=%d", &calls)
+	require.NoError(t, err, stats)
+	return calls
 }

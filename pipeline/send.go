@@ -36,8 +36,11 @@ func (m *master) compactLocked() {
 	waiting := m.unsent
 	m.unsent, m.compacting = nil, true
 	m.p.mu.Unlock()
-	waiting = compact(m, waiting)
+	waiting, spared := compact(m, waiting)
 	m.p.mu.Lock()
+	for registers := range slices.Chunk(spared, foldMax) {
+		m.sendLocked(m.p.set.newRaising(registers), time.Now())
+	}
 	m.unsent, m.compacting = append(waiting, m.unsent...), false
 	m.backlog = 0
 	for i := range m.unsent {

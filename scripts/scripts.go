@@ -22,6 +22,8 @@ var (
 	fencedAcquireSource string
 	//go:embed fenced_extend.lua
 	fencedExtendSource string
+	//go:embed raise.lua
+	raiseSource string
 	//go:embed open.lua
 	openSource string
 	//go:embed seed.lua
@@ -41,10 +43,11 @@ var (
 	Batch   = Script{"batch", batchSource, "391b928abe22a31995d52118a2727c152445b7aa"}
 )
 
-// The scripts of fencing: the first two are sent with rounds, the others set masters up.
+// The scripts of fencing: the first three are sent with rounds, the others set masters up.
 var (
 	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "910c62952a6a68860bf9373e12989dce232de77e"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
+	Raise         = Script{"raise", raiseSource, "72a9d2e050a59fdcc67bb929f2466fdf33ec15b6"}
 	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
 	Seed          = Script{"seed", seedSource, "7b54481deac2e5b5be1265099e8c9681d03237f6"}
 	ReadRegisters = Script{"registers", registersSource, "58d353e2d84c1c5abad66fbe19471344f51beb74"}
@@ -55,7 +58,7 @@ var (
 // All returns the scripts that a master is to have loaded, in the order in which they are.
 func All(fencing bool) []Script {
 	if fencing {
-		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Open, Seed, ReadRegisters, Switch, Trial}
+		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Raise, Open, Seed, ReadRegisters, Switch, Trial}
 	}
 	return []Script{Release, Extend, Batch}
 }

@@ -100,3 +100,18 @@ func TestTTLsAreComparedAsNumbers(t *testing.T) {
 		m.requireTTL(100_000, "a")
 	}
 }
+
+func TestRaiseNeverLowersARegister(t *testing.T) {
+	m := newMaster(t)
+	raise := func(set string, pairs ...string) int64 {
+		return m.number(append([]string{"EVALSHA", Raise.SHA1, "2", fencedSet, fencedRegisters, set}, pairs...)...)
+	}
+	m.text("SET", fencedSet, "the set")
+	m.number("HSET", fencedRegisters, "1", "10", "2", "30", "3", "text")
+	require.EqualValues(t, 0, raise("another set", "1", "20"))
+	require.Equal(t, "10", m.text("HGET", fencedRegisters, "1"))
+	require.EqualValues(t, 1, raise("the set", "0", "20", "1", "20", "2", "20", "3", "20"))
+	for register, value := range map[string]string{"0": "20", "1": "20", "2": "30", "3": "text"} {
+		require.Equal(t, value, m.text("HGET", fencedRegisters, register), register)
+	}
+}

@@ -1,0 +1,37 @@
+package pipeline
+
+import (
+	"muxlock/internal/resp"
+	"muxlock/scripts"
+)
+
+// A raising raises registers of a late master that was spared the acquires which moved them
+// elsewhere. Nothing rests on it. Without, it would grant smaller tokens than the others to
+// another process, which does not know of those that this one used, and needs a second
+// round trip then.
+type raising struct {
+	batch
+	registers int
+}
+
+// newRaising takes at most foldMax registers.
+func (s *set) newRaising(registers []int) *raising {
+	r := &raising{registers: len(registers)}
+	r.begin(6 + 2*len(registers))
+	r.add("EVALSHA", scripts.Raise.SHA1, "2", setKey, registersKey, s.text)
+	for _, register := range registers {
+		r.addNumber(uint64(register))
+		r.addNumber(s.tokens[register].Load())
+	}
+	return r
+}
+
+func (r *raising) answered(_ *master, replies []resp.Reply) error {
+	if err := replies[0].Err(); isUnfit(err) && !isNoScript(err) {
+		return err
+	}
+	return nil
+}
+
+func (r *raising) requests() int      { return r.registers }
+func (r *raising) lostLocked(*master) {}
