@@ -91,8 +91,8 @@ type Config struct {
 	// History is how many of the latest events of each name to keep in each process for
 	// Result.History; 0 is none. It costs a lock and a copy each, and is for few names.
 	History int `json:"history,omitempty"`
-	// Outages: masters are taken away on purpose: a time in which nothing is
-	// acquired then speaks against no figure.
+	// Outages: so many masters may be taken away on purpose that nothing can be acquired for a
+	// time, which then speaks against no figure.
 	Outages bool `json:"-"`
 	// Progress, when set, is called from a goroutine of its own: when the warm-up and
 	// the measured time begin, with an empty Point, then about once a second, and once

@@ -118,6 +118,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 		return nil, usageError{err}
 	}
 	atOnce := max(1, (p.count-1)/2)
+	p.progress = p.count > 2 // with one or two, none may fail
 	if p.engine.fencing {
 		// A master that lost its data is admitted with the registers of a majority's worth of
 		// others. On a busy machine that takes longer than its rest, and a lost majority

@@ -40,6 +40,7 @@ type plan struct {
 	count         int  // of local or embedded masters
 	faults        []faults.Fault
 	faultTexts    []string
+	progress      bool     // the faults always leave a majority: a time without locks is a finding
 	kinds         []string // of faults that chaos drew from
 	fresh         bool     // the given masters are new
 	masterTimeout time.Duration

@@ -111,7 +111,7 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 		}
 	}
 	end := func() ([]bench.Band, error) { return nil, nil }
-	cfg.Outages = slices.ContainsFunc(r.plan.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
+	cfg.Outages = !r.plan.progress && slices.ContainsFunc(r.plan.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
 	if prefix := r.plan.engine.prefix; prefix != "" {
 		cfg.KeyPrefix = prefix + bench.RandomKeyPrefix()
 	}
