@@ -3,21 +3,30 @@ package engine
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
 )
 
-// BenchmarkCycle acquires and releases own names on five masters of this machine, and
-// BenchmarkFencedCycle with fencing tokens:
+// BenchmarkCycle acquires and releases own names on five masters of this machine,
+// BenchmarkFencedCycle with fencing tokens, and BenchmarkCycleWithoutNative with the commands
+// that old servers have, too:
 //
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
+
+func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, five(b), withoutNative) }
+
+func withoutNative(c *Config) { c.DisableNative = true }
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
 
@@ -54,6 +63,7 @@ func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, ch
 		all.Merge(own)
 	}
 	left.Store(int64(b.N))
+	servers := cpuOf(b, masters)
 	b.ReportAllocs()
 	b.ResetTimer()
 	var every sync.WaitGroup
@@ -62,7 +72,24 @@ func benchmarkCycle(b *testing.B, workers int, masters []*redisserver.Server, ch
 	}
 	every.Wait()
 	b.StopTimer()
+	b.ReportMetric(float64((cpuOf(b, masters)-servers).Nanoseconds())/float64(b.N), "servers-cpu-ns/op")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
 	b.ReportMetric(float64(all.ValueAtQuantile(99)), "p99-ns")
 	b.ReportMetric(100*float64(e.Stats().FencesRaised)/float64(b.N), "%raised")
+}
+
+// cpuOf returns the CPU time that the servers have used.
+func cpuOf(t testing.TB, masters []*redisserver.Server) (used time.Duration) {
+	t.Helper()
+	for _, m := range masters {
+		for line := range strings.Lines(redistest.Command(t, m, "INFO", "cpu").(string)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+			if name == "used_cpu_user" || name == "used_cpu_sys" {
+				seconds, err := strconv.ParseFloat(value, 64)
+				require.NoError(t, err)
+				used += time.Duration(seconds * float64(time.Second))
+			}
+		}
+	}
+	return used
 }

@@ -60,6 +60,10 @@ type Config struct {
 	// lock again. A master that was a replica meanwhile waits in either case: it may have
 	// another one's data.
 	MastersAreDurable bool
+	// DisableNative keeps to commands that Redis 6.0 has. Otherwise servers that have them are
+	// sent MSETEX for many acquires at once, and DELEX or DELIFEQ for releases, which costs them
+	// less. Whether they have them is tried with each new connection.
+	DisableNative bool
 	// MastersAreNew asserts that the masters which New connects to have never granted a lock,
 	// so that those started just now vote at once. It is for tests and for the very first
 	// start. Later restarts of a master are waited for all the same. Default false. If true

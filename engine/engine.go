@@ -66,7 +66,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
 		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
-		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL,
+		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL, DisableNative: cfg.DisableNative,
 	})
 	if err != nil {
 		events.close()

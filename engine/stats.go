@@ -53,6 +53,7 @@ type MasterStats struct {
 	PendingReleases int           // releases that it could not be sent or has not answered, now
 	PendingDeleted  uint64        // keys that pending releases found and deleted
 	ReleasesDenied  uint64        // releases that its ACL forbids; their locks run out by themselves
+	BatchesRefused  uint64        // MSETEX of many names of which one was held; the names were asked for singly then
 	Tracking        bool          // it has a second connection for notifications of released names, now
 	Reads           uint64        // awaited names that were read over that connection
 	Pushes          uint64        // notifications received over it

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -101,10 +102,14 @@ func BenchmarkFold(b *testing.B) {
 			b.Fatal(err, replies)
 		}
 	}
+	trial := newNativeTrial("trial", "t")
+	replies, err = s.ask(&trial, replies)
+	require.NoError(b, err)
+	native := readNativeTrial(replies, "t")
 	for op, what := range []string{"acquire", "extend", "release"} {
 		for _, size := range []int{1, 2, 4, 6, 8, 12, 16, 32, 128, 512} {
 			for _, folded := range []bool{false, true} {
-				if folded && Op(op) == Acquire {
+				if folded && Op(op) == Acquire && native&msetex == 0 {
 					continue
 				}
 				b.Run(fmt.Sprintf("op=%s/batch=%d/fold=%t", what, size, folded), func(b *testing.B) {
@@ -127,11 +132,14 @@ func BenchmarkFold(b *testing.B) {
 						ns -= serverNanos(b, s)
 						b.StartTimer()
 						var out batch
-						if folded {
+						switch {
+						case folded && Op(op) == Acquire:
+							out.msetex(requests)
+						case folded:
 							out.fold(requests)
-						} else {
+						default:
 							for i := range requests {
-								out.plain(&requests[i])
+								out.plain(&requests[i], native)
 							}
 						}
 						ask(&out)
@@ -158,7 +166,7 @@ func serverNanos(b *testing.B, s *session) (ns float64) {
 	require.NoError(b, err)
 	for line := range strings.Lines(replies[0].Text) {
 		command, fields, _ := strings.Cut(line, ":")
-		if command != "cmdstat_set" && command != "cmdstat_evalsha" {
+		if !slices.Contains([]string{"cmdstat_set", "cmdstat_evalsha", "cmdstat_msetex", "cmdstat_delex", "cmdstat_delifeq"}, command) {
 			continue
 		}
 		var calls, usec int64

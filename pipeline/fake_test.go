@@ -31,6 +31,7 @@ type fake struct {
 	started     time.Time // zero: INFO has no uptime
 	data        map[string]value
 	loaded      map[string]bool // scripts by SHA-1
+	native      dialect         // commands of newer servers that it has
 	delay       time.Duration   // from a command's arrival to its execution
 	cost        time.Duration   // that a request takes to be executed, one after the other
 	stalled     bool            // nothing is executed on any connection, as in SIGSTOP
@@ -336,6 +337,29 @@ func (f *fake) answerLocked(args []string) string {
 			return "+OK\r\n"
 		}
 		return "_\r\n"
+	case "GET":
+		if text, ok := f.getLocked(args[1]); ok {
+			return bulk(text)
+		}
+		return "_\r\n"
+	case "DEL":
+		for _, name := range args[1:] {
+			delete(f.data, name)
+			f.touchLocked(name)
+		}
+		return ":1\r\n"
+	case "MSETEX":
+		if f.native&msetex != 0 {
+			return fmt.Sprintf(":%d\r\n", f.acquireAllLocked(args))
+		}
+	case "DELEX":
+		if f.native&delex != 0 {
+			return fmt.Sprintf(":%d\r\n", max(f.releaseLocked(args[1], args[3]), 0))
+		}
+	case "DELIFEQ":
+		if f.native&delifeq != 0 {
+			return fmt.Sprintf(":%d\r\n", max(f.releaseLocked(args[1], args[2]), 0))
+		}
 	case "EVALSHA":
 		count, err := strconv.Atoi(args[2])
 		if err != nil {
@@ -377,10 +401,11 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 
 // requestsIn returns how many requests a command carries.
 func requestsIn(args []string) int {
-	if args[0] != "EVALSHA" {
+	count := map[string]int{"EVALSHA": 2, "MSETEX": 1}[args[0]]
+	if count == 0 {
 		return 1
 	}
-	n, _ := strconv.Atoi(args[2])
+	n, _ := strconv.Atoi(args[count])
 	return n
 }
 
@@ -420,6 +445,25 @@ func (f *fake) acquireLocked(name, token, ms string) bool {
 	f.data[name] = value{token, time.Now().Add(millisOf(ms))}
 	f.touchLocked(name)
 	return true
+}
+
+// acquireAllLocked is MSETEX n name token ... NX PX ms. The last value of a name counts.
+func (f *fake) acquireAllLocked(args []string) int {
+	n, err := strconv.Atoi(args[1])
+	if err != nil {
+		panic(err)
+	}
+	pairs, ms := args[2:2+2*n], args[len(args)-1]
+	for i := 0; i < len(pairs); i += 2 {
+		if _, held := f.getLocked(pairs[i]); held {
+			return 0
+		}
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		f.data[pairs[i]] = value{pairs[i+1], time.Now().Add(millisOf(ms))}
+		f.touchLocked(pairs[i])
+	}
+	return 1
 }
 
 func (f *fake) releaseLocked(name, token string) int {

@@ -115,7 +115,7 @@ func TestSessionNeverDialsAgain(t *testing.T) {
 		require.NoError(t, err)
 		defer s.close()
 		var set batch
-		set.plain(&Request{Op: Acquire, Name: "a", Token: "t", TTL: hour})
+		set.plain(&Request{Op: Acquire, Name: "a", Token: "t", TTL: hour}, 0)
 		_, err = s.ask(&set, nil)
 		require.NoError(t, err)
 		f.restart()

@@ -124,7 +124,7 @@ func (p *Pipeline) formOneLocked() {
 	p.stats.Rounds++
 	p.stats.Requests += uint64(len(r.entries))
 	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))
-	r.seal(p.set)
+	r.fenced = p.set != nil
 	asked := 0
 	for _, m := range p.masters {
 		r.causes = append(r.causes, m.whyNotAskedLocked(r))

@@ -20,7 +20,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		}
 		var folded, plain batch
 		for i := range entries {
-			plain.plain(&entries[i])
+			plain.plain(&entries[i], 0)
 		}
 		in := bufio.NewReader(bytes.NewReader(plain.text))
 		for range entries {

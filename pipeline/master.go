@@ -53,9 +53,10 @@ type master struct {
 	blocked         bool          // and the socket takes no more
 	unclaimed       int           // flights, the newest, that nobody writes yet
 	written         sync.Cond     // that has ended, after the master was set aside
-	sendingPending  bool          // pending releases are on the wire
-	checking        bool          // a check is
-	awayFrom        uint64        // while away or behind: the first round that it was not asked in
+	optimism        optimism
+	sendingPending  bool   // pending releases are on the wire
+	checking        bool   // a check is
+	awayFrom        uint64 // while away or behind: the first round that it was not asked in
 	pending         pendingReleases
 	stats           MasterStats
 
@@ -63,17 +64,19 @@ type master struct {
 	admission admission
 	member    membership
 	session   *session // also used by who has set writing
+	dialect   dialect  // what the server of the session has
 
 	// The following are owned by who has set writing.
 	carried [][]byte // what is written
 	gone    int      // pieces of it that are
 
 	// The following are owned by run.
-	replies  []resp.Reply
-	looked   time.Time // the last look at a silent master counted from then
-	far      bool      // window was above 1
-	admitted time.Time
-	pause    time.Duration // before the next probe
+	replies     []resp.Reply
+	triedInVain bool      // a connection broke off when native commands were tried
+	looked      time.Time // the last look at a silent master counted from then
+	far         bool      // window was above 1
+	admitted    time.Time
+	pause       time.Duration // before the next probe
 }
 
 const (

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,8 +33,6 @@ const mostRepeats = 3
 
 // errObsolete is why a late master gave no vote on a lock that was acquired and released meanwhile.
 var errObsolete = errors.New("was not asked in time")
-
-func (r *round) whole() part { return part{r: r, load: &r.load} }
 
 // compact returns what m is still sent of the parts that wait for it, which are all that
 // wait, and the registers of the fenced acquires that it is spared. A lock whose acquire and release both wait is obsolete: neither is sent, since the
@@ -80,7 +79,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 // without returns the part without the entries for which against returns a cause, and casts
 // m's unknown votes for those.
 func (p *part) without(m *master, against func(*Request) error) part {
-	rest := part{r: p.r, load: new(load)}
+	rest := part{r: p.r, load: &load{dialect: p.dialect}}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for i := range p.entries {
@@ -126,7 +125,9 @@ func (p *part) position(i int) int {
 // answers is what the replies to some commands of a part leave to be done.
 type answers struct {
 	noScript []int // commands that a missing script kept from being executed: no vote yet
-	refused  []int // calls that were refused for a key, of whichever entry: no vote yet
+	refused  []int // commands that were refused for a key, of whichever entry: no vote yet
+	taken    int   // batches of acquires that were granted
+	notTaken int   // and that were refused
 	failed   []int // releases that failed
 	dropped  int   // releases that the master's ACL forbids
 	unfit    error // a reply which shows that the master is not fit to serve
@@ -151,14 +152,17 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 		a.refused = append(a.refused, c)
 		return
 	}
-	kind := p.entries[from].fold(p.fenced)
-	if kind == foldAcquires {
+	kind := p.foldOf(&p.entries[from])
+	switch {
+	case kind == foldAcquires && p.fenced:
 		p.readGrantsLocked(m, from, to, reply, a)
 		return
-	}
-	if to-from == 1 && kind != foldExtends {
+	case to-from == 1 && kind != foldExtends:
 		v, err := plainVote(p.entries[from].Op, reply)
 		p.countLocked(m, from, v, err, a)
+		return
+	case kind == foldAcquires:
+		p.readSetLocked(m, c, reply, a)
 		return
 	}
 	votes, fault, err := batchVotes(reply, to-from)
@@ -173,6 +177,27 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 		default:
 			p.countLocked(m, i, quorum.Unknown, fault, a)
 		}
+	}
+}
+
+// readSetLocked turns the reply of MSETEX into votes: all were taken, or none.
+func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *answers) {
+	var err error
+	switch {
+	case reply.Kind == resp.Number && reply.Number == 1:
+		a.taken++
+	case reply.Kind == resp.Number && reply.Number == 0:
+		a.refused = append(a.refused, c)
+		a.notTaken++
+		return
+	case reply.Kind == resp.Failed:
+		err = reply.Err()
+	default:
+		err = fmt.Errorf("%w to MSETEX", errUnexpected)
+	}
+	from, to := p.entriesOf(c)
+	for i := from; i < to; i++ {
+		p.countLocked(m, i, quorum.Granted, err, a)
 	}
 }
 
@@ -234,7 +259,7 @@ var errNotRepeated = errors.New("was not executed, and is released already")
 // executed, each alone or folded. An acquire whose release was sent or waits, by its token in
 // released, must not be granted behind that: its vote is unknown.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
-	rest := part{r: p.r, load: new(load), repeats: p.repeats + 1}
+	rest := part{r: p.r, load: &load{dialect: p.dialect}, repeats: p.repeats + 1}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for _, c := range commands {

@@ -33,7 +33,7 @@ func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
 	for i, d := range due {
 		entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
 		if single {
-			b.plain(&entries[i])
+			b.plain(&entries[i], 0)
 		}
 	}
 	if !single {

@@ -38,6 +38,7 @@ type Config struct {
 	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica meanwhile
 	// waits all the same.
 	MastersAreDurable bool
+	DisableNative     bool // no command is sent that older servers do not have
 	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
 	// Fencing has every acquire take a fencing token. The masters must have been set up for it
@@ -63,17 +64,18 @@ type Master struct {
 // Pipeline carries the requests of any number of goroutines to all masters. It is
 // safe for concurrent use.
 type Pipeline struct {
-	masters []*master // fixed after New
-	quorum  int
-	timeout time.Duration
-	limit   int
-	changed func(master string, up bool, cause error)
-	ctx     context.Context // ends when Close gives up waiting for what is under way
-	cancel  context.CancelFunc
-	closing chan struct{} // closed by the first Close
-	fencing bool
-	set     *set           // fixed after New; nil without fencing
-	running sync.WaitGroup // the masters' and trackers' goroutines and ticks
+	masters       []*master // fixed after New
+	quorum        int
+	timeout       time.Duration
+	limit         int
+	changed       func(master string, up bool, cause error)
+	ctx           context.Context // ends when Close gives up waiting for what is under way
+	cancel        context.CancelFunc
+	closing       chan struct{} // closed by the first Close
+	fencing       bool
+	disableNative bool
+	set           *set           // fixed after New; nil without fencing
+	running       sync.WaitGroup // the masters' and trackers' goroutines and ticks
 
 	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
 	overloaded atomic.Uint64
@@ -97,13 +99,14 @@ type Pipeline struct {
 // that must wait before they vote are admitted like others: New does not wait for them.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
-		quorum:  quorum.Size(len(cfg.Masters)),
-		timeout: cfg.Timeout,
-		limit:   cfg.Queue,
-		changed: cfg.Changed,
-		fencing: cfg.Fencing,
-		closing: make(chan struct{}),
-		drained: make(chan struct{}),
+		quorum:        quorum.Size(len(cfg.Masters)),
+		timeout:       cfg.Timeout,
+		limit:         cfg.Queue,
+		changed:       cfg.Changed,
+		fencing:       cfg.Fencing,
+		disableNative: cfg.DisableNative,
+		closing:       make(chan struct{}),
+		drained:       make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {

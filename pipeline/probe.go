@@ -174,9 +174,9 @@ func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
 	var calls batch
-	calls.plain(&Request{Op: Acquire, Name: name, Token: t, TTL: time.Second})
-	calls.plain(&Request{Op: Extend, Name: name, Token: t, TTL: 2 * time.Second})
-	calls.plain(&Request{Op: Release, Name: name, Token: t})
+	calls.plain(&Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}, 0)
+	calls.plain(&Request{Op: Extend, Name: name, Token: t, TTL: 2 * time.Second}, 0)
+	calls.plain(&Request{Op: Release, Name: name, Token: t}, 0)
 	calls.fold([]Request{{Op: Release, Name: name, Token: t}})
 	replies, err := m.ask(&calls)
 	if err != nil {
@@ -195,9 +195,11 @@ func (m *master) trial() error {
 		return fmt.Errorf("trial lock: %w", err)
 	}
 	if m.p.fencing {
-		return m.trialOfFencing(name)
+		if err := m.trialOfFencing(name); err != nil {
+			return err
+		}
 	}
-	return nil
+	return m.tryNative(name, t)
 }
 
 // trialOfFencing calls what the scripts of fencing do, on a key of its own.

@@ -12,8 +12,8 @@ import (
 // At least foldFrom extends and releases are folded into calls of the batch script, at most
 // foldMax requests each. Below, a script of their own costs the server less than the frame of
 // this one does; above, it saves a reply, a lookup and a dispatch per request. One call keeps
-// its server busy for about a microsecond per request. An acquire is a plain SET: a script
-// would only make it dearer. BenchmarkFold compares.
+// its server busy for about a microsecond per request. An acquire is a plain SET, or part of
+// an MSETEX where the server has it: a script would only make it dearer. BenchmarkFold compares.
 const (
 	foldFrom = 8
 	foldMax  = 512
@@ -67,16 +67,22 @@ func (b *batch) addNumber(n uint64) {
 }
 
 // plain adds the command for one request.
-func (b *batch) plain(q *Request) {
-	switch q.Op {
-	case Acquire:
+func (b *batch) plain(q *Request, d dialect) {
+	switch {
+	case q.Op == Acquire:
 		b.begin(6)
 		b.add("SET", q.Name, q.Token, "NX", "PX")
 		b.addMillis(q.TTL)
-	case Extend:
+	case q.Op == Extend:
 		b.begin(6)
 		b.add("EVALSHA", scripts.Extend.SHA1, "1", q.Name, q.Token)
 		b.addMillis(q.TTL)
+	case d&delex != 0:
+		b.begin(4)
+		b.add("DELEX", q.Name, "IFEQ", q.Token)
+	case d&delifeq != 0:
+		b.begin(3)
+		b.add("DELIFEQ", q.Name, q.Token)
 	default:
 		b.begin(5)
 		b.add("EVALSHA", scripts.Release.SHA1, "1", q.Name, q.Token)
@@ -94,14 +100,30 @@ func (b *batch) fold(entries []Request) {
 	b.addRuns(entries)
 }
 
+// msetex adds one command for all requests, which are acquires of different names with one TTL.
+func (b *batch) msetex(entries []Request) {
+	b.begin(5 + 2*len(entries))
+	b.add("MSETEX")
+	b.addNumber(uint64(len(entries)))
+	for i := range entries {
+		b.add(entries[i].Name, entries[i].Token)
+	}
+	b.add("NX", "PX")
+	b.addMillis(entries[0].TTL)
+}
+
 // fenced adds one call of a script of fencing for all requests, which are acquires or extends
 // of locks on masters of the given set.
-func (b *batch) fenced(set *set, entries []Request) {
+func (b *batch) fenced(set *set, entries []Request, d dialect) {
 	n, script := len(entries), &scripts.FencedAcquire
 	if entries[0].Op == Extend {
-		script = &scripts.FencedExtend
+		script, d = &scripts.FencedExtend, 0
 	}
-	b.begin(6 + 4*n + 2*runsIn(entries))
+	args := 6 + 4*n + 2*runsIn(entries)
+	if d&msetex != 0 {
+		args++
+	}
+	b.begin(args)
 	b.add("EVALSHA", script.SHA1)
 	b.addNumber(uint64(n + 2))
 	b.add(setKey, registersKey)
@@ -115,6 +137,9 @@ func (b *batch) fenced(set *set, entries []Request) {
 		b.addNumber(entries[i].Fence)
 	}
 	b.addRuns(entries)
+	if d&msetex != 0 {
+		b.add("msetex")
+	}
 }
 
 func (b *batch) addNames(entries []Request) {
@@ -174,13 +199,14 @@ type fold uint8
 const (
 	foldNone     fold = iota
 	foldBatch         // a call of the batch script
-	foldAcquires      // a call of the fenced acquire; one of them is a call, too
-	foldExtends       // likewise
+	foldAcquires      // MSETEX, or a call of the fenced acquire; one of these is a call, too
+	foldExtends       // a call of the fenced extend; one is a call, too
 )
 
-func (q *Request) fold(fenced bool) fold {
+// foldOf returns the fold of a request.
+func (l *load) foldOf(q *Request) fold {
 	switch {
-	case fenced && q.Op == Acquire:
+	case q.Op == Acquire && (l.fenced || l.dialect&msetex != 0):
 		return foldAcquires
 	case q.Op == Extend && q.Fence > 0:
 		return foldExtends
@@ -195,39 +221,70 @@ func (q *Request) alike(other *Request) bool {
 	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
 }
 
-// A load is requests and the commands that carry them: a command of one entry is plain, one
-// of several a call of the batch script.
+// A load is requests and the commands that carry them, in one dialect. A command of one entry
+// is plain; one of several a call of the batch script, or an MSETEX.
 type load struct {
 	entries []Request
+	dialect dialect
+	fenced  bool // the acquires are
 	batch   batch
-	ends    []int // by command: the end of its entries
-	fenced  bool  // the acquires are
+	ends    []int               // by command: the end of its entries
+	names   map[string]struct{} // of one MSETEX, while it is put together
 }
 
 // seal encodes the entries, folded where enough that may be folded are next to each other.
 // With a set the acquires are fenced.
 func (l *load) seal(set *set) {
+	l.fenced = set != nil
 	for from := 0; from < len(l.entries); {
-		kind := l.entries[from].fold(set != nil)
-		to := from + 1
-		if kind != foldNone && !l.entries[from].Alone {
-			for to < len(l.entries) && to-from < foldMax && !l.entries[to].Alone && l.entries[to].fold(set != nil) == kind {
-				to++
-			}
-		}
-		switch {
-		case kind == foldAcquires || kind == foldExtends:
-			l.batch.fenced(set, l.entries[from:to])
-		case to-from >= foldFrom:
-			l.batch.fold(l.entries[from:to])
-		default:
+		kind, to := l.foldOf(&l.entries[from]), l.foldEnd(from)
+		switch entries := l.entries[from:to]; {
+		case kind == foldExtends || kind == foldAcquires && l.fenced:
+			l.batch.fenced(set, entries, l.dialect)
+		case to-from < foldFrom:
 			to = from + 1
-			l.batch.plain(&l.entries[from])
+			l.batch.plain(&entries[0], l.dialect)
+		case kind == foldAcquires:
+			l.batch.msetex(entries)
+		default:
+			l.batch.fold(entries)
 		}
 		from = to
 		l.ends = append(l.ends, from)
 	}
-	l.fenced = set != nil
+}
+
+// foldEnd returns the end of the entries that may share a command with the one at from.
+func (l *load) foldEnd(from int) int {
+	first := &l.entries[from]
+	kind := l.foldOf(first)
+	if kind == foldNone || first.Alone {
+		return from + 1
+	}
+	sets := kind == foldAcquires && l.dialect&msetex != 0
+	if sets {
+		if l.names == nil {
+			l.names = make(map[string]struct{})
+		}
+		clear(l.names)
+	}
+	to := from
+	for ; to < len(l.entries) && to-from < foldMax; to++ {
+		q := &l.entries[to]
+		if q.Alone || l.foldOf(q) != kind {
+			break
+		}
+		if !sets {
+			continue
+		}
+		// A name that is there twice is answered as taken, and the last value counts: two
+		// would have the lock.
+		if _, twice := l.names[q.Name]; twice || q.TTL != first.TTL && !l.fenced {
+			break
+		}
+		l.names[q.Name] = struct{}{}
+	}
+	return to
 }
 
 // bytesOf returns the bytes of the commands from first to before end.

@@ -18,7 +18,9 @@ type round struct {
 	seq     uint64
 	formed  clock.Instant // before anything of it was sent
 	masters []*master     // of the pipeline
-	load                  // releases first, then the rest in order of arrival; fixed after seal
+	entries []Request     // releases first, then the rest in order of arrival; fixed once it is formed
+	fenced  bool          // the acquires are
+	loads   []*load       // the entries in each dialect that was asked for; behind its end, used ones
 
 	mu        sync.Mutex // guards the following
 	calls     []*call    // by entry; nil once it needs no more votes
@@ -39,6 +41,28 @@ func (r *round) add(c *call) {
 	c.round = r.seq
 	r.calls = append(r.calls, c)
 	r.entries = append(r.entries, c.req)
+}
+
+// in returns the round in a dialect. It is encoded once for all masters that use that. The
+// caller holds Pipeline.mu.
+func (r *round) in(d dialect, set *set) *load {
+	for _, l := range r.loads {
+		if l.dialect == d {
+			return l
+		}
+	}
+	n := len(r.loads)
+	if n == cap(r.loads) {
+		r.loads = append(r.loads, nil)
+	}
+	r.loads = r.loads[:n+1]
+	if r.loads[n] == nil {
+		r.loads[n] = new(load)
+	}
+	l := r.loads[n]
+	l.entries, l.dialect = r.entries, d
+	l.seal(set)
+	return l
 }
 
 // begin sets the votes of the masters that are not asked; asked is the number of the others.
@@ -167,10 +191,13 @@ func (r *round) leave() {
 func (r *round) recycle() {
 	clear(r.entries)
 	clear(r.calls)
-	r.batch.reset()
 	clear(r.causes)
+	for _, l := range r.loads {
+		l.batch.reset()
+		*l = load{batch: l.batch, ends: l.ends[:0], names: l.names}
+	}
 	*r = round{
-		load:  load{entries: r.entries[:0], batch: r.batch, ends: r.ends[:0]},
+		entries: r.entries[:0], loads: r.loads[:0],
 		calls: r.calls[:0], tallies: r.tallies[:0], grants: r.grants[:0], unknown: r.unknown[:0], causes: r.causes[:0],
 	}
 	rounds.Put(r)

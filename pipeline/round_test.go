@@ -25,7 +25,7 @@ var errTest = errors.New("for a test")
 // newRound returns a round over masters with one waiting call per entry, as the
 // pipeline forms it.
 func newRound(masters int, entries ...Request) (*round, []*call) {
-	r := &round{seq: 7, load: load{entries: entries}}
+	r := &round{seq: 7, entries: entries}
 	for i := range masters {
 		r.masters = append(r.masters, &master{p: new(Pipeline), index: i, address: fmt.Sprint("m", i)})
 		r.causes = append(r.causes, nil)
@@ -33,9 +33,11 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 	for range entries {
 		r.calls = append(r.calls, &call{done: make(chan struct{}, 1)})
 	}
-	r.seal(nil)
 	return r, append([]*call(nil), r.calls...)
 }
+
+// whole returns all of a round, as a master without native commands is sent it.
+func (r *round) whole() part { return part{r: r, load: r.in(0, nil)} }
 
 // woken reports whether the call has been decided, and takes its signal.
 func (c *call) woken() bool {
@@ -163,8 +165,11 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	}
 	require.Empty(t, r.entries)
 	require.Empty(t, r.calls)
-	require.Empty(t, r.ends)
-	require.Zero(t, r.batch.commands())
+	require.Empty(t, r.loads)
+	used := r.loads[:1][0]
+	require.Empty(t, used.ends)
+	require.Zero(t, used.batch.commands())
+	require.Nil(t, used.entries)
 	require.Nil(t, r.masters)
 	require.Nil(t, r.listed)
 	for _, q := range r.entries[:cap(r.entries)] {
@@ -227,20 +232,21 @@ func TestRequestThatGoesAloneSharesNoCommand(t *testing.T) {
 	for i := range entries {
 		entries[i] = Request{Op: Release, Name: fmt.Sprint("name", i), Alone: i%100 == 50 || i < 20 && i%2 == 0}
 	}
-	r := requireCommands(t, entries)
-	require.Less(t, len(r.ends), 100, "the others are folded")
+	l := requireCommands(t, entries)
+	require.Less(t, len(l.ends), 100, "the others are folded")
 }
 
-// requireCommands checks the commands for the entries, and returns their round.
-func requireCommands(t *testing.T, entries []Request) *round {
+// requireCommands checks the commands for the entries, and returns them.
+func requireCommands(t *testing.T, entries []Request) *load {
 	t.Helper()
 	r, _ := newRound(1, entries...)
+	l := r.in(0, nil)
 	next := 0
-	require.Equal(t, len(r.ends), r.batch.commands())
-	for c := range r.ends {
-		args, err := readCommand(bufio.NewReader(bytes.NewReader(r.bytesOf(c, c+1))))
+	require.Equal(t, len(l.ends), l.batch.commands())
+	for c := range l.ends {
+		args, err := readCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
 		require.NoError(t, err)
-		from, to := r.entriesOf(c)
+		from, to := l.entriesOf(c)
 		require.Equal(t, next, from)
 		require.Greater(t, to, from)
 		next = to
@@ -261,18 +267,19 @@ func requireCommands(t *testing.T, entries []Request) *round {
 		}
 	}
 	require.Equal(t, len(entries), next)
-	return r
+	return l
 }
 
 func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
+	l := r.in(0, nil)
 	var joined []byte
-	for c := range r.ends {
-		joined = append(joined, r.bytesOf(c, c+1)...)
+	for c := range l.ends {
+		joined = append(joined, l.bytesOf(c, c+1)...)
 	}
-	require.Equal(t, r.batch.text, joined)
-	require.Equal(t, joined, r.bytesOf(0, len(r.ends)))
-	require.Empty(t, r.bytesOf(1, 1))
+	require.Equal(t, l.batch.text, joined)
+	require.Equal(t, joined, l.bytesOf(0, len(l.ends)))
+	require.Empty(t, l.bytesOf(1, 1))
 }
 
 func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {

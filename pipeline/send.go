@@ -11,7 +11,7 @@ import (
 // before it votes is not sent the acquires, but all releases: one that finds no key does no
 // harm.
 func (m *master) takeLocked(r *round, now time.Time) {
-	part := r.whole()
+	part := part{r: r, load: r.in(m.dialectLocked(r), m.p.set)}
 	if cause := m.notVoting(now); cause != nil {
 		part = part.without(m, func(q *Request) error {
 			if q.Op == Acquire {
@@ -23,6 +23,14 @@ func (m *master) takeLocked(r *round, now time.Time) {
 	m.unsent = append(m.unsent, part)
 	m.backlog += len(part.entries)
 	m.sendUnsentLocked(now)
+}
+
+// dialectLocked returns how the master is sent a round.
+func (m *master) dialectLocked(r *round) dialect {
+	if m.dialect&msetex != 0 && !r.fenced && len(r.entries) >= foldFrom && !m.optimism.takes() {
+		return m.dialect &^ msetex
+	}
+	return m.dialect
 }
 
 // waitLocked puts a part in front of those that wait.

@@ -27,6 +27,7 @@ type MasterStats struct {
 	PendingReleases int
 	PendingDeleted  uint64
 	ReleasesDenied  uint64
+	BatchesRefused  uint64
 	Tracking        bool
 	Reads           uint64
 	Pushes          uint64

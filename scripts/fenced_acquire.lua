@@ -7,7 +7,8 @@
 -- ARGV[1+i]    token value of entry i
 -- ARGV[1+n+i]  its register
 -- ARGV[1+2n+i] the fencing token that the caller proposes; it never gets less for a register
--- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many
+-- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many; then
+--              'msetex' if the server has that command and no name is there twice
 -- Returns '' when every lock was granted with its proposal; else a word per entry:
 --   '='       granted with the proposal
 --   a number  granted with that token: the register was not below the proposal
@@ -56,13 +57,30 @@ end
 if w > 0 then
   redis.call('HSET', KEYS[2], unpack(writes))
 end
-local i, a = 1, 2 + 3 * n
 local pcall = redis.pcall
-while i <= n do
-  local ttl, to = ARGV[a], i + ARGV[a + 1] - 1
-  for j = i, to do
-    local word = votes and votes[j]
-    if word ~= '0' and word ~= 'e' then
+local atOnce = ARGV[#ARGV] == 'msetex'
+
+local function refused(j)
+  local word = votes and votes[j]
+  return word == '0' or word == 'e'
+end
+
+-- setAll takes what is free of a run, or nothing.
+local function setAll(from, to, ttl)
+  local args, k = {0}, 1
+  for j = from, to do
+    if not refused(j) then
+      args[k + 1], args[k + 2] = KEYS[2 + j], ARGV[1 + j]
+      k = k + 2
+    end
+  end
+  args[1], args[k + 1], args[k + 2], args[k + 3] = (k - 1) / 2, 'NX', 'PX', ttl
+  return k == 1 or pcall('MSETEX', unpack(args)) == 1
+end
+
+local function setEach(from, to, ttl)
+  for j = from, to do
+    if not refused(j) then
       local reply = pcall('SET', KEYS[2 + j], ARGV[1 + j], 'NX', 'PX', ttl)
       if not reply then
         vote(j, '0')
@@ -72,6 +90,12 @@ while i <= n do
       end
     end
   end
+end
+
+local i, a = 1, 2 + 3 * n
+while i <= n do
+  local ttl, to = ARGV[a], i + ARGV[a + 1] - 1
+  if not (atOnce and setAll(i, to, ttl)) then setEach(i, to, ttl) end
   i, a = to + 1, a + 2
 end
 return votes and table.concat(votes, ' ') .. fault or ''

@@ -45,7 +45,7 @@ var (
 
 // The scripts of fencing: the first three are sent with rounds, the others set masters up.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "910c62952a6a68860bf9373e12989dce232de77e"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "2fdfe328807bb30ea982beab665dd49664e83032"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
 	Raise         = Script{"raise", raiseSource, "72a9d2e050a59fdcc67bb929f2466fdf33ec15b6"}
 	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
