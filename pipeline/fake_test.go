@@ -367,7 +367,7 @@ func (f *fake) answerLocked(args []string) string {
 		}
 		return f.evalLocked(args[1], count, args[3:])
 	}
-	return "-ERR the fake does not know this command\r\n"
+	return "-ERR unknown command\r\n"
 }
 
 func (f *fake) evalLocked(sha string, count int, args []string) string {

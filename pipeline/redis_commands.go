@@ -206,7 +206,7 @@ const (
 // foldOf returns the fold of a request.
 func (l *load) foldOf(q *Request) fold {
 	switch {
-	case q.Op == Acquire && (l.fenced || l.dialect&msetex != 0):
+	case q.Op == Acquire && (l.fenced || l.dialect&msetex != 0 && !q.Contended):
 		return foldAcquires
 	case q.Op == Extend && q.Fence > 0:
 		return foldExtends

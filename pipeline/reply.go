@@ -139,8 +139,11 @@ func isServerWide(err error) bool {
 	return slices.Contains(serverWideErrors, firstWord(err))
 }
 
-// isUnfit reports whether a server's error is, or is about a command that every round needs.
-func isUnfit(err error) bool { return isServerWide(err) || isForbidden(err) }
+// isUnfit reports whether a server's error is, or is about a command that rounds need: one that
+// its ACL forbids, or that it does not know, as after a proxy has gone over to another server.
+func isUnfit(err error) bool {
+	return isServerWide(err) || isForbidden(err) || err != nil && strings.HasPrefix(resp.WithoutClass(err.Error()), "unknown command")
+}
 
 // isMisconfigured reports whether a master refused us for a reason that only a change of the
 // configuration can remove.

@@ -1,0 +1,397 @@
+package pipeline
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/redistest"
+	"muxlock/internal/resp"
+)
+
+const allNative = msetex | delex
+
+func (b *bubble) native(d dialect) {
+	for _, f := range b.fakes {
+		f.native = d
+	}
+}
+
+// acquireTogether acquires the names in one round, behind one that is under way.
+func (b *bubble) acquireTogether(names ...string) []Outcome {
+	b.Helper()
+	outs := make([]Outcome, len(names))
+	var all errgroup.Group
+	all.Go(func() error {
+		b.cycle("first")
+		return nil
+	})
+	time.Sleep(time.Microsecond)
+	for i, name := range names {
+		all.Go(func() (err error) {
+			req := Request{Op: Acquire, Name: name, Token: fmt.Sprint("token ", i), TTL: hour}
+			outs[i], err = b.p.Do(context.Background(), req)
+			return err
+		})
+	}
+	require.NoError(b, all.Wait())
+	return outs
+}
+
+func numbered(n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint("name", i))
+	}
+	return names
+}
+
+func TestManyAcquiresAreOneCommandWhereTheServerHasIt(t *testing.T) {
+	for _, d := range []dialect{0, msetex, delex, msetex | delifeq} {
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			b.native(d)
+			b.started()
+			for _, out := range b.acquireTogether(numbered(50)...) {
+				require.Equal(t, quorum.Won, out.Verdict)
+			}
+			command := b.fakes[0].commands("name7")[0].args
+			require.Equal(t, d&msetex != 0, command[0] == "MSETEX", command)
+			_, err := b.p.Do(t.Context(), Request{Op: Release, Name: "name7", Token: "token 7", TTL: hour})
+			require.NoError(t, err)
+			last := b.fakes[0].log[len(b.fakes[0].log)-1].args[0]
+			require.Equal(t, map[dialect]string{0: "EVALSHA", delex: "DELEX", delifeq: "DELIFEQ"}[d&^msetex], last)
+		})
+	}
+}
+
+func TestRefusedBatchIsAskedForSingly(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.native(allNative)
+		b.started()
+		b.mustAcquire("name7")
+		outs := b.acquireTogether(numbered(50)...)
+		for i, out := range outs {
+			if i == 7 {
+				require.Equal(t, quorum.Denied, out.Verdict)
+			} else {
+				require.Equal(t, quorum.Won, out.Verdict)
+			}
+		}
+		for _, m := range b.p.Stats().Masters {
+			require.EqualValues(t, 1, m.BatchesRefused)
+		}
+		b.acquireTogether("more0", "more1", "more2", "more3", "more4", "more5", "more6", "more7", "more8")
+		require.Equal(t, "SET", b.fakes[0].commands("more5")[0].args[0], "singly for a while")
+	})
+}
+
+// MSETEX NX answers 1 to a name that is there twice, and both would have the lock.
+func TestNameThatIsThereTwiceHasOneHolder(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.native(allNative)
+		b.started()
+		won := 0
+		for _, out := range b.acquireTogether(append(numbered(20), "twice", "twice", "twice")...) {
+			if out.Verdict == quorum.Won {
+				won++
+			}
+		}
+		require.Equal(t, 21, won)
+	})
+	for range 100 {
+		entries := make([]Request, 100)
+		for i := range entries {
+			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(rand.IntN(200)), Token: fmt.Sprint(i), TTL: time.Duration(1+rand.IntN(10)/9) * time.Second}
+		}
+		r, _ := newRound(1, entries...)
+		l := r.in(allNative, nil)
+		for c := range l.ends {
+			args, err := readCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
+			require.NoError(t, err)
+			from, to := l.entriesOf(c)
+			names := make(map[string]bool)
+			for i, q := range entries[from:to] {
+				require.False(t, names[q.Name], q.Name)
+				names[q.Name] = true
+				if to-from > 1 {
+					require.Equal(t, []string{q.Name, q.Token}, args[2+2*i:4+2*i])
+					require.Equal(t, fmt.Sprint(q.TTL.Milliseconds()), args[len(args)-1])
+				}
+			}
+		}
+	}
+}
+
+func TestConnectionThatIsCutAfterARefusedBatchLeavesNothingLocked(t *testing.T) {
+	for _, executed := range []bool{false, true} {
+		for single := range 3 {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				b.native(allNative)
+				b.started()
+				b.mustAcquire("name7")
+				f, seen := b.fakes[0], 0
+				f.set(func() {
+					f.hook = func(args []string) string {
+						if args[0] != "SET" || args[1] == "first" {
+							return ""
+						}
+						if seen++; seen == 1+10*single {
+							f.cutLocked()
+							if !executed {
+								return "-ERR never read\r\n"
+							}
+						}
+						return ""
+					}
+				})
+				outs := b.acquireTogether(numbered(30)...)
+				for i, out := range outs {
+					require.Equal(t, i != 7, out.Verdict == quorum.Won, "by the others")
+					_, err := b.p.Do(t.Context(), Request{Op: Release, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token ", i), TTL: hour, Round: out.Round})
+					require.NoError(t, err)
+				}
+				_, err := b.release("name7", 0)
+				require.NoError(t, err)
+				b.untilUp(3)
+				time.Sleep(10 * time.Second) // pending releases
+				b.requireNoKeys()
+			})
+		}
+	}
+}
+
+// Each server answers the trial as one that has the commands, but for one thing.
+func TestServerIsSentWhatItProvedToHave(t *testing.T) {
+	for name, c := range map[string]struct {
+		lies func(args []string) string
+		want dialect
+	}{
+		"has all":       {func([]string) string { return "" }, allNative},
+		"has none":      {func(args []string) string { return errorTo(args, "MSETEX", "DELEX", "-ERR unknown command") }, 0},
+		"denies MSETEX": {func(args []string) string { return errorTo(args, "MSETEX", "", "-NOPERM no permissions to run it") }, delex},
+		"denies DELEX":  {func(args []string) string { return errorTo(args, "DELEX", "", "-NOPERM no permissions to run it") }, msetex},
+		"takes what is held": {func(args []string) string {
+			return map[bool]string{true: ":1\r\n"}[args[0] == "MSETEX" && args[1] == "2"]
+		}, delex},
+		"deletes for any value": {func(args []string) string { return map[bool]string{true: ":1\r\n"}[args[0] == "DELEX"] }, msetex},
+		"sets no lease":         {func(args []string) string { return map[bool]string{true: ":-1\r\n"}[args[0] == "PTTL"] }, delex},
+	} {
+		inBubble(t, 1, func(t *testing.T, b *bubble) {
+			b.native(allNative)
+			b.fakes[0].hook = c.lies
+			p := b.started()
+			require.Equal(t, c.want, p.masters[0].dialect, name)
+			b.cycle("a")
+		})
+	}
+}
+
+func errorTo(args []string, one, other, text string) string {
+	if args[0] == one || args[0] == other {
+		return text + "\r\n"
+	}
+	return ""
+}
+
+func TestProxyThatCutsOffWhatItDoesNotKnowIsUsedWithoutIt(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		f := b.fakes[0]
+		f.hook = func(args []string) string {
+			if args[0] == "MSETEX" {
+				f.cutLocked()
+			}
+			return ""
+		}
+		b.native(allNative)
+		b.started()
+		b.untilUp(3)
+		require.Zero(t, b.p.masters[0].dialect)
+		b.cycle("a")
+	})
+}
+
+// A server that lost a command, as behind a proxy that went over to another one, is found out.
+func TestServerThatHasACommandNoMoreIsAdmittedWithout(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		b.native(allNative)
+		b.started()
+		b.native(0)
+		outs := make(chan Outcome, 20)
+		for i := range 20 {
+			go func() {
+				out, _ := b.acquire(t.Context(), fmt.Sprint(i))
+				outs <- out
+			}()
+		}
+		require.Equal(t, quorum.Won, (<-outs).Verdict, "one went ahead, alone")
+		for range 19 {
+			out := <-outs
+			require.Equal(t, quorum.NoQuorum, out.Verdict)
+			require.ErrorContains(t, out.Causes[0], "unknown command")
+		}
+		synctest.Wait() // it is set aside
+		b.untilUp(1)
+		require.Zero(t, b.p.masters[0].dialect)
+		b.cycle("a")
+	})
+}
+
+func TestWithoutNativeNothingNewIsSent(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		b.cfg.DisableNative = true
+		b.native(allNative)
+		b.started()
+		b.acquireTogether(numbered(20)...)
+		for _, l := range b.fakes[0].commands("") {
+			require.NotContains(t, []string{"MSETEX", "DELEX", "DELIFEQ"}, l.args[0])
+		}
+	})
+}
+
+// What refusals cost: the share of rounds that are asked for twice.
+func TestPauseBoundsTheRoundsThatAreAskedForTwice(t *testing.T) {
+	for _, c := range []struct{ refused, twice, atOnce float64 }{
+		{0, 0, 1}, {0.01, 0.01, 0.9}, {0.1, 0.06, 0.4}, {0.5, 0.02, 0}, {1, 0.003, 0},
+	} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		var o optimism
+		twice, atOnce := 0, 0
+		const rounds = 100_000
+		for range rounds {
+			switch {
+			case !o.takes():
+			case rng.Float64() < c.refused:
+				twice++
+				o.refused()
+			default:
+				atOnce++
+				o.granted()
+			}
+		}
+		t.Logf("%.0f %% refused: %.2f %% of the rounds asked for twice, %.1f %% at once", 100*c.refused, 100*float64(twice)/rounds, 100*float64(atOnce)/rounds)
+		require.LessOrEqual(t, float64(twice)/rounds, c.twice)
+		require.GreaterOrEqual(t, float64(atOnce)/rounds, c.atOnce)
+	}
+}
+
+// A lockServer is what rounds are compared on: a real server, or a fake.
+type lockServer struct {
+	do    func(args ...string)
+	ask   func(*batch) []resp.Reply
+	value func(name string) string // "" missing, and whatever else identifies it
+}
+
+var comparedNames = append(numbered(30), "held0", "held1")
+
+// votesOf returns the votes on random rounds in a dialect, and what they leave. As in rounds,
+// releases come first; a name is acquired once, since the order among acquires may change.
+func (s lockServer) votesOf(d dialect, seed uint64, names []string) (found []string) {
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for _, name := range names {
+		s.do("DEL", name)
+	}
+	for i := range 2 {
+		s.do("SET", fmt.Sprint("held", i), "another", "NX", "PX", "3600000")
+	}
+	for range 10 {
+		var entries []Request
+		for range rng.IntN(20) {
+			entries = append(entries, Request{Op: Release, Name: names[rng.IntN(len(names))], Token: fmt.Sprint("token", rng.IntN(3))})
+		}
+		for _, i := range rng.Perm(len(names))[rng.IntN(len(names)):] {
+			q := Request{Op: Acquire, Name: names[i], Token: fmt.Sprint("token", rng.IntN(3)), TTL: hour, Contended: rng.IntN(20) == 0}
+			if rng.IntN(20) == 0 {
+				q.TTL = 2 * hour
+			}
+			entries = append(entries, q)
+		}
+		r, _ := newRound(1, entries...)
+		r.begin(1)
+		p := part{r: r, load: r.in(d, nil)}
+		a := p.read(r.masters[0], 0, s.ask(&p.batch))
+		for len(a.refused) > 0 {
+			p = p.repeat(r.masters[0], a.refused, true, nil)
+			a = p.read(r.masters[0], 0, s.ask(&p.batch))
+		}
+		for i, tally := range r.tallies {
+			found = append(found, fmt.Sprint(entries[i].Op, entries[i].Name, entries[i].Token, tally))
+		}
+	}
+	for _, name := range names {
+		found = append(found, name+" is "+s.value(name))
+	}
+	return found
+}
+
+func TestVotesAreTheSameInEveryDialectOfAFake(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		f := b.fakes[0]
+		f.native = msetex | delex | delifeq
+		s, err := dial(t.Context(), b.cfg.Masters[0].Option, testTimeout)
+		require.NoError(t, err)
+		defer s.close()
+		requireSameVotes(t, s, comparedNames, func(name string) string {
+			text, _ := f.getLocked(name)
+			return text
+		}, msetex, delex, delifeq, allNative)
+	})
+}
+
+func TestVotesAreTheSameInEveryDialectOfAServer(t *testing.T) {
+	m := redistest.Masters(t, 1)[0]
+	s, err := dial(t.Context(), limited(rueidis.ClientOption{InitAddress: []string{m.Addr()}}), 5*time.Second)
+	require.NoError(t, err)
+	defer s.close()
+	trial := newNativeTrial("trial", "t")
+	replies, err := s.ask(&trial, nil)
+	require.NoError(t, err)
+	native := readNativeTrial(replies, "t")
+	if native == 0 {
+		t.Log("the server has none of the commands: emulated only")
+	}
+	redistest.Command(t, m, "RPUSH", "list", "x")
+	names := append([]string{"list"}, comparedNames...)
+	requireSameVotes(t, s, names, func(name string) string {
+		if name == "list" {
+			return redistest.Command(t, m, "TYPE", name).(string)
+		}
+		return fmt.Sprint(redistest.Command(t, m, "GET", name), redistest.Command(t, m, "PTTL", name).(int64)/1_000_000)
+	}, native, native&^msetex)
+}
+
+func requireSameVotes(t *testing.T, s *session, names []string, value func(string) string, dialects ...dialect) {
+	t.Helper()
+	server := lockServer{value: value, ask: func(b *batch) []resp.Reply {
+		replies, err := s.ask(b, nil)
+		require.NoError(t, err)
+		return replies
+	}}
+	server.do = func(args ...string) {
+		if args[1] == "list" {
+			return
+		}
+		var b batch
+		b.begin(len(args))
+		b.add(args...)
+		server.ask(&b)
+	}
+	var load batch
+	load.loadScripts(false)
+	server.ask(&load)
+	for range 20 {
+		seed := rand.Uint64()
+		want := server.votesOf(0, seed, names)
+		for _, d := range dialects {
+			require.Equal(t, want, server.votesOf(d, seed, names), "seed %d, dialect %b", seed, d)
+		}
+	}
+}
