@@ -110,7 +110,7 @@ func TestNameThatIsThereTwiceHasOneHolder(t *testing.T) {
 	for range 100 {
 		entries := make([]Request, 100)
 		for i := range entries {
-			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(rand.IntN(200)), Token: fmt.Sprint(i), TTL: time.Duration(1+rand.IntN(10)/9) * time.Second}
+			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(rand.IntN(200)), Token: fmt.Sprint(i), TTL: time.Duration(1+rand.IntN(20)/19) * time.Second, Contended: rand.IntN(20) == 0}
 		}
 		r, _ := newRound(1, entries...)
 		l := r.in(allNative, nil)
@@ -121,6 +121,7 @@ func TestNameThatIsThereTwiceHasOneHolder(t *testing.T) {
 			names := make(map[string]bool)
 			for i, q := range entries[from:to] {
 				require.False(t, names[q.Name], q.Name)
+				require.False(t, q.Contended && to-from > 1, "alone")
 				names[q.Name] = true
 				if to-from > 1 {
 					require.Equal(t, []string{q.Name, q.Token}, args[2+2*i:4+2*i])
