@@ -2,6 +2,7 @@
 GO         ?= go
 ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/...
 RACED       = ./... ./cmd/lockbench/...
+ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
 FUZZTIME   ?= 30s
@@ -52,8 +53,10 @@ validate: setup $(BIN)/lockbench ## do the formulae behind `lockbench advise` ho
 model: ## all small configurations of the fencing protocol, and what breaks it
 	$(GO) test -count=1 -v -run Rule ./internal/model
 
-test: setup ## all tests, on real servers
+test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ALL)
+	@IFS=:; for s in $$MUXLOCK_TEST_SERVERS; do echo "== $$s"; \
+	  MUXLOCK_SERVER=$$s MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ONSERVERS) || exit 1; done
 
 race: setup ## all tests under the race detector, but those with SQLite, which takes minutes to compile for it
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -short -count=$(COUNT) $(RACED)

@@ -36,7 +36,7 @@ type adviseFlags struct {
 }
 
 // measuredBy is the flags that say what a measurement is of.
-var measuredBy = append(slices.Clone(targetFlags), "new-masters", "prefix", "duration", "fencing", "fault")
+var measuredBy = append(slices.Clone(targetFlags), "server", "new-masters", "prefix", "duration", "fencing", "fault")
 
 func adviseCommand() *cobra.Command {
 	var f adviseFlags

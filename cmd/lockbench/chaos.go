@@ -59,7 +59,7 @@ that it is only drawn when --faults names it.`,
 
 func (f *chaosFlags) declare(cmd *cobra.Command) {
 	load := f.others(cmd.Name())
-	borrow(cmd, load, "impl", "local")
+	borrow(cmd, load, "impl", "local", "server")
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
 		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush")
 		offer(fs, "faults", faults.KindNames()...)
@@ -89,7 +89,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.impls) != 1 || p.impls[0] == raw.Name {
+	if len(p.impls) != 1 || raw.Is(p.impls[0]) {
 		return nil, usagef("--impl must be one lock, got %v", p.impls)
 	}
 	if err := checkFormat(p.format, few); err != nil {

@@ -66,6 +66,7 @@ type engineFlags struct {
 type targets struct {
 	masters  string
 	local    int
+	servers  []string
 	embedded int
 	fresh    bool
 }
@@ -77,6 +78,7 @@ func (t *targets) declare(cmd *cobra.Command) {
 	declare(cmd, ofTarget, func(fs *pflag.FlagSet) {
 		fs.StringVar(&t.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
 		fs.IntVar(&t.local, "local", 5, "start this many servers on free ports")
+		fs.StringArrayVar(&t.servers, "server", nil, "program of the local servers, a path or a name on PATH; repeated: of one after the other, in turn (default redis-server, or valkey-server)")
 		fs.IntVar(&t.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
 		fs.BoolVar(&t.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
 		once(fs, "new-masters")
@@ -109,7 +111,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		offer(fs, "impl", implNames()...)
 	})
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
-		fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: the workers acquire --keys locks and keep them alive until the run ends;\nmix:acquire-release=90,try=8,extend=2: by weight; extend there acquires, extends half way and releases")
+		fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: keep --keys locks alive until the end; mix:acquire-release=90,try=8,extend=2: by weight; extend there acquires, extends half way, releases")
 		offer(fs, "op", "acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2")
 		fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
 		fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
@@ -162,4 +164,4 @@ func (f *flags) others(name string) *cobra.Command {
 }
 
 // implNames is everything that --impl takes.
-func implNames() []string { return append(rivals.Names(), raw.Name) }
+func implNames() []string { return append(rivals.Names(), raw.Names...) }

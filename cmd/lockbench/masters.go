@@ -37,7 +37,7 @@ lockbench masters init --new-masters.`,
 	}
 	load := f.others(cmd.Name())
 	load.Flags().Lookup("fault").Usage = "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)"
-	borrow(cmd, load, "local", "fault")
+	borrow(cmd, load, "local", "server", "fault")
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
 	})
@@ -72,7 +72,7 @@ func (f *mastersFlags) serve(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	set, err := masters.StartLocal(ctx, f.local)
+	set, err := masters.StartLocal(ctx, f.local, f.servers...)
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}

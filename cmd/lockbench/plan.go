@@ -36,8 +36,9 @@ type plan struct {
 	kind          masters.Kind
 	kindGiven     bool // false: the default, which may fall back to embedded
 	given         []string
-	distant       bool // they may take milliseconds to answer
-	count         int  // of local or embedded masters
+	distant       bool     // they may take milliseconds to answer
+	count         int      // of local or embedded masters
+	servers       []string // programs of local ones
 	faults        []faults.Fault
 	faultTexts    []string
 	progress      bool     // the faults always leave a majority: a time without locks is a finding
@@ -142,8 +143,12 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	case set("embedded"):
 		p.kind, p.count = masters.Embedded, f.embedded
 	default:
-		p.kind, p.count = masters.Local, f.local
+		p.kind, p.count, p.servers = masters.Local, f.local, f.servers
 	}
+	if set("server") && p.kind != masters.Local {
+		return usagef("--server is for --local servers")
+	}
+	p.kindGiven = p.kindGiven || set("server")
 	if p.kind != masters.Given && (p.count < 1 || p.count > maxMasters) {
 		return usagef("--%s must be 1 to %d, got %d", p.kind, maxMasters, p.count)
 	}
@@ -161,13 +166,13 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		if slices.Contains(f.impl[:i], name) {
 			return usagef("--impl names %s twice", name)
 		}
-		if name == raw.Name && set("rate") {
+		if raw.Is(name) && set("rate") {
 			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
 		}
-		if name == raw.Name && set("prefix") {
+		if raw.Is(name) && set("prefix") {
 			return usagef("--prefix cannot be used with --impl raw, whose names are its own")
 		}
-		if name == raw.Name && set("steady") {
+		if raw.Is(name) && set("steady") {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
 		}
 	}
@@ -198,7 +203,7 @@ func (f *flags) planFaults(p *plan) error {
 		if err != nil {
 			return usagef("--fault %w", err)
 		}
-		if fault.Kind != faults.Delay && slices.Contains(p.impls, raw.Name) {
+		if fault.Kind != faults.Delay && slices.ContainsFunc(p.impls, raw.Is) {
 			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
 		}
 		if fault.Whole {

@@ -150,7 +150,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		return targets
 	}
 
-	if slices.Contains(p.impls, raw.Name) {
+	if slices.ContainsFunc(p.impls, raw.Is) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
 	progress := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
@@ -189,7 +189,7 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 	case masters.Given:
 		return masters.Use(ctx, p.given)
 	case masters.Local:
-		set, err := masters.StartLocal(ctx, p.count)
+		set, err := masters.StartLocal(ctx, p.count, p.servers...)
 		if !errors.Is(err, redisserver.ErrNoBinary) || p.kindGiven {
 			return set, err
 		}

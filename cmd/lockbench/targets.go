@@ -25,9 +25,9 @@ import (
 
 // newTarget makes the target for a name that planImpls has checked.
 func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
-	if name == raw.Name {
+	if raw.Is(name) {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
-			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
+			runner, err := raw.Open(ctx, name, addrs, p.cfg.TTL)
 			return riggedRunner{runner, p, rig, addrs}, err
 		}}
 	}
@@ -176,7 +176,7 @@ func caveats(c result.Config) map[string]string {
 	m := map[string]string{}
 	for _, name := range c.Impls {
 		text := raw.Caveat
-		if name != raw.Name {
+		if !raw.Is(name) {
 			impl, _ := rivals.Find(name)
 			text = impl.Caveat
 		}
@@ -213,7 +213,7 @@ func ranked(impls []string, reference string, results []*bench.Result) []string 
 		switch {
 		case name == reference:
 			return 0
-		case name == raw.Name || impl.Yardstick:
+		case raw.Is(name) || impl.Yardstick:
 			return 3
 		case impl.Single:
 			return 2

@@ -42,11 +42,7 @@ var errPortTaken = errors.New("port taken by another process")
 // place; without it redis-server; where there is none on PATH, valkey-server; or ErrNoBinary.
 func Binary() (string, error) {
 	if name := os.Getenv(BinaryEnv); name != "" {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			return "", fmt.Errorf("redisserver: %s: %w", BinaryEnv, err)
-		}
-		return path, nil
+		return find(BinaryEnv, name)
 	}
 	for _, name := range []string{"redis-server", "valkey-server"} {
 		if path, err := exec.LookPath(name); err == nil {
@@ -56,8 +52,20 @@ func Binary() (string, error) {
 	return "", ErrNoBinary
 }
 
+// find returns the path of a program that was asked for.
+func find(by, name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("redisserver: %s: %w", by, err)
+	}
+	return path, nil
+}
+
 // Options say how servers are started. The zero value is an empty server without password and persistence.
 type Options struct {
+	// Programs, unless empty, are the server programs to run, each a path or a name on PATH, instead of that of Binary:
+	// Start runs the first, StartN each in turn.
+	Programs []string
 	// Args is further configuration, for example "--maxmemory", "1mb". It overrides the default of no persistence, but
 	// neither address nor folder.
 	Args []string
@@ -89,6 +97,10 @@ func StartN(ctx context.Context, n int, opts Options) ([]*Server, error) {
 	servers := make([]*Server, n)
 	g, ctx := errgroup.WithContext(ctx)
 	for i := range servers {
+		opts := opts
+		if n := len(opts.Programs); n > 0 {
+			opts.Programs = opts.Programs[i%n : i%n+1]
+		}
 		g.Go(func() (err error) {
 			servers[i], err = Start(ctx, opts)
 			return err
@@ -112,10 +124,17 @@ func StopAll(servers []*Server) error {
 	return errors.Join(errs...)
 }
 
+func (o *Options) program() (string, error) {
+	if len(o.Programs) > 0 {
+		return find("program", o.Programs[0])
+	}
+	return Binary()
+}
+
 // start tries the ports that choose names until one is the server's own.
 func start(ctx context.Context, opts Options, choose func() (int, error)) (_ *Server, err error) {
 	s := &Server{opts: opts}
-	if s.bin, err = Binary(); err != nil {
+	if s.bin, err = opts.program(); err != nil {
 		return nil, err
 	}
 	if s.dir, err = os.MkdirTemp(opts.Dir, "muxlock-redis-"); err != nil {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ const (
 type Set struct {
 	Kind    Kind
 	Addrs   []string              // as the implementations are given them
-	Version string                // of the first master: "redis 7.0.15"; empty if it does not report it
+	Version string                // "redis 7.0.15", of given masters that of the first; empty if it does not report it
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
 	// Distance is the shortest of a few round trips to the farthest of given masters that
 	// answers.
@@ -97,9 +98,10 @@ func meet(ctx context.Context, addr string, times int) (version string, shortest
 	return version, shortest, nil
 }
 
-// StartLocal starts n servers. Close it, or they run until this process ends.
-func StartLocal(ctx context.Context, n int) (*Set, error) {
-	servers, err := redisserver.StartN(ctx, n, redisserver.Options{})
+// StartLocal starts n servers, of the given programs in turn, or of the one that is found. Close
+// it, or they run until this process ends.
+func StartLocal(ctx context.Context, n int, programs ...string) (*Set, error) {
+	servers, err := redisserver.StartN(ctx, n, redisserver.Options{Programs: programs})
 	if err != nil {
 		return nil, err
 	}
@@ -114,9 +116,17 @@ func StartLocal(ctx context.Context, n int) (*Set, error) {
 		}
 		return errors.Join(errs...)
 	}
-	if s.Version, _, err = meet(ctx, s.Addrs[0], 1); err != nil {
-		return nil, errors.Join(err, s.Close())
+	var versions []string // of each program once
+	for _, addr := range s.Addrs[:max(1, min(n, len(programs)))] {
+		version, _, err := meet(ctx, addr, 1)
+		if err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+		if !slices.Contains(versions, version) {
+			versions = append(versions, version)
+		}
 	}
+	s.Version = strings.Join(versions, ", ")
 	return s, nil
 }
 

@@ -17,7 +17,17 @@ import (
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	e, err := engine.New(ctx, o.engine())
+	return openEngine(ctx, o.engine())
+}
+
+func openMuxlockScripts(ctx context.Context, o Options) (bench.Locker, error) {
+	cfg := o.engine()
+	cfg.DisableNative = true
+	return openEngine(ctx, cfg)
+}
+
+func openEngine(ctx context.Context, cfg engine.Config) (bench.Locker, error) {
+	e, err := engine.New(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}

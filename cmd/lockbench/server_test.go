@@ -1,0 +1,26 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+)
+
+func TestServersAreOfTheGivenPrograms(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	program, err := redisserver.Binary()
+	require.NoError(t, err)
+	stdout, stderr, code := lockbench(t, "run", "--server", program, "--server", program, "--local", "3", "--duration", "300ms", "--warmup", "100ms", "-o", "json")
+	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
+	require.Contains(t, stdout, `"--server=`+program+`"`, "to repeat it")
+
+	_, stderr, code = lockbench(t, "run", "--server", "/no/such/server", "--duration", "300ms")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "/no/such/server")
+	_, stderr, code = lockbench(t, "run", "--embedded", "3", "--server", program)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "--server is for --local servers")
+}
