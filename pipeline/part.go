@@ -233,6 +233,10 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 		return
 	}
 	release := p.entries[i].Op == Release
+	if release && isOtherType(err) {
+		p.voteLocked(m, i, quorum.Refused)
+		return
+	}
 	switch {
 	case firstWord(err) == badRegister:
 		err = registerError{err}

@@ -13,7 +13,8 @@ import (
 // foldMax requests each. Below, a script of their own costs the server less than the frame of
 // this one does; above, it saves a reply, a lookup and a dispatch per request. One call keeps
 // its server busy for about a microsecond per request. An acquire is a plain SET, or part of
-// an MSETEX where the server has it: a script would only make it dearer. BenchmarkFold compares.
+// an MSETEX where the server has it: a script would only make it dearer. So would it make a
+// release that has a command of its own, at any size. BenchmarkFold compares.
 const (
 	foldFrom = 8
 	foldMax  = 512
@@ -210,7 +211,7 @@ func (l *load) foldOf(q *Request) fold {
 		return foldAcquires
 	case q.Op == Extend && q.Fence > 0:
 		return foldExtends
-	case q.Op == Acquire:
+	case q.Op == Acquire, q.Op == Release && l.dialect&(delex|delifeq) != 0:
 		return foldNone
 	}
 	return foldBatch

@@ -118,6 +118,11 @@ func isACL(err error) bool {
 	return firstWord(err) == "NOPERM" || strings.Contains(err.Error(), "user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")
 }
 
+// isOtherType reports whether a release found a key of another type: another's.
+func isOtherType(err error) bool {
+	return firstWord(err) == "WRONGTYPE" || strings.Contains(err.Error(), "should be of string type") // DELEX
+}
+
 func isNoScript(err error) bool { return firstWord(err) == "NOSCRIPT" }
 
 // serverWideErrors are the first words of replies about the whole server, not about one name:
