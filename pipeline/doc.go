@@ -136,13 +136,19 @@
 //
 // # Folding
 //
-// An acquire is a plain SET. foldFrom extends and releases or more travel as calls of one
+// An acquire is a plain SET, where the server has no MSETEX (native.go). foldFrom extends and releases or more travel as calls of one
 // script that works through them in order. A round puts its releases first, so that the
 // script can take them all with one MGET and one DEL: 0.7 us of server time each, beside
 // 2.1 by a script each. That order is safe because a release arrives only after the round
 // of its own acquire was formed; whatever else shares a round with it is under way at the
 // same time, in no order that anybody could have observed. Requests of other kinds keep
 // their order of arrival. BenchmarkFold has the figures.
+//
+// Each master is sent a round in its own dialect; it is encoded once for each of these. An
+// MSETEX NX takes all of its locks or none. A refused one is asked for again, each name
+// alone, under the rule for what was not executed: an acquire whose release has been formed
+// meanwhile is not. Names that are contended, or there twice, stay out of it. A server that
+// refuses often is asked singly for a while (optimism).
 //
 // Where a name of a folded call is denied by an ACL, the server refuses the call
 // unexecuted. Its entries are asked for again, each alone. An acquire is alone anyway, and
