@@ -60,7 +60,10 @@ func TestClosedLoopCountsWholeCyclesWithoutWarmup(t *testing.T) {
 			require.InDelta(t, i+1, p.TS, 1e-6)
 			cycles += p.Cycles
 		}
-		require.Equal(t, r.Latency.Cycle.Count, cycles)
+		require.Equal(t, r.Latency.Cycle.Count, cycles+r.Drain.Cycles)
+		require.InDelta(t, 4.004, r.Drain.TS, 1e-6)
+		require.LessOrEqual(t, r.Drain.Cycles, int64(4), "one of each worker, and in no rate")
+		require.InDelta(t, 1000, r.AcquiredPerS, 2)
 	})
 }
 
@@ -186,11 +189,12 @@ func TestFailedReleaseIsAnErrorAndNoCycle(t *testing.T) {
 	})
 }
 
-func TestWaitersCutOffByTheEndAreNeitherErrorsNorForgotten(t *testing.T) {
+func TestWaitersCutOffByTheEndOfTheDrainAreUnfinished(t *testing.T) {
 	cfg := Config{Workers: 3, Duration: time.Second, TTL: time.Second}
 	virtual(t, nil, slow{acquire: hangs}, cfg, func(t *testing.T, r *Result, err error) {
-		require.Equal(t, Totals{Offered: 3, Started: 3}, r.Totals)
-		require.InDelta(t, time.Second, r.Fairness.MaxWaitNs, 1e6)
+		require.Equal(t, Totals{Offered: 3, Started: 3, Unfinished: 3, Failed: 3}, r.Totals)
+		require.InDelta(t, 2*time.Second, r.Fairness.MaxWaitNs, 1e6, "a drain is no longer than the run")
+		require.EqualValues(t, 3, r.Drain.Unfinished)
 		require.Empty(t, r.ErrorSamples)
 	})
 }

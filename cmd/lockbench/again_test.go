@@ -178,7 +178,7 @@ func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
 		"is not JSON":                         "lockbench",
 		"is cut off":                          whole[:len(whole)-9],
 		"is JSON, but no result of lockbench": `{"results": []}`,
-		"newer lockbench: schema 3, this one knows 1": strings.Replace(whole, `"schema_version": 1`, `"schema_version": 3`, 1),
+		"newer lockbench: schema 3, this one knows 2": strings.Replace(whole, `"schema_version": 2`, `"schema_version": 3`, 1),
 		"no such file": "-",
 	} {
 		name := filepath.Join(dir, "r.json")
