@@ -46,7 +46,7 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	again, err = result.ReadFile(keep(t, "run", "--config", name, "--seed", "78", "--rounds", "1", "--embedded", "1", "--slo", "jain>0.1"))
 	require.NoError(t, err)
 	changed := first.Config
-	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1"}
+	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1", "failure_rate<=1%", "goodput>=95%"}
 	changed.Args = words(strings.NewReplacer("seed=77", "seed=78", "rounds=2", "rounds=1", " --slo=overlaps==0", "", "jain>0", "jain>0.1").
 		Replace(strings.Join(first.Config.Args, " ")))
 	same(changed, again.Config)
