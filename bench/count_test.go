@@ -138,7 +138,7 @@ func TestPartsAddUpWhatIsCensored(t *testing.T) {
 func TestGoodputIsOfWhatWasAcquiredNotOfWhatWasStarted(t *testing.T) {
 	cfg := Config{Workers: 2000, Rate: 1100, Keys: 1, Dist: Uniform(), Hold: Fixed(time.Millisecond), Duration: 4 * time.Second, Warmup: time.Second, TTL: time.Hour, Seed: 1}
 	b := &baton{}
-	inVirtualTime(t, func() Locker { b.inBubble(nil); return b }, cfg, func(t *testing.T, r *Result) {
+	inVirtualTime(t, func() Locker { b.inBubble(t.Context()); return b }, cfg, func(t *testing.T, r *Result) {
 		require.Equal(t, r.Totals.Offered, r.Totals.Started)
 		require.Equal(t, r.Totals.Offered, r.Totals.Acquired, "in the drain")
 		goodput, err := MustFigure("goodput").Of(r)
