@@ -76,7 +76,7 @@ type Config struct {
 	// TTL is the lease asked for, at least 1 ms.
 	TTL time.Duration `json:"ttl_ns"`
 	// Wait is how long one Acquire may wait; then it counts as a timeout. 0
-	// means until the run ends. TryAcquire gets the same limit.
+	// means until the drain ends, see Run. TryAcquire gets the same limit.
 	Wait time.Duration `json:"wait_ns"`
 	// Op is what a worker does. The zero value is acquire-release.
 	Op Op `json:"op"`

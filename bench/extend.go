@@ -11,7 +11,7 @@ type extending struct {
 // was lost. What an Extend that failed has left is released.
 func (w *worker) extend(a arrival) {
 	r := w.r
-	if w.ext.lock == nil && !w.beginExtending(a.measured) {
+	if w.ext.lock == nil && !w.beginExtending(a) {
 		return
 	}
 	begin := r.now()
@@ -20,31 +20,27 @@ func (w *worker) extend(a arrival) {
 	if r.phase.Load() == measuring && err == nil {
 		w.acquired++
 	}
-	if a.measured {
-		w.shard.mu.Lock()
-		if err != nil {
-			w.shard.counts.add(counts{ended: 1, errors: 1})
-		} else {
-			w.shard.extendedLocked(now-begin, a.waited(begin), a.lag)
-		}
-		w.shard.mu.Unlock()
-	}
 	if err != nil {
-		w.failed(now, "extend", err)
+		w.refused(a, now, "extend", err, false)
 		w.endExtending()
 		return
+	}
+	if a.measured {
+		w.shard.mu.Lock()
+		w.shard.extendedLocked(now-begin, a.waited(begin), a.lag)
+		w.shard.mu.Unlock()
 	}
 	w.ext.stamp = r.audit.renew(w.keys.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
 }
 
 // beginExtending is false when the lock could not be had, or not be extended.
-func (w *worker) beginExtending(measured bool) bool {
+func (w *worker) beginExtending(a arrival) bool {
 	r, key := w.r, w.keys.own
 	begin := r.now()
 	held, timedOut, err := w.acquire(r.names[key], begin, opExtend)
 	now := r.now()
 	if err != nil {
-		w.refused(now, err, timedOut, measured)
+		w.refused(a, now, "acquire", err, timedOut)
 		return false
 	}
 	w.ext.lock = held

@@ -21,6 +21,7 @@ type Figure struct {
 
 	of    func(*Result) (float64, error)
 	known func(*Result) bool  // whether the number means anything; nil: always
+	least func(*Result) bool  // whether it is a lower bound; nil: never
 	lacks func(Config) string // why no run of a Config can have it, empty: it may; nil: always empty
 }
 
@@ -49,22 +50,29 @@ func Timings() []Timing { return slices.Clone(timings) }
 var figures = []Figure{
 	{Name: "throughput", Label: "cycles/s", More: true, of: number(func(r *Result) float64 { return r.ThroughputPerS })},
 	{Name: "offered_per_s", Label: "offered/s", of: perSecond(func(t Totals) int64 { return t.Offered })},
-	{Name: "acquired_per_s", Label: "acquired/s", More: true, of: perSecond(func(t Totals) int64 { return t.Acquired })},
+	{Name: "acquired_per_s", Label: "acquired/s", More: true, of: number(func(r *Result) float64 { return r.AcquiredPerS })},
+	{Name: "goodput", Label: "goodput", Unit: UnitShare, More: true, of: goodput, lacks: openLoop},
 	count("offered", func(r *Result) int64 { return r.Totals.Offered }),
 	count("started", func(r *Result) int64 { return r.Totals.Started }),
+	count("finished", func(r *Result) int64 { return r.Totals.Finished }).sinceSchema2(),
+	count("unfinished", func(r *Result) int64 { return r.Totals.Unfinished }).sinceSchema2(),
+	count("failed", func(r *Result) int64 { return r.Totals.Failed }).sinceSchema2(),
 	count("acquired", func(r *Result) int64 { return r.Totals.Acquired }),
 	count("refused", func(r *Result) int64 { return r.Totals.Refused }),
 	count("timeouts", func(r *Result) int64 { return r.Totals.Timeouts }),
 	count("errors", func(r *Result) int64 { return r.Totals.Errors }),
 	count("late", func(r *Result) int64 { return r.Totals.Late }).in(openLoop),
 	count("dropped", func(r *Result) int64 { return r.Totals.Dropped }).in(openLoop),
+	count("outlived", func(r *Result) int64 { return r.Totals.Outlived }).sinceSchema2(),
 	count("lost_validity", func(r *Result) int64 { return r.Totals.LostValidity }),
 	count("late_quorum", func(r *Result) int64 { return r.Totals.LateQuorum }),
+	rate("failure_rate", func(t Totals) (int64, int64) { return t.Failed, t.Offered }).sinceSchema2(),
 	rate("error_rate", func(t Totals) (int64, int64) { return t.Errors, t.Started }),
 	rate("timeout_rate", func(t Totals) (int64, int64) { return t.Timeouts, t.Started }),
 	rate("refused_rate", func(t Totals) (int64, int64) { return t.Refused, t.Started }),
 	rate("late_rate", func(t Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
 	rate("dropped_rate", func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
+	rate("outlived_rate", func(t Totals) (int64, int64) { return t.Outlived, t.Acquired }).sinceSchema2(),
 	rate("lost_validity_rate", func(t Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
 	rate("late_quorum_rate", func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
 	count("fenced", func(r *Result) int64 { return r.Totals.Fenced }),
@@ -136,6 +144,26 @@ func rate(name string, of func(Totals) (part, whole int64)) Figure {
 	}}
 }
 
+// sinceSchema2 is a figure that results of schema 1 do not count.
+func (f Figure) sinceSchema2() Figure {
+	of := f.of
+	f.of = func(r *Result) (float64, error) {
+		if t := r.Totals; t.Offered > 0 && t.Finished+t.Failed == 0 {
+			return 0, errors.New("was not counted in schema 1")
+		}
+		return of(r)
+	}
+	return f
+}
+
+// goodput is what was acquired of what was asked for, both per second of the measured time.
+func goodput(r *Result) (float64, error) {
+	if r.Totals.Offered == 0 {
+		return 0, errors.New("nothing was offered")
+	}
+	return r.AcquiredPerS * r.DurationS / float64(r.Totals.Offered), nil
+}
+
 // secondTrips is the attempts that needed one for their fencing token, for each lock that has one.
 func secondTrips(r *Result) (float64, error) {
 	if r.Totals.Fenced == 0 {
@@ -188,6 +216,10 @@ func extendsOnly(c Config) string {
 // Of is the figure of a result. The error is why the result has none, or that it rests
 // on too few samples.
 func (f Figure) Of(r *Result) (float64, error) { return f.of(r) }
+
+// AtLeast reports whether the figure is a lower bound: it is of operations that never got
+// their lock.
+func (f Figure) AtLeast(r *Result) bool { return f.least != nil && f.least(r) }
 
 // Measured is the same, also where it rests on few samples; false where r lacks it.
 func (f Figure) Measured(r *Result) (v float64, ok bool) {
@@ -262,31 +294,47 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 	if err != nil {
 		return Figure{}, err
 	}
-	return Figure{Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: UnitNs, lacks: t.lacks, of: func(r *Result) (float64, error) {
+	f := Figure{Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: UnitNs, lacks: t.lacks}
+	f.of = func(r *Result) (float64, error) {
 		s := t.Of(r)
 		if s == nil || s.Count == 0 {
 			return 0, fmt.Errorf("no %s was measured", t.Name)
 		}
-		return read(s)
-	}}, nil
+		return read.of(s)
+	}
+	f.least = func(r *Result) bool {
+		s := t.Of(r)
+		return s != nil && read.least(s)
+	}
+	return f, nil
 }
 
-// findStatistic returns what pNN, mean, min or max reads from a Summary that is not empty.
-func findStatistic(name string) (func(*Summary) (float64, error), error) {
+// reading is one statistic of a Summary that is not empty, and whether it is a lower bound.
+type reading struct {
+	of    func(*Summary) (float64, error)
+	least func(*Summary) bool
+}
+
+// findStatistic returns what pNN, mean, min or max reads.
+func findStatistic(name string) (reading, error) {
+	censored := func(s *Summary) bool { return s.Censored > 0 }
 	switch name {
 	case "mean":
-		return func(s *Summary) (float64, error) { return s.Mean, nil }, nil
+		return reading{func(s *Summary) (float64, error) { return s.Mean, nil }, censored}, nil
 	case "min":
-		return func(s *Summary) (float64, error) { return float64(s.Min), nil }, nil
+		return reading{func(s *Summary) (float64, error) { return float64(s.Min), nil }, func(*Summary) bool { return false }}, nil
 	case "max":
-		return func(s *Summary) (float64, error) { return float64(s.Max), nil }, nil
+		return reading{func(s *Summary) (float64, error) { return float64(s.Max), nil }, censored}, nil
 	}
 	text, ok := strings.CutPrefix(name, "p")
 	p, err := strconv.ParseFloat(text, 64)
 	if !ok || err != nil || !(p > 0 && p < 100) {
-		return nil, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", name)
+		return reading{}, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", name)
 	}
-	return func(s *Summary) (float64, error) { return s.Percentile(p) }, nil
+	return reading{
+		func(s *Summary) (float64, error) { return s.Percentile(p) },
+		func(s *Summary) bool { return s.CensoredAt(p) },
+	}, nil
 }
 
 // figuresHelp lists what there is.

@@ -63,13 +63,13 @@ func (w *worker) keep() {
 	r := w.r
 	all := r.cfg.Workers * r.cfg.procs()
 	limit := r.cfg.Warmup + r.cfg.Duration + releaseGrace
-	for key := w.number; key < len(r.names) && r.phase.Load() != stopped; key += all {
+	for key := w.number; key < len(r.names) && r.phase.Load() < draining; key += all {
 		begin := r.now()
 		held, timedOut, err := w.acquire(r.names[key], begin, opHold)
 		now := r.now()
 		w.waits.add(waits{now - begin, now - begin, 1})
 		if err != nil {
-			w.refused(now, err, timedOut, true)
+			w.refused(arrival{at: -1, measured: true, op: opHold}, now, "acquire", err, timedOut)
 			continue
 		}
 		k, ok := held.(Keeper)
@@ -84,7 +84,7 @@ func (w *worker) keep() {
 			continue
 		} else {
 			w.shard.mu.Lock()
-			w.shard.counts.add(counts{ended: 1, errors: 1})
+			w.shard.counts.add(counts{finished: 1, failed: 1, errors: 1})
 			w.shard.mu.Unlock()
 			w.failed(now, "keep alive", err)
 		}

@@ -15,6 +15,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Valid:        Valid{OK: true, Reasons: []string{}},
 		ErrorSamples: []string{},
 	}
+	res.Drain = mergeDrain(parts)
 	all := newHists(cfg)
 	var cycles int64
 	var waits waits
@@ -50,6 +51,9 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	}
 	if res.DurationS > 0 {
 		res.ThroughputPerS = float64(cycles) / res.DurationS
+		for _, share := range shares {
+			res.AcquiredPerS += float64(share) / res.DurationS
+		}
 	}
 	if cycles > 0 {
 		res.Client.CPUNsPerOp /= float64(cycles)
@@ -87,29 +91,46 @@ func merged(h, g *Histogram) *Histogram {
 func mergeSeries(parts []*Part) []Point {
 	series := []Point{}
 	for n := 0; ; n++ {
-		var sum Interval
-		all, found := NewHistogram(), 0
+		var same []Interval
 		for _, p := range parts {
-			if n >= len(p.Series) {
-				continue
-			}
-			i := p.Series[n]
-			if found++; found == 1 {
-				sum = i
-			} else {
-				sum.Add(i.Point)
-			}
-			var h Histogram
-			if h.UnmarshalText(i.Latency) == nil {
-				all.Merge(&h)
+			if n < len(p.Series) {
+				same = append(same, p.Series[n])
 			}
 		}
-		if found == 0 {
+		if len(same) == 0 {
 			return series
 		}
-		if len(parts) > 1 {
-			sum.quantiles(all)
-		}
-		series = append(series, sum.Point)
+		series = append(series, mergePoint(same))
 	}
+}
+
+// mergeDrain is nil when nothing came after the measured time.
+func mergeDrain(parts []*Part) *Point {
+	var all []Interval
+	for _, p := range parts {
+		all = append(all, p.Drain)
+	}
+	drain := mergePoint(all)
+	if drain.Acquired+drain.Cycles+drain.Refused+drain.Timeouts+drain.Errors+drain.Dropped+drain.Unfinished == 0 {
+		return nil
+	}
+	return &drain
+}
+
+// mergePoint adds up one interval of several processes.
+func mergePoint(parts []Interval) Point {
+	sum, all := parts[0], NewHistogram()
+	for n, i := range parts {
+		if n > 0 {
+			sum.Add(i.Point)
+		}
+		var h Histogram
+		if h.UnmarshalText(i.Latency) == nil {
+			all.Merge(&h)
+		}
+	}
+	if len(parts) > 1 {
+		sum.quantiles(all)
+	}
+	return sum.Point
 }

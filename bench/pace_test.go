@@ -88,7 +88,10 @@ func TestDroppedArrivalsAreNotServed(t *testing.T) {
 			require.InDelta(t, 200, p.Dropped, 25)
 			dropped += p.Dropped
 		}
-		require.Equal(t, r.Totals.Dropped, dropped)
+		require.Equal(t, r.Totals.Dropped, dropped+r.Drain.Dropped)
+		require.Equal(t, r.Totals.Offered, r.Totals.Finished+r.Totals.Dropped)
+		require.Equal(t, r.Totals.Offered, r.Latency.Response.Count)
+		require.Equal(t, r.Totals.Dropped, r.Latency.Response.Censored)
 	})
 	cfg.DropAfter = 0
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {

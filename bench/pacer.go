@@ -1,6 +1,9 @@
 package bench
 
-import "sync"
+import (
+	"math"
+	"sync"
+)
 
 // pacer hands arrivals to workers. There is no dispatcher and no timer per
 // arrival: a worker that becomes free takes the next arrival itself if it is due,
@@ -25,8 +28,9 @@ type pacer struct {
 	dropAfter int64 // ns; 0: never
 	from      int64 // begin of the measured time, once open
 	length    int64 // of the measured time, at most
+	until     int64 // end of the measured time, once it is over: what was due by then may still be taken
 	open      bool
-	closed    bool
+	closed    bool   // nothing may be taken any more
 	totals    Totals // of the measured time; Offered is what was taken or dropped
 	reported  int64  // of totals.Dropped, by drops
 	ages      []age  // of arrivals taken in each part of the measured time
@@ -49,6 +53,7 @@ func newPacer(cfg Config, z *zipf, now func() int64, sleep *sleeper) *pacer {
 		ready:     ready{times: make([]int64, cfg.Workers)},
 		dropAfter: int64(cfg.DropAfter),
 		length:    int64(cfg.Duration),
+		until:     math.MaxInt64,
 	}
 	parts := ageParts
 	if cfg.Steady > 0 { // it may end as early as this
@@ -80,8 +85,8 @@ func (p *pacer) next() (arrival, bool) {
 	}
 }
 
-// take is the next arrival when it is due, else how long until then, -1 when the
-// run is over. first: the worker was busy until now.
+// take is the next arrival when it is due, else how long until then, -1 when there
+// will be none. first: the worker was busy until now.
 func (p *pacer) take(first bool) (arrival, int64) {
 	now := p.now()
 	p.mu.Lock()
@@ -94,6 +99,9 @@ func (p *pacer) take(first bool) (arrival, int64) {
 	}
 	p.dropLocked(now)
 	a := p.ahead
+	if a.at >= p.until {
+		return arrival{}, -1
+	}
 	if a.at > now {
 		return a, a.at - now
 	}
@@ -103,6 +111,8 @@ func (p *pacer) take(first bool) (arrival, int64) {
 	if p.open {
 		a.measured = true
 		p.totals.Offered++
+	}
+	if p.open && now < p.until {
 		p.totals.Started++
 		if age > lateAfter {
 			p.totals.Late++
@@ -119,7 +129,7 @@ func (p *pacer) dropLocked(now int64) {
 	if p.dropAfter == 0 {
 		return
 	}
-	for ; now-p.ahead.at > p.dropAfter; p.ahead = p.sched.next() {
+	for ; p.ahead.at < p.until && now-p.ahead.at > p.dropAfter; p.ahead = p.sched.next() {
 		if p.open {
 			p.totals.Offered++
 			p.totals.Dropped++
@@ -151,21 +161,31 @@ func (p *pacer) begin(now int64) {
 	p.from, p.open = now, true
 }
 
-// end stops the arrivals. Who sleeps is woken by the sleeper's stop channel, not
-// from here. It returns what was counted of the measured time's arrivals, and
-// whether those that waited did so longer and longer.
-func (p *pacer) end(now int64) (t Totals, growing bool) {
+// end ends the measured time: what is due later never arrives. Who sleeps is woken by
+// the sleeper's stop channel, not from here. It reports whether those that waited did so
+// longer and longer.
+func (p *pacer) end(now int64) (growing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.until = now
+	return p.open && grows(p.ages[:p.partLocked(now)+1])
+}
+
+// close ends the drain, after end. It returns what was counted of the measured time's
+// arrivals, and calls each with how long one had been due that nobody began.
+func (p *pacer) close(now int64, each func(age int64)) Totals {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
 	if !p.open {
-		return Totals{}, false
+		return Totals{}
 	}
 	p.dropLocked(now)
-	for ; p.ahead.at < now; p.ahead = p.sched.next() {
+	for ; p.ahead.at < p.until; p.ahead = p.sched.next() {
 		p.totals.Offered++
+		each(now - p.ahead.at)
 	}
-	return p.totals, grows(p.ages[:p.partLocked(now)+1])
+	return p.totals
 }
 
 // partLocked is the part of the measured time that now is in.

@@ -41,12 +41,34 @@ func TestUnstartedArrivalsAreOfferedNotDropped(t *testing.T) {
 		require.Zero(t, wait)
 		require.True(t, a.measured)
 	}
-	totals, _ := p.end(*now)
+	p.end(*now)
+	*now = int64(3 * time.Second)
+	a, wait := p.take(true)
+	require.Zero(t, wait, "due before the end")
+	require.True(t, a.measured)
+	var ages []int64
+	totals := p.close(*now, func(age int64) { ages = append(ages, age) })
 	require.EqualValues(t, 1000, totals.Offered)
-	require.EqualValues(t, 400, totals.Started)
+	require.EqualValues(t, 400, totals.Started, "in the measured time")
 	require.Zero(t, totals.Dropped)
+	require.Len(t, ages, 599)
+	require.Equal(t, 1001*ms, ages[598], "due at 1.999 s")
+	_, wait = p.take(true)
+	require.Negative(t, wait)
+}
+
+func TestWhatIsDueAfterTheEndNeverArrives(t *testing.T) {
+	p, now := clockwork()
+	p.begin(*now)
+	p.end(5 * ms)
+	*now = 100 * ms
+	for range 4 {
+		_, wait := p.take(true)
+		require.Zero(t, wait)
+	}
 	_, wait := p.take(true)
 	require.Negative(t, wait)
+	require.EqualValues(t, 4, p.close(*now, nil).Offered)
 }
 
 func TestLagIsOnlyWhatAWorkerStoodReadyFor(t *testing.T) {
@@ -99,7 +121,8 @@ func TestWhatNobodyBeganInTimeIsDropped(t *testing.T) {
 		_, _ = p.take(true)
 	}
 	*now = 205 * ms
-	totals, _ := p.end(*now)
+	p.end(*now)
+	totals := p.close(*now, func(int64) {})
 	require.Equal(t, Totals{Offered: 105, Started: 5, Dropped: 90, Late: 5}, totals)
 	require.Zero(t, p.drops())
 }
@@ -124,7 +147,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 				*now = max(*now, int64(time.Second)+(i+c.lag(i))*1_000_000)
 				_, _ = p.take(true)
 			}
-			_, growing := p.end(*now)
+			growing := p.end(*now)
 			require.Equal(t, c.growing, growing)
 		})
 	}
@@ -139,7 +162,7 @@ func TestABacklogIsSeenInARunThatEndsEarly(t *testing.T) {
 		*now = i * ms * 101 / 100 // a rate 1 % too high
 		_, _ = p.take(true)
 	}
-	_, growing := p.end(7000 * ms)
+	growing := p.end(7000 * ms)
 	require.True(t, growing)
 }
 

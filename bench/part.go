@@ -16,7 +16,7 @@ type Part struct {
 	Growing         bool          // the pacer's verdict
 	Elapsed         time.Duration // measured; 0: nothing was
 	Totals          Totals
-	Cycles          int64
+	Cycles          int64 // in the measured time
 	Latency         hists
 	Shares          []int64 // acquisitions per worker
 	Waits           waits
@@ -27,6 +27,7 @@ type Part struct {
 	Steady          *Steady      // Config.Steady only
 	Client          Client       // of all cycles together
 	Series          []Interval
+	Drain           Interval // what came after the measured time
 
 	Stall       *Histogram // nil: not measured, as is the next
 	Uncontended *Histogram
@@ -44,6 +45,7 @@ type Interval struct {
 
 func (i *Interval) quantiles(h *Histogram) {
 	i.P50Ns, i.P99Ns = h.Quantile(0.50), h.Quantile(0.99)
+	i.P50AtLeast, i.P99AtLeast = h.AtLeast(0.50), h.AtLeast(0.99)
 }
 
 // addLast adds the interval that ended with the load. A run that ends because it is

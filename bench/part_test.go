@@ -78,7 +78,7 @@ func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	}
 	require.Equal(t, r.Totals.Acquired, sum)
 	require.Len(t, r.Series, 2)
-	require.Equal(t, r.Latency.Cycle.Count, r.Series[0].Cycles+r.Series[1].Cycles)
+	require.Equal(t, r.Latency.Cycle.Count, r.Series[0].Cycles+r.Series[1].Cycles+r.Drain.Cycles)
 	require.GreaterOrEqual(t, r.Series[0].P50Ns, 2*ms)
 	require.Greater(t, r.Fairness.MeanWaitNs, ms)
 }

@@ -12,8 +12,10 @@ import (
 // Shards, not a histogram per worker: ten thousand of those would take 8 GB.
 const shardsMost = 64
 
-// counts of operations that ended.
-type counts struct{ ended, acquired, refused, timeouts, errors, cycles, lost, fenced int64 }
+// counts of operations. Each is finished or unfinished; failed are those without their lock.
+type counts struct {
+	finished, unfinished, failed, acquired, refused, timeouts, errors, cycles, outlived, fenced int64
+}
 
 // waits is the calls of Acquire, those that failed or were cut off included.
 type waits struct{ Longest, Sum, Count int64 } // ns
@@ -25,13 +27,15 @@ func (w *waits) add(v waits) {
 }
 
 func (c *counts) add(d counts) {
-	c.ended += d.ended
+	c.finished += d.finished
+	c.unfinished += d.unfinished
+	c.failed += d.failed
 	c.acquired += d.acquired
 	c.refused += d.refused
 	c.timeouts += d.timeouts
 	c.errors += d.errors
 	c.cycles += d.cycles
-	c.lost += d.lost
+	c.outlived += d.outlived
 	c.fenced += d.fenced
 }
 
@@ -110,7 +114,7 @@ type gotten struct {
 
 // acquiredLocked writes an acquire that got its lock.
 func (s *shard) acquiredLocked(g gotten) {
-	s.counts.ended++
+	s.counts.finished++
 	s.counts.acquired++
 	if g.fence > 0 {
 		s.counts.fenced++
@@ -136,6 +140,16 @@ func (s *shard) openLocked(wait, lag, service int64) {
 	s.hists.Lag.Record(lag, 1)
 }
 
+// failedLocked writes an operation that never got its lock; response is how long it had
+// been due, below 0 in a closed loop.
+func (s *shard) failedLocked(c counts, response int64) {
+	c.failed++
+	s.counts.add(c)
+	if response >= 0 {
+		s.hists.Response.RecordAtLeast(response, 1)
+	}
+}
+
 // cycleLocked writes a release that returned without error.
 func (s *shard) cycleLocked(acquire, release int64) {
 	s.counts.cycles++
@@ -145,30 +159,33 @@ func (s *shard) cycleLocked(acquire, release int64) {
 
 // extendedLocked writes an Extend that succeeded, which is the cycle of its op.
 func (s *shard) extendedLocked(took, wait, lag int64) {
-	s.counts.add(counts{ended: 1, acquired: 1, cycles: 1})
+	s.counts.add(counts{finished: 1, acquired: 1, cycles: 1})
 	s.hists.Extend.Record(took, 1)
 	s.hists.Cycle.Record(took, 1)
 	s.openLocked(wait, lag, took)
 }
 
-// recorder owns the shards. Once a second, and at both ends of the measured time, rotate empties them.
+// recorder owns the shards. Once a second, at both ends of the measured time and after its
+// drain, rotate empties them.
 type recorder struct {
-	shards   []shard
-	spare    hists // empty; owned by rotate, as are the following
-	interval *Histogram
-	total    hists
-	counts   counts
-	encode   bool // Intervals will be merged with those of other processes
+	shards    []shard
+	spare     hists // empty; owned by rotate, as are the following
+	interval  *Histogram
+	total     hists
+	counts    counts
+	dropAfter int64 // how long what was dropped had been due
+	encode    bool  // Intervals will be merged with those of other processes
 }
 
 // newRecorder makes a shard per processor, fewer for few workers.
 func newRecorder(cfg Config) *recorder {
 	r := &recorder{
-		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
-		spare:    newHists(cfg),
-		interval: NewHistogram(),
-		total:    newHists(cfg),
-		encode:   cfg.procs() > 1,
+		shards:    make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
+		spare:     newHists(cfg),
+		interval:  NewHistogram(),
+		total:     newHists(cfg),
+		dropAfter: int64(cfg.DropAfter),
+		encode:    cfg.procs() > 1,
 	}
 	for i := range r.shards {
 		r.shards[i].hists = newHists(cfg)
@@ -178,10 +195,23 @@ func newRecorder(cfg Config) *recorder {
 
 func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shards)] }
 
-// rotate takes what the shards hold, adds it to the totals and returns it as a
-// Interval. A shard is locked only for the exchange of its histograms.
-func (r *recorder) rotate() Interval {
+// neverBegun writes an arrival of an open loop that no worker came to begin.
+func (r *recorder) neverBegun(response int64) {
+	s := r.shard(0)
+	s.mu.Lock()
+	s.failedLocked(counts{unfinished: 1}, response)
+	s.mu.Unlock()
+}
+
+// rotate takes what the shards hold, adds it and what was dropped to the totals and returns
+// it as an Interval. A shard is locked only for the exchange of its histograms.
+func (r *recorder) rotate(dropped int64) Interval {
 	var c counts
+	if dropped > 0 {
+		c.failed = dropped
+		r.interval.RecordAtLeast(r.dropAfter, dropped)
+		r.total.Response.RecordAtLeast(r.dropAfter, dropped)
+	}
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
@@ -201,11 +231,13 @@ func (r *recorder) rotate() Interval {
 	}
 	r.counts.add(c)
 	p := Point{
-		Cycles:   c.cycles,
-		Acquired: c.acquired,
-		Refused:  c.refused,
-		Timeouts: c.timeouts,
-		Errors:   c.errors,
+		Cycles:     c.cycles,
+		Acquired:   c.acquired,
+		Refused:    c.refused,
+		Timeouts:   c.timeouts,
+		Errors:     c.errors,
+		Dropped:    dropped,
+		Unfinished: c.unfinished,
 	}
 	i := Interval{Point: p}
 	i.quantiles(r.interval)
@@ -216,21 +248,9 @@ func (r *recorder) rotate() Interval {
 	return i
 }
 
-// late is how many operations ended after the last rotate.
-func (r *recorder) late() int64 {
-	var n int64
-	for i := range r.shards {
-		s := &r.shards[i]
-		s.mu.Lock()
-		n += s.counts.ended
-		s.mu.Unlock()
-	}
-	return n
-}
-
 // forget empties everything: the warm-up is over.
 func (r *recorder) forget() {
-	r.rotate()
+	r.rotate(0)
 	r.total.each(r.total, func(h, _ *Histogram) { h.reset() })
 	r.counts = counts{}
 }

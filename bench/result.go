@@ -17,6 +17,7 @@ type Result struct {
 	DurationS      float64   `json:"duration_s"` // measured, warm-up left out
 	Totals         Totals    `json:"totals"`
 	ThroughputPerS float64   `json:"throughput_per_s"` // whole cycles: Release had returned without error
+	AcquiredPerS   float64   `json:"acquired_per_s"`   // got the lock in the measured time, whenever they were due
 	Latency        Latencies `json:"latency"`
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
@@ -27,6 +28,7 @@ type Result struct {
 	Probe          *Probe    `json:"probe,omitempty"`
 	Faults         []Band    `json:"faults,omitempty"` // in the order of their begin
 	Series         []Point   `json:"series"`
+	Drain          *Point    `json:"drain,omitempty"` // what came after the measured time, and is in the totals and latencies too
 	SLO            []SLO     `json:"slo,omitempty"`
 	Valid          Valid     `json:"valid"`
 	ErrorSamples   []string  `json:"error_samples"` // first few distinct error texts, warm-up included
@@ -39,19 +41,28 @@ type Result struct {
 
 // Totals counts operations. In a closed loop one belongs to the run when it ended
 // in the measured time, or was still under way at its end; in an open loop when
-// it was due in it. Offered minus Started is what no worker was free for; Started
-// minus all the outcomes is what the end of the run cut off.
+// it was due in it. After the measured time the run drains, see Run: what was acquired or
+// failed then counts as well. Offered is Finished, Unfinished and Dropped together.
 type Totals struct {
-	Offered  int64 `json:"offered"`  // due; closed loop: the same as Started
-	Started  int64 `json:"started"`  // begun
+	Offered    int64 `json:"offered"`    // due; closed loop: the same as Started
+	Started    int64 `json:"started"`    // begun in the measured time; Offered minus Started is what no worker was free for in time
+	Finished   int64 `json:"finished"`   // acquired, refused, timed out, or failed with an error
+	Unfinished int64 `json:"unfinished"` // still under way, or not even begun, when the drain ended
+	// Failed is, of Offered, what never got its lock: refused, timed out, failed with an
+	// error, dropped or unfinished. In an open loop the response is censored by as many. A
+	// TryAcquire that was refused got its answer and is not among them.
+	Failed   int64 `json:"failed"`
 	Acquired int64 `json:"acquired"` // got the lock; op extend: extended it
 	Refused  int64 `json:"refused"`  // ended with ErrRefused
 	Timeouts int64 `json:"timeouts"` // failed when Config.Wait had run out
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
 	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
 	Dropped  int64 `json:"dropped"`  // of Offered, never begun because Config.DropAfter had passed; open loop only
-	// LostValidity is the locks whose validity had run out when Release was called, and
-	// the attempts of LateQuorum, whose quorum came too late to leave any.
+	// Outlived is the holds that outlived their lease: its validity had run out when Release
+	// was called, or when the end of the drain cut the hold off.
+	Outlived int64 `json:"outlived"`
+	// LostValidity is Outlived and the attempts of LateQuorum, whose quorum came too late
+	// to leave any validity.
 	LostValidity int64 `json:"lost_validity"`
 	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
 	Fenced       int64 `json:"fenced"`      // of Acquired, had a fencing token
@@ -66,26 +77,32 @@ func (t *Totals) Quorums() int64 { return t.Acquired + t.LateQuorum }
 func (t *Totals) add(u Totals) {
 	t.Offered += u.Offered
 	t.Started += u.Started
+	t.Finished += u.Finished
+	t.Unfinished += u.Unfinished
+	t.Failed += u.Failed
 	t.Acquired += u.Acquired
 	t.Refused += u.Refused
 	t.Timeouts += u.Timeouts
 	t.Errors += u.Errors
 	t.Late += u.Late
 	t.Dropped += u.Dropped
+	t.Outlived += u.Outlived
 	t.LostValidity += u.LostValidity
 	t.LateQuorum += u.LateQuorum
 	t.Fenced += u.Fenced
 	t.FenceSecondTrips += u.FenceSecondTrips
 }
 
-// Latencies of operations that got their lock. An absent one was not measured.
+// Latencies of operations that got their lock, but for Response. An absent one was not measured.
 type Latencies struct {
-	Response *Summary `json:"response,omitempty"` // intended start to held; open loop only
-	Wait     *Summary `json:"wait,omitempty"`     // intended start to actual start; open loop only
-	Service  *Summary `json:"service"`            // actual start to held
-	Acquire  *Summary `json:"acquire"`            // the same as service, under the name of the call
-	Release  *Summary `json:"release"`            // Release called to its verdict
-	Cycle    *Summary `json:"cycle"`              // acquire and release, without hold and think
+	// Response is intended start to held, of all that were offered: what never got its lock
+	// is censored, at least as long as it was waited for. Open loop only.
+	Response *Summary `json:"response,omitempty"`
+	Wait     *Summary `json:"wait,omitempty"` // intended start to actual start; open loop only
+	Service  *Summary `json:"service"`        // actual start to held
+	Acquire  *Summary `json:"acquire"`        // the same as service, under the name of the call
+	Release  *Summary `json:"release"`        // Release called to its verdict
+	Cycle    *Summary `json:"cycle"`          // acquire and release, without hold and think
 	// Handover is Release called by the last holder to the return of an Acquire that
 	// had begun before: what the lock itself keeps a waiter waiting. Only where
 	// workers share names. HandoverRemote: the last holder was another process.
@@ -112,9 +129,15 @@ type Summary struct {
 	Mean  float64          `json:"mean"`
 	Max   int64            `json:"max"`
 	P     map[string]int64 `json:"p"` // "50", "90", "99", "99.9", "99.99"
-	// HDR is the whole histogram as other HdrHistogram tools read it: V2, compressed,
-	// base64. Absent when it is empty.
-	HDR string `json:"hdr,omitempty"`
+	// Censored is, of Count, those known only to be at least so long. They rank above all
+	// others. Where there are any, Mean and Max are lower bounds, and so are the percentiles
+	// that AtLeast names.
+	Censored int64    `json:"censored,omitempty"`
+	AtLeast  []string `json:"at_least,omitempty"` // keys of P
+	// HDR is the whole histogram of what is known, as other HdrHistogram tools read it: V2,
+	// compressed, base64; CensoredHDR that of what is censored. Absent when it is empty.
+	HDR         string `json:"hdr,omitempty"`
+	CensoredHDR string `json:"hdr_censored,omitempty"`
 }
 
 // Fairness among workers.
@@ -199,6 +222,8 @@ type SLO struct {
 	Limit  float64 `json:"limit"`
 	Pass   bool    `json:"pass"`
 	Reason string  `json:"reason,omitempty"` // why it could not be judged; Pass is then false
+	// AtLeast: Value is a lower bound, which meets no upper limit.
+	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // Point is one second of a run.
@@ -212,6 +237,10 @@ type Point struct {
 	P50Ns    int64   `json:"p50_ns"` // of response in an open loop, else of cycle
 	P99Ns    int64   `json:"p99_ns"`
 	Dropped  int64   `json:"dropped,omitempty"`
+	// Unfinished is what was cut off: of Drain only.
+	Unfinished int64 `json:"unfinished,omitempty"`
+	P50AtLeast bool  `json:"p50_at_least,omitempty"` // P50Ns is a lower bound: of what is censored
+	P99AtLeast bool  `json:"p99_at_least,omitempty"`
 	// MasterNs is the median round trip to each master in this interval, in the order
 	// of PerMaster; -1: none was answered.
 	MasterNs []int64 `json:"master_ns,omitempty"`
@@ -226,6 +255,7 @@ func (p *Point) Add(q Point) {
 	p.Timeouts += q.Timeouts
 	p.Errors += q.Errors
 	p.Dropped += q.Dropped
+	p.Unfinished += q.Unfinished
 }
 
 // Valid is whether the figures mean what they seem to.

@@ -9,10 +9,12 @@ import (
 )
 
 // Run loads one locker as cfg describes and measures it. It blocks for Warmup and
-// Duration, and until every worker has released what it held, at most
-// releaseGrace longer with a locker that obeys its ctx. It does not close l.
+// Duration, then for the drain: nothing new is due, but what was due is still begun and
+// ends, for at most 5 s and no longer than Duration. What has not ended by then is cut off
+// and counts as unfinished. Run returns when every worker has released what it held, at
+// most releaseGrace later with a locker that obeys its ctx. It does not close l.
 //
-// When ctx ends, Run stops and returns the Result so far, its Valid saying
+// When ctx ends, there is no drain: Run stops and returns the Result so far, its Valid saying
 // ReasonInterrupted, and a nil error. Errors: ErrConfig before anything was sent;
 // a panic of the locker, with its stack, beside the Result so far. Errors of the
 // lock itself are figures, not errors of Run.
@@ -28,8 +30,10 @@ func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error
 	return newRunner(ctx, impl, l, cfg, true).run(ctx)
 }
 
-// releaseGrace is how long releases may take after the end of a run.
-const releaseGrace = 5 * time.Second
+const (
+	drainMost    = 5 * time.Second // a drain may take, see Run
+	releaseGrace = 5 * time.Second // releases may take after it
+)
 
 // run is a whole run in this process.
 func (r *runner) run(ctx context.Context) (*Result, error) {
@@ -107,30 +111,27 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		})
 	}
 
-	// Figures first, then the cancelled calls that must not be in them.
+	// Figures of the measured time first, then what is left of its operations.
 	after := ReadMeter()
 	if part.Holding != nil {
 		part.Holding.GoroutinesAfter = int64(runtime.NumGoroutine())
 		r.meterHolding(part.Holding, 1)
 	}
-	measured := r.phase.Swap(stopped) == measuring
+	measured := r.phase.Swap(draining) == measuring
 	to := r.now()
 	tooLate, raised = expired(r.locker)-tooLate, fencesRaised(r.locker)-raised
 	if r.pacer != nil {
-		part.Totals, part.Growing = r.pacer.end(to)
+		part.Growing = r.pacer.end(to)
 	}
 	last := r.interval()
-	close(r.stop)
-	r.cancel()
-	grace := time.AfterFunc(releaseGrace, r.release)
+	part.Cycles = r.rec.counts.cycles
+	close(r.ended)
 	if stalls != nil {
 		var took time.Duration
 		part.Stall, took = stalls.End()
 		after.cpu -= took // no part of the load
 	}
-	done.Wait()
-	grace.Stop()
-	r.release()
+	r.drain(ctx, &done, part)
 	r.alarms.Close()
 	if r.sleep != nil {
 		r.sleep.close()
@@ -140,6 +141,8 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Elapsed = time.Duration(to - from)
 		last.TS = part.Elapsed.Seconds()
 		part.addLast(last)
+		part.Drain = r.interval()
+		part.Drain.TS = time.Duration(r.now() - from).Seconds()
 		part.Client = after.Since(before, 1)
 		part.Totals.LateQuorum, part.Totals.FenceSecondTrips = tooLate, raised
 	} else {
@@ -147,6 +150,36 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	r.figures(part)
 	return part
+}
+
+// drain waits for the operations that are left, and cuts off those that take too long. A
+// run that was cut short itself waits for none, nor does one that holds until its end.
+func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part) {
+	over := make(chan struct{})
+	go func() {
+		workers.Wait()
+		close(over)
+	}()
+	if part.Complete && part.Holding == nil {
+		limit := time.NewTimer(min(drainMost, r.cfg.Duration))
+		defer limit.Stop()
+		select {
+		case <-over:
+		case <-limit.C:
+		case <-ctx.Done():
+		case <-r.failed:
+		}
+	}
+	r.phase.Store(stopped)
+	if r.pacer != nil {
+		part.Totals = r.pacer.close(r.now(), r.rec.neverBegun)
+	}
+	close(r.stop)
+	r.cancel()
+	grace := time.AfterFunc(releaseGrace, r.release)
+	<-over
+	grace.Stop()
+	r.release()
 }
 
 // await waits for the begin of the run; false when ctx ended before.
@@ -191,11 +224,11 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 
 // interval is what happened since the last one.
 func (r *runner) interval() Interval {
-	i := r.rec.rotate()
+	var dropped int64
 	if r.pacer != nil {
-		i.Dropped = r.pacer.drops()
+		dropped = r.pacer.drops()
 	}
-	return i
+	return r.rec.rotate(dropped)
 }
 
 // pointLeast is the shortest last interval of a series.
@@ -204,12 +237,12 @@ const pointLeast = 100 * time.Millisecond
 // figures fills in what was counted.
 func (r *runner) figures(p *Part) {
 	c := r.rec.counts
-	p.Cycles = c.cycles
+	p.Totals.Finished, p.Totals.Unfinished, p.Totals.Failed = c.finished, c.unfinished, c.failed
 	p.Totals.Acquired, p.Totals.Refused = c.acquired, c.refused
 	p.Totals.Timeouts, p.Totals.Errors, p.Totals.Fenced = c.timeouts, c.errors, c.fenced
-	p.Totals.LostValidity = c.lost + p.Totals.LateQuorum
+	p.Totals.Outlived, p.Totals.LostValidity = c.outlived, c.outlived+p.Totals.LateQuorum
 	if r.pacer == nil {
-		p.Totals.Started = c.ended + r.rec.late()
+		p.Totals.Started = c.finished + c.unfinished
 		p.Totals.Offered = p.Totals.Started
 	}
 	p.Latency = r.rec.total

@@ -12,11 +12,12 @@ import (
 	"muxlock/internal/clock"
 )
 
-// A run is warming, then measuring, then stopped; an interrupt goes to stopped
-// from either.
+// A run is warming, then measuring, then draining, in which nothing begins that was not due
+// before, then stopped. An interrupt leaves out what is left but for the last.
 const (
 	warming int32 = iota
 	measuring
+	draining
 	stopped
 )
 
@@ -38,11 +39,12 @@ type runner struct {
 	waits   bool     // Config.waits
 	exact   bool     // real time, not virtual
 
-	ctx     context.Context // of acquires; ends with the run
+	ctx     context.Context // of acquires; ends with the drain
 	cancel  context.CancelFunc
 	relCtx  context.Context // of releases
 	release context.CancelFunc
-	stop    chan struct{} // closed when the run is over
+	ended   chan struct{} // closed when the measured time is over
+	stop    chan struct{} // closed when the drain is over, too
 	workers []*worker
 
 	failOnce sync.Once
@@ -77,13 +79,14 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		audit:  newAudit(t),
 		waits:  cfg.waits(),
 		exact:  exact,
+		ended:  make(chan struct{}),
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 		base:   base,
 	}
 	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
 	if cfg.Rate > 0 {
-		r.sleep = newSleeper(r.stop, exact)
+		r.sleep = newSleeper(r.ended, exact)
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
 	}
 	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {

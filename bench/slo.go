@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,6 +48,23 @@ func newObjective(name, op, value string) (Objective, error) {
 		return Objective{}, wrong("", "slo", "%s%s%s: %v", name, op, value, err)
 	}
 	return Objective{name + op + value, name, f, op, limit}, nil
+}
+
+// Implied is what a run that is given objectives has to meet besides: that the operations
+// got their locks, and in an open loop that locks were acquired at the rate at which they
+// were asked for, or a latency means little. One about the same figure takes its place.
+func Implied(given []Objective, cfg Config) (more []Objective) {
+	for _, text := range []string{"failure_rate<=1%", "goodput>=95%"} {
+		o, err := ParseObjective(text)
+		if err != nil {
+			panic(err) // it stands in the code
+		}
+		same := func(g Objective) bool { return g.name == o.name }
+		if o.Possible(cfg) == nil && !slices.ContainsFunc(given, same) {
+			more = append(more, o)
+		}
+	}
+	return more
 }
 
 // parseLimit reads a value in the unit of the figure.
@@ -114,18 +132,18 @@ func (o Objective) Judge(r *Result) SLO {
 		s.Reason = err.Error()
 		return s
 	}
-	s.Value = v
+	s.Value, s.AtLeast = v, o.figure.AtLeast(r)
 	switch o.op {
 	case "<":
-		s.Pass = v < o.limit
+		s.Pass = v < o.limit && !s.AtLeast
 	case "<=":
-		s.Pass = v <= o.limit
+		s.Pass = v <= o.limit && !s.AtLeast
 	case ">":
 		s.Pass = v > o.limit
 	case ">=":
 		s.Pass = v >= o.limit
 	case "==":
-		s.Pass = v == o.limit
+		s.Pass = v == o.limit && !s.AtLeast
 	}
 	return s
 }

@@ -99,7 +99,7 @@ func TestHandoverIsWhatTheLockKeepsAWaiterWaiting(t *testing.T) {
 		cfg.Workers = workers
 		virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
 			require.NoError(t, err)
-			require.InDelta(t, want, r.Latency.Handover.Count, 2)
+			require.InDelta(t, want, r.Latency.Handover.Count, 2+4, "those that wait at the end get it too")
 			if want > 0 {
 				require.InEpsilon(t, 1e6, r.Latency.Handover.Min, 0.001)
 				require.InEpsilon(t, 1e6, r.Latency.Handover.Max, 0.001)
@@ -109,7 +109,7 @@ func TestHandoverIsWhatTheLockKeepsAWaiterWaiting(t *testing.T) {
 			require.InDelta(t, 1000/15.7, alone.Count, 5, "every 10 to 20 ms, and 0.7 ms itself")
 			require.InEpsilon(t, 700e3, alone.Min, 0.001)
 			require.InEpsilon(t, 700e3, alone.Max, 0.001)
-			require.InDelta(t, 250, r.Totals.Acquired, 2, "nor anywhere else")
+			require.InDelta(t, 250, r.AcquiredPerS, 2, "nor anywhere else")
 			require.Less(t, r.Latency.Acquire.Count, int64(260))
 		})
 	}

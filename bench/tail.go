@@ -30,6 +30,9 @@ func tailNeeds(p float64) int64 {
 	return int64(math.Ceil(100*tailLeast/min(p, 100-p) - 1e-6)) // 100-99.9 is not quite 0.1
 }
 
+// CensoredAt reports whether percentile p is a lower bound, as its latency is censored.
+func (s *Summary) CensoredAt(p float64) bool { return amongCensored(p/100, s.Censored, s.Count) }
+
 // thinError is that a percentile rests on too few samples.
 type thinError struct{ text string }
 
@@ -42,8 +45,8 @@ func (s *Summary) Percentile(p float64) (v float64, err error) {
 	kept, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]
 	v = float64(kept)
 	if !ok {
-		if h, broken := s.Histogram(); broken == nil && s.HDR != "" {
-			v = float64(h.hdr.ValueAtPercentile(p))
+		if h, broken := s.Histogram(); broken == nil && h.Count() > 0 {
+			v = float64(h.Quantile(p / 100))
 		} else {
 			err = fmt.Errorf("the result keeps no such percentile")
 		}

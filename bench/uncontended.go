@@ -34,13 +34,13 @@ func newReference(r *runner) *reference {
 	}
 }
 
-// run ends with the run, or with a panic of the locker, which ends it.
+// run ends with the measured time, or with a panic of the locker, which ends it.
 func (u *reference) run() {
 	defer u.r.caught()
 	timer := newStoppedTimer()
 	for {
-		pause(timer, referenceGap/2+time.Duration(u.rng.intn(int(referenceGap/2))), u.r.stop)
-		if u.r.phase.Load() == stopped {
+		pause(timer, referenceGap/2+time.Duration(u.rng.intn(int(referenceGap/2))), u.r.ended)
+		if u.r.phase.Load() >= draining {
 			return
 		}
 		u.once()

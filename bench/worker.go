@@ -19,10 +19,10 @@ type worker struct {
 	spans  rng // of hold and think
 	ops    rng // of a mix
 	alarm  *clock.Alarm
-	ctx    context.Context // ends with the run
+	ctx    context.Context // ends with the drain
 	cancel context.CancelFunc
-	wait   *waitCtx        // nil: an Acquire may wait until the run ends
-	relCtx context.Context // ends releaseGrace after the run
+	wait   *waitCtx        // nil: an Acquire may wait until the drain ends
+	relCtx context.Context // ends releaseGrace after it
 
 	acquired int64 // in the measured time
 	waits    waits
@@ -72,7 +72,7 @@ func (w *worker) run() {
 	defer w.r.caught()
 	defer w.endExtending()
 	if w.r.pacer == nil && w.r.cfg.Ramp > 0 {
-		w.sleep(w.r.cfg.Ramp * time.Duration(w.number) / time.Duration(w.r.cfg.Workers*w.r.cfg.procs()))
+		w.sleep(w.r.cfg.Ramp*time.Duration(w.number)/time.Duration(w.r.cfg.Workers*w.r.cfg.procs()), w.r.ended)
 	}
 	switch {
 	case w.r.cfg.Op == Hold:
@@ -86,14 +86,14 @@ func (w *worker) run() {
 
 func (w *worker) closedLoop() {
 	think := w.r.cfg.Think
-	for n := 1; w.r.phase.Load() != stopped; n++ {
+	for n := 1; w.r.phase.Load() < draining; n++ {
 		if n%yieldEvery == 0 {
 			runtime.Gosched()
 		}
 		a := arrival{at: -1, key: w.keys.next(), op: w.r.cfg.Op.draw(&w.ops), measured: true}
 		a.hold = w.r.cfg.Hold.draw(&w.spans)
 		w.operate(a)
-		w.sleep(think.draw(&w.spans))
+		w.sleep(think.draw(&w.spans), w.r.ended)
 	}
 }
 
@@ -113,7 +113,7 @@ func (w *worker) openLoop() {
 // operate is one operation: acquire, hold, release, and writing it down. One
 // clock reading ends a phase and begins the next.
 func (w *worker) operate(a arrival) {
-	r, key, measured := w.r, a.key, a.measured
+	r, key := w.r, a.key
 	if r.cfg.Op == Extend {
 		w.extend(a)
 		return
@@ -132,7 +132,7 @@ func (w *worker) operate(a arrival) {
 	}
 	if err != nil {
 		w.note(key, Event{Kind: EventRefused, FromNs: begin, ToNs: now}, err)
-		w.refused(now, err, timedOut, measured)
+		w.refused(a, now, "acquire", err, timedOut)
 		return
 	}
 
@@ -143,50 +143,53 @@ func (w *worker) operate(a arrival) {
 	got.fence = fenceOf(held)
 	stamp := r.audit.enter(key, w.number, now, until, got.fence, r.now)
 	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
-	from, hold, call := now, a.hold, "release"
+	from, hold, call, cut := now, a.hold, "release", false
 	stays := hold > 0 || a.op == opExtend
 	if stays {
-		if measured {
+		if a.measured {
 			w.shard.mu.Lock()
 			w.shard.acquiredLocked(got)
 			w.shard.mu.Unlock()
 		}
 		if a.op == opExtend {
-			w.sleep(hold / 2)
+			w.sleep(hold/2, r.stop)
 			hold -= hold / 2
-			if stamp, err = w.extendOnce(held, key, stamp, measured); err != nil {
+			if stamp, err = w.extendOnce(held, key, stamp, a.measured); err != nil {
 				call = "extend"
 			}
 		}
-		w.sleep(hold)
+		w.sleep(hold, r.stop)
 		now = r.now()
+		cut = r.phase.Load() == stopped
 	}
 	if r.audit.leave(key, stamp, now) && r.waits {
 		r.audit.released(key, r.cfg.proc, now)
 	}
 	until = untilNs(r.base, held.Until())
-	lost := begin <= until && until < now // before begin: it claims nothing
+	outlived := begin <= until && until < now // before begin: it claims nothing
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
 	}
 	release := r.now() - now
 	w.note(key, Event{Kind: EventReleased, FromNs: now, ToNs: now + release}, err)
 
-	if measured {
+	if a.measured {
 		w.shard.mu.Lock()
 		if !stays {
 			w.shard.acquiredLocked(got)
 		}
-		if h := w.shard.hists.Hold; h != nil {
+		if h := w.shard.hists.Hold; h != nil && !cut {
 			h.Record(now-from, 1)
 		}
-		if err == nil {
+		switch {
+		case cut: // the hold, and with it the operation, was not what it was to be
+		case err == nil:
 			w.shard.cycleLocked(got.acquire, release)
-		} else {
+		default:
 			w.shard.counts.errors++
 		}
-		if lost {
-			w.shard.counts.lost++
+		if outlived {
+			w.shard.counts.outlived++
 		}
 		w.shard.mu.Unlock()
 	}
@@ -226,28 +229,31 @@ func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut
 	return held, timedOut, err
 }
 
-// refused writes down an acquire that did not get its lock. The timeout comes
+// refused writes down an operation whose call did not get its lock. The timeout comes
 // first: after it, what the locker met on the way does not matter.
-func (w *worker) refused(now int64, err error, timedOut, measured bool) {
-	var c counts
-	c.ended = 1
+func (w *worker) refused(a arrival, now int64, call string, err error, timedOut bool) {
+	c := counts{finished: 1}
 	switch {
 	case timedOut:
 		c.timeouts = 1
 	case errors.Is(err, ErrRefused):
 		c.refused = 1
-	case w.r.phase.Load() == stopped:
-		// The end of the run cut it off.
+	case w.r.phase.Load() == stopped: // the end of the drain cut it off
+		c = counts{unfinished: 1}
 	default:
 		c.errors = 1
 	}
-	if measured {
+	if a.measured {
 		w.shard.mu.Lock()
-		w.shard.counts.add(c)
+		if a.op == opTry && c.refused > 0 { // the answer that it asked for
+			w.shard.counts.add(c)
+		} else {
+			w.shard.failedLocked(c, a.waited(now))
+		}
 		w.shard.mu.Unlock()
 	}
 	if c.errors > 0 {
-		w.failed(now, "acquire", err)
+		w.failed(now, call, err)
 	} else if c.refused == 0 {
 		w.r.samples.vain(now, !timedOut, err)
 	}
@@ -258,15 +264,17 @@ func (w *worker) failed(now int64, call string, err error) {
 		return
 	}
 	w.r.samples.add(now, call, err)
-	w.sleep(errorPause)
+	if w.r.phase.Load() < draining {
+		w.sleep(errorPause, w.r.ended)
+	}
 }
 
-// sleep returns after d or when the run is over.
-func (w *worker) sleep(d time.Duration) {
+// sleep returns after d or when end is closed.
+func (w *worker) sleep(d time.Duration, end <-chan struct{}) {
 	if d <= 0 {
 		return
 	}
-	w.r.alarms.Sleep(d, w.alarm, w.r.stop)
+	w.r.alarms.Sleep(d, w.alarm, end)
 }
 
 func newStoppedTimer() *time.Timer {

@@ -46,7 +46,7 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	again, err = result.ReadFile(keep(t, "run", "--config", name, "--seed", "78", "--rounds", "1", "--embedded", "1", "--slo", "jain>0.1"))
 	require.NoError(t, err)
 	changed := first.Config
-	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1"}
+	changed.Seed, changed.Rounds, changed.SLO = 78, 1, []string{"jain>0.1", "failure_rate<=1%", "goodput>=95%"}
 	changed.Args = words(strings.NewReplacer("seed=77", "seed=78", "rounds=2", "rounds=1", " --slo=overlaps==0", "", "jain>0", "jain>0.1").
 		Replace(strings.Join(first.Config.Args, " ")))
 	same(changed, again.Config)
@@ -178,7 +178,7 @@ func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
 		"is not JSON":                         "lockbench",
 		"is cut off":                          whole[:len(whole)-9],
 		"is JSON, but no result of lockbench": `{"results": []}`,
-		"newer lockbench: schema 3, this one knows 1": strings.Replace(whole, `"schema_version": 1`, `"schema_version": 3`, 1),
+		"newer lockbench: schema 3, this one knows 2": strings.Replace(whole, `"schema_version": 2`, `"schema_version": 3`, 1),
 		"no such file": "-",
 	} {
 		name := filepath.Join(dir, "r.json")

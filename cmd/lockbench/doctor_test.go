@@ -56,7 +56,7 @@ func TestDoctorFindsLocalMastersFitAndTellsItAsJSON(t *testing.T) {
 		PerMaster []struct{ Addr string } `json:"per_master"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
-	require.Equal(t, 1, doc.SchemaVersion)
+	require.Equal(t, 2, doc.SchemaVersion)
 	require.Equal(t, "lockbench", doc.Tool.Name)
 	require.Equal(t, "WARN", doc.Worst, "they share this machine")
 	require.Len(t, doc.PerMaster, 3)

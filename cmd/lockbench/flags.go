@@ -148,7 +148,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
 	})
 	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; missed: exit code 3")
+		fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any also asks for failure_rate<=1% and, with --rate, goodput>=95%, unless there is one about the same; missed: exit code 3")
 	})
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")

@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
@@ -31,6 +33,30 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 	}
 	if ctx.Err() != nil || runErr != nil {
 		return interruptedOr(ctx, runErr)
+	}
+	return nil
+}
+
+// lost names the first run in which locks lost their validity while they were held,
+// although nobody asked for it: no objective is about it, which judges it then, and no
+// master was taken away. Of a comparison only the engine's own count; view shows the others.
+func lost(p *plan, results []*bench.Result) error {
+	if slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay }) {
+		return nil
+	}
+	for _, r := range results {
+		n, all := r.Totals.Outlived, r.Totals.Acquired
+		if r.Holding != nil {
+			n += r.Holding.Lost
+		}
+		judged := slices.ContainsFunc(r.SLO, func(s bench.SLO) bool {
+			return strings.HasPrefix(s.Text, "outlived") || strings.HasPrefix(s.Text, "lost_validity")
+		})
+		rival := p.command == "compare" && !strings.HasPrefix(r.Impl, "muxlock")
+		if n > 0 && !judged && !rival {
+			return verdict{exitLost, fmt.Sprintf("LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
+				r.Impl, r.Round, units.Number(n), units.Number(all))}
+		}
 	}
 	return nil
 }

@@ -26,6 +26,7 @@
 //	4    safety violation: two holders at once, or a fencing token that did not grow
 //	5    measurement not valid, such as a rate that was not met, or a prediction (validate) that did not hold
 //	6    regression between two results
+//	7    locks lost their validity while they were held, and no --slo or --fault asks for that
 //	130  interrupted with the partial result written
 //	141  nobody reads the output any more (closed pipe)
 package main
@@ -57,6 +58,7 @@ const (
 	exitUnsafe      = 4
 	exitNotValid    = 5
 	exitRegression  = 6
+	exitLost        = 7
 	exitPipe        = 141 // as a shell reports SIGPIPE
 	exitInterrupted = 130
 )

@@ -113,6 +113,9 @@ func (f *flags) planObjectives(p *plan) error {
 		}
 		p.objectives = append(p.objectives, o)
 	}
+	if len(p.objectives) > 0 {
+		p.objectives = append(p.objectives, bench.Implied(p.objectives, p.cfg)...)
+	}
 	var err error
 	p.predictions, err = f.predictions(p)
 	return err

@@ -33,7 +33,7 @@ func TestProfilesAreSound(t *testing.T) {
 		cmd, f := runFlags(t, line...)
 		plan, err := f.plan(cmd)
 		require.NoError(t, err)
-		require.Len(t, plan.objectives, len(p.slos))
+		require.Len(t, plan.objectives, len(p.slos)+2, "and what is implied")
 		tail := plan.cfg.Rate * plan.cfg.Duration.Seconds() / 100
 		require.GreaterOrEqual(t, tail, 50.0, "samples beyond p99")
 		require.Contains(t, profilesHelp(), p.name)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 
 	"muxlock/bench"
@@ -39,5 +40,5 @@ func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show f
 func (r rounds) complete(*result.Document) {}
 
 func (r rounds) judge(ctx context.Context, results []*bench.Result, runErr error) error {
-	return judge(ctx, results, runErr)
+	return cmp.Or(grave(ctx, results, runErr), lost(r.plan, results), notValid(results), judgeObjectives(results))
 }

@@ -156,7 +156,7 @@ func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
 	require.Contains(t, []int{exitOK, exitMissed, exitNotValid}, code, stderr) // a machine may be too busy for any rate, or for the generator
 	doc := requireFields(t, stdout)
 	capacity := doc["capacity"].([]any)[0].(map[string]any)
-	require.Equal(t, []any{"response.p50<20ms", "error_rate<1%"}, capacity["slo"])
+	require.Equal(t, []any{"response.p50<20ms", "error_rate<1%", "failure_rate<=1%", "goodput>=95%"}, capacity["slo"])
 	require.NotEmpty(t, capacity["steps"])
 	require.LessOrEqual(t, len(capacity["steps"].([]any)), bench.CapacityRuns)
 	require.Len(t, doc["results"], len(capacity["steps"].([]any)))
@@ -169,7 +169,7 @@ func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
 
 	stdout, stderr, code = lockbench(t, append(args, "--slo", "response.max<1ns")...)
 	require.Equal(t, exitMissed, code, stderr)
-	require.Contains(t, stdout, "noop: highest rate that met response.max<1ns: none")
+	require.Contains(t, flat(stdout), "noop: highest rate that met response.max<1ns and failure_rate<=1% and goodput>=95%: none")
 }
 
 func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {

@@ -152,3 +152,21 @@ func TestWhatIsWrongStandsAtTheHead(t *testing.T) {
 	require.Contains(t, head, `<p class="bad">NOT VALID muxlock: rate not met`)
 	require.NotContains(t, bad, "No two held")
 }
+
+func TestAPageShowsWhatNeverGotItsLock(t *testing.T) {
+	r := full("muxlock", 1, 1)
+	h := bench.NewHistogram()
+	h.Record(1e6, 9_000)
+	h.RecordAtLeast(50e6, 1_000)
+	r.Latency.Response = h.Summary()
+	r.Totals.Unfinished, r.Drain = 7, &bench.Point{TS: 32, Acquired: 5, Unfinished: 7, P99Ns: 60e6, P99AtLeast: true}
+	r.SLO = []bench.SLO{{Text: "response.p99<200ms", Unit: bench.UnitNs, Value: 50e6, Limit: 200e6, AtLeast: true}}
+	text := page(t, document("run", r))
+	for _, want := range []string{
+		"response, at least", "muxlock p99, at least", "drain: what was due before", "&gt;=50.0ms",
+		"response: 1,000 (10.0%) never got their lock", "unfinished 7 after 2.00s of drain",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, page(t, document("run", full("muxlock", 1, 1))), "response, at least", "where nothing is censored")
+}

@@ -222,8 +222,9 @@ func (l *Load) result(workers []*worker, elapsed time.Duration) *bench.Result {
 		Procs:          1,
 		Keys:           ConnsPerMaster * Depth,
 		DurationS:      elapsed.Seconds(),
-		Totals:         bench.Totals{Offered: n, Started: n, Acquired: n},
+		Totals:         bench.Totals{Offered: n, Started: n, Finished: n, Acquired: n},
 		ThroughputPerS: float64(n) / elapsed.Seconds(),
+		AcquiredPerS:   float64(n) / elapsed.Seconds(),
 		Latency: bench.Latencies{
 			Service: acquire.Summary(), Acquire: acquire.Summary(), Release: release.Summary(), Cycle: cycle.Summary(),
 		},

@@ -30,7 +30,8 @@ var order = strings.Fields(`
 	slo_missed valid reasons setting
 	offered_per_s acquired_per_s lost_validity late_quorum
 	error_rate timeout_rate refused_rate late_rate dropped_rate lost_validity_rate late_quorum_rate
-	tool_cpu_ns_per_op tool_cpu_share stall_p99_ns cpu_share lag hold uncontended`)
+	tool_cpu_ns_per_op tool_cpu_share stall_p99_ns cpu_share lag hold uncontended
+	fenced fence_second_trips fence_second_trip_rate`)
 
 // columns: times are in ns; what was not measured is empty.
 var columns = func() (all []column) {

@@ -54,6 +54,7 @@ func comparedFigures(open bool) []compared {
 		{latency + "_p50", true, bench.MustFigure(latency + ".p50")},
 		{latency + "_p99", true, bench.MustFigure(latency + ".p99")},
 		{latency + "_p99.9", false, bench.MustFigure(latency + ".p99.9")},
+		{"failure_rate", true, bench.MustFigure("failure_rate")},
 		{"cpu_per_op", false, bench.MustFigure("cpu_ns_per_op")},
 		{"allocs_per_op", false, bench.MustFigure("allocs_per_op")},
 	}
@@ -70,7 +71,11 @@ func Rows(older, newer []*bench.Result, file string, limit float64) (rows []Row)
 		}
 		open := !slices.ContainsFunc(slices.Concat(was, is), func(r *bench.Result) bool { return r.Latency.Response == nil })
 		for _, f := range comparedFigures(open) {
-			rows = append(rows, f.row(impl, file, was, is, limit))
+			row := f.row(impl, file, was, is, limit)
+			if f.Name == "failure_rate" && row.Verdict == Missing {
+				continue // schema 1
+			}
+			rows = append(rows, row)
 		}
 	}
 	return rows

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/resulttest"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
 )
@@ -141,4 +142,28 @@ func TestTheReportNamesRegressionsAndWhatCannotBeCompared(t *testing.T) {
 	require.NotContains(t, document.String(), "null")
 	_, err := result.Read(&document)
 	require.ErrorContains(t, err, "holds no results", "a comparison is no result")
+}
+
+func TestAResponseThatLeavesOutFailuresIsNotComparedWithOneThatCountsThem(t *testing.T) {
+	older, newer := resulttest.Document(rounds("a", 1000)...), resulttest.Document(rounds("a", 1000)...)
+	older.SchemaVersion = 1
+	docs := []*result.Document{&older, &newer}
+	require.NoError(t, result.Comparable([]string{"old.json", "new.json"}, docs), "a closed loop has no response")
+	older.Config.Rate, newer.Config.Rate = 100, 100
+	require.ErrorContains(t, result.Comparable([]string{"old.json", "new.json"}, docs), "old.json (schema 1) and new.json (schema 2) cannot be compared")
+	older.SchemaVersion = 2
+	require.NoError(t, result.Comparable([]string{"old.json", "new.json"}, docs))
+	older.SchemaVersion, newer.SchemaVersion = 1, 1
+	require.NoError(t, result.Comparable([]string{"old.json", "new.json"}, docs))
+}
+
+func TestMoreFailuresAreARegression(t *testing.T) {
+	older, newer := rounds("a", 1000, 1000, 1000, 1000), rounds("a", 1000, 1000, 1000, 1000)
+	for i := range older {
+		older[i].Totals = bench.Totals{Offered: 1000, Finished: 1000, Acquired: 1000}
+		newer[i].Totals = bench.Totals{Offered: 1000, Finished: 1000, Acquired: int64(900 + i), Failed: int64(100 - i)}
+	}
+	require.Equal(t, result.Worse+"!", verdicts(result.Rows(older, newer, "new", 0.05))["failure_rate"])
+	older[0].Totals.Finished = 0 // schema 1
+	require.NotContains(t, verdicts(result.Rows(older[:1], newer[:1], "new", 0.05)), "failure_rate")
 }

@@ -45,7 +45,7 @@ func TestNDJSONIsSecondsThenResultsThenAnEnd(t *testing.T) {
 	require.EqualValues(t, 7, all[0]["cycles"])
 	require.Equal(t, "slow", all[2]["impl"])
 	require.EqualValues(t, 2, all[3]["results"])
-	require.EqualValues(t, 1, all[3]["schema_version"])
+	require.EqualValues(t, bench.SchemaVersion, all[3]["schema_version"])
 	require.EqualValues(t, 64, all[3]["config"].(map[string]any)["workers"])
 }
 
@@ -120,7 +120,7 @@ func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
-	require.Equal(t, 1, doc.SchemaVersion)
+	require.Equal(t, bench.SchemaVersion, doc.SchemaVersion)
 	require.Equal(t, 64, doc.Config.Workers)
 	require.Equal(t, "own", doc.Config.Dist)
 	require.Equal(t, "local", doc.Config.Target)

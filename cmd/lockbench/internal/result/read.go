@@ -56,6 +56,9 @@ func Read(r io.Reader) (*Document, error) {
 		if err := whole(r); err != nil {
 			return nil, fmt.Errorf("is damaged: result %d %w", i+1, err)
 		}
+		if doc.SchemaVersion == 1 && r.DurationS > 0 { // which did not drain
+			r.AcquiredPerS = float64(r.Totals.Acquired) / r.DurationS
+		}
 	}
 	if doc.Sweep != nil {
 		for _, p := range doc.Sweep.Points {

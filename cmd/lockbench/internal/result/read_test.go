@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
@@ -45,8 +46,8 @@ func TestWhatIsNoResultIsSaidToBeWhatItIs(t *testing.T) {
 		"no result of lockbench":     `[1, 2]`,
 		"but no result of lockbench": `{"schema_version": 1, "results": []}`,
 		"JSON, but no result":        `"schema_version"`,
-		"made by a newer lockbench: schema 3, this one knows 1": strings.Replace(text, `"schema_version": 1`, `"schema_version": 3`, 1),
-		"no schema 0":                strings.Replace(text, `"schema_version": 1`, `"schema_version": 0`, 1),
+		"made by a newer lockbench: schema 3, this one knows 2": strings.Replace(text, `"schema_version": 2`, `"schema_version": 3`, 1),
+		"no schema 0":                strings.Replace(text, `"schema_version": 2`, `"schema_version": 0`, 1),
 		"holds no results":           `{"schema_version": 1, "tool": {"name": "lockbench"}}`,
 		"result 1 is null":           `{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [null]}`,
 		"result 1 has no":            `{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [{}]}`,
@@ -71,3 +72,12 @@ func TestATextWithoutEndIsNotReadToItsEnd(t *testing.T) {
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+func TestAResultOfSchema1IsReadWithItsRate(t *testing.T) {
+	doc := recorded(t)
+	require.Equal(t, 1, doc.SchemaVersion)
+	r := doc.Results[0]
+	require.InEpsilon(t, float64(r.Totals.Acquired)/r.DurationS, r.AcquiredPerS, 1e-9)
+	_, err := bench.MustFigure("failure_rate").Of(r)
+	require.ErrorContains(t, err, "schema 1")
+}

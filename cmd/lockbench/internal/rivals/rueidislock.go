@@ -69,10 +69,16 @@ type rueidislockHeld struct {
 	lost    context.Context // ends when the lock is lost or released
 	cancel  context.CancelFunc
 	release context.CancelFunc // returns when all keys are deleted
-	until   time.Time          // renewals push the real end further
+	until   time.Time          // without renewals
 }
 
-func (h *rueidislockHeld) Until() time.Time { return h.until }
+// Until is now when renewals have pushed the end further: how far, it does not tell.
+func (h *rueidislockHeld) Until() time.Time {
+	if now := time.Now(); now.After(h.until) && h.lost.Err() == nil {
+		return now
+	}
+	return h.until
+}
 
 func (h *rueidislockHeld) Release(context.Context) error {
 	lost := h.lost.Err() != nil

@@ -54,13 +54,17 @@ func TestAnEmptyResultIsShown(t *testing.T) {
 func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 100)
 	r.Latency.Response, r.Latency.Wait, r.Latency.Lag, r.Latency.Hold = resulttest.Summary(1), resulttest.Summary(2), resulttest.Summary(3), resulttest.Summary(4)
-	r.Totals = bench.Totals{Offered: 1000, Started: 800, Late: 25, Dropped: 200, Acquired: 500}
+	r.Totals = bench.Totals{Offered: 1000, Started: 800, Late: 25, Dropped: 200, Unfinished: 300, Acquired: 500}
+	r.AcquiredPerS, r.Drain = 90, &bench.Point{TS: r.DurationS + 2, Unfinished: 300}
+	r.Latency.Response.Censored, r.Latency.Response.AtLeast = 3, []string{"99.9", "99.99"}
 	doc := resulttest.Document(r)
 	r.Invalidate(bench.ReasonGenerator + ": by far")
 	doc.Config.Rate, doc.Config.DropAfter = 200, 100*time.Millisecond
 	text := flat(shown(t, "run", doc))
 	for _, want := range []string{
-		"late 25 (2.50%), dropped after 100ms 200 (20.0%), 300 under way at the end acquired",
+		"late 25 (2.50%), dropped after 100ms 200 (20.0%), goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
+		" ~3.00ms ~>=4.00ms ~>=5.00ms >=9.00ms 500",
+		"response: 3 (0.60%) never got their lock",
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " service ",
 		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
 		"lag is 100% of response at the p99",

@@ -90,14 +90,23 @@ func Probability(p float64) string {
 var Percentiles = []string{"50", "90", "99", "99.9", "99.99"}
 
 // Percentile is one of a summary, with a ~ when fewer than ten samples lie beyond it,
-// and - when there is none.
+// with >= when it is a lower bound, and - when there is none.
 func Percentile(s *bench.Summary, p string) string {
 	if s == nil || s.Count == 0 {
 		return "-"
 	}
-	text := Duration(float64(s.P[p]))
-	if q, _ := strconv.ParseFloat(p, 64); s.Thin(q) {
+	q, _ := strconv.ParseFloat(p, 64)
+	text := AtLeast(Duration(float64(s.P[p])), s.CensoredAt(q))
+	if s.Thin(q) {
 		text = "~" + text
+	}
+	return text
+}
+
+// AtLeast marks a lower bound.
+func AtLeast(text string, bound bool) string {
+	if bound {
+		return ">=" + text
 	}
 	return text
 }

@@ -19,7 +19,7 @@ func (b *Blocks) chaos(doc result.Document) {
 	c, r := doc.Config, doc.Results[0]
 	b.Line("chaos %s  %s  seed %d", r.Impl, strings.Join(workload(doc), "  "), c.Seed)
 	b.Line("%d faults in %.1fs: %s", len(r.Faults), r.DurationS, byKind(r.Faults))
-	b.Line("%s  longest wait %s", outcomes(r.Totals), ns(r.Fairness.MaxWaitNs))
+	b.Line("%s  longest wait %s", outcomes(r), ns(r.Fairness.MaxWaitNs))
 	if r.Safety.Overlaps == 0 {
 		b.Line("overlaps 0: no two held one lock at the same time")
 	} else {

@@ -94,16 +94,24 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 	latency := Lines{Title: "p50 and p99", X: x, Y: Axis{Log: true, Text: units.Duration}}
 	trouble := Lines{Title: "not acquired, a second", X: x, Y: counts}
 	for i, r := range results {
-		var at, cycles, lost, p50, p99 []float64
-		for _, s := range secondsOf([]*bench.Result{r}, func(second, []bench.Band) bool { return true }) {
+		var at, cycles, lost, p50, p99, bound []float64
+		all := secondsOf([]*bench.Result{r}, func(second, []bench.Band) bool { return true })
+		if r.Drain != nil {
+			all = append(all, second{*r.Drain, r.DurationS})
+		}
+		bounds := false
+		for _, s := range all {
 			length := s.TS - s.from
 			if length < shortest && len(at) > 0 {
 				continue
 			}
 			at = append(at, s.TS)
 			cycles = append(cycles, float64(s.Cycles)/length)
-			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Dropped)/length)
-			p50, p99 = append(p50, positive(s.P50Ns)), append(p99, positive(s.P99Ns))
+			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Dropped+s.Unfinished)/length)
+			p50, p99, bound = append(p50, positive(s.P50Ns)), append(p99, positive(s.P99Ns)), append(bound, math.NaN())
+			if last := len(at) - 1; s.P99AtLeast {
+				p99[last], bound[last], bounds = math.NaN(), positive(s.P99Ns), true
+			}
 		}
 		// Seconds of several runs end some milliseconds apart, so that they can be told by
 		// their number.
@@ -117,6 +125,9 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 		}
 		rate.Series = append(rate.Series, Series{Name: r.Impl, Color: i, Y: cycles})
 		latency.Series = append(latency.Series, Series{Name: r.Impl + " p99", Color: i, Y: p99}, Series{Name: r.Impl + " p50", Color: i, Y: p50, Dash: true})
+		if bounds {
+			latency.Series = append(latency.Series, Series{Name: r.Impl + " p99, at least", Color: i, Y: bound, Dots: true})
+		}
 		trouble.Series = append(trouble.Series, Series{Name: r.Impl, Color: i, Y: lost})
 	}
 	b.chart(rate)
@@ -127,6 +138,9 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 func bands(r *bench.Result) (bs []Band) {
 	for _, f := range r.Faults {
 		bs = append(bs, Band{From: f.FromS, To: f.ToS, Label: f.Spec})
+	}
+	if d := r.Drain; d != nil && d.TS-r.DurationS >= shortest {
+		bs = append(bs, Band{From: r.DurationS, To: d.TS, Label: "drain: what was due before, after the end"})
 	}
 	return bs
 }

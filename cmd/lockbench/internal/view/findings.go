@@ -128,7 +128,7 @@ func outlasted(results []*bench.Result, impl string) (lines []string) {
 	for _, r := range results {
 		if r.Impl == impl {
 			t.Acquired += r.Totals.Acquired
-			t.LostValidity += r.Totals.LostValidity
+			t.LostValidity += r.Totals.LostValidity // in schema 1 nothing else has what outlived its lease
 			t.LateQuorum += r.Totals.LateQuorum
 		}
 	}

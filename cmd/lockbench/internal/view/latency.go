@@ -89,7 +89,7 @@ func percentiles(curves []curve) Table {
 		for _, p := range units.Percentiles {
 			row = append(row, units.Percentile(c.summary, p))
 		}
-		t.Rows = append(t.Rows, cells(append(row, ns(c.summary.Max), units.Number(c.summary.Count))...))
+		t.Rows = append(t.Rows, cells(append(row, units.AtLeast(ns(c.summary.Max), c.summary.Censored > 0), units.Number(c.summary.Count))...))
 	}
 	return t
 }
@@ -97,8 +97,8 @@ func percentiles(curves []curve) Table {
 // stepsPerDecade is how many points of a percentile curve lie between 90 % and 99 %.
 const stepsPerDecade = 24
 
-// percentilePlot has 1/(1-p) on its axis, as plots of HdrHistogram have. A latency of which
-// only some percentiles are known has no curve.
+// percentilePlot has 1/(1-p) on its axis, as plots of HdrHistogram have. Lower bounds are a
+// curve of their own. A latency of which only some percentiles are known has no curve.
 func percentilePlot(title string, curves []curve) Lines {
 	l := Lines{Title: title, X: Axis{Label: "percentile", Log: true, Ticks: percentileTicks}, Y: Axis{Log: true, Text: units.Duration}}
 	most := 1.0
@@ -113,12 +113,22 @@ func percentilePlot(title string, curves []curve) Lines {
 			continue
 		}
 		s := Series{Name: c.name, Color: c.color}
+		bound := Series{Name: c.name + ", at least", Color: c.color, Dash: true}
 		for _, x := range l.At {
-			if x <= float64(c.summary.Count) { // beyond it there is nobody
-				s.Y = append(s.Y, float64(c.all.Quantile(1-1/x)))
+			if x > float64(c.summary.Count) { // beyond it there is nobody
+				break
+			}
+			y := float64(c.all.Quantile(1 - 1/x))
+			if c.all.AtLeast(1 - 1/x) {
+				bound.Y = append(bound.Y, y)
+			} else {
+				s.Y, bound.Y = append(s.Y, y), append(bound.Y, math.NaN())
 			}
 		}
 		l.Series = append(l.Series, s)
+		if c.all.Censored() > 0 {
+			l.Series = append(l.Series, bound)
+		}
 	}
 	return l
 }

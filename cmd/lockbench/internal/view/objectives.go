@@ -52,20 +52,20 @@ func judged(results []*bench.Result, impl string) (texts []string, rounds map[st
 // one that could not be judged.
 func stood(rounds []bench.SLO) (value string, verdict Cell) {
 	var values []float64
-	passed, reason := 0, ""
+	passed, reason, bound := 0, "", false
 	for _, s := range rounds {
 		if s.Reason != "" {
 			reason = s.Reason
 			continue
 		}
-		values = append(values, s.Value)
+		values, bound = append(values, s.Value), bound || s.AtLeast
 		if s.Pass {
 			passed++
 		}
 	}
 	value = none
 	if len(values) > 0 {
-		value = units.In(rounds[0].Unit, stats.Median(values))
+		value = units.AtLeast(units.In(rounds[0].Unit, stats.Median(values)), bound)
 	}
 	count := ""
 	if len(rounds) > 1 {
@@ -85,5 +85,5 @@ func Judged(s bench.SLO) string {
 	if s.Reason != "" {
 		return s.Text + ": " + s.Reason
 	}
-	return s.Text + ": " + units.In(s.Unit, s.Value)
+	return s.Text + ": " + units.AtLeast(units.In(s.Unit, s.Value), s.AtLeast)
 }

@@ -37,11 +37,12 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		head += "  " + arrivals(r, c)
 	}
 	b.Line("%s", head)
-	b.Line("%s  overlaps %s  lost validity %s", outcomes(r.Totals), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
+	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
 	if r.Totals.Fenced > 0 {
 		b.Line("%s", fencesText(r))
 	}
 	b.Table(percentiles(timingsOf(r)))
+	b.censored(r)
 	b.clocks(r, c)
 	b.steadiness(r, c)
 	b.handover(r)
@@ -62,9 +63,21 @@ func fencesText(r *bench.Result) string {
 }
 
 // outcomes is what became of the operations.
-func outcomes(t bench.Totals) string {
-	return fmt.Sprintf("acquired %s  refused %s  timeouts %s  errors %s",
+func outcomes(r *bench.Result) string {
+	t := r.Totals
+	text := fmt.Sprintf("acquired %s  refused %s  timeouts %s  errors %s",
 		units.Number(t.Acquired), units.Number(t.Refused), units.Number(t.Timeouts), units.Number(t.Errors))
+	if t.Unfinished > 0 && r.Drain != nil {
+		text += fmt.Sprintf("  unfinished %s after %s of drain", units.Number(t.Unfinished), ns((r.Drain.TS-r.DurationS)*1e9))
+	}
+	return text
+}
+
+// censored says what a response is that never came.
+func (b *Blocks) censored(r *bench.Result) {
+	if s := r.Latency.Response; s != nil && s.Censored > 0 {
+		b.Line("response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
+	}
 }
 
 // arrivals is how an open loop was served.
@@ -74,9 +87,8 @@ func arrivals(r *bench.Result, c result.Config) string {
 	if c.DropAfter > 0 {
 		text += fmt.Sprintf(", dropped after %s %s", c.DropAfter, partOf(t.Dropped, t.Offered))
 	}
-	// An error may be of a release, whose operation is among the acquired as well.
-	if n := t.Started - t.Acquired - t.Refused - t.Timeouts; n > 0 && t.Errors == 0 {
-		text += fmt.Sprintf(", %s under way at the end", units.Number(n))
+	if goodput := bench.MustFigure("goodput"); r.AcquiredPerS > 0 {
+		text += ", goodput " + medianText(goodput, []*bench.Result{r})
 	}
 	return text
 }

@@ -205,13 +205,20 @@ func known[T int64 | float64](v T, text string) string {
 	return text
 }
 
-// medianText is the median of a figure over the results that have it.
+// medianText is the median of a figure over the results that have it, a lower bound when it
+// is one in half of them.
 func medianText(f bench.Figure, results []*bench.Result) string {
 	v, ok := f.Median(results)
 	if !ok {
 		return none
 	}
-	return units.In(f.Unit, v)
+	bounds := 0
+	for _, r := range results {
+		if f.AtLeast(r) {
+			bounds++
+		}
+	}
+	return units.AtLeast(units.In(f.Unit, v), 2*bounds >= len(results))
 }
 
 // headlineName is the latency that comparisons look at.

@@ -1,0 +1,196 @@
+package bench
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// outage is a lock that takes 1 ms, and while its masters are away until they are back.
+func outage(from, to time.Duration) func() Locker {
+	return func() Locker {
+		begin := time.Now()
+		return slow{acquire: func(ctx context.Context) error {
+			d := time.Millisecond
+			if at := time.Since(begin); from <= at && at < to {
+				d = to - at
+			}
+			select {
+			case <-time.After(d):
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}}
+	}
+}
+
+func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
+	for _, workers := range []int{64, 2000} { // most of it waits for a worker, or for the lock
+		cfg := Config{Workers: workers, Rate: 500, Arrivals: Even, Duration: 10 * time.Second, TTL: time.Second}
+		p99 := func(from time.Duration) (ns int64) {
+			inVirtualTime(t, outage(from, from+1500*time.Millisecond), cfg, func(t *testing.T, r *Result) {
+				require.Equal(t, r.Totals.Offered, r.Latency.Response.Count, "every operation counts")
+				ns = r.Latency.Response.P["99"]
+			})
+			return ns
+		}
+		require.InEpsilon(t, p99(6500*time.Millisecond), p99(8500*time.Millisecond), 0.01)
+	}
+}
+
+func TestWhatIsLeftAtTheEndIsWaitedForButNotForEver(t *testing.T) {
+	cfg := Config{Workers: 4, Rate: 100, Arrivals: Even, Duration: 10 * time.Second, TTL: time.Second}
+	const from = 9005 * time.Millisecond
+	inVirtualTime(t, outage(from, from+4*time.Second), cfg, func(t *testing.T, r *Result) {
+		require.Zero(t, r.Totals.Unfinished)
+		require.EqualValues(t, 999, r.Totals.Acquired)
+		require.InDelta(t, 904, r.Totals.Started, 1, "in the measured time")
+		require.InDelta(t, 90, r.AcquiredPerS, 0.1, "in the measured time")
+		require.EqualValues(t, 99, r.Drain.Acquired)
+		require.InDelta(t, 3.99e9, r.Latency.Response.Max, 1e7)
+		require.Empty(t, r.Latency.Response.AtLeast)
+	})
+	inVirtualTime(t, outage(from, time.Hour), cfg, func(t *testing.T, r *Result) {
+		require.EqualValues(t, 999, r.Totals.Offered)
+		require.EqualValues(t, 900, r.Totals.Finished)
+		require.EqualValues(t, 99, r.Totals.Unfinished)
+		require.EqualValues(t, 99, r.Totals.Failed)
+		s := r.Latency.Response
+		require.EqualValues(t, 999, s.Count)
+		require.EqualValues(t, 99, s.Censored)
+		require.Equal(t, []string{"99", "99.9", "99.99"}, s.AtLeast)
+		require.InEpsilon(t, 1e6, s.P["90"], 0.001, "known")
+		require.InDelta(t, 5.9e9, s.P["99"], 1e8, "cut off 5 s after the end")
+		require.True(t, r.Drain.P50AtLeast)
+		require.EqualValues(t, 900, r.Latency.Wait.Count, "only the response is censored")
+		require.EqualValues(t, 900, r.Latency.Service.Count)
+	})
+}
+
+func TestWhatNeverGotItsLockCountsAsLongerThanAllThatDid(t *testing.T) {
+	h := NewHistogram()
+	for i := range int64(90) {
+		h.Record(1000*(i+1), 1)
+	}
+	h.RecordAtLeast(50_000, 10) // such as a refusal that came early
+	for q, want := range map[float64]struct {
+		ns      int64
+		atLeast bool
+	}{0.45: {45_000, false}, 0.9: {90_000, false}, 0.91: {90_000, true}, 1: {90_000, true}} {
+		require.InEpsilon(t, want.ns, h.Quantile(q), 0.002, q)
+		require.Equal(t, want.atLeast, h.AtLeast(q), q)
+	}
+	h.RecordAtLeast(200_000, 10)
+	require.InEpsilon(t, 200_000, h.Quantile(0.99), 0.002)
+
+	s := h.Summary()
+	require.EqualValues(t, 110, s.Count)
+	require.EqualValues(t, 20, s.Censored)
+	require.Equal(t, []string{"90", "99", "99.9", "99.99"}, s.AtLeast)
+	require.InEpsilon(t, (45_500*90+50_000*10+200_000*10)/110, s.Mean, 0.002)
+	require.InEpsilon(t, 200_000, s.Max, 0.002)
+	require.InEpsilon(t, 1000, s.Min, 0.002)
+	back, err := s.Histogram()
+	require.NoError(t, err)
+	require.Equal(t, s, back.Summary())
+	text, err := h.MarshalText()
+	require.NoError(t, err)
+	var other Histogram
+	require.NoError(t, other.UnmarshalText(text))
+	require.Equal(t, s, other.Summary())
+	none := NewHistogram()
+	none.RecordAtLeast(5, 1)
+	none.Merge(h)
+	require.EqualValues(t, 21, none.Censored())
+	none.reset()
+	none.RecordAtLeast(7000, 1)
+	require.InEpsilon(t, 7000, none.Quantile(0.5), 0.002, "nothing is known")
+	require.True(t, none.AtLeast(0.5))
+}
+
+func TestARefusalFailsWhoWaitedAndAnswersWhoOnlyTried(t *testing.T) {
+	l := slow{acquire: func(context.Context) error { time.Sleep(time.Millisecond); return ErrRefused }}
+	for op, failed := range map[Op]bool{AcquireRelease: true, Try: false} {
+		cfg := Config{Workers: 4, Rate: 100, Arrivals: Even, Duration: time.Second, TTL: time.Second, Op: op}
+		inVirtualTime(t, func() Locker { return l }, cfg, func(t *testing.T, r *Result) {
+			require.Equal(t, r.Totals.Offered, r.Totals.Refused)
+			require.Equal(t, failed, r.Totals.Failed == r.Totals.Offered)
+			require.Equal(t, r.Totals.Failed, r.Latency.Response.Censored)
+		})
+	}
+}
+
+func TestPartsAddUpWhatIsCensored(t *testing.T) {
+	cfg := Config{Workers: 4, Procs: 2, Rate: 400, Wait: 5 * time.Millisecond, KeyPrefix: "k", Duration: 500 * time.Millisecond, TTL: time.Second}
+	r := inParts(t, slow{acquire: hangs}, cfg)
+	require.Equal(t, r.Totals.Offered, r.Latency.Response.Censored)
+	require.Equal(t, r.Totals.Offered, r.Totals.Failed)
+	require.True(t, r.Series[0].P50AtLeast)
+	require.GreaterOrEqual(t, r.Series[0].P50Ns, 5*ms-ms/100)
+}
+
+// A waiter in the lock is no arrival without a worker: neither starts nor the backlog show
+// that more is asked for than acquired.
+func TestGoodputIsOfWhatWasAcquiredNotOfWhatWasStarted(t *testing.T) {
+	cfg := Config{Workers: 2000, Rate: 1100, Keys: 1, Dist: Uniform(), Hold: Fixed(time.Millisecond), Duration: 4 * time.Second, Warmup: time.Second, TTL: time.Hour, Seed: 1}
+	b := &baton{}
+	inVirtualTime(t, func() Locker { b.inBubble(t.Context()); return b }, cfg, func(t *testing.T, r *Result) {
+		require.Equal(t, r.Totals.Offered, r.Totals.Started)
+		require.Equal(t, r.Totals.Offered, r.Totals.Acquired, "in the drain")
+		goodput, err := MustFigure("goodput").Of(r)
+		require.NoError(t, err)
+		require.InDelta(t, 0.91, goodput, 0.02)
+	})
+}
+
+func TestAnObjectiveImpliesThatLocksAreHadAtTheRateAskedFor(t *testing.T) {
+	implied := func(cfg Config, given ...string) (texts []string) {
+		var all []Objective
+		for _, text := range given {
+			o, err := ParseObjective(text)
+			require.NoError(t, err)
+			all = append(all, o)
+		}
+		for _, o := range Implied(all, cfg) {
+			texts = append(texts, o.String())
+		}
+		return texts
+	}
+	closed, open := good(), good()
+	open.Rate = 10
+	require.Equal(t, []string{"failure_rate<=1%", "goodput>=95%"}, implied(open, "response.p99<5ms"))
+	require.Equal(t, []string{"failure_rate<=1%"}, implied(closed, "cycle.p99<5ms"), "a closed loop asks as it acquires")
+	require.Equal(t, []string{"goodput>=95%"}, implied(open, "failure_rate<50%"), "what the user says")
+}
+
+func TestAHoldThatOutlivesItsLeaseIsCountedAlsoWhenTheEndCutsIt(t *testing.T) {
+	cfg := Config{Workers: 1, Hold: Fixed(10 * time.Millisecond), Duration: time.Second, TTL: time.Second}
+	run := func(valid time.Duration) (outlived int64) {
+		virtual(t, nil, lapsing{valid: valid, attempts: new(atomic.Uint64)}, cfg, func(t *testing.T, r *Result, err error) {
+			require.NoError(t, err)
+			require.Equal(t, r.Totals.LostValidity, r.Totals.Outlived+r.Totals.LateQuorum)
+			outlived = r.Totals.Outlived
+		})
+		return outlived
+	}
+	require.InDelta(t, 100, run(9*time.Millisecond), 1)
+	require.Zero(t, run(10*time.Millisecond))
+	cfg.Hold = Fixed(time.Hour)
+	require.EqualValues(t, 1, run(time.Second))
+}
+
+// 20 names held 20 ms are 1,000 locks a second.
+func TestTimeoutsMissAnObjectiveOfTheResponse(t *testing.T) {
+	o, err := ParseObjective("response.p99<200ms")
+	require.NoError(t, err)
+	cfg := Config{Workers: 1024, Rate: 9510, Keys: 20, Dist: Uniform(), Hold: Fixed(20 * time.Millisecond),
+		Wait: 50 * time.Millisecond, Duration: 2 * time.Second, TTL: time.Second, Seed: 1}
+	inVirtualTime(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg, func(t *testing.T, r *Result) {
+		require.Greater(t, r.Totals.Timeouts, 8*r.Totals.Acquired)
+		require.False(t, o.Judge(r).Pass, "%+v", o.Judge(r))
+	})
+}

@@ -1,0 +1,56 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"closed":    {},
+		"zipf":      {Dist: Zipf(0.99)},
+		"wait":      {Wait: time.Minute},
+		"hold":      {Hold: Fixed(time.Microsecond)},
+		"try":       {Op: Try},
+		"open loop": {Rate: 20_000},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg.Workers, cfg.Keys, cfg.TTL = 4, 100, time.Second
+			cfg.Duration, cfg.Warmup = 200*time.Millisecond, 50*time.Millisecond
+			r, err := Run(t.Context(), "noop", noop{}, cfg)
+			require.NoError(t, err)
+			// What a run allocates on its own, some dozens of objects, is spread over few cycles here.
+			require.Less(t, r.Client.AllocsPerOp*float64(r.Latency.Cycle.Count), 0.01*float64(r.Latency.Cycle.Count)+150)
+			requireJSON(t, r)
+		})
+	}
+}
+
+// BenchmarkCycle is the generator's own price: everything but the lock.
+func BenchmarkCycle(b *testing.B) {
+	for name, cfg := range map[string]Config{
+		"dist=own":           {},
+		"dist=zipf":          {Dist: Zipf(0.99)},
+		"dist=own/wait=1s":   {Wait: time.Second},
+		"dist=own/loop=open": {Rate: maxRate},
+	} {
+		b.Run(name, func(b *testing.B) {
+			cfg.Workers, cfg.Keys, cfg.TTL, cfg.Duration = 1, 10_000, time.Second, time.Second
+			r := newRunner(b.Context(), "", noop{}, cfg, false)
+			defer r.release()
+			defer r.cancel()
+			r.phase.Store(measuring)
+			w := r.workers[0]
+			b.ReportAllocs()
+			for b.Loop() {
+				a := arrival{at: -1, key: w.keys.next(), op: cfg.Op.draw(&w.ops), measured: true}
+				if r.pacer != nil {
+					a.at = r.pacer.sched.next().at
+				}
+				w.operate(a)
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+)
+
+func TestHoldsThatOutliveTheirLeaseFailTheRun(t *testing.T) {
+	t.Parallel()
+	const line = "run --embedded 1 --impl setnx --workers 8 --ttl 25ms --hold exp:20ms --duration 1s --warmup 0s"
+	stdout, stderr, code := lockbench(t, words(line)...)
+	require.Equal(t, exitLost, code, "%s%s", stdout, stderr)
+	require.Contains(t, stderr, "LOST VALIDITY: setnx round 1: ")
+	require.Contains(t, stdout, "locks outlasted their validity before they were released")
+}
+
+func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
+	kept := bench.Totals{Acquired: 10}
+	outlived := bench.Totals{Acquired: 10, Outlived: 1}
+	for _, c := range []struct {
+		name string
+		plan plan
+		r    bench.Result
+		want bool
+	}{
+		{"none", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: kept}, false},
+		{"a late quorum, which nobody held", plan{command: "run"}, bench.Result{Impl: "muxlock", Totals: bench.Totals{LostValidity: 3, LateQuorum: 3}}, false},
+		{"a hold", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived}, true},
+		{"a lock that was kept alive", plan{command: "run"}, bench.Result{Impl: "muxlock", Holding: &bench.Holding{Lost: 1}}, true},
+		{"judged by an objective", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived, SLO: []bench.SLO{{Text: "lost_validity_rate<50%", Pass: true}}}, false},
+		{"an objective about something else", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
+		{"masters that fail", plan{command: "run", faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "setnx", Totals: outlived}, false},
+		{"masters far away", plan{command: "run", faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "setnx", Totals: outlived}, true},
+		{"of a rival", plan{command: "compare"}, bench.Result{Impl: "setnx", Totals: outlived}, false},
+		{"beside rivals", plan{command: "compare"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.r.Valid.OK = true
+			code, _ := exitCode(rounds{&c.plan}.judge(t.Context(), []*bench.Result{&c.r}, nil))
+			require.Equal(t, map[bool]int{true: exitLost, false: exitOK}[c.want], code)
+		})
+	}
+}
