@@ -28,7 +28,9 @@ type Part struct {
 	Client          Client       // of all cycles together
 	Series          []Interval
 
-	Stall       *Histogram // nil: not measured, as is the next
+	Stall       *Histogram // nil: not measured, as are the next
+	Stalls      *Peaks
+	Used        *Peaks
 	Uncontended *Histogram
 
 	ErrorSamples []string
