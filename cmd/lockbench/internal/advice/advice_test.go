@@ -303,6 +303,41 @@ func TestARenewedHourIsNotLostToAPauseThatNeverComes(t *testing.T) {
 	}
 }
 
+// A hold of a minute under an RTO of 5 s was advised a TTL of 190 s.
+func TestALongHoldThatIsRenewedStaysWithinTheRTO(t *testing.T) {
+	s, ask := lan, defaults
+	s.stall, s.samples = 2*time.Millisecond, 3000
+	ask.RTO, ask.Hold, ask.HoldText = 5*time.Second, sizing.Fixed(float64(time.Minute)), "1m"
+	a := Make(measure(t, s.result()), ask)
+	require.True(t, a.Config.Renew)
+	require.Empty(t, a.Missed)
+	require.LessOrEqual(t, int64(a.Config.TTL), a.TTL.Max)
+	require.Less(t, a.Outages[0].Outage, a.Outages[len(a.Outages)-1].Outage)
+}
+
+// All masters stopped for 2.5 s in a minute: 3.5e-4 an hour was predicted for a TTL of 3 s.
+func TestOutagesThatLastEndRenewedLeases(t *testing.T) {
+	r := lan.result()
+	r.DurationS = 60
+	r.Probe.AtNs = nil
+	for i, row := range r.Probe.Rows { // one in 12 ms
+		if i >= 1000 && i < 1208 {
+			for j := range row {
+				row[j] = -1
+			}
+		}
+	}
+	ask := defaults
+	ask.RTO, ask.Hold, ask.HoldText = 3200*time.Millisecond, sizing.Fixed(float64(time.Minute)), "1m"
+	a := Make(measure(t, r), ask)
+	require.InDelta(t, 1-math.Exp(-1), chanceOf(t, a, "F7").P, 0.05, "one a minute, for a minute")
+	require.True(t, warned(a, "such an outage costs locks"), "%q", a.Warnings)
+	ask.RTO = 30 * time.Second
+	a = Make(measure(t, r), ask)
+	require.Less(t, chanceOf(t, a, "F7").P, 1e-3)
+	require.GreaterOrEqual(t, a.Outages[len(a.Outages)-1].Outage, int64(2500*time.Millisecond))
+}
+
 func TestARenewedLeaseThatLosesTooOftenIsWarnedOf(t *testing.T) {
 	ask, r := defaults, lan.result()
 	ask.RTO = time.Second
