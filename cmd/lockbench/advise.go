@@ -47,7 +47,7 @@ func adviseCommand() *cobra.Command {
 		Short: "Say how to choose TTL, timeouts and delays, from a measurement",
 		Long: `Say how to choose TTL, timeouts and delays of the engine, and how often they will
 still be wrong. It rests on a result of an earlier run (-o json), or on a short and
-light load of the masters that it makes itself: 15 s, again up to twice where the answer
+light load of the masters that it makes itself: 15 s, and again within a minute where the answer
 might as well have been another one by more than half.
 
 Exit code 3: no TTL can be short enough for --rto.`,
@@ -62,7 +62,7 @@ Exit code 3: no TTL can be short enough for --rto.`,
 	for name, value := range map[string]string{
 		// An open loop, which also asks while nobody answers; enough workers for all that is
 		// due in an outage of a second.
-		"rate": "500", "workers": "512", "hold": "1ms", "warmup": "2s", "duration": "15s",
+		"rate": "500", "workers": "512", "hold": "1ms", "warmup": "1s", "duration": "15s",
 		"probe-every": "10ms", // 15 s fill most of the rows that a result keeps
 	} {
 		preset(f.run, name, value)
@@ -125,12 +125,12 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 
 // longestMeasure bounds how long advise measures by itself: that the answer comes within a
 // minute wins over how exact it is.
-const longestMeasure = 3
+const longestMeasure = 55 * time.Second
 
 // measure loads the masters, and again while the answer is not narrow, unless the user said
 // for how long.
 func (f *adviseFlags) measure(cmd *cobra.Command, p *plan, ask advice.Ask) (all *result.Document, err error) {
-	ctx := cmd.Context()
+	ctx, began := cmd.Context(), time.Now()
 	for n := 1; ; n++ {
 		doc, err := measure(ctx, p, cmd.ErrOrStderr())
 		if doc != nil {
@@ -143,10 +143,13 @@ func (f *adviseFlags) measure(cmd *cobra.Command, p *plan, ask advice.Ask) (all 
 			}
 			all = doc
 		}
-		if err != nil || ctx.Err() != nil || n == longestMeasure || cmd.Flags().Changed("duration") {
+		if err != nil || ctx.Err() != nil || cmd.Flags().Changed("duration") {
 			return all, err
 		}
 		if give(all, ask, nil) != nil || all.Advice.Spread.Width() < advice.Narrow {
+			return all, nil
+		}
+		if next := time.Duration(n + 1); time.Since(began)/time.Duration(n)*next > longestMeasure {
 			return all, nil
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "advise: the ends of an interval are %.1f times apart, measuring again\n", all.Advice.Spread.Width())
