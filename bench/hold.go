@@ -79,7 +79,7 @@ func (w *worker) keep() {
 			w.acquired++
 			w.kept = append(w.kept, held)
 			w.shard.mu.Lock()
-			w.shard.acquiredLocked(gotten{acquire: now - begin, wait: -1, handover: -1, fence: fenceOf(held)})
+			w.shard.acquiredLocked(gotten{acquire: now - begin, used: -1, wait: -1, handover: -1, fence: fenceOf(held)})
 			w.shard.mu.Unlock()
 			continue
 		} else {

@@ -55,6 +55,20 @@ type ExpiryCounter interface {
 	Expired() uint64
 }
 
+// Allower is a Locker that gives up a part of each lease because clocks differ: what
+// Until leaves of the ttl besides is the time since the winning attempt began.
+type Allower interface {
+	Allowance(ttl time.Duration) time.Duration
+}
+
+// allowance is below 0 where the locker does not tell.
+func allowance(l Locker, ttl time.Duration) int64 {
+	if a, ok := l.(Allower); ok {
+		return int64(a.Allowance(ttl))
+	}
+	return -1
+}
+
 // Fencer is a Held that may have a fencing token; 0 is none. It is read once, when the lock
 // was acquired, and is larger than that of the hold of the same name before.
 type Fencer interface {

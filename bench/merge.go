@@ -23,6 +23,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	var seen samples
 	var holding holdingPart
 	var stall, uncontended *Histogram
+	var stalls, used *Peaks
 	for _, p := range parts {
 		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
 		res.Totals.add(p.Totals)
@@ -45,6 +46,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.SchedP99Ns = max(res.Client.SchedP99Ns, p.Client.SchedP99Ns)
 		res.Client.CPUShare += p.Client.CPUShare
 		stall, uncontended = merged(stall, p.Stall), merged(uncontended, p.Uncontended)
+		stalls, used = mergePeaks(stalls, p.Stalls), mergePeaks(used, p.Used)
 		for _, text := range p.ErrorSamples {
 			seen.keep(text)
 		}
@@ -62,12 +64,19 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.CPUNsPerOp, res.Client.AllocsPerOp = 0, 0
 	}
 	res.Client.Stall = stall.Summary()
+	if res.Client.Stall != nil {
+		res.Client.Stall.Peaks = stalls
+	}
 	res.Latency = Latencies{
 		Response: all.Response.Summary(), Wait: all.Wait.Summary(), Lag: all.Lag.Summary(),
 		Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
 		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(), Hold: all.Hold.Summary(),
 		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
 		Uncontended: uncontended.Summary(),
+	}
+	if used != nil {
+		res.Latency.ValidityUsed = all.Used.Summary()
+		res.Latency.ValidityUsed.Peaks = used
 	}
 	res.Fairness.Jain = Jain(shares)
 	res.Fairness.MaxWaitNs = waits.Longest

@@ -29,7 +29,9 @@ type Part struct {
 	Series          []Interval
 	Drain           Interval // what came after the measured time
 
-	Stall       *Histogram // nil: not measured, as is the next
+	Stall       *Histogram // nil: not measured, as are the next
+	Stalls      *Peaks
+	Used        *Peaks
 	Uncontended *Histogram
 
 	ErrorSamples []string

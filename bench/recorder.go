@@ -51,10 +51,11 @@ type hists struct {
 	Remote   *Histogram // nil in a run of one process
 	Extend   *Histogram // nil unless Op.Extends
 	Hold     *Histogram // nil unless Config.Hold
+	Used     *Histogram // empty unless the locker is an Allower
 }
 
 func newHists(cfg Config) hists {
-	h := hists{Acquire: NewHistogram(), Release: NewHistogram(), Cycle: NewHistogram()}
+	h := hists{Acquire: NewHistogram(), Release: NewHistogram(), Cycle: NewHistogram(), Used: NewHistogram()}
 	if cfg.Rate > 0 {
 		h.Response, h.Wait, h.Lag = NewHistogram(), NewHistogram(), NewHistogram()
 	}
@@ -89,8 +90,8 @@ func (h hists) each(g hists, do func(into, from *Histogram)) {
 	}
 }
 
-func (h hists) all() [10]*Histogram {
-	return [...]*Histogram{h.Response, h.Wait, h.Lag, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend, h.Hold}
+func (h hists) all() [11]*Histogram {
+	return [...]*Histogram{h.Response, h.Wait, h.Lag, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend, h.Hold, h.Used}
 }
 
 // shard is where a few workers write down their operations: one lock per
@@ -99,6 +100,7 @@ type shard struct {
 	mu     sync.Mutex // guards the following
 	counts counts
 	hists  hists
+	used   Peaks
 	_      [40]byte // the next shard's lock is another core's
 }
 
@@ -108,7 +110,9 @@ type gotten struct {
 	wait     int64 // below 0: a closed loop
 	lag      int64
 	handover int64 // below 0: the lock lay free
-	remote   bool  // the hand-over was from another process
+	used     int64 // of its validity, at that time; below 0: unknown
+	at       int64
+	remote   bool // the hand-over was from another process
 	fence    uint64
 }
 
@@ -121,6 +125,10 @@ func (s *shard) acquiredLocked(g gotten) {
 	}
 	s.hists.Acquire.Record(g.acquire, 1)
 	s.openLocked(g.wait, g.lag, g.acquire)
+	if g.used >= 0 {
+		s.hists.Used.Record(g.used, 1)
+		s.used.add(g.at, g.used)
+	}
 	switch {
 	case g.handover < 0:
 	case g.remote:
@@ -248,9 +256,33 @@ func (r *recorder) rotate(dropped int64) Interval {
 	return i
 }
 
+// peaks is those of all shards between two moments, with their times since the first;
+// nil: none is known.
+func (r *recorder) peaks(from, to int64) *Peaks {
+	if r.total.Used.Count() == 0 {
+		return nil
+	}
+	var parts []*Peaks
+	for i := range r.shards {
+		parts = append(parts, &r.shards[i].used)
+	}
+	all := mergePeaks(parts...)
+	all.All = slices.DeleteFunc(all.All, func(k Peak) bool { return k.AtNs > to })
+	for i := range all.All {
+		all.All[i].AtNs -= from
+	}
+	return all
+}
+
 // forget empties everything: the warm-up is over.
 func (r *recorder) forget() {
 	r.rotate(0)
+	for i := range r.shards {
+		s := &r.shards[i]
+		s.mu.Lock()
+		s.used = Peaks{}
+		s.mu.Unlock()
+	}
 	r.total.each(r.total, func(h, _ *Histogram) { h.reset() })
 	r.counts = counts{}
 }

@@ -115,6 +115,10 @@ type Latencies struct {
 	// Uncontended is the acquire of a name that nobody else wants, one at a time and
 	// now and then, beside the load. Only where workers share names.
 	Uncontended *Summary `json:"uncontended,omitempty"`
+	// ValidityUsed is how much of its validity a lock had used up when Acquire returned:
+	// the time since its winning attempt began, failed ones before it left out. Of lockers
+	// that are an Allower.
+	ValidityUsed *Summary `json:"validity_used,omitempty"`
 	// Lag is how late the generator itself began an operation although a worker stood
 	// ready for it. Open loop only; it is part of Wait.
 	Lag *Summary `json:"lag,omitempty"`
@@ -138,6 +142,8 @@ type Summary struct {
 	// compressed, base64; CensoredHDR that of what is censored. Absent when it is empty.
 	HDR         string `json:"hdr,omitempty"`
 	CensoredHDR string `json:"hdr_censored,omitempty"`
+	// Peaks is the longest of them, with their times; of some figures only.
+	Peaks *Peaks `json:"peaks,omitempty"`
 }
 
 // Fairness among workers.
@@ -203,6 +209,7 @@ type Clock struct {
 type Probe struct {
 	TimeoutNs int64     `json:"timeout_ns"`
 	Rows      [][]int64 `json:"rows"`
+	AtNs      []int64   `json:"at_ns,omitempty"` // when each row began, since the measured time did
 }
 
 // Band is one fault while it was in force, on the clock of Series.

@@ -129,6 +129,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if stalls != nil {
 		var took time.Duration
 		part.Stall, took = stalls.End()
+		part.Stalls = mergePeaks(&stalls.peaks)
 		after.cpu -= took // no part of the load
 	}
 	r.drain(ctx, &done, part)
@@ -145,6 +146,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
 		part.Client = after.Since(before, 1)
 		part.Totals.LateQuorum, part.Totals.FenceSecondTrips = tooLate, raised
+		part.Used = r.rec.peaks(from, to)
 	} else {
 		r.rec.forget()
 	}

@@ -38,6 +38,7 @@ type runner struct {
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.waits
 	exact   bool     // real time, not virtual
+	allowed int64    // for the clocks, of each lease; below 0: unknown
 
 	ctx     context.Context // of acquires; ends with the drain
 	cancel  context.CancelFunc
@@ -83,6 +84,8 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		stop:   make(chan struct{}),
 		failed: make(chan struct{}),
 		base:   base,
+
+		allowed: allowance(l, cfg.TTL),
 	}
 	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
 	if cfg.Rate > 0 {
@@ -100,6 +103,15 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		r.workers[i] = newWorker(r, i)
 	}
 	return r
+}
+
+// used is how much validity a lock had used up when it was acquired at now, which ends at
+// until; below 0: unknown.
+func (r *runner) used(now, until int64) int64 {
+	if r.allowed < 0 {
+		return -1
+	}
+	return max(int64(r.cfg.TTL)-r.allowed-(until-now), 0)
 }
 
 // RandomKeyPrefix makes the default of Config.KeyPrefix.

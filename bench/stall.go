@@ -17,6 +17,8 @@ type StallWatch struct {
 	period time.Duration
 	hist   *Histogram    // owned by run until done is closed, as is the next
 	cpu    time.Duration // that the thread took
+	begin  time.Time
+	peaks  Peaks // of whole stalls
 	stop   atomic.Bool
 	done   chan struct{}
 }
@@ -24,9 +26,13 @@ type StallWatch struct {
 // StallPeriod is the time that each sample of Client.Stall stands for.
 const StallPeriod = 10 * time.Millisecond
 
+// stallLeast is the shortest stall that is kept by itself: what is shorter is lost in
+// what a master rounds a lease by.
+const stallLeast = time.Millisecond
+
 // WatchStalls starts the thread. End it.
 func WatchStalls(period time.Duration) *StallWatch {
-	s := &StallWatch{period: period, hist: NewHistogram(), done: make(chan struct{})}
+	s := &StallWatch{period: period, hist: NewHistogram(), begin: time.Now(), peaks: Peaks{FromNs: int64(stallLeast)}, done: make(chan struct{})}
 	go s.run()
 	return s
 }
@@ -49,14 +55,15 @@ func (s *StallWatch) run() {
 		for left := s.period; left > 0; left = time.Until(due) { // a signal may end a sleep early
 			sleepThread(left)
 		}
-		s.add(time.Since(due))
+		s.add(due, time.Since(due))
 	}
 	s.cpu = threadCPU() - before
 }
 
 // add counts a stall, and what those would have seen of it who had wanted to wake in the
 // midst of it: it kept them waiting too, though the thread could not look.
-func (s *StallWatch) add(late time.Duration) {
+func (s *StallWatch) add(due time.Time, late time.Duration) {
+	s.peaks.add(int64(due.Sub(s.begin)), int64(late))
 	for ; late >= 0; late -= s.period {
 		s.hist.Record(int64(late), 1)
 	}

@@ -8,16 +8,17 @@ import (
 )
 
 func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
-	s := &StallWatch{period: StallPeriod, hist: NewHistogram()}
+	s := &StallWatch{period: StallPeriod, hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
 	for range 90 {
-		s.add(20 * time.Microsecond)
+		s.add(s.begin, 20*time.Microsecond)
 	}
-	s.add(95 * time.Millisecond) // of 1 s: 95, 85, ... 5 ms too late
+	s.add(s.begin.Add(time.Second), 95*time.Millisecond) // of 1 s: 95, 85, ... 5 ms too late
 	sum := s.hist.Summary()
 	require.EqualValues(t, 100, sum.Count)
 	require.InEpsilon(t, 20e3, sum.P["90"], 0.01)
 	require.InEpsilon(t, 85e6, sum.P["99"], 0.01)
 	require.InEpsilon(t, 95e6, sum.Max, 0.01)
+	require.Equal(t, []Peak{{int64(time.Second), 95e6}}, s.peaks.All, "once, whole, and when")
 }
 
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
@@ -24,8 +25,8 @@ var errSameServer = errors.New("two addresses reach the same server")
 // firstPause to longestPause, and starts over once the master has been up that long,
 // so that one that comes and goes is not dialled each time.
 const (
-	firstPause   = 25 * time.Millisecond
-	longestPause = 2 * time.Second
+	firstPause   = redlock.FirstRedial
+	longestPause = redlock.LongestRedial
 )
 
 // probeUntilAdmitted tries the master with pauses in between. It returns false when

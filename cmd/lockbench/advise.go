@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,6 +34,7 @@ type adviseFlags struct {
 	rto     time.Duration
 	rate    rate
 	waiters int
+	budgets advice.Budgets
 }
 
 // measuredBy is the flags that say what a measurement is of.
@@ -45,7 +47,10 @@ func adviseCommand() *cobra.Command {
 		Short: "Say how to choose TTL, timeouts and delays, from a measurement",
 		Long: `Say how to choose TTL, timeouts and delays of the engine, and how often they will
 still be wrong. It rests on a result of an earlier run (-o json), or on a short and
-light load of the masters that it makes itself.`,
+light load of the masters that it makes itself: 15 s, and again within a minute where the answer
+might as well have been another one by more than half.
+
+Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
   lockbench run -o json --out result.json && lockbench advise result.json`,
@@ -53,9 +58,12 @@ light load of the masters that it makes itself.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
 	f.run = f.load.others(cmd.Name())
+	f.budgets = advice.DefaultBudgets
 	for name, value := range map[string]string{
-		"workers": "16", "hold": "1ms", "think": "exp:5ms", "warmup": "2s", "duration": "20s",
-		"probe-every": "10ms", // 20 s fill the rows that a result keeps
+		// An open loop, which also asks while nobody answers; enough workers for all that is
+		// due in an outage of a second.
+		"rate": "500", "workers": "512", "hold": "1ms", "warmup": "1s", "duration": "15s",
+		"probe-every": "10ms", // 15 s fill most of the rows that a result keeps
 	} {
 		preset(f.run, name, value)
 	}
@@ -65,6 +73,10 @@ light load of the masters that it makes itself.`,
 		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
 		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
 		fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
+		fs.DurationVar(&f.budgets.Collector, "pause-collector", f.budgets.Collector, "pauses to survive that are rarer than can be measured, of the holder: its garbage collector")
+		fs.DurationVar(&f.budgets.PageCache, "pause-page-cache", f.budgets.PageCache, "likewise: a page that must be read from a busy disk")
+		fs.DurationVar(&f.budgets.Migration, "pause-migration", f.budgets.Migration, "likewise: its virtual machine moves to another host")
+		fs.DurationVar(&f.budgets.Fork, "pause-fork", f.budgets.Fork, "likewise, of a master that no quorum can do without: it forks for a snapshot")
 		fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	})
 	borrow(cmd, f.run, "output", "out", "html")
@@ -95,23 +107,61 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		if err := give(doc, ask, arguments(cmd, measuredBy...)); err != nil {
 			return usagef("%s: %w", args[0], err)
 		}
-		return out.document(*doc)
+		return errors.Join(out.document(*doc), missed(doc.Advice))
 	}
 
 	ctx := cmd.Context()
 	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.count, p.cfg.Warmup+p.cfg.Duration)
-	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
+	doc, runErr := f.measure(cmd, p, ask)
 	if doc == nil || len(doc.Results) == 0 {
 		return interruptedOr(ctx, runErr)
 	}
-	// The load held its locks for a moment only, to see how others come and go.
-	for _, r := range doc.Results {
-		r.Latency.Hold = nil
-	}
+	judged := judge(ctx, doc.Results, runErr)
 	if err := give(doc, ask, arguments(cmd)); err != nil {
-		return errors.Join(judge(ctx, doc.Results, runErr), err)
+		return errors.Join(judged, err)
 	}
-	return worst(judge(ctx, doc.Results, runErr), out.document(*doc))
+	return worst(cmp.Or(judged, missed(doc.Advice)), out.document(*doc))
+}
+
+// longestMeasure bounds how long advise measures by itself: that the answer comes within a
+// minute wins over how exact it is.
+const longestMeasure = 55 * time.Second
+
+// measure loads the masters, and again while the answer is not narrow, unless the user said
+// for how long.
+func (f *adviseFlags) measure(cmd *cobra.Command, p *plan, ask advice.Ask) (all *result.Document, err error) {
+	ctx, began := cmd.Context(), time.Now()
+	for n := 1; ; n++ {
+		doc, err := measure(ctx, p, cmd.ErrOrStderr())
+		if doc != nil {
+			for _, r := range doc.Results {
+				r.Latency.Hold = nil // of a moment only, to see how others come and go
+				r.Round = n
+			}
+			if all != nil {
+				doc.Results = append(all.Results, doc.Results...)
+			}
+			all = doc
+		}
+		if err != nil || ctx.Err() != nil || cmd.Flags().Changed("duration") {
+			return all, err
+		}
+		if give(all, ask, nil) != nil || all.Advice.Spread.Width() < advice.Narrow {
+			return all, nil
+		}
+		if next := time.Duration(n + 1); time.Since(began)/time.Duration(n)*next > longestMeasure {
+			return all, nil
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "advise: the ends of an interval are %.1f times apart, measuring again\n", all.Advice.Spread.Width())
+	}
+}
+
+// missed is an answer that is longer than was asked for.
+func missed(a *advice.Advice) error {
+	if a.Missed == "" {
+		return nil
+	}
+	return verdict{exitMissed, "missed: " + a.Missed}
 }
 
 // give puts the advice into the document, and the arguments that ask for it.
@@ -141,7 +191,7 @@ func targetFlagsOf(c result.Config) []string {
 // ask checks what the user wants.
 func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 	set := cmd.Flags().Changed
-	ask := advice.Ask{Eps: f.eps, RTO: f.rto, Rate: float64(f.rate), Waiters: f.waiters}
+	ask := advice.Ask{Eps: f.eps, RTO: f.rto, Rate: float64(f.rate), Waiters: f.waiters, Budgets: f.budgets}
 	switch {
 	case !(f.eps >= leastEps && f.eps < 1):
 		return ask, usagef("--eps must be from %g to below 1, got %v", leastEps, f.eps)
@@ -149,6 +199,8 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, usagef("--rto must be 1ms to %s, got %s", longestRTO, f.rto)
 	case f.waiters < 0 || set("waiters") && f.waiters < 1 || f.waiters > mostContenders:
 		return ask, usagef("--waiters must be 1 to %d, got %d", mostContenders, f.waiters)
+	case min(f.budgets.Collector, f.budgets.PageCache, f.budgets.Migration, f.budgets.Fork) < 0 || f.budgets.Longest() > longestHold:
+		return ask, usagef("--pause-... must be 0s to %s, got %s", longestHold, f.budgets)
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
 		return ask, usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
 	}

@@ -28,6 +28,11 @@ func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
 	require.True(t, strings.HasSuffix(flat(stdout), advice.Caveat), stdout)
 	require.NotContains(t, stdout, "try it:", "to a pipe")
 
+	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "1m", "--rto", "20ms")
+	require.Equal(t, exitMissed, code, stderr)
+	require.True(t, strings.HasPrefix(stdout, "BEYOND --rto: not even a renewed lease") || strings.Contains(stdout[:strings.Index(stdout, "on 3 masters")], "BEYOND --rto"), stdout)
+	require.Contains(t, stderr, "missed: not even a renewed lease")
+
 	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "-o", "json")
 	require.Zero(t, code, stderr)
 	var doc result.Document
@@ -50,6 +55,14 @@ func TestAdviceOfLiveMasters(t *testing.T) {
 	require.Equal(t, "advise", doc.Config.Command)
 	require.Greater(t, doc.Results[0].Totals.Acquired, int64(0))
 	require.NotEmpty(t, doc.Advice.Settings)
+	require.Positive(t, doc.Config.Rate, "an open loop")
+	require.Positive(t, doc.Results[0].Latency.ValidityUsed.Count)
+	require.NotEmpty(t, doc.Advice.Losses)
+	s := doc.Advice.Spread
+	for _, of := range [][2]int64{s.TTLMin, s.TTL, s.MasterTimeout} {
+		require.Positive(t, of[0])
+		require.LessOrEqual(t, of[0], of[1])
+	}
 }
 
 func TestAdviseRefusesBadInput(t *testing.T) {
@@ -70,6 +83,7 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		"advise --rto 0s":                    "--rto",
 		"advise --rto 48h":                   "--rto",
 		"advise --hold 0s":                   "--hold",
+		"advise --pause-fork -1s":            "--pause-",
 		"advise --hold 2h":                   "--hold",
 		"advise --hold soon":                 "--hold",
 		"advise --rate 0":                    "--rate",

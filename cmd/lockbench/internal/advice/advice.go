@@ -24,6 +24,7 @@ type Ask struct {
 	RTO     time.Duration `json:"rto_ns"` // how long a crashed holder may block others
 	Rate    float64       `json:"rate"`   // acquisitions per second of the busiest name; 0: unknown
 	Waiters int           `json:"waiters"`
+	Budgets Budgets       `json:"budgets"`
 	// Hold is how long a lock will be held; nil: as measured.
 	Hold     *sizing.Law `json:"-"`
 	HoldText string      `json:"hold"`
@@ -31,22 +32,27 @@ type Ask struct {
 
 // Advice is the whole of it. Times are ns.
 type Advice struct {
-	Ask         Ask       `json:"ask"`
-	Impl        string    `json:"impl"`
-	Masters     int       `json:"masters"`
-	Inputs      []Input   `json:"inputs"`
-	TTL         Interval  `json:"ttl"`
-	Settings    []Setting `json:"settings"`
-	Config      Config    `json:"config"`
-	Expected    []Chance  `json:"expected"`
-	Check       *Check    `json:"check,omitempty"` // absent: the run was of another kind
-	Sensitivity []Change  `json:"sensitivity"`
-	Warnings    []string  `json:"warnings"`
-	Snippet     string    `json:"snippet"`
-	Try         string    `json:"try"`             // the command that runs Config on the masters of the measurement
-	Trial       []string  `json:"trial,omitempty"` // its flags but for the masters, as --name=value
-	Caveat      string    `json:"caveat"`
-	Args        []string  `json:"args,omitempty"` // of lockbench advise, as in Config of the document
+	Ask     Ask      `json:"ask"`
+	Impl    string   `json:"impl"`
+	Masters int      `json:"masters"`
+	Inputs  []Input  `json:"inputs"`
+	TTL     Interval `json:"ttl"`
+	// Missed is why the TTL of Config keeps a name longer than RTO; empty: it does not.
+	Missed      string     `json:"missed,omitempty"`
+	Spread      Spread     `json:"spread"`
+	Losses      []Loss     `json:"losses"`  // what other leases cost, the shortest first
+	Outages     []Survived `json:"outages"` // with KeepAlive
+	Settings    []Setting  `json:"settings"`
+	Config      Config     `json:"config"`
+	Expected    []Chance   `json:"expected"`
+	Check       *Check     `json:"check,omitempty"` // absent: the run was of another kind
+	Sensitivity []Change   `json:"sensitivity"`
+	Warnings    []string   `json:"warnings"`
+	Snippet     string     `json:"snippet"`
+	Try         string     `json:"try"`             // the command that runs Config on the masters of the measurement
+	Trial       []string   `json:"trial,omitempty"` // its flags but for the masters, as --name=value
+	Caveat      string     `json:"caveat"`
+	Args        []string   `json:"args,omitempty"` // of lockbench advise, as in Config of the document
 }
 
 // Interval is where the TTL may lie.
@@ -65,6 +71,7 @@ type Setting struct {
 	Value   string `json:"value"`
 	Formula string `json:"formula"`
 	Why     string `json:"why"`
+	Spread  string `json:"spread,omitempty"` // 90 %
 }
 
 // Chance is a probability that is to be expected under Config.
@@ -100,10 +107,9 @@ type Config struct {
 
 // Rules of thumb, where no formula decides.
 const (
-	assumedPause = 100 * time.Millisecond
-	assumedHold  = time.Second
-	margin       = 2    // what is measured may become that much worse
-	slowMoment   = 1e-3 // of a master's answers may be later than half of MasterTimeout
+	assumedHold = time.Second
+	margin      = 2    // what is measured may become that much worse
+	slowMoment  = 1e-3 // of a master's answers may be later than half of MasterTimeout
 	// leastTimeout: a round decides without the slowest, so patience costs little, while a
 	// master that is set aside in one busy moment has no vote until it has been probed.
 	leastTimeout  = 50 * time.Millisecond
@@ -113,6 +119,7 @@ const (
 	shortestPoll  = 2 * time.Millisecond
 	renewalTries  = 3
 	splitDraws    = 20_000
+	handOverMost  = 20 * time.Millisecond // the engine's HandOverTime
 	fewSamples    = 1000
 	fewRows       = 300 // 0.99^299 is below 5 %: of so many, one lies beyond the p99
 	gapSuspicious = 1.3
@@ -129,8 +136,8 @@ type maker struct {
 	pause    sizing.Pauses
 	rng      *rand.Rand
 
-	together *sizing.Law // acquire, hold and pause
 	driftWhy string
+	down     lack // of the master that is missed most
 
 	splitUp, splitDown *sizing.SplitArea // nil: the masters were not probed, or cannot be split
 	contenders         int
@@ -138,19 +145,15 @@ type maker struct {
 
 // Make gives the advice. It draws random numbers, always the same.
 func Make(m *Measured, ask Ask) *Advice {
-	if ask.Waiters < 1 {
-		ask.Waiters = max(m.Procs, 2)
-	}
-	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2)}
-	k.out = &Advice{
-		Ask: ask, Impl: m.Impl, Masters: m.Masters, Settings: []Setting{}, Expected: []Chance{},
-		Sensitivity: []Change{}, Warnings: []string{}, Caveat: Caveat,
-	}
-	k.holdAndPause()
-	k.drift()
-	k.timeout()
+	k := newMaker(m, ask)
+	k.measure()
+	k.slowMaster()
 	k.retries()
 	k.ttl()
+	k.follows()
+	k.losses()
+	k.survived()
+	k.spread()
 	k.expect()
 	k.check()
 	k.sensitivity()
@@ -162,8 +165,32 @@ func Make(m *Measured, ask Ask) *Advice {
 	return k.out
 }
 
+func newMaker(m *Measured, ask Ask) *maker {
+	if ask.Budgets == (Budgets{}) {
+		ask.Budgets = DefaultBudgets
+	}
+	if ask.Waiters < 1 {
+		ask.Waiters = max(m.Procs, 2)
+	}
+	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2)}
+	k.out = &Advice{
+		Ask: ask, Impl: m.Impl, Masters: m.Masters, Settings: []Setting{}, Expected: []Chance{},
+		Sensitivity: []Change{}, Warnings: []string{}, Losses: []Loss{}, Outages: []Survived{}, Caveat: Caveat,
+	}
+	return k
+}
+
+// measure is what follows from the measurement before anything is chosen but MasterTimeout,
+// on which the rest depends.
+func (k *maker) measure() {
+	k.holdAndPause()
+	k.drift()
+	k.down = k.withoutOne()
+	k.timeout()
+}
+
 func (k *maker) setting(name, value, formula, why string, args ...any) {
-	k.out.Settings = append(k.out.Settings, Setting{name, value, formula, fmt.Sprintf(why, args...)})
+	k.out.Settings = append(k.out.Settings, Setting{name, value, formula, fmt.Sprintf(why, args...), ""})
 }
 
 func (k *maker) holdAndPause() {
@@ -178,13 +205,25 @@ func (k *maker) holdAndPause() {
 		k.input("hold", "assumed", k.hold)
 		k.warn("how long you hold a lock was neither given nor measured: %s is assumed; give --hold", span(assumedHold))
 	}
-	// Each bench.StallPeriod of a hold may meet a stall; the longest counts.
-	k.pause = sizing.Pauses{Each: k.Stall, Moments: k.hold.Mean() / float64(bench.StallPeriod)}
-	if k.Stall == nil {
-		k.pause = sizing.Pauses{Each: sizing.Fixed(float64(assumedPause)), Moments: 1}
-		k.input("stall", "assumed", k.pause.Each)
-		k.warn("pauses of the holder were not measured: one of %s is assumed", span(assumedPause))
+	k.pause = k.pauses(k.hold.Mean()+k.Acquire.Mean(), sizing.ShapePrior)
+	if !k.stalls.known && k.Stall == nil {
+		k.warn("pauses of the holder were not measured: the longest of the budgets, %s, stands for them", span(k.ask.Budgets.Longest()))
 	}
+}
+
+// pauses is those that may begin in a time of that length.
+func (k *maker) pauses(during, shape float64) sizing.Pauses {
+	p := sizing.Pauses{Moments: 1}
+	switch {
+	case k.stalls.known:
+		p = k.stalls.met(during, k.Length, shape)
+	case k.Stall != nil: // each period may meet one
+		p.Each, p.Moments = k.Stall, max(during/float64(bench.StallPeriod), 1)
+	default:
+		p.Each = sizing.Samples([]float64{0}, nil)
+	}
+	p.Budget = float64(k.ask.Budgets.Longest())
+	return p
 }
 
 // drift sets the allowance for the clocks, jumps included once the TTL is known.
@@ -204,8 +243,9 @@ func (k *maker) drift() {
 		k.warn("the clocks of the masters were not watched: Drift is the engine's default")
 		return
 	}
-	need := sizing.DriftNeeded(ppm, errs, sizing.SlewMost)
-	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, need %s, %d ppm for their time daemons included", len(ppm), worst, chance(need), sizing.SlewMost)
+	need := sizing.DriftNeeded(ppm, errs)
+	left := max(0, redlock.DefaultDrift-need) * 1e6
+	k.driftWhy = fmt.Sprintf("the engine's default; %d clocks, at most %.0f ppm off, which leaves %.0f ppm for time daemons: %s", len(ppm), worst, left, slewing(left))
 	if need > redlock.DefaultDrift {
 		k.clocks.Rho = math.Ceil(need*1000) / 1000
 		k.driftWhy = fmt.Sprintf("the clocks are up to %.0f ppm off", worst)
@@ -214,25 +254,6 @@ func (k *maker) drift() {
 	if jump >= float64(time.Millisecond) {
 		k.warn("a master's clock jumped by %s: what its lease loses at once no drift covers but one this large; make its time daemon slew", text(jump))
 	}
-}
-
-// timeout is MasterTimeout by F4.
-func (k *maker) timeout() {
-	slowest := min(k.Acquire.UpperQuantile(slowMoment), k.Acquire.Max())
-	from := "acquires"
-	if len(k.Rows) > 0 {
-		slowest, from = 0, "round trips"
-		for i := range k.Masters {
-			if law, _ := k.Rows.Master(i); law != nil {
-				slowest = max(slowest, min(law.UpperQuantile(slowMoment), law.Max())) // a guess would help nobody
-			}
-		}
-	} else {
-		k.warn("the masters were not probed: MasterTimeout and RetrySplit rest on acquires alone, and what another number of them would do is not known")
-	}
-	tau := roundUp(min(max(time.Duration(margin*slowest), leastTimeout), time.Minute))
-	k.out.Config.MasterTimeout = tau
-	k.setting("MasterTimeout", span(tau), "F4", "twice what all but %s of the %s take (%s), at least %s", chance(slowMoment), from, text(slowest), span(leastTimeout))
 }
 
 // retries are RetryHeld by F10 and RetrySplit by F13 and F14.

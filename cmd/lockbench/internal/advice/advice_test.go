@@ -68,7 +68,9 @@ func (s site) result() *bench.Result {
 	}
 	r := &bench.Result{Impl: "muxlock", Round: 1, Masters: s.masters, Procs: 1, Valid: bench.Valid{OK: true}}
 	r.Totals.Acquired = int64(s.samples)
+	r.DurationS = float64(s.samples) * bench.StallPeriod.Seconds()
 	r.Latency.Acquire, r.Latency.Release = summary(acquire), summary(release)
+	r.Latency.ValidityUsed = summary(acquire)
 	if s.hold > 0 {
 		r.Latency.Hold = summary(hold)
 	}
@@ -97,7 +99,7 @@ func summary(h *bench.Histogram) *bench.Summary {
 	return s
 }
 
-func measure(t *testing.T, r *bench.Result) *Measured {
+func measure(t testing.TB, r *bench.Result) *Measured {
 	t.Helper()
 	m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 10 * time.Second}}, []*bench.Result{r})
 	require.NoError(t, err)
@@ -126,7 +128,8 @@ func TestAdviceOfAQuietNetworkHasNothingToWarnOf(t *testing.T) {
 	require.Empty(t, a.Warnings)
 	require.False(t, a.TTL.Empty)
 	require.Less(t, a.TTL.Tight, a.TTL.Min)
-	require.Less(t, a.TTL.Min, int64(500*time.Millisecond))
+	require.Less(t, a.TTL.Min, int64(time.Second))
+	require.Empty(t, a.Missed)
 	require.Equal(t, int64(29*time.Second), a.TTL.Max, "rounded as it is set")
 	require.EqualValues(t, a.TTL.Max, a.Config.MaxTTL, "what is printed is what the engine takes")
 	require.Greater(t, int64(a.Config.TTL), a.TTL.Min)
@@ -188,7 +191,7 @@ func TestTheEngineTakesWhatIsAdvised(t *testing.T) {
 	scale := func(least, most time.Duration) time.Duration {
 		return time.Duration(float64(least) * math.Pow(float64(most)/float64(least), rng.Float64()))
 	}
-	tries := 60
+	tries := 30
 	if testing.Short() {
 		tries = 6
 	}
@@ -277,7 +280,7 @@ func TestHoldsThatNoLeaseOutlastsAreRenewed(t *testing.T) {
 
 	ask.RTO = 20 * time.Millisecond
 	a = Make(measure(t, lan.result()), ask)
-	require.True(t, warned(a, "not even a renewed lease"))
+	require.Contains(t, a.Missed, "not even a renewed lease")
 }
 
 // A pause of eps leaves such a lease no room at all; but it comes as rarely as eps allows.
@@ -298,6 +301,41 @@ func TestARenewedHourIsNotLostToAPauseThatNeverComes(t *testing.T) {
 		require.LessOrEqual(t, p, hour, rto)
 		hour = p
 	}
+}
+
+// A hold of a minute under an RTO of 5 s was advised a TTL of 190 s.
+func TestALongHoldThatIsRenewedStaysWithinTheRTO(t *testing.T) {
+	s, ask := lan, defaults
+	s.stall, s.samples = 2*time.Millisecond, 3000
+	ask.RTO, ask.Hold, ask.HoldText = 5*time.Second, sizing.Fixed(float64(time.Minute)), "1m"
+	a := Make(measure(t, s.result()), ask)
+	require.True(t, a.Config.Renew)
+	require.Empty(t, a.Missed)
+	require.LessOrEqual(t, int64(a.Config.TTL), a.TTL.Max)
+	require.Less(t, a.Outages[0].Outage, a.Outages[len(a.Outages)-1].Outage)
+}
+
+// All masters stopped for 2.5 s in a minute: 3.5e-4 an hour was predicted for a TTL of 3 s.
+func TestOutagesThatLastEndRenewedLeases(t *testing.T) {
+	r := lan.result()
+	r.DurationS = 60
+	r.Probe.AtNs = nil
+	for i, row := range r.Probe.Rows { // one in 12 ms
+		if i >= 1000 && i < 1208 {
+			for j := range row {
+				row[j] = -1
+			}
+		}
+	}
+	ask := defaults
+	ask.RTO, ask.Hold, ask.HoldText = 3200*time.Millisecond, sizing.Fixed(float64(time.Minute)), "1m"
+	a := Make(measure(t, r), ask)
+	require.InDelta(t, 1-math.Exp(-1), chanceOf(t, a, "F7").P, 0.05, "one a minute, for a minute")
+	require.True(t, warned(a, "such an outage costs locks"), "%q", a.Warnings)
+	ask.RTO = 30 * time.Second
+	a = Make(measure(t, r), ask)
+	require.Less(t, chanceOf(t, a, "F7").P, 1e-3)
+	require.GreaterOrEqual(t, a.Outages[len(a.Outages)-1].Outage, int64(2500*time.Millisecond))
 }
 
 func TestARenewedLeaseThatLosesTooOftenIsWarnedOf(t *testing.T) {
@@ -334,7 +372,8 @@ func TestWarningsNameWhatIsWrong(t *testing.T) {
 		"clocks of the masters were": func(_ *site, r *bench.Result) { r.PerMaster = nil },
 		"pauses of the holder":       func(s *site, r *bench.Result) { s.stall = 0; *r = *s.result() },
 		"neither given nor measured": func(s *site, r *bench.Result) { s.hold = 0; *r = *s.result() },
-		"percentiles alone":          func(_ *site, r *bench.Result) { r.Latency.Acquire.HDR = "" },
+		"percentiles alone":          func(_ *site, r *bench.Result) { r.Latency.ValidityUsed.HDR = "" },
+		"what validity was used up":  func(_ *site, r *bench.Result) { r.Latency.ValidityUsed = nil },
 		"measurement was not valid":  func(_ *site, r *bench.Result) { r.Invalidate("it rained") },
 		"m2:6379 did not answer 7 probes and was down for 2.5%": func(_ *site, r *bench.Result) {
 			r.PerMaster[2].Lost, r.PerMaster[2].Down = 7, 0.025
@@ -347,7 +386,7 @@ func TestWarningsNameWhatIsWrong(t *testing.T) {
 		"one master: its failure":      func(s *site, r *bench.Result) { s.masters = 1; *r = *s.result() },
 		"more than one name can do":    nil,
 		"no TTL outlasts such holds":   nil,
-		"round trips alone, without ":  func(_ *site, r *bench.Result) { r.Latency.Acquire.Count = 0 },
+		"round trips alone, without ":  func(_ *site, r *bench.Result) { r.Latency.Acquire.Count, r.Latency.ValidityUsed = 0, nil },
 	} {
 		s, ask := lan, defaults
 		r := s.result()
@@ -370,26 +409,52 @@ func rename(r *bench.Result, format string) {
 	}
 }
 
-func TestASlowMasterMakesTheTimeoutDecide(t *testing.T) {
+// slowed is a place where the first masters take longer by that, in that part of the rows.
+func slowed(masters int, by time.Duration, every int) *bench.Result {
 	r := lan.result()
 	for i, row := range r.Probe.Rows {
-		row[0] += int64(i%2) * int64(400*time.Millisecond)
+		for j := range masters {
+			if i%every == 0 {
+				row[j] += int64(by)
+			}
+		}
 	}
-	a := Make(measure(t, r), defaults)
+	return r
+}
+
+func settingOf(t *testing.T, a *Advice, name string) Setting {
+	t.Helper()
+	i := slices.IndexFunc(a.Settings, func(s Setting) bool { return s.Name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	return a.Settings[i]
+}
+
+// A fork of 0.8 s at one of five made MasterTimeout 1.6 s.
+func TestOneSlowMasterDoesNotMakeTheTimeoutLonger(t *testing.T) {
+	a := Make(measure(t, slowed(1, 800*time.Millisecond, 50)), defaults)
+	require.Equal(t, 50*time.Millisecond, a.Config.MasterTimeout)
+	slow := settingOf(t, a, "slow master")
+	require.Contains(t, slow.Why, "without master 1, which is later than MasterTimeout in 0.02 of the probes")
+	require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid)
+}
+
+func TestAQuorumThatIsSlowMakesTheTimeoutDecide(t *testing.T) {
+	a := Make(measure(t, slowed(3, 400*time.Millisecond, 50)), defaults)
 	require.Greater(t, a.Config.MasterTimeout, 800*time.Millisecond)
 	require.Greater(t, a.TTL.Min, int64(a.Config.MasterTimeout))
-	require.True(t, slices.ContainsFunc(a.Settings, func(s Setting) bool { return strings.Contains(s.Why, "outlast MasterTimeout") }))
 	require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid)
 }
 
 func TestALongHoldMeetsMorePauses(t *testing.T) {
+	slow := lan
+	slow.stall = 5 * time.Millisecond
 	least := func(hold time.Duration) float64 {
 		ask := defaults
-		ask.Hold = sizing.Fixed(float64(hold))
-		return 0.99 * float64(Make(measure(t, lan.result()), ask).TTL.Min)
+		ask.Eps, ask.Hold = 0.05, sizing.Fixed(float64(hold))
+		return 0.99 * float64(Make(measure(t, slow.result()), ask).TTL.Min)
 	}
-	// From 10 pauses of 50 us to 110: the longest is ln(11) times that more.
-	require.Greater(t, least(1100*time.Millisecond)-least(100*time.Millisecond), float64(time.Second+100*time.Microsecond))
+	// From 10 pauses of 5 ms to 110: the longest is ln(11) times that more.
+	require.Greater(t, least(1100*time.Millisecond)-least(100*time.Millisecond), float64(time.Second+10*time.Millisecond))
 }
 
 func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
@@ -401,7 +466,10 @@ func TestAJumpOfAClockGoesIntoDrift(t *testing.T) {
 }
 
 func TestSensitivityKnowsWhatHurts(t *testing.T) {
-	a := Make(measure(t, lan.result()), defaults)
+	ask, slow := defaults, lan
+	ask.Eps, slow.stall = 0.01, 5*time.Millisecond
+	slow.trip = 20 * time.Millisecond
+	a := Make(measure(t, slow.result()), ask)
 	by := map[string]Change{}
 	for _, c := range a.Sensitivity {
 		by[c.What] = c
@@ -411,9 +479,9 @@ func TestSensitivityKnowsWhatHurts(t *testing.T) {
 	require.Positive(t, by["one master down"].ByNs)
 	require.Positive(t, by["3 masters"].ByNs)
 	require.Negative(t, by["7 masters"].ByNs)
-	s := lan
+	s := slow
 	s.masters = 4 // the quorum is 3 of 4, also when one is down
-	a = Make(measure(t, s.result()), defaults)
+	a = Make(measure(t, s.result()), ask)
 	require.Equal(t, "one master down", a.Sensitivity[3].What)
 	require.Positive(t, a.Sensitivity[3].ByNs)
 	s.masters = 2
@@ -460,7 +528,7 @@ func TestNothingFollowsFromATimeInWhichNothingWasAcquired(t *testing.T) {
 func TestPercentilesAloneMakeNoTimeShorter(t *testing.T) {
 	r := lan.result()
 	with := measure(t, r)
-	r.Latency.Acquire.HDR = ""
+	r.Latency.ValidityUsed.HDR = ""
 	without := measure(t, r)
 	require.Equal(t, with.Acquire.N(), without.Acquire.N())
 	for _, p := range []float64{0.7, 0.5, 0.3, 0.1, 0.05, 0.01, 0.001} {
@@ -526,7 +594,7 @@ func aDistantOne(rto time.Duration) *Advice {
 		row[2] += int64(400 * time.Millisecond)
 	}
 	ask := defaults
-	ask.Eps, ask.RTO, ask.Hold, ask.HoldText = 1e-9, rto, sizing.Fixed(1e6), "1ms"
+	ask.Eps, ask.RTO, ask.Hold, ask.HoldText = 1e-2, rto, sizing.Fixed(6e8), "600ms"
 	m, err := Measure("muxlock", bench.RunConfig{Config: bench.Config{TTL: 10 * time.Second}}, []*bench.Result{r})
 	if err != nil {
 		panic(err)
@@ -548,16 +616,9 @@ func TestTheTTLCoversOneMasterDownOrSaysThatItCannot(t *testing.T) {
 		require.GreaterOrEqual(t, int64(a.Config.TTL), needs(a), rto)
 		require.False(t, warned(a, "with one master down"), "%q", a.Warnings)
 	}
-	a := aDistantOne(time.Duration(need) * 4 / 5)
+	a := aDistantOne(time.Duration(long.TTL.Min+need)/2 + long.Config.RetryHeld*3/2 + 10*time.Millisecond)
 	require.False(t, a.TTL.Empty)
 	require.True(t, warned(a, "with one master down"), "%q", a.Warnings)
-}
-
-func TestATailAtItsLimitIsCalledSo(t *testing.T) {
-	s := lan
-	require.NotContains(t, strings.Join(Make(measure(t, s.result()), defaults).TTL.Extrapolated, "\n"), "at its limit")
-	s.sigma, s.samples = 5, 100
-	require.Contains(t, strings.Join(Make(measure(t, s.result()), defaults).TTL.Extrapolated, "\n"), "shape at its limit")
 }
 
 func TestThreeHundredRowsAreEnoughForAP99(t *testing.T) {

@@ -30,7 +30,7 @@ func (k *maker) check() {
 	// The drift that the engine allowed for was its default. What was held is known
 	// with its pauses.
 	ttl := float64(k.TTL)
-	c.Predicted = sizing.EngineClocks.LossHolding(ttl, sizing.Sum(k.Acquire, k.held()))
+	c.Predicted = sizing.EngineClocks.LossHolding(ttl, k.Acquire, k.held(), sizing.Pauses{Each: sizing.Fixed(0)})
 	c.Lo, c.Hi = sizing.ClopperPearson(min(k.Lost, k.Acquired+k.Late), k.Acquired+k.Late, confidence)
 	k.out.Check = c
 	if c.Lo > surprise*c.Predicted {

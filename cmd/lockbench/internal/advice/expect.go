@@ -5,7 +5,6 @@ import (
 	"math"
 	"time"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/internal/quorum"
 )
@@ -24,7 +23,7 @@ func (k *maker) expect() {
 	ttl := float64(k.out.Config.TTL)
 	acquire := k.lossAtAcquire(ttl)
 	hold := Chance{Name: "validity lost while held, without renewal", Formula: "F6"}
-	hold.P = k.clocks.LossHolding(ttl, k.together)
+	hold.P = k.clocks.LossHolding(ttl, k.Acquire.Capped(k.patience()), k.hold, k.pause)
 	hold.Hi, hold.N = k.atMost(ttl - k.clocks.Rho*ttl - k.clocks.C)
 	hold.Extrapolated = hold.N > 0 && hold.P < 1/float64(hold.N)
 	hour := k.renewed("validity lost in an hour with KeepAlive", float64(time.Hour))
@@ -61,7 +60,7 @@ func (c Chance) reported() Chance {
 }
 
 func (k *maker) lossAtAcquire(ttl float64) Chance {
-	c := Chance{Name: "quorum too late, seen at acquire", Formula: lateQuorum, P: k.clocks.LossAtAcquire(ttl, 0, k.Acquire)}
+	c := Chance{Name: "quorum too late, seen at acquire", Formula: lateQuorum, P: k.clocks.LossAtAcquire(ttl, 0, k.Acquire.Capped(k.patience()))}
 	lost, n := k.clocks.SeenAtAcquire(ttl, 0, k.Acquire)
 	c.Lo, c.Hi = sizing.ClopperPearson(lost, n, confidence)
 	c.N, c.Extrapolated = n, k.Acquire.Extrapolates(c.P)
@@ -114,15 +113,20 @@ func (k *maker) attempt() Chance {
 	return c
 }
 
-// renewed is F7, in that time of holding.
+// renewed is F7, in that time of holding: tries that fail by themselves, pauses of the
+// client, and outages as often as they were seen.
 func (k *maker) renewed(name string, holding float64) Chance {
 	r, delta := k.renewal()
-	pause := sizing.Pauses{Each: k.pause.Each, Moments: 1}
-	if k.Stall != nil { // those that an interval meets
-		pause.Moments = r.Every / float64(bench.StallPeriod)
+	alone := sizing.Within(r.Loss(k.attempt().P, delta, k.pauses(r.Every, sizing.ShapePrior)), holding, r.Every)
+	seen := 0.0
+	for _, o := range k.outages() {
+		seen += r.LostTo(o.Length, delta)
 	}
-	p := sizing.Within(r.Loss(k.attempt().P, delta, pause), holding, r.Every)
-	return Chance{Name: name, Formula: "F7", P: p, Hi: 1, Extrapolated: true}.reported()
+	lo, hi := sizing.PoissonInterval(seen, spreadConfidence)
+	within := func(losses float64) float64 {
+		return sizing.Together(alone, -math.Expm1(-losses*holding/max(k.Length, 1)))
+	}
+	return Chance{Name: name, Formula: "F7", P: within(seen), Lo: within(lo), Hi: within(hi), N: int64(len(k.Rows)), Extrapolated: seen == 0}.reported()
 }
 
 func (k *maker) splits() {
@@ -159,8 +163,11 @@ func (k *maker) queue() {
 	if k.ask.Rate <= 0 {
 		return
 	}
-	s := sizing.Sum(sizing.Sum(k.Acquire, k.hold), release)
-	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [2]float64{s.Moment(1), s.Moment(2)}}
+	mean, variance := 0.0, 0.0
+	for _, l := range []*sizing.Law{k.Acquire, k.hold, release} {
+		mean, variance = mean+l.Moment(1), variance+l.Moment(2)-l.Moment(1)*l.Moment(1)
+	}
+	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [2]float64{mean, variance + mean*mean}}
 	if q.Load() >= 1 {
 		k.warn("%g/s is more than one name can do: waiting grows without end", k.ask.Rate)
 		return

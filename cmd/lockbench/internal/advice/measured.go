@@ -28,12 +28,20 @@ type Measured struct {
 	Target  []string // flags that get such masters again
 	Load    []string // flags of the load, as --name=value, where it was the user's own
 
-	Acquire *sizing.Law // Delta
+	Length  float64     // how long was measured, ns
+	Acquire *sizing.Law // Delta: what a winning attempt uses up
 	Release *sizing.Law // nil: unknown
 	Hold    *sizing.Law // nil: not held for a time
 	Stall   *sizing.Law // of each 10 ms; nil: not measured
 	Rows    sizing.Rows // empty: the masters were not probed
+	Quorum  *sizing.Law // of their round trips; nil: there are none
 	Probed  []bench.Master
+
+	grants timed // the longest of Acquire
+	stalls timed
+	rowsAt []float64
+	trips  []float64 // quorum time of each row; +Inf: none
+	shared bool      // locks were handed over within the process
 
 	Acquired, Lost, Late int64 // of the run, under TTL
 	Inputs               []Input
@@ -85,9 +93,19 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 			}
 		}
 		if p := r.Probe; p != nil && (len(m.Rows) == 0 || len(p.Rows) > 0 && len(p.Rows[0]) == m.Rows.Masters()) {
-			m.Rows = append(m.Rows, sizing.NewRows(p.Rows)...)
+			rows := sizing.NewRows(p.Rows)
+			m.Rows = append(m.Rows, rows...)
+			m.rowsAt = append(m.rowsAt, timesOf(rows, p.AtNs, m.Length, r.DurationS*1e9)...)
 		}
+		if used := r.Latency.ValidityUsed; used != nil {
+			m.grants.add(used.Peaks, m.Length)
+		}
+		if s := r.Client.Stall; s != nil {
+			m.stalls.add(s.Peaks, m.Length)
+		}
+		m.Length += r.DurationS * 1e9
 	}
+	m.shared = cfg.Dist != bench.Dist{}
 	m.Probed = of[len(of)-1].PerMaster
 	if m.Masters == 0 {
 		m.Masters = max(m.Rows.Masters(), len(cfg.Masters))
@@ -99,7 +117,7 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		return nil, fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
 	}
 	if m.Rows.Masters() != m.Masters {
-		m.Rows = nil
+		m.Rows, m.rowsAt = nil, nil
 	}
 	pick := func(name, from string, figure func(*bench.Result) *bench.Summary) *sizing.Law {
 		law, coarse := lawOf(of, figure)
@@ -118,17 +136,24 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 	m.Hold = pick("hold", "latency.hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold })
 	m.Stall = pick("stall", "client.stall, each 10 ms", func(r *bench.Result) *bench.Summary { return r.Client.Stall })
 	if len(m.Rows) > 0 {
-		if law, _ := m.Rows.QuorumTime(quorum.Size(m.Masters)); law != nil {
-			m.input("quorum of round trips", "probe.rows", law)
+		m.trips = m.Rows.QuorumTimes(quorum.Size(m.Masters))
+		if m.Quorum, _ = m.Rows.QuorumTime(quorum.Size(m.Masters)); m.Quorum != nil {
+			m.input("quorum of round trips", "probe.rows", m.Quorum)
 		}
 	}
 	return m, nil
 }
 
-// acquire finds the time that an acquire takes where nobody contends: the client's
-// share and its queues are part of it, which round trips do not show.
+// acquire finds what a winning attempt uses up of its validity: the client's share and
+// its queues are part of it, which round trips do not show. Results of before that was
+// measured have the time until held.
 func (m *Measured) acquire(cfg bench.RunConfig, pick func(string, string, func(*bench.Result) *bench.Summary) *sizing.Law) error {
 	const name = "acquire"
+	if m.Acquire = pick(name, "latency.validity_used", func(r *bench.Result) *bench.Summary { return r.Latency.ValidityUsed }); m.Acquire != nil {
+		m.Acquire = m.Acquire.GroupTail(m.grants.at, m.grants.long, float64(clusterGap), groupsOf(m.Length), sizing.ShapePrior)
+		return nil
+	}
+	m.warn("the result does not hold what validity was used up: the time until held stands for it, with the attempts that failed in it, which is too long")
 	m.Acquire = pick(name, "latency.uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended })
 	all := func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }
 	if m.Acquire == nil && cfg.Dist == (bench.Dist{}) {
@@ -195,6 +220,72 @@ func lawOf(results []*bench.Result, figure func(*bench.Result) *bench.Summary) (
 		values, counts = append(values, float64(s.Max)), append(counts, left)
 	}
 	return sizing.Samples(values, counts), coarse
+}
+
+// timed is the longest of a figure, in the order of their times: all from one length on.
+type timed struct {
+	known    bool
+	from     float64
+	at, long []float64
+}
+
+// add puts those of a round behind those before, which ended at after.
+func (t *timed) add(p *bench.Peaks, after float64) {
+	if p == nil {
+		return
+	}
+	t.known, t.from = true, max(t.from, float64(p.FromNs))
+	for _, k := range p.All {
+		t.at, t.long = append(t.at, after+float64(k.AtNs)), append(t.long, float64(k.Ns))
+	}
+	n := 0
+	for i, long := range t.long {
+		if long >= t.from {
+			t.at[n], t.long[n] = t.at[i], long
+			n++
+		}
+	}
+	t.at, t.long = t.at[:n], t.long[:n]
+}
+
+// clusterGap is how soon after a stall another one belongs to it.
+const clusterGap = 100 * time.Millisecond
+
+// met is those of stalls, which come in groups, that a hold of that length meets in a
+// measurement of that length. Where there is none at all one is assumed, of the length
+// from which on they are counted.
+func (t timed) met(during, length, shape float64) sizing.Pauses {
+	each, starting := sizing.Met(t.at, t.long, during, float64(clusterGap), groupsOf(length), shape)
+	if each == nil {
+		each, starting = sizing.Samples([]float64{t.from}, nil), during
+	}
+	return sizing.Pauses{Each: each, Moments: starting / max(length, 1), Least: t.from}
+}
+
+// groupsOf is how many groups can be told apart in a measurement of that length.
+func groupsOf(length float64) int { return max(int(length/float64(5*clusterGap)), 1) }
+
+// picked is those that a drawn measurement has.
+func (t timed) picked(b sizing.Blocks) timed {
+	p := timed{known: t.known, from: t.from}
+	picked, when := b.Pick(t.at)
+	p.at = when
+	for _, i := range picked {
+		p.long = append(p.long, t.long[i])
+	}
+	return p
+}
+
+// timesOf is when rows began; older results do not say, and spread them evenly.
+func timesOf(rows sizing.Rows, at []int64, after, length float64) []float64 {
+	times := make([]float64, len(rows))
+	for i := range rows {
+		times[i] = after + length*float64(i)/float64(len(rows))
+		if len(at) == len(rows) {
+			times[i] = after + float64(at[i])
+		}
+	}
+	return times
 }
 
 func ns(x float64) int64 {

@@ -23,7 +23,7 @@ func (k *maker) sensitivity() {
 	stall.Each = stall.Each.Scaled(2)
 	add("stalls x2", "", k.shortest(k.Acquire, k.hold, stall))
 	add("holds x2", "", k.shortest(k.Acquire, k.hold.Scaled(2), k.pause))
-	now, _ := k.Rows.QuorumTime(quorum.Size(k.Masters))
+	now := k.Quorum
 	if now == nil {
 		return
 	}
@@ -52,6 +52,9 @@ func (k *maker) sensitivity() {
 
 // oneDown is the quorum without the master that is missed most; nil law: there is none.
 func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
+	if len(k.Rows) == 0 {
+		return nil, 1
+	}
 	for i := range k.Masters {
 		law, f := k.Rows.Without(i).QuorumTime(quorum.Size(k.Masters)) // of all, also of the one that is down
 		if law == nil {
@@ -67,18 +70,27 @@ func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 // slower is how many times as long one quorum takes as another.
 func slower(law, than *sizing.Law) float64 { return law.UpperQuantile(0.01) / than.UpperQuantile(0.01) }
 
-// withOneDown is the shortest TTL while a master is down; not known without probes, or
-// when the others are no quorum.
-func (k *maker) withOneDown() (least float64, known bool) {
-	if len(k.Rows) == 0 {
-		return 0, false
-	}
-	now, _ := k.Rows.QuorumTime(quorum.Size(k.Masters))
+// lack is what a quorum takes without a master; zero: not known without probes, or the
+// others are no quorum.
+type lack struct {
+	slower float64 // times
+	mostly float64 // nine of ten are faster
+}
+
+func (k *maker) withoutOne() lack {
 	law, failed := k.oneDown()
-	if now == nil || law == nil || failed > noQuorum {
-		return 0, false
+	if k.Quorum == nil || law == nil || failed > noQuorum {
+		return lack{}
 	}
-	return k.shortest(k.Acquire.Scaled(slower(law, now)), k.hold, k.pause), true
+	return lack{slower(law, k.Quorum), law.UpperQuantile(0.1)}
+}
+
+// withOneDown is the shortest TTL while a master is down; 0: not known.
+func (k *maker) withOneDown() float64 {
+	if k.down.slower == 0 {
+		return 0
+	}
+	return k.shortest(k.Acquire.Scaled(k.down.slower), k.hold, k.pause)
 }
 
 // concerns is what speaks against the measurement and the set of masters.

@@ -26,7 +26,7 @@ func examine(t *testing.T, o Options, addrs ...string) map[string]Level {
 	require.NoError(t, err)
 	require.Len(t, r.PerMaster, len(addrs))
 	bad := judged(r.Findings)
-	for _, check := range []string{"same machine", "round trip", "clock", "processors", "clock source", "huge pages", "suspend"} {
+	for _, check := range []string{"same machine", "round trip", "clock", "processors", "clock source", "huge pages", "suspend", "time daemon"} {
 		delete(bad, check)
 	}
 	if bad["slow commands"] == Warn {

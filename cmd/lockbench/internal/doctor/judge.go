@@ -19,8 +19,9 @@ import (
 const (
 	oldest    = 6                     // major version that knows CLIENT TRACKING
 	forkMost  = 10 * time.Millisecond // a fork stops a server that long
-	driftWarn = sizing.SlewMost       // ppm
+	driftWarn = sizing.SteadySlew     // ppm
 	driftFail = redlock.DefaultDrift * 1e6
+	slewMost  = driftFail / 2 // ppm: one clock may be made faster while the other is made slower
 	stepMost  = int64(time.Millisecond)
 )
 

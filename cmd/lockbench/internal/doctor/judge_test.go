@@ -139,12 +139,32 @@ func TestRoundTripsAndClocksAreJudged(t *testing.T) {
 func TestThisMachineIsJudged(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	const clocks, pages = "sys/devices/system/clocksource/clocksource0/current_clocksource", "sys/kernel/mm/transparent_hugepage/enabled"
-	good := fstest.MapFS{clocks: file("tsc\n"), pages: file("[always] madvise never\n"), "sys/fs/cgroup/cpu.stat": file("usage_usec 5\nnr_throttled 0\n")}
+	good := fstest.MapFS{clocks: file("tsc\n"), pages: file("[always] madvise never\n"), "sys/fs/cgroup/cpu.stat": file("usage_usec 5\nnr_throttled 0\n"), "proc/7/comm": file("ntpd\n")}
 	require.Empty(t, judged(machine(good, 0, false)))
 	require.Equal(t, map[string]Level{"huge pages": Warn}, judged(machine(good, 0, true)))
-	require.Equal(t, map[string]Level{"clock source": Unknown}, judged(machine(fstest.MapFS{}, 0, true)))
-	bad := fstest.MapFS{clocks: file("hpet\n"), "sys/fs/cgroup/cpu/cpu.stat": file("nr_periods 9\nnr_throttled 17\n")}
-	require.Equal(t, map[string]Level{"clock source": Warn, "processors": Warn, "suspend": Warn}, judged(machine(bad, time.Hour, true)))
+	require.Equal(t, map[string]Level{"clock source": Unknown, "time daemon": Unknown}, judged(machine(fstest.MapFS{}, 0, true)))
+	bad := fstest.MapFS{clocks: file("hpet\n"), "proc/1/comm": file("init\n"), "proc/88/comm": file("chronyd\n"), "sys/fs/cgroup/cpu/cpu.stat": file("nr_periods 9\nnr_throttled 17\n")}
+	require.Equal(t, map[string]Level{"clock source": Warn, "processors": Warn, "suspend": Warn, "time daemon": Warn}, judged(machine(bad, time.Hour, true)))
+}
+
+func TestDriftIsJudgedByTheTimeDaemonThatRuns(t *testing.T) {
+	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+	for _, c := range []struct {
+		comm, conf string
+		level      Level
+		text       string
+	}{
+		{"chronyd", "", Warn, "chrony may slew the clock here by 83333 ppm"},
+		{"chronyd", "# maxslewrate 100\nmakestep 1 3\n", Warn, "83333"},
+		{"chronyd", "pool a\nmaxslewrate 4000\n", OK, "4000 ppm"},
+		{"systemd-timesyn", "", Warn, "50000 ppm"},
+		{"ntpd", "", OK, "1000 ppm"},
+		{"sh", "", Unknown, "none is seen here"},
+	} {
+		found := timeDaemon(fstest.MapFS{"proc/12/comm": file(c.comm + "\n"), "etc/chrony/chrony.conf": file(c.conf)})
+		require.Equal(t, c.level, found.Level, "%+v", c)
+		require.Contains(t, found.Text, c.text)
+	}
 }
 
 func TestFindingsThatSayTheSameAreOne(t *testing.T) {

@@ -3,12 +3,15 @@ package doctor
 import (
 	"fmt"
 	"io/fs"
+	"regexp"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/internal/clock"
 )
 
@@ -50,6 +53,7 @@ func machine(root fs.FS, slept time.Duration, serversHere bool) (found []Finding
 	if slept > sleptMost {
 		add(Warn, "suspend", fmt.Sprintf("this machine has slept for %s since it started; who sleeps holding a lock loses it", slept.Round(time.Second)), "the engine notices when it wakes; let no machine that holds locks sleep")
 	}
+	found = append(found, timeDaemon(root))
 	if pages := read("sys/kernel/mm/transparent_hugepage/enabled"); serversHere && strings.Contains(pages, "[always]") {
 		add(Warn, "huge pages", "transparent huge pages are always on: a server on this machine stalls when it forks", "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 	}
@@ -64,4 +68,38 @@ func throttled(stat string) string {
 		}
 	}
 	return ""
+}
+
+// maxSlewrate is the directive of chrony that bounds how fast it slews, in ppm.
+var maxSlewrate = regexp.MustCompile(`(?im)^\s*maxslewrate\s+([0-9.]+)`)
+
+// timeDaemon judges Drift by what the daemon that runs here may do to the clock. One that
+// runs outside of this container, or beside a master, is not seen.
+func timeDaemon(root fs.FS) Finding {
+	running := map[string]bool{}
+	names, _ := fs.Glob(root, "proc/[0-9]*/comm")
+	for _, name := range names {
+		comm, _ := fs.ReadFile(root, name)
+		running[strings.TrimSpace(string(comm))] = true
+	}
+	i := slices.IndexFunc(sizing.TimeDaemons, func(d sizing.TimeDaemon) bool { return running[d.Process] })
+	if i < 0 {
+		return Finding{Unknown, "time daemon", nil, fmt.Sprintf("none is seen here; on every machine with a master or a holder it must not slew by more than %.0f ppm", slewMost), "chrony: maxslewrate 4000"}
+	}
+	d := sizing.TimeDaemons[i]
+	for _, name := range []string{"etc/chrony.conf", "etc/chrony/chrony.conf"} {
+		conf, _ := fs.ReadFile(root, name)
+		if set := maxSlewrate.FindSubmatch(conf); d.Process == "chronyd" && set != nil {
+			d.SlewPPM, _ = strconv.ParseFloat(string(set[1]), 64)
+		}
+	}
+	text := fmt.Sprintf("%s may slew the clock here by %.0f ppm", d.Name, d.SlewPPM)
+	if d.SlewPPM > slewMost {
+		todo := "use chrony, with maxslewrate 4000"
+		if d.Process == "chronyd" {
+			todo = "maxslewrate 4000 in chrony.conf, on every machine with a master or a holder"
+		}
+		return Finding{Warn, "time daemon", nil, text + fmt.Sprintf(": two such clocks may differ by more than Drift allows for, %.0f ppm each", slewMost), todo + "; or raise Drift"}
+	}
+	return Finding{OK, "time daemon", nil, text, ""}
 }

@@ -149,6 +149,7 @@ func (b *book) report(lanes []*lane) *Report {
 	slices.SortFunc(b.kept, func(x, y *row) int { return cmp.Compare(x.number, y.number) })
 	for _, row := range b.kept {
 		r.Probe.Rows = append(r.Probe.Rows, row.rtt)
+		r.Probe.AtNs = append(r.Probe.AtNs, int64(row.at))
 	}
 	for i, l := range lanes {
 		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: Clock(l.clock.kept)}

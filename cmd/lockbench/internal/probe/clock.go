@@ -124,7 +124,7 @@ func steady(best []Sample) []int {
 	number := make([]int, len(best))
 	for i := 1; i < len(best); i++ {
 		x, y := best[i-1], best[i]
-		explained := float64(x.RTT+y.RTT)/2 + 2*clockTick + sizing.SlewMost*1e-6*float64(y.At-x.At)
+		explained := float64(x.RTT+y.RTT)/2 + 2*clockTick + sizing.SteadySlew*1e-6*float64(y.At-x.At)
 		number[i] = number[i-1]
 		if math.Abs(float64(y.Offset-x.Offset)) > explained {
 			number[i]++

@@ -14,7 +14,10 @@ import (
 
 // muxlock is this project's engine with its defaults: an Acquire tries again until
 // ctx ends, after 12 to 37 ms when somebody holds the lock, sooner after a split vote.
-type muxlock struct{ engine *engine.Engine }
+type muxlock struct {
+	engine *engine.Engine
+	drift  float64
+}
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	return openEngine(ctx, o.engine())
@@ -38,7 +41,7 @@ func openEngine(ctx context.Context, cfg engine.Config) (bench.Locker, error) {
 		_ = e.Close()
 		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
 	}
-	return muxlock{e}, nil
+	return muxlock{e, cmp.Or(cfg.Drift, redlock.DefaultDrift)}, nil
 }
 
 func (o Options) engine() engine.Config {
@@ -91,6 +94,11 @@ func (l muxlock) Close() error { return l.engine.Close() }
 func (l muxlock) Rounds() (rounds, commands uint64) {
 	s := l.engine.Stats()
 	return s.Rounds, s.Requests
+}
+
+// Allowance is what the engine gives up of a lease.
+func (l muxlock) Allowance(ttl time.Duration) time.Duration {
+	return redlock.DriftAllowance(ttl, l.drift)
 }
 
 // Expired counts the attempts whose quorum came too late.

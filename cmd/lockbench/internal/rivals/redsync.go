@@ -93,6 +93,9 @@ func (l *redsyncLocker) TryAcquire(ctx context.Context, name string, ttl time.Du
 	return redsyncHeld{m}, nil
 }
 
+// Allowance is Redsync's default drift factor.
+func (l *redsyncLocker) Allowance(ttl time.Duration) time.Duration { return ttl / 100 }
+
 func (l *redsyncLocker) Close() error {
 	l.closePools()
 	return nil

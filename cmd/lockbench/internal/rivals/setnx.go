@@ -58,6 +58,9 @@ func (l setnx) TryAcquire(ctx context.Context, name string, ttl time.Duration) (
 	return h, nil
 }
 
+// Allowance is none.
+func (l setnx) Allowance(time.Duration) time.Duration { return 0 }
+
 func (l setnx) Close() error { return l.client.Close() }
 
 type setnxHeld struct {

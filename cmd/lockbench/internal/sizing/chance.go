@@ -22,6 +22,16 @@ func ClopperPearson(k, n int64, confidence float64) (lo, hi float64) {
 	return lo, hi
 }
 
+// PoissonInterval is an interval for the mean behind k events (Garwood 1936), which may be
+// a sum of parts of events.
+func PoissonInterval(k, confidence float64) (lo, hi float64) {
+	a := (1 - confidence) / 2
+	if k > 0 {
+		lo = distuv.Gamma{Alpha: k, Beta: 1}.Quantile(a)
+	}
+	return lo, distuv.Gamma{Alpha: k + 1, Beta: 1}.Quantile(1 - a)
+}
+
 // RankInterval is F17 for a quantile: the ranks, from 1, of n ordered samples between
 // which the p-quantile lies with at least the given confidence; rank 0 and n+1 are no
 // sample: too few to bound it on that side.

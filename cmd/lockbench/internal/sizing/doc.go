@@ -7,7 +7,7 @@
 //	N, q     masters, and the quorum of them: quorum.Size(N)
 //	T        TTL, the lease
 //	rho, c   drift of clocks: rho*T + c of a lease is given up for it
-//	Delta    from the first send of an attempt to its quorum
+//	Delta    from the first send of the attempt that wins to its quorum
 //	R_i      round trip to master i
 //	tau      how long one master may take (MasterTimeout)
 //	H        how long the lock is held
@@ -28,16 +28,17 @@
 //	F4  attempts that a timeout makes fail                           Rows.Fails
 //	F5  validity gone at acquire                                     Clocks.LossAtAcquire
 //	F6  shortest TTL for a hold                                      Clocks.ShortestBoole, Clocks.Shortest
-//	F7  loss with renewals                                           Renewal
+//	    what stalls a hold meets, and what stands beyond them        Met, Pauses
+//	F7  loss with renewals, and to outages that last                 Renewal, Rows.Outages
 //	F8  longest hold without renewal                                 Clocks.LongestHold
-//	F9  drift that the clocks need                                   DriftNeeded
+//	F9  drift that the clocks need, and their daemons                DriftNeeded, TimeDaemons
 //	F10 hand-over gap of polling waiters, capacity of a hot name     Polling.Gap, Capacity
 //	F11 waiting time in an open loop                                 Queue
 //	F12 throughput of a closed loop                                  ClosedLoop
 //	F13 split votes, at once and spread                              SplitAtOnce, SplitArea
 //	F14 the best spread                                              BestSpread
 //	F15 restarted masters stay out until nothing is left to forget   redlock.RestartWait
-//	F17 intervals and how far samples carry                          ClopperPearson, RankInterval
+//	F17 intervals and how far samples carry                          ClopperPearson, RankInterval, Blocks, Law.Reaches
 //	F18 all of it together                                           Together
 //
 // Sources: the Redlock algorithm as redis.io gives it (F1); David and Nagaraja, Order

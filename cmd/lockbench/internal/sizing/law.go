@@ -18,6 +18,7 @@ type Law struct {
 	above []float64 // above[i] is P(X > x[i]); the last is 0
 	tail  tail
 	mean  float64
+	most  float64 // nothing is longer; 0: no such bound
 }
 
 // trusted is how many samples must lie beyond a quantile that is read off them.
@@ -66,7 +67,7 @@ func Samples(values []float64, counts []int64) *Law {
 		l.x = append(l.x, p.x)
 		l.above = append(l.above, float64(left)/float64(total))
 	}
-	l.tail = fitTail(l)
+	l.tail = fitTail(l, ShapePrior)
 	return l
 }
 
@@ -140,6 +141,21 @@ func (l *Law) Moment(k int) float64 {
 // Extrapolates reports whether probabilities as small as p have not been seen.
 func (l *Law) Extrapolates(p float64) bool { return l.n > 0 && p*float64(l.n) < 1 }
 
+// Reaches reports whether the law knows of probabilities as small as p: what was seen,
+// and a decade more. Further out a fitted tail is a guess that looks like a figure.
+func (l *Law) Reaches(p float64) bool { return l.n == 0 || p*float64(l.n)*reach >= 1 }
+
+const reach = 10
+
+// Bound is UpperQuantile, and where the law does not reach as far the most that it can be,
+// if that is known.
+func (l *Law) Bound(p float64) float64 {
+	if l.most > 0 && !l.Reaches(p) {
+		return l.most
+	}
+	return l.UpperQuantile(p)
+}
+
 // SampleSurvival is P(X > t) among the samples alone.
 func (l *Law) SampleSurvival(t float64) float64 {
 	i := sort.Search(len(l.x), func(i int) bool { return l.x[i] > t })
@@ -151,6 +167,9 @@ func (l *Law) SampleSurvival(t float64) float64 {
 
 // Survival is P(X > t).
 func (l *Law) Survival(t float64) float64 {
+	if l.most > 0 && t >= l.most {
+		return 0
+	}
 	seen := l.SampleSurvival(t)
 	if edge := l.edge(); l.n > 0 && seen < edge {
 		return max(seen, min(edge, l.tail.survival(t)))
@@ -165,61 +184,58 @@ func (l *Law) UpperQuantile(p float64) float64 {
 	if l.n > 0 && p < l.edge() {
 		x = max(x, l.tail.upperQuantile(p))
 	}
+	if l.most > 0 {
+		x = min(x, l.most)
+	}
 	return x
 }
 
 // edge is the probability of exceeding from which on the tail is asked.
 func (l *Law) edge() float64 { return min(1, trusted/float64(max(l.n, 1))) }
 
-// Sum is the law of the sum of two independent times, never below it: each is rounded
-// up to a list of points, and so is the sum, by binWidth. Probabilities come out at most
-// some ten percent too large.
-func Sum(a, b *Law) *Law {
-	xs, ys := a.points(), b.points()
-	most := xs.Max() + ys.Max()
-	if most <= 0 {
-		return Fixed(0)
+// cells is the law as a list of values with their masses, each in the midst of its cell
+// of probability.
+func (l *Law) cells() (x, mass []float64) {
+	if len(l.x) == 1 && l.most == 0 {
+		return l.x, []float64{1}
 	}
-	// Bin j is up to most * e^(-j*binWidth).
-	mass := make([]float64, bins)
-	for i, x := range xs.x {
-		for j, y := range ys.x {
-			bin := bins - 1
-			if x+y > 0 {
-				bin = min(bin, int(math.Log(most/(x+y))/binWidth))
-			}
-			mass[bin] += xs.above[i] * ys.above[j]
+	for last, s := 1.0, cellStep; last > cellLeast; last, s = s, s*cellStep {
+		x, mass = append(x, l.UpperQuantile(math.Sqrt(last*s))), append(mass, last-s)
+	}
+	return x, mass
+}
+
+// cellStep makes sums right within a few percent, down to cellLeast.
+const (
+	cellStep  = 0.75
+	cellLeast = 1e-10
+)
+
+// WithTail is the law with other samples in place of those from one length on.
+func (l *Law) WithTail(from float64, longer []float64) *Law {
+	var values []float64
+	var counts []int64
+	last := 1.0
+	for i, x := range l.x {
+		if x < from {
+			values, counts = append(values, x), append(counts, int64(math.Round((last-l.above[i])*float64(l.n))))
 		}
+		last = l.above[i]
 	}
-	l := &Law{}
-	for bin := bins - 1; bin >= 0; bin-- {
-		if mass[bin] > 0 {
-			l.put(most*math.Exp(-float64(bin)*binWidth), mass[bin])
-		}
+	for _, x := range longer {
+		values, counts = append(values, x), append(counts, 1)
 	}
-	l.close()
+	if with := Samples(values, counts); with != nil {
+		return with
+	}
 	return l
 }
 
-// The last bin holds all that is less than a billionth of the most.
-const (
-	binWidth = 0.002
-	bins     = 10_400
-)
-
-// points is the law as a list of at most len(grid) points with their masses.
-func (l *Law) points() *Law {
-	p := &Law{}
-	last := 1.0
-	for i, s := range grid {
-		mass := last - s
-		if i == len(grid)-1 {
-			mass = last
-		}
-		p.put(l.UpperQuantile(s), mass)
-		last = s
-	}
-	return p
+// Capped is the law with nothing beyond most.
+func (l *Law) Capped(most float64) *Law {
+	c := *l
+	c.most = most
+	return &c
 }
 
 // Scaled is the law of f times as long a time.
@@ -229,6 +245,6 @@ func (l *Law) Scaled(f float64) *Law {
 	for i := range s.x {
 		s.x[i] *= f
 	}
-	s.tail.from, s.tail.scale, s.mean = s.tail.from*f, s.tail.scale*f, s.mean*f
+	s.tail.from, s.tail.scale, s.mean, s.most = s.tail.from*f, s.tail.scale*f, s.mean*f, s.most*f
 	return &s
 }

@@ -36,9 +36,8 @@ func TestSamplesAreReadOffAsFarAsTheyCarry(t *testing.T) {
 	require.Nil(t, Samples([]float64{1}, []int64{0}))
 }
 
-// What a fitted tail predicts of a known law must be on the safe side most of the time, and
-// not absurdly so.
-func TestExtrapolationIsCarefulAndNotAbsurd(t *testing.T) {
+// What a fitted tail predicts of a known law a decade beyond its samples is near it.
+func TestExtrapolationIsNearAndNotAbsurd(t *testing.T) {
 	for name, law := range map[string]interface {
 		Rand() float64
 		Quantile(float64) float64
@@ -49,7 +48,7 @@ func TestExtrapolationIsCarefulAndNotAbsurd(t *testing.T) {
 		"uniform":     distuv.Uniform{Min: 1, Max: 2, Src: seeded(4)},
 	} {
 		const runs, n = 100, 5000
-		below, ratios := 0, []float64(nil)
+		ratios := []float64(nil)
 		for range runs {
 			values := make([]float64, n)
 			for i := range values {
@@ -58,14 +57,10 @@ func TestExtrapolationIsCarefulAndNotAbsurd(t *testing.T) {
 			l := Samples(values, nil)
 			ratio := l.UpperQuantile(1e-5) / law.Quantile(1-1e-5)
 			ratios = append(ratios, ratio)
-			if ratio < 0.95 {
-				below++
-			}
 			require.GreaterOrEqual(t, l.UpperQuantile(1e-5), l.Max(), name)
 		}
 		slices.Sort(ratios)
-		require.Less(t, below, runs*35/100, "%s: too short too often", name)
-		require.GreaterOrEqual(t, ratios[runs/2], 0.95, name)
+		require.GreaterOrEqual(t, ratios[runs/2], 0.8, name)
 		require.Less(t, ratios[runs/2], 2.0, "%s: far too long", name)
 	}
 }
@@ -98,23 +93,35 @@ func TestTailIsTheLawItWasDrawnFrom(t *testing.T) {
 		l := Samples(values, nil)
 		near(t, want.upperQuantile(1e-5), l.UpperQuantile(1e-5), 0.45, "shape %v", shape)
 		shapeSeen, of := l.Tail()
-		require.InDelta(t, shape+(1+shape)/math.Sqrt(float64(of)), shapeSeen, 0.15)
+		require.InDelta(t, (float64(of)*shape+shapeWeight*ShapePrior)/(float64(of)+shapeWeight), shapeSeen, 0.1)
 	}
 }
 
-func TestSumOfLawsIsTheirConvolution(t *testing.T) {
-	exp := Exact(func(p float64) float64 { return distuv.Exponential{Rate: 1}.Quantile(p) })
-	near(t, 1, exp.Mean(), 0.03)
-	near(t, math.Exp(-5), exp.Survival(5), 0.06)
-	two := Sum(exp, exp)
-	three := Sum(two, Fixed(2))
-	near(t, 2, two.Mean(), 0.08)
-	for _, x := range []float64{1, 5, 10, 20} {
-		want := (1 + x) * math.Exp(-x) // Erlang
-		near(t, want, two.Survival(x), 0.15, "%v", x)
-		require.GreaterOrEqual(t, two.Survival(x)*1.0000001, want, "never below")
-		near(t, want, three.Survival(x+2), 0.2)
+// A few samples must not make a measurement of a minute mean anything between half a second
+// and ten.
+func TestTailOfAFewSamplesIsTheSameAgain(t *testing.T) {
+	rng := seeded(7)
+	var far []float64
+	for range 200 {
+		values := make([]float64, 40)
+		for i := range values {
+			values[i] = math.Exp(rng.NormFloat64())
+		}
+		far = append(far, Samples(values, nil).UpperQuantile(1e-4))
 	}
+	slices.Sort(far)
+	require.Less(t, far[190]/far[10], 4.0)
+	near(t, math.Exp(3.72), far[100], 0.5)
+}
+
+func TestCappedLawEndsThere(t *testing.T) {
+	l := Samples([]float64{1, 2, 3, 4, 5, 9, 20}, []int64{900, 50, 20, 10, 10, 5, 5}).Capped(30)
+	require.Equal(t, 30.0, l.UpperQuantile(1e-12))
+	require.Zero(t, l.Survival(30))
+	require.Positive(t, l.Survival(29))
+	require.True(t, l.Reaches(1e-4))
+	require.Less(t, l.Bound(2e-4), 30.0)
+	require.Equal(t, 30.0, l.Bound(0.9e-4), "what nobody knows may be as long as can be")
 }
 
 func TestScaledLawIsTheSameInAnotherUnit(t *testing.T) {

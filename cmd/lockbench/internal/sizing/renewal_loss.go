@@ -53,3 +53,8 @@ func (c Clocks) ShortestRenewed(tries int, every, again, timeout, delta, pause f
 	}
 	return (c.C + delta + pause + n*timeout) / usable
 }
+
+// ShortestSurviving is the least lease that an outage of that length does not end.
+func (c Clocks) ShortestSurviving(outage, every, again, timeout, delta float64) float64 {
+	return c.ShortestRenewed(2, every, again, timeout, delta, outage+redial(outage)-timeout)
+}

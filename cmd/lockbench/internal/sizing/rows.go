@@ -58,16 +58,34 @@ func (r Rows) Without(i int) Rows {
 	return rows
 }
 
+// QuorumTimes is the time in which q masters answer, for each row; +Inf: fewer do.
+func (r Rows) QuorumTimes(q int) []float64 {
+	times := make([]float64, len(r))
+	for i, row := range r {
+		times[i] = math.Inf(1)
+		if answers := sorted(row); len(answers) >= q {
+			times[i] = answers[q-1]
+		}
+	}
+	return times
+}
+
 // QuorumTime is the law of the time in which q masters answer, and the part of the attempts in
 // which fewer do; the law is nil when that is all of them.
 func (r Rows) QuorumTime(q int) (law *Law, failed float64) {
+	return FiniteTimes(r.QuorumTimes(q))
+}
+
+// FiniteTimes is the law of those times that are finite, nil when none is, and the part of
+// those that are not.
+func FiniteTimes(times []float64) (law *Law, failed float64) {
 	var got []float64
-	for _, row := range r {
-		if answers := sorted(row); len(answers) >= q {
-			got = append(got, answers[q-1])
+	for _, t := range times {
+		if !math.IsInf(t, 1) {
+			got = append(got, t)
 		}
 	}
-	return Samples(got, nil), 1 - float64(len(got))/float64(max(len(r), 1))
+	return Samples(got, nil), 1 - float64(len(got))/float64(max(len(times), 1))
 }
 
 // Fewer is QuorumTime for a quorum of n of these masters, any n of them alike: in a row in
@@ -89,7 +107,7 @@ func (r Rows) Fewer(n int) (law *Law, failed float64) {
 	law = Samples(values, counts)
 	if law != nil { // as many samples as there were rows
 		law.n = max(law.n/fewerUnit, 1)
-		law.tail = fitTail(law)
+		law.tail = fitTail(law, ShapePrior)
 	}
 	return law, 1 - won/float64(max(len(r), 1))
 }

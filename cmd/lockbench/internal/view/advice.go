@@ -9,6 +9,9 @@ import (
 
 // advice is how to set the engine, and what that rests on.
 func (b *Blocks) advice(a *advice.Advice) {
+	if a.Missed != "" {
+		b.bad("BEYOND --rto: %s", a.Missed)
+	}
 	b.Line("%s on %d masters: at most %s of the acquisitions may lose validity, a crashed holder may block for %s",
 		a.Impl, a.Masters, units.Probability(a.Ask.Eps), ns(a.Ask.RTO))
 	if words := a.InWords(); words != "" {
@@ -19,15 +22,23 @@ func (b *Blocks) advice(a *advice.Advice) {
 	for _, text := range a.TTL.Extrapolated {
 		b.Line("  extrapolated  %s", text)
 	}
-	between := fmt.Sprintf("%s to %s", ns(a.TTL.Min), ns(a.TTL.Max))
+	b.Line("  pause budgets %s (--pause-...)", a.Ask.Budgets)
+	between := fmt.Sprintf("at least %s (%s), at most %s", ns(a.TTL.Min), apart(a.Spread.TTLMin), ns(a.TTL.Max))
 	if a.TTL.Empty {
-		b.Line("\nadvised: no TTL from %s; renew", between)
+		b.Line("\nadvised: no TTL without renewal, %s; renewed %s (%s)", between, ns(a.Config.TTL), apart(a.Spread.TTL))
 	} else {
-		b.Line("\nadvised: TTL from %s, chosen %s", between, ns(a.Config.TTL))
+		b.Line("\nadvised: TTL %s, chosen %s (%s)", between, ns(a.Config.TTL), apart(a.Spread.TTL))
+	}
+	if w := a.Spread.Width(); w >= advice.Narrow {
+		b.Line("  the ends of an interval are %.1f times apart: a longer or quieter measurement narrows it", w)
 	}
 	b.Table(settingsTable(a))
 	b.Line("")
 	b.Table(expectedTable(a))
+	b.Line("")
+	b.Table(lossesTable(a))
+	b.Line("")
+	b.Table(outagesTable(a))
 	if a.Check != nil {
 		b.Line("  checked: %s", checked(a.Check))
 	}
@@ -46,9 +57,38 @@ func (b *Blocks) advice(a *advice.Advice) {
 }
 
 func settingsTable(a *advice.Advice) Table {
-	t := Table{Columns: []Column{{Name: "setting", Left: true}, {Name: "value"}, {Name: "formula", Left: true}, {Name: "why", Left: true}}}
+	t := Table{Columns: []Column{{Name: "setting", Left: true}, {Name: "value"}, {Name: "90 %", Left: true}, {Name: "formula", Left: true}, {Name: "why", Left: true}}}
 	for _, s := range a.Settings {
-		t.Rows = append(t.Rows, cells(s.Name, s.Value, s.Formula, s.Why))
+		t.Rows = append(t.Rows, cells(s.Name, s.Value, s.Spread, s.Formula, s.Why))
+	}
+	return t
+}
+
+// apart is an interval.
+func apart(of [2]int64) string { return fmt.Sprintf("%s to %s, 90 %%", ns(of[0]), ns(of[1])) }
+
+// lossesTable is the trade between how long a crashed holder blocks others and how often
+// validity is lost.
+func lossesTable(a *advice.Advice) Table {
+	t := Table{
+		Caption: "Without renewal, by TTL; ~ is beyond what was measured, where the pause budgets count",
+		Columns: columns("TTL", "blocks others for", "lost while held", "from, 90 %", "to"),
+	}
+	for _, l := range a.Losses {
+		p := units.Probability(l.P)
+		if l.Beyond {
+			p = "~" + p
+		}
+		t.Rows = append(t.Rows, cells(ns(l.TTL), ns(l.RTO), p, units.Probability(l.Lo), units.Probability(l.Hi)))
+	}
+	return t
+}
+
+// outagesTable is what a renewed lease bears.
+func outagesTable(a *advice.Advice) Table {
+	t := Table{Caption: "With KeepAlive, by TTL", Columns: columns("TTL", "blocks others for", "survives an outage of", "lost to the longest seen")}
+	for _, o := range a.Outages {
+		t.Rows = append(t.Rows, cells(ns(o.TTL), ns(o.RTO), ns(o.Outage), units.Probability(o.Lost)))
 	}
 	return t
 }

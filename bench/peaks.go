@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Peaks is the longest of many times, with when they were: a histogram does not show
+// whether they came together. Each of at least FromNs is there.
+type Peaks struct {
+	FromNs int64  `json:"from_ns"`
+	All    []Peak `json:"all"` // in the order of their times
+}
+
+// Peak is one of them.
+type Peak struct {
+	AtNs int64 `json:"at_ns"` // since the measured time began; of a stall its begin
+	Ns   int64 `json:"ns"`
+}
+
+// peaksMost is how many are kept: a minute of what comes a thousand times a second has
+// its longest 3 % there.
+const peaksMost = 2000
+
+// add keeps a time if it is among the longest.
+func (p *Peaks) add(at, ns int64) {
+	if ns < p.FromNs {
+		return
+	}
+	p.All = append(p.All, Peak{at, ns})
+	if len(p.All) > peaksMost {
+		p.halve()
+	}
+}
+
+// halve forgets the shorter half, so that the next thousand cost one sort.
+func (p *Peaks) halve() {
+	slices.SortFunc(p.All, func(a, b Peak) int { return cmp.Compare(b.Ns, a.Ns) })
+	p.All = p.All[:peaksMost/2]
+	p.FromNs = p.All[len(p.All)-1].Ns
+}
+
+// mergePeaks is those of several, each of which may have kept less than the others; nil
+// when there are none.
+func mergePeaks(parts ...*Peaks) *Peaks {
+	var all *Peaks
+	for _, part := range parts {
+		if part == nil {
+			continue
+		}
+		if all == nil {
+			all = &Peaks{All: []Peak{}}
+		}
+		all.FromNs = max(all.FromNs, part.FromNs)
+		all.All = append(all.All, part.All...)
+	}
+	if all == nil {
+		return nil
+	}
+	all.All = slices.DeleteFunc(all.All, func(k Peak) bool { return k.Ns < all.FromNs })
+	if len(all.All) > peaksMost {
+		all.halve()
+	}
+	slices.SortStableFunc(all.All, func(a, b Peak) int { return cmp.Compare(a.AtNs, b.AtNs) })
+	return all
+}

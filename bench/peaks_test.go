@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	var all []int64
+	parts := [2]*Peaks{{}, {}}
+	for i := range 20_000 {
+		ns := int64(1e6 * rng.ExpFloat64())
+		all = append(all, ns)
+		parts[i%2].add(int64(i), ns)
+	}
+	merged := mergePeaks(parts[0], nil, parts[1])
+	slices.Sort(all)
+	var got []int64
+	for i, k := range merged.All {
+		require.GreaterOrEqual(t, k.Ns, merged.FromNs)
+		require.True(t, i == 0 || k.AtNs > merged.All[i-1].AtNs, "in the order of their times")
+		got = append(got, k.Ns)
+	}
+	slices.Sort(got)
+	require.Greater(t, len(got), peaksMost/2-1)
+	require.LessOrEqual(t, len(got), peaksMost)
+	require.Equal(t, all[len(all)-len(got):], got)
+	require.Nil(t, mergePeaks(nil))
+}
+
+// flaky is a locker whose attempts fail for long, after which one takes winning.
+type flaky struct{ failing, winning, allowance time.Duration }
+
+type until struct {
+	Noop
+	time.Time
+}
+
+func (u until) Until() time.Time { return u.Time }
+
+func (l flaky) Acquire(_ context.Context, _ string, ttl time.Duration) (Held, error) {
+	time.Sleep(l.failing)
+	sent := time.Now()
+	time.Sleep(l.winning)
+	return until{Time: sent.Add(ttl - l.allowance)}, nil
+}
+
+func (l flaky) TryAcquire(ctx context.Context, name string, ttl time.Duration) (Held, error) {
+	return l.Acquire(ctx, name, ttl)
+}
+
+func (flaky) Close() error { return nil }
+
+// promising is one that tells what it allows for clocks.
+type promising struct{ flaky }
+
+func (l promising) Allowance(time.Duration) time.Duration { return l.allowance }
+
+func TestValidityUsedIsThatOfTheWinningAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		locker := flaky{failing: 900 * time.Millisecond, winning: 5 * time.Millisecond, allowance: 102 * time.Millisecond}
+		cfg := Config{Workers: 1, Duration: 10 * time.Second, TTL: 10 * time.Second}
+		res, err := newRunner(t.Context(), "flaky", promising{locker}, cfg, false).run(t.Context())
+		require.NoError(t, err)
+		require.InEpsilon(t, 905e6, res.Latency.Acquire.Max, 1e-2, "until held")
+		used := res.Latency.ValidityUsed
+		require.InEpsilon(t, 5e6, used.Max, 1e-2)
+		require.EqualValues(t, 12, used.Count, "one in the drain")
+		require.Len(t, used.Peaks.All, 11)
+		require.EqualValues(t, 905e6, used.Peaks.All[0].AtNs)
+
+		res, err = newRunner(t.Context(), "flaky", locker, cfg, false).run(t.Context())
+		require.NoError(t, err)
+		require.Nil(t, res.Latency.ValidityUsed, "it does not tell")
+	})
+}

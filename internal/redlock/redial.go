@@ -1,0 +1,16 @@
+package redlock
+
+import "time"
+
+// The pause before a master that went away is dialled again is drawn from half to one and
+// a half times of what doubles from FirstRedial to LongestRedial.
+const (
+	FirstRedial   = 25 * time.Millisecond
+	LongestRedial = 2 * time.Second
+)
+
+// RedialWithin returns how long after the end of an outage of that length a master is
+// dialled at the latest: the pauses before this one add up to less than the outage.
+func RedialWithin(outage time.Duration) time.Duration {
+	return min(outage+FirstRedial, LongestRedial) / 2 * 3
+}
