@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strconv"
 )
@@ -16,7 +15,7 @@ type Capacity struct {
 	// RatePerS is the capacity, and never more than a rate at which a run met all; 0: none did.
 	RatePerS float64 `json:"rate_per_s"`
 	// LowPerS to HighPerS holds the capacity with a probability of 90 %. LowPerS is 0 when no
-	// run met all, HighPerS when none missed.
+	// run met all, HighPerS when it is far above all that was tried.
 	LowPerS    float64 `json:"low_per_s"`
 	HighPerS   float64 `json:"high_per_s"`
 	MissedPerS float64 `json:"missed_per_s"` // lowest rate above RatePerS that missed; 0: none did
@@ -34,7 +33,7 @@ type Capacity struct {
 
 // Limited reports whether the capacity is not known because runs were disturbed.
 func (c Capacity) Limited() bool {
-	return !c.Confirmed && c.GeneratorPerS > 0 && (c.HighPerS == 0 || c.GeneratorPerS < c.HighPerS)
+	return !c.Confirmed && c.GeneratorPerS > 0 && (c.MissedPerS == 0 || c.GeneratorPerS < c.MissedPerS)
 }
 
 // CapacityStep is one run of the search.
@@ -44,6 +43,7 @@ type CapacityStep struct {
 	Met            bool    `json:"met"`
 	Unjudged       bool    `json:"unjudged"`            // valid but for too few operations, but an objective could not be judged; not Met then
 	Disturbed      bool    `json:"generator,omitempty"` // not Met, but the generator lagged or the machine stalled: the lock may have had no part in it
+	Stalled        bool    `json:"stalled,omitempty"`   // Disturbed by the machine, which has nothing to do with the rate
 	Why            string  `json:"why"`                 // the objectives and what was measured, or why the run is not valid
 	Result         int     `json:"result"`              // where it stands in Document.Results
 	ThroughputPerS float64 `json:"throughput_per_s"`
@@ -52,14 +52,18 @@ type CapacityStep struct {
 
 // The search is a bisection under noise: each run is made where the posterior has half of
 // its weight on either side, until its 90 % interval is narrow. One run near the capacity is
-// luck either way, and it is the posterior that repeats what is not decided. CapacityRuns
-// bounds the whole, and so its time.
+// luck either way, and it is the posterior that repeats what is not decided. Every third run
+// is made higher up: runs at the median alone, half of which miss, cannot tell a capacity near
+// them from a far higher one and misses of other causes. CapacityRuns bounds the whole, and
+// so its time.
 const (
-	CapacityRuns  = 20
+	CapacityRuns  = 25
 	CapacityClose = 1.25
-	capacityReach = 4 // no run is so many times above or below all before: masters may be in use
+	capacityReach = 4 // no run is more times above all that met, as masters may be in use, or below all before
 	capacityLeast = 1 // per second
 )
+
+var capacityQuantiles = []float64{0.5, 0.5, 0.8}
 
 // FindCapacity searches from the rate first on; try makes one run and reports whether
 // it met the objectives. It fills in all but what names the search. When try fails
@@ -87,11 +91,10 @@ func FindCapacity(ctx context.Context, first float64, try func(rate float64) (Ca
 type search struct {
 	first float64
 	steps []CapacityStep
-	known posterior // by what runs have shown
-	// place is the same, but also bounded by what could not be known: as if met by a run with
-	// too few samples, of which there are more above; as if missed by a run that was disturbed
-	// like the one before it, as the generator may be no faster.
-	place posterior
+	// known is by what runs have shown. One with too few samples counts as met, since there are
+	// more of them above; no rate is an answer unless another run met there or above.
+	known posterior
+	place posterior // known, and as if missed where the generator lagged twice in a row: it may be no faster
 }
 
 func newSearch(first float64) *search {
@@ -107,28 +110,35 @@ func (s *search) next() (rate float64, ok bool) {
 	if low, high := s.place.interval(); n >= CapacityRuns || high <= low*CapacityClose {
 		return 0, false
 	}
-	if last := s.steps[n-1]; last.Disturbed && !s.repeats(n-1) {
+	if last := s.steps[n-1]; last.Disturbed && !s.lagsAgain(n-1) {
 		return last.RatePerS, true
 	}
-	rates := func(a, b CapacityStep) int { return int(math.Copysign(1, a.RatePerS-b.RatePerS)) }
-	least, most := slices.MinFunc(s.steps, rates).RatePerS/capacityReach, slices.MaxFunc(s.steps, rates).RatePerS*capacityReach
-	return round3(min(max(s.place.quantile(0.5), least, capacityLeast), most, maxRate)), true
+	least, most := s.first, s.first
+	for _, step := range s.steps {
+		least = min(least, step.RatePerS)
+		if step.Met || step.Unjudged {
+			most = max(most, step.RatePerS)
+		}
+	}
+	return round3(min(max(s.place.quantile(capacityQuantiles[n%len(capacityQuantiles)]), least/capacityReach, capacityLeast), most*capacityReach, maxRate)), true
 }
 
-// repeats reports whether step i was disturbed at the same rate as the one before it.
-func (s *search) repeats(i int) bool {
-	return i > 0 && s.steps[i].Disturbed && s.steps[i-1].Disturbed && s.steps[i].RatePerS == s.steps[i-1].RatePerS
+// lagsAgain reports whether the generator lagged in step i as in the one before it.
+func (s *search) lagsAgain(i int) bool {
+	lags := func(t CapacityStep) bool { return t.Disturbed && !t.Stalled }
+	return i > 0 && lags(s.steps[i]) && lags(s.steps[i-1]) && s.steps[i].RatePerS == s.steps[i-1].RatePerS
 }
 
 // add takes the run at the rate that next returned into account.
 func (s *search) add(step CapacityStep) {
 	step.Confirms = slices.ContainsFunc(s.steps, func(t CapacityStep) bool { return t.Met && t.RatePerS == step.RatePerS })
 	s.steps = append(s.steps, step)
-	if !step.Unjudged && !step.Disturbed {
-		s.known.observe(step.RatePerS, step.Met)
+	met := step.Met || step.Unjudged
+	if !step.Disturbed {
+		s.known.observe(step.RatePerS, met)
 	}
-	if !step.Disturbed || s.repeats(len(s.steps)-1) {
-		s.place.observe(step.RatePerS, step.Met || step.Unjudged)
+	if !step.Disturbed || s.lagsAgain(len(s.steps)-1) {
+		s.place.observe(step.RatePerS, met)
 	}
 }
 
@@ -140,8 +150,9 @@ func (s *search) answer() Capacity {
 			*best = rate
 		}
 	}
-	best, missed := 0.0, false
+	best, most := 0.0, 0.0
 	for _, step := range s.steps {
+		most = max(most, step.RatePerS)
 		switch {
 		case step.Met:
 			best = max(best, step.RatePerS)
@@ -149,16 +160,15 @@ func (s *search) answer() Capacity {
 			c.UnjudgedPerS = max(c.UnjudgedPerS, step.RatePerS)
 		case step.Disturbed:
 			c.Disturbed++
-		default:
-			missed = true
 		}
 	}
 	low, high := s.known.interval()
 	if best > 0 {
-		c.RatePerS, c.LowPerS = min(round3(s.known.quantile(0.5)), best), round3(low)
+		c.RatePerS = min(round3(s.known.quantile(0.5)), best)
+		c.LowPerS = min(round3(low), c.RatePerS)
 		c.Confirmed = high <= low*CapacityClose
 	}
-	if missed {
+	if high <= most*capacityReach {
 		c.HighPerS = round3(high)
 	}
 	for _, step := range s.steps {

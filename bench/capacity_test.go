@@ -42,13 +42,27 @@ func seeds(t *testing.T, try func(r *rand.Rand, capacity float64) func(float64) 
 		require.NoError(t, err)
 		require.Len(t, c.Steps, c.Runs)
 		require.LessOrEqual(t, c.Runs, CapacityRuns)
-		if c.LowPerS <= capacity && capacity <= c.HighPerS {
+		if c.LowPerS <= capacity && (capacity <= c.HighPerS || c.HighPerS == 0) {
 			covered++
 		}
 		answers = append(answers, c.RatePerS/capacity)
 	}
 	slices.Sort(answers)
 	return covered, answers
+}
+
+// agreeing is the share of pairs of answers, ascending, that are within 1.2x of each other.
+func agreeing(answers []float64) float64 {
+	agree, pairs := 0, 0
+	for i, low := range answers {
+		for _, high := range answers[i+1:] {
+			pairs++
+			if high <= 1.2*low {
+				agree++
+			}
+		}
+	}
+	return float64(agree) / float64(pairs)
 }
 
 func TestTheIntervalHoldsANoisyCapacityAndSearchesAgree(t *testing.T) {
@@ -58,7 +72,7 @@ func TestTheIntervalHoldsANoisyCapacityAndSearchesAgree(t *testing.T) {
 		})
 		require.GreaterOrEqual(t, covered, 170, "slope %v", slope)
 		if slope <= 0.05 {
-			require.Less(t, answers[195]/answers[5], 1.2, "of all but 10 searches")
+			require.Greater(t, agreeing(answers), 0.95, "slope %v", slope)
 		}
 	}
 }
@@ -68,8 +82,8 @@ func TestDisturbedRunsAreRepeatedAndNotCounted(t *testing.T) {
 		quiet := noisy(r, capacity, 0.02)
 		return func(rate float64) (CapacityStep, error) {
 			step, err := quiet(rate)
-			if r.Float64() < 0.25 && rate > capacity/2 { // a lock that has time to spare is not made to miss
-				return CapacityStep{Disturbed: true}, nil
+			if r.Float64() < 0.25 {
+				return CapacityStep{Disturbed: true, Stalled: r.Float64() < 0.5}, nil
 			}
 			return step, err
 		}
@@ -123,9 +137,8 @@ func TestCapacitySaysWhenThereIsNoEdge(t *testing.T) {
 
 	c, err = FindCapacity(t.Context(), 1e6, limit(1e12))
 	require.NoError(t, err)
-	require.InEpsilon(t, maxRate, c.RatePerS, 0.1)
+	require.InEpsilon(t, maxRate, c.RatePerS, 0.15)
 	require.Zero(t, c.MissedPerS)
-	require.Zero(t, c.HighPerS)
 }
 
 func TestCapacityGoesUpWhereThereAreTooFewSamples(t *testing.T) {
@@ -178,8 +191,42 @@ func TestCapacityTellsALaggingGeneratorFromAMiss(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.Zero(t, c.RatePerS)
-	require.Equal(t, CapacityRuns, c.Disturbed)
+	require.Equal(t, c.Runs, c.Disturbed)
 	require.True(t, c.Limited())
+}
+
+func TestARunIsRepeatedUntilTheMachineDoesNotStall(t *testing.T) {
+	runs := 0
+	c, err := FindCapacity(t.Context(), 1000, func(rate float64) (CapacityStep, error) {
+		runs++
+		return CapacityStep{Disturbed: runs < 6, Stalled: true, Met: runs >= 6 && rate <= 3000}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, []float64{1000, 1000, 1000, 1000, 1000, 1000, 4000}, rates(c)[:7])
+	require.Equal(t, 5, c.Disturbed)
+	require.InEpsilon(t, 3000, c.RatePerS, 0.1)
+
+	c, err = FindCapacity(t.Context(), 1000, func(rate float64) (CapacityStep, error) {
+		return CapacityStep{Disturbed: true, Stalled: true}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, CapacityRuns, c.Disturbed)
+	require.Zero(t, c.RatePerS)
+	require.True(t, c.Limited())
+}
+
+func TestMissesThatHaveNothingToDoWithTheRateOnlyWidenTheInterval(t *testing.T) {
+	covered, answers := seeds(t, func(r *rand.Rand, capacity float64) func(float64) (CapacityStep, error) {
+		quiet := noisy(r, capacity, 0.02)
+		return func(rate float64) (CapacityStep, error) {
+			step, err := quiet(rate)
+			step.Met = step.Met && r.Float64() < 0.8
+			return step, err
+		}
+	})
+	require.GreaterOrEqual(t, covered, 170)
+	require.Greater(t, answers[20], 0.8)
+	require.Less(t, answers[190], 1.2)
 }
 
 func TestTheFirstRunMayLapse(t *testing.T) {

@@ -8,27 +8,40 @@ import (
 // posterior is what runs have shown of a capacity: a weight for every rate that it may be.
 // A run at some rate meets its objectives with
 //
-//	P(met) = lapse + (1 - 2 lapse) / (1 + (rate/capacity)^(1/slope))
+//	P(met) = luck + (1 - luck - lapse) / (1 + (rate/capacity)^(1/slope))
 //
-// At the capacity that is one half. How soon it falls around it is not known, so every rate
-// has a weight for each of some slopes; and a lapse is a run that met or missed for reasons
-// of its own, so that no single run can exclude anything. Each run multiplies the weights by
-// how probable it was (Bayes). The model and the search with it are QUEST's (Watson, Pelli
-// 1983, Perception & Psychophysics 33), with the slope as in Kontsevich, Tyler 1999 (Vision
-// Research 39). Before any run, all magnitudes from capacityLeast to maxRate are alike.
-type posterior [][]float64 // by slope, then by rate
+// At the capacity that is about one half. How soon it falls around it, and how often a run
+// misses for reasons that have nothing to do with the rate, is not known: every rate has a
+// weight for each of some slopes and lapses. On a quiet machine the runs themselves soon rule
+// out a high lapse, and each miss counts; on a busy one it takes several. Met by luck is what
+// hardly any run above the capacity is. Each run multiplies the weights by how probable it
+// was (Bayes). The model and the search with it are QUEST's (Watson, Pelli 1983, Perception &
+// Psychophysics 33); what is not asked for is integrated out as in Prins 2013 (Journal of
+// Vision 13). Before any run, all magnitudes from capacityLeast to maxRate are alike.
+type posterior []hypothesis
 
-const (
-	posteriorLapse = 0.05
-	posteriorStep  = 0.01 // between rates, as the logarithm of their ratio
+// hypothesis is the weights of the rates under one slope and lapse.
+type hypothesis struct {
+	slope, lapse float64
+	weights      []float64
+}
+
+var (
+	posteriorSlopes = []float64{0.02, 0.05, 0.1, 0.2} // of the logarithm of the rate
+	posteriorLapses = []float64{0.02, 0.1, 0.3}
 )
 
-var posteriorSlopes = []float64{0.02, 0.05, 0.1, 0.2} // of the logarithm of the rate
+const (
+	posteriorLuck = 0.02
+	posteriorStep = 0.02 // between rates, as the logarithm of their ratio
+)
 
-func newPosterior() posterior {
-	p := make(posterior, len(posteriorSlopes))
-	for i := range p {
-		p[i] = slices.Repeat([]float64{1}, int(math.Log(maxRate/capacityLeast)/posteriorStep)+1)
+func newPosterior() (p posterior) {
+	for _, slope := range posteriorSlopes {
+		for _, lapse := range posteriorLapses {
+			rates := int(math.Log(maxRate/capacityLeast)/posteriorStep) + 1
+			p = append(p, hypothesis{slope, lapse, slices.Repeat([]float64{1}, rates)})
+		}
 	}
 	return p
 }
@@ -36,29 +49,29 @@ func newPosterior() posterior {
 // observe takes a run into account.
 func (p posterior) observe(rate float64, met bool) {
 	at := math.Log(rate / capacityLeast)
-	for i, slope := range posteriorSlopes {
-		for j := range p[i] {
-			likely := posteriorLapse + (1-2*posteriorLapse)/(1+math.Exp((at-float64(j)*posteriorStep)/slope))
+	for _, h := range p {
+		for i := range h.weights {
+			likely := posteriorLuck + (1-posteriorLuck-h.lapse)/(1+math.Exp((at-float64(i)*posteriorStep)/h.slope))
 			if !met {
 				likely = 1 - likely
 			}
-			p[i][j] *= likely
+			h.weights[i] *= likely
 		}
 	}
 }
 
 // quantile is the rate below which the capacity lies with probability q.
 func (p posterior) quantile(q float64) float64 {
-	sums := make([]float64, len(p[0]))
+	sums := make([]float64, len(p[0].weights))
 	total := 0.0
-	for j := range sums {
-		for i := range p {
-			total += p[i][j]
+	for i := range sums {
+		for _, h := range p {
+			total += h.weights[i]
 		}
-		sums[j] = total
+		sums[i] = total
 	}
-	j, _ := slices.BinarySearch(sums, q*total)
-	return min(capacityLeast*math.Exp(float64(j)*posteriorStep), maxRate)
+	i, _ := slices.BinarySearch(sums, q*total)
+	return min(capacityLeast*math.Exp(float64(i)*posteriorStep), maxRate)
 }
 
 // interval holds the capacity with a probability of 90 %.

@@ -17,10 +17,9 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-const (
-	firstRate     = 1000
-	searchWorkers = 1024 // unless --workers is given: the lock and not the number of workers should be the limit
-)
+// searchDefaults is what a search has unless it is given: many workers, as the lock should be
+// the limit, and short runs, since they are fewer times disturbed and more of them fit.
+var searchDefaults = map[string]string{"rate": "1000", "workers": "1024", "duration": "2s"}
 
 // findCapacity is --find-max.
 func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error {
@@ -34,12 +33,12 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error
 	if len(f.slos) == 0 {
 		return usagef("--find-max needs --slo, such as --slo 'response.p99<5ms'")
 	}
-	for name, value := range map[string]int{"rate": firstRate, "workers": searchWorkers} {
+	for name, value := range searchDefaults {
 		switch swept := hasParam(params, name); {
 		case swept && name == "rate":
 			return usagef("--param rate cannot be used with --find-max, which searches it")
 		case !swept && !set(name):
-			if err := cmd.Flags().Set(name, strconv.Itoa(value)); err != nil {
+			if err := cmd.Flags().Set(name, value); err != nil {
 				return err
 			}
 		}
@@ -137,7 +136,9 @@ func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 		step.Met = true
 	case valid && !missed:
 		step.Unjudged = true
-	case stalls != "" || lagged && !missedAlone:
+	case stalls != "":
+		step.Disturbed, step.Stalled = true, true
+	case lagged && !missedAlone:
 		step.Disturbed = true
 	}
 	if !step.Met {

@@ -275,7 +275,7 @@ func TestASearchThatTheGeneratorEndedIsNoAnswer(t *testing.T) {
 		text  string
 	}{
 		{bench.Capacity{RatePerS: 1000, HighPerS: 1050, MissedPerS: 1050, Confirmed: true}, exitOK, ""},
-		{bench.Capacity{RatePerS: 1000, HighPerS: 1050, MissedPerS: 1050, GeneratorPerS: 4000}, exitOK, ""},
+		{bench.Capacity{RatePerS: 1000, HighPerS: 5000, MissedPerS: 1050, GeneratorPerS: 4000}, exitOK, ""},
 		{bench.Capacity{RatePerS: 1000, GeneratorPerS: 1050}, exitNotValid, "what is above is not known: at 1,050/s the generator"},
 		{bench.Capacity{RatePerS: 1000, HighPerS: 4000, MissedPerS: 3000, GeneratorPerS: 1050}, exitNotValid, "what is above is not known: at 1,050/s the generator"},
 		{bench.Capacity{GeneratorPerS: 1}, exitNotValid, "the generator"},

@@ -41,7 +41,7 @@ func Answer(c bench.Capacity) string {
 			text += ", missed at " + units.Rate(c.MissedPerS)
 		}
 	case c.HighPerS == 0:
-		text += units.Rate(c.RatePerS) + " or more, none missed"
+		text += units.Rate(c.RatePerS) + " or more"
 	default:
 		text += fmt.Sprintf("%s, 90 %% interval %s to %s", units.Rate(c.RatePerS), units.In(bench.UnitCount, c.LowPerS), units.In(bench.UnitCount, c.HighPerS))
 	}
