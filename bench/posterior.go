@@ -18,17 +18,11 @@ import (
 // was (Bayes). The model and the search with it are QUEST's (Watson, Pelli 1983, Perception &
 // Psychophysics 33); what is not asked for is integrated out as in Prins 2013 (Journal of
 // Vision 13). Before any run, all magnitudes from capacityLeast to maxRate are alike.
-type posterior []hypothesis
-
-// hypothesis is the weights of the rates under one slope and lapse.
-type hypothesis struct {
-	slope, lapse float64
-	weights      []float64
-}
+type posterior [len(posteriorSlopes) * len(posteriorLapses)][]float64 // by slope and lapse, then by rate
 
 var (
-	posteriorSlopes = []float64{0.02, 0.05, 0.1, 0.2} // of the logarithm of the rate
-	posteriorLapses = []float64{0.02, 0.1, 0.3}
+	posteriorSlopes = [...]float64{0.02, 0.05, 0.1, 0.2} // of the logarithm of the rate
+	posteriorLapses = [...]float64{0.02, 0.1, 0.3}
 )
 
 const (
@@ -37,11 +31,8 @@ const (
 )
 
 func newPosterior() (p posterior) {
-	for _, slope := range posteriorSlopes {
-		for _, lapse := range posteriorLapses {
-			rates := int(math.Log(maxRate/capacityLeast)/posteriorStep) + 1
-			p = append(p, hypothesis{slope, lapse, slices.Repeat([]float64{1}, rates)})
-		}
+	for i := range p {
+		p[i] = slices.Repeat([]float64{1}, int(math.Log(maxRate/capacityLeast)/posteriorStep)+1)
 	}
 	return p
 }
@@ -49,29 +40,35 @@ func newPosterior() (p posterior) {
 // observe takes a run into account.
 func (p posterior) observe(rate float64, met bool) {
 	at := math.Log(rate / capacityLeast)
-	for _, h := range p {
-		for i := range h.weights {
-			likely := posteriorLuck + (1-posteriorLuck-h.lapse)/(1+math.Exp((at-float64(i)*posteriorStep)/h.slope))
-			if !met {
-				likely = 1 - likely
+	for i, slope := range posteriorSlopes {
+		for j := range p[0] {
+			holds := 1 / (1 + math.Exp((at-float64(j)*posteriorStep)/slope))
+			for k, lapse := range posteriorLapses {
+				likely := posteriorLuck + (1-posteriorLuck-lapse)*holds
+				if !met {
+					likely = 1 - likely
+				}
+				p[i*len(posteriorLapses)+k][j] *= likely
 			}
-			h.weights[i] *= likely
 		}
 	}
 }
 
 // quantile is the rate below which the capacity lies with probability q.
 func (p posterior) quantile(q float64) float64 {
-	sums := make([]float64, len(p[0].weights))
-	total := 0.0
-	for i := range sums {
-		for _, h := range p {
-			total += h.weights[i]
+	sums := make([]float64, len(p[0]))
+	for _, weights := range p {
+		for j, w := range weights {
+			sums[j] += w
 		}
-		sums[i] = total
 	}
-	i, _ := slices.BinarySearch(sums, q*total)
-	return min(capacityLeast*math.Exp(float64(i)*posteriorStep), maxRate)
+	total := 0.0
+	for j, sum := range sums {
+		total += sum
+		sums[j] = total
+	}
+	j, _ := slices.BinarySearch(sums, q*total)
+	return min(capacityLeast*math.Exp(float64(j)*posteriorStep), maxRate)
 }
 
 // interval holds the capacity with a probability of 90 %.

@@ -116,8 +116,8 @@ func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 	alone := *r // what the lock took, without waiting for the generator
 	alone.Latency.Response = r.Latency.Service
 	var texts []string
-	lacks := lacking(r)
-	met, missed, missedAlone := lacks == "", lacks != "", lacks != ""
+	lacks := lacking(r, r.Totals.Offered)
+	met, missed, missedAlone := lacks == "", lacks != "", lacking(r, r.Totals.Started) != ""
 	for _, o := range objectives {
 		slo := o.Judge(r)
 		met = met && slo.Pass
@@ -162,16 +162,16 @@ const (
 	goodputSlack = 3
 )
 
-// lacking says how much less was acquired than was due; empty: no less. Neither what was
+// lacking says how much less was acquired than the lock was to be asked for; empty: no less. Neither what was
 // refused (op try) is lacking nor what was in flight at the end of the run, which is by
 // Little's law the rate times the mean response.
-func lacking(r *bench.Result) string {
+func lacking(r *bench.Result, asked int64) string {
 	t, seconds := r.Totals, max(r.DurationS, 1e-9)
-	due := float64(t.Offered-t.Refused) - float64(t.Offered)/seconds*r.Headline().Mean/1e9
+	due := float64(asked-t.Refused) - float64(asked)/seconds*r.Headline().Mean/1e9
 	if float64(t.Acquired) >= min(goodputLeast*due, due-goodputSlack) {
 		return ""
 	}
-	return fmt.Sprintf("goodput: %s acquired of %s", units.Rate(float64(t.Acquired)/seconds), units.Rate(float64(t.Offered)/seconds))
+	return fmt.Sprintf("goodput: %s acquired of %s", units.Rate(float64(t.Acquired)/seconds), units.Rate(float64(asked)/seconds))
 }
 
 // stalled says how long the machine stalled where that is more than half of the response, both

@@ -228,6 +228,11 @@ func TestWhatWasMetIsMetAlthoughTheGeneratorLagged(t *testing.T) {
 	step = stepOf(both, []bench.Objective{o})
 	require.False(t, step.Met || step.Unjudged, "the rate was not kept")
 	require.True(t, step.Disturbed, "nor offered as it should have been")
+	both.DurationS, both.Totals = 1, bench.Totals{Offered: 2000, Started: 1500, Acquired: 1500}
+	both.Latency.Response.P["99"], both.Latency.Service = 60e6, &bench.Summary{Count: 1500, P: map[string]int64{"99": 4e6}}
+	require.True(t, stepOf(both, []bench.Objective{o}).Disturbed, "all that was asked for was acquired in time")
+	both.Totals.Acquired = 1000
+	require.False(t, stepOf(both, []bench.Objective{o}).Disturbed)
 }
 
 func TestARunInWhichMostOperationsTimedOutMissesWhateverItsLatency(t *testing.T) {
