@@ -19,8 +19,8 @@ type Capacity struct {
 	LowPerS    float64 `json:"low_per_s"`
 	HighPerS   float64 `json:"high_per_s"`
 	MissedPerS float64 `json:"missed_per_s"` // lowest rate above RatePerS that missed; 0: none did
-	// GeneratorPerS is the lowest rate above RatePerS that missed in a run that was
-	// disturbed, see CapacityStep.Disturbed; 0: none did.
+	// GeneratorPerS is the lowest rate above RatePerS and UnjudgedPerS that missed in a run
+	// that was disturbed, see CapacityStep.Disturbed; 0: none did.
 	GeneratorPerS float64 `json:"generator_per_s,omitempty"`
 	// UnjudgedPerS is the highest rate at which a run could not be judged, mostly
 	// because it had too few samples; 0: all could.
@@ -175,7 +175,9 @@ func (s *search) answer() Capacity {
 		switch {
 		case step.Met || step.Unjudged || step.RatePerS <= c.RatePerS:
 		case step.Disturbed:
-			lowest(&c.GeneratorPerS, step.RatePerS)
+			if step.RatePerS > c.UnjudgedPerS {
+				lowest(&c.GeneratorPerS, step.RatePerS)
+			}
 		default:
 			lowest(&c.MissedPerS, step.RatePerS)
 		}

@@ -158,6 +158,16 @@ func TestCapacityGoesUpWhereThereAreTooFewSamples(t *testing.T) {
 	require.Zero(t, c.RatePerS)
 	require.InEpsilon(t, 900, c.UnjudgedPerS, 0.1)
 	require.False(t, c.Limited())
+
+	disturbed := false
+	c, err = FindCapacity(t.Context(), 1000, func(rate float64) (CapacityStep, error) { // one below was disturbed
+		disturbs := !disturbed && 300 < rate && rate < 900
+		disturbed = disturbed || disturbs
+		return CapacityStep{Disturbed: disturbs, Unjudged: !disturbs && rate < 900}, nil
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, c.Disturbed)
+	require.False(t, c.Limited(), "it was repeated")
 }
 
 func TestCapacityTellsALaggingGeneratorFromAMiss(t *testing.T) {
