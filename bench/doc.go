@@ -4,7 +4,7 @@
 // Run is a run in this process. A run of several processes is a RunPart in each of
 // them and a Merge of the Parts: they begin at a common instant of the machine's
 // monotonic clock, and find overlaps and hand-overs in a table that all have mapped.
-// Compare makes runs of several Targets in turn, FindCapacity runs of rising rates.
+// Compare makes runs of several Targets in turn, FindCapacity runs near the highest rate that meets objectives.
 //
 //	Config --> runner --> workers --> Locker           what is loaded
 //	  |          |          |  ^

@@ -7,18 +7,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-const (
-	firstRate     = 1000
-	searchWorkers = 1024 // unless --workers is given: the lock and not the number of workers should be the limit
-)
+// searchDefaults is what a search has unless it is given: many workers, as the lock should be
+// the limit, and short runs, since they are fewer times disturbed and more of them fit.
+var searchDefaults = map[string]string{"rate": "1000", "workers": "1024", "duration": "2s"}
 
 // findCapacity is --find-max.
 func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error {
@@ -32,12 +33,12 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error
 	if len(f.slos) == 0 {
 		return usagef("--find-max needs --slo, such as --slo 'response.p99<5ms'")
 	}
-	for name, value := range map[string]int{"rate": firstRate, "workers": searchWorkers} {
+	for name, value := range searchDefaults {
 		switch swept := hasParam(params, name); {
 		case swept && name == "rate":
 			return usagef("--param rate cannot be used with --find-max, which searches it")
 		case !swept && !set(name):
-			if err := cmd.Flags().Set(name, strconv.Itoa(value)); err != nil {
+			if err := cmd.Flags().Set(name, value); err != nil {
 				return err
 			}
 		}
@@ -104,23 +105,19 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 	return s
 }
 
-// stepOf judges a run by every objective. One that is not valid misses them,
+// stepOf judges a run by every objective, and by the locks that it acquired: one that keeps
+// its latency while most operations time out misses. A run that is not valid misses them too,
 // whatever its figures are: a rate that was not kept has not been shown. But too few
-// operations are no fault of the rate, and a generator that lagged only made responses
-// longer: what was met is met, and what was missed is not known, unless the lock alone
-// took too long.
+// operations are no fault of the rate. What is met is met, whatever disturbed it; what is
+// missed is not known if the machine stalled, or if the generator lagged and the lock alone
+// did not take too long.
 func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 	step := bench.CapacityStep{ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
-	notValid := "not valid: " + strings.Join(r.Valid.Reasons, "; ")
-	lagged := !r.Valid.OK && invalidBy(r, bench.ReasonGenerator)
-	if !r.Valid.OK && !lagged {
-		step.Why, step.Unjudged = notValid, invalidBy(r, bench.ReasonFew, bench.ReasonGenerator)
-		return step
-	}
 	alone := *r // what the lock took, without waiting for the generator
 	alone.Latency.Response = r.Latency.Service
 	var texts []string
-	met, missed, missedAlone := true, false, false
+	lacks := lacking(r, r.Totals.Offered)
+	met, missed, missedAlone := lacks == "", lacks != "", lacking(r, r.Totals.Started) != ""
 	for _, o := range objectives {
 		slo := o.Judge(r)
 		met = met && slo.Pass
@@ -128,15 +125,64 @@ func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
 		missedAlone = missedAlone || misses(o.Judge(&alone))
 		texts = append(texts, view.Judged(slo))
 	}
-	if lagged && !met {
-		texts = append(texts, notValid)
+	if lacks != "" {
+		texts = append(texts, lacks)
 	}
-	step.Met, step.Unjudged, step.Generator = met, !met && !missed, lagged && missed && !missedAlone
+	lagged := slices.ContainsFunc(r.Valid.Reasons, func(reason string) bool { return strings.HasPrefix(reason, bench.ReasonGenerator) })
+	valid := invalidBy(r, bench.ReasonFew, bench.ReasonGenerator)
+	stalls := stalled(r)
+	switch {
+	case met && invalidBy(r, bench.ReasonGenerator):
+		step.Met = true
+	case valid && !missed:
+		step.Unjudged = true
+	case stalls != "":
+		step.Disturbed, step.Stalled = true, true
+	case lagged && !missedAlone:
+		step.Disturbed = true
+	}
+	if !step.Met {
+		if stalls != "" {
+			texts = append(texts, stalls)
+		}
+		if !r.Valid.OK {
+			texts = append(texts, "not valid: "+strings.Join(r.Valid.Reasons, "; "))
+		}
+	}
 	step.Why = strings.Join(texts, "; ")
 	return step
 }
 
 func misses(s bench.SLO) bool { return !s.Pass && s.Reason == "" }
+
+// goodputLeast is the part of what was due that a run must acquire, goodputSlack how many
+// operations it may lack in any case.
+const (
+	goodputLeast = 0.99
+	goodputSlack = 3
+)
+
+// lacking says how much less was acquired than the lock was to be asked for; empty: no less. Neither what was
+// refused (op try) is lacking nor what was in flight at the end of the run, which is by
+// Little's law the rate times the mean response.
+func lacking(r *bench.Result, asked int64) string {
+	t, seconds := r.Totals, max(r.DurationS, 1e-9)
+	due := float64(asked-t.Refused) - float64(asked)/seconds*r.Headline().Mean/1e9
+	if float64(t.Acquired) >= min(goodputLeast*due, due-goodputSlack) {
+		return ""
+	}
+	return fmt.Sprintf("goodput: %s acquired of %s", units.Rate(float64(t.Acquired)/seconds), units.Rate(float64(asked)/seconds))
+}
+
+// stalled says how long the machine stalled where that is more than half of the response, both
+// at the p99: the tail then shows more of the machine than of the lock.
+func stalled(r *bench.Result) string {
+	s, response := r.Client.Stall, r.Headline()
+	if s == nil || response.Count == 0 || s.P["99"] <= int64(time.Millisecond) || 2*s.P["99"] <= response.P["99"] {
+		return ""
+	}
+	return "the machine stalled: p99 " + units.Duration(float64(s.P["99"]))
+}
 
 // invalidBy reports whether a result has no other reasons than these not to be valid.
 func invalidBy(r *bench.Result, reasons ...string) bool { return len(failures(r, reasons)) == 0 }
@@ -154,12 +200,12 @@ func (s *search) judge(ctx context.Context, results []*bench.Result, runErr erro
 		return err
 	}
 	for _, c := range s.found {
-		if c.RatePerS == 0 && !c.GeneratorLimits() {
+		if c.RatePerS == 0 && !c.Limited() {
 			return verdict{exitMissed, fmt.Sprintf("%s was not seen to meet %s at any rate", c.Impl, strings.Join(c.SLO, " and "))}
 		}
 	}
 	for _, c := range s.found {
-		if c.GeneratorLimits() {
+		if c.Limited() {
 			return verdict{exitNotValid, view.Answer(c)}
 		}
 	}

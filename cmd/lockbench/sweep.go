@@ -31,7 +31,7 @@ func sweepCommand() *cobra.Command {
 	preset(cmd, "warmup", "500ms")
 	declare(cmd, ofSweep, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&texts, "param", nil, "a flag and its values: workers=1,8,64 or ttl=1s..100sx10; twice for a grid")
-		fs.BoolVar(&findMax, "find-max", false, "search the highest --rate that meets every --slo; --rate is the first one tried (1k)")
+		fs.BoolVar(&findMax, "find-max", false, "search the highest --rate that meets every --slo; --rate is the first one tried (1k), --duration that of each run (2s)")
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		params, err := f.params(cmd, texts)

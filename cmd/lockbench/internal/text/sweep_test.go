@@ -37,26 +37,27 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 
 func TestASearchEndsWithItsAnswer(t *testing.T) {
 	found := bench.Capacity{
-		Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: 41_000, MissedPerS: 43_000, Confirmed: true,
+		Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: 41_000, LowPerS: 38_500, HighPerS: 42_800, MissedPerS: 43_000, Confirmed: true, Runs: 14,
 		Steps: []bench.CapacityStep{
 			{RatePerS: 41_000, Met: true, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000},
 			{RatePerS: 43_000, Why: "not valid: rate not met", P99Ns: 9_100_000},
+			{RatePerS: 41_000, Disturbed: true, Why: "the machine stalled: p99 80.0ms", P99Ns: 90_100_000},
 			{RatePerS: 41_000, Met: true, Confirms: true, Why: "response.p99<5ms: 4.20ms", P99Ns: 4_200_000},
 		},
 	}
-	unsure, none := found, found
-	unsure.Confirmed = false
+	unsure, none, open, lagged := found, found, found, found
+	unsure.Confirmed, unsure.Disturbed = false, 3
 	none.RatePerS, none.UnjudgedPerS = 0, 500
-	lagged := found
-	lagged.GeneratorPerS = 42_000
+	open.HighPerS, open.MissedPerS, open.Confirmed = 0, 0, false
+	lagged.GeneratorPerS, lagged.Confirmed = 42_000, false
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
-	doc.Capacity = []bench.Capacity{found, unsure, none, lagged}
+	doc.Capacity = []bench.Capacity{found, unsure, none, open, lagged}
 	text := flat(shown(t, "sweep", doc))
 	for _, want := range []string{
-		"muxlock: highest rate that met response.p99<5ms: 41,000/s (p99 up to 4.20ms), missed at 43,000/s ",
-		"missed at 43,000/s; NOT CONFIRMED", "none, missed at 43,000/s; at 500/s there was too little to judge by",
-		"missed at 43,000/s; not known above 41,000/s: the generator, which could not keep up at 42,000/s ",
-		"met again", "not valid: rate not met",
+		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, 90 % interval 38,500 to 42,800, 14 runs ",
+		"14 runs, 3 of them disturbed and not counted; NOT CONFIRMED", "none, missed at 43,000/s, 14 runs; at 500/s there was too little to judge by",
+		"41,000/s or more, 14 runs", "what is above is not known: at 42,000/s the generator lagged or the machine stalled ",
+		"met again", "disturbed", "not valid: rate not met",
 	} {
 		require.Contains(t, text, want)
 	}

@@ -31,38 +31,33 @@ func stepsTable(c bench.Capacity) Table {
 	return t
 }
 
-// Answer is what a search found, in a sentence.
+// Answer is what a search found, in a sentence, and why it is not more.
 func Answer(c bench.Capacity) string {
-	what := fmt.Sprintf("%s: highest rate that met %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
-	var p99 int64
-	for _, s := range c.Steps {
-		if s.RatePerS == c.RatePerS && s.Met {
-			p99 = max(p99, s.P99Ns)
+	text := fmt.Sprintf("%s: highest rate that meets %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
+	switch {
+	case c.RatePerS == 0:
+		text += "none"
+		if c.MissedPerS > 0 {
+			text += ", missed at " + units.Rate(c.MissedPerS)
 		}
+	case c.HighPerS == 0:
+		text += units.Rate(c.RatePerS) + " or more"
+	default:
+		text += fmt.Sprintf("%s, 90 %% interval %s to %s", units.Rate(c.RatePerS), units.In(bench.UnitCount, c.LowPerS), units.In(bench.UnitCount, c.HighPerS))
 	}
-	if c.RatePerS == 0 {
-		what += "none"
-	} else {
-		what += fmt.Sprintf("%s (p99 up to %s)", units.Rate(c.RatePerS), ns(p99))
-	}
-	if c.MissedPerS > 0 {
-		what += ", missed at " + units.Rate(c.MissedPerS)
+	text += fmt.Sprintf(", %d runs", c.Runs)
+	if c.Disturbed > 0 {
+		text += fmt.Sprintf(", %d of them disturbed and not counted", c.Disturbed)
 	}
 	switch {
+	case c.Limited():
+		text += fmt.Sprintf("; what is above is not known: at %s the generator lagged or the machine stalled", units.Rate(c.GeneratorPerS))
 	case c.RatePerS == 0 && c.UnjudgedPerS > 0:
-		what += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
+		text += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
 	case c.RatePerS > 0 && !c.Confirmed:
-		what += "; NOT CONFIRMED: the search ended before"
+		text += fmt.Sprintf("; NOT CONFIRMED: the search ended before its interval was less than %.2fx wide", bench.CapacityClose)
 	}
-	return what + notKnown(c)
-}
-
-// notKnown says above which rate the generator could not show what the lock can do.
-func notKnown(c bench.Capacity) string {
-	if !c.GeneratorLimits() {
-		return ""
-	}
-	return fmt.Sprintf("; not known above %s: the generator, which could not keep up at %s", units.Rate(c.RatePerS), units.Rate(c.GeneratorPerS))
+	return text
 }
 
 // outcome is what a step came to, in a word or two.
@@ -72,8 +67,8 @@ func outcome(s bench.CapacityStep) string {
 		return "met again"
 	case s.Met:
 		return "met"
-	case s.Generator:
-		return "not known"
+	case s.Disturbed:
+		return "disturbed"
 	case s.Unjudged:
 		return "not judged"
 	}
