@@ -127,7 +127,7 @@ func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
 					gap := at.Sub(last)
 					require.GreaterOrEqual(t, gap, pause/2, "dial %d", i)
 					require.LessOrEqual(t, gap, pause/2+pause, "dial %d", i)
-					pause = min(2*pause, 2*time.Second)
+					pause = min(2*pause, longestPause)
 				} else {
 					pause *= 2
 				}

@@ -6,7 +6,7 @@ import "time"
 // a half times of what doubles from FirstRedial to LongestRedial.
 const (
 	FirstRedial   = 25 * time.Millisecond
-	LongestRedial = 2 * time.Second
+	LongestRedial = time.Second
 )
 
 // RedialWithin returns how long after the end of an outage of that length a master is

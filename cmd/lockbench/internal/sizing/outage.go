@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"math"
 	"time"
 
 	"muxlock/internal/redlock"
@@ -24,15 +25,26 @@ func (r Renewal) Survives(delta float64) float64 {
 }
 
 // LostTo is the probability that a lease is lost to an outage of that length which begins
-// at any moment: that and the wait after it are spread evenly over what they can be.
+// at any moment, as its end lies in a pause between two dials.
 func (r Renewal) LostTo(outage, delta float64) (p float64) {
 	const parts = 20
 	room := r.Validity(r.TTL, delta) - outage - (r.Again+r.Timeout)/2
 	for i := range parts {
-		left := room - redial(outage)*(float64(i)+0.5)/parts
+		left := room - redial(outage)*leftOfPause((float64(i)+0.5)/parts)
 		p += max(0, min(1-left/r.Every, 1)) / parts
 	}
 	return p
+}
+
+// leftOfPause is what is left of a pause at a random moment, as a share of the longest: the
+// quantile u. Pauses are even between a third of the longest and that; a longer one is met
+// more often.
+func leftOfPause(u float64) float64 {
+	const longest = 1.5 // of the mean
+	if u < 0.5 {
+		return u / longest
+	}
+	return 1 - math.Sqrt(2-2*u)/longest
 }
 
 func redial(outage float64) float64 {

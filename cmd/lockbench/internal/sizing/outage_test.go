@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redlock"
 )
 
 // client is a holder's client that plays it: it renews, and its masters go away for a
@@ -13,7 +15,7 @@ import (
 func (r Renewal) client(outage, delta float64, rng *rand.Rand) (kept bool) {
 	away := rng.Float64() * r.Every // since a renewal was sent
 	back := away
-	for pause := 25e6; back < away+outage; pause = min(2*pause, 2e9) {
+	for pause := 25e6; back < away+outage; pause = min(2*pause, float64(redlock.LongestRedial)) {
 		back += pause * (0.5 + rng.Float64())
 	}
 	for now := r.Every; now <= r.usable(r.TTL)-delta; now += r.Timeout + r.Again {
