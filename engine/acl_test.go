@@ -16,15 +16,29 @@ import (
 	"muxlock/internal/redistest"
 )
 
-// documentedRights returns the rules of the user in the package's documentation: what is
-// needed, what only makes it faster, and what fencing needs.
-func documentedRights(t *testing.T) (needed, faster, fencing []string) {
+// rights are the rules of the user in the package's documentation: what is needed, what only
+// makes it faster, what fencing needs, and what newer servers have.
+type rights struct{ needed, faster, fencing, native []string }
+
+func documentedRights(t *testing.T) rights {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
 	lines := regexp.MustCompile(`(?m)^//\tACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
-	require.Len(t, lines, 3)
-	return strings.Fields(strings.ReplaceAll(string(lines[0][1]), "'", "")), strings.Fields(string(lines[1][1])), strings.Fields(string(lines[2][1]))
+	require.Len(t, lines, 4)
+	rules := func(i int) []string { return strings.Fields(strings.ReplaceAll(string(lines[i][1]), "'", "")) }
+	return rights{rules(0), rules(1), rules(2), rules(3)}
+}
+
+// nativeRights is those of the commands that the server has; Valkey's has another name.
+func (r rights) nativeRights(t *testing.T, m *redisserver.Server) (has []string) {
+	require.Equal(t, []string{"+msetex", "+delex"}, r.native)
+	for _, command := range []string{"msetex", "delex", "delifeq"} {
+		if redistest.Command(t, m, "COMMAND", "INFO", command).([]any)[0] != nil {
+			has = append(has, "+"+command)
+		}
+	}
+	return has
 }
 
 // openAs opens an engine for the documented user with these rules.
@@ -46,7 +60,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 
 func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 	masters := redistest.Masters(t, 1)
-	needed, _, _ := documentedRights(t)
+	needed := documentedRights(t).needed
 	without := 0
 	for i, right := range needed {
 		command, isCommand := strings.CutPrefix(right, "+")
@@ -67,9 +81,13 @@ func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 
 func TestLeastPrivilegesSuffice(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	needed, faster, _ := documentedRights(t)
-	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, faster)
-	for _, rights := range [][]string{needed, append(needed, faster...)} {
+	r := documentedRights(t)
+	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, r.faster)
+	native := r.nativeRights(t, masters[0])
+	for _, rights := range [][]string{r.needed, slices.Concat(r.needed, r.faster), slices.Concat(r.needed, native)} {
+		for _, m := range masters {
+			redistest.Command(t, m, "CONFIG", "RESETSTAT")
+		}
 		e, err := openAs(t, masters, rights)
 		require.NoError(t, err)
 		var callers sync.WaitGroup
@@ -95,12 +113,16 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 		}
 		require.NoError(t, e.Close())
 		soon(t, func() bool { return len(redistest.Keys(t, masters...)) == 0 })
+		for _, right := range native {
+			used := regexp.MustCompile("cmdstat_" + right[1:] + ":calls=[1-9]").MatchString(redistest.Command(t, masters[0], "INFO", "commandstats").(string))
+			require.Equal(t, slices.Contains(rights, right), used, right)
+		}
 	}
 }
 
 func TestFencingNeedsItsDocumentedRights(t *testing.T) {
 	masters := fencedSet(t, 1)
-	needed, _, fencing := documentedRights(t)
+	needed, fencing := documentedRights(t).needed, documentedRights(t).fencing
 	all := append(needed, fencing...)
 	for i := len(needed); i < len(all); i++ {
 		_, err := openAs(t, masters, slices.Concat(all[:i], all[i+1:]), fenced)
