@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"muxlock/internal/stats"
 )
@@ -69,11 +70,19 @@ func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) ([]*
 				results = append(results, r)
 			}
 			if err != nil && ctx.Err() == nil {
-				return results, fmt.Errorf("%s: %w", t.Name, err)
+				return results, t.Failed(err)
 			}
 		}
 	}
 	return results, nil
+}
+
+// Failed returns the error with the target's name, if that is not in front of it already.
+func (t Target) Failed(err error) error {
+	if strings.HasPrefix(err.Error(), t.Name+":") {
+		return err
+	}
+	return fmt.Errorf("%s: %w", t.Name, err)
 }
 
 // Run opens the target, runs it as one of a round, which counts from 1, and closes it.

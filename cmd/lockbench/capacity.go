@@ -90,7 +90,7 @@ func (s *search) one(ctx context.Context, t bench.Target, results *[]*bench.Resu
 		return step, err
 	})
 	if err != nil {
-		err = fmt.Errorf("%s: %w", t.Name, err)
+		err = t.Failed(err)
 	}
 	c.Impl, c.Setting = t.Name, setting
 	for _, o := range objectives {
