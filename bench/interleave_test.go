@@ -261,3 +261,9 @@ func TestADifferenceIsSignificantOnlyWhenItIsMoreThanChance(t *testing.T) {
 	require.Nil(t, r.P)
 	require.Nil(t, r.CI)
 }
+
+func TestErrorNamesItsTargetOnce(t *testing.T) {
+	target := Target{Name: "muxlock"}
+	require.EqualError(t, target.Failed(errors.New("muxlock: closed")), "muxlock: closed")
+	require.EqualError(t, target.Failed(errors.New("connection refused")), "muxlock: connection refused")
+}
