@@ -212,6 +212,22 @@ func TestExtendLongerMovesTheEndOnAllMasters(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 }
 
+func TestExtendDoesNotShortenWhatAnotherWithTheTokenAskedFor(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	lock, err := open(t, masters).Acquire(t.Context(), "name", 5*time.Second)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	require.NotEmpty(t, lock.Token().Reveal())
+	for _, m := range masters {
+		redistest.Command(t, m, "PEXPIRE", "name", "60000")
+	}
+	require.NoError(t, lock.Extend(t.Context(), 5*time.Second))
+	for _, m := range masters {
+		require.Greater(t, redistest.Command(t, m, "PTTL", "name").(int64), int64(10_000))
+	}
+	require.NoError(t, lock.Release(t.Context()))
+}
+
 func TestExtendShorterChangesNothing(t *testing.T) {
 	masters := five(t)
 	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 25*time.Second)
