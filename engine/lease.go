@@ -63,9 +63,8 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 
 // extendLocked is the request to let the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
-	l.longest = max(l.longest, ttl)            // a master may extend although its reply is lost
-	longest := ttl == l.longest && !l.revealed // others may have asked for more
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Round: l.round, Longest: longest, Fence: l.fencing}
+	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Round: l.round, Fence: l.fencing}
 }
 
 // releaseLocked is the request to delete the lease's key.

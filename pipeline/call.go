@@ -34,9 +34,6 @@ type Request struct {
 	Alone bool
 	// Contended, of an Acquire, keeps it out of an MSETEX, which one name that is held has refused.
 	Contended bool
-	// Longest, of an Extend, is that no longer TTL was asked for with the token, so that the lease
-	// cannot be shortened.
-	Longest bool
 	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
 	// 0: it has none. An acquire's is set when its round is formed: the token that it proposes.
 	Fence uint64

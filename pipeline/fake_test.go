@@ -333,17 +333,6 @@ func (f *fake) answerLocked(args []string) string {
 			}
 		}
 	case "SET":
-		if args[3] == "IFEQ" {
-			if f.native&setifeq == 0 {
-				return "-ERR syntax error\r\n"
-			}
-			if text, ok := f.getLocked(args[1]); !ok || text != args[4] {
-				return "_\r\n"
-			}
-			f.data[args[1]] = value{args[2], time.Now().Add(millisOf(args[6]))}
-			f.touchLocked(args[1])
-			return "+OK\r\n"
-		}
 		if f.acquireLocked(args[1], args[2], args[5]) {
 			return "+OK\r\n"
 		}

@@ -3,8 +3,7 @@ package pipeline
 import "muxlock/internal/resp"
 
 // Commands that newer servers have, and that cost them less: MSETEX NX takes many locks at
-// once, DELEX or DELIFEQ release one without a script, SET IFEQ extends one whose lease that
-// cannot shorten. Whether a server has them is not asked
+// once, DELEX or DELIFEQ release one without a script. Whether a server has them is not asked
 // of its version (Valkey reports that of a Redis, and a proxy the one behind it) but tried with
 // each new connection.
 
@@ -15,12 +14,10 @@ const (
 	msetex  dialect = 1 << iota // Redis from 8.4, Valkey from 9.1
 	delex                       // DELEX key IFEQ value: Redis from 8.4
 	delifeq                     // DELIFEQ key value: Valkey from 9.0
-	setifeq                     // SET key value IFEQ value PX ttl: Redis from 8.4, Valkey from 8.1
 )
 
 // newNativeTrial tries what the commands do, on two keys of its own: whether MSETEX NX takes
-// both or none, with the lease, and whether a key is deleted and extended for its value only,
-// and none is made by that.
+// both or none, with the lease, and whether a key is deleted for its value only.
 func newNativeTrial(name, t string) (b batch) {
 	held, free := name, name+":2"
 	for _, command := range [][]string{
@@ -36,13 +33,7 @@ func newNativeTrial(name, t string) (b batch) {
 		{"SET", held, t, "NX", "PX", "1000"},
 		{"DELIFEQ", held, "another"},
 		{"DELIFEQ", held, t},
-		{"SET", held, t, "NX", "PX", "1000"},
-		{"SET", held, t, "IFEQ", "another", "PX", "2000"},
-		{"SET", free, t, "IFEQ", t, "PX", "2000"},
-		{"PTTL", held},
-		{"SET", held, t, "IFEQ", t, "PX", "2000"},
-		{"PTTL", held},
-		{"DEL", held, free},
+		{"DEL", held},
 	} {
 		b.begin(len(command))
 		b.add(command...)
@@ -54,15 +45,9 @@ func newNativeTrial(name, t string) (b batch) {
 // it: an unknown command, or one that its ACL denies.
 func readNativeTrial(replies []resp.Reply, t string) (d dialect) {
 	number := func(i int, n int64) bool { return replies[i].Kind == resp.Number && replies[i].Number == n }
-	lease := func(i int, least, most int64) bool {
-		return replies[i].Kind == resp.Number && replies[i].Number > least && replies[i].Number <= most
-	}
-	null := func(i int) bool { return replies[i].Kind == resp.Null }
-	if number(0, 1) && number(1, 0) && replies[2].Text == t && null(3) && lease(4, 0, 1000) {
+	if left := replies[4]; number(0, 1) && number(1, 0) && replies[2].Text == t && replies[3].Kind == resp.Null &&
+		left.Kind == resp.Number && left.Number > 0 && left.Number <= 1000 {
 		d |= msetex
-	}
-	if null(13) && null(14) && lease(15, 0, 1000) && replies[16].Text == "OK" && lease(17, 1000, 2000) {
-		d |= setifeq
 	}
 	switch {
 	case number(7, 0) && number(8, 1):

@@ -20,7 +20,7 @@ import (
 	"muxlock/internal/resp"
 )
 
-const allNative = msetex | delex | setifeq
+const allNative = msetex | delex
 
 func (b *bubble) native(d dialect) {
 	for _, f := range b.fakes {
@@ -68,34 +68,10 @@ func TestManyAcquiresAreOneCommandWhereTheServerHasIt(t *testing.T) {
 			require.Equal(t, d&msetex != 0, command[0] == "MSETEX", command)
 			_, err := b.p.Do(t.Context(), Request{Op: Release, Name: "name7", Token: "token 7", TTL: hour})
 			require.NoError(t, err)
-			time.Sleep(testTimeout) // the last master
 			last := b.fakes[0].log[len(b.fakes[0].log)-1].args[0]
 			require.Equal(t, map[dialect]string{0: "EVALSHA", delex: "DELEX", delifeq: "DELIFEQ"}[d&^msetex], last)
 		})
 	}
-}
-
-func TestOnlyTheLongestExtendIsACommandThatCanShorten(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.native(allNative)
-		b.started()
-		b.mustAcquire("a")
-		for _, longest := range []bool{true, false} {
-			out, err := b.p.Do(t.Context(), Request{Op: Extend, Name: "a", Token: "token of a", TTL: 2 * hour, Longest: longest})
-			require.NoError(t, err)
-			require.Equal(t, quorum.Won, out.Verdict)
-			time.Sleep(testTimeout) // the last master
-			last := b.fakes[0].commands("a")
-			require.Equal(t, map[bool]string{true: "SET", false: "EVALSHA"}[longest], last[len(last)-1].args[0])
-		}
-		out, err := b.p.Do(t.Context(), Request{Op: Extend, Name: "a", Token: "another", TTL: 2 * hour, Longest: true})
-		require.NoError(t, err)
-		require.Equal(t, quorum.Denied, out.Verdict)
-		out, err = b.p.Do(t.Context(), Request{Op: Extend, Name: "none", Token: "token", TTL: 2 * hour, Longest: true})
-		require.NoError(t, err)
-		require.Equal(t, quorum.Denied, out.Verdict)
-		require.Equal(t, []string{"a"}, b.fakes[0].keys())
-	})
 }
 
 func TestRefusedBatchIsAskedForSingly(t *testing.T) {
@@ -202,17 +178,14 @@ func TestServerIsSentWhatItProvedToHave(t *testing.T) {
 		want dialect
 	}{
 		"has all":       {func([]string) string { return "" }, allNative},
-		"has none":      {func(args []string) string { return errorTo(args, "MSETEX", "DELEX", "-ERR unknown command") }, setifeq},
-		"denies MSETEX": {func(args []string) string { return errorTo(args, "MSETEX", "", "-NOPERM no permissions to run it") }, delex | setifeq},
-		"denies DELEX":  {func(args []string) string { return errorTo(args, "DELEX", "", "-NOPERM no permissions to run it") }, msetex | setifeq},
+		"has none":      {func(args []string) string { return errorTo(args, "MSETEX", "DELEX", "-ERR unknown command") }, 0},
+		"denies MSETEX": {func(args []string) string { return errorTo(args, "MSETEX", "", "-NOPERM no permissions to run it") }, delex},
+		"denies DELEX":  {func(args []string) string { return errorTo(args, "DELEX", "", "-NOPERM no permissions to run it") }, msetex},
 		"takes what is held": {func(args []string) string {
 			return map[bool]string{true: ":1\r\n"}[args[0] == "MSETEX" && args[1] == "2"]
-		}, delex | setifeq},
-		"deletes for any value": {func(args []string) string { return map[bool]string{true: ":1\r\n"}[args[0] == "DELEX"] }, msetex | setifeq},
-		"extends for any value": {func(args []string) string {
-			return map[bool]string{true: "+OK\r\n"}[args[0] == "SET" && args[3] == "IFEQ"]
-		}, msetex | delex},
-		"sets no lease": {func(args []string) string { return map[bool]string{true: ":-1\r\n"}[args[0] == "PTTL"] }, delex},
+		}, delex},
+		"deletes for any value": {func(args []string) string { return map[bool]string{true: ":1\r\n"}[args[0] == "DELEX"] }, msetex},
+		"sets no lease":         {func(args []string) string { return map[bool]string{true: ":-1\r\n"}[args[0] == "PTTL"] }, delex},
 	} {
 		inBubble(t, 1, func(t *testing.T, b *bubble) {
 			b.native(allNative)
@@ -280,11 +253,8 @@ func TestWithoutNativeNothingNewIsSent(t *testing.T) {
 		b.native(allNative)
 		b.started()
 		b.acquireTogether(numbered(20)...)
-		_, err := b.p.Do(t.Context(), Request{Op: Extend, Name: "name7", Token: "token 7", TTL: 2 * hour, Longest: true})
-		require.NoError(t, err)
 		for _, l := range b.fakes[0].commands("") {
 			require.NotContains(t, []string{"MSETEX", "DELEX", "DELIFEQ"}, l.args[0])
-			require.NotContains(t, l.args, "IFEQ")
 		}
 	})
 }
@@ -336,10 +306,6 @@ func (s lockServer) votesOf(d dialect, seed uint64, names []string) (found []str
 	}
 	for range 10 {
 		var entries []Request
-		for range rng.IntN(10) {
-			q := Request{Op: Extend, Name: names[rng.IntN(len(names))], Token: fmt.Sprint("token", rng.IntN(3)), TTL: 3 * hour, Longest: rng.IntN(2) == 0}
-			entries = append(entries, q)
-		}
 		for range rng.IntN(20) {
 			q := Request{Op: Release, Name: names[rng.IntN(len(names))], Token: fmt.Sprint("token", rng.IntN(3))}
 			if !slices.Contains(entries, q) { // a run answers yes to both
@@ -374,14 +340,14 @@ func (s lockServer) votesOf(d dialect, seed uint64, names []string) (found []str
 func TestVotesAreTheSameInEveryDialectOfAFake(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
-		f.native = msetex | delex | delifeq | setifeq
+		f.native = msetex | delex | delifeq
 		s, err := dial(t.Context(), b.cfg.Masters[0].Option, testTimeout)
 		require.NoError(t, err)
 		defer s.close()
 		requireSameVotes(t, s, comparedNames, func(name string) string {
 			text, _ := f.getLocked(name)
 			return text
-		}, msetex, delex, delifeq, setifeq, allNative)
+		}, msetex, delex, delifeq, allNative)
 	})
 }
 

@@ -74,10 +74,6 @@ func (b *batch) plain(q *Request, d dialect) {
 		b.begin(6)
 		b.add("SET", q.Name, q.Token, "NX", "PX")
 		b.addMillis(q.TTL)
-	case q.Op == Extend && q.Longest && d&setifeq != 0:
-		b.begin(7)
-		b.add("SET", q.Name, q.Token, "IFEQ", q.Token, "PX")
-		b.addMillis(q.TTL)
 	case q.Op == Extend:
 		b.begin(6)
 		b.add("EVALSHA", scripts.Extend.SHA1, "1", q.Name, q.Token)
@@ -215,7 +211,7 @@ func (l *load) foldOf(q *Request) fold {
 		return foldAcquires
 	case q.Op == Extend && q.Fence > 0:
 		return foldExtends
-	case q.Op == Acquire, q.Op == Release && l.dialect&(delex|delifeq) != 0, q.Op == Extend && q.Longest && l.dialect&setifeq != 0:
+	case q.Op == Acquire, q.Op == Release && l.dialect&(delex|delifeq) != 0:
 		return foldNone
 	}
 	return foldBatch

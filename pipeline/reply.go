@@ -20,9 +20,9 @@ func plainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	switch {
 	case reply.Kind == resp.Failed:
 		return quorum.Unknown, reply.Err()
-	case op != Release && reply.Kind == resp.Null: // of SET NX or SET IFEQ
+	case op == Acquire && reply.Kind == resp.Null:
 		return quorum.Refused, nil
-	case op != Release && reply.Kind == resp.Text && reply.Text == "OK":
+	case op == Acquire && reply.Kind == resp.Text && reply.Text == "OK":
 		return quorum.Granted, nil
 	case op == Acquire:
 		return quorum.Unknown, fmt.Errorf("%w to SET", errUnexpected)
