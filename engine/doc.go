@@ -142,9 +142,10 @@
 // # Which servers
 //
 // Redis and Valkey, as independent masters, with the commands of Redis 6.0; a cluster moves
-// names, and is refused. All tests run on Redis 7.0.15, Redis 8.6.3 and Valkey 9.1.2. Where a server has MSETEX (Redis from 8.4, Valkey from 9.1), many acquires are one command;
-// where it has DELEX (Redis from 8.4) or DELIFEQ (Valkey from 9.0), releases need no script,
-// and with SET IFEQ (Redis from 8.4, Valkey from 8.1) most extends do not. All are tried with each new connection, and Config.DisableNative turns them off. Scripts
+// names, and is refused. All tests run on Redis 7.0.15, Redis 8.6.3 and Valkey 9.1.2. Where a
+// server has MSETEX (Redis from 8.4, Valkey from 9.1), many acquires are one command; where it
+// has DELEX (Redis from 8.4) or DELIFEQ (Valkey from 9.0), releases need no script.
+// Both are tried with each new connection, and Config.DisableNative turns them off. Scripts
 // (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
 // # Beside Redsync
