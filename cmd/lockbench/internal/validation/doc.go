@@ -15,9 +15,9 @@
 //
 // # Verdicts
 //
-// An interval holds the truth with 99.9 %, so that of some thirty checks of what is true
-// one is outside in three runs of a hundred. A prediction is within when its interval
-// meets that of what was measured, or, where a few percent are of no interest, when the
-// ratio is near enough to 1. A machine that stands still in between makes predictions
-// fail that assume it does not: the stall beside each check shows it.
+// An interval holds the truth with 99.9 %, so that of some sixty checks of what is true
+// one is outside in six runs of a hundred at most. A prediction is outside only where its
+// interval, widened by what its formula leaves out on purpose, does not meet that of what
+// was measured. A machine that stands still in between makes predictions fail that assume
+// it does not: the stall beside each check shows it.
 package validation
