@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"slices"
 	"time"
 
 	"muxlock/cmd/lockbench/internal/sizing"
@@ -42,7 +43,9 @@ func (k *maker) worstOutage() (length float64, why string) {
 func (k *maker) survived() {
 	worst, _ := k.worstOutage()
 	chosen := k.out.Config.TTL
-	for _, ttl := range []time.Duration{chosen / 2, chosen, 2 * chosen, 4 * chosen} {
+	all := append([]time.Duration{chosen / 2, chosen, 2 * chosen, 4 * chosen}, k.ask.Leases...)
+	slices.Sort(all)
+	for _, ttl := range slices.Compact(all) {
 		if ttl != chosen && (float64(ttl) < k.outlasts() || int64(ttl) > max(k.out.TTL.Max, int64(chosen))) {
 			continue
 		}
