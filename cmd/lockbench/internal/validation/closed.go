@@ -69,7 +69,7 @@ func measureClosed(ctx context.Context, k int, o Options) (names [][]visit, thin
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.connect(ctx, 1, s.set.Addrs); err != nil {
+	if err := s.connect(ctx, 1, patient(s.set.Addrs)); err != nil {
 		return nil, nil, err
 	}
 	alarms := clock.NewAlarms()

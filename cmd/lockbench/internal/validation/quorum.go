@@ -84,7 +84,7 @@ func (d distance) measure(ctx context.Context, o Options, attempt func(ctx conte
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.connect(ctx, d.engines, s.addrs()); err != nil {
+	if err := s.connect(ctx, d.engines, patient(s.addrs())); err != nil {
 		return nil, err
 	}
 	var probers []*probe.Prober
