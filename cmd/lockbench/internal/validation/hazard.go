@@ -18,8 +18,9 @@ import (
 // lease and shorter ones are held side by side under the same again, and what they lose is
 // compared with what the advice says of each.
 type hazard struct {
-	name  string
-	loads []load
+	name    string
+	masters int
+	loads   []load
 	// Masters, or with none of them the client, stand still for lasts after each every; 0:
 	// once, in the midst.
 	stopped      int
@@ -39,9 +40,8 @@ type load struct {
 }
 
 const (
-	hazardMasters = 3
-	hazardEps     = 1e-3 // what is rarer cannot be measured in some seconds
-	hazardRTO     = 10 * time.Second
+	hazardEps = 1e-3 // what is rarer cannot be measured in some seconds
+	hazardRTO = 10 * time.Second
 )
 
 // A hold here ends at a time of day: of a pause within it only what goes on beyond its end
@@ -51,13 +51,17 @@ var hazards = []hazard{
 	{
 		// The lease must outlast MasterTimeout, which is twice a stall: a hold of that length
 		// leaves less of some leases than a stall takes.
-		name: "all masters stop for 150ms every 1s", loads: []load{{300, "300ms"}},
-		stopped: hazardMasters, every: time.Second, lasts: 150 * time.Millisecond,
+		name: "all stop for 150ms every 1s", masters: 3, loads: []load{{300, "300ms"}},
+		stopped: 3, every: time.Second, lasts: 150 * time.Millisecond,
 		leases: []time.Duration{360 * time.Millisecond, 400 * time.Millisecond},
 	},
-	{name: "one master stops for 800ms, once", loads: []load{{300, "exp:40ms"}}, stopped: 1, lasts: 800 * time.Millisecond},
-	{name: "the client stops for 300ms every 1.5s", loads: []load{{300, "50ms"}}, every: 1500 * time.Millisecond, lasts: 300 * time.Millisecond},
-	{name: "two lengths of hold", loads: []load{{270, "10ms"}, {30, "300ms"}}},
+	{
+		// Of five, so that a quorum can do without it and another one.
+		name: "one stops for 800ms, once", masters: 5, loads: []load{{300, "exp:40ms"}},
+		stopped: 1, lasts: 800 * time.Millisecond,
+	},
+	{name: "the client stops for 300ms every 1.5s", masters: 3, loads: []load{{300, "50ms"}}, every: 1500 * time.Millisecond, lasts: 300 * time.Millisecond},
+	{name: "two lengths of hold", masters: 3, loads: []load{{270, "10ms"}, {30, "300ms"}}},
 }
 
 var hazardSettings = func() (settings []setting) {
@@ -74,7 +78,7 @@ func (h hazard) String() string {
 	for _, l := range h.loads {
 		loads = append(loads, fmt.Sprintf("%g/s hold %s", l.rate, l.hold))
 	}
-	return fmt.Sprintf("%d masters, %s; %s", hazardMasters, h.name, strings.Join(loads, ", "))
+	return fmt.Sprintf("%d masters, %s; %s", h.masters, h.name, strings.Join(loads, ", "))
 }
 
 // window is from when to when something stands still.
@@ -99,7 +103,7 @@ func (h hazard) windows(length time.Duration) (all []window) {
 func (h hazard) faults(length time.Duration) (all []faults.Fault, err error) {
 	for _, w := range h.windows(length) {
 		for m := range h.stopped {
-			f, err := faults.Parse(fmt.Sprintf("%s:%d@%s-%s", faults.Stop, m+1, w.from, w.to), hazardMasters, length)
+			f, err := faults.Parse(fmt.Sprintf("%s:%d@%s-%s", faults.Stop, m+1, w.from, w.to), h.masters, length)
 			if err != nil {
 				return nil, err
 			}

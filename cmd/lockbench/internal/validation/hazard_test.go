@@ -14,7 +14,7 @@ import (
 const ms = time.Millisecond
 
 func TestWhatStandsStillDoesSoWithinTheMeasuredTime(t *testing.T) {
-	every := hazard{stopped: 3, every: time.Second, lasts: 150 * ms}
+	every := hazard{masters: 3, stopped: 3, every: time.Second, lasts: 150 * ms}
 	require.Equal(t, []window{{425 * ms, 575 * ms}, {1425 * ms, 1575 * ms}}, every.windows(2*time.Second))
 	once := hazard{stopped: 1, lasts: 800 * ms}
 	require.Equal(t, []window{{600 * ms, 1400 * ms}}, once.windows(2*time.Second))
@@ -106,7 +106,7 @@ func TestIntervalOfSharesHoldsTheirMeanAlmostAlways(t *testing.T) {
 
 func TestAClientThatStandsStillLosesTheLeasesThatItHolds(t *testing.T) {
 	redistest.Masters(t, 1) // skips without a server
-	h := hazard{loads: []load{{300, "50ms"}}, every: time.Second, lasts: 300 * ms}
+	h := hazard{masters: 3, loads: []load{{300, "50ms"}}, every: time.Second, lasts: 300 * ms}
 	results, err := h.run(t.Context(), Options{Length: time.Second}, advice.Config{MasterTimeout: 50 * ms}, []time.Duration{200 * ms, lease}, 1)
 	require.NoError(t, err)
 	require.Len(t, results, 2)

@@ -21,8 +21,8 @@ import (
 // outage is met by leases that are renewed. A probe that is as late as patience counts as
 // lost, so that an outage is not taken for slow answers, which MasterTimeout would wait for.
 var outage = hazard{
-	name: "all masters stop for 600ms, once, under leases that are renewed", loads: []load{{300, "20ms"}},
-	stopped: hazardMasters, lasts: 600 * time.Millisecond,
+	name: "all stop for 600ms, once, under leases that are renewed", masters: 3, loads: []load{{300, "20ms"}},
+	stopped: 3, lasts: 600 * time.Millisecond,
 	hold: "1m", rto: 5 * time.Second, patience: 100 * time.Millisecond,
 }
 
@@ -37,7 +37,7 @@ var outageSettings = []setting{{outage.String(), 1, func(ctx context.Context, o 
 	if err != nil {
 		return nil, err
 	}
-	kept, err := keepThrough(ctx, a.Config, leases, outage.lasts)
+	kept, err := keepThrough(ctx, a.Config, leases)
 	return keptChecks(a, kept), err
 }}}
 
@@ -70,19 +70,19 @@ func meanShare(samples []float64) Estimate {
 	return Estimate{moment(samples, 1), share(int64(math.Floor(sum)), n).Lo, share(int64(math.Ceil(sum)), n).Hi, n}
 }
 
-// keepThrough lets engines renew each of the leases while all masters stop for a time.
-func keepThrough(ctx context.Context, c advice.Config, leases []time.Duration, lasts time.Duration) (all []kept, err error) {
-	set, err := masters.StartLocal(ctx, hazardMasters)
+// keepThrough lets engines renew each of the leases, the longest first, through the outage.
+func keepThrough(ctx context.Context, c advice.Config, leases []time.Duration) (all []kept, err error) {
+	set, err := masters.StartLocal(ctx, outage.masters)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	longest := leases[0] // the advised one
+	longest := leases[0]
 	from := redlock.RenewalInterval(longest) + settling
-	length := from + lasts + longest + settling
+	length := from + outage.lasts + longest + settling
 	var list []faults.Fault
-	for m := range hazardMasters {
-		f, err := faults.Parse(fmt.Sprintf("%s:%d@%s-%s", faults.Stop, m+1, from, from+lasts), hazardMasters, length)
+	for m := range outage.masters {
+		f, err := faults.Parse(fmt.Sprintf("%s:%d@%s-%s", faults.Stop, m+1, from, from+outage.lasts), outage.masters, length)
 		if err != nil {
 			return nil, err
 		}
