@@ -13,8 +13,10 @@ import (
 type Survived struct {
 	TTL    int64   `json:"ttl_ns"`
 	RTO    int64   `json:"rto_ns"`
-	Outage int64   `json:"outage_ns"` // that no lease is lost to, whenever it begins
-	Lost   float64 `json:"lost"`      // of the leases, to the longest outage that was seen or is budgeted for
+	Outage int64   `json:"outage_ns"`  // that no lease is lost to, whenever it begins
+	Lost   float64 `json:"lost"`       // of the leases, to the longest outage that was seen or is budgeted for
+	Least  float64 `json:"lost_least"` // if masters are found again at once
+	Most   float64 `json:"lost_most"`  // if as late as can be
 }
 
 // outages is the times in which the probes found no quorum within MasterTimeout.
@@ -53,6 +55,7 @@ func (k *maker) survived() {
 		s := Survived{TTL: int64(ttl), RTO: ns(float64(ttl)*(1+k.clocks.Rho) + k.gap()), Outage: ns(r.Survives(delta))}
 		if worst > 0 {
 			s.Lost = r.LostTo(worst, delta)
+			s.Least, s.Most = r.LostBetween(worst, delta)
 		}
 		k.out.Outages = append(k.out.Outages, s)
 	}

@@ -74,7 +74,7 @@ func TestLossesAreWithinForTheAdviceThatForetellsThem(t *testing.T) {
 
 func TestRenewedLeasesAreWithinForThePredictionThatForetellsThem(t *testing.T) {
 	said := func(p float64) *advice.Advice {
-		return &advice.Advice{Outages: []advice.Survived{{TTL: int64(time.Second), Lost: p}, {TTL: 1}}}
+		return &advice.Advice{Outages: []advice.Survived{{TTL: int64(time.Second), Lost: p, Least: p, Most: p}, {TTL: 1}}}
 	}
 	half := kept{time.Second, nil}
 	for i := range keepers { // those of one engine are lost together
@@ -85,6 +85,9 @@ func TestRenewedLeasesAreWithinForThePredictionThatForetellsThem(t *testing.T) {
 	requireAll(t, Within, keptChecks(said(0), []kept{none})...)
 	requireAll(t, Outside, keptChecks(said(3.5e-4), []kept{half})...) // tries taken as independent of each other
 	requireAll(t, Outside, keptChecks(said(0.5), []kept{none})...)
+	unsure := said(0.9)
+	unsure.Outages[0].Least = 0.1
+	requireAll(t, Within, keptChecks(unsure, []kept{half})...)
 	require.Empty(t, keptChecks(said(0.5), []kept{{2 * time.Second, none.lost}}))
 }
 

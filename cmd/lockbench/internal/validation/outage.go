@@ -55,7 +55,7 @@ func keptChecks(a *advice.Advice, all []kept) (checks []Check) {
 			if s.TTL == int64(k.ttl) {
 				checks = append(checks, Check{
 					Formula: "F7", Quantity: fmt.Sprintf("renewed lease of %s lost", k.ttl), Unit: bench.UnitShare,
-					Predicted: exact(s.Lost), Measured: meanShare(k.lost),
+					Predicted: within(s.Least, s.Lost, s.Most), Measured: meanShare(k.lost),
 				})
 			}
 		}
