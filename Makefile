@@ -47,7 +47,7 @@ denied: setup ## 200 callers alone, and beside one that loops on names that the 
 overload: setup ## an open loop at 2 and 10 times the peak, without and with a stopped master, then at half; four minutes
 	$(GO) test -run '^$$' -bench Overload -benchtime 1x ./engine
 
-validate: setup $(BIN)/lockbench ## do the formulae behind `lockbench advise` hold on this machine? about two minutes
+validate: setup $(BIN)/lockbench ## do `lockbench advise` and the formulae behind it hold on this machine? about three minutes
 	$(BIN)/lockbench validate $(VALIDATEARGS)
 
 model: ## all small configurations of the fencing protocol, and what breaks it

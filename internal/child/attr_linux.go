@@ -7,3 +7,5 @@ import "syscall"
 func attr() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
+
+const sigStop, sigCont = syscall.SIGSTOP, syscall.SIGCONT

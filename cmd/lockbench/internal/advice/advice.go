@@ -28,6 +28,8 @@ type Ask struct {
 	// Hold is how long a lock will be held; nil: as measured.
 	Hold     *sizing.Law `json:"-"`
 	HoldText string      `json:"hold"`
+	// Leases are to be among the Losses and Outages, beside those that always are.
+	Leases []time.Duration `json:"-"`
 }
 
 // Advice is the whole of it. Times are ns.

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"slices"
 	"time"
 
 	"muxlock/cmd/lockbench/internal/sizing"
@@ -12,8 +13,10 @@ import (
 type Survived struct {
 	TTL    int64   `json:"ttl_ns"`
 	RTO    int64   `json:"rto_ns"`
-	Outage int64   `json:"outage_ns"` // that no lease is lost to, whenever it begins
-	Lost   float64 `json:"lost"`      // of the leases, to the longest outage that was seen or is budgeted for
+	Outage int64   `json:"outage_ns"`  // that no lease is lost to, whenever it begins
+	Lost   float64 `json:"lost"`       // of the leases, to the longest outage that was seen or is budgeted for
+	Least  float64 `json:"lost_least"` // if masters are found again at once
+	Most   float64 `json:"lost_most"`  // if as late as can be
 }
 
 // outages is the times in which the probes found no quorum within MasterTimeout.
@@ -42,7 +45,9 @@ func (k *maker) worstOutage() (length float64, why string) {
 func (k *maker) survived() {
 	worst, _ := k.worstOutage()
 	chosen := k.out.Config.TTL
-	for _, ttl := range []time.Duration{chosen / 2, chosen, 2 * chosen, 4 * chosen} {
+	all := append([]time.Duration{chosen / 2, chosen, 2 * chosen, 4 * chosen}, k.ask.Leases...)
+	slices.Sort(all)
+	for _, ttl := range slices.Compact(all) {
 		if ttl != chosen && (float64(ttl) < k.outlasts() || int64(ttl) > max(k.out.TTL.Max, int64(chosen))) {
 			continue
 		}
@@ -50,6 +55,7 @@ func (k *maker) survived() {
 		s := Survived{TTL: int64(ttl), RTO: ns(float64(ttl)*(1+k.clocks.Rho) + k.gap()), Outage: ns(r.Survives(delta))}
 		if worst > 0 {
 			s.Lost = r.LostTo(worst, delta)
+			s.Least, s.Most = r.LostBetween(worst, delta)
 		}
 		k.out.Outages = append(k.out.Outages, s)
 	}

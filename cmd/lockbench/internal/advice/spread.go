@@ -50,6 +50,9 @@ type Loss struct {
 func (k *maker) losses() {
 	least, t := k.out.TTL.Min, k.out.TTL
 	all := []int64{least / 4, least / 2, least, int64(k.out.Config.TTL), t.Max}
+	for _, ttl := range k.ask.Leases {
+		all = append(all, int64(ttl))
+	}
 	slices.Sort(all)
 	for _, ttl := range slices.Compact(all) {
 		if ttl <= 0 {

@@ -28,12 +28,22 @@ func (r Renewal) Survives(delta float64) float64 {
 // at any moment, as its end lies in a pause between two dials.
 func (r Renewal) LostTo(outage, delta float64) (p float64) {
 	const parts = 20
-	room := r.Validity(r.TTL, delta) - outage - (r.Again+r.Timeout)/2
 	for i := range parts {
-		left := room - redial(outage)*leftOfPause((float64(i)+0.5)/parts)
-		p += max(0, min(1-left/r.Every, 1)) / parts
+		p += r.lostAfter(outage+redial(outage)*leftOfPause((float64(i)+0.5)/parts), delta) / parts
 	}
 	return p
+}
+
+// LostBetween is the same where masters are found again at once, and as late as can be: all
+// leases of a client wait for the same ones.
+func (r Renewal) LostBetween(outage, delta float64) (least, most float64) {
+	return r.lostAfter(outage, delta), r.lostAfter(outage+redial(outage), delta)
+}
+
+// lostAfter is LostTo when masters are away for so long, the wait included.
+func (r Renewal) lostAfter(away, delta float64) float64 {
+	left := r.Validity(r.TTL, delta) - away - (r.Again+r.Timeout)/2
+	return max(0, min(1-left/r.Every, 1))
 }
 
 // leftOfPause is what is left of a pause at a random moment, as a share of the longest: the

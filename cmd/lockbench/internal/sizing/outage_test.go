@@ -40,6 +40,9 @@ func TestOutagesEndLeasesAsOftenAsIsSaid(t *testing.T) {
 				}
 			}
 			simulated, said := float64(lost)/n, r.LostTo(outage, 1e6)
+			least, most := r.LostBetween(outage, 1e6)
+			require.LessOrEqual(t, least-0.03, simulated, "ttl %v outage %v", ttl, outage)
+			require.GreaterOrEqual(t, most+0.03, simulated, "ttl %v outage %v", ttl, outage)
 			if outage < r.Survives(1e6) {
 				require.Zero(t, lost, "ttl %v outage %v", ttl, outage)
 			}

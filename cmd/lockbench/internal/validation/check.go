@@ -44,7 +44,8 @@ type Check struct {
 	Predicted Estimate `json:"predicted"`
 	Measured  Estimate `json:"measured"`
 	Ratio     float64  `json:"ratio"` // measured over predicted; 0 where either is 0
-	// Tolerance is how far from 1 the ratio may be; 0: the intervals must meet.
+	// Tolerance is the part by which the interval of Predicted is widened on both sides: what
+	// the formula leaves out on purpose.
 	Tolerance float64 `json:"tolerance"`
 	Verdict   Verdict `json:"verdict"`
 	// StallP99Ns is how much too late, at p99, a thread woke that slept 1 ms at a time
@@ -55,7 +56,7 @@ type Check struct {
 // Accepted is what the verdict asks for.
 func (c Check) Accepted() string {
 	if c.Tolerance > 0 {
-		return fmt.Sprintf("±%.0f%%", 100*c.Tolerance)
+		return fmt.Sprintf("interval ±%.0f%%", 100*c.Tolerance)
 	}
 	return "interval"
 }
@@ -74,8 +75,7 @@ func (c Check) judge() Check {
 		c.Predicted, c.Ratio, c.Verdict = Estimate{}, 0, Unmeasured
 	case m.N < fewest:
 		c.Verdict = Unmeasured
-	case c.Tolerance > 0 && math.Abs(c.Ratio-1) <= c.Tolerance,
-		c.Tolerance == 0 && p.Lo <= m.Hi && m.Lo <= p.Hi:
+	case p.Lo*(1-c.Tolerance) <= m.Hi && m.Lo <= p.Hi*(1+c.Tolerance):
 		c.Verdict = Within
 	default:
 		c.Verdict = Outside

@@ -29,8 +29,11 @@ func TestVerdicts(t *testing.T) {
 		want Verdict
 	}{
 		{"near enough", check(exact(100), around(108, 109, 112), 0.1), Within},
-		{"too long", check(exact(100), around(90, 111, 130), 0.1), Outside},
-		{"too short", check(exact(100), around(70, 89, 100), 0.1), Outside},
+		{"too long, perhaps", check(exact(100), around(90, 111, 130), 0.1), Within},
+		{"too long", check(exact(100), around(112, 115, 118), 0.1), Outside},
+		{"too short, perhaps", check(exact(100), around(70, 85, 100), 0.1), Within},
+		{"too short", check(exact(100), around(80, 85, 89), 0.1), Outside},
+		{"the same", check(around(90, 100, 110), around(90, 100, 110), 0), Within},
 		{"in the interval", check(exact(100), around(60, 80, 100), 0), Within},
 		{"below the interval", check(exact(59), around(60, 80, 100), 0), Outside},
 		{"above the interval", check(exact(101), around(60, 80, 100), 0), Outside},

@@ -8,6 +8,13 @@
 //	gap      F10     how long a lock lies free before a polling waiter looks
 //	queue    F11     how long an open loop waits for one name
 //	closed   F12     what a closed loop reaches on one name
+//	advice   F4, F6  what the advised lease, half and a quarter of the least lose to stalls
+//	                 of all masters, a slow fork of one, a client that is paused, and holds
+//	                 of two lengths, F5 included
+//	outage   F7      what renewed leases lose to an outage of all masters
+//
+// The last two measure, have package advice advise on that, and hold its leases under the
+// same again, with its MasterTimeout; what is predicted is what the advice says of them.
 //
 // A case is two parts. One measures, in real time, and knows no formula. The other takes
 // the samples and makes Checks of them; it is pure, and its tests give it worlds in which
@@ -15,9 +22,9 @@
 //
 // # Verdicts
 //
-// An interval holds the truth with 99.9 %, so that of some thirty checks of what is true
-// one is outside in three runs of a hundred. A prediction is within when its interval
-// meets that of what was measured, or, where a few percent are of no interest, when the
-// ratio is near enough to 1. A machine that stands still in between makes predictions
-// fail that assume it does not: the stall beside each check shows it.
+// An interval holds the truth with 99.9 %, so that of some sixty checks of what is true
+// one is outside in six runs of a hundred at most. A prediction is outside only where its
+// interval, widened by what its formula leaves out on purpose, does not meet that of what
+// was measured. A machine that stands still in between makes predictions fail that assume
+// it does not: the stall beside each check shows it.
 package validation

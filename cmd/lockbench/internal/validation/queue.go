@@ -69,7 +69,7 @@ func measureQueues(ctx context.Context, load float64, o Options) (names [][]visi
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.connect(ctx, 1, s.set.Addrs); err != nil {
+	if err := s.connect(ctx, 1, patient(s.set.Addrs)); err != nil {
 		return nil, err
 	}
 	alarms := clock.NewAlarms()

@@ -44,6 +44,8 @@ var all = []scenario{
 	{"gap", gapSettings},
 	{"queue", queueSettings},
 	{"closed", closedSettings},
+	{"advice", hazardSettings},
+	{"outage", outageSettings},
 }
 
 // Names of the cases, in the order in which they run.

@@ -61,29 +61,39 @@ func (s *site) addrs() (addrs []string) {
 	return addrs
 }
 
-// connect opens n engines that have no connection in common. No master is restarted: one
-// that an engine meets late may vote all the same.
-func (s *site) connect(ctx context.Context, n int, addrs []string) error {
-	s.engines = make([]*engine.Engine, n)
+// patient is the configuration of engines whose masters are never given up.
+func patient(addrs []string) engine.Config {
+	return engine.Config{Masters: addrs, TTL: lease, MasterTimeout: patience, MastersAreDurable: true}
+}
+
+// connect opens n engines more that have no connection in common. No master is restarted:
+// one that an engine meets late may vote all the same.
+func (s *site) connect(ctx context.Context, n int, cfg engine.Config) error {
+	before := len(s.engines)
+	s.engines = append(s.engines, make([]*engine.Engine, n)...)
 	var all errgroup.Group
 	all.SetLimit(connectAtOnce)
 	for i := range n {
 		all.Go(func() (err error) {
-			s.engines[i], err = engine.New(ctx, engine.Config{Masters: addrs, TTL: lease, MasterTimeout: patience, MastersAreDurable: true})
+			s.engines[before+i], err = engine.New(ctx, cfg)
 			return err
 		})
 	}
 	return all.Wait()
 }
 
-func (s *site) close() (err error) {
+func (s *site) close() error {
+	return errors.Join(s.closeEngines(), s.line.Close(), s.set.Close())
+}
+
+func (s *site) closeEngines() error {
 	var all errgroup.Group
 	for _, e := range s.engines {
 		if e != nil {
 			all.Go(e.Close)
 		}
 	}
-	return errors.Join(all.Wait(), s.line.Close(), s.set.Close())
+	return all.Wait()
 }
 
 // sleep is false when ctx ended first.

@@ -58,7 +58,7 @@ func measureSplit(ctx context.Context, k int, o Options) (split, rounds int64, e
 	for _, p := range s.proxies {
 		p.DelayRequests(span(splitBase), span(splitOwn))
 	}
-	if err := s.connect(ctx, k*splitGroups, s.addrs()); err != nil {
+	if err := s.connect(ctx, k*splitGroups, patient(s.addrs())); err != nil {
 		return 0, 0, err
 	}
 	end := time.Now().Add(o.Length)

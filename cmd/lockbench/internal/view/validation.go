@@ -26,10 +26,11 @@ func (b *Blocks) validation(checks []validation.Check) {
 }
 
 func checksTable(checks []validation.Check) Table {
-	t := Table{Columns: append(texts("formula"), append(columns("", "predicted", "measured", "from", "to", "n", "ratio", "accepted"), texts("verdict")...)...)}
+	t := Table{Columns: append(texts("formula"), append(columns("", "predicted", "from", "to", "measured", "from", "to", "n", "ratio", "accepted"), texts("verdict")...)...)}
 	for _, c := range checks {
 		value := func(v float64) string { return units.In(c.Unit, v) }
-		t.Rows = append(t.Rows, append(cells(c.Formula, c.Quantity, value(c.Predicted.Value), value(c.Measured.Value), value(c.Measured.Lo), value(c.Measured.Hi),
+		t.Rows = append(t.Rows, append(cells(c.Formula, c.Quantity, value(c.Predicted.Value), value(c.Predicted.Lo), value(c.Predicted.Hi),
+			value(c.Measured.Value), value(c.Measured.Lo), value(c.Measured.Hi),
 			units.Number(c.Measured.N), known(c.Ratio, fmt.Sprintf("%.3f", c.Ratio)), c.Accepted()), verdictCell(c.Verdict)))
 	}
 	return t
