@@ -143,6 +143,7 @@ type maker struct {
 
 	splitUp, splitDown *sizing.SplitArea // nil: the masters were not probed, or cannot be split
 	contenders         int
+	replicates         int // of the measurement, for spread
 }
 
 // Make gives the advice. It draws random numbers, always the same.
@@ -174,7 +175,7 @@ func newMaker(m *Measured, ask Ask) *maker {
 	if ask.Waiters < 1 {
 		ask.Waiters = max(m.Procs, 2)
 	}
-	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2)}
+	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2), replicates: replicates}
 	k.out = &Advice{
 		Ask: ask, Impl: m.Impl, Masters: m.Masters, Settings: []Setting{}, Expected: []Chance{},
 		Sensitivity: []Change{}, Warnings: []string{}, Losses: []Loss{}, Outages: []Survived{}, Caveat: Caveat,

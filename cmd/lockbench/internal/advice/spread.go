@@ -21,11 +21,13 @@ const (
 	// too little of how much else there might have been. (200 measurements of 20 s of six
 	// made-up hosts: 90 % and more hold the truth.)
 	drawnConfidence = 0.95
-	replicates      = 100
 	blocks          = 30
 	// Narrow is the ratio of the ends of an interval that is narrow enough.
 	Narrow = 1.5
 )
+
+// replicates is how many measurements are drawn; fewer in most tests.
+var replicates = 100
 
 // Width is the largest ratio of the ends of the intervals.
 func (s Spread) Width() (ratio float64) {
@@ -73,7 +75,7 @@ func (k *maker) loss(ttl float64) (p float64, beyond bool) {
 func (k *maker) spread() {
 	n := len(k.out.Losses)
 	drawn := make([][]float64, 3+n)
-	for range replicates {
+	for range k.replicates {
 		r := &maker{Measured: k.again(), ask: k.ask, out: &Advice{}, clocks: k.clocks, hold: k.hold, holdText: k.holdText, rng: k.rng, down: k.down}
 		r.out.Config.RetryHeld = k.out.Config.RetryHeld
 		r.pause = r.pauses(k.hold.Mean()+r.Acquire.Mean(), sizing.DrawShape(k.rng))

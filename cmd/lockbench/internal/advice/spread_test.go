@@ -149,6 +149,9 @@ func (h host) asked(m *Measured, eps float64) *Advice {
 }
 
 func TestWhatIsPredictedIsWhatIsSimulatedWithinWhatWasMeasured(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation of millions of locks")
+	}
 	for name, h := range hosts {
 		rng := rand.New(rand.NewPCG(11, 1))
 		var a *Advice
@@ -189,6 +192,7 @@ func TestTheIntervalThatIsPrintedHoldsTheTruth(t *testing.T) {
 		held := 0
 		for range seeds {
 			k := newMaker(h.measured(t, 20*time.Second, rng), model.Ask)
+			k.replicates = 100
 			k.measure()
 			k.out.Config.MasterTimeout = model.Config.MasterTimeout
 			k.out.Losses = []Loss{{TTL: ttls[i]}}
