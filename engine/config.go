@@ -60,10 +60,6 @@ type Config struct {
 	// lock again. A master that was a replica meanwhile waits in either case: it may have
 	// another one's data.
 	MastersAreDurable bool
-	// DisableNative keeps to commands that Redis 6.0 has. Otherwise servers that have them are
-	// sent MSETEX for many acquires at once, and DELEX or DELIFEQ for releases, which costs them
-	// less. Whether they have them is tried with each new connection.
-	DisableNative bool
 	// MastersAreNew asserts that the masters which New connects to have never granted a lock,
 	// so that those started just now vote at once. It is for tests and for the very first
 	// start. Later restarts of a master are waited for all the same. Default false. If true
@@ -73,10 +69,10 @@ type Config struct {
 
 	// Fencing gives every lock a fencing token (Lock.Fence), and recognises every master that
 	// lost its data, a flush included. The masters must have been set up for it, once
-	// (SetUp, lockbench masters init). It costs the masters about a third more per lock, and
-	// an acquire rarely needs a second round trip. Default false. Neither
-	// MastersAreNew nor a guess from uptime is needed then: a master that is set up votes at
-	// once.
+	// (SetUp, lockbench masters init). A cycle costs 1.05 times as much for a lone
+	// caller, 1.7 times where the masters' CPU is the limit (bench/RESULTS.md), and an acquire
+	// rarely needs a second round trip. Default false. Neither MastersAreNew nor a guess from
+	// uptime is needed then: a master that is set up votes at once.
 	Fencing bool
 
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends.
@@ -100,11 +96,16 @@ type Config struct {
 
 	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
 	// engine may hand a lock over among themselves before it is released at the masters, and
-	// other processes have their turn. Default 65535 times, the most with Fencing, and 20 ms. Longer is faster for
-	// many waiters in one process, and unfair to those of others; 1 ns, and every release
-	// goes to the masters.
+	// other processes have their turn. Default 65535 times, the most with Fencing, and 20 ms.
+	// Longer is faster for many waiters in one process, and unfair to those of others; 1 ns,
+	// and every release goes to the masters.
 	HandOvers    int
 	HandOverTime time.Duration
+
+	// DisableNative keeps to commands that Redis 6.0 has. Otherwise servers that have them are
+	// sent MSETEX for many acquires at once, and DELEX or DELIFEQ for releases, which costs them
+	// less. Whether they have them is tried with each new connection.
+	DisableNative bool
 
 	// Observer and Logger are notified of events; both may be nil. The Logger gets, at level
 	// Warn, locks lost, releases not confirmed, renewals that failed and masters set aside,

@@ -32,7 +32,7 @@ type Request struct {
 	Round uint64
 	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
 	Alone bool
-	// Contended, of an Acquire, keeps it out of an MSETEX, which one name that is held has refused.
+	// Contended, of an Acquire, keeps it out of an MSETEX: one held name has all of it refused.
 	Contended bool
 	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
 	// 0: it has none. An acquire's is set when its round is formed: the token that it proposes.

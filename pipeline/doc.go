@@ -77,7 +77,8 @@
 //	send, write, receive       a master's share of it; flight: what it has not answered
 //	pace                       how much a master is sent at once
 //	master, probe, admission, session, dial   connecting, and when a master may vote
-//	membership, restore        fencing: when a master may vote, giving one its registers again
+//	native                     the commands of newer servers, and who is sent them
+//	membership, restore, raise fencing: when a master may vote, giving one its registers again
 //	setup, replace             fencing: setting masters up, exchanging one
 //	hung, setaside             finding a hung master, and taking it out of rounds
 //	pending, pending_batch     releases that a master could not be sent or has not answered
@@ -117,9 +118,9 @@
 // came and went, has smaller registers and grants less; it counts for a token only where it
 // stores as much. To make that rare each acquire proposes a token above all that this
 // process has seen, the same to all masters, and one that was spared acquires gets their
-// registers (raise.go). A grant that arrives after the verdict is in no
-// Outcome, so it cannot be counted. An Extend carries the token too, so that masters which
-// come and go in the life of a lock keep it.
+// registers (raise.go). A grant that arrives after the verdict is in no Outcome, so it cannot
+// be counted. An Extend carries the token too, so that masters which come and go in the life
+// of a lock keep it.
 //
 // A master votes while it is a member (membership.go): its description is the one that New
 // adopted, its mark the run_id of its session. An acquire that finds another description is
@@ -136,8 +137,8 @@
 //
 // # Folding
 //
-// An acquire is a plain SET, where the server has no MSETEX (native.go). foldFrom extends and releases or more travel as calls of one
-// script that works through them in order. A round puts its releases first, so that the
+// An acquire is a plain SET, where the server has no MSETEX (native.go). foldFrom extends and
+// releases or more travel as calls of one script that works through them in order. A round puts its releases first, so that the
 // script can take them all with one MGET and one DEL: 0.7 us of server time each, beside
 // 2.1 by a script each. That order is safe because a release arrives only after the round
 // of its own acquire was formed; whatever else shares a round with it is under way at the

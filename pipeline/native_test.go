@@ -114,21 +114,28 @@ func TestNameThatIsThereTwiceHasOneHolder(t *testing.T) {
 		for i := range entries {
 			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(rand.IntN(200)), Token: fmt.Sprint(i), TTL: time.Duration(1+rand.IntN(20)/19) * time.Second, Contended: rand.IntN(20) == 0}
 		}
-		r, _ := newRound(1, entries...)
-		l := r.in(allNative, nil)
-		for c := range l.ends {
-			args, err := readCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
-			require.NoError(t, err)
-			from, to := l.entriesOf(c)
-			names := make(map[string]bool)
-			for i, q := range entries[from:to] {
-				require.False(t, names[q.Name], q.Name)
-				require.False(t, q.Contended && to-from > 1, "alone")
-				names[q.Name] = true
-				if to-from > 1 {
-					require.Equal(t, []string{q.Name, q.Token}, args[2+2*i:4+2*i])
-					require.Equal(t, fmt.Sprint(q.TTL.Milliseconds()), args[len(args)-1])
-				}
+		requireNoNameTwice(t, entries, nil)
+		requireNoNameTwice(t, entries, &set{text: "the set"})
+	}
+}
+
+// requireNoNameTwice checks each command for a round of acquires.
+func requireNoNameTwice(t *testing.T, entries []Request, set *set) {
+	t.Helper()
+	r, _ := newRound(1, entries...)
+	l := r.in(allNative, set)
+	for c := range l.ends {
+		args, err := readCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
+		require.NoError(t, err)
+		from, to := l.entriesOf(c)
+		names := make(map[string]bool)
+		for i, q := range entries[from:to] {
+			require.False(t, names[q.Name], q.Name)
+			names[q.Name] = true
+			if to-from > 1 && set == nil {
+				require.False(t, q.Contended, "alone")
+				require.Equal(t, []string{q.Name, q.Token}, args[2+2*i:4+2*i])
+				require.Equal(t, fmt.Sprint(q.TTL.Milliseconds()), args[len(args)-1])
 			}
 		}
 	}
@@ -283,6 +290,25 @@ func TestPauseBoundsTheRoundsThatAreAskedForTwice(t *testing.T) {
 		t.Logf("%.0f %% refused: %.2f %% of the rounds asked for twice, %.1f %% at once", 100*c.refused, 100*float64(twice)/rounds, 100*float64(atOnce)/rounds)
 		require.LessOrEqual(t, float64(twice)/rounds, c.twice)
 		require.GreaterOrEqual(t, float64(atOnce)/rounds, c.atOnce)
+	}
+}
+
+func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
+	m := &master{dialect: allNative, optimism: optimism{left: 2}}
+	for _, c := range []struct {
+		acquires, contended, releases, left int
+	}{{0, 0, 100, 2}, {foldFrom - 1, 100, 100, 2}, {foldFrom, 0, 0, 1}, {100, 0, 0, 0}} {
+		r := new(round)
+		add := func(n int, q Request) {
+			for range n {
+				r.add(&call{req: q})
+			}
+		}
+		add(c.acquires, Request{Op: Acquire})
+		add(c.contended, Request{Op: Acquire, Contended: true})
+		add(c.releases, Request{Op: Release})
+		m.dialectLocked(r)
+		require.Equal(t, c.left, m.optimism.left, "%+v", c)
 	}
 }
 

@@ -127,8 +127,8 @@ func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
 
 // repeatLocked has what was not executed asked for again: the calls of a script that was
 // missing, after it was loaded, and alone those that were refused for one name. NOSCRIPT, NOPERM
-// and the 0 of MSETEX NX prove that they were not executed, and the session that the server is still the one
-// that was admitted. They run behind what has been sent meanwhile.
+// and the 0 of MSETEX NX prove that they were not executed, and the session that the server is
+// still the one that was admitted. They run behind what has been sent meanwhile.
 func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
 	switch {
 	case a.notTaken > 0:

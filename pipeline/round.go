@@ -20,6 +20,7 @@ type round struct {
 	masters []*master     // of the pipeline
 	entries []Request     // releases first, then the rest in order of arrival; fixed once it is formed
 	fenced  bool          // the acquires are
+	sets    int           // acquires that an MSETEX may carry
 	loads   []*load       // the entries in each dialect that was asked for; behind its end, used ones
 
 	mu        sync.Mutex // guards the following
@@ -41,6 +42,9 @@ func (r *round) add(c *call) {
 	c.round = r.seq
 	r.calls = append(r.calls, c)
 	r.entries = append(r.entries, c.req)
+	if c.req.Op == Acquire && !c.req.Contended {
+		r.sets++
+	}
 }
 
 // in returns the round in a dialect. It is encoded once for all masters that use that. The

@@ -27,7 +27,7 @@ func (m *master) takeLocked(r *round, now time.Time) {
 
 // dialectLocked returns how the master is sent a round.
 func (m *master) dialectLocked(r *round) dialect {
-	if m.dialect&msetex != 0 && !r.fenced && len(r.entries) >= foldFrom && !m.optimism.takes() {
+	if m.dialect&msetex != 0 && !r.fenced && r.sets >= foldFrom && !m.optimism.takes() {
 		return m.dialect &^ msetex
 	}
 	return m.dialect

@@ -162,16 +162,15 @@ const (
 	goodputSlack = 3
 )
 
-// lacking says how much less was acquired than the lock was to be asked for; empty: no less. Neither what was
-// refused (op try) is lacking nor what was in flight at the end of the run, which is by
-// Little's law the rate times the mean response.
+// lacking says how much less was acquired than the lock was to be asked for; empty: no less.
+// What was refused (op try) is not lacking.
 func lacking(r *bench.Result, asked int64) string {
-	t, seconds := r.Totals, max(r.DurationS, 1e-9)
-	due := float64(asked-t.Refused) - float64(asked)/seconds*r.Headline().Mean/1e9
-	if float64(t.Acquired) >= min(goodputLeast*due, due-goodputSlack) {
+	acquired, due := float64(r.Totals.Acquired), float64(asked-r.Totals.Refused)
+	if acquired >= min(goodputLeast*due, due-goodputSlack) {
 		return ""
 	}
-	return fmt.Sprintf("goodput: %s acquired of %s", units.Rate(float64(t.Acquired)/seconds), units.Rate(float64(asked)/seconds))
+	seconds := max(r.DurationS, 1e-9)
+	return fmt.Sprintf("goodput: %s acquired of %s", units.Rate(acquired/seconds), units.Rate(float64(asked)/seconds))
 }
 
 // stalled says how long the machine stalled where that is more than half of the response, both

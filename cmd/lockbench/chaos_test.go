@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"muxlock/cmd/lockbench/internal/faults"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
 
@@ -73,4 +76,30 @@ func TestCtrlCEndsChaosInOrder(t *testing.T) {
 	require.GreaterOrEqual(t, len(r.servers), 4, "two workers, and servers of which one may be dead just now")
 	r.end(t, os.Interrupt)
 	require.Contains(t, r.stdout.String(), "overlaps 0")
+}
+
+// Chaos always leaves a majority of several masters alone: then a time without locks is a
+// finding, and else no fault of the lock.
+func TestATimeWithoutLocksIsExpectedOnlyWhereFaultsTakeTooManyMasters(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		want bool
+	}{
+		{[]string{"chaos", "--duration", "20s", "--seed", "1"}, false},
+		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--impl", "setnx"}, true},
+		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--local", "1"}, true},
+	} {
+		var f chaosFlags
+		cmd := &cobra.Command{Use: c.args[0]}
+		f.declare(cmd)
+		require.NoError(t, cmd.ParseFlags(c.args[1:]))
+		p, err := f.plan(cmd)
+		require.NoError(t, err)
+		require.Equal(t, c.want, p.outages(), c.args)
+	}
+	for fault, want := range map[string]bool{"stop:1": true, "delay:1:5ms": false} {
+		parsed, err := faults.Parse(fault, 5, time.Second)
+		require.NoError(t, err)
+		require.Equal(t, want, (&plan{faults: []faults.Fault{parsed}}).outages(), fault)
+	}
 }

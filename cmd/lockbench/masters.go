@@ -50,6 +50,9 @@ func (f *mastersFlags) check() (list []faults.Fault, err error) {
 	if f.local < 1 || f.local > maxMasters {
 		return nil, usagef("--local must be 1 to %d, got %d", maxMasters, f.local)
 	}
+	if err := checkServers(f.servers); err != nil {
+		return nil, err
+	}
 	if f.length < 0 {
 		return nil, usagef("--for must not be negative, got %s", f.length)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -123,6 +124,16 @@ func (f *flags) planObjectives(p *plan) error {
 
 var errNewMasters = usagef("--new-masters is for --masters; others are always new")
 
+// checkServers finds the programs of --server before anything is started.
+func checkServers(programs []string) error {
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return usagef("--server: %w", err)
+		}
+	}
+	return nil
+}
+
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	chosen := 0
 	for _, name := range targetFlags {
@@ -150,6 +161,9 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	}
 	if set("server") && p.kind != masters.Local {
 		return usagef("--server is for --local servers")
+	}
+	if err := checkServers(p.servers); err != nil {
+		return err
 	}
 	p.kindGiven = p.kindGiven || set("server")
 	if p.kind != masters.Given && (p.count < 1 || p.count > maxMasters) {

@@ -18,8 +18,11 @@ func TestServersAreOfTheGivenPrograms(t *testing.T) {
 	require.Contains(t, stdout, `"--server=`+program+`"`, "to repeat it")
 
 	_, stderr, code = lockbench(t, "run", "--server", "/no/such/server", "--duration", "300ms")
-	require.Equal(t, exitRun, code)
-	require.Contains(t, stderr, "/no/such/server")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, `--server: exec: "/no/such/server": stat /no/such/server: no such file or directory`)
+	_, stderr, code = lockbench(t, "masters", "--server", "no-such-server")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, `--server: exec: "no-such-server": executable file not found`)
 	_, stderr, code = lockbench(t, "run", "--embedded", "3", "--server", program)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--server is for --local servers")

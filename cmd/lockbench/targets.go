@@ -92,6 +92,11 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench
 	return bench.LockRunner{Name: impl.Name, Locker: locker}, err
 }
 
+// outages reports whether faults may leave too few masters to acquire anything for a time.
+func (p *plan) outages() bool {
+	return !p.progress && slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
+}
+
 // riggedRunner is a runner whose masters have the rig's faults and are probed, by the way
 // that the locks take, while it runs, but not when it is opened or closed.
 type riggedRunner struct {
@@ -111,7 +116,7 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 		}
 	}
 	end := func() ([]bench.Band, error) { return nil, nil }
-	cfg.Outages = !r.plan.progress && slices.ContainsFunc(r.plan.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
+	cfg.Outages = r.plan.outages()
 	if prefix := r.plan.engine.prefix; prefix != "" {
 		cfg.KeyPrefix = prefix + bench.RandomKeyPrefix()
 	}

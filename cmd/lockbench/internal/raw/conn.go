@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"time"
 
 	"muxlock/cmd/lockbench/internal/wire"
+	"muxlock/internal/oneline"
 	"muxlock/internal/resp"
 )
 
@@ -81,7 +81,7 @@ func (c *conn) nativeRelease() (func(key, token string) []string, error) {
 		}
 		errs = append(errs, err)
 	}
-	return nil, fmt.Errorf("no native release: %w", errors.Join(errs...))
+	return nil, fmt.Errorf("the server has no native release: %w", oneline.Join(errs...))
 }
 
 // cycle acquires and releases Depth keys and returns when the second half began.
