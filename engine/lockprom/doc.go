@@ -34,7 +34,7 @@
 //
 // # What it costs
 //
-// Stats are read at a scrape, in some microseconds. The Observer is notified of each acquire and release
-// by a goroutine of the engine's own; no lock waits for it, and what it misses is counted in
-// muxlock_events_dropped_total. Leave the Observer out and there are no histograms, and no cost.
+// Stats are read once per scrape. The Observer is notified of each acquire and release by a
+// goroutine of the engine's own: no lock waits for it, and what it misses is counted in
+// muxlock_events_dropped_total. Without it in the Config there are no histograms; all else is there.
 package lockprom

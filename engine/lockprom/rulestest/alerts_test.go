@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"muxlock/engine"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
 
@@ -110,6 +111,24 @@ func TestEachAlertFiresOnItsOwnSituationAlone(t *testing.T) {
 			require.Equal(t, []string{"MuxlockNoQuorum", "MuxlockNoSpareMaster"}, scrape())
 		})
 	}
+}
+
+func TestAMasterOfAnotherSetIsNoSpareOne(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	setUp := func(of []*redisserver.Server) {
+		cfg := engine.Config{Masters: redistest.Addrs(of), MasterTimeout: 5 * time.Second}
+		require.NoError(t, engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}))
+	}
+	setUp(masters)
+	redistest.Command(t, masters[2], "FLUSHALL")
+	setUp(masters[2:])
+	locks := serve(t, masters, exports["lockprom"], func(c *engine.Config) { c.Fencing, c.MastersAreNew = true, false })
+	p := newServer()
+	for range 6 {
+		p.scrape(t, locks.registry)
+	}
+	require.Equal(t, []string{"MuxlockNoSpareMaster"}, p.firing(t))
+	require.True(t, locks.Stats().Masters[2].Up)
 }
 
 func TestNoSpareMasterFiresWhenTheNextFailureStopsAllLocks(t *testing.T) {

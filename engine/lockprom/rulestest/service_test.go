@@ -54,7 +54,7 @@ type service struct {
 }
 
 // serve starts a service on masters that nobody has used. It is closed at cleanup.
-func serve(t *testing.T, masters []*redisserver.Server, to export) *service {
+func serve(t *testing.T, masters []*redisserver.Server, to export, changes ...func(*engine.Config)) *service {
 	t.Helper()
 	s := &service{registry: prometheus.NewRegistry(), released: make(chan struct{}, 100)}
 	exported, watch := to(t, s.registry)
@@ -63,9 +63,11 @@ func serve(t *testing.T, masters []*redisserver.Server, to export) *service {
 		exported.Released(name, held, handedOver, err)
 		s.released <- struct{}{}
 	}
-	locks, err := engine.New(t.Context(), engine.Config{
-		Masters: redistest.Addrs(masters), Observer: &observer, MastersAreNew: true, MasterTimeout: 5 * time.Second,
-	})
+	cfg := engine.Config{Masters: redistest.Addrs(masters), Observer: &observer, MastersAreNew: true, MasterTimeout: 5 * time.Second}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	locks, err := engine.New(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, locks.Close()) })
 	watch(locks)
