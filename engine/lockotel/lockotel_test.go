@@ -129,3 +129,23 @@ func TestEnginesOfOneProcessHaveAttributesOfTheirOwn(t *testing.T) {
 	require.EqualValues(t, 1, got["muxlock.master.up{locks=orders,master="+masters[0].Addr()+"}"])
 	require.NotContains(t, got, "muxlock.acquired{locks=orders}")
 }
+
+func TestInstrumentsAreOfTheirKind(t *testing.T) {
+	provider, reader := provide(t)
+	open(t, redistest.Masters(t, 1), provider, Options{})
+	var collected metricdata.ResourceMetrics
+	require.NoError(t, reader.Collect(t.Context(), &collected))
+	kinds := make(map[string]string)
+	for _, m := range collected.ScopeMetrics[0].Metrics {
+		switch data := m.Data.(type) {
+		case metricdata.Sum[float64]:
+			kinds[m.Name] = fmt.Sprintf("%s: a sum, only grows: %v", m.Unit, data.IsMonotonic)
+		case metricdata.Gauge[float64]:
+			kinds[m.Name] = m.Unit + ": a gauge"
+		}
+	}
+	require.Equal(t, "{lock}: a sum, only grows: true", kinds["muxlock.acquired"])
+	require.Equal(t, "{goroutine}: a sum, only grows: false", kinds["muxlock.waiting"])
+	require.Equal(t, "{master}: a sum, only grows: false", kinds["muxlock.master.votes"])
+	require.Equal(t, "s: a gauge", kinds["muxlock.master.round_trip"])
+}

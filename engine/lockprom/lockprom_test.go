@@ -78,14 +78,23 @@ func series(families map[string]*dto.MetricFamily) map[string]float64 {
 
 func TestAScrapeHasWhatTheEngineDid(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	registry, m := prometheus.NewRegistry(), New(Options{})
+	registry, m := prometheus.NewPedanticRegistry(), New(Options{}) // it refuses what was not described
 	registry.MustRegister(m)
 	require.Empty(t, scrape(t, registry), "before there is an engine")
 
 	locks := open(t, masters, m)
 	work(t, locks)
 	require.NoError(t, locks.Close()) // the Observer has been notified of everything then
-	got := series(scrape(t, registry))
+	families := scrape(t, registry)
+	for name, family := range families {
+		switch {
+		case strings.HasSuffix(name, "_total"):
+			require.Equal(t, dto.MetricType_COUNTER, family.GetType(), name)
+		case name != "muxlock_wait_seconds" && name != "muxlock_hold_seconds":
+			require.Equal(t, dto.MetricType_GAUGE, family.GetType(), name)
+		}
+	}
+	got := series(families)
 	for name, value := range map[string]float64{
 		"muxlock_acquired_total{}":                    1,
 		"muxlock_failed_attempts_total{result=taken}": 1,

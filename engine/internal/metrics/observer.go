@@ -37,11 +37,9 @@ func Observer(class func(name string) string, wait func(s float64, result string
 	}
 }
 
-// result returns the label of an acquire's error: of its last attempt, if it made one.
+// result returns the label of an acquire's error: of its last attempt, if it made one. The
+// order matters: an attempt's causes, and what is joined to it, match only what comes later.
 func result(err error) string {
-	if attempt := (*engine.AttemptError)(nil); errors.As(err, &attempt) {
-		err = attempt.Kind // the masters' causes may match others
-	}
 	for _, r := range []struct {
 		err  error
 		name string
