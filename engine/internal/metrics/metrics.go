@@ -72,9 +72,9 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 		part{"confirmed", s.Renewed}, part{"not_confirmed", s.RenewalsFailed})
 	now("muxlock.waiting", "{goroutine}", "Goroutines in line behind others of this process.", s.Waiting)
 	counter("muxlock.events_dropped", "{event}", "Events that Observer and Logger were too slow for.", s.EventsDropped)
-	counter("muxlock.rounds", "{round}", "Batches sent to the masters.", s.Rounds)
-	counter("muxlock.round_requests", "{request}", "Requests in them.", s.Requests)
-	put(Instrument{"muxlock.round_requests_max", "{request}", "Requests in the largest of them since the start.", Gauge, ""}, "", float64(s.LargestRound))
+	counter("muxlock.rounds", "{round}", "Batches formed; each is sent to all masters that are up.", s.Rounds)
+	counter("muxlock.round_requests", "{request}", "Acquires, extends and releases in all batches.", s.Requests)
+	put(Instrument{"muxlock.round_requests_max", "{request}", "Requests in the largest batch since the start.", Gauge, ""}, "", float64(s.LargestRound))
 	now("muxlock.queued_requests", "{request}", "Requests that wait for a round.", s.Queued)
 	counter("muxlock.overloaded", "{call}", "Acquires refused because the queue was full.", s.Overloaded)
 	for _, m := range s.Masters {
@@ -108,10 +108,10 @@ func eachOf(m engine.MasterStats, put func(i Instrument, label string, value flo
 	now("pending_releases", "{release}", "Releases that it could not be sent or has not answered.", m.PendingReleases)
 	counter("pending_deleted", "{key}", "Keys that pending releases found and deleted.", m.PendingDeleted)
 	counter("releases_denied", "{release}", "Releases that its ACL forbids; their locks run out by themselves.", m.ReleasesDenied)
-	counter("batches_refused", "{batch}", "MSETEX of many names of which one was held; the names were asked for singly then.", m.BatchesRefused)
+	counter("batches_refused", "{batch}", "MSETEX of many names that it refused because one was held; the names were asked for singly then.", m.BatchesRefused)
 	now("tracking", "{master}", "1: it notifies of released names.", oneIf(m.Tracking))
-	counter("reads", "{name}", "Awaited names that were read over the connection for notifications.", m.Reads)
-	counter("pushes", "{notification}", "Notifications received over it.", m.Pushes)
+	counter("reads", "{name}", "Names that were read from it for those who wait for them.", m.Reads)
+	counter("pushes", "{notification}", "Notifications of released names received from it.", m.Pushes)
 }
 
 func oneIf(fact bool) int {
