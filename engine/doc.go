@@ -160,5 +160,6 @@
 // names and durations; Config.Logger gets what somebody should look at. Both run on a
 // goroutine of their own and may be slow: what they miss is counted. Alert on
 // locks lost, on attempts without a quorum, and on fewer masters that vote than one more
-// than a quorum: the next failure stops all locks.
+// than a quorum: the next failure stops all locks. Packages lockprom and lockotel, modules of
+// their own, export all of it to Prometheus and OpenTelemetry, with these alerts and a dashboard.
 package engine

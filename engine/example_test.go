@@ -83,7 +83,7 @@ func ExampleLock_Extend() {
 }
 
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
-// are in cmd/lockbench/internal/observe: one example for Prometheus, one for OpenTelemetry.
+// are in packages lockprom, for Prometheus, and lockotel, for OpenTelemetry.
 func ExampleObserver() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	locks, err := engine.New(context.Background(), engine.Config{
