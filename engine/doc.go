@@ -101,6 +101,18 @@
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld.
 //
+// # Leader election
+//
+//	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+//		... // this process leads until ctx ends, 5 s before another one can
+//	})
+//
+// Lead is for work that one process of many does, for as long as it lives, and another one
+// after it. Each process calls it; one runs the function, the others wait. A leader that
+// crashed is followed after at most its ttl, one that returned at once. There are two
+// leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
+// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx.
+//
 // # Errors
 //
 // ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few

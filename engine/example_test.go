@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -45,6 +46,22 @@ func ExampleEngine_Do() {
 	if errors.Is(err, engine.ErrLost) {
 		log.Print("the report took longer than the lock was ours: ", err)
 	}
+}
+
+// One process of many drains the queue; the others stand by and follow.
+func ExampleEngine_Lead() {
+	var locks *engine.Engine // from engine.New, with Config.Fencing
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := locks.Lead(ctx, "drain the queue", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+		for ctx.Err() == nil { // it ends 5 s before somebody else can lead
+			if err := drain(ctx, lock.Fence()); err != nil {
+				return err // logged; after a pause somebody leads again
+			}
+		}
+		return ctx.Err()
+	})
+	log.Print(err) // context canceled: the lock is released
 }
 
 // Somebody holding the lock and the masters being away ask for different things.
@@ -107,3 +124,5 @@ func ExampleObserver() {
 func alert(name string, cause error) {}
 
 func send(context.Context) error { return nil }
+
+func drain(ctx context.Context, fence uint64) error { return nil }
