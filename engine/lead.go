@@ -16,37 +16,36 @@ import (
 var errEnding = errors.New("muxlock: validity is about to end")
 
 // Lead elects a leader: it acquires the lock name for ttl (0 = Config.TTL), runs fn as the leader
-// for as long as the lock can be kept alive, releases it, and campaigns again, until fn returns
-// nil or ctx ends. Each run of fn is a term.
+// for as long as the lock can be kept alive, releases it and campaigns again, until fn returns
+// nil or ctx ends.
 //
-//	campaign --acquired--> fn runs --nil--------------------------------> released, Lead returns nil
-//	   ^                      |-----error--> released, random pause --.
-//	   |                      '--its ctx ended, and it returned-------|--> released
-//	   '--------------------------------------------------------------'
+//	campaigns --acquired--> leads: fn runs --returned nil---------------------> released: Lead returns nil
+//	                                       --returned, ctx has ended----------> released: Lead returns
+//	                                       --returned an error----------------> released, pauses, campaigns
+//	                                       --returned, only fn's ctx has ended-> released, campaigns
 //
-// fn's ctx ends when ctx does, when the lock is lost, or, if renewals fail, a third of ttl
-// before validity does: fn has that long to stop. Whatever fn returns then, the term is over,
-// and the next campaign begins. The lock is never released and no new term begins while fn
-// runs. An fn that goes on without the lock, and longer than a third of ttl after its ctx
-// ended, is logged at level Warn. So is an error that fn returns earlier; the pause after it is between
-// a third of ttl and ttl, of 3 s at most. If fn panics, the lock is released.
+// fn's ctx carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while renewals
+// fail, a third of ttl before validity does: fn has that long to stop. Whatever fn returns
+// then, it has led, and Lead campaigns again. While fn runs the lock is never released, also
+// after its ctx has ended, and nobody campaigns. An fn that goes on without the lock, and for longer
+// than a third of ttl after the end of its ctx, is logged at level Warn, once. So is an error
+// that fn returns while it leads; the pause after it is a third of ttl to ttl, of 3 s at most.
+// If fn panics, the lock is released.
 //
-// The lock is released at the masters, never handed over within the process, so that the
+// The lock is released at the masters and not handed over within the process, so that the
 // candidates of all processes have their turn. Neither Config.MaxAttempts nor MaxHold bounds
-// Lead. fn gets the lock for its Fence, which every write of a leader should carry: a process
-// that was stopped believes to lead until it looks. fn leaves WarnBefore and Release to Lead.
+// Lead. fn gets the lock for its Fence, which each write of a leader should carry: a process
+// that was stopped believes that it leads until it looks. WarnBefore and Release of that lock
+// are Lead's.
 //
-// Lead blocks until then. Errors: ctx's, joined to what fn returned if ctx ended its term and to
-// ErrTaken or ErrNoQuorum if it ended a campaign; ErrNoQuorum if fn returned nil and the release is
-// not confirmed; and what no further campaign can change: ErrInvalid, before anything is sent, ErrDenied, ErrClosed.
+// Errors: ctx's, joined to fn's if that led, and to ErrTaken or ErrNoQuorum if Lead was
+// campaigning; ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid,
+// before anything is sent; ErrDenied; ErrClosed.
 func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, *Lock) error) error {
 	if fn == nil {
 		return invalid("fn", "is nil")
 	}
-	ttl, err := e.cfg.lease(ttl)
-	if err != nil {
-		return err
-	}
+	orDefault(&ttl, e.cfg.TTL)
 	for {
 		lock, err := e.acquire(ctx, name, ttl, 0, true)
 		if err != nil {

@@ -138,6 +138,21 @@ func TestLeaderWhoseLockIsLostCampaignsAgainOnceItHasReturned(t *testing.T) {
 	})
 }
 
+func TestLeaderThatWasStoppedAndReturnsBeforeItsTimersRunHasLostTheLock(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		terms := 0
+		require.NoError(t, e.Lead(t.Context(), "name", 0, func(ctx context.Context, lock *Lock) error {
+			if terms++; terms == 1 {
+				lock.lock()
+				lock.lease.until = lock.lease.until.Add(-lease10)
+				lock.unlock()
+			}
+			return ctx.Err()
+		}))
+		require.Equal(t, 2, terms)
+	})
+}
+
 func TestLeaderThatIgnoresItsContextIsReportedOnceItHasNoLock(t *testing.T) {
 	for name, spoil := range map[string]func(s *scripted){
 		"masters away": func(s *scripted) { s.set(func() { s.away = true }) },
