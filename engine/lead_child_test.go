@@ -14,10 +14,10 @@ import (
 // leaderEnv makes this test binary a leader; its value are the masters and, last, the resource.
 const leaderEnv = "MUXLOCK_TEST_LEADER"
 
-// actAsLeader leads "name", says so on standard output with its fence, waits until this process has
-// been stopped for longer than its lease and writes to the resource without a look at the lock:
-// without and with the fence. It prints whether the first was accepted, whether the second was
-// refused, and whether its ctx ended because the lock was lost.
+// actAsLeader leads "name", says so on standard output with its fence, waits until another leader has
+// written to the resource and writes to it without a look at the lock: without and with the
+// fence. It prints whether the first was accepted, whether the second was refused, and whether
+// its ctx ended because the lock was lost.
 func actAsLeader(addresses []string) {
 	masters, at := addresses[:len(addresses)-1], addresses[len(addresses)-1]
 	client, err := resource(at)
@@ -31,10 +31,8 @@ func actAsLeader(addresses []string) {
 		return
 	}
 	fmt.Println(e.Lead(context.Background(), "name", holderTTL, func(ctx context.Context, lock *Lock) error {
-		last := time.Now() // before anybody knows that this process may be stopped
 		fmt.Println("leads", lock.Fence())
-		for time.Since(last) < holderTTL {
-			last = time.Now()
+		for client.Do(context.Background(), client.B().Get().Key("plain").Build()).Error() != nil {
 			time.Sleep(time.Millisecond)
 		}
 		plain := client.Do(context.Background(), client.B().Set().Key("plain").Value("first").Build()).Error()

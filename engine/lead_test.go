@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,13 +26,29 @@ func lead(ctx context.Context, e *Engine, fn func(context.Context, *Lock) error)
 
 func never(context.Context, *Lock) error { panic("nobody leads") }
 
-// reports collects when lines with the message were logged.
-func reports(message string, at *[]time.Time) func(*Config) {
-	return logTo(func(r slog.Record) {
-		if r.Message == message {
-			*at = append(*at, time.Now())
+// A report is when lines with one message were logged.
+type report struct {
+	message string
+	mu      sync.Mutex // guards the following
+	logged  []time.Time
+}
+
+func (r *report) config(c *Config) {
+	logTo(func(line slog.Record) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if line.Message == r.message {
+			r.logged = append(r.logged, time.Now())
 		}
-	})
+	})(c)
+}
+
+// times returns when, once all that goes on has come to rest.
+func (r *report) times() []time.Time {
+	synctest.Wait()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.logged)
 }
 
 const overstays, fails = "leader goes on without its lock", "leader failed"
@@ -87,7 +105,7 @@ func TestLeadersContextEndsAThirdOfTheLeaseBeforeValidityAndTheLockIsKeptUntilIt
 }
 
 func TestLeaderThatFailsIsReleasedReportedAndPausesBeforeItCampaignsAgain(t *testing.T) {
-	var logged []time.Time
+	reported := report{message: fails}
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		var failed time.Time
 		var pauses []time.Duration
@@ -112,10 +130,9 @@ func TestLeaderThatFailsIsReleasedReportedAndPausesBeforeItCampaignsAgain(t *tes
 			different[pause] = true
 		}
 		require.Greater(t, len(different), 10, "random")
-		synctest.Wait()
-		require.Len(t, logged, 20)
+		require.Len(t, reported.times(), 20)
 		requireNothingLeft(t, e, s)
-	}, reports(fails, &logged))
+	}, reported.config)
 }
 
 func TestLeaderWhoseLockIsLostCampaignsAgainOnceItHasReturned(t *testing.T) {
@@ -159,7 +176,7 @@ func TestLeaderThatIgnoresItsContextIsReportedOnceItHasNoLock(t *testing.T) {
 		"key deleted":  func(s *scripted) { s.drop("name") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			var reported []time.Time
+			reported := report{message: overstays}
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				terms := 0
 				require.NoError(t, e.Lead(t.Context(), "name", 0, func(ctx context.Context, lock *Lock) error {
@@ -170,25 +187,23 @@ func TestLeaderThatIgnoresItsContextIsReportedOnceItHasNoLock(t *testing.T) {
 					<-ctx.Done()
 					ended := time.Now()
 					time.Sleep(third - time.Millisecond)
-					synctest.Wait()
-					require.Empty(t, reported)
+					require.Empty(t, reported.times())
 					time.Sleep(time.Hour)
-					synctest.Wait()
-					require.Equal(t, []time.Time{ended.Add(third)}, reported, "once")
+					require.Equal(t, []time.Time{ended.Add(third)}, reported.times(), "once")
 					require.False(t, lock.Valid())
 					s.set(func() { s.away = false })
 					time.Sleep(time.Hour)
 					require.Equal(t, 1, s.count(pipeline.Acquire), "no new term while it runs")
 					return nil
 				}))
-				require.Len(t, reported, 1)
-			}, reports(overstays, &reported))
+				require.Len(t, reported.times(), 1)
+			}, reported.config)
 		})
 	}
 }
 
 func TestEndOfTheContextEndsTheTermAndTheLockIsKeptUntilTheLeaderReturns(t *testing.T) {
-	var reported []time.Time
+	reported := report{message: overstays}
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		own := errors.New("its own")
 		for _, returned := range []error{nil, own, context.Canceled} {
@@ -209,9 +224,8 @@ func TestEndOfTheContextEndsTheTermAndTheLockIsKeptUntilTheLeaderReturns(t *test
 			}
 			requireNothingLeft(t, e, s)
 		}
-		synctest.Wait()
-		require.Empty(t, reported, "it had the lock")
-	}, reports(overstays, &reported))
+		require.Empty(t, reported.times(), "it had the lock")
+	}, reported.config)
 }
 
 func TestEndOfTheContextEndsACampaignAndAPause(t *testing.T) {
