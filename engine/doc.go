@@ -160,6 +160,14 @@
 // Both are tried with each new connection, and Config.DisableNative turns them off. Scripts
 // (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
+// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
+// refuse to start on a bad set:
+//
+//	report, err := locks.Check(ctx)
+//	if err == nil {
+//		err = report.Err() // errors.Is: engine.ErrUnfit, with each reason and what helps
+//	}
+//
 // # Beside Redsync
 //
 // Processes with Redsync and processes with this package exclude each other on the same

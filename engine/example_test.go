@@ -99,6 +99,23 @@ func ExampleLock_Extend() {
 	}
 }
 
+// A service that does not start on masters that may forget locks.
+func ExampleEngine_Check() {
+	var locks *engine.Engine // from engine.New
+	report, err := locks.Check(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if f.Level == engine.LevelWarn {
+			log.Print(f.Check, ": ", f.Text, " -> ", f.ToDo)
+		}
+	}
+	if err := report.Err(); err != nil {
+		log.Fatal(err)
+	}
+}
+
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
 // are in cmd/lockbench/internal/observe: one example for Prometheus, one for OpenTelemetry.
 func ExampleObserver() {
