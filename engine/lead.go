@@ -24,10 +24,10 @@ var errEnding = errors.New("muxlock: validity is about to end")
 //	                                       --returned an error----------------> released, pauses, campaigns
 //	                                       --returned, only fn's ctx has ended-> released, campaigns
 //
-// fn's ctx carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while renewals
-// fail, a third of ttl before validity does: fn has that long to stop. Whatever fn returns
-// then, it has led, and Lead campaigns again. While fn runs the lock is never released, also
-// after its ctx has ended, and nobody campaigns. An fn that goes on without the lock, and for longer
+// fn's ctx carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while
+// renewals fail, a third of ttl before validity does: fn has that long to stop. Whatever fn
+// returns then, it no longer leads, and Lead campaigns again. While fn runs, also after its ctx has ended,
+// its lock is not released and Lead does not campaign. An fn that goes on without the lock, and for longer
 // than a third of ttl after the end of its ctx, is logged at level Warn, once. So is an error
 // that fn returns while it leads; the pause after it is a third of ttl to ttl, of 3 s at most.
 // If fn panics, the lock is released.
