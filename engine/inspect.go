@@ -37,7 +37,7 @@ type MasterHolds struct {
 	Value   string        // the same for the same token: a hash of it, 8 hex digits; empty: the name is free there
 	Holder  string        // as of Inspection
 	Left    time.Duration // as of Inspection, at this master
-	Err     error         // why it could not be asked, or ErrNotALock
+	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or ErrDenied
 }
 
 type found struct{ tokens []string } // each once
@@ -49,8 +49,8 @@ type found struct{ tokens []string } // each once
 // set aside is not asked and has the cause as its Err. A name that is neither held nor free at a
 // majority, because votes are split, is seen in Masters. It changes nothing.
 //
-// Errors: ErrNoQuorum when fewer than a majority answered, and ErrNotALock when fewer than a
-// majority answered otherwise, each with the MasterErrors and beside what was found; ErrInvalid;
+// Errors, with the MasterErrors and beside what was found: ErrNoQuorum when fewer than a majority
+// answered; ErrNotALock or ErrDenied when they did, but too many with that. Without: ErrInvalid;
 // ErrClosed; ctx's error when it has ended before.
 func (e *Engine) Inspect(ctx context.Context, name string) (Inspection, error) {
 	key, err := e.cfg.key(name)
@@ -72,14 +72,14 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	i := Inspection{Name: name, found: &found{}}
 	left := make(map[string][]time.Duration) // by token
 	var causes []error
-	others := 0
+	refused := 0
 	for _, v := range values {
 		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
 		switch {
 		case v.Err != nil:
 			causes = append(causes, MasterError{Master: v.Address, Err: v.Err})
-			if errors.Is(v.Err, ErrNotALock) {
-				others++
+			if errors.Is(v.Err, ErrNotALock) || errors.Is(v.Err, ErrDenied) {
+				refused++
 			}
 		case v.Token != "":
 			m.Value, m.Holder = hashOf(v.Token), token.Holder(v.Token)
@@ -98,7 +98,7 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	switch answered := len(values) - len(causes); {
 	case answered >= majority:
 		return i, nil
-	case answered+others >= majority:
+	case answered+refused >= majority:
 		return i, oneline.Join(causes...)
 	default:
 		return i, fmt.Errorf("%w: %d of %d answered: %w", ErrNoQuorum, answered, len(values), oneline.Join(causes...))
