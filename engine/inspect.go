@@ -28,7 +28,7 @@ type Inspection struct {
 	Left    time.Duration // how long a majority will still have it, at most; NoExpiry: for ever
 	Masters []MasterHolds // in the order of Config.Masters
 
-	found *found // behind a pointer, which package fmt does not follow; nil: not from Inspect
+	found *found // nil: not from Inspect
 }
 
 // MasterHolds is what one master had under the name.
@@ -40,7 +40,8 @@ type MasterHolds struct {
 	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or ErrDenied
 }
 
-type found struct{ tokens []string } // each once
+// found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
+type found struct{ tokens *[]string }
 
 // Inspect asks all masters who holds a name, for people and tools: what it returns may have
 // changed by now, so it does not replace an acquire. It takes one round trip over the
@@ -69,7 +70,8 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Inspection, error) {
 
 // inspected is what follows from what the masters have.
 func inspected(name string, values []pipeline.Value) (Inspection, error) {
-	i := Inspection{Name: name, found: &found{}}
+	i := Inspection{Name: name}
+	var tokens []string                      // each once
 	left := make(map[string][]time.Duration) // by token
 	var causes []error
 	refused := 0
@@ -83,18 +85,21 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 			}
 		case v.Token != "":
 			m.Value, m.Holder = hashOf(v.Token), token.Holder(v.Token)
+			if left[v.Token] == nil {
+				tokens = append(tokens, v.Token)
+			}
 			left[v.Token] = append(left[v.Token], v.Left)
 		}
 		i.Masters = append(i.Masters, m)
 	}
 	majority := quorum.Size(len(values))
 	for t, left := range left {
-		i.found.tokens = append(i.found.tokens, t)
 		if len(left) >= majority {
 			slices.Sort(left)
 			i.Held, i.Holder, i.Left = true, token.Holder(t), left[len(left)-majority]
 		}
 	}
+	i.found = &found{&tokens}
 	switch answered := len(values) - len(causes); {
 	case answered >= majority:
 		return i, nil
@@ -135,7 +140,7 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 		return 0, err
 	}
 	var sent []*deletion
-	for _, t := range i.found.tokens {
+	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
 		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: e.cfg.MaxTTL, Round: pipeline.AnyRound}
 		if err := e.pipe.Start(req, d); err != nil {
