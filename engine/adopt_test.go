@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -168,6 +169,9 @@ func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
 		next := requireGot(t, waiting)
 		require.NotEqual(t, "theirs", next.lease.token)
 		require.Zero(t, e.Stats().HandedOver)
+		requests, _ := s.history()
+		at := slices.IndexFunc(requests, func(r pipeline.Request) bool { return r.Op == pipeline.Release && r.Token == "theirs" })
+		require.Equal(t, e.cfg.MaxTTL, requests[at].TTL, "a master that is away may have it for that long")
 		require.NoError(t, next.Release(t.Context()))
 		requireNothingLeft(t, e, s)
 	}, handOver(10, time.Minute))
