@@ -103,9 +103,9 @@ func (k *maker) sets(n int) (sets []Set) {
 
 // set is some of the masters, counted from 0.
 func (k *maker) set(of []int) Set {
-	rows, n := k.Rows.Of(of), len(of)
-	times := rows.QuorumTimes(quorum.Size(n))
-	s := Set{Size: n, P50: known(sizing.QuantileOf(times, 0.5)), P99: known(sizing.QuantileOf(times, 0.99)), OneDown: known(rows.OneDown()), MayFail: n - quorum.Size(n)}
+	n := len(of)
+	times := k.Rows.TimesOf(of, quorum.Size(n))
+	s := Set{Size: n, P50: known(sizing.QuantileOf(times, 0.5)), P99: known(sizing.QuantileOf(times, 0.99)), OneDown: known(k.Rows.OneDown(of)), MayFail: n - quorum.Size(n)}
 	for _, i := range of {
 		s.Masters = append(s.Masters, i+1)
 		if len(k.ask.Zones) > 0 {

@@ -54,63 +54,70 @@ func EvenSpread(n, zones int) []int {
 	return spread
 }
 
-// Of is the rows of some masters alone.
-func (r Rows) Of(masters []int) Rows {
-	rows := make(Rows, len(r))
-	for j, row := range r {
-		rows[j] = make([]float64, len(masters))
-		for i, m := range masters {
-			rows[j][i] = row[m]
+// TimesOf is the time in which q of the masters of a set answer, for each row; +Inf: fewer do.
+func (r Rows) TimesOf(set []int, q int) []float64 {
+	times, answers := make([]float64, len(r)), make([]float64, 0, len(set))
+	for i, row := range r {
+		answers = answers[:0]
+		for _, m := range set {
+			if row[m] >= 0 {
+				answers = append(answers, row[m])
+			}
+		}
+		times[i] = math.Inf(1)
+		if len(answers) >= q {
+			slices.Sort(answers)
+			times[i] = answers[q-1]
 		}
 	}
-	return rows
+	return times
 }
 
 // mostCandidates bounds how many masters Fastest combines: 924 sets of 6.
 const mostCandidates = 12
 
-// Fastest is the n masters whose quorum takes least at p99, then at p50, of all such sets
-// that fit; nil: none does. Of more than 12 masters those that are fastest themselves are
-// looked at.
+// Fastest is the n masters whose quorum takes least at p99, with all of them or else with one
+// down, of all such sets that fit; nil: none does. Of more than 12 masters those that are
+// fastest themselves are looked at.
 func (r Rows) Fastest(n int, fits func(set []int) bool) (best []int) {
-	faster := func(a, b [2]float64) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) }
-	of := func(set []int) [2]float64 {
-		times := r.Of(set).QuorumTimes(quorum.Size(len(set)))
-		return [2]float64{QuantileOf(times, 0.99), QuantileOf(times, 0.5)}
-	}
-	alone, candidates := map[int][2]float64{}, []int{}
+	p99 := func(set ...int) float64 { return QuantileOf(r.TimesOf(set, quorum.Size(len(set))), 0.99) }
+	var candidates []int
+	var alone []float64
 	for i := range r.Masters() {
-		alone[i], candidates = of([]int{i}), append(candidates, i)
+		candidates, alone = append(candidates, i), append(alone, p99(i))
 	}
-	slices.SortStableFunc(candidates, func(a, b int) int { return faster(alone[a], alone[b]) })
+	slices.SortStableFunc(candidates, func(a, b int) int { return cmp.Compare(alone[a], alone[b]) })
 	candidates = candidates[:min(len(candidates), mostCandidates)]
 	slices.Sort(candidates)
-	var least [2]float64
+	least := 0.0
 	for _, picked := range combin.Combinations(len(candidates), n) {
 		set := make([]int, n)
 		for i, c := range picked {
 			set[i] = candidates[c]
 		}
-		if fits(set) {
-			if t := of(set); best == nil || faster(t, least) < 0 {
-				best, least = set, t
-			}
+		if !fits(set) {
+			continue
+		}
+		if took := p99(set...); best == nil || took < least || took == least && r.OneDown(set) < r.OneDown(best) {
+			best, least = set, took
 		}
 	}
 	return best
 }
 
-// OneDown is the time at p99 of a quorum of all masters without the one that is missed
+// OneDown is the time at p99 of a quorum of a set without the master of it that is missed
 // most; +Inf: the others are no quorum.
-func (r Rows) OneDown() (worst float64) {
-	for i := range r.Masters() {
-		worst = max(worst, QuantileOf(r.Without(i).QuorumTimes(quorum.Size(r.Masters())), 0.99))
+func (r Rows) OneDown(set []int) (worst float64) {
+	for i := range set {
+		others := slices.Delete(slices.Clone(set), i, i+1)
+		worst = max(worst, QuantileOf(r.TimesOf(others, quorum.Size(len(set))), 0.99))
 	}
 	return worst
 }
 
 // QuantileOf is the least of the times that a part p of them does not exceed; +Inf is one.
 func QuantileOf(times []float64, p float64) float64 {
-	sorted := slices.Sorted(slices.Values(times))
+	sorted := slices.Clone(times)
+	slices.Sort(sorted)
 	return sorted[max(int(math.Ceil(p*float64(len(sorted))))-1, 0)]
 }
