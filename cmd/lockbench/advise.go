@@ -47,15 +47,17 @@ func adviseCommand() *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:   "advise [RESULT.json]",
-		Short: "Say how to choose TTL, timeouts and delays, from a measurement",
+		Short: "Say how to choose TTL, timeouts, delays and masters, from a measurement",
 		Long: `Say how to choose TTL, timeouts and delays of the engine, and how often they will
-still be wrong. It rests on a result of an earlier run (-o json), or on a short and
+still be wrong; how many masters to have and where, what the hottest name bears, and
+what locks cost. It rests on a result of an earlier run (-o json), or on a short and
 light load of the masters that it makes itself: 15 s, and again within a minute where the answer
 might as well have been another one by more than half.
 
 Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
+  lockbench advise --masters a:6379,b:6379,c:6379,d:6379,e:6379 --zones a,a,b,b,c --hold file:holds.txt --rate 20
   lockbench run -o json --out result.json && lockbench advise result.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
