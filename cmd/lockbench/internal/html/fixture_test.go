@@ -116,8 +116,8 @@ func advised(doc result.Document) result.Document {
 			Hot:    advice.Hot{Rate: 20, Ways: []advice.Way{{How: "in one process", PerS: 30, Occupied: 0.66, Wait: 30_000_000}}},
 			Cost:   &advice.Cost{LocksPerS: 500, Commands: 3.5, ServerNs: 300_000, ClientNs: 450_000, ClientLeastNs: 190_000},
 		},
-		Warnings:    []string{"the clocks of the masters were not watched"},
-		Snippet:     "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
+		Warnings: []string{"the clocks of the masters were not watched"},
+		Snippet:  "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
 	}
 	return doc
 }

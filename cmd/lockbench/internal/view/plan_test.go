@@ -37,8 +37,10 @@ func TestSetsOfAPlanHaveZonesOnlyWhereTheyAreKnown(t *testing.T) {
 }
 
 func TestMastersInZonesAreARowEach(t *testing.T) {
-	table := placedTable([]advice.Placed{{1, 1, false, 1.1e-3}, {3, 1, false, 1e-4}, {3, 2, false, 1e-4}, {3, 3, true, 3.6e-6}},
-		advice.Ask{MasterUp: 0.999, ZoneUp: 0.99999})
+	table := placedTable([]advice.Placed{
+		{Masters: 1, Zones: 1, Unavailable: 1.1e-3},
+		{Masters: 3, Zones: 1, Unavailable: 1e-4}, {Masters: 3, Zones: 2, Unavailable: 1e-4}, {Masters: 3, Zones: 3, SurvivesZone: true, Unavailable: 3.6e-6},
+	}, advice.Ask{MasterUp: 0.999, ZoneUp: 0.99999})
 	require.Equal(t, [][]string{{"1", "9.64h", "-", "-"}, {"3", "52.6min", "52.6min", "114s*"}}, rows(table))
 	require.Contains(t, table.Caption, "99.9% of the time and each zone for 99.999%", "each 9 counts")
 }
