@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/internal/redlock"
 )
 
@@ -62,11 +63,11 @@ func (k *maker) hottest() {
 		hot.Ways = append(hot.Ways, w)
 		return q
 	}
-	q := queue(fmt.Sprintf("in one process, in memory for %s at a time", handOverMost), (trips+yields*spread)/holders-trips)
+	q := queue("in one process, in memory", (trips+yields*spread)/holders-trips)
 	// Release and push are one way each, the next acquire is a round trip, after a part of
 	// the spread.
-	woken := queue("between processes, woken by the release", spread/2)
-	queue(fmt.Sprintf("between processes, asking again every %s", span(k.out.Config.RetryHeld)), polls)
+	woken := queue("between processes, woken", spread/2)
+	queue(fmt.Sprintf("between processes, polling, %s", span(k.out.Config.RetryHeld)), polls)
 	if k.ask.Waiters > 1 {
 		q = woken
 	}
@@ -75,14 +76,14 @@ func (k *maker) hottest() {
 	case hot.Rate <= 0:
 		return
 	case u >= 1:
-		k.warn("%.3g/s is more than one name can do: waiting grows without end", hot.Rate)
+		k.warn("%s is more than one name can do: waiting grows without end", units.Rate(hot.Rate))
 		return
 	case u > busy:
-		k.warn("the busiest name is occupied for %.0f%% of the time, with %.3g/s: it is waited for %s on average, and much longer when it gets a little busier. Split it, or hold it for less", 100*u, hot.Rate, text(q.MeanWait()))
+		k.warn("the busiest name is occupied for %.0f%% of the time, with %s: it is waited for %s on average, and much longer when it gets a little busier. Split it, or hold it for less", 100*u, units.Rate(hot.Rate), text(q.MeanWait()))
 	}
 	p99 := 0.0
 	for step := q.MeanWait() / 16; step > 0 && q.WaitsLonger(p99, true) > 0.01; {
 		p99 += step
 	}
-	k.setting("wait", text(q.MeanWait()), "F11", "mean for a name with %.3g/s (occupied %.0f%%); p99 %s in no order", hot.Rate, 100*q.Load(), text(p99))
+	k.setting("wait", text(q.MeanWait()), "F11", "mean for a name with %s (occupied %.0f%%); p99 %s in no order", units.Rate(hot.Rate), 100*q.Load(), text(p99))
 }

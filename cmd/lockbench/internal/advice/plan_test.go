@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/internal/redlock"
 )
 
 // far is a place whose masters are so many times farther than the first, in turn.
@@ -131,8 +132,10 @@ func TestTheHottestNameOfTheLoadIsAsHotAsItsDistribution(t *testing.T) {
 
 // A lease goes through the hands of one process for 20 ms: simulated, hold by hold.
 func TestHoldersOfOneProcessShareALease(t *testing.T) {
-	m := measure(t, lan.result())
-	trips := m.Acquire.Mean() + m.Release.Mean() + yields*m.Acquire.Mean()/2
+	s := lan
+	s.trip = 10 * time.Millisecond // far enough to tell how many share one
+	m := measure(t, s.result())
+	trips := m.Acquire.Mean() + m.Release.Mean() + yields*float64(redlock.WakeSpread(time.Duration(m.Acquire.Mean())))
 	for _, text := range []string{"3ms", "exp:10ms", "lognormal:5ms,1", "30ms"} {
 		span, err := bench.ParseSpan(text)
 		require.NoError(t, err)
@@ -148,7 +151,7 @@ func TestHoldersOfOneProcessShareALease(t *testing.T) {
 			}
 			length += lease + trips
 		}
-		require.InEpsilon(t, holds/length*1e9, Make(m, ask).Plan.Hot.Ways[0].PerS, 0.05, text)
+		require.InEpsilon(t, holds/length*1e9, Make(m, ask).Plan.Hot.Ways[0].PerS, 0.08, text)
 	}
 }
 
