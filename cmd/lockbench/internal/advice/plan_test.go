@@ -95,14 +95,13 @@ func TestWhereZonesAreKnownASetThatSurvivesOneStandsBesideTheFastest(t *testing.
 }
 
 func TestABusyNameIsWarnedOfBeforeItIsTooBusy(t *testing.T) {
-	m := measure(t, lan.result())
-	ask := defaults
+	r, ask := lan.result(), defaults
 	ask.Hold = sizing.Fixed(20e6)
-	most := Make(m, ask).Plan.Hot.Ways[1].PerS
+	most := Make(measure(t, r), ask).Plan.Hot.Ways[1].PerS
 	require.InEpsilon(t, 1/0.0207, most, 0.03, "hold and about two round trips of 0.3 ms")
 	for share, want := range map[float64]string{0.6: "", 0.75: "occupied for 75%", 1.05: "more than one name can do"} {
 		ask.Rate = share * most
-		a := Make(m, ask)
+		a := Make(measure(t, r), ask)
 		hot := a.Plan.Hot.Ways[1]
 		require.InEpsilon(t, share, hot.Occupied, 1e-6)
 		require.Equal(t, want != "", warned(a, "occupied for") || warned(a, "one name can do"), "%v: %q", share, a.Warnings)
