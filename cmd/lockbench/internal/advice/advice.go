@@ -131,6 +131,7 @@ const (
 	handOverMost  = 20 * time.Millisecond // the engine's HandOverTime
 	fewSamples    = 1000
 	fewRows       = 300 // 0.99^299 is below 5 %: of so many, one lies beyond the p99
+	fewHolds      = 100
 	gapSuspicious = 1.3
 )
 

@@ -188,4 +188,7 @@ func TestTheLawOfSamplesIsTheirs(t *testing.T) {
 	a := Make(measure(t, lan.result()), ask)
 	require.EqualValues(t, 1500, a.Inputs[len(a.Inputs)-1].Count)
 	require.Contains(t, a.Try, "--hold file:holds.txt")
+	require.False(t, warned(a, "holds were given"))
+	ask.Hold = sizing.Samples([]float64{1e6, 2e6, 40e6}, nil)
+	require.True(t, warned(Make(measure(t, lan.result()), ask), "only 3 holds were given"))
 }
