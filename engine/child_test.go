@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,8 +14,9 @@ import (
 
 // These environment variables make this test binary another process; their value are the masters.
 const (
-	holderEnv = "MUXLOCK_TEST_HOLDER"
-	loadEnv   = "MUXLOCK_TEST_LOAD"
+	holderEnv   = "MUXLOCK_TEST_HOLDER"
+	loadEnv     = "MUXLOCK_TEST_LOAD"
+	measuredEnv = "MUXLOCK_TEST_MEASURED"
 )
 
 const holderTTL = 3 * time.Second
@@ -105,4 +109,29 @@ func actAsLoad(masters []string) {
 		aside += m.SetAside
 	}
 	fmt.Printf("stopped, %d failed, %d set aside\n", failed.Load(), aside)
+}
+
+// stoppedFor is for how long the process of actAsMeasured is stopped.
+const stoppedFor = 300 * time.Millisecond
+
+// actAsMeasured measures, says so on standard output, prints what it measured once this process
+// has been stopped for that long, and lives on.
+func actAsMeasured(masters []string) {
+	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, Measure: true})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	long := func(m Moment) bool { return m.Took >= stoppedFor-pausePeriod }
+	for measuring, printed := false, false; ; time.Sleep(time.Millisecond) {
+		m := e.Measured()
+		if !measuring && m.Pauses.Count > 0 {
+			measuring = true
+			fmt.Println("measuring")
+		}
+		if !printed && slices.ContainsFunc(m.Pauses.Longest, long) {
+			printed = true
+			_ = json.NewEncoder(os.Stdout).Encode(m)
+		}
+	}
 }

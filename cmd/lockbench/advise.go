@@ -29,6 +29,7 @@ const (
 type adviseFlags struct {
 	load    flags // of the measurement
 	run     *cobra.Command
+	from    string // a file of engine.Measurements
 	hold    bench.Span
 	eps     float64
 	rto     time.Duration
@@ -48,12 +49,14 @@ func adviseCommand() *cobra.Command {
 		Long: `Say how to choose TTL, timeouts and delays of the engine, and how often they will
 still be wrong. It rests on a result of an earlier run (-o json), or on a short and
 light load of the masters that it makes itself: 15 s, and again within a minute where the answer
-might as well have been another one by more than half.
+might as well have been another one by more than half. Or, with --from, on what a process of
+your own has seen: engine.Config.Measure, and engine.Engine.Measured as JSON.
 
 Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
-  lockbench run -o json --out result.json && lockbench advise result.json`,
+  lockbench run -o json --out result.json && lockbench advise result.json
+  curl -s http://invoices:8080/locks >process.json && lockbench advise --from process.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
@@ -69,6 +72,7 @@ Exit code 3: no TTL can be short enough for --rto.`,
 	}
 	borrow(cmd, f.run, measuredBy...)
 	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
+		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
 		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
 		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
 		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
@@ -87,6 +91,9 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	ask, err := f.ask(cmd)
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("from") {
+		return f.adviseProcess(cmd, args, ask)
 	}
 	var p *plan
 	var doc *result.Document
@@ -228,14 +235,22 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 
 // read is for a result of an earlier run.
 func (f *adviseFlags) read(cmd *cobra.Command, name string) (*result.Document, error) {
-	for _, flag := range measuredBy {
-		if cmd.Flags().Changed(flag) {
-			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
-		}
+	if err := f.measuresNothing(cmd, name); err != nil {
+		return nil, err
 	}
 	doc, err := result.ReadFile(name)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return doc, nil
+}
+
+// measuresNothing checks that no flag is of a measurement where a file has one.
+func (f *adviseFlags) measuresNothing(cmd *cobra.Command, name string) error {
+	for _, flag := range measuredBy {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
+		}
+	}
+	return nil
 }

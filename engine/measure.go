@@ -1,0 +1,165 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/peaks"
+	"muxlock/internal/redlock"
+)
+
+// Measurements is what leases of this process have to last for, as Config.Measure has it
+// measured: lockbench advise --from reads them as JSON, and says which TTL and timeouts to
+// choose. Fields may be added to version 1 of that form. All times are ns in it.
+type Measurements struct {
+	Version int           `json:"version"` // of the form; 0: Config.Measure is not set, and all else is empty
+	Begin   time.Time     `json:"begin"`   // when New returned
+	Span    time.Duration `json:"span_ns"` // from Begin until now
+	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
+	Fencing bool          `json:"fencing"` // as in Config
+
+	// Acquires is, for each lock given out, how much of the validity that was asked for was
+	// gone by then: the time since its winning attempt was sent.
+	Acquires Durations `json:"acquires"`
+	// Holds is from then to the call of Release, of all names together. A lock that is never
+	// released does not count.
+	Holds Durations `json:"holds"`
+	// Pauses is by how much too late a thread woke that sleeps 10 ms at a time: what the
+	// machine, the scheduler and the garbage collector may take from a holder at any moment.
+	Pauses Durations `json:"pauses"`
+}
+
+// Durations is a histogram of times, and the longest of them one by one: from what comes
+// once a week a lease is chosen.
+type Durations struct {
+	Count   int64    `json:"count"`
+	Buckets []Bucket `json:"buckets"` // in rising order, those that are empty left out
+	// Longest has up to 2000 in the order in which they were, all that took LongestFrom or
+	// longer, but for some that took just that. They are in Buckets, too.
+	LongestFrom time.Duration `json:"longest_from_ns"`
+	Longest     []Moment      `json:"longest"`
+}
+
+// Bucket counts times that are at most Most, and less than a sixteenth below it.
+type Bucket struct {
+	Most  time.Duration `json:"most_ns"`
+	Count int64         `json:"count"`
+}
+
+// Moment is one time, and when it was: since Measurements.Begin, of a pause its begin.
+type Moment struct {
+	At   time.Duration `json:"at_ns"`
+	Took time.Duration `json:"took_ns"`
+}
+
+func (m Moment) length() int64 { return int64(m.Took) }
+
+// Measured returns what was measured so far: the zero value unless Config.Measure is set. It
+// does no I/O and is safe for concurrent use. After Close no pauses are seen any more.
+func (e *Engine) Measured() Measurements {
+	m := e.measures
+	if m == nil {
+		return Measurements{}
+	}
+	all := Measurements{
+		Version: 1, Begin: m.began, Masters: []string{}, Fencing: e.cfg.Fencing,
+		Holds: m.holds.snapshot(), Acquires: m.acquires.snapshot(), // in that order: no hold is without its acquire
+		Pauses: m.pauses.snapshot(),
+	}
+	all.Span = clock.Now().Sub(m.begin) // after the last that is in it
+	for _, one := range e.pipe.Stats().Masters {
+		all.Masters = append(all.Masters, one.Address)
+	}
+	return all
+}
+
+const (
+	// pausePeriod is how long the thread sleeps that sees pauses.
+	pausePeriod = 10 * time.Millisecond
+	// leastPause is the shortest that is kept one by one: a master rounds a lease by as much.
+	leastPause = time.Millisecond
+)
+
+// measures is nil unless Config.Measure is set.
+type measures struct {
+	began time.Time
+	begin clock.Instant // the same
+
+	acquires, holds, pauses durations
+}
+
+func newMeasures() *measures {
+	return &measures{began: time.Now(), begin: clock.Now(), pauses: durations{from: int64(leastPause)}}
+}
+
+// watch sees pauses until closing is closed.
+func (m *measures) watch(closing <-chan struct{}) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "pauses")))
+	clock.WatchStalls(pausePeriod, closing, func(due clock.Instant, late time.Duration) { m.pauses.add(due.Sub(m.begin), late) })
+}
+
+// acquired is called with the shard's mutex held.
+func (m *measures) acquired(l *Lock) {
+	used := redlock.Validity(l.lease.ttl, 0, l.lease.drift) - l.lease.until.Left(l.since)
+	m.acquires.add(l.since.Sub(m.begin), used)
+}
+
+func (m *measures) released(l *Lock, at clock.Instant) {
+	if !l.since.IsZero() { // else its caller never had it
+		m.holds.add(at.Sub(m.begin), at.Sub(l.since))
+	}
+}
+
+// durations is Durations in the making.
+type durations struct {
+	mu      sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
+	counts  [bucketCount]int64
+	longest []Moment
+	from    int64 // ns
+}
+
+func (d *durations) add(at, took time.Duration) {
+	took = max(took, 0)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.counts[bucketOf(took)]++
+	d.longest, d.from = peaks.Keep(d.longest, Moment{at, took}, d.from, Moment.length)
+}
+
+func (d *durations) snapshot() Durations {
+	d.mu.Lock()
+	counts := d.counts
+	s := Durations{Buckets: []Bucket{}, LongestFrom: time.Duration(d.from), Longest: append([]Moment{}, d.longest...)}
+	d.mu.Unlock()
+	for i, n := range counts {
+		if n > 0 {
+			s.Count += n
+			s.Buckets = append(s.Buckets, Bucket{mostIn(i), n})
+		}
+	}
+	slices.SortFunc(s.Longest, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
+	return s
+}
+
+// A power of two has 16 buckets; below 32 ns each has its own.
+const (
+	bucketBits  = 4
+	bucketCount = (64 - bucketBits) << bucketBits
+)
+
+func bucketOf(d time.Duration) int {
+	shift := max(0, bits.Len64(uint64(d))-bucketBits-1)
+	return shift<<bucketBits + int(d>>shift)
+}
+
+// mostIn is the longest time in a bucket.
+func mostIn(bucket int) time.Duration {
+	shift := max(0, bucket>>bucketBits-1)
+	return time.Duration(bucket-shift<<bucketBits+1)<<shift - 1
+}
