@@ -24,9 +24,11 @@ type Measurements struct {
 	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
 	Fencing bool          `json:"fencing"` // as in Config
 
-	// Acquires is, for each lock given out, how much of the validity that was asked for was
-	// gone by then: the time since its winning attempt was sent.
-	Acquires Durations `json:"acquires"`
+	// Acquires is, for each lock that was won at the masters, how much of the validity that
+	// was asked for was gone when its caller got it: the time since the attempt that won was
+	// sent. HandOvers is the same for each that was handed over within the process.
+	Acquires  Durations `json:"acquires"`
+	HandOvers Durations `json:"hand_overs"`
 	// Holds is from then to the call of Release, of all names together. A lock that is never
 	// released does not count.
 	Holds Durations `json:"holds"`
@@ -69,8 +71,8 @@ func (e *Engine) Measured() Measurements {
 	}
 	all := Measurements{
 		Version: 1, Begin: m.began, Masters: []string{}, Fencing: e.cfg.Fencing,
-		Holds: m.holds.snapshot(), Acquires: m.acquires.snapshot(), // in that order: no hold is without its acquire
-		Pauses: m.pauses.snapshot(),
+		Holds:    m.holds.snapshot(), // first: no hold is without its acquire
+		Acquires: m.acquires.snapshot(), HandOvers: m.handOvers.snapshot(), Pauses: m.pauses.snapshot(),
 	}
 	all.Span = clock.Now().Sub(m.begin) // after the last that is in it
 	for _, one := range e.pipe.Stats().Masters {
@@ -91,7 +93,7 @@ type measures struct {
 	began time.Time
 	begin clock.Instant // the same
 
-	acquires, holds, pauses durations
+	acquires, handOvers, holds, pauses durations
 }
 
 func newMeasures() *measures {
@@ -105,9 +107,13 @@ func (m *measures) watch(closing <-chan struct{}) {
 }
 
 // acquired is called with the shard's mutex held.
-func (m *measures) acquired(l *Lock) {
+func (m *measures) acquired(l *Lock, attempts int) {
+	into := &m.acquires
+	if attempts == 0 {
+		into = &m.handOvers
+	}
 	used := redlock.Validity(l.lease.ttl, 0, l.lease.drift) - l.lease.until.Left(l.since)
-	m.acquires.add(l.since.Sub(m.begin), used)
+	into.add(l.since.Sub(m.begin), used)
 }
 
 func (m *measures) released(l *Lock, at clock.Instant) {

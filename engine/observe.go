@@ -43,7 +43,7 @@ type Observer struct {
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
 	e.counts.acquired.Add(1)
 	if e.measures != nil {
-		e.measures.acquired(l)
+		e.measures.acquired(l, attempts)
 	}
 	if q := e.events; q != nil && q.observer.Acquired != nil {
 		name, wait := l.Name(), l.since.Sub(begin)

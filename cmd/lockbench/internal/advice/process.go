@@ -1,12 +1,13 @@
 package advice
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -55,68 +56,83 @@ func MeasureProcess(p *engine.Measurements) (*Measured, error) {
 	m := &Measured{
 		Impl: "muxlock", Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing,
 		Target: []string{"--masters", strings.Join(p.Masters, ",")}, Length: float64(p.Span), Inputs: []Input{},
-		shared: true, // as far as is known
+		shared: p.HandOvers.Count > 0,
 	}
-	laws := map[string]*sizing.Law{}
-	for _, part := range []struct {
-		name string
-		of   engine.Durations
-	}{{"acquire", p.Acquires}, {"hold", p.Holds}, {"pause", p.Pauses}} {
-		law, err := lawOfProcess(part.of, p.Span)
+	var err error
+	read := func(name string, parts ...engine.Durations) (law *sizing.Law) {
 		if err != nil {
-			return nil, fmt.Errorf("is damaged: %ss %w", part.name, err)
+			return nil
 		}
-		if law != nil {
-			m.input(part.name, "the process, in "+span(p.Span), law)
+		if law, err = lawOfProcess(p.Span, parts...); err != nil {
+			err = fmt.Errorf("is damaged: %ss %w", name, err)
+		} else if law != nil {
+			m.input(name, "the process, in "+span(p.Span), law)
 		}
-		laws[part.name] = law
+		return law
 	}
-	if m.Acquire = laws["acquire"]; m.Acquire == nil {
+	m.Acquire = read("acquire", p.Acquires, p.HandOvers)
+	if m.shared {
+		m.Attempt = read("attempt", p.Acquires)
+	}
+	m.Hold = read("hold", p.Holds)
+	pause := read("pause", p.Pauses)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Acquire == nil:
 		return nil, fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
 	}
-	m.grants.add(peaksOf(p.Acquires), 0)
+	m.grants.add(peaksOf(p.Acquires, p.HandOvers), 0)
 	m.Acquire = m.Acquire.GroupTail(m.grants.at, m.grants.long, float64(clusterGap), groupsOf(m.Length), sizing.ShapePrior)
-	if m.Hold = laws["hold"]; m.Hold != nil {
+	if m.Hold != nil {
 		m.RunHold = bench.Exp(time.Duration(m.Hold.Mean())) // to try it with
 	}
-	if laws["pause"] != nil {
+	if pause != nil {
 		m.stalls.add(peaksOf(p.Pauses), 0)
 	}
-	m.warn("a process does not see outages of its masters: expected is as if there were none. lockbench advise --masters watches them")
+	m.warn("outages of the masters are not in the measurements: what is to be expected is without any; lockbench advise --masters watches for them")
 	return m, nil
 }
 
 // lawOfProcess takes the longest as they are, and all others as the most that their bucket
 // holds. It is nil when there are none.
-func lawOfProcess(d engine.Durations, covered time.Duration) (*sizing.Law, error) {
+func lawOfProcess(covered time.Duration, parts ...engine.Durations) (*sizing.Law, error) {
 	var values []float64
 	var counts []int64
-	total, last := int64(0), time.Duration(-1)
-	for _, b := range d.Buckets {
-		if b.Most <= last || b.Count <= 0 || b.Count > math.MaxInt64-total {
-			return nil, errors.New("have buckets out of order, or without a count")
+	for _, d := range parts {
+		first, left, last := len(values), d.Count, time.Duration(-1)
+		for _, b := range d.Buckets {
+			if b.Most <= last || b.Count <= 0 || b.Count > left {
+				return nil, errors.New("have buckets out of order, or with a wrong count")
+			}
+			values, counts = append(values, float64(b.Most)), append(counts, b.Count)
+			left, last = left-b.Count, b.Most
 		}
-		values, counts = append(values, float64(b.Most)), append(counts, b.Count)
-		total, last = total+b.Count, b.Most
-	}
-	if total != d.Count {
-		return nil, fmt.Errorf("have a count of %d, and %d in their buckets", d.Count, total)
-	}
-	for _, one := range d.Longest {
-		i := sort.SearchFloat64s(values[:len(d.Buckets)], float64(one.Took))
-		if one.Took < d.LongestFrom || one.At < 0 || one.At > covered || i == len(d.Buckets) || counts[i] == 0 {
-			return nil, fmt.Errorf("have a longest, %s at %s, that is in no bucket or of another time", one.Took, one.At)
+		if left != 0 {
+			return nil, fmt.Errorf("have a count of %d, and %d of them in no bucket", d.Count, left)
 		}
-		counts[i]--
-		values, counts = append(values, float64(one.Took)), append(counts, 1)
+		buckets := len(values)
+		for _, one := range d.Longest {
+			i := first + sort.SearchFloat64s(values[first:buckets], float64(one.Took))
+			if one.Took < d.LongestFrom || one.At < 0 || one.At > covered || i == buckets || counts[i] == 0 {
+				return nil, fmt.Errorf("have a longest, %s at %s, that is in no bucket or of another time", one.Took, one.At)
+			}
+			counts[i]--
+			values, counts = append(values, float64(one.Took)), append(counts, 1)
+		}
 	}
 	return sizing.Samples(values, counts), nil
 }
 
-func peaksOf(d engine.Durations) *bench.Peaks {
-	p := &bench.Peaks{FromNs: int64(d.LongestFrom)}
-	for _, one := range d.Longest {
-		p.All = append(p.All, bench.Peak{AtNs: int64(one.At), Ns: int64(one.Took)})
+// peaksOf is the longest of all parts, in the order of their times.
+func peaksOf(parts ...engine.Durations) *bench.Peaks {
+	p := &bench.Peaks{}
+	for _, d := range parts {
+		p.FromNs = max(p.FromNs, int64(d.LongestFrom))
+		for _, one := range d.Longest {
+			p.All = append(p.All, bench.Peak{AtNs: int64(one.At), Ns: int64(one.Took)})
+		}
 	}
+	slices.SortFunc(p.All, func(a, b bench.Peak) int { return cmp.Compare(a.AtNs, b.AtNs) })
 	return p
 }
