@@ -56,7 +56,7 @@ Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
   lockbench run -o json --out result.json && lockbench advise result.json
-  curl -s http://invoices:8080/locks >process.json && lockbench advise --from process.json`,
+  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
