@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -111,27 +110,32 @@ func actAsLoad(masters []string) {
 	fmt.Printf("stopped, %d failed, %d set aside\n", failed.Load(), aside)
 }
 
-// stoppedFor is for how long the process of actAsMeasured is stopped.
-const stoppedFor = 300 * time.Millisecond
+// stoppedFor is for how long the process of actAsMeasured is stopped: longer than a busy machine
+// keeps it waiting.
+const stoppedFor = time.Second
 
-// actAsMeasured measures, says so on standard output, prints what it measured once this process
-// has been stopped for that long, and lives on.
+// actAsMeasured measures, says so on standard output, waits until this process has been stopped
+// for that long and prints what it measured.
 func actAsMeasured(masters []string) {
 	e, err := New(context.Background(), Config{Masters: masters, MastersAreNew: true, Measure: true})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	long := func(m Moment) bool { return m.Took >= stoppedFor-pausePeriod }
-	for measuring, printed := false, false; ; time.Sleep(time.Millisecond) {
-		m := e.Measured()
-		if !measuring && m.Pauses.Count > 0 {
-			measuring = true
-			fmt.Println("measuring")
-		}
-		if !printed && slices.ContainsFunc(m.Pauses.Longest, long) {
-			printed = true
-			_ = json.NewEncoder(os.Stdout).Encode(m)
+	pauses := func(n int64) {
+		for until := e.Measured().Pauses.Count + n; e.Measured().Pauses.Count < until; {
+			time.Sleep(time.Millisecond)
 		}
 	}
+	pauses(1)
+	last := time.Now() // before anybody knows that this process may be stopped
+	fmt.Println("measuring")
+	for stopped := time.Duration(0); stopped < stoppedFor-pausePeriod; {
+		time.Sleep(time.Millisecond)
+		now := time.Now()
+		last, stopped = now, now.Sub(last)
+	}
+	pauses(2) // the first of them may have been under way
+	_ = json.NewEncoder(os.Stdout).Encode(e.Measured())
+	select {} // nobody waits for a process that has ended
 }
