@@ -18,8 +18,8 @@ import (
 )
 
 // BenchmarkCycle acquires and releases own names on five masters of this machine,
-// BenchmarkFencedCycle with fencing tokens, and BenchmarkCycleWithoutNative with the commands
-// that old servers have, too:
+// BenchmarkFencedCycle with fencing tokens, BenchmarkMeasuredCycle with Config.Measure, and
+// BenchmarkCycleWithoutNative with the commands that old servers have, too:
 //
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
@@ -29,6 +29,8 @@ func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, five(b), wit
 func withoutNative(c *Config) { c.DisableNative = true }
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
+
+func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }
 
 func benchmarkCycles(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
 	for _, workers := range []int{1, 64, 1024} {

@@ -117,7 +117,7 @@ type Config struct {
 
 	// Measure keeps, for Engine.Measured, how long locks are held, how long acquires take and
 	// for how long this process is paused, to choose TTL and timeouts from. Default false. It
-	// costs a thread that wakes 100 times a second, 1 % of a core.
+	// costs some 60 ns a lock, 200 kB, and a thread that wakes 100 times a second, 1 % of a core.
 	Measure bool
 
 	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals

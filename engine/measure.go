@@ -7,6 +7,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"muxlock/internal/clock"
@@ -97,7 +98,9 @@ type measures struct {
 }
 
 func newMeasures() *measures {
-	return &measures{began: time.Now(), begin: clock.Now(), pauses: durations{from: int64(leastPause)}}
+	m := &measures{began: time.Now(), begin: clock.Now()}
+	m.pauses.from.Store(int64(leastPause))
+	return m
 }
 
 // watch sees pauses until closing is closed.
@@ -124,27 +127,32 @@ func (m *measures) released(l *Lock, at clock.Instant) {
 
 // durations is Durations in the making.
 type durations struct {
+	counts [bucketCount]atomic.Int64
+	from   atomic.Int64 // ns; changes under mu
+
 	mu      sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
-	counts  [bucketCount]int64
 	longest []Moment
-	from    int64 // ns
 }
 
 func (d *durations) add(at, took time.Duration) {
 	took = max(took, 0)
+	d.counts[bucketOf(took)].Add(1)
+	if int64(took) < d.from.Load() {
+		return
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.counts[bucketOf(took)]++
-	d.longest, d.from = peaks.Keep(d.longest, Moment{at, took}, d.from, Moment.length)
+	longest, from := peaks.Keep(d.longest, Moment{at, took}, d.from.Load(), Moment.length)
+	d.longest = longest
+	d.from.Store(from)
 }
 
 func (d *durations) snapshot() Durations {
-	d.mu.Lock()
-	counts := d.counts
-	s := Durations{Buckets: []Bucket{}, LongestFrom: time.Duration(d.from), Longest: append([]Moment{}, d.longest...)}
+	d.mu.Lock() // before the counts are read: each of the longest is counted
+	s := Durations{Buckets: []Bucket{}, LongestFrom: time.Duration(d.from.Load()), Longest: append([]Moment{}, d.longest...)}
 	d.mu.Unlock()
-	for i, n := range counts {
-		if n > 0 {
+	for i := range d.counts {
+		if n := d.counts[i].Load(); n > 0 {
 			s.Count += n
 			s.Buckets = append(s.Buckets, Bucket{mostIn(i), n})
 		}
