@@ -18,8 +18,8 @@ import (
 )
 
 // BenchmarkCycle acquires and releases own names on five masters of this machine,
-// BenchmarkFencedCycle with fencing tokens, BenchmarkMeasuredCycle with Config.Measure, and
-// BenchmarkCycleWithoutNative with the commands that old servers have, too:
+// BenchmarkFencedCycle with fencing tokens, and BenchmarkCycleWithoutNative with the commands
+// that old servers have, too:
 //
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
@@ -30,6 +30,7 @@ func withoutNative(c *Config) { c.DisableNative = true }
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
 
+// BenchmarkMeasuredCycle is BenchmarkCycle with Config.Measure.
 func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }
 
 func benchmarkCycles(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {

@@ -19,17 +19,17 @@ import (
 // is safe for concurrent use; one per process and set of masters is enough for any
 // number of goroutines and names.
 type Engine struct {
-	cfg      Config // with defaults; fixed after New
-	pipe     pipe
-	names    nameTable
-	keeper   keeper
-	took     atomic.Int64 // ns that an attempt takes, smoothed
-	counts   counters
-	events   *events       // nil: neither Observer nor Logger is set
-	measures *measures     // nil: Config.Measure is not set
-	closing  chan struct{} // closed by the first Close
-	close    sync.Once
-	running  sync.WaitGroup // the keeper and the watch of measures
+	cfg     Config // with defaults; fixed after New
+	pipe    pipe
+	names   nameTable
+	keeper  keeper
+	took    atomic.Int64 // ns that an attempt takes, smoothed
+	counts  counters
+	events  *events       // nil: neither Observer nor Logger is set
+	measure *measures     // nil: Config.Measure is not set
+	closing chan struct{} // closed by the first Close
+	close   sync.Once
+	running sync.WaitGroup // the keeper and the watch of measures
 }
 
 // A pipe is what the engine asks of package pipeline.
@@ -91,8 +91,8 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
 	if cfg.Measure {
-		e.measures = newMeasures()
-		e.running.Go(func() { e.measures.watch(e.closing) })
+		e.measure = newMeasures()
+		e.running.Go(func() { e.measure.watch(e.closing) })
 	}
 	return e
 }

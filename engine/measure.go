@@ -66,7 +66,7 @@ func (m Moment) length() int64 { return int64(m.Took) }
 // Measured returns what was measured so far: the zero value unless Config.Measure is set. It
 // does no I/O and is safe for concurrent use. After Close no pauses are seen any more.
 func (e *Engine) Measured() Measurements {
-	m := e.measures
+	m := e.measure
 	if m == nil {
 		return Measurements{}
 	}

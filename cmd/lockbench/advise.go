@@ -28,8 +28,8 @@ const (
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
 	load    flags // of the measurement
-	run     *cobra.Command
 	from    string // a file of engine.Measurements
+	run     *cobra.Command
 	hold    bench.Span
 	eps     float64
 	rto     time.Duration
@@ -54,9 +54,9 @@ your own has seen: engine.Config.Measure, and engine.Engine.Measured as JSON.
 
 Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
+  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
-  lockbench run -o json --out result.json && lockbench advise result.json
-  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json`,
+  lockbench run -o json --out result.json && lockbench advise result.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
@@ -72,10 +72,10 @@ Exit code 3: no TTL can be short enough for --rto.`,
 	}
 	borrow(cmd, f.run, measuredBy...)
 	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
-		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
 		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
 		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
 		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
+		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
 		fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
 		fs.DurationVar(&f.budgets.Collector, "pause-collector", f.budgets.Collector, "pauses to survive that are rarer than can be measured, of the holder: its garbage collector")
 		fs.DurationVar(&f.budgets.PageCache, "pause-page-cache", f.budgets.PageCache, "likewise: a page that must be read from a busy disk")
