@@ -27,7 +27,7 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load    flags // of the measurement
+	load    flags  // of the measurement
 	from    string // a file of engine.Measurements
 	run     *cobra.Command
 	hold    bench.Span
