@@ -98,6 +98,7 @@ func TestAdviceRestsOnWhatAProcessOfTheUsersMeasured(t *testing.T) {
 	require.Contains(t, stdout, "muxlock on 3 masters")
 	require.Contains(t, flat(stdout), "asked for: 20ms")
 	require.Contains(t, flat(stdout), "the masters were not probed")
+	require.Contains(t, flat(stdout), "the process had measured for")
 	require.Contains(t, stdout, "engine.Config{")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)

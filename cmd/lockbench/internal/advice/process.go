@@ -20,6 +20,9 @@ import (
 // processMost bounds what ReadProcess takes, in bytes: ten times what an engine can write.
 const processMost = 4 << 20
 
+// shortSpan is what rarely has a pause in it that decides.
+const shortSpan = time.Minute
+
 // ReadProcess reads the JSON of what an engine measured in a user's process. Its error is
 // to be read after the name of the file.
 func ReadProcess(name string) (*engine.Measurements, error) {
@@ -89,6 +92,9 @@ func MeasureProcess(p *engine.Measurements) (*Measured, error) {
 	}
 	if pause != nil {
 		m.stalls.add(peaksOf(p.Pauses), 0)
+	}
+	if p.Span < shortSpan {
+		m.warn("the process had measured for %s only: ask it again when it has done a day's work", span(p.Span))
 	}
 	m.warn("outages of the masters are not in the measurements: what is to be expected is without any; lockbench advise --masters watches for them")
 	return m, nil

@@ -95,6 +95,7 @@ func TestAProcessIsAdvisedAsARunThatSawTheSame(t *testing.T) {
 	}
 	require.False(t, warned(a, "were not measured"))
 	require.False(t, warned(a, "is assumed"))
+	require.False(t, warned(a, "had measured for"))
 }
 
 func TestAPauseThatAProcessMetOnceRaisesTheTTL(t *testing.T) {
