@@ -142,6 +142,8 @@ const (
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
 	defaultQueue         = 1 << 16
+	defaultHandOvers     = fencing.MaxHandOvers
+	defaultHandOverTime  = 20 * time.Millisecond
 
 	// maxNameLength bounds a lock's name, in bytes.
 	maxNameLength = 512
@@ -156,7 +158,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
-	orDefault(&c.HandOvers, fencing.MaxHandOvers)
+	orDefault(&c.HandOvers, defaultHandOvers)
 	orDefault(&c.HandOverTime, defaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c

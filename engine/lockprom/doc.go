@@ -27,8 +27,8 @@
 // dashboard.json, in this directory, is for Grafana: import it and choose the data source.
 // alerts.yaml is for Prometheus (rule_files). It has an alert for each of the three facts that
 // somebody should look at: a lock was lost while it was held, attempts found no quorum, and so
-// few masters vote that the next failure stops all locks. Both hold for any number of engines
-// and masters, and also for what package lockotel exports through OpenTelemetry's exporter for
+// few masters vote that the next failure stops all locks. Dashboard and alerts hold for any number
+// of engines and masters, and also for what package lockotel exports through OpenTelemetry's exporter for
 // Prometheus, which makes the same names. Module rulestest evaluates all their queries on
 // scrapes of real engines.
 //

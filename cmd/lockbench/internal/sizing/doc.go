@@ -17,8 +17,9 @@
 //	lambda   arrivals per ns on one name
 //	eps      the probability that is accepted
 //
-// What the engine itself does (its allowance for clocks, its renewals, its delays) is not
-// repeated here: it comes from package redlock.
+// What the engine itself does (its renewals, its delays, the constants of its allowance for
+// clocks) is not repeated here: it comes from package redlock. Only the allowance is written
+// once more, for times that are not whole; a test holds the two together.
 //
 // The formulae, and where they are:
 //
