@@ -1,7 +1,7 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/...
-RACED       = ./... ./cmd/lockbench/...
+ALL         = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/fence/sqltest/...
+RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/...
 ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
@@ -89,6 +89,7 @@ profile: setup ## CPU profile of the engine at 1024 workers, as a list
 tidy: ## go mod tidy for all modules
 	$(GO) mod tidy
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
+	cd cmd/muxlock && GOWORK=off $(GO) mod tidy
 	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
 
 clean:
