@@ -101,6 +101,13 @@
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld.
 //
+// # Who holds a lock
+//
+// Inspect asks the masters who holds a name, and for how long: it shows the Config.Holder that
+// the holder's process has, which ends the lock's token. ForceRelease deletes what Inspect found,
+// and nothing that was locked since. Adopt makes a handle of a token that another process
+// revealed, for work that begins in one process and ends in another.
+//
 // # Errors
 //
 // ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
@@ -152,7 +159,8 @@
 //
 // Processes with Redsync and processes with this package exclude each other on the same
 // masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
-// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes.
+// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
+// Adopt takes what Value of a redsync.Mutex gives.
 //
 // # Watching it
 //

@@ -23,13 +23,13 @@ type Engine struct {
 	pipe    pipe
 	names   nameTable
 	keeper  keeper
-	took    atomic.Int64  // ns that an attempt takes, smoothed
-	adopted atomic.Uint64 // locks, so far
+	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
 	events  *events       // nil: neither Observer nor Logger is set
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper
+	adopted atomic.Uint64  // locks, so far
 }
 
 // A pipe is what the engine asks of package pipeline.
