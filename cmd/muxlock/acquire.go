@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"time"
@@ -19,6 +20,13 @@ type held struct {
 
 // acquire waits for the masters and the lock until ctx ends; with try it does neither.
 func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (*held, error) {
+	if !try {
+		leave, err := queue(ctx, cfg, name)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
 	locks, err := open(ctx, cfg, try, log)
 	if err != nil {
 		return nil, err
@@ -81,7 +89,11 @@ func tryAcquire(ctx context.Context, locks *engine.Engine, name string) (lock *e
 		if lock, err = locks.TryAcquire(ctx, name, 0); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
-		if i, unknown := locks.Inspect(ctx, name); i.Held || unknown != nil {
+		i, unknown := locks.Inspect(ctx, name)
+		if i.Holder != "" {
+			err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
+		}
+		if i.Held || unknown != nil {
 			break
 		}
 		select {

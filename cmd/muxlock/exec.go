@@ -141,7 +141,7 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 	case err != nil:
 		return cfg, "", cannotRun(command[0], err)
 	}
-	// One lock at a time: what pays off for many is left out.
+	// One lock: the round trips that pay off only for many are left out.
 	cfg.TTL, cfg.Queue, cfg.DisableNative = f.ttl, 1, true
 	cfg.Holder = cmp.Or(f.holder, holder(command[0]))
 	return cfg, path, nil
@@ -207,7 +207,7 @@ func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error
 	switch err := got.err; {
 	case err == nil:
 	case f.try && errors.Is(err, engine.ErrTaken):
-		return exit{exitTaken, fmt.Sprintf("%q is taken", name)}
+		return exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
 	case f.wait > 0 && errors.Is(err, context.DeadlineExceeded):
 		return exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, f.wait, err)}
 	default:
