@@ -3,6 +3,7 @@ module muxlock/cmd/muxlock
 go 1.26.0
 
 require (
+	github.com/creack/pty v1.1.24
 	github.com/redis/rueidis v1.0.79
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

@@ -177,12 +177,12 @@ func inFlags(err error) error {
 	text := err.Error()
 	text = text[strings.LastIndex(text, engine.ErrInvalid.Error())+len(engine.ErrInvalid.Error()):]
 	text = strings.TrimPrefix(text, ": ")
-	for field, flag := range map[string]string{
-		"Masters": "--masters", "ttl ": "--ttl ", "MaxTTL": "--max-ttl", "MasterTimeout": "--master-timeout", "Prefix": "--prefix",
-		"name ": "NAME ", "Holder": "--holder",
+	for _, name := range []struct{ field, flag string }{
+		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
+		{"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", "--ttl "}, {"name ", "NAME "},
 	} {
-		if rest, ok := strings.CutPrefix(text, field); ok {
-			text = flag + rest
+		if rest, ok := strings.CutPrefix(text, name.field); ok {
+			text = name.flag + rest
 			break
 		}
 	}
