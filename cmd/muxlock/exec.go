@@ -40,13 +40,14 @@ ended, and ends with its exit code. Standard input, output and error are the com
 
 Waiting. Without --wait and --try it waits until the lock is had. A set of masters that
 cannot be reached, or whose masters were started within the last half minute and do not
-vote yet, is waited for likewise; standard error says so.
+vote yet, is waited for likewise; standard error says so. Of those on one machine that wait
+for one name a few ask the masters, and the others wait behind them, in no order.
 
 Loss. When the lock cannot be renewed, the command gets SIGTERM while --grace of the lease
 is left, and SIGKILL --grace later: it has ended before another one can have the lock. When
 the masters say that the lock is gone (released by force, flushed), which is noticed at the
-next renewal, within a third of --ttl, it gets the same at once. The exit code is 124. No
-signal reaches a command that a stopped machine wakes up with; fencing is for that.
+next renewal, within a third of --ttl, it gets the same at once. The exit code is 124. On a
+machine that was suspended it may go on for a moment: only fencing keeps that harmless.
 
 Signals. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command, and muxlock waits
 for its end. On a terminal the command is in the same process group as muxlock: Ctrl-C and
