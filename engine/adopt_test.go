@@ -263,7 +263,10 @@ func TestManyAdoptedLocksLeaveNoMemoryBehind(t *testing.T) {
 		time.Sleep(2 * sweepEvery)
 		states := 0
 		for i := range e.names.shards {
-			states += len(e.names.shards[i].states)
+			s := &e.names.shards[i]
+			s.mu.Lock()
+			states += len(s.states)
+			s.mu.Unlock()
 		}
 		require.LessOrEqual(t, states, nameShards*sweepFrom)
 	})

@@ -52,8 +52,6 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 		defer func() { <-p.inspections }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-p.closing:
-		return nil, ErrClosed
 	}
 	answers := make(chan answer, len(p.masters))
 	values, open, err := p.sendInspections(name, answers)
