@@ -61,7 +61,7 @@ func TestALossEndsWhatTheCommandHasStartedToo(t *testing.T) {
 	t.Parallel()
 	s := quickSet(t)
 	// The shell ends at once, what it has started ignores SIGTERM.
-	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 1000' & wait`)
+	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 100' & wait`)
 	j.out.await(t, "\n")
 	pid := j.pid(t)
 	s.forced(t, "name")
@@ -101,7 +101,7 @@ func TestALockThatWasGoneWhenTheCommandEndedIsLost(t *testing.T) {
 func TestAKilledMuxlockTakesItsCommandWithItAndTheNameIsFreeAfterTheLease(t *testing.T) {
 	t.Parallel()
 	s := quickSet(t)
-	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", "echo $$; exec sleep 1000")
+	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", "echo $$; exec sleep 100")
 	j.out.await(t, "\n")
 	pid := j.pid(t)
 	require.NoError(t, j.Process.Kill())

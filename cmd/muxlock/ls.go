@@ -141,11 +141,11 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	for _, v := range states {
 		n := listed{Name: v.Name, Verdict: v.Verdict, Holder: v.Holder, LeftMs: v.LeftMs}
 		for _, m := range v.Masters {
-			if m.LeftMs != nil {
+			if m.LeftMs != nil { // a lock expires
 				n.On++
 			}
 		}
-		if n.On > 0 {
+		if n.On > 0 { // Inspect refuses reserved names
 			found = append(found, n)
 		}
 	}
@@ -194,7 +194,7 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 			return nil, failed(err)
 		}
 		for _, key := range page.Elements {
-			if !strings.HasPrefix(key, pipeline.ReservedPrefix) && !seen[key] {
+			if !seen[key] {
 				seen[key] = true
 				names = append(names, key[len(f.prefix):])
 			}

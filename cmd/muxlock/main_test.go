@@ -137,6 +137,7 @@ func (s *set) start(t *testing.T, args ...string) *job {
 	t.Helper()
 	j := &job{Cmd: exec.Command(binary, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
 	j.SysProcAttr = withoutTerminal
+	j.WaitDelay = limit / 4 // where it has left behind a process that has its output
 	j.Env, j.Stdout, j.Stderr = cleanEnv(s.env...), j.out, j.log
 	require.NoError(t, j.Start())
 	go func() {

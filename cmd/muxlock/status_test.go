@@ -144,8 +144,9 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 	}
 	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c", "other"}, names())
 	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c"}, names("jobs/"))
-	require.Equal(t, []string{"jobs/a [x]"}, names("jobs/a ["), "no pattern")
+	require.Equal(t, []string{"jobs/a [x]"}, names("jobs/a ["))
 	require.Equal(t, []string{"a [x]", "b", "c"}, names("--prefix", "jobs/"))
+	require.Empty(t, names("jobs/*"), "no pattern")
 	require.Empty(t, names("__mux"))
 
 	stdout, stderr, code := s.run(t, "ls", "--limit", "1", "jobs/")
