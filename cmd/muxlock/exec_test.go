@@ -101,8 +101,8 @@ func TestOfThoseWhoTryAtOnceOneRuns(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	end := filepath.Join(t.TempDir(), "end")
-	ended := make(chan *job)
 	const all = 8
+	ended := make(chan *job, all)
 	for range all {
 		j := s.start(t, "exec", "--try", "name", "--", "sh", "-c", `while ! [ -e "$0" ]; do sleep 0.01; done`, end)
 		go func() { <-j.done; ended <- j }()

@@ -27,7 +27,7 @@ func countTrips(t *testing.T, master, until string) *counter {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &counter{Listener: l, until: "\r\n" + until + "\r\n"}
+	c := &counter{Listener: l, until: "\r\n" + until + "\r\n", trips: 1} // the first connection
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -46,7 +46,6 @@ func countTrips(t *testing.T, master, until string) *counter {
 		}
 	})
 	t.Cleanup(func() { l.Close(); running.Wait() })
-	c.trips = 1 // of the first connection
 	return c
 }
 

@@ -104,7 +104,6 @@ type state struct {
 	Holder        string  `json:"holder"`
 	LeftMs        *int64  `json:"left_ms"` // null: not held, or for ever
 	Masters       []holds `json:"masters"`
-	err           error
 }
 
 // holds is what one master has.
@@ -120,7 +119,7 @@ type holds struct {
 
 // stateOf is the verdict on an inspection, whose error is err.
 func stateOf(i engine.Inspection, err error) state {
-	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), err: err}
+	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left)}
 	free := 0
 	for _, m := range i.Masters {
 		h := holds{Address: m.Address, State: isHeld, Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left}
