@@ -204,7 +204,7 @@ func TestInspectOfWhatIsNoLockIsATypedErrorAndDisturbsNobody(t *testing.T) {
 	e := open(t, masters)
 	for _, m := range masters {
 		redistest.Command(t, m, "RPUSH", "list", "x")
-		redistest.Command(t, m, "SETRANGE", "large", fmt.Sprint(20<<20), "x")
+		redistest.Command(t, m, "SETRANGE", "large", fmt.Sprint(1<<20), "x")
 		redistest.Command(t, m, "SET", "empty", "")
 	}
 	for _, name := range []string{"list", "large", "empty"} {

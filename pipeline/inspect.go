@@ -41,8 +41,8 @@ type Value struct {
 	Err     error         // why it was not asked or has not answered, or ErrNotALock, or ErrDenied
 }
 
-// Inspect asks all masters that are up, side by side and in order with the rounds, what they have
-// under a name: in the order of Config.Masters. It blocks until all have answered, or ctx ends,
+// Inspect asks all masters that are up, side by side and behind what they have been sent, what they
+// have under a name: in the order of Config.Masters. It blocks until all have answered, or ctx ends,
 // or Config.Timeout has passed; those that have not answered then have that as their Err.
 //
 // Errors: ErrClosed; ctx's error if it ends before anything is sent.
