@@ -1,7 +1,7 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-ALL         = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/fence/sqltest/...
-RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/...
+RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/...
+ALL         = $(RACED) ./engine/fence/sqltest/...
 ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
@@ -91,6 +91,9 @@ tidy: ## go mod tidy for all modules
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
 	cd cmd/muxlock && GOWORK=off $(GO) mod tidy
 	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
+	cd engine/lockotel && GOWORK=off $(GO) mod tidy
+	cd engine/lockprom && GOWORK=off $(GO) mod tidy
+	cd engine/lockprom/rulestest && GOWORK=off $(GO) mod tidy
 
 clean:
 	rm -rf $(BIN) *.prof *.test

@@ -101,6 +101,19 @@
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld.
 //
+// # Leader election
+//
+//	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+//		... // this process leads until ctx ends, 5 s before another one can
+//	})
+//
+// Lead is for work that one process of many does, for as long as it lives, and another one
+// after it. Each process calls it; one runs the function, the others wait. A leader that
+// crashed is followed after at most its ttl, one that returned at once. There are two
+// leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
+// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx,
+// and Inspect shows who leads, by its Config.Holder.
+//
 // # Who holds a lock
 //
 // Inspect asks the masters who holds a name, and for how long: it shows the Config.Holder that
@@ -155,6 +168,14 @@
 // Both are tried with each new connection, and Config.DisableNative turns them off. Scripts
 // (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
+// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
+// refuse to start on a bad set:
+//
+//	report, err := locks.Check(ctx)
+//	if err == nil {
+//		err = report.Err() // errors.Is: engine.ErrUnfit, with each reason and what helps
+//	}
+//
 // # Beside Redsync
 //
 // Processes with Redsync and processes with this package exclude each other on the same
@@ -162,11 +183,20 @@
 // Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
 // Adopt takes what Value of a redsync.Mutex gives.
 //
+// # Sizing from your own process
+//
+// How long a lease must be follows from how long your code holds locks and how long your
+// process is paused, which no load generator knows. Config.Measure keeps both, and how long
+// acquires take, since New; Engine.Measured returns them. Serve that as JSON beside your metrics,
+// let the process do a day's work, and give the file to lockbench advise --from. It says which
+// TTL, timeouts and delays to choose, and how often they will still be wrong.
+//
 // # Watching it
 //
 // Stats has counters and the state at the moment; Config.Observer gets single events, with
 // names and durations; Config.Logger gets what somebody should look at. Both run on a
 // goroutine of their own and may be slow: what they miss is counted. Alert on
 // locks lost, on attempts without a quorum, and on fewer masters that vote than one more
-// than a quorum: the next failure stops all locks.
+// than a quorum: the next failure stops all locks. Packages lockprom and lockotel, modules of
+// their own, export all of it to Prometheus and OpenTelemetry, with these alerts and a dashboard.
 package engine

@@ -2,11 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
+	"net/http"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -47,6 +50,22 @@ func ExampleEngine_Do() {
 	}
 }
 
+// One process of many drains the queue; the others stand by and follow.
+func ExampleEngine_Lead() {
+	var locks *engine.Engine // from engine.New, with Config.Fencing
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := locks.Lead(ctx, "drain the queue", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+		for ctx.Err() == nil { // it ends 5 s before somebody else can lead
+			if err := drain(ctx, lock.Fence()); err != nil {
+				return err // logged; after a pause somebody leads again
+			}
+		}
+		return ctx.Err()
+	})
+	log.Print(err) // context canceled: the lock is released
+}
+
 // Somebody holding the lock and the masters being away ask for different things.
 func ExampleEngine_TryAcquire() {
 	var locks *engine.Engine // from engine.New
@@ -79,6 +98,23 @@ func ExampleLock_Extend() {
 			}
 		}
 		fmt.Println("part", part)
+	}
+}
+
+// A service that does not start on masters that may forget locks.
+func ExampleEngine_Check() {
+	var locks *engine.Engine // from engine.New
+	report, err := locks.Check(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if f.Level == engine.LevelWarn {
+			log.Print(f.Check, ": ", f.Text, " -> ", f.ToDo)
+		}
+	}
+	if err := report.Err(); err != nil {
+		log.Fatal(err)
 	}
 }
 
@@ -121,7 +157,7 @@ func ExampleEngine_Adopt() {
 }
 
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
-// are in cmd/lockbench/internal/observe: one example for Prometheus, one for OpenTelemetry.
+// are in packages lockprom, for Prometheus, and lockotel, for OpenTelemetry.
 func ExampleObserver() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	locks, err := engine.New(context.Background(), engine.Config{
@@ -142,6 +178,17 @@ func ExampleObserver() {
 	defer locks.Close()
 }
 
+// What this process has measured, for lockbench advise --from.
+func ExampleEngine_Measured() {
+	var locks *engine.Engine // from engine.New, with Config.Measure
+	http.HandleFunc("GET /debug/locks", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(locks.Measured())
+	})
+}
+
 func alert(name string, cause error) {}
 
 func send(context.Context) error { return nil }
+
+func drain(ctx context.Context, fence uint64) error { return nil }

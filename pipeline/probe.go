@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/valyala/fastrand"
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
@@ -54,7 +55,8 @@ func (m *master) probeUntilAdmitted() bool {
 
 // sleepGrowing sleeps for a pause and doubles it. It returns false when ctx ends.
 func sleepGrowing(ctx context.Context, pause *time.Duration) bool {
-	wait := time.NewTimer(*pause/2 + rand.N(*pause))
+	from, to := redlock.RedialDelay(*pause)
+	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))
 	defer wait.Stop()
 	*pause = min(2**pause, longestPause)
 	select {
