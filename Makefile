@@ -1,6 +1,6 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-RACED       = ./... ./cmd/lockbench/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/...
+RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/...
 ALL         = $(RACED) ./engine/fence/sqltest/...
 ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
@@ -89,6 +89,7 @@ profile: setup ## CPU profile of the engine at 1024 workers, as a list
 tidy: ## go mod tidy for all modules
 	$(GO) mod tidy
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
+	cd cmd/muxlock && GOWORK=off $(GO) mod tidy
 	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
 	cd engine/lockotel && GOWORK=off $(GO) mod tidy
 	cd engine/lockprom && GOWORK=off $(GO) mod tidy
