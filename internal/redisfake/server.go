@@ -38,7 +38,7 @@ func New() *Server {
 
 // startLocked makes it a server process that has just been started.
 func (s *Server) startLocked(at time.Time) {
-	s.started, s.runID = at, fmt.Sprintf("%016x%016x", rand.Uint64(), rand.Uint64())
+	s.started, s.runID = at, fmt.Sprintf("%016x%016x%08x", rand.Uint64(), rand.Uint64(), rand.Uint32())
 	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked}
 	s.loaded, s.tracked = make(map[string]bool), make(map[string][]*conn)
 }
