@@ -59,7 +59,6 @@ func (c *conn) executeLocked(words []string) any {
 	case "DEL":
 		n := 0
 		for _, key := range keys {
-			d.find(key)
 			n += d.delete(key)
 		}
 		return n

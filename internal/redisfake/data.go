@@ -77,10 +77,6 @@ func (d *dataSet) pttl(key string) int64 {
 
 // pexpire is PEXPIRE of a key that is there.
 func (d *dataSet) pexpire(key string, ms int64) {
-	if ms <= 0 {
-		d.delete(key)
-		return
-	}
 	v := d.values[key]
 	v.ends = time.Now().UnixMilli() + ms
 	d.values[key] = v

@@ -133,7 +133,7 @@ func randomCommand(rng *rand.Rand) []string {
 	case 3:
 		return eval(scripts.Release, []string{name()}, token())
 	case 4:
-		return eval(scripts.Extend, []string{name()}, token(), pick(ttl(), "0"))
+		return eval(scripts.Extend, []string{name()}, token(), ttl())
 	case 5, 6:
 		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(ttl(), "-") }))...)
 	case 7, 8:
