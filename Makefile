@@ -2,7 +2,7 @@
 GO         ?= go
 ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/...
 RACED       = ./... ./cmd/lockbench/...
-ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
+ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
 FUZZTIME   ?= 30s

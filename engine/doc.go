@@ -154,6 +154,13 @@
 // masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
 // Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes.
 //
+// # Testing with it
+//
+// Package enginetest gives unit tests a real engine on masters in the test's own process: no
+// servers, a few milliseconds, in real time or in a testing/synctest bubble, and masters that
+// are down, slow or restarted, names that are refused, locks that are lost, when the test
+// says so. A service that takes a Locker, or an *Engine, needs no other double.
+//
 // # Watching it
 //
 // Stats has counters and the state at the moment; Config.Observer gets single events, with

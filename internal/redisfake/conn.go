@@ -31,7 +31,7 @@ type delivery struct {
 func (c *conn) receive() {
 	in := bufio.NewReader(c.net)
 	for {
-		words, err := readCommand(in)
+		words, err := ReadCommand(in)
 		c.s.mu.Lock()
 		if err != nil || c.ended {
 			c.closeLocked()

@@ -47,8 +47,8 @@ func appendAll(b []byte, parts []any) []byte {
 	return b
 }
 
-// readCommand reads one array of bulk strings.
-func readCommand(in *bufio.Reader) ([]string, error) {
+// ReadCommand reads one command, an array of bulk strings. It blocks until all of it is there.
+func ReadCommand(in *bufio.Reader) ([]string, error) {
 	n, err := readLength(in, '*')
 	if err != nil {
 		return nil, err
