@@ -71,8 +71,6 @@ func everywhere(t *testing.T, cfg engine.Config, test func(t *testing.T, w world
 		w := realMasters(t)
 		if cfg.Fencing {
 			require.NoError(t, engine.SetUp(t.Context(), w.config(cfg), engine.SetUpOptions{MastersAreNew: true}))
-		} else {
-			cfg.MastersAreNew = true
 		}
 		test(t, w, w.open(t, cfg))
 	})

@@ -63,7 +63,7 @@ func (c *conn) executeLocked(words []string) any {
 		}
 		return n
 	}
-	return fmt.Errorf("ERR unknown command '%s', with args beginning with: ", words[0])
+	return fmt.Errorf("ERR unknown command '%s', with args beginning with: %q", words[0], words[1:])
 }
 
 // keysOf returns the keys of a command.
