@@ -63,7 +63,7 @@ func (c *conn) executeLocked(words []string) any {
 		}
 		return n
 	}
-	return fmt.Errorf("ERR unknown command '%s', with args beginning with: %q", words[0], words[1:])
+	return fmt.Errorf("ERR unknown command '%s', with args beginning with: '%s'", words[0], strings.Join(words[1:], "' '"))
 }
 
 // keysOf returns the keys of a command.
@@ -110,7 +110,7 @@ func (s *Server) loadLocked(words []string) any {
 
 func (s *Server) evalLocked(sha string, keys, args []string) any {
 	if !s.loaded[sha] {
-		return errors.New("NOSCRIPT No matching script. Please use EVAL.")
+		return errors.New("NOSCRIPT No matching script. Please use EVAL")
 	}
 	call := known[sha]
 	if call == nil {
