@@ -34,7 +34,7 @@ func TestReporterStopsWhenItsLockIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locks := enginetest.New(t, engine.Config{})
 		service := &reporter{locks: locks}
-		ended := make(chan error)
+		ended := make(chan error, 1)
 		go func() { ended <- service.run(t.Context()) }()
 		time.Sleep(time.Second) // it is at work by now
 		locks.Lose("report")
