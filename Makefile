@@ -1,7 +1,7 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/...
-RACED       = ./... ./cmd/lockbench/...
+RACED       = ./... ./cmd/lockbench/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/...
+ALL         = $(RACED) ./engine/fence/sqltest/...
 ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
@@ -90,6 +90,9 @@ tidy: ## go mod tidy for all modules
 	$(GO) mod tidy
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
 	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
+	cd engine/lockotel && GOWORK=off $(GO) mod tidy
+	cd engine/lockprom && GOWORK=off $(GO) mod tidy
+	cd engine/lockprom/rulestest && GOWORK=off $(GO) mod tidy
 
 clean:
 	rm -rf $(BIN) *.prof *.test

@@ -101,6 +101,18 @@
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld.
 //
+// # Leader election
+//
+//	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+//		... // this process leads until ctx ends, 5 s before another one can
+//	})
+//
+// Lead is for work that one process of many does, for as long as it lives, and another one
+// after it. Each process calls it; one runs the function, the others wait. A leader that
+// crashed is followed after at most its ttl, one that returned at once. There are two
+// leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
+// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx.
+//
 // # Errors
 //
 // ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
@@ -148,6 +160,14 @@
 // Both are tried with each new connection, and Config.DisableNative turns them off. Scripts
 // (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
+// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
+// refuse to start on a bad set:
+//
+//	report, err := locks.Check(ctx)
+//	if err == nil {
+//		err = report.Err() // errors.Is: engine.ErrUnfit, with each reason and what helps
+//	}
+//
 // # Beside Redsync
 //
 // Processes with Redsync and processes with this package exclude each other on the same
@@ -167,5 +187,6 @@
 // names and durations; Config.Logger gets what somebody should look at. Both run on a
 // goroutine of their own and may be slow: what they miss is counted. Alert on
 // locks lost, on attempts without a quorum, and on fewer masters that vote than one more
-// than a quorum: the next failure stops all locks.
+// than a quorum: the next failure stops all locks. Packages lockprom and lockotel, modules of
+// their own, export all of it to Prometheus and OpenTelemetry, with these alerts and a dashboard.
 package engine

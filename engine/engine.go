@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
 )
@@ -133,30 +132,17 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 
 // Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics.
 // The ctx that fn gets ends when ctx does or when the lock is lost, with Err's error as its
-// cause. Renewals go on after ctx has ended, until fn returns: it may still be at work. Only
-// Config.MaxHold bounds them. The release does not depend on ctx.
+// cause, and carries the lock (LockFrom). Renewals go on after ctx has ended, until fn returns: it
+// may still be at work. Only Config.MaxHold bounds them. The release does not depend on ctx.
 //
 // Do returns Acquire's error if fn was not called, else fn's, joined to ErrLost if the lock
 // was lost on the way, and to Release's error if the release was not confirmed.
-func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) (err error) {
+func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	lock, err := e.Acquire(ctx, name, ttl)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		lost := lock.Err()
-		released := lock.Release(context.WithoutCancel(ctx))
-		if lost != nil {
-			released = nil // the lock is gone, as lost says
-		}
-		err = oneline.Join(err, lost, released)
-	}()
-	held, cancel := lock.Context(ctx)
-	defer cancel()
-	if err := lock.KeepAlive(e.cfg.MaxHold); err != nil {
-		return nil // lost already; the deferred function says so
-	}
-	return fn(held)
+	return lock.hold(ctx, e.cfg.MaxHold, fn)
 }
 
 // Close refuses new calls and ends waiting ones with ErrClosed, lets calls under way

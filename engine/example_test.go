@@ -7,6 +7,7 @@ import (
 	"log"
 	"log/slog"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -47,6 +48,22 @@ func ExampleEngine_Do() {
 	}
 }
 
+// One process of many drains the queue; the others stand by and follow.
+func ExampleEngine_Lead() {
+	var locks *engine.Engine // from engine.New, with Config.Fencing
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := locks.Lead(ctx, "drain the queue", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+		for ctx.Err() == nil { // it ends 5 s before somebody else can lead
+			if err := drain(ctx, lock.Fence()); err != nil {
+				return err // logged; after a pause somebody leads again
+			}
+		}
+		return ctx.Err()
+	})
+	log.Print(err) // context canceled: the lock is released
+}
+
 // Somebody holding the lock and the masters being away ask for different things.
 func ExampleEngine_TryAcquire() {
 	var locks *engine.Engine // from engine.New
@@ -82,8 +99,25 @@ func ExampleLock_Extend() {
 	}
 }
 
+// A service that does not start on masters that may forget locks.
+func ExampleEngine_Check() {
+	var locks *engine.Engine // from engine.New
+	report, err := locks.Check(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if f.Level == engine.LevelWarn {
+			log.Print(f.Check, ": ", f.Text, " -> ", f.ToDo)
+		}
+	}
+	if err := report.Err(); err != nil {
+		log.Fatal(err)
+	}
+}
+
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
-// are in cmd/lockbench/internal/observe: one example for Prometheus, one for OpenTelemetry.
+// are in packages lockprom, for Prometheus, and lockotel, for OpenTelemetry.
 func ExampleObserver() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	locks, err := engine.New(context.Background(), engine.Config{
@@ -107,3 +141,5 @@ func ExampleObserver() {
 func alert(name string, cause error) {}
 
 func send(context.Context) error { return nil }
+
+func drain(ctx context.Context, fence uint64) error { return nil }

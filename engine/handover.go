@@ -15,7 +15,7 @@ const defaultHandOverTime = 20 * time.Millisecond
 // mayHandOver reports whether the lease may go to another holder in this process.
 func (l *lease) mayHandOver(now clock.Instant) bool {
 	cfg := &l.e.cfg
-	return !l.revealed && l.handed < cfg.HandOvers && now.Sub(l.since) < cfg.HandOverTime
+	return !l.revealed && !l.leads && l.handed < cfg.HandOvers && now.Sub(l.since) < cfg.HandOverTime
 }
 
 // handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may

@@ -210,6 +210,29 @@ func TestDoEndsItsFunctionWhenTheLockIsLost(t *testing.T) {
 	})
 }
 
+func TestALeaderWhoseLockIsLostStopsAndAnotherLeads(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		ctx, leave := context.WithCancel(within(t))
+		ended, leads := make(chan error, 1), make(chan struct{})
+		go func() {
+			ended <- e.Lead(ctx, "name", 3*time.Second, func(held context.Context, lock *engine.Lock) error {
+				of, _ := engine.LockFrom(held)
+				assert.Same(t, lock, of)
+				close(leads)
+				<-held.Done()
+				leave()
+				return nil
+			})
+		}()
+		<-leads
+		w.lose("name")
+		require.ErrorIs(t, <-ended, context.Canceled)
+		other := w.open(t, engine.Config{MasterTimeout: patience})
+		require.NoError(t, other.Lead(within(t), "name", 0, func(context.Context, *engine.Lock) error { return nil }))
+		free(t, w)
+	})
+}
+
 func TestAMinorityThatIsDownChangesNothing(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		before := mustAcquire(t, e, "before", 0)

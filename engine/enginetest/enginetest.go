@@ -32,7 +32,7 @@ type Engine struct {
 
 // New starts masters and an engine on them, which t.Cleanup closes. cfg is as for engine.New,
 // but for Masters and Client: there are as many masters as cfg.Masters has, five if it has
-// none, and neither addresses nor passwords matter. They have been up for long, have no data
+// none, and neither addresses nor passwords matter; errors have master i as 192.0.2.i:6379. They have been up for long, have no data
 // and, with cfg.Fencing, are set up. It fails t if engine.New fails.
 //
 // In a testing/synctest bubble call it with the bubble's t. All leases and timeouts are in
@@ -47,7 +47,7 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 	byAddress := make(map[string]*redisfake.Server)
 	cfg.Masters = nil
 	for i := range n {
-		master, address := redisfake.New(), fmt.Sprintf("master%d:6379", i)
+		master, address := redisfake.New(), fmt.Sprintf("192.0.2.%d:6379", i) // of a network that does not exist; a name would be looked up
 		t.Cleanup(master.Close)
 		cfg.Masters, byAddress[address] = append(cfg.Masters, address), master
 		e.masters = append(e.masters, master)

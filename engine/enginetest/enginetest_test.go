@@ -2,6 +2,7 @@ package enginetest_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -90,4 +91,17 @@ func TestOpenPlaysAnotherProcess(t *testing.T) {
 	}))
 	require.NoError(t, locks.Close())
 	mustAcquire(t, e.Engine, "name", 0)
+}
+
+func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	report, err := e.Check(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	e.NoQuorum()
+	soon(t, func() bool {
+		report, err = e.Check(t.Context())
+		require.NoError(t, err)
+		return errors.Is(report.Err(), engine.ErrUnfit)
+	}, "the engine knows that they are down")
 }
