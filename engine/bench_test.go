@@ -18,13 +18,17 @@ import (
 )
 
 // BenchmarkCycle acquires and releases own names on five masters of this machine,
-// BenchmarkFencedCycle with fencing tokens, and BenchmarkCycleWithoutNative with the commands
-// that old servers have, too:
+// BenchmarkFencedCycle with fencing tokens, BenchmarkCycleWithHolder with a Config.Holder, and
+// BenchmarkCycleWithoutNative with the commands that old servers have, too:
 //
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
 
 func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, five(b), withoutNative) }
+
+func BenchmarkCycleWithHolder(b *testing.B) {
+	benchmarkCycles(b, five(b), holder("web-7.example.com/4211"))
+}
 
 func withoutNative(c *Config) { c.DisableNative = true }
 

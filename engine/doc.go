@@ -111,7 +111,15 @@
 // after it. Each process calls it; one runs the function, the others wait. A leader that
 // crashed is followed after at most its ttl, one that returned at once. There are two
 // leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
-// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx.
+// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx,
+// and Inspect shows who leads, by its Config.Holder.
+//
+// # Who holds a lock
+//
+// Inspect asks the masters who holds a name, and for how long: it shows the Config.Holder that
+// the holder's process has, which ends the lock's token. ForceRelease deletes what Inspect found,
+// and nothing that was locked since. Adopt makes a handle of a token that another process
+// revealed, for work that begins in one process and ends in another.
 //
 // # Errors
 //
@@ -172,7 +180,8 @@
 //
 // Processes with Redsync and processes with this package exclude each other on the same
 // masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
-// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes.
+// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
+// Adopt takes what Value of a redsync.Mutex gives.
 //
 // # Testing with it
 //

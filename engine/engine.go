@@ -28,6 +28,7 @@ type Engine struct {
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper
+	adopted atomic.Uint64  // locks, so far
 }
 
 // A pipe is what the engine asks of package pipeline.
@@ -36,6 +37,7 @@ type pipe interface {
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error
+	Inspect(ctx context.Context, name string) ([]pipeline.Value, error)
 	Ready(context.Context) error
 	Full() bool
 	Stats() pipeline.Stats

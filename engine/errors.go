@@ -61,6 +61,9 @@ var (
 	ErrMembersLost = pipeline.ErrMembersLost
 	// ErrUnfit is matched by Report.Err when no lock should rely on the masters.
 	ErrUnfit = errors.New("muxlock: masters are not fit to lock on")
+	// ErrNotALock is matched by what Inspect returns of a name whose key holds what no lock has as
+	// its value: another type, an empty string or one of more than 512 bytes.
+	ErrNotALock = pipeline.ErrNotALock
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )

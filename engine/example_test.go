@@ -116,6 +116,44 @@ func ExampleEngine_Check() {
 	}
 }
 
+// Who is in the way, and what to do about it when its process is known to be gone.
+func ExampleEngine_Inspect() {
+	var locks *engine.Engine // from engine.New, with a Config.Holder
+	ctx := context.Background()
+	found, err := locks.Inspect(ctx, "nightly report")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range found.Masters {
+		fmt.Println(m.Address, m.Value, m.Holder, m.Left, m.Err)
+	}
+	if found.Held && found.Holder == "web-7/4211" {
+		deleted, err := locks.ForceRelease(ctx, found) // that lock, and no later one
+		fmt.Println("deleted on", deleted, "masters:", err)
+	}
+}
+
+// A job is begun by one process and ended by another: lock.Token().Reveal() travels with it.
+func ExampleEngine_Adopt() {
+	var locks *engine.Engine // from engine.New
+	var job struct{ ID, Token string }
+	ctx := context.Background()
+	lock, err := locks.Adopt(ctx, "job/"+job.ID, job.Token, time.Minute)
+	if errors.Is(err, engine.ErrNotHeld) {
+		return // the lease ran out on the way: somebody else may be at it
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lock.Release(ctx)
+	if err := lock.KeepAlive(time.Hour); err != nil {
+		log.Fatal(err)
+	}
+	held, cancel := lock.Context(ctx)
+	defer cancel()
+	send(held)
+}
+
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
 // are in packages lockprom, for Prometheus, and lockotel, for OpenTelemetry.
 func ExampleObserver() {

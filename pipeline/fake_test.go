@@ -326,7 +326,7 @@ func (f *fake) answerLocked(args []string) string {
 		}
 		return bulk(info)
 	case "SCRIPT":
-		for _, s := range scripts.All(true) {
+		for _, s := range append(scripts.All(true), scripts.Inspect) {
 			if s.Source == args[2] {
 				f.loaded[s.SHA1] = true
 				return bulk(s.SHA1)
@@ -377,6 +377,12 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 	switch sha {
 	case scripts.Release.SHA1:
 		return fmt.Sprintf(":%d\r\n", f.releaseLocked(args[0], args[1]))
+	case scripts.Inspect.SHA1:
+		text, ok := f.getLocked(args[0])
+		if !ok {
+			return "_\r\n"
+		}
+		return bulk(fmt.Sprint(time.Until(f.data[args[0]].ends).Milliseconds(), " ", text))
 	case scripts.Extend.SHA1:
 		return fmt.Sprintf(":%d\r\n", f.extendLocked(args[0], args[1], args[2]))
 	}

@@ -78,6 +78,8 @@ type Pipeline struct {
 	running       sync.WaitGroup // the masters' and trackers' goroutines and ticks
 	calls         sync.Pool      // of Do
 
+	inspections chan struct{} // one for each that is under way, at most mostInspections
+
 	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
 	overloaded atomic.Uint64
 
@@ -109,6 +111,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		closing:       make(chan struct{}),
 		drained:       make(chan struct{}),
 		calls:         sync.Pool{New: newCall},
+		inspections:   make(chan struct{}, mostInspections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {

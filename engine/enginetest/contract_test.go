@@ -323,6 +323,30 @@ func TestMastersThatWereRestartedDoNotVoteAtOnce(t *testing.T) {
 	})
 }
 
+func TestALockCanBeInspectedAdoptedAndReleasedByForce(t *testing.T) {
+	everywhere(t, engine.Config{Holder: "host 1"}, func(t *testing.T, w world, e *engine.Engine) {
+		other := w.open(t, engine.Config{Holder: "host 2", MasterTimeout: patience})
+		lock := mustAcquire(t, e, "name", 10*time.Second)
+		soon(t, func() bool { return len(w.keys()) == masters }, "all masters have it")
+		found, err := other.Inspect(t.Context(), "name")
+		require.NoError(t, err)
+		require.True(t, found.Held)
+		require.Equal(t, "host 1", found.Holder)
+		require.LessOrEqual(t, found.Left, 10*time.Second)
+		adopted, err := other.Adopt(t.Context(), "name", lock.Token().Reveal(), 20*time.Second)
+		require.NoError(t, err)
+		require.True(t, adopted.Valid())
+		deleted, err := other.ForceRelease(t.Context(), found)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, deleted, 3)
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+		free(t, w)
+		found, err = e.Inspect(t.Context(), "name")
+		require.NoError(t, err)
+		require.False(t, found.Held)
+	})
+}
+
 func TestADeniedNameIsDenied(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		w.deny("denied")

@@ -60,6 +60,12 @@ func (c client) do(words ...string) string {
 		return "error " + class(err.Error())
 	case words[0] == "PTTL" && answer.(int64) > 0:
 		return fmt.Sprint("about ", (answer.(int64)+50_000)/100_000)
+	case words[0] == "EVALSHA" && words[1] == scripts.Inspect.SHA1:
+		var ms int64
+		_, err := fmt.Sscan(answer.(string), &ms)
+		require.NoError(c.t, err)
+		_, value, _ := strings.Cut(answer.(string), " ")
+		return fmt.Sprint("about ", (ms+50_000)/100_000, " ", value)
 	case words[0] == "EVALSHA" && words[1] == scripts.ReadRegisters.SHA1:
 		all := strings.Fields(answer.(string))
 		pairs := slices.Collect(slices.Chunk(all, 2))
@@ -125,7 +131,7 @@ func randomCommand(rng *rand.Rand) []string {
 		return eval(s, slices.Concat([]string{set, registers}, many(entries, name)), slices.Concat([]string{description()},
 			many(entries, token), many(entries, register), many(entries, value), runs(ttl))...)
 	}
-	switch rng.IntN(16) {
+	switch rng.IntN(17) {
 	case 0, 1:
 		return []string{"SET", name(), token(), "NX", "PX", ttl()}
 	case 2:
@@ -149,6 +155,8 @@ func randomCommand(rng *rand.Rand) []string {
 	case 13:
 		return eval(scripts.Switch, []string{set}, description(), description())
 	case 14:
+		return eval(scripts.Inspect, []string{name()}, pick("1", "512"))
+	case 15:
 		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), pick("run 1", "run 2"))
 	}
 	return eval(scripts.Trial, []string{"trial"})
@@ -166,7 +174,7 @@ func TestFakeAnswersAsAServerDoes(t *testing.T) {
 		server.do("FLUSHALL")
 		server.do("SCRIPT", "FLUSH")
 		same("EVALSHA", scripts.Release.SHA1, "1", "a", "t1")
-		for _, s := range scripts.All(true) {
+		for _, s := range everyScript() {
 			same("SCRIPT", "LOAD", s.Source)
 		}
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -182,8 +190,10 @@ func TestFakeAnswersAsAServerDoes(t *testing.T) {
 	}
 }
 
+func everyScript() []scripts.Script { return append(scripts.All(true), scripts.Inspect) }
+
 func TestFakeExecutesEveryScript(t *testing.T) {
-	for _, s := range scripts.All(true) {
+	for _, s := range everyScript() {
 		require.Contains(t, known, s.SHA1, s.Name)
 	}
 }

@@ -18,6 +18,7 @@ var known = map[string]func(d *dataSet, keys, args []string) any{
 	scripts.Release.SHA1:       release,
 	scripts.Extend.SHA1:        extend,
 	scripts.Batch.SHA1:         batch,
+	scripts.Inspect.SHA1:       inspect,
 	scripts.FencedAcquire.SHA1: fencedAcquire,
 	scripts.FencedExtend.SHA1:  fencedExtend,
 	scripts.Raise.SHA1:         raise,
@@ -93,6 +94,19 @@ func batch(d *dataSet, keys, args []string) any {
 		return ""
 	}
 	return string(votes) + fault
+}
+
+func inspect(d *dataSet, keys, args []string) any {
+	value, there, err := d.get(keys[0])
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return nil
+	case value == "" || len(value) > atoi(args[0]):
+		return fmt.Errorf("MUXLOCKVALUE a string of %d bytes", len(value))
+	}
+	return fmt.Sprint(d.pttl(keys[0]), " ", value)
 }
 
 var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, of the set that the caller expects")

@@ -43,6 +43,9 @@ type Measured struct {
 	trips  []float64 // quorum time of each row; +Inf: none
 	shared bool      // locks were handed over within the process
 
+	hotRate float64 // acquisitions a second of the busiest name that the load asked for; 0: of none
+	cost    *Cost   // nil: unknown
+
 	Acquired, Lost, Late int64 // of the run, under TTL
 	Inputs               []Input
 	Warnings             []string
@@ -106,6 +109,7 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		m.Length += r.DurationS * 1e9
 	}
 	m.shared = cfg.Dist != bench.Dist{}
+	m.hotRate, m.cost = cfg.Rate*cfg.Dist.Hottest(cfg.Keys), costOf(of)
 	m.Probed = of[len(of)-1].PerMaster
 	if m.Masters == 0 {
 		m.Masters = max(m.Rows.Masters(), len(cfg.Masters))

@@ -24,7 +24,7 @@
 //
 //	F1  validity V = T - Delta - (rho*T + c)                         Clocks.Validity
 //	F2  quorum latency of independent masters                        AtLeast, Independent
-//	F3  quorum latency from joint round trips, fewer or more masters Rows
+//	F3  quorum latency from joint round trips, fewer or more masters Rows, Rows.Fastest
 //	F4  attempts that a timeout makes fail                           Rows.Fails
 //	F5  validity gone at acquire                                     Clocks.LossAtAcquire
 //	F6  shortest TTL for a hold                                      Clocks.ShortestBoole, Clocks.Shortest
@@ -40,6 +40,7 @@
 //	F15 restarted masters stay out until nothing is left to forget   redlock.RestartWait
 //	F17 intervals and how far samples carry                          ClopperPearson, RankInterval, Blocks, Law.Reaches
 //	F18 all of it together                                           Together
+//	F19 availability of masters in zones                             Unavailable
 //
 // Sources: the Redlock algorithm as redis.io gives it (F1); David and Nagaraja, Order
 // Statistics (F2); Hosking and Wallis 1987 (tails); Pollaczek-Khinchine and Kingman 1962
