@@ -34,6 +34,9 @@ func withoutNative(c *Config) { c.DisableNative = true }
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
 
+// BenchmarkMeasuredCycle is BenchmarkCycle with Config.Measure.
+func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }
+
 func benchmarkCycles(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
 	for _, workers := range []int{1, 64, 1024} {
 		b.Run(fmt.Sprintf("masters=5/workers=%d", workers), func(b *testing.B) { benchmarkCycle(b, workers, masters, changes...) })

@@ -122,6 +122,11 @@ type Config struct {
 	Observer *Observer
 	Logger   *slog.Logger
 
+	// Measure keeps, for Engine.Measured, how long locks are held, how long acquires take and
+	// for how long this process is paused, to choose TTL and timeouts from. Default false. It
+	// costs some 60 ns a lock, 200 kB, and a thread that wakes 100 times a second, 1 % of a core.
+	Measure bool
+
 	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
 	// and extends always find room. While it is full Acquire is refused at once, also
 	// where others of this engine hold the lock and it would have been handed over.

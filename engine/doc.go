@@ -183,6 +183,14 @@
 // Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
 // Adopt takes what Value of a redsync.Mutex gives.
 //
+// # Sizing from your own process
+//
+// How long a lease must be follows from how long your code holds locks and how long your
+// process is paused, which no load generator knows. Config.Measure keeps both, and how long
+// acquires take, since New; Engine.Measured returns them. Serve that as JSON beside your metrics,
+// let the process do a day's work, and give the file to lockbench advise --from. It says which
+// TTL, timeouts and delays to choose, and how often they will still be wrong.
+//
 // # Testing with it
 //
 // Package enginetest gives unit tests a real engine on masters in the test's own process: no

@@ -25,9 +25,10 @@ type Engine struct {
 	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
 	events  *events       // nil: neither Observer nor Logger is set
+	measure *measures     // nil: Config.Measure is not set
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
-	running sync.WaitGroup // the keeper
+	running sync.WaitGroup // the keeper and the watch of measures
 	adopted atomic.Uint64  // locks, so far
 }
 
@@ -90,6 +91,10 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e.names.init()
 	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
+	if cfg.Measure {
+		e.measure = newMeasures()
+		e.running.Go(func() { e.measure.watch(e.closing) })
+	}
 	return e
 }
 

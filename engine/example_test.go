@@ -2,10 +2,12 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
+	"net/http"
 	"os"
 	"os/signal"
 	"time"
@@ -174,6 +176,15 @@ func ExampleObserver() {
 		log.Fatal(err)
 	}
 	defer locks.Close()
+}
+
+// What this process has measured, for lockbench advise --from.
+func ExampleEngine_Measured() {
+	var locks *engine.Engine // from engine.New, with Config.Measure
+	http.HandleFunc("GET /debug/locks", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(locks.Measured())
+	})
 }
 
 func alert(name string, cause error) {}

@@ -27,7 +27,8 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load    flags // of the measurement
+	load    flags  // of the measurement
+	from    string // a file of engine.Measurements
 	run     *cobra.Command
 	hold    span
 	eps     float64
@@ -52,10 +53,12 @@ func adviseCommand() *cobra.Command {
 still be wrong; how many masters to have and where, what the hottest name bears, and
 what locks cost. It rests on a result of an earlier run (-o json), or on a short and
 light load of the masters that it makes itself: 15 s, and again within a minute where the answer
-might as well have been another one by more than half.
+might as well have been another one by more than half. Or, with --from, on what a process of
+your own has seen: engine.Config.Measure, and engine.Engine.Measured as JSON.
 
 Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
+  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
   lockbench advise --masters a:6379,b:6379,c:6379,d:6379,e:6379 --zones a,a,b,b,c --hold file:holds.txt --rate 20
   lockbench run -o json --out result.json && lockbench advise result.json`,
@@ -77,6 +80,7 @@ Exit code 3: no TTL can be short enough for --rto.`,
 		fs.Var(&f.hold, "hold", "how long you hold a lock: 200ms, exp:50ms, file:PATH with a duration on each line (default: as in the result)")
 		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
 		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
+		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
 		fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
 		fs.DurationVar(&f.budgets.Collector, "pause-collector", f.budgets.Collector, "pauses to survive that are rarer than can be measured, of the holder: its garbage collector")
 		fs.DurationVar(&f.budgets.PageCache, "pause-page-cache", f.budgets.PageCache, "likewise: a page that must be read from a busy disk")
@@ -95,6 +99,9 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	ask, err := f.ask(cmd)
 	if err != nil {
 		return err
+	}
+	if cmd.Flags().Changed("from") {
+		return f.adviseProcess(cmd, args, ask)
 	}
 	var p *plan
 	var doc *result.Document
@@ -259,14 +266,22 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 
 // read is for a result of an earlier run.
 func (f *adviseFlags) read(cmd *cobra.Command, name string) (*result.Document, error) {
-	for _, flag := range measuredBy {
-		if cmd.Flags().Changed(flag) {
-			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
-		}
+	if err := f.measuresNothing(cmd, name); err != nil {
+		return nil, err
 	}
 	doc, err := result.ReadFile(name)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return doc, nil
+}
+
+// measuresNothing checks that no flag is of a measurement where a file has one.
+func (f *adviseFlags) measuresNothing(cmd *cobra.Command, name string) error {
+	for _, flag := range measuredBy {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
+		}
+	}
+	return nil
 }

@@ -46,6 +46,16 @@ func TestBubblesAndRealTimeDoNotDisturbEachOther(t *testing.T) {
 	})
 }
 
+func TestMeasuringDoesNotStopTheTimeOfABubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New(t, engine.Config{Measure: true})
+		lock := mustAcquire(t, e.Engine, "name", 0)
+		time.Sleep(3 * time.Second)
+		require.NoError(t, lock.Release(t.Context()))
+		require.Equal(t, 3*time.Second, e.Measured().Holds.Longest[0].Took)
+	})
+}
+
 // contend has a few callers take one lock in turn.
 func contend(t *testing.T, e *engine.Engine) {
 	var callers sync.WaitGroup

@@ -25,12 +25,19 @@ func goClocks() (mono, wall int64) {
 	return int64(t.Sub(zero)), t.UnixNano()
 }
 
-// boottime is Boottime, but 0 in a synctest bubble, whose times have no monotonic reading.
+// boottime is Boottime, but 0 in a bubble.
 func boottime() int64 {
-	if now := time.Now(); now == now.Round(0) {
+	if inBubble() {
 		return 0
 	}
 	return Boottime()
+}
+
+// inBubble reports whether the caller is in a synctest bubble: times have no monotonic
+// reading there.
+func inBubble() bool {
+	now := time.Now()
+	return now == now.Round(0)
 }
 
 // Add returns the instant d after i.

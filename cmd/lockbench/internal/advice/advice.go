@@ -277,7 +277,8 @@ func (k *maker) drift() {
 
 // retries are RetryHeld by F10 and RetrySplit by F13 and F14.
 func (k *maker) retries() {
-	trip, release := k.Acquire.UpperQuantile(0.5), k.Acquire.UpperQuantile(0.5)
+	trip := k.attempts().UpperQuantile(0.5)
+	release := trip
 	if k.Release != nil {
 		release = k.Release.UpperQuantile(0.5)
 	}

@@ -30,6 +30,7 @@ type Measured struct {
 
 	Length  float64     // how long was measured, ns
 	Acquire *sizing.Law // Delta: what a winning attempt uses up
+	Attempt *sizing.Law // the same without locks that were handed over; nil: there are none
 	Release *sizing.Law // nil: unknown
 	Hold    *sizing.Law // nil: not held for a time
 	Stall   *sizing.Law // of each 10 ms; nil: not measured
