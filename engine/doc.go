@@ -191,6 +191,13 @@
 // let the process do a day's work, and give the file to lockbench advise --from. It says which
 // TTL, timeouts and delays to choose, and how often they will still be wrong.
 //
+// # Testing with it
+//
+// Package enginetest gives unit tests a real engine on masters in the test's own process: no
+// servers, a few milliseconds, in real time or in a testing/synctest bubble, and masters that
+// are down, slow or restarted, names that are refused, locks that are lost, when the test
+// says so. A service that takes a Locker, or an *Engine, needs no other double.
+//
 // # Watching it
 //
 // Stats has counters and the state at the moment; Config.Observer gets single events, with

@@ -6,13 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"muxlock/internal/redisfake"
 	"muxlock/scripts"
 )
 
@@ -196,7 +196,7 @@ func (c *fakeConn) closeLocked() {
 func (c *fakeConn) receive() {
 	in := bufio.NewReaderSize(c.net, 1<<20)
 	for {
-		args, err := readCommand(in)
+		args, err := redisfake.ReadCommand(in)
 		c.f.mu.Lock()
 		if err != nil {
 			c.closeLocked()
@@ -512,35 +512,3 @@ func dataSet(role, id, offset string) string {
 }
 
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
-
-// readCommand reads one array of bulk strings.
-func readCommand(in *bufio.Reader) ([]string, error) {
-	n, err := readLength(in, '*')
-	if err != nil {
-		return nil, err
-	}
-	args := make([]string, n)
-	for i := range args {
-		size, err := readLength(in, '$')
-		if err != nil {
-			return nil, err
-		}
-		text := make([]byte, size+2)
-		if _, err := io.ReadFull(in, text); err != nil {
-			return nil, err
-		}
-		args[i] = string(text[:size])
-	}
-	return args, nil
-}
-
-func readLength(in *bufio.Reader, sign byte) (int, error) {
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	if line[0] != sign {
-		return 0, fmt.Errorf("want %q, got %q", sign, line)
-	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
-}

@@ -13,7 +13,13 @@ import (
 // 100 wake-ups a second cost 1 % of a core. 1000, as jHiccup has, cost ten times that in
 // a Go process, whose monitor looks around every 20 us as long as a thread is in a call.
 // Nothing longer than the period is missed that way; of what is shorter a sample is seen.
+//
+// In a synctest bubble it sees nothing: virtual time would wait for a thread that sleeps.
 func WatchStalls(period time.Duration, stop <-chan struct{}, woke func(due Instant, late time.Duration)) {
+	if inBubble() {
+		<-stop
+		return
+	}
 	runtime.LockOSThread() // the thread ends with the goroutine
 	sharpen()
 	for {
