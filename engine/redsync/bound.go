@@ -1,0 +1,54 @@
+package redsync
+
+import (
+	"context"
+	"math"
+	"time"
+)
+
+// bound returns a copy of ctx that ends when so many tries of Redsync's would be over: after
+// the delays between them, and what one of them may take.
+func (m *Mutex) bound(ctx context.Context, tries int) (context.Context, context.CancelFunc) {
+	try := time.Duration(float64(m.expiry) * m.timeoutFactor)
+	if m.delayFunc == nil || tries == 1 {
+		return context.WithTimeout(ctx, try+times(m.delay, tries-1))
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		defer cancel()
+		m.await(ctx, try, tries)
+	}()
+	return ctx, func() {
+		cancel()
+		<-over // no call of the delay function overlaps the next Lock's
+	}
+}
+
+// await returns after the tries, or when ctx ends. The delay function is asked for one delay
+// after the other, as there may be very many.
+func (m *Mutex) await(ctx context.Context, try time.Duration, tries int) {
+	timer := time.NewTimer(try)
+	defer timer.Stop()
+	for i := 1; ; i++ {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+		if i == tries {
+			return
+		}
+		timer.Reset(m.delayFunc(i))
+	}
+}
+
+// times is n times d, at most what is as good as for ever.
+func times(d time.Duration, n int) time.Duration {
+	const longest = math.MaxInt64 / 4
+	if d > 0 && int64(n) > int64(longest/d) {
+		return longest
+	}
+	return d * time.Duration(n)
+}
