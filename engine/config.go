@@ -12,6 +12,7 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
+	"muxlock/internal/token"
 	"muxlock/pipeline"
 )
 
@@ -34,6 +35,12 @@ type Config struct {
 	// the name that callers use and see is without it. Default none. Processes that
 	// share locks must agree on it; it may not lead into the reserved names.
 	Prefix string
+
+	// Holder says who this process is to whoever inspects a lock that it holds (Engine.Inspect):
+	// host, process id, a label. At most 64 bytes of printable UTF-8, no secret: it ends the
+	// lock's value on the masters, which Redsync and other clients take as a whole. It is sent
+	// with each acquire, extend and release. Default none.
+	Holder string
 
 	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Shorter frees the
 	// lock of a crashed holder sooner; too short and a pause of the holder outlives
@@ -168,6 +175,10 @@ func (c Config) validate() error {
 		return invalid("Prefix", "begins with the reserved prefix %q", pipeline.ReservedPrefix)
 	case len(c.Prefix) >= maxNameLength:
 		return invalid("Prefix", "has %d bytes and leaves none of %d for a name", len(c.Prefix), maxNameLength)
+	case len(c.Holder) > token.MaxHolder:
+		return invalid("Holder", "has %d bytes, more than %d", len(c.Holder), token.MaxHolder)
+	case !token.Printable(c.Holder):
+		return invalid("Holder", "%q is not printable UTF-8", c.Holder)
 	case c.MasterTimeout < time.Millisecond || c.MasterTimeout > time.Minute:
 		return invalid("MasterTimeout", "%v is not between 1ms and 1m", c.MasterTimeout)
 	case math.IsNaN(c.Drift) || c.Drift < 0 || c.Drift >= 0.5:

@@ -114,7 +114,7 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	// A token is used for one attempt only: a late release of this attempt must
 	// not take away the votes of the next.
 	req := pipeline.Request{
-		Op: pipeline.Acquire, Name: c.name, Token: token.New(), TTL: c.ttl,
+		Op: pipeline.Acquire, Name: c.name, Token: token.For(e.cfg.Holder), TTL: c.ttl,
 		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst,
 	}
 	out, err := e.pipe.Do(ctx, req)

@@ -27,12 +27,13 @@ func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {
 	to.Counted(5)
 	return nil
 }
-func (willing) Post(pipeline.Request)                              {}
-func (willing) Await(context.Context, string, time.Duration) error { return nil }
-func (willing) Ready(context.Context) error                        { return nil }
-func (willing) Full() bool                                         { return false }
-func (willing) Stats() pipeline.Stats                              { return pipeline.Stats{} }
-func (willing) Close()                                             {}
+func (willing) Post(pipeline.Request)                                     {}
+func (willing) Await(context.Context, string, time.Duration) error        { return nil }
+func (willing) Inspect(context.Context, string) ([]pipeline.Value, error) { return nil, nil }
+func (willing) Ready(context.Context) error                               { return nil }
+func (willing) Full() bool                                                { return false }
+func (willing) Stats() pipeline.Stats                                     { return pipeline.Stats{} }
+func (willing) Close()                                                    {}
 
 // crowded returns an engine over willing masters, closed at cleanup.
 func crowded(t *testing.T, ttl time.Duration) *Engine {

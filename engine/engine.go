@@ -23,7 +23,8 @@ type Engine struct {
 	pipe    pipe
 	names   nameTable
 	keeper  keeper
-	took    atomic.Int64 // ns that an attempt takes, smoothed
+	took    atomic.Int64  // ns that an attempt takes, smoothed
+	adopted atomic.Uint64 // locks, so far
 	counts  counters
 	events  *events       // nil: neither Observer nor Logger is set
 	closing chan struct{} // closed by the first Close
@@ -37,6 +38,7 @@ type pipe interface {
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error
+	Inspect(ctx context.Context, name string) ([]pipeline.Value, error)
 	Ready(context.Context) error
 	Full() bool
 	Stats() pipeline.Stats

@@ -59,6 +59,9 @@ var (
 	// already, have been restarted or have lost their data: engines admit a minority again
 	// by themselves, SetUpOptions.Recover is for a majority.
 	ErrMembersLost = pipeline.ErrMembersLost
+	// ErrNotALock is matched by what Inspect returns of a name whose key holds what no lock has as
+	// its value: another type, an empty string or one of more than 512 bytes.
+	ErrNotALock = pipeline.ErrNotALock
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
 )

@@ -210,6 +210,8 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 	}
 }
 
+func (s *scripted) Inspect(context.Context, string) ([]pipeline.Value, error) { return nil, nil }
+
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }
 func (s *scripted) Stats() pipeline.Stats       { return pipeline.Stats{} }

@@ -28,7 +28,8 @@ type Request struct {
 	// that the release is not sent any more.
 	TTL time.Duration
 	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
-	// A master that was not asked in that round need not be asked to release.
+	// A master that was not asked in that round need not be asked to release. AnyRound if
+	// another process acquired it.
 	Round uint64
 	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
 	Alone bool
@@ -42,6 +43,10 @@ type Request struct {
 	// Patient, of an Acquire, has it wait in the queue also where that is full.
 	Patient bool
 }
+
+// AnyRound is the Request.Round of a lock that another process acquired: each master that this
+// pipeline has asked anything may have it.
+const AnyRound = 1
 
 // Outcome is the votes when the verdict fell.
 type Outcome struct {

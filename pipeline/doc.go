@@ -83,6 +83,7 @@
 //	hung, setaside             finding a hung master, and taking it out of rounds
 //	pending, pending_batch     releases that a master could not be sent or has not answered
 //	wakeup, tracker            waking those who wait for a name
+//	inspect                    what the masters have under a name, for people
 //
 // # A master that does not answer
 //

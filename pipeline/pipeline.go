@@ -77,6 +77,8 @@ type Pipeline struct {
 	set           *set           // fixed after New; nil without fencing
 	running       sync.WaitGroup // the masters' and trackers' goroutines and ticks
 
+	inspections chan struct{} // one for each that is under way, at most mostInspections
+
 	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
 	overloaded atomic.Uint64
 
@@ -107,6 +109,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		disableNative: cfg.DisableNative,
 		closing:       make(chan struct{}),
 		drained:       make(chan struct{}),
+		inspections:   make(chan struct{}, mostInspections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {

@@ -28,7 +28,7 @@ func newMaster(t testing.TB) testMaster {
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	m := testMaster{t, client}
-	for _, s := range All(true) {
+	for _, s := range every() {
 		m.text("SCRIPT", "LOAD", s.Source)
 	}
 	return m

@@ -34,6 +34,8 @@ var (
 	trialSource string
 	//go:embed switch.lua
 	switchSource string
+	//go:embed inspect.lua
+	inspectSource string
 )
 
 // The scripts that masters are to have loaded.
@@ -54,6 +56,9 @@ var (
 	Switch        = Script{"switch", switchSource, "064c858920e10b8b8c1d55c5bf580c882e315d74"}
 	Trial         = Script{"trial", trialSource, "ce88fe4bd7f3de3ce182f25690ed4fe49b3873b6"}
 )
+
+// Inspect is for people, and rare: it is loaded with each call.
+var Inspect = Script{"inspect", inspectSource, "bd60d8ce2880a2ca609e8b87eaec5ee1225f6c24"}
 
 // All returns the scripts that a master is to have loaded, in the order in which they are.
 func All(fencing bool) []Script {

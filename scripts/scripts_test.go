@@ -3,10 +3,15 @@ package scripts
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"strings"
 	"testing"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 )
+
+// every is all scripts that there are.
+func every() []Script { return append(All(true), Inspect) }
 
 // isName reports whether the constant is the name under which the source can be called.
 func isName(s Script) bool {
@@ -16,7 +21,7 @@ func isName(s Script) bool {
 
 func TestSHA1IsThatOfTheText(t *testing.T) {
 	require.Len(t, All(false), 3)
-	for _, s := range All(true) {
+	for _, s := range every() {
 		require.True(t, isName(s), s.Name)
 		s.Source += " "
 		require.False(t, isName(s), "an edit of %s without its constant goes unnoticed", s.Name)
@@ -25,7 +30,7 @@ func TestSHA1IsThatOfTheText(t *testing.T) {
 
 func TestServerComputesTheSameSHA1(t *testing.T) {
 	m := newMaster(t)
-	for _, s := range All(true) {
+	for _, s := range every() {
 		require.Equal(t, s.SHA1, m.text("SCRIPT", "LOAD", s.Source), s.Name)
 	}
 }
@@ -114,4 +119,41 @@ func TestRaiseNeverLowersARegister(t *testing.T) {
 	for register, value := range map[string]string{"0": "20", "1": "20", "2": "30", "3": "text"} {
 		require.Equal(t, value, m.text("HGET", fencedRegisters, register), register)
 	}
+}
+
+func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
+	m := newMaster(t)
+	inspect := func(name string) (string, error) {
+		return m.do("EVALSHA", Inspect.SHA1, "1", name, "512").ToString()
+	}
+	for _, name := range oddNames {
+		_, err := inspect(name)
+		require.True(t, rueidis.IsRedisNil(err), "%v", err)
+		for _, token := range oddNames {
+			m.text("SET", name, token)
+			got, err := inspect(name)
+			require.NoError(t, err)
+			require.Equal(t, "-1 "+token, got)
+		}
+		m.number("PEXPIRE", name, "500000")
+		before := m.state([]string{name})
+		got, _ := inspect(name)
+		require.Regexp(t, `^(499\d\d\d|500000) `, got)
+		require.Equal(t, before, m.state([]string{name}))
+		m.number("DEL", name)
+	}
+}
+
+func TestInspectReadsNothingOutThatIsNoLock(t *testing.T) {
+	m := newMaster(t)
+	m.number("RPUSH", "list", "x")
+	m.text("SET", "long", strings.Repeat("x", 513))
+	m.text("SET", "empty", "")
+	m.text("SET", "just", strings.Repeat("x", 512))
+	for name, class := range map[string]string{"list": "WRONGTYPE ", "long": "MUXLOCKVALUE a string of 513 bytes", "empty": "MUXLOCKVALUE a string of 0 bytes"} {
+		err := m.do("EVALSHA", Inspect.SHA1, "1", name, "512").Error()
+		require.Error(t, err)
+		require.True(t, strings.HasPrefix(err.Error(), class), err)
+	}
+	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "1", "just", "512"), 3+512)
 }

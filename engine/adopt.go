@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/pipeline"
+)
+
+// Adopt returns a handle to a lock that another process acquired, to use and release it here.
+// value is what that process got from Token.Reveal, or from Value of a Redsync Mutex; name is the
+// name there. Adopt extends the lease to ttl (0 = Config.TTL; never shortens it), which proves
+// that a quorum of masters has the lock, and never creates one. It waits for nobody: it blocks
+// until the verdict, at most about twice Config.MasterTimeout, or until ctx ends, which ends the
+// wait and not what was sent. A ctx that has ended already sends nothing.
+//
+// The handle's validity is counted from this extend. The lock is never handed over within the
+// process, and goroutines that want its name compete with it as with another process's. Its
+// Fence is 0: pass the first holder's on, with the value; it is the same lease. The holder that
+// Inspect shows stays the first one.
+//
+// Any number of handles may exist to one lock, in this process too. They do not know of each
+// other: each has its own validity, and Release of one deletes the lock, which the others find out
+// at their next renewal or Extend. So whoever passes a lock on stops using its own handle,
+// and neither keeps it alive nor releases it.
+//
+// Errors: ErrNotHeld when a majority of the masters answers that the key is gone or another's;
+// ErrNoQuorum when too few answered; ErrExpired when they did too late to leave validity; ErrDenied;
+// ErrInvalid; ErrClosed; ctx's error. The lock is not released then, and some masters may have
+// extended it.
+func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duration) (*Lock, error) {
+	key, err := e.cfg.key(name)
+	if err != nil {
+		return nil, err
+	}
+	ttl, err = e.cfg.lease(ttl)
+	switch {
+	case err != nil:
+		return nil, err
+	case value == "":
+		return nil, invalid("value", "is empty")
+	case len(value) > pipeline.MaxValue:
+		return nil, invalid("value", "has %d bytes, more than %d", len(value), pipeline.MaxValue)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	now := clock.Now()
+	c := contender{e: e, asked: now, attempts: attempts{made: 1}}
+	// In the table each adopted lock has a name that nobody can ask for: it stands beside what
+	// this process does with the lock's name, as another process's would.
+	own := pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)
+	if c.state, _, err = e.names.join(e, own, ttl, false, now); err != nil {
+		return nil, err
+	}
+	lock, err := c.adopt(ctx, pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Round: pipeline.AnyRound})
+	if err != nil {
+		c.state.stopContending(false)
+	}
+	return lock, err
+}
+
+// adopt asks the masters for an extend, and makes a lease of it.
+func (c *contender) adopt(ctx context.Context, extend pipeline.Request) (*Lock, error) {
+	e := c.e
+	out, err := e.pipe.Do(ctx, extend)
+	if err == nil {
+		err = e.refusal(out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	lock := grant(e, c.state, extend, int(out.Tally.Granted), sentAt(out, c.asked), clock.Now())
+	lock.lease.revealed, lock.lease.longest = true, e.cfg.MaxTTL
+	return c.take(lock)
+}

@@ -1,0 +1,171 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"muxlock/internal/oneline"
+	"muxlock/internal/quorum"
+	"muxlock/internal/token"
+	"muxlock/pipeline"
+)
+
+// NoExpiry is what is left of a key that does not expire: no client of these masters that
+// follows the rules has set it.
+const NoExpiry = pipeline.NoExpiry
+
+// An Inspection is what the masters had under a name when they were asked, as Inspect returns it.
+// Nothing in it is a token, and it may be printed; ForceRelease knows the tokens by it.
+type Inspection struct {
+	Name    string
+	Held    bool          // a majority of all masters has the same value
+	Holder  string        // what Config.Holder of that holder is; empty: it gave none, or has another library
+	Left    time.Duration // how long a majority will still have it, at most; NoExpiry: for ever
+	Masters []MasterHolds // in the order of Config.Masters
+
+	found *found // behind a pointer, which package fmt does not follow; nil: not from Inspect
+}
+
+// MasterHolds is what one master had under the name.
+type MasterHolds struct {
+	Address string
+	Value   string        // the same for the same token: a hash of it, 8 hex digits; empty: the name is free there
+	Holder  string        // as of Inspection
+	Left    time.Duration // as of Inspection, at this master
+	Err     error         // why it could not be asked, or ErrNotALock
+}
+
+type found struct{ tokens []string } // each once
+
+// Inspect asks all masters who holds a name, for people and tools: what it returns may have
+// changed by now, so it does not replace an acquire. It takes one round trip over the
+// connections of the engine; it blocks until all masters have answered, or until ctx ends or
+// Config.MasterTimeout has passed, and goes on without those that have not. A master that is
+// set aside is not asked and has the cause as its Err. A name that is neither held nor free at a
+// majority, because votes are split, is seen in Masters. It changes nothing.
+//
+// Errors: ErrNoQuorum when fewer than a majority answered, and ErrNotALock when fewer than a
+// majority answered otherwise, each with the MasterErrors and beside what was found; ErrInvalid;
+// ErrClosed; ctx's error when it has ended before.
+func (e *Engine) Inspect(ctx context.Context, name string) (Inspection, error) {
+	key, err := e.cfg.key(name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return Inspection{}, err
+	}
+	values, err := e.pipe.Inspect(ctx, key)
+	if err != nil {
+		return Inspection{}, err
+	}
+	return inspected(name, values)
+}
+
+// inspected is what follows from what the masters have.
+func inspected(name string, values []pipeline.Value) (Inspection, error) {
+	i := Inspection{Name: name, found: &found{}}
+	left := make(map[string][]time.Duration) // by token
+	var causes []error
+	others := 0
+	for _, v := range values {
+		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
+		switch {
+		case v.Err != nil:
+			causes = append(causes, MasterError{Master: v.Address, Err: v.Err})
+			if errors.Is(v.Err, ErrNotALock) {
+				others++
+			}
+		case v.Token != "":
+			m.Value, m.Holder = hashOf(v.Token), token.Holder(v.Token)
+			left[v.Token] = append(left[v.Token], v.Left)
+		}
+		i.Masters = append(i.Masters, m)
+	}
+	majority := quorum.Size(len(values))
+	for t, left := range left {
+		i.found.tokens = append(i.found.tokens, t)
+		if len(left) >= majority {
+			slices.Sort(left)
+			i.Held, i.Holder, i.Left = true, token.Holder(t), left[len(left)-majority]
+		}
+	}
+	switch answered := len(values) - len(causes); {
+	case answered >= majority:
+		return i, nil
+	case answered+others >= majority:
+		return i, oneline.Join(causes...)
+	default:
+		return i, fmt.Errorf("%w: %d of %d answered: %w", ErrNoQuorum, answered, len(values), oneline.Join(causes...))
+	}
+}
+
+// hashOf lets people compare tokens and not use them.
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:4])
+}
+
+// ForceRelease deletes, on all masters, the values that Inspect found, where they still are: never
+// what somebody else has locked since. Whoever held the lock is not asked: its next renewal or
+// Extend finds out (ErrLost), and until then it goes on working, beside the next holder. Only
+// a fence keeps that harmless. Those who wait for the name are woken.
+//
+// It returns how many masters deleted a value once all have answered; it blocks for at most
+// about twice Config.MasterTimeout, or until ctx ends, which ends the wait and not what was sent.
+// A ctx that has ended already sends nothing. A master that is set aside is sent the deletion
+// when it is back, for Config.MaxTTL.
+//
+// Errors: ErrNotHeld when no master has such a value any more, or none was found; ErrNoQuorum
+// when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed; ctx's error.
+func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
+	if i.found == nil {
+		return 0, invalid("i", "is not from Inspect")
+	}
+	key, err := e.cfg.key(i.Name)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return 0, err
+	}
+	var sent []*deletion
+	for _, t := range i.found.tokens {
+		d := &deletion{counted: make(chan int, 1)}
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: e.cfg.MaxTTL, Round: pipeline.AnyRound}
+		if err := e.pipe.Start(req, d); err != nil {
+			return 0, err
+		}
+		sent = append(sent, d)
+	}
+	deleted := 0
+	for _, d := range sent {
+		select {
+		case n := <-d.counted:
+			deleted += n
+			if refusal := e.refusal(d.out); !errors.Is(refusal, ErrNotHeld) { // of a value that a minority had
+				err = oneline.Join(err, refusal)
+			}
+		case <-ctx.Done():
+			return deleted, oneline.Join(err, ctx.Err())
+		}
+	}
+	if deleted == 0 && err == nil {
+		err = ErrNotHeld
+	}
+	return deleted, err
+}
+
+// A deletion is the receiver of one forced release.
+type deletion struct {
+	out     pipeline.Outcome // written before counted
+	counted chan int         // capacity 1
+}
+
+func (d *deletion) Decided(out pipeline.Outcome) { d.out = out }
+func (d *deletion) Counted(granted int)          { d.counted <- granted }
