@@ -42,7 +42,9 @@ func (m *Mutex) EngineLock() *engine.Lock { return m.lock.Load() }
 // value was asked for is not handed over: ask only when it is needed.
 func (m *Mutex) Value() string {
 	if lock := m.lock.Load(); lock != nil {
-		return lock.Token().Reveal()
+		value := lock.Token().Reveal()
+		m.redsync.shown.add(value, lock)
+		return value
 	}
 	return m.value
 }
@@ -204,7 +206,8 @@ func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
 	return m.extended(err, false)
 }
 
-// held returns the last lock, or adopts that of WithValue.
+// held returns the last lock, or that of WithValue: the holder's own in this process, else one
+// that the engine adopts.
 func (m *Mutex) held(ctx context.Context) (*engine.Lock, error) {
 	lock := m.lock.Load()
 	switch {
@@ -215,7 +218,10 @@ func (m *Mutex) held(ctx context.Context) (*engine.Lock, error) {
 	case m.value == "":
 		return nil, engine.ErrNotHeld
 	}
-	lock, err := m.redsync.engine.Adopt(ctx, m.name, m.value, m.expiry)
+	lock, err := m.redsync.shown.find(m.value, m.name), error(nil)
+	if lock == nil {
+		lock, err = m.redsync.engine.Adopt(ctx, m.name, m.value, m.expiry)
+	}
 	if err == nil {
 		m.lock.Store(lock)
 	}

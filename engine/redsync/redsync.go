@@ -12,10 +12,11 @@ import (
 type Redsync struct {
 	engine  *engine.Engine
 	masters map[string]int // by address: the place in Config.Masters, a RedisError's Node
+	shown   shown
 }
 
 // New takes an engine where Redsync's New takes a pool for each master. The engine stays
-// the caller's, who closes it; several Redsyncs may use one.
+// the caller's, who closes it. One Redsync for each engine is enough.
 func New(e *engine.Engine) *Redsync {
 	r := &Redsync{engine: e, masters: make(map[string]int)}
 	if e != nil {

@@ -51,10 +51,10 @@ func drift(f float64) option        { return option{redsync.WithDriftFactor(f), 
 func timeout(f float64) option {
 	return option{redsync.WithTimeoutFactor(f), shim.WithTimeoutFactor(f)}
 }
-func value(v string) option  { return option{redsync.WithValue(v), shim.WithValue(v)} }
-func failFast() option       { return option{redsync.WithFailFast(true), shim.WithFailFast(true)} }
-func shuffled() option       { return option{redsync.WithShufflePools(true), shim.WithShufflePools(true)} }
-func setNXOnExtend() option  { return option{redsync.WithSetNXOnExtend(), shim.WithSetNXOnExtend()} }
+func value(v string) option { return option{redsync.WithValue(v), shim.WithValue(v)} }
+func failFast() option      { return option{redsync.WithFailFast(true), shim.WithFailFast(true)} }
+func shuffled() option      { return option{redsync.WithShufflePools(true), shim.WithShufflePools(true)} }
+func setNXOnExtend() option { return option{redsync.WithSetNXOnExtend(), shim.WithSetNXOnExtend()} }
 func genValue(v string) option {
 	gen := func() (string, error) { return v, nil }
 	return option{redsync.WithGenValueFunc(gen), shim.WithGenValueFunc(gen)}
@@ -110,15 +110,15 @@ func kinds(err error) string {
 	}
 	var found []string
 	for name, match := range map[string]bool{
-		"ErrFailed":               is(err, redsync.ErrFailed, shim.ErrFailed),
-		"ErrExtendFailed":         is(err, redsync.ErrExtendFailed, shim.ErrExtendFailed),
-		"ErrLockAlreadyExpired":   is(err, redsync.ErrLockAlreadyExpired, shim.ErrLockAlreadyExpired),
-		"ErrTaken":                as[*redsync.ErrTaken](err) || as[*shim.ErrTaken](err),
-		"ErrNodeTaken":            as[*redsync.ErrNodeTaken](err) || as[*shim.ErrNodeTaken](err),
-		"RedisError":              as[*redsync.RedisError](err) || as[*shim.RedisError](err),
-		"engine.ErrInvalid":       is(err, engine.ErrInvalid),
-		"Canceled":                is(err, context.Canceled),
-		"DeadlineExceeded":        is(err, context.DeadlineExceeded),
+		"ErrFailed":             is(err, redsync.ErrFailed, shim.ErrFailed),
+		"ErrExtendFailed":       is(err, redsync.ErrExtendFailed, shim.ErrExtendFailed),
+		"ErrLockAlreadyExpired": is(err, redsync.ErrLockAlreadyExpired, shim.ErrLockAlreadyExpired),
+		"ErrTaken":              as[*redsync.ErrTaken](err) || as[*shim.ErrTaken](err),
+		"ErrNodeTaken":          as[*redsync.ErrNodeTaken](err) || as[*shim.ErrNodeTaken](err),
+		"RedisError":            as[*redsync.RedisError](err) || as[*shim.RedisError](err),
+		"engine.ErrInvalid":     is(err, engine.ErrInvalid),
+		"Canceled":              is(err, context.Canceled),
+		"DeadlineExceeded":      is(err, context.DeadlineExceeded),
 	} {
 		if match {
 			found = append(found, name)
