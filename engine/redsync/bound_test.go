@@ -1,0 +1,84 @@
+package redsync
+
+import (
+	"context"
+	"math"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mutex is one that is not connected to anything.
+func mutex(options ...Option) *Mutex { return (&Redsync{}).NewMutex("name", options...) }
+
+// bounded returns after how long the bound of so many tries ends.
+func bounded(t *testing.T, tries int, options ...Option) time.Duration {
+	begin := time.Now()
+	ctx, cancel := mutex(options...).bound(t.Context(), tries)
+	defer cancel()
+	<-ctx.Done()
+	return time.Since(begin)
+}
+
+func TestLockWaitsAsLongAsRedsyncsTries(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const try = 400 * time.Millisecond // 5 % of 8 s
+		require.Equal(t, 31*150*time.Millisecond+try, bounded(t, 32))
+		require.Equal(t, try, bounded(t, 1))
+		require.Equal(t, 3*time.Second+try, bounded(t, 4, WithRetryDelay(time.Second)))
+		require.Equal(t, try, bounded(t, 1000, WithRetryDelay(0)))
+		require.Equal(t, time.Second, bounded(t, 1, WithExpiry(10*time.Second), WithTimeoutFactor(0.1)))
+		require.Equal(t, try+6*time.Second, bounded(t, 4, WithRetryDelayFunc(func(try int) time.Duration {
+			return time.Duration(try) * time.Second
+		})))
+		require.Equal(t, try, bounded(t, 4, WithRetryDelayFunc(func(int) time.Duration { return -1 })))
+		require.Equal(t, try, bounded(t, 1, WithRetryDelayFunc(func(int) time.Duration { panic("not asked") })))
+	})
+}
+
+func TestVeryManyTriesAreForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, options := range [][]Option{
+			{WithRetryDelay(time.Millisecond)},
+			{WithRetryDelay(math.MaxInt64)},
+			{WithRetryDelayFunc(func(int) time.Duration { return 24 * time.Hour })},
+		} {
+			m := mutex(options...)
+			ctx, cancel := m.bound(t.Context(), math.MaxInt)
+			time.Sleep(365 * 24 * time.Hour)
+			require.NoError(t, ctx.Err())
+			cancel()
+		}
+	})
+}
+
+func TestDelaysAreAskedForOnlyWhileLockWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked := 0 // not guarded: no call overlaps the caller's
+		m := mutex(WithRetryDelayFunc(func(int) time.Duration { asked++; return time.Second }))
+		ctx, cancel := m.bound(t.Context(), 32)
+		time.Sleep(300 * time.Millisecond)
+		cancel()
+		require.Zero(t, asked, "the first try may take longer")
+		require.Error(t, ctx.Err())
+
+		_, cancel = m.bound(t.Context(), 32)
+		time.Sleep(2 * time.Second)
+		cancel()
+		require.Equal(t, 2, asked)
+	})
+}
+
+func TestBoundEndsWithItsParent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, options := range [][]Option{nil, {WithRetryDelayFunc(func(int) time.Duration { return time.Hour })}} {
+			parent, end := context.WithCancel(t.Context())
+			ctx, cancel := mutex(options...).bound(parent, 32)
+			end()
+			<-ctx.Done()
+			cancel()
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package redsync
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+)
+
+func TestWaiterInAnotherProcessIsWokenBeforeItsDelayIsOver(t *testing.T) {
+	here, there := New(open(t)), New(open(t))
+	m := here.NewMutex(t.Name(), WithExpiry(30*time.Second))
+	require.NoError(t, m.Lock())
+	got := make(chan error)
+	go func() {
+		got <- there.NewMutex(t.Name(), WithExpiry(20*time.Second), WithTries(2), WithRetryDelay(time.Hour)).Lock()
+	}()
+	soon(t, func() bool { return there.engine.Stats().Taken > 0 }, "it waits")
+	unlock(t, m)
+	require.NoError(t, <-got)
+}
+
+func TestLockIsHandedOverUnlessItsValueWasAskedFor(t *testing.T) {
+	for _, asked := range []bool{true, false} {
+		e := open(t)
+		sync := New(e)
+		m, next := sync.NewMutex(t.Name(), WithExpiry(20*time.Second)), sync.NewMutex(t.Name(), WithExpiry(20*time.Second))
+		require.NoError(t, m.Lock())
+		value := ""
+		if asked {
+			value = m.Value()
+		}
+		got := make(chan error)
+		go func() { got <- next.Lock() }()
+		soon(t, func() bool { return e.Stats().Waiting == 1 }, "it waits")
+		unlock(t, m)
+		require.NoError(t, <-got)
+		require.Equal(t, asked, e.Stats().HandedOver == 0)
+		require.Equal(t, value, m.Value(), "the next holder's is not shown")
+		require.NotEqual(t, value, next.Value())
+		unlock(t, next)
+	}
+}
+
+func TestEngineLockHasWhatRedsyncHasNot(t *testing.T) {
+	m := New(open(t)).NewMutex(t.Name())
+	require.Nil(t, m.EngineLock())
+	require.NoError(t, m.Lock())
+	lock := m.EngineLock()
+	require.NoError(t, lock.KeepAlive(time.Minute))
+	require.Equal(t, m.Name(), lock.Name())
+	require.True(t, lock.Valid())
+	unlock(t, m)
+	<-lock.Done()
+	require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
+}
+
+func TestLockThatLeavesNoValidityIsGivenBack(t *testing.T) {
+	sync := New(open(t))
+	m := sync.NewMutex(t.Name())
+	m.driftFactor = 2 // no option takes it
+	require.ErrorIs(t, m.Lock(), ErrFailed)
+	require.Nil(t, m.EngineLock())
+	require.NoError(t, sync.NewMutex(t.Name()).TryLock())
+}
+
+func TestExtendThatLeavesNoValidityFails(t *testing.T) {
+	m := New(open(t)).NewMutex(t.Name())
+	require.NoError(t, m.Lock())
+	m.driftFactor = 2
+	ok, err := m.Extend()
+	require.False(t, ok)
+	require.ErrorIs(t, err, ErrExtendFailed)
+	ok, err = m.Valid()
+	require.False(t, ok)
+	require.Error(t, err)
+}
+
+func TestNoContextIsBackground(t *testing.T) {
+	var none context.Context
+	m := New(open(t)).NewMutex(t.Name())
+	require.NoError(t, m.LockContext(none))
+	for _, call := range []func(context.Context) (bool, error){m.ExtendContext, m.ValidContext, m.UnlockContext} {
+		ok, err := call(none)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
+	require.NoError(t, m.TryLockContext(none))
+}
+
+func TestErrorsAreOneLineWithoutTheValue(t *testing.T) {
+	e := open(t)
+	sync := New(e)
+	m := sync.NewMutex(t.Name())
+	require.NoError(t, m.Lock())
+	value := m.Value()
+	for call, err := range calls(sync.NewMutex(t.Name(), WithValue("none of "+value), WithTries(2), WithRetryDelay(0))) {
+		require.Error(t, err, call)
+		require.NotContains(t, err.Error(), value)
+		require.Equal(t, 1, len(strings.Split(err.Error(), "\n")), err.Error())
+	}
+}
+
+func TestClosedEngineIsSeen(t *testing.T) {
+	e := open(t)
+	m := New(e).NewMutex(t.Name())
+	require.NoError(t, m.Lock())
+	require.NoError(t, e.Close())
+	_, extend := m.Extend()
+	_, unlock := m.Unlock()
+	for _, err := range []error{extend, unlock, m.Lock(), m.TryLock()} {
+		require.ErrorIs(t, err, engine.ErrClosed)
+	}
+}
+
+func TestLocksOfThisProcessAreForgottenOnceTheyEnd(t *testing.T) {
+	sync := New(open(t))
+	kept := sync.NewMutex("kept", WithExpiry(30*time.Second))
+	require.NoError(t, kept.Lock())
+	require.NotEmpty(t, kept.Value())
+	for range 1000 {
+		m := sync.NewMutex(t.Name())
+		require.NoError(t, m.Lock())
+		require.Same(t, m.EngineLock(), sync.shown.find(m.Value(), t.Name()))
+		require.Nil(t, sync.shown.find(m.Value(), "another name"))
+		unlock(t, m)
+		require.Nil(t, sync.shown.find(m.Value(), t.Name()))
+		require.LessOrEqual(t, len(sync.shown.locks), 64)
+	}
+	require.Same(t, kept.EngineLock(), sync.shown.find(kept.Value(), "kept"))
+}
