@@ -1,7 +1,7 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/...
-RACED       = ./... ./cmd/lockbench/...
+ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/... ./engine/redsync/redsynctest/...
+RACED       = ./... ./cmd/lockbench/... ./engine/redsync/redsynctest/...
 ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
@@ -90,6 +90,7 @@ tidy: ## go mod tidy for all modules
 	$(GO) mod tidy
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
 	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
+	cd engine/redsync/redsynctest && GOWORK=off $(GO) mod tidy
 
 clean:
 	rm -rf $(BIN) *.prof *.test

@@ -72,3 +72,16 @@ func (r *Redsync) fail(err, kind error) error {
 	}
 	return f
 }
+
+// spent returns the error of an acquire that the mutex's bound ended: how the last attempt
+// failed, without the end of a ctx that the caller has never seen.
+func (r *Redsync) spent(err error) error {
+	attempt := (*engine.AttemptError)(nil)
+	switch {
+	case errors.As(err, &attempt):
+		return r.fail(attempt, nil)
+	case errors.Is(err, engine.ErrTaken): // here: the masters were not asked
+		return r.fail(engine.ErrTaken, nil)
+	}
+	return r.fail(err, ErrFailed) // the first attempt was not answered
+}

@@ -49,8 +49,8 @@ func (m *Mutex) Value() string {
 	return m.value
 }
 
-// Until returns when the validity of the last lock ends, or ended: what was left when it
-// was unlocked counts too. It is the zero time before there was one. No I/O.
+// Until returns when the validity of the last lock ends, or ended; after Unlock it has no meaning. It
+// is the zero time before there was one. No I/O.
 func (m *Mutex) Until() time.Time {
 	if lock := m.lock.Load(); lock != nil {
 		return m.until(lock)
@@ -104,21 +104,9 @@ func (m *Mutex) acquire(ctx context.Context, tries int) error {
 	case ctx.Err() != nil || errors.Is(err, engine.ErrExpired):
 		return m.redsync.fail(err, ErrFailed)
 	case bounded.Err() != nil:
-		return m.redsync.fail(spent(err), nil)
+		return m.redsync.spent(err)
 	}
 	return m.redsync.fail(err, nil)
-}
-
-// spent returns the error of an acquire that the mutex's bound ended: how the last attempt
-// failed, without the end of a ctx that the caller has never seen.
-func spent(err error) error {
-	if attempt := (*engine.AttemptError)(nil); errors.As(err, &attempt) {
-		return attempt
-	}
-	if errors.Is(err, engine.ErrTaken) {
-		return engine.ErrTaken
-	}
-	return err // the first attempt was not answered
 }
 
 // Unlock is UnlockContext without an end of ctx.

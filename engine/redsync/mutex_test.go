@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/internal/redistest"
 )
 
 func TestWaiterInAnotherProcessIsWokenBeforeItsDelayIsOver(t *testing.T) {
@@ -57,6 +58,23 @@ func TestEngineLockHasWhatRedsyncHasNot(t *testing.T) {
 	unlock(t, m)
 	<-lock.Done()
 	require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
+}
+
+func TestTryThatTakesTooLongFails(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: 5 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	for _, m := range masters {
+		require.NoError(t, m.Pause())
+	}
+	err = New(e).NewMutex(t.Name(), WithTimeoutFactor(0.01)).TryLock()
+	require.ErrorIs(t, err, ErrFailed)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "as with Redsync")
+	for _, m := range masters {
+		require.NoError(t, m.Resume())
+	}
+	require.NoError(t, New(e).NewMutex(t.Name()).Lock(), "what was sent is undone")
 }
 
 func TestLockThatLeavesNoValidityIsGivenBack(t *testing.T) {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package redsync
+
+const underRace = false

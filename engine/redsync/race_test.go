@@ -1,0 +1,6 @@
+//go:build race
+
+package redsync
+
+// underRace: allocations and speed say nothing.
+const underRace = true
