@@ -98,6 +98,22 @@ func TestExtendThatLeavesNoValidityFails(t *testing.T) {
 	require.Error(t, err)
 }
 
+// The masters' clocks may be slow: the key is still there when validity has run out.
+func TestLostLockIsTakenAgainAlsoWhereItsKeyIsLeft(t *testing.T) {
+	m := New(open(t)).NewMutex(t.Name(), WithExpiry(2*time.Second), WithSetNXOnExtend())
+	require.NoError(t, m.Lock())
+	lost, value := m.EngineLock(), m.Value()
+	for _, master := range five(t) {
+		soon(t, func() bool { return redistest.Command(t, master, "PEXPIRE", t.Name(), "60000") == int64(1) }, "it has the key")
+	}
+	<-lost.Done()
+	ok, err := m.Extend()
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.NotEqual(t, value, m.Value())
+	unlock(t, m)
+}
+
 func TestNoContextIsBackground(t *testing.T) {
 	var none context.Context
 	m := New(open(t)).NewMutex(t.Name())

@@ -89,14 +89,14 @@ func set(t testing.TB, masters []*redisserver.Server, key string) {
 	}
 }
 
-// left returns the least time to live of the key among the masters, in any case a majority.
-func left(t testing.TB, masters []*redisserver.Server, key string) time.Duration {
+// left returns how long a master will have the key, which is about to be there.
+func left(t testing.TB, master *redisserver.Server, key string) (left time.Duration) {
 	t.Helper()
-	least := time.Hour
-	for _, m := range masters {
-		least = min(least, time.Duration(redistest.Command(t, m, "PTTL", key).(int64))*time.Millisecond)
-	}
-	return least
+	require.Eventually(t, func() bool {
+		left = time.Duration(redistest.Command(t, master, "PTTL", key).(int64)) * time.Millisecond
+		return left > 0
+	}, 15*time.Second, time.Millisecond)
+	return left
 }
 
 func keyOf(t *testing.T) string { return strings.ReplaceAll(t.Name(), " ", "_") }
