@@ -71,6 +71,23 @@ func TestDelaysAreAskedForOnlyWhileLockWaits(t *testing.T) {
 	})
 }
 
+func TestNoDelayIsAskedForOnceLockHasReturned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asking := false
+		m := mutex(WithRetryDelayFunc(func(int) time.Duration {
+			asking = true
+			time.Sleep(time.Second)
+			asking = false
+			return time.Second
+		}))
+		_, cancel := m.bound(t.Context(), 32)
+		time.Sleep(500 * time.Millisecond)
+		require.True(t, asking)
+		cancel()
+		require.False(t, asking)
+	})
+}
+
 func TestBoundEndsWithItsParent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, options := range [][]Option{nil, {WithRetryDelayFunc(func(int) time.Duration { return time.Hour })}} {

@@ -71,7 +71,7 @@ func TestServiceRunsHalfOnRedsyncAndHalfOnTheShim(t *testing.T) {
 						kill.Do(func() { assert.NoError(t, masters[4].Kill()) })
 					}
 					if p < 2 && i%3 == 0 {
-						m = fromShim(name, value(m.Value()))
+						m = fromShim(m.Name(), value(m.Value()))
 					}
 					ok, err := m.Unlock()
 					assert.NoError(t, err)
