@@ -3,6 +3,7 @@ package redsync
 import (
 	"context"
 	"math"
+	"sync"
 	"time"
 )
 
@@ -11,7 +12,7 @@ import (
 func (m *Mutex) bound(ctx context.Context, tries int) (context.Context, context.CancelFunc) {
 	try := time.Duration(float64(m.expiry) * m.timeoutFactor)
 	if m.delayFunc == nil || tries == 1 {
-		return context.WithTimeout(ctx, try+times(m.delay, tries-1))
+		return m.redsync.timeouts.bound(ctx, try+times(m.delay, tries-1))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	over := make(chan struct{})
@@ -51,4 +52,50 @@ func times(d time.Duration, n int) time.Duration {
 		return longest
 	}
 	return d * time.Duration(n)
+}
+
+// timeouts has contexts that are used again. Making one anew would be a twentieth of the cost of a lock.
+type timeouts struct{ pool sync.Pool }
+
+// bound is context.WithTimeout. The ctx must not be used after the CancelFunc was called: the
+// engine keeps none.
+func (t *timeouts) bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	if ctx.Done() != nil {
+		return context.WithTimeout(ctx, d)
+	}
+	c, _ := t.pool.Get().(*timeout)
+	if c == nil {
+		c = &timeout{over: make(chan struct{})}
+		c.timer = time.AfterFunc(d, func() { close(c.over) })
+		c.end = func() {
+			if c.timer.Stop() {
+				t.pool.Put(c)
+			}
+		}
+	} else {
+		c.timer.Reset(d)
+	}
+	c.Context, c.at = ctx, time.Now().Add(d)
+	return c, c.end
+}
+
+// A timeout is a context that ends with its timer.
+type timeout struct {
+	context.Context // the caller's, which does not end
+	at              time.Time
+	timer           *time.Timer
+	over            chan struct{} // closed by timer
+	end             context.CancelFunc
+}
+
+func (c *timeout) Deadline() (time.Time, bool) { return c.at, true }
+func (c *timeout) Done() <-chan struct{}       { return c.over }
+
+func (c *timeout) Err() error {
+	select {
+	case <-c.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }

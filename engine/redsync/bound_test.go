@@ -3,6 +3,7 @@ package redsync
 import (
 	"context"
 	"math"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,12 +15,42 @@ import (
 func mutex(options ...Option) *Mutex { return (&Redsync{}).NewMutex("name", options...) }
 
 // bounded returns after how long the bound of so many tries ends.
-func bounded(t *testing.T, tries int, options ...Option) time.Duration {
-	begin := time.Now()
-	ctx, cancel := mutex(options...).bound(t.Context(), tries)
-	defer cancel()
-	<-ctx.Done()
-	return time.Since(begin)
+func bounded(t *testing.T, tries int, options ...Option) (took time.Duration) {
+	m := mutex(options...)
+	for _, parent := range []context.Context{context.Background(), t.Context()} {
+		begin := time.Now()
+		ctx, cancel := m.bound(parent, tries)
+		require.NoError(t, ctx.Err())
+		<-ctx.Done()
+		require.Error(t, ctx.Err())
+		cancel()
+		if parent != context.Background() {
+			require.Equal(t, took, time.Since(begin))
+		}
+		took = time.Since(begin)
+	}
+	return took
+}
+
+func TestTimeoutsAreUsedAgainUnlessTheyHavePassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := new(timeouts)
+		type key struct{}
+		for i := range 100 {
+			ctx, cancel := all.bound(context.WithValue(context.Background(), key{}, i), time.Second)
+			require.Equal(t, i, ctx.Value(key{}))
+			at, _ := ctx.Deadline()
+			require.Equal(t, time.Second, time.Until(at))
+			time.Sleep(time.Second - 1)
+			require.NoError(t, ctx.Err())
+			if i%2 == 0 {
+				<-ctx.Done()
+				require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+				require.Equal(t, at, time.Now())
+			}
+			cancel()
+		}
+	})
 }
 
 func TestLockWaitsAsLongAsRedsyncsTries(t *testing.T) {
@@ -73,18 +104,18 @@ func TestDelaysAreAskedForOnlyWhileLockWaits(t *testing.T) {
 
 func TestNoDelayIsAskedForOnceLockHasReturned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		asking := false
+		var asking atomic.Bool
 		m := mutex(WithRetryDelayFunc(func(int) time.Duration {
-			asking = true
+			asking.Store(true)
 			time.Sleep(time.Second)
-			asking = false
+			asking.Store(false)
 			return time.Second
 		}))
 		_, cancel := m.bound(t.Context(), 32)
 		time.Sleep(500 * time.Millisecond)
-		require.True(t, asking)
+		require.True(t, asking.Load())
 		cancel()
-		require.False(t, asking)
+		require.False(t, asking.Load())
 	})
 }
 
