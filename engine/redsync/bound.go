@@ -54,38 +54,47 @@ func times(d time.Duration, n int) time.Duration {
 	return d * time.Duration(n)
 }
 
-// timeouts has contexts that are used again. Making one anew would be a twentieth of the cost of a lock.
+// timeouts has contexts that are used again while their timer runs: a timer for each Lock
+// would cost a tenth of a lock.
 type timeouts struct{ pool sync.Pool }
 
-// bound is context.WithTimeout. The ctx must not be used after the CancelFunc was called: the
-// engine keeps none.
+// bound is context.WithTimeout, for up to an eighth longer. The ctx must not be used after the
+// CancelFunc was called: the engine keeps none.
 func (t *timeouts) bound(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	now := time.Now()
+	if end, ok := ctx.Deadline(); ok && end.Sub(now) <= d {
+		return ctx, func() {}
+	}
 	if ctx.Done() != nil {
 		return context.WithTimeout(ctx, d)
 	}
 	c, _ := t.pool.Get().(*timeout)
-	if c == nil {
-		c = &timeout{over: make(chan struct{})}
-		c.timer = time.AfterFunc(d, func() { close(c.over) })
-		c.end = func() {
-			if c.timer.Stop() {
-				t.pool.Put(c)
-			}
-		}
-	} else {
-		c.timer.Reset(d)
+	switch longest := d + d/8; {
+	case c != nil && c.fits(now, d, longest):
+	case c != nil && c.timer.Stop():
+		c.at = now.Add(longest)
+		c.timer.Reset(longest)
+	default: // none, or its time has passed
+		c = &timeout{over: make(chan struct{}), at: now.Add(longest)}
+		c.timer = time.AfterFunc(longest, func() { close(c.over) })
+		c.end = func() { t.pool.Put(c) }
 	}
-	c.Context, c.at = ctx, time.Now().Add(d)
+	c.Context = ctx
 	return c, c.end
 }
 
-// A timeout is a context that ends with its timer.
+// A timeout is a context that ends with its timer, which runs on between two uses.
 type timeout struct {
 	context.Context // the caller's, which does not end
 	at              time.Time
 	timer           *time.Timer
 	over            chan struct{} // closed by timer
 	end             context.CancelFunc
+}
+
+func (c *timeout) fits(now time.Time, least, longest time.Duration) bool {
+	left := c.at.Sub(now)
+	return least <= left && left <= longest
 }
 
 func (c *timeout) Deadline() (time.Time, bool) { return c.at, true }

@@ -15,42 +15,47 @@ import (
 func mutex(options ...Option) *Mutex { return (&Redsync{}).NewMutex("name", options...) }
 
 // bounded returns after how long the bound of so many tries ends.
-func bounded(t *testing.T, tries int, options ...Option) (took time.Duration) {
-	m := mutex(options...)
-	for _, parent := range []context.Context{context.Background(), t.Context()} {
-		begin := time.Now()
-		ctx, cancel := m.bound(parent, tries)
-		require.NoError(t, ctx.Err())
-		<-ctx.Done()
-		require.Error(t, ctx.Err())
-		cancel()
-		if parent != context.Background() {
-			require.Equal(t, took, time.Since(begin))
-		}
-		took = time.Since(begin)
-	}
-	return took
+func bounded(t *testing.T, tries int, options ...Option) time.Duration {
+	begin := time.Now()
+	ctx, cancel := mutex(options...).bound(t.Context(), tries)
+	defer cancel()
+	<-ctx.Done()
+	return time.Since(begin)
 }
 
-func TestTimeoutsAreUsedAgainUnlessTheyHavePassed(t *testing.T) {
+func TestBoundWithoutACtxIsUpToAnEighthLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := new(timeouts)
 		type key struct{}
-		for i := range 100 {
-			ctx, cancel := all.bound(context.WithValue(context.Background(), key{}, i), time.Second)
+		for i, d := range []time.Duration{time.Second, time.Second, time.Second, time.Hour, time.Millisecond, time.Second, time.Second} {
+			begin := time.Now()
+			ctx, end := all.bound(context.WithValue(context.Background(), key{}, i), d)
 			require.Equal(t, i, ctx.Value(key{}))
 			at, _ := ctx.Deadline()
-			require.Equal(t, time.Second, time.Until(at))
-			time.Sleep(time.Second - 1)
+			require.GreaterOrEqual(t, at.Sub(begin), d)
+			require.LessOrEqual(t, at.Sub(begin), d+d/8)
+			time.Sleep(d / 20)
 			require.NoError(t, ctx.Err())
-			if i%2 == 0 {
+			if i > 4 {
 				<-ctx.Done()
 				require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
 				require.Equal(t, at, time.Now())
 			}
-			cancel()
+			end()
 		}
 	})
+}
+
+func TestCtxThatEndsSoonerIsTheBound(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	bound, end := new(timeouts).bound(ctx, time.Hour)
+	require.Equal(t, ctx, bound)
+	end()
+	require.NoError(t, ctx.Err())
+	bound, end = new(timeouts).bound(ctx, time.Second)
+	require.NotEqual(t, ctx, bound)
+	end()
 }
 
 func TestLockWaitsAsLongAsRedsyncsTries(t *testing.T) {

@@ -58,8 +58,14 @@ func (m *Mutex) Until() time.Time {
 	return time.Time{}
 }
 
+// until is the engine's Until, less what WithDriftFactor asks for beyond the engine's own.
 func (m *Mutex) until(lock *engine.Lock) time.Time {
 	return lock.Until().Add(-time.Duration(max(0, m.driftFactor-defaultDriftFactor) * float64(m.expiry)))
+}
+
+// over reports whether until has passed, of a lock that is valid for the engine.
+func (m *Mutex) over(lock *engine.Lock) bool {
+	return m.driftFactor > defaultDriftFactor && !time.Now().Before(m.until(lock))
 }
 
 // Lock is LockContext without an end of ctx.
@@ -95,7 +101,7 @@ func (m *Mutex) acquire(ctx context.Context, tries int) error {
 		lock, err = e.Acquire(bounded, m.name, m.expiry)
 	}
 	switch {
-	case err == nil && time.Now().Before(m.until(lock)):
+	case err == nil && !m.over(lock):
 		m.lock.Store(lock)
 		return nil
 	case err == nil:
@@ -151,7 +157,7 @@ func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 	err = lock.Err()
 	late := err == nil
 	if err == nil {
-		if err = lock.Extend(ctx, m.expiry); err == nil && !time.Now().Before(m.until(lock)) {
+		if err = lock.Extend(ctx, m.expiry); err == nil && m.over(lock) {
 			err = engine.ErrExpired
 		}
 	}
@@ -188,7 +194,7 @@ func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
 	if err == nil {
 		err = lock.Err()
 	}
-	if err == nil && !time.Now().Before(m.until(lock)) {
+	if err == nil && m.over(lock) {
 		err = engine.ErrExpired
 	}
 	return m.extended(err, false)
