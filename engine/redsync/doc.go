@@ -43,7 +43,7 @@
 // Leave Config.MaxAttempts 0. Compare errors with errors.Is and errors.As, not with ==. Then look at what is different:
 //
 // Waiting. Lock gives up when Redsync would: after the delays between its tries, 4.65 s by
-// default, and what a try may take, 0.4 s; without a ctx that can end it may take an eighth longer. But it does not sleep: waiters are woken when
+// default, and what a try may take, 0.4 s. But it does not sleep: waiters are woken when
 // the lock is free, and those of one process are served in order of arrival. A ctx with a
 // deadline and WithTries(math.MaxInt) waits for the deadline.
 //
@@ -80,7 +80,8 @@
 // a goroutine that extends, Done and Context end when the lock is lost.
 //
 // Metrics. Engine.Stats has counters, Config.Observer events, Config.Logger what somebody should
-// look at; mutexes of this package are counted like other locks.
+// look at; mutexes of this package are counted like other locks. A Lock that has to wait is one
+// NotAcquired and one attempt more: its first try.
 //
 // The module redsynctest beside this package runs one table of behaviours against Redsync
 // and against this package; where they differ, it says why.

@@ -72,34 +72,43 @@ func (m *Mutex) over(lock *engine.Lock) bool {
 func (m *Mutex) Lock() error { return m.LockContext(context.Background()) }
 
 // LockContext waits for the lock until ctx ends, at most for as long as Redsync's tries take: the
-// delays between WithTries of them, and what the last one may take. Waiters are woken when
-// the lock is free; those of one engine get it in order of arrival.
+// delays between WithTries of them, and what they may take. Waiters are woken when the lock is
+// free; those of one engine get it in order of arrival.
 //
 // Errors: *ErrTaken, *RedisError and *ErrNodeTaken, ErrFailed joined to ctx's error,
 // and the engine's beside them; engine.ErrInvalid.
-func (m *Mutex) LockContext(ctx context.Context) error { return m.acquire(ctx, m.tries) }
+func (m *Mutex) LockContext(ctx context.Context) error {
+	err := m.TryLockContext(ctx)
+	if err == nil || m.tries == 1 || m.invalid != nil {
+		return err
+	}
+	ctx = orBackground(ctx)
+	bounded, cancel := m.bound(ctx) // after a first try without: it costs a fifth of a lock
+	defer cancel()
+	lock, err := m.redsync.engine.Acquire(bounded, m.name, m.expiry)
+	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
+		return m.redsync.spent(err)
+	}
+	return m.take(ctx, lock, err)
+}
 
 // TryLock is TryLockContext without an end of ctx.
 func (m *Mutex) TryLock() error { return m.TryLockContext(context.Background()) }
 
-// TryLockContext asks the masters once, and not at all while another mutex of the engine
-// holds the lock or waits for it. Errors are those of LockContext.
-func (m *Mutex) TryLockContext(ctx context.Context) error { return m.acquire(ctx, 1) }
-
-func (m *Mutex) acquire(ctx context.Context, tries int) error {
+// TryLockContext asks the masters once, within about twice the engine's Config.MasterTimeout, and
+// not at all while another mutex of the engine holds the lock or waits for it. Errors are
+// those of LockContext.
+func (m *Mutex) TryLockContext(ctx context.Context) error {
 	if m.invalid != nil {
 		return m.invalid
 	}
-	e, ctx := m.redsync.engine, orBackground(ctx)
-	bounded, cancel := m.bound(ctx, tries)
-	defer cancel()
-	var lock *engine.Lock
-	var err error
-	if tries == 1 {
-		lock, err = e.TryAcquire(bounded, m.name, m.expiry)
-	} else {
-		lock, err = e.Acquire(bounded, m.name, m.expiry)
-	}
+	ctx = orBackground(ctx)
+	lock, err := m.redsync.engine.TryAcquire(ctx, m.name, m.expiry)
+	return m.take(ctx, lock, err)
+}
+
+// take gives the mutex the lock that the engine returned.
+func (m *Mutex) take(ctx context.Context, lock *engine.Lock, err error) error {
 	switch {
 	case err == nil && !m.over(lock):
 		m.lock.Store(lock)
@@ -109,8 +118,6 @@ func (m *Mutex) acquire(ctx context.Context, tries int) error {
 		return m.redsync.fail(engine.ErrExpired, ErrFailed)
 	case ctx.Err() != nil || errors.Is(err, engine.ErrExpired):
 		return m.redsync.fail(err, ErrFailed)
-	case bounded.Err() != nil:
-		return m.redsync.spent(err)
 	}
 	return m.redsync.fail(err, nil)
 }

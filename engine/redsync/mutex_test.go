@@ -60,21 +60,26 @@ func TestEngineLockHasWhatRedsyncHasNot(t *testing.T) {
 	require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
 }
 
-func TestTryThatTakesTooLongFails(t *testing.T) {
+func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true, MasterTimeout: 5 * time.Second})
+	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	for _, m := range masters {
 		require.NoError(t, m.Pause())
 	}
-	err = New(e).NewMutex(t.Name(), WithTimeoutFactor(0.01)).TryLock()
-	require.ErrorIs(t, err, ErrFailed)
-	require.ErrorIs(t, err, context.DeadlineExceeded, "as with Redsync")
+	m := New(e).NewMutex(t.Name(), WithTries(2), WithRetryDelay(0))
+	var failed *RedisError
+	require.ErrorAs(t, m.TryLock(), &failed)
+	require.ErrorAs(t, m.Lock(), &failed)
 	for _, m := range masters {
 		require.NoError(t, m.Resume())
 	}
-	require.NoError(t, New(e).NewMutex(t.Name()).Lock(), "what was sent is undone")
+	soon(t, func() bool { return m.Lock() == nil }, "what was sent is undone")
+
+	err = m.redsync.spent(context.DeadlineExceeded) // the bound ended the first attempt
+	require.ErrorIs(t, err, ErrFailed)
+	require.ErrorIs(t, err, context.DeadlineExceeded, "as with Redsync")
 }
 
 func TestLockThatLeavesNoValidityIsGivenBack(t *testing.T) {

@@ -60,8 +60,8 @@ func WithDriftFactor(factor float64) Option {
 	return OptionFunc(func(m *Mutex) { m.driftFactor = factor })
 }
 
-// WithTimeoutFactor bounds how long a try may take: factor times the expiry. Default 0.05.
-// How long one master may take is the engine's Config.MasterTimeout.
+// WithTimeoutFactor bounds how long the last try of a Lock may take: factor times the expiry. Default
+// 0.05. How long one master may take is the engine's Config.MasterTimeout.
 func WithTimeoutFactor(factor float64) Option {
 	return OptionFunc(func(m *Mutex) { m.timeoutFactor = factor })
 }

@@ -10,10 +10,9 @@ import (
 // Redsync makes mutexes that lock through one engine. It is safe for concurrent use, and
 // takes the place of Redsync's type of that name.
 type Redsync struct {
-	engine   *engine.Engine
-	masters  map[string]int // by address: the place in Config.Masters, a RedisError's Node
-	shown    shown
-	timeouts timeouts
+	engine  *engine.Engine
+	masters map[string]int // by address: the place in Config.Masters, a RedisError's Node
+	shown   shown
 }
 
 // New takes an engine where Redsync's New takes a pool for each master. The engine stays

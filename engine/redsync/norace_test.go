@@ -1,5 +1,0 @@
-//go:build !race
-
-package redsync
-
-const underRace = false
