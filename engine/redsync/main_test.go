@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,6 +60,11 @@ func open(t testing.TB) *engine.Engine {
 	t.Cleanup(func() { require.NoError(t, e.Close()) })
 	return e
 }
+
+var names atomic.Int64
+
+// newName returns a name that no test has used.
+func newName(t testing.TB) string { return fmt.Sprint(t.Name(), " ", names.Add(1)) }
 
 // soon waits for a condition that the masters or the engine bring about.
 func soon(t testing.TB, condition func() bool, why string) {

@@ -13,12 +13,13 @@ import (
 )
 
 func TestWaiterInAnotherProcessIsWokenBeforeItsDelayIsOver(t *testing.T) {
+	name := newName(t)
 	here, there := New(open(t)), New(open(t))
-	m := here.NewMutex(t.Name(), WithExpiry(30*time.Second))
+	m := here.NewMutex(name, WithExpiry(30*time.Second))
 	require.NoError(t, m.Lock())
 	got := make(chan error)
 	go func() {
-		got <- there.NewMutex(t.Name(), WithExpiry(20*time.Second), WithTries(2), WithRetryDelay(time.Hour)).Lock()
+		got <- there.NewMutex(name, WithExpiry(20*time.Second), WithTries(2), WithRetryDelay(time.Hour)).Lock()
 	}()
 	soon(t, func() bool { return there.engine.Stats().Taken > 0 }, "it waits")
 	unlock(t, m)
@@ -26,10 +27,11 @@ func TestWaiterInAnotherProcessIsWokenBeforeItsDelayIsOver(t *testing.T) {
 }
 
 func TestLockIsHandedOverUnlessItsValueWasAskedFor(t *testing.T) {
+	name := newName(t)
 	for _, asked := range []bool{true, false} {
 		e := open(t)
 		sync := New(e)
-		m, next := sync.NewMutex(t.Name(), WithExpiry(20*time.Second)), sync.NewMutex(t.Name(), WithExpiry(20*time.Second))
+		m, next := sync.NewMutex(name, WithExpiry(20*time.Second)), sync.NewMutex(name, WithExpiry(20*time.Second))
 		require.NoError(t, m.Lock())
 		value := ""
 		if asked {
@@ -47,8 +49,19 @@ func TestLockIsHandedOverUnlessItsValueWasAskedFor(t *testing.T) {
 	}
 }
 
+func TestWithOneTryTheMastersAreAskedOnce(t *testing.T) {
+	name, e := newName(t), open(t)
+	require.NoError(t, New(open(t)).NewMutex(name).Lock())
+	var taken *ErrTaken
+	require.ErrorAs(t, New(e).NewMutex(name, WithTries(1)).Lock(), &taken)
+	require.EqualValues(t, 1, e.Stats().Taken)
+	require.ErrorAs(t, New(e).NewMutex(name, WithTries(2), WithRetryDelay(0)).Lock(), &taken)
+	require.EqualValues(t, 3, e.Stats().Taken)
+}
+
 func TestEngineLockHasWhatRedsyncHasNot(t *testing.T) {
-	m := New(open(t)).NewMutex(t.Name())
+	name := newName(t)
+	m := New(open(t)).NewMutex(name)
 	require.Nil(t, m.EngineLock())
 	require.NoError(t, m.Lock())
 	lock := m.EngineLock()
@@ -61,6 +74,7 @@ func TestEngineLockHasWhatRedsyncHasNot(t *testing.T) {
 }
 
 func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
+	name := newName(t)
 	masters := redistest.Masters(t, 3)
 	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(masters), MastersAreNew: true})
 	require.NoError(t, err)
@@ -68,7 +82,7 @@ func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
 	for _, m := range masters {
 		require.NoError(t, m.Pause())
 	}
-	m := New(e).NewMutex(t.Name(), WithTries(2), WithRetryDelay(0))
+	m := New(e).NewMutex(name, WithTries(2), WithRetryDelay(0))
 	var failed *RedisError
 	require.ErrorAs(t, m.TryLock(), &failed)
 	require.ErrorAs(t, m.Lock(), &failed)
@@ -83,16 +97,18 @@ func TestLockThatMastersDoNotAnswerFails(t *testing.T) {
 }
 
 func TestLockThatLeavesNoValidityIsGivenBack(t *testing.T) {
+	name := newName(t)
 	sync := New(open(t))
-	m := sync.NewMutex(t.Name())
+	m := sync.NewMutex(name)
 	m.driftFactor = 2 // no option takes it
 	require.ErrorIs(t, m.Lock(), ErrFailed)
 	require.Nil(t, m.EngineLock())
-	require.NoError(t, sync.NewMutex(t.Name()).TryLock())
+	require.NoError(t, sync.NewMutex(name).TryLock())
 }
 
 func TestExtendThatLeavesNoValidityFails(t *testing.T) {
-	m := New(open(t)).NewMutex(t.Name())
+	name := newName(t)
+	m := New(open(t)).NewMutex(name)
 	require.NoError(t, m.Lock())
 	m.driftFactor = 2
 	ok, err := m.Extend()
@@ -105,11 +121,12 @@ func TestExtendThatLeavesNoValidityFails(t *testing.T) {
 
 // The masters' clocks may be slow: the key is still there when validity has run out.
 func TestLostLockIsTakenAgainAlsoWhereItsKeyIsLeft(t *testing.T) {
-	m := New(open(t)).NewMutex(t.Name(), WithExpiry(2*time.Second), WithSetNXOnExtend())
+	name := newName(t)
+	m := New(open(t)).NewMutex(name, WithExpiry(2*time.Second), WithSetNXOnExtend())
 	require.NoError(t, m.Lock())
 	lost, value := m.EngineLock(), m.Value()
 	for _, master := range five(t) {
-		soon(t, func() bool { return redistest.Command(t, master, "PEXPIRE", t.Name(), "60000") == int64(1) }, "it has the key")
+		soon(t, func() bool { return redistest.Command(t, master, "PEXPIRE", name, "60000") == int64(1) }, "it has the key")
 	}
 	<-lost.Done()
 	ok, err := m.Extend()
@@ -120,8 +137,9 @@ func TestLostLockIsTakenAgainAlsoWhereItsKeyIsLeft(t *testing.T) {
 }
 
 func TestNoContextIsBackground(t *testing.T) {
+	name := newName(t)
 	var none context.Context
-	m := New(open(t)).NewMutex(t.Name())
+	m := New(open(t)).NewMutex(name)
 	require.NoError(t, m.LockContext(none))
 	for _, call := range []func(context.Context) (bool, error){m.ExtendContext, m.ValidContext, m.UnlockContext} {
 		ok, err := call(none)
@@ -132,12 +150,13 @@ func TestNoContextIsBackground(t *testing.T) {
 }
 
 func TestErrorsAreOneLineWithoutTheValue(t *testing.T) {
+	name := newName(t)
 	e := open(t)
 	sync := New(e)
-	m := sync.NewMutex(t.Name())
+	m := sync.NewMutex(name)
 	require.NoError(t, m.Lock())
 	value := m.Value()
-	for call, err := range calls(sync.NewMutex(t.Name(), WithValue("none of "+value), WithTries(2), WithRetryDelay(0))) {
+	for call, err := range calls(sync.NewMutex(name, WithValue("none of "+value), WithTries(2), WithRetryDelay(0))) {
 		require.Error(t, err, call)
 		require.NotContains(t, err.Error(), value)
 		require.Equal(t, 1, len(strings.Split(err.Error(), "\n")), err.Error())
@@ -145,8 +164,9 @@ func TestErrorsAreOneLineWithoutTheValue(t *testing.T) {
 }
 
 func TestClosedEngineIsSeen(t *testing.T) {
+	name := newName(t)
 	e := open(t)
-	m := New(e).NewMutex(t.Name())
+	m := New(e).NewMutex(name)
 	require.NoError(t, m.Lock())
 	require.NoError(t, e.Close())
 	_, extend := m.Extend()
@@ -157,17 +177,18 @@ func TestClosedEngineIsSeen(t *testing.T) {
 }
 
 func TestLocksOfThisProcessAreForgottenOnceTheyEnd(t *testing.T) {
+	name := newName(t)
 	sync := New(open(t))
 	kept := sync.NewMutex("kept", WithExpiry(30*time.Second))
 	require.NoError(t, kept.Lock())
 	require.NotEmpty(t, kept.Value())
 	for range 1000 {
-		m := sync.NewMutex(t.Name())
+		m := sync.NewMutex(name)
 		require.NoError(t, m.Lock())
-		require.Same(t, m.EngineLock(), sync.shown.find(m.Value(), t.Name()))
+		require.Same(t, m.EngineLock(), sync.shown.find(m.Value(), name))
 		require.Nil(t, sync.shown.find(m.Value(), "another name"))
 		unlock(t, m)
-		require.Nil(t, sync.shown.find(m.Value(), t.Name()))
+		require.Nil(t, sync.shown.find(m.Value(), name))
 		require.LessOrEqual(t, len(sync.shown.locks), 64)
 	}
 	require.Same(t, kept.EngineLock(), sync.shown.find(kept.Value(), "kept"))

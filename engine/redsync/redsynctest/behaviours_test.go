@@ -457,7 +457,7 @@ func TestShimBehavesLikeRedsync(t *testing.T) {
 				if with.shim && b.shim != "" {
 					want = b.shim
 				}
-				require.Equal(t, want, b.see(t, scene{masters: masters, key: keyOf(t), mine: with.mine, rival: with.rival}))
+				require.Equal(t, want, b.see(t, scene{masters: masters, key: newKey(t), mine: with.mine, rival: with.rival}))
 			})
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,4 +99,7 @@ func left(t testing.TB, master *redisserver.Server, key string) (left time.Durat
 	return left
 }
 
-func keyOf(t *testing.T) string { return strings.ReplaceAll(t.Name(), " ", "_") }
+var keys atomic.Int64
+
+// newKey returns a name that no test has used.
+func newKey(t *testing.T) string { return fmt.Sprint(t.Name(), " ", keys.Add(1)) }

@@ -8,9 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-redsync/redsync/v4"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	shim "muxlock/engine/redsync"
 	"muxlock/internal/redistest"
 )
 
@@ -73,9 +75,10 @@ func TestServiceRunsHalfOnRedsyncAndHalfOnTheShim(t *testing.T) {
 					if p < 2 && i%3 == 0 {
 						m = fromShim(m.Name(), value(m.Value()))
 					}
-					ok, err := m.Unlock()
-					assert.NoError(t, err)
-					assert.True(t, ok)
+					// One of three masters that had it may have died: no majority of the five confirms.
+					if ok, err := m.Unlock(); !ok {
+						assert.True(t, as[*redsync.RedisError](err) || as[*shim.RedisError](err), err)
+					}
 				}
 			})
 		}
@@ -92,9 +95,9 @@ func TestOverlapIsSeenWhereNamesDiffer(t *testing.T) {
 	addresses := redistest.Addrs(masters)
 	r := newRecord()
 	var all sync.WaitGroup
-	for i, process := range []library{openRedsync(t, addresses), openShim(t, addresses)} {
+	for _, process := range []library{openRedsync(t, addresses), openShim(t, addresses)} {
 		all.Go(func() {
-			m := process(fmt.Sprint(keyOf(t), i), waiting...)
+			m := process(newKey(t), waiting...)
 			if assert.NoError(t, m.Lock()) {
 				r.update(func() { // until the other one is inside, too
 					select {
