@@ -179,7 +179,8 @@ func TestClosedEngineIsSeen(t *testing.T) {
 func TestLocksOfThisProcessAreForgottenOnceTheyEnd(t *testing.T) {
 	name := newName(t)
 	sync := New(open(t))
-	kept := sync.NewMutex("kept", WithExpiry(30*time.Second))
+	keptName := newName(t)
+	kept := sync.NewMutex(keptName, WithExpiry(30*time.Second))
 	require.NoError(t, kept.Lock())
 	require.NotEmpty(t, kept.Value())
 	for range 1000 {
@@ -191,5 +192,5 @@ func TestLocksOfThisProcessAreForgottenOnceTheyEnd(t *testing.T) {
 		require.Nil(t, sync.shown.find(m.Value(), name))
 		require.LessOrEqual(t, len(sync.shown.locks), 64)
 	}
-	require.Same(t, kept.EngineLock(), sync.shown.find(kept.Value(), "kept"))
+	require.Same(t, kept.EngineLock(), sync.shown.find(kept.Value(), keptName))
 }
