@@ -1,8 +1,8 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-ALL         = ./... ./cmd/lockbench/... ./engine/fence/sqltest/... ./engine/redsync/redsynctest/...
-RACED       = ./... ./cmd/lockbench/... ./engine/redsync/redsynctest/...
-ONSERVERS   = ./engine ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
+RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/... ./engine/redsync/redsynctest/...
+ALL         = $(RACED) ./engine/fence/sqltest/...
+ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
 FUZZTIME   ?= 30s
@@ -89,7 +89,11 @@ profile: setup ## CPU profile of the engine at 1024 workers, as a list
 tidy: ## go mod tidy for all modules
 	$(GO) mod tidy
 	cd cmd/lockbench && GOWORK=off $(GO) mod tidy
+	cd cmd/muxlock && GOWORK=off $(GO) mod tidy
 	cd engine/fence/sqltest && GOWORK=off $(GO) mod tidy
+	cd engine/lockotel && GOWORK=off $(GO) mod tidy
+	cd engine/lockprom && GOWORK=off $(GO) mod tidy
+	cd engine/lockprom/rulestest && GOWORK=off $(GO) mod tidy
 	cd engine/redsync/redsynctest && GOWORK=off $(GO) mod tidy
 
 clean:

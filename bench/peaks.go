@@ -3,6 +3,8 @@ package bench
 import (
 	"cmp"
 	"slices"
+
+	"muxlock/internal/peaks"
 )
 
 // Peaks is the longest of many times, with when they were: a histogram does not show
@@ -18,26 +20,11 @@ type Peak struct {
 	Ns   int64 `json:"ns"`
 }
 
-// peaksMost is how many are kept: a minute of what comes a thousand times a second has
-// its longest 3 % there.
-const peaksMost = 2000
+func (k Peak) length() int64 { return k.Ns }
 
 // add keeps a time if it is among the longest.
 func (p *Peaks) add(at, ns int64) {
-	if ns < p.FromNs {
-		return
-	}
-	p.All = append(p.All, Peak{at, ns})
-	if len(p.All) > peaksMost {
-		p.halve()
-	}
-}
-
-// halve forgets the shorter half, so that the next thousand cost one sort.
-func (p *Peaks) halve() {
-	slices.SortFunc(p.All, func(a, b Peak) int { return cmp.Compare(b.Ns, a.Ns) })
-	p.All = p.All[:peaksMost/2]
-	p.FromNs = p.All[len(p.All)-1].Ns
+	p.All, p.FromNs = peaks.Keep(p.All, Peak{at, ns}, p.FromNs, Peak.length)
 }
 
 // mergePeaks is those of several, each of which may have kept less than the others; nil
@@ -58,8 +45,8 @@ func mergePeaks(parts ...*Peaks) *Peaks {
 		return nil
 	}
 	all.All = slices.DeleteFunc(all.All, func(k Peak) bool { return k.Ns < all.FromNs })
-	if len(all.All) > peaksMost {
-		all.halve()
+	if len(all.All) > peaks.Most {
+		all.All, all.FromNs = peaks.Halve(all.All, Peak.length)
 	}
 	slices.SortStableFunc(all.All, func(a, b Peak) int { return cmp.Compare(a.AtNs, b.AtNs) })
 	return all

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/peaks"
 )
 
 func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
@@ -29,8 +31,8 @@ func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
 		got = append(got, k.Ns)
 	}
 	slices.Sort(got)
-	require.Greater(t, len(got), peaksMost/2-1)
-	require.LessOrEqual(t, len(got), peaksMost)
+	require.Greater(t, len(got), peaks.Most/2-1)
+	require.LessOrEqual(t, len(got), peaks.Most)
 	require.Equal(t, all[len(all)-len(got):], got)
 	require.Nil(t, mergePeaks(nil))
 }

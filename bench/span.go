@@ -13,6 +13,7 @@ type Span struct {
 	kind  spanKind
 	scale time.Duration // fixed: the time; exp: the mean; lognormal: the median
 	sigma float64       // of lognormal: how far the logarithms spread
+	of    *sampled      // of sampled: what it draws from
 }
 
 type spanKind uint8
@@ -21,6 +22,7 @@ const (
 	spanFixed spanKind = iota
 	spanExp
 	spanLognormal
+	spanSampled
 )
 
 const (
@@ -43,8 +45,11 @@ func Lognormal(median time.Duration, sigma float64) Span {
 
 // ParseSpan reads a duration such as 1ms, or 0, which is the same as fixed:1ms; or
 // exp:MEAN; or lognormal:MEDIAN,SIGMA. Parentheses may stand for the colon:
-// lognormal(5ms,1).
+// lognormal(5ms,1). It opens no file: see Sampled.
 func ParseSpan(text string) (Span, error) {
+	if list, ok := strings.CutPrefix(text, sampledWord); ok {
+		return parseSampled(list)
+	}
 	name, args := spanWords(text)
 	d, err := time.ParseDuration(args[0])
 	if err != nil {
@@ -83,13 +88,16 @@ func spanWords(text string) (name string, args []string) {
 }
 
 func badSpan(text string) error {
-	return wrong("", "", "a span must be a duration such as 1ms, or exp:1ms, or lognormal:1ms,SIGMA with SIGMA from 0 to %d, got %q", maxSigma, text)
+	return wrong("", "", "a span must be a duration such as 1ms, or exp:1ms, or lognormal:1ms,SIGMA with SIGMA from 0 to %d, got %.80q", maxSigma, text)
 }
 
 // Mean is the mean of the draws.
 func (s Span) Mean() time.Duration {
-	if s.kind == spanLognormal {
+	switch s.kind {
+	case spanLognormal:
 		return spanOf(float64(s.scale) * math.Exp(s.sigma*s.sigma/2))
+	case spanSampled:
+		return s.of.mean
 	}
 	return s.scale
 }
@@ -100,12 +108,20 @@ func (s Span) String() string {
 		return "exp:" + s.scale.String()
 	case spanLognormal:
 		return "lognormal:" + s.scale.String() + "," + decimal(s.sigma)
+	case spanSampled:
+		return sampledFileWord + s.of.source
 	}
 	return s.scale.String()
 }
 
-// MarshalText and UnmarshalText make a Span a JSON string and a flag value.
-func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+// MarshalText and UnmarshalText make a Span a JSON string and a flag value, with all that is
+// needed to draw from it again.
+func (s Span) MarshalText() ([]byte, error) {
+	if s.kind == spanSampled {
+		return []byte(s.of.text()), nil
+	}
+	return []byte(s.String()), nil
+}
 
 // UnmarshalText reads what ParseSpan reads.
 func (s *Span) UnmarshalText(b []byte) (err error) {
@@ -120,6 +136,8 @@ func (s Span) draw(r *rng) time.Duration {
 		return spanOf(float64(s.scale) * r.exp())
 	case spanLognormal:
 		return spanOf(float64(s.scale) * math.Exp(s.sigma*r.normal()))
+	case spanSampled:
+		return s.of.sorted[r.intn(len(s.of.sorted))]
 	}
 	return s.scale
 }

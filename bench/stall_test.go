@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/clock"
 )
 
 func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
-	s := &StallWatch{period: StallPeriod, hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
+	s := &StallWatch{begin: clock.Now(), period: StallPeriod, hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
 	for range 90 {
 		s.add(s.begin, 20*time.Microsecond)
 	}

@@ -72,6 +72,6 @@ func (c *contender) adopt(ctx context.Context, extend pipeline.Request) (*Lock, 
 		return nil, err
 	}
 	lock := grant(e, c.state, extend, int(out.Tally.Granted), sentAt(out, c.asked), clock.Now())
-	lock.lease.revealed, lock.lease.longest = true, e.cfg.MaxTTL
+	lock.lease.longest = e.cfg.MaxTTL // what the first holder asked for is not known
 	return c.take(lock)
 }

@@ -18,17 +18,24 @@ import (
 )
 
 // BenchmarkCycle acquires and releases own names on five masters of this machine,
-// BenchmarkFencedCycle with fencing tokens, and BenchmarkCycleWithoutNative with the commands
-// that old servers have, too:
+// BenchmarkFencedCycle with fencing tokens, BenchmarkCycleWithHolder with a Config.Holder, and
+// BenchmarkCycleWithoutNative with the commands that old servers have, too:
 //
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
 
 func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, five(b), withoutNative) }
 
+func BenchmarkCycleWithHolder(b *testing.B) {
+	benchmarkCycles(b, five(b), holder("web-7.example.com/4211"))
+}
+
 func withoutNative(c *Config) { c.DisableNative = true }
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
+
+// BenchmarkMeasuredCycle is BenchmarkCycle with Config.Measure.
+func BenchmarkMeasuredCycle(b *testing.B) { benchmarkCycles(b, five(b), measured) }
 
 func benchmarkCycles(b *testing.B, masters []*redisserver.Server, changes ...func(*Config)) {
 	for _, workers := range []int{1, 64, 1024} {

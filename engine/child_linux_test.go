@@ -2,9 +2,11 @@ package engine
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -95,4 +97,23 @@ func TestProcessStoppedUnderLoadSetsNoMasterAside(t *testing.T) {
 	line, err = lines.ReadString('\n')
 	require.NoError(t, err)
 	require.Equal(t, "stopped, 0 failed, 0 set aside\n", line)
+}
+
+func TestAProcessThatWasStoppedSeesAPauseAsLong(t *testing.T) {
+	t.Parallel()
+	process, lines := start(t, measuredEnv, redistest.Masters(t, 1))
+	line, err := lines.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "measuring\n", line)
+	stop(t, process)
+	time.Sleep(stoppedFor) // this is the fault
+	require.NoError(t, process.Signal(syscall.SIGCONT))
+	line, err = lines.ReadString('\n')
+	require.NoError(t, err)
+	var m Measurements
+	require.NoError(t, json.Unmarshal([]byte(line), &m), line)
+	last := m.Pauses.Buckets[len(m.Pauses.Buckets)-1]
+	require.GreaterOrEqual(t, last.Most, stoppedFor-pausePeriod, line)
+	require.Equal(t, last, Bucket{mostIn(bucketOf(slices.Max(took(m.Pauses)))), 1})
+	require.Greater(t, m.Span, stoppedFor)
 }

@@ -115,12 +115,17 @@ type Config struct {
 	DisableNative bool
 
 	// Observer and Logger are notified of events; both may be nil. The Logger gets, at level
-	// Warn, locks lost, releases not confirmed, renewals that failed and masters set aside,
-	// and, at level Info, masters that are back and, once, what all processes that share locks
-	// must agree on: the masters, MaxTTL, the wait after a restart. Neither gets a token or
-	// a password.
+	// Warn, locks lost, releases not confirmed, renewals that failed, leaders (Lead) that failed
+	// or go on without their lock, and masters set aside, and, at level Info, masters that are
+	// back and, once, what all processes that share locks must agree on: the masters, MaxTTL,
+	// the wait after a restart. Neither gets a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
+
+	// Measure keeps, for Engine.Measured, how long locks are held, how long acquires take and
+	// for how long this process is paused, to choose TTL and timeouts from. Default false. It
+	// costs some 60 ns a lock, 200 kB, and a thread that wakes 100 times a second, 1 % of a core.
+	Measure bool
 
 	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
 	// and extends always find room. While it is full Acquire is refused at once, also
@@ -137,6 +142,8 @@ const (
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
 	defaultQueue         = 1 << 16
+	defaultHandOvers     = fencing.MaxHandOvers
+	defaultHandOverTime  = 20 * time.Millisecond
 
 	// maxNameLength bounds a lock's name, in bytes.
 	maxNameLength = 512
@@ -151,7 +158,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
-	orDefault(&c.HandOvers, fencing.MaxHandOvers)
+	orDefault(&c.HandOvers, defaultHandOvers)
 	orDefault(&c.HandOverTime, defaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c

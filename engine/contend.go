@@ -42,7 +42,7 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 			return nil, err
 		}
 		e.counts.waiting.Add(1)
-		got, err := n.wait(ctx, w)
+		got, err := e.names.wait(ctx, n, w)
 		e.counts.waiting.Add(-1)
 		if err != nil {
 			return nil, oneline.Join(errTakenHere, err)

@@ -36,9 +36,10 @@ func TestDeniedNameIsATypedErrorAndStopsNobodyElse(t *testing.T) {
 		require.NotErrorIs(t, err, ErrNoQuorum)
 		require.ErrorContains(t, err, "NOPERM")
 	}
+	require.ErrorIs(t, e.Lead(t.Context(), "denied", 0, never), ErrDenied)
 	callers.Wait()
 	stats := e.Stats()
-	require.EqualValues(t, 20, stats.Denied)
+	require.EqualValues(t, 21, stats.Denied)
 	require.Zero(t, stats.NoQuorum)
 	soon(t, func() bool { return pendingReleases(e) == 0 && len(redistest.Keys(t, masters...)) == 0 })
 	for _, m := range e.Stats().Masters {

@@ -101,6 +101,26 @@
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld.
 //
+// # Leader election
+//
+//	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+//		... // this process leads until ctx ends, 5 s before another one can
+//	})
+//
+// Lead is for work that one process of many does, for as long as it lives, and another one
+// after it. Each process calls it; one runs the function, the others wait. A leader that
+// crashed is followed after at most its ttl, one that returned at once. There are two
+// leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
+// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx,
+// and Inspect shows who leads, by its Config.Holder.
+//
+// # Who holds a lock
+//
+// Inspect asks the masters who holds a name, and for how long: it shows the Config.Holder that
+// the holder's process has, which ends the lock's token. ForceRelease deletes what Inspect found,
+// and nothing that was locked since. Adopt makes a handle of a token that another process
+// revealed, for work that begins in one process and ends in another.
+//
 // # Errors
 //
 // ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
@@ -148,12 +168,36 @@
 // Both are tried with each new connection, and Config.DisableNative turns them off. Scripts
 // (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
+// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
+// refuse to start on a bad set:
+//
+//	report, err := locks.Check(ctx)
+//	if err == nil {
+//		err = report.Err() // errors.Is: engine.ErrUnfit, with each reason and what helps
+//	}
+//
 // # Beside Redsync
 //
 // Processes with Redsync and processes with this package exclude each other on the same
 // masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
-// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes. Package
-// engine/redsync has Redsync's mutex over an engine, for services that come from there.
+// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
+// Adopt takes what Value of a redsync.Mutex gives. Package engine/redsync has Redsync's mutex over
+// an engine, for services that come from there.
+//
+// # Sizing from your own process
+//
+// How long a lease must be follows from how long your code holds locks and how long your
+// process is paused, which no load generator knows. Config.Measure keeps both, and how long
+// acquires take, since New; Engine.Measured returns them. Serve that as JSON beside your metrics,
+// let the process do a day's work, and give the file to lockbench advise --from. It says which
+// TTL, timeouts and delays to choose, and how often they will still be wrong.
+//
+// # Testing with it
+//
+// Package enginetest gives unit tests a real engine on masters in the test's own process: no
+// servers, a few milliseconds, in real time or in a testing/synctest bubble, and masters that
+// are down, slow or restarted, names that are refused, locks that are lost, when the test
+// says so. A service that takes a Locker, or an *Engine, needs no other double.
 //
 // # Watching it
 //
@@ -161,5 +205,6 @@
 // names and durations; Config.Logger gets what somebody should look at. Both run on a
 // goroutine of their own and may be slow: what they miss is counted. Alert on
 // locks lost, on attempts without a quorum, and on fewer masters that vote than one more
-// than a quorum: the next failure stops all locks.
+// than a quorum: the next failure stops all locks. Packages lockprom and lockotel, modules of
+// their own, export all of it to Prometheus and OpenTelemetry, with these alerts and a dashboard.
 package engine

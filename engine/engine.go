@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline"
 )
@@ -23,13 +22,14 @@ type Engine struct {
 	pipe    pipe
 	names   nameTable
 	keeper  keeper
-	took    atomic.Int64  // ns that an attempt takes, smoothed
-	adopted atomic.Uint64 // locks, so far
+	took    atomic.Int64 // ns that an attempt takes, smoothed
 	counts  counters
 	events  *events       // nil: neither Observer nor Logger is set
+	measure *measures     // nil: Config.Measure is not set
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
-	running sync.WaitGroup // the keeper
+	running sync.WaitGroup // the keeper and the watch of measures
+	adopted atomic.Uint64  // locks, so far
 }
 
 // A pipe is what the engine asks of package pipeline.
@@ -91,6 +91,10 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	e.names.init()
 	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })
+	if cfg.Measure {
+		e.measure = newMeasures()
+		e.running.Go(func() { e.measure.watch(e.closing) })
+	}
 	return e
 }
 
@@ -135,30 +139,17 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 
 // Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics.
 // The ctx that fn gets ends when ctx does or when the lock is lost, with Err's error as its
-// cause. Renewals go on after ctx has ended, until fn returns: it may still be at work. Only
-// Config.MaxHold bounds them. The release does not depend on ctx.
+// cause, and carries the lock (LockFrom). Renewals go on after ctx has ended, until fn returns: it
+// may still be at work. Only Config.MaxHold bounds them. The release does not depend on ctx.
 //
 // Do returns Acquire's error if fn was not called, else fn's, joined to ErrLost if the lock
 // was lost on the way, and to Release's error if the release was not confirmed.
-func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) (err error) {
+func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	lock, err := e.Acquire(ctx, name, ttl)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		lost := lock.Err()
-		released := lock.Release(context.WithoutCancel(ctx))
-		if lost != nil {
-			released = nil // the lock is gone, as lost says
-		}
-		err = oneline.Join(err, lost, released)
-	}()
-	held, cancel := lock.Context(ctx)
-	defer cancel()
-	if err := lock.KeepAlive(e.cfg.MaxHold); err != nil {
-		return nil // lost already; the deferred function says so
-	}
-	return fn(held)
+	return lock.hold(ctx, e.cfg.MaxHold, fn)
 }
 
 // Close refuses new calls and ends waiting ones with ErrClosed, lets calls under way

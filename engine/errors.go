@@ -59,6 +59,8 @@ var (
 	// already, have been restarted or have lost their data: engines admit a minority again
 	// by themselves, SetUpOptions.Recover is for a majority.
 	ErrMembersLost = pipeline.ErrMembersLost
+	// ErrUnfit is matched by Report.Err when no lock should rely on the masters.
+	ErrUnfit = errors.New("muxlock: masters are not fit to lock on")
 	// ErrNotALock is matched by what Inspect returns of a name whose key holds what no lock has as
 	// its value: another type, an empty string or one of more than 512 bytes.
 	ErrNotALock = pipeline.ErrNotALock

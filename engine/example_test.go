@@ -2,11 +2,14 @@ package engine_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log"
 	"log/slog"
+	"net/http"
 	"os"
+	"os/signal"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -47,6 +50,22 @@ func ExampleEngine_Do() {
 	}
 }
 
+// One process of many drains the queue; the others stand by and follow.
+func ExampleEngine_Lead() {
+	var locks *engine.Engine // from engine.New, with Config.Fencing
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	err := locks.Lead(ctx, "drain the queue", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {
+		for ctx.Err() == nil { // it ends 5 s before somebody else can lead
+			if err := drain(ctx, lock.Fence()); err != nil {
+				return err // logged; after a pause somebody leads again
+			}
+		}
+		return ctx.Err()
+	})
+	log.Print(err) // context canceled: the lock is released
+}
+
 // Somebody holding the lock and the masters being away ask for different things.
 func ExampleEngine_TryAcquire() {
 	var locks *engine.Engine // from engine.New
@@ -82,8 +101,63 @@ func ExampleLock_Extend() {
 	}
 }
 
+// A service that does not start on masters that may forget locks.
+func ExampleEngine_Check() {
+	var locks *engine.Engine // from engine.New
+	report, err := locks.Check(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range report.Findings {
+		if f.Level == engine.LevelWarn {
+			log.Print(f.Check, ": ", f.Text, " -> ", f.ToDo)
+		}
+	}
+	if err := report.Err(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Who is in the way, and what to do about it when its process is known to be gone.
+func ExampleEngine_Inspect() {
+	var locks *engine.Engine // from engine.New, with a Config.Holder
+	ctx := context.Background()
+	found, err := locks.Inspect(ctx, "nightly report")
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range found.Masters {
+		fmt.Println(m.Address, m.Value, m.Holder, m.Left, m.Err)
+	}
+	if found.Held && found.Holder == "web-7/4211" {
+		deleted, err := locks.ForceRelease(ctx, found) // that lock, and no later one
+		fmt.Println("deleted on", deleted, "masters:", err)
+	}
+}
+
+// A job is begun by one process and ended by another: lock.Token().Reveal() travels with it.
+func ExampleEngine_Adopt() {
+	var locks *engine.Engine // from engine.New
+	var job struct{ ID, Token string }
+	ctx := context.Background()
+	lock, err := locks.Adopt(ctx, "job/"+job.ID, job.Token, time.Minute)
+	if errors.Is(err, engine.ErrNotHeld) {
+		return // the lease ran out on the way: somebody else may be at it
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer lock.Release(ctx)
+	if err := lock.KeepAlive(time.Hour); err != nil {
+		log.Fatal(err)
+	}
+	held, cancel := lock.Context(ctx)
+	defer cancel()
+	send(held)
+}
+
 // A log for people, and an alert for the one event that leaves work unprotected. Metrics
-// are in cmd/lockbench/internal/observe: one example for Prometheus, one for OpenTelemetry.
+// are in packages lockprom, for Prometheus, and lockotel, for OpenTelemetry.
 func ExampleObserver() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	locks, err := engine.New(context.Background(), engine.Config{
@@ -104,6 +178,17 @@ func ExampleObserver() {
 	defer locks.Close()
 }
 
+// What this process has measured, for lockbench advise --from.
+func ExampleEngine_Measured() {
+	var locks *engine.Engine // from engine.New, with Config.Measure
+	http.HandleFunc("GET /debug/locks", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(locks.Measured())
+	})
+}
+
 func alert(name string, cause error) {}
 
 func send(context.Context) error { return nil }
+
+func drain(ctx context.Context, fence uint64) error { return nil }

@@ -28,7 +28,7 @@ type Inspection struct {
 	Left    time.Duration // how long a majority will still have it, at most; NoExpiry: for ever
 	Masters []MasterHolds // in the order of Config.Masters
 
-	found *found // behind a pointer, which package fmt does not follow; nil: not from Inspect
+	found *found // nil: not from Inspect
 }
 
 // MasterHolds is what one master had under the name.
@@ -37,10 +37,11 @@ type MasterHolds struct {
 	Value   string        // the same for the same token: a hash of it, 8 hex digits; empty: the name is free there
 	Holder  string        // as of Inspection
 	Left    time.Duration // as of Inspection, at this master
-	Err     error         // why it could not be asked, or ErrNotALock
+	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or ErrDenied
 }
 
-type found struct{ tokens []string } // each once
+// found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
+type found struct{ tokens *[]string }
 
 // Inspect asks all masters who holds a name, for people and tools: what it returns may have
 // changed by now, so it does not replace an acquire. It takes one round trip over the
@@ -49,8 +50,8 @@ type found struct{ tokens []string } // each once
 // set aside is not asked and has the cause as its Err. A name that is neither held nor free at a
 // majority, because votes are split, is seen in Masters. It changes nothing.
 //
-// Errors: ErrNoQuorum when fewer than a majority answered, and ErrNotALock when fewer than a
-// majority answered otherwise, each with the MasterErrors and beside what was found; ErrInvalid;
+// Errors, with the MasterErrors and beside what was found: ErrNoQuorum when fewer than a majority
+// answered; ErrNotALock or ErrDenied when they did, but too many with that. Without: ErrInvalid;
 // ErrClosed; ctx's error when it has ended before.
 func (e *Engine) Inspect(ctx context.Context, name string) (Inspection, error) {
 	key, err := e.cfg.key(name)
@@ -69,36 +70,40 @@ func (e *Engine) Inspect(ctx context.Context, name string) (Inspection, error) {
 
 // inspected is what follows from what the masters have.
 func inspected(name string, values []pipeline.Value) (Inspection, error) {
-	i := Inspection{Name: name, found: &found{}}
+	i := Inspection{Name: name}
+	var tokens []string                      // each once
 	left := make(map[string][]time.Duration) // by token
 	var causes []error
-	others := 0
+	refused := 0
 	for _, v := range values {
 		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
 		switch {
 		case v.Err != nil:
 			causes = append(causes, MasterError{Master: v.Address, Err: v.Err})
-			if errors.Is(v.Err, ErrNotALock) {
-				others++
+			if errors.Is(v.Err, ErrNotALock) || errors.Is(v.Err, ErrDenied) {
+				refused++
 			}
 		case v.Token != "":
 			m.Value, m.Holder = hashOf(v.Token), token.Holder(v.Token)
+			if left[v.Token] == nil {
+				tokens = append(tokens, v.Token)
+			}
 			left[v.Token] = append(left[v.Token], v.Left)
 		}
 		i.Masters = append(i.Masters, m)
 	}
 	majority := quorum.Size(len(values))
 	for t, left := range left {
-		i.found.tokens = append(i.found.tokens, t)
 		if len(left) >= majority {
 			slices.Sort(left)
 			i.Held, i.Holder, i.Left = true, token.Holder(t), left[len(left)-majority]
 		}
 	}
+	i.found = &found{&tokens}
 	switch answered := len(values) - len(causes); {
 	case answered >= majority:
 		return i, nil
-	case answered+others >= majority:
+	case answered+refused >= majority:
 		return i, oneline.Join(causes...)
 	default:
 		return i, fmt.Errorf("%w: %d of %d answered: %w", ErrNoQuorum, answered, len(values), oneline.Join(causes...))
@@ -135,7 +140,7 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 		return 0, err
 	}
 	var sent []*deletion
-	for _, t := range i.found.tokens {
+	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
 		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: e.cfg.MaxTTL, Round: pipeline.AnyRound}
 		if err := e.pipe.Start(req, d); err != nil {

@@ -35,6 +35,7 @@ type lease struct {
 	holder    *Lock         // nil while nobody holds it
 	handed    int           // times that it was handed over
 	revealed  bool          // others may have the token: it is not handed over any more
+	leads     bool          // its holder is a leader: it is not handed over either
 	longest   time.Duration // ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
 	renewal

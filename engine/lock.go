@@ -41,7 +41,7 @@ func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
 // in any process, whatever clocks and pauses have done, and below 2^53. A resource that keeps
 // the largest one it has seen refuses a holder that lost the lock and does not know it
 // (package fence). It stays the same for as long as the lock is held. 0 without
-// Config.Fencing.
+// Config.Fencing, and of a lock that was adopted.
 func (l *Lock) Fence() uint64 { return l.fence }
 
 // Token returns the value that the lock's key has on the masters. A lock that was handed

@@ -21,7 +21,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	for env, act := range map[string]func([]string){holderEnv: actAsHolder, loadEnv: actAsLoad} {
+	for env, act := range map[string]func([]string){holderEnv: actAsHolder, loadEnv: actAsLoad, leaderEnv: actAsLeader, measuredEnv: actAsMeasured} {
 		if masters := os.Getenv(env); masters != "" {
 			act(strings.Split(masters, ","))
 			return

@@ -23,8 +23,9 @@ import (
 // The mutex of a shard guards all about its names: states, waiters, leases, handles.
 // Under it nobody does I/O, calls the pipeline or runs user code.
 type nameTable struct {
-	seed   maphash.Seed
-	shards [nameShards]shard
+	seed    maphash.Seed
+	waiters sync.Pool // of this table: a waiter holds a channel, which must not travel between testing/synctest bubbles
+	shards  [nameShards]shard
 }
 
 const nameShards = 256
@@ -65,20 +66,23 @@ type waiter struct {
 	err        error  // closed
 }
 
-var waiters = sync.Pool{New: func() any { return &waiter{ready: make(chan struct{}, 1)} }}
-
 func (t *nameTable) init() {
 	t.seed = maphash.MakeSeed()
+	t.waiters.New = func() any { return &waiter{ready: make(chan struct{}, 1)} }
 	for i := range t.shards {
 		t.shards[i].states = make(map[string]*nameState)
 		t.shards[i].limit = sweepFrom
 	}
 }
 
+func (t *nameTable) shard(name string) *shard {
+	return &t.shards[maphash.String(t.seed, name)%nameShards]
+}
+
 // join makes the caller the contender, or puts it into the queue (w is not nil then), or
 // refuses a caller that does not wait.
 func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (n *nameState, w *waiter, err error) {
-	s := &t.shards[maphash.String(t.seed, name)%nameShards]
+	s := t.shard(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -106,7 +110,7 @@ func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, n
 	if !wait {
 		return nil, nil, errTakenHere
 	}
-	w = waiters.Get().(*waiter)
+	w = t.waiters.Get().(*waiter)
 	w.ttl, w.queued = ttl, true
 	if w.prev = n.last; w.prev == nil {
 		n.first = w
@@ -200,7 +204,7 @@ func (n *nameState) stopContending(yieldFirst bool) {
 
 // wait parks the caller until it leaves the queue or ctx ends. What it is given at the moment
 // at which ctx ends goes to the next.
-func (n *nameState) wait(ctx context.Context, w *waiter) (got waiter, err error) {
+func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got waiter, err error) {
 	left := false
 	select {
 	case <-w.ready:
@@ -217,7 +221,7 @@ func (n *nameState) wait(ctx context.Context, w *waiter) (got waiter, err error)
 	}
 	got = *w
 	*w = waiter{ready: w.ready}
-	waiters.Put(w)
+	t.waiters.Put(w)
 	switch {
 	case err == nil:
 		return got, got.err

@@ -42,6 +42,9 @@ type Observer struct {
 // acquired is called with the shard's mutex held.
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
 	e.counts.acquired.Add(1)
+	if e.measure != nil {
+		e.measure.acquired(l, attempts)
+	}
 	if q := e.events; q != nil && q.observer.Acquired != nil {
 		name, wait := l.Name(), l.since.Sub(begin)
 		q.add(false, func() { q.observer.Acquired(name, wait, attempts) })
@@ -58,6 +61,9 @@ func (e *Engine) notAcquired(name string, begin clock.Instant, attempts int, err
 
 func (e *Engine) released(l *Lock, at clock.Instant, handedOver, valid bool, err error) {
 	e.counts.release(handedOver, err)
+	if e.measure != nil {
+		e.measure.released(l, at)
+	}
 	q := e.events
 	if q == nil || l.since.IsZero() { // handed over by a waiter that had left
 		return

@@ -221,9 +221,6 @@ func (s *scripted) Close()                      { s.set(func() { s.ended = true 
 func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), changes ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		fresh := waiters.New // pooled waiters hold a channel, which must not travel between bubbles
-		waiters = sync.Pool{New: fresh}
-		defer func() { waiters = sync.Pool{New: fresh} }()
 		s := &scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}
 		cfg := Config{Masters: make([]string, 5)}
 		for _, change := range changes {

@@ -43,7 +43,7 @@ type MasterStats struct {
 	Address         string
 	Up              bool          // now
 	Cause           error         // why it is away, or casts no vote, now; a MasterError's Err
-	VotesFrom       time.Time     // when it votes on new locks again after a restart; zero: it does
+	VotesFrom       time.Time     // when it votes on new locks again after a restart; zero: it does, or Cause says why not
 	SetAside        uint64        // times that it was set aside
 	RoundTrip       time.Duration // least time that it took lately to answer a few requests
 	Window          int           // writes that may be under way to it at once; follows from RoundTrip

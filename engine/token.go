@@ -16,8 +16,8 @@ type Token struct{ lock *Lock }
 const redacted = "[token]"
 
 // Reveal returns the value, for work that another process or library finishes: who has it
-// can extend or release the lock at the masters as Redlock clients do (in Redsync: a Mutex
-// WithValue), for instance a worker that ends a job which this process began. It is also
+// can extend or release the lock at the masters as Redlock clients do (Engine.Adopt; in
+// Redsync: a Mutex WithValue), for instance a worker that ends a job which this process began. It is also
 // what redis-cli GET shows, for a comparison by hand.
 //
 // The value may be used at any later time, so a lock whose token was revealed is deleted at

@@ -34,10 +34,6 @@ type bubble struct {
 func inBubble(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		// Pooled calls hold a channel, which must not travel between bubbles.
-		fresh := calls.New
-		calls = sync.Pool{New: fresh}
-		defer func() { calls = sync.Pool{New: fresh} }()
 		b := &bubble{T: t, cfg: Config{Timeout: testTimeout, Queue: 1 << 17}}
 		for i := range n {
 			f := newFake(fmt.Sprint("m", i))

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -106,7 +105,9 @@ const (
 	abandoned
 )
 
-var calls = sync.Pool{New: func() any { return &call{done: make(chan struct{}, 1)} }}
+// newCall makes a call for the pool of a pipeline. A pipeline has its own, because a call holds
+// a channel, which must not travel between testing/synctest bubbles.
+func newCall() any { return &call{done: make(chan struct{}, 1)} }
 
 // decide hands the outcome to the caller, if one still waits for it.
 func (c *call) decide(out Outcome) {

@@ -6,13 +6,13 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"muxlock/internal/redisfake"
 	"muxlock/scripts"
 )
 
@@ -196,7 +196,7 @@ func (c *fakeConn) closeLocked() {
 func (c *fakeConn) receive() {
 	in := bufio.NewReaderSize(c.net, 1<<20)
 	for {
-		args, err := readCommand(in)
+		args, err := redisfake.ReadCommand(in)
 		c.f.mu.Lock()
 		if err != nil {
 			c.closeLocked()
@@ -326,7 +326,7 @@ func (f *fake) answerLocked(args []string) string {
 		}
 		return bulk(info)
 	case "SCRIPT":
-		for _, s := range scripts.All(true) {
+		for _, s := range append(scripts.All(true), scripts.Inspect) {
 			if s.Source == args[2] {
 				f.loaded[s.SHA1] = true
 				return bulk(s.SHA1)
@@ -377,6 +377,12 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 	switch sha {
 	case scripts.Release.SHA1:
 		return fmt.Sprintf(":%d\r\n", f.releaseLocked(args[0], args[1]))
+	case scripts.Inspect.SHA1:
+		text, ok := f.getLocked(args[0])
+		if !ok {
+			return "_\r\n"
+		}
+		return bulk(fmt.Sprint(time.Until(f.data[args[0]].ends).Milliseconds(), " ", text))
 	case scripts.Extend.SHA1:
 		return fmt.Sprintf(":%d\r\n", f.extendLocked(args[0], args[1], args[2]))
 	}
@@ -506,35 +512,3 @@ func dataSet(role, id, offset string) string {
 }
 
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
-
-// readCommand reads one array of bulk strings.
-func readCommand(in *bufio.Reader) ([]string, error) {
-	n, err := readLength(in, '*')
-	if err != nil {
-		return nil, err
-	}
-	args := make([]string, n)
-	for i := range args {
-		size, err := readLength(in, '$')
-		if err != nil {
-			return nil, err
-		}
-		text := make([]byte, size+2)
-		if _, err := io.ReadFull(in, text); err != nil {
-			return nil, err
-		}
-		args[i] = string(text[:size])
-	}
-	return args, nil
-}
-
-func readLength(in *bufio.Reader, sign byte) (int, error) {
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return 0, err
-	}
-	if line[0] != sign {
-		return 0, fmt.Errorf("want %q, got %q", sign, line)
-	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
-}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisfake"
 )
 
 // Names and tokens are bytes: whatever they hold, a server must read what was meant.
@@ -24,7 +26,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		}
 		in := bufio.NewReader(bytes.NewReader(plain.text))
 		for range entries {
-			args, err := readCommand(in)
+			args, err := redisfake.ReadCommand(in)
 			require.NoError(t, err)
 			require.Contains(t, args, name)
 			require.Contains(t, args, token)
@@ -34,7 +36,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 			entries[i].Op = max(entries[i].Op, Extend)
 		}
 		folded.fold(entries)
-		args, err := readCommand(bufio.NewReader(bytes.NewReader(folded.text)))
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(folded.text)))
 		require.NoError(t, err)
 		for i, e := range batchEntries(args) {
 			require.Equal(t, entries[i].Op, e.op)

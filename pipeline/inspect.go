@@ -38,11 +38,11 @@ type Value struct {
 	Address string
 	Token   string        // "": the name is free there
 	Left    time.Duration // to live, when the master answered; or NoExpiry
-	Err     error         // why it was not asked or has not answered, or ErrNotALock
+	Err     error         // why it was not asked or has not answered, or ErrNotALock, or ErrDenied
 }
 
-// Inspect asks all masters that are up, side by side and in order with the rounds, what they have
-// under a name: in the order of Config.Masters. It blocks until all have answered, or ctx ends,
+// Inspect asks all masters that are up, side by side and behind what they have been sent, what they
+// have under a name: in the order of Config.Masters. It blocks until all have answered, or ctx ends,
 // or Config.Timeout has passed; those that have not answered then have that as their Err.
 //
 // Errors: ErrClosed; ctx's error if it ends before anything is sent.
@@ -52,8 +52,6 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 		defer func() { <-p.inspections }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
-	case <-p.closing:
-		return nil, ErrClosed
 	}
 	answers := make(chan answer, len(p.masters))
 	values, open, err := p.sendInspections(name, answers)
@@ -144,25 +142,32 @@ func (i *inspection) lostLocked(m *master) { i.answers <- answer{master: m.index
 
 // readValue reads the answer of the script.
 func readValue(reply resp.Reply) (token string, left time.Duration, err error) {
-	switch err := reply.Err(); {
-	case reply.Kind == resp.Null:
+	if err := reply.Err(); err != nil {
+		return "", 0, whyNoValue(err)
+	}
+	if reply.Kind == resp.Null {
 		return "", 0, nil
-	case isDenied(err):
-		return "", 0, denied{err}
-	case isOtherType(err):
-		return "", 0, fmt.Errorf("%w: %w", ErrNotALock, err)
-	case firstWord(err) == notALock:
-		return "", 0, fmt.Errorf("%w:%s", ErrNotALock, strings.TrimPrefix(reply.Text, notALock))
-	case err != nil:
-		return "", 0, err
 	}
-	ms, token, found := strings.Cut(reply.Text, " ")
+	ms, token, _ := strings.Cut(reply.Text, " ")
 	n, err := strconv.ParseInt(ms, 10, 64)
-	if err != nil || !found || token == "" {
+	switch {
+	case err != nil || token == "":
 		return "", 0, fmt.Errorf("%w to the inspection", errUnexpected)
-	}
-	if n < 0 {
+	case n < 0:
 		return token, NoExpiry, nil
 	}
 	return token, time.Duration(n) * time.Millisecond, nil
+}
+
+// whyNoValue gives the error of the script its type.
+func whyNoValue(err error) error {
+	switch {
+	case isDenied(err):
+		return denied{err}
+	case isOtherType(err):
+		return fmt.Errorf("%w: %w", ErrNotALock, err)
+	case firstWord(err) == notALock:
+		return fmt.Errorf("%w:%s", ErrNotALock, strings.TrimPrefix(err.Error(), notALock))
+	}
+	return err
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/redisfake"
 	"muxlock/internal/redistest"
 	"muxlock/internal/resp"
 )
@@ -125,7 +126,7 @@ func requireNoNameTwice(t *testing.T, entries []Request, set *set) {
 	r, _ := newRound(1, entries...)
 	l := r.in(allNative, set)
 	for c := range l.ends {
-		args, err := readCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
 		require.NoError(t, err)
 		from, to := l.entriesOf(c)
 		names := make(map[string]bool)

@@ -76,6 +76,7 @@ type Pipeline struct {
 	disableNative bool
 	set           *set           // fixed after New; nil without fencing
 	running       sync.WaitGroup // the masters' and trackers' goroutines and ticks
+	calls         sync.Pool      // of Do
 
 	inspections chan struct{} // one for each that is under way, at most mostInspections
 
@@ -109,6 +110,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		disableNative: cfg.DisableNative,
 		closing:       make(chan struct{}),
 		drained:       make(chan struct{}),
+		calls:         sync.Pool{New: newCall},
 		inspections:   make(chan struct{}, mostInspections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -212,12 +214,12 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 // once; an acquire that has been sent is then followed by its release, one that
 // has not been sent is dropped, and a release goes on without its caller.
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
-	c := calls.Get().(*call)
+	c := p.calls.Get().(*call)
 	c.req = req
 	c.until, _ = ctx.Deadline()
 	c.state.Store(waiting)
 	if err := p.push(c); err != nil {
-		calls.Put(c)
+		p.calls.Put(c)
 		return Outcome{}, err
 	}
 	if ctx.Done() == nil {
@@ -235,7 +237,7 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	}
 	out := c.out
 	c.out, c.req = Outcome{}, Request{}
-	calls.Put(c)
+	p.calls.Put(c)
 	return out, nil
 }
 

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
+
+	"github.com/valyala/fastrand"
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
@@ -54,7 +55,8 @@ func (m *master) probeUntilAdmitted() bool {
 
 // sleepGrowing sleeps for a pause and doubles it. It returns false when ctx ends.
 func sleepGrowing(ctx context.Context, pause *time.Duration) bool {
-	wait := time.NewTimer(*pause/2 + rand.N(*pause))
+	from, to := redlock.RedialDelay(*pause)
+	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))
 	defer wait.Stop()
 	*pause = min(2**pause, longestPause)
 	select {
@@ -126,8 +128,12 @@ func (m *master) probe() error {
 }
 
 // measure asks for next to nothing, a few times, so that the pace knows how far away the
-// master is before it is under load.
+// master is before it is under load. Where so few acquires may wait that there is no load, it
+// costs three round trips for nothing: the first small writes tell the same.
 func (m *master) measure() error {
+	if m.p.limit < foldFrom {
+		return nil
+	}
 	for range 3 {
 		e := newCheck()
 		replies, err := m.ask(&e.batch)

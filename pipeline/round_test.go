@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/redisfake"
 )
 
 const (
@@ -244,7 +245,7 @@ func requireCommands(t *testing.T, entries []Request) *load {
 	next := 0
 	require.Equal(t, len(l.ends), l.batch.commands())
 	for c := range l.ends {
-		args, err := readCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
 		require.NoError(t, err)
 		from, to := l.entriesOf(c)
 		require.Equal(t, next, from)

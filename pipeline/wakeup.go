@@ -3,12 +3,15 @@ package pipeline
 import (
 	"context"
 	"maps"
-	"math/rand/v2"
 	"runtime/pprof"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/redlock"
 )
 
 // Waking the goroutines that wait for a name that others hold.
@@ -234,7 +237,8 @@ func (w *waiter) setLocked(now, alarm time.Time, notified bool) {
 	case notified:
 		w.pollAt = time.Time{}
 	case w.pollAt.IsZero():
-		w.pollAt = now.Add(w.poll/2 + rand.N(max(w.poll, 1)))
+		from, to := redlock.HeldDelay(w.poll)
+		w.pollAt = now.Add(redlock.Jitter(from, to, fastrand.Uint32n))
 	}
 	at := alarm
 	if at.IsZero() || !w.pollAt.IsZero() && w.pollAt.Before(at) {

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/redisfake"
 )
 
 // An awaiting is an Await beside the test, in virtual time.
@@ -569,7 +570,7 @@ func resultOf(t testing.TB, wire string) rueidis.RedisResult {
 	served := side(func() {
 		in := bufio.NewReader(ours)
 		for {
-			args, err := readCommand(in)
+			args, err := redisfake.ReadCommand(in)
 			if err != nil {
 				return
 			}

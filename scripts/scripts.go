@@ -58,7 +58,7 @@ var (
 )
 
 // Inspect is for people, and rare: it is loaded with each call.
-var Inspect = Script{"inspect", inspectSource, "bd60d8ce2880a2ca609e8b87eaec5ee1225f6c24"}
+var Inspect = Script{"inspect", inspectSource, "1de49599610cc61eb8de4851c153063d0e1bb133"}
 
 // All returns the scripts that a master is to have loaded, in the order in which they are.
 func All(fencing bool) []Script {

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
@@ -27,14 +27,18 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load    flags // of the measurement
+	load    flags  // of the measurement
+	from    string // a file of engine.Measurements
 	run     *cobra.Command
-	hold    bench.Span
+	hold    span
 	eps     float64
 	rto     time.Duration
 	rate    rate
 	waiters int
 	budgets advice.Budgets
+
+	masterUp, zoneUp share
+	zones            []string
 }
 
 // measuredBy is the flags that say what a measurement is of.
@@ -44,21 +48,25 @@ func adviseCommand() *cobra.Command {
 	var f adviseFlags
 	cmd := &cobra.Command{
 		Use:   "advise [RESULT.json]",
-		Short: "Say how to choose TTL, timeouts and delays, from a measurement",
+		Short: "Say how to choose TTL, timeouts, delays and masters, from a measurement",
 		Long: `Say how to choose TTL, timeouts and delays of the engine, and how often they will
-still be wrong. It rests on a result of an earlier run (-o json), or on a short and
+still be wrong; how many masters to have and where, what the hottest name bears, and
+what locks cost. It rests on a result of an earlier run (-o json), or on a short and
 light load of the masters that it makes itself: 15 s, and again within a minute where the answer
-might as well have been another one by more than half.
+might as well have been another one by more than half. Or, with --from, on what a process of
+your own has seen: engine.Config.Measure, and engine.Engine.Measured as JSON.
 
 Exit code 3: no TTL can be short enough for --rto.`,
 		Example: `  lockbench advise --masters a:6379,b:6379,c:6379 --hold exp:50ms
+  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json
   lockbench advise --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms --hold 200ms
+  lockbench advise --masters a:6379,b:6379,c:6379,d:6379,e:6379 --zones a,a,b,b,c --hold file:holds.txt --rate 20
   lockbench run -o json --out result.json && lockbench advise result.json`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
 	f.run = f.load.others(cmd.Name())
-	f.budgets = advice.DefaultBudgets
+	f.budgets, f.masterUp, f.zoneUp = advice.DefaultBudgets, advice.DefaultMasterUp, advice.DefaultZoneUp
 	for name, value := range map[string]string{
 		// An open loop, which also asks while nobody answers; enough workers for all that is
 		// due in an outage of a second.
@@ -69,14 +77,18 @@ Exit code 3: no TTL can be short enough for --rto.`,
 	}
 	borrow(cmd, f.run, measuredBy...)
 	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
-		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long you hold a lock: 200ms, exp:50ms (default: as in the result)")
+		fs.Var(&f.hold, "hold", "how long you hold a lock: 200ms, exp:50ms, file:PATH with a duration on each line (default: as in the result)")
 		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
 		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
+		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
 		fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
 		fs.DurationVar(&f.budgets.Collector, "pause-collector", f.budgets.Collector, "pauses to survive that are rarer than can be measured, of the holder: its garbage collector")
 		fs.DurationVar(&f.budgets.PageCache, "pause-page-cache", f.budgets.PageCache, "likewise: a page that must be read from a busy disk")
 		fs.DurationVar(&f.budgets.Migration, "pause-migration", f.budgets.Migration, "likewise: its virtual machine moves to another host")
 		fs.DurationVar(&f.budgets.Fork, "pause-fork", f.budgets.Fork, "likewise, of a master that no quorum can do without: it forks for a snapshot")
+		fs.Var(&f.masterUp, "master-availability", "part of the time in which a master is up and votes, for how often there is no quorum")
+		fs.Var(&f.zoneUp, "zone-availability", "likewise of a zone, with which all its masters are down")
+		fs.StringSliceVar(&f.zones, "zones", nil, "zone of each master, in their order: a,a,b,b,c")
 		fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	})
 	borrow(cmd, f.run, "output", "out", "html")
@@ -88,12 +100,17 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
+	if cmd.Flags().Changed("from") {
+		return f.adviseProcess(cmd, args, ask)
+	}
 	var p *plan
 	var doc *result.Document
 	if len(args) == 1 {
 		doc, err = f.read(cmd, args[0])
 	} else {
-		p, err = f.plan(cmd)
+		if p, err = f.plan(cmd); err == nil {
+			err = zoned(ask, p.count)
+		}
 	}
 	if err != nil {
 		return err
@@ -168,6 +185,9 @@ func missed(a *advice.Advice) error {
 func give(doc *result.Document, ask advice.Ask, args []string) error {
 	m, err := advice.Measure(adviseImpl, doc.Config.RunConfig, doc.Results)
 	if err == nil {
+		err = zoned(ask, m.Masters)
+	}
+	if err == nil {
 		m.Target, m.Fencing = targetFlagsOf(doc.Config), doc.Config.Fencing
 		if doc.Config.Command != "advise" {
 			m.Load = doc.Config.Args
@@ -176,6 +196,14 @@ func give(doc *result.Document, ask advice.Ask, args []string) error {
 		doc.Advice.Args = args
 	}
 	return err
+}
+
+// zoned checks that each master has a zone, or none.
+func zoned(ask advice.Ask, masters int) error {
+	if n := len(ask.Zones); n != 0 && n != masters {
+		return usagef("--zones names the zones of %d masters, there are %d", n, masters)
+	}
+	return nil
 }
 
 // targetFlagsOf is the masters and their faults as flags; passwords are not kept.
@@ -191,7 +219,10 @@ func targetFlagsOf(c result.Config) []string {
 // ask checks what the user wants.
 func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 	set := cmd.Flags().Changed
-	ask := advice.Ask{Eps: f.eps, RTO: f.rto, Rate: float64(f.rate), Waiters: f.waiters, Budgets: f.budgets}
+	ask := advice.Ask{
+		Eps: f.eps, RTO: f.rto, Rate: float64(f.rate), Waiters: f.waiters, Budgets: f.budgets,
+		MasterUp: float64(f.masterUp), ZoneUp: float64(f.zoneUp), Zones: f.zones,
+	}
 	switch {
 	case !(f.eps >= leastEps && f.eps < 1):
 		return ask, usagef("--eps must be from %g to below 1, got %v", leastEps, f.eps)
@@ -201,6 +232,10 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, usagef("--waiters must be 1 to %d, got %d", mostContenders, f.waiters)
 	case min(f.budgets.Collector, f.budgets.PageCache, f.budgets.Migration, f.budgets.Fork) < 0 || f.budgets.Longest() > longestHold:
 		return ask, usagef("--pause-... must be 0s to %s, got %s", longestHold, f.budgets)
+	case f.masterUp == 0 || f.zoneUp == 0:
+		return ask, usagef("--master-availability and --zone-availability must be above 0%%")
+	case slices.Contains(f.zones, ""):
+		return ask, usagef("--zones has a zone without a name: %s", strings.Join(f.zones, ","))
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
 		return ask, usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
 	}
@@ -208,11 +243,14 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, err
 	}
 	if set("hold") {
-		law, err := advice.HoldLaw(f.hold)
+		law, err := advice.HoldLaw(f.hold.Span)
 		if err != nil {
 			return ask, usagef("--hold: %w", err)
 		}
 		ask.Hold, ask.HoldText = law, f.hold.String()
+		if f.hold.Samples() != nil {
+			ask.Samples = &f.hold.Span
+		}
 	}
 	return ask, nil
 }
@@ -228,14 +266,22 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 
 // read is for a result of an earlier run.
 func (f *adviseFlags) read(cmd *cobra.Command, name string) (*result.Document, error) {
-	for _, flag := range measuredBy {
-		if cmd.Flags().Changed(flag) {
-			return nil, usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
-		}
+	if err := f.measuresNothing(cmd, name); err != nil {
+		return nil, err
 	}
 	doc, err := result.ReadFile(name)
 	if err != nil {
 		return nil, usageError{err}
 	}
 	return doc, nil
+}
+
+// measuresNothing checks that no flag is of a measurement where a file has one.
+func (f *adviseFlags) measuresNothing(cmd *cobra.Command, name string) error {
+	for _, flag := range measuredBy {
+		if cmd.Flags().Changed(flag) {
+			return usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
+		}
+	}
+	return nil
 }

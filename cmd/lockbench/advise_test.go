@@ -6,11 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
@@ -65,6 +67,59 @@ func TestAdviceOfLiveMasters(t *testing.T) {
 	}
 }
 
+func TestAPlanIsPartOfAdvice(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	page := filepath.Join(t.TempDir(), "advice.html")
+	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "1s", "--hold", "10ms", "--rate", "50",
+		"--zones", "a,b,c", "--master-availability", "99.5%", "--zone-availability", "99.999%", "-o", "json", "--html", page)
+	requireMeasured(t, code, stderr)
+	var doc result.Document
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
+	plan := doc.Advice.Plan
+	require.Equal(t, []int{1, 2, 3}, plan.Sets[1].Masters)
+	require.Equal(t, []string{"a", "b", "c"}, plan.Sets[1].Zones)
+	require.InEpsilon(t, sizing.Unavailable([]int{1, 1, 1}, 2, 0.995, 0.99999), plan.Sets[1].Unavailable, 1e-9)
+	require.Equal(t, 50.0, plan.Hot.Rate)
+	require.NotNil(t, plan.Cost)
+	require.GreaterOrEqual(t, plan.Cost.Commands, 1.0)
+	require.Positive(t, plan.Cost.ServerNs)
+	require.Contains(t, doc.Advice.Args, "--zone-availability=99.999%")
+
+	html, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Contains(t, string(html), "The hottest name")
+}
+
+// The file may be gone, or be another one: the document has what was in it.
+func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	holds := filepath.Join(dir, "holds.txt")
+	require.NoError(t, os.WriteFile(holds, []byte("# of last week\n1ms\n3ms\n1ms\n"), 0o600))
+	load := keep(t, "run", "--embedded", "3", "--workers", "4", "--hold", "file:"+holds, "--think", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
+	procs := keep(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "4", "--hold", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
+	advice := filepath.Join(dir, "advice.json")
+	_, stderr, code := lockbench(t, "advise", load, "--hold", "file:"+holds, "-o", "json", "--out", advice)
+	require.Zero(t, code, stderr)
+	require.NoError(t, os.Remove(holds))
+
+	for _, again := range []string{load, procs, keep(t, "run", "--config", load, "--seed", "9"), keep(t, "run", "--check", advice, "--embedded", "3", "--duration", "300ms")} {
+		doc, err := result.ReadFile(again)
+		require.NoError(t, err)
+		require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples(), again)
+		require.Contains(t, doc.Config.Args, "--hold=file:"+holds)
+		require.GreaterOrEqual(t, doc.Results[0].Latency.Hold.Min, int64(990*time.Microsecond))
+	}
+	doc, err := result.ReadFile(advice)
+	require.NoError(t, err)
+	require.Len(t, doc.Advice.Ask.Samples.Samples(), 3)
+	require.Equal(t, "file:"+holds, doc.Advice.Ask.HoldText)
+	stdout, stderr, code := lockbench(t, "report", advice)
+	require.Zero(t, code, stderr)
+	require.Contains(t, flat(stdout), "asked for: file:")
+}
+
 func TestAdviseRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -76,31 +131,38 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":1,"res`)
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
 	empty := write("empty", `{"schema_version":1,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
+	lines := write("holds", "12ms # a\n8\n")
 	for line, want := range map[string]string{
-		"advise --eps 0":                     "--eps",
-		"advise --eps 1":                     "--eps",
-		"advise --eps NaN":                   "--eps",
-		"advise --rto 0s":                    "--rto",
-		"advise --rto 48h":                   "--rto",
-		"advise --hold 0s":                   "--hold",
-		"advise --pause-fork -1s":            "--pause-",
-		"advise --hold 2h":                   "--hold",
-		"advise --hold soon":                 "--hold",
-		"advise --rate 0":                    "--rate",
-		"advise --waiters 0":                 "--waiters",
-		"advise --duration 1ms":              "--duration",
-		"advise --local 0":                   "--local",
-		"advise --local 3 --masters a:1":     "--local",
-		"advise -o bench":                    "-o",
-		"advise --out " + dir + "/no/file":   "--out",
-		"advise " + dir + "/missing":         "missing",
-		"advise " + foreign:                  foreign,
-		"advise " + damaged:                  damaged,
-		"advise " + newer:                    newer,
-		"advise " + empty:                    "nothing to size from",
-		"advise " + empty + " --local 3":     "--local",
-		"advise " + empty + " " + empty:      "arg",
-		"advise " + empty + " --masters a:1": "--masters",
+		"advise --hold file:" + lines:                    "line 2: ",
+		"advise --hold file:" + write("zeros", "0s\n0s"): "--hold must be above 0",
+		"advise --zones a,b --local 3":                   "--zones",
+		"advise --zones a,,b --local 3":                  "--zones",
+		"advise --master-availability 100%":              "--master-availability",
+		"advise --zone-availability 0":                   "--zone-availability",
+		"advise --eps 0":                                 "--eps",
+		"advise --eps 1":                                 "--eps",
+		"advise --eps NaN":                               "--eps",
+		"advise --rto 0s":                                "--rto",
+		"advise --rto 48h":                               "--rto",
+		"advise --hold 0s":                               "--hold",
+		"advise --pause-fork -1s":                        "--pause-",
+		"advise --hold 2h":                               "--hold",
+		"advise --hold soon":                             "--hold",
+		"advise --rate 0":                                "--rate",
+		"advise --waiters 0":                             "--waiters",
+		"advise --duration 1ms":                          "--duration",
+		"advise --local 0":                               "--local",
+		"advise --local 3 --masters a:1":                 "--local",
+		"advise -o bench":                                "-o",
+		"advise --out " + dir + "/no/file":               "--out",
+		"advise " + dir + "/missing":                     "missing",
+		"advise " + foreign:                              foreign,
+		"advise " + damaged:                              damaged,
+		"advise " + newer:                                newer,
+		"advise " + empty:                                "nothing to size from",
+		"advise " + empty + " --local 3":                 "--local",
+		"advise " + empty + " " + empty:                  "arg",
+		"advise " + empty + " --masters a:1":             "--masters",
 	} {
 		stdout, stderr, code := lockbench(t, strings.Fields(line)...)
 		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)

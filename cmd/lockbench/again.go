@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 )
@@ -29,22 +30,39 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
 		settings = append(settings, setting{"fault", doc.Config.Faults})
 	}
-	return f.takeFrom(cmd, "--config", f.config, doc.Config, settings)
+	return f.takeFrom(cmd, "--config", f.config, doc, settings)
 }
 
 // takeFrom takes settings and the masters of a file that a flag named.
-func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, c result.Config, settings []setting) error {
+func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, doc *result.Document, settings []setting) error {
 	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
-		target, err := targetOf(c)
+		target, err := targetOf(doc.Config)
 		if err != nil {
 			return usagef("%s: %s %w", flag, file, err)
 		}
 		settings = append(settings, target)
 	}
-	if err := take(cmd, settings); err != nil {
+	if err := take(cmd, withSamples(settings, doc)); err != nil {
 		return usagef("%s: %s is damaged: %w", flag, file, err)
 	}
 	return nil
+}
+
+// withSamples puts the samples that a document has kept in the place of the file that they
+// came from, which may be another one by now.
+func withSamples(settings []setting, doc *result.Document) []setting {
+	kept := []bench.Span{doc.Config.Hold, doc.Config.Think}
+	if doc.Advice != nil && doc.Advice.Ask.Samples != nil {
+		kept = append(kept, *doc.Advice.Ask.Samples)
+	}
+	for i, s := range settings {
+		for _, span := range kept {
+			if text, err := span.MarshalText(); err == nil && span.Samples() != nil && slices.Equal(s.values, []string{span.String()}) {
+				settings[i].values = []string{string(text)}
+			}
+		}
+	}
+	return settings
 }
 
 // settingsOf is the flags that a document has kept.

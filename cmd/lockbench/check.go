@@ -35,7 +35,7 @@ func (f *flags) takeCheck(cmd *cobra.Command) error {
 	}
 	f.advice = doc.Advice
 	settings := append(settingsOf(doc.Advice.Trial), setting{"fault", doc.Config.Faults})
-	return f.takeFrom(cmd, "--check", f.check, doc.Config, settings)
+	return f.takeFrom(cmd, "--check", f.check, doc, settings)
 }
 
 // predictions is what the advice predicts for this load, as objectives.

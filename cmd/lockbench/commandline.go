@@ -13,6 +13,9 @@ import (
 // not known any more and have to be put in.
 func commandLine(doc result.Document) string {
 	c := doc.Config
+	if doc.Advice != nil && len(doc.Advice.Args) > 0 && len(c.Args) == 0 { // of a process: there was no load
+		return folded(wordsOf("advise", nil, settingsOf(doc.Advice.Args)))
+	}
 	if len(c.Args) == 0 {
 		return ""
 	}

@@ -97,7 +97,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 	if err := f.write(cmd.OutOrStdout(), report); err != nil {
 		return err
 	}
-	if doctor.Worst(report.Findings) == doctor.Fail {
+	if report.Worst() == doctor.Fail {
 		return verdict{exitRun, "not fit to lock on, see FAIL"}
 	}
 	return nil
@@ -112,7 +112,7 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 			Tool          bench.Tool   `json:"tool"`
 			Worst         doctor.Level `json:"worst"`
 			*doctor.Report
-		}{bench.SchemaVersion, bench.CurrentTool(), doctor.Worst(r.Findings), r})
+		}{bench.SchemaVersion, bench.CurrentTool(), r.Worst(), r})
 	}
 	var shown view.Blocks
 	for i, m := range r.PerMaster {

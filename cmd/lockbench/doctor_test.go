@@ -134,7 +134,7 @@ func TestProbingCanBeLeftOut(t *testing.T) {
 
 func TestMastersOfAProcessRunAreProbedOnce(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "2", "--procs", "2", "--duration", "1s", "--warmup", "0s", "--probe-every", "5ms")
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "2", "--procs", "2", "--duration", "1s", "--warmup", "0s", "--probe-every", "5ms", "--master-timeout", "8s")
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "rtt p50")
 }

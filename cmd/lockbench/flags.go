@@ -23,7 +23,7 @@ type flags struct {
 	procs         int
 	keys          int
 	dist          bench.Dist
-	hold, think   bench.Span
+	hold, think   span
 	rate          rate
 	arrivals      string
 	dropAfter     time.Duration
@@ -118,8 +118,8 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
 		fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
 		offer(fs, "dist", "own", "uniform", "zipf:0.99", "hotspot:0.1,0.9")
-		fs.TextVar(&f.hold, "hold", bench.Span{}, "how long a lock is held: 1ms, exp:1ms (exponential with that mean), lognormal:1ms,0.5 (median, and sigma of the logarithm)")
-		fs.TextVar(&f.think, "think", bench.Span{}, "pause of a worker between operations, as --hold")
+		fs.Var(&f.hold, "hold", "how long a lock is held: 1ms, exp:1ms (exponential with that mean), lognormal:1ms,0.5 (median, and sigma of the logarithm), file:PATH (samples: a duration such as 12ms on each line, # begins a comment)")
+		fs.Var(&f.think, "think", "pause of a worker between operations, as --hold")
 		fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 		fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
 		offer(fs, "arrivals", bench.Poisson, bench.Even)

@@ -267,7 +267,7 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	}
 	p.cfg = bench.Config{
 		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: f.dist,
-		Hold: f.hold, Think: f.think,
+		Hold: f.hold.Span, Think: f.think.Span,
 		Rate: float64(f.rate), Arrivals: f.arrivals,
 		DropAfter: f.dropAfter,
 		Duration:  f.duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),

@@ -246,9 +246,9 @@ func TestARunInWhichMostOperationsTimedOutMissesWhateverItsLatency(t *testing.T)
 	require.False(t, step.Met || step.Unjudged || step.Disturbed)
 	require.Equal(t, "response.p99<200ms: 55.0ms; goodput: 905/s acquired of 9,510/s", step.Why)
 
-	require.True(t, run(bench.Totals{Offered: 3000, Started: 3000, Acquired: 2945, Errors: 20}).Met, "30 are in flight, 30 may fail")
-	require.False(t, run(bench.Totals{Offered: 3000, Started: 3000, Acquired: 2900}).Met, "100 hang")
-	require.True(t, run(bench.Totals{Offered: 3000, Started: 3000, Acquired: 1000, Refused: 1980}).Met, "a refusal is an answer")
+	require.True(t, run(bench.Totals{Offered: 3000, Started: 3000, Acquired: 2970, Errors: 30}).Met, "30 may fail")
+	require.False(t, run(bench.Totals{Offered: 3000, Started: 3000, Acquired: 2969, Errors: 31}).Met, "31 are more than 1 %")
+	require.True(t, run(bench.Totals{Offered: 3000, Started: 3000, Acquired: 1000, Refused: 1990}).Met, "a refusal is an answer")
 	require.True(t, run(bench.Totals{Offered: 20, Started: 20, Acquired: 17, Errors: 3}).Met, "a few of few")
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strconv"
+	"strings"
 
 	"muxlock/bench"
 )
@@ -37,5 +39,31 @@ func (s *share) Set(text string) error {
 	return nil
 }
 
-func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 4, 64) + "%" }
+func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 10, 64) + "%" }
 func (s *share) Type() string   { return "share" }
+
+// span is a bench.Span that may come from a file of samples: file:PATH.
+type span struct{ bench.Span }
+
+func (s *span) Set(text string) (err error) {
+	path, ok := strings.CutPrefix(text, "file:")
+	if !ok {
+		s.Span, err = bench.ParseSpan(text)
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	times, err := bench.ReadSamples(file)
+	if err == nil {
+		s.Span, err = bench.Sampled(path, times)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (s *span) Type() string { return "span" }

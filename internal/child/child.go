@@ -6,14 +6,21 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 )
 
 // Start starts cmd in a process group of its own, so that Ctrl-C on the terminal
 // reaches only the parent, which then ends its children in order; when the parent is
 // killed, Linux kills the child. The channel is closed once the child has been reaped;
 // cmd.ProcessState then tells how it ended. Start calls cmd.Wait itself.
-func Start(cmd *exec.Cmd) (<-chan struct{}, error) {
-	cmd.SysProcAttr = attr()
+func Start(cmd *exec.Cmd) (<-chan struct{}, error) { return start(cmd, attr(true)) }
+
+// StartBeside is Start in the process group of this process, where the terminal's signals
+// reach the child, too.
+func StartBeside(cmd *exec.Cmd) (<-chan struct{}, error) { return start(cmd, attr(false)) }
+
+func start(cmd *exec.Cmd, attr *syscall.SysProcAttr) (<-chan struct{}, error) {
+	cmd.SysProcAttr = attr
 	started, done := make(chan error, 1), make(chan struct{})
 	go run(cmd, started, done)
 	return done, <-started

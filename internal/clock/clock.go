@@ -17,12 +17,27 @@ type Instant struct {
 }
 
 // Now reads the clocks.
-func Now() Instant { return last.now(goClocks, Boottime) }
+func Now() Instant { return last.now(goClocks, boottime) }
 
 // goClocks returns the monotonic clock since zero, and the wall clock.
 func goClocks() (mono, wall int64) {
 	t := time.Now()
 	return int64(t.Sub(zero)), t.UnixNano()
+}
+
+// boottime is Boottime, but 0 in a bubble.
+func boottime() int64 {
+	if inBubble() {
+		return 0
+	}
+	return Boottime()
+}
+
+// inBubble reports whether the caller is in a synctest bubble: times have no monotonic
+// reading there.
+func inBubble() bool {
+	now := time.Now()
+	return now == now.Round(0)
 }
 
 // Add returns the instant d after i.
@@ -65,8 +80,8 @@ func (i Instant) Time() time.Time { return zero.Add(time.Duration(i.mono)) }
 // the wall clock has kept its distance from the monotonic clock, so has
 // CLOCK_BOOTTIME. The distance changes too when somebody sets the wall clock, which
 // costs one reading. Slewing moves all three alike. It is read again every day all the
-// same, and when the monotonic clock is not the one of before: in a synctest bubble that is
-// virtual and CLOCK_BOOTTIME is not, and what is learned there holds for nobody outside.
+// same. In a synctest bubble there is no CLOCK_BOOTTIME (boottime): time is virtual there,
+// and what one bubble learned would be years, or an hour, away from the time of another.
 type sleeper struct{ seen atomic.Pointer[distance] }
 
 // distance of two clocks from the monotonic clock, read together at mono.

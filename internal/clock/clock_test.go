@@ -124,13 +124,22 @@ func TestNowAgreesWithTheKernel(t *testing.T) {
 	}
 }
 
-func TestWhatABubbleLearnsHoldsForNobodyOutside(t *testing.T) {
+func TestWhatABubbleLearnsHoldsForNobodyElse(t *testing.T) {
 	if Boottime() == 0 {
 		t.Skip("there is no CLOCK_BOOTTIME")
 	}
 	var s sleeper
-	synctest.Test(t, func(*testing.T) { s.now(goClocks, Boottime) })
-	require.InDelta(t, Boottime(), s.now(goClocks, Boottime).boot, float64(time.Minute))
+	now := func() Instant { return s.now(goClocks, boottime) }
+	synctest.Test(t, func(*testing.T) {
+		time.Sleep(time.Minute)
+		now()
+	})
+	synctest.Test(t, func(t *testing.T) { // begins a minute before that
+		end := now().Add(10 * time.Second)
+		s.seen.Store(nil) // as a reading outside does
+		require.Equal(t, 10*time.Second, end.Left(now()))
+	})
+	require.InDelta(t, Boottime(), now().boot, float64(time.Minute))
 }
 
 func TestNowMovesForward(t *testing.T) {

@@ -1,7 +1,14 @@
 // Package redlock is the arithmetic of the lock: how long a grant may be relied on, when a
 // lease is renewed, how long a contender waits before its next attempt. Values in, values
-// out: no clock, no I/O, no goroutine. The engine acts by it, and what lockbench advises
-// and predicts comes from the same functions.
+// out: no clock, no I/O, no goroutine. The engine and its pipeline act by it, and what lockbench
+// advises and predicts comes from the same functions and constants.
+//
+//	drift             the allowance for clocks that differ
+//	validity          what of a lease is left
+//	renewal_interval  when KeepAlive renews, and how soon again
+//	retry             delays before the next attempt, and their jitter
+//	redial            delays before a master that went away is dialled again
+//	restart           how long a restarted master has no vote
 package redlock
 
 import "time"

@@ -12,5 +12,9 @@ const (
 // RedialWithin returns how long after the end of an outage of that length a master is
 // dialled at the latest: the pauses before this one add up to less than the outage.
 func RedialWithin(outage time.Duration) time.Duration {
-	return min(outage+FirstRedial, LongestRedial) / 2 * 3
+	_, latest := RedialDelay(min(outage+FirstRedial, LongestRedial))
+	return latest
 }
+
+// RedialDelay returns the bounds of a pause of that mean.
+func RedialDelay(mean time.Duration) (from, to time.Duration) { return mean / 2, mean / 2 * 3 }

@@ -58,6 +58,17 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	require.Equal(t, time.Minute, upTo(time.Minute, time.Minute, 1<<20), "without overflow")
 }
 
+func TestLeaderThatFailedPausesForAThirdOfItsLeaseToAllOfItAndNeverLong(t *testing.T) {
+	for ttl, want := range map[time.Duration][]time.Duration{
+		600 * time.Millisecond: {200 * time.Millisecond, 600 * time.Millisecond},
+		3 * time.Second:        {time.Second, 3 * time.Second},
+		time.Hour:              {time.Second, 3 * time.Second},
+	} {
+		from, to := TermDelay(ttl)
+		require.Equal(t, want, []time.Duration{from, to}, ttl)
+	}
+}
+
 func TestContendersThatAreWokenAtOnceSpreadByHalfARoundTrip(t *testing.T) {
 	require.Equal(t, 50*time.Microsecond, WakeSpread(100*time.Microsecond))
 	require.Equal(t, maxSpread, WakeSpread(time.Second))

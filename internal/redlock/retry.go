@@ -13,6 +13,13 @@ func SplitDelay(longest, held time.Duration, before int) (from, to time.Duration
 	return 0, min(longest<<min(before, 16), max(held, longest))
 }
 
+// TermDelay returns the bounds of the pause of a leader that failed, before it campaigns again: a
+// third of ttl to ttl, so that another candidate is likely to be first, and never long.
+func TermDelay(ttl time.Duration) (from, to time.Duration) {
+	to = min(ttl, 3*time.Second)
+	return to / 3, to
+}
+
 // WakeSpread returns the longest delay of contenders that are woken at once. It keeps their
 // requests apart by more than their paths to the masters differ: for near masters half a
 // round trip, for far ones no more than maxSpread, since it is the machines that make the

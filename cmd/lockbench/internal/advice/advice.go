@@ -28,6 +28,12 @@ type Ask struct {
 	// Hold is how long a lock will be held; nil: as measured.
 	Hold     *sizing.Law `json:"-"`
 	HoldText string      `json:"hold"`
+	// Samples is Hold where it comes from a file, with what was in the file.
+	Samples *bench.Span `json:"hold_samples,omitempty"`
+	// MasterUp and ZoneUp are the part of the time in which each is up.
+	MasterUp float64  `json:"master_availability"`
+	ZoneUp   float64  `json:"zone_availability"`
+	Zones    []string `json:"zones,omitempty"` // of each master; empty: not known
 	// Leases are to be among the Losses and Outages, beside those that always are.
 	Leases []time.Duration `json:"-"`
 }
@@ -49,6 +55,7 @@ type Advice struct {
 	Expected    []Chance   `json:"expected"`
 	Check       *Check     `json:"check,omitempty"` // absent: the run was of another kind
 	Sensitivity []Change   `json:"sensitivity"`
+	Plan        *Plan      `json:"plan,omitempty"` // absent in older documents
 	Warnings    []string   `json:"warnings"`
 	Snippet     string     `json:"snippet"`
 	Try         string     `json:"try"`             // the command that runs Config on the masters of the measurement
@@ -124,6 +131,7 @@ const (
 	handOverMost  = 20 * time.Millisecond // the engine's HandOverTime
 	fewSamples    = 1000
 	fewRows       = 300 // 0.99^299 is below 5 %: of so many, one lies beyond the p99
+	fewHolds      = 100
 	gapSuspicious = 1.3
 )
 
@@ -160,6 +168,7 @@ func Make(m *Measured, ask Ask) *Advice {
 	k.expect()
 	k.check()
 	k.sensitivity()
+	k.masters()
 	k.concerns()
 	k.out.Inputs = k.Inputs
 	k.out.Warnings = append(k.out.Warnings, k.Warnings...)
@@ -175,10 +184,17 @@ func newMaker(m *Measured, ask Ask) *maker {
 	if ask.Waiters < 1 {
 		ask.Waiters = max(m.Procs, 2)
 	}
+	if ask.MasterUp == 0 {
+		ask.MasterUp = DefaultMasterUp
+	}
+	if ask.ZoneUp == 0 {
+		ask.ZoneUp = DefaultZoneUp
+	}
 	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2), replicates: replicates}
 	k.out = &Advice{
 		Ask: ask, Impl: m.Impl, Masters: m.Masters, Settings: []Setting{}, Expected: []Chance{},
 		Sensitivity: []Change{}, Warnings: []string{}, Losses: []Loss{}, Outages: []Survived{}, Caveat: Caveat,
+		Plan: &Plan{Sets: []Set{}, Placed: []Placed{}, Cost: m.cost},
 	}
 	return k
 }
@@ -200,7 +216,7 @@ func (k *maker) holdAndPause() {
 	k.hold, k.holdText = k.ask.Hold, k.ask.HoldText
 	switch {
 	case k.hold != nil:
-		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, P50: ns(k.hold.UpperQuantile(0.5)), P99: ns(k.hold.UpperQuantile(0.01)), Max: ns(k.hold.UpperQuantile(1e-9))})
+		k.Inputs = append(k.Inputs, Input{Name: "hold", From: "asked for: " + k.ask.HoldText, Count: k.hold.N(), P50: ns(k.hold.UpperQuantile(0.5)), P99: ns(k.hold.UpperQuantile(0.01)), Max: ns(k.hold.UpperQuantile(1e-9))})
 	case k.Hold != nil:
 		k.hold, k.holdText = k.Hold, k.RunHold.String()
 	default:
@@ -261,7 +277,8 @@ func (k *maker) drift() {
 
 // retries are RetryHeld by F10 and RetrySplit by F13 and F14.
 func (k *maker) retries() {
-	trip, release := k.Acquire.UpperQuantile(0.5), k.Acquire.UpperQuantile(0.5)
+	trip := k.attempts().UpperQuantile(0.5)
+	release := trip
 	if k.Release != nil {
 		release = k.Release.UpperQuantile(0.5)
 	}

@@ -48,7 +48,7 @@ func (k *maker) expect() {
 		day := func(p float64) float64 { return -math.Expm1(n * math.Log1p(-min(p, 1))) }
 		k.out.Expected = append(k.out.Expected, Chance{Name: fmt.Sprintf("at least one lost a day at %g/s", k.ask.Rate), Formula: rollUp, P: day(all.P), Hi: day(all.Hi), N: all.N, Extrapolated: all.Extrapolated})
 	}
-	k.queue()
+	k.hottest()
 }
 
 // reported is the chance as it is reported.
@@ -150,31 +150,4 @@ func (k *maker) splits() {
 			P: sizing.SplitAtOnce(k.contenders, k.Masters, quorum.Size(k.Masters)),
 		})
 	}
-}
-
-// queue is F10 and F11: what one name can do, and how long is waited for it at Rate.
-func (k *maker) queue() {
-	release := k.Release
-	if release == nil {
-		release = k.Acquire
-	}
-	most := sizing.Capacity(k.Acquire.Mean(), k.hold.Mean(), release.Mean(), 0) * 1e9
-	k.setting("one name", fmt.Sprintf("%s/s", number(most)), "F10", "most acquisitions of one name, each after a wake-up at once")
-	if k.ask.Rate <= 0 {
-		return
-	}
-	mean, variance := 0.0, 0.0
-	for _, l := range []*sizing.Law{k.Acquire, k.hold, release} {
-		mean, variance = mean+l.Moment(1), variance+l.Moment(2)-l.Moment(1)*l.Moment(1)
-	}
-	q := sizing.Queue{Lambda: k.ask.Rate / 1e9, Service: [2]float64{mean, variance + mean*mean}}
-	if q.Load() >= 1 {
-		k.warn("%g/s is more than one name can do: waiting grows without end", k.ask.Rate)
-		return
-	}
-	p99 := 0.0
-	for step := q.MeanWait() / 16; step > 0 && q.WaitsLonger(p99, true) > 0.01; {
-		p99 += step
-	}
-	k.setting("wait", text(q.MeanWait()), "F11", "mean for a name with %g/s (occupied %.0f%%); p99 %s in no order", k.ask.Rate, 100*q.Load(), text(p99))
 }

@@ -14,8 +14,15 @@ import (
 )
 
 // HoldLaw is the law that a span draws from, given by its text: 5ms, exp:5ms or
-// lognormal:5ms,SIGMA.
+// lognormal:5ms,SIGMA; of samples it is theirs.
 func HoldLaw(s bench.Span) (*sizing.Law, error) {
+	if times := s.Samples(); times != nil {
+		values := make([]float64, len(times))
+		for i, d := range times {
+			values[i] = float64(d)
+		}
+		return sizing.Samples(values, nil), nil
+	}
 	kind, args, drawn := strings.Cut(s.String(), ":")
 	if !drawn {
 		return sizing.Fixed(float64(s.Mean())), nil

@@ -30,6 +30,7 @@ type Measured struct {
 
 	Length  float64     // how long was measured, ns
 	Acquire *sizing.Law // Delta: what a winning attempt uses up
+	Attempt *sizing.Law // the same without locks that were handed over; nil: there are none
 	Release *sizing.Law // nil: unknown
 	Hold    *sizing.Law // nil: not held for a time
 	Stall   *sizing.Law // of each 10 ms; nil: not measured
@@ -42,6 +43,9 @@ type Measured struct {
 	rowsAt []float64
 	trips  []float64 // quorum time of each row; +Inf: none
 	shared bool      // locks were handed over within the process
+
+	hotRate float64 // acquisitions a second of the busiest name that the load asked for; 0: of none
+	cost    *Cost   // nil: unknown
 
 	Acquired, Lost, Late int64 // of the run, under TTL
 	Inputs               []Input
@@ -106,6 +110,7 @@ func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measur
 		m.Length += r.DurationS * 1e9
 	}
 	m.shared = cfg.Dist != bench.Dist{}
+	m.hotRate, m.cost = cfg.Rate*cfg.Dist.Hottest(cfg.Keys), costOf(of)
 	m.Probed = of[len(of)-1].PerMaster
 	if m.Masters == 0 {
 		m.Masters = max(m.Rows.Masters(), len(cfg.Masters))

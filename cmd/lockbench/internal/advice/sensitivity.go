@@ -122,6 +122,9 @@ func (k *maker) concerns() {
 	if n := k.Acquire.N(); n < fewSamples {
 		k.warn("only %d acquires were measured: run longer, or with more workers", n)
 	}
+	if n := k.hold.N(); k.ask.Hold != nil && n > 0 && n < fewHolds {
+		k.warn("only %d holds were given: how long others are is a guess, from a hundred on it is less of one", n)
+	}
 	if n := len(k.Rows); n > 0 && n < fewRows {
 		k.warn("only %d joint round trips were measured: run longer, or with a shorter --probe-every", n)
 	}

@@ -14,7 +14,7 @@ import (
 func (k *maker) timeout() {
 	law, from := k.Quorum, "quorums of round trips"
 	if law == nil {
-		law, from = k.Acquire, "acquires"
+		law, from = k.attempts(), "acquires"
 		k.warn("the masters were not probed: MasterTimeout and RetrySplit rest on acquires alone, and what another number of them would do is not known")
 	}
 	slowest := min(law.UpperQuantile(slowMoment), law.Max()) // a guess would help nobody
@@ -26,6 +26,14 @@ func (k *maker) timeout() {
 	tau := roundUp(min(max(time.Duration(margin*slowest), leastTimeout), time.Minute))
 	k.out.Config.MasterTimeout = tau
 	k.setting("MasterTimeout", span(tau), "F4", "%s, at least %s", why, span(leastTimeout))
+}
+
+// attempts is what masters are asked for.
+func (k *maker) attempts() *sizing.Law {
+	if k.Attempt != nil {
+		return k.Attempt
+	}
+	return k.Acquire
 }
 
 // slowMaster is what the slowest master costs that is not waited for.

@@ -1,14 +1,35 @@
+// Package doctor looks for what makes locks on given masters unsafe or slow, before
+// anybody relies on them: what engine.Engine.Check looks for (internal/findings), and round
+// trips, clocks and this machine.
+//
+// Nothing on a master is changed, but for the engine's own trial lock: one key of a random
+// name, that is released again and would expire after a second or two.
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"os"
-	"slices"
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/probe"
+	"muxlock/engine"
+	"muxlock/internal/findings"
 	"muxlock/internal/redlock"
+)
+
+// What both look for.
+type (
+	Finding = findings.Finding
+	Level   = findings.Level
+)
+
+const (
+	OK      = findings.OK
+	Unknown = findings.Unknown
+	Warn    = findings.Warn
+	Fail    = findings.Fail
 )
 
 // Options of an examination.
@@ -24,11 +45,22 @@ type Report struct {
 	PerMaster []bench.Master `json:"per_master"`
 }
 
+// Worst level of all.
+func (r *Report) Worst() Level { return findings.Worst(r.Findings) }
+
 // Examine looks at masters, all at once, and at this machine. It blocks for the time
 // that Options give and a few seconds more at most. That a master cannot be reached is
 // a finding; the only errors are an address that is none, and the end of ctx.
 func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
-	masters := collect(ctx, addrs)
+	asked := make([]findings.Master, len(addrs))
+	for i, addr := range addrs {
+		option, err := masters.Option(addr)
+		if err != nil {
+			return nil, err
+		}
+		asked[i] = findings.Master{Address: masters.Redact(addr), Option: option, Trial: func(ctx context.Context) error { return tryEngine(ctx, addr) }}
+	}
+	all := findings.Collect(ctx, asked)
 	watched, err := watch(ctx, addrs, o.For)
 	if err != nil {
 		return nil, err
@@ -37,31 +69,40 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 		return nil, err
 	}
 	wait := redlock.RestartWait(o.MaxTTL, redlock.DefaultDrift)
-	found := append(judgeSet(masters), assumed(len(masters), o.MaxTTL, wait))
+	found := append(findings.OfSet(all), assumed(len(all), o.MaxTTL, wait))
 	if o.New {
 		wait = 0
 	}
 	here := false
 	var each []Finding
-	for i, f := range masters {
-		here = here || f.host == thisHost
-		for _, g := range append(judgeMaster(f, wait), judgeProbe(watched, i)...) {
+	for i, f := range all {
+		here = here || f.Host == findings.ThisHost
+		f.Vote = uptime(f.Info, wait)
+		for _, g := range append(findings.OfMaster(f), judgeProbe(watched, i)...) {
 			g.Masters = []int{i + 1}
 			each = append(each, g)
 		}
 	}
-	found = append(found, inOrder(grouped(each))...)
+	found = append(found, findings.InOrder(findings.Grouped(each))...)
 	found = append(found, machine(os.DirFS("/"), slept(), here)...)
-	return &Report{Findings: grouped(found), PerMaster: watched}, nil
+	return &Report{Findings: findings.Grouped(found), PerMaster: watched}, nil
 }
 
-// inOrder puts findings of one check side by side, checks in the order in which they
-// first come.
-func inOrder(found []Finding) []Finding {
-	first := map[string]int{}
-	for i, f := range slices.Backward(found) {
-		first[f.Check] = i
+// tryEngine lets the engine itself look at the master, as it will: who it is, its
+// scripts, and a trial lock that is taken, extended and released.
+func tryEngine(ctx context.Context, addr string) error {
+	e, err := engine.New(ctx, engine.Config{Masters: []string{addr}, MastersAreNew: true, MasterTimeout: time.Second})
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(first[a.Check], first[b.Check]) })
-	return found
+	return e.Close()
+}
+
+// watch probes all masters for a while, back to back but for a breath.
+func watch(ctx context.Context, addrs []string, length time.Duration) ([]bench.Master, error) {
+	p, err := probe.Open(ctx, addrs, probe.Options{Every: 5 * time.Millisecond})
+	if err != nil {
+		return nil, err
+	}
+	return p.Run(ctx, length).Masters, nil
 }

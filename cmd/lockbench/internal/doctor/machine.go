@@ -29,7 +29,7 @@ func slept() time.Duration {
 // long it was suspended since it started.
 func machine(root fs.FS, slept time.Duration, serversHere bool) (found []Finding) {
 	add := func(level Level, check, text, todo string) {
-		found = append(found, Finding{level, check, nil, text, todo})
+		found = append(found, Finding{Level: level, Check: check, Text: text, ToDo: todo})
 	}
 	read := func(name string) string {
 		b, _ := fs.ReadFile(root, name)
@@ -84,7 +84,7 @@ func timeDaemon(root fs.FS) Finding {
 	}
 	i := slices.IndexFunc(sizing.TimeDaemons, func(d sizing.TimeDaemon) bool { return running[d.Process] })
 	if i < 0 {
-		return Finding{Unknown, "time daemon", nil, fmt.Sprintf("none is seen here; on every machine with a master or a holder it must not slew by more than %.0f ppm", slewMost), "chrony: maxslewrate 4000"}
+		return Finding{Level: Unknown, Check: "time daemon", Text: fmt.Sprintf("none is seen here; on every machine with a master or a holder it must not slew by more than %.0f ppm", slewMost), ToDo: "chrony: maxslewrate 4000"}
 	}
 	d := sizing.TimeDaemons[i]
 	for _, name := range []string{"etc/chrony.conf", "etc/chrony/chrony.conf"} {
@@ -99,7 +99,7 @@ func timeDaemon(root fs.FS) Finding {
 		if d.Process == "chronyd" {
 			todo = "maxslewrate 4000 in chrony.conf, on every machine with a master or a holder"
 		}
-		return Finding{Warn, "time daemon", nil, text + fmt.Sprintf(": two such clocks may differ by more than Drift allows for, %.0f ppm each", slewMost), todo + "; or raise Drift"}
+		return Finding{Level: Warn, Check: "time daemon", Text: text + fmt.Sprintf(": two such clocks may differ by more than Drift allows for, %.0f ppm each", slewMost), ToDo: todo + "; or raise Drift"}
 	}
-	return Finding{OK, "time daemon", nil, text, ""}
+	return Finding{Level: OK, Check: "time daemon", Text: text}
 }

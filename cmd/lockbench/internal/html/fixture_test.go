@@ -110,8 +110,14 @@ func advised(doc result.Document) result.Document {
 			{Name: "vote of 2 split", P: 0.04, Formula: "F13"},
 		},
 		Sensitivity: []advice.Change{{What: "round trips x2", MinNs: 1_050_000_000, ByNs: 150_000_000}},
-		Warnings:    []string{"the clocks of the masters were not watched"},
-		Snippet:     "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
+		Plan: &advice.Plan{
+			Sets:   []advice.Set{{Size: 3, Masters: []int{1, 2, 3}, Zones: []string{"a", "b", "<c>"}, P50: 160_000, P99: 3_490_000, OneDown: 21_100_000, MayFail: 1, SurvivesZone: true, Unavailable: 3.6e-6}},
+			Placed: []advice.Placed{{Masters: 3, Zones: 1, Unavailable: 1e-4}},
+			Hot:    advice.Hot{Rate: 20, Ways: []advice.Way{{How: "in one process", PerS: 30, Occupied: 0.66, Wait: 30_000_000}}},
+			Cost:   &advice.Cost{LocksPerS: 500, Commands: 3.5, ServerNs: 300_000, ClientNs: 450_000, ClientLeastNs: 190_000},
+		},
+		Warnings: []string{"the clocks of the masters were not watched"},
+		Snippet:  "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
 	}
 	return doc
 }

@@ -17,14 +17,15 @@
 //	lambda   arrivals per ns on one name
 //	eps      the probability that is accepted
 //
-// What the engine itself does (its allowance for clocks, its renewals, its delays) is not
-// repeated here: it comes from package redlock.
+// What the engine itself does (its renewals, its delays, the constants of its allowance for
+// clocks) is not repeated here: it comes from package redlock. Only the allowance is written
+// once more, for times that are not whole; a test holds the two together.
 //
 // The formulae, and where they are:
 //
 //	F1  validity V = T - Delta - (rho*T + c)                         Clocks.Validity
 //	F2  quorum latency of independent masters                        AtLeast, Independent
-//	F3  quorum latency from joint round trips, fewer or more masters Rows
+//	F3  quorum latency from joint round trips, fewer or more masters Rows, Rows.Fastest
 //	F4  attempts that a timeout makes fail                           Rows.Fails
 //	F5  validity gone at acquire                                     Clocks.LossAtAcquire
 //	F6  shortest TTL for a hold                                      Clocks.ShortestBoole, Clocks.Shortest
@@ -40,6 +41,7 @@
 //	F15 restarted masters stay out until nothing is left to forget   redlock.RestartWait
 //	F17 intervals and how far samples carry                          ClopperPearson, RankInterval, Blocks, Law.Reaches
 //	F18 all of it together                                           Together
+//	F19 availability of masters in zones                             Unavailable
 //
 // Sources: the Redlock algorithm as redis.io gives it (F1); David and Nagaraja, Order
 // Statistics (F2); Hosking and Wallis 1987 (tails); Pollaczek-Khinchine and Kingman 1962

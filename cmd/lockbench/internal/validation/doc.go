@@ -3,7 +3,8 @@
 // lock on them, and asks whether what was predicted was measured.
 //
 //	quorum   F2, F3  how long an acquire takes, from round trips alone
-//	expiry   F5      how often a short lease is gone when the quorum comes
+//	expiry   F5, F8  how often a short lease is gone when the quorum comes, or before the
+//	                 longest hold that is advised is over
 //	split    F13     how often callers at once split the vote
 //	gap      F10     how long a lock lies free before a polling waiter looks
 //	queue    F11     how long an open loop waits for one name

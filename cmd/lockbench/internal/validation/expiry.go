@@ -3,6 +3,7 @@ package validation
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,30 +41,34 @@ var expirySettings = []setting{{fmt.Sprintf("%s, ttl %s", distances[0], expiryLe
 	return expiryChecks(rows, left), err
 }}}
 
+// outlived are the shares of acquires that the longest holds of the leases are asked for.
+var outlived = []float64{0.2, 0.05}
+
 // expiryChecks holds how often too little validity was left against how many round trips
-// were as long (F5), or but for nearExpiry of their length.
+// were as long (F5), or but for nearExpiry of their length; and how many acquires left less than
+// the longest hold that so many may outlive (F8).
 func expiryChecks(rows sizing.Rows, left []float64) (checks []Check) {
 	law, _ := rows.QuorumTime(quorum.Size(rows.Masters()))
 	if law == nil {
 		return nil
 	}
+	clocks, ttl := sizing.EngineClocks, float64(expiryLease)
+	check := func(formula, quantity string, least, late float64) Check {
+		lost := int64(len(slices.DeleteFunc(slices.Clone(left), func(validity float64) bool { return validity >= least })))
+		seen := func(late float64) Estimate { return share(clocks.SeenAtAcquire(ttl, clocks.Validity(ttl, late), law)) }
+		predicted := seen(late)
+		predicted.Lo, predicted.Hi = seen(late*(1+nearExpiry)).Lo, seen(late/(1+nearExpiry)).Hi
+		return Check{Formula: formula, Quantity: quantity, Unit: bench.UnitShare, Predicted: predicted, Measured: share(lost, int64(len(left)))}
+	}
 	for _, late := range lateQuorums {
-		least := sizing.EngineClocks.Validity(float64(expiryLease), float64(late))
-		var lost int64
-		for _, validity := range left {
-			if validity < least {
-				lost++
-			}
-		}
-		seen := func(late float64) Estimate {
-			return share(sizing.EngineClocks.SeenAtAcquire(float64(expiryLease), sizing.EngineClocks.Validity(float64(expiryLease), late), law))
-		}
-		predicted := seen(float64(late))
-		predicted.Lo, predicted.Hi = seen(float64(late)*(1+nearExpiry)).Lo, seen(float64(late)/(1+nearExpiry)).Hi
-		checks = append(checks, Check{
-			Formula: "F5", Quantity: fmt.Sprintf("less than %.0fms of validity left", least/1e6), Unit: bench.UnitShare,
-			Predicted: predicted, Measured: share(lost, int64(len(left))),
-		})
+		least := clocks.Validity(ttl, float64(late))
+		checks = append(checks, check("F5", fmt.Sprintf("less than %.0fms of validity left", least/1e6), least, float64(late)))
+	}
+	for _, p := range outlived {
+		hold := clocks.LongestHold(ttl, 2*p, law, sizing.Pauses{}) // half of it is for pauses
+		c := check("F8", fmt.Sprintf("less than a hold of %.0fms, which %.0f%% may outlive", hold/1e6, 100*p), hold, clocks.Validity(ttl, hold))
+		c.Predicted.Value = p
+		checks = append(checks, c)
 	}
 	return checks
 }

@@ -44,6 +44,9 @@ func (b *Blocks) advice(a *advice.Advice) {
 	}
 	b.Line("")
 	b.Table(sensitivityTable(a))
+	if a.Plan != nil {
+		b.plan(a.Plan, a.Ask)
+	}
 	if len(a.Warnings) > 0 {
 		b.Line("")
 	}

@@ -1,13 +1,12 @@
-// Package doctor looks for what makes locks on given masters unsafe or slow, before
-// anybody relies on them.
+// Package findings asks masters what they are and judges what makes locks on them unsafe or
+// slow: for Engine.Check and for lockbench doctor, which looks at more.
 //
-// Examine collects facts, master by master, and this machine's; the judgement over
-// them is pure and works on what was collected. Nothing on a master is changed, but
-// for the engine's own trial lock: one key of a random name, that is released again
-// and would expire after a second or two.
-package doctor
+// Collect asks, master by master; the judgement over its facts is pure. Nothing on a master
+// is changed.
+package findings
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -68,9 +67,9 @@ func Worst(all []Finding) Level {
 	return worst
 }
 
-// grouped puts findings that say the same of several masters into one, at the place of
+// Grouped puts findings that say the same of several masters into one, at the place of
 // the first.
-func grouped(all []Finding) []Finding {
+func Grouped(all []Finding) []Finding {
 	groups := []Finding{}
 	for _, f := range all {
 		i := slices.IndexFunc(groups, func(g Finding) bool {
@@ -88,4 +87,15 @@ func grouped(all []Finding) []Finding {
 		}
 	}
 	return groups
+}
+
+// InOrder puts findings of one check side by side, checks in the order in which they
+// first come.
+func InOrder(found []Finding) []Finding {
+	first := map[string]int{}
+	for i, f := range slices.Backward(found) {
+		first[f.Check] = i
+	}
+	slices.SortStableFunc(found, func(a, b Finding) int { return cmp.Compare(first[a.Check], first[b.Check]) })
+	return found
 }

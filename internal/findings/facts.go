@@ -1,4 +1,4 @@
-package doctor
+package findings
 
 import (
 	"context"
@@ -12,26 +12,31 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/cmd/lockbench/internal/probe"
-	"muxlock/engine"
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline"
 )
 
-// facts is what was seen of one master.
-type facts struct {
-	addr     string
-	host     string // what its name stands for; "this machine" if it is here
-	err      error  // it cannot be reached
-	info     serverinfo.Info
-	config   map[string]string // of CONFIG GET; absent: not permitted
-	trial    error             // why the engine does not admit it
-	tracking error             // why CLIENT TRACKING does not work
-	watchers int64             // connections that listen as Sentinels do; below 0: not permitted
+// A Master is one to be asked.
+type Master struct {
+	Address string // as it is shown: without credentials
+	Option  rueidis.ClientOption
+	Trial   func(context.Context) error // why the engine does not admit it
+}
+
+// Facts is what was seen of one master.
+type Facts struct {
+	Address string
+	Host    string // what its name stands for; ThisHost if it is here
+	Err     error  // it cannot be reached
+	Info    serverinfo.Info
+	Vote    Finding           // when it votes, which the caller knows
+	config  map[string]string // of CONFIG GET; absent: not permitted
+
+	trial    error // why the engine does not admit it
+	tracking error // why CLIENT TRACKING does not work
+	watchers int64 // connections that listen as Sentinels do; below 0: not permitted
 	slow     slowlog
-	tls      bool
+	secured  string // how the connection is
 }
 
 // slowlog is the commands of the last hour that a master itself calls slow.
@@ -42,34 +47,40 @@ type slowlog struct {
 }
 
 const (
-	limit    = 5 * time.Second // for all questions to one master
-	thisHost = "this machine"
-	hour     = 3600
+	limit = 5 * time.Second // for all questions to one master
+	hour  = 3600
+
+	ThisHost = "this machine"
 )
 
-// collect asks all masters at once.
-func collect(ctx context.Context, addrs []string) []facts {
-	all := make([]facts, len(addrs))
+// Collect asks all masters at once. It blocks for about five seconds at most, as far as the
+// functions in their options return.
+func Collect(ctx context.Context, masters []Master) []Facts {
+	all := make([]Facts, len(masters))
 	var asking sync.WaitGroup
-	for i, addr := range addrs {
+	for i, m := range masters {
 		asking.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
-			all[i].addr = masters.Redact(addr)
-			all[i].err = all[i].ask(ctx, addr)
+			all[i].Address = m.Address
+			all[i].Err = all[i].ask(ctx, m)
 		})
 	}
 	asking.Wait()
 	return all
 }
 
-func (f *facts) ask(ctx context.Context, addr string) error {
-	option, err := masters.Option(addr)
-	if err != nil {
-		return err
+func (f *Facts) ask(ctx context.Context, m Master) error {
+	option := m.Option
+	f.secured = "plain TCP"
+	switch {
+	case option.TLSConfig != nil:
+		f.secured = "TLS"
+	case isSocket(option):
+		f.secured = "a socket file"
 	}
-	f.tls = option.TLSConfig != nil
-	f.host = resolve(ctx, option)
+	f.Host = resolve(ctx, option)
+	option.ForceSingleClient, option.DisableCache = true, true // never a cluster
 	option.DisableRetry = true
 	option.Dialer.Timeout = limit
 	option.ConnWriteTimeout = limit
@@ -84,7 +95,7 @@ func (f *facts) ask(ctx context.Context, addr string) error {
 	if err != nil {
 		return fmt.Errorf("INFO: %w", err)
 	}
-	f.info = serverinfo.Parse(text)
+	f.Info = serverinfo.Parse(text)
 	f.config = map[string]string{}
 	for _, name := range []string{"appendfsync", "save"} {
 		if got, err := client.Do(ctx, client.B().ConfigGet().Parameter(name).Build()).AsStrMap(); err == nil {
@@ -97,18 +108,8 @@ func (f *facts) ask(ctx context.Context, addr string) error {
 	}
 	f.slow = askSlowlog(ctx, client)
 	f.tracking = tryTracking(ctx, client)
-	f.trial = tryEngine(ctx, addr)
+	f.trial = m.Trial(ctx)
 	return nil
-}
-
-// tryEngine lets the engine itself look at the master, as it will: who it is, its
-// scripts, and a trial lock that is taken, extended and released.
-func tryEngine(ctx context.Context, addr string) error {
-	e, err := engine.New(ctx, engine.Config{Masters: []string{addr}, MastersAreNew: true, MasterTimeout: time.Second})
-	if err != nil {
-		return err
-	}
-	return e.Close()
 }
 
 // tryTracking does what waiters do, to be notified when a lock is released.
@@ -118,7 +119,7 @@ func tryTracking(ctx context.Context, client rueidis.Client) error {
 	for _, words := range [][]string{
 		{"CLIENT", "TRACKING", "ON", "OPTIN"},
 		{"CLIENT", "CACHING", "YES"},
-		{"PTTL", pipeline.ReservedPrefix + "doctor:" + rand.Text()},
+		{"PTTL", pipeline.ReservedPrefix + "tracked:" + rand.Text()},
 		{"CLIENT", "TRACKING", "OFF"},
 	} {
 		if err := c.Do(ctx, c.B().Arbitrary(words...).Build()).Error(); err != nil {
@@ -158,23 +159,16 @@ func askSlowlog(ctx context.Context, client rueidis.Client) (s slowlog) {
 // resolve returns which machine an address means, as far as its name does.
 func resolve(ctx context.Context, option rueidis.ClientOption) string {
 	host, _, err := net.SplitHostPort(option.InitAddress[0])
-	if option.DialCtxFn != nil || err != nil { // unix://
-		return thisHost
+	if err != nil { // a socket file
+		return ThisHost
 	}
 	if ips, err := net.DefaultResolver.LookupHost(ctx, host); err == nil {
 		host = ips[0]
 	}
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
-		return thisHost
+		return ThisHost
 	}
 	return strings.ToLower(host)
 }
 
-// watch probes all masters for a while, back to back but for a breath.
-func watch(ctx context.Context, addrs []string, length time.Duration) ([]bench.Master, error) {
-	p, err := probe.Open(ctx, addrs, probe.Options{Every: 5 * time.Millisecond})
-	if err != nil {
-		return nil, err
-	}
-	return p.Run(ctx, length).Masters, nil
-}
+func isSocket(option rueidis.ClientOption) bool { return strings.HasPrefix(option.InitAddress[0], "/") }

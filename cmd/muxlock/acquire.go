@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"muxlock/engine"
+	"muxlock/internal/oneline"
+)
+
+// held is a lock, and the engine that it is of.
+type held struct {
+	locks *engine.Engine
+	lock  *engine.Lock
+}
+
+// acquire waits for the masters and the lock until ctx ends; with try it does neither.
+func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (*held, error) {
+	if !try {
+		leave, err := queue(ctx, cfg, name)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	locks, err := open(ctx, cfg, try, log)
+	if err != nil {
+		return nil, err
+	}
+	var lock *engine.Lock
+	if try {
+		lock, err = tryAcquire(ctx, locks, name)
+	} else {
+		sayWhyNotReady(ctx, locks, log)
+		lock, err = locks.Acquire(ctx, name, 0)
+	}
+	if err != nil {
+		locks.Close()
+		return nil, err
+	}
+	return &held{locks, lock}, nil
+}
+
+// open connects to the masters, again and again until ctx ends unless once is set.
+func open(ctx context.Context, cfg engine.Config, once bool, log io.Writer) (*engine.Engine, error) {
+	var last error
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		locks, err := engine.New(ctx, cfg)
+		switch {
+		case err == nil:
+			return locks, nil
+		case once || !errors.Is(err, engine.ErrNoQuorum):
+			return nil, err
+		case last == nil:
+			say(log, "waiting for the masters: %s", err)
+		}
+		if last == nil || ctx.Err() == nil { // one that ctx cut says less
+			last = err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, oneline.Join(last, ctx.Err())
+		case <-time.After(pause/2 + rand.N(pause)):
+		}
+	}
+}
+
+// sayWhyNotReady says what acquiring will have to wait for beside other holders.
+func sayWhyNotReady(ctx context.Context, locks *engine.Engine, log io.Writer) {
+	now, cancel := context.WithCancel(ctx)
+	cancel()
+	if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
+		say(log, "waiting for the masters: %s", missing)
+	}
+}
+
+// mostTries bounds how often those who try at the same moment ask the masters.
+const mostTries = 20
+
+// tryAcquire tries again while nobody has the lock: those who came at the same moment, as
+// cron lets several machines do, have split the votes.
+func tryAcquire(ctx context.Context, locks *engine.Engine, name string) (lock *engine.Lock, err error) {
+	pause := time.Millisecond
+	for range mostTries {
+		if lock, err = locks.TryAcquire(ctx, name, 0); !errors.Is(err, engine.ErrTaken) {
+			break
+		}
+		i, unknown := locks.Inspect(ctx, name)
+		if i.Holder != "" {
+			err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
+		}
+		if i.Held || unknown != nil {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return nil, oneline.Join(err, ctx.Err())
+		case <-time.After(rand.N(pause)):
+		}
+		pause = min(2*pause, 100*time.Millisecond)
+	}
+	return lock, err
+}
+
+// release gives the lock up, if it was not lost, and ends the engine.
+func (h *held) release() error {
+	err := h.lock.Release(context.Background())
+	h.locks.Close()
+	return err
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/engine"
+)
+
+const execName = "exec"
+
+// execFlags is the command line of exec.
+type execFlags struct {
+	*settings
+	ttl, wait, grace time.Duration
+	try              bool
+	fenceEnv         string
+	holder           string
+}
+
+func execCommand(s *settings) *cobra.Command {
+	f := execFlags{settings: s}
+	cmd := &cobra.Command{
+		Use:   execName + " NAME [flags] -- COMMAND [ARGUMENT]...",
+		Short: "Run a command while holding a lock",
+		Long: `Acquires the lock NAME, keeps it alive while COMMAND runs, releases it when COMMAND has
+ended, and ends with its exit code. Standard input, output and error are the command's.
+
+Waiting. Without --wait and --try it waits until the lock is had. A set of masters that
+cannot be reached, or whose masters were started within the last half minute and do not
+vote yet, is waited for likewise; standard error says so. Of those on one machine that wait
+for one name a few ask the masters, and the others wait behind them, in no order.
+
+Loss. When the lock cannot be renewed, the command gets SIGTERM while --grace of the lease
+is left, and SIGKILL --grace later: it has ended before another one can have the lock. When
+the masters say that the lock is gone (released by force, flushed), which is noticed at the
+next renewal, within a third of --ttl, it gets the same at once. The exit code is 124. On a
+machine that was suspended it may go on for a moment: only fencing keeps that harmless.
+
+Signals. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command, and muxlock waits
+for its end. On a terminal the command is in the same process group as muxlock: Ctrl-C and
+Ctrl-Z reach it directly, and other signals only itself, not what it has started. Without a
+terminal (cron, systemd, CI) it has a process group of its own, and all of that gets them.
+
+When muxlock is killed with SIGKILL, Linux kills the command too (not what it has started,
+and not a setuid program), and the name is free when the lease has run out, after --ttl at
+most. On other systems the command lives on without a lock.
+
+Environment of the command: with --fencing MUXLOCK_FENCE is the fencing token, a number
+that is larger than that of every holder of NAME before.
+
+Exit codes:
+  122    --wait was over before the lock could be had
+  123    --try, and another one holds the lock
+  124    the lock was lost while the command ran
+  125    muxlock failed: a mistake in the command line, or too few masters with --try
+  126    the command cannot be started; nothing is locked
+  127    the command was not found; nothing was locked
+  128+N  signal N ended the command, or muxlock while it waited
+  else   the command's own
+Each but the command's own comes with a line on standard error.`,
+		Example: `  muxlock exec jobs/nightly -- backup.sh /srv
+  muxlock exec --try jobs/nightly -- backup.sh /srv     # in the crontab of several machines
+  muxlock exec --wait 30s --ttl 5s deploy -- make deploy
+  muxlock exec --fencing jobs/nightly -- sh -c 'store --fence "$MUXLOCK_FENCE"'`,
+		Args: usageArgs(nameAndCommand),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0], args[1:]) },
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+	}
+	fs := cmd.Flags()
+	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease: for how long a crashed holder blocks others; renewed every third of it")
+	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for the lock and the masters; 0 = until it is had")
+	fs.BoolVar(&f.try, "try", false, "do not wait for another holder, nor for masters")
+	fs.DurationVar(&f.grace, "grace", 0, "from SIGTERM to SIGKILL when the lock is lost, at most half of --ttl; 0 = a third of it")
+	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; given, it means --fencing")
+	fs.StringVar(&f.holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
+	return cmd
+}
+
+// nameAndCommand asks for NAME -- COMMAND: without the --, flags of the command would be taken for ours.
+func nameAndCommand(cmd *cobra.Command, args []string) error {
+	switch dash := cmd.ArgsLenAtDash(); {
+	case len(args) == 0 || dash == 0:
+		return errors.New("NAME is missing")
+	case dash < 0:
+		return errors.New("-- is missing before the command")
+	case dash > 1:
+		return fmt.Errorf("one NAME is locked, got %q", args[:dash])
+	case len(args) == 1:
+		return errors.New("the command is missing after --")
+	}
+	return nil
+}
+
+// check finds what is wrong with the command line, before anything is sent.
+func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Config, path string, err error) {
+	if cmd.Flags().Changed("fence-env") {
+		f.fencing = true
+	}
+	if cfg, err = f.engineConfig(); err != nil {
+		return cfg, "", err
+	}
+	f.grace = cmp.Or(f.grace, f.ttl/3)
+	switch {
+	case f.ttl <= 0:
+		err = usagef("--ttl must be above 0, got %s", f.ttl)
+	case f.ttl > f.maxTTL:
+		err = usagef("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", f.ttl, f.maxTTL)
+	case f.wait < 0:
+		err = usagef("--wait must not be negative, got %s", f.wait)
+	case f.try && f.wait > 0:
+		err = usagef("--try and --wait exclude each other")
+	case f.grace < 0 || f.grace > f.ttl/2:
+		err = usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
+	case !isVariable(f.fenceEnv):
+		err = usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
+	}
+	if err != nil {
+		return cfg, "", err
+	}
+	path, err = exec.LookPath(command[0])
+	switch {
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return cfg, "", exit{exitNotFound, command[0] + ": command not found"}
+	case err != nil:
+		return cfg, "", cannotRun(command[0], err)
+	}
+	// One lock: the round trips that pay off only for many are left out.
+	cfg.TTL, cfg.Queue, cfg.DisableNative = f.ttl, 1, true
+	cfg.Holder = cmp.Or(f.holder, holder(command[0]))
+	return cfg, path, nil
+}
+
+func isVariable(name string) bool {
+	for i, c := range []byte(name) {
+		letter := c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func cannotRun(command string, err error) error {
+	return exit{exitCannotRun, fmt.Sprintf("%s: cannot be started: %v", command, innermost(err))}
+}
+
+// innermost leaves out what was done to which path, which the text around it says.
+func innermost(err error) error {
+	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
+		err = cause
+	}
+	return err
+}
+
+// run is exec. What it learns of signals before the command is started ends the wait.
+func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error {
+	cfg, path, err := f.check(cmd, command)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 16)
+	// A signal that is ignored, as by nohup, stays ignored, for the command too.
+	signal.Notify(signals, slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)...)
+
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	if f.wait > 0 {
+		ctx, cancel = context.WithTimeout(ctx, f.wait)
+		defer cancel()
+	}
+	type acquired struct {
+		*held
+		err error
+	}
+	done := make(chan acquired, 1)
+	go func() {
+		h, err := acquire(ctx, cfg, name, f.try, cmd.ErrOrStderr())
+		done <- acquired{h, err}
+	}()
+	var got acquired
+	select {
+	case got = <-done:
+	case s := <-signals:
+		cancel()
+		if got = <-done; got.err == nil {
+			got.release()
+		}
+		return exit{exitSignal + number(s), fmt.Sprintf("%v while waiting for %q", s, name)}
+	}
+	switch err := got.err; {
+	case err == nil:
+	case f.try && errors.Is(err, engine.ErrTaken):
+		return exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
+	case f.wait > 0 && errors.Is(err, context.DeadlineExceeded):
+		return exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, f.wait, err)}
+	default:
+		return inFlags(err)
+	}
+
+	c := exec.Command(path, command[1:]...)
+	c.Args[0] = command[0]
+	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if f.fencing {
+		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(got.lock.Fence(), 10))
+	}
+	return got.run(c, signals, f.grace)
+}
+
+// number is that of a signal.
+func number(s os.Signal) int {
+	n, _ := s.(syscall.Signal)
+	return int(n)
+}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/internal/redistest"
+)
+
+func TestExecEndsWithTheExitCodeOfItsCommandAndFreesTheName(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for script, want := range map[string]int{
+		"exit 0": 0, "exit 1": 1, "exit 2": 2, "exit 77": 77, "exit 255": 255,
+		"kill -TERM $$": exitSignal + 15, "kill -KILL $$": exitSignal + 9, "kill -INT $$": exitSignal + 2,
+	} {
+		stdout, stderr, code := s.run(t, "exec", "name", "--", "sh", "-c", script)
+		require.Equal(t, want, code, "%s: %s", script, stderr)
+		require.Empty(t, stdout+stderr, script)
+		require.Empty(t, redistest.Keys(t, s.masters...), script)
+	}
+}
+
+func TestTheCommandHasStandardInputAndOutputAndItsArguments(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.start(t, "exec", "name", "--", "sh", "-c", `echo "$0 $1"; echo said >&2; exit 3`, "--ttl", "a b")
+	require.Equal(t, 3, j.code(t))
+	require.Equal(t, "--ttl a b\n", j.out.String())
+	require.Equal(t, "said\n", j.log.String())
+}
+
+func TestACommandThatCannotBeStartedIsFoundOutBeforeAnythingIsLocked(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	text, noProgram := filepath.Join(dir, "text"), filepath.Join(dir, "program")
+	require.NoError(t, os.WriteFile(text, []byte("text"), 0o600))
+	require.NoError(t, os.WriteFile(noProgram, []byte("\x7fELF, or not"), 0o700))
+	const nowhere = "127.0.0.1:1" // asking it would take until --wait
+	for command, want := range map[string]int{"no-such-command": exitNotFound, filepath.Join(dir, "nothing"): exitNotFound, text: exitCannotRun, dir: exitCannotRun} {
+		_, stderr, code := muxlock(t, "exec", "--masters", nowhere, "name", "--", command)
+		require.Equal(t, want, code, stderr)
+		require.True(t, strings.HasPrefix(stderr, "muxlock: "+command+": "), stderr)
+	}
+	s := newSet(t) // only the kernel knows that this one is none
+	_, stderr, code := s.run(t, "exec", "name", "--", noProgram)
+	require.Equal(t, exitCannotRun, code)
+	require.Equal(t, "muxlock: "+noProgram+": cannot be started: exec format error\n", stderr)
+	require.Empty(t, redistest.Keys(t, s.masters...))
+}
+
+func TestTryAndWaitEndWithCodesOfTheirOwnWhileAnotherOneHolds(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.hold(t, "name")
+	stdout, stderr, code := s.run(t, "exec", "--try", "name", "--", "echo", "ran")
+	require.Equal(t, exitTaken, code)
+	require.Equal(t, "muxlock: \"name\": lock is taken by the test\n", stderr)
+	require.Empty(t, stdout)
+	stdout, stderr, code = s.run(t, "exec", "--wait", "300ms", "name", "--", "echo", "ran")
+	require.Equal(t, exitTimeout, code)
+	require.Contains(t, stderr, `"name" not had within 300ms: lock is taken`)
+	require.Empty(t, stdout)
+}
+
+func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	lock := s.hold(t, "name")
+	j := s.start(t, "exec", "name", "--", "echo", "ran")
+	select {
+	case <-j.done:
+		require.Fail(t, "did not wait", "%s", j.log)
+	case <-time.After(500 * time.Millisecond): // long enough to see that it does
+	}
+	require.NoError(t, lock.Release(t.Context()))
+	require.Zero(t, j.code(t), j.log)
+	require.Equal(t, "ran\n", j.out.String())
+}
+
+func TestTryIsNotRefusedBecauseOthersSplitTheVotes(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for i, m := range s.masters[:2] { // as two that came at the same moment have, before they give up
+		redistest.Command(t, m, "SET", "name", "another "+strconv.Itoa(i), "PX", "200")
+	}
+	stdout, stderr, code := s.run(t, "exec", "--try", "name", "--", "echo", "ran")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "ran\n", stdout)
+}
+
+func TestOfThoseWhoTryAtOnceOneRuns(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	end := filepath.Join(t.TempDir(), "end")
+	const all = 8
+	ended := make(chan *job, all)
+	for range all {
+		j := s.start(t, "exec", "--try", "name", "--", "sh", "-c", `while ! [ -e "$0" ]; do sleep 0.01; done`, end)
+		go func() { <-j.done; ended <- j }()
+	}
+	for range all - 1 {
+		j := <-ended
+		require.Equal(t, exitTaken, j.code(t), j.log)
+	}
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	j := <-ended
+	require.Zero(t, j.code(t), j.log)
+}
+
+func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	require.NoError(t, s.masters[0].Kill())
+	require.NoError(t, s.masters[1].Kill())
+	_, stderr, code := s.run(t, "exec", "--wait", "500ms", "name", "--", "echo", "ran")
+	require.Equal(t, exitTimeout, code)
+	require.Contains(t, stderr, "muxlock: waiting for the masters: no quorum of masters: 1 of 3 masters were admitted")
+	require.Contains(t, stderr, `"name" not had within 500ms: no quorum`)
+	_, stderr, code = s.run(t, "exec", "--try", "name", "--", "echo", "ran")
+	require.Equal(t, exitOurs, code)
+	require.Contains(t, stderr, "connection refused")
+
+	j := s.start(t, "exec", "name", "--", "echo", "ran")
+	j.log.await(t, "waiting for the masters")
+	require.NoError(t, s.masters[1].Restart(t.Context()))
+	require.Zero(t, j.code(t), j.log)
+	require.Equal(t, "ran\n", j.out.String())
+}
+
+func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	args := []string{"--new-masters=false", "--max-ttl", "2s", "--ttl", "2s", "--master-timeout", "500ms", "name", "--", "echo", "ran"}
+	_, stderr, code := s.run(t, append([]string{"exec", "--wait", "100ms"}, args...)...)
+	require.Equal(t, exitTimeout, code)
+	require.Contains(t, stderr, "muxlock: waiting for the masters: 0 of 3 masters vote")
+	stdout, stderr, code := s.run(t, append([]string{"exec"}, args...)...)
+	require.Zero(t, code, stderr)
+	require.Equal(t, "ran\n", stdout)
+}
+
+func TestASignalEndsTheWait(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.hold(t, "name")
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		j := s.start(t, "exec", "--new-masters=false", "name", "--", "echo", "ran")
+		j.log.await(t, "waiting for the masters")
+		require.NoError(t, j.Process.Signal(sig))
+		require.Equal(t, exitSignal+int(sig), j.code(t))
+		require.Contains(t, j.log.String(), `while waiting for "name"`)
+		require.Empty(t, j.out.String())
+	}
+}
+
+func TestTheCommandGetsItsFenceWhichGrows(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	cfg := s.config()
+	cfg.MastersAreNew = false
+	require.NoError(t, engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}))
+	s.env = append(s.env, "MUXLOCK_NEW_MASTERS=false")
+	stdout, stderr, code := s.run(t, "exec", "--fencing", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
+	require.Zero(t, code, stderr)
+	again, stderr, code := s.run(t, "exec", "--fence-env", "TOKEN", "name", "--", "sh", "-c", "echo $TOKEN")
+	require.Zero(t, code, stderr)
+	number := func(text string) uint64 {
+		n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
+		require.NoError(t, err)
+		return n
+	}
+	require.Greater(t, number(again), number(stdout))
+	require.Positive(t, number(stdout))
+}

@@ -1,0 +1,150 @@
+//go:build linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/internal/redistest"
+)
+
+// forced releases a name by force, as another machine.
+func (s *set) forced(t *testing.T, name string) {
+	t.Helper()
+	stdout, stderr, code := s.run(t, "release", "--force", "--yes", name)
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "was deleted on 3 of 3 masters")
+}
+
+const quick = "--ttl=1500ms" // so that a loss is noticed soon
+
+// quickSet is one with masters that may take no longer than a part of quick.
+func quickSet(t *testing.T) *set {
+	s := newSet(t)
+	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
+	return s
+}
+
+func TestALossEndsTheCommandWithSIGTERM(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	s.forced(t, "name")
+	require.Equal(t, exitLost, j.code(t))
+	require.Equal(t, "ready\nbye\n", j.out.String())
+	require.Contains(t, j.log.String(), `muxlock: "name" was lost: `)
+	require.Contains(t, j.log.String(), `"name" was lost while the command ran, which ended with exit status 7`)
+}
+
+func TestACommandThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	j := s.start(t, "exec", quick, "--grace", "300ms", "name", "--", "sh", "-c", `trap '' TERM; echo ready; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	s.forced(t, "name")
+	require.Equal(t, exitLost, j.code(t))
+	require.Contains(t, j.log.String(), "gets SIGTERM, and SIGKILL in 300ms")
+	require.Contains(t, j.log.String(), "ended with signal: killed")
+}
+
+func TestALossEndsWhatTheCommandHasStartedToo(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	// The shell ends at once, what it has started ignores SIGTERM.
+	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 100' & wait`)
+	j.out.await(t, "\n")
+	pid := j.pid(t)
+	s.forced(t, "name")
+	require.Equal(t, exitLost, j.code(t))
+	awaitGone(t, pid)
+}
+
+func TestALockThatCannotBeRenewedEndsTheCommandBeforeTheLease(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	j := s.start(t, "exec", "--ttl", "4s", "--grace", "2s", "name", "--", "sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	for _, m := range s.masters[:2] {
+		require.NoError(t, m.Pause())
+	}
+	j.out.await(t, "bye")
+	require.Equal(t, exitLost, j.code(t))
+	require.Contains(t, j.log.String(), "cannot be renewed")
+	require.NotContains(t, j.log.String(), "was lost:", "SIGTERM came before that")
+	for _, m := range s.masters[:2] {
+		require.NoError(t, m.Resume())
+	}
+}
+
+func TestALockThatWasGoneWhenTheCommandEndedIsLost(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	end := filepath.Join(t.TempDir(), "end")
+	in := s.start(t, "exec", "name", "--", "sh", "-c", `echo ready; while ! [ -e "$0" ]; do sleep 0.02; done`, end)
+	in.out.await(t, "ready")
+	s.forced(t, "name")
+	require.NoError(t, os.WriteFile(end, nil, 0o600))
+	require.Equal(t, exitLost, in.code(t))
+	require.Contains(t, in.log.String(), "which ended with exit status 0")
+}
+
+func TestAKilledMuxlockTakesItsCommandWithItAndTheNameIsFreeAfterTheLease(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", "echo $$; exec sleep 100")
+	j.out.await(t, "\n")
+	pid := j.pid(t)
+	require.NoError(t, j.Process.Kill())
+	<-j.done
+	i, err := s.engine(t).Inspect(t.Context(), "name")
+	require.NoError(t, err)
+	require.LessOrEqual(t, i.Left, 1500*time.Millisecond)
+	awaitGone(t, pid)
+	stdout, stderr, code := s.run(t, "exec", "name", "--", "echo", "ran")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "ran\n", stdout)
+}
+
+func TestSignalsArePassedOnAndTheLockIsReleasedAfterTheCommand(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		end := filepath.Join(t.TempDir(), "end")
+		j := s.start(t, "exec", "name", "--", "sh", "-c", `trap 'echo got it; while ! [ -e "$0" ]; do sleep 0.02; done; exit 9' INT TERM HUP QUIT; echo ready; while :; do sleep 0.02; done`, end)
+		j.out.await(t, "ready")
+		require.NoError(t, j.Process.Signal(sig))
+		j.out.await(t, "got it")
+		_, err := s.engine(t).TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.NoError(t, os.WriteFile(end, nil, 0o600))
+		require.Equal(t, 9, j.code(t), j.log)
+		require.Empty(t, redistest.Keys(t, s.masters...))
+	}
+}
+
+// pid is the process id that a command has written.
+func (j *job) pid(t *testing.T) int {
+	t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(j.out.String()))
+	require.NoError(t, err)
+	return pid
+}
+
+// awaitGone waits until a process runs no more: it may be left unreaped.
+func awaitGone(t *testing.T, pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	}, limit, 10*time.Millisecond)
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/engine"
+	"muxlock/internal/address"
+	"muxlock/internal/oneline"
+	"muxlock/internal/quorum"
+	"muxlock/pipeline"
+)
+
+// lsFlags is the command line of ls.
+type lsFlags struct {
+	*settings
+	output
+	limit   int
+	timeout time.Duration
+}
+
+func lsCommand(s *settings) *cobra.Command {
+	f := lsFlags{settings: s}
+	cmd := &cobra.Command{
+		Use:   "ls [BEGINNING]",
+		Short: "List the locks whose names begin so",
+		Long: `Scans all masters side by side (SCAN, which goes through all their keys a thousand at a
+time), asks them about each name that was found, as status does, and lists what looks
+like a lock: a short string that expires. Other programs' keys may look like that;
+BEGINNING and --prefix leave them out. A lock that comes or goes meanwhile may be missing.
+A user of an ACL needs +scan.
+
+Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.`,
+		Example: `  muxlock ls
+  muxlock ls jobs/ --limit 20`,
+		Args:              usageArgs(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, strings.Join(args, ""))
+		},
+	}
+	cmd.Flags().IntVar(&f.limit, "limit", 1000, "how many names to find at most")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long it may take")
+	f.output.declare(cmd)
+	return cmd
+}
+
+// listing is what ls shows, and its JSON.
+type listing struct {
+	SchemaVersion int      `json:"schema_version"`
+	Locks         []listed `json:"locks"`
+	Masters       int      `json:"masters"`
+	Scanned       int      `json:"scanned"` // masters
+	More          bool     `json:"more"`    // than --limit
+}
+
+type listed struct {
+	Name    string `json:"name"`
+	Verdict string `json:"verdict"`
+	On      int    `json:"on"` // so many masters have a value
+	Holder  string `json:"holder"`
+	LeftMs  *int64 `json:"left_ms"`
+}
+
+func (l listing) text(w io.Writer) {
+	rows := [][]string{{"NAME", "STATE", "MASTERS", "LEFT", "HOLDER"}}
+	for _, n := range l.Locks {
+		left := ""
+		if n.LeftMs != nil {
+			left = duration(time.Duration(*n.LeftMs) * time.Millisecond)
+		}
+		rows = append(rows, []string{shown(n.Name), n.Verdict, fmt.Sprintf("%d of %d", n.On, l.Masters), left, n.Holder})
+	}
+	table(w, rows)
+}
+
+func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
+	cfg, err := f.engineConfig()
+	switch key := f.prefix + beginning; {
+	case err != nil:
+		return err
+	case f.limit < 1:
+		return usagef("--limit must be above 0, got %d", f.limit)
+	case f.timeout <= 0:
+		return usagef("--timeout must be above 0, got %s", f.timeout)
+	case strings.HasPrefix(key, pipeline.ReservedPrefix):
+		return usagef("%q: names that begin with %s are the engine's own", key, pipeline.ReservedPrefix)
+	}
+	if err := f.output.check(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
+	defer cancel()
+	locks, err := engine.New(ctx, cfg)
+	if err != nil {
+		return inFlags(err)
+	}
+	defer locks.Close()
+	l := listing{SchemaVersion: 1, Locks: []listed{}, Masters: len(cfg.Masters)}
+	names, failed := f.scanAll(ctx, cfg, beginning)
+	if l.Scanned = l.Masters - len(failed); l.Scanned < quorum.Size(l.Masters) {
+		return fmt.Errorf("%w: %d of %d masters were scanned: %w", engine.ErrNoQuorum, l.Scanned, l.Masters, oneline.Join(failed...))
+	}
+	for _, err := range failed {
+		say(cmd.ErrOrStderr(), "not scanned: %s", err)
+	}
+	if l.More = len(names) > f.limit; l.More {
+		names = names[:f.limit]
+		say(cmd.ErrOrStderr(), "there are more than --limit %d", f.limit)
+	}
+	if l.Locks, err = lookAt(ctx, locks, names); err != nil {
+		return err
+	}
+	return f.write(cmd.OutOrStdout(), l)
+}
+
+// lookAt inspects each name, and returns those that look like locks.
+func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed, error) {
+	states := make([]state, len(names))
+	var all errgroup.Group
+	all.SetLimit(64)
+	for n, name := range names {
+		all.Go(func() error {
+			i, err := locks.Inspect(ctx, name)
+			states[n] = stateOf(i, err)
+			return ctx.Err()
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return nil, err
+	}
+	found := []listed{}
+	for _, v := range states {
+		n := listed{Name: v.Name, Verdict: v.Verdict, Holder: v.Holder, LeftMs: v.LeftMs}
+		for _, m := range v.Masters {
+			if m.LeftMs != nil { // a lock expires
+				n.On++
+			}
+		}
+		if n.On > 0 { // Inspect refuses reserved names
+			found = append(found, n)
+		}
+	}
+	return found, nil
+}
+
+// scanAll returns the names that masters have, and one more than --limit if there are more;
+// failed is of those that could not be scanned.
+func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning string) (names []string, failed []error) {
+	found, errs := make([][]string, len(cfg.Masters)), make([]error, len(cfg.Masters))
+	var all errgroup.Group
+	for n, addr := range cfg.Masters {
+		all.Go(func() error {
+			found[n], errs[n] = f.scan(ctx, addr, cfg.Client, beginning)
+			return nil
+		})
+	}
+	_ = all.Wait() // the errors are in errs, one per master
+	for n, err := range errs {
+		if err != nil {
+			failed = append(failed, err)
+		}
+		names = append(names, found[n]...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names), failed
+}
+
+// scan returns the names of one master, up to one more than --limit.
+func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names []string, err error) {
+	template.ForceSingleClient, template.DisableCache = true, true
+	option, err := address.Parse(addr, template)
+	if err != nil {
+		return nil, err
+	}
+	failed := func(err error) error { return engine.MasterError{Master: option.InitAddress[0], Err: err} }
+	client, err := rueidis.NewClient(option)
+	if err != nil {
+		return nil, failed(err)
+	}
+	defer client.Close()
+	seen := map[string]bool{} // SCAN may name a key twice
+	for cursor := uint64(0); ; {
+		page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(literal(f.prefix+beginning)+"*").Count(1000).Type("string").Build()).AsScanEntry()
+		if err != nil {
+			return nil, failed(err)
+		}
+		for _, key := range page.Elements {
+			if !seen[key] {
+				seen[key] = true
+				names = append(names, key[len(f.prefix):])
+			}
+		}
+		if cursor = page.Cursor; cursor == 0 || len(names) > f.limit {
+			return names, nil
+		}
+	}
+}
+
+// literal is a text in a pattern of Redis.
+func literal(text string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
+}

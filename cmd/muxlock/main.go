@@ -1,0 +1,224 @@
+// Muxlock runs commands under locks on independent Redis masters, and shows and releases
+// such locks.
+//
+//	muxlock exec jobs/nightly -- backup.sh /srv     one at a time on all machines; the lock is kept alive meanwhile
+//	muxlock exec --try jobs/nightly -- backup.sh    do nothing if another one runs
+//	muxlock status jobs/nightly                     who holds it, on which masters, for how long yet
+//	muxlock release --force jobs/nightly            take it away from a holder that hangs
+//	muxlock ls jobs/                                what is held
+//
+// The masters are --masters, or MUXLOCK_MASTERS, or in the file of --config or
+// MUXLOCK_CONFIG; so are all other settings of the set.
+//
+// Exit codes of exec; each but the command's own comes with a line on standard error that
+// begins with "muxlock: ":
+//
+//	122  --wait was over before the lock could be had
+//	123  --try, and another one holds the lock
+//	124  the lock was lost while the command ran, which was ended
+//	125  muxlock itself failed: a mistake in the command line, or too few masters with --try
+//	126  the command was found but cannot be started
+//	127  the command was not found
+//	128+N  signal N ended the command, or muxlock while it waited
+//	     else the command's own
+//
+// Exit codes of the others:
+//
+//	0  done; status: a majority of the masters has the lock
+//	1  too few masters can be asked, or an error
+//	2  usage: nothing was sent
+//	3  status, release: nobody holds the lock
+//	4  status: some masters have it, but no majority has the same one, or is free
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"muxlock/engine"
+)
+
+// Exit codes. Scripts rely on them.
+const (
+	exitOK        = 0
+	exitRun       = 1
+	exitUsage     = 2
+	exitFree      = 3
+	exitSplit     = 4
+	exitTimeout   = 122
+	exitTaken     = 123
+	exitLost      = 124
+	exitOurs      = 125
+	exitCannotRun = 126
+	exitNotFound  = 127
+	exitSignal    = 128 // and the signal's number
+)
+
+func main() {
+	// A write to a closed pipe is an error like others: it must not end muxlock, and its command
+	// with it.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	cmd, err := root().ExecuteC()
+	code, text := outcome(cmd, err)
+	if text != "" {
+		say(os.Stderr, "%s", text)
+	}
+	if errors.As(err, new(usageError)) {
+		fmt.Fprintln(os.Stderr, "See "+cmd.CommandPath()+" --help.")
+	}
+	os.Exit(code)
+}
+
+func root() *cobra.Command {
+	set := newSettings()
+	cmd := &cobra.Command{
+		Use:   "muxlock",
+		Short: "Run commands under locks on independent Redis masters",
+		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock), and shows
+and releases such locks. Locks are held while a majority of the masters is up; programs
+that use the engine, or Redsync, on the same masters exclude these commands, and the
+other way round.
+
+` + settingsHelp,
+		Example: `  export MUXLOCK_MASTERS=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379
+  muxlock exec jobs/nightly -- backup.sh /srv
+  muxlock status jobs/nightly`,
+		Args:          noSuchCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			return usagef("%w%s", err, suggestion(unknown.GetSpecifiedName(), "--", names))
+		}
+		return usageError{err}
+	})
+	set.declare(cmd)
+	cmd.AddCommand(execCommand(set), statusCommand(set), releaseCommand(set), lsCommand(set), versionCommand())
+	return cmd
+}
+
+// say writes a line to standard error.
+func say(log io.Writer, format string, args ...any) {
+	fmt.Fprintln(log, "muxlock: "+plain(fmt.Sprintf(format, args...)))
+}
+
+// plain leaves out that errors are muxlock's, which the line around them says, and is one line.
+func plain(text string) string {
+	return strings.NewReplacer("muxlock: ", "", "\n", "; ").Replace(text)
+}
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  usageArgs(cobra.NoArgs),
+		Run: func(cmd *cobra.Command, _ []string) {
+			version, goVersion := "(unknown)", ""
+			if info, ok := debug.ReadBuildInfo(); ok {
+				version, goVersion = info.Main.Version, info.GoVersion
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "muxlock", version, goVersion)
+		},
+	}
+}
+
+// usageError is a mistake in the command line: nothing was sent.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// exit ends muxlock with a code, and a text unless that is empty.
+type exit struct {
+	code int
+	text string
+}
+
+func (e exit) Error() string { return e.text }
+
+// outcome is the exit code for an error of a command, and what is said about it.
+func outcome(cmd *cobra.Command, err error) (code int, text string) {
+	usage, failed := exitUsage, exitRun
+	if cmd.Name() == execName { // the command that it runs may end with 1 and 2
+		usage, failed = exitOurs, exitOurs
+	}
+	var e exit
+	switch {
+	case err == nil:
+		return exitOK, ""
+	case errors.As(err, &e):
+		return e.code, e.text
+	case errors.As(err, new(usageError)):
+		return usage, err.Error()
+	}
+	return failed, err.Error()
+}
+
+// inFlags is an error of the engine in terms of the command line, and a usage error if it
+// is about what was given there.
+func inFlags(err error) error {
+	if !errors.Is(err, engine.ErrInvalid) {
+		return err
+	}
+	text := err.Error()
+	text = text[strings.LastIndex(text, engine.ErrInvalid.Error())+len(engine.ErrInvalid.Error()):]
+	text = strings.TrimPrefix(text, ": ")
+	for _, name := range []struct{ field, flag string }{
+		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
+		{"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", "--ttl "}, {"name ", "NAME "},
+	} {
+		if rest, ok := strings.CutPrefix(text, name.field); ok {
+			text = name.flag + rest
+			break
+		}
+	}
+	return usageError{errors.New(text)}
+}
+
+// usageArgs makes cobra's own complaints about arguments usage errors.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
+}
+
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
+}
+
+// suggestion names what is near to what was typed, as cobra does for commands.
+func suggestion(typed, prefix string, names []string) string {
+	all := &cobra.Command{SuggestionsMinimumDistance: 2}
+	for _, name := range names {
+		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
+	}
+	near := all.SuggestionsFor(typed)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
+}

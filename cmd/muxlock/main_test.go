@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// binary is muxlock as users run it.
+var binary string
+
+func TestMain(m *testing.M) {
+	// A test here waits for a process nearly all its time.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
+	code := func() int {
+		dir, err := os.MkdirTemp("", "muxlock-test-")
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer os.RemoveAll(dir)
+		binary = filepath.Join(dir, "muxlock")
+		if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}()
+	os.Exit(code)
+}
+
+// limit bounds every wait of a test; nothing is expected to come near it.
+const limit = time.Minute
+
+// cleanEnv is the environment without settings of muxlock, and with more.
+func cleanEnv(more ...string) (env []string) {
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, variablePrefix) {
+			env = append(env, v)
+		}
+	}
+	return append(env, more...)
+}
+
+// muxlock runs the binary to its end.
+func muxlock(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return muxlockEnv(t, cleanEnv(), args...)
+}
+
+func muxlockEnv(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, args...)
+	var out, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr, cmd.Env = &out, &log, env
+	err := cmd.Run()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	require.NotContains(t, log.String(), "goroutine ", "a panic")
+	return out.String(), log.String(), cmd.ProcessState.ExitCode()
+}
+
+// A set is masters of a test, and how to name them on a command line.
+type set struct {
+	masters []*redisserver.Server
+	env     []string
+}
+
+// newSet starts three masters. They are empty: muxlock need not wait for leases of an earlier life.
+func newSet(t *testing.T) *set {
+	t.Helper()
+	return setOf(redistest.Masters(t, 3))
+}
+
+func setOf(masters []*redisserver.Server) *set {
+	return &set{masters, []string{
+		"MUXLOCK_MASTERS=" + strings.Join(redistest.Addrs(masters), ","), "MUXLOCK_NEW_MASTERS=true",
+		"MUXLOCK_MASTER_TIMEOUT=2s", // for a busy machine
+	}}
+}
+
+func (s *set) run(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	return muxlockEnv(t, cleanEnv(s.env...), args...)
+}
+
+func (s *set) config() engine.Config {
+	return engine.Config{Masters: redistest.Addrs(s.masters), MastersAreNew: true, MasterTimeout: 2 * time.Second, Holder: "the test"}
+}
+
+// engine is one of this process on the masters.
+func (s *set) engine(t *testing.T) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(t.Context(), s.config())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+// hold has this process hold a name until the end of the test.
+func (s *set) hold(t *testing.T, name string) *engine.Lock {
+	t.Helper()
+	lock, err := s.engine(t).Acquire(t.Context(), name, 0)
+	require.NoError(t, err)
+	require.NoError(t, lock.KeepAlive(0))
+	return lock
+}
+
+// A job is a muxlock that runs.
+type job struct {
+	*exec.Cmd
+	out, log *lines
+	done     chan struct{} // closed when it has ended
+}
+
+// start starts a muxlock, which is killed at the end of the test.
+func (s *set) start(t *testing.T, args ...string) *job {
+	t.Helper()
+	j := &job{Cmd: exec.Command(binary, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
+	j.SysProcAttr = withoutTerminal
+	j.WaitDelay = limit / 4 // where it has left behind a process that has its output
+	j.Env, j.Stdout, j.Stderr = cleanEnv(s.env...), j.out, j.log
+	require.NoError(t, j.Start())
+	go func() {
+		defer close(j.done)
+		j.Wait()
+	}()
+	t.Cleanup(func() {
+		j.Process.Kill()
+		<-j.done
+	})
+	return j
+}
+
+// code waits for the end.
+func (j *job) code(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-j.done:
+	case <-time.After(limit):
+		require.Fail(t, "still running", "%s\n%s", j.out, j.log)
+	}
+	return j.ProcessState.ExitCode()
+}

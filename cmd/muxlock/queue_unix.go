@@ -1,0 +1,86 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"muxlock/engine"
+)
+
+// Of all processes of one machine that wait for a name, places contend for it at the masters;
+// the others do not even connect. Each that contends is notified of every attempt of every
+// other one, so hundreds would keep each other, and the masters, from getting anywhere. It is
+// more than one because one may be stopped, as by Ctrl-Z.
+//
+// A place is a file with a flock, which ends with its process. Nothing rests on it: where
+// there can be no such file, everybody contends.
+const places = 4
+
+// queue waits until this process has a place, or ctx ends. leave gives it to the next one.
+func queue(ctx context.Context, cfg engine.Config, name string) (leave func(), err error) {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("muxlock-%d", os.Getuid()))
+	if err := os.Mkdir(dir, 0o700); err != nil && !isOurs(dir) {
+		return func() {}, nil
+	}
+	sum := sha256.Sum256([]byte(strings.Join(cfg.Masters, ",") + "\n" + cfg.Prefix + name))
+	base := filepath.Join(dir, hex.EncodeToString(sum[:8])+".")
+	for {
+		for n := range places {
+			path := base + string(rune('0'+n))
+			place, err := take(path)
+			if err == nil {
+				return func() { os.Remove(path); place.Close() }, nil
+			}
+			if !errors.Is(err, unix.EWOULDBLOCK) {
+				return func() {}, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, fmt.Errorf("behind others of this machine: %w", ctx.Err())
+		case <-time.After(20*time.Millisecond + rand.N(80*time.Millisecond)):
+		}
+	}
+}
+
+// isOurs reports whether nobody else can put anything into a folder.
+func isOurs(dir string) bool {
+	info, err := os.Lstat(dir)
+	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
+		return false
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(stat.Uid) == os.Getuid()
+}
+
+// take returns a place, or EWOULDBLOCK if another one has it.
+func take(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		if ours, is := f.Stat(); is == nil {
+			if there, is := os.Stat(path); is == nil && os.SameFile(ours, there) {
+				return f, nil
+			}
+		}
+		err = unix.EWOULDBLOCK // who had it has removed it meanwhile
+	}
+	f.Close()
+	return nil, err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"muxlock/engine"
+	"muxlock/internal/child"
+	"muxlock/internal/oneline"
+)
+
+// run runs the command under the lock, releases that, and returns how the command ended.
+func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) error {
+	name := h.lock.Name()
+	expiring := make(chan struct{}, 1)
+	err := h.lock.WarnBefore(grace, func() {
+		select {
+		case expiring <- struct{}{}:
+		default:
+		}
+	})
+	if err == nil {
+		err = h.lock.KeepAlive(0)
+	}
+	if err != nil {
+		h.locks.Close()
+		return exit{exitLost, fmt.Sprintf("%q was lost before the command was started: %s", name, err)}
+	}
+	p, err := start(c)
+	if err != nil {
+		h.release()
+		return cannotRun(c.Args[0], err)
+	}
+
+	var kill <-chan time.Time // set once the lock is lost, or will be
+	end := func(format string, args ...any) {
+		if kill != nil {
+			return
+		}
+		say(os.Stderr, "%q %s; the command gets SIGTERM, and SIGKILL in %s", name, fmt.Sprintf(format, args...), grace.Round(time.Millisecond))
+		p.signal(syscall.SIGTERM)
+		kill = time.After(grace)
+	}
+	for lost := h.lock.Done(); ; {
+		select {
+		case s := <-signals:
+			p.pass(s)
+		case <-expiring:
+			on, total := h.lock.HeldOn()
+			end("cannot be renewed, it is held on %d of %d masters", on, total)
+		case <-lost:
+			lost = nil
+			end("was lost: %s", h.lock.Err())
+		case <-kill:
+			p.signal(syscall.SIGKILL)
+		case <-p.ended:
+			if kill != nil {
+				p.signal(syscall.SIGKILL) // what it has left of its group
+			}
+			err := oneline.Join(h.lock.Err(), h.release())
+			switch {
+			case kill != nil || errors.Is(err, engine.ErrLost) || errors.Is(err, engine.ErrNotHeld):
+				return exit{exitLost, fmt.Sprintf("%q was lost while the command ran, which ended with %v", name, c.ProcessState)}
+			case err != nil: // its lease runs out
+				say(os.Stderr, "%q may be held for the rest of its lease: %s", name, err)
+			}
+			return exit{codeOf(c.ProcessState), ""}
+		}
+	}
+}
+
+// codeOf is the exit code of the command, as shells have it.
+func codeOf(s *os.ProcessState) int {
+	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return exitSignal + int(w.Signal())
+	}
+	return s.ExitCode()
+}
+
+// process is the command while it runs.
+type process struct {
+	*exec.Cmd
+	ended    <-chan struct{}
+	terminal *os.File // nil: the command has a process group of its own
+}
+
+// start leaves the command in our process group on a terminal, so that Ctrl-C and Ctrl-Z
+// reach it there.
+func start(c *exec.Cmd) (p *process, err error) {
+	p = &process{Cmd: c}
+	p.terminal, err = os.Open("/dev/tty")
+	if err == nil {
+		p.ended, err = child.StartBeside(c)
+	} else {
+		p.ended, err = child.Start(c)
+	}
+	return p, err
+}
+
+// pass passes a signal on, unless the terminal has sent it to the command, too.
+func (p *process) pass(s os.Signal) {
+	if p.terminal != nil && s != syscall.SIGTERM && inForeground(p.terminal) {
+		return
+	}
+	if s, ok := s.(syscall.Signal); ok {
+		p.signal(s)
+	}
+}
+
+// signal sends a signal to the command, and to all of its group if that is its own. It may
+// have ended.
+func (p *process) signal(s syscall.Signal) {
+	if p.terminal != nil {
+		_ = p.Process.Signal(s)
+	} else {
+		_ = child.SignalGroup(p.Process, s)
+	}
+}

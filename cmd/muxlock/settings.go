@@ -1,0 +1,177 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"muxlock/engine"
+)
+
+const settingsHelp = `Settings of the set of masters ("Global Flags") are taken from the command line, else
+from the environment (MUXLOCK_MASTERS for --masters, MUXLOCK_MAX_TTL for --max-ttl, ...),
+else from the file of --config or MUXLOCK_CONFIG, which has the same names, one a line:
+
+  # /etc/muxlock.conf
+  MUXLOCK_MASTERS=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379
+  MUXLOCK_USER=locks
+  MUXLOCK_PASSWORD_FILE=/run/secrets/locks
+
+A password is in the file of --password-file or MUXLOCK_PASSWORD_FILE, or in
+MUXLOCK_PASSWORD (there is no flag for it: others would see it in ps), or in the URLs of
+the masters, which go before the rest.`
+
+// settings is what all processes that share locks agree on, and how to log in.
+type settings struct {
+	flags *pflag.FlagSet // all of them, the password too
+
+	config        string
+	masters       string
+	user          string
+	password      string
+	passwordFile  string
+	tls           tlsFiles
+	prefix        string
+	maxTTL        time.Duration
+	masterTimeout time.Duration
+	fencing       bool
+	durable       bool
+	fresh         bool
+}
+
+const passwordName = "password" // no flag of the command line
+
+func newSettings() *settings {
+	s := &settings{flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
+	fs := s.flags
+	fs.StringVar(&s.config, "config", "", "`file` of settings")
+	fs.StringVar(&s.masters, "masters", "", "the masters: host:port, redis://, rediss:// (TLS) or unix://, separated by commas")
+	fs.StringVar(&s.user, "user", "", "user of the masters' ACL")
+	fs.StringVar(&s.password, passwordName, "", "")
+	fs.StringVar(&s.passwordFile, "password-file", "", "`file` that has the password, and nothing else")
+	fs.StringVar(&s.tls.ca, "tls-ca", "", "connect with TLS; `file` of the authorities that may have signed the masters' certificates")
+	fs.StringVar(&s.tls.cert, "tls-cert", "", "`file` of the certificate to show the masters")
+	fs.StringVar(&s.tls.key, "tls-key", "", "`file` of its key")
+	fs.StringVar(&s.prefix, "prefix", "", "begins the key of every lock on the masters; names are without it")
+	fs.DurationVar(&s.maxTTL, "max-ttl", 30*time.Second, "longest lease that any client of these masters may ask for, as engine.Config.MaxTTL")
+	fs.DurationVar(&s.masterTimeout, "master-timeout", 200*time.Millisecond, "how long one master may take before the others decide")
+	fs.BoolVar(&s.fencing, "fencing", false, "locks have fencing tokens; the masters must be set up for it (lockbench masters init)")
+	fs.BoolVar(&s.durable, "durable-masters", false, "all masters write to disk before they answer (appendfsync always), so that a restarted one votes at once;\nif that is wrong, two may hold a lock")
+	fs.BoolVar(&s.fresh, "new-masters", false, "the masters have never granted a lock, so that those started just now vote at once; if that is wrong, two may hold a lock")
+	return s
+}
+
+// declare gives a command, and those below it, the flags.
+func (s *settings) declare(cmd *cobra.Command) {
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		if f.Name != passwordName {
+			cmd.PersistentFlags().AddFlag(f)
+		}
+	})
+	for _, name := range []string{"config", "password-file", "tls-ca", "tls-cert", "tls-key"} {
+		if err := cmd.MarkPersistentFlagFilename(name); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+}
+
+const variablePrefix = "MUXLOCK_"
+
+// variable is the name of a setting in the environment and in a file.
+func variable(flag string) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// engineConfig completes the settings, and is what they are for the engine.
+func (s *settings) engineConfig() (cfg engine.Config, err error) {
+	if err := s.complete("the environment", os.LookupEnv); err != nil {
+		return cfg, err
+	}
+	if s.config != "" {
+		lines, err := s.read(s.config)
+		if err != nil {
+			return cfg, err
+		}
+		if err := s.complete(s.config, func(name string) (string, bool) { v, ok := lines[name]; return v, ok }); err != nil {
+			return cfg, err
+		}
+	}
+	if s.masters == "" {
+		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
+	}
+	for _, addr := range strings.Split(s.masters, ",") {
+		cfg.Masters = append(cfg.Masters, strings.TrimSpace(addr))
+	}
+	cfg.Client.Username, cfg.Client.Password = s.user, s.password
+	if s.passwordFile != "" {
+		text, err := os.ReadFile(s.passwordFile)
+		if err != nil {
+			return cfg, usagef("--password-file: %w", err)
+		}
+		cfg.Client.Password = strings.TrimRight(string(text), "\r\n")
+	}
+	if cfg.Client.TLSConfig, err = s.tls.config(); err != nil {
+		return cfg, err
+	}
+	cfg.Prefix, cfg.MaxTTL, cfg.MasterTimeout = s.prefix, s.maxTTL, s.masterTimeout
+	cfg.Fencing, cfg.MastersAreDurable, cfg.MastersAreNew = s.fencing, s.durable, s.fresh
+	return cfg, nil
+}
+
+// complete sets what nothing before has set. The password and its file are one setting.
+func (s *settings) complete(where string, lookup func(name string) (string, bool)) (err error) {
+	had := s.flags.Changed(passwordName) || s.flags.Changed("password-file")
+	s.flags.VisitAll(func(f *pflag.Flag) {
+		value, ok := lookup(variable(f.Name))
+		secret := f.Name == passwordName || f.Name == "password-file"
+		if !ok || value == "" || f.Changed || secret && had || err != nil {
+			return
+		}
+		if set := s.flags.Set(f.Name, value); set != nil {
+			err = usagef("%s in %s: not a %s", variable(f.Name), where, f.Value.Type())
+		}
+	})
+	if err == nil && !had && s.password != "" && s.passwordFile != "" {
+		err = usagef("%s and %s are both in %s", variable(passwordName), variable("password-file"), where)
+	}
+	return err
+}
+
+// read reads a file of settings. Values may be in quotes, as systemd and shells have them.
+// No error repeats a line.
+func (s *settings) read(name string) (map[string]string, error) {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return nil, usagef("--config: %w", err)
+	}
+	var known []string
+	s.flags.VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
+	values, n := map[string]string{}, 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		at := fmt.Sprintf("%s line %d", name, n)
+		variable, value, ok := strings.Cut(line, "=")
+		switch _, twice := values[variable]; {
+		case !ok || !strings.HasPrefix(variable, variablePrefix): // it may be a password
+			return nil, usagef("%s is not like MUXLOCK_MASTERS=a:6379,b:6379,c:6379", at)
+		case !slices.Contains(known, variable):
+			return nil, usagef("%s: there is no setting %s%s", at, variable, suggestion(variable, "", known))
+		case twice:
+			return nil, usagef("%s: %s is there twice", at, variable)
+		}
+		if n := len(value); n >= 2 && (value[0] == '"' || value[0] == '\'') && value[n-1] == value[0] {
+			value = value[1 : n-1]
+		}
+		values[variable] = value
+	}
+	return values, nil
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/engine"
+	"muxlock/internal/quorum"
+)
+
+// Verdicts of status.
+const (
+	isHeld    = "held"
+	isFree    = "free"
+	isSplit   = "split"
+	isUnknown = "unknown"
+)
+
+func statusCommand(s *settings) *cobra.Command {
+	var o output
+	cmd := &cobra.Command{
+		Use:   "status NAME",
+		Short: "Show who holds a lock, on which masters, for how long yet",
+		Long: `Asks all masters side by side, and changes nothing. Holders that use the same value are
+one holder; what is shown of the value, which is a secret, is a hash.
+
+Verdicts and exit codes:
+  held     0  a majority of the masters has the same value
+  free     3  a majority has none
+  split    4  neither: several came at once, or masters have lost a value
+  unknown  1  too few masters answered, or the key holds something else than a lock
+Left is how long a majority will have it if it is not renewed.`,
+		Example: `  muxlock status jobs/nightly
+  muxlock status -o json jobs/nightly | jq -r .holder`,
+		Args:              usageArgs(oneName),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			locks, i, err := inspect(cmd.Context(), s, &o, args[0])
+			if locks == nil {
+				return err
+			}
+			defer locks.Close()
+			v := stateOf(i, err)
+			if err := o.write(cmd.OutOrStdout(), v); err != nil {
+				return err
+			}
+			switch {
+			case v.Verdict == isFree:
+				return exit{exitFree, ""}
+			case v.Verdict == isSplit:
+				return exit{exitSplit, ""}
+			}
+			return err
+		},
+	}
+	o.declare(cmd)
+	return cmd
+}
+
+// oneName is the Args of commands that take a NAME.
+func oneName(_ *cobra.Command, args []string) error {
+	switch len(args) {
+	case 0:
+		return errors.New("NAME is missing")
+	case 1:
+		return nil
+	}
+	return fmt.Errorf("one NAME at a time, got %q", args)
+}
+
+// inspect asks the masters about a name. The engine is nil if they could not be asked;
+// otherwise it is the caller's to close, and err says what of the answer is missing.
+func inspect(ctx context.Context, s *settings, o *output, name string) (*engine.Engine, engine.Inspection, error) {
+	cfg, err := s.engineConfig()
+	if err == nil {
+		err = o.check()
+	}
+	if err != nil {
+		return nil, engine.Inspection{}, err
+	}
+	locks, err := engine.New(ctx, cfg)
+	if err != nil {
+		return nil, engine.Inspection{}, inFlags(err)
+	}
+	i, err := locks.Inspect(ctx, name)
+	if len(i.Masters) == 0 {
+		locks.Close()
+		return nil, i, inFlags(err)
+	}
+	return locks, i, err
+}
+
+// state is what status shows, and its JSON.
+type state struct {
+	SchemaVersion int     `json:"schema_version"`
+	Name          string  `json:"name"`
+	Verdict       string  `json:"verdict"`
+	Holder        string  `json:"holder"`
+	LeftMs        *int64  `json:"left_ms"` // null: not held, or for ever
+	Masters       []holds `json:"masters"`
+}
+
+// holds is what one master has.
+type holds struct {
+	Address string `json:"address"`
+	State   string `json:"state"` // held, free or unknown
+	Value   string `json:"value"` // a hash
+	Holder  string `json:"holder"`
+	LeftMs  *int64 `json:"left_ms"`
+	Error   string `json:"error"`
+	left    time.Duration
+}
+
+// stateOf is the verdict on an inspection, whose error is err.
+func stateOf(i engine.Inspection, err error) state {
+	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left)}
+	free := 0
+	for _, m := range i.Masters {
+		h := holds{Address: m.Address, State: isHeld, Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left}
+		switch {
+		case m.Err != nil:
+			h.State, h.Error = isUnknown, plain(m.Err.Error())
+		case m.Value == "":
+			h.State = isFree
+			free++
+		}
+		v.Masters = append(v.Masters, h)
+	}
+	switch {
+	case err != nil:
+		v.Verdict = isUnknown
+	case i.Held:
+		v.Verdict = isHeld
+	case free >= quorum.Size(len(i.Masters)):
+		v.Verdict = isFree
+	}
+	return v
+}
+
+// milliseconds is null for what is not held, or for ever.
+func milliseconds(held bool, left time.Duration) *int64 {
+	if !held || left == engine.NoExpiry {
+		return nil
+	}
+	ms := left.Milliseconds()
+	return &ms
+}
+
+func (v state) text(w io.Writer) {
+	on := 0
+	for _, m := range v.Masters {
+		if m.State == isHeld {
+			on++
+		}
+	}
+	fmt.Fprintf(w, "%s is %s", shown(v.Name), v.Verdict)
+	switch v.Verdict {
+	case isHeld:
+		fmt.Fprintf(w, " on %d of %d masters", on, len(v.Masters))
+		if v.Holder != "" {
+			fmt.Fprintf(w, " by %s", v.Holder)
+		}
+		if v.LeftMs != nil {
+			fmt.Fprintf(w, ", for %s unless it is renewed", duration(time.Duration(*v.LeftMs)*time.Millisecond))
+		}
+	case isFree, isSplit:
+		if on > 0 {
+			fmt.Fprintf(w, ", although %d of %d masters have a value", on, len(v.Masters))
+		}
+	}
+	fmt.Fprintln(w)
+	rows := [][]string{{"MASTER", "STATE", "VALUE", "LEFT", "HOLDER"}}
+	for _, m := range v.Masters {
+		left, last := "", m.Holder
+		if m.State == isHeld {
+			left = duration(m.left)
+		}
+		if m.Error != "" {
+			last = m.Error
+		}
+		rows = append(rows, []string{m.Address, m.State, m.Value, left, last})
+	}
+	table(w, rows)
+}
+
+// duration is short, and never less than there is.
+func duration(d time.Duration) string {
+	const tenth = 100 * time.Millisecond
+	if d == engine.NoExpiry {
+		return "ever"
+	}
+	return (d + tenth - 1).Truncate(tenth).String()
+}
+
+// shown is a name as it can be printed and pasted.
+func shown(name string) string {
+	if name != printable(name) || strings.ContainsAny(name, " \"") {
+		return fmt.Sprintf("%q", name)
+	}
+	return name
+}

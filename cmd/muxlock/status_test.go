@@ -1,0 +1,214 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// document runs a command with -o json and reads what it writes.
+func (s *set) document(t *testing.T, into any, args ...string) (code int) {
+	t.Helper()
+	stdout, stderr, code := s.run(t, append(args, "-o", "json")...)
+	d := json.NewDecoder(strings.NewReader(stdout))
+	d.DisallowUnknownFields()
+	require.NoError(t, d.Decode(into), "%s%s", stdout, stderr)
+	return code
+}
+
+func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	lock := s.hold(t, "name")
+	token := lock.Token().Reveal()
+	stdout, stderr, code := s.run(t, "status", "name")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "name is held on 3 of 3 masters by the test, for ")
+	require.NotContains(t, stdout, token[:8])
+
+	var v state
+	require.Zero(t, s.document(t, &v, "status", "name"))
+	require.Equal(t, 1, v.SchemaVersion)
+	require.Equal(t, "name", v.Name)
+	require.Equal(t, isHeld, v.Verdict)
+	require.Equal(t, "the test", v.Holder)
+	require.Positive(t, *v.LeftMs)
+	require.Len(t, v.Masters, 3)
+	for i, m := range v.Masters {
+		require.Equal(t, s.masters[i].Addr(), m.Address)
+		require.Equal(t, isHeld, m.State)
+		require.Regexp(t, "^[0-9a-f]{8}$", m.Value)
+		require.Equal(t, v.Masters[0].Value, m.Value)
+	}
+}
+
+func TestStatusTellsFreeSplitAndUnknownApart(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	verdict := func(want string, code int) {
+		t.Helper()
+		var v state
+		require.Equal(t, code, s.document(t, &v, "status", "name"))
+		require.Equal(t, want, v.Verdict)
+	}
+	verdict(isFree, exitFree)
+	redistest.Command(t, s.masters[0], "SET", "name", "one", "PX", "60000")
+	verdict(isFree, exitFree)
+	redistest.Command(t, s.masters[1], "SET", "name", "two", "PX", "60000")
+	verdict(isSplit, exitSplit)
+	require.NoError(t, s.masters[2].Kill())
+	verdict(isSplit, exitSplit)
+	redistest.Command(t, s.masters[1], "SET", "name", "one")
+	verdict(isHeld, exitOK)
+	stdout, _, _ := s.run(t, "status", "name")
+	require.Contains(t, stdout, "refused") // the third
+	redistest.Command(t, s.masters[1], "DEL", "name")
+	redistest.Command(t, s.masters[1], "LPUSH", "name", "x")
+	verdict(isUnknown, exitRun)
+	stdout, stderr, code := s.run(t, "status", "name")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stdout, "key holds no lock: WRONGTYPE")
+	require.Contains(t, stderr, "connection refused")
+}
+
+func TestStatusOfANameOfAnotherTypeSaysSo(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, m := range s.masters {
+		redistest.Command(t, m, "LPUSH", "name", "x")
+	}
+	var v state
+	require.Equal(t, exitRun, s.document(t, &v, "status", "name"))
+	require.Equal(t, isUnknown, v.Verdict)
+	_, stderr, code := s.run(t, "status", "name")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "key holds no lock: WRONGTYPE")
+	_, stderr, code = s.run(t, "release", "--force", "--yes", "name")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "key holds no lock: WRONGTYPE")
+	require.Len(t, redistest.Keys(t, s.masters...), 3)
+}
+
+func TestAForcedReleaseTellsWhatItCut(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	_, stderr, code := s.run(t, "release", "--force", "--yes", "name")
+	require.Equal(t, exitFree, code)
+	require.Equal(t, "muxlock: nobody holds \"name\"\n", stderr)
+
+	s.hold(t, "name")
+	stdout, stderr, code := s.run(t, "release", "--force", "--yes", "name")
+	require.Zero(t, code, stderr)
+	require.Regexp(t, `^released name: value [0-9a-f]{8}, held by the test for another [0-9.]+s, was deleted on 3 of 3 masters\n$`, stdout)
+	require.Empty(t, redistest.Keys(t, s.masters...))
+
+	s.hold(t, "name")
+	redistest.Command(t, s.masters[2], "SET", "name", "another", "PX", "60000")
+	var r released
+	require.Zero(t, s.document(t, &r, "release", "--force", "--yes", "name"))
+	require.Equal(t, 3, r.Deleted)
+	require.Len(t, r.Values, 2)
+	require.Equal(t, "the test", r.Holder)
+	require.Empty(t, redistest.Keys(t, s.masters...))
+}
+
+func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.hold(t, "jobs/b")
+	s.hold(t, "jobs/a [x]")
+	s.hold(t, "other")
+	for _, m := range s.masters {
+		redistest.Command(t, m, "SET", "jobs/for-ever", "a string")
+		redistest.Command(t, m, "SET", "jobs/long", strings.Repeat("x", 10_000), "PX", "60000")
+		redistest.Command(t, m, "LPUSH", "jobs/list", "x")
+		redistest.Command(t, m, "SET", "__muxlock__:x", "engine", "PX", "60000")
+	}
+	redistest.Command(t, s.masters[0], "SET", "jobs/c", "one", "PX", "60000")
+	names := func(args ...string) (names []string) {
+		t.Helper()
+		var l listing
+		require.Zero(t, s.document(t, &l, append([]string{"ls"}, args...)...))
+		require.False(t, l.More)
+		for _, n := range l.Locks {
+			names = append(names, n.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c", "other"}, names())
+	require.Equal(t, []string{"jobs/a [x]", "jobs/b", "jobs/c"}, names("jobs/"))
+	require.Equal(t, []string{"jobs/a [x]"}, names("jobs/a ["))
+	require.Equal(t, []string{"a [x]", "b", "c"}, names("--prefix", "jobs/"))
+	require.Empty(t, names("jobs/*"), "no pattern")
+	require.Empty(t, names("__mux"))
+
+	stdout, stderr, code := s.run(t, "ls", "--limit", "1", "jobs/")
+	require.Zero(t, code)
+	require.Equal(t, "muxlock: there are more than --limit 1\n", stderr)
+	require.Contains(t, stdout, "NAME")
+	stdout, _, _ = s.run(t, "ls", "jobs/")
+	require.Regexp(t, `(?m)^"jobs/a \[x\]" +held +3 of 3 +[0-9.]+s +the test$`, stdout)
+	require.Regexp(t, `(?m)^jobs/c +free +1 of 3 `, stdout)
+
+	require.NoError(t, s.masters[0].Kill())
+	require.Equal(t, []string{"jobs/a [x]", "jobs/b"}, names("jobs/"))
+	require.NoError(t, s.masters[1].Kill())
+	_, stderr, code = s.run(t, "ls")
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "no quorum of masters")
+}
+
+func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret#of them"
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Password: secret})
+	s := setOf(masters)
+	file := t.TempDir() + "/password"
+	require.NoError(t, os.WriteFile(file, []byte(secret+"\n"), 0o600))
+	outputs := func(args ...string) {
+		t.Helper()
+		for _, line := range [][]string{
+			{"exec", "name", "--", "true"}, {"exec", "--try", "name", "--", "true"}, {"status", "name"}, {"status", "-o", "json", "name"},
+			{"release", "--force", "--yes", "name"}, {"ls"}, {"ls", "-o", "json"},
+		} {
+			stdout, stderr, code := s.run(t, append(args, line...)...)
+			require.Contains(t, []int{exitOK, exitFree}, code, stderr)
+			require.NotContains(t, stdout+stderr, "s3cret")
+		}
+	}
+	outputs("--password-file", file)
+	plain := s.env
+	s.env = append(plain, "MUXLOCK_PASSWORD="+secret)
+	outputs()
+	s.env = append(plain, "MUXLOCK_MASTERS=redis://:s3cret%23of%20them@"+strings.Join(redistest.Addrs(masters), ",redis://:s3cret%23of%20them@"))
+	outputs()
+
+	s.env = append(plain, "MUXLOCK_PASSWORD=s3cret too")
+	for _, line := range [][]string{{"exec", "--wait", "1s", "name", "--", "true"}, {"status", "name"}, {"ls"}} {
+		stdout, stderr, code := s.run(t, line...)
+		require.NotContains(t, []int{exitOK, exitFree, exitTimeout}, code, "it does not get better by waiting")
+		require.Contains(t, stderr, "WRONGPASS")
+		require.NotContains(t, stdout+stderr, "s3cret")
+	}
+}
+
+func TestDurationsAreShortAndNeverLessThanThereIs(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0s", time.Millisecond: "100ms", 9610 * time.Millisecond: "9.7s", time.Minute: "1m0s"} {
+		require.Equal(t, want, duration(d))
+	}
+}
+
+func TestTheHolderIsPrintableAndFits(t *testing.T) {
+	require.Regexp(t, `^\S+:[0-9]+ sh$`, holder("/bin/sh"))
+	long := holder("/x/" + strings.Repeat("ä\x01", 100))
+	require.LessOrEqual(t, len(long), 64)
+	require.Contains(t, long, " ä?ä?")
+	require.Equal(t, "ä", fitted("ää", 3))
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+)
+
+// tlsFiles is how to connect with TLS beyond what rediss:// says.
+type tlsFiles struct{ ca, cert, key string }
+
+// config is nil if there is nothing to say.
+func (f tlsFiles) config() (*tls.Config, error) {
+	if f == (tlsFiles{}) {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, usagef("--tls-ca: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, usagef("--tls-ca: %s has no certificate", f.ca)
+		}
+	}
+	if (f.cert == "") != (f.key == "") {
+		return nil, usagef("--tls-cert and --tls-key need each other")
+	}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, usagef("--tls-cert, --tls-key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const nowhere = "127.0.0.1:1" // nothing listens there
+
+func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"exec":                                      "NAME is missing",
+		"exec name":                                 "-- is missing before the command",
+		"exec name true":                            "-- is missing before the command",
+		"exec -- true":                              "NAME is missing",
+		"exec name --":                              "the command is missing",
+		"exec one two -- true":                      "one NAME",
+		"exec --ttl 0s name -- true":                "--ttl",
+		"exec --ttl -1s name -- true":               "--ttl",
+		"exec --ttl soon name -- true":              "--ttl",
+		"exec --ttl 1m name -- true":                "--ttl 1m0s is above --max-ttl 30s",
+		"exec --ttl 50ms name -- true":              "--ttl",
+		"exec --wait -1s name -- true":              "--wait",
+		"exec --try --wait 1s name -- true":         "--try and --wait",
+		"exec --grace 6s name -- true":              "--grace",
+		"exec --grace -1s name -- true":             "--grace",
+		"exec --fence-env 1A name -- true":          "--fence-env",
+		"exec --fence-env= name -- true":            "--fence-env",
+		"exec --fencing --new-masters name -- true": "--new-masters",
+		"exec --holder \x01 name -- true":           "--holder",
+		"exec --masters here name -- true":          `--masters[0] "here" is not host:port`,
+		"exec --masters a:1,A:1 name -- true":       "--masters[1] is the same server",
+		"exec --masters= name -- true":              "--masters is missing",
+		"exec --master-timeout 2m name -- true":     "--master-timeout",
+		"exec --max-ttl 0s name -- true":            "--ttl",
+		"exec --prefix __muxlock__: name -- true":   "--prefix",
+		"exec --password x name -- true":            "unknown flag: --password",
+		"exec --password-file /none name -- true":   "--password-file",
+		"exec --tls-ca /none name -- true":          "--tls-ca",
+		"exec --tls-cert /none name -- true":        "--tls-cert and --tls-key",
+		"exec --config /none name -- true":          "--config",
+		"exec --tyr name -- true":                   "unknown flag: --tyr; did you mean --try or --ttl?",
+		"status":                                    "NAME is missing",
+		"status a b":                                "one NAME",
+		"status -o yaml a":                          "-o",
+		"release a":                                 "--force is missing",
+		"release --force a":                         "--yes is missing",
+		"release --force --yes":                     "NAME is missing",
+		"ls --limit 0":                              "--limit",
+		"ls --timeout 0s":                           "--timeout",
+		"ls -o yaml":                                "-o",
+		"ls __muxlock__:":                           "__muxlock__:",
+		"ls --prefix __muxlock__ :":                 "__muxlock__:",
+		"ls a b":                                    "at most 1",
+		"stauts a":                                  "did you mean status?",
+		"run":                                       `unknown command "run"`,
+	} {
+		stdout, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), strings.Fields(line)...)
+		wantCode := exitUsage
+		if strings.HasPrefix(line, "exec") {
+			wantCode = exitOurs
+		}
+		require.Equal(t, wantCode, code, "%s: %s", line, stderr)
+		require.Empty(t, stdout, line)
+		require.Contains(t, stderr, want, line)
+		require.NotContains(t, stderr, "refused", line)
+		require.True(t, strings.HasSuffix(stderr, " --help.\n"), stderr)
+		require.Equal(t, 1, strings.Count(stderr, "muxlock: "), stderr)
+	}
+}
+
+func TestNamesThatTheEngineRefusesAreUsageErrors(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, name := range []string{"", "__muxlock__:x", strings.Repeat("x", 513)} {
+		for _, args := range [][]string{{"exec", name, "--", "true"}, {"status", name}, {"release", "--force", "--yes", name}} {
+			_, stderr, code := s.run(t, args...)
+			require.Equal(t, map[bool]int{true: exitOurs, false: exitUsage}[args[0] == "exec"], code, stderr)
+			require.True(t, strings.HasPrefix(stderr, "muxlock: NAME "), stderr)
+		}
+	}
+}
+
+func TestSettingsComeFromTheCommandLineThenTheEnvironmentThenAFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "muxlock.conf")
+	write := func(text string) { require.NoError(t, os.WriteFile(file, []byte(text), 0o600)) }
+	masters := func(env []string, args ...string) string {
+		_, stderr, code := muxlockEnv(t, cleanEnv(env...), append([]string{"status", "name"}, args...)...)
+		require.Equal(t, exitRun, code, stderr)
+		return stderr
+	}
+	write("# ours\n\nMUXLOCK_MASTERS='127.0.0.1:3'\n")
+	require.Contains(t, masters([]string{"MUXLOCK_MASTERS=127.0.0.1:2", "MUXLOCK_CONFIG=" + file}, "--masters", nowhere), nowhere)
+	require.Contains(t, masters([]string{"MUXLOCK_MASTERS=127.0.0.1:2", "MUXLOCK_CONFIG=" + file}), "127.0.0.1:2")
+	require.Contains(t, masters([]string{"MUXLOCK_CONFIG=" + file}), "127.0.0.1:3")
+	require.Contains(t, masters(nil, "--config", file), "127.0.0.1:3")
+
+	for text, want := range map[string]string{
+		"MUXLOCK_MASTERS\n":                                  "line 1 is not like",
+		"\nsecret=secret\n":                                  "line 2 is not like",
+		"MUXLOCK_MASTER=a:1\n":                               "line 1: there is no setting MUXLOCK_MASTER; did you mean MUXLOCK_MASTER",
+		"MUXLOCK_USER=a\nMUXLOCK_USER=b\n":                   "MUXLOCK_USER is there twice",
+		"MUXLOCK_MAX_TTL=secret\n":                           "MUXLOCK_MAX_TTL in " + file + ": not a duration",
+		"MUXLOCK_PASSWORD=secret\nMUXLOCK_PASSWORD_FILE=x\n": "are both in",
+	} {
+		write(text)
+		_, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), "status", "name", "--config", file)
+		require.Equal(t, exitUsage, code, stderr)
+		require.Contains(t, stderr, want)
+		require.NotContains(t, stderr, "secret")
+	}
+}
+
+func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"":                       "Usage:",
+		"exec --help":            "128+N",
+		"status --help":          "split    4",
+		"ls --help":              "+scan",
+		"version":                "muxlock ",
+		"completion bash":        "bash completion",
+		"__complete status -o j": "json\n",
+		"__complete rel":         "release\t",
+		"__complete exec --fenc": "--fence-env\t",
+	} {
+		stdout, stderr, code := muxlock(t, strings.Fields(line)...)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, want, line)
+	}
+}

@@ -1,0 +1,296 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+	"muxlock/pipeline"
+)
+
+func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
+	masters := five(t)
+	first, second := open(t, masters, holder("first")), open(t, masters, holder("second"))
+	lock, err := first.Acquire(t.Context(), t.Name(), 10*time.Second)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	token := lock.Token().Reveal()
+	adopted, err := second.Adopt(t.Context(), t.Name(), token, 20*time.Second)
+	require.NoError(t, err)
+	require.Equal(t, t.Name(), adopted.Name())
+	require.True(t, adopted.Valid())
+	require.Greater(t, time.Until(adopted.Until()), 10*time.Second)
+	require.Equal(t, token, adopted.Token().Reveal())
+	require.Zero(t, adopted.Fence())
+	soon(t, func() bool {
+		for _, left := range pttl(t, masters, t.Name()) {
+			if left <= 10_000 {
+				return false
+			}
+		}
+		return true
+	})
+	require.NoError(t, adopted.Extend(t.Context(), 25*time.Second))
+	require.Equal(t, "first", mustInspect(t, second, t.Name()).Holder)
+	require.NoError(t, adopted.Release(t.Context()))
+	gone(t, masters, t.Name())
+	require.ErrorIs(t, adopted.Extend(t.Context(), 0), ErrNotHeld)
+	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost, "the first holder finds out")
+	require.EqualValues(t, 1, second.Stats().Acquired)
+	require.EqualValues(t, 1, second.Stats().Released)
+	require.Zero(t, namesOf(second))
+}
+
+func TestAdoptedLockIsKeptAlive(t *testing.T) {
+	t.Parallel()
+	masters := five(t)
+	e := open(t, masters)
+	put(t, masters, t.Name(), redsyncs)
+	for _, m := range masters {
+		redistest.Command(t, m, "PEXPIRE", t.Name(), "5000")
+	}
+	lock, err := e.Adopt(t.Context(), t.Name(), redsyncs, 5*time.Second)
+	require.NoError(t, err)
+	require.NoError(t, lock.KeepAlive(0))
+	until := lock.Until()
+	soon(t, func() bool { return lock.Until().After(until) })
+	require.NoError(t, lock.Release(t.Context()))
+	gone(t, masters, t.Name())
+}
+
+func TestAdoptNeverShortensALease(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	put(t, masters, t.Name(), redsyncs)
+	lock, err := e.Adopt(t.Context(), t.Name(), redsyncs, 5*time.Second)
+	require.NoError(t, err)
+	require.LessOrEqual(t, time.Until(lock.Until()), 5*time.Second, "it relies on its own ttl only")
+	quiet(t, e)
+	for _, left := range pttl(t, masters, t.Name()) {
+		require.Greater(t, left, int64(30_000))
+	}
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestAdoptOfALockThatIsNotHeldCreatesNothing(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	_, err := e.Adopt(t.Context(), t.Name(), redsyncs, 0)
+	require.ErrorIs(t, err, ErrNotHeld)
+	require.NotErrorIs(t, err, ErrNotAcquired)
+	require.Equal(t, make([]string, 5), get(t, masters, t.Name()))
+	put(t, masters, t.Name(), "another")
+	_, err = e.Adopt(t.Context(), t.Name(), redsyncs, 0)
+	require.ErrorIs(t, err, ErrNotHeld)
+	requireHidden(t, redsyncs, err)
+	n, err := e.ForceRelease(t.Context(), mustInspect(t, e, t.Name()))
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	put(t, masters[:2], t.Name(), redsyncs)
+	_, err = e.Adopt(t.Context(), t.Name(), redsyncs, 0)
+	require.ErrorIs(t, err, ErrNotHeld, "a minority has it")
+	require.Zero(t, namesOf(e))
+	cycle(t, e, t.Name()+" another")
+	_, err = e.ForceRelease(t.Context(), mustInspect(t, e, t.Name()))
+	require.NoError(t, err)
+}
+
+func TestAdoptWithBadArgumentsAsksNobody(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for field, adopt := range map[string]func() (*Lock, error){
+			"name":     func() (*Lock, error) { return e.Adopt(t.Context(), "", "value", 0) },
+			"reserved": func() (*Lock, error) { return e.Adopt(t.Context(), pipeline.ReservedPrefix+"1", "value", 0) },
+			"ttl":      func() (*Lock, error) { return e.Adopt(t.Context(), "name", "value", time.Hour) },
+			"value":    func() (*Lock, error) { return e.Adopt(t.Context(), "name", "", 0) },
+			"value has 513 bytes": func() (*Lock, error) {
+				return e.Adopt(t.Context(), "name", strings.Repeat("x", 513), 0)
+			},
+		} {
+			lock, err := adopt()
+			require.Nil(t, lock)
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, field)
+		}
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, err := e.Adopt(ended, "name", "value", 0)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Zero(t, s.requests())
+		require.NoError(t, e.Close())
+		_, err = e.Adopt(t.Context(), "name", "value", 0)
+		require.ErrorIs(t, err, ErrClosed)
+		require.Zero(t, namesOf(e))
+	})
+}
+
+// This process holds the lock, others of it wait, and one adopts it: the local queue goes on.
+func TestAdoptStandsBesideWhatTheProcessDoesWithTheName(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		waiting := line(t.Context(), e, 0)
+		adopted, err := e.Adopt(t.Context(), "name", lock.Token().Reveal(), 0)
+		require.NoError(t, err)
+		again, err := e.Adopt(t.Context(), "name", lock.Token().Reveal(), 0)
+		require.NoError(t, err, "any number of handles")
+		require.True(t, lock.Valid())
+		requireOpen(t, waiting, "the lock is held")
+
+		require.NoError(t, adopted.Release(t.Context()))
+		require.False(t, adopted.Valid())
+		require.Empty(t, s.locked())
+		requireOpen(t, waiting, "the first handle does not know yet")
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost)
+		next := requireGot(t, waiting)
+		require.NotEqual(t, adopted.lease.token, next.lease.token)
+		require.ErrorIs(t, again.Release(t.Context()), ErrNotHeld)
+		require.Equal(t, []string{"name"}, s.locked(), "the next holder's")
+		require.NoError(t, next.Release(t.Context()))
+		require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
+		requireNothingLeft(t, e, s)
+	}, handOver(10, time.Minute))
+}
+
+func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(20 * time.Second)} })
+		adopted, err := e.Adopt(t.Context(), "name", "theirs", 0)
+		require.NoError(t, err)
+		waiting := line(t.Context(), e, 0)
+		_, err = e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.NoError(t, adopted.Release(t.Context()))
+		next := requireGot(t, waiting)
+		require.NotEqual(t, "theirs", next.lease.token)
+		require.Zero(t, e.Stats().HandedOver)
+		requests, _ := s.history()
+		at := slices.IndexFunc(requests, func(r pipeline.Request) bool { return r.Op == pipeline.Release && r.Token == "theirs" })
+		require.Equal(t, e.cfg.MaxTTL, requests[at].TTL, "a master that is away may have it for that long")
+		require.NoError(t, next.Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	}, handOver(10, time.Minute))
+}
+
+func TestAdoptedLockIsLostLikeAnyOther(t *testing.T) {
+	theirs := func(s *scripted) {
+		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)} })
+	}
+	for why, c := range map[string]struct {
+		lose func(e *Engine, s *scripted, l *Lock)
+		err  error
+	}{
+		"expired": {func(_ *Engine, _ *scripted, l *Lock) { <-l.Done() }, ErrExpired},
+		"closed":  {func(e *Engine, _ *scripted, _ *Lock) { _ = e.Close() }, ErrClosed},
+		"deleted": {func(_ *Engine, s *scripted, l *Lock) {
+			s.drop("name")
+			_ = l.KeepAlive(0)
+			<-l.Done()
+		}, ErrNotHeld},
+	} {
+		t.Run(why, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				theirs(s)
+				lock, err := e.Adopt(t.Context(), "name", "theirs", 0)
+				require.NoError(t, err)
+				c.lose(e, s, lock)
+				require.ErrorIs(t, lock.Err(), ErrLost)
+				require.ErrorIs(t, lock.Err(), c.err)
+				require.Zero(t, namesOf(e))
+				require.Zero(t, s.count(pipeline.Release))
+			})
+		})
+	}
+}
+
+func TestAdoptThatFailsLeavesTheLockAlone(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() {
+			s.keys["name"] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)}
+			s.away = true
+		})
+		_, err := e.Adopt(t.Context(), "name", "theirs", 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		s.set(func() { s.away, s.delay = false, time.Second })
+		_, err = e.Adopt(t.Context(), "name", "theirs", 500*time.Millisecond)
+		require.ErrorIs(t, err, ErrExpired, "the answer came too late")
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err = e.Adopt(ctx, "name", "theirs", 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		time.Sleep(5 * time.Second)
+		require.Equal(t, []string{"name"}, s.locked())
+		require.Zero(t, s.count(pipeline.Release))
+		require.Zero(t, namesOf(e))
+	}, masterTimeout(10*time.Millisecond))
+}
+
+func TestAdoptWorksOnFencedMasters(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 3)
+	first, second := open(t, masters, fenced, holder("first")), open(t, masters, fenced)
+	lock, err := first.Acquire(t.Context(), t.Name(), 20*time.Second)
+	require.NoError(t, err)
+	require.NotZero(t, lock.Fence())
+	adopted, err := second.Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
+	require.NoError(t, err)
+	require.Zero(t, adopted.Fence())
+	require.NoError(t, adopted.Extend(t.Context(), 25*time.Second))
+	require.Equal(t, "first", mustInspect(t, second, t.Name()).Holder)
+	require.NoError(t, adopted.Release(t.Context()))
+	next, err := second.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.Greater(t, next.Fence(), lock.Fence())
+	require.NoError(t, next.Release(t.Context()))
+}
+
+func TestManyAdoptedLocksLeaveNoMemoryBehind(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		for i := range 20_000 {
+			name := fmt.Sprint("name", i)
+			s.set(func() { s.keys[name] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)} })
+			lock, err := e.Adopt(t.Context(), name, "theirs", 0)
+			require.NoError(t, err)
+			if i%2 == 0 {
+				require.NoError(t, lock.Release(t.Context()))
+			} // else it runs out by itself
+		}
+		time.Sleep(2 * sweepEvery)
+		states := 0
+		for i := range e.names.shards {
+			s := &e.names.shards[i]
+			s.mu.Lock()
+			states += len(s.states)
+			s.mu.Unlock()
+		}
+		require.LessOrEqual(t, states, nameShards*sweepFrom)
+	})
+}
+
+func TestObserverSeesAnAdoptedLock(t *testing.T) {
+	var events []string
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(25 * time.Second)} })
+		_, err := e.Adopt(t.Context(), "name", "mine", 0)
+		require.True(t, errors.Is(err, ErrNotHeld))
+		lock, err := e.Adopt(t.Context(), "name", "theirs", 0)
+		require.NoError(t, err)
+		require.NoError(t, lock.Release(t.Context()))
+		require.NoError(t, e.Close())
+		require.Equal(t, []string{"acquired name 1", "released name"}, events)
+	}, func(c *Config) {
+		c.Observer = &Observer{
+			Acquired: func(name string, _ time.Duration, attempts int) {
+				events = append(events, fmt.Sprint("acquired ", name, " ", attempts))
+			},
+			NotAcquired: func(name string, _ time.Duration, _ int, _ error) { events = append(events, "not acquired "+name) },
+			Released:    func(name string, _ time.Duration, _ bool, _ error) { events = append(events, "released "+name) },
+			Lost:        func(name string, _ time.Duration, _ error) { events = append(events, "lost "+name) },
+		}
+	})
+}

@@ -1,0 +1,133 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+	"muxlock/pipeline"
+)
+
+// levelsOf returns the worst level of each thing that Check looked at and did not find good.
+func levelsOf(t *testing.T, r Report) map[string]Level {
+	t.Helper()
+	bad := make(map[string]Level)
+	for _, f := range r.Findings {
+		if f.Level != LevelOK {
+			bad[f.Check] = max(bad[f.Check], f.Level)
+		}
+	}
+	delete(bad, "same machine")  // they share this one
+	delete(bad, "slow commands") // as it is busy
+	return bad
+}
+
+func check(t *testing.T, e *Engine) Report {
+	t.Helper()
+	r, err := e.Check(t.Context())
+	require.NoError(t, err)
+	return r
+}
+
+func TestGoodMastersPassTheCheckAndAreLeftAsTheyWere(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	r := check(t, open(t, masters))
+	require.NoError(t, r.Err())
+	require.Empty(t, levelsOf(t, r))
+	require.Greater(t, len(r.Findings), 10)
+	require.Empty(t, redistest.Keys(t, masters...))
+
+	strangers := func(c *Config) { c.MastersAreNew = false }
+	r = check(t, open(t, masters, strangers))
+	require.Equal(t, map[string]Level{"vote": LevelWarn}, levelsOf(t, r), "started just now")
+	require.NoError(t, r.Err())
+}
+
+func TestCheckRefusesMastersThatThrowLocksAway(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	redistest.Command(t, masters[1], "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
+	r := check(t, open(t, masters))
+	require.Equal(t, map[string]Level{"eviction": LevelFail}, levelsOf(t, r))
+	require.ErrorIs(t, r.Err(), ErrUnfit)
+	require.EqualError(t, r.Err(), "muxlock: masters are not fit to lock on: eviction (master 2): allkeys-lru: when memory runs out locks are thrown away that somebody holds -> CONFIG SET maxmemory-policy noeviction")
+}
+
+func TestMinorityThatIsAwayIsAWarningAndAMajorityIsNot(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	require.NoError(t, masters[0].Kill())
+	soon(t, func() bool { return upMasters(e) == 2 })
+	r := check(t, e)
+	require.Equal(t, map[string]Level{"reachable": LevelWarn}, levelsOf(t, r))
+	require.NoError(t, r.Err())
+	require.NoError(t, masters[1].Kill())
+	soon(t, func() bool { return upMasters(e) == 1 })
+	require.ErrorIs(t, check(t, e).Err(), ErrUnfit)
+}
+
+var onDisk = redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}}
+
+func TestCheckHoldsMastersAreDurableAgainstTheMasters(t *testing.T) {
+	t.Parallel()
+	r := check(t, open(t, redistest.Masters(t, 1), durable))
+	require.Equal(t, map[string]Level{"how many": LevelWarn, "durable": LevelFail}, levelsOf(t, r))
+	require.ErrorContains(t, r.Err(), "MastersAreDurable")
+
+	always := redistest.MastersWith(t, 1, onDisk)
+	require.Equal(t, map[string]Level{"how many": LevelWarn}, levelsOf(t, check(t, open(t, always, durable))))
+	redistest.Command(t, always[0], "CONFIG", "SET", "appendfsync", "everysec")
+	require.ErrorIs(t, check(t, open(t, always, durable)).Err(), ErrUnfit)
+}
+
+func TestCheckNeedsNoRightThatLocksDoNotAndShowsNoPassword(t *testing.T) {
+	t.Parallel()
+	masters, documented := redistest.MastersWith(t, 1, onDisk), documentedRights(t)
+	e, err := openAs(t, masters, append(documented.needed, documented.faster...), durable)
+	require.NoError(t, err)
+	r := check(t, e)
+	require.Equal(t, map[string]Level{"how many": LevelWarn, "durable": LevelUnknown, "persistence": LevelUnknown}, levelsOf(t, r))
+	require.NoError(t, r.Err())
+	text, err := json.Marshal(r)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "PASSWORD")
+
+	redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", ">other", "<PASSWORD")
+	text, err = json.Marshal(check(t, e))
+	require.NoError(t, err)
+	require.Contains(t, string(text), "WRONGPASS")
+	require.NotContains(t, string(text), "PASSWORD")
+}
+
+func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
+	for want, m := range map[Level]pipeline.MasterStats{
+		LevelOK:   {Up: true},
+		LevelWarn: {Up: true, Cause: ErrRestarted},
+		LevelFail: {Up: true, Cause: fmt.Errorf("%w: MaxTTL", ErrConfigMismatch)},
+	} {
+		require.Equal(t, want, vote(m).Level)
+		require.NoError(t, away(m))
+	}
+	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: ErrConfigMismatch}).Level)
+	require.Error(t, away(pipeline.MasterStats{}))
+}
+
+func TestCheckEndsWithItsContextAndAfterClose(t *testing.T) {
+	t.Parallel()
+	e, err := New(t.Context(), Config{Masters: redistest.Addrs(five(t))})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = e.Check(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, e.Close())
+	_, err = e.Check(t.Context())
+	require.ErrorIs(t, err, ErrClosed)
+}

@@ -1,0 +1,435 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+)
+
+func TestAnAcquiredLockIsValidUntilItIsReleased(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		before := time.Now()
+		lock := mustAcquire(t, e, "name", 10*time.Second)
+		require.True(t, lock.Valid())
+		require.Equal(t, "name", lock.Name())
+		require.True(t, lock.Until().After(before))
+		require.LessOrEqual(t, time.Until(lock.Until()), 10*time.Second-102*time.Millisecond, "drift is allowed for")
+		require.NoError(t, lock.Release(t.Context()))
+		require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
+		require.ErrorIs(t, lock.Release(t.Context()), engine.ErrNotHeld)
+		free(t, w)
+	})
+}
+
+func TestALockOfAnotherEngineIsTaken(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		other := w.open(t, engine.Config{MasterTimeout: patience})
+		held := mustAcquire(t, other, "name", 0)
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.ErrorIs(t, err, engine.ErrNotAcquired)
+		var votes *engine.AttemptError
+		require.ErrorAs(t, err, &votes)
+		require.GreaterOrEqual(t, votes.Refused, 3)
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := e.Acquire(ctx, "name", 0)
+			ended <- err
+		}()
+		soon(t, func() bool { return e.Stats().Taken+e.Stats().SplitVotes > 1 }, "it has asked") // the other has it at a majority at least
+		cancel()
+		err = <-ended
+		require.ErrorIs(t, err, engine.ErrTaken)
+		require.ErrorIs(t, err, context.Canceled)
+		require.True(t, held.Valid())
+	})
+}
+
+func TestOneOfAllHasTheLock(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		var inside, turns atomic.Int32
+		var callers sync.WaitGroup
+		for _, e := range []*engine.Engine{e, w.open(t, engine.Config{MasterTimeout: patience})} {
+			for range 4 {
+				callers.Go(func() {
+					for range 5 {
+						assert.NoError(t, e.Do(within(t), "name", 0, func(context.Context) error {
+							assert.EqualValues(t, 1, inside.Add(1))
+							time.Sleep(time.Millisecond)
+							inside.Add(-1)
+							turns.Add(1)
+							return nil
+						}))
+					}
+				})
+			}
+		}
+		callers.Wait()
+		require.EqualValues(t, 40, turns.Load())
+	})
+}
+
+func TestAReleasedLockIsHandedToTheNextOfTheEngine(t *testing.T) {
+	everywhere(t, engine.Config{HandOverTime: time.Minute}, func(t *testing.T, w world, e *engine.Engine) {
+		first := mustAcquire(t, e, "name", 0)
+		next := make(chan *engine.Lock, 1)
+		go func() {
+			lock, err := e.Acquire(within(t), "name", 0)
+			assert.NoError(t, err)
+			next <- lock
+		}()
+		soon(t, func() bool { return e.Stats().Waiting == 1 }, "it waits")
+		require.NoError(t, first.Release(t.Context()))
+		lock := <-next
+		require.EqualValues(t, 1, e.Stats().HandedOver)
+		require.ErrorIs(t, first.Err(), engine.ErrNotHeld)
+		require.NoError(t, lock.Release(t.Context()))
+		free(t, w)
+	})
+}
+
+// slowPolls is so long that nobody who polls is back in time.
+var slowPolls = engine.Config{RetryHeld: time.Minute, MasterTimeout: patience}
+
+func TestAReleaseWakesTheWaitersOfOtherEngines(t *testing.T) {
+	everywhere(t, slowPolls, func(t *testing.T, w world, e *engine.Engine) {
+		held := mustAcquire(t, w.open(t, slowPolls), "name", 30*time.Second)
+		got := make(chan error, 1)
+		go func() {
+			lock, err := e.Acquire(within(t), "name", 0)
+			if err == nil {
+				err = lock.Release(t.Context())
+			}
+			got <- err
+		}()
+		soon(t, func() bool {
+			for _, m := range e.Stats().Masters {
+				if m.Reads == 0 {
+					return false
+				}
+			}
+			return true
+		}, "it waits for the masters")
+		require.NoError(t, held.Release(t.Context()))
+		require.NoError(t, <-got)
+	})
+}
+
+func TestTheEndOfALeaseWakesTheWaitersOfOtherEngines(t *testing.T) {
+	everywhere(t, slowPolls, func(t *testing.T, w world, e *engine.Engine) {
+		held := mustAcquire(t, w.open(t, slowPolls), "name", 3*time.Second)
+		mustAcquire(t, e, "name", 0)
+		require.ErrorIs(t, held.Err(), engine.ErrExpired)
+		require.ErrorIs(t, held.Err(), engine.ErrLost)
+		require.False(t, time.Now().Before(held.Until()))
+	})
+}
+
+func TestExtendMovesTheEndOut(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		lock := mustAcquire(t, e, "name", 5*time.Second)
+		until := lock.Until()
+		require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
+		require.Greater(t, lock.Until().Sub(until), 14*time.Second)
+		until = lock.Until()
+		require.NoError(t, lock.Extend(t.Context(), 3*time.Second))
+		require.Equal(t, until, lock.Until(), "and never in")
+	})
+}
+
+func TestALockThatIsKeptAliveOutlivesItsLease(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		const ttl = 2500 * time.Millisecond
+		var locks []*engine.Lock
+		for i := range 20 { // their renewals share a call of the batch script
+			locks = append(locks, mustAcquire(t, e, fmt.Sprint("name", i), ttl))
+			require.NoError(t, locks[i].KeepAlive(0))
+		}
+		select {
+		case <-time.After(2 * ttl):
+		case <-locks[0].Done():
+		}
+		other := w.open(t, engine.Config{MasterTimeout: patience})
+		for _, lock := range locks {
+			require.NoError(t, lock.Err())
+			_, err := other.TryAcquire(t.Context(), lock.Name(), 0)
+			require.ErrorIs(t, err, engine.ErrTaken)
+			require.NoError(t, lock.Release(t.Context()))
+		}
+	})
+}
+
+func TestALockWhoseKeyIsGoneIsLost(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		lock := mustAcquire(t, e, "name", 10*time.Second)
+		done := lock.Done()
+		w.lose("name")
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+		<-done
+		require.ErrorIs(t, lock.Err(), engine.ErrLost)
+		require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
+		require.ErrorIs(t, lock.Release(t.Context()), engine.ErrNotHeld)
+		free(t, w)
+	})
+}
+
+func TestALockThatAnotherHasIsLost(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		lock := mustAcquire(t, e, "name", 10*time.Second)
+		w.refuse("name")
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		w.lose("name")
+		free(t, w)
+	})
+}
+
+func TestDoEndsItsFunctionWhenTheLockIsLost(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		failed := errors.New("stopped")
+		err := e.Do(within(t), "name", 3*time.Second, func(ctx context.Context) error {
+			w.lose("name")
+			<-ctx.Done()
+			assert.ErrorIs(t, context.Cause(ctx), engine.ErrLost)
+			return failed
+		})
+		require.ErrorIs(t, err, failed)
+		require.ErrorIs(t, err, engine.ErrLost)
+		require.NoError(t, e.Do(within(t), "name", 0, func(context.Context) error { return nil }))
+	})
+}
+
+func TestALeaderWhoseLockIsLostStopsAndAnotherLeads(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		ctx, leave := context.WithCancel(within(t))
+		ended, leads := make(chan error, 1), make(chan struct{})
+		go func() {
+			ended <- e.Lead(ctx, "name", 3*time.Second, func(held context.Context, lock *engine.Lock) error {
+				of, _ := engine.LockFrom(held)
+				assert.Same(t, lock, of)
+				close(leads)
+				<-held.Done()
+				leave()
+				return nil
+			})
+		}()
+		<-leads
+		w.lose("name")
+		require.ErrorIs(t, <-ended, context.Canceled)
+		other := w.open(t, engine.Config{MasterTimeout: patience})
+		require.NoError(t, other.Lead(within(t), "name", 0, func(context.Context, *engine.Lock) error { return nil }))
+		free(t, w)
+	})
+}
+
+func TestAMinorityThatIsDownChangesNothing(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		before := mustAcquire(t, e, "before", 0)
+		w.down(0)
+		w.down(3)
+		lock := mustAcquire(t, e, "name", 0)
+		require.NoError(t, lock.Extend(t.Context(), 0))
+		require.NoError(t, lock.Release(t.Context()))
+		require.NoError(t, before.Release(t.Context()))
+		w.up(0)
+		w.up(3)
+		free(t, w)
+	})
+}
+
+func TestWithoutAMajorityThereIsNoQuorum(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		held := mustAcquire(t, e, "held", 0)
+		for i := range 3 {
+			w.down(i)
+		}
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrNoQuorum)
+		require.ErrorIs(t, err, engine.ErrNotAcquired)
+		var cause engine.MasterError
+		require.ErrorAs(t, err, &cause)
+		require.Contains(t, cause.Master, ":")
+		require.ErrorIs(t, held.Extend(t.Context(), 0), engine.ErrNoQuorum)
+		require.True(t, held.Valid(), "the old end stands")
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		soon(t, func() bool { return errors.Is(e.Ready(ended), engine.ErrNoQuorum) }, "it knows")
+		for i := range 3 {
+			w.up(i)
+		}
+		require.NoError(t, e.Ready(within(t)))
+		require.NoError(t, held.Release(t.Context()))
+		free(t, w)
+	})
+}
+
+func TestWhatSlowMastersGrantedIsReleased(t *testing.T) {
+	everywhere(t, engine.Config{MasterTimeout: 300 * time.Millisecond}, func(t *testing.T, w world, e *engine.Engine) {
+		for i := range 3 {
+			w.slow(i, 5*time.Second)
+		}
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrNoQuorum)
+		for i := range 3 {
+			w.slow(i, 0)
+		}
+		free(t, w)
+	})
+}
+
+func TestAMinorityThatIsSlowDelaysNobody(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		w.slow(1, 20*time.Second)
+		w.slow(2, 20*time.Second)
+		for range 10 {
+			lock := mustAcquire(t, e, "name", 0)
+			require.NoError(t, lock.Release(t.Context()))
+		}
+		w.slow(1, 0)
+		w.slow(2, 0)
+		free(t, w)
+	})
+}
+
+func TestMastersThatWereRestartedDoNotVoteAtOnce(t *testing.T) {
+	cfg := engine.Config{TTL: 3 * time.Second, MaxTTL: 3 * time.Second}
+	everywhere(t, cfg, func(t *testing.T, w world, e *engine.Engine) {
+		held := mustAcquire(t, e, "held", 0)
+		require.NoError(t, held.KeepAlive(0))
+		for i := range 3 {
+			w.restart(i)
+		}
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrNoQuorum)
+		soon(t, func() bool {
+			_, err = e.TryAcquire(t.Context(), "held too", 0)
+			return errors.Is(err, engine.ErrRestarted)
+		}, "that is why")
+		require.NoError(t, e.Ready(within(t)))
+		<-held.Done()
+		require.ErrorIs(t, held.Err(), engine.ErrLost, "a majority has forgotten it")
+		free(t, w)
+	})
+}
+
+func TestALockCanBeInspectedAdoptedAndReleasedByForce(t *testing.T) {
+	everywhere(t, engine.Config{Holder: "host 1"}, func(t *testing.T, w world, e *engine.Engine) {
+		other := w.open(t, engine.Config{Holder: "host 2", MasterTimeout: patience})
+		lock := mustAcquire(t, e, "name", 10*time.Second)
+		soon(t, func() bool { return len(w.keys()) == masters }, "all masters have it")
+		found, err := other.Inspect(t.Context(), "name")
+		require.NoError(t, err)
+		require.True(t, found.Held)
+		require.Equal(t, "host 1", found.Holder)
+		require.LessOrEqual(t, found.Left, 10*time.Second)
+		adopted, err := other.Adopt(t.Context(), "name", lock.Token().Reveal(), 20*time.Second)
+		require.NoError(t, err)
+		require.True(t, adopted.Valid())
+		deleted, err := other.ForceRelease(t.Context(), found)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, deleted, 3)
+		require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
+		free(t, w)
+		found, err = e.Inspect(t.Context(), "name")
+		require.NoError(t, err)
+		require.False(t, found.Held)
+	})
+}
+
+func TestADeniedNameIsDenied(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		w.deny("denied")
+		_, err := e.Acquire(within(t), "denied", 0)
+		require.ErrorIs(t, err, engine.ErrDenied)
+		require.ErrorContains(t, err, "NOPERM")
+		require.NoError(t, mustAcquire(t, e, "allowed", 0).Release(t.Context()))
+	})
+}
+
+func TestManyAtOnce(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		other := w.open(t, engine.Config{MasterTimeout: patience})
+		begin := make(chan struct{})
+		var callers sync.WaitGroup
+		for i := range 200 {
+			callers.Go(func() {
+				<-begin
+				lock, err := e.Acquire(within(t), fmt.Sprint("name", i), 0)
+				if assert.NoError(t, err) {
+					_, err = other.TryAcquire(t.Context(), lock.Name(), 0)
+					assert.ErrorIs(t, err, engine.ErrTaken)
+					assert.NoError(t, lock.Extend(t.Context(), 20*time.Second))
+					assert.NoError(t, lock.Release(t.Context()))
+				}
+			})
+		}
+		close(begin)
+		callers.Wait()
+		require.Greater(t, e.Stats().LargestRound, 8, "they share calls of the batch script")
+		free(t, w)
+	})
+}
+
+func TestFencesGrowFromHolderToHolder(t *testing.T) {
+	cfg := engine.Config{Fencing: true, TTL: 3 * time.Second, MaxTTL: 3 * time.Second, HandOverTime: time.Minute, MasterTimeout: patience}
+	everywhere(t, cfg, func(t *testing.T, w world, e *engine.Engine) {
+		last := uint64(0)
+		next := func(lock *engine.Lock) {
+			t.Helper()
+			require.Greater(t, lock.Fence(), last)
+			last = lock.Fence()
+		}
+		engines := []*engine.Engine{e, w.open(t, cfg)}
+		for i := range 10 {
+			lock := mustAcquire(t, engines[i%2], "name", 0)
+			next(lock)
+			require.NoError(t, lock.Extend(t.Context(), 0))
+			require.NoError(t, lock.Release(t.Context()))
+		}
+		w.restart(4)
+		soon(t, func() bool {
+			for _, e := range engines {
+				if m := e.Stats().Masters[4]; !m.Up || m.Cause != nil || m.SetAside == 0 {
+					return false
+				}
+			}
+			return true
+		}, "the others have given it its registers")
+		w.down(0)
+		w.down(1)
+		for i := range 4 {
+			lock := mustAcquire(t, engines[i%2], "name", 0)
+			next(lock)
+			require.NoError(t, lock.Release(t.Context()))
+		}
+	})
+}
+
+func TestWrongCallsAreInvalidAndSendNothing(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		for _, name := range []string{"", "__muxlock__:x"} {
+			_, err := e.TryAcquire(t.Context(), name, 0)
+			require.ErrorIs(t, err, engine.ErrInvalid)
+		}
+		_, err := e.TryAcquire(t.Context(), "name", -1)
+		require.ErrorIs(t, err, engine.ErrInvalid)
+		require.Zero(t, e.Stats().Requests)
+		lock := mustAcquire(t, e, "name", 0)
+		require.NoError(t, e.Close())
+		require.ErrorIs(t, lock.Err(), engine.ErrClosed)
+		require.ErrorIs(t, lock.Err(), engine.ErrLost)
+		_, err = e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrClosed)
+	})
+}

@@ -1,0 +1,169 @@
+package enginetest
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/engine"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redisfake"
+	"muxlock/internal/testhook"
+)
+
+// Engine is a real engine on masters that are in this process, and can be made to fail. It is
+// safe for concurrent use.
+type Engine struct {
+	*engine.Engine
+	cfg     engine.Config
+	masters []*redisfake.Server // fixed
+
+	mu      sync.Mutex       // guards the following
+	engines []*engine.Engine // on these masters
+	refused map[string]bool  // names that have a key of nobody
+	denied  map[string]bool  // names
+}
+
+// New starts masters and an engine on them, which t.Cleanup closes. cfg is as for engine.New,
+// but for Masters and Client: there are as many masters as cfg.Masters has, five if it has
+// none, and neither addresses nor passwords matter; errors have master i as 192.0.2.i:6379. They have been up for long, have no data
+// and, with cfg.Fencing, are set up. It fails t if engine.New fails.
+//
+// In a testing/synctest bubble call it with the bubble's t. All leases and timeouts are in
+// the bubble's time then.
+func New(t testing.TB, cfg engine.Config) *Engine {
+	t.Helper()
+	n := len(cfg.Masters)
+	if n == 0 {
+		n = 5
+	}
+	e := &Engine{refused: make(map[string]bool), denied: make(map[string]bool)}
+	byAddress := make(map[string]*redisfake.Server)
+	cfg.Masters = nil
+	for i := range n {
+		master, address := redisfake.New(), fmt.Sprintf("192.0.2.%d:6379", i) // of a network that does not exist; a name would be looked up
+		t.Cleanup(master.Close)
+		cfg.Masters, byAddress[address] = append(cfg.Masters, address), master
+		e.masters = append(e.masters, master)
+	}
+	cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		return byAddress[address].Dial(ctx, address, d, c)
+	}}
+	e.cfg = cfg
+	if cfg.Fencing {
+		if err := engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}); err != nil {
+			t.Fatal("enginetest: ", err)
+		}
+	}
+	e.Engine = e.Open(t, cfg)
+	return e
+}
+
+// Open returns another engine on the same masters, which t.Cleanup closes: it plays another
+// process. cfg is as for New.
+func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
+	t.Helper()
+	cfg.Masters, cfg.Client = e.cfg.Masters, e.cfg.Client
+	other, err := engine.New(t.Context(), cfg)
+	if err != nil {
+		t.Fatal("enginetest: ", err)
+	}
+	t.Cleanup(func() { other.Close() })
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.engines = append(e.engines, other)
+	return other
+}
+
+// Down makes a master, counted from 0, unreachable. It keeps its data: leases run out as ever.
+func (e *Engine) Down(master int) { e.masters[master].Down() }
+
+// Up ends Down. The engine dials again after a moment, of 1.5 s at most; Ready waits for that.
+func (e *Engine) Up(master int) { e.masters[master].Up() }
+
+// Slow has a master execute commands at once and answer them d later. One that is slower than
+// Config.MasterTimeout is hung. 0 ends it.
+func (e *Engine) Slow(master int, d time.Duration) { e.masters[master].Slow(d) }
+
+// Restart restarts a master, up or down, without its data. As in production the engine asks it
+// for no new locks until all leases that it may have forgotten have run out:
+// MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no time at all.
+func (e *Engine) Restart(master int) { e.masters[master].Restart() }
+
+// NoQuorum makes as many masters unreachable as leave no quorum: what needs one gets
+// engine.ErrNoQuorum. Locks that are held live until their validity ends.
+func (e *Engine) NoQuorum() {
+	for i := range quorum.Size(len(e.masters)) {
+		e.Down(i)
+	}
+}
+
+// Refuse gives a name to nobody: an acquire finds it taken until Heal. Who holds it loses it,
+// as with Lose.
+func (e *Engine) Refuse(name string) {
+	e.mu.Lock()
+	e.refused[name] = true
+	e.mu.Unlock()
+	for _, m := range e.masters {
+		m.Set(e.cfg.Prefix+name, "nobody")
+	}
+	e.notice(name)
+}
+
+// Deny has the masters' ACL forbid a name until Heal: an acquire gets engine.ErrDenied.
+func (e *Engine) Deny(name string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.denied[name] = true
+	for _, m := range e.masters {
+		m.Deny(e.cfg.Prefix+name, true)
+	}
+}
+
+// Lose deletes a lock at all masters, whoever holds it, also at those that are down. An engine
+// would find that out with the next renewal, and a lock that is not kept alive with Extend; here
+// it has when Lose returns, if a majority of the masters is up: Done is closed, and Err matches
+// engine.ErrLost.
+func (e *Engine) Lose(name string) {
+	for _, m := range e.masters {
+		m.Delete(e.cfg.Prefix + name)
+	}
+	e.notice(name)
+}
+
+// notice has the holder of a name ask the masters for it.
+func (e *Engine) notice(name string) {
+	e.mu.Lock()
+	engines := e.engines
+	e.mu.Unlock()
+	for _, other := range engines {
+		if lock, held := testhook.Held(other, name); held {
+			_ = lock.(*engine.Lock).Extend(context.Background(), 0) // it asks, and that is all
+		}
+	}
+}
+
+// Heal ends all faults: every master is up and fast, and no name is refused or denied. The engine dials
+// again as after Up.
+func (e *Engine) Heal() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, m := range e.masters {
+		for name := range e.refused {
+			m.Delete(e.cfg.Prefix + name)
+		}
+		for name := range e.denied {
+			m.Deny(e.cfg.Prefix+name, false)
+		}
+		m.Slow(0)
+		m.Up()
+	}
+	clear(e.refused)
+	clear(e.denied)
+}

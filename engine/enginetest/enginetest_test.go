@@ -1,0 +1,107 @@
+package enginetest_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/engine/enginetest"
+)
+
+func TestALostLockIsNoticedAtOnce(t *testing.T) {
+	for how, lose := range map[string]func(*enginetest.Engine, string){"lost": (*enginetest.Engine).Lose, "refused": (*enginetest.Engine).Refuse} {
+		t.Run(how, func(t *testing.T) {
+			e := enginetest.New(t, engine.Config{Prefix: "locks:"})
+			other := e.Open(t, engine.Config{Prefix: "locks:"})
+			for i, holder := range []*engine.Engine{e.Engine, other} {
+				name := strings.Repeat("x", i+1)
+				lock := mustAcquire(t, holder, name, 30*time.Second)
+				kept := mustAcquire(t, holder, "kept", 30*time.Second)
+				lose(e, name)
+				require.ErrorIs(t, lock.Err(), engine.ErrLost)
+				require.NoError(t, kept.Err())
+				require.NoError(t, kept.Release(t.Context()))
+			}
+		})
+	}
+}
+
+func TestHealEndsAllFaults(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e.Refuse("refused")
+	e.Deny("denied")
+	_, err := e.TryAcquire(t.Context(), "refused", 0)
+	require.ErrorIs(t, err, engine.ErrTaken)
+	_, err = e.TryAcquire(t.Context(), "denied", 0)
+	require.ErrorIs(t, err, engine.ErrDenied)
+	e.NoQuorum()
+	_, err = e.TryAcquire(t.Context(), "name", 0)
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	for i := range masters {
+		e.Slow(i, time.Hour)
+	}
+	e.Heal()
+	require.NoError(t, e.Ready(within(t)))
+	for _, name := range []string{"refused", "denied", "name"} {
+		mustAcquire(t, e.Engine, name, 0)
+	}
+}
+
+func TestThereAreAsManyMastersAsAreNamed(t *testing.T) {
+	e := enginetest.New(t, engine.Config{Masters: []string{"rediss://user:password@10.0.0.1:6380", "unix:///socket", "10.0.0.3:6379"}, MasterTimeout: patience})
+	require.Len(t, e.Stats().Masters, 3)
+	mustAcquire(t, e.Engine, "name", 0)
+	e.Down(0)
+	mustAcquire(t, e.Engine, "another name", 0)
+	e.Heal()
+	e.NoQuorum()
+	_, err := e.TryAcquire(t.Context(), "name", 0)
+	require.Error(t, err)
+}
+
+// A recorder is a test that keeps what made it fail.
+type recorder struct {
+	testing.TB
+	fatal []any
+}
+
+func (r *recorder) Fatal(why ...any) {
+	r.fatal = why
+	panic(r)
+}
+
+func TestAWrongConfigFailsTheTest(t *testing.T) {
+	r := &recorder{TB: t}
+	require.Panics(t, func() { enginetest.New(r, engine.Config{TTL: -1}) })
+	require.ErrorIs(t, r.fatal[len(r.fatal)-1].(error), engine.ErrInvalid)
+}
+
+func TestOpenPlaysAnotherProcess(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	var locks engine.Locker = e.Open(t, engine.Config{MasterTimeout: patience})
+	require.NoError(t, locks.Do(t.Context(), "name", 0, func(context.Context) error {
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+		return nil
+	}))
+	require.NoError(t, locks.Close())
+	mustAcquire(t, e.Engine, "name", 0)
+}
+
+func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	report, err := e.Check(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, report.Err())
+	e.NoQuorum()
+	soon(t, func() bool {
+		report, err = e.Check(t.Context())
+		require.NoError(t, err)
+		return errors.Is(report.Err(), engine.ErrUnfit)
+	}, "the engine knows that they are down")
+}

@@ -1,0 +1,107 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+func TestForcedReleaseWakesAWaiterAndTheHolderFindsOut(t *testing.T) {
+	masters := five(t)
+	service, tool, other := open(t, masters), open(t, masters), open(t, masters)
+	lock := keeping(t, service, masters, 5*time.Second)
+	next := make(chan error, 1)
+	go func() {
+		_, err := other.Acquire(context.Background(), t.Name(), 20*time.Second)
+		next <- err
+	}()
+	soon(t, func() bool { // it is notified, and does not poll
+		tracking := 0
+		for _, m := range other.Stats().Masters {
+			if m.Tracking && m.Reads > 0 {
+				tracking++
+			}
+		}
+		return tracking == 5
+	})
+	i := mustInspect(t, tool, t.Name())
+	n, err := tool.ForceRelease(t.Context(), i)
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+	require.NoError(t, <-next, "long before the lease would have run out, as it is renewed")
+	<-lock.Done()
+	require.ErrorIs(t, lock.Err(), ErrLost)
+	require.ErrorIs(t, lock.Err(), ErrNotHeld)
+
+	n, err = tool.ForceRelease(t.Context(), i)
+	require.ErrorIs(t, err, ErrNotHeld, "what another has locked since is not touched")
+	require.Zero(t, n)
+	now := mustInspect(t, tool, t.Name())
+	require.True(t, now.Held)
+	require.NotEqual(t, i.Masters[0].Value, now.Masters[0].Value)
+	_, err = tool.ForceRelease(t.Context(), now)
+	require.NoError(t, err)
+	gone(t, masters, t.Name())
+}
+
+func TestForcedReleaseOfASplitVoteDeletesAllThatWasFound(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	put(t, masters[:2], t.Name(), redsyncs)
+	put(t, masters[2:4], t.Name(), "another")
+	i := mustInspect(t, e, t.Name())
+	require.False(t, i.Held)
+	require.NotEqual(t, i.Masters[0].Value, i.Masters[2].Value)
+	put(t, masters[4:], t.Name(), "since")
+	n, err := e.ForceRelease(t.Context(), i)
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	require.Equal(t, []string{"", "", "", "", "since"}, get(t, masters, t.Name()))
+	redistest.Command(t, masters[4], "DEL", t.Name())
+}
+
+func TestForcedReleaseReachesAMasterThatIsAwayWhenItIsBack(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters)
+	put(t, masters, t.Name(), redsyncs)
+	i := mustInspect(t, e, t.Name())
+	cycle(t, e, "another name")
+	quiet(t, e)
+	links[0].RefuseDials(true)
+	links[0].Cut()
+	soon(t, func() bool { return upMasters(e) == 4 })
+	n, err := e.ForceRelease(t.Context(), i)
+	require.NoError(t, err)
+	require.Equal(t, 4, n)
+	require.Equal(t, 1, pendingReleases(e))
+	links[0].RefuseDials(false)
+	gone(t, masters, t.Name())
+}
+
+func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, links := bent(t, masters)
+	put(t, masters, t.Name(), redsyncs)
+	i := mustInspect(t, e, t.Name())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := e.ForceRelease(ended, i)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []string{redsyncs, redsyncs, redsyncs}, get(t, masters, t.Name()), "nothing was sent")
+	for _, link := range links[:2] {
+		link.RefuseDials(true)
+		link.Cut()
+	}
+	soon(t, func() bool { return upMasters(e) == 1 })
+	n, err := e.ForceRelease(t.Context(), i)
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.Equal(t, 1, n)
+	requireHidden(t, redsyncs, err)
+	for _, link := range links[:2] {
+		link.RefuseDials(false)
+	}
+}

@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"muxlock/internal/oneline"
+)
+
+type lockKey struct{}
+
+// LockFrom returns the lock of the innermost Do or Lead that ctx comes from, and whether there
+// is one. Code deep inside gets its Fence or Until from there, and whether it is under the
+// lock at all. It may have been lost or released by now: see Valid. No I/O.
+//
+// Locks are not reentrant: Go tells nobody which goroutine calls, so a second Acquire of a name
+// cannot be told from another caller's, and waits as that would, until its ctx ends. What may run
+// inside and outside of the lock asks LockFrom.
+func LockFrom(ctx context.Context) (*Lock, bool) {
+	lock, ok := ctx.Value(lockKey{}).(*Lock)
+	return lock, ok
+}
+
+// hold runs fn under the lock, keeps that alive meanwhile, for most at most, and releases it. It
+// returns fn's error, joined to those of the lock. fn is not called if the lock is lost already.
+func (l *Lock) hold(ctx context.Context, most time.Duration, fn func(context.Context) error) (err error) {
+	defer func() {
+		lost := l.Err()
+		released := l.Release(context.WithoutCancel(ctx))
+		if lost != nil {
+			released = nil // the lock is gone, as lost says
+		}
+		err = oneline.Join(err, lost, released)
+	}()
+	held, cancel := l.Context(context.WithValue(ctx, lockKey{}, l))
+	defer cancel()
+	if err := l.KeepAlive(most); err != nil {
+		return nil // lost already; the deferred function says so
+	}
+	return fn(held)
+}

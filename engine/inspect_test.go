@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+	"muxlock/pipeline"
+)
+
+// redsyncs is a value as Redsync makes it.
+const redsyncs = "c29tZXRoaW5nIHJhbmRvbQ=="
+
+func holder(text string) func(*Config) { return func(c *Config) { c.Holder = text } }
+
+// put gives masters a lock's key as another client does.
+func put(t testing.TB, masters []*redisserver.Server, name, value string) {
+	t.Helper()
+	for _, m := range masters {
+		require.Equal(t, "OK", redistest.Command(t, m, "SET", name, value, "NX", "PX", "60000"))
+	}
+}
+
+func mustInspect(t testing.TB, e *Engine, name string) Inspection {
+	t.Helper()
+	i, err := e.Inspect(t.Context(), name)
+	require.NoError(t, err)
+	return i
+}
+
+func TestInspectShowsWhoHoldsALockOnEachMaster(t *testing.T) {
+	masters := five(t)
+	prefix := func(c *Config) { c.Prefix = "app:" }
+	service, tool := open(t, masters, holder("web-7/4211"), prefix), open(t, masters, prefix)
+	lock, err := service.Acquire(t.Context(), t.Name(), 20*time.Second)
+	require.NoError(t, err)
+	soon(t, func() bool {
+		return strings.Count(strings.Join(get(t, masters, "app:"+t.Name()), " "), "@web-7/4211") == 5
+	})
+	i := mustInspect(t, tool, t.Name())
+	require.Equal(t, t.Name(), i.Name)
+	require.True(t, i.Held)
+	require.Equal(t, "web-7/4211", i.Holder)
+	require.Greater(t, i.Left, 10*time.Second)
+	require.LessOrEqual(t, i.Left, 20*time.Second)
+	require.Len(t, i.Masters, 5)
+	for n, m := range i.Masters {
+		require.Equal(t, masters[n].Addr(), m.Address)
+		require.Regexp(t, "^[0-9a-f]{8}$", m.Value)
+		require.Equal(t, i.Masters[0].Value, m.Value)
+		require.Equal(t, "web-7/4211", m.Holder)
+		require.NoError(t, m.Err)
+	}
+	require.NoError(t, lock.Extend(t.Context(), 0), "a token with a holder is a token")
+	require.NoError(t, lock.Release(t.Context()))
+	gone(t, masters, "app:"+t.Name())
+
+	free := mustInspect(t, tool, t.Name())
+	require.False(t, free.Held)
+	require.Empty(t, free.Holder)
+	require.Zero(t, free.Left)
+	for n, m := range free.Masters {
+		require.Equal(t, MasterHolds{Address: masters[n].Addr()}, m)
+	}
+}
+
+func TestALockOfRedsyncIsHeldByNobodyWithAName(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters, holder("me"))
+	for n, value := range []string{redsyncs, "job@host", redsyncs + "@\x1b[2J"} {
+		name := fmt.Sprint(t.Name(), n)
+		put(t, masters, name, value)
+		i := mustInspect(t, e, name)
+		require.True(t, i.Held)
+		require.Empty(t, i.Holder, "%q", value)
+		_, err := e.ForceRelease(t.Context(), i)
+		require.NoError(t, err)
+	}
+}
+
+func TestAKeyWithoutExpiryIsLeftForEver(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters)
+	for _, m := range masters {
+		redistest.Command(t, m, "SET", t.Name(), "1")
+	}
+	i := mustInspect(t, e, t.Name())
+	require.True(t, i.Held)
+	require.Equal(t, NoExpiry, i.Left)
+	n, err := e.ForceRelease(t.Context(), i)
+	require.NoError(t, err)
+	require.Equal(t, 5, n)
+}
+
+// values are what five masters have, a letter each: a token, "-" free, "!" away, "?" no lock,
+// "#" denied. The i-th has i+1 seconds left.
+func values(letters string) (values []pipeline.Value) {
+	for i, letter := range letters {
+		v := pipeline.Value{Address: fmt.Sprint("m", i)}
+		switch letter {
+		case '-':
+		case '!':
+			v.Err = context.DeadlineExceeded
+		case '?':
+			v.Err = fmt.Errorf("%w: WRONGTYPE", ErrNotALock)
+		case '#':
+			v.Err = ErrDenied
+		default:
+			v.Token, v.Left = string(letter), time.Duration(i+1)*time.Second
+		}
+		values = append(values, v)
+	}
+	return values
+}
+
+func TestAMajorityOfAllMastersHoldsALock(t *testing.T) {
+	for _, c := range []struct {
+		letters string
+		left    time.Duration // 0: not held
+		tokens  int
+		err     error
+	}{
+		{"aaaaa", 3 * time.Second, 1, nil},
+		{"aaa--", 1 * time.Second, 1, nil},
+		{"--aaa", 3 * time.Second, 1, nil},
+		{"aaa!!", 1 * time.Second, 1, nil},
+		{"aaabb", 1 * time.Second, 2, nil},
+		{"aab!a", 1 * time.Second, 2, nil},
+		{"aabbc", 0, 3, nil},
+		{"aabb-", 0, 2, nil},
+		{"aa-!!", 0, 1, nil},
+		{"-----", 0, 0, nil},
+		{"?----", 0, 0, nil},
+		{"aa!!!", 0, 1, ErrNoQuorum},
+		{"!!!!!", 0, 0, ErrNoQuorum},
+		{"?a!!!", 0, 1, ErrNoQuorum},
+		{"???aa", 0, 1, ErrNotALock},
+		{"?????", 0, 0, ErrNotALock},
+		{"?!a-!", 0, 1, ErrNotALock},
+		{"###--", 0, 0, ErrDenied},
+		{"aaaa", 2 * time.Second, 1, nil},
+		{"aabb", 0, 2, nil},
+		{"a", time.Second, 1, nil},
+	} {
+		i, err := inspected("name", values(c.letters))
+		require.Equal(t, c.left > 0, i.Held, c.letters)
+		require.Equal(t, c.left, i.Left, c.letters)
+		require.Len(t, *i.found.tokens, c.tokens, c.letters)
+		require.Len(t, i.Masters, len(c.letters), c.letters)
+		require.ErrorIs(t, err, c.err, c.letters)
+		for _, other := range []error{ErrNoQuorum, ErrNotALock, ErrDenied} {
+			if c.err != nil && other != c.err && other == ErrNoQuorum {
+				require.NotErrorIs(t, err, other, c.letters)
+			}
+		}
+		if c.err != nil {
+			require.NotContains(t, err.Error(), "\n")
+			require.ErrorAs(t, err, new(MasterError), c.letters)
+		}
+	}
+}
+
+func TestInspectGoesOnWithoutMastersThatAreAway(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters, holder("me"))
+	lock, err := e.Acquire(t.Context(), t.Name(), 20*time.Second)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	away := func(n int) {
+		links[n].RefuseDials(true)
+		links[n].Cut()
+	}
+	away(0)
+	away(1)
+	soon(t, func() bool { return upMasters(e) == 3 })
+	i := mustInspect(t, e, t.Name())
+	require.True(t, i.Held)
+	for n, m := range i.Masters {
+		require.Equal(t, n < 2, m.Err != nil, "%d: %v", n, m.Err)
+	}
+	away(2)
+	soon(t, func() bool { return upMasters(e) == 2 })
+	i, err = e.Inspect(t.Context(), t.Name())
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorAs(t, err, new(MasterError))
+	require.False(t, i.Held)
+	require.Equal(t, "me", i.Masters[4].Holder, "beside what was found")
+	for _, link := range links {
+		link.RefuseDials(false)
+	}
+	soon(t, func() bool { return upMasters(e) == 5 })
+}
+
+// A name may be that of anything: the connections of the locks must live through it.
+func TestInspectOfWhatIsNoLockIsATypedErrorAndDisturbsNobody(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e := open(t, masters)
+	for _, m := range masters {
+		redistest.Command(t, m, "RPUSH", "list", "x")
+		redistest.Command(t, m, "SETRANGE", "large", fmt.Sprint(1<<20), "x")
+		redistest.Command(t, m, "SET", "empty", "")
+	}
+	for _, name := range []string{"list", "large", "empty"} {
+		i, err := e.Inspect(t.Context(), name)
+		require.ErrorIs(t, err, ErrNotALock, name)
+		require.NotErrorIs(t, err, ErrNoQuorum, name)
+		require.Less(t, len(err.Error()), 1000)
+		for _, m := range i.Masters {
+			require.ErrorIs(t, m.Err, ErrNotALock, name)
+		}
+		n, err := e.ForceRelease(t.Context(), i)
+		require.ErrorIs(t, err, ErrNotHeld)
+		require.Zero(t, n)
+	}
+	redistest.Command(t, masters[0], "DEL", "list")
+	redistest.Command(t, masters[1], "DEL", "list")
+	i := mustInspect(t, e, "list")
+	require.ErrorIs(t, i.Masters[2].Err, ErrNotALock)
+	require.NoError(t, i.Masters[0].Err)
+	for _, m := range e.Stats().Masters {
+		require.Zero(t, m.SetAside, "%v", m.Cause)
+	}
+	require.Len(t, redistest.Keys(t, masters...), 7)
+}
+
+func TestInspectWithBadArgumentsAsksNobody(t *testing.T) {
+	e := open(t, five(t), func(c *Config) { c.Prefix = "__mux" })
+	for _, name := range []string{"", "lock__:set", strings.Repeat("x", maxNameLength)} {
+		_, err := e.Inspect(t.Context(), name)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.ErrorContains(t, err, "name")
+	}
+	_, err := e.ForceRelease(t.Context(), Inspection{})
+	require.ErrorIs(t, err, ErrInvalid)
+	_, err = e.ForceRelease(t.Context(), Inspection{Name: "name", Held: true})
+	require.ErrorIs(t, err, ErrInvalid)
+	require.ErrorContains(t, err, "not from Inspect")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = e.Inspect(ended, "name")
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, e.Close())
+	_, err = e.Inspect(t.Context(), "name")
+	require.ErrorIs(t, err, ErrClosed)
+}
+
+func TestPrintedInspectionShowsNoToken(t *testing.T) {
+	masters := five(t)
+	e := open(t, masters, holder("me"))
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	i := mustInspect(t, e, t.Name())
+	require.Equal(t, []string{lock.lease.token}, *i.found.tokens)
+	random := lock.lease.token[:22] // before the padding and the holder
+	requireHidden(t, random, i, &i, []Inspection{i}, []*Inspection{&i}, struct{ hidden Inspection }{i},
+		struct{ hidden *Inspection }{&i}, map[string]Inspection{"k": i}, i.Masters)
+	text, err := json.Marshal(i)
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"Holder":"me"`)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestHolderIsPrintableAndShort(t *testing.T) {
+	for text, bad := range map[string]bool{
+		"": false, "web-7/4211 worker": false, "日本": false, strings.Repeat("x", 64): false,
+		strings.Repeat("x", 65): true, "a\nb": true, "a\x1b[31m": true, "\xff": true, "a\u202eb": true, "\u2028": true, "\x00": true,
+	} {
+		err := Config{Masters: []string{"a:1"}, Holder: text}.withDefaults().validate()
+		if bad {
+			require.ErrorIs(t, err, ErrInvalid, "%q", text)
+			require.ErrorContains(t, err, "Holder")
+			continue
+		}
+		require.NoError(t, err, "%q", text)
+	}
+}
+
+func TestWithoutAHolderTokensAreAsEver(t *testing.T) {
+	masters := five(t)
+	lock, err := open(t, masters).Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.Regexp(t, "^[A-Za-z0-9+/]{22}==$", lock.Token().Reveal())
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestInspectNeedsNoMoreRightsThanALock(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, err := openAs(t, masters, documentedRights(t).needed, holder("me"))
+	require.NoError(t, err)
+	lock, err := e.Acquire(t.Context(), "locks:a", 20*time.Second)
+	require.NoError(t, err)
+	i := mustInspect(t, e, "locks:a")
+	require.Equal(t, "me", i.Holder)
+	adopted, err := e.Adopt(t.Context(), "locks:a", lock.Token().Reveal(), 0)
+	require.NoError(t, err)
+	n, err := e.ForceRelease(t.Context(), i)
+	require.NoError(t, err)
+	require.NotZero(t, n)
+	require.ErrorIs(t, adopted.Release(t.Context()), ErrNotHeld)
+
+	_, err = e.Inspect(t.Context(), "others")
+	require.ErrorIs(t, err, ErrDenied)
+	require.NotErrorIs(t, err, ErrNoQuorum)
+	for _, m := range e.Stats().Masters {
+		require.Zero(t, m.SetAside, "%v", m.Cause)
+	}
+}

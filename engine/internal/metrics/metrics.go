@@ -1,0 +1,122 @@
+// Package metrics says what engine.Stats and an Observer's durations are called as metrics, once
+// for packages lockprom and lockotel.
+package metrics
+
+import (
+	"strings"
+
+	"muxlock/engine"
+)
+
+// An Instrument is a metric as OpenTelemetry describes it.
+type Instrument struct {
+	Name  string
+	Unit  string // s, or in braces what is counted
+	Help  string
+	Kind  Kind
+	Label string // name of its one label; empty: none
+}
+
+// Kind is how values of an instrument behave.
+type Kind int
+
+const (
+	Counter Kind = iota // it only grows
+	UpDown              // a sum over masters or processes means something
+	Gauge               // a sum means nothing
+	Histogram
+)
+
+// Prometheus returns the name that OpenTelemetry's exporter for Prometheus gives the instrument.
+func (i Instrument) Prometheus() string {
+	name := strings.ReplaceAll(i.Name, ".", "_")
+	if i.Unit == "s" {
+		name += "_seconds"
+	}
+	if i.Kind == Counter {
+		name += "_total"
+	}
+	return name
+}
+
+// part is one of the values that add up to a counter.
+type part struct {
+	result string
+	n      uint64
+}
+
+// Each calls put with every value of s and, if the instrument has a label, the label's value.
+func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
+	counter := func(name, unit, help string, n uint64) {
+		put(Instrument{name, unit, help, Counter, ""}, "", float64(n))
+	}
+	counters := func(name, unit, help string, parts ...part) {
+		for _, p := range parts {
+			put(Instrument{name, unit, help, Counter, "result"}, p.result, float64(p.n))
+		}
+	}
+	now := func(name, unit, help string, n int) {
+		put(Instrument{name, unit, help, UpDown, ""}, "", float64(n))
+	}
+	counter("muxlock.acquired", "{lock}", "Locks given out.", s.Acquired)
+	counter("muxlock.lost", "{lock}", "Locks lost while they were held: work may go on unprotected. Alert on it.", s.Lost)
+	counters("muxlock.failed_attempts", "{attempt}", "Attempts at a lock that failed. Alert on no_quorum.",
+		part{"taken", s.Taken}, part{"split_vote", s.SplitVotes}, part{"no_quorum", s.NoQuorum},
+		part{"expired", s.Expired}, part{"denied", s.Denied})
+	counter("muxlock.retries", "{attempt}", "Further attempts of an Acquire.", s.Retries)
+	counter("muxlock.fences_raised", "{attempt}", "Attempts that needed a second round trip for their fencing token.", s.FencesRaised)
+	counters("muxlock.releases", "{lock}", "Releases. not_confirmed: they go on being sent.",
+		part{"confirmed", s.Released}, part{"handed_over", s.HandedOver},
+		part{"not_held", s.NotHeld}, part{"not_confirmed", s.ReleasesUnconfirmed})
+	counters("muxlock.renewals", "{lock}", "Renewals in the background. not_confirmed: they are tried again.",
+		part{"confirmed", s.Renewed}, part{"not_confirmed", s.RenewalsFailed})
+	now("muxlock.waiting", "{goroutine}", "Goroutines in line behind others of this process.", s.Waiting)
+	counter("muxlock.events_dropped", "{event}", "Events that Observer and Logger were too slow for.", s.EventsDropped)
+	counter("muxlock.rounds", "{round}", "Batches formed; each is sent to all masters that are up.", s.Rounds)
+	counter("muxlock.round_requests", "{request}", "Acquires, extends and releases in all batches.", s.Requests)
+	put(Instrument{"muxlock.round_requests_max", "{request}", "Requests in the largest batch since the start.", Gauge, ""}, "", float64(s.LargestRound))
+	now("muxlock.queued_requests", "{request}", "Requests that wait for a round.", s.Queued)
+	counter("muxlock.overloaded", "{call}", "Acquires refused because the queue was full.", s.Overloaded)
+	for _, m := range s.Masters {
+		eachOf(m, put)
+	}
+}
+
+// eachOf is Each for a master.
+func eachOf(m engine.MasterStats, put func(i Instrument, label string, value float64)) {
+	address := strings.ToValidUTF8(m.Address, "?") // the path of a socket may be anything
+	value := func(kind Kind, name, unit, help string, v float64) {
+		put(Instrument{"muxlock.master." + name, unit, help, kind, "master"}, address, v)
+	}
+	counter := func(name, unit, help string, n uint64) { value(Counter, name, unit, help, float64(n)) }
+	now := func(name, unit, help string, n int) { value(UpDown, name, unit, help, float64(n)) }
+
+	now("up", "{master}", "1: it is sent rounds.", oneIf(m.Up))
+	// VotesFrom alone would not do: a member of another set does not vote, and has no time.
+	now("votes", "{master}", "1: it is up and votes on new locks. Alert when the next failure would leave no quorum.", oneIf(m.Up && m.Cause == nil))
+	from := 0.0
+	if !m.VotesFrom.IsZero() {
+		from = float64(m.VotesFrom.UnixMilli()) / 1000
+	}
+	value(Gauge, "votes_from_timestamp", "s", "Unix time at which it votes again after a restart; 0: it votes, or the time is not known.", from)
+	counter("set_aside", "{time}", "Times that it was set aside, for being silent or away.", m.SetAside)
+	value(Gauge, "round_trip", "s", "Least time that it took lately to answer a few requests.", m.RoundTrip.Seconds())
+	value(Gauge, "window", "{write}", "Writes that may be under way to it at once.", float64(m.Window))
+	now("in_flight", "{request}", "Requests that it was sent and has not answered.", m.InFlight)
+	now("backlog", "{request}", "Requests that wait to be sent to it.", m.Backlog)
+	counter("behind", "{time}", "Times that it fell too far behind the others, and got no rounds until it had caught up.", m.Behind)
+	now("pending_releases", "{release}", "Releases that it could not be sent or has not answered.", m.PendingReleases)
+	counter("pending_deleted", "{key}", "Keys that pending releases found and deleted.", m.PendingDeleted)
+	counter("releases_denied", "{release}", "Releases that its ACL forbids; their locks run out by themselves.", m.ReleasesDenied)
+	counter("batches_refused", "{batch}", "MSETEX of many names that it refused because one was held; the names were asked for singly then.", m.BatchesRefused)
+	now("tracking", "{master}", "1: it notifies of released names.", oneIf(m.Tracking))
+	counter("reads", "{name}", "Names that were read from it for those who wait for them.", m.Reads)
+	counter("pushes", "{notification}", "Notifications of released names received from it.", m.Pushes)
+}
+
+func oneIf(fact bool) int {
+	if fact {
+		return 1
+	}
+	return 0
+}

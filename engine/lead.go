@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/oneline"
+	"muxlock/internal/redlock"
+)
+
+// errEnding is why a leader's ctx ends while the lock is still valid.
+var errEnding = errors.New("muxlock: validity is about to end")
+
+// Lead elects a leader: it acquires the lock name for ttl (0 = Config.TTL), runs fn as the leader
+// for as long as the lock can be kept alive, releases it and campaigns again, until fn returns
+// nil or ctx ends.
+//
+//	campaigns --acquired--> leads: fn runs --returned nil---------------------> released: Lead returns nil
+//	                                       --returned, ctx has ended----------> released: Lead returns
+//	                                       --returned an error----------------> released, pauses, campaigns
+//	                                       --returned, only fn's ctx has ended-> released, campaigns
+//
+// fn's ctx carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while
+// renewals fail, a third of ttl before validity does: fn has that long to stop. Whatever fn
+// returns then, it no longer leads, and Lead campaigns again. While fn runs, also after its ctx has ended,
+// its lock is not released and Lead does not campaign. An fn that goes on without the lock, and for longer
+// than a third of ttl after the end of its ctx, is logged at level Warn, once. So is an error
+// that fn returns while it leads; the pause after it is a third of ttl to ttl, of 3 s at most.
+// If fn panics, the lock is released.
+//
+// The lock is released at the masters and not handed over within the process, so that the
+// candidates of all processes have their turn. Neither Config.MaxAttempts nor MaxHold bounds
+// Lead. fn gets the lock for its Fence, which each write of a leader should carry: a process
+// that was stopped believes that it leads until it looks. WarnBefore and Release of that lock
+// are Lead's.
+//
+// Errors: ctx's, joined to fn's if that led, and to ErrTaken or ErrNoQuorum if Lead was
+// campaigning; ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid,
+// before anything is sent; ErrDenied; ErrClosed.
+func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, *Lock) error) error {
+	if fn == nil {
+		return invalid("fn", "is nil")
+	}
+	orDefault(&ttl, e.cfg.TTL)
+	for {
+		lock, err := e.acquire(ctx, name, ttl, 0, true)
+		if err != nil {
+			return err
+		}
+		ended, failed, err := lock.term(ctx, redlock.RenewalInterval(ttl), fn)
+		if failed == nil && !ended {
+			return err
+		}
+		if end := ctx.Err(); end != nil {
+			if errors.Is(err, end) {
+				return err
+			}
+			return oneline.Join(err, end)
+		}
+		if failed != nil && !(ended && errors.Is(failed, context.Canceled)) {
+			e.leaderFailed(name, failed)
+		}
+		if ended {
+			continue
+		}
+		from, to := redlock.TermDelay(ttl)
+		if err := e.pause(ctx, redlock.Jitter(from, to, fastrand.Uint32n)); err != nil {
+			return oneline.Join(failed, err)
+		}
+	}
+}
+
+// term runs fn as the leader, and releases the lock. early is how long before the end of validity
+// fn's ctx ends. ended: it had ended when fn returned failed, or fn was not called.
+func (l *Lock) term(ctx context.Context, early time.Duration, fn func(context.Context, *Lock) error) (ended bool, failed, err error) {
+	l.lock()
+	l.lease.leads = true
+	l.unlock()
+	ended = true
+	err = l.hold(ctx, 0, func(held context.Context) error {
+		leading, stop := context.WithCancelCause(held)
+		defer stop(nil)
+		returned := make(chan struct{})
+		defer close(returned)
+		forget := context.AfterFunc(leading, func() { l.watch(early, returned) })
+		defer forget()
+		if l.WarnBefore(early, func() { stop(l.ending()) }) != nil {
+			return nil // lost already, as hold says
+		}
+		failed = fn(leading, l)
+		ended = !l.Valid() || leading.Err() != nil
+		return failed
+	})
+	return ended, failed, err
+}
+
+// ending returns why validity is about to end.
+func (l *Lock) ending() error {
+	l.lock()
+	defer l.unlock()
+	if l.end != nil {
+		return l.end
+	}
+	return oneline.Join(errEnding, l.lease.fault)
+}
+
+// watch reports a leader that goes on without the lock, grace after its ctx has ended.
+func (l *Lock) watch(grace time.Duration, returned <-chan struct{}) {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-l.Done():
+	case <-returned:
+		return
+	}
+	select {
+	case <-timer.C:
+	case <-returned:
+		return
+	}
+	if q := l.lease.e.events; q != nil && q.logger != nil {
+		name, cause := l.Name(), l.Err()
+		q.add(true, func() {
+			q.logger.Warn("leader goes on without its lock", slog.String("lock", name), slog.Any("cause", cause))
+		})
+	}
+}
+
+func (e *Engine) leaderFailed(name string, err error) {
+	if q := e.events; q != nil && q.logger != nil {
+		q.add(false, func() {
+			q.logger.Warn("leader failed", slog.String("lock", name), slog.Any("error", err))
+		})
+	}
+}

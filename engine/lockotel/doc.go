@@ -1,0 +1,27 @@
+// Package lockotel exports what an engine does to OpenTelemetry. A service needs:
+//
+//	metrics, err := lockotel.New(otel.Meter("muxlock"), lockotel.Options{}) // before the engine: it needs the Observer
+//	if err != nil {
+//		return err
+//	}
+//	locks, err := engine.New(ctx, engine.Config{Masters: masters, Observer: metrics.Observer()})
+//	if err != nil {
+//		return err
+//	}
+//	defer locks.Close()
+//	if _, err := metrics.Watch(locks); err != nil {
+//		return err
+//	}
+//
+// Each field of engine.Stats is an observable counter, up-down counter or gauge, those of a master
+// with its address as the attribute master; two histograms have the time that callers waited
+// (muxlock.wait, with how it ended as the attribute result) and for how long they held
+// (muxlock.hold). The names of locks are no attribute: they are as many as there are invoices,
+// say, and may reveal whose they are. Look for a single lock in the log; for a few kinds of
+// locks there is Options.Class. A view can change the histograms' buckets.
+//
+// Several engines in one process need Options.Attributes, such as a name for each.
+//
+// Through OpenTelemetry's exporter for Prometheus the metrics have the names of package lockprom:
+// its dashboard and alerts hold for both.
+package lockotel

@@ -1,0 +1,40 @@
+// Package lockprom exports what an engine does to Prometheus. A service needs:
+//
+//	metrics := lockprom.New(lockprom.Options{}) // before the engine: it needs the Observer
+//	locks, err := engine.New(ctx, engine.Config{Masters: masters, Observer: metrics.Observer()})
+//	if err != nil {
+//		return err
+//	}
+//	defer locks.Close()
+//	metrics.Watch(locks)
+//	prometheus.MustRegister(metrics)
+//	http.Handle("/metrics", promhttp.Handler())
+//
+// Each field of engine.Stats is a counter or a gauge, those of a master with its address as the
+// label master; two histograms have the time that callers waited (muxlock_wait_seconds, with how
+// it ended as the label result) and for how long they held (muxlock_hold_seconds). The names of
+// locks are no label: they are as many as there are invoices, say, and may reveal whose they
+// are. Look for a single lock in the log; for a few kinds of locks there is Options.Class.
+//
+// # Several engines
+//
+// Metrics are of one engine. Give each a label of its own; without it the second is refused:
+//
+//	prometheus.WrapRegistererWith(prometheus.Labels{"locks": "orders"}, prometheus.DefaultRegisterer).MustRegister(metrics)
+//
+// # Dashboard and alerts
+//
+// dashboard.json, in this directory, is for Grafana: import it and choose the data source.
+// alerts.yaml is for Prometheus (rule_files). It has an alert for each of the three facts that
+// somebody should look at: a lock was lost while it was held, attempts found no quorum, and so
+// few masters vote that the next failure stops all locks. Dashboard and alerts hold for any number
+// of engines and masters, and also for what package lockotel exports through OpenTelemetry's exporter for
+// Prometheus, which makes the same names. Module rulestest evaluates all their queries on
+// scrapes of real engines.
+//
+// # What it costs
+//
+// Stats are read once per scrape. The Observer is notified of each acquire and release by a
+// goroutine of the engine's own: no lock waits for it, and what it misses is counted in
+// muxlock_events_dropped_total. Without it in the Config there are no histograms; all else is there.
+package lockprom

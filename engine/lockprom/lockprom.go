@@ -1,0 +1,94 @@
+package lockprom
+
+import (
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"muxlock/engine"
+	"muxlock/engine/internal/metrics"
+)
+
+// Options of New; all may be left out.
+type Options struct {
+	// Class maps the name of a lock to the label class of the two histograms, "invoice:42" to
+	// "invoice" for example. Default nil: no such label. Each value is two dozen time series
+	// and more that live as long as the process, in this process and in Prometheus: never return
+	// what grows with the data, such as the name itself, or what should not be read by all who
+	// read metrics. As a safeguard, all values beyond the first 100 become "other". It is called
+	// as an Observer's functions are.
+	Class func(name string) string
+}
+
+// Metrics is a prometheus.Collector for one engine. Histograms are filled by its Observer,
+// everything else is read from Engine.Stats at each scrape. All methods are safe for concurrent
+// use.
+type Metrics struct {
+	wait, hold *prometheus.HistogramVec
+	observer   *engine.Observer
+	locks      atomic.Pointer[engine.Engine] // nil until Watch
+}
+
+// New returns metrics without an engine: its Observer must be in the engine's Config.
+func New(opts Options) *Metrics {
+	var class []string
+	if opts.Class != nil {
+		class = []string{"class"}
+	}
+	m := &Metrics{wait: histogram(metrics.Wait, append([]string{"result"}, class...)), hold: histogram(metrics.Hold, class)}
+	m.observer = metrics.Observer(opts.Class,
+		func(s float64, result string, class ...string) {
+			m.wait.WithLabelValues(append([]string{result}, class...)...).Observe(s)
+		},
+		func(s float64, class ...string) { m.hold.WithLabelValues(class...).Observe(s) })
+	return m
+}
+
+// Observer returns the Config.Observer that fills the histograms; without it they are empty. It has
+// Acquired, NotAcquired and Released: a service sets the other functions as it likes, and calls
+// these three from its own where it wants both. It must not be changed after engine.New.
+func (m *Metrics) Observer() *engine.Observer { return m.observer }
+
+// Watch makes locks the engine whose Stats are collected. Before that there are none.
+func (m *Metrics) Watch(locks *engine.Engine) { m.locks.Store(locks) }
+
+// Describe is for prometheus.Registerer.
+func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
+	m.wait.Describe(descs)
+	m.hold.Describe(descs)
+	one := engine.Stats{Masters: make([]engine.MasterStats, 1)}
+	metrics.Each(one, func(i metrics.Instrument, _ string, _ float64) { descs <- desc(i) })
+}
+
+// Collect is for prometheus.Registerer. It reads Stats once.
+func (m *Metrics) Collect(to chan<- prometheus.Metric) {
+	m.wait.Collect(to)
+	m.hold.Collect(to)
+	locks := m.locks.Load()
+	if locks == nil {
+		return
+	}
+	metrics.Each(locks.Stats(), func(i metrics.Instrument, label string, value float64) {
+		kind := prometheus.GaugeValue
+		if i.Kind == metrics.Counter {
+			kind = prometheus.CounterValue
+		}
+		var labels []string
+		if i.Label != "" {
+			labels = []string{label}
+		}
+		to <- prometheus.MustNewConstMetric(desc(i), kind, value, labels...)
+	})
+}
+
+func desc(i metrics.Instrument) *prometheus.Desc {
+	var labels []string
+	if i.Label != "" {
+		labels = []string{i.Label}
+	}
+	return prometheus.NewDesc(i.Prometheus(), i.Help, labels, nil)
+}
+
+func histogram(i metrics.Instrument, labels []string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: i.Prometheus(), Help: i.Help, Buckets: metrics.Buckets}, labels)
+}

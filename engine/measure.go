@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"math/bits"
+	"runtime/pprof"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/peaks"
+	"muxlock/internal/redlock"
+)
+
+// Measurements is what leases of this process have to last for, as Config.Measure has it
+// measured: lockbench advise --from reads them as JSON, and says which TTL and timeouts to
+// choose. Fields may be added to version 1 of that form. All times are ns in it.
+type Measurements struct {
+	Version int           `json:"version"` // of the form; 0: Config.Measure is not set, and all else is empty
+	Begin   time.Time     `json:"begin"`   // when New returned
+	Span    time.Duration `json:"span_ns"` // from Begin until now
+	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
+	Fencing bool          `json:"fencing"` // as in Config
+
+	// Acquires is, for each lock that was won at the masters, how much of the validity that
+	// was asked for was gone when its caller got it: the time since the attempt that won was
+	// sent. HandOvers is the same for each that was handed over within the process.
+	Acquires  Durations `json:"acquires"`
+	HandOvers Durations `json:"hand_overs"`
+	// Holds is from then to the call of Release, of all names together. A lock that is never
+	// released does not count.
+	Holds Durations `json:"holds"`
+	// Pauses is by how much too late a thread woke that sleeps 10 ms at a time: what the
+	// machine, the scheduler and the garbage collector may take from a holder at any moment.
+	Pauses Durations `json:"pauses"`
+}
+
+// Durations is a histogram of times, and the longest of them one by one: from what comes
+// once a week a lease is chosen.
+type Durations struct {
+	Count   int64    `json:"count"`
+	Buckets []Bucket `json:"buckets"` // in rising order, those that are empty left out
+	// Longest has up to 2000 in the order in which they were, all that took LongestFrom or
+	// longer, but for some that took just that. They are in Buckets, too.
+	LongestFrom time.Duration `json:"longest_from_ns"`
+	Longest     []Moment      `json:"longest"`
+}
+
+// Bucket counts times that are at most Most, and less than a sixteenth below it.
+type Bucket struct {
+	Most  time.Duration `json:"most_ns"`
+	Count int64         `json:"count"`
+}
+
+// Moment is one time, and when it was: since Measurements.Begin, of a pause its begin.
+type Moment struct {
+	At   time.Duration `json:"at_ns"`
+	Took time.Duration `json:"took_ns"`
+}
+
+func (m Moment) length() int64 { return int64(m.Took) }
+
+// Measured returns what was measured so far: the zero value unless Config.Measure is set. It
+// does no I/O and is safe for concurrent use. After Close no pauses are seen any more.
+func (e *Engine) Measured() Measurements {
+	m := e.measure
+	if m == nil {
+		return Measurements{}
+	}
+	all := Measurements{
+		Version: 1, Begin: m.began, Masters: []string{}, Fencing: e.cfg.Fencing,
+		Holds:    m.holds.snapshot(), // first: no hold is without its acquire
+		Acquires: m.acquires.snapshot(), HandOvers: m.handOvers.snapshot(), Pauses: m.pauses.snapshot(),
+	}
+	all.Span = clock.Now().Sub(m.begin) // after the last that is in it
+	for _, one := range e.pipe.Stats().Masters {
+		all.Masters = append(all.Masters, one.Address)
+	}
+	return all
+}
+
+const (
+	// pausePeriod is how long the thread sleeps that sees pauses.
+	pausePeriod = 10 * time.Millisecond
+	// leastPause is the shortest that is kept one by one: a master rounds a lease by as much.
+	leastPause = time.Millisecond
+)
+
+// measures is nil unless Config.Measure is set.
+type measures struct {
+	began time.Time
+	begin clock.Instant // the same
+
+	acquires, handOvers, holds, pauses durations
+}
+
+func newMeasures() *measures {
+	m := &measures{began: time.Now(), begin: clock.Now()}
+	m.pauses.from.Store(int64(leastPause))
+	return m
+}
+
+// watch sees pauses until closing is closed.
+func (m *measures) watch(closing <-chan struct{}) {
+	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "pauses")))
+	clock.WatchStalls(pausePeriod, closing, func(due clock.Instant, late time.Duration) { m.pauses.add(due.Sub(m.begin), late) })
+}
+
+// acquired is called with the shard's mutex held.
+func (m *measures) acquired(l *Lock, attempts int) {
+	into := &m.acquires
+	if attempts == 0 {
+		into = &m.handOvers
+	}
+	used := redlock.Validity(l.lease.ttl, 0, l.lease.drift) - l.lease.until.Left(l.since)
+	into.add(l.since.Sub(m.begin), used)
+}
+
+func (m *measures) released(l *Lock, at clock.Instant) {
+	if !l.since.IsZero() { // else its caller never had it
+		m.holds.add(at.Sub(m.begin), at.Sub(l.since))
+	}
+}
+
+// durations is Durations in the making.
+type durations struct {
+	counts [bucketCount]atomic.Int64
+	from   atomic.Int64 // ns; changes under mu
+
+	mu      sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
+	longest []Moment
+}
+
+func (d *durations) add(at, took time.Duration) {
+	took = max(took, 0)
+	d.counts[bucketOf(took)].Add(1)
+	if int64(took) < d.from.Load() {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	longest, from := peaks.Keep(d.longest, Moment{at, took}, d.from.Load(), Moment.length)
+	d.longest = longest
+	d.from.Store(from)
+}
+
+func (d *durations) snapshot() Durations {
+	d.mu.Lock() // before the counts are read: each of the longest is counted
+	s := Durations{Buckets: []Bucket{}, LongestFrom: time.Duration(d.from.Load()), Longest: append([]Moment{}, d.longest...)}
+	d.mu.Unlock()
+	for i := range d.counts {
+		if n := d.counts[i].Load(); n > 0 {
+			s.Count += n
+			s.Buckets = append(s.Buckets, Bucket{mostIn(i), n})
+		}
+	}
+	slices.SortFunc(s.Longest, func(a, b Moment) int { return cmp.Compare(a.At, b.At) })
+	return s
+}
+
+// A power of two has 16 buckets; below 32 ns each has its own.
+const (
+	bucketBits  = 4
+	bucketCount = (64 - bucketBits) << bucketBits
+)
+
+func bucketOf(d time.Duration) int {
+	shift := max(0, bits.Len64(uint64(d))-bucketBits-1)
+	return shift<<bucketBits + int(d>>shift)
+}
+
+// mostIn is the longest time in a bucket.
+func mostIn(bucket int) time.Duration {
+	shift := max(0, bucket>>bucketBits-1)
+	return time.Duration(bucket-shift<<bucketBits+1)<<shift - 1
+}

@@ -1,0 +1,196 @@
+package findings
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/serverinfo"
+)
+
+// Bounds of what is still fine.
+const (
+	oldest   = 6                     // major version that knows CLIENT TRACKING
+	forkMost = 10 * time.Millisecond // a fork stops a server that long
+)
+
+// OfSet judges the masters together.
+func OfSet(masters []Facts) (found []Finding) {
+	switch n := len(masters); {
+	case n == 1:
+		found = append(found, Finding{Warn, "how many", nil, "one master: a lock dies with it", "use three or five, on machines of their own"})
+	case n%2 == 0:
+		found = append(found, Finding{Warn, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d, as %d would", n, n-quorum.Size(n), n-1), "add one, or leave one out"})
+	default:
+		found = append(found, Finding{OK, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d", n, n-quorum.Size(n)), ""})
+	}
+	found = append(found, same(masters, "same server", func(f Facts) string { return f.Info.RunID() },
+		Finding{Level: Fail, Text: "are one server under several addresses: its vote would count more than once", ToDo: "name each server once"},
+		"every address is another server")...)
+	found = append(found, same(masters, "same machine", func(f Facts) string { return f.Host },
+		Finding{Level: Warn, Text: "share a machine: they fail together", ToDo: "put each on a machine, or in a zone, of its own"},
+		"every address is another machine")...)
+	return found
+}
+
+// same finds masters that have something in common which they should not.
+func same(masters []Facts, check string, of func(Facts) string, bad Finding, good string) (found []Finding) {
+	groups := map[string][]int{}
+	var order []string
+	for i, f := range masters {
+		key := of(f)
+		if key == "" {
+			continue
+		}
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], i+1)
+	}
+	for _, key := range order {
+		if len(groups[key]) > 1 {
+			f := bad
+			f.Check, f.Masters = check, groups[key]
+			found = append(found, f)
+		}
+	}
+	if len(found) == 0 && len(masters) > 1 && len(order) > 0 {
+		found = append(found, Finding{OK, check, nil, good, ""})
+	}
+	return found
+}
+
+// OfMaster judges one master.
+func OfMaster(f Facts) (found []Finding) {
+	add := func(level Level, check, todo, format string, args ...any) {
+		found = append(found, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), ToDo: todo})
+	}
+	if f.Err != nil {
+		add(Fail, "reachable", "start it, or mend address, password, ACL or firewall", "%s: %v", f.Address, f.Err)
+		return found
+	}
+	info := f.Info
+	add(OK, "reachable", "", "answers, over %s", f.secured)
+
+	name, version := info.Product()
+	major, err := strconv.Atoi(strings.SplitN(version, ".", 2)[0])
+	switch {
+	case err != nil:
+		add(Unknown, "version", "", "it does not report its version")
+	case major < oldest:
+		add(Warn, "version", "run Redis 6 or later, or Valkey", "%s %s cannot wake waiters, which poll then", name, version)
+	default:
+		add(OK, "version", "", "%s %s", name, version)
+	}
+
+	admissible := true
+	refuse := func(check, todo, format string, args ...any) {
+		admissible = false
+		add(Fail, check, todo, format, args...)
+	}
+	switch {
+	case info["redis_mode"] == "sentinel":
+		refuse("role", "name the masters, not the Sentinels", "is a Sentinel")
+	case info.Cluster():
+		refuse("role", "use servers of their own, with cluster-enabled no", "runs in cluster mode, where names move between servers")
+	case info.Replica():
+		refuse("role", "name its master", "is a replica (role %s): it refuses writes", info.Role())
+	case info.RunID() == "":
+		refuse("role", "permit INFO", "does not identify itself (no run_id in INFO)")
+	default:
+		add(OK, "role", "", "a master by itself, no cluster")
+	}
+	found = append(found, followers(f)...)
+	found = append(found, eviction(info), persistence(f), f.Vote)
+
+	if f.trial == nil {
+		add(OK, "permissions", "", "scripts, and a trial lock taken, extended and released: all that the engine sends is permitted")
+	} else if admissible {
+		add(Fail, "permissions", "see Masters in `go doc ./engine`", "the engine does not admit it: %v", f.trial)
+	}
+	if f.tracking == nil {
+		add(OK, "wake-ups", "", "CLIENT TRACKING works: waiters are notified of a release")
+	} else {
+		add(Warn, "wake-ups", "permit client|tracking, client|caching and pttl", "waiters poll: %v", f.tracking)
+	}
+	switch s := f.slow; {
+	case s.err != nil:
+		add(Unknown, "slow commands", "", "not known: %v", s.err)
+	case s.count > 0:
+		add(Warn, "slow commands", "see SLOWLOG GET; keep other work off the masters", "%d in the last hour, the longest %s: every lock waited for them", s.count, s.longest)
+	default:
+		add(OK, "slow commands", "", "none in the last hour")
+	}
+	return found
+}
+
+// followers is about replicas and whoever would promote them.
+func followers(f Facts) (found []Finding) {
+	replicas := f.Info["connected_slaves"]
+	attached := replicas != "" && replicas != "0"
+	switch {
+	case f.watchers > 0 && attached:
+		found = append(found, Finding{Fail, "failover", nil, "Sentinels watch it: a replica that is promoted knows not the latest locks, and grants them again",
+			"take it out of Sentinel; a Redlock master that dies stays dead, or comes back by itself"})
+	case attached:
+		found = append(found, Finding{Warn, "failover", nil, replicas + " replicas are attached: safe only while nobody promotes one",
+			"detach them, or see that nothing promotes them"})
+	case f.watchers > 0:
+		found = append(found, Finding{Warn, "failover", nil, "Sentinels watch it, with nothing to promote yet", "take it out of Sentinel"})
+	case replicas == "":
+		found = append(found, Finding{Unknown, "failover", nil, "it does not report whether replicas are attached", ""})
+	case f.watchers < 0:
+		found = append(found, Finding{OK, "failover", nil, "no replicas; whether Sentinels watch it is not known (PUBSUB is not permitted)", ""})
+	default:
+		found = append(found, Finding{OK, "failover", nil, "no replicas, no Sentinels", ""})
+	}
+	return found
+}
+
+func eviction(info serverinfo.Info) Finding {
+	policy, limit := info["maxmemory_policy"], info["maxmemory"]
+	switch {
+	case policy == "" || limit == "":
+		return Finding{Unknown, "eviction", nil, "it does not report maxmemory and its policy", ""}
+	case policy == "noeviction":
+		return Finding{OK, "eviction", nil, "noeviction: no lock is thrown away", ""}
+	case limit == "0":
+		return Finding{Warn, "eviction", nil, policy + ", without a limit of memory so far", "CONFIG SET maxmemory-policy noeviction"}
+	}
+	return Finding{Fail, "eviction", nil, policy + ": when memory runs out locks are thrown away that somebody holds", "CONFIG SET maxmemory-policy noeviction"}
+}
+
+func persistence(f Facts) Finding {
+	fork, _ := strconv.ParseInt(f.Info["latest_fork_usec"], 10, 64)
+	took := time.Duration(fork) * time.Microsecond
+	switch fsync, known := f.config["appendfsync"]; {
+	case f.Info["aof_last_write_status"] == "err":
+		return Finding{Fail, "persistence", nil, "it cannot write its append-only file, and refuses locks", "see its log; free the disk"}
+	case f.Info["aof_enabled"] == "":
+		return Finding{Unknown, "persistence", nil, "it does not report whether it has an append-only file", ""}
+	case took > forkMost:
+		return Finding{Warn, "persistence", nil, fmt.Sprintf("its last fork, for a snapshot or a rewrite, took %s, in which nothing was answered", took), "CONFIG SET save \"\", or less memory; no transparent huge pages"}
+	case f.Info["aof_enabled"] == "0":
+		return Finding{OK, "persistence", nil, "forgets all locks when it restarts: leave MastersAreDurable false", ""}
+	case !known:
+		return Finding{Unknown, "persistence", nil, "appendfsync is not known (CONFIG is not permitted): leave MastersAreDurable false", ""}
+	case fsync != "always":
+		return Finding{OK, "persistence", nil, "appendfsync " + fsync + ": may forget the last locks when it restarts, leave MastersAreDurable false", ""}
+	}
+	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
+}
+
+// Durable reports whether a master writes each command to disk before it answers, and whether
+// that is known.
+func (f Facts) Durable() (durable, known bool) {
+	fsync, known := f.config["appendfsync"]
+	switch f.Info["aof_enabled"] {
+	case "0":
+		return false, true
+	case "":
+		return false, false
+	}
+	return fsync == "always", known
+}

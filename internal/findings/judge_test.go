@@ -1,0 +1,124 @@
+package findings
+
+import (
+	"errors"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// healthy is a master with which nothing is wrong.
+func healthy() Facts {
+	return Facts{
+		Address: "a:1", Host: "a",
+		Info: map[string]string{
+			"redis_version": "7.2.4", "run_id": "r1", "role": "master", "redis_mode": "standalone", "cluster_enabled": "0",
+			"connected_slaves": "0", "maxmemory": "0", "maxmemory_policy": "noeviction",
+			"aof_enabled": "1", "latest_fork_usec": "300",
+		},
+		config: map[string]string{"appendfsync": "always", "save": ""},
+	}
+}
+
+// judged are the findings that are not OK, by their check.
+func judged(found []Finding) map[string]Level {
+	bad := map[string]Level{}
+	for _, f := range found {
+		if f.Level != OK {
+			bad[f.Check] = f.Level
+		}
+	}
+	return bad
+}
+
+func TestEachThingThatIsWrongWithAMasterIsFoundAndNothingElse(t *testing.T) {
+	set := func(pairs ...string) func(*Facts) {
+		return func(f *Facts) {
+			f.Info = maps.Clone(f.Info)
+			for i := 0; i < len(pairs); i += 2 {
+				f.Info[pairs[i]] = pairs[i+1]
+			}
+		}
+	}
+	none := map[string]Level{}
+	for name, c := range map[string]struct {
+		spoil func(*Facts)
+		want  map[string]Level
+	}{
+		"nothing":                     {set(), none},
+		"it is away":                  {func(f *Facts) { f.Err = errors.New("refused") }, map[string]Level{"reachable": Fail}},
+		"old":                         {set("redis_version", "5.0.7"), map[string]Level{"version": Warn}},
+		"no version":                  {set("redis_version", ""), map[string]Level{"version": Unknown}},
+		"valkey":                      {set("valkey_version", "8.0.1"), none},
+		"replica":                     {set("role", "slave"), map[string]Level{"role": Fail}},
+		"replica, and so not fit":     {func(f *Facts) { set("role", "slave")(f); f.trial = errors.New("is a slave") }, map[string]Level{"role": Fail}},
+		"cluster":                     {set("cluster_enabled", "1"), map[string]Level{"role": Fail}},
+		"sentinel":                    {set("redis_mode", "sentinel"), map[string]Level{"role": Fail}},
+		"nobody":                      {set("run_id", ""), map[string]Level{"role": Fail}},
+		"replicas":                    {set("connected_slaves", "2"), map[string]Level{"failover": Warn}},
+		"watched":                     {func(f *Facts) { f.watchers = 3 }, map[string]Level{"failover": Warn}},
+		"watched, with replicas":      {func(f *Facts) { set("connected_slaves", "1")(f); f.watchers = 3 }, map[string]Level{"failover": Fail}},
+		"no PUBSUB":                   {func(f *Facts) { f.watchers = -1 }, none},
+		"evicts, no limit":            {set("maxmemory_policy", "allkeys-lru"), map[string]Level{"eviction": Warn}},
+		"evicts":                      {set("maxmemory_policy", "volatile-ttl", "maxmemory", "1000000"), map[string]Level{"eviction": Fail}},
+		"reports no policy":           {set("maxmemory_policy", ""), map[string]Level{"eviction": Unknown}},
+		"cannot write":                {set("aof_last_write_status", "err"), map[string]Level{"persistence": Fail}},
+		"slow fork":                   {set("latest_fork_usec", "25000"), map[string]Level{"persistence": Warn}},
+		"no CONFIG":                   {func(f *Facts) { f.config = nil }, map[string]Level{"persistence": Unknown}},
+		"no CONFIG and none needed":   {func(f *Facts) { f.config = nil; set("aof_enabled", "0")(f) }, none},
+		"everysec":                    {func(f *Facts) { f.config = map[string]string{"appendfsync": "everysec"} }, none},
+		"it does not vote":            {func(f *Facts) { f.Vote = Finding{Level: Warn, Check: "uptime"} }, map[string]Level{"uptime": Warn}},
+		"not admitted":                {func(f *Facts) { f.trial = errors.New("NOPERM") }, map[string]Level{"permissions": Fail}},
+		"no tracking":                 {func(f *Facts) { f.tracking = errors.New("NOPERM") }, map[string]Level{"wake-ups": Warn}},
+		"slow commands":               {func(f *Facts) { f.slow = slowlog{count: 1, longest: time.Second} }, map[string]Level{"slow commands": Warn}},
+		"slow commands not permitted": {func(f *Facts) { f.slow.err = errors.New("NOPERM") }, map[string]Level{"slow commands": Unknown}},
+	} {
+		f := healthy()
+		c.spoil(&f)
+		require.Equal(t, c.want, judged(OfMaster(f)), name)
+	}
+}
+
+func TestMastersThatAreTheSameAreFound(t *testing.T) {
+	group := func(hosts, ids []string) (masters []Facts) {
+		for i := range hosts {
+			f := healthy()
+			f.Host, f.Info = hosts[i], map[string]string{"run_id": ids[i]}
+			masters = append(masters, f)
+		}
+		return masters
+	}
+	require.Empty(t, judged(OfSet(group([]string{"a", "b", "c"}, []string{"1", "2", "3"}))))
+
+	found := OfSet(group([]string{"a", "b", "a"}, []string{"1", "1", "3"}))
+	require.Equal(t, map[string]Level{"same server": Fail, "same machine": Warn}, judged(found))
+	for _, f := range found {
+		switch f.Check {
+		case "same server":
+			require.Equal(t, []int{1, 2}, f.Masters)
+		case "same machine":
+			require.Equal(t, []int{1, 3}, f.Masters)
+		}
+	}
+	require.Equal(t, map[string]Level{"how many": Warn}, judged(OfSet(group([]string{"a"}, []string{"1"}))))
+	require.Equal(t, map[string]Level{"how many": Warn}, judged(OfSet(group([]string{"a", "b"}, []string{"1", "2"}))))
+	require.Empty(t, judged(OfSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not reported is not the same")
+}
+
+func TestFindingsThatSayTheSameAreOne(t *testing.T) {
+	found := Grouped([]Finding{
+		{OK, "x", []int{1}, "fine", ""}, {Warn, "y", []int{1}, "bad", "do"}, {OK, "x", []int{2}, "fine", ""},
+		{Warn, "y", []int{3}, "bad", "do"}, {OK, "x", []int{4}, "other", ""}, {Fail, "z", nil, "", ""},
+	})
+	require.Equal(t, []Finding{
+		{OK, "x", []int{1, 2}, "fine", ""}, {Warn, "y", []int{1, 3}, "bad", "do"}, {OK, "x", []int{4}, "other", ""}, {Fail, "z", []int{}, "", ""},
+	}, found)
+	require.Equal(t, Fail, Worst(found))
+	require.Equal(t, OK, Worst(nil))
+	for want, masters := range map[string][]int{"-": {}, "3": {3}, "1,3": {1, 3}, "2-4": {2, 3, 4}, "all": {1, 2, 3, 4, 5}} {
+		require.Equal(t, want, Finding{Masters: masters}.Who(5))
+	}
+	require.Equal(t, "1", Finding{Masters: []int{1}}.Who(1))
+}

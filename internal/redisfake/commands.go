@@ -1,0 +1,120 @@
+package redisfake
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// version is of the server whose answers these are.
+const version = "7.0.15"
+
+// executeLocked executes a command and returns the reply.
+func (c *conn) executeLocked(words []string) any {
+	s, caching := c.s, c.caching
+	c.caching = false
+	keys := keysOf(words)
+	for _, key := range keys {
+		if s.denied[key] {
+			return errors.New("NOPERM this user has no permissions to access one of the keys used as arguments")
+		}
+	}
+	switch d := &s.data; words[0] {
+	case "HELLO":
+		return table{"server", "redis", "version", version, "proto", 3, "role", "master"}
+	case "CLIENT":
+		return c.clientLocked(strings.Join(words[1:], " "))
+	case "PING":
+		return status("PONG")
+	case "INFO":
+		return s.infoLocked(words[1:])
+	case "SCRIPT":
+		return s.loadLocked(words[1:])
+	case "EVALSHA":
+		return s.evalLocked(words[1], keys, words[3+len(keys):])
+	case "SET":
+		if len(words) == 6 && words[3] == "NX" && words[4] == "PX" {
+			if _, there := d.find(words[1]); there {
+				return nil
+			}
+			d.set(words[1], words[2], int64(atoi(words[5])))
+			return status("OK")
+		}
+		return errors.New("ERR syntax error")
+	case "GET":
+		text, there, err := d.get(words[1])
+		if !there {
+			return nil
+		}
+		return either(text, err)
+	case "PTTL":
+		if caching && c.tracking {
+			s.tracked[words[1]] = append(s.tracked[words[1]], c)
+		}
+		return d.pttl(words[1])
+	case "DEL":
+		n := 0
+		for _, key := range keys {
+			n += d.delete(key)
+		}
+		return n
+	}
+	return fmt.Errorf("ERR unknown command '%s', with args beginning with: '%s'", words[0], strings.Join(words[1:], "' '"))
+}
+
+// keysOf returns the keys of a command.
+func keysOf(words []string) []string {
+	switch words[0] {
+	case "SET", "GET", "PTTL":
+		return words[1:2]
+	case "DEL":
+		return words[1:]
+	case "EVALSHA":
+		return words[3 : 3+atoi(words[2])]
+	}
+	return nil
+}
+
+func (c *conn) clientLocked(what string) any {
+	switch what {
+	case "TRACKING ON OPTIN":
+		c.tracking = true
+	case "CACHING YES":
+		c.caching = true
+	}
+	return status("OK")
+}
+
+func (s *Server) infoLocked(sections []string) string {
+	info := fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%s\r\nsecond_repl_offset:-1\r\n", s.runID)
+	if len(sections) > 0 {
+		return info
+	}
+	return fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\nloading:0\r\ncluster_enabled:0\r\n%s",
+		version, s.runID, int(time.Since(s.started).Seconds()), info)
+}
+
+func (s *Server) loadLocked(words []string) any {
+	if len(words) != 2 || words[0] != "LOAD" {
+		return errors.New("ERR unknown subcommand or wrong number of arguments for 'SCRIPT'")
+	}
+	sum := sha1.Sum([]byte(words[1]))
+	sha := hex.EncodeToString(sum[:])
+	s.loaded[sha] = true
+	return sha
+}
+
+func (s *Server) evalLocked(sha string, keys, args []string) any {
+	if !s.loaded[sha] {
+		return errors.New("NOSCRIPT No matching script. Please use EVAL")
+	}
+	call := known[sha]
+	if call == nil {
+		return errors.New("ERR redisfake knows no script " + strconv.Quote(sha))
+	}
+	return call(&s.data, keys, args)
+}

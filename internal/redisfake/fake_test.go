@@ -1,0 +1,249 @@
+package redisfake
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+	"muxlock/internal/serverinfo"
+	"muxlock/scripts"
+)
+
+// A client is a connection to a master, a fake or a real one.
+type client struct {
+	t testing.TB
+	rueidis.Client
+}
+
+func connect(t testing.TB, option rueidis.ClientOption) client {
+	t.Helper()
+	option.ForceSingleClient, option.DisableCache, option.DisableRetry = true, true, true
+	c, err := rueidis.NewClient(option)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return client{t, c}
+}
+
+func fake(t testing.TB) (*Server, client) {
+	t.Helper()
+	s := New()
+	t.Cleanup(s.Close)
+	return s, connect(t, rueidis.ClientOption{InitAddress: []string{"fake:6379"}, DialCtxFn: s.Dial})
+}
+
+func real(t testing.TB) client {
+	t.Helper()
+	return connect(t, rueidis.ClientOption{InitAddress: []string{redistest.Masters(t, 1)[0].Addr()}})
+}
+
+// do returns what is the same of two answers to a command: of errors their class, of times to
+// live about how long they are, of registers no order.
+func (c client) do(words ...string) string {
+	c.t.Helper()
+	reply := c.Do(context.Background(), c.B().Arbitrary(words[0]).Args(words[1:]...).Build())
+	require.NoError(c.t, reply.NonRedisError())
+	answer, err := reply.ToAny()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return "nil"
+	case err != nil:
+		return "error " + class(err.Error())
+	case words[0] == "PTTL" && answer.(int64) > 0:
+		return fmt.Sprint("about ", (answer.(int64)+50_000)/100_000)
+	case words[0] == "EVALSHA" && words[1] == scripts.Inspect.SHA1:
+		var ms int64
+		_, err := fmt.Sscan(answer.(string), &ms)
+		require.NoError(c.t, err)
+		_, value, _ := strings.Cut(answer.(string), " ")
+		return fmt.Sprint("about ", (ms+50_000)/100_000, " ", value)
+	case words[0] == "EVALSHA" && words[1] == scripts.ReadRegisters.SHA1:
+		all := strings.Fields(answer.(string))
+		pairs := slices.Collect(slices.Chunk(all, 2))
+		slices.SortFunc(pairs, slices.Compare)
+		return fmt.Sprint(pairs)
+	}
+	text := fmt.Sprint(answer)
+	if votes, fault, failed := strings.Cut(text, "\n"); failed {
+		return votes + " error " + class(fault)
+	}
+	return text
+}
+
+func (c client) info() serverinfo.Info {
+	c.t.Helper()
+	text, err := c.Do(context.Background(), c.B().Info().Build()).ToString()
+	require.NoError(c.t, err)
+	return serverinfo.Parse(text)
+}
+
+func class(text string) string {
+	word, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), " ")
+	return word
+}
+
+const (
+	set       = "__muxlock__:set"
+	admitted  = "__muxlock__:admitted"
+	ticket    = "__muxlock__:ticket"
+	registers = "__muxlock__:registers"
+)
+
+// randomCommand draws one of what the engine sends, on few enough names to meet again. One of
+// them is that of a hash.
+func randomCommand(rng *rand.Rand) []string {
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	name := func() string { return pick("a", "b", "c", "d\r\n\x00", "e", registers) }
+	token := func() string { return pick("t1", "t1", "t2", "") }
+	ttl := func() string { return pick("100000", "300000", "900000") }
+	description := func() string { return pick("set 1", "set 1", "set 2") }
+	entries := 1 + rng.IntN(12)
+	eval := func(s scripts.Script, keys []string, args ...string) []string {
+		return slices.Concat([]string{"EVALSHA", s.SHA1, strconv.Itoa(len(keys))}, keys, args)
+	}
+	many := func(n int, one func() string) (all []string) {
+		for range n {
+			all = append(all, one())
+		}
+		return all
+	}
+	runs := func(what func() string) (all []string) {
+		first := rng.IntN(entries + 1)
+		for _, n := range []int{first, entries - first} {
+			if n > 0 {
+				all = append(all, what(), strconv.Itoa(n))
+			}
+		}
+		return all
+	}
+	register := func() string { return pick("0", "1", "2", "3") }
+	value := func() string { return pick("1", "5", "70", "137438953470", "137438953471", "137438953472") }
+	fenced := func(s scripts.Script) []string {
+		return eval(s, slices.Concat([]string{set, registers}, many(entries, name)), slices.Concat([]string{description()},
+			many(entries, token), many(entries, register), many(entries, value), runs(ttl))...)
+	}
+	switch rng.IntN(17) {
+	case 0, 1:
+		return []string{"SET", name(), token(), "NX", "PX", ttl()}
+	case 2:
+		return []string{"DEL", name(), name()}
+	case 3:
+		return eval(scripts.Release, []string{name()}, token())
+	case 4:
+		return eval(scripts.Extend, []string{name()}, token(), ttl())
+	case 5, 6:
+		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(ttl(), "-") }))...)
+	case 7, 8:
+		return fenced(scripts.FencedAcquire)
+	case 9:
+		return fenced(scripts.FencedExtend)
+	case 10:
+		return eval(scripts.Raise, []string{set, registers}, description(), register(), value(), register(), value())
+	case 11:
+		return eval(scripts.Open, []string{set, admitted, ticket}, pick("", description()), pick("run 1", "run 2"), pick("k1", "k2"), pick("0", "1"))
+	case 12:
+		return eval(scripts.Seed, []string{set, admitted, ticket, registers}, description(), pick("run 1", "run 2"), pick("k1", "k2"), pick("", description()), value(), "0", value())
+	case 13:
+		return eval(scripts.Switch, []string{set}, description(), description())
+	case 14:
+		return eval(scripts.Inspect, []string{name()}, pick("1", "512"))
+	case 15:
+		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), pick("run 1", "run 2"))
+	}
+	return eval(scripts.Trial, []string{"trial"})
+}
+
+func TestFakeAnswersAsAServerDoes(t *testing.T) {
+	server := real(t)
+	first := rand.Uint64()
+	t.Logf("seeds from %d", first)
+	for seed := first; seed < first+10; seed++ {
+		_, fake := fake(t)
+		same := func(words ...string) {
+			require.Equal(t, server.do(words...), fake.do(words...), "seed %d: %q", seed, words)
+		}
+		server.do("FLUSHALL")
+		server.do("SCRIPT", "FLUSH")
+		same("EVALSHA", scripts.Release.SHA1, "1", "a", "t1")
+		for _, s := range everyScript() {
+			same("SCRIPT", "LOAD", s.Source)
+		}
+		rng := rand.New(rand.NewPCG(seed, 0))
+		for range 300 {
+			same(randomCommand(rng)...)
+			key := []string{"a", "b", "c", "d\r\n\x00", "e", set, admitted, ticket, registers}[rng.IntN(9)]
+			same("GET", key)
+			same("PTTL", key)
+		}
+		same("PING")
+		same("NOSUCH", "command")
+		same("SET", "a", "b", "WHAT")
+	}
+}
+
+func everyScript() []scripts.Script { return append(scripts.All(true), scripts.Inspect) }
+
+func TestFakeExecutesEveryScript(t *testing.T) {
+	for _, s := range everyScript() {
+		require.Contains(t, known, s.SHA1, s.Name)
+	}
+}
+
+func TestFakeReportsItselfAsAServerDoes(t *testing.T) {
+	theirs := real(t).info()
+	s, c := fake(t)
+	ours := c.info()
+	for field := range ours {
+		require.Contains(t, theirs, field)
+	}
+	require.Len(t, ours.RunID(), len(theirs.RunID()))
+	require.Equal(t, theirs.Role(), ours.Role())
+	up, _ := ours.Uptime()
+	require.Greater(t, up, 24*time.Hour)
+	s.Restart()
+	_, err := c.Do(t.Context(), c.B().Ping().Build()).ToString()
+	require.Error(t, err, "the connection has ended")
+	again := connect(t, rueidis.ClientOption{InitAddress: []string{"fake:6379"}, DialCtxFn: s.Dial})
+	now := again.info()
+	require.NotEqual(t, ours.RunID(), now.RunID())
+	up, _ = now.Uptime()
+	require.Less(t, up, time.Hour)
+}
+
+func TestKeysExpireByTheClockOfTheBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := fake(t)
+		c.do("SET", "a", "t", "NX", "PX", "1000")
+		time.Sleep(time.Second)
+		require.Equal(t, "t", c.do("GET", "a"), "it lives through its last millisecond")
+		time.Sleep(time.Millisecond)
+		require.Equal(t, "-2", c.do("PTTL", "a"))
+		require.Empty(t, s.Keys())
+	})
+}
+
+func TestSlowAnswersComeLateAndAtOnceWhenThatEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, c := fake(t)
+		took := func() time.Duration {
+			start := time.Now()
+			c.do("PING")
+			return time.Since(start)
+		}
+		require.Zero(t, took())
+		s.Slow(time.Second)
+		require.Equal(t, time.Second, took())
+		s.Slow(5 * time.Second)
+		time.AfterFunc(2*time.Second, func() { s.Slow(0) })
+		require.Equal(t, 2*time.Second, took())
+	})
+}

@@ -1,0 +1,324 @@
+package redisfake
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"muxlock/scripts"
+)
+
+// What the scripts do, by their SHA-1. Each takes and returns what the head of its Lua file says.
+var known = map[string]func(d *dataSet, keys, args []string) any{
+	scripts.Release.SHA1:       release,
+	scripts.Extend.SHA1:        extend,
+	scripts.Batch.SHA1:         batch,
+	scripts.Inspect.SHA1:       inspect,
+	scripts.FencedAcquire.SHA1: fencedAcquire,
+	scripts.FencedExtend.SHA1:  fencedExtend,
+	scripts.Raise.SHA1:         raise,
+	scripts.Open.SHA1:          open,
+	scripts.Seed.SHA1:          seed,
+	scripts.ReadRegisters.SHA1: readRegisters,
+	scripts.Switch.SHA1:        switchSet,
+	scripts.Trial.SHA1:         func(*dataSet, []string, []string) any { return 1 },
+}
+
+func release(d *dataSet, keys, args []string) any {
+	n, err := d.ours(keys[0], args[0])
+	if n == 1 {
+		d.delete(keys[0])
+	}
+	return either(n, err)
+}
+
+func extend(d *dataSet, keys, args []string) any {
+	n, err := d.ours(keys[0], args[0])
+	if n == 1 {
+		d.extend(keys[0], args[1])
+	}
+	return either(n, err)
+}
+
+// ours returns 1 if the key has the token, 0 if it is another's, -1 if it is gone.
+func (d *dataSet) ours(key, token string) (int, error) {
+	switch value, there, err := d.get(key); {
+	case err != nil:
+		return 0, err
+	case !there:
+		return -1, nil
+	case value != token:
+		return 0, nil
+	}
+	return 1, nil
+}
+
+// extend moves the expiry of a key out, never in.
+func (d *dataSet) extend(key, ms string) {
+	if lease := int64(atoi(ms)); lease > d.pttl(key) {
+		d.pexpire(key, lease)
+	}
+}
+
+func batch(d *dataSet, keys, args []string) any {
+	n := len(keys)
+	tokens, runs := args[:n], args[n:]
+	votes, fault := []byte(strings.Repeat("1", n)), ""
+	for from := 0; from < n; runs = runs[2:] {
+		to := from + atoi(runs[1])
+		var ours []int
+		for i := from; i < to; i++ {
+			found, err := d.ours(keys[i], tokens[i])
+			switch {
+			case found == 1 && runs[0] == "-":
+				ours = append(ours, i) // all are read before any is deleted
+			case found == 1:
+				d.extend(keys[i], runs[0])
+			case err != nil && runs[0] != "-":
+				votes[i], fault = 'e', "\n"+err.Error()
+			default:
+				votes[i] = '0'
+			}
+		}
+		for _, i := range ours {
+			d.delete(keys[i])
+		}
+		from = to
+	}
+	if !strings.Contains(string(votes), "0") && fault == "" {
+		return ""
+	}
+	return string(votes) + fault
+}
+
+func inspect(d *dataSet, keys, args []string) any {
+	value, there, err := d.get(keys[0])
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		return nil
+	case value == "" || len(value) > atoi(args[0]):
+		return fmt.Errorf("MUXLOCKVALUE a string of %d bytes", len(value))
+	}
+	return fmt.Sprint(d.pttl(keys[0]), " ", value)
+}
+
+var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, of the set that the caller expects")
+
+func errRegister(register string) error {
+	return errors.New("MUXLOCKREGISTER register " + register + " holds no token")
+}
+
+// maxToken is above all tokens; a number that is not below it is none.
+const maxToken = 1 << 37
+
+// A fenced is the arguments of the scripts of fencing, by entry.
+type fenced struct {
+	set, registersKey                string
+	names, tokens, registers, fences []string
+	runs                             []string
+}
+
+func readFenced(keys, args []string) fenced {
+	n := len(keys) - 2
+	return fenced{keys[0], keys[1], keys[2:], args[1 : 1+n], args[1+n : 1+2*n], args[1+2*n : 1+3*n], args[1+3*n:]}
+}
+
+// ttls returns the ttl of each entry.
+func (f *fenced) ttls() (ttls []string) {
+	for i := 0; len(ttls) < len(f.names); i += 2 {
+		ttls = append(ttls, slices.Repeat(f.runs[i:i+1], atoi(f.runs[i+1]))...)
+	}
+	return ttls
+}
+
+func fencedAcquire(d *dataSet, keys, args []string) any {
+	f := readFenced(keys, args)
+	if !d.is(f.set, args[0]) {
+		return errNotMember
+	}
+	hash, err := d.hash(f.registersKey)
+	if err != nil {
+		return err
+	}
+	hash = maps.Clone(hash) // all are read before any is written
+	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
+	for i, register := range f.registers {
+		_, there, err := d.get(f.names[i])
+		value, proposed := number(hash[register]), number(f.fences[i])
+		switch {
+		case there && err == nil: // of another type it shows only when it is set
+			words[i] = "0"
+		case !isToken(value) || value >= maxToken-1 || proposed >= maxToken:
+			words[i], fault = "e", "\n"+errRegister(register).Error()
+		case value >= proposed:
+			words[i] = strconv.FormatInt(int64(value)+1, 10)
+			d.hset(f.registersKey, register, words[i])
+		default:
+			d.hset(f.registersKey, register, f.fences[i])
+		}
+	}
+	for i, ttl := range f.ttls() {
+		if words[i] == "0" || words[i] == "e" {
+			continue
+		}
+		if _, there := d.find(f.names[i]); there {
+			words[i] = "0"
+			continue
+		}
+		d.set(f.names[i], f.tokens[i], int64(atoi(ttl)))
+	}
+	if strings.Trim(strings.Join(words, ""), "=") == "" {
+		return ""
+	}
+	return strings.Join(words, " ") + fault
+}
+
+func fencedExtend(d *dataSet, keys, args []string) any {
+	f := readFenced(keys, args)
+	member := d.is(f.set, args[0])
+	votes, fault := make([]byte, len(f.names)), ""
+	for i, ttl := range f.ttls() {
+		found, err := d.ours(f.names[i], f.tokens[i])
+		if found == 1 && !member {
+			err = errNotMember
+		} else if found == 1 {
+			err = d.raise(f.registersKey, f.registers[i], f.fences[i])
+		}
+		switch {
+		case err != nil:
+			votes[i], fault = 'e', "\n"+err.Error()
+		case found == 1:
+			d.extend(f.names[i], ttl)
+			votes[i] = '1'
+		default:
+			votes[i] = '0'
+		}
+	}
+	return string(votes) + fault
+}
+
+// raise makes a register at least as large as the token.
+func (d *dataSet) raise(key, register, token string) error {
+	hash, err := d.hash(key)
+	value := number(hash[register])
+	switch {
+	case err != nil:
+		return err
+	case !isToken(value):
+		return errRegister(register)
+	case value < number(token):
+		d.hset(key, register, token)
+	}
+	return nil
+}
+
+func raise(d *dataSet, keys, args []string) any {
+	if !d.is(keys[0], args[0]) {
+		return 0
+	}
+	for i := 1; i < len(args); i += 2 {
+		hash, err := d.hash(keys[1])
+		if err != nil {
+			return err
+		}
+		if number(hash[args[i]]) < number(args[i+1]) {
+			d.hset(keys[1], args[i], args[i+1])
+		}
+	}
+	return 1
+}
+
+func open(d *dataSet, keys, args []string) any {
+	shown, runID, ticket, void := args[0], args[1], args[2], args[3] == "1"
+	if now, _, _ := d.get(keys[0]); now != shown || shown != "" && d.is(keys[1], runID) && !void {
+		return ""
+	}
+	d.delete(keys[1])
+	if _, there := d.find(keys[2]); !there {
+		d.set(keys[2], ticket, 0)
+	}
+	now, _, err := d.get(keys[2])
+	return either(now, err)
+}
+
+func seed(d *dataSet, keys, args []string) any {
+	next, runID, ticket, shown, registers := args[0], args[1], args[2], args[3], args[4:]
+	if now, _, _ := d.get(keys[0]); now != shown || !d.is(keys[2], ticket) {
+		return 0
+	}
+	hash, err := d.hash(keys[3])
+	if err != nil {
+		return err
+	}
+	for i, least := range registers {
+		register := strconv.Itoa(i)
+		text, there := hash[register]
+		if value := number(text); !there || !isToken(value) || value < number(least) {
+			d.hset(keys[3], register, least)
+		}
+	}
+	d.set(keys[0], next, 0)
+	d.set(keys[1], runID, 0)
+	d.delete(keys[2])
+	return 1
+}
+
+func readRegisters(d *dataSet, keys, args []string) any {
+	if args[0] != "" && !(d.is(keys[0], args[0]) && d.is(keys[1], args[1])) {
+		return errors.New("MUXLOCKSET the master is not admitted")
+	}
+	hash, err := d.hash(keys[2])
+	if err != nil {
+		return err
+	}
+	var words []string
+	for _, field := range slices.Sorted(maps.Keys(hash)) {
+		words = append(words, field, hash[field])
+	}
+	return strings.Join(words, " ")
+}
+
+func switchSet(d *dataSet, keys, args []string) any {
+	if d.is(keys[0], args[0]) {
+		d.set(keys[0], args[1], 0)
+	}
+	if d.is(keys[0], args[1]) {
+		return 1
+	}
+	return 0
+}
+
+// number is a register as Lua's tonumber reads it: 0 if it is missing, NaN if it is none.
+func number(text string) float64 {
+	n, err := strconv.ParseFloat(strings.TrimSpace(cmp.Or(text, "0")), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return n
+}
+
+// isToken reports whether a register holds one, or 0.
+func isToken(n float64) bool { return n >= 0 && n < maxToken && n == math.Trunc(n) }
+
+// atoi reads a number that the engine has sent.
+func atoi(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		panic(fmt.Sprintf("redisfake: %q is no number", text))
+	}
+	return n
+}
+
+func either(reply any, err error) any {
+	if err != nil {
+		return err
+	}
+	return reply
+}

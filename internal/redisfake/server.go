@@ -1,0 +1,147 @@
+package redisfake
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A Server is a master that has been up for long and has no data. It is safe for concurrent
+// use. Close ends it.
+type Server struct {
+	running sync.WaitGroup // the goroutines of the connections
+
+	mu      sync.Mutex // guards the following, and the connections' mutable fields
+	data    dataSet
+	loaded  map[string]bool // scripts, by SHA-1
+	runID   string
+	started time.Time
+	down    bool
+	delay   time.Duration   // of replies
+	denied  map[string]bool // keys
+	conns   map[*conn]struct{}
+	tracked map[string][]*conn // by key: who is notified, once, when it changes
+}
+
+// New returns a master that can be dialled.
+func New() *Server {
+	s := &Server{denied: make(map[string]bool), conns: make(map[*conn]struct{})}
+	s.startLocked(time.Now().Add(-365 * 24 * time.Hour))
+	return s
+}
+
+// startLocked makes it a server process that has just been started.
+func (s *Server) startLocked(at time.Time) {
+	s.started, s.runID = at, fmt.Sprintf("%016x%016x%08x", rand.Uint64(), rand.Uint64(), rand.Uint32())
+	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked}
+	s.loaded, s.tracked = make(map[string]bool), make(map[string][]*conn)
+}
+
+// Dial connects to it, as rueidis.ClientOption.DialCtxFn does. It does not block.
+func (s *Server) Dial(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: syscall.ECONNREFUSED}
+	}
+	theirs, ours := net.Pipe()
+	c := &conn{s: s, net: ours, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	s.conns[c] = struct{}{}
+	s.running.Go(c.receive)
+	s.running.Go(c.send)
+	return theirs, nil
+}
+
+// Down ends all connections, and lets none begin. What they have sent is executed, or not.
+func (s *Server) Down() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = true
+	s.cutLocked()
+}
+
+// Up ends Down: it is as it was before.
+func (s *Server) Up() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = false
+}
+
+// Restart makes it another process, without data, that is up.
+func (s *Server) Restart() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cutLocked()
+	s.startLocked(time.Now())
+	s.down = false
+}
+
+// Slow has every reply come d later, also those under way.
+func (s *Server) Slow(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delay = d
+	for c := range s.conns {
+		c.wakeSender()
+	}
+}
+
+// Deny has its ACL forbid a key, or allow it again.
+func (s *Server) Deny(key string, denied bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.denied[key] = denied
+}
+
+// Set gives a key a value, for ever.
+func (s *Server) Set(key, value string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data.set(key, value, 0)
+}
+
+// Delete deletes a key.
+func (s *Server) Delete(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data.delete(key)
+}
+
+// Keys returns all keys, sorted.
+func (s *Server) Keys() (keys []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range s.data.values {
+		if _, there := s.data.find(key); there {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Close ends all connections, and waits until their goroutines have ended.
+func (s *Server) Close() {
+	s.Down()
+	s.running.Wait()
+}
+
+func (s *Server) cutLocked() {
+	for c := range s.conns {
+		c.closeLocked()
+	}
+}
+
+// notifyLocked is client tracking: who has read the key is told that it has changed.
+func (s *Server) notifyLocked(key string) {
+	for _, c := range s.tracked[key] {
+		c.replyLocked(push{"invalidate", []string{key}})
+	}
+	delete(s.tracked, key)
+}

@@ -1,0 +1,157 @@
+package pipeline
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/resp"
+)
+
+func TestInspectionTakesOneRoundTripBehindWhatWasSentBefore(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		p := b.started()
+		require.NoError(t, p.Start(Request{Op: Acquire, Name: "a", Token: "token of a", TTL: hour}, ignored{}))
+		start := time.Now()
+		values, err := p.Inspect(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, time.Millisecond, time.Since(start))
+		for i, v := range values {
+			require.Equal(t, Value{Address: b.fakes[i].address, Token: "token of a", Left: hour}, v)
+		}
+		require.Len(t, values, 5)
+	})
+}
+
+type ignored struct{}
+
+func (ignored) Decided(Outcome) {}
+func (ignored) Counted(int)     {}
+
+func TestInspectionGoesOnWithoutAMasterThatHangs(t *testing.T) {
+	for why, c := range map[error]struct{ ctx, took time.Duration }{
+		errHung:                  {hour, testTimeout},
+		context.DeadlineExceeded: {testTimeout / 2, testTimeout / 2},
+	} {
+		inBubble(t, 5, func(t *testing.T, b *bubble) {
+			p := b.started()
+			b.fakes[1].set(func() { b.fakes[1].stalled = true })
+			ctx, cancel := context.WithTimeout(t.Context(), c.ctx)
+			defer cancel()
+			start := time.Now()
+			values, err := p.Inspect(ctx, "a")
+			require.NoError(t, err)
+			require.Equal(t, c.took, time.Since(start))
+			require.Equal(t, Value{Address: b.fakes[1].address, Err: why}, values[1])
+			for _, i := range []int{0, 2, 3, 4} {
+				require.Equal(t, Value{Address: b.fakes[i].address}, values[i])
+			}
+			time.Sleep(testTimeout)
+			values, err = p.Inspect(t.Context(), "a")
+			require.NoError(t, err)
+			require.Equal(t, errHung, values[1].Err, "why it is away")
+			b.fakes[1].set(func() { b.fakes[1].stalled = false })
+		})
+	}
+}
+
+func TestInspectionEndsWithTheConnection(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		p := b.started()
+		b.fakes[2].set(func() { b.fakes[2].stalled = true })
+		time.AfterFunc(10*time.Millisecond, b.fakes[2].cut)
+		start := time.Now()
+		values, err := p.Inspect(t.Context(), "a")
+		require.NoError(t, err)
+		require.Equal(t, 10*time.Millisecond, time.Since(start))
+		require.Error(t, values[2].Err)
+		require.NoError(t, values[0].Err)
+	})
+}
+
+func TestInspectionsAreBounded(t *testing.T) {
+	inBubble(t, 1, func(t *testing.T, b *bubble) {
+		p := b.started()
+		f := b.fakes[0]
+		f.set(func() { f.stalled = true })
+		done := make(chan error, 2*mostInspections)
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 2 * mostInspections {
+			go func() {
+				_, err := p.Inspect(ctx, "a")
+				done <- err
+			}()
+		}
+		synctest.Wait()
+		require.Equal(t, mostInspections, p.Stats().Masters[0].InFlight)
+		cancel()
+		refused := 0
+		for range 2 * mostInspections {
+			if <-done != nil {
+				refused++
+			}
+		}
+		require.Equal(t, mostInspections, refused, "those that waited")
+		f.set(func() { f.stalled = false })
+		time.Sleep(10 * time.Millisecond)
+		_, err := p.Inspect(t.Context(), "a")
+		require.NoError(t, err)
+	})
+}
+
+func TestClosedPipelineInspectsNothingAndEndsWhatIsUnderWay(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		p := b.started()
+		b.fakes[0].set(func() { b.fakes[0].stalled = true })
+		done := make(chan []Value, 1)
+		go func() {
+			values, _ := p.Inspect(context.Background(), "a")
+			done <- values
+		}()
+		synctest.Wait()
+		p.Close()
+		values := <-done
+		require.Error(t, values[0].Err)
+		require.NoError(t, values[1].Err)
+		_, err := p.Inspect(t.Context(), "a")
+		require.ErrorIs(t, err, ErrClosed)
+	})
+}
+
+func TestAnswersOfAnInspectionAreRead(t *testing.T) {
+	text := func(s string) resp.Reply { return resp.Reply{Kind: resp.Text, Text: s} }
+	failed := func(s string) resp.Reply { return resp.Reply{Kind: resp.Failed, Text: s} }
+	for _, c := range []struct {
+		reply resp.Reply
+		token string
+		left  time.Duration
+		err   error
+	}{
+		{resp.Reply{}, "", 0, nil},
+		{text("0 x"), "x", 0, nil},
+		{text("1500 a b "), "a b ", 1500 * time.Millisecond, nil},
+		{text("-1 x"), "x", NoExpiry, nil},
+		{text("-1 "), "", 0, errUnexpected},
+		{text("x"), "", 0, errUnexpected},
+		{text("12"), "", 0, errUnexpected},
+		{resp.Reply{Kind: resp.Number, Number: 1}, "", 0, errUnexpected},
+		{failed("WRONGTYPE Operation against a key"), "", 0, ErrNotALock},
+		{failed("MUXLOCKVALUE a string of 513 bytes"), "", 0, ErrNotALock},
+		{failed("NOPERM this user has no permissions to access one of the keys"), "", 0, ErrDenied},
+	} {
+		token, left, err := readValue(c.reply)
+		require.Equal(t, c.token, token, "%+v", c.reply)
+		require.Equal(t, c.left, left, "%+v", c.reply)
+		require.ErrorIs(t, err, c.err, "%+v", c.reply)
+	}
+	_, _, err := readValue(failed("BUSY"))
+	require.EqualError(t, err, "BUSY")
+	_, _, err = readValue(failed("MUXLOCKVALUE a string of 513 bytes"))
+	require.EqualError(t, err, "muxlock: key holds no lock: a string of 513 bytes")
+	_, _, err = readValue(text(strings.Repeat("secret", 2)))
+	require.NotContains(t, err.Error(), "secret")
+}
