@@ -1,6 +1,6 @@
 # muxlock: `make` lists the targets. Each does its own set-up; only git, make and Go are needed.
 GO         ?= go
-RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/...
+RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/... ./engine/redsync/redsynctest/...
 ALL         = $(RACED) ./engine/fence/sqltest/...
 ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
@@ -95,6 +95,7 @@ tidy: ## go mod tidy for all modules
 	cd engine/lockotel && GOWORK=off $(GO) mod tidy
 	cd engine/lockprom && GOWORK=off $(GO) mod tidy
 	cd engine/lockprom/rulestest && GOWORK=off $(GO) mod tidy
+	cd engine/redsync/redsynctest && GOWORK=off $(GO) mod tidy
 
 clean:
 	rm -rf $(BIN) *.prof *.test

@@ -181,7 +181,8 @@
 // Processes with Redsync and processes with this package exclude each other on the same
 // masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
 // Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
-// Adopt takes what Value of a redsync.Mutex gives.
+// Adopt takes what Value of a redsync.Mutex gives. Package engine/redsync has Redsync's mutex over
+// an engine, for services that come from there.
 //
 // # Sizing from your own process
 //

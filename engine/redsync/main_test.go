@@ -1,0 +1,80 @@
+package redsync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"muxlock/engine"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	err := redisserver.StopAll(shared.masters)
+	if code == 0 {
+		err = errors.Join(err, goleak.Find())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// shared are five masters for tests that leave them as they were.
+var shared struct {
+	once    sync.Once
+	masters []*redisserver.Server
+	err     error
+}
+
+func five(t testing.TB) []*redisserver.Server {
+	t.Helper()
+	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
+		t.Skip(err)
+	}
+	shared.once.Do(func() {
+		shared.masters, shared.err = redisserver.StartN(context.Background(), 5, redisserver.Options{})
+	})
+	require.NoError(t, shared.err)
+	return shared.masters
+}
+
+// open connects an engine to the shared masters, closed at cleanup.
+func open(t testing.TB) *engine.Engine {
+	t.Helper()
+	e, err := engine.New(t.Context(), engine.Config{
+		Masters: redistest.Addrs(five(t)), MastersAreNew: true, MasterTimeout: time.Second, HandOverTime: time.Minute,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, e.Close()) })
+	return e
+}
+
+var names atomic.Int64
+
+// newName returns a name that no test has used.
+func newName(t testing.TB) string { return fmt.Sprint(t.Name(), " ", names.Add(1)) }
+
+// soon waits for a condition that the masters or the engine bring about.
+func soon(t testing.TB, condition func() bool, why string) {
+	t.Helper()
+	require.Eventually(t, condition, 15*time.Second, time.Millisecond, why)
+}
+
+func unlock(t testing.TB, m *Mutex) {
+	t.Helper()
+	ok, err := m.Unlock()
+	require.NoError(t, err)
+	require.True(t, ok)
+}

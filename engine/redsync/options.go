@@ -1,0 +1,95 @@
+package redsync
+
+import "time"
+
+// An Option configures a mutex. The package's documentation has a table of them.
+type Option interface {
+	Apply(*Mutex)
+}
+
+// OptionFunc is a function that is an Option.
+type OptionFunc func(*Mutex)
+
+// Apply calls f.
+func (f OptionFunc) Apply(m *Mutex) { f(m) }
+
+// A DelayFunc returns the delay before try number tries, counted from 1.
+type DelayFunc func(tries int) time.Duration
+
+const (
+	// meanDelay is the mean of the delays that Redsync draws by default, 50 to 250 ms.
+	meanDelay = 150 * time.Millisecond
+	// defaultDriftFactor is Redsync's, and the default of the engine's Config.Drift.
+	defaultDriftFactor = 0.01
+)
+
+// WithExpiry sets the lease of the lock, for Lock, TryLock and Extend. Default 8 s. Calls
+// return engine.ErrInvalid if it is below 1 ms, above the engine's Config.MaxTTL, or too
+// short to leave validity after Config.MasterTimeout.
+func WithExpiry(expiry time.Duration) Option {
+	return OptionFunc(func(m *Mutex) { m.expiry = expiry })
+}
+
+// WithTries bounds how long Lock waits: for the delays between so many tries. Default 32; 1
+// makes Lock the same as TryLock.
+func WithTries(tries int) Option {
+	return OptionFunc(func(m *Mutex) { m.tries = tries })
+}
+
+// WithRetryDelay is the delay between two tries. It does not make Lock slower to find that
+// the lock is free, since waiters are woken; it bounds how long Lock waits. Default 150 ms,
+// the mean of Redsync's.
+func WithRetryDelay(delay time.Duration) Option {
+	return OptionFunc(func(m *Mutex) { m.delay, m.delayFunc = delay, nil })
+}
+
+// WithRetryDelayFunc is WithRetryDelay with a delay for each try. f is called while Lock
+// waits, one call at a time, in a goroutine of its own.
+func WithRetryDelayFunc(f DelayFunc) Option {
+	return OptionFunc(func(m *Mutex) {
+		if f == nil {
+			m.refused = invalid("WithRetryDelayFunc", "the function is nil")
+		}
+		m.delayFunc = f
+	})
+}
+
+// WithDriftFactor makes Until earlier where factor is above 0.01, by what it is above that,
+// times the expiry. The engine has subtracted its Config.Drift, for all locks, before.
+func WithDriftFactor(factor float64) Option {
+	return OptionFunc(func(m *Mutex) { m.driftFactor = factor })
+}
+
+// WithTimeoutFactor bounds how long the last try of a Lock may take: factor times the expiry. Default
+// 0.05. How long one master may take is the engine's Config.MasterTimeout.
+func WithTimeoutFactor(factor float64) Option {
+	return OptionFunc(func(m *Mutex) { m.timeoutFactor = factor })
+}
+
+// WithValue lets the mutex unlock and extend a lock that another mutex holds, here or in
+// another process, whose Value returned value. Lock and TryLock forget it.
+func WithValue(value string) Option {
+	return OptionFunc(func(m *Mutex) { m.value = value })
+}
+
+// WithSetNXOnExtend makes Extend take a lock that was lost again, if it is free: as a new lock,
+// with a new Value and a new fence. Somebody else may have had it in between.
+func WithSetNXOnExtend() Option {
+	return OptionFunc(func(m *Mutex) { m.relock = true })
+}
+
+// WithGenValueFunc is refused: each call of the mutex returns engine.ErrInvalid. A value may
+// be used for one attempt only, or a belated release of one attempt deletes the key of the
+// next; so the engine draws them. To see who holds a lock set the engine's Config.Holder.
+func WithGenValueFunc(func() (string, error)) Option {
+	return OptionFunc(func(m *Mutex) {
+		m.refused = invalid("WithGenValueFunc", "the engine draws a value for each attempt; use Config.Holder to say who holds a lock")
+	})
+}
+
+// WithFailFast has no effect: every call returns once a quorum has decided it, and what it
+// left behind is undone all the same.
+func WithFailFast(bool) Option { return OptionFunc(func(*Mutex) {}) }
+
+// WithShufflePools has no effect: all masters are asked at the same time.
+func WithShufflePools(bool) Option { return OptionFunc(func(*Mutex) {}) }

@@ -1,0 +1,106 @@
+package redsynctest
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredislib "github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// patience is how long masters may take that no test stops.
+const patience = 500 * time.Millisecond
+
+func TestMain(m *testing.M) {
+	goredislib.SetLogger(silence{}) // it would report each failed dial
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil { // most tests wait for a lease to run out
+		panic(err)
+	}
+	code := m.Run()
+	err := redisserver.StopAll(shared.masters)
+	if code == 0 {
+		// go-redis dials a master that is down once a second, and looks whether it was closed in between.
+		err = errors.Join(err, goleak.Find(goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...any) {}
+
+// shared are three masters for tests that leave them as they were.
+var shared struct {
+	once    sync.Once
+	masters []*redisserver.Server
+	err     error
+}
+
+func three(t testing.TB) []*redisserver.Server {
+	t.Helper()
+	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
+		t.Skip(err)
+	}
+	shared.once.Do(func() {
+		shared.masters, shared.err = redisserver.StartN(context.Background(), 3, redisserver.Options{})
+	})
+	require.NoError(t, shared.err)
+	return shared.masters
+}
+
+// having returns how many masters have value as the key's, "" for those that have no key.
+func having(t testing.TB, masters []*redisserver.Server, key, value string) (n int) {
+	t.Helper()
+	for _, m := range masters {
+		if got, _ := redistest.Command(t, m, "GET", key).(string); got == value {
+			n++
+		}
+	}
+	return n
+}
+
+// free waits until no master has the key.
+func free(t testing.TB, masters []*redisserver.Server, key string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return having(t, masters, key, "") == len(masters) },
+		15*time.Second, 5*time.Millisecond, "%s is gone", key)
+}
+
+// set gives some masters the key with another's value.
+func set(t testing.TB, masters []*redisserver.Server, key string) {
+	t.Helper()
+	for _, m := range masters {
+		require.Equal(t, "OK", redistest.Command(t, m, "SET", key, "another's"))
+	}
+}
+
+// left returns how long a master will have the key, which is about to be there.
+func left(t testing.TB, master *redisserver.Server, key string) (left time.Duration) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		left = time.Duration(redistest.Command(t, master, "PTTL", key).(int64)) * time.Millisecond
+		return left > 0
+	}, 15*time.Second, time.Millisecond)
+	return left
+}
+
+var keys atomic.Int64
+
+// newKey returns a name that no test has used.
+func newKey(t *testing.T) string { return fmt.Sprint(t.Name(), " ", keys.Add(1)) }

@@ -1,0 +1,42 @@
+package redsync
+
+import (
+	"maps"
+	"sync"
+
+	"muxlock/engine"
+)
+
+// shown has the locks of this process whose Value was asked for. A mutex WithValue finds its
+// lock here rather than adopt it: what it unlocks is free at once for those who wait here.
+type shown struct {
+	mu    sync.Mutex              // guards the following
+	locks map[string]*engine.Lock // by value
+	limit int                     // how many there are when those that have ended are dropped
+}
+
+func (s *shown) add(value string, lock *engine.Lock) {
+	if value == "" { // it was handed over
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.locks) >= s.limit {
+		maps.DeleteFunc(s.locks, func(_ string, l *engine.Lock) bool { return !l.Valid() })
+		s.limit = max(64, 2*len(s.locks))
+	}
+	if s.locks == nil {
+		s.locks = make(map[string]*engine.Lock)
+	}
+	s.locks[value] = lock
+}
+
+// find returns the lock that has this value and name, or nil.
+func (s *shown) find(value, name string) *engine.Lock {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if lock := s.locks[value]; lock != nil && lock.Name() == name && lock.Valid() {
+		return lock
+	}
+	return nil
+}
