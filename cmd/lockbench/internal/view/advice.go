@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 
 	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/units"
@@ -37,6 +38,7 @@ func (b *Blocks) advice(a *advice.Advice) {
 	b.Table(expectedTable(a))
 	b.Line("")
 	b.Table(lossesTable(a))
+	b.chart(lossesCurve(a))
 	b.Line("")
 	b.Table(outagesTable(a))
 	if a.Check != nil {
@@ -86,6 +88,32 @@ func lossesTable(a *advice.Advice) Table {
 	}
 	return t
 }
+
+// lossesCurve is lossesTable for a browser, with the lease that is advised.
+func lossesCurve(a *advice.Advice) Lines {
+	l := Lines{
+		Title:  "validity lost while held, without renewal",
+		X:      Axis{Label: "how long a crashed holder blocks others", Log: true, Text: units.Duration},
+		Y:      Axis{Log: true, Text: units.Probability},
+		Series: []Series{{Name: "computed", Dots: true}, {Name: "90 %, from", Dash: true}, {Name: "to", Dash: true}},
+	}
+	for _, loss := range a.Losses {
+		l.At = append(l.At, float64(loss.RTO))
+		for i, p := range []float64{loss.P, loss.Lo, loss.Hi} {
+			if p < leastProbability {
+				p = math.NaN()
+			}
+			l.Series[i].Y = append(l.Series[i].Y, p)
+		}
+		if loss.TTL == int64(a.Config.TTL) {
+			l.Bands = []Band{{From: float64(loss.RTO), To: float64(loss.RTO), Label: "advised"}}
+		}
+	}
+	return l
+}
+
+// leastProbability is drawn; less is said to be less.
+const leastProbability = 1e-12
 
 // outagesTable is what a renewed lease bears.
 func outagesTable(a *advice.Advice) Table {
