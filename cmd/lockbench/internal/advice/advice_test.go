@@ -659,6 +659,8 @@ func TestWhatToTryIsTheMeasuredMastersUnderWhatIsAdvised(t *testing.T) {
 	require.Contains(t, fenced.Snippet, "Fencing:       true,")
 	m.Fencing = false
 
+	m.Rate, ask.Rate = 500, 0
+	require.Contains(t, Make(m, ask).Try, " --workers 16 --rate 500 --ttl ", "the load that was measured")
 	ask.Rate = 1
 	require.Contains(t, Make(m, ask).Try, "--duration 120s")
 	ask.Rate = 10

@@ -24,6 +24,7 @@ type Measured struct {
 	RunHold bench.Span
 	Op      bench.Op
 	Workers int
+	Rate    float64 // 0: a closed loop
 	Fencing bool
 	Target  []string // flags that get such masters again
 	Load    []string // flags of the load, as --name=value, where it was the user's own
@@ -64,7 +65,7 @@ type Input struct {
 
 // Measure reads the results of impl, all under cfg.
 func Measure(impl string, cfg bench.RunConfig, results []*bench.Result) (*Measured, error) {
-	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, RunHold: cfg.Hold, Op: cfg.Op, Workers: cfg.Workers, Inputs: []Input{}}
+	m := &Measured{Impl: impl, Procs: max(cfg.Procs, 1), TTL: cfg.TTL, RunHold: cfg.Hold, Op: cfg.Op, Workers: cfg.Workers, Rate: cfg.Rate, Inputs: []Input{}}
 	var of []*bench.Result
 	for _, r := range results {
 		if r.Impl == impl {

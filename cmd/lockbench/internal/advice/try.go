@@ -43,6 +43,9 @@ func (k *maker) trial() (args []string) {
 	add := func(flag, value string) { args = append(args, "--"+flag+"="+value) }
 	if len(k.Load) == 0 && k.Workers > 0 {
 		add("workers", strconv.Itoa(k.Workers))
+		if k.Rate > 0 && !c.Renew && k.ask.Rate == 0 {
+			add("rate", strconv.FormatFloat(k.Rate, 'g', -1, 64))
+		}
 	}
 	add("ttl", flagTime(c.TTL))
 	add("max-ttl", flagTime(c.MaxTTL))
