@@ -28,7 +28,7 @@ func TestAnAdviceIsTriedAndJudged(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, result.JSON(f, *doc))
 		require.NoError(t, f.Close())
-		stdout, stderr, code := lockbench(t, "run", "--check", name, "--workers", "8", "--duration", "2s", "--warmup", "0s")
+		stdout, stderr, code := lockbench(t, "run", "--check", name, "--workers", "8", "--duration", "4s", "--warmup", "0s")
 		require.Contains(t, stdout, "3 masters (local", stderr)
 		require.Contains(t, stdout, "ttl "+doc.Advice.Config.TTL.String())
 		require.Regexp(t, `acquire\.p99: predicted \S+, at most \S+, measured \S+: `+want+`\n`, stdout)
