@@ -119,6 +119,7 @@ func TestTheHottestNameOfTheLoadIsAsHotAsItsDistribution(t *testing.T) {
 	cfg := bench.RunConfig{Config: bench.Config{TTL: 10 * time.Second, Dist: bench.Hotspot(0.1, 0.9), Keys: 20, Rate: 500}}
 	m, err := Measure("muxlock", cfg, []*bench.Result{r})
 	require.NoError(t, err)
+	require.Equal(t, 500.0, m.Rate)
 	a := Make(m, defaults)
 	require.InEpsilon(t, 500*0.9/2, a.Plan.Hot.Rate, 1e-9)
 	require.True(t, warned(a, "225/s is more than one name can do"), "%q", a.Warnings)

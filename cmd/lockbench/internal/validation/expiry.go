@@ -67,7 +67,8 @@ func expiryChecks(rows sizing.Rows, left []float64) (checks []Check) {
 	for _, p := range outlived {
 		hold := clocks.LongestHold(ttl, 2*p, law, sizing.Pauses{}) // half of it is for pauses
 		c := check("F8", fmt.Sprintf("less than a hold of %.0fms, which %.0f%% may outlive", hold/1e6, 100*p), hold, clocks.Validity(ttl, hold))
-		c.Predicted.Value = p
+		wide := p / c.Predicted.Value // the interval is of the round trips; what it is around is p
+		c.Predicted.Value, c.Predicted.Lo, c.Predicted.Hi = p, c.Predicted.Lo*wide, c.Predicted.Hi*wide
 		checks = append(checks, c)
 	}
 	return checks
