@@ -145,7 +145,6 @@ const (
 	defaultRetrySplit    = 2 * time.Millisecond
 	defaultQueue         = 1 << 16
 	defaultHandOvers     = fencing.MaxHandOvers
-	defaultHandOverTime  = 20 * time.Millisecond
 
 	// maxNameLength bounds a lock's name, in bytes.
 	maxNameLength = 512
@@ -161,7 +160,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
 	orDefault(&c.HandOvers, defaultHandOvers)
-	orDefault(&c.HandOverTime, defaultHandOverTime)
+	orDefault(&c.HandOverTime, redlock.DefaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c
 }

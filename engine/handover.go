@@ -5,16 +5,17 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
+	"muxlock/internal/redlock"
 )
 
 // Handing a lock over within the process, without a request to the masters. It is bounded,
 // so that other processes have their turn: by number and by time, whichever is reached first
-// (Config.HandOvers and HandOverTime; their defaults are in config.go).
+// (Config.HandOvers and HandOverTime, redlock.MayHandOver).
 
 // mayHandOver reports whether the lease may go to another holder in this process.
 func (l *lease) mayHandOver(now clock.Instant) bool {
 	cfg := &l.e.cfg
-	return !l.revealed && !l.leads && l.handed < cfg.HandOvers && now.Sub(l.since) < cfg.HandOverTime
+	return !l.revealed && !l.leads && redlock.MayHandOver(l.handed, cfg.HandOvers, now.Sub(l.since), cfg.HandOverTime)
 }
 
 // handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may

@@ -88,7 +88,7 @@
 // # A master that does not answer
 //
 // A master is hung when nothing has come for Config.Timeout since its oldest flight was
-// sent; the time that this process was stopped does not count (hung.go). That, or an error,
+// sent; the time that this process was stopped does not count (hung_master.go). That, or an error,
 // ends the connection and sets the master aside (setaside.go); so does a reply about the
 // whole server (LOADING, READONLY, OOM, BUSY, a command that the ACL forbids, ...). An error
 // about one name is one call's unknown vote. From then on rounds are decided without the

@@ -6,7 +6,8 @@
 //	drift             the allowance for clocks that differ
 //	validity          what of a lease is left
 //	renewal_interval  when KeepAlive renews, and how soon again
-//	retry             delays before the next attempt, and their jitter
+//	retry_jitter      delays before the next attempt, and their jitter
+//	handover_bound    how often and for how long a lease is handed over in a process
 //	redial            delays before a master that went away is dialled again
 //	restart           how long a restarted master has no vote
 package redlock

@@ -128,7 +128,6 @@ const (
 	shortestPoll  = 2 * time.Millisecond
 	renewalTries  = 3
 	splitDraws    = 20_000
-	handOverMost  = 20 * time.Millisecond // the engine's HandOverTime
 	fewSamples    = 1000
 	fewRows       = 300 // 0.99^299 is below 5 %: of so many, one lies beyond the p99
 	fewHolds      = 100

@@ -43,7 +43,7 @@ func (k *maker) hottest() {
 	spread := float64(redlock.WakeSpread(time.Duration(acquire)))
 	// A lease goes from hand to hand until the first release after that time: as many holds,
 	// and what the last of them is longer, on average (Wald).
-	holders := max((float64(handOverMost)+k.hold.Moment(2)/(2*hold))/hold, 1)
+	holders := max((float64(redlock.DefaultHandOverTime)+k.hold.Moment(2)/(2*hold))/hold, 1)
 	polls := sizing.HeldPolling(k.out.Config.RetryHeld).Gap(max(k.contenders-1, 1))
 	hot := &k.out.Plan.Hot
 	if hot.Rate = k.ask.Rate; hot.Rate == 0 {

@@ -145,7 +145,7 @@ func TestHoldersOfOneProcessShareALease(t *testing.T) {
 		holds, length, sampler := 0.0, 0.0, span.Sampler(1, 2)
 		for range 20_000 {
 			lease := 0.0
-			for lease < float64(handOverMost) {
+			for lease < float64(redlock.DefaultHandOverTime) {
 				lease += float64(sampler.Next())
 				holds++
 			}

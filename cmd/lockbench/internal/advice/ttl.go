@@ -69,7 +69,7 @@ func (k *maker) patience() float64 {
 		most *= 2
 	}
 	if k.shared {
-		most += handOverMost
+		most += redlock.DefaultHandOverTime
 	}
 	return float64(most)
 }

@@ -19,29 +19,6 @@ import (
 	"muxlock/bench"
 )
 
-// Kind is what a fault does.
-type Kind string
-
-// The kinds. A restarted master comes back empty on its port; the engine gives it no
-// vote for its MaxTTL and a little, so it stays away longer than the fault lasts.
-const (
-	Stop    Kind = "stop"    // SIGSTOP, then SIGCONT: connections stay, nothing answers
-	Kill    Kind = "kill"    // SIGKILL, and started again at the end
-	Restart Kind = "restart" // killed, and started again at once
-	Cut     Kind = "cut"     // all connections reset, and new ones too until the end
-	Flush   Kind = "flush"   // FLUSHALL: the master forgets its locks and does not know it
-	Delay   Kind = "delay"   // every reply is late
-)
-
-// Kinds is all of them, in the order of the documentation.
-var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Flush}
-
-// event reports whether a fault of that kind has no length.
-func (k Kind) event() bool { return k == Restart || k == Flush }
-
-// process reports whether the kind needs the server's process for itself.
-func (k Kind) process() bool { return k != Delay && k != Cut }
-
 // Fault is one parsed --fault.
 type Fault struct {
 	Text   string // as it was given

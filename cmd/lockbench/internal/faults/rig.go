@@ -2,9 +2,7 @@ package faults
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -163,59 +161,4 @@ func (s *show) take(next step) {
 	} else {
 		s.bands = append(s.bands, band(f, began, time.Since(s.start)))
 	}
-}
-
-// master is one server and what is in front of it.
-type master struct {
-	server  *redisserver.Server
-	proxy   *Proxy // nil: no fault needs one
-	list    []Fault
-	delayed []int // faults in force, by index
-}
-
-func (m *master) do(fault int) error {
-	switch f := m.list[fault]; f.Kind {
-	case Stop:
-		return m.server.Pause()
-	case Kill:
-		return m.server.Kill()
-	case Restart:
-		return errors.Join(m.server.Kill(), m.server.Restart(context.Background()))
-	case Flush:
-		return flush(m.server.Addr())
-	case Cut:
-		m.proxy.Cut(f.To > f.From)
-	case Delay:
-		m.delay(fault, true)
-	default:
-		return fmt.Errorf("fault %q is not one that can be put in force", f.Kind)
-	}
-	return nil
-}
-
-func (m *master) undo(fault int) error {
-	switch m.list[fault].Kind {
-	case Stop:
-		return m.server.Resume()
-	case Kill:
-		return m.server.Restart(context.Background()) // bounds itself
-	case Cut:
-		m.proxy.Heal()
-	case Delay:
-		m.delay(fault, false)
-	}
-	return nil
-}
-
-// delay adds a fault's delay to those in force, or takes it out.
-func (m *master) delay(fault int, on bool) {
-	m.delayed = slices.DeleteFunc(m.delayed, func(i int) bool { return i == fault })
-	if on {
-		m.delayed = append(m.delayed, fault)
-	}
-	spans := make([]bench.Span, len(m.delayed))
-	for i, n := range m.delayed {
-		spans[i] = m.list[n].Delay
-	}
-	m.proxy.Delay(spans...)
 }

@@ -1,0 +1,89 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"muxlock/bench"
+	"muxlock/internal/redisserver"
+)
+
+// Kind is what a fault does.
+type Kind string
+
+// The kinds. A restarted master comes back empty on its port; the engine gives it no
+// vote for its MaxTTL and a little, so it stays away longer than the fault lasts.
+const (
+	Stop    Kind = "stop"    // SIGSTOP, then SIGCONT: connections stay, nothing answers
+	Kill    Kind = "kill"    // SIGKILL, and started again at the end
+	Restart Kind = "restart" // killed, and started again at once
+	Cut     Kind = "cut"     // all connections reset, and new ones too until the end
+	Flush   Kind = "flush"   // FLUSHALL: the master forgets its locks and does not know it
+	Delay   Kind = "delay"   // every reply is late
+)
+
+// Kinds is all of them, in the order of the documentation.
+var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Flush}
+
+// event reports whether a fault of that kind has no length.
+func (k Kind) event() bool { return k == Restart || k == Flush }
+
+// process reports whether the kind needs the server's process for itself.
+func (k Kind) process() bool { return k != Delay && k != Cut }
+
+// master is one server and what is in front of it.
+type master struct {
+	server  *redisserver.Server
+	proxy   *Proxy // nil: no fault needs one
+	list    []Fault
+	delayed []int // faults in force, by index
+}
+
+func (m *master) do(fault int) error {
+	switch f := m.list[fault]; f.Kind {
+	case Stop:
+		return m.server.Pause()
+	case Kill:
+		return m.server.Kill()
+	case Restart:
+		return errors.Join(m.server.Kill(), m.server.Restart(context.Background()))
+	case Flush:
+		return flush(m.server.Addr())
+	case Cut:
+		m.proxy.Cut(f.To > f.From)
+	case Delay:
+		m.delay(fault, true)
+	default:
+		return fmt.Errorf("fault %q is not one that can be put in force", f.Kind)
+	}
+	return nil
+}
+
+func (m *master) undo(fault int) error {
+	switch m.list[fault].Kind {
+	case Stop:
+		return m.server.Resume()
+	case Kill:
+		return m.server.Restart(context.Background()) // bounds itself
+	case Cut:
+		m.proxy.Heal()
+	case Delay:
+		m.delay(fault, false)
+	}
+	return nil
+}
+
+// delay adds a fault's delay to those in force, or takes it out.
+func (m *master) delay(fault int, on bool) {
+	m.delayed = slices.DeleteFunc(m.delayed, func(i int) bool { return i == fault })
+	if on {
+		m.delayed = append(m.delayed, fault)
+	}
+	spans := make([]bench.Span, len(m.delayed))
+	for i, n := range m.delayed {
+		spans[i] = m.list[n].Delay
+	}
+	m.proxy.Delay(spans...)
+}

@@ -1,0 +1,13 @@
+package redlock
+
+import "time"
+
+// DefaultHandOverTime is for how long a lease is handed over within a process where nothing
+// else is configured.
+const DefaultHandOverTime = 20 * time.Millisecond
+
+// MayHandOver reports whether a lease that has been handed over so many times, and is so old,
+// may be handed over within its process once more. After that other processes have their turn.
+func MayHandOver(handed, most int, age, longest time.Duration) bool {
+	return handed < most && age < longest
+}
