@@ -144,7 +144,6 @@ const (
 	defaultRetryHeld     = 25 * time.Millisecond
 	defaultRetrySplit    = 2 * time.Millisecond
 	defaultQueue         = 1 << 16
-	defaultHandOvers     = fencing.MaxHandOvers
 
 	// maxNameLength bounds a lock's name, in bytes.
 	maxNameLength = 512
@@ -159,7 +158,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
-	orDefault(&c.HandOvers, defaultHandOvers)
+	orDefault(&c.HandOvers, redlock.DefaultHandOvers)
 	orDefault(&c.HandOverTime, redlock.DefaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c

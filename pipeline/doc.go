@@ -119,7 +119,7 @@
 // came and went, has smaller registers and grants less; it counts for a token only where it
 // stores as much. To make that rare each acquire proposes a token above all that this
 // process has seen, the same to all masters, and one that was spared acquires gets their
-// registers (raise.go). A grant that arrives after the verdict is in no Outcome, so it cannot
+// registers (register_raise.go). A grant that arrives after the verdict is in no Outcome, so it cannot
 // be counted. An Extend carries the token too, so that masters which come and go in the life
 // of a lock keep it.
 //

@@ -36,10 +36,6 @@ type Fault struct {
 // the first second after it is warm-up.
 const lead = time.Second
 
-// Grammar is what Parse reads, for people.
-const Grammar = "delay:K:SPAN, stop:K, kill:K, cut:K with @FROM-TO, or cut:K@AT, restart:K@AT, flush:K@AT " +
-	"(stop:1@2s-4s, delay:2:lognormal(5ms,1)); delay, stop and kill without @ last for the whole run"
-
 // Parse reads KIND:K[:ARG][@FROM-TO] or KIND:K@AT; K counts from 1 to masters, the
 // times must lie within duration.
 func Parse(text string, masters int, duration time.Duration) (Fault, error) {

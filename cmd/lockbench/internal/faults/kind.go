@@ -27,6 +27,10 @@ const (
 // Kinds is all of them, in the order of the documentation.
 var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Flush}
 
+// Grammar is what Parse reads, for people.
+const Grammar = "delay:K:SPAN, stop:K, kill:K, cut:K with @FROM-TO, or cut:K@AT, restart:K@AT, flush:K@AT " +
+	"(stop:1@2s-4s, delay:2:lognormal(5ms,1)); delay, stop and kill without @ last for the whole run"
+
 // event reports whether a fault of that kind has no length.
 func (k Kind) event() bool { return k == Restart || k == Flush }
 

@@ -15,6 +15,40 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
+func compareCommand() *cobra.Command {
+	f := flags{regression: 0.05}
+	cmd := &cobra.Command{
+		Use:   "compare [old.json new.json ...]",
+		Short: "Run implementations in turn and show them side by side, or compare results",
+		Long: `Run implementations in turn and show them side by side.
+
+With result files (-o json) as arguments nothing is run: every later file is compared
+with the first, per implementation, by medians over the rounds, 95 % intervals of
+their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50 or p99 became
+worse by more than --regression, and by more than chance. It takes four rounds in
+each file to distinguish anything from chance.`,
+		Example: `  lockbench compare --workers 1024
+  lockbench compare --impl muxlock,raw --workers 1024
+  lockbench compare --fault delay:1:50ms --rounds 3
+  lockbench compare old.json new.json --regression 10% --html changes.html`,
+		RunE: func(cmd *cobra.Command, files []string) error {
+			if len(files) > 0 {
+				return compareFiles(cmd, &f, files)
+			}
+			if cmd.Flags().Changed("regression") {
+				return usagef("--regression needs two result files to compare")
+			}
+			return execute(cmd, &f)
+		},
+	}
+	f.declare(cmd, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single", 5, formats...)
+	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
+		fs.Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
+		once(fs, "regression")
+	})
+	return cmd
+}
+
 // fileFlags are those that mean something when compare is given files.
 var fileFlags = []string{"regression", "output", "out", "html"}
 
