@@ -17,8 +17,8 @@ type reference struct {
 	hist *Histogram // owned by run until it returns
 }
 
-// referenceGap is the longest pause between two acquires, and twice the shortest; random,
-// so that they do not fall in step with anything.
+// referenceGap is the longest pause between two acquires of all processes together, and twice
+// the shortest; random, so that they do not fall in step with anything.
 const referenceGap = 20 * time.Millisecond
 
 // newReference is nil where workers do not wait for each other.
@@ -38,8 +38,9 @@ func newReference(r *runner) *reference {
 func (u *reference) run() {
 	defer u.r.caught()
 	timer := newStoppedTimer()
+	gap := referenceGap / 2 * time.Duration(u.r.cfg.procs())
 	for {
-		pause(timer, referenceGap/2+time.Duration(u.rng.intn(int(referenceGap/2))), u.r.ended)
+		pause(timer, gap+time.Duration(u.rng.intn(int(gap))), u.r.ended)
 		if u.r.phase.Load() >= draining {
 			return
 		}

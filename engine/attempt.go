@@ -30,6 +30,7 @@ type attempts struct {
 
 	made   int
 	splits int // in a row
+	crowd  redlock.Crowd
 }
 
 // A step is what to do after an attempt.
@@ -65,9 +66,11 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		s.from, s.to = redlock.SplitDelay(a.split, a.held, a.splits)
 		s.await = a.splits > 0
 		a.splits++
+		a.crowd.Lost(elapsed, true)
 	case out.Verdict == quorum.Denied:
 		s.from, s.to, s.await = 0, 0, true
 		a.splits = 0
+		a.crowd.Lost(elapsed, false)
 	default:
 		a.splits = 0
 	}

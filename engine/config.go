@@ -158,7 +158,7 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
-	orDefault(&c.HandOvers, redlock.DefaultHandOvers)
+	orDefault(&c.HandOvers, fencing.MaxHandOvers)
 	orDefault(&c.HandOverTime, redlock.DefaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c

@@ -93,10 +93,8 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, last
 		}
 		if next.await {
-			// All who wait are woken at once: three that ask at once would split the vote.
-			err, next.to = e.pipe.Await(ctx, c.name, e.cfg.RetryHeld), max(next.to, e.spread())
-		}
-		if err == nil {
+			err = c.await(ctx, next)
+		} else {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 		}
 		if err != nil {
@@ -105,6 +103,29 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		e.counts.retries.Add(1)
 		handed = clock.Now()
 	}
+}
+
+// await waits until the name may be free, and then for a random delay, since all who wait are
+// woken at once: three that ask at once would split the vote. After a long delay it looks
+// whether the name is still free, once.
+func (c *contender) await(ctx context.Context, next step) error {
+	e := c.e
+	asked := clock.Now()
+	if err := e.pipe.Await(ctx, c.name, e.cfg.RetryHeld); err != nil {
+		return err
+	}
+	c.crowd.Woken(clock.Now().Sub(asked))
+	longest := max(next.to, e.spread(), c.crowd.Window())
+	delay := redlock.Jitter(next.from, longest, fastrand.Uint32n)
+	if err := e.pause(ctx, delay); err != nil || !c.crowd.Stale(delay) {
+		return err
+	}
+	asked = clock.Now()
+	err := e.pipe.Await(ctx, c.name, e.cfg.RetryHeld)
+	if err == nil && c.crowd.Held(clock.Now().Sub(asked)) {
+		err = e.pause(ctx, redlock.Jitter(next.from, longest, fastrand.Uint32n))
+	}
+	return err
 }
 
 // attempt asks the masters once. It returns the lock, or what to do next and why it failed,

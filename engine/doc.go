@@ -99,7 +99,8 @@
 // second split vote in a row, does not poll: the masters notify it when the key changes
 // (client tracking, over a second connection each, opened when it is first needed), or its
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
-// client|caching), it asks again every Config.RetryHeld.
+// client|caching), it asks again every Config.RetryHeld. Contenders of many processes back
+// off: each split vote doubles the time that they spread over, up to 64 attempts' time.
 //
 // # Leader election
 //

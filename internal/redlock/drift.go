@@ -6,6 +6,7 @@
 //	drift             the allowance for clocks that differ
 //	validity          what of a lease is left
 //	renewal_interval  when KeepAlive renews, and how soon again
+//	crowd             how far apart many contenders keep
 //	retry_jitter      delays before the next attempt, and their jitter
 //	handover_bound    how often and for how long a lease is handed over in a process
 //	redial            delays before a master that went away is dialled again

@@ -1,17 +1,11 @@
 package redlock
 
-import (
-	"time"
+import "time"
 
-	"muxlock/internal/fencing"
-)
-
-// How often and for how long a lease is handed over within a process where nothing else is
-// configured.
-const (
-	DefaultHandOvers    = fencing.MaxHandOvers // what a fence has room for
-	DefaultHandOverTime = 20 * time.Millisecond
-)
+// DefaultHandOverTime is for how long a lease is handed over within a process where nothing
+// else is configured. The number of times is bounded by what a fence has room for
+// (fencing.MaxHandOvers).
+const DefaultHandOverTime = 20 * time.Millisecond
 
 // MayHandOver reports whether a lease that has been handed over so many times, and is so old,
 // may be handed over within its process once more. After that other processes have their turn.

@@ -96,3 +96,52 @@ func TestJitterStaysBetweenItsBounds(t *testing.T) {
 	require.Equal(t, 10*time.Millisecond, Jitter(10*time.Millisecond, 30*time.Millisecond, least))
 	require.Equal(t, 30*time.Millisecond, Jitter(10*time.Millisecond, 30*time.Millisecond, most))
 }
+
+func TestEachCollisionDoublesTheWindowAndEachHoldTakesHalfOfThatBack(t *testing.T) {
+	const trip = time.Millisecond
+	var c Crowd
+	require.Zero(t, c.Window())
+	c.Lost(trip, false)
+	require.Zero(t, c.Window(), "somebody holds it")
+	for _, want := range []time.Duration{2, 4, 8} {
+		c.Lost(trip, true)
+		require.Equal(t, want*trip, c.Window())
+	}
+	c.Woken(2*trip - 1)
+	require.Equal(t, 16*trip, c.Window(), "nobody held it for so short")
+	for _, want := range []time.Duration{8, 8, 4, 4, 2, 2, 0, 0} {
+		c.Woken(2 * trip)
+		require.Equal(t, want*trip, c.Window())
+	}
+	require.False(t, c.Held(2*trip-1))
+	require.True(t, c.Held(2*trip))
+	require.False(t, c.Stale(4*trip))
+	require.True(t, c.Stale(4*trip+1))
+}
+
+func TestTheWidestWindowBecomesNarrowAgain(t *testing.T) {
+	var c Crowd
+	c.Lost(time.Millisecond, true)
+	for range 5 {
+		c.Woken(0)
+	}
+	require.Equal(t, 64*time.Millisecond, c.Window())
+	c.Woken(0)
+	require.Equal(t, 64*time.Millisecond, c.Window())
+	c.Lost(time.Millisecond, false)
+	require.Equal(t, 8*time.Millisecond, c.Window())
+	for range 100 {
+		c.Lost(time.Hour, true)
+		require.LessOrEqual(t, c.Window(), 2*time.Second)
+	}
+}
+
+func TestOneFastAttemptDoesNotNarrowTheWindowMuch(t *testing.T) {
+	var c Crowd
+	c.Lost(16*time.Millisecond, true)
+	require.Equal(t, 32*time.Millisecond, c.Window())
+	c.Lost(time.Millisecond, false)
+	require.Equal(t, 24*time.Millisecond, c.Window())
+	c.Lost(20*time.Millisecond, false)
+	require.Equal(t, 40*time.Millisecond, c.Window())
+}

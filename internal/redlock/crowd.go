@@ -1,0 +1,59 @@
+package redlock
+
+import "time"
+
+// A Crowd is how far a contender keeps away from the others that want its name: binary
+// exponential backoff, as on a wire that many share. The zero value is for nobody.
+//
+// All who wait for a name are woken at once. Few of them are kept apart by WakeSpread. Of
+// many, some ask before the first is through, and split the vote; undoing that wakes all of
+// them again. What shows it is split votes, and a name that is free again sooner than
+// somebody could have held it. Each doubles the window that the next delay is drawn from;
+// a name that was held for longer takes back half a doubling.
+type Crowd struct {
+	halves int           // of doublings
+	trip   time.Duration // what attempts take of late
+}
+
+const (
+	mostHalves    = 12 // 64 attempts could follow each other
+	longestWindow = 2 * time.Second
+)
+
+// Lost notes an attempt that took so long and was refused, or split the vote. At its
+// widest the window becomes narrow again, or who has waited for longest would ask most
+// seldom.
+func (c *Crowd) Lost(took time.Duration, split bool) {
+	c.trip = max(took, c.trip/4*3)
+	if c.halves == mostHalves {
+		c.halves /= 2
+	}
+	if split {
+		c.halves = min(c.halves+2, mostHalves)
+	}
+}
+
+// Woken notes for how long the name was not free after that.
+func (c *Crowd) Woken(after time.Duration) {
+	if c.Held(after) {
+		c.halves = max(c.halves-1, 0)
+	} else {
+		c.halves = min(c.halves+2, mostHalves)
+	}
+}
+
+// Held reports whether a name that was not free for so long was held: an attempt and its
+// undoing take less.
+func (c *Crowd) Held(after time.Duration) bool { return after >= 2*c.trip }
+
+// Window returns the longest delay before the next attempt, from 0; 0: no crowd.
+func (c *Crowd) Window() time.Duration {
+	if c.halves < 2 {
+		return 0
+	}
+	return min(c.trip<<(c.halves/2), longestWindow)
+}
+
+// Stale reports whether somebody else may well hold the name after such a delay, so that it
+// is looked at before it is asked for.
+func (c *Crowd) Stale(delay time.Duration) bool { return delay > 4*c.trip }
