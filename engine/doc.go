@@ -100,7 +100,8 @@
 // (client tracking, over a second connection each, opened when it is first needed), or its
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld. Contenders of many processes back
-// off: each split vote doubles the time that they spread over, up to 64 attempts' time.
+// off from each other: each split vote widens the time that they spread over, up to that of
+// 64 attempts.
 //
 // # Leader election
 //

@@ -7,9 +7,9 @@ import "time"
 //
 // All who wait for a name are woken at once. Few of them are kept apart by WakeSpread. Of
 // many, some ask before the first is through, and split the vote; undoing that wakes all of
-// them again. What shows it is split votes, and a name that is free again sooner than
-// somebody could have held it. Each doubles the window that the next delay is drawn from;
-// a name that was held for longer takes back half a doubling.
+// them again. It shows by a name that is free again sooner than somebody could have held it.
+// Each time the window that the next delay is drawn from becomes four times as wide; a name
+// that was held takes back half a doubling.
 type Crowd struct {
 	halves int           // of doublings
 	trip   time.Duration // what attempts take of late
@@ -23,13 +23,10 @@ const (
 // Lost notes an attempt that took so long and was refused, or split the vote. At its
 // widest the window becomes narrow again, or who has waited for longest would ask most
 // seldom.
-func (c *Crowd) Lost(took time.Duration, split bool) {
+func (c *Crowd) Lost(took time.Duration) {
 	c.trip = max(took, c.trip/4*3)
 	if c.halves == mostHalves {
 		c.halves /= 2
-	}
-	if split {
-		c.halves = min(c.halves+2, mostHalves)
 	}
 }
 
@@ -38,7 +35,7 @@ func (c *Crowd) Woken(after time.Duration) {
 	if c.Held(after) {
 		c.halves = max(c.halves-1, 0)
 	} else {
-		c.halves = min(c.halves+2, mostHalves)
+		c.halves = min(c.halves+4, mostHalves)
 	}
 }
 

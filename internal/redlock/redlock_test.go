@@ -97,19 +97,17 @@ func TestJitterStaysBetweenItsBounds(t *testing.T) {
 	require.Equal(t, 30*time.Millisecond, Jitter(10*time.Millisecond, 30*time.Millisecond, most))
 }
 
-func TestEachCollisionDoublesTheWindowAndEachHoldTakesHalfOfThatBack(t *testing.T) {
+func TestEachCollisionWidensTheWindowAndEachHoldNarrowsItALittle(t *testing.T) {
 	const trip = time.Millisecond
 	var c Crowd
 	require.Zero(t, c.Window())
-	c.Lost(trip, false)
-	require.Zero(t, c.Window(), "somebody holds it")
-	for _, want := range []time.Duration{2, 4, 8} {
-		c.Lost(trip, true)
-		require.Equal(t, want*trip, c.Window())
+	c.Lost(trip)
+	require.Zero(t, c.Window())
+	for _, want := range []time.Duration{4, 16, 64, 64} {
+		c.Woken(2*trip - 1)
+		require.Equal(t, want*trip, c.Window(), "nobody held it for so short")
 	}
-	c.Woken(2*trip - 1)
-	require.Equal(t, 16*trip, c.Window(), "nobody held it for so short")
-	for _, want := range []time.Duration{8, 8, 4, 4, 2, 2, 0, 0} {
+	for _, want := range []time.Duration{32, 32, 16, 16, 8, 8, 4, 4, 2, 2, 0, 0} {
 		c.Woken(2 * trip)
 		require.Equal(t, want*trip, c.Window())
 	}
@@ -121,27 +119,26 @@ func TestEachCollisionDoublesTheWindowAndEachHoldTakesHalfOfThatBack(t *testing.
 
 func TestTheWidestWindowBecomesNarrowAgain(t *testing.T) {
 	var c Crowd
-	c.Lost(time.Millisecond, true)
-	for range 5 {
+	c.Lost(time.Millisecond)
+	for range 3 {
 		c.Woken(0)
 	}
 	require.Equal(t, 64*time.Millisecond, c.Window())
-	c.Woken(0)
-	require.Equal(t, 64*time.Millisecond, c.Window())
-	c.Lost(time.Millisecond, false)
+	c.Lost(time.Millisecond)
 	require.Equal(t, 8*time.Millisecond, c.Window())
 	for range 100 {
-		c.Lost(time.Hour, true)
+		c.Lost(time.Hour)
+		c.Woken(0)
 		require.LessOrEqual(t, c.Window(), 2*time.Second)
 	}
 }
 
 func TestOneFastAttemptDoesNotNarrowTheWindowMuch(t *testing.T) {
 	var c Crowd
-	c.Lost(16*time.Millisecond, true)
-	require.Equal(t, 32*time.Millisecond, c.Window())
-	c.Lost(time.Millisecond, false)
-	require.Equal(t, 24*time.Millisecond, c.Window())
-	c.Lost(20*time.Millisecond, false)
-	require.Equal(t, 40*time.Millisecond, c.Window())
+	c.Lost(16 * time.Millisecond)
+	c.Woken(0)
+	for _, attempt := range []struct{ took, counts time.Duration }{{1, 12}, {1, 9}, {20, 20}} {
+		c.Lost(attempt.took * time.Millisecond)
+		require.Equal(t, 4*attempt.counts*time.Millisecond, c.Window())
+	}
 }
