@@ -20,17 +20,11 @@ type held struct {
 
 // acquire waits for the masters and the lock until ctx ends; with try it does neither.
 func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (*held, error) {
-	if !try {
-		leave, err := queue(ctx, cfg, name)
-		if err != nil {
-			return nil, err
-		}
-		defer leave()
-	}
-	locks, err := open(ctx, cfg, try, log)
+	locks, leave, err := open(ctx, cfg, name, try, log)
 	if err != nil {
 		return nil, err
 	}
+	defer leave()
 	var lock *engine.Lock
 	if try {
 		lock, err = tryAcquire(ctx, locks, name)
@@ -45,16 +39,26 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	return &held{locks, lock}, nil
 }
 
-// open connects to the masters, again and again until ctx ends unless once is set.
-func open(ctx context.Context, cfg engine.Config, once bool, log io.Writer) (*engine.Engine, error) {
+// open connects to the masters, again and again until ctx ends, with a place in the queue of
+// this machine, which leave gives up; with try once, and without. Who finds no masters gives
+// its place up meanwhile: that may be for its own settings, and others have better ones.
+func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (locks *engine.Engine, leave func(), err error) {
 	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		locks, err := engine.New(ctx, cfg)
+		leave = func() {}
+		if !try {
+			if leave, err = queue(ctx, cfg, name); err != nil {
+				return nil, nil, oneline.Join(last, err)
+			}
+		}
+		locks, err = engine.New(ctx, cfg)
+		if err == nil {
+			return locks, leave, nil
+		}
+		leave()
 		switch {
-		case err == nil:
-			return locks, nil
-		case once || !errors.Is(err, engine.ErrNoQuorum):
-			return nil, err
+		case try || !errors.Is(err, engine.ErrNoQuorum):
+			return nil, nil, err
 		case last == nil:
 			say(log, "waiting for the masters: %s", err)
 		}
@@ -63,7 +67,7 @@ func open(ctx context.Context, cfg engine.Config, once bool, log io.Writer) (*en
 		}
 		select {
 		case <-ctx.Done():
-			return nil, oneline.Join(last, ctx.Err())
+			return nil, nil, oneline.Join(last, ctx.Err())
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}

@@ -50,9 +50,11 @@ next renewal, within a third of --ttl, it gets the same at once. The exit code i
 machine that was suspended it may go on for a moment: only fencing keeps that harmless.
 
 Signals. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command, and muxlock waits
-for its end. On a terminal the command is in the same process group as muxlock: Ctrl-C and
-Ctrl-Z reach it directly, and other signals only itself, not what it has started. Without a
-terminal (cron, systemd, CI) it has a process group of its own, and all of that gets them.
+for its end. On a terminal the command is in the same process group as muxlock: Ctrl-C,
+Ctrl-\ and Ctrl-Z reach it directly, SIGINT and SIGQUIT that muxlock gets in the foreground
+count as those, and other signals reach only itself, not what it has started. While both are
+stopped by Ctrl-Z the lease runs out. Without a terminal (cron, systemd, CI) the command has a
+process group of its own, and all of that gets them.
 
 When muxlock is killed with SIGKILL, Linux kills the command too (not what it has started,
 and not a setuid program), and the name is free when the lease has run out, after --ttl at
@@ -112,7 +114,9 @@ func nameAndCommand(cmd *cobra.Command, args []string) error {
 // check finds what is wrong with the command line, before anything is sent.
 func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Config, path string, err error) {
 	if cmd.Flags().Changed("fence-env") {
-		f.fencing = true
+		if err := cmd.Flags().Set("fencing", "true"); err != nil { // which counts more than a file's or the environment's
+			return cfg, "", err
+		}
 	}
 	if cfg, err = f.engineConfig(); err != nil {
 		return cfg, "", err

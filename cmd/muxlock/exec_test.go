@@ -181,3 +181,12 @@ func TestTheCommandGetsItsFenceWhichGrows(t *testing.T) {
 	require.Greater(t, number(again), number(stdout))
 	require.Positive(t, number(stdout))
 }
+
+func TestAVariableForTheFenceMeansFencingWhateverTheEnvironmentSays(t *testing.T) {
+	t.Parallel()
+	s := newSet(t) // not set up for fencing
+	s.env = append(s.env, "MUXLOCK_FENCING=false")
+	_, stderr, code := s.run(t, "exec", "--try", "--fence-env", "FENCE", "name", "--", "true")
+	require.Equal(t, exitOurs, code)
+	require.Contains(t, stderr, "set up")
+}

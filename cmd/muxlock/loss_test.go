@@ -148,3 +148,15 @@ func awaitGone(t *testing.T, pid int) {
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	}, limit, 10*time.Millisecond)
 }
+
+func TestWhatTheCommandHasStartedHasTheGraceToo(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	// The shell ends at once, what it has started cleans up.
+	j := s.start(t, "exec", "--ttl", "8s", "--grace", "4s", "name", "--", "sh", "-c",
+		`sh -c 'trap "sleep 0.3; echo cleaned up; exit" TERM; echo ready; while :; do sleep 0.02; done' & wait`)
+	j.out.await(t, "ready")
+	s.forced(t, "name")
+	require.Equal(t, exitLost, j.code(t))
+	require.Contains(t, j.out.String(), "cleaned up")
+}

@@ -114,7 +114,7 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	}
 	if l.More = len(names) > f.limit; l.More {
 		names = names[:f.limit]
-		say(cmd.ErrOrStderr(), "there are more than --limit %d", f.limit)
+		say(cmd.ErrOrStderr(), "more than --limit %d strings begin so, locks or not: locks may be missing; say how their names begin, or raise it", f.limit)
 	}
 	if l.Locks, err = lookAt(ctx, locks, names); err != nil {
 		return err

@@ -6,7 +6,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -63,4 +66,24 @@ func TestWhereThereCanBeNoQueueEverybodyContends(t *testing.T) {
 		require.NoError(t, err)
 		defer leave()
 	}
+}
+
+// Else a few with a wrong setting would keep the whole machine from a name.
+func TestWhoFindsNoMastersLetsOthersOfTheMachinePass(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	cfg := engine.Config{Masters: []string{"127.0.0.1:1"}} // where nobody listens
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	log := newLines()
+	for range places {
+		waiting.Go(func() { _, _, _ = open(ctx, cfg, "name", false, log) })
+	}
+	require.Eventually(t, func() bool { return strings.Count(log.String(), "waiting for the masters") == places }, limit, time.Millisecond)
+	within, end := context.WithTimeout(t.Context(), limit)
+	defer end()
+	leave, err := queue(within, cfg, "name")
+	require.NoError(t, err)
+	leave()
+	cancel()
+	waiting.Wait()
 }

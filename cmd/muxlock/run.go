@@ -42,13 +42,16 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 			return
 		}
 		say(os.Stderr, "%q %s; the command gets SIGTERM, and SIGKILL in %s", name, fmt.Sprintf(format, args...), grace.Round(time.Millisecond))
-		p.signal(syscall.SIGTERM)
+		_ = p.signal(syscall.SIGTERM)
 		kill = time.After(grace)
 	}
+	stops := p.stopKey()
 	for lost := h.lock.Done(); ; {
 		select {
 		case s := <-signals:
 			p.pass(s)
+		case <-stops:
+			p.stop()
 		case <-expiring:
 			on, total := h.lock.HeldOn()
 			end("cannot be renewed, it is held on %d of %d masters", on, total)
@@ -56,10 +59,10 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 			lost = nil
 			end("was lost: %s", h.lock.Err())
 		case <-kill:
-			p.signal(syscall.SIGKILL)
+			_ = p.signal(syscall.SIGKILL)
 		case <-p.ended:
 			if kill != nil {
-				p.signal(syscall.SIGKILL) // what it has left of its group
+				p.endGroup(kill)
 			}
 			err := oneline.Join(h.lock.Err(), h.release())
 			switch {
@@ -101,22 +104,33 @@ func start(c *exec.Cmd) (p *process, err error) {
 	return p, err
 }
 
-// pass passes a signal on, unless the terminal has sent it to the command, too.
+// pass passes a signal on, unless a key of the terminal has sent it to the command, too.
 func (p *process) pass(s os.Signal) {
-	if p.terminal != nil && s != syscall.SIGTERM && inForeground(p.terminal) {
+	if p.terminal != nil && (s == os.Interrupt || s == syscall.SIGQUIT) && inForeground(p.terminal) {
 		return
 	}
 	if s, ok := s.(syscall.Signal); ok {
-		p.signal(s)
+		_ = p.signal(s)
 	}
 }
 
 // signal sends a signal to the command, and to all of its group if that is its own. It may
 // have ended.
-func (p *process) signal(s syscall.Signal) {
+func (p *process) signal(s syscall.Signal) error {
 	if p.terminal != nil {
-		_ = p.Process.Signal(s)
-	} else {
-		_ = child.SignalGroup(p.Process, s)
+		return p.Process.Signal(s)
+	}
+	return child.SignalGroup(p.Process, s)
+}
+
+// endGroup gives what the command has left of its group until kill, as the command had it.
+func (p *process) endGroup(kill <-chan time.Time) {
+	for p.signal(0) == nil {
+		select {
+		case <-kill:
+			_ = p.signal(syscall.SIGKILL)
+			return
+		case <-time.After(10 * time.Millisecond):
+		}
 	}
 }

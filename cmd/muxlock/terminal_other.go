@@ -5,3 +5,7 @@ package main
 import "os"
 
 func inForeground(*os.File) bool { return false }
+
+func (p *process) stopKey() <-chan os.Signal { return nil }
+
+func (p *process) stop() {}

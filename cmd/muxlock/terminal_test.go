@@ -3,11 +3,14 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
@@ -39,7 +42,7 @@ func (s *set) onTerminal(t *testing.T, args ...string) (j *job, terminal *os.Fil
 	return j, terminal
 }
 
-const interruptible = `trap 'echo interrupted' INT; trap 'exit 5' TERM; echo ready; while :; do sleep 0.02; done`
+const interruptible = `trap 'echo interrupted' INT; trap 'echo hung up' HUP; trap 'exit 5' TERM; echo ready; while :; do sleep 0.02; done`
 
 func TestCtrlCReachesTheCommandAndMuxlockWaitsForItsEnd(t *testing.T) {
 	t.Parallel()
@@ -54,15 +57,44 @@ func TestCtrlCReachesTheCommandAndMuxlockWaitsForItsEnd(t *testing.T) {
 }
 
 // Else the command would get each Ctrl-C twice, and many take the second for impatience.
-func TestOnATerminalSIGINTIsLeftToTheTerminalAndSIGTERMPassedOn(t *testing.T) {
+func TestOnATerminalSIGINTIsLeftToTheTerminalAndOthersPassedOn(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	j, _ := s.onTerminal(t, "exec", "name", "--", "sh", "-c", interruptible)
 	j.out.await(t, "ready")
 	require.NoError(t, j.Process.Signal(syscall.SIGINT))
+	require.NoError(t, j.Process.Signal(syscall.SIGHUP)) // no key sends that
+	j.out.await(t, "hung up")
 	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 5, j.code(t), j.out)
 	require.NotContains(t, j.out.String(), "interrupted")
+}
+
+// Else it would go on when the lease has run out, and another one beside it.
+func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j, terminal := s.onTerminal(t, "exec", "name", "--", "sh", "-c", `trap '' TSTP; trap 'exit 5' TERM; echo ready $$; while :; do sleep 0.02; done`)
+	j.out.await(t, "\n")
+	var pid int
+	_, err := fmt.Sscanf(j.out.String(), "ready %d", &pid)
+	require.NoError(t, err)
+	_, err = terminal.WriteString("\x1a")
+	require.NoError(t, err)
+	awaitState(t, pid, "T")
+	awaitState(t, j.Process.Pid, "T")
+	require.NoError(t, j.Process.Signal(syscall.SIGCONT))
+	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 5, j.code(t), j.out)
+}
+
+// awaitState waits until a process is in that state.
+func awaitState(t *testing.T, pid int, state string) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		return err == nil && strings.Contains(string(stat), ") "+state+" ")
+	}, limit, 10*time.Millisecond)
 }
 
 func TestReleaseAsksOnATerminal(t *testing.T) {

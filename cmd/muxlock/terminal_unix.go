@@ -4,6 +4,8 @@ package main
 
 import (
 	"os"
+	"os/signal"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,4 +14,34 @@ import (
 func inForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
+}
+
+// stopKey returns the SIGTSTPs of the terminal's Ctrl-Z, if there is one.
+func (p *process) stopKey() <-chan os.Signal {
+	stops := make(chan os.Signal, 1)
+	if p.terminal != nil && !signal.Ignored(unix.SIGTSTP) {
+		signal.Notify(stops, unix.SIGTSTP)
+	}
+	return stops
+}
+
+// stopTime is for a command that leaves the terminal as it found it before it stops.
+const stopTime = 100 * time.Millisecond
+
+// stop stops the command, also one that ignored Ctrl-Z or is in a session of its own, and then
+// muxlock, which renews the lock no more, until both are continued.
+func (p *process) stop() {
+	select {
+	case <-p.ended:
+		return
+	case <-time.After(stopTime):
+	}
+	continued := make(chan os.Signal, 1)
+	signal.Notify(continued, unix.SIGCONT)
+	defer signal.Stop(continued)
+	_ = p.signal(unix.SIGSTOP)
+	if unix.Kill(unix.Getpid(), unix.SIGSTOP) == nil {
+		<-continued // this thread may run on for a moment
+	}
+	_ = p.signal(unix.SIGCONT)
 }

@@ -66,7 +66,7 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 }
 
 // Open returns another engine on the same masters, which t.Cleanup closes: it plays another
-// process. cfg is as for New.
+// process. cfg is as for New. Faults by name are of names with New's Config.Prefix.
 func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	t.Helper()
 	cfg.Masters, cfg.Client = e.cfg.Masters, e.cfg.Client
@@ -94,7 +94,14 @@ func (e *Engine) Slow(master int, d time.Duration) { e.masters[master].Slow(d) }
 // Restart restarts a master, up or down, without its data. As in production the engine asks it
 // for no new locks until all leases that it may have forgotten have run out:
 // MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no time at all.
-func (e *Engine) Restart(master int) { e.masters[master].Restart() }
+func (e *Engine) Restart(master int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.masters[master].Restart()
+	for name := range e.refused {
+		e.masters[master].Set(e.cfg.Prefix+name, nobody)
+	}
+}
 
 // NoQuorum makes as many masters unreachable as leave no quorum: what needs one gets
 // engine.ErrNoQuorum. Locks that are held live until their validity ends.
@@ -104,6 +111,9 @@ func (e *Engine) NoQuorum() {
 	}
 }
 
+// nobody has the names that are refused.
+const nobody = "nobody"
+
 // Refuse gives a name to nobody: an acquire finds it taken until Heal. Who holds it loses it,
 // as with Lose.
 func (e *Engine) Refuse(name string) {
@@ -111,7 +121,7 @@ func (e *Engine) Refuse(name string) {
 	e.refused[name] = true
 	e.mu.Unlock()
 	for _, m := range e.masters {
-		m.Set(e.cfg.Prefix+name, "nobody")
+		m.Set(e.cfg.Prefix+name, nobody)
 	}
 	e.notice(name)
 }
@@ -129,7 +139,7 @@ func (e *Engine) Deny(name string) {
 // Lose deletes a lock at all masters, whoever holds it, also at those that are down. An engine
 // would find that out with the next renewal, and a lock that is not kept alive with Extend; here
 // it has when Lose returns, if a majority of the masters is up: Done is closed, and Err matches
-// engine.ErrLost.
+// engine.ErrLost. Of a lock that was adopted only the next Extend finds out.
 func (e *Engine) Lose(name string) {
 	for _, m := range e.masters {
 		m.Delete(e.cfg.Prefix + name)
@@ -156,7 +166,9 @@ func (e *Engine) Heal() {
 	defer e.mu.Unlock()
 	for _, m := range e.masters {
 		for name := range e.refused {
-			m.Delete(e.cfg.Prefix + name)
+			if m.Value(e.cfg.Prefix+name) == nobody { // Lose ends a refusal, too
+				m.Delete(e.cfg.Prefix + name)
+			}
 		}
 		for name := range e.denied {
 			m.Deny(e.cfg.Prefix+name, false)

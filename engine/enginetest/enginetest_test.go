@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -104,4 +105,27 @@ func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
 		require.NoError(t, err)
 		return errors.Is(report.Err(), engine.ErrUnfit)
 	}, "the engine knows that they are down")
+}
+
+func TestHealLeavesALockThatWasHadAfterARefusal(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	e.Refuse("name")
+	e.Lose("name")
+	lock := mustAcquire(t, e.Engine, "name", 0)
+	e.Heal()
+	require.NoError(t, lock.Extend(t.Context(), 0))
+}
+
+func TestARestartedMasterStillRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New(t, engine.Config{})
+		e.Refuse("name")
+		for i := range masters {
+			e.Restart(i)
+		}
+		time.Sleep(time.Minute) // no master votes sooner
+		require.NoError(t, e.Ready(t.Context()))
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, engine.ErrTaken)
+	})
 }

@@ -16,7 +16,9 @@ type Redsync struct {
 }
 
 // New takes an engine where Redsync's New takes a pool for each master. The engine stays
-// the caller's, who closes it. One Redsync for each engine is enough.
+// the caller's, who closes it. Make one Redsync for each engine: what a mutex WithValue
+// unlocks is free at once for those who wait in this process if it was locked through the same
+// Redsync, else when its lease ends.
 func New(e *engine.Engine) *Redsync {
 	r := &Redsync{engine: e, masters: make(map[string]int)}
 	if e != nil {

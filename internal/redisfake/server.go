@@ -106,6 +106,14 @@ func (s *Server) Set(key, value string) {
 	s.data.set(key, value, 0)
 }
 
+// Value returns that of a key, or "".
+func (s *Server) Value(key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, _ := s.data.find(key)
+	return v.text
+}
+
 // Delete deletes a key.
 func (s *Server) Delete(key string) {
 	s.mu.Lock()
