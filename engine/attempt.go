@@ -54,7 +54,7 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	}
 	s := a.retry(kindOf(out.Verdict, ErrTaken))
 	switch {
-	case out.Denied != nil:
+	case out.Denied != nil && out.Verdict == quorum.NoQuorum: // else enough masters have answered
 		s.kind, s.again = ErrDenied, false
 	case out.Verdict == quorum.Won:
 		s.kind = ErrExpired
@@ -66,11 +66,11 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		s.from, s.to = redlock.SplitDelay(a.split, a.held, a.splits)
 		s.await = a.splits > 0
 		a.splits++
-		a.crowd.Lost(elapsed)
+		a.crowd.Lost(elapsed, true)
 	case out.Verdict == quorum.Denied:
 		s.from, s.to, s.await = 0, 0, true
 		a.splits = 0
-		a.crowd.Lost(elapsed)
+		a.crowd.Lost(elapsed, false)
 	default:
 		a.splits = 0
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -79,5 +80,21 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	long := attempts{ttl: time.Second, held: time.Minute, split: time.Minute}
 	for range 100 {
 		require.Equal(t, time.Minute, long.next(split, 0).to)
+	}
+}
+
+// One master whose ACL is wrong must not make others' answers worthless.
+func TestDenialCountsOnlyWhereTooFewMastersCouldDecide(t *testing.T) {
+	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), willing{}, nil)
+	defer e.Close()
+	for verdict, want := range map[quorum.Verdict]struct{ acquire, extend error }{
+		quorum.Denied:   {ErrTaken, ErrNotHeld},
+		quorum.NoQuorum: {ErrDenied, ErrDenied},
+	} {
+		out := pipeline.Outcome{Verdict: verdict, Denied: errors.New("NOPERM")}
+		s := (&attempts{ttl: time.Second}).next(out, 0)
+		require.Equal(t, want.acquire, s.kind)
+		require.Equal(t, want.acquire == ErrTaken, s.again)
+		require.ErrorIs(t, e.refusal(out), want.extend)
 	}
 }

@@ -168,7 +168,7 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 		}
 	}
 	e.counts.attempt(next, out)
-	req.Alone = errors.Is(next.kind, ErrDenied)
+	req.Alone = out.Denied != nil
 	e.undo(req)
 	next.failed = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
 	return nil, next, nil

@@ -211,7 +211,7 @@ func (e *Engine) refusal(out pipeline.Outcome) error {
 	switch {
 	case out.Verdict == quorum.Won:
 		return nil
-	case out.Denied != nil:
+	case out.Denied != nil && out.Verdict == quorum.NoQuorum: // else enough masters have answered
 		kind = ErrDenied
 	}
 	return newAttemptError(kind, false, len(e.cfg.Masters), out)

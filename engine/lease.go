@@ -197,10 +197,10 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	l.state.shard.mu.Lock()
 	// A confirmation that comes after the old validity has run out does not bring the
 	// lease back: its holder may know of the loss already. The extension is undone, so that
-	// nobody waits for a lease without a holder.
+	// nobody waits for a lease without a holder; but others may have adopted a token that they know.
 	l.expireLocked(now)
 	ended, denied := l.ended, errors.Is(err, ErrNotHeld)
-	undo := l.expired && a.err == nil || !ended && denied // a minority may still have it
+	undo := l.expired && a.err == nil && !l.shared() || !ended && denied // a minority may still have it
 	switch {
 	case ended:
 	case denied:
@@ -251,3 +251,6 @@ func (l *lease) onDue(now clock.Instant) {
 		}
 	}
 }
+
+// shared reports whether others may hold the lock by the same token.
+func (l *lease) shared() bool { return l.revealed || l.round == pipeline.AnyRound }

@@ -47,3 +47,22 @@ func TestTokenIsNotRevealedOnceTheLeaseIsAnothers(t *testing.T) {
 		require.NotEmpty(t, next.Token().Reveal(), "of a lease that is over, it does no harm")
 	})
 }
+
+// Whoever has the token may have adopted the lock, and extended it, meanwhile.
+func TestExtendThatIsAnsweredTooLateIsUndoneUnlessTheTokenWasRevealed(t *testing.T) {
+	for _, revealed := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+			lock := mustAcquire(t, e, "name", time.Second)
+			if revealed {
+				lock.Token().Reveal()
+			}
+			s.set(func() { s.delay = 2 * time.Second })
+			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			defer cancel()
+			require.ErrorIs(t, lock.Extend(ctx, 10*time.Second), context.DeadlineExceeded)
+			time.Sleep(5 * time.Second)
+			require.False(t, lock.Valid())
+			require.Equal(t, revealed, s.count(pipeline.Release) == 0)
+		}, masterTimeout(10*time.Millisecond))
+	}
+}

@@ -97,7 +97,7 @@ func (f *Facts) ask(ctx context.Context, m Master) error {
 	}
 	f.Info = serverinfo.Parse(text)
 	f.config = map[string]string{}
-	for _, name := range []string{"appendfsync", "save"} {
+	for _, name := range []string{"appendfsync", "no-appendfsync-on-rewrite"} {
 		if got, err := client.Do(ctx, client.B().ConfigGet().Parameter(name).Build()).AsStrMap(); err == nil {
 			f.config[name] = got[name]
 		}

@@ -165,7 +165,8 @@ func eviction(info serverinfo.Info) Finding {
 func persistence(f Facts) Finding {
 	fork, _ := strconv.ParseInt(f.Info["latest_fork_usec"], 10, 64)
 	took := time.Duration(fork) * time.Microsecond
-	switch fsync, known := f.config["appendfsync"]; {
+	fsync := f.config["appendfsync"]
+	switch durable, known := f.Durable(); {
 	case f.Info["aof_last_write_status"] == "err":
 		return Finding{Fail, "persistence", nil, "it cannot write its append-only file, and refuses locks", "see its log; free the disk"}
 	case f.Info["aof_enabled"] == "":
@@ -178,6 +179,8 @@ func persistence(f Facts) Finding {
 		return Finding{Unknown, "persistence", nil, "appendfsync is not known (CONFIG is not permitted): leave MastersAreDurable false", ""}
 	case fsync != "always":
 		return Finding{OK, "persistence", nil, "appendfsync " + fsync + ": may forget the last locks when it restarts, leave MastersAreDurable false", ""}
+	case !durable:
+		return Finding{OK, "persistence", nil, "no-appendfsync-on-rewrite: may forget the last locks when it restarts during a snapshot or a rewrite, leave MastersAreDurable false", ""}
 	}
 	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
 }
@@ -185,12 +188,15 @@ func persistence(f Facts) Finding {
 // Durable reports whether a master writes each command to disk before it answers, and whether
 // that is known.
 func (f Facts) Durable() (durable, known bool) {
-	fsync, known := f.config["appendfsync"]
-	switch f.Info["aof_enabled"] {
-	case "0":
+	fsync, knownSync := f.config["appendfsync"]
+	rewrite, knownRewrite := f.config["no-appendfsync-on-rewrite"] // with yes, none during a snapshot or a rewrite
+	switch {
+	case f.Info["aof_enabled"] == "0":
 		return false, true
-	case "":
+	case f.Info["aof_enabled"] == "":
 		return false, false
+	case knownSync && fsync != "always":
+		return false, true
 	}
-	return fsync == "always", known
+	return fsync == "always" && rewrite == "no", knownSync && knownRewrite
 }

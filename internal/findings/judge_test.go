@@ -18,7 +18,7 @@ func healthy() Facts {
 			"connected_slaves": "0", "maxmemory": "0", "maxmemory_policy": "noeviction",
 			"aof_enabled": "1", "latest_fork_usec": "300",
 		},
-		config: map[string]string{"appendfsync": "always", "save": ""},
+		config: map[string]string{"appendfsync": "always", "no-appendfsync-on-rewrite": "no"},
 	}
 }
 
@@ -121,4 +121,24 @@ func TestFindingsThatSayTheSameAreOne(t *testing.T) {
 		require.Equal(t, want, Finding{Masters: masters}.Who(5))
 	}
 	require.Equal(t, "1", Finding{Masters: []int{1}}.Who(1))
+}
+
+func TestAMasterIsDurableOnlyIfItSyncsDuringRewritesToo(t *testing.T) {
+	for _, c := range []struct {
+		aof            string
+		config         map[string]string
+		durable, known bool
+	}{
+		{"0", nil, false, true},
+		{"1", nil, false, false},
+		{"1", map[string]string{"appendfsync": "always"}, false, false},
+		{"1", map[string]string{"appendfsync": "everysec", "no-appendfsync-on-rewrite": "no"}, false, true},
+		{"1", map[string]string{"appendfsync": "always", "no-appendfsync-on-rewrite": "no"}, true, true},
+		{"1", map[string]string{"appendfsync": "always", "no-appendfsync-on-rewrite": "yes"}, false, true},
+	} {
+		f := healthy()
+		f.Info["aof_enabled"], f.config = c.aof, c.config
+		durable, known := f.Durable()
+		require.Equal(t, [2]bool{c.durable, c.known}, [2]bool{durable, known}, "%+v", c)
+	}
 }

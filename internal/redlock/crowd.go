@@ -7,11 +7,12 @@ import "time"
 //
 // All who wait for a name are woken at once. Few of them are kept apart by WakeSpread. Of
 // many, some ask before the first is through, and split the vote; undoing that wakes all of
-// them again. It shows by a name that is free again sooner than somebody could have held it.
-// Each time the window that the next delay is drawn from becomes four times as wide; a name
-// that was held takes back half a doubling.
+// them again. It shows by a split vote after which the name is free sooner than somebody
+// could have held it. Each widens the window that the next delay is drawn from four times; a
+// name that was held takes back half a doubling.
 type Crowd struct {
 	halves int           // of doublings
+	split  bool          // the last attempt had some of the votes
 	trip   time.Duration // what attempts take of late
 }
 
@@ -20,11 +21,11 @@ const (
 	longestWindow = 2 * time.Second
 )
 
-// Lost notes an attempt that took so long and was refused, or split the vote. At its
+// Lost notes an attempt that took so long and was refused, with split by not all masters. At its
 // widest the window becomes narrow again, or who has waited for longest would ask most
 // seldom.
-func (c *Crowd) Lost(took time.Duration) {
-	c.trip = max(took, c.trip/4*3)
+func (c *Crowd) Lost(took time.Duration, split bool) {
+	c.trip, c.split = max(took, c.trip/4*3), split
 	if c.halves == mostHalves {
 		c.halves /= 2
 	}
@@ -32,10 +33,13 @@ func (c *Crowd) Lost(took time.Duration) {
 
 // Woken notes for how long the name was not free after that.
 func (c *Crowd) Woken(after time.Duration) {
-	if c.Held(after) {
+	switch {
+	case c.Held(after):
 		c.halves = max(c.halves-1, 0)
-	} else {
+	case c.split: // else it may have been held for nearly as long when this one asked
 		c.halves = min(c.halves+4, mostHalves)
+	case c.halves >= 4:
+		c.halves = min(c.halves+1, mostHalves)
 	}
 }
 

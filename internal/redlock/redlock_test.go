@@ -101,7 +101,7 @@ func TestEachCollisionWidensTheWindowAndEachHoldNarrowsItALittle(t *testing.T) {
 	const trip = time.Millisecond
 	var c Crowd
 	require.Zero(t, c.Window())
-	c.Lost(trip)
+	c.Lost(trip, true)
 	require.Zero(t, c.Window())
 	for _, want := range []time.Duration{4, 16, 64, 64} {
 		c.Woken(2*trip - 1)
@@ -111,6 +111,9 @@ func TestEachCollisionWidensTheWindowAndEachHoldNarrowsItALittle(t *testing.T) {
 		c.Woken(2 * trip)
 		require.Equal(t, want*trip, c.Window())
 	}
+	c.Lost(trip, false)
+	c.Woken(0)
+	require.Zero(t, c.Window(), "the one who held it may have begun long ago")
 	require.False(t, c.Held(2*trip-1))
 	require.True(t, c.Held(2*trip))
 	require.False(t, c.Stale(4*trip))
@@ -119,15 +122,15 @@ func TestEachCollisionWidensTheWindowAndEachHoldNarrowsItALittle(t *testing.T) {
 
 func TestTheWidestWindowBecomesNarrowAgain(t *testing.T) {
 	var c Crowd
-	c.Lost(time.Millisecond)
+	c.Lost(time.Millisecond, true)
 	for range 3 {
 		c.Woken(0)
 	}
 	require.Equal(t, 64*time.Millisecond, c.Window())
-	c.Lost(time.Millisecond)
+	c.Lost(time.Millisecond, true)
 	require.Equal(t, 8*time.Millisecond, c.Window())
 	for range 100 {
-		c.Lost(time.Hour)
+		c.Lost(time.Hour, true)
 		c.Woken(0)
 		require.LessOrEqual(t, c.Window(), 2*time.Second)
 	}
@@ -135,10 +138,10 @@ func TestTheWidestWindowBecomesNarrowAgain(t *testing.T) {
 
 func TestOneFastAttemptDoesNotNarrowTheWindowMuch(t *testing.T) {
 	var c Crowd
-	c.Lost(16 * time.Millisecond)
+	c.Lost(16*time.Millisecond, true)
 	c.Woken(0)
 	for _, attempt := range []struct{ took, counts time.Duration }{{1, 12}, {1, 9}, {20, 20}} {
-		c.Lost(attempt.took * time.Millisecond)
+		c.Lost(attempt.took*time.Millisecond, true)
 		require.Equal(t, 4*attempt.counts*time.Millisecond, c.Window())
 	}
 }
