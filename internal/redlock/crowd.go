@@ -38,7 +38,7 @@ func (c *Crowd) Woken(after time.Duration) {
 		c.halves = max(c.halves-1, 0)
 	case c.split: // else it may have been held for nearly as long when this one asked
 		c.halves = min(c.halves+4, mostHalves)
-	case c.halves >= 4:
+	case c.halves >= 4: // of a crowd that is known already, others have split it
 		c.halves = min(c.halves+1, mostHalves)
 	}
 }

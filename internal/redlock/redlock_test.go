@@ -114,6 +114,13 @@ func TestEachCollisionWidensTheWindowAndEachHoldNarrowsItALittle(t *testing.T) {
 	c.Lost(trip, false)
 	c.Woken(0)
 	require.Zero(t, c.Window(), "the one who held it may have begun long ago")
+	c.Lost(trip, true)
+	c.Woken(0)
+	for range 2 {
+		c.Lost(trip, false)
+		c.Woken(0)
+	}
+	require.Equal(t, 8*trip, c.Window(), "others of a crowd split it")
 	require.False(t, c.Held(2*trip-1))
 	require.True(t, c.Held(2*trip))
 	require.False(t, c.Stale(4*trip))
