@@ -66,11 +66,11 @@ func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 		s.from, s.to = redlock.SplitDelay(a.split, a.held, a.splits)
 		s.await = a.splits > 0
 		a.splits++
-		a.crowd.Lost(elapsed, true)
+		a.crowd.Lost(elapsed)
 	case out.Verdict == quorum.Denied:
 		s.from, s.to, s.await = 0, 0, true
 		a.splits = 0
-		a.crowd.Lost(elapsed, false)
+		a.crowd.Lost(elapsed)
 	default:
 		a.splits = 0
 	}

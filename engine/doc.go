@@ -100,8 +100,8 @@
 // (client tracking, over a second connection each, opened when it is first needed), or its
 // lease runs out. Where they cannot (an old server, an ACL without client|tracking and
 // client|caching), it asks again every Config.RetryHeld. Contenders of many processes back
-// off from each other: each split vote widens the time that they spread over, up to that of
-// 64 attempts.
+// off from each other: where the name is free again sooner than somebody could have held it,
+// several times in a row, they spread over a longer time, up to that of 32 attempts.
 //
 // # Leader election
 //

@@ -6,41 +6,34 @@ import "time"
 // exponential backoff, as on a wire that many share. The zero value is for nobody.
 //
 // All who wait for a name are woken at once. Few of them are kept apart by WakeSpread. Of
-// many, some ask before the first is through, and split the vote; undoing that wakes all of
-// them again. It shows by a split vote after which the name is free sooner than somebody
-// could have held it. Each widens the window that the next delay is drawn from four times; a
-// name that was held takes back half a doubling.
+// many, some ask before the first is through, and split the vote or are refused; undoing that
+// wakes all of them again. It shows by a name that is free sooner than somebody could have
+// held it. One such time says little, since the name may have been held for nearly as long
+// when this one asked; several in a row say more. So each widens the window that the next
+// delay is drawn from by half a doubling more than the one before, and a name that was held
+// takes back half a doubling.
 type Crowd struct {
 	halves int           // of doublings
-	split  bool          // the last attempt had some of the votes
+	soon   int           // times in a row
 	trip   time.Duration // what attempts take of late
 }
 
 const (
-	mostHalves    = 12 // 64 attempts could follow each other
+	mostHalves    = 10 // 32 attempts could follow each other
 	longestWindow = 2 * time.Second
 )
 
-// Lost notes an attempt that took so long and was refused, with split by not all masters. At its
-// widest the window becomes narrow again, or who has waited for longest would ask most
-// seldom.
-func (c *Crowd) Lost(took time.Duration, split bool) {
-	c.trip, c.split = max(took, c.trip/4*3), split
-	if c.halves == mostHalves {
-		c.halves /= 2
-	}
-}
+// Lost notes an attempt that took so long and was refused.
+func (c *Crowd) Lost(took time.Duration) { c.trip = max(took, c.trip/4*3) }
 
 // Woken notes for how long the name was not free after that.
 func (c *Crowd) Woken(after time.Duration) {
-	switch {
-	case c.Held(after):
-		c.halves = max(c.halves-1, 0)
-	case c.split: // else it may have been held for nearly as long when this one asked
-		c.halves = min(c.halves+4, mostHalves)
-	case c.halves >= 4: // of a crowd that is known already, others have split it
-		c.halves = min(c.halves+1, mostHalves)
+	if c.Held(after) {
+		c.soon, c.halves = 0, max(c.halves-1, 0)
+		return
 	}
+	c.soon++
+	c.halves = min(c.halves+c.soon, mostHalves)
 }
 
 // Held reports whether a name that was not free for so long was held: an attempt and its
