@@ -36,9 +36,9 @@ func (c *Crowd) Woken(after time.Duration) {
 	c.halves = min(c.halves+c.soon, mostHalves)
 }
 
-// Held reports whether a name that was not free for so long was held: an attempt and its
-// undoing take less.
-func (c *Crowd) Held(after time.Duration) bool { return after >= 2*c.trip }
+// Held reports whether a name that was not free for so long was held by one: two attempts one
+// after the other, and their undoing, take less.
+func (c *Crowd) Held(after time.Duration) bool { return after >= 4*c.trip }
 
 // Window returns the longest delay before the next attempt, from 0; 0: no crowd.
 func (c *Crowd) Window() time.Duration {

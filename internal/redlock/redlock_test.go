@@ -104,20 +104,20 @@ func TestEachTimeInARowWidensTheWindowByMoreAndEachHoldNarrowsItALittle(t *testi
 	c.Lost(trip)
 	require.Zero(t, c.Window())
 	for _, want := range []time.Duration{0, 2, 8, 32, 32} {
-		c.Woken(2*trip - 1)
+		c.Woken(4*trip - 1)
 		require.Equal(t, want*trip, c.Window(), "nobody held it for so short")
 	}
 	for _, want := range []time.Duration{16, 16, 8, 8, 4, 4, 2, 2, 0, 0} {
-		c.Woken(2 * trip)
+		c.Woken(4 * trip)
 		require.Equal(t, want*trip, c.Window())
 	}
 	for range 9 {
 		c.Woken(0)
-		c.Woken(2 * trip)
+		c.Woken(4 * trip)
 		require.Zero(t, c.Window(), "the one who held it may have begun long ago")
 	}
-	require.False(t, c.Held(2*trip-1))
-	require.True(t, c.Held(2*trip))
+	require.False(t, c.Held(4*trip-1))
+	require.True(t, c.Held(4*trip))
 	require.False(t, c.Stale(4*trip))
 	require.True(t, c.Stale(4*trip+1))
 }
