@@ -9,6 +9,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
 )
@@ -145,7 +146,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.BoolVar(&f.fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (lockbench masters init), others are")
 	})
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: delay:K:SPAN (late replies: 5ms, exp(5ms), lognormal(5ms,1); 0ms = the proxy alone),\nstop:K, kill:K, cut:K, each with @FROM-TO of the measured time (stop:1@2s-4s) or for the whole run (not cut);\nat one moment: cut:K@2s, restart:K@2s, flush:K@2s")
+		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")
 	})
 	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any also asks for failure_rate<=1% and, with --rate, goodput>=95%, unless there is one about the same; missed: exit code 3")

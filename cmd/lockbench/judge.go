@@ -41,7 +41,7 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 // although nobody asked for it: no objective is about it, which judges it then, and no
 // master was taken away. Of a comparison only the engine's own count; view shows the others.
 func lost(p *plan, results []*bench.Result) error {
-	if slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay }) {
+	if slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) {
 		return nil
 	}
 	for _, r := range results {

@@ -220,7 +220,7 @@ func (f *flags) planFaults(p *plan) error {
 		if err != nil {
 			return usagef("--fault %w", err)
 		}
-		if fault.Kind != faults.Delay && slices.ContainsFunc(p.impls, raw.Is) {
+		if fault.Kind.TakesAway() && slices.ContainsFunc(p.impls, raw.Is) {
 			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
 		}
 		if fault.Whole {

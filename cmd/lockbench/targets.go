@@ -94,7 +94,7 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench
 
 // outages reports whether faults may leave too few masters to acquire anything for a time.
 func (p *plan) outages() bool {
-	return !p.progress && slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind != faults.Delay })
+	return !p.progress && slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind.TakesAway() })
 }
 
 // riggedRunner is a runner whose masters have the rig's faults and are probed, by the way

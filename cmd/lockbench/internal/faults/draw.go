@@ -51,7 +51,7 @@ func (l Lottery) Draw() (list []Fault, err error) {
 		}
 		list = append(list, f)
 		busy[master] = f.To
-		if kind == Kill || kind == Restart || kind == Flush {
+		if kind.forgets() {
 			busy[master] += l.Rest
 		}
 		turns[turn] = busy[master]
@@ -60,10 +60,10 @@ func (l Lottery) Draw() (list []Fault, err error) {
 
 func spell(rng *rand.Rand, kind Kind, master int, from, to time.Duration) string {
 	text := fmt.Sprintf("%s:%d", kind, master+1)
-	if kind == Delay {
+	if kind.argued() {
 		text += ":" + delays[rng.IntN(len(delays))]
 	}
-	if kind.event() || kind == Cut && rng.IntN(2) == 0 {
+	if kind.event() || kind.momentary() && rng.IntN(2) == 0 {
 		return fmt.Sprintf("%s@%s", text, from)
 	}
 	return fmt.Sprintf("%s@%s-%s", text, from, to)

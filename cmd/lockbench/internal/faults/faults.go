@@ -50,7 +50,7 @@ func parse(text string, masters int, duration time.Duration) (f Fault, err error
 	what, when, timed := strings.Cut(text, "@")
 	parts := strings.SplitN(what, ":", 3)
 	f = Fault{Text: text, Kind: Kind(parts[0])}
-	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != (f.Kind == Delay) {
+	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != f.Kind.argued() {
 		return f, errors.New("must be " + Grammar)
 	}
 	k, err := strconv.Atoi(parts[1])
@@ -58,7 +58,7 @@ func parse(text string, masters int, duration time.Duration) (f Fault, err error
 		return f, fmt.Errorf("master %q is not in 1..%d", parts[1], masters)
 	}
 	f.Master = k - 1
-	if f.Kind == Delay {
+	if f.Kind.argued() {
 		if f.Delay, err = bench.ParseSpan(parts[2]); err != nil {
 			return f, err
 		}
@@ -66,7 +66,7 @@ func parse(text string, masters int, duration time.Duration) (f Fault, err error
 	if timed {
 		return f, f.parseTimes(when, duration)
 	}
-	if f.Kind.event() || f.Kind == Cut {
+	if f.Kind.momentary() {
 		return f, fmt.Errorf("%s needs a time, %s:%d@2s", f.Kind, f.Kind, k)
 	}
 	f.Whole, f.From, f.To = true, -lead, duration
@@ -82,7 +82,7 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 	switch {
 	case window && f.Kind.event():
 		return fmt.Errorf("%s is over at once and takes one time, @%s", f.Kind, from)
-	case !window && !f.Kind.event() && f.Kind != Cut:
+	case !window && !f.Kind.momentary():
 		return fmt.Errorf("%s needs an end, @%s-%s", f.Kind, from, f.From+time.Second)
 	case window:
 		if f.To, err = time.ParseDuration(to); err != nil {

@@ -31,8 +31,21 @@ var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Flush}
 const Grammar = "delay:K:SPAN, stop:K, kill:K, cut:K with @FROM-TO, or cut:K@AT, restart:K@AT, flush:K@AT " +
 	"(stop:1@2s-4s, delay:2:lognormal(5ms,1)); delay, stop and kill without @ last for the whole run"
 
+// TakesAway reports whether the master does not answer, or has forgotten its locks: whether
+// the others have to do without it.
+func (k Kind) TakesAway() bool { return k != Delay }
+
+// argued reports whether the kind takes a span of time, which is its delay.
+func (k Kind) argued() bool { return k == Delay }
+
 // event reports whether a fault of that kind has no length.
 func (k Kind) event() bool { return k == Restart || k == Flush }
+
+// momentary reports whether it may have none.
+func (k Kind) momentary() bool { return k.event() || k == Cut }
+
+// forgets reports whether the master has lost its locks afterwards.
+func (k Kind) forgets() bool { return k == Kill || k == Restart || k == Flush }
 
 // process reports whether the kind needs the server's process for itself.
 func (k Kind) process() bool { return k != Delay && k != Cut }
