@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,6 +29,13 @@ func TestMain(m *testing.M) {
 	// A test here waits for a process nearly all its time.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
+	}
+	// What is started in the background, or by nohup, ignores signals, and so would all that
+	// it starts.
+	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
+		if signal.Ignored(sig) {
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 	code := func() int {
 		dir, err := os.MkdirTemp("", "muxlock-test-")
