@@ -19,7 +19,7 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
-	stdout, stderr, code := lockbench(t, "chaos", "--impl", "setnx", "--faults", "flush,restart", "--hold", "50ms", "--duration", "3s", "--history", history)
+	stdout, stderr, code := lockbench(t, "chaos", "--impl", "setnx", "--faults", "flush,restart", "--hold", "300ms", "--duration", "3s", "--history", history)
 	require.Equal(t, exitUnsafe, code, stderr)
 	require.Contains(t, stdout, "OVERLAPS")
 	require.Contains(t, stdout, "first: ")
