@@ -20,7 +20,8 @@ var sideBySide = []bench.Figure{
 // stands to it.
 func (b *Blocks) compare(doc result.Document) {
 	b.Line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
-	b.chart(Picture(doc))
+	picture := Picture(doc)
+	b.browser(Blocks{{Bars: &picture}})
 	b.Table(compareTable(doc))
 	if certain(doc.Relative) {
 		b.Line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")

@@ -83,14 +83,15 @@ type Blocks []Block
 
 // Block is a heading, a line, a table or a chart.
 type Block struct {
-	Browser bool   // there is no room for it on a terminal
-	Heading string // for a browser
+	Browser bool // there is no room for it on a terminal
+	Heading string
 	Line    string
 	Bad     bool // Line speaks against the result
 	Code    bool // Line is several, to be copied as they are
 	Hint    bool // Line is what to try: for a person at a terminal, not for what reads a pipe
 	Table   *Table
-	Chart   Chart // for a browser
+	Lines   *Lines // left out where there is nothing to draw, as is Bars
+	Bars    *Bars
 }
 
 // Line adds one.
@@ -105,9 +106,9 @@ func (b *Blocks) Table(t Table) {
 	}
 }
 
-func (b *Blocks) heading(text string) { *b = append(*b, Block{Heading: text}) }
+func (b *Blocks) heading(text string) { *b = append(*b, Block{Browser: true, Heading: text}) }
 
-func (b *Blocks) chart(c Chart) { *b = append(*b, Block{Chart: c}) }
+func (b *Blocks) chart(l Lines) { *b = append(*b, Block{Browser: true, Lines: &l}) }
 
 func (b *Blocks) bad(format string, args ...any) {
 	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Bad: true})
