@@ -16,9 +16,13 @@ import (
 
 // flags is the command line as cobra fills it; plan is what it means.
 type flags struct {
-	targets
-	impl   []string
-	faults []string
+	masters  string
+	local    int
+	servers  []string
+	embedded int
+	fresh    bool
+	impl     []string
+	faults   []string
 
 	workers       int
 	procs         int
@@ -63,28 +67,8 @@ type engineFlags struct {
 	fencing    bool
 }
 
-// targets is the flags that choose the masters.
-type targets struct {
-	masters  string
-	local    int
-	servers  []string
-	embedded int
-	fresh    bool
-}
-
 // targetFlags choose the masters; one of them is enough.
 var targetFlags = []string{"masters", "local", "embedded"}
-
-func (t *targets) declare(cmd *cobra.Command) {
-	declare(cmd, ofTarget, func(fs *pflag.FlagSet) {
-		fs.StringVar(&t.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
-		fs.IntVar(&t.local, "local", 5, "start this many servers on free ports")
-		fs.StringArrayVar(&t.servers, "server", nil, "program of the local servers, a path or a name on PATH; repeated: of one after the other, in turn (default redis-server, or valkey-server)")
-		fs.IntVar(&t.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
-		fs.BoolVar(&t.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
-		once(fs, "new-masters")
-	})
-}
 
 // outputs is the flags that say where a result goes, and how.
 type outputs struct {
@@ -94,20 +78,15 @@ type outputs struct {
 	quiet  bool
 }
 
-func (o *outputs) declare(cmd *cobra.Command, formats ...string) {
-	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
-		fs.StringVarP(&o.format, "output", "o", "text", strings.Join(formats, ", "))
-		offer(fs, "output", formats...)
-		fs.StringVar(&o.out, "out", "", "write the result to this file instead of standard output")
-		fs.StringVar(&o.html, "html", "", "also write a page with charts to this file, for a browser")
-		fs.BoolVarP(&o.quiet, "quiet", "q", false, "no progress on standard error")
-	})
-}
-
 // declare declares all that run, compare and sweep have in common.
 func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ...string) {
-	f.targets.declare(cmd)
 	declare(cmd, ofTarget, func(fs *pflag.FlagSet) {
+		fs.StringVar(&f.masters, "masters", "", "use these masters: host:port, redis://, rediss://, unix://, separated by commas")
+		fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
+		fs.StringArrayVar(&f.servers, "server", nil, "program of the local servers, a path or a name on PATH; repeated: of one after the other, in turn (default redis-server, or valkey-server)")
+		fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
+		fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
+		once(fs, "new-masters")
 		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
 		offer(fs, "impl", implNames()...)
 	})
@@ -153,8 +132,12 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 	})
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")
+		fs.StringVarP(&f.format, "output", "o", "text", strings.Join(formats, ", "))
+		offer(fs, "output", formats...)
+		fs.StringVar(&f.out, "out", "", "write the result to this file instead of standard output")
+		fs.StringVar(&f.html, "html", "", "also write a page with charts to this file, for a browser")
+		fs.BoolVarP(&f.quiet, "quiet", "q", false, "no progress on standard error")
 	})
-	f.outputs.declare(cmd, formats...)
 }
 
 // others is the same flags for a command that has some of them only: see borrow.
