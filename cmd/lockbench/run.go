@@ -118,10 +118,14 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 	if slices.ContainsFunc(p.impls, raw.Is) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
-	defer progress.Close() // also when something panics
-	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
-	progress.Close()
+	show, end := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
+	defer end() // also when something panics
+	shown := show
+	if p.cfg.Progress != nil {
+		shown = func(now bench.Progress) { show(now); p.cfg.Progress(now) }
+	}
+	results, err := p.runs.run(ctx, open, shown)
+	end()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(result.EmbeddedReason)
@@ -197,12 +201,4 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 		doc.Config.SLO = append(doc.Config.SLO, o.String())
 	}
 	return &doc
-}
-
-// both shows progress in two ways; the second may be nil.
-func both(a, b func(bench.Progress)) func(bench.Progress) {
-	if b == nil {
-		return a
-	}
-	return func(p bench.Progress) { a(p); b(p) }
 }
