@@ -132,9 +132,6 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err == nil && len(p.faults) == 0 {
 		err = usagef("--duration %s is too short for a fault with --ttl %s", p.cfg.Duration, p.cfg.TTL)
 	}
-	for _, fault := range p.faults {
-		p.faultTexts = append(p.faultTexts, fault.Text)
-	}
 	return p, err
 }
 

@@ -41,7 +41,6 @@ type plan struct {
 	count         int      // of local or embedded masters
 	servers       []string // programs of local ones
 	faults        []faults.Fault
-	faultTexts    []string
 	progress      bool     // the faults always leave a majority: a time without locks is a finding
 	kinds         []string // of faults that chaos drew from
 	fresh         bool     // the given masters are new
@@ -122,32 +121,14 @@ func (f *flags) planObjectives(p *plan) error {
 	return err
 }
 
-var errNewMasters = usagef("--new-masters is for --masters; others are always new")
-
-// checkServers finds the programs of --server before anything is started.
-func checkServers(programs []string) error {
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			return usagef("--server: %w", err)
-		}
-	}
-	return nil
-}
-
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
-	chosen := 0
-	for _, name := range targetFlags {
-		if set(name) {
-			chosen++
-		}
-	}
-	if f.fresh && !set("masters") {
-		return errNewMasters
-	}
-	p.kindGiven = chosen > 0
+	chosen := slices.DeleteFunc(slices.Clone(targetFlags), func(name string) bool { return !set(name) })
+	p.kindGiven = len(chosen) > 0
 	switch {
-	case chosen > 1:
-		return usagef("--masters, --local and --embedded exclude each other")
+	case f.fresh && !set("masters"):
+		return usagef("--new-masters is for --masters; others are always new")
+	case len(chosen) > 1:
+		return usagef("--%s exclude each other", strings.Join(chosen, " and --"))
 	case set("masters"):
 		p.kind = masters.Given
 		if p.given, err = masters.Parse(f.masters); err != nil {
@@ -162,8 +143,10 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	if set("server") && p.kind != masters.Local {
 		return usagef("--server is for --local servers")
 	}
-	if err := checkServers(p.servers); err != nil {
-		return err
+	for _, program := range p.servers {
+		if _, err := exec.LookPath(program); err != nil {
+			return usagef("--server: %w", err)
+		}
 	}
 	p.kindGiven = p.kindGiven || set("server")
 	if p.kind != masters.Given && (p.count < 1 || p.count > maxMasters) {
@@ -226,7 +209,7 @@ func (f *flags) planFaults(p *plan) error {
 		if fault.Whole {
 			p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
 		}
-		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+		p.faults = append(p.faults, fault)
 	}
 	if err := faults.Check(p.faults); err != nil {
 		return usagef("--fault %w", err)

@@ -194,8 +194,11 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 	doc.Config = result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, Fencing: p.engine.fencing, ProbeEvery: p.probeEvery,
-		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
+		Faults: []string{}, FaultKinds: p.kinds, History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
+	}
+	for _, f := range p.faults {
+		doc.Config.Faults = append(doc.Config.Faults, f.Text)
 	}
 	for _, o := range p.objectives {
 		doc.Config.SLO = append(doc.Config.SLO, o.String())
