@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/doctor"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/internal/redlock"
@@ -97,9 +97,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 
 func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	if f.format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return result.JSON(w, struct {
 			SchemaVersion int          `json:"schema_version"`
 			Tool          bench.Tool   `json:"tool"`
 			Worst         doctor.Level `json:"worst"`

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
@@ -216,9 +216,7 @@ func (f *membersFlags) show(cmd *cobra.Command, cfg engine.Config) error {
 	lines, set, left := states(found)
 	w := cmd.OutOrStdout()
 	if f.format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		err = e.Encode(struct {
+		err = result.JSON(w, struct {
 			SchemaVersion int        `json:"schema_version"`
 			Tool          bench.Tool `json:"tool"`
 			OK            bool       `json:"ok"`

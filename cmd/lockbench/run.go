@@ -59,7 +59,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
-		p.cfg.Progress = out.seconds(cancel).Show
+		p.cfg.Progress = out.seconds(cancel)
 	}
 
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
