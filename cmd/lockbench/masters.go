@@ -50,7 +50,8 @@ lockbench masters init --new-masters.`,
 // check finds what is wrong with the command line.
 func (f *mastersFlags) check(cmd *cobra.Command) (*plan, error) {
 	p := &plan{cfg: bench.Config{Duration: time.Hour}}
-	if err := cmp.Or(f.planMasters(p, cmd.Flags().Changed), f.planFaults(p)); err != nil {
+	set := cmd.Flags().Changed
+	if err := cmp.Or(f.planMasters(p, set), f.planFaults(p, set)); err != nil {
 		return nil, err
 	}
 	if f.length < 0 {

@@ -59,36 +59,21 @@ type plan struct {
 // plan checks everything that can be checked without starting anything. Each
 // error names its flag.
 func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
-	if err := f.takeProfile(cmd); err != nil {
-		return nil, err
+	for _, take := range []func(*cobra.Command) error{f.takeProfile, f.takeCheck, f.takeConfig} {
+		if err := take(cmd); err != nil {
+			return nil, err
+		}
 	}
-	if err := f.takeCheck(cmd); err != nil {
-		return nil, err
-	}
-	if err := f.takeConfig(cmd); err != nil {
-		return nil, err
-	}
-	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
 		fresh: f.fresh, masterTimeout: f.masterTimeout, engine: f.engineFlags, probeEvery: f.probeEvery,
 		profile: f.profile, outputs: f.outputs,
 	}
 	p.runs = rounds{p}
-	if err := f.planMasters(p, set); err != nil {
-		return nil, err
-	}
-	if err := f.planImpls(p, set); err != nil {
-		return nil, err
-	}
-	if err := f.planLoad(p, set); err != nil {
-		return nil, err
-	}
-	if err := f.planFaults(p); err != nil {
-		return nil, err
-	}
-	if err := f.planObjectives(p); err != nil {
-		return nil, err
+	for _, check := range []func(*plan, func(string) bool) error{f.planMasters, f.planImpls, f.planLoad, f.planFaults, f.planObjectives} {
+		if err := check(p, cmd.Flags().Changed); err != nil {
+			return nil, err
+		}
 	}
 	if p.ownNames() {
 		p.args = arguments(cmd, "keys")
@@ -102,7 +87,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 // meaning.
 func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op != bench.Hold }
 
-func (f *flags) planObjectives(p *plan) error {
+func (f *flags) planObjectives(p *plan, _ func(string) bool) error {
 	for _, text := range f.slos {
 		o, err := bench.ParseObjective(text)
 		if err == nil {
@@ -194,7 +179,7 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 	return nil
 }
 
-func (f *flags) planFaults(p *plan) error {
+func (f *flags) planFaults(p *plan, _ func(string) bool) error {
 	for _, s := range f.faults {
 		if p.kind != masters.Local {
 			return usagef("--fault works on --local masters only")

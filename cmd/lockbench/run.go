@@ -184,9 +184,6 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 			r.PerMaster[i].Addr = cfg.Masters[i]
 		}
 	}
-	if results == nil {
-		results = []*bench.Result{}
-	}
 	if p.command == "compare" {
 		cfg.Impls = ranked(p.impls, p.reference, results)
 	}

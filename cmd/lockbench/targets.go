@@ -20,7 +20,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
-	"muxlock/internal/stats"
 )
 
 // newTarget makes the target for a name that planImpls has checked.
@@ -199,19 +198,14 @@ func caveats(c result.Config) map[string]string {
 // the best first, locks on all masters before those on one, and last what is no lock.
 func ranked(impls []string, reference string, results []*bench.Result) []string {
 	better := func(name string) float64 {
-		var values []float64
-		for _, r := range results {
-			if r.Impl == name && !r.Interrupted() {
-				values = append(values, r.ThroughputPerS)
-				if open := r.Latency.Response; open != nil { // where all have the same throughput
-					values[len(values)-1] = -float64(open.P["50"])
-				}
-			}
+		whole := result.Finished(results, name)
+		if p50, open := bench.MustFigure("response.p50").Median(whole); open { // all have the same throughput
+			return -p50
 		}
-		if len(values) == 0 {
-			return math.Inf(-1)
+		if rate, ran := bench.MustFigure("throughput").Median(whole); ran {
+			return rate
 		}
-		return stats.Median(values)
+		return math.Inf(-1)
 	}
 	kind := func(name string) int {
 		impl, _ := rivals.Find(name)
