@@ -61,8 +61,8 @@ func (f *doctorFlags) check(cmd *cobra.Command) (*plan, error) {
 		return nil, err
 	case f.watch <= 0:
 		return nil, usagef("--for must be above 0, got %s", f.watch)
-	case f.maxTTL < time.Millisecond:
-		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.maxTTL)
+	case f.engine.MaxTTL < time.Millisecond:
+		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.engine.MaxTTL)
 	}
 	return p, f.outputs.check(few)
 }
@@ -73,7 +73,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx := cmd.Context()
-	addrs, options := p.given, doctor.Options{For: f.watch, MaxTTL: f.maxTTL, New: f.fresh}
+	addrs, options := p.given, doctor.Options{For: f.watch, MaxTTL: f.engine.MaxTTL, New: f.engine.NewMasters}
 	if p.kind == masters.Local {
 		set, err := masters.StartLocal(ctx, p.count)
 		if err != nil {

@@ -20,31 +20,30 @@ type flags struct {
 	local    int
 	servers  []string
 	embedded int
-	fresh    bool
 	impl     []string
 	faults   []string
 
-	workers       int
-	procs         int
-	keys          int
-	dist          bench.Dist
-	hold, think   span
-	rate          rate
-	arrivals      string
-	dropAfter     time.Duration
-	duration      time.Duration
-	warmup        time.Duration
-	ramp          time.Duration
-	steady        share
-	rounds        int
-	ttl           time.Duration
-	masterTimeout time.Duration
-	probeEvery    time.Duration
-	wait          time.Duration
-	op            bench.Op
-	seed          uint64
+	workers     int
+	procs       int
+	keys        int
+	dist        bench.Dist
+	hold, think span
+	rate        rate
+	arrivals    string
+	dropAfter   time.Duration
+	duration    time.Duration
+	warmup      time.Duration
+	ramp        time.Duration
+	steady      share
+	rounds      int
+	ttl         time.Duration
+	probeEvery  time.Duration
+	wait        time.Duration
+	op          bench.Op
+	seed        uint64
 
-	engineFlags
+	prefix string
+	engine rivals.Options // those that are flags
 
 	slos    []string
 	profile string
@@ -55,16 +54,6 @@ type flags struct {
 	regression share
 
 	outputs
-}
-
-// engineFlags is settings of the engine alone; 0 is its default.
-type engineFlags struct {
-	prefix     string
-	maxTTL     time.Duration
-	drift      float64
-	retryHeld  time.Duration
-	retrySplit time.Duration
-	fencing    bool
 }
 
 // targetFlags choose the masters; one of them is enough.
@@ -85,7 +74,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.IntVar(&f.local, "local", 5, "start this many servers on free ports")
 		fs.StringArrayVar(&f.servers, "server", nil, "program of the local servers, a path or a name on PATH; repeated: of one after the other, in turn (default redis-server, or valkey-server)")
 		fs.IntVar(&f.embedded, "embedded", 0, "this many masters inside this process, no Redis needed; speed means nothing")
-		fs.BoolVar(&f.fresh, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
+		fs.BoolVar(&f.engine.NewMasters, "new-masters", false, "with --masters: they have never granted a lock, so they may vote at once, without waiting for --ttl of an earlier life")
 		once(fs, "new-masters")
 		fs.StringSliceVar(&f.impl, "impl", strings.Split(impls, ","), "implementations: "+strings.Join(implNames(), ", "))
 		offer(fs, "impl", implNames()...)
@@ -116,13 +105,13 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 	declare(cmd, ofLock, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
 		fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
-		fs.DurationVar(&f.masterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
+		fs.DurationVar(&f.engine.MasterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 		fs.StringVar(&f.prefix, "prefix", "", "begins every lock's key, as for a user whose ACL permits such names only; default none")
-		fs.DurationVar(&f.maxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
-		fs.Float64Var(&f.drift, "drift", 0, "largest relative error between the clocks' rates")
-		fs.DurationVar(&f.retryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
-		fs.DurationVar(&f.retrySplit, "retry-split", 0, "longest delay after a split vote")
-		fs.BoolVar(&f.fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (lockbench masters init), others are")
+		fs.DurationVar(&f.engine.MaxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
+		fs.Float64Var(&f.engine.Drift, "drift", 0, "largest relative error between the clocks' rates")
+		fs.DurationVar(&f.engine.RetryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
+		fs.DurationVar(&f.engine.RetrySplit, "retry-split", 0, "longest delay after a split vote")
+		fs.BoolVar(&f.engine.Fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (lockbench masters init), others are")
 	})
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")

@@ -28,29 +28,27 @@ const (
 
 // plan is a checked command line.
 type plan struct {
-	command       string            // run, compare or sweep
-	setting       map[string]string // what a sweep gave it, by param
-	cfg           bench.Config
-	impls         []string
-	rounds        int
-	reference     string // empty: nothing to compare with
-	kind          masters.Kind
-	kindGiven     bool // false: the default, which may fall back to embedded
-	given         []string
-	distant       bool     // they may take milliseconds to answer
-	count         int      // of local or embedded masters
-	servers       []string // programs of local ones
-	faults        []faults.Fault
-	progress      bool     // the faults always leave a majority: a time without locks is a finding
-	kinds         []string // of faults that chaos drew from
-	fresh         bool     // the given masters are new
-	masterTimeout time.Duration
-	probeEvery    time.Duration // 0: no prober
-	objectives    []bench.Objective
-	predictions   []advice.Prediction // of --check
-	profile       string
-	engine        engineFlags
-	history       string // file for the events around an overlap; chaos only
+	command     string            // run, compare or sweep
+	setting     map[string]string // what a sweep gave it, by param
+	cfg         bench.Config
+	impls       []string
+	rounds      int
+	reference   string // empty: nothing to compare with
+	kind        masters.Kind
+	kindGiven   bool // false: the default, which may fall back to embedded
+	given       []string
+	count       int      // of local or embedded masters
+	servers     []string // programs of local ones
+	faults      []faults.Fault
+	progress    bool          // the faults always leave a majority: a time without locks is a finding
+	kinds       []string      // of faults that chaos drew from
+	probeEvery  time.Duration // 0: no prober
+	objectives  []bench.Objective
+	predictions []advice.Prediction // of --check
+	profile     string
+	prefix      string
+	engine      rivals.Options // but for what options adds
+	history     string         // file for the events around an overlap; chaos only
 	outputs
 	runs schedule
 	args []string // see arguments
@@ -66,7 +64,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		fresh: f.fresh, masterTimeout: f.masterTimeout, engine: f.engineFlags, probeEvery: f.probeEvery,
+		prefix: f.prefix, engine: f.engine, probeEvery: f.probeEvery,
 		profile: f.profile, outputs: f.outputs,
 	}
 	p.runs = rounds{p}
@@ -110,7 +108,7 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	chosen := slices.DeleteFunc(slices.Clone(targetFlags), func(name string) bool { return !set(name) })
 	p.kindGiven = len(chosen) > 0
 	switch {
-	case f.fresh && !set("masters"):
+	case f.engine.NewMasters && !set("masters"):
 		return usagef("--new-masters is for --masters; others are always new")
 	case len(chosen) > 1:
 		return usagef("--%s exclude each other", strings.Join(chosen, " and --"))
@@ -161,11 +159,11 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
 		}
 	}
-	if p.engine.fencing && !rivals.CanFence(f.impl) {
+	if p.engine.Fencing && !rivals.CanFence(f.impl) {
 		if set("fencing") {
 			return usagef("--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(f.impl, ","))
 		}
-		p.engine.fencing = false // where it is the default
+		p.engine.Fencing = false // where it is the default
 	}
 	if f.rounds < 1 {
 		return usagef("--rounds must be at least 1, got %d", f.rounds)
@@ -210,8 +208,8 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	case set("keys") && f.dist == (bench.Dist{}):
 		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
-	if f.masterTimeout < 0 {
-		return usagef("--master-timeout must not be negative, got %s", f.masterTimeout)
+	if f.engine.MasterTimeout < 0 {
+		return usagef("--master-timeout must not be negative, got %s", f.engine.MasterTimeout)
 	}
 	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
 		return usagef("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
@@ -253,20 +251,20 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if f.hold.Mean() >= f.ttl {
 		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
 	}
-	if f.masterTimeout >= f.ttl {
-		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
+	if f.engine.MasterTimeout >= f.ttl {
+		return usagef("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.ttl)
 	}
 	if strings.HasPrefix(f.prefix, pipeline.ReservedPrefix) {
 		return usagef("--prefix must not begin with %q, which is the engine's", pipeline.ReservedPrefix)
 	}
-	if f.drift < 0 || f.drift >= 0.5 {
-		return usagef("--drift must be from 0 to below 0.5, got %v", f.drift)
+	if f.engine.Drift < 0 || f.engine.Drift >= 0.5 {
+		return usagef("--drift must be from 0 to below 0.5, got %v", f.engine.Drift)
 	}
-	if f.retryHeld < 0 || f.retrySplit < 0 {
-		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.retryHeld < 0])
+	if f.engine.RetryHeld < 0 || f.engine.RetrySplit < 0 {
+		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.engine.RetryHeld < 0])
 	}
-	if f.maxTTL != 0 && f.maxTTL < f.ttl {
-		return usagef("--max-ttl %s must be at least --ttl %s", f.maxTTL, f.ttl)
+	if f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.ttl {
+		return usagef("--max-ttl %s must be at least --ttl %s", f.engine.MaxTTL, f.ttl)
 	}
 	if f.seed >= 1<<53 {
 		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")

@@ -98,7 +98,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	p.distant = set.Distance >= distant
+	p.engine.Distant = set.Distance >= distant
 	rig := &faults.Rig{}
 	addrs := set.Addrs
 	if len(p.faults) > 0 {
@@ -190,7 +190,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 	doc := result.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, Fencing: p.engine.fencing, ProbeEvery: p.probeEvery,
+		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
 		Faults: []string{}, FaultKinds: p.kinds, History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
 	}

@@ -33,9 +33,9 @@ func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
 	p := &plan{cfg: bench.Config{Workers: 1024}}
 	require.Equal(t, p.options(nil, masters.Local).Distant, p.options(nil, masters.Given).Distant)
 	require.False(t, p.options(nil, masters.Given).Distant)
-	p.distant = true
+	p.engine.Distant = true
 	require.True(t, p.options(nil, masters.Given).Distant)
-	p.distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
+	p.engine.Distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
 	require.True(t, p.options(nil, masters.Local).Distant)
 }
 
