@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
@@ -30,7 +31,7 @@ type adviseFlags struct {
 	load flags  // of the measurement
 	from string // a file of engine.Measurements
 	run  *cobra.Command
-	hold span
+	hold bench.Span
 	want advice.Ask // but for its hold
 }
 
@@ -70,7 +71,7 @@ Exit code 3: no TTL can be short enough for --rto.`,
 	}
 	borrow(cmd, f.run, measuredBy...)
 	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
-		fs.Var(&f.hold, "hold", "how long you hold a lock: 200ms, exp:50ms, file:PATH with a duration on each line (default: as in the result)")
+		fs.Var(span{&f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, file:PATH with a duration on each line (default: as in the result)")
 		fs.Float64Var(&f.want.Eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
 		fs.DurationVar(&f.want.RTO, "rto", 30*time.Second, "how long a crashed holder may block others")
 		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
@@ -232,13 +233,13 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, err
 	}
 	if set("hold") {
-		law, err := advice.HoldLaw(f.hold.Span)
+		law, err := advice.HoldLaw(f.hold)
 		if err != nil {
 			return ask, usagef("--hold: %w", err)
 		}
 		ask.Hold, ask.HoldText = law, f.hold.String()
 		if f.hold.Samples() != nil {
-			ask.Samples = &f.hold.Span
+			ask.Samples = &f.hold
 		}
 	}
 	return ask, nil
@@ -247,8 +248,8 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 // plan is a run of the engine: a name for each worker, so that nobody waits for a lock,
 // and few enough at once that masters in use bear it.
 func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
-	if f.load.duration < adviseLeast || f.load.duration > longestWatch {
-		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.duration)
+	if f.load.cfg.Duration < adviseLeast || f.load.cfg.Duration > longestWatch {
+		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.cfg.Duration)
 	}
 	return f.load.plan(f.run)
 }

@@ -23,27 +23,11 @@ type flags struct {
 	impl     []string
 	faults   []string
 
-	workers     int
-	procs       int
-	keys        int
-	dist        bench.Dist
-	hold, think span
-	rate        rate
-	arrivals    string
-	dropAfter   time.Duration
-	duration    time.Duration
-	warmup      time.Duration
-	ramp        time.Duration
-	steady      share
-	rounds      int
-	ttl         time.Duration
-	probeEvery  time.Duration
-	wait        time.Duration
-	op          bench.Op
-	seed        uint64
-
-	prefix string
-	engine rivals.Options // those that are flags
+	cfg        bench.Config   // those that are flags
+	engine     rivals.Options // likewise
+	prefix     string
+	rounds     int
+	probeEvery time.Duration
 
 	slos    []string
 	profile string
@@ -80,31 +64,31 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		offer(fs, "impl", implNames()...)
 	})
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
-		fs.TextVar(&f.op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: keep --keys locks alive until the end; mix:acquire-release=90,try=8,extend=2: by weight; extend there acquires, extends half way, releases")
+		fs.TextVar(&f.cfg.Op, "op", bench.AcquireRelease, "acquire-release; try: one attempt; extend: each worker extends a lock of its own;\nhold: keep --keys locks alive until the end; mix:acquire-release=90,try=8,extend=2: by weight; extend there acquires, extends half way, releases")
 		offer(fs, "op", "acquire-release", "try", "extend", "hold", "mix:acquire-release=90,try=8,extend=2")
-		fs.IntVar(&f.workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
-		fs.IntVar(&f.procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
-		fs.IntVar(&f.keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
-		fs.TextVar(&f.dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
+		fs.IntVar(&f.cfg.Workers, "workers", 64, "callers at once, in each process; with --rate the most that can be in flight")
+		fs.IntVar(&f.cfg.Procs, "procs", 1, "processes on this machine, each with clients and workers of its own")
+		fs.IntVar(&f.cfg.Keys, "keys", 1000, "lock names; alone it means --dist uniform; with --op hold how many to hold")
+		fs.TextVar(&f.cfg.Dist, "dist", bench.Dist{}, "which name an operation takes: own (one per worker), uniform, zipf:S (any S above 0),\nhotspot:F,P (a share F of the names gets a share P of the operations)")
 		offer(fs, "dist", "own", "uniform", "zipf:0.99", "hotspot:0.1,0.9")
-		fs.Var(&f.hold, "hold", "how long a lock is held: 1ms, exp:1ms (exponential with that mean), lognormal:1ms,0.5 (median, and sigma of the logarithm), file:PATH (samples: a duration such as 12ms on each line, # begins a comment)")
-		fs.Var(&f.think, "think", "pause of a worker between operations, as --hold")
-		fs.Var(&f.rate, "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
-		fs.StringVar(&f.arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
+		fs.Var(span{&f.cfg.Hold}, "hold", "how long a lock is held: 1ms, exp:1ms (exponential with that mean), lognormal:1ms,0.5 (median, and sigma of the logarithm), file:PATH (samples: a duration such as 12ms on each line, # begins a comment)")
+		fs.Var(span{&f.cfg.Think}, "think", "pause of a worker between operations, as --hold")
+		fs.Var((*rate)(&f.cfg.Rate), "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
+		fs.StringVar(&f.cfg.Arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
 		offer(fs, "arrivals", bench.Poisson, bench.Even)
-		fs.DurationVar(&f.dropAfter, "drop-after", 0, "with --rate: an operation that no worker could begin within it is dropped; 0 = never")
-		fs.DurationVar(&f.duration, "duration", 5*time.Second, "measured time of each run")
-		fs.DurationVar(&f.warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
-		fs.DurationVar(&f.ramp, "ramp", 0, "first part of --warmup, in which the load grows from nothing")
-		fs.Var(&f.steady, "steady", "end when the throughput of each of the last 7 seconds is within this share of their mean (5%); --duration is then the most, or 1m")
+		fs.DurationVar(&f.cfg.DropAfter, "drop-after", 0, "with --rate: an operation that no worker could begin within it is dropped; 0 = never")
+		fs.DurationVar(&f.cfg.Duration, "duration", 5*time.Second, "measured time of each run")
+		fs.DurationVar(&f.cfg.Warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
+		fs.DurationVar(&f.cfg.Ramp, "ramp", 0, "first part of --warmup, in which the load grows from nothing")
+		fs.Var((*share)(&f.cfg.Steady), "steady", "end when the throughput of each of the last 7 seconds is within this share of their mean (5%); --duration is then the most, or 1m")
 		fs.Lookup("steady").DefValue = "" // not even 0%
 		fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
-		fs.Uint64Var(&f.seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
+		fs.Uint64Var(&f.cfg.Seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 		fs.DurationVar(&f.probeEvery, "probe-every", 50*time.Millisecond, "mean time between two probes of all masters beside the load; 0 = none")
 	})
 	declare(cmd, ofLock, func(fs *pflag.FlagSet) {
-		fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease of each lock")
-		fs.DurationVar(&f.wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
+		fs.DurationVar(&f.cfg.TTL, "ttl", 10*time.Second, "lease of each lock")
+		fs.DurationVar(&f.cfg.Wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
 		fs.DurationVar(&f.engine.MasterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
 		fs.StringVar(&f.prefix, "prefix", "", "begins every lock's key, as for a user whose ACL permits such names only; default none")
 		fs.DurationVar(&f.engine.MaxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")

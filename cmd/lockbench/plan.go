@@ -202,10 +202,10 @@ func (f *flags) planFaults(p *plan, _ func(string) bool) error {
 
 func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	switch {
-	case f.op == bench.Hold: // the workers share --keys out among them
+	case f.cfg.Op == bench.Hold: // the workers share --keys out among them
 	case set("keys") && !set("dist"):
-		f.dist = bench.Uniform()
-	case set("keys") && f.dist == (bench.Dist{}):
+		f.cfg.Dist = bench.Uniform()
+	case set("keys") && f.cfg.Dist == (bench.Dist{}):
 		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
 	if f.engine.MasterTimeout < 0 {
@@ -214,10 +214,10 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
 		return usagef("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
 	}
-	if f.procs < 1 {
-		return usagef("--procs must be at least 1, got %d", f.procs)
+	if f.cfg.Procs < 1 {
+		return usagef("--procs must be at least 1, got %d", f.cfg.Procs)
 	}
-	if f.procs > 1 && !bench.SharesMemory {
+	if f.cfg.Procs > 1 && !bench.SharesMemory {
 		return usagef("--procs above 1 needs memory that processes share, which this system does not offer")
 	}
 	for _, name := range []string{"arrivals", "drop-after"} {
@@ -226,33 +226,25 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		}
 	}
 	switch {
-	case set("steady") && f.steady == 0:
+	case set("steady") && f.cfg.Steady == 0:
 		return usagef("--steady must be above 0; leave it out to run for all of --duration")
 	case set("steady") && !set("duration"):
-		f.duration = steadyMost
+		f.cfg.Duration = steadyMost
 	}
-	p.cfg = bench.Config{
-		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: f.dist,
-		Hold: f.hold.Span, Think: f.think.Span,
-		Rate: float64(f.rate), Arrivals: f.arrivals,
-		DropAfter: f.dropAfter,
-		Duration:  f.duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
-		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
-	}
-	if err := p.cfg.Validate(); err != nil {
+	if err := f.cfg.Validate(); err != nil {
 		return usageError{err}
 	}
 	for _, name := range f.impl {
 		impl, _ := rivals.Find(name) // raw knows no op at all
-		if !impl.Can(f.op) {
-			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.op, name)
+		if !impl.Can(f.cfg.Op) {
+			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.cfg.Op, name)
 		}
 	}
-	if f.hold.Mean() >= f.ttl {
-		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
+	if f.cfg.Hold.Mean() >= f.cfg.TTL {
+		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.cfg.TTL, f.cfg.Hold, f.cfg.Hold.Mean().Round(time.Microsecond))
 	}
-	if f.engine.MasterTimeout >= f.ttl {
-		return usagef("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.ttl)
+	if f.engine.MasterTimeout >= f.cfg.TTL {
+		return usagef("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.cfg.TTL)
 	}
 	if strings.HasPrefix(f.prefix, pipeline.ReservedPrefix) {
 		return usagef("--prefix must not begin with %q, which is the engine's", pipeline.ReservedPrefix)
@@ -263,15 +255,15 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if f.engine.RetryHeld < 0 || f.engine.RetrySplit < 0 {
 		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.engine.RetryHeld < 0])
 	}
-	if f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.ttl {
-		return usagef("--max-ttl %s must be at least --ttl %s", f.engine.MaxTTL, f.ttl)
+	if f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.cfg.TTL {
+		return usagef("--max-ttl %s must be at least --ttl %s", f.engine.MaxTTL, f.cfg.TTL)
 	}
-	if f.seed >= 1<<53 {
+	if f.cfg.Seed >= 1<<53 {
 		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
-	if f.seed == 0 {
-		f.seed = 1 + rand.Uint64N(1<<32)
-		p.cfg.Seed = f.seed
+	if f.cfg.Seed == 0 {
+		f.cfg.Seed = 1 + rand.Uint64N(1<<32)
 	}
+	p.cfg = f.cfg
 	return nil
 }
