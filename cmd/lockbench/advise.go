@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
@@ -27,18 +28,11 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load    flags  // of the measurement
-	from    string // a file of engine.Measurements
-	run     *cobra.Command
-	hold    span
-	eps     float64
-	rto     time.Duration
-	rate    rate
-	waiters int
-	budgets advice.Budgets
-
-	masterUp, zoneUp share
-	zones            []string
+	load flags  // of the measurement
+	from string // a file of engine.Measurements
+	run  *cobra.Command
+	hold bench.Span
+	want advice.Ask // but for its hold
 }
 
 // measuredBy is the flags that say what a measurement is of.
@@ -66,7 +60,7 @@ Exit code 3: no TTL can be short enough for --rto.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
 	f.run = f.load.others(cmd.Name())
-	f.budgets, f.masterUp, f.zoneUp = advice.DefaultBudgets, advice.DefaultMasterUp, advice.DefaultZoneUp
+	f.want = advice.Ask{Budgets: advice.DefaultBudgets, MasterUp: advice.DefaultMasterUp, ZoneUp: advice.DefaultZoneUp}
 	for name, value := range map[string]string{
 		// An open loop, which also asks while nobody answers; enough workers for all that is
 		// due in an outage of a second.
@@ -77,19 +71,19 @@ Exit code 3: no TTL can be short enough for --rto.`,
 	}
 	borrow(cmd, f.run, measuredBy...)
 	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
-		fs.Var(&f.hold, "hold", "how long you hold a lock: 200ms, exp:50ms, file:PATH with a duration on each line (default: as in the result)")
-		fs.Float64Var(&f.eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
-		fs.DurationVar(&f.rto, "rto", 30*time.Second, "how long a crashed holder may block others")
+		fs.Var(span{&f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, file:PATH with a duration on each line (default: as in the result)")
+		fs.Float64Var(&f.want.Eps, "eps", 1e-6, "the part of acquisitions that may lose validity")
+		fs.DurationVar(&f.want.RTO, "rto", 30*time.Second, "how long a crashed holder may block others")
 		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
-		fs.Var(&f.rate, "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
-		fs.DurationVar(&f.budgets.Collector, "pause-collector", f.budgets.Collector, "pauses to survive that are rarer than can be measured, of the holder: its garbage collector")
-		fs.DurationVar(&f.budgets.PageCache, "pause-page-cache", f.budgets.PageCache, "likewise: a page that must be read from a busy disk")
-		fs.DurationVar(&f.budgets.Migration, "pause-migration", f.budgets.Migration, "likewise: its virtual machine moves to another host")
-		fs.DurationVar(&f.budgets.Fork, "pause-fork", f.budgets.Fork, "likewise, of a master that no quorum can do without: it forks for a snapshot")
-		fs.Var(&f.masterUp, "master-availability", "part of the time in which a master is up and votes, for how often there is no quorum")
-		fs.Var(&f.zoneUp, "zone-availability", "likewise of a zone, with which all its masters are down")
-		fs.StringSliceVar(&f.zones, "zones", nil, "zone of each master, in their order: a,a,b,b,c")
-		fs.IntVar(&f.waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
+		fs.Var((*rate)(&f.want.Rate), "rate", "acquisitions a second of your busiest name: adds how long is waited for it")
+		fs.DurationVar(&f.want.Budgets.Collector, "pause-collector", f.want.Budgets.Collector, "pauses to survive that are rarer than can be measured, of the holder: its garbage collector")
+		fs.DurationVar(&f.want.Budgets.PageCache, "pause-page-cache", f.want.Budgets.PageCache, "likewise: a page that must be read from a busy disk")
+		fs.DurationVar(&f.want.Budgets.Migration, "pause-migration", f.want.Budgets.Migration, "likewise: its virtual machine moves to another host")
+		fs.DurationVar(&f.want.Budgets.Fork, "pause-fork", f.want.Budgets.Fork, "likewise, of a master that no quorum can do without: it forks for a snapshot")
+		fs.Var((*share)(&f.want.MasterUp), "master-availability", "part of the time in which a master is up and votes, for how often there is no quorum")
+		fs.Var((*share)(&f.want.ZoneUp), "zone-availability", "likewise of a zone, with which all its masters are down")
+		fs.StringSliceVar(&f.want.Zones, "zones", nil, "zone of each master, in their order: a,a,b,b,c")
+		fs.IntVar(&f.want.Waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	})
 	borrow(cmd, f.run, "output", "out", "html")
 	return cmd
@@ -218,24 +212,20 @@ func targetFlagsOf(c result.Config) []string {
 
 // ask checks what the user wants.
 func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
-	set := cmd.Flags().Changed
-	ask := advice.Ask{
-		Eps: f.eps, RTO: f.rto, Rate: float64(f.rate), Waiters: f.waiters, Budgets: f.budgets,
-		MasterUp: float64(f.masterUp), ZoneUp: float64(f.zoneUp), Zones: f.zones,
-	}
+	set, ask := cmd.Flags().Changed, f.want
 	switch {
-	case !(f.eps >= leastEps && f.eps < 1):
-		return ask, usagef("--eps must be from %g to below 1, got %v", leastEps, f.eps)
-	case f.rto < time.Millisecond || f.rto > longestRTO:
-		return ask, usagef("--rto must be 1ms to %s, got %s", longestRTO, f.rto)
-	case f.waiters < 0 || set("waiters") && f.waiters < 1 || f.waiters > mostContenders:
-		return ask, usagef("--waiters must be 1 to %d, got %d", mostContenders, f.waiters)
-	case min(f.budgets.Collector, f.budgets.PageCache, f.budgets.Migration, f.budgets.Fork) < 0 || f.budgets.Longest() > longestHold:
-		return ask, usagef("--pause-... must be 0s to %s, got %s", longestHold, f.budgets)
-	case f.masterUp == 0 || f.zoneUp == 0:
+	case !(ask.Eps >= leastEps && ask.Eps < 1):
+		return ask, usagef("--eps must be from %g to below 1, got %v", leastEps, ask.Eps)
+	case ask.RTO < time.Millisecond || ask.RTO > longestRTO:
+		return ask, usagef("--rto must be 1ms to %s, got %s", longestRTO, ask.RTO)
+	case ask.Waiters < 0 || set("waiters") && ask.Waiters < 1 || ask.Waiters > mostContenders:
+		return ask, usagef("--waiters must be 1 to %d, got %d", mostContenders, ask.Waiters)
+	case min(ask.Budgets.Collector, ask.Budgets.PageCache, ask.Budgets.Migration, ask.Budgets.Fork) < 0 || ask.Budgets.Longest() > longestHold:
+		return ask, usagef("--pause-... must be 0s to %s, got %s", longestHold, ask.Budgets)
+	case ask.MasterUp == 0 || ask.ZoneUp == 0:
 		return ask, usagef("--master-availability and --zone-availability must be above 0%%")
-	case slices.Contains(f.zones, ""):
-		return ask, usagef("--zones has a zone without a name: %s", strings.Join(f.zones, ","))
+	case slices.Contains(ask.Zones, ""):
+		return ask, usagef("--zones has a zone without a name: %s", strings.Join(ask.Zones, ","))
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
 		return ask, usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
 	}
@@ -243,13 +233,13 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 		return ask, err
 	}
 	if set("hold") {
-		law, err := advice.HoldLaw(f.hold.Span)
+		law, err := advice.HoldLaw(f.hold)
 		if err != nil {
 			return ask, usagef("--hold: %w", err)
 		}
 		ask.Hold, ask.HoldText = law, f.hold.String()
 		if f.hold.Samples() != nil {
-			ask.Samples = &f.hold.Span
+			ask.Samples = &f.hold
 		}
 	}
 	return ask, nil
@@ -258,8 +248,8 @@ func (f *adviseFlags) ask(cmd *cobra.Command) (advice.Ask, error) {
 // plan is a run of the engine: a name for each worker, so that nobody waits for a lock,
 // and few enough at once that masters in use bear it.
 func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
-	if f.load.duration < adviseLeast || f.load.duration > longestWatch {
-		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.duration)
+	if f.load.cfg.Duration < adviseLeast || f.load.cfg.Duration > longestWatch {
+		return nil, usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.cfg.Duration)
 	}
 	return f.load.plan(f.run)
 }

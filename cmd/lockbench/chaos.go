@@ -99,7 +99,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, usagef("--faults %w", err)
 	}
-	if !p.engine.fencing {
+	if !p.engine.Fencing {
 		_ = cmd.Flags().Set("fencing", "false") // for arguments, where it cannot be had; a bool takes it
 	}
 	p.kinds, p.args = f.kinds, arguments(cmd)
@@ -113,13 +113,13 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if impl, _ := rivals.Find(p.impls[0]); impl.Single {
 		p.count, rest = 1, 0 // no other master to vote meanwhile
 	}
-	p.cfg.Dist, p.cfg.History, p.engine.maxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
+	p.cfg.Dist, p.cfg.History, p.engine.MaxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
 	if err := p.cfg.Validate(); err != nil {
 		return nil, usageError{err}
 	}
 	atOnce := max(1, (p.count-1)/2)
 	p.progress = p.count > 2 // with one or two, none may fail
-	if p.engine.fencing {
+	if p.engine.Fencing {
 		// A master that lost its data is admitted with the registers of a majority's worth of
 		// others. On a busy machine that takes longer than its rest, and a lost majority
 		// would stay lost.
@@ -131,9 +131,6 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	}.Draw()
 	if err == nil && len(p.faults) == 0 {
 		err = usagef("--duration %s is too short for a fault with --ttl %s", p.cfg.Duration, p.cfg.TTL)
-	}
-	for _, fault := range p.faults {
-		p.faultTexts = append(p.faultTexts, fault.Text)
 	}
 	return p, err
 }

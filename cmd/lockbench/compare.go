@@ -85,9 +85,11 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 		return usagef("no implementation has a whole run in %s and in another file; lockbench compare --impl a,b compares two", names[0])
 	}
 	shown := view.Files(comparison)
-	write := func(w io.Writer) error { return text.Write(w, shown, onTerminal(w)) }
-	if f.format == "json" {
-		write = comparison.JSON
+	write := func(w io.Writer) error {
+		if f.format == "json" {
+			return result.JSON(w, comparison)
+		}
+		return text.Write(w, shown, onTerminal(w))
 	}
 	out, err := f.outputs.open(cmd)
 	if err != nil {
@@ -97,8 +99,9 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	if err := errors.Join(out.write(write), out.writePage(shown, comparison)); err != nil {
 		return err
 	}
-	if bad := comparison.Regressions(); len(bad) > 0 {
-		return verdict{exitRegression, fmt.Sprintf("regression: %s: %s is %.3f times what it was", bad[0].Impl, bad[0].Figure, bad[0].Ratio)}
+	if i := slices.IndexFunc(comparison.Rows, func(r result.Row) bool { return r.Regression }); i >= 0 {
+		bad := comparison.Rows[i]
+		return verdict{exitRegression, fmt.Sprintf("regression: %s: %s is %.3f times what it was", bad.Impl, bad.Figure, bad.Ratio)}
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/doctor"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/internal/redlock"
@@ -54,36 +54,28 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL.`,
 }
 
 // check finds what is wrong with the command line.
-func (f *doctorFlags) check(cmd *cobra.Command) (given []string, err error) {
-	set := cmd.Flags().Changed
-	switch {
-	case set("masters") && set("local"):
-		return nil, usagef("--masters and --local exclude each other")
-	case f.fresh && !set("masters"):
-		return nil, errNewMasters
-	case !set("masters") && (f.local < 1 || f.local > maxMasters):
-		return nil, usagef("--local must be 1 to %d, got %d", maxMasters, f.local)
+func (f *doctorFlags) check(cmd *cobra.Command) (*plan, error) {
+	p := &plan{}
+	switch err := f.planMasters(p, cmd.Flags().Changed); {
+	case err != nil:
+		return nil, err
 	case f.watch <= 0:
 		return nil, usagef("--for must be above 0, got %s", f.watch)
-	case f.maxTTL < time.Millisecond:
-		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.maxTTL)
-	case set("masters"):
-		if given, err = masters.Parse(f.masters); err != nil {
-			return nil, usagef("--masters: %w", err)
-		}
+	case f.engine.MaxTTL < time.Millisecond:
+		return nil, usagef("--max-ttl must be at least 1ms, got %s", f.engine.MaxTTL)
 	}
-	return given, f.outputs.check(few)
+	return p, f.outputs.check(few)
 }
 
 func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
-	addrs, err := f.check(cmd)
+	p, err := f.check(cmd)
 	if err != nil {
 		return err
 	}
 	ctx := cmd.Context()
-	options := doctor.Options{For: f.watch, MaxTTL: f.maxTTL, New: f.fresh}
-	if addrs == nil {
-		set, err := masters.StartLocal(ctx, f.local)
+	addrs, options := p.given, doctor.Options{For: f.watch, MaxTTL: f.engine.MaxTTL, New: f.engine.NewMasters}
+	if p.kind == masters.Local {
+		set, err := masters.StartLocal(ctx, p.count)
 		if err != nil {
 			return interruptedOr(ctx, err)
 		}
@@ -105,9 +97,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 
 func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	if f.format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(struct {
+		return result.JSON(w, struct {
 			SchemaVersion int          `json:"schema_version"`
 			Tool          bench.Tool   `json:"tool"`
 			Worst         doctor.Level `json:"worst"`

@@ -72,7 +72,7 @@ func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
 		require.NoError(t, cmd.ParseFlags(words(line)))
 		p, err := f.plan(cmd)
 		require.NoError(t, err)
-		require.Equal(t, want == "--fencing", p.engine.fencing, line)
+		require.Equal(t, want == "--fencing", p.engine.Fencing, line)
 		require.Contains(t, p.args, want, "the document keeps it")
 		require.Contains(t, wordsOf("chaos", nil, settingsOf(p.args)), want, "and can be pasted")
 	}

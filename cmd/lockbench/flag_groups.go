@@ -140,12 +140,3 @@ func valuesOf(f *pflag.Flag) []string {
 	}
 	return list.GetSlice()
 }
-
-// settingOf reads one of arguments.
-func settingOf(arg string) setting {
-	name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
-	if !ok {
-		value = "true"
-	}
-	return setting{name, []string{value}}
-}

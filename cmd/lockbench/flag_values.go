@@ -43,12 +43,12 @@ func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g
 func (s *share) Type() string   { return "share" }
 
 // span is a bench.Span that may come from a file of samples: file:PATH.
-type span struct{ bench.Span }
+type span struct{ *bench.Span }
 
-func (s *span) Set(text string) (err error) {
+func (s span) Set(text string) (err error) {
 	path, ok := strings.CutPrefix(text, "file:")
 	if !ok {
-		s.Span, err = bench.ParseSpan(text)
+		*s.Span, err = bench.ParseSpan(text)
 		return err
 	}
 	file, err := os.Open(path)
@@ -58,7 +58,7 @@ func (s *span) Set(text string) (err error) {
 	defer file.Close()
 	times, err := bench.ReadSamples(file)
 	if err == nil {
-		s.Span, err = bench.Sampled(path, times)
+		*s.Span, err = bench.Sampled(path, times)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -66,4 +66,4 @@ func (s *span) Set(text string) (err error) {
 	return nil
 }
 
-func (s *span) Type() string { return "span" }
+func (s span) Type() string { return "span" }

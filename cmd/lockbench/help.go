@@ -29,17 +29,11 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
 
 // groupHelp gives a command, and those below it, help with flags under headings.
 func groupHelp(cmd *cobra.Command) {
-	cobra.AddTemplateFunc("groupedFlags", func(fs *pflag.FlagSet) string { return groupedFlags(fs, helpWidth()) })
+	cobra.AddTemplateFunc("groupedFlags", func(fs *pflag.FlagSet) string {
+		width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0, no limit, where there is no terminal
+		return groupedFlags(fs, width)
+	})
 	cmd.SetUsageTemplate(usageTemplate)
-}
-
-// helpWidth is that of the terminal; 0, no limit, elsewhere.
-func helpWidth() int {
-	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	if err != nil {
-		return 0
-	}
-	return width
 }
 
 // groupedFlags is the lines of cobra, which pflag aligns, with headings between them.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 )
@@ -46,41 +48,35 @@ lockbench masters init --new-masters.`,
 }
 
 // check finds what is wrong with the command line.
-func (f *mastersFlags) check() (list []faults.Fault, err error) {
-	if f.local < 1 || f.local > maxMasters {
-		return nil, usagef("--local must be 1 to %d, got %d", maxMasters, f.local)
-	}
-	if err := checkServers(f.servers); err != nil {
+func (f *mastersFlags) check(cmd *cobra.Command) (*plan, error) {
+	p := &plan{cfg: bench.Config{Duration: time.Hour}}
+	set := cmd.Flags().Changed
+	if err := cmp.Or(f.planMasters(p, set), f.planFaults(p, set)); err != nil {
 		return nil, err
 	}
 	if f.length < 0 {
 		return nil, usagef("--for must not be negative, got %s", f.length)
 	}
-	for _, s := range f.faults {
-		fault, err := faults.Parse(s, f.local, time.Hour)
-		if err != nil {
-			return nil, usagef("--fault %w", err)
-		}
+	for _, fault := range p.faults {
 		if fault.Kind != faults.Delay || !fault.Whole {
-			return nil, usagef("--fault %s: only a delay without times makes sense here", s)
+			return nil, usagef("--fault %s: only a delay without times makes sense here", fault.Text)
 		}
-		list = append(list, fault)
 	}
-	return list, nil
+	return p, nil
 }
 
 func (f *mastersFlags) serve(cmd *cobra.Command) (err error) {
-	list, err := f.check()
+	p, err := f.check(cmd)
 	if err != nil {
 		return err
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	set, err := masters.StartLocal(ctx, f.local, f.servers...)
+	set, err := masters.StartLocal(ctx, p.count, p.servers...)
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	rig, err := faults.NewRig(list, set.Servers)
+	rig, err := faults.NewRig(p.faults, set.Servers)
 	if err != nil {
 		return err
 	}
@@ -99,16 +95,11 @@ func (f *mastersFlags) serve(cmd *cobra.Command) (err error) {
 		return err
 	}
 	fmt.Fprintf(log, "lockbench run --new-masters --masters %s\n", line)
-	untilDone(ctx, f.length)
-	return nil
-}
-
-// untilDone waits for a time, if it is above 0, or for the end of ctx.
-func untilDone(ctx context.Context, d time.Duration) {
-	if d > 0 {
+	if f.length > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, d)
+		ctx, cancel = context.WithTimeout(ctx, f.length)
 		defer cancel()
 	}
 	<-ctx.Done()
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
@@ -118,15 +118,15 @@ func (f *membersFlags) config() (cfg engine.Config, err error) {
 	switch {
 	case f.masters == "":
 		return cfg, usagef("--masters is missing")
-	case f.maxTTL < shortestLease:
-		return cfg, usagef("--max-ttl must be at least %s, got %s", shortestLease, f.maxTTL)
-	case f.drift < 0 || f.drift >= 0.5:
-		return cfg, usagef("--drift must be from 0 to below 0.5, got %v", f.drift)
+	case f.engine.MaxTTL < shortestLease:
+		return cfg, usagef("--max-ttl must be at least %s, got %s", shortestLease, f.engine.MaxTTL)
+	case f.engine.Drift < 0 || f.engine.Drift >= 0.5:
+		return cfg, usagef("--drift must be from 0 to below 0.5, got %v", f.engine.Drift)
 	}
 	if cfg.Masters, err = masters.Parse(f.masters); err != nil {
 		return cfg, usagef("--masters: %w", err)
 	}
-	cfg.TTL, cfg.MaxTTL, cfg.Drift, cfg.MasterTimeout = f.maxTTL, f.maxTTL, f.drift, rivals.Patience(f.maxTTL, f.drift)
+	cfg.TTL, cfg.MaxTTL, cfg.Drift, cfg.MasterTimeout = f.engine.MaxTTL, f.engine.MaxTTL, f.engine.Drift, rivals.Patience(f.engine.MaxTTL, f.engine.Drift)
 	return cfg, nil
 }
 
@@ -143,12 +143,12 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 		return err
 	case f.recover != set("above"):
 		return usagef("--recover and --above need each other: a fence that is not larger than what a resource has seen is refused there")
-	case f.recover && f.fresh:
+	case f.recover && f.engine.NewMasters:
 		return usagef("--recover and --new-masters exclude each other")
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	stop := countDown(log, wait(cfg))
-	err = engine.SetUp(ctx, cfg, engine.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
+	err = engine.SetUp(ctx, cfg, engine.SetUpOptions{MastersAreNew: f.engine.NewMasters, Recover: f.recover, Above: f.above})
 	stop()
 	if err != nil {
 		return changeFailed(ctx, err)
@@ -216,9 +216,7 @@ func (f *membersFlags) show(cmd *cobra.Command, cfg engine.Config) error {
 	lines, set, left := states(found)
 	w := cmd.OutOrStdout()
 	if f.format == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		err = e.Encode(struct {
+		err = result.JSON(w, struct {
 			SchemaVersion int        `json:"schema_version"`
 			Tool          bench.Tool `json:"tool"`
 			OK            bool       `json:"ok"`

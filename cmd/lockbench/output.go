@@ -80,12 +80,12 @@ func (s *sink) close() {
 }
 
 // seconds writes lines during the run, which ends when nobody reads them.
-func (s *sink) seconds(cancel context.CancelCauseFunc) *result.Seconds {
+func (s *sink) seconds(cancel context.CancelCauseFunc) func(bench.Progress) {
 	w := s.stdout
 	if s.file != nil {
 		w = s.file
 	}
-	return result.NewSeconds(w, func(err error) {
+	return result.Seconds(w, func(err error) {
 		if errors.Is(err, syscall.EPIPE) {
 			cancel(err)
 		}

@@ -28,30 +28,27 @@ const (
 
 // plan is a checked command line.
 type plan struct {
-	command       string            // run, compare or sweep
-	setting       map[string]string // what a sweep gave it, by param
-	cfg           bench.Config
-	impls         []string
-	rounds        int
-	reference     string // empty: nothing to compare with
-	kind          masters.Kind
-	kindGiven     bool // false: the default, which may fall back to embedded
-	given         []string
-	distant       bool     // they may take milliseconds to answer
-	count         int      // of local or embedded masters
-	servers       []string // programs of local ones
-	faults        []faults.Fault
-	faultTexts    []string
-	progress      bool     // the faults always leave a majority: a time without locks is a finding
-	kinds         []string // of faults that chaos drew from
-	fresh         bool     // the given masters are new
-	masterTimeout time.Duration
-	probeEvery    time.Duration // 0: no prober
-	objectives    []bench.Objective
-	predictions   []advice.Prediction // of --check
-	profile       string
-	engine        engineFlags
-	history       string // file for the events around an overlap; chaos only
+	command     string            // run, compare or sweep
+	setting     map[string]string // what a sweep gave it, by param
+	cfg         bench.Config
+	impls       []string
+	rounds      int
+	reference   string // empty: nothing to compare with
+	kind        masters.Kind
+	kindGiven   bool // false: the default, which may fall back to embedded
+	given       []string
+	count       int      // of local or embedded masters
+	servers     []string // programs of local ones
+	faults      []faults.Fault
+	progress    bool          // the faults always leave a majority: a time without locks is a finding
+	kinds       []string      // of faults that chaos drew from
+	probeEvery  time.Duration // 0: no prober
+	objectives  []bench.Objective
+	predictions []advice.Prediction // of --check
+	profile     string
+	prefix      string
+	engine      rivals.Options // but for what options adds
+	history     string         // file for the events around an overlap; chaos only
 	outputs
 	runs schedule
 	args []string // see arguments
@@ -60,36 +57,21 @@ type plan struct {
 // plan checks everything that can be checked without starting anything. Each
 // error names its flag.
 func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
-	if err := f.takeProfile(cmd); err != nil {
-		return nil, err
+	for _, take := range []func(*cobra.Command) error{f.takeProfile, f.takeCheck, f.takeConfig} {
+		if err := take(cmd); err != nil {
+			return nil, err
+		}
 	}
-	if err := f.takeCheck(cmd); err != nil {
-		return nil, err
-	}
-	if err := f.takeConfig(cmd); err != nil {
-		return nil, err
-	}
-	set := cmd.Flags().Changed
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		fresh: f.fresh, masterTimeout: f.masterTimeout, engine: f.engineFlags, probeEvery: f.probeEvery,
+		prefix: f.prefix, engine: f.engine, probeEvery: f.probeEvery,
 		profile: f.profile, outputs: f.outputs,
 	}
 	p.runs = rounds{p}
-	if err := f.planMasters(p, set); err != nil {
-		return nil, err
-	}
-	if err := f.planImpls(p, set); err != nil {
-		return nil, err
-	}
-	if err := f.planLoad(p, set); err != nil {
-		return nil, err
-	}
-	if err := f.planFaults(p); err != nil {
-		return nil, err
-	}
-	if err := f.planObjectives(p); err != nil {
-		return nil, err
+	for _, check := range []func(*plan, func(string) bool) error{f.planMasters, f.planImpls, f.planLoad, f.planFaults, f.planObjectives} {
+		if err := check(p, cmd.Flags().Changed); err != nil {
+			return nil, err
+		}
 	}
 	if p.ownNames() {
 		p.args = arguments(cmd, "keys")
@@ -103,7 +85,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 // meaning.
 func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op != bench.Hold }
 
-func (f *flags) planObjectives(p *plan) error {
+func (f *flags) planObjectives(p *plan, _ func(string) bool) error {
 	for _, text := range f.slos {
 		o, err := bench.ParseObjective(text)
 		if err == nil {
@@ -122,32 +104,14 @@ func (f *flags) planObjectives(p *plan) error {
 	return err
 }
 
-var errNewMasters = usagef("--new-masters is for --masters; others are always new")
-
-// checkServers finds the programs of --server before anything is started.
-func checkServers(programs []string) error {
-	for _, program := range programs {
-		if _, err := exec.LookPath(program); err != nil {
-			return usagef("--server: %w", err)
-		}
-	}
-	return nil
-}
-
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
-	chosen := 0
-	for _, name := range targetFlags {
-		if set(name) {
-			chosen++
-		}
-	}
-	if f.fresh && !set("masters") {
-		return errNewMasters
-	}
-	p.kindGiven = chosen > 0
+	chosen := slices.DeleteFunc(slices.Clone(targetFlags), func(name string) bool { return !set(name) })
+	p.kindGiven = len(chosen) > 0
 	switch {
-	case chosen > 1:
-		return usagef("--masters, --local and --embedded exclude each other")
+	case f.engine.NewMasters && !set("masters"):
+		return usagef("--new-masters is for --masters; others are always new")
+	case len(chosen) > 1:
+		return usagef("--%s exclude each other", strings.Join(chosen, " and --"))
 	case set("masters"):
 		p.kind = masters.Given
 		if p.given, err = masters.Parse(f.masters); err != nil {
@@ -162,8 +126,10 @@ func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {
 	if set("server") && p.kind != masters.Local {
 		return usagef("--server is for --local servers")
 	}
-	if err := checkServers(p.servers); err != nil {
-		return err
+	for _, program := range p.servers {
+		if _, err := exec.LookPath(program); err != nil {
+			return usagef("--server: %w", err)
+		}
 	}
 	p.kindGiven = p.kindGiven || set("server")
 	if p.kind != masters.Given && (p.count < 1 || p.count > maxMasters) {
@@ -193,11 +159,11 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
 		}
 	}
-	if p.engine.fencing && !rivals.CanFence(f.impl) {
+	if p.engine.Fencing && !rivals.CanFence(f.impl) {
 		if set("fencing") {
 			return usagef("--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(f.impl, ","))
 		}
-		p.engine.fencing = false // where it is the default
+		p.engine.Fencing = false // where it is the default
 	}
 	if f.rounds < 1 {
 		return usagef("--rounds must be at least 1, got %d", f.rounds)
@@ -211,7 +177,7 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 	return nil
 }
 
-func (f *flags) planFaults(p *plan) error {
+func (f *flags) planFaults(p *plan, _ func(string) bool) error {
 	for _, s := range f.faults {
 		if p.kind != masters.Local {
 			return usagef("--fault works on --local masters only")
@@ -226,7 +192,7 @@ func (f *flags) planFaults(p *plan) error {
 		if fault.Whole {
 			p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
 		}
-		p.faults, p.faultTexts = append(p.faults, fault), append(p.faultTexts, s)
+		p.faults = append(p.faults, fault)
 	}
 	if err := faults.Check(p.faults); err != nil {
 		return usagef("--fault %w", err)
@@ -236,22 +202,22 @@ func (f *flags) planFaults(p *plan) error {
 
 func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	switch {
-	case f.op == bench.Hold: // the workers share --keys out among them
+	case f.cfg.Op == bench.Hold: // the workers share --keys out among them
 	case set("keys") && !set("dist"):
-		f.dist = bench.Uniform()
-	case set("keys") && f.dist == (bench.Dist{}):
+		f.cfg.Dist = bench.Uniform()
+	case set("keys") && f.cfg.Dist == (bench.Dist{}):
 		return usagef("--keys has no meaning with --dist own, where every worker has a name of its own")
 	}
-	if f.masterTimeout < 0 {
-		return usagef("--master-timeout must not be negative, got %s", f.masterTimeout)
+	if f.engine.MasterTimeout < 0 {
+		return usagef("--master-timeout must not be negative, got %s", f.engine.MasterTimeout)
 	}
 	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
 		return usagef("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
 	}
-	if f.procs < 1 {
-		return usagef("--procs must be at least 1, got %d", f.procs)
+	if f.cfg.Procs < 1 {
+		return usagef("--procs must be at least 1, got %d", f.cfg.Procs)
 	}
-	if f.procs > 1 && !bench.SharesMemory {
+	if f.cfg.Procs > 1 && !bench.SharesMemory {
 		return usagef("--procs above 1 needs memory that processes share, which this system does not offer")
 	}
 	for _, name := range []string{"arrivals", "drop-after"} {
@@ -260,52 +226,44 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		}
 	}
 	switch {
-	case set("steady") && f.steady == 0:
+	case set("steady") && f.cfg.Steady == 0:
 		return usagef("--steady must be above 0; leave it out to run for all of --duration")
 	case set("steady") && !set("duration"):
-		f.duration = steadyMost
+		f.cfg.Duration = steadyMost
 	}
-	p.cfg = bench.Config{
-		Workers: f.workers, Procs: f.procs, Keys: f.keys, Dist: f.dist,
-		Hold: f.hold.Span, Think: f.think.Span,
-		Rate: float64(f.rate), Arrivals: f.arrivals,
-		DropAfter: f.dropAfter,
-		Duration:  f.duration, Warmup: f.warmup, Ramp: f.ramp, Steady: float64(f.steady),
-		TTL: f.ttl, Wait: f.wait, Op: f.op, Seed: f.seed,
-	}
-	if err := p.cfg.Validate(); err != nil {
+	if err := f.cfg.Validate(); err != nil {
 		return usageError{err}
 	}
 	for _, name := range f.impl {
 		impl, _ := rivals.Find(name) // raw knows no op at all
-		if !impl.Can(f.op) {
-			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.op, name)
+		if !impl.Can(f.cfg.Op) {
+			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.cfg.Op, name)
 		}
 	}
-	if f.hold.Mean() >= f.ttl {
-		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.ttl, f.hold, f.hold.Mean().Round(time.Microsecond))
+	if f.cfg.Hold.Mean() >= f.cfg.TTL {
+		return usagef("--hold must be shorter than --ttl %s, got %s, on average %s", f.cfg.TTL, f.cfg.Hold, f.cfg.Hold.Mean().Round(time.Microsecond))
 	}
-	if f.masterTimeout >= f.ttl {
-		return usagef("--master-timeout %s must be shorter than --ttl %s", f.masterTimeout, f.ttl)
+	if f.engine.MasterTimeout >= f.cfg.TTL {
+		return usagef("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.cfg.TTL)
 	}
 	if strings.HasPrefix(f.prefix, pipeline.ReservedPrefix) {
 		return usagef("--prefix must not begin with %q, which is the engine's", pipeline.ReservedPrefix)
 	}
-	if f.drift < 0 || f.drift >= 0.5 {
-		return usagef("--drift must be from 0 to below 0.5, got %v", f.drift)
+	if f.engine.Drift < 0 || f.engine.Drift >= 0.5 {
+		return usagef("--drift must be from 0 to below 0.5, got %v", f.engine.Drift)
 	}
-	if f.retryHeld < 0 || f.retrySplit < 0 {
-		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.retryHeld < 0])
+	if f.engine.RetryHeld < 0 || f.engine.RetrySplit < 0 {
+		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.engine.RetryHeld < 0])
 	}
-	if f.maxTTL != 0 && f.maxTTL < f.ttl {
-		return usagef("--max-ttl %s must be at least --ttl %s", f.maxTTL, f.ttl)
+	if f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.cfg.TTL {
+		return usagef("--max-ttl %s must be at least --ttl %s", f.engine.MaxTTL, f.cfg.TTL)
 	}
-	if f.seed >= 1<<53 {
+	if f.cfg.Seed >= 1<<53 {
 		return usagef("--seed must be below 2^53, so that every JSON reader keeps it whole")
 	}
-	if f.seed == 0 {
-		f.seed = 1 + rand.Uint64N(1<<32)
-		p.cfg.Seed = f.seed
+	if f.cfg.Seed == 0 {
+		f.cfg.Seed = 1 + rand.Uint64N(1<<32)
 	}
+	p.cfg = f.cfg
 	return nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -58,9 +57,9 @@ func reportFile(cmd *cobra.Command, name, format, out string) error {
 			return err
 		}
 	}
-	doc, err := readDocument(cmd.InOrStdin(), name)
+	doc, err := result.ReadFile(name)
 	if err != nil {
-		return usagef("%s %w", name, err)
+		return usageError{err}
 	}
 	if seen && format == htmlFormat {
 		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
@@ -81,17 +80,4 @@ func isFile(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode().IsRegular()
-}
-
-// readDocument reads a kept result, from in when the name is -.
-func readDocument(in io.Reader, name string) (*result.Document, error) {
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fmt.Errorf("cannot be read: %w", err)
-		}
-		defer f.Close()
-		in = f
-	}
-	return result.Read(in)
 }

@@ -164,7 +164,7 @@ func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
 	require.NoError(t, err)
 	c.Args = p.args
 	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
-	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,cut --workers 16 --procs "+strconv.Itoa(f.procs)+
+	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,cut --workers 16 --procs "+strconv.Itoa(f.cfg.Procs)+
 		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9 --fencing", line, "the seed draws the faults again")
 }
 

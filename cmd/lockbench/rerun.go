@@ -65,10 +65,14 @@ func withSamples(settings []setting, doc *result.Document) []setting {
 	return settings
 }
 
-// settingsOf is the flags that a document has kept.
+// settingsOf is the flags that a document has kept, see arguments.
 func settingsOf(args []string) (settings []setting) {
 	for _, arg := range args {
-		settings = append(settings, settingOf(arg))
+		name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
+		if !ok {
+			value = "true"
+		}
+		settings = append(settings, setting{name, []string{value}})
 	}
 	return settings
 }

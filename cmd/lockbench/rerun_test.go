@@ -59,7 +59,7 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Changed = true })
 	kept := map[string]bool{}
 	for _, arg := range arguments(cmd) {
-		s := settingOf(arg)
+		s := settingsOf([]string{arg})[0]
 		require.False(t, kept[s.flag], "--%s is there twice", s.flag)
 		kept[s.flag] = true
 	}

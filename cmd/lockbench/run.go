@@ -59,7 +59,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	defer cancel(nil)
 	if p.format == "ndjson" {
-		p.cfg.Progress = out.seconds(cancel).Show
+		p.cfg.Progress = out.seconds(cancel)
 	}
 
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
@@ -98,7 +98,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	p.distant = set.Distance >= distant
+	p.engine.Distant = set.Distance >= distant
 	rig := &faults.Rig{}
 	addrs := set.Addrs
 	if len(p.faults) > 0 {
@@ -118,10 +118,14 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 	if slices.ContainsFunc(p.impls, raw.Is) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	progress := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
-	defer progress.Close() // also when something panics
-	results, err := p.runs.run(ctx, open, both(progress.Show, p.cfg.Progress))
-	progress.Close()
+	show, end := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
+	defer end() // also when something panics
+	shown := show
+	if p.cfg.Progress != nil {
+		shown = func(now bench.Progress) { show(now); p.cfg.Progress(now) }
+	}
+	results, err := p.runs.run(ctx, open, shown)
+	end()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(result.EmbeddedReason)
@@ -180,29 +184,21 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 			r.PerMaster[i].Addr = cfg.Masters[i]
 		}
 	}
-	if results == nil {
-		results = []*bench.Result{}
-	}
 	if p.command == "compare" {
 		cfg.Impls = ranked(p.impls, p.reference, results)
 	}
 	doc := result.Document{Document: bench.NewDocument(cfg, results)}
 	doc.Config = result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.masterTimeout, NewMasters: p.fresh, Fencing: p.engine.fencing, ProbeEvery: p.probeEvery,
-		Faults: append([]string{}, p.faultTexts...), FaultKinds: p.kinds, History: p.history,
+		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
+		Faults: []string{}, FaultKinds: p.kinds, History: p.history,
 		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
+	}
+	for _, f := range p.faults {
+		doc.Config.Faults = append(doc.Config.Faults, f.Text)
 	}
 	for _, o := range p.objectives {
 		doc.Config.SLO = append(doc.Config.SLO, o.String())
 	}
 	return &doc
-}
-
-// both shows progress in two ways; the second may be nil.
-func both(a, b func(bench.Progress)) func(bench.Progress) {
-	if b == nil {
-		return a
-	}
-	return func(p bench.Progress) { a(p); b(p) }
 }

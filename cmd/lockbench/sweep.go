@@ -81,15 +81,10 @@ func (f *flags) params(cmd *cobra.Command, texts []string) (params []bench.Sweep
 	return params, nil
 }
 
-// widest is the plan with the most masters, which are started for all.
-func widest(plans []*plan) *plan {
-	return slices.MaxFunc(plans, func(a, b *plan) int { return a.count - b.count })
-}
-
 // executeAll announces how long it will take and makes the runs, on the masters of the
-// widest plan. What is swept is no argument of its own.
+// plan that has the most of them. What is swept is no argument of its own.
 func executeAll(cmd *cobra.Command, params []bench.SweepParam, plans []*plan, runs schedule, but ...string) error {
-	p := widest(plans)
+	p := slices.MaxFunc(plans, func(a, b *plan) int { return a.count - b.count })
 	p.runs = runs
 	for _, param := range params {
 		but = append(but, param.Name)

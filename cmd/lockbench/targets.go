@@ -20,7 +20,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
-	"muxlock/internal/stats"
 )
 
 // newTarget makes the target for a name that planImpls has checked.
@@ -56,13 +55,11 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 
 // options is what every implementation is opened with.
 func (p *plan) options(addrs []string, kind masters.Kind) rivals.Options {
-	return rivals.Options{
-		Masters: addrs, TTL: p.cfg.TTL, MaxTTL: p.engine.maxTTL, MasterTimeout: p.masterTimeout,
-		Drift: p.engine.drift, RetryHeld: p.engine.retryHeld, RetrySplit: p.engine.retrySplit,
-		Workers: p.cfg.Workers, NoTracking: kind == masters.Embedded, NewMasters: p.fresh || kind != masters.Given,
-		Fencing: p.engine.fencing,
-		Distant: p.distant || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay }),
-	}
+	o := p.engine
+	o.Masters, o.TTL, o.Workers, o.NoTracking = addrs, p.cfg.TTL, p.cfg.Workers, kind == masters.Embedded
+	o.NewMasters = o.NewMasters || kind != masters.Given
+	o.Distant = o.Distant || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay })
+	return o
 }
 
 // shortest is a lease and a MasterTimeout with which the engine can lock.
@@ -74,7 +71,7 @@ const (
 // shortLease is how to have a lease that is not longer than the engine's default
 // MasterTimeout, or that there is none so short.
 func (p *plan) shortLease(err error) string {
-	if p.masterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
+	if p.engine.MasterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
 		return ""
 	}
 	if p.cfg.TTL < shortestLease {
@@ -117,7 +114,7 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	}
 	end := func() ([]bench.Band, error) { return nil, nil }
 	cfg.Outages = r.plan.outages()
-	if prefix := r.plan.engine.prefix; prefix != "" {
+	if prefix := r.plan.prefix; prefix != "" {
 		cfg.KeyPrefix = prefix + bench.RandomKeyPrefix()
 	}
 	cfg.Begin = func(at time.Time) {
@@ -147,8 +144,8 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 // probeTimeout is when a probe beside a load counts as lost: five times what a lock
 // waits for a master.
 func (p *plan) probeTimeout() time.Duration {
-	if p.masterTimeout > 0 {
-		return 5 * p.masterTimeout
+	if p.engine.MasterTimeout > 0 {
+		return 5 * p.engine.MasterTimeout
 	}
 	return time.Second
 }
@@ -199,19 +196,14 @@ func caveats(c result.Config) map[string]string {
 // the best first, locks on all masters before those on one, and last what is no lock.
 func ranked(impls []string, reference string, results []*bench.Result) []string {
 	better := func(name string) float64 {
-		var values []float64
-		for _, r := range results {
-			if r.Impl == name && !r.Interrupted() {
-				values = append(values, r.ThroughputPerS)
-				if open := r.Latency.Response; open != nil { // where all have the same throughput
-					values[len(values)-1] = -float64(open.P["50"])
-				}
-			}
+		whole := result.Finished(results, name)
+		if p50, open := bench.MustFigure("response.p50").Median(whole); open { // all have the same throughput
+			return -p50
 		}
-		if len(values) == 0 {
-			return math.Inf(-1)
+		if rate, ran := bench.MustFigure("throughput").Median(whole); ran {
+			return rate
 		}
-		return stats.Median(values)
+		return math.Inf(-1)
 	}
 	kind := func(name string) int {
 		impl, _ := rivals.Find(name)

@@ -24,7 +24,7 @@ func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
 	require.Equal(t, "setnx", ranked(impls, "setnx", results)[0])
 
 	for i, r := range results { // an open loop: the same throughput, the later the slower
-		r.Latency.Response = &bench.Summary{P: map[string]int64{"50": int64(i)}}
+		r.Latency.Response = &bench.Summary{Count: 1000, P: map[string]int64{"50": int64(i)}}
 	}
 	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "setnx", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
 }
@@ -33,9 +33,9 @@ func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
 	p := &plan{cfg: bench.Config{Workers: 1024}}
 	require.Equal(t, p.options(nil, masters.Local).Distant, p.options(nil, masters.Given).Distant)
 	require.False(t, p.options(nil, masters.Given).Distant)
-	p.distant = true
+	p.engine.Distant = true
 	require.True(t, p.options(nil, masters.Given).Distant)
-	p.distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
+	p.engine.Distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
 	require.True(t, p.options(nil, masters.Local).Distant)
 }
 

@@ -73,8 +73,8 @@ func (f *validateFlags) check() error {
 		return usagef("--case: %w", err)
 	case len(f.cases) == 0:
 		return usagef("--case names none")
-	case f.duration < shortestCase || f.duration > longestCase:
-		return usagef("--duration must be %s to %s, got %s", shortestCase, longestCase, f.duration)
+	case f.cfg.Duration < shortestCase || f.cfg.Duration > longestCase:
+		return usagef("--duration must be %s to %s, got %s", shortestCase, longestCase, f.cfg.Duration)
 	}
 	return f.outputs.check(few)
 }
@@ -88,14 +88,14 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 		return err
 	}
 	defer out.close()
-	for f.seed == 0 {
-		f.seed = rand.Uint64()
+	for f.cfg.Seed == 0 {
+		f.cfg.Seed = rand.Uint64()
 	}
 
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	fmt.Fprintf(log, "validate: seed %d\n", f.seed)
+	fmt.Fprintf(log, "validate: seed %d\n", f.cfg.Seed)
 	checks, runErr := validation.Run(ctx, validation.Options{
-		Cases: f.cases, Seed: f.seed, Length: f.duration,
+		Cases: f.cases, Seed: f.cfg.Seed, Length: f.cfg.Duration,
 		Progress: func(setting string, check *validation.Check) { showCheck(log, setting, check) },
 	})
 	if runErr != nil {
@@ -113,7 +113,7 @@ func (f *validateFlags) execute(cmd *cobra.Command) error {
 
 // document has no results: nothing was loaded for its own sake.
 func (f *validateFlags) document(cmd *cobra.Command, checks []validation.Check) result.Document {
-	cfg := bench.RunConfig{Config: bench.Config{Seed: f.seed, Duration: f.duration}, Rounds: 1}
+	cfg := bench.RunConfig{Config: bench.Config{Seed: f.cfg.Seed, Duration: f.cfg.Duration}, Rounds: 1}
 	doc := result.Document{Document: bench.NewDocument(cfg, nil), Validation: checks}
 	doc.Config = result.Config{RunConfig: doc.Document.Config, Command: validateName, Target: string(masters.Local), Faults: []string{}, SLO: []string{}, Args: arguments(cmd)}
 	return doc

@@ -1,8 +1,6 @@
 package html
 
 import (
-	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"strconv"
@@ -23,29 +21,6 @@ import (
 //
 // Colours, dashes and fonts are the style sheet's too: series i has class s<i>.
 
-// chart is the markup of one; empty when there is nothing to draw.
-func chart(c view.Chart) (template.HTML, error) {
-	name, data := "", any(nil)
-	switch c := c.(type) {
-	case view.Lines:
-		v, ok := linesOf(c)
-		if !ok {
-			return "", nil
-		}
-		name, data = "lines", v
-	case view.Bars:
-		if len(c.Rows) == 0 {
-			return "", nil
-		}
-		name, data = "picture.svg", pictureOf(c, false)
-	default:
-		return "", fmt.Errorf("a chart of the type %T", c)
-	}
-	var b strings.Builder
-	err := charts.Lookup(name).Execute(&b, data)
-	return template.HTML(b.String()), err // #nosec: the template has escaped it
-}
-
 // linesView is what the template of lines is filled with.
 type linesView struct {
 	Title, XLabel string
@@ -62,8 +37,8 @@ type series struct {
 // mark is a tick or a dot: where it is drawn, and its text.
 type mark struct{ X, Y, Text string }
 
-// linesOf is false where nothing can be seen.
-func linesOf(l view.Lines) (v linesView, seen bool) {
+// linesOf is nil where nothing can be seen.
+func linesOf(l *view.Lines) *linesView {
 	var values [][]float64
 	for _, s := range l.Series {
 		values = append(values, s.Y)
@@ -71,9 +46,9 @@ func linesOf(l view.Lines) (v linesView, seen bool) {
 	x, okX := scaleOf(l.X, true, l.At)
 	y, okY := scaleOf(l.Y, false, values...)
 	if !okX || !okY || len(l.At) == 0 {
-		return v, false
+		return nil
 	}
-	v = linesView{Title: l.Title, XLabel: l.X.Label, Bands: bandsOf(x, l.Bands)}
+	v := &linesView{Title: l.Title, XLabel: l.X.Label, Bands: bandsOf(x, l.Bands)}
 	for _, t := range ticks(l.X, x, 6) {
 		if at := x.at(t.At); at >= -1e-9 && at <= 1+1e-9 {
 			v.X = append(v.X, mark{X: percent(at), Text: t.Label})
@@ -89,14 +64,14 @@ func linesOf(l view.Lines) (v linesView, seen bool) {
 			v.Series = append(v.Series, drawn)
 		}
 	}
-	return v, true
+	return v
 }
 
 // colors is how many series can be told apart by their colour.
 const colors = 8
 
 // seriesOf has no path for a series of which nothing can be seen.
-func seriesOf(s view.Series, l view.Lines, x, y scale) series {
+func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
 	v := series{Name: s.Name, Class: "s" + strconv.Itoa(s.Color%colors)}
 	if s.Dash || s.Color >= colors {
 		v.Class += " dash"
@@ -145,7 +120,7 @@ type pictureRow struct {
 	Y, TextY, Width, TextX int
 }
 
-func pictureOf(b view.Bars, alone bool) picture {
+func pictureOf(b *view.Bars, alone bool) picture {
 	const top, rowPx, left, widest, gap = 34, 30, 160, 440, 8
 	greatest := 0.0
 	for _, r := range b.Rows {
@@ -169,7 +144,7 @@ func pictureOf(b view.Bars, alone bool) picture {
 // WritePicture writes bars as an SVG of its own, which follows the reader's light or dark
 // setting.
 func WritePicture(w io.Writer, b view.Bars) error {
-	return charts.ExecuteTemplate(w, "picture.svg", pictureOf(b, true))
+	return templates.ExecuteTemplate(w, "picture.svg", pictureOf(&b, true))
 }
 
 // percent is a place between 0 and 1 as an SVG length.

@@ -78,52 +78,52 @@ func TestAScaleSpansItsValues(t *testing.T) {
 }
 
 // drawn is the markup of a chart, which is well-formed and free of what is no number.
-func drawn(t *testing.T, c view.Chart) string {
+func drawn(t *testing.T, b view.Block) string {
 	t.Helper()
-	markup, err := chart(c)
-	require.NoError(t, err)
-	require.NotContains(t, string(markup), "NaN")
-	require.NotContains(t, string(markup), "Inf")
-	d := xml.NewDecoder(strings.NewReader("<root>" + string(markup) + "</root>"))
+	var markup strings.Builder
+	require.NoError(t, templates.ExecuteTemplate(&markup, "block", b))
+	require.NotContains(t, markup.String(), "NaN")
+	require.NotContains(t, markup.String(), "Inf")
+	d := xml.NewDecoder(strings.NewReader("<root>" + markup.String() + "</root>"))
 	for {
 		_, err := d.Token()
 		if err == io.EOF {
-			return string(markup)
+			return strings.TrimSpace(markup.String())
 		}
 		require.NoError(t, err)
 	}
 }
 
 func TestChartsWithNothingToDrawAreEmpty(t *testing.T) {
-	for name, c := range map[string]view.Chart{
-		"lines":                view.Lines{},
-		"lines without series": view.Lines{At: []float64{1, 2}},
-		"lines without values": view.Lines{At: []float64{1, 2}, Series: []view.Series{{Name: "a", Y: []float64{nan, nan}}}},
-		"lines without places": view.Lines{Series: []view.Series{{Name: "a", Y: []float64{1}}}},
-		"logarithms of 0":      view.Lines{At: []float64{1}, Y: view.Axis{Log: true}, Series: []view.Series{{Y: []float64{0}}}},
-		"bars":                 view.Bars{},
+	for name, c := range map[string]view.Block{
+		"lines":                {Lines: &view.Lines{}},
+		"lines without series": {Lines: &view.Lines{At: []float64{1, 2}}},
+		"lines without values": {Lines: &view.Lines{At: []float64{1, 2}, Series: []view.Series{{Name: "a", Y: []float64{nan, nan}}}}},
+		"lines without places": {Lines: &view.Lines{Series: []view.Series{{Name: "a", Y: []float64{1}}}}},
+		"logarithms of 0":      {Lines: &view.Lines{At: []float64{1}, Y: view.Axis{Log: true}, Series: []view.Series{{Y: []float64{0}}}}},
+		"bars":                 {Bars: &view.Bars{}},
 	} {
 		require.Empty(t, drawn(t, c), name)
 	}
 }
 
 func TestALineGoesThroughItsValuesAndEndsWhereOneIsMissing(t *testing.T) {
-	text := drawn(t, view.Lines{At: []float64{0, 5, 7.5, 10, 20}, Series: []view.Series{{Name: "a", Y: []float64{0, 100, nan, 50, 0}}}})
+	text := drawn(t, view.Block{Lines: &view.Lines{At: []float64{0, 5, 7.5, 10, 20}, Series: []view.Series{{Name: "a", Y: []float64{0, 100, nan, 50, 0}}}}})
 	require.Contains(t, text, `d="M0 1000L250 0M500 500L1000 1000"`)
 }
 
 func TestMeasuredValuesHaveDots(t *testing.T) {
-	text := drawn(t, view.Lines{At: []float64{1, 2}, Series: []view.Series{
+	text := drawn(t, view.Block{Lines: &view.Lines{At: []float64{1, 2}, Series: []view.Series{
 		{Name: "a", Y: []float64{50, 100}, Dots: true},
 		{Name: "curve", Color: colors, Y: []float64{50, 60}},
-	}})
+	}}})
 	require.Equal(t, 2, strings.Count(text, "<circle"))
 	require.Contains(t, text, `cx="50%" cy="50%" r="3.5"><title>1: 50</title>`)
 	require.Contains(t, text, `class="line s0 dash"`, "a colour that another has")
 }
 
 func TestOfSeriesThatCannotBeSeenNothingIsSaid(t *testing.T) {
-	text := drawn(t, view.Lines{At: []float64{1, 2}, Series: []view.Series{{Name: "unseen", Y: []float64{nan, nan}}, {Name: "seen", Y: []float64{1, 2}}}})
+	text := drawn(t, view.Block{Lines: &view.Lines{At: []float64{1, 2}, Series: []view.Series{{Name: "unseen", Y: []float64{nan, nan}}, {Name: "seen", Y: []float64{1, 2}}}}})
 	require.NotContains(t, text, "unseen")
 	require.Contains(t, text, "> seen</span>")
 }
@@ -138,20 +138,20 @@ func TestABarForEachInProportion(t *testing.T) {
 	b := view.Bars{Title: "a < b", Rows: []view.Bar{{Label: "mine", Value: 100, Text: "100/s"}, {Label: "theirs", Value: 50}, {Label: "none"}}}
 	var alone bytes.Buffer
 	require.NoError(t, WritePicture(&alone, b))
-	for _, svg := range []string{alone.String(), drawn(t, b)} {
+	for _, svg := range []string{alone.String(), drawn(t, view.Block{Bars: &b})} {
 		for _, bar := range []string{`class="bar" x="160" y="34" width="440"`, `class="rest" x="160" y="64" width="220"`, `class="rest" x="160" y="94" width="1"`, "a &lt; b"} {
 			require.Contains(t, svg, bar)
 		}
 	}
 	require.Contains(t, alone.String(), "prefers-color-scheme: dark")
-	require.NotContains(t, drawn(t, b), "<style>", "the page has its own")
+	require.NotContains(t, drawn(t, view.Block{Bars: &b}), "<style>", "the page has its own")
 }
 
 func TestTextOfAChartIsEscaped(t *testing.T) {
 	const evil = `"><script>x</script>`
-	for _, c := range []view.Chart{
-		view.Lines{Title: evil, X: view.Axis{Label: evil}, At: []float64{1}, Series: []view.Series{{Name: evil, Y: []float64{1}, Dots: true}}, Bands: []view.Band{{Label: evil, To: 1}}},
-		view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}},
+	for _, c := range []view.Block{
+		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, At: []float64{1}, Series: []view.Series{{Name: evil, Y: []float64{1}, Dots: true}}, Bands: []view.Band{{Label: evil, To: 1}}}},
+		{Bars: &view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}}},
 	} {
 		require.NotContains(t, drawn(t, c), "<script")
 	}

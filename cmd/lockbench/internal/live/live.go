@@ -13,7 +13,7 @@ import (
 )
 
 // live is the view on a terminal: a few lines that it writes over again and again.
-// Show only keeps the news; a goroutine of its own draws, so that a terminal that
+// show only keeps the news; a goroutine of its own draws, so that a terminal that
 // takes nothing (Ctrl-S) holds up neither the load nor the end of a run.
 //
 // A frame ends with an end of line, and the cursor rests below it, visible: so a
@@ -27,7 +27,9 @@ type live struct {
 	w    io.Writer
 	size func() (width, height int, err error)
 	done chan struct{} // closed when draw has returned
-	stop chan struct{} // closed by Close
+	stop chan struct{} // closed by close
+	// close clears the lines and waits for it, but not long.
+	close func()
 
 	mu    sync.Mutex // guards the following
 	state state
@@ -45,29 +47,22 @@ func newLive(w io.Writer, size func() (int, int, error), o ProgressOptions) *liv
 		w: w, size: size, state: state{options: o},
 		done: make(chan struct{}), stop: make(chan struct{}),
 	}
+	l.close = sync.OnceFunc(func() {
+		close(l.stop)
+		select {
+		case <-l.done:
+		case <-time.After(closeLimit):
+		}
+	})
 	go l.draw()
 	return l
 }
 
-// Show keeps the news for the next frame.
-func (l *live) Show(now bench.Progress) {
+// show keeps the news for the next frame.
+func (l *live) show(now bench.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.state.see(now, time.Now())
-}
-
-// Close clears the lines and waits for it, but not long.
-func (l *live) Close() {
-	select {
-	case <-l.stop:
-		return
-	default:
-	}
-	close(l.stop)
-	select {
-	case <-l.done:
-	case <-time.After(closeLimit):
-	}
 }
 
 func (l *live) draw() {

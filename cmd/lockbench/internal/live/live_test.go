@@ -78,9 +78,9 @@ func TestTheViewRedrawsInPlaceAndLeavesNothing(t *testing.T) {
 	for _, width := range []int{40, 80, 120} {
 		synctest.Test(t, func(t *testing.T) {
 			term, view, pass := screen(width)
-			defer view.Close()
+			defer view.close()
 			for _, n := range news() {
-				view.Show(n)
+				view.show(n)
 				pass(time.Second)
 				rows := visible(term)
 				require.Equal(t, "$ lockbench run", rows[0])
@@ -90,8 +90,8 @@ func TestTheViewRedrawsInPlaceAndLeavesNothing(t *testing.T) {
 			}
 			t.Logf("%d columns\n%s", width, strings.Join(visible(term), "\n"))
 			require.Len(t, visible(term), 7)
-			view.Close()
-			view.Close()
+			view.close()
+			view.close()
 			synctest.Wait()
 			require.Equal(t, []string{"$ lockbench run"}, visible(term))
 			require.Equal(t, [2]int{0, 1}, [2]int{term.Cursor().X, term.Cursor().Y})
@@ -102,10 +102,10 @@ func TestTheViewRedrawsInPlaceAndLeavesNothing(t *testing.T) {
 func TestTheViewShowsTheRunNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		term, view, pass := screen(120)
-		defer view.Close()
+		defer view.close()
 		all := news()
 		for _, n := range all[:5] {
-			view.Show(n)
+			view.show(n)
 			pass(time.Second)
 		}
 		text := strings.Join(visible(term), "\n")
@@ -118,8 +118,8 @@ func TestTheViewShowsTheRunNow(t *testing.T) {
 			require.Contains(t, text, want)
 		}
 		require.NotContains(t, text, "before:")
-		view.Show(all[len(all)-1])
-		view.Show(all[1])
+		view.show(all[len(all)-1])
+		view.show(all[1])
 		pass(time.Second)
 		text = strings.Join(visible(term), "\n")
 		require.Contains(t, text, "run 2/20")
@@ -145,9 +145,9 @@ func TestFaultsAreThoseOfTheMeasuredTimeNow(t *testing.T) {
 func TestTheViewFollowsTheSizeOfTheTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		term, view, pass := screen(40)
-		defer view.Close()
+		defer view.close()
 		for _, n := range news()[:5] {
-			view.Show(n)
+			view.show(n)
 		}
 		pass(time.Second)
 		for _, size := range [][2]int{{120, 24}, {120, 4}} {
@@ -173,11 +173,11 @@ func TestATerminalThatTakesNothingHoldsUpNeitherTheLoadNorItsEnd(t *testing.T) {
 		view := newLive(term, func() (int, int, error) { return 80, 24, io.ErrUnexpectedEOF }, ProgressOptions{})
 		begin := time.Now()
 		for range 5000 {
-			view.Show(bench.Progress{Impl: "muxlock", Total: 5 * time.Second, Elapsed: time.Since(begin)})
+			view.show(bench.Progress{Impl: "muxlock", Total: 5 * time.Second, Elapsed: time.Since(begin)})
 			time.Sleep(time.Millisecond)
 		}
 		require.Equal(t, 5*time.Second, time.Since(begin))
-		view.Close()
+		view.close()
 		require.Equal(t, 5*time.Second+closeLimit, time.Since(begin))
 		close(term)
 	})
@@ -201,10 +201,10 @@ func TestManyMastersGetALetterEach(t *testing.T) {
 
 func TestProgressIsPlainAndSeldomAwayFromATerminal(t *testing.T) {
 	var b bytes.Buffer
-	p := NewProgress(&b, ProgressOptions{Rounds: 1})
+	show, end := NewProgress(&b, ProgressOptions{Rounds: 1})
 	for range 3 {
-		p.Show(bench.Progress{Impl: "muxlock", Elapsed: time.Second, Total: 5 * time.Second, Point: bench.Point{Cycles: 1234}})
+		show(bench.Progress{Impl: "muxlock", Elapsed: time.Second, Total: 5 * time.Second, Point: bench.Point{Cycles: 1234}})
 	}
-	p.Close()
+	end()
 	require.Equal(t, "muxlock  1s/5s  1,234 cycles  p99 0ns\n", b.String())
 }

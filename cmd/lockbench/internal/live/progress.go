@@ -15,45 +15,35 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Progress shows how runs go on. Show is for bench.Config.Progress, which calls it
-// from a goroutine that no worker waits for. Close ends it and removes what should
-// not stay; it may be called again. The two are not called at the same time.
-type Progress interface {
-	Show(bench.Progress)
-	Close()
-}
-
-// ProgressOptions is what a Progress knows besides the runs. All may be left out.
+// ProgressOptions is what is known besides the runs. All may be left out.
 type ProgressOptions struct {
 	Quiet  bool
 	Rounds int // of each implementation
 	Runs   int // in all; 0: nobody knows
 	// Faults is what is in force at a time of the measured window; below 0 is in the
-	// warm-up. Called from a goroutine of the Progress.
+	// warm-up. Called from another goroutine.
 	Faults func(at time.Duration) []string
 }
 
 // NewProgress makes the view that fits w: several lines redrawn in place where w is
-// a terminal that can do that, else a plain line now and then, or nothing at all.
-func NewProgress(w io.Writer, o ProgressOptions) Progress {
+// a terminal that can do that, else a plain line now and then, or nothing at all. show is
+// for bench.Config.Progress, which calls it from a goroutine that no worker waits for. end
+// removes what should not stay; it may be called again. The two are not called at the same
+// time.
+func NewProgress(w io.Writer, o ProgressOptions) (show func(bench.Progress), end func()) {
 	if o.Quiet {
-		return silent{}
+		return func(bench.Progress) {}, func() {}
 	}
 	f, ok := w.(*os.File)
 	if ok && term.IsTerminal(int(f.Fd())) && redraws(os.Getenv("TERM")) {
-		return newLive(w, func() (int, int, error) { return term.GetSize(int(f.Fd())) }, o)
+		l := newLive(w, func() (int, int, error) { return term.GetSize(int(f.Fd())) }, o)
+		return l.show, l.close
 	}
-	return &plain{w: w, rounds: o.Rounds}
+	return (&plain{w: w, rounds: o.Rounds}).show, func() {}
 }
 
 // redraws tells whether a terminal of that kind can move its cursor.
 func redraws(kind string) bool { return kind != "" && kind != "dumb" }
-
-// silent is --quiet.
-type silent struct{}
-
-func (silent) Show(bench.Progress) {}
-func (silent) Close()              {}
 
 // plain writes a line when a run has ended, and every two seconds.
 type plain struct {
@@ -65,15 +55,13 @@ type plain struct {
 // plainPause is between two plain lines.
 const plainPause = 2 * time.Second
 
-func (p *plain) Show(now bench.Progress) {
+func (p *plain) show(now bench.Progress) {
 	if now.Result == nil && (now.Elapsed == 0 || time.Since(p.last) < plainPause-plainPause/8) {
 		return
 	}
 	fmt.Fprintln(p.w, p.line(now))
 	p.last = time.Now()
 }
-
-func (p *plain) Close() {}
 
 func (p *plain) line(now bench.Progress) string {
 	name := runName(now)

@@ -1,10 +1,8 @@
 package result
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"reflect"
 	"slices"
@@ -49,44 +47,25 @@ func Comparable(names []string, docs []*Document) error {
 // CompareFiles compares the documents with the first one, which have to be Comparable.
 func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
 	c := Comparison{SchemaVersion: bench.SchemaVersion, Tool: bench.CurrentTool(), Limit: limit, Rows: []Row{}}
-	known := map[string]bool{}
-	for _, impl := range finishedImpls(docs[0].Results) {
-		known[impl] = true
-	}
+	known := finishedImpls(docs[0].Results)
 	for i, doc := range docs {
-		f := ComparedFile{Name: names[i], Tool: doc.Tool, Host: doc.Env.Host, Unmatched: []string{}, Differ: []Setting{}}
+		f := ComparedFile{Name: names[i], Tool: doc.Tool, Host: doc.Env.Host, Unmatched: []string{}, Differ: append([]Setting{}, Settings(docs[0], doc)...)}
 		for _, result := range doc.Results {
 			if !result.Valid.OK {
 				f.NotValid++
 			}
 		}
 		for _, impl := range finishedImpls(doc.Results) {
-			if !known[impl] {
+			if !slices.Contains(known, impl) {
 				f.Unmatched = append(f.Unmatched, impl)
 			}
 		}
-		f.Differ = append(f.Differ, Settings(docs[0], doc)...)
 		c.Files = append(c.Files, f)
 		if i > 0 {
 			c.Rows = append(c.Rows, Rows(docs[0].Results, doc.Results, names[i], limit)...)
 		}
 	}
 	return c
-}
-
-// Regressions is the rows that are one.
-func (c Comparison) Regressions() (rows []Row) {
-	for _, row := range c.Rows {
-		if row.Regression {
-			rows = append(rows, row)
-		}
-	}
-	return rows
-}
-
-// JSON writes it as one document.
-func (c Comparison) JSON(w io.Writer) error {
-	return encode(w, c)
 }
 
 // Setting is one that was not the same in both files, by its name in the document.
@@ -105,21 +84,17 @@ func Settings(older, newer *Document) (differ []Setting) {
 	was, is := flat(older), flat(newer)
 	names := maps.Clone(was)
 	maps.Copy(names, is)
-	for name := range names {
+	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if !slices.Contains(expected, name) && !reflect.DeepEqual(was[name], is[name]) {
 			differ = append(differ, Setting{name, text(was[name]), text(is[name])})
 		}
 	}
-	if n, m := len(older.Config.Masters), len(newer.Config.Masters); n != m {
-		differ = append(differ, Setting{"masters", text(n), text(m)})
-	}
-	slices.SortFunc(differ, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
 	return differ
 }
 
-// flat is config, env and tool as JSON names them.
+// flat is config, env and tool as JSON names them, and the number of masters.
 func flat(doc *Document) map[string]any {
-	all := map[string]any{}
+	all := map[string]any{"masters": len(doc.Config.Masters)}
 	for section, v := range map[string]any{"config": doc.Config, "env": doc.Env, "tool": doc.Tool} {
 		b, _ := json.Marshal(v) // it was JSON
 		fields := map[string]any{}

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"bytes"
 	"encoding/csv"
 	"io"
 	"maps"
@@ -76,22 +75,14 @@ var own = []column{
 
 // CSV writes a header and a row per result.
 func CSV(w io.Writer, doc Document) error {
-	var b bytes.Buffer // so that only the last write can fail
-	c := csv.NewWriter(&b)
-	row := make([]string, len(columns))
-	for i, col := range columns {
-		row[i] = col.name
-	}
-	_ = c.Write(row) // to memory
-	for _, r := range doc.Results {
-		for i, col := range columns {
-			row[i] = col.of(r)
+	rows := make([][]string, 1+len(doc.Results))
+	for _, col := range columns {
+		rows[0] = append(rows[0], col.name)
+		for i, r := range doc.Results {
+			rows[1+i] = append(rows[1+i], col.of(r))
 		}
-		_ = c.Write(row)
 	}
-	c.Flush()
-	_, err := w.Write(b.Bytes())
-	return err
+	return csv.NewWriter(w).WriteAll(rows)
 }
 
 func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }

@@ -109,10 +109,8 @@ func Of(results []*bench.Result, impl string) []*bench.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl })
 }
 
-// JSON writes the document.
-func JSON(w io.Writer, doc Document) error { return encode(w, doc) }
-
-func encode(w io.Writer, v any) error {
+// JSON writes a document, or what else a command gives to programs.
+func JSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(v)

@@ -28,11 +28,11 @@ func lines(t *testing.T, text string) (all []map[string]any) {
 
 func TestNDJSONIsSecondsThenResultsThenAnEnd(t *testing.T) {
 	var b bytes.Buffer
-	s := result.NewSeconds(&b, func(err error) { t.Error(err) })
-	s.Show(bench.Progress{Impl: "muxlock", Round: 2, Warmup: true})
-	s.Show(bench.Progress{Impl: "muxlock", Round: 2}) // the measured time begins
-	s.Show(bench.Progress{Impl: "muxlock", Round: 2, Point: bench.Point{TS: 1, Cycles: 7}})
-	s.Show(bench.Progress{Impl: "muxlock", Round: 2, Result: &bench.Result{}})
+	show := result.Seconds(&b, func(err error) { t.Error(err) })
+	show(bench.Progress{Impl: "muxlock", Round: 2, Warmup: true})
+	show(bench.Progress{Impl: "muxlock", Round: 2}) // the measured time begins
+	show(bench.Progress{Impl: "muxlock", Round: 2, Point: bench.Point{TS: 1, Cycles: 7}})
+	show(bench.Progress{Impl: "muxlock", Round: 2, Result: &bench.Result{}})
 	require.NoError(t, result.NDJSON(&b, resulttest.Document(resulttest.Result("muxlock", 1, 100), resulttest.Result("slow", 1, 50))))
 	all := lines(t, b.String())
 	require.Len(t, all, 4)
@@ -64,9 +64,9 @@ func (b *broken) Write(p []byte) (int, error) {
 func TestSecondsEndWithTheFirstError(t *testing.T) {
 	w := &broken{}
 	var told []error
-	s := result.NewSeconds(w, func(err error) { told = append(told, err) })
+	show := result.Seconds(w, func(err error) { told = append(told, err) })
 	for range 4 {
-		s.Show(bench.Progress{Point: bench.Point{TS: 1}})
+		show(bench.Progress{Point: bench.Point{TS: 1}})
 	}
 	require.Equal(t, []error{errBroken}, told)
 	require.Equal(t, 2, w.writes)

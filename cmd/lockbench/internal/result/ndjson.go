@@ -1,10 +1,8 @@
 package result
 
 import (
-	"bytes"
 	"encoding/json"
 	"io"
-	"sync"
 
 	"muxlock/bench"
 )
@@ -41,43 +39,26 @@ type (
 
 // NDJSON writes the lines that are known when the runs are over.
 func NDJSON(w io.Writer, doc Document) error {
-	var b bytes.Buffer // so that only the last write can fail
-	e := json.NewEncoder(&b)
+	e := json.NewEncoder(w)
 	for _, r := range doc.Results {
 		if err := e.Encode(resultLine{"result", r}); err != nil {
 			return err
 		}
 	}
-	err := e.Encode(endLine{"end", doc.SchemaVersion, doc.Tool, doc.Env, doc.Config, len(doc.Results), doc.Relative, doc.Sweep, doc.Capacity})
-	if err != nil {
-		return err
-	}
-	_, err = w.Write(b.Bytes())
-	return err
+	return e.Encode(endLine{"end", doc.SchemaVersion, doc.Tool, doc.Env, doc.Config, len(doc.Results), doc.Relative, doc.Sweep, doc.Capacity})
 }
 
-// Seconds writes the lines that come while runs are under way.
-type Seconds struct {
-	enc    *json.Encoder
-	failed func(error)
-
-	mu  sync.Mutex // guards the following
-	err error
-}
-
-// NewSeconds writes to w. The first error goes to failed and ends the writing.
-func NewSeconds(w io.Writer, failed func(error)) *Seconds {
-	return &Seconds{enc: json.NewEncoder(w), failed: failed}
-}
-
-// Show is for bench.Config.Progress.
-func (s *Seconds) Show(p bench.Progress) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if p.Warmup || p.Point.TS == 0 || p.Result != nil || s.err != nil {
-		return
-	}
-	if s.err = s.enc.Encode(secondLine{"second", p.Impl, p.Round, p.Setting, p.Point}); s.err != nil {
-		s.failed(s.err)
+// Seconds is for bench.Config.Progress: it writes the lines that come while runs are under
+// way. The first error goes to failed and ends the writing.
+func Seconds(w io.Writer, failed func(error)) func(bench.Progress) {
+	e := json.NewEncoder(w)
+	var err error
+	return func(p bench.Progress) {
+		if p.Warmup || p.Point.TS == 0 || p.Result != nil || err != nil {
+			return
+		}
+		if err = e.Encode(secondLine{"second", p.Impl, p.Round, p.Setting, p.Point}); err != nil {
+			failed(err)
+		}
 	}
 }

@@ -15,13 +15,16 @@ import (
 // documentMost bounds what Read takes, in bytes: a hundred times what a long run makes.
 const documentMost = 64 << 20
 
-// ReadFile is Read of a file; its errors name the file.
+// ReadFile is Read of a file, or of standard input where it is -; its errors name the file.
 func ReadFile(name string) (*Document, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
+	f := os.Stdin
+	if name != "-" {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", name, err)
+		}
+		defer f.Close()
 	}
-	defer f.Close()
 	doc, err := Read(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", name, err)
@@ -81,7 +84,6 @@ func recognise(text []byte) error {
 	}
 	err := json.Unmarshal(text, &head)
 	var syntax *json.SyntaxError
-	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax) && bytes.HasPrefix(text, []byte(`{"type":`)):
 		return errors.New("is a list of lines (-o ndjson); only a document can be read back (-o json)")
@@ -89,8 +91,6 @@ func recognise(text []byte) error {
 		return fmt.Errorf("is cut off after %d bytes", len(text))
 	case errors.As(err, &syntax):
 		return fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
-	case errors.As(err, &mistyped) && head.SchemaVersion == nil:
-		return errors.New("is JSON, but no result of lockbench")
 	case head.SchemaVersion == nil || head.Tool == nil || head.Tool.Name != "lockbench":
 		return errors.New("is JSON, but no result of lockbench")
 	case *head.SchemaVersion > bench.SchemaVersion:

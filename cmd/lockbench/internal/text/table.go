@@ -135,13 +135,11 @@ func (g *grid) lines(row []string, part []int) (lines []string) {
 			if at < len(folded[n]) {
 				cell = folded[n][at]
 			}
-			pad := strings.Repeat(" ", max(g.widths[i]-utf8.RuneCountInString(cell), 0))
+			width := g.widths[i]
 			if g.columns[i].Left {
-				line.WriteString(cell + pad)
-			} else {
-				line.WriteString(pad + cell)
+				width = -width
 			}
-			line.WriteString(strings.Repeat(" ", between))
+			fmt.Fprintf(&line, "%*s%*s", width, cell, between, "")
 		}
 		lines = append(lines, line.String())
 	}

@@ -20,7 +20,7 @@ func Write(w io.Writer, p view.Page, hints bool) error {
 	var b bytes.Buffer
 	for _, block := range slices.Concat(p.Setup, p.Body, p.Findings) {
 		switch {
-		case block.Browser || block.Heading != "" || block.Chart != nil:
+		case block.Browser:
 		case block.Table != nil:
 			table(&b, *block.Table)
 		case block.Hint && !hints:

@@ -77,7 +77,7 @@ func apart(of [2]int64) string { return fmt.Sprintf("%s to %s, 90 %%", ns(of[0])
 func lossesTable(a *advice.Advice) Table {
 	t := Table{
 		Caption: "Without renewal, by TTL; ~ is beyond what was measured, where the pause budgets count",
-		Columns: columns("TTL", "blocks others for", "lost while held", "from, 90 %", "to"),
+		Columns: columns(1, "TTL", "blocks others for", "lost while held", "from, 90 %", "to"),
 	}
 	for _, l := range a.Losses {
 		p := units.Probability(l.P)
@@ -117,7 +117,7 @@ const leastProbability = 1e-12
 
 // outagesTable is what a renewed lease bears.
 func outagesTable(a *advice.Advice) Table {
-	t := Table{Caption: "With KeepAlive, by TTL", Columns: columns("TTL", "blocks others for", "survives an outage of", "lost to the longest seen")}
+	t := Table{Caption: "With KeepAlive, by TTL", Columns: columns(1, "TTL", "blocks others for", "survives an outage of", "lost to the longest seen")}
 	for _, o := range a.Outages {
 		t.Rows = append(t.Rows, cells(ns(o.TTL), ns(o.RTO), ns(o.Outage), units.Probability(o.Lost)))
 	}
@@ -127,7 +127,7 @@ func outagesTable(a *advice.Advice) Table {
 func expectedTable(a *advice.Advice) Table {
 	t := Table{
 		Caption: "To be expected; ~ is extrapolated, the interval is 95 % by the samples alone",
-		Columns: append(columns("", "probability", "from", "to", "samples"), Column{Name: "formula", Left: true}),
+		Columns: append(columns(1, "", "probability", "from", "to", "samples"), Column{Name: "formula", Left: true}),
 	}
 	for _, c := range a.Expected {
 		p, from, to := units.Probability(c.P), none, none
@@ -143,7 +143,7 @@ func expectedTable(a *advice.Advice) Table {
 }
 
 func inputsTable(a *advice.Advice) Table {
-	t := Table{Caption: "Measured", Columns: append(columns("", "p50", "p99", "max", "n"), Column{Name: "from", Left: true})}
+	t := Table{Caption: "Measured", Columns: append(columns(1, "", "p50", "p99", "max", "n"), Column{Name: "from", Left: true})}
 	for _, in := range a.Inputs {
 		t.Rows = append(t.Rows, cells(in.Name, ns(in.P50), ns(in.P99), ns(in.Max), known(in.Count, units.Number(in.Count)), in.From))
 	}
@@ -151,7 +151,7 @@ func inputsTable(a *advice.Advice) Table {
 }
 
 func sensitivityTable(a *advice.Advice) Table {
-	t := Table{Caption: "The shortest TTL, if", Columns: append(columns("", "shortest TTL", "changes by"), Column{Name: "remark", Left: true})}
+	t := Table{Caption: "The shortest TTL, if", Columns: append(columns(1, "", "shortest TTL", "changes by"), Column{Name: "remark", Left: true})}
 	for _, c := range a.Sensitivity {
 		sign := ""
 		if c.ByNs < 0 {

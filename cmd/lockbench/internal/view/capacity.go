@@ -23,7 +23,7 @@ func (b *Blocks) capacities(doc result.Document) {
 }
 
 func stepsTable(c bench.Capacity) Table {
-	t := Table{Columns: append(columns("step", "rate/s", "cycles/s", "p99"), texts("", "")...)}
+	t := Table{Columns: append(columns(1, "step", "rate/s", "cycles/s", "p99"), columns(2, "", "")...)}
 	for i, s := range c.Steps {
 		t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), units.In(bench.UnitCount, s.ThroughputPerS),
 			known(s.P99Ns, ns(s.P99Ns)), outcome(s), s.Why))

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,17 +45,14 @@ func (b *Blocks) chaos(doc result.Document) {
 
 func byKind(bands []bench.Band) string {
 	counts := map[string]int{}
-	var kinds []string
 	for _, b := range bands {
-		if counts[b.Kind]++; counts[b.Kind] == 1 {
-			kinds = append(kinds, b.Kind)
-		}
+		counts[b.Kind]++
 	}
-	slices.Sort(kinds)
-	for i, kind := range kinds {
-		kinds[i] = fmt.Sprintf("%s %d", kind, counts[kind])
+	var texts []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		texts = append(texts, fmt.Sprintf("%s %d", kind, counts[kind]))
 	}
-	return strings.Join(kinds, ", ")
+	return strings.Join(texts, ", ")
 }
 
 // example is the first overlap.

@@ -10,12 +10,6 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Chart is the data of one drawing: Lines or Bars. One with nothing to draw is left out.
-type Chart interface{ isChart() }
-
-func (Lines) isChart() {}
-func (Bars) isChart()  {}
-
 // Axis is how one direction is divided.
 type Axis struct {
 	Label string

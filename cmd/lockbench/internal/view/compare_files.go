@@ -33,7 +33,7 @@ func Files(c result.Comparison) Page {
 		if i == 0 || row.Impl != c.Rows[i-1].Impl || row.File != c.Rows[i-1].File {
 			b.Table(t)
 			b.Line("\n%s  %s", row.Impl, row.File)
-			t = Table{Columns: append(columns("", "old", "new", "new/old", "95 % interval", "p", "n"), Column{Left: true})}
+			t = Table{Columns: append(columns(1, "", "old", "new", "new/old", "95 % interval", "p", "n"), Column{Left: true})}
 		}
 		few = few || row.Verdict == result.TooFew
 		t.Rows = append(t.Rows, comparedCells(row))

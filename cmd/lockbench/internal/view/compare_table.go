@@ -20,7 +20,8 @@ var sideBySide = []bench.Figure{
 // stands to it.
 func (b *Blocks) compare(doc result.Document) {
 	b.Line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
-	b.chart(Picture(doc))
+	picture := Picture(doc)
+	b.browser(Blocks{{Bars: &picture}})
 	b.Table(compareTable(doc))
 	if certain(doc.Relative) {
 		b.Line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
@@ -53,7 +54,7 @@ func rounds(results []*bench.Result) (ns []int) {
 }
 
 func compareTable(doc result.Document) Table {
-	t := Table{Columns: append(columns(""), figureColumns(doc, sideBySide)...)}
+	t := Table{Columns: append(columns(1, ""), figureColumns(doc, sideBySide)...)}
 	t.Columns = slices.Insert(t.Columns, 2, Column{Name: "throughput"})
 	t.Columns = append(t.Columns, Column{Name: "p99, times the reference"})
 	for _, impl := range doc.Config.Impls {
@@ -78,8 +79,12 @@ func compareTable(doc result.Document) Table {
 
 // figureColumns are headed by the figures' labels.
 func figureColumns(doc result.Document, figures []bench.Figure) (cs []Column) {
+	latency := "cycle"
+	if doc.Open() {
+		latency = "response"
+	}
 	for _, f := range figures {
-		cs = append(cs, Column{Name: strings.Replace(f.Label, bench.Headline.Label, headlineName(doc), 1)})
+		cs = append(cs, Column{Name: strings.Replace(f.Label, bench.Headline.Label, latency, 1)})
 	}
 	return cs
 }

@@ -79,7 +79,7 @@ func pooled(t bench.Timing, name string, color int, results ...*bench.Result) *c
 
 // percentiles is the figures of latencies.
 func percentiles(curves []curve) Table {
-	t := Table{Columns: columns("")}
+	t := Table{Columns: columns(1, "")}
 	for _, p := range units.Percentiles {
 		t.Columns = append(t.Columns, Column{Name: "p" + p})
 	}

@@ -12,9 +12,9 @@ import (
 // objectives is how each implementation stood to what was asked of it: over several
 // rounds the median, and in how many it was met.
 func (b *Blocks) objectives(doc result.Document) {
-	names := texts("", "", "")
+	names := columns(3, "", "", "")
 	if len(doc.Config.Impls) < 2 {
-		names = texts("", "")
+		names = columns(2, "", "")
 	}
 	t := Table{Columns: append(names, Column{}, Column{Left: true})}
 	for _, impl := range doc.Config.Impls {

@@ -30,10 +30,10 @@ func setsTable(sets []advice.Set) Table {
 	zoned := slices.ContainsFunc(sets, func(s advice.Set) bool { return len(s.Zones) > 0 })
 	t := Table{
 		Caption: "Sets of these masters, each size the fastest: round trips of a quorum, sent at once",
-		Columns: append([]Column{{Name: "masters", Left: true}}, columns("which", "p50", "p99", "p99, one down", "may fail")...),
+		Columns: columns(2, "masters", "which", "p50", "p99", "p99, one down", "may fail"),
 	}
 	if zoned {
-		t.Columns = append(t.Columns, columns("zones", "a zone may fail", "down a year")...)
+		t.Columns = append(t.Columns, columns(1, "zones", "a zone may fail", "down a year")...)
 	}
 	for _, s := range sets {
 		var numbers []string
@@ -61,7 +61,7 @@ func placedTable(placed []advice.Placed, ask advice.Ask) Table {
 	t := Table{
 		Caption: fmt.Sprintf("Without a quorum for so long a year, masters spread evenly; each is up for %s of the time and each zone for %s, independently; * survives the loss of a zone",
 			exactly(ask.MasterUp), exactly(ask.ZoneUp)),
-		Columns: columns("masters", "1 zone", "2 zones", "3 zones"),
+		Columns: columns(1, "masters", "1 zone", "2 zones", "3 zones"),
 	}
 	for _, p := range placed {
 		if p.Zones == 1 {
@@ -78,10 +78,9 @@ func placedTable(placed []advice.Placed, ask advice.Ask) Table {
 
 // hotTable is what one name bears.
 func hotTable(h advice.Hot) Table {
-	t := Table{Caption: "The hottest name", Columns: columns("changes hands", "at most")}
+	t := Table{Caption: "The hottest name", Columns: columns(1, "changes hands", "at most")}
 	if h.Rate > 0 {
-		t.Columns = append(t.Columns, columns("occupied at "+units.Rate(h.Rate), "mean wait")...)
-		t.Columns[2].Left = false
+		t.Columns = append(t.Columns, columns(0, "occupied at "+units.Rate(h.Rate), "mean wait")...)
 	}
 	for _, w := range h.Ways {
 		row := cells(w.How, units.Rate(w.PerS))

@@ -89,21 +89,13 @@ func (b *Blocks) surroundings(doc result.Document) {
 		"machine", e.Host,
 		"virtual", e.Virtualization,
 		"processor", e.CPU,
-		"processors", unless0(float64(e.CPUs), fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS)),
-		"of which it may use", unless0(e.CPULimit, units.Digits(e.CPULimit)),
-		"memory", unless0(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB"),
+		"processors", known(int64(e.CPUs), fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS)),
+		"of which it may use", known(e.CPULimit, units.Digits(e.CPULimit)),
+		"memory", known(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB"),
 		"clock source", e.Clocksource,
 		"frequency governor", e.Governor,
 		"system", strings.Trim(strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "), "/"),
 		"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", t.Name, t.Version, t.Commit)), " "),
 		"Go", t.Go,
 	))
-}
-
-// unless0 is text where the system told v.
-func unless0(v float64, text string) string {
-	if v == 0 {
-		return ""
-	}
-	return text
 }

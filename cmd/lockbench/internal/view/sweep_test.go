@@ -34,7 +34,7 @@ func TestASweepIsDrawnOverItsFirstParam(t *testing.T) {
 	}
 	drawn := charts(doc)
 	require.Len(t, drawn, 4, "no hand-over was measured")
-	l := drawn[0].Chart.(Lines)
+	l := drawn[0].Lines
 	require.Equal(t, "cycles/s", l.Title)
 	require.Equal(t, []float64{1, 64}, l.At)
 	require.True(t, l.X.Log)

@@ -26,19 +26,15 @@ func (b *Blocks) validation(checks []validation.Check) {
 }
 
 func checksTable(checks []validation.Check) Table {
-	t := Table{Columns: append(texts("formula"), append(columns("", "predicted", "from", "to", "measured", "from", "to", "n", "ratio", "accepted"), texts("verdict")...)...)}
+	t := Table{Columns: append(columns(2, "formula", "", "predicted", "from", "to", "measured", "from", "to", "n", "ratio", "accepted"), columns(1, "verdict")...)}
+	classes := map[validation.Verdict]string{validation.Within: Good, validation.Outside: Bad}
 	for _, c := range checks {
 		value := func(v float64) string { return units.In(c.Unit, v) }
 		t.Rows = append(t.Rows, append(cells(c.Formula, c.Quantity, value(c.Predicted.Value), value(c.Predicted.Lo), value(c.Predicted.Hi),
 			value(c.Measured.Value), value(c.Measured.Lo), value(c.Measured.Hi),
-			units.Number(c.Measured.N), known(c.Ratio, fmt.Sprintf("%.3f", c.Ratio)), c.Accepted()), verdictCell(c.Verdict)))
+			units.Number(c.Measured.N), known(c.Ratio, fmt.Sprintf("%.3f", c.Ratio)), c.Accepted()), Cell{string(c.Verdict), classes[c.Verdict]}))
 	}
 	return t
-}
-
-func verdictCell(v validation.Verdict) Cell {
-	class := map[validation.Verdict]string{validation.Within: Good, validation.Outside: Bad}[v]
-	return Cell{Text: string(v), Class: class}
 }
 
 // ValidationSummary is the verdicts in one line.

@@ -83,14 +83,15 @@ type Blocks []Block
 
 // Block is a heading, a line, a table or a chart.
 type Block struct {
-	Browser bool   // there is no room for it on a terminal
-	Heading string // for a browser
+	Browser bool // there is no room for it on a terminal
+	Heading string
 	Line    string
 	Bad     bool // Line speaks against the result
 	Code    bool // Line is several, to be copied as they are
 	Hint    bool // Line is what to try: for a person at a terminal, not for what reads a pipe
 	Table   *Table
-	Chart   Chart // for a browser
+	Lines   *Lines // left out where there is nothing to draw, as is Bars
+	Bars    *Bars
 }
 
 // Line adds one.
@@ -105,9 +106,9 @@ func (b *Blocks) Table(t Table) {
 	}
 }
 
-func (b *Blocks) heading(text string) { *b = append(*b, Block{Heading: text}) }
+func (b *Blocks) heading(text string) { *b = append(*b, Block{Browser: true, Heading: text}) }
 
-func (b *Blocks) chart(c Chart) { *b = append(*b, Block{Chart: c}) }
+func (b *Blocks) chart(l Lines) { *b = append(*b, Block{Browser: true, Lines: &l}) }
 
 func (b *Blocks) bad(format string, args ...any) {
 	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Bad: true})
@@ -155,19 +156,10 @@ const (
 	Bad  = "bad"
 )
 
-// columns is a column of text and others of figures.
-func columns(first string, others ...string) []Column {
-	cs := []Column{{Name: first, Left: true}}
-	for _, name := range others {
-		cs = append(cs, Column{Name: name})
-	}
-	return cs
-}
-
-// texts is so many columns of text.
-func texts(names ...string) (cs []Column) {
-	for _, name := range names {
-		cs = append(cs, Column{Name: name, Left: true})
+// columns is so many columns of text, and the others of figures.
+func columns(texts int, names ...string) (cs []Column) {
+	for i, name := range names {
+		cs = append(cs, Column{Name: name, Left: i < texts})
 	}
 	return cs
 }
@@ -180,11 +172,11 @@ func cells(texts ...string) (row []Cell) {
 	return row
 }
 
-// facts is a table of names and texts; those without a text are left out.
+// facts is a table of names and texts; what is not known is left out.
 func facts(pairs ...string) Table {
-	t := Table{Columns: texts("", "")}
+	t := Table{Columns: columns(2, "", "")}
 	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
+		if pairs[i+1] != "" && pairs[i+1] != none {
 			t.Rows = append(t.Rows, cells(pairs[i], pairs[i+1]))
 		}
 	}
@@ -219,12 +211,4 @@ func medianText(f bench.Figure, results []*bench.Result) string {
 		}
 	}
 	return units.AtLeast(units.In(f.Unit, v), 2*bounds >= len(results))
-}
-
-// headlineName is the latency that comparisons look at.
-func headlineName(doc result.Document) string {
-	if doc.Open() {
-		return "response"
-	}
-	return "cycle"
 }

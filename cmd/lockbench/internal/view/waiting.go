@@ -25,7 +25,7 @@ func (b *Blocks) waiting(doc result.Document) {
 		bench.MustFigure("handover.p50"), bench.MustFigure("handover_remote.p50"),
 	}
 	shown[len(shown)-1].Label = "from other process" // the p50 goes without saying
-	t := Table{Columns: columns("")}
+	t := Table{Columns: columns(1, "")}
 	for _, f := range shown {
 		t.Columns = append(t.Columns, Column{Name: f.Label})
 	}
