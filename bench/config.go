@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ErrConfig is matched by every error of Config.Validate and of the Parse
-// functions: the caller asked for something that no run can do. Each is a ConfigError.
+// ErrConfig is matched by every error of Config.Validate and of all that reads
+// text: the caller asked for something that no run can do. Each is a ConfigError.
 var ErrConfig = errors.New("bench: invalid configuration")
 
 // ConfigError is what cannot be done. Its text is for the command line and names the flag.
