@@ -11,11 +11,10 @@ import (
 // return to the end of its validity or the call of Release, whichever comes first, on the
 // run's monotonic clock.
 //
-// One word per name holds the stamp of its holder: end of validity, and the worker,
-// so that a stamp is unique among live holds. enter swaps its stamp in; if the old one is neither
-// cleared nor past, two held at once. leave clears the word, but only of its own
-// stamp. leave comes before the call of Release, so a correct lock's next holder
-// always finds the word clear.
+// One word per name holds the stamp of its holder, which is unique among live holds. enter
+// swaps its stamp in; if the old one is neither cleared nor past, two held at once. leave
+// clears no stamp but its own, and before the call of Release, so a correct lock's next
+// holder always finds the word clear.
 //
 // A second word has the fence of the name's last hold that had one. Holds of a correct
 // lock enter in the order in which they were acquired, as long as they are valid.

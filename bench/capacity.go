@@ -50,12 +50,11 @@ type CapacityStep struct {
 	P99Ns          int64   `json:"p99_ns"`
 }
 
-// The search is a bisection under noise: each run is made where the posterior has half of
-// its weight on either side, until its 90 % interval is narrow. One run near the capacity is
-// luck either way, and it is the posterior that repeats what is not decided. Every third run
-// is made higher up: runs at the median alone, half of which miss, cannot tell a capacity near
-// them from a far higher one and misses of other causes. CapacityRuns bounds the whole, and
-// so its time.
+// The search is a bisection under noise: each run is made at the median of the posterior,
+// until its 90 % interval is narrow, and so repeats what is not decided: one run near the
+// capacity is luck either way. Every third run is made higher up: runs at the median alone,
+// half of which miss, cannot tell a capacity near them from a far higher one and misses of
+// other causes. CapacityRuns bounds the whole, and so its time.
 const (
 	CapacityRuns  = 25
 	CapacityClose = 1.25

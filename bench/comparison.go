@@ -19,8 +19,7 @@ type Target struct {
 	// its own. Setting is how the two differ, for Result.Setting.
 	Config  *Config
 	Setting map[string]string
-	// Open connects it; called before every run.
-	Open func(context.Context) (Runner, error)
+	Open    func(context.Context) (Runner, error) // connects it
 }
 
 // Runner is one implementation, connected: a LockRunner, or a load of its own.
@@ -41,11 +40,8 @@ func (r LockRunner) Run(ctx context.Context, cfg Config) (*Result, error) {
 	return Run(ctx, r.Name, r.Locker, cfg)
 }
 
-// Compare runs every target once per round, in the order A B C, then C B A, and
-// so on, so that a drift of the machine hits all alike. Within a round all
-// targets get the same seed: cfg.Seed in the first, one more in each round after.
-// A target is opened for each run and closed after it, so that none carries the
-// marks of an earlier run.
+// Compare makes a Target.Run of every target once per round, in the order A B C, then
+// C B A, and so on, so that a drift of the machine hits all alike.
 //
 // Results come in the order of the runs. When ctx ends the results so far are
 // returned with a nil error, the last with ReasonInterrupted. Other errors:
@@ -85,9 +81,10 @@ func (t Target) Failed(err error) error {
 	return fmt.Errorf("%s: %w", t.Name, err)
 }
 
-// Run opens the target, runs it as one of a round, which counts from 1, and closes it.
-// The round has the seed cfg.Seed+round-1. Errors and the end of ctx are as in Runner;
-// a result beside an error is what was measured before it.
+// Run opens the target, runs it as one of a round, which counts from 1, and closes it, so
+// that it carries no marks of an earlier run. All targets of a round get the seed
+// cfg.Seed+round-1. Errors and the end of ctx are as in Runner; a result beside an error is
+// what was measured before it.
 func (t Target) Run(ctx context.Context, cfg Config, round int) (res *Result, err error) {
 	place := func(r *Result) {
 		if r != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ErrConfig is matched by every error of Config.Validate and of the Parse
-// functions: the caller asked for something that no run can do. Each is a ConfigError.
+// ErrConfig is matched by every error of Config.Validate and of all that reads
+// text: the caller asked for something that no run can do. Each is a ConfigError.
 var ErrConfig = errors.New("bench: invalid configuration")
 
 // ConfigError is what cannot be done. Its text is for the command line and names the flag.
@@ -188,15 +188,7 @@ func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
 
-// share is how many of the names op hold keeps in this process.
-func (c Config) share() (n int) {
-	for i := range c.Workers {
-		n += c.shareOf(c.first() + i)
-	}
-	return n
-}
-
-// shareOf is how many of them the worker of that number keeps.
+// shareOf is how many of the names of op hold the worker of that number keeps.
 func (c Config) shareOf(number int) int {
 	all := c.Workers * c.procs()
 	return max(c.Keys-number+all-1, 0) / all

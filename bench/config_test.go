@@ -70,22 +70,21 @@ func TestValidateNamesFieldAndFlag(t *testing.T) {
 
 func TestParsersReadWhatTheyPrintAndRefuseTheRest(t *testing.T) {
 	for _, s := range []string{"own", "uniform", "zipf:0.99", "zipf:1", "zipf:1.5", "hotspot:0.01,0.9"} {
-		d, err := ParseDist(s)
-		require.NoError(t, err)
+		var d Dist
+		require.NoError(t, d.UnmarshalText([]byte(s)))
 		require.Equal(t, s, d.String())
 	}
 	for _, s := range []string{"", "zipf", "zipf:", "zipf:0", "zipf:-1", "zipf:NaN", "zipf:21", "uniform:1", "hot",
 		"hotspot", "hotspot:", "hotspot:0.1", "hotspot:0,0.5", "hotspot:0.1,1", "hotspot:1,0.1", "hotspot:NaN,0.5", "hotspot:0.1,0.9,1",
 	} {
-		_, err := ParseDist(s)
-		require.ErrorIs(t, err, ErrConfig, s)
+		require.ErrorIs(t, new(Dist).UnmarshalText([]byte(s)), ErrConfig, s)
 	}
 }
 
 func TestConfigSurvivesJSON(t *testing.T) {
 	cfg := good()
 	cfg.Dist, cfg.Hold = Hotspot(0.1, 0.9), Lognormal(time.Millisecond, 0.5)
-	cfg.Op, _ = ParseOp("mix:try=8,acquire-release=92")
+	cfg.Op = mixOf(t, "mix:try=8,acquire-release=92")
 	b, err := json.Marshal(cfg)
 	require.NoError(t, err)
 	require.Contains(t, string(b), `"dist":"hotspot:0.1,0.9"`)

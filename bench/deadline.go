@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
 	"time"
 )
@@ -42,10 +41,4 @@ func (c *waitCtx) Deadline() (time.Time, bool) {
 }
 
 // Err is context.DeadlineExceeded when the time ran out.
-func (c *waitCtx) Err() error {
-	err := c.Context.Err()
-	if err != nil && errors.Is(context.Cause(c.Context), context.DeadlineExceeded) {
-		return context.DeadlineExceeded
-	}
-	return err
-}
+func (c *waitCtx) Err() error { return context.Cause(c.Context) }

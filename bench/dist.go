@@ -39,32 +39,6 @@ func Hotspot(names, operations float64) Dist {
 	return Dist{kind: distHotspot, hot: names, heat: operations}
 }
 
-// ParseDist reads own, uniform, zipf:S, for example zipf:0.99, or hotspot:F,P, for
-// example hotspot:0.01,0.9: a hundredth of the names gets nine tenths of the operations.
-func ParseDist(text string) (Dist, error) {
-	name, arg, found := strings.Cut(text, ":")
-	var d Dist
-	switch {
-	case text == "own":
-		return d, nil
-	case text == "uniform":
-		return Uniform(), nil
-	case name == "zipf" && found:
-		s, err := strconv.ParseFloat(arg, 64)
-		if d = Zipf(s); err == nil && d.valid() {
-			return d, nil
-		}
-	case name == "hotspot" && found:
-		names, operations, _ := strings.Cut(arg, ",")
-		f, err1 := strconv.ParseFloat(names, 64)
-		p, err2 := strconv.ParseFloat(operations, 64)
-		if d = Hotspot(f, p); err1 == nil && err2 == nil && d.valid() {
-			return d, nil
-		}
-	}
-	return Dist{}, wrong("Dist", "dist", "must be own, uniform, zipf:S with S above 0 and at most %d, or hotspot:F,P with both above 0 and below 1, got %q", maxZipf, text)
-}
-
 // valid reports whether the parameters make sense.
 func (d Dist) valid() bool {
 	share := func(x float64) bool { return x > 0 && x < 1 }
@@ -121,8 +95,29 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // MarshalText and UnmarshalText make a Dist a JSON string and a flag value.
 func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what ParseDist reads.
-func (d *Dist) UnmarshalText(b []byte) (err error) {
-	*d, err = ParseDist(string(b))
-	return err
+// UnmarshalText reads own, uniform, zipf:S, for example zipf:0.99, or hotspot:F,P, for
+// example hotspot:0.01,0.9: a hundredth of the names gets nine tenths of the operations.
+func (d *Dist) UnmarshalText(b []byte) error {
+	name, arg, _ := strings.Cut(string(b), ":")
+	switch {
+	case string(b) == "own":
+		*d = Dist{}
+		return nil
+	case string(b) == "uniform":
+		*d = Uniform()
+		return nil
+	case name == "zipf":
+		s, err := strconv.ParseFloat(arg, 64)
+		if *d = Zipf(s); err == nil && d.valid() {
+			return nil
+		}
+	case name == "hotspot":
+		names, operations, _ := strings.Cut(arg, ",")
+		f, err1 := strconv.ParseFloat(names, 64)
+		p, err2 := strconv.ParseFloat(operations, 64)
+		if *d = Hotspot(f, p); err1 == nil && err2 == nil && d.valid() {
+			return nil
+		}
+	}
+	return wrong("Dist", "dist", "must be own, uniform, zipf:S with S above 0 and at most %d, or hotspot:F,P with both above 0 and below 1, got %q", maxZipf, b)
 }

@@ -75,12 +75,7 @@ func NewDocument(cfg RunConfig, results []*Result) Document {
 }
 
 // notNil keeps null out of the JSON where readers expect an array.
-func notNil[T any](s []T) []T {
-	if s == nil {
-		return []T{}
-	}
-	return s
-}
+func notNil[T any](s []T) []T { return append([]T{}, s...) }
 
 // CurrentTool reads name, version and commit from the build information.
 func CurrentTool() Tool {

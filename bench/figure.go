@@ -18,8 +18,10 @@ type Figure struct {
 	Label string // as the head of a column: cycles/s
 	Unit  string // as in SLO
 	More  bool   // more is better
+	// Of is the figure of a result. The error is why the result has none, or that it rests
+	// on too few samples.
+	Of func(*Result) (float64, error)
 
-	of    func(*Result) (float64, error)
 	known func(*Result) bool  // whether the number means anything; nil: always
 	least func(*Result) bool  // whether it is a lower bound; nil: never
 	lacks func(Config) string // why no run of a Config can have it, empty: it may; nil: always empty
@@ -48,10 +50,10 @@ func Figures() []Figure { return slices.Clone(figures) }
 func Timings() []Timing { return slices.Clone(timings) }
 
 var figures = []Figure{
-	{Name: "throughput", Label: "cycles/s", More: true, of: number(func(r *Result) float64 { return r.ThroughputPerS })},
-	{Name: "offered_per_s", Label: "offered/s", of: perSecond(func(t Totals) int64 { return t.Offered })},
-	{Name: "acquired_per_s", Label: "acquired/s", More: true, of: number(func(r *Result) float64 { return r.AcquiredPerS })},
-	{Name: "goodput", Label: "goodput", Unit: UnitShare, More: true, of: goodput, lacks: openLoop},
+	{Name: "throughput", Label: "cycles/s", More: true, Of: number(func(r *Result) float64 { return r.ThroughputPerS })},
+	{Name: "offered_per_s", Label: "offered/s", Of: perSecond(func(t Totals) int64 { return t.Offered })},
+	{Name: "acquired_per_s", Label: "acquired/s", More: true, Of: number(func(r *Result) float64 { return r.AcquiredPerS })},
+	{Name: "goodput", Label: "goodput", Unit: UnitShare, More: true, Of: goodput, lacks: openLoop},
 	count("offered", func(r *Result) int64 { return r.Totals.Offered }),
 	count("started", func(r *Result) int64 { return r.Totals.Started }),
 	count("finished", func(r *Result) int64 { return r.Totals.Finished }).sinceSchema2(),
@@ -77,24 +79,24 @@ var figures = []Figure{
 	rate("late_quorum_rate", func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
 	count("fenced", func(r *Result) int64 { return r.Totals.Fenced }),
 	count("fence_second_trips", func(r *Result) int64 { return r.Totals.FenceSecondTrips }),
-	{Name: "fence_second_trip_rate", Label: "fence second trips", Unit: UnitShare, of: secondTrips},
+	{Name: "fence_second_trip_rate", Label: "fence second trips", Unit: UnitShare, Of: secondTrips},
 	count("overlaps", func(r *Result) int64 { return r.Safety.Overlaps }),
 	count("fence_violations", func(r *Result) int64 { return r.Safety.FenceViolations }),
-	{Name: "jain", Label: "Jain", More: true, of: number(func(r *Result) float64 { return r.Fairness.Jain })},
-	{Name: "max_wait_ns", Label: "longest wait", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Fairness.MaxWaitNs) })},
-	{Name: "mean_wait_ns", Label: "mean wait", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Fairness.MeanWaitNs) })},
-	{Name: "cpu_ns_per_op", Label: "cpu/cycle", Unit: UnitNs, of: number(func(r *Result) float64 { return r.Client.CPUNsPerOp }),
+	{Name: "jain", Label: "Jain", More: true, Of: number(func(r *Result) float64 { return r.Fairness.Jain })},
+	{Name: "max_wait_ns", Label: "longest wait", Unit: UnitNs, Of: number(func(r *Result) float64 { return float64(r.Fairness.MaxWaitNs) })},
+	{Name: "mean_wait_ns", Label: "mean wait", Unit: UnitNs, Of: number(func(r *Result) float64 { return float64(r.Fairness.MeanWaitNs) })},
+	{Name: "cpu_ns_per_op", Label: "cpu/cycle", Unit: UnitNs, Of: number(func(r *Result) float64 { return r.Client.CPUNsPerOp }),
 		known: func(r *Result) bool { return r.Client.CPUNsPerOp > 0 }},
-	{Name: "allocs_per_op", Label: "allocs/cycle", of: number(func(r *Result) float64 { return r.Client.AllocsPerOp }),
+	{Name: "allocs_per_op", Label: "allocs/cycle", Of: number(func(r *Result) float64 { return r.Client.AllocsPerOp }),
 		known: func(r *Result) bool { return r.ThroughputPerS > 0 }},
-	{Name: "gc_p99_ns", Label: "gc pause p99", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Client.GCP99Ns) })},
-	{Name: "sched_p99_ns", Label: "scheduling p99", Unit: UnitNs, of: number(func(r *Result) float64 { return float64(r.Client.SchedP99Ns) })},
-	{Name: "tool_cpu_ns_per_op", Label: "of it the generator", Unit: UnitNs, of: number(func(r *Result) float64 { return r.Client.ToolCPUNsPerOp }),
+	{Name: "gc_p99_ns", Label: "gc pause p99", Unit: UnitNs, Of: number(func(r *Result) float64 { return float64(r.Client.GCP99Ns) })},
+	{Name: "sched_p99_ns", Label: "scheduling p99", Unit: UnitNs, Of: number(func(r *Result) float64 { return float64(r.Client.SchedP99Ns) })},
+	{Name: "tool_cpu_ns_per_op", Label: "of it the generator", Unit: UnitNs, Of: number(func(r *Result) float64 { return r.Client.ToolCPUNsPerOp }),
 		known: func(r *Result) bool { return r.Client.ToolCPUNsPerOp > 0 }},
-	{Name: "tool_cpu_share", Label: "its share", Unit: UnitShare, of: number(func(r *Result) float64 { return r.Client.ToolCPUShare }),
+	{Name: "tool_cpu_share", Label: "its share", Unit: UnitShare, Of: number(func(r *Result) float64 { return r.Client.ToolCPUShare }),
 		known: func(r *Result) bool { return r.Client.ToolCPUNsPerOp > 0 }},
-	{Name: "stall_p99_ns", Label: "stall p99", Unit: UnitNs, of: stall},
-	{Name: "cpu_share", Label: "cpu of the machine", Unit: UnitShare, of: number(func(r *Result) float64 { return r.Client.CPUShare })},
+	{Name: "stall_p99_ns", Label: "stall p99", Unit: UnitNs, Of: stall},
+	{Name: "cpu_share", Label: "cpu of the machine", Unit: UnitShare, Of: number(func(r *Result) float64 { return r.Client.CPUShare })},
 }
 
 // Headline is the latency that comparisons look at, see Result.Headline.
@@ -120,7 +122,7 @@ func number(of func(*Result) float64) func(*Result) (float64, error) {
 }
 
 func count(name string, of func(*Result) int64) Figure {
-	return Figure{Name: name, Label: label(name), of: number(func(r *Result) float64 { return float64(of(r)) })}
+	return Figure{Name: name, Label: label(name), Of: number(func(r *Result) float64 { return float64(of(r)) })}
 }
 
 func label(name string) string { return strings.ReplaceAll(name, "_", " ") }
@@ -135,7 +137,7 @@ func perSecond(of func(Totals) int64) func(*Result) (float64, error) {
 }
 
 func rate(name string, of func(Totals) (part, whole int64)) Figure {
-	return Figure{Name: name, Label: label(name), Unit: UnitShare, of: func(r *Result) (float64, error) {
+	return Figure{Name: name, Label: label(name), Unit: UnitShare, Of: func(r *Result) (float64, error) {
 		part, whole := of(r.Totals)
 		if whole == 0 {
 			return 0, errors.New("nothing was begun")
@@ -146,8 +148,8 @@ func rate(name string, of func(Totals) (part, whole int64)) Figure {
 
 // sinceSchema2 is a figure that results of schema 1 do not count.
 func (f Figure) sinceSchema2() Figure {
-	of := f.of
-	f.of = func(r *Result) (float64, error) {
+	of := f.Of
+	f.Of = func(r *Result) (float64, error) {
 		if t := r.Totals; t.Offered > 0 && t.Finished+t.Failed == 0 {
 			return 0, errors.New("was not counted in schema 1")
 		}
@@ -213,10 +215,6 @@ func extendsOnly(c Config) string {
 	return ""
 }
 
-// Of is the figure of a result. The error is why the result has none, or that it rests
-// on too few samples.
-func (f Figure) Of(r *Result) (float64, error) { return f.of(r) }
-
 // AtLeast reports whether the figure is a lower bound: it is of operations that never got
 // their lock.
 func (f Figure) AtLeast(r *Result) bool { return f.least != nil && f.least(r) }
@@ -226,7 +224,7 @@ func (f Figure) Measured(r *Result) (v float64, ok bool) {
 	if f.known != nil && !f.known(r) {
 		return 0, false
 	}
-	v, err := f.of(r)
+	v, err := f.Of(r)
 	return v, err == nil || errors.As(err, new(thinError))
 }
 
@@ -290,50 +288,38 @@ func (t Timing) P(p string) Figure {
 
 // Figure is what pNN, mean, min or max reads from the latency.
 func (t Timing) Figure(statistic string) (Figure, error) {
-	read, err := findStatistic(statistic)
-	if err != nil {
-		return Figure{}, err
-	}
-	f := Figure{Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: UnitNs, lacks: t.lacks}
-	f.of = func(r *Result) (float64, error) {
-		s := t.Of(r)
-		if s == nil || s.Count == 0 {
-			return 0, fmt.Errorf("no %s was measured", t.Name)
-		}
-		return read.of(s)
-	}
-	f.least = func(r *Result) bool {
-		s := t.Of(r)
-		return s != nil && read.least(s)
-	}
-	return f, nil
-}
-
-// reading is one statistic of a Summary that is not empty, and whether it is a lower bound.
-type reading struct {
-	of    func(*Summary) (float64, error)
-	least func(*Summary) bool
-}
-
-// findStatistic returns what pNN, mean, min or max reads.
-func findStatistic(name string) (reading, error) {
-	censored := func(s *Summary) bool { return s.Censored > 0 }
-	switch name {
+	var of func(*Summary) (float64, error)                   // of one that is not empty
+	least := func(s *Summary) bool { return s.Censored > 0 } // whether that is a lower bound
+	switch statistic {
 	case "mean":
-		return reading{func(s *Summary) (float64, error) { return s.Mean, nil }, censored}, nil
+		of = func(s *Summary) (float64, error) { return s.Mean, nil }
 	case "min":
-		return reading{func(s *Summary) (float64, error) { return float64(s.Min), nil }, func(*Summary) bool { return false }}, nil
+		of = func(s *Summary) (float64, error) { return float64(s.Min), nil }
+		least = func(*Summary) bool { return false }
 	case "max":
-		return reading{func(s *Summary) (float64, error) { return float64(s.Max), nil }, censored}, nil
+		of = func(s *Summary) (float64, error) { return float64(s.Max), nil }
+	default:
+		text, ok := strings.CutPrefix(statistic, "p")
+		p, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil || !(p > 0 && p < 100) {
+			return Figure{}, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", statistic)
+		}
+		of = func(s *Summary) (float64, error) { return s.Percentile(p) }
+		least = func(s *Summary) bool { return s.CensoredAt(p) }
 	}
-	text, ok := strings.CutPrefix(name, "p")
-	p, err := strconv.ParseFloat(text, 64)
-	if !ok || err != nil || !(p > 0 && p < 100) {
-		return reading{}, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", name)
-	}
-	return reading{
-		func(s *Summary) (float64, error) { return s.Percentile(p) },
-		func(s *Summary) bool { return s.CensoredAt(p) },
+	return Figure{
+		Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: UnitNs, lacks: t.lacks,
+		Of: func(r *Result) (float64, error) {
+			s := t.Of(r)
+			if s == nil || s.Count == 0 {
+				return 0, fmt.Errorf("no %s was measured", t.Name)
+			}
+			return of(s)
+		},
+		least: func(r *Result) bool {
+			s := t.Of(r)
+			return s != nil && least(s)
+		},
 	}, nil
 }
 
@@ -366,30 +352,21 @@ func didYouMean(name string) string {
 	if dotted {
 		names, statistic = latencies, "."+statistic
 	}
-	best := slices.MinFunc(names, func(a, b string) int { return distance(which, a) - distance(which, b) })
-	if distance(which, best) > 2 {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s%s?)", best, statistic)
-}
-
-// distance is Levenshtein's: how many letters to add, drop or change.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(changed, row[j]+1, row[j+1]+1)
+	for edits := range 3 {
+		if i := slices.IndexFunc(names, func(n string) bool { return near(which, n, edits) }); i >= 0 {
+			return fmt.Sprintf(" (did you mean %s%s?)", names[i], statistic)
 		}
 	}
-	return row[len(b)]
+	return ""
+}
+
+// near reports whether a becomes b when at most so many letters are added, dropped or changed.
+func near(a, b string, edits int) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	if a == "" || b == "" {
+		return len(a)+len(b) <= edits
+	}
+	return edits > 0 && (near(a[1:], b[1:], edits-1) || near(a[1:], b, edits-1) || near(a, b[1:], edits-1))
 }

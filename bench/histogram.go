@@ -128,19 +128,15 @@ func (h *Histogram) Bars() iter.Seq2[int64, int64] {
 // Histogram reads HDR and CensoredHDR back; an empty Histogram when both are absent. The
 // error is that of a text which is no histogram.
 func (s *Summary) Histogram() (*Histogram, error) {
-	h := NewHistogram()
-	for _, part := range []struct {
-		text string
-		into **hdrhistogram.Histogram
-	}{{s.HDR, &h.hdr}, {s.CensoredHDR, &h.censored}} {
-		if part.text == "" {
-			continue
-		}
-		hdr, err := hdrhistogram.Decode([]byte(part.text))
-		if err != nil {
-			return nil, fmt.Errorf("bench: histogram: %w", err)
-		}
-		*part.into = hdr
+	h, err := NewHistogram(), error(nil)
+	if s.HDR != "" {
+		h.hdr, err = hdrhistogram.Decode([]byte(s.HDR))
+	}
+	if s.CensoredHDR != "" && err == nil {
+		h.censored, err = hdrhistogram.Decode([]byte(s.CensoredHDR))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("bench: histogram: %w", err)
 	}
 	return h, nil
 }

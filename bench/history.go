@@ -1,9 +1,6 @@
 package bench
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // Event is one call on a lock, as its worker saw it. Times are ns since the begin of
 // the run, on the clock that all its processes share.
@@ -28,8 +25,8 @@ const (
 )
 
 // history keeps the latest events of each name, so that those around an overlap can
-// be shown, or around a fence that did not grow. The first of a name, in whichever process, freezes its rings soon
-// after. A nil history keeps nothing.
+// be shown, or around a fence that did not grow. The first of a name, in whichever process,
+// freezes its rings soon after. A nil history has kept nothing.
 type history struct {
 	*table
 	names []string
@@ -59,9 +56,6 @@ func newHistory(t *table, names []string, proc, n int) *history {
 // add notes an event, unless a violation of its name lies so far back that the place is
 // needed for what led to it.
 func (h *history) add(key int, e Event) {
-	if h == nil {
-		return
-	}
 	e.Key, e.Proc = h.names[key], h.proc
 	r := &h.rings[key]
 	r.mu.Lock()
@@ -96,9 +90,4 @@ func (h *history) violations() (events []Event) {
 		}
 	}
 	return events
-}
-
-// inOrder sorts events by their begin.
-func inOrder(events []Event) {
-	slices.SortStableFunc(events, func(a, b Event) int { return int(min(max(a.FromNs-b.FromNs, -1), 1)) })
 }

@@ -4,17 +4,6 @@ import (
 	"runtime"
 )
 
-// Holding is what op hold finds: many locks that are kept alive until the run ends.
-type Holding struct {
-	Wanted           int64   `json:"wanted"`              // names to hold
-	Held             int64   `json:"held"`                // acquired and kept alive
-	Lost             int64   `json:"lost"`                // of these, lost before the run ended
-	HeapBytesPerLock float64 `json:"heap_bytes_per_lock"` // growth of the live heap, generator included
-	GoroutinesBefore int64   `json:"goroutines_before"`   // workers included
-	GoroutinesAfter  int64   `json:"goroutines_after"`    // with all locks held
-	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation does not count them
-}
-
 // holdingPart is a process's share, in figures that can be added.
 type holdingPart struct {
 	Wanted, Held, Lost                int64
@@ -84,7 +73,7 @@ func (w *worker) keep() {
 			continue
 		} else {
 			w.shard.mu.Lock()
-			w.shard.counts.add(counts{finished: 1, failed: 1, errors: 1})
+			w.shard.counts.add(Totals{Finished: 1, Failed: 1, Errors: 1})
 			w.shard.mu.Unlock()
 			w.failed(now, "keep alive", err)
 		}

@@ -121,9 +121,7 @@ func TestTheHottestNameHasTheShareThatIsDrawn(t *testing.T) {
 	for _, dist := range []string{"uniform", "zipf:0.5", "zipf:1", "zipf:1.3", "zipf:20", "hotspot:0.1,0.9", "hotspot:0.9,0.1", "hotspot:0.99,0.5"} {
 		for _, keys := range []int{1, 7, 40} {
 			cfg := Config{Keys: keys, Seed: 5}
-			var err error
-			cfg.Dist, err = ParseDist(dist)
-			require.NoError(t, err)
+			require.NoError(t, cfg.Dist.UnmarshalText([]byte(dist)))
 			g, seen := newKeyGen(cfg, newZipf(cfg), 1, 0), make([]int, keys)
 			for range draws {
 				seen[g.next()]++

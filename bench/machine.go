@@ -13,8 +13,9 @@ type machine struct{ root fs.FS }
 
 // describe fills in what is known.
 func (m machine) describe(e *Env) {
-	e.CPU = m.cpuInfo("model name")
-	e.MemoryBytes = m.memory()
+	e.CPU = m.field("proc/cpuinfo", "model name")
+	kb, _ := strconv.ParseInt(strings.TrimSuffix(m.field("proc/meminfo", "MemTotal"), " kB"), 10, 64)
+	e.MemoryBytes = kb << 10
 	e.CPULimit = m.cpuLimit()
 	e.Virtualization = m.virtualization()
 	e.Clocksource = m.text("sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -31,30 +32,20 @@ func (m machine) text(name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// cpuInfo is a field of the first processor.
-func (m machine) cpuInfo(field string) string {
-	for line := range strings.Lines(m.text("proc/cpuinfo")) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == field {
+// field is the first of that name in a file of lines "name: value".
+func (m machine) field(file, name string) string {
+	for line := range strings.Lines(m.text(file)) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
 			return strings.TrimSpace(value)
 		}
 	}
 	return ""
 }
 
-func (m machine) memory() int64 {
-	for line := range strings.Lines(m.text("proc/meminfo")) {
-		if f := strings.Fields(line); len(f) == 3 && f[0] == "MemTotal:" {
-			kb, _ := strconv.ParseInt(f[1], 10, 64)
-			return kb << 10
-		}
-	}
-	return 0
-}
-
 // virtualization is vm, container or both, with the maker's name where it is reported.
 func (m machine) virtualization() string {
 	var kinds []string
-	if strings.Contains(" "+m.cpuInfo("flags")+" ", " hypervisor ") {
+	if strings.Contains(" "+m.field("proc/cpuinfo", "flags")+" ", " hypervisor ") {
 		kind := "vm"
 		if vendor := m.text("sys/class/dmi/id/sys_vendor"); vendor != "" {
 			kind += " (" + vendor + ")"

@@ -1,6 +1,9 @@
 package bench
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
 // Merge makes the result of a run from the parts of all its processes, in their order.
 func Merge(impl string, cfg Config, parts []*Part) *Result {
@@ -82,7 +85,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	res.Fairness.MaxWaitNs = waits.Longest
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
 	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
-	inOrder(res.History)
+	slices.SortStableFunc(res.History, func(a, b Event) int { return cmp.Compare(a.FromNs, b.FromNs) })
 	judge(res, cfg, parts)
 	return res
 }

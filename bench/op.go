@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -40,41 +41,6 @@ const (
 	mixPrefix = "mix:"
 	maxWeight = 1_000_000
 )
-
-// ParseOp reads acquire-release, try, extend or hold; or a mix of the first three by
-// weight, such as mix:acquire-release=90,try=8,extend=2. In a mix, extend is to
-// acquire, to extend once half way through the hold, and to release.
-func ParseOp(text string) (Op, error) {
-	if parts, mix := strings.CutPrefix(text, mixPrefix); mix {
-		return parseMix(parts)
-	}
-	for kind, name := range opNames {
-		if text == name {
-			return Op{kind: opKind(kind)}, nil
-		}
-	}
-	return Op{}, wrong("Op", "op", "must be one of %s, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), text)
-}
-
-func parseMix(parts string) (Op, error) {
-	mix := Op{kind: opMix}
-	for part := range strings.SplitSeq(parts, ",") {
-		name, number, _ := strings.Cut(part, "=")
-		op, err := ParseOp(name)
-		if err != nil || op.kind >= mixable {
-			return Op{}, wrong("Op", "op", "can mix %s, not %q", strings.Join(opNames[:mixable], ", "), name)
-		}
-		weight, err := strconv.Atoi(number)
-		if err != nil || weight < 1 || weight > maxWeight {
-			return Op{}, wrong("Op", "op", "needs a whole weight from 1 to %d for each operation of a mix, such as %s=90, got %q", maxWeight, name, part)
-		}
-		if mix.weights[op.kind] > 0 {
-			return Op{}, wrong("Op", "op", "names %s twice in a mix", name)
-		}
-		mix.weights[op.kind] = weight
-	}
-	return mix, nil
-}
 
 // Extends reports whether locks must be an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
@@ -126,8 +92,37 @@ func (o Op) String() string {
 // MarshalText and UnmarshalText make an Op a JSON string and a flag value.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads what ParseOp reads.
-func (o *Op) UnmarshalText(b []byte) (err error) {
-	*o, err = ParseOp(string(b))
-	return err
+// UnmarshalText reads acquire-release, try, extend or hold; or a mix of the first three by
+// weight, such as mix:acquire-release=90,try=8,extend=2. In a mix, extend is to
+// acquire, to extend once half way through the hold, and to release.
+func (o *Op) UnmarshalText(b []byte) error {
+	if parts, mix := strings.CutPrefix(string(b), mixPrefix); mix {
+		return o.readMix(parts)
+	}
+	kind := slices.Index(opNames[:], string(b))
+	if kind < 0 {
+		return wrong("Op", "op", "must be one of %s, or a mix such as mix:try=8,extend=2, got %q", strings.Join(opNames[:], ", "), b)
+	}
+	*o = Op{kind: opKind(kind)}
+	return nil
+}
+
+func (o *Op) readMix(parts string) error {
+	*o = Op{kind: opMix}
+	for part := range strings.SplitSeq(parts, ",") {
+		name, number, _ := strings.Cut(part, "=")
+		kind := slices.Index(opNames[:mixable], name)
+		if kind < 0 {
+			return wrong("Op", "op", "can mix %s, not %q", strings.Join(opNames[:mixable], ", "), name)
+		}
+		weight, err := strconv.Atoi(number)
+		if err != nil || weight < 1 || weight > maxWeight {
+			return wrong("Op", "op", "needs a whole weight from 1 to %d for each operation of a mix, such as %s=90, got %q", maxWeight, name, part)
+		}
+		if o.weights[kind] > 0 {
+			return wrong("Op", "op", "names %s twice in a mix", name)
+		}
+		o.weights[kind] = weight
+	}
+	return nil
 }

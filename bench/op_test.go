@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func mixOf(t *testing.T, text string) Op {
+func mixOf(t *testing.T, text string) (op Op) {
 	t.Helper()
-	op, err := ParseOp(text)
-	require.NoError(t, err)
+	require.NoError(t, op.UnmarshalText([]byte(text)))
 	return op
 }
 
@@ -28,8 +27,7 @@ func TestOpsAreReadAsPrintedAndNonsenseIsRefused(t *testing.T) {
 		"", "steal", "mix", "mix:", "mix:try", "mix:try=", "mix:try=0", "mix:try=-1", "mix:try=0.5", "mix:try=1000001",
 		"mix:try=1,", "mix:try=1,try=2", "mix:hold=1", "mix:steal=1", "mix:mix:try=1", "mix:try=1=2", "try=1",
 	} {
-		_, err := ParseOp(s)
-		require.ErrorIs(t, err, ErrConfig, s)
+		require.ErrorIs(t, new(Op).UnmarshalText([]byte(s)), ErrConfig, s)
 	}
 }
 

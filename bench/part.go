@@ -91,7 +91,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	report, finish := r.reporter()
 	part = r.drive(ctx, report)
 	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration})
-	return part, r.failure
+	return part, context.Cause(r.failed)
 }
 
 // TableSize is the size in bytes of the table that the processes of a run share.

@@ -7,19 +7,6 @@ import (
 	"muxlock/internal/peaks"
 )
 
-// Peaks is the longest of many times, with when they were: a histogram does not show
-// whether they came together. Each of at least FromNs is there.
-type Peaks struct {
-	FromNs int64  `json:"from_ns"`
-	All    []Peak `json:"all"` // in the order of their times
-}
-
-// Peak is one of them.
-type Peak struct {
-	AtNs int64 `json:"at_ns"` // since the measured time began; of a stall its begin
-	Ns   int64 `json:"ns"`
-}
-
 func (k Peak) length() int64 { return k.Ns }
 
 // add keeps a time if it is among the longest.

@@ -10,14 +10,14 @@ import (
 //
 //	P(met) = luck + (1 - luck - lapse) / (1 + (rate/capacity)^(1/slope))
 //
-// At the capacity that is about one half. How soon it falls around it, and how often a run
-// misses for reasons that have nothing to do with the rate, is not known: every rate has a
-// weight for each of some slopes and lapses. On a quiet machine the runs themselves soon rule
-// out a high lapse, and each miss counts; on a busy one it takes several. Met by luck is what
-// hardly any run above the capacity is. Each run multiplies the weights by how probable it
-// was (Bayes). The model and the search with it are QUEST's (Watson, Pelli 1983, Perception &
-// Psychophysics 33); what is not asked for is integrated out as in Prins 2013 (Journal of
-// Vision 13). Before any run, all magnitudes from capacityLeast to maxRate are alike.
+// How soon it falls around the capacity, and how often a run misses for reasons that have
+// nothing to do with the rate, is not known: every rate has a weight for each of some slopes
+// and lapses. On a quiet machine the runs themselves soon rule out a high lapse, and each
+// miss counts; on a busy one it takes several. Met by luck is what hardly any run above the
+// capacity is. Each run multiplies the weights by how probable it was (Bayes), as in QUEST
+// (Watson, Pelli 1983, Perception & Psychophysics 33); what is not asked for is integrated
+// out as in Prins 2013 (Journal of Vision 13). Before any run, all magnitudes from
+// capacityLeast to maxRate are alike.
 type posterior [len(posteriorSlopes) * len(posteriorLapses)][]float64 // by slope and lapse, then by rate
 
 var (

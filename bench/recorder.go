@@ -12,11 +12,6 @@ import (
 // Shards, not a histogram per worker: ten thousand of those would take 8 GB.
 const shardsMost = 64
 
-// counts of operations. Each is finished or unfinished; failed are those without their lock.
-type counts struct {
-	finished, unfinished, failed, acquired, refused, timeouts, errors, cycles, outlived, fenced int64
-}
-
 // waits is the calls of Acquire, those that failed or were cut off included.
 type waits struct{ Longest, Sum, Count int64 } // ns
 
@@ -24,19 +19,6 @@ func (w *waits) add(v waits) {
 	w.Longest = max(w.Longest, v.Longest)
 	w.Sum += v.Sum
 	w.Count += v.Count
-}
-
-func (c *counts) add(d counts) {
-	c.finished += d.finished
-	c.unfinished += d.unfinished
-	c.failed += d.failed
-	c.acquired += d.acquired
-	c.refused += d.refused
-	c.timeouts += d.timeouts
-	c.errors += d.errors
-	c.cycles += d.cycles
-	c.outlived += d.outlived
-	c.fenced += d.fenced
 }
 
 // hists are the histograms of a shard or of a run.
@@ -98,10 +80,11 @@ func (h hists) all() [11]*Histogram {
 // operation, held for some tens of ns.
 type shard struct {
 	mu     sync.Mutex // guards the following
-	counts counts
+	counts Totals
+	cycles int64
 	hists  hists
 	used   Peaks
-	_      [40]byte // the next shard's lock is another core's
+	_      [56]byte // the next shard's lock is another core's
 }
 
 // gotten is the times of an acquire that got its lock, in ns.
@@ -118,10 +101,10 @@ type gotten struct {
 
 // acquiredLocked writes an acquire that got its lock.
 func (s *shard) acquiredLocked(g gotten) {
-	s.counts.finished++
-	s.counts.acquired++
+	s.counts.Finished++
+	s.counts.Acquired++
 	if g.fence > 0 {
-		s.counts.fenced++
+		s.counts.Fenced++
 	}
 	s.hists.Acquire.Record(g.acquire, 1)
 	s.openLocked(g.wait, g.lag, g.acquire)
@@ -150,8 +133,8 @@ func (s *shard) openLocked(wait, lag, service int64) {
 
 // failedLocked writes an operation that never got its lock; response is how long it had
 // been due, below 0 in a closed loop.
-func (s *shard) failedLocked(c counts, response int64) {
-	c.failed++
+func (s *shard) failedLocked(c Totals, response int64) {
+	c.Failed++
 	s.counts.add(c)
 	if response >= 0 {
 		s.hists.Response.RecordAtLeast(response, 1)
@@ -160,14 +143,16 @@ func (s *shard) failedLocked(c counts, response int64) {
 
 // cycleLocked writes a release that returned without error.
 func (s *shard) cycleLocked(acquire, release int64) {
-	s.counts.cycles++
+	s.cycles++
 	s.hists.Release.Record(release, 1)
 	s.hists.Cycle.Record(acquire+release, 1)
 }
 
 // extendedLocked writes an Extend that succeeded, which is the cycle of its op.
 func (s *shard) extendedLocked(took, wait, lag int64) {
-	s.counts.add(counts{finished: 1, acquired: 1, cycles: 1})
+	s.counts.Finished++
+	s.counts.Acquired++
+	s.cycles++
 	s.hists.Extend.Record(took, 1)
 	s.hists.Cycle.Record(took, 1)
 	s.openLocked(wait, lag, took)
@@ -180,7 +165,8 @@ type recorder struct {
 	spare     hists // empty; owned by rotate, as are the following
 	interval  *Histogram
 	total     hists
-	counts    counts
+	counts    Totals // but what the pacer counts
+	cycles    int64
 	dropAfter int64 // how long what was dropped had been due
 	encode    bool  // Intervals will be merged with those of other processes
 }
@@ -207,29 +193,29 @@ func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shar
 func (r *recorder) neverBegun(response int64) {
 	s := r.shard(0)
 	s.mu.Lock()
-	s.failedLocked(counts{unfinished: 1}, response)
+	s.failedLocked(Totals{Unfinished: 1}, response)
 	s.mu.Unlock()
 }
 
 // rotate takes what the shards hold, adds it and what was dropped to the totals and returns
 // it as an Interval. A shard is locked only for the exchange of its histograms.
 func (r *recorder) rotate(dropped int64) Interval {
-	var c counts
+	c, cycles := Totals{}, int64(0)
 	if dropped > 0 {
-		c.failed = dropped
+		c.Failed = dropped
 		r.interval.RecordAtLeast(r.dropAfter, dropped)
 		r.total.Response.RecordAtLeast(r.dropAfter, dropped)
 	}
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
-		got := s.counts
-		s.counts = counts{}
+		c.add(s.counts)
+		cycles += s.cycles
+		s.counts, s.cycles = Totals{}, 0
 		full := s.hists
 		s.hists = r.spare
 		s.mu.Unlock()
 
-		c.add(got)
 		r.interval.Merge(full.headline())
 		r.total.each(full, func(into, from *Histogram) {
 			into.Merge(from)
@@ -238,14 +224,15 @@ func (r *recorder) rotate(dropped int64) Interval {
 		r.spare = full
 	}
 	r.counts.add(c)
+	r.cycles += cycles
 	p := Point{
-		Cycles:     c.cycles,
-		Acquired:   c.acquired,
-		Refused:    c.refused,
-		Timeouts:   c.timeouts,
-		Errors:     c.errors,
+		Cycles:     cycles,
+		Acquired:   c.Acquired,
+		Refused:    c.Refused,
+		Timeouts:   c.Timeouts,
+		Errors:     c.Errors,
 		Dropped:    dropped,
-		Unfinished: c.unfinished,
+		Unfinished: c.Unfinished,
 	}
 	i := Interval{Point: p}
 	i.quantiles(r.interval)
@@ -284,7 +271,7 @@ func (r *recorder) forget() {
 		s.mu.Unlock()
 	}
 	r.total.each(r.total, func(h, _ *Histogram) { h.reset() })
-	r.counts = counts{}
+	r.counts, r.cycles = Totals{}, 0
 }
 
 // samples keeps the first few distinct error texts. Looking is limited to once a

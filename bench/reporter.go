@@ -11,21 +11,18 @@ func (r *runner) reporter() (report, finish func(Progress)) {
 	go func() {
 		defer close(done)
 		for p := range calls {
+			p.Impl, p.Round = r.impl, 1
 			r.cfg.Progress(p)
 		}
 	}()
-	fill := func(p Progress) Progress {
-		p.Impl, p.Round = r.impl, 1
-		return p
-	}
 	report = func(p Progress) {
 		select {
-		case calls <- fill(p):
+		case calls <- p:
 		default:
 		}
 	}
 	finish = func(p Progress) {
-		calls <- fill(p)
+		calls <- p
 		close(calls)
 		<-done
 	}

@@ -146,6 +146,19 @@ type Summary struct {
 	Peaks *Peaks `json:"peaks,omitempty"`
 }
 
+// Peaks is the longest of many times, with when they were: a histogram does not show
+// whether they came together. Each of at least FromNs is there.
+type Peaks struct {
+	FromNs int64  `json:"from_ns"`
+	All    []Peak `json:"all"` // in the order of their times
+}
+
+// Peak is one of them.
+type Peak struct {
+	AtNs int64 `json:"at_ns"` // since the measured time began; of a stall its begin
+	Ns   int64 `json:"ns"`
+}
+
 // Fairness among workers.
 type Fairness struct {
 	Jain       float64 `json:"jain"`         // of acquisitions per worker: 1 all equal, 1/n one had all; 0 when there were none
@@ -162,6 +175,23 @@ type Safety struct {
 
 // Violated reports whether the audit found anything.
 func (s Safety) Violated() bool { return s.Overlaps > 0 || s.FenceViolations > 0 }
+
+// Holding is what op hold finds: many locks that are kept alive until the run ends.
+type Holding struct {
+	Wanted           int64   `json:"wanted"`              // names to hold
+	Held             int64   `json:"held"`                // acquired and kept alive
+	Lost             int64   `json:"lost"`                // of these, lost before the run ended
+	HeapBytesPerLock float64 `json:"heap_bytes_per_lock"` // growth of the live heap, generator included
+	GoroutinesBefore int64   `json:"goroutines_before"`   // workers included
+	GoroutinesAfter  int64   `json:"goroutines_after"`    // with all locks held
+	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation does not count them
+}
+
+// Steady is how a run with Config.Steady ended.
+type Steady struct {
+	Reached bool    `json:"reached"`
+	AfterS  float64 `json:"after_s"` // since the measured time began; 0: not reached
+}
 
 // Client is what the load cost its processes in the measured time.
 type Client struct {

@@ -45,7 +45,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 		last.Point = res.Series[n-1]
 	}
 	finish(last)
-	return res, r.failure
+	return res, context.Cause(r.failed)
 }
 
 // drive drives the phases; the workers drive the load.
@@ -96,9 +96,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		if r.exact {
 			stalls = WatchStalls(StallPeriod)
 		}
-		if u := newReference(r); u != nil {
-			part.Uncontended = u.hist
-			done.Go(u.run)
+		if r.waits {
+			part.Uncontended = NewHistogram()
+			done.Go(func() { r.uncontended(part.Uncontended) })
 		}
 		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) (enough bool) {
 			part.Series = append(part.Series, i)
@@ -124,7 +124,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Growing = r.pacer.end(to)
 	}
 	last := r.interval()
-	part.Cycles = r.rec.counts.cycles
+	part.Cycles = r.rec.cycles
 	close(r.ended)
 	if stalls != nil {
 		var took time.Duration
@@ -169,7 +169,7 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 		case <-over:
 		case <-limit.C:
 		case <-ctx.Done():
-		case <-r.failed:
+		case <-r.failed.Done():
 		}
 	}
 	r.phase.Store(stopped)
@@ -209,7 +209,7 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 		case <-ctx.Done():
 			timer.Stop()
 			return false
-		case <-r.failed:
+		case <-r.failed.Done():
 			timer.Stop()
 			return false
 		}
@@ -238,13 +238,10 @@ const pointLeast = 100 * time.Millisecond
 
 // figures fills in what was counted.
 func (r *runner) figures(p *Part) {
-	c := r.rec.counts
-	p.Totals.Finished, p.Totals.Unfinished, p.Totals.Failed = c.finished, c.unfinished, c.failed
-	p.Totals.Acquired, p.Totals.Refused = c.acquired, c.refused
-	p.Totals.Timeouts, p.Totals.Errors, p.Totals.Fenced = c.timeouts, c.errors, c.fenced
-	p.Totals.Outlived, p.Totals.LostValidity = c.outlived, c.outlived+p.Totals.LateQuorum
+	p.Totals.add(r.rec.counts)
+	p.Totals.LostValidity = p.Totals.Outlived + p.Totals.LateQuorum
 	if r.pacer == nil {
-		p.Totals.Started = c.finished + c.unfinished
+		p.Totals.Started = p.Totals.Finished + p.Totals.Unfinished
 		p.Totals.Offered = p.Totals.Started
 	}
 	p.Latency = r.rec.total
@@ -255,12 +252,10 @@ func (r *runner) figures(p *Part) {
 		if p.Holding != nil {
 			p.Holding.Held += int64(len(w.kept))
 			p.Holding.Lost += w.lost
+			p.Holding.Wanted += int64(r.cfg.shareOf(w.number))
 		}
 	}
-	if p.Holding != nil {
-		p.Holding.Wanted = int64(r.cfg.share())
-	}
 	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps.Load(), r.audit.stale.Load(), r.history.violations()
-	p.Panicked = r.failure != nil
+	p.Panicked = r.failed.Err() != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }

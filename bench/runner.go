@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -48,9 +47,8 @@ type runner struct {
 	stop    chan struct{} // closed when the drain is over, too
 	workers []*worker
 
-	failOnce sync.Once
-	failure  error         // set before failed is closed
-	failed   chan struct{} // closed by the first panic of the locker
+	failed context.Context         // ends with the first call of fail, which is its cause
+	fail   context.CancelCauseFunc // ends the run
 
 	_       [64]byte // phase is read by every operation
 	phase   atomic.Int32
@@ -82,7 +80,6 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		exact:  exact,
 		ended:  make(chan struct{}),
 		stop:   make(chan struct{}),
-		failed: make(chan struct{}),
 		base:   base,
 
 		allowed: allowance(l, cfg.TTL),
@@ -96,6 +93,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		r.alarms = clock.NewAlarms()
 	}
 	ctx = context.WithoutCancel(ctx)
+	r.failed, r.fail = context.WithCancelCause(ctx)
 	r.ctx, r.cancel = context.WithCancel(ctx)
 	r.relCtx, r.release = context.WithCancel(ctx)
 	r.workers = make([]*worker, cfg.Workers)
@@ -125,12 +123,4 @@ func (r *runner) caught() {
 	if v := recover(); v != nil {
 		r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", r.impl, ReasonPanic, v, debug.Stack()))
 	}
-}
-
-// fail ends the run because of a panic; the first counts.
-func (r *runner) fail(err error) {
-	r.failOnce.Do(func() {
-		r.failure = err
-		close(r.failed)
-	})
 }

@@ -58,7 +58,7 @@ func TestEachSampleIsDrawnAsOftenAsAnyOther(t *testing.T) {
 	sampler, seen := s.Sampler(3, 4), map[time.Duration]int{}
 	const draws = 40_000
 	for range draws {
-		seen[sampler.Next()]++
+		seen[sampler()]++
 	}
 	require.Len(t, seen, 3)
 	require.InEpsilon(t, draws/2, seen[time.Millisecond], 0.03)

@@ -127,23 +127,15 @@ func (o Objective) Possible(cfg Config) error {
 // Judge holds a result against the objective.
 func (o Objective) Judge(r *Result) SLO {
 	s := SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
-	v, err := o.figure.of(r)
+	v, err := o.figure.Of(r)
 	if err != nil {
 		s.Reason = err.Error()
 		return s
 	}
 	s.Value, s.AtLeast = v, o.figure.AtLeast(r)
-	switch o.op {
-	case "<":
-		s.Pass = v < o.limit && !s.AtLeast
-	case "<=":
-		s.Pass = v <= o.limit && !s.AtLeast
-	case ">":
-		s.Pass = v > o.limit
-	case ">=":
-		s.Pass = v >= o.limit
-	case "==":
-		s.Pass = v == o.limit && !s.AtLeast
+	holds := map[string]bool{
+		"<": v < o.limit, "<=": v <= o.limit, "==": v == o.limit, ">": v > o.limit, ">=": v >= o.limit,
 	}
+	s.Pass = holds[o.op] && (!s.AtLeast || o.op[0] == '>') // a lower bound meets no upper limit
 	return s
 }

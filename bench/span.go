@@ -144,17 +144,9 @@ func (s Span) draw(r *rng) time.Duration {
 
 func spanOf(ns float64) time.Duration { return time.Duration(min(ns, float64(maxSpan))) }
 
-// A Sampler draws from a Span. Not safe for concurrent use.
-type Sampler struct {
-	span Span
-	rng  rng
-}
-
 // Sampler draws the same times for the same seed and stream; different streams of one
-// seed have nothing to do with each other.
-func (s Span) Sampler(seed, stream uint64) *Sampler {
-	return &Sampler{span: s, rng: newRNG(seed, stream)}
+// seed have nothing to do with each other. Not safe for concurrent use.
+func (s Span) Sampler(seed, stream uint64) func() time.Duration {
+	r := newRNG(seed, stream)
+	return func() time.Duration { return s.draw(&r) }
 }
-
-// Next is the next draw.
-func (s *Sampler) Next() time.Duration { return s.span.draw(&s.rng) }

@@ -54,7 +54,7 @@ func TestDrawsFollowTheirLawAndMean(t *testing.T) {
 			sampler := s.Sampler(42, 7)
 			all, sum := make([]time.Duration, draws), 0.0
 			for i := range all {
-				all[i] = sampler.Next()
+				all[i] = sampler()
 				sum += float64(all[i])
 			}
 			slices.Sort(all)
@@ -70,7 +70,7 @@ func TestSameSeedAndStreamDrawTheSameTimes(t *testing.T) {
 	draws := func(s Span, seed, stream uint64) (all [20]time.Duration) {
 		sampler := s.Sampler(seed, stream)
 		for i := range all {
-			all[i] = sampler.Next()
+			all[i] = sampler()
 		}
 		return all
 	}
@@ -86,7 +86,7 @@ func TestNoDrawIsTooLongForAClock(t *testing.T) {
 	require.Equal(t, maxSpan, s.Mean())
 	sampler := s.Sampler(1, 1)
 	for range 1000 {
-		d := sampler.Next()
+		d := sampler()
 		require.True(t, d >= 0 && d <= maxSpan, d)
 	}
 }

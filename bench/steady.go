@@ -2,12 +2,6 @@ package bench
 
 import "time"
 
-// Steady is how a run with Config.Steady ended.
-type Steady struct {
-	Reached bool    `json:"reached"`
-	AfterS  float64 `json:"after_s"` // since the measured time began; 0: not reached
-}
-
 // steadySeconds is how many seconds in a row must agree, as in warp's --autoterm: a run
 // that swings has two or three alike by chance, and a slow climb moves by less than a
 // few percent in so short a time; in seven it shows. More would only cost time.

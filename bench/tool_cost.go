@@ -12,21 +12,18 @@ const (
 	toolSpan     = 5 * time.Millisecond
 )
 
-// A ToolCost is what the load generator itself takes of the processor per cycle, in ns;
-// 0: unknown.
+// A ToolCost is what the load generator itself takes of the processor per cycle, in ns, with
+// a lock that does nothing; 0: unknown.
 type ToolCost struct {
-	// Work is with a lock that does nothing and workers that never sleep: drawing, clocks,
-	// audit and histograms.
-	Work float64
-	// AtMost is with such a lock under the same load. Where workers sleep, for an arrival,
-	// a hold or a pause, waking an idle process is most of it, and beside a real lock the
-	// process is awake more often.
+	Work float64 // without sleeping: drawing, clocks, audit and histograms
+	// AtMost is under the same load. Where workers sleep, for an arrival, a hold or a pause,
+	// waking an idle process is most of it, and beside a real lock the process is awake
+	// more often.
 	AtMost float64
 }
 
-// ToolCPU measures what the load generator takes under the load of cfg, for about a second
-// and no longer than the run itself. It returns zeros with op hold, which
-// has no cycles, and when ctx ended.
+// ToolCPU measures it under the load of cfg, for about a second and no longer than the run
+// itself. It returns zeros with op hold, which has no cycles, and when ctx ended.
 //
 // Times of holding and pausing are fixed ones of 5 ms at most, for waking up costs the same
 // after any. Of several processes one has its share of the load: what they pay for the

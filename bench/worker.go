@@ -187,10 +187,10 @@ func (w *worker) operate(a arrival) {
 		case err == nil:
 			w.shard.cycleLocked(got.acquire, release)
 		default:
-			w.shard.counts.errors++
+			w.shard.counts.Errors++
 		}
 		if outlived {
-			w.shard.counts.outlived++
+			w.shard.counts.Outlived++
 		}
 		w.shard.mu.Unlock()
 	}
@@ -233,29 +233,29 @@ func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut
 // refused writes down an operation whose call did not get its lock. The timeout comes
 // first: after it, what the locker met on the way does not matter.
 func (w *worker) refused(a arrival, now int64, call string, err error, timedOut bool) {
-	c := counts{finished: 1}
+	c := Totals{Finished: 1}
 	switch {
 	case timedOut:
-		c.timeouts = 1
+		c.Timeouts = 1
 	case errors.Is(err, ErrRefused):
-		c.refused = 1
+		c.Refused = 1
 	case w.r.phase.Load() == stopped: // the end of the drain cut it off
-		c = counts{unfinished: 1}
+		c = Totals{Unfinished: 1}
 	default:
-		c.errors = 1
+		c.Errors = 1
 	}
 	if a.measured {
 		w.shard.mu.Lock()
-		if a.op == opTry && c.refused > 0 { // the answer that it asked for
+		if a.op == opTry && c.Refused > 0 { // the answer that it asked for
 			w.shard.counts.add(c)
 		} else {
 			w.shard.failedLocked(c, a.waited(now))
 		}
 		w.shard.mu.Unlock()
 	}
-	if c.errors > 0 {
+	if c.Errors > 0 {
 		w.failed(now, call, err)
-	} else if c.refused == 0 {
+	} else if c.Refused == 0 {
 		w.r.samples.vain(now, !timedOut, err)
 	}
 }

@@ -146,7 +146,7 @@ func TestHoldersOfOneProcessShareALease(t *testing.T) {
 		for range 20_000 {
 			lease := 0.0
 			for lease < float64(redlock.DefaultHandOverTime) {
-				lease += float64(sampler.Next())
+				lease += float64(sampler())
 				holds++
 			}
 			length += lease + trips

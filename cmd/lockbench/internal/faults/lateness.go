@@ -8,7 +8,7 @@ import (
 )
 
 // lateness draws the delays of one direction of a connection.
-type lateness []*bench.Sampler
+type lateness []func() time.Duration
 
 func newLateness(spans []bench.Span) (l lateness) {
 	for _, s := range spans {
@@ -18,8 +18,8 @@ func newLateness(spans []bench.Span) (l lateness) {
 }
 
 func (l lateness) next() (sum time.Duration) {
-	for _, s := range l {
-		sum += s.Next()
+	for _, draw := range l {
+		sum += draw()
 	}
 	return sum
 }

@@ -81,11 +81,11 @@ func measureClosed(ctx context.Context, k int, o Options) (names [][]visit, thin
 	for i := range names {
 		for w := range k {
 			worker := uint64(i*k + w)
-			holds, pauses := span(closedHold).Sampler(o.Seed, 2*worker), span(closedThink).Sampler(o.Seed, 2*worker+1)
+			hold, think := span(closedHold).Sampler(o.Seed, 2*worker), span(closedThink).Sampler(o.Seed, 2*worker+1)
 			all.Go(func() error {
 				var mine []visit
-				for time.Since(begin) < o.Length && sleep(ctx, alarms, pauses.Next()) {
-					err := stay(ctx, s.engines[0], fmt.Sprint("closed", i), begin, holds.Next(), alarms, func(v visit) { mine = append(mine, v) })
+				for time.Since(begin) < o.Length && sleep(ctx, alarms, think()) {
+					err := stay(ctx, s.engines[0], fmt.Sprint("closed", i), begin, hold(), alarms, func(v visit) { mine = append(mine, v) })
 					if err != nil {
 						return err
 					}

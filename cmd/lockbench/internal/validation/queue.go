@@ -84,14 +84,14 @@ func measureQueues(ctx context.Context, load float64, o Options) (names [][]visi
 			names[i] = append(names[i], v)
 			mu.Unlock()
 		}
-		holds := hold.Sampler(o.Seed, uint64(i))
+		draw := hold.Sampler(o.Seed, uint64(i))
 		between := bench.Exp(time.Duration(float64(hold.Mean())/load)).Sampler(o.Seed, uint64(queueNames+i))
 		all.Go(func() error {
-			for due := between.Next(); due < o.Length; due += between.Next() {
+			for due := between(); due < o.Length; due += between() {
 				if !sleep(ctx, alarms, due-time.Since(begin)) {
 					return nil
 				}
-				length := holds.Next()
+				length := draw()
 				all.Go(func() error {
 					return stay(ctx, s.engines[0], fmt.Sprint("queue", i), begin, length, alarms, note)
 				})
