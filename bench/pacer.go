@@ -23,12 +23,12 @@ type pacer struct {
 
 	mu        sync.Mutex // guards the following
 	sched     *schedule
-	ahead     arrival    // next to be taken
-	ready     chan int64 // since when the workers stand ready that wait in next; room for all
-	dropAfter int64      // ns; 0: never
-	from      int64      // begin of the measured time, once open
-	length    int64      // of the measured time, at most
-	until     int64      // end of the measured time, once it is over: what was due by then may still be taken
+	ahead     arrival // next to be taken
+	ready     ready
+	dropAfter int64 // ns; 0: never
+	from      int64 // begin of the measured time, once open
+	length    int64 // of the measured time, at most
+	until     int64 // end of the measured time, once it is over: what was due by then may still be taken
 	open      bool
 	closed    bool   // nothing may be taken any more
 	totals    Totals // of the measured time; Offered is what was taken or dropped
@@ -50,7 +50,7 @@ func newPacer(cfg Config, z *zipf, now func() int64, sleep *sleeper) *pacer {
 		sleep:     sleep,
 		baton:     make(chan struct{}, 1),
 		sched:     newSchedule(cfg, z),
-		ready:     make(chan int64, cfg.Workers),
+		ready:     ready{times: make([]int64, cfg.Workers)},
 		dropAfter: int64(cfg.DropAfter),
 		length:    int64(cfg.Duration),
 		until:     math.MaxInt64,
@@ -95,7 +95,7 @@ func (p *pacer) take(first bool) (arrival, int64) {
 		return arrival{}, -1
 	}
 	if first {
-		p.ready <- now
+		p.ready.push(now)
 	}
 	p.dropLocked(now)
 	a := p.ahead
@@ -107,7 +107,7 @@ func (p *pacer) take(first bool) (arrival, int64) {
 	}
 	p.ahead = p.sched.next()
 	age := now - a.at
-	a.lag = min(age, now-<-p.ready)
+	a.lag = min(age, now-p.ready.pop())
 	if p.open {
 		a.measured = true
 		p.totals.Offered++
@@ -215,3 +215,29 @@ func grows(parts []age) bool {
 
 // backlogFloor is the age that is never called a backlog, 10 ms.
 const backlogFloor = 10e6
+
+// ready is since when the workers stand ready that wait in next, in a ring with
+// room for all workers.
+type ready struct {
+	times    []int64
+	first, n int
+}
+
+func (r *ready) push(since int64) {
+	i := r.first + r.n
+	if i >= len(r.times) {
+		i -= len(r.times)
+	}
+	r.times[i] = since
+	r.n++
+}
+
+// pop takes the oldest.
+func (r *ready) pop() int64 {
+	since := r.times[r.first]
+	if r.first++; r.first == len(r.times) {
+		r.first = 0
+	}
+	r.n--
+	return since
+}

@@ -155,7 +155,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 
 func TestABacklogIsSeenInARunThatEndsEarly(t *testing.T) {
 	now := new(int64)
-	cfg := Config{Workers: 2, Rate: 1000, Arrivals: Even, Duration: time.Minute, Steady: 0.05}
+	cfg := Config{Workers: 1, Rate: 1000, Arrivals: Even, Duration: time.Minute, Steady: 0.05}
 	p := newPacer(cfg, nil, func() int64 { return *now }, nil)
 	p.begin(0)
 	for i := range int64(7000) {
