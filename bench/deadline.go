@@ -41,4 +41,9 @@ func (c *waitCtx) Deadline() (time.Time, bool) {
 }
 
 // Err is context.DeadlineExceeded when the time ran out.
-func (c *waitCtx) Err() error { return context.Cause(c.Context) }
+func (c *waitCtx) Err() error {
+	if c.Context.Err() == nil {
+		return nil
+	}
+	return context.Cause(c.Context) // which takes a mutex
+}
