@@ -96,15 +96,16 @@ func (k *maker) atMost(usable float64) (hi float64, n int64) {
 func (k *maker) attempt() Chance {
 	tau := float64(k.out.Config.MasterTimeout)
 	c := Chance{Name: "attempt without quorum within MasterTimeout (tried again)", Formula: "F4"}
-	law, failed := k.Acquire, 0.0
-	lost, n := int64(math.Round(law.SampleSurvival(tau)*float64(law.N()))), law.N()
+	law, n := k.Acquire, k.Acquire.N()
+	failed, lost := 0.0, int64(0)
 	if len(k.Rows) > 0 {
-		q := quorum.Size(k.Masters)
-		lost, n = k.Rows.Fails(tau, q)
-		law, failed = k.Rows.QuorumTime(q)
+		law, failed = k.Rows.QuorumTime(quorum.Size(k.Masters))
+		n = int64(len(k.Rows))
+		lost = int64(math.Round(failed * float64(n)))
 	}
 	c.P = 1
 	if law != nil {
+		lost += int64(math.Round(law.SampleSurvival(tau) * float64(law.N())))
 		c.P = failed + (1-failed)*law.Survival(tau)
 		c.Extrapolated = c.P > 0 && c.P*float64(n) < 1
 	}

@@ -56,7 +56,7 @@ func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 		return nil, 1
 	}
 	for i := range k.Masters {
-		law, f := k.Rows.Without(i).QuorumTime(quorum.Size(k.Masters)) // of all, also of the one that is down
+		law, f := k.without(i)
 		if law == nil {
 			return nil, 1
 		}
@@ -65,6 +65,11 @@ func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 		}
 	}
 	return worst, failed
+}
+
+// without is a quorum of all masters, also of the one that is down.
+func (k *maker) without(i int) (law *sizing.Law, failed float64) {
+	return sizing.FiniteTimes(k.Rows.TimesOf(slices.Delete(sizing.FirstN(k.Masters), i, i+1), quorum.Size(k.Masters)))
 }
 
 // slower is how many times as long one quorum takes as another.

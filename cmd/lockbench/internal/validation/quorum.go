@@ -133,15 +133,6 @@ const nearQuorum = 0.05
 // against what each master's own say if they were independent (F2), as they are here.
 func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 	q := quorum.Size(rows.Masters())
-	var laws []*sizing.Law
-	var answers []float64
-	for i := range rows.Masters() {
-		law, answered := rows.Master(i)
-		if law == nil {
-			return nil
-		}
-		laws, answers = append(laws, law), append(answers, answered)
-	}
 	joint := slices.DeleteFunc(rows.QuorumTimes(q), func(t float64) bool { return math.IsInf(t, 0) })
 	if len(joint) == 0 {
 		return nil
@@ -154,7 +145,7 @@ func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 		check := Check{Quantity: p.name + " of an acquire", Unit: bench.UnitNs, Measured: measured, Tolerance: nearQuorum}
 		check.Formula, check.Predicted = "F3", quantile(joint, p.p)
 		checks = append(checks, check)
-		check.Formula, check.Predicted = "F2", exact(sizing.Independent(p.p, q, laws, answers))
+		check.Formula, check.Predicted = "F2", exact(rows.Independent(p.p, q))
 		checks = append(checks, check)
 	}
 	return checks
