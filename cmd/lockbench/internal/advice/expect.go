@@ -117,7 +117,7 @@ func (k *maker) attempt() Chance {
 // renewed is F7, in that time of holding: tries that fail by themselves, pauses of the
 // client, and outages as often as they were seen.
 func (k *maker) renewed(name string, holding float64) Chance {
-	r, delta := k.renewal()
+	r, delta := k.renewalOf(k.out.Config.TTL)
 	alone := sizing.Within(r.Loss(k.attempt().P, delta, k.pauses(r.Every, sizing.ShapePrior)), holding, r.Every)
 	seen := 0.0
 	for _, o := range k.outages() {

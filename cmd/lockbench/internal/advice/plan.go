@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -120,16 +121,12 @@ func (k *maker) set(of []int) Set {
 }
 
 // zones is how many of the masters are in each zone.
-func (k *maker) zones(of []int) (in []int) {
-	var names []string
+func (k *maker) zones(of []int) []int {
+	in := map[string]int{}
 	for _, i := range of {
-		at := slices.Index(names, k.ask.Zones[i])
-		if at < 0 {
-			at, names, in = len(names), append(names, k.ask.Zones[i]), append(in, 0)
-		}
-		in[at]++
+		in[k.ask.Zones[i]]++
 	}
-	return in
+	return slices.Sorted(maps.Values(in))
 }
 
 // known is a time, or 0 when there is none.

@@ -108,21 +108,20 @@ func (k *maker) concerns() {
 	case k.Masters%2 == 0:
 		k.warn("%d masters survive no more failures than %d", k.Masters, k.Masters-1)
 	}
-	var hosts []string
+	hosts := map[string]bool{}
 	for _, m := range k.Probed {
 		host := m.Addr
 		if i := strings.LastIndexByte(host, ':'); i > 0 {
 			host = host[:i]
 		}
-		hosts = append(hosts, host)
+		hosts[host] = true
 	}
-	slices.Sort(hosts)
-	if n := len(slices.Compact(slices.Clone(hosts))); n > 0 && n < len(hosts) {
+	if n := len(hosts); n > 0 && n < len(k.Probed) {
 		shared := fmt.Sprintf("%d hosts", n)
 		if n == 1 {
 			shared = "one host"
 		}
-		k.warn("%d masters share %s: they fail and stall together, and where they will run round trips are others", len(hosts), shared)
+		k.warn("%d masters share %s: they fail and stall together, and where they will run round trips are others", len(k.Probed), shared)
 	}
 	if n := k.Acquire.N(); n < fewSamples {
 		k.warn("only %d acquires were measured: run longer, or with more workers", n)
