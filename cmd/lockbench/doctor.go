@@ -16,6 +16,7 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/internal/findings"
 	"muxlock/internal/redlock"
 )
 
@@ -89,7 +90,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 	if err := f.write(cmd.OutOrStdout(), report); err != nil {
 		return err
 	}
-	if report.Worst() == doctor.Fail {
+	if findings.Worst(report.Findings) == findings.Fail {
 		return verdict{exitRun, "not fit to lock on, see FAIL"}
 	}
 	return nil
@@ -100,9 +101,9 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 		return result.JSON(w, struct {
 			SchemaVersion int          `json:"schema_version"`
 			Tool          bench.Tool   `json:"tool"`
-			Worst         doctor.Level `json:"worst"`
+			Worst         findings.Level `json:"worst"`
 			*doctor.Report
-		}{bench.SchemaVersion, bench.CurrentTool(), r.Worst(), r})
+		}{bench.SchemaVersion, bench.CurrentTool(), findings.Worst(r.Findings), r})
 	}
 	var shown view.Blocks
 	for i, m := range r.PerMaster {
@@ -110,10 +111,10 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	}
 	shown.Line("")
 	table := view.Table{Columns: slices.Repeat([]view.Column{{Left: true}}, 4)}
-	findings := slices.Clone(r.Findings)
-	slices.SortStableFunc(findings, func(a, b doctor.Finding) int { return cmp.Compare(b.Level, a.Level) }) // what is worst first
-	count := map[doctor.Level]int{}
-	for _, g := range findings {
+	found := slices.Clone(r.Findings)
+	slices.SortStableFunc(found, func(a, b findings.Finding) int { return cmp.Compare(b.Level, a.Level) }) // what is worst first
+	count := map[findings.Level]int{}
+	for _, g := range found {
 		count[g.Level]++
 		what := g.Text
 		if g.ToDo != "" {
@@ -122,6 +123,6 @@ func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 		table.Rows = append(table.Rows, []view.Cell{{Text: g.Level.String()}, {Text: g.Check}, {Text: g.Who(len(r.PerMaster))}, {Text: what}})
 	}
 	shown.Table(table)
-	shown.Line("\n%d FAIL, %d WARN, %d ?, %d OK", count[doctor.Fail], count[doctor.Warn], count[doctor.Unknown], count[doctor.OK])
+	shown.Line("\n%d FAIL, %d WARN, %d ?, %d OK", count[findings.Fail], count[findings.Warn], count[findings.Unknown], count[findings.OK])
 	return text.Write(w, view.Page{Body: shown}, onTerminal(w))
 }

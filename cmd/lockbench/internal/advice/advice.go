@@ -177,17 +177,8 @@ func Make(m *Measured, ask Ask) *Advice {
 }
 
 func newMaker(m *Measured, ask Ask) *maker {
-	if ask.Budgets == (Budgets{}) {
-		ask.Budgets = DefaultBudgets
-	}
 	if ask.Waiters < 1 {
 		ask.Waiters = max(m.Procs, 2)
-	}
-	if ask.MasterUp == 0 {
-		ask.MasterUp = DefaultMasterUp
-	}
-	if ask.ZoneUp == 0 {
-		ask.ZoneUp = DefaultZoneUp
 	}
 	k := &maker{Measured: m, ask: ask, rng: rand.New(rand.NewPCG(1, 1)), contenders: max(ask.Waiters, 2), replicates: replicates}
 	k.out = &Advice{

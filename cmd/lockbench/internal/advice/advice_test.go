@@ -106,10 +106,18 @@ func measure(t testing.TB, r *bench.Result) *Measured {
 	return m
 }
 
-var defaults = Ask{Eps: 1e-6, RTO: 30 * time.Second}
+var defaults = Ask{Eps: 1e-6, RTO: 30 * time.Second, Budgets: DefaultBudgets, MasterUp: DefaultMasterUp, ZoneUp: DefaultZoneUp}
 
 func warned(a *Advice, part string) bool {
 	return strings.Contains(strings.Join(a.Warnings, "\n"), part)
+}
+
+func TestNoPausesToSurviveAreNoneAndNotTheDefault(t *testing.T) {
+	ask := defaults
+	ask.Budgets = Budgets{}
+	a := Make(measure(t, lan.result()), ask)
+	require.Zero(t, a.Ask.Budgets)
+	require.Less(t, a.TTL.Min, Make(measure(t, lan.result()), defaults).TTL.Min)
 }
 
 func chanceOf(t *testing.T, a *Advice, formula string) Chance {
@@ -201,7 +209,7 @@ func TestTheEngineTakesWhatIsAdvised(t *testing.T) {
 			common: scale(1, 20*time.Millisecond), stall: scale(time.Microsecond, 50*time.Millisecond), hold: scale(time.Microsecond, 20*time.Second),
 			ppm: 100 * rng.NormFloat64(), jump: scale(1, 50*time.Millisecond), samples: 50 + rng.IntN(3000), probes: rng.IntN(2) * 300, seed: uint64(i),
 		}
-		ask := Ask{Eps: math.Pow(10, -1-8*rng.Float64()), RTO: scale(10*time.Millisecond, time.Hour), Waiters: rng.IntN(200), Rate: float64(rng.IntN(2)) * 10}
+		ask := Ask{Eps: math.Pow(10, -1-8*rng.Float64()), RTO: scale(10*time.Millisecond, time.Hour), Waiters: rng.IntN(200), Rate: float64(rng.IntN(2)) * 10, Budgets: DefaultBudgets}
 		a := Make(measure(t, s.result()), ask)
 		require.NotErrorIs(t, accepted(a.Config), engine.ErrInvalid, "%+v %+v %+v", s, ask, a.Config)
 		require.LessOrEqual(t, a.Config.RetrySplit, a.Config.RetryHeld)

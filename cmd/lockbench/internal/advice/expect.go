@@ -96,15 +96,16 @@ func (k *maker) atMost(usable float64) (hi float64, n int64) {
 func (k *maker) attempt() Chance {
 	tau := float64(k.out.Config.MasterTimeout)
 	c := Chance{Name: "attempt without quorum within MasterTimeout (tried again)", Formula: "F4"}
-	law, failed := k.Acquire, 0.0
-	lost, n := int64(math.Round(law.SampleSurvival(tau)*float64(law.N()))), law.N()
+	law, n := k.Acquire, k.Acquire.N()
+	failed, lost := 0.0, int64(0)
 	if len(k.Rows) > 0 {
-		q := quorum.Size(k.Masters)
-		lost, n = k.Rows.Fails(tau, q)
-		law, failed = k.Rows.QuorumTime(q)
+		law, failed = k.Rows.QuorumTime(quorum.Size(k.Masters))
+		n = int64(len(k.Rows))
+		lost = int64(math.Round(failed * float64(n)))
 	}
 	c.P = 1
 	if law != nil {
+		lost += int64(math.Round(law.SampleSurvival(tau) * float64(law.N())))
 		c.P = failed + (1-failed)*law.Survival(tau)
 		c.Extrapolated = c.P > 0 && c.P*float64(n) < 1
 	}
@@ -116,7 +117,7 @@ func (k *maker) attempt() Chance {
 // renewed is F7, in that time of holding: tries that fail by themselves, pauses of the
 // client, and outages as often as they were seen.
 func (k *maker) renewed(name string, holding float64) Chance {
-	r, delta := k.renewal()
+	r, delta := k.renewalOf(k.out.Config.TTL)
 	alone := sizing.Within(r.Loss(k.attempt().P, delta, k.pauses(r.Every, sizing.ShapePrior)), holding, r.Every)
 	seen := 0.0
 	for _, o := range k.outages() {

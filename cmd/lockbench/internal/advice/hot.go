@@ -54,7 +54,7 @@ func (k *maker) hottest() {
 		variance += l.Moment(2) - l.Moment(1)*l.Moment(1)
 	}
 	queue := func(how string, gap float64) (q sizing.Queue) { // gap: all but acquire, hold and release
-		each := 1 / sizing.Capacity(acquire, hold, release.Mean(), gap)
+		each := acquire + hold + release.Mean() + gap // of F10
 		q = sizing.Queue{Lambda: hot.Rate / 1e9, Service: [2]float64{each, variance + each*each}}
 		w := Way{How: how, PerS: 1e9 / each, Occupied: q.Load()}
 		if q.Load() < 1 {
@@ -82,7 +82,7 @@ func (k *maker) hottest() {
 		k.warn("the busiest name is occupied for %.0f%% of the time, with %s: it is waited for %s on average, and much longer when it gets a little busier. Split it, or hold it for less", 100*u, units.Rate(hot.Rate), text(q.MeanWait()))
 	}
 	p99 := 0.0
-	for step := q.MeanWait() / 16; step > 0 && q.WaitsLonger(p99, true) > 0.01; {
+	for step := q.MeanWait() / 16; step > 0 && q.WaitsLonger(p99) > 0.01; {
 		p99 += step
 	}
 	k.setting("wait", text(q.MeanWait()), "F11", "mean for a name with %s (occupied %.0f%%); p99 %s in no order", units.Rate(hot.Rate), 100*q.Load(), text(p99))

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -64,7 +65,7 @@ func (k *maker) masters() {
 		}
 		p.Sets = append(p.Sets, k.sets(n)...)
 	}
-	if len(k.ask.Zones) > 0 && k.Masters > 2 && !sizing.SurvivesZone(k.zones(k.all())) {
+	if len(k.ask.Zones) > 0 && k.Masters > 2 && !sizing.SurvivesZone(k.zones(sizing.FirstN(k.Masters))) {
 		k.warn("the loss of one zone leaves no quorum: put no zone in charge of more than %d of %d masters", k.Masters-quorum.Size(k.Masters), k.Masters)
 	}
 }
@@ -83,7 +84,7 @@ func (k *maker) sets(n int) (sets []Set) {
 	switch {
 	case len(k.Rows) == 0:
 	case n == k.Masters:
-		sets = append(sets, k.set(k.all()))
+		sets = append(sets, k.set(sizing.FirstN(k.Masters)))
 	case n < k.Masters:
 		sets = append(sets, k.set(k.Rows.Fastest(n, func([]int) bool { return true })))
 		if len(k.ask.Zones) > 0 && !sets[0].SurvivesZone {
@@ -119,24 +120,13 @@ func (k *maker) set(of []int) Set {
 	return s
 }
 
-func (k *maker) all() (of []int) {
-	for i := range k.Masters {
-		of = append(of, i)
-	}
-	return of
-}
-
 // zones is how many of the masters are in each zone.
-func (k *maker) zones(of []int) (in []int) {
-	var names []string
+func (k *maker) zones(of []int) []int {
+	in := map[string]int{}
 	for _, i := range of {
-		at := slices.Index(names, k.ask.Zones[i])
-		if at < 0 {
-			at, names, in = len(names), append(names, k.ask.Zones[i]), append(in, 0)
-		}
-		in[at]++
+		in[k.ask.Zones[i]]++
 	}
-	return in
+	return slices.Sorted(maps.Values(in))
 }
 
 // known is a time, or 0 when there is none.

@@ -79,14 +79,14 @@ func TestAProcessIsAdvisedAsARunThatSawTheSame(t *testing.T) {
 	m, err := MeasureProcess(p)
 	require.NoError(t, err)
 	for _, eps := range []float64{1e-2, 1e-4, 1e-6} {
-		ask := Ask{Eps: eps, RTO: 10 * time.Second}
+		ask := Ask{Eps: eps, RTO: 10 * time.Second, Budgets: DefaultBudgets}
 		got, want := Make(m, ask), Make(measure(t, r), ask)
 		require.InEpsilon(t, want.TTL.Min, got.TTL.Min, 0.03, "a bucket is a sixteenth wide, and the longest are exact")
 		require.InEpsilon(t, want.Config.TTL, got.Config.TTL, 0.05)
 		require.InEpsilon(t, want.Config.MasterTimeout, got.Config.MasterTimeout, 0.07)
 		require.Equal(t, want.Spread.TTLMin[0] < want.Spread.TTLMin[1], got.Spread.TTLMin[0] < got.Spread.TTLMin[1])
 	}
-	a := Make(m, Ask{Eps: 1e-2, RTO: 10 * time.Second})
+	a := Make(m, Ask{Eps: 1e-2, RTO: 10 * time.Second, Budgets: DefaultBudgets})
 	require.Less(t, a.Spread.TTLMin[0], a.Spread.TTLMin[1], "another two minutes would have had other pauses")
 	require.Nil(t, a.Check, "there was no load")
 	require.Contains(t, a.Try, "--masters a:1,b:1,c:1 --ttl ")

@@ -56,7 +56,7 @@ func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 		return nil, 1
 	}
 	for i := range k.Masters {
-		law, f := k.Rows.Without(i).QuorumTime(quorum.Size(k.Masters)) // of all, also of the one that is down
+		law, f := k.without(i)
 		if law == nil {
 			return nil, 1
 		}
@@ -65,6 +65,11 @@ func (k *maker) oneDown() (worst *sizing.Law, failed float64) {
 		}
 	}
 	return worst, failed
+}
+
+// without is a quorum of all masters, also of the one that is down.
+func (k *maker) without(i int) (law *sizing.Law, failed float64) {
+	return sizing.FiniteTimes(k.Rows.TimesOf(slices.Delete(sizing.FirstN(k.Masters), i, i+1), quorum.Size(k.Masters)))
 }
 
 // slower is how many times as long one quorum takes as another.
@@ -103,21 +108,20 @@ func (k *maker) concerns() {
 	case k.Masters%2 == 0:
 		k.warn("%d masters survive no more failures than %d", k.Masters, k.Masters-1)
 	}
-	var hosts []string
+	hosts := map[string]bool{}
 	for _, m := range k.Probed {
 		host := m.Addr
 		if i := strings.LastIndexByte(host, ':'); i > 0 {
 			host = host[:i]
 		}
-		hosts = append(hosts, host)
+		hosts[host] = true
 	}
-	slices.Sort(hosts)
-	if n := len(slices.Compact(slices.Clone(hosts))); n > 0 && n < len(hosts) {
+	if n := len(hosts); n > 0 && n < len(k.Probed) {
 		shared := fmt.Sprintf("%d hosts", n)
 		if n == 1 {
 			shared = "one host"
 		}
-		k.warn("%d masters share %s: they fail and stall together, and where they will run round trips are others", len(hosts), shared)
+		k.warn("%d masters share %s: they fail and stall together, and where they will run round trips are others", len(k.Probed), shared)
 	}
 	if n := k.Acquire.N(); n < fewSamples {
 		k.warn("only %d acquires were measured: run longer, or with more workers", n)

@@ -145,7 +145,7 @@ var hosts = map[string]host{
 
 // asked is the advice for a host with leases at which some, few and hardly any are lost.
 func (h host) asked(m *Measured, eps float64) *Advice {
-	return Make(m, Ask{Eps: eps, RTO: 10 * time.Second, Hold: sizing.Fixed(h.hold), HoldText: "1ms"})
+	return Make(m, Ask{Eps: eps, RTO: 10 * time.Second, Hold: sizing.Fixed(h.hold), HoldText: "1ms", Budgets: DefaultBudgets})
 }
 
 func TestWhatIsPredictedIsWhatIsSimulatedWithinWhatWasMeasured(t *testing.T) {

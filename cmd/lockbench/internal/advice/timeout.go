@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/sizing"
-	"muxlock/internal/quorum"
 )
 
 // timeout is MasterTimeout by F4: twice what a quorum takes but for one attempt in a
@@ -53,8 +52,7 @@ func (k *maker) slowMaster() {
 	if slowest < 0 {
 		return
 	}
-	q := quorum.Size(k.Masters)
-	law, failed := k.Rows.Without(slowest).QuorumTime(q)
+	law, failed := k.without(slowest)
 	if law == nil || failed > noQuorum {
 		k.setting("slow master", "no quorum", "F4", "master %d is later than MasterTimeout in %s of the probes, and then has no vote: without it nothing is locked", slowest+1, chance(late))
 		return

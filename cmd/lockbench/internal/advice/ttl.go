@@ -80,14 +80,11 @@ func (k *maker) follows() {
 	ttl := float64(c.TTL)
 	most := k.clocks.LongestHold(ttl, k.ask.Eps, k.Acquire.Capped(k.patience()), k.pause)
 	k.setting("longest hold", text(max(0, most)), "F8", "without renewal; longer holds need KeepAlive or Do")
-	r, delta := k.renewal()
+	r, delta := k.renewalOf(c.TTL)
 	tight := k.clocks.Shortest(k.ask.Eps, k.Acquire.Capped(k.patience()), k.hold, k.pause, float64(k.out.TTL.Min))
 	k.out.TTL.Tight = ns(tight)
 	k.setting("renewal every", text(r.Every), "F7", "with KeepAlive or Do, by the engine, 1/%d of TTL; one that fails is tried again after %s, %d tries fit where nothing pauses", redlock.RenewalsPerTTL, text(r.Again), r.Tries(delta, 0))
 }
-
-// renewal is that of the chosen TTL.
-func (k *maker) renewal() (r sizing.Renewal, delta float64) { return k.renewalOf(k.out.Config.TTL) }
 
 // renewedTTL is for holds that no allowed lease outlasts: F7.
 func (k *maker) renewedTTL() {

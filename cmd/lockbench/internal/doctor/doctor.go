@@ -19,19 +19,6 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// What both look for.
-type (
-	Finding = findings.Finding
-	Level   = findings.Level
-)
-
-const (
-	OK      = findings.OK
-	Unknown = findings.Unknown
-	Warn    = findings.Warn
-	Fail    = findings.Fail
-)
-
 // Options of an examination.
 type Options struct {
 	For    time.Duration // how long round trips and clocks are watched
@@ -41,12 +28,9 @@ type Options struct {
 
 // Report is everything that was found.
 type Report struct {
-	Findings  []Finding      `json:"findings"`
-	PerMaster []bench.Master `json:"per_master"`
+	Findings  []findings.Finding `json:"findings"`
+	PerMaster []bench.Master     `json:"per_master"`
 }
-
-// Worst level of all.
-func (r *Report) Worst() Level { return findings.Worst(r.Findings) }
 
 // Examine looks at masters, all at once, and at this machine. It blocks for the time
 // that Options give and a few seconds more at most. That a master cannot be reached is
@@ -61,10 +45,11 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 		asked[i] = findings.Master{Address: masters.Redact(addr), Option: option, Trial: func(ctx context.Context) error { return tryEngine(ctx, addr) }}
 	}
 	all := findings.Collect(ctx, asked)
-	watched, err := watch(ctx, addrs, o.For)
+	prober, err := probe.Open(ctx, addrs, probe.Options{Every: 5 * time.Millisecond}) // back to back but for a breath
 	if err != nil {
 		return nil, err
 	}
+	watched := prober.Run(ctx, o.For).Masters
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -74,7 +59,7 @@ func Examine(ctx context.Context, addrs []string, o Options) (*Report, error) {
 		wait = 0
 	}
 	here := false
-	var each []Finding
+	var each []findings.Finding
 	for i, f := range all {
 		here = here || f.Host == findings.ThisHost
 		f.Vote = uptime(f.Info, wait)
@@ -96,13 +81,4 @@ func tryEngine(ctx context.Context, addr string) error {
 		return err
 	}
 	return e.Close()
-}
-
-// watch probes all masters for a while, back to back but for a breath.
-func watch(ctx context.Context, addrs []string, length time.Duration) ([]bench.Master, error) {
-	p, err := probe.Open(ctx, addrs, probe.Options{Every: 5 * time.Millisecond})
-	if err != nil {
-		return nil, err
-	}
-	return p.Run(ctx, length).Masters, nil
 }

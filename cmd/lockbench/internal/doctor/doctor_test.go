@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/findings"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
@@ -20,7 +21,7 @@ var quick = Options{For: 100 * time.Millisecond, MaxTTL: 30 * time.Second, New: 
 
 // examine returns what is not OK, but for what a short look, a shared machine and a busy
 // one bring about.
-func examine(t *testing.T, o Options, addrs ...string) map[string]Level {
+func examine(t *testing.T, o Options, addrs ...string) map[string]findings.Level {
 	t.Helper()
 	r, err := Examine(t.Context(), addrs, o)
 	require.NoError(t, err)
@@ -29,7 +30,7 @@ func examine(t *testing.T, o Options, addrs ...string) map[string]Level {
 	for _, check := range []string{"same machine", "round trip", "clock", "processors", "clock source", "huge pages", "suspend", "time daemon"} {
 		delete(bad, check)
 	}
-	if bad["slow commands"] == Warn {
+	if bad["slow commands"] == findings.Warn {
 		delete(bad, "slow commands")
 	}
 	return bad
@@ -41,16 +42,16 @@ func TestGoodMastersAreFoundGoodAndLeftAsTheyWere(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, servers...))
 	old := quick
 	old.New = false
-	require.Equal(t, map[string]Level{"uptime": Warn}, examine(t, old, redistest.Addrs(servers)...))
+	require.Equal(t, map[string]findings.Level{"uptime": findings.Warn}, examine(t, old, redistest.Addrs(servers)...))
 }
 
 func TestOneServerUnderTwoNamesIsFound(t *testing.T) {
 	servers := redistest.Masters(t, 2)
 	other := strings.Replace(servers[0].Addr(), "127.0.0.1", "127.0.0.2", 1)
-	require.Equal(t, map[string]Level{"reachable": Fail}, examine(t, quick, servers[0].Addr(), servers[1].Addr(), other), "it listens on one address only")
+	require.Equal(t, map[string]findings.Level{"reachable": findings.Fail}, examine(t, quick, servers[0].Addr(), servers[1].Addr(), other), "it listens on one address only")
 
 	twice := "redis://" + servers[0].Addr() + "/1"
-	require.Equal(t, map[string]Level{"same server": Fail}, examine(t, quick, servers[0].Addr(), servers[1].Addr(), twice))
+	require.Equal(t, map[string]findings.Level{"same server": findings.Fail}, examine(t, quick, servers[0].Addr(), servers[1].Addr(), twice))
 }
 
 func TestReplicasEvictionAndPersistenceAreFoundOnRealServers(t *testing.T) {
@@ -62,7 +63,7 @@ func TestReplicasEvictionAndPersistenceAreFoundOnRealServers(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 	r, err := Examine(t.Context(), redistest.Addrs(servers), quick)
 	require.NoError(t, err)
-	level := func(check string, master int) (l Level) {
+	level := func(check string, master int) (l findings.Level) {
 		l = -1
 		for _, f := range r.Findings {
 			for _, m := range f.Masters {
@@ -73,13 +74,13 @@ func TestReplicasEvictionAndPersistenceAreFoundOnRealServers(t *testing.T) {
 		}
 		return l
 	}
-	require.Equal(t, Fail, level("eviction", 3))
-	require.Equal(t, Fail, level("role", 2))
-	require.Equal(t, Warn, level("failover", 1))
-	require.Equal(t, OK, level("failover", 3))
-	require.Equal(t, OK, level("permissions", 3))
-	require.Equal(t, Level(-1), level("permissions", 2), "the role finding has it")
-	require.Equal(t, OK, level("persistence", 3))
+	require.Equal(t, findings.Fail, level("eviction", 3))
+	require.Equal(t, findings.Fail, level("role", 2))
+	require.Equal(t, findings.Warn, level("failover", 1))
+	require.Equal(t, findings.OK, level("failover", 3))
+	require.Equal(t, findings.OK, level("permissions", 3))
+	require.Equal(t, findings.Level(-1), level("permissions", 2), "the role finding has it")
+	require.Equal(t, findings.OK, level("persistence", 3))
 }
 
 func TestWhatAnACLForbidsIsToldAndWhatItHidesIsNotGuessed(t *testing.T) {
@@ -90,19 +91,19 @@ func TestWhatAnACLForbidsIsToldAndWhatItHidesIsNotGuessed(t *testing.T) {
 	}
 	needed := []string{"+hello", "+ping", "+info", "+script|load", "+evalsha", "+set", "+get", "+del", "+pexpire", "+pttl", "+time"}
 	least := user("least", append(needed, "+client|tracking", "+client|caching")...)
-	one := map[string]Level{"how many": Warn, "slow commands": Unknown}
+	one := map[string]findings.Level{"how many": findings.Warn, "slow commands": findings.Unknown}
 	require.Equal(t, one, examine(t, quick, least))
 
 	polls := user("polls", needed...)
-	require.Equal(t, map[string]Level{"how many": Warn, "slow commands": Unknown, "wake-ups": Warn}, examine(t, quick, polls))
+	require.Equal(t, map[string]findings.Level{"how many": findings.Warn, "slow commands": findings.Unknown, "wake-ups": findings.Warn}, examine(t, quick, polls))
 
 	half := user("half", append(needed, "+client|tracking")...)
-	require.Equal(t, map[string]Level{"how many": Warn, "slow commands": Unknown, "wake-ups": Warn}, examine(t, quick, half))
+	require.Equal(t, map[string]findings.Level{"how many": findings.Warn, "slow commands": findings.Unknown, "wake-ups": findings.Warn}, examine(t, quick, half))
 
 	mute := user("mute", append(needed, "+client|tracking", "+client|caching", "-script|load")...)
-	require.Equal(t, map[string]Level{"how many": Warn, "slow commands": Unknown, "permissions": Fail}, examine(t, quick, mute))
+	require.Equal(t, map[string]findings.Level{"how many": findings.Warn, "slow commands": findings.Unknown, "permissions": findings.Fail}, examine(t, quick, mute))
 
-	require.Equal(t, map[string]Level{"how many": Warn, "reachable": Fail}, examine(t, quick, "redis://least:wrong@"+server.Addr()))
+	require.Equal(t, map[string]findings.Level{"how many": findings.Warn, "reachable": findings.Fail}, examine(t, quick, "redis://least:wrong@"+server.Addr()))
 }
 
 func TestEmbeddedMastersAndAnEndedContextAreSurvived(t *testing.T) {
@@ -110,7 +111,7 @@ func TestEmbeddedMastersAndAnEndedContextAreSurvived(t *testing.T) {
 	require.NoError(t, err)
 	defer set.Close()
 	for check, level := range examine(t, quick, set.Addrs...) {
-		require.NotEqual(t, Fail, level, check)
+		require.NotEqual(t, findings.Fail, level, check)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

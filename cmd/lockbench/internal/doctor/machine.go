@@ -13,6 +13,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/internal/clock"
+	"muxlock/internal/findings"
 )
 
 // goodClocks are read without a system call.
@@ -27,9 +28,9 @@ func slept() time.Duration {
 
 // machine judges the machine that holds the locks. root is its file system; slept is how
 // long it was suspended since it started.
-func machine(root fs.FS, slept time.Duration, serversHere bool) (found []Finding) {
-	add := func(level Level, check, text, todo string) {
-		found = append(found, Finding{Level: level, Check: check, Text: text, ToDo: todo})
+func machine(root fs.FS, slept time.Duration, serversHere bool) (found []findings.Finding) {
+	add := func(level findings.Level, check, text, todo string) {
+		found = append(found, findings.Finding{Level: level, Check: check, Text: text, ToDo: todo})
 	}
 	read := func(name string) string {
 		b, _ := fs.ReadFile(root, name)
@@ -37,45 +38,38 @@ func machine(root fs.FS, slept time.Duration, serversHere bool) (found []Finding
 	}
 
 	cpus := fmt.Sprintf("%d of %d processors", runtime.GOMAXPROCS(0), runtime.NumCPU())
-	if n := throttled(read("sys/fs/cgroup/cpu.stat") + "\n" + read("sys/fs/cgroup/cpu/cpu.stat")); n != "" && n != "0" {
-		add(Warn, "processors", fmt.Sprintf("%s; its quota stopped this container %s times: a holder that stands still may outlast its lease", cpus, n), "raise the CPU limit")
+	if n := throttled.FindStringSubmatch(read("sys/fs/cgroup/cpu.stat") + "\n" + read("sys/fs/cgroup/cpu/cpu.stat")); n != nil && n[1] != "0" {
+		add(findings.Warn, "processors", fmt.Sprintf("%s; its quota stopped this container %s times: a holder that stands still may outlast its lease", cpus, n[1]), "raise the CPU limit")
 	} else {
-		add(OK, "processors", cpus, "")
+		add(findings.OK, "processors", cpus, "")
 	}
 	switch source := read("sys/devices/system/clocksource/clocksource0/current_clocksource"); {
 	case source == "":
-		add(Unknown, "clock source", "not reported here", "")
+		add(findings.Unknown, "clock source", "not reported here", "")
 	case !slices.Contains(goodClocks, source):
-		add(Warn, "clock source", source+": each look at the clock is a system call", "use tsc, or your hypervisor's own")
+		add(findings.Warn, "clock source", source+": each look at the clock is a system call", "use tsc, or your hypervisor's own")
 	default:
-		add(OK, "clock source", source, "")
+		add(findings.OK, "clock source", source, "")
 	}
 	if slept > sleptMost {
-		add(Warn, "suspend", fmt.Sprintf("this machine has slept for %s since it started; who sleeps holding a lock loses it", slept.Round(time.Second)), "the engine notices when it wakes; let no machine that holds locks sleep")
+		add(findings.Warn, "suspend", fmt.Sprintf("this machine has slept for %s since it started; who sleeps holding a lock loses it", slept.Round(time.Second)), "the engine notices when it wakes; let no machine that holds locks sleep")
 	}
 	found = append(found, timeDaemon(root))
 	if pages := read("sys/kernel/mm/transparent_hugepage/enabled"); serversHere && strings.Contains(pages, "[always]") {
-		add(Warn, "huge pages", "transparent huge pages are always on: a server on this machine stalls when it forks", "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+		add(findings.Warn, "huge pages", "transparent huge pages are always on: a server on this machine stalls when it forks", "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 	}
 	return found
 }
 
-// throttled reads nr_throttled of a cpu.stat.
-func throttled(stat string) string {
-	for line := range strings.Lines(stat) {
-		if n, ok := strings.CutPrefix(strings.TrimSpace(line), "nr_throttled "); ok {
-			return n
-		}
-	}
-	return ""
-}
+// throttled finds how often in a cpu.stat.
+var throttled = regexp.MustCompile(`(?m)^\s*nr_throttled (.*?)\s*$`)
 
 // maxSlewrate is the directive of chrony that bounds how fast it slews, in ppm.
 var maxSlewrate = regexp.MustCompile(`(?im)^\s*maxslewrate\s+([0-9.]+)`)
 
 // timeDaemon judges Drift by what the daemon that runs here may do to the clock. One that
 // runs outside of this container, or beside a master, is not seen.
-func timeDaemon(root fs.FS) Finding {
+func timeDaemon(root fs.FS) findings.Finding {
 	running := map[string]bool{}
 	names, _ := fs.Glob(root, "proc/[0-9]*/comm")
 	for _, name := range names {
@@ -84,7 +78,7 @@ func timeDaemon(root fs.FS) Finding {
 	}
 	i := slices.IndexFunc(sizing.TimeDaemons, func(d sizing.TimeDaemon) bool { return running[d.Process] })
 	if i < 0 {
-		return Finding{Level: Unknown, Check: "time daemon", Text: fmt.Sprintf("none is seen here; on every machine with a master or a holder it must not slew by more than %.0f ppm", slewMost), ToDo: "chrony: maxslewrate 4000"}
+		return findings.Finding{Level: findings.Unknown, Check: "time daemon", Text: fmt.Sprintf("none is seen here; on every machine with a master or a holder it must not slew by more than %.0f ppm", slewMost), ToDo: "chrony: maxslewrate 4000"}
 	}
 	d := sizing.TimeDaemons[i]
 	for _, name := range []string{"etc/chrony.conf", "etc/chrony/chrony.conf"} {
@@ -99,7 +93,7 @@ func timeDaemon(root fs.FS) Finding {
 		if d.Process == "chronyd" {
 			todo = "maxslewrate 4000 in chrony.conf, on every machine with a master or a holder"
 		}
-		return Finding{Level: Warn, Check: "time daemon", Text: text + fmt.Sprintf(": two such clocks may differ by more than Drift allows for, %.0f ppm each", slewMost), ToDo: todo + "; or raise Drift"}
+		return findings.Finding{Level: findings.Warn, Check: "time daemon", Text: text + fmt.Sprintf(": two such clocks may differ by more than Drift allows for, %.0f ppm each", slewMost), ToDo: todo + "; or raise Drift"}
 	}
-	return Finding{Level: OK, Check: "time daemon", Text: text}
+	return findings.Finding{Level: findings.OK, Check: "time daemon", Text: text}
 }

@@ -38,15 +38,12 @@ const lead = time.Second
 
 // Parse reads KIND:K[:ARG][@FROM-TO] or KIND:K@AT; K counts from 1 to masters, the
 // times must lie within duration.
-func Parse(text string, masters int, duration time.Duration) (Fault, error) {
-	f, err := parse(text, masters, duration)
-	if err != nil {
-		return f, fmt.Errorf("%q: %w", text, err)
-	}
-	return f, nil
-}
-
-func parse(text string, masters int, duration time.Duration) (f Fault, err error) {
+func Parse(text string, masters int, duration time.Duration) (f Fault, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%q: %w", text, err)
+		}
+	}()
 	what, when, timed := strings.Cut(text, "@")
 	parts := strings.SplitN(what, ":", 3)
 	f = Fault{Text: text, Kind: Kind(parts[0])}
@@ -64,7 +61,8 @@ func parse(text string, masters int, duration time.Duration) (f Fault, err error
 		}
 	}
 	if timed {
-		return f, f.parseTimes(when, duration)
+		err = f.parseTimes(when, duration)
+		return f, err
 	}
 	if f.Kind.momentary() {
 		return f, fmt.Errorf("%s needs a time, %s:%d@2s", f.Kind, f.Kind, k)
@@ -129,29 +127,21 @@ const never = 1 << 62
 
 // steps is what happens to one master, in order. What ends comes before what begins
 // at the same time.
-func steps(list []Fault, master int) (all []step) {
+func steps(list []Fault, master int) []step {
+	var begins, ends []step
 	for i, f := range list {
 		if f.Master != master || f.Kind == Delay && f.Whole {
 			continue
 		}
-		all = append(all, step{f.From, i, false})
+		begins = append(begins, step{f.From, i, false})
 		switch {
 		case f.Whole:
-			all = append(all, step{never, i, true})
+			ends = append(ends, step{never, i, true})
 		case f.To > f.From:
-			all = append(all, step{f.To, i, true})
+			ends = append(ends, step{f.To, i, true})
 		}
 	}
-	slices.SortStableFunc(all, func(a, b step) int {
-		switch {
-		case a.at != b.at:
-			return cmp.Compare(a.at, b.at)
-		case a.end == b.end:
-			return 0
-		case a.end:
-			return -1
-		}
-		return 1
-	})
+	all := slices.Concat(ends, begins)
+	slices.SortStableFunc(all, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	return all
 }

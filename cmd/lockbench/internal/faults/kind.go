@@ -3,7 +3,6 @@ package faults
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"muxlock/bench"
@@ -72,8 +71,6 @@ func (m *master) do(fault int) error {
 		m.proxy.Cut(f.To > f.From)
 	case Delay:
 		m.delay(fault, true)
-	default:
-		return fmt.Errorf("fault %q is not one that can be put in force", f.Kind)
 	}
 	return nil
 }

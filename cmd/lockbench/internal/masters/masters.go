@@ -50,23 +50,21 @@ func (s *Set) Close() error { return s.stop() }
 // Use takes masters that run already and asks the first for its version. It
 // fails when that one does not answer.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
-	version, _, err := meet(ctx, addrs[0], 1)
-	if err != nil {
-		return nil, fmt.Errorf("master %s: %w", Redact(addrs[0]), err)
-	}
-	return &Set{Kind: Given, Addrs: addrs, Version: version, Distance: distance(ctx, addrs), stop: func() error { return nil }}, nil
-}
-
-// distance is Set.Distance.
-func distance(ctx context.Context, addrs []string) (farthest time.Duration) {
+	s := &Set{Kind: Given, Addrs: addrs, stop: func() error { return nil }}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	for _, addr := range addrs {
-		if _, rtt, err := meet(ctx, addr, 5); err == nil {
-			farthest = max(farthest, rtt)
+	for i, addr := range addrs {
+		version, rtt, err := meet(ctx, addr, 5)
+		switch {
+		case err == nil && i == 0:
+			s.Version, s.Distance = version, rtt
+		case err == nil:
+			s.Distance = max(s.Distance, rtt)
+		case i == 0:
+			return nil, fmt.Errorf("master %s: %w", Redact(addr), err)
 		}
 	}
-	return farthest
+	return s, nil
 }
 
 // meet asks one master who it is, some times, and returns the shortest round trip. It
@@ -109,13 +107,7 @@ func StartLocal(ctx context.Context, n int, programs ...string) (*Set, error) {
 	for _, server := range servers {
 		s.Addrs = append(s.Addrs, server.Addr())
 	}
-	s.stop = func() error {
-		errs := make([]error, len(servers))
-		for i, server := range servers {
-			errs[i] = server.Stop()
-		}
-		return errors.Join(errs...)
-	}
+	s.stop = func() error { return redisserver.StopAll(servers) }
 	var versions []string // of each program once
 	for _, addr := range s.Addrs[:max(1, min(n, len(programs)))] {
 		version, _, err := meet(ctx, addr, 1)

@@ -78,9 +78,6 @@ func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
 	for _, l := range p.lanes {
 		p.all.Go(func() { _ = l.connect(ctx) }) // one that cannot be reached is out
 	}
-	for _, m := range p.use {
-		p.all.Go(func() { m.open(ctx) })
-	}
 	p.all.Wait()
 	return p, nil
 }
@@ -118,9 +115,6 @@ func (p *Prober) Stop() *Report {
 		for i, m := range p.use {
 			report.Masters[i].Used = m.used(report.Masters[i].RTT.Count)
 		}
-	}
-	for _, m := range p.use {
-		m.close()
 	}
 	for _, l := range p.lanes {
 		l.close()

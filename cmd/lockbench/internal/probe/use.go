@@ -11,15 +11,13 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// meter reads a master's INFO when the probing begins and when it ends, over a connection
-// of its own. It is owned by one goroutine at a time.
+// meter reads a master's INFO when the probing begins and when it ends. It is owned by one
+// goroutine at a time.
 type meter struct {
 	addr    string
 	timeout time.Duration
 
-	conn   *wire.Conn // nil: it could not be reached
-	before use
-	after  use
+	before, after use
 }
 
 // use is what a server has used up since it started; the zero value: it did not tell.
@@ -29,35 +27,22 @@ type use struct {
 	commands int64
 }
 
-func (m *meter) open(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, m.timeout)
-	defer cancel()
-	if conn, err := wire.Dial(ctx, m.addr); err == nil {
-		m.conn = conn
-	}
-}
-
 // run reads at the moment, which may lie ahead, and when ctx ends.
 func (m *meter) run(ctx context.Context, at time.Time) {
 	begin := time.NewTimer(time.Until(at))
 	defer begin.Stop()
 	select {
 	case <-begin.C:
-		m.before = m.read()
+		m.before = m.read(ctx)
 		<-ctx.Done()
-		m.after = m.read()
+		m.after = m.read(context.WithoutCancel(ctx))
 	case <-ctx.Done():
 	}
 }
 
-func (m *meter) read() use {
-	if m.conn == nil {
-		return use{}
-	}
-	_ = m.conn.SetDeadline(time.Now().Add(m.timeout))
-	reply, err := m.conn.Call("INFO")
+func (m *meter) read(ctx context.Context) use {
+	reply, err := wire.Ask(ctx, m.addr, m.timeout, "INFO")
 	if err != nil || len(reply) != 1 {
-		m.close()
 		return use{}
 	}
 	info := serverinfo.Parse(reply[0].Text)
@@ -78,12 +63,4 @@ func (m *meter) used(probes int64) *bench.ServerUse {
 		return nil
 	}
 	return &bench.ServerUse{CPUNs: int64(cpu * 1e9), Commands: max(commands, 0)}
-}
-
-// close is for a meter that is not running.
-func (m *meter) close() {
-	if m.conn != nil {
-		m.conn.Close()
-		m.conn = nil
-	}
 }

@@ -25,16 +25,14 @@ func TestAServerTellsWhatItHasUsedMeanwhile(t *testing.T) {
 		require.NoError(t, err)
 	}
 	m := meter{addr: addr, timeout: 20 * time.Second}
-	m.open(t.Context())
-	defer m.close()
 	work(1000)
-	m.before = m.read()
+	m.before = m.read(t.Context())
 	work(300)
-	m.after = m.read()
+	m.after = m.read(t.Context())
 	require.EqualValues(t, 301-70, m.used(70).Commands, "300 SET and EVAL, of which 70 are said to be probes")
 	require.Greater(t, m.used(0).CPUNs, int64(2*time.Millisecond))
 	before := m.after
-	m.before, m.after = before, m.read()
+	m.before, m.after = before, m.read(t.Context())
 	require.Less(t, m.used(0).CPUNs, int64(2*time.Millisecond), "nothing was done")
 	require.Zero(t, m.used(0).Commands)
 }
@@ -56,6 +54,5 @@ func TestAServerThatWasRestartedOrDoesNotTellHasUsedNothingKnown(t *testing.T) {
 	require.Zero(t, m.used(50).Commands, "probes that were answered after the last reading")
 
 	m = meter{addr: "127.0.0.1:1", timeout: time.Second}
-	m.open(t.Context())
-	require.Zero(t, m.read())
+	require.Zero(t, m.read(t.Context()))
 }

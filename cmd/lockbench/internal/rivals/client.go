@@ -28,17 +28,13 @@ func (c Client) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Modules of the libraries, by the names that people use.
+// Modules of the libraries; the third part of each is the name that people use.
 const (
 	moduleRedsync   = "github.com/go-redsync/redsync/v4"
 	moduleGoRedis   = "github.com/redis/go-redis/v9"
 	moduleRueidis   = "github.com/redis/rueidis"
 	moduleRedislock = "github.com/bsm/redislock"
 )
-
-var moduleNames = map[string]string{
-	moduleRedsync: "redsync", moduleGoRedis: "go-redis", moduleRueidis: "rueidis", moduleRedislock: "redislock",
-}
 
 const (
 	goRedisRetries = 3 // the default of its MaxRetries
@@ -49,7 +45,7 @@ const (
 func (i Impl) Client(o Options) Client {
 	c := Client{Versions: []string{}}
 	for _, module := range i.modules {
-		c.Versions = append(c.Versions, moduleNames[module]+" "+version(module))
+		c.Versions = append(c.Versions, strings.Split(module, "/")[2]+" "+version(module))
 		if module == moduleGoRedis {
 			c.Pool, c.Retries = poolSize(o), goRedisRetries
 		}

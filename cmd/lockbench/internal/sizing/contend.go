@@ -4,8 +4,6 @@ import (
 	"math"
 	"time"
 
-	"gonum.org/v1/gonum/integrate/quad"
-
 	"muxlock/internal/redlock"
 )
 
@@ -20,27 +18,13 @@ var RedsyncPolling = Polling{From: 50e6, To: 250e6}
 // law of a renewal process; the first of k independent ones counts:
 //
 //	E[W] = integral over t of (1-F_e(t))^k,  F_e(t) = integral to t of P(Y>u)/E[Y]
+//
+// With mean m and width w the base is 1-t/m up to From and (To-t)^2/(2wm) beyond, both of
+// which are r = w/(2m) at From: powers of t, so that the integral is a sum of two terms.
 func (p Polling) Gap(k int) float64 {
-	f := func(t float64) float64 { return math.Pow(p.left(t), float64(k)) }
-	// For many waiters all is near 0: the pieces become shorter towards it.
-	var sum float64
-	for from, to := 0.0, p.To/math.Pow(2, 20); from < p.To; from, to = to, min(2*to, p.To) {
-		if p.From > from && p.From < to {
-			sum += quad.Fixed(f, from, p.From, 16, nil, 0) + quad.Fixed(f, p.From, to, 16, nil, 0)
-			continue
-		}
-		sum += quad.Fixed(f, from, to, 16, nil, 0)
-	}
-	return sum
-}
-
-// left is 1-F_e(t): the probability that more than t is left of a delay.
-func (p Polling) left(t float64) float64 {
-	mean := (p.From + p.To) / 2
-	if t < p.From {
-		return 1 - t/mean
-	}
-	return (p.To - t) * (p.To - t) / (2 * (p.To - p.From) * mean)
+	m, w, n := (p.From+p.To)/2, p.To-p.From, float64(k)
+	r := w / (2 * m)
+	return m/(n+1)*(1-math.Pow(r, n+1)) + w*math.Pow(r, n)/(2*n+1)
 }
 
 // HeldPolling is what waiters of the engine do where nothing wakes them: they look again
@@ -54,10 +38,4 @@ func HeldPolling(mean time.Duration) Polling {
 // gap; Gap is linear in the delay.
 func SlowestPolling(gap float64, k int) float64 {
 	return gap / HeldPolling(time.Second).Gap(k) * float64(time.Second)
-}
-
-// Capacity is how many times per ns one name can be acquired: each takes the acquire, the
-// hold, the release and the gap of the hand-over.
-func Capacity(acquire, hold, release, gap float64) float64 {
-	return 1 / (acquire + hold + release + gap)
 }

@@ -24,16 +24,16 @@
 // The formulae, and where they are:
 //
 //	F1  validity V = T - Delta - (rho*T + c)                         Clocks.Validity
-//	F2  quorum latency of independent masters                        AtLeast, Independent
+//	F2  quorum latency of independent masters                        AtLeast, Rows.Independent
 //	F3  quorum latency from joint round trips, fewer or more masters Rows, Rows.Fastest
-//	F4  attempts that a timeout makes fail                           Rows.Fails
+//	F4  attempts that a timeout makes fail                           Rows.QuorumTime
 //	F5  validity gone at acquire                                     Clocks.LossAtAcquire
 //	F6  shortest TTL for a hold                                      Clocks.ShortestBoole, Clocks.Shortest
 //	    what stalls a hold meets, and what stands beyond them        Met, Pauses
 //	F7  loss with renewals, and to outages that last                 Renewal, Rows.Outages
 //	F8  longest hold without renewal                                 Clocks.LongestHold
 //	F9  drift that the clocks need, and their daemons                DriftNeeded, TimeDaemons
-//	F10 hand-over gap of polling waiters, capacity of a hot name     Polling.Gap, Capacity
+//	F10 hand-over gap of polling waiters                             Polling.Gap
 //	F11 waiting time in an open loop                                 Queue
 //	F12 throughput of a closed loop                                  ClosedLoop
 //	F13 split votes, at once and spread                              SplitAtOnce, SplitArea

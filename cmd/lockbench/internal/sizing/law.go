@@ -1,6 +1,7 @@
 package sizing
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -17,7 +18,6 @@ type Law struct {
 	x     []float64 // ascending, without repetition
 	above []float64 // above[i] is P(X > x[i]); the last is 0
 	tail  tail
-	mean  float64
 	most  float64 // nothing is longer; 0: no such bound
 }
 
@@ -46,20 +46,11 @@ func Samples(values []float64, counts []int64) *Law {
 	if total == 0 {
 		return nil
 	}
-	slices.SortFunc(points, func(a, b point) int {
-		switch {
-		case a.x < b.x:
-			return -1
-		case a.x > b.x:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
 	l := &Law{n: total}
 	left := total
 	for i, p := range points {
 		left -= p.n
-		l.mean += p.x * float64(p.n) / float64(total)
 		if i > 0 && p.x == points[i-1].x {
 			l.above[len(l.above)-1] = float64(left) / float64(total)
 			continue
@@ -72,57 +63,30 @@ func Samples(values []float64, counts []int64) *Law {
 }
 
 // Fixed is the law of what is always x.
-func Fixed(x float64) *Law { return &Law{x: []float64{x}, above: []float64{0}, mean: x} }
+func Fixed(x float64) *Law { return &Law{x: []float64{x}, above: []float64{0}} }
 
 // Exact is the law with the given quantile function, as points that are never below it.
 func Exact(quantile func(p float64) float64) *Law {
-	l := &Law{}
-	last := 1.0
-	for _, s := range grid {
-		l.put(quantile(1-s), last-s)
-		last = s
+	const (
+		step  = 0.95
+		least = 1e-13 // what lies beyond counts as lying there
+		all   = 4e18
+	)
+	var values []float64
+	var counts []int64
+	for last, s := 1.0, step; last > least; last, s = s, max(s*step, least) {
+		values, counts = append(values, quantile(1-s)), append(counts, int64((last-s)*all))
 	}
-	l.close()
+	l := Samples(values, counts)
+	l.n, l.tail = 0, tail{}
 	return l
-}
-
-// grid is the probabilities of exceeding at which a law becomes a list of points.
-var grid = func() (g []float64) {
-	for s := gridStep; s > gridLeast; s *= gridStep {
-		g = append(g, s)
-	}
-	return append(g, gridLeast)
-}()
-
-// What lies beyond gridLeast counts as lying there.
-const (
-	gridStep  = 0.95
-	gridLeast = 1e-13
-)
-
-// put adds a point, above keeping the mass of each until close.
-func (l *Law) put(x, mass float64) {
-	if k := len(l.x); k > 0 && x <= l.x[k-1] {
-		l.above[k-1] += mass
-	} else {
-		l.x, l.above = append(l.x, x), append(l.above, mass)
-	}
-	l.mean += x * mass
-}
-
-func (l *Law) close() {
-	var sum float64
-	for i := len(l.above) - 1; i >= 0; i-- {
-		sum, l.above[i] = sum+l.above[i], sum
-	}
-	l.mean /= sum
 }
 
 // N is the number of samples; 0: the law is exact.
 func (l *Law) N() int64 { return l.n }
 
 // Mean is the mean of the samples.
-func (l *Law) Mean() float64 { return l.mean }
+func (l *Law) Mean() float64 { return l.Moment(1) }
 
 // Max is the largest value seen.
 func (l *Law) Max() float64 { return l.x[len(l.x)-1] }
@@ -245,6 +209,6 @@ func (l *Law) Scaled(f float64) *Law {
 	for i := range s.x {
 		s.x[i] *= f
 	}
-	s.tail.from, s.tail.scale, s.mean, s.most = s.tail.from*f, s.tail.scale*f, s.mean*f, s.most*f
+	s.tail.from, s.tail.scale, s.most = s.tail.from*f, s.tail.scale*f, s.most*f
 	return &s
 }

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/combin"
 
 	"muxlock/internal/quorum"
@@ -15,25 +17,14 @@ import (
 // independently. zones is how many masters are in each. All terms are positive, so that it is
 // exact however small.
 func Unavailable(zones []int, q int, master, zone float64) float64 {
-	up := []float64{1} // up[j] is the probability that j of the masters so far are
+	up := []float64{1}
 	for _, n := range zones {
-		all := make([]float64, len(up)+n)
-		for j := range n + 1 {
-			p := zone * choose(n, j) * math.Pow(master, float64(j)) * math.Pow(1-master, float64(n-j))
-			if j == 0 {
-				p += 1 - zone
-			}
-			for i, before := range up {
-				all[i+j] += before * p
-			}
-		}
-		up = all
+		in := count(slices.Repeat([]float64{master}, n))
+		floats.Scale(zone, in)
+		in[0] += 1 - zone
+		up = convolve(up, in)
 	}
-	sum := 0.0
-	for _, p := range up[:min(q, len(up))] {
-		sum += p
-	}
-	return min(sum, 1)
+	return min(floats.Sum(up[:min(q, len(up))]), 1)
 }
 
 // SurvivesZone reports whether a quorum is left when all masters of any one zone are down.
@@ -81,10 +72,10 @@ const mostCandidates = 12
 // fastest themselves are looked at.
 func (r Rows) Fastest(n int, fits func(set []int) bool) (best []int) {
 	p99 := func(set ...int) float64 { return QuantileOf(r.TimesOf(set, quorum.Size(len(set))), 0.99) }
-	var candidates []int
-	var alone []float64
-	for i := range r.Masters() {
-		candidates, alone = append(candidates, i), append(alone, p99(i))
+	candidates := FirstN(r.Masters())
+	alone := make([]float64, len(candidates))
+	for i := range alone {
+		alone[i] = p99(i)
 	}
 	slices.SortStableFunc(candidates, func(a, b int) int { return cmp.Compare(alone[a], alone[b]) })
 	candidates = candidates[:min(len(candidates), mostCandidates)]
@@ -117,7 +108,6 @@ func (r Rows) OneDown(set []int) (worst float64) {
 
 // QuantileOf is the least of the times that a part p of them does not exceed; +Inf is one.
 func QuantileOf(times []float64, p float64) float64 {
-	sorted := slices.Clone(times)
-	slices.Sort(sorted)
-	return sorted[max(int(math.Ceil(p*float64(len(sorted))))-1, 0)]
+	sorted := slices.Sorted(slices.Values(times))
+	return stat.Quantile(p, stat.Empirical, sorted, nil)
 }

@@ -22,10 +22,9 @@ func (q Queue) MeanWait() float64 {
 	return q.Lambda * q.Service[1] / (2 * (1 - q.Load()))
 }
 
-// WaitsLonger is about P(W > t) under heavy load: an exponential in order of arrival,
-// the product of two of them in random order (Kingman 1982). In random order it is on the
-// safe side, by up to a third at half load.
-func (q Queue) WaitsLonger(t float64, random bool) float64 {
+// WaitsLonger is about P(W > t) in random order under heavy load, with the product of two
+// exponentials (Kingman 1982). It is on the safe side, by up to a third at half load.
+func (q Queue) WaitsLonger(t float64) float64 {
 	u, w := q.Load(), q.MeanWait()
 	if u >= 1 {
 		return 1
@@ -33,11 +32,7 @@ func (q Queue) WaitsLonger(t float64, random bool) float64 {
 	if u == 0 {
 		return 0
 	}
-	z := max(t, 0) * u / w
-	if random {
-		return u * productSurvival(z)
-	}
-	return u * math.Exp(-z)
+	return u * productSurvival(max(t, 0)*u/w)
 }
 
 // productSurvival is the probability that the product of two unit exponentials exceeds z:

@@ -65,24 +65,34 @@ func draw(n, masters int, seed uint64, common float64) Rows {
 func TestIndependentMastersAreForetoldFromEachOfThem(t *testing.T) {
 	rows := draw(40_000, 5, 2, 0)
 	each := distuv.LogNormal{Mu: 0, Sigma: 1}
-	var laws []*Law
-	for i := range 5 {
-		l, answered := rows.Master(i)
-		require.Equal(t, 1.0, answered)
-		laws = append(laws, l)
-	}
 	joint, failed := rows.QuorumTime(3)
 	require.Zero(t, failed)
 	// The third of five is a beta law of what each of them answers.
 	percentile := func(p float64) float64 { return mathext.InvRegIncBeta(3, 3, p) }
 	for _, p := range []float64{0.5, 0.9, 0.99} {
 		want := each.Quantile(percentile(p))
-		near(t, want, Independent(p, 3, laws, slices.Repeat([]float64{1}, 5)), 0.03)
+		near(t, want, rows.Independent(p, 3), 0.03)
 		near(t, want, joint.UpperQuantile(1-p), 0.05)
 		near(t, 1, rows.Gap(p), 0.07)
 	}
-	require.True(t, math.IsInf(Independent(0.99, 3, laws, slices.Repeat([]float64{0.5}, 5)), 1))
-	near(t, each.Quantile(percentile(0.9)/0.9), Independent(0.9, 3, laws, slices.Repeat([]float64{0.9}, 5)), 0.05)
+	require.True(t, math.IsInf(lossy(rows, 0.5).Independent(0.99, 3), 1))
+	near(t, each.Quantile(percentile(0.9)/0.9), lossy(rows, 0.1).Independent(0.9, 3), 0.05)
+	require.True(t, math.IsInf(Rows{}.Independent(0.9, 1), 1))
+}
+
+// lossy is rows with that part of the answers lost.
+func lossy(rows Rows, part float64) Rows {
+	rng := seeded(9)
+	less := make(Rows, len(rows))
+	for i, row := range rows {
+		less[i] = slices.Clone(row)
+		for j := range row {
+			if rng.Float64() < part {
+				less[i][j] = -1
+			}
+		}
+	}
+	return less
 }
 
 func TestACommonStallOpensTheGapOfIndependence(t *testing.T) {
@@ -144,21 +154,28 @@ func TestMoreMastersKeepWhatIsCommon(t *testing.T) {
 
 func TestTimeoutsFailAsManyAttemptsAsRowsSay(t *testing.T) {
 	rows := Rows{{1, 2, 3}, {1, 9, 8}, {-1, 2, -1}, {1, -1, 2}}
-	for tau, want := range map[float64]int64{3: 2, 8: 1, 2: 1 + 1, 1: 4} {
-		failed, n := rows.Fails(tau, 2)
-		require.Equal(t, want, failed, "tau %v", tau)
-		require.EqualValues(t, 4, n)
+	for tau, want := range map[float64]int{3: 2, 8: 1, 2: 1 + 1, 1: 4} {
+		require.Equal(t, want, late(rows, tau, 2), "tau %v", tau)
 	}
 	law, failed := rows.QuorumTime(2)
 	require.InDelta(t, 0.25, failed, 1e-12)
 	require.Equal(t, 8.0, law.Max())
-	require.Equal(t, Rows{{2, 3}, {9, 8}, {2, -1}, {-1, 2}}, rows.Without(0))
+	require.Equal(t, []float64{3, 9, math.Inf(1), math.Inf(1)}, rows.TimesOf([]int{1, 2}, 2))
 	require.Len(t, NewRows([][]int64{{1, 2}, {3}}), 1)
 }
 
 func TestIndependentTimeoutsAreWhatHappens(t *testing.T) {
 	rows := draw(200_000, 5, 8, 0)
 	each := distuv.LogNormal{Mu: 0, Sigma: 1}
-	failed, n := rows.Fails(2, 3)
-	near(t, AtLeast(3, slices.Repeat([]float64{each.Survival(2)}, 5)), float64(failed)/float64(n), 0.05)
+	near(t, AtLeast(3, slices.Repeat([]float64{each.Survival(2)}, 5)), float64(late(rows, 2, 3))/float64(len(rows)), 0.05)
+}
+
+// late is how many attempts do not reach q answers when each master may take tau.
+func late(rows Rows, tau float64, q int) (n int) {
+	for _, took := range rows.QuorumTimes(q) {
+		if took > tau {
+			n++
+		}
+	}
+	return n
 }

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat/combin"
+
 	"muxlock/internal/quorum"
 )
 
@@ -40,35 +42,30 @@ func (r Rows) Masters() int {
 // Master is the law of one master's answers, nil when there are none, and the part of
 // probes that it answered.
 func (r Rows) Master(i int) (law *Law, answered float64) {
-	var got []float64
-	for _, row := range r {
-		if row[i] >= 0 {
-			got = append(got, row[i])
-		}
-	}
+	got := sorted(r.column(i))
 	return Samples(got, nil), float64(len(got)) / float64(max(len(r), 1))
 }
 
-// Without is the rows without the i-th master.
-func (r Rows) Without(i int) Rows {
-	rows := make(Rows, len(r))
-	for j, row := range r {
-		rows[j] = slices.Delete(slices.Clone(row), i, i+1)
-	}
-	return rows
-}
-
-// QuorumTimes is the time in which q masters answer, for each row; +Inf: fewer do.
-func (r Rows) QuorumTimes(q int) []float64 {
+// column is all times to one master.
+func (r Rows) column(i int) []float64 {
 	times := make([]float64, len(r))
-	for i, row := range r {
-		times[i] = math.Inf(1)
-		if answers := sorted(row); len(answers) >= q {
-			times[i] = answers[q-1]
-		}
+	for j, row := range r {
+		times[j] = row[i]
 	}
 	return times
 }
+
+// FirstN is the numbers of n masters.
+func FirstN(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// QuorumTimes is TimesOf all masters.
+func (r Rows) QuorumTimes(q int) []float64 { return r.TimesOf(FirstN(r.Masters()), q) }
 
 // QuorumTime is the law of the time in which q masters answer, and the part of the attempts in
 // which fewer do; the law is nil when that is all of them.
@@ -99,7 +96,10 @@ func (r Rows) Fewer(n int) (law *Law, failed float64) {
 	var won float64
 	for _, row := range r {
 		for j, v := range sorted(row) {
-			w := choose(j, q-1) * choose(N-j-1, n-q) / choose(N, n)
+			if j < q-1 || N-j-1 < n-q {
+				continue
+			}
+			w := float64(combin.Binomial(j, q-1)*combin.Binomial(N-j-1, n-q)) / float64(combin.Binomial(N, n))
 			values, counts = append(values, v), append(counts, int64(math.Round(w*fewerUnit)))
 			won += w
 		}
@@ -144,50 +144,18 @@ func (r Rows) More(n int, rng *rand.Rand) (law *Law, failed float64) {
 	return law, 1 - (1-failed)*float64(len(common))/float64(max(len(r), 1))
 }
 
-// Fails is F4: how many attempts do not reach q answers when each master may take tau.
-func (r Rows) Fails(tau float64, q int) (failed, n int64) {
-	for _, row := range r {
-		answers := sorted(row)
-		if len(answers) < q || answers[q-1] > tau {
-			failed++
-		}
-	}
-	return failed, int64(len(r))
-}
-
 // Gap is by how much a quorum takes longer, at percentile p, than independent masters
 // would (F2). Well above 1: what is slow is common to all of them, the client's host first.
 func (r Rows) Gap(p float64) float64 {
+	if len(r) == 0 {
+		return 1
+	}
 	q := quorum.Size(r.Masters())
-	joint, failed := r.QuorumTime(q)
-	var laws []*Law
-	var answers []float64
-	for i := range r.Masters() {
-		law, answered := r.Master(i)
-		if law == nil {
-			law = Fixed(math.MaxFloat64)
-		}
-		laws, answers = append(laws, law), append(answers, answered)
-	}
-	if joint == nil || failed > 1-p {
+	joint, alone := QuantileOf(r.QuorumTimes(q), p), r.Independent(p, q)
+	if math.IsInf(joint, 1) || math.IsInf(alone, 1) || alone <= 0 {
 		return 1
 	}
-	alone := Independent(p, q, laws, answers)
-	if math.IsInf(alone, 1) || alone <= 0 {
-		return 1
-	}
-	i := int(math.Ceil(float64(len(r))*p)) - 1 // of all rows, failed ones last
-	return quantileAt(joint, i) / alone
-}
-
-// quantileAt is the value at the i-th of the samples, from 0.
-func quantileAt(l *Law, i int) float64 {
-	for j, above := range l.above {
-		if float64(l.n)*(1-above) > float64(i)+0.5 {
-			return l.x[j]
-		}
-	}
-	return l.Max()
+	return joint / alone
 }
 
 // sorted is the answers of a row, in order.
@@ -200,15 +168,4 @@ func sorted(row []float64) []float64 {
 	}
 	slices.Sort(s)
 	return s
-}
-
-func choose(n, k int) float64 {
-	if k < 0 || k > n {
-		return 0
-	}
-	c := 1.0
-	for i := range k {
-		c = c * float64(n-i) / float64(i+1)
-	}
-	return math.Round(c)
 }

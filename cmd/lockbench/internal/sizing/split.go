@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"muxlock/internal/quorum"
@@ -64,7 +65,6 @@ func (r Rows) Spreads() Spread {
 // do not answer.
 func MeasureSplit(spread Spread, masters, down, draws int, rng *rand.Rand) SplitArea {
 	up, q := masters-down, quorum.Size(masters)
-	var sum, squares float64
 	// Two callers leave nobody with q of the votes: one has at most q-1, the other too.
 	callers := 3
 	one := splitOfTwo
@@ -74,16 +74,15 @@ func MeasureSplit(spread Spread, masters, down, draws int, rng *rand.Rand) Split
 		one = splitOfThree
 	}
 	times := [3][]float64{make([]float64, masters), make([]float64, masters), make([]float64, masters)}
-	for range draws {
+	areas := make([]float64, draws)
+	for d := range areas {
 		for i := range callers {
 			spread(rng, times[i])
 		}
-		a := one(times, up, q, rng)
-		sum, squares = sum+a, squares+a*a
+		areas[d] = one(times, up, q, rng)
 	}
-	n := float64(draws)
-	mean := sum / n
-	return SplitArea{callers, mean, math.Sqrt(max(squares/n-mean*mean, 0) / n)}
+	mean, deviation := stat.PopMeanStdDev(areas, nil)
+	return SplitArea{callers, mean, stat.StdErr(deviation, float64(draws))}
 }
 
 // splitOfTwo is the length of the gaps at which neither of two callers gets q votes.

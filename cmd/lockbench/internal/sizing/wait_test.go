@@ -40,10 +40,6 @@ func TestGapOfPollingWaitersIsWhatHappens(t *testing.T) {
 	near(t, 5e6, HeldPolling(time.Duration(SlowestPolling(5e6, 4))).Gap(4), 1e-6)
 }
 
-func TestCapacityIsWhatOneNameCanDo(t *testing.T) {
-	near(t, 1/10.0, Capacity(1, 6, 2, 1), 1e-12)
-}
-
 // queue simulates arrivals on one name, and gives the waits.
 func queue(load float64, n int, random bool, service func() float64, seed uint64) (waits []float64) {
 	rng := seeded(seed)
@@ -82,17 +78,15 @@ func TestWaitsInAnOpenLoopAreThoseOfAQueue(t *testing.T) {
 		}
 		n := float64(len(waits))
 		near(t, sum/n, q.MeanWait(), 0.04, "random %v", random)
-		slices.Sort(waits)
-		// Approximations, better in the far tail; safe where the order is random.
-		p99 := waits[len(waits)*99/100]
-		within := map[bool][2]float64{false: {0.85, 1.3}, true: {0.95, 2.1}}[random]
-		ratio := q.WaitsLonger(p99, random) / 0.01
-		require.True(t, ratio > within[0] && ratio < within[1], "random %v: %v", random, ratio)
+		if random { // an approximation, better in the far tail, and safe
+			ratio := q.WaitsLonger(QuantileOf(waits, 0.99)) / 0.01
+			require.True(t, ratio > 0.95 && ratio < 2.1, "%v", ratio)
+		}
 	}
 	require.Equal(t, 0.7, q.Load())
 	require.True(t, math.IsInf(Queue{1, [2]float64{1, 1}}.MeanWait(), 1))
-	require.Equal(t, 1.0, Queue{1, [2]float64{1, 1}}.WaitsLonger(5, true))
-	require.Zero(t, Queue{0, [2]float64{1, 1}}.WaitsLonger(0, true))
+	require.Equal(t, 1.0, Queue{1, [2]float64{1, 1}}.WaitsLonger(5))
+	require.Zero(t, Queue{0, [2]float64{1, 1}}.WaitsLonger(0))
 }
 
 func TestProductOfTwoExponentials(t *testing.T) {

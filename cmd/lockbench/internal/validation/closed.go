@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
 
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/internal/clock"
@@ -54,7 +55,7 @@ func closedCheck(k int, names [][]visit, thinks []float64, length time.Duration)
 			rates = append(rates, n/part*1e9)
 		}
 	}
-	rate, _ := sizing.ClosedLoop(moment(all.occupied, 1), moment(thinks, 1), k)
+	rate, _ := sizing.ClosedLoop(stat.Mean(all.occupied, nil), stat.Mean(thinks, nil), k)
 	if math.IsNaN(rate) {
 		rate = 0 // nobody did anything
 	}

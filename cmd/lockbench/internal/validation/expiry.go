@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"muxlock/bench"
@@ -25,18 +24,12 @@ const nearExpiry = 0.03
 var lateQuorums = []time.Duration{12 * time.Millisecond, 14 * time.Millisecond, 17 * time.Millisecond}
 
 var expirySettings = []setting{{fmt.Sprintf("%s, ttl %s", distances[0], expiryLease), 1.5, func(ctx context.Context, o Options) ([]Check, error) {
-	var mu sync.Mutex
-	var left []float64
-	rows, err := distances[0].measure(ctx, o, func(ctx context.Context, e *engine.Engine, name string) error {
+	rows, left, err := distances[0].measure(ctx, o, func(ctx context.Context, e *engine.Engine, name string) (time.Duration, error) {
 		lock, err := e.TryAcquire(ctx, name, expiryLease)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		validity := time.Until(lock.Until())
-		mu.Lock()
-		left = append(left, float64(validity))
-		mu.Unlock()
-		return lock.Release(ctx)
+		return time.Until(lock.Until()), lock.Release(ctx)
 	})
 	return expiryChecks(rows, left), err
 }}}

@@ -99,18 +99,14 @@ func (h hazard) windows(length time.Duration) (all []window) {
 	return all
 }
 
-// faults is the windows as those of masters.
-func (h hazard) faults(length time.Duration) (all []faults.Fault, err error) {
-	for _, w := range h.windows(length) {
-		for m := range h.stopped {
-			f, err := faults.Parse(fmt.Sprintf("%s:%d@%s-%s", faults.Stop, m+1, w.from, w.to), h.masters, length)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, f)
+// stops is that so many masters stand still in each of the windows.
+func stops(masters int, windows ...window) (all []faults.Fault) {
+	for _, w := range windows {
+		for m := range masters {
+			all = append(all, faults.Fault{Kind: faults.Stop, Master: m, From: w.from, To: w.to})
 		}
 	}
-	return all, nil
+	return all
 }
 
 // law is that of all holds together.

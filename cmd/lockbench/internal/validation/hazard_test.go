@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/redistest"
 )
 
@@ -21,17 +22,10 @@ func TestWhatStandsStillDoesSoWithinTheMeasuredTime(t *testing.T) {
 	require.Empty(t, once.windows(800*ms), "it is too short for one")
 	require.Empty(t, hazard{}.windows(time.Minute))
 
-	list, err := every.faults(2 * time.Second)
-	require.NoError(t, err)
+	list := stops(3, every.windows(2*time.Second)...)
 	require.Len(t, list, 6, "all masters, twice")
-	require.Equal(t, "stop:3@425ms-575ms", list[2].Text)
-	require.Empty(t, every.clientWindows(2*time.Second))
-
-	every.stopped = 0
-	list, err = every.faults(2 * time.Second)
-	require.NoError(t, err)
-	require.Empty(t, list)
-	require.Len(t, every.clientWindows(2*time.Second), 2)
+	require.Equal(t, faults.Fault{Kind: faults.Stop, Master: 2, From: 425 * ms, To: 575 * ms}, list[2])
+	require.Empty(t, stops(0, every.windows(2*time.Second)...))
 }
 
 func TestLawOfSeveralLoadsHasEachByItsRate(t *testing.T) {

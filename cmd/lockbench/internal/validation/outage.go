@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
@@ -66,8 +67,9 @@ func keptChecks(a *advice.Advice, all []kept) (checks []Check) {
 // meanShare is the mean of independent shares, which spread less than what is either 0 or 1.
 func meanShare(samples []float64) Estimate {
 	n := int64(len(samples))
-	sum := moment(samples, 1) * float64(n)
-	return Estimate{moment(samples, 1), share(int64(math.Floor(sum)), n).Lo, share(int64(math.Ceil(sum)), n).Hi, n}
+	mean := stat.Mean(samples, nil)
+	sum := mean * float64(n)
+	return Estimate{mean, share(int64(math.Floor(sum)), n).Lo, share(int64(math.Ceil(sum)), n).Hi, n}
 }
 
 // keepThrough lets engines renew each of the leases, the longest first, through the outage.
@@ -80,15 +82,7 @@ func keepThrough(ctx context.Context, c advice.Config, leases []time.Duration) (
 	longest := leases[0]
 	from := redlock.RenewalInterval(longest) + settling
 	length := from + outage.lasts + longest + settling
-	var list []faults.Fault
-	for m := range outage.masters {
-		f, err := faults.Parse(fmt.Sprintf("%s:%d@%s-%s", faults.Stop, m+1, from, from+outage.lasts), outage.masters, length)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, f)
-	}
-	rig, err := faults.NewRig(list, set.Servers)
+	rig, err := faults.NewRig(stops(outage.stopped, window{from, from + outage.lasts}), set.Servers)
 	if err != nil {
 		return nil, err
 	}

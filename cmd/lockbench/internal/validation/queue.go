@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/sizing"
@@ -45,7 +46,7 @@ func queueCheck(names [][]visit) Check {
 		all.add(b)
 		if n := len(b.waits) / queueParts; n > 0 {
 			for p := range queueParts {
-				parts = append(parts, moment(b.waits[p*n:(p+1)*n], 1))
+				parts = append(parts, stat.Mean(b.waits[p*n:(p+1)*n], nil))
 			}
 			arrivals += float64(len(visits) - 1)
 			length += visits[len(visits)-1].came - visits[0].came
@@ -54,7 +55,7 @@ func queueCheck(names [][]visit) Check {
 	c := Check{Formula: "F11", Quantity: "mean wait in line", Unit: bench.UnitNs, Measured: mean(parts).withSamples(len(all.waits))}
 	if length > 0 {
 		s := all.occupied
-		q := sizing.Queue{Lambda: arrivals / length, Service: [2]float64{moment(s, 1), moment(s, 2)}}
+		q := sizing.Queue{Lambda: arrivals / length, Service: [2]float64{stat.Mean(s, nil), stat.MomentAbout(2, s, 0, nil)}}
 		c.Predicted = exact(q.MeanWait())
 	}
 	return c

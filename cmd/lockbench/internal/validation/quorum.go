@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -56,19 +55,14 @@ func (d distance) String() string {
 var quorumSettings = func() (settings []setting) {
 	for _, d := range distances {
 		settings = append(settings, setting{d.String(), 1.5, func(ctx context.Context, o Options) ([]Check, error) {
-			var mu sync.Mutex
-			var took []float64
-			rows, err := d.measure(ctx, o, func(ctx context.Context, e *engine.Engine, name string) error {
+			rows, took, err := d.measure(ctx, o, func(ctx context.Context, e *engine.Engine, name string) (time.Duration, error) {
 				begin := time.Now()
 				lock, err := e.Acquire(ctx, name, 0)
 				elapsed := time.Since(begin)
 				if err != nil {
-					return err
+					return 0, err
 				}
-				mu.Lock()
-				took = append(took, float64(elapsed))
-				mu.Unlock()
-				return lock.Release(ctx)
+				return elapsed, lock.Release(ctx)
 			})
 			return quorumChecks(rows, took), err
 		}})
@@ -77,21 +71,21 @@ var quorumSettings = func() (settings []setting) {
 }()
 
 // measure lets each of the engines do attempt again and again, each on a name of its
-// own, and probes the masters meanwhile.
-func (d distance) measure(ctx context.Context, o Options, attempt func(ctx context.Context, e *engine.Engine, name string) error) (rows sizing.Rows, err error) {
+// own, and probes the masters meanwhile. It returns what the attempts did.
+func (d distance) measure(ctx context.Context, o Options, attempt func(ctx context.Context, e *engine.Engine, name string) (time.Duration, error)) (rows sizing.Rows, samples []float64, err error) {
 	s, err := openSite(ctx, len(d.delays))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if err := s.connect(ctx, d.engines, patient(s.addrs())); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var probers []*probe.Prober
 	for range d.probers {
 		p, err := probe.Open(ctx, s.addrs(), probe.Options{})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defer p.Stop() // again; only the first call returns a report
 		probers = append(probers, p)
@@ -105,15 +99,18 @@ func (d distance) measure(ctx context.Context, o Options, attempt func(ctx conte
 		p.Start(time.Now(), o.Length)
 	}
 	var all errgroup.Group
+	each := make([][]float64, len(s.engines))
 	for i, e := range s.engines {
 		all.Go(func() error {
 			rng := seeded(o.Seed, uint64(i))
 			for ctx.Err() == nil && time.Now().Before(end) {
 				// Never in step with another one.
 				time.Sleep(d.pause + time.Duration(rng.Int64N(int64(d.pause/4))))
-				if err := attempt(ctx, e, fmt.Sprint("own", i)); err != nil {
+				sample, err := attempt(ctx, e, fmt.Sprint("own", i))
+				if err != nil {
 					return err
 				}
+				each[i] = append(each[i], float64(sample))
 			}
 			return nil
 		})
@@ -123,7 +120,7 @@ func (d distance) measure(ctx context.Context, o Options, attempt func(ctx conte
 	for _, p := range probers {
 		ns = append(ns, p.Stop().Probe.Rows...)
 	}
-	return sizing.NewRows(ns), err
+	return sizing.NewRows(ns), slices.Concat(each...), err
 }
 
 // nearQuorum is what the machine adds to an acquire that no probe has in it.
@@ -133,15 +130,6 @@ const nearQuorum = 0.05
 // against what each master's own say if they were independent (F2), as they are here.
 func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 	q := quorum.Size(rows.Masters())
-	var laws []*sizing.Law
-	var answers []float64
-	for i := range rows.Masters() {
-		law, answered := rows.Master(i)
-		if law == nil {
-			return nil
-		}
-		laws, answers = append(laws, law), append(answers, answered)
-	}
 	joint := slices.DeleteFunc(rows.QuorumTimes(q), func(t float64) bool { return math.IsInf(t, 0) })
 	if len(joint) == 0 {
 		return nil
@@ -154,7 +142,7 @@ func quorumChecks(rows sizing.Rows, took []float64) (checks []Check) {
 		check := Check{Quantity: p.name + " of an acquire", Unit: bench.UnitNs, Measured: measured, Tolerance: nearQuorum}
 		check.Formula, check.Predicted = "F3", quantile(joint, p.p)
 		checks = append(checks, check)
-		check.Formula, check.Predicted = "F2", exact(sizing.Independent(p.p, q, laws, answers))
+		check.Formula, check.Predicted = "F2", exact(rows.Independent(p.p, q))
 		checks = append(checks, check)
 	}
 	return checks

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -16,6 +15,7 @@ import (
 	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/internal/clock"
 )
 
 const (
@@ -88,15 +88,15 @@ func (h hazard) run(ctx context.Context, o Options, c advice.Config, leases []ti
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	list, err := h.faults(o.Length)
-	if err != nil {
-		return nil, err
-	}
-	rig, err := faults.NewRig(list, set.Servers)
+	windows := h.windows(o.Length)
+	rig, err := faults.NewRig(stops(h.stopped, windows...), set.Servers)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rig.Close()) }()
+	if h.stopped > 0 {
+		windows = nil // it is not the client that stands still
+	}
 	prober, err := probe.Open(ctx, set.Addrs, probe.Options{Every: hazardProbes, Timeout: h.patience})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (h hazard) run(ctx context.Context, o Options, c advice.Config, leases []ti
 	configs[0].Begin = func(at time.Time) {
 		at = at.Add(configs[0].Warmup)
 		prober.Start(at, o.Length)
-		endFaults, endPauses := rig.Begin(at), pauses(runners, at, h.clientWindows(o.Length))
+		endFaults, endPauses := rig.Begin(at), pauses(ctx, runners, at, windows)
 		end = func() error { _, err := endFaults(); return errors.Join(err, endPauses()) }
 	}
 	results = make([]*bench.Result, len(runners))
@@ -141,45 +141,30 @@ func (h hazard) run(ctx context.Context, o Options, c advice.Config, leases []ti
 	return results, err
 }
 
-// clientWindows is the windows in which the client stands still, rather than masters.
-func (h hazard) clientWindows(length time.Duration) []window {
-	if h.stopped > 0 {
-		return nil
-	}
-	return h.windows(length)
-}
-
 // pauses stops and resumes all processes, in windows since start. end, to be called when
 // they have nothing more to do, resumes them.
-func pauses(runners []*procs.Runner, start time.Time, windows []window) (end func() error) {
-	stop := make(chan struct{})
-	var running sync.WaitGroup
-	var errs []error
-	wait := func(until time.Duration) bool {
-		select {
-		case <-stop:
-			return false
-		case <-time.After(time.Until(start.Add(until))):
-			return true
-		}
-	}
-	running.Go(func() {
+func pauses(ctx context.Context, runners []*procs.Runner, start time.Time, windows []window) (end func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running errgroup.Group
+	running.Go(func() (err error) {
+		alarms := clock.NewAlarms()
+		defer alarms.Close()
 		for _, w := range windows {
-			if !wait(w.from) {
-				return
+			if !sleep(ctx, alarms, time.Until(start.Add(w.from))) {
+				break
 			}
 			for _, r := range runners {
-				errs = append(errs, r.Pause())
+				err = errors.Join(err, r.Pause())
 			}
-			wait(max(w.to, time.Since(start)+w.to-w.from)) // as long, also when it began late
+			sleep(ctx, alarms, w.to-w.from) // as long, also when it began late
 			for _, r := range runners {
-				errs = append(errs, r.Resume())
+				err = errors.Join(err, r.Resume())
 			}
 		}
+		return err
 	})
 	return func() error {
-		close(stop)
-		running.Wait()
-		return errors.Join(errs...)
+		cancel()
+		return running.Wait()
 	}
 }

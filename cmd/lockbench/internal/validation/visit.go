@@ -1,6 +1,7 @@
 package validation
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -18,7 +19,7 @@ type busy struct {
 }
 
 func occupation(visits []visit) (b busy) {
-	slices.SortFunc(visits, func(a, b visit) int { return int(math.Copysign(1, a.got-b.got)) })
+	slices.SortFunc(visits, func(a, b visit) int { return cmp.Compare(a.got, b.got) })
 	free := math.Inf(-1)
 	for _, v := range visits {
 		could := max(v.came, free)
@@ -32,12 +33,4 @@ func occupation(visits []visit) (b busy) {
 func (b *busy) add(c busy) {
 	b.waits = append(b.waits, c.waits...)
 	b.occupied = append(b.occupied, c.occupied...)
-}
-
-func moment(values []float64, k float64) float64 {
-	var sum float64
-	for _, v := range values {
-		sum += math.Pow(v, k)
-	}
-	return sum / float64(max(len(values), 1))
 }

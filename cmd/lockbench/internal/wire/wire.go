@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -70,6 +71,20 @@ func (c *Conn) login(opt rueidis.ClientOption) error {
 		_, err = c.Call("SELECT", strconv.Itoa(opt.SelectDB))
 	}
 	return err
+}
+
+// Ask sends one command over a connection of its own. It blocks for limit at most.
+func Ask(ctx context.Context, master string, limit time.Duration, words ...string) ([]resp.Reply, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := Dial(ctx, master)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	end, _ := ctx.Deadline()
+	_ = c.SetDeadline(end)
+	return c.Call(words...)
 }
 
 // Call sends one command and reads its reply; an error reply is an error, a resp.Error.
