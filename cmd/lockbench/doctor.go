@@ -99,8 +99,8 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 func (f *doctorFlags) write(w io.Writer, r *doctor.Report) error {
 	if f.format == "json" {
 		return result.JSON(w, struct {
-			SchemaVersion int          `json:"schema_version"`
-			Tool          bench.Tool   `json:"tool"`
+			SchemaVersion int            `json:"schema_version"`
+			Tool          bench.Tool     `json:"tool"`
 			Worst         findings.Level `json:"worst"`
 			*doctor.Report
 		}{bench.SchemaVersion, bench.CurrentTool(), findings.Worst(r.Findings), r})
