@@ -84,7 +84,7 @@ microbench: setup ## go test -bench: the round, the cycle, folding, the scripts
 	$(GO) test -run '^$$' -bench . -skip 'Burst|Overload|Denied' -benchtime 1s ./engine ./pipeline ./scripts ./bench
 
 profile: setup ## CPU profile of the engine at 1024 workers, as a list
-	$(GO) test -run '^$$' -bench 'BenchmarkCycle/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine
+	$(GO) test -run '^$$' -bench '^BenchmarkCycle$$/masters=5/workers=1024$$' -benchtime 5s -cpuprofile cpu.prof -o engine.test ./engine
 	$(GO) tool pprof -top engine.test cpu.prof | head -40
 
 tidy: ## go mod tidy for all modules

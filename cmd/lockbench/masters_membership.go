@@ -24,6 +24,7 @@ import (
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/engine"
+	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 )
 
@@ -243,6 +244,12 @@ func states(found []engine.Member) (lines []member, set []string, left int) {
 			latest = m.Set
 		}
 	}
+	admitted := 0
+	for _, m := range found {
+		if m.Admitted && m.Set.ID == latest.ID {
+			admitted++
+		}
+	}
 	for _, m := range found {
 		line := member{m.Address, m.Set.ID, m.Set.Generation, m.Set.MaxTTL, append([]string{}, m.Set.Members...), m.Admitted, "admitted"}
 		ok := false
@@ -253,6 +260,8 @@ func states(found []engine.Member) (lines []member, set []string, left int) {
 			line.State = "not set up: lockbench masters init"
 		case !slices.Contains(latest.Members, m.Address):
 			line.State = "is no master of the set"
+		case m.Set.ID == "" && admitted < quorum.Size(len(latest.Members)):
+			line.State = "lost its data, like too many: lockbench masters init --recover --above FENCE"
 		case m.Set.ID == "":
 			line.State = "is new, or lost its data: engines of the set admit it"
 		case m.Set.ID != latest.ID:

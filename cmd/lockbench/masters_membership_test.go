@@ -119,6 +119,8 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	for _, s := range servers[1:3] {
 		redistest.Command(t, s, "FLUSHALL")
 	}
+	_, list = members(t, after)
+	require.Contains(t, list[1].State, "like too many: lockbench masters init --recover")
 	refused("(--recover --above FENCE)", set("init", after)...)
 	_, stderr, code = lockbench(t, set("init", after, "--recover", "--above", "123456789")...)
 	require.Zero(t, code, stderr)
