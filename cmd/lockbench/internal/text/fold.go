@@ -5,15 +5,24 @@ import (
 	"unicode/utf8"
 )
 
-// Fold breaks lines at spaces so that they fit. What goes on stands two cells further in.
+// Fold breaks lines at spaces so that they fit. What goes on stands two cells further in. A
+// command can be pasted all the same.
 func Fold(text string) string {
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if strings.HasPrefix(line, "  lockbench ") {
+			line = strings.Join(fold(line, width-len(goesOn), indent, indent+2), goesOn+"\n")
+			lines = append(lines, line)
+			continue
+		}
 		lines = append(lines, fold(line, width, indent, indent+2)...)
 	}
 	return strings.Join(lines, "\n")
 }
+
+// goesOn tells a shell that a command goes on in the next line.
+const goesOn = " \\"
 
 // fold breaks text into lines of at most so many cells, but for a word that is longer. It
 // breaks between two figures, which two spaces keep apart, rather than within one. The

@@ -37,6 +37,16 @@ func TestALineBreaksBetweenFiguresOrElseBetweenWords(t *testing.T) {
 	require.Equal(t, strings.Repeat("x", 99)+"\n  y", Fold(strings.Repeat("x", 99)+" y"), "a word stays whole")
 }
 
+func TestACommandCanBePastedAsItIsShown(t *testing.T) {
+	var b view.Blocks
+	b.Line("try it:\n  lockbench run %s", strings.TrimSpace(strings.Repeat("--workers 512 ", 9)))
+	require.Equal(t, []string{
+		"try it:",
+		"  lockbench run --workers 512 --workers 512 --workers 512 --workers 512 \\",
+		"    --workers 512 --workers 512 --workers 512 --workers 512 --workers 512",
+	}, rendered(t, b))
+}
+
 // tableOf has a name, so many figures and a remark in each row.
 func tableOf(figures int, remark string) view.Blocks {
 	t := view.Table{Columns: []view.Column{{Left: true}}}

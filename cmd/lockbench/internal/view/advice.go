@@ -57,7 +57,7 @@ func (b *Blocks) advice(a *advice.Advice) {
 	}
 	*b = append(*b, Block{Line: "\n" + a.Snippet + "\n", Code: true})
 	b.browser(Blocks{{Line: "try it: " + a.Try}})
-	b.hint("try it: %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n", a.Try)
+	b.hint("try it:\n  %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n", a.Try)
 	b.Line("%s", a.Caveat)
 }
 
