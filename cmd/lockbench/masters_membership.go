@@ -244,10 +244,10 @@ func states(found []engine.Member) (lines []member, set []string, left int) {
 			latest = m.Set
 		}
 	}
-	admitted := 0
+	kept := 0 // have the set's data
 	for _, m := range found {
-		if m.Admitted && m.Set.ID == latest.ID {
-			admitted++
+		if m.Set.ID == latest.ID {
+			kept++
 		}
 	}
 	for _, m := range found {
@@ -260,7 +260,7 @@ func states(found []engine.Member) (lines []member, set []string, left int) {
 			line.State = "not set up: lockbench masters init"
 		case !slices.Contains(latest.Members, m.Address):
 			line.State = "is no master of the set"
-		case m.Set.ID == "" && admitted < quorum.Size(len(latest.Members)):
+		case m.Set.ID == "" && latest.Generation > 0 && kept < quorum.Size(len(latest.Members)):
 			line.State = "lost its data, like too many: lockbench masters init --recover --above FENCE"
 		case m.Set.ID == "":
 			line.State = "is new, or lost its data: engines of the set admit it"

@@ -73,7 +73,8 @@ func (c *Conn) login(opt rueidis.ClientOption) error {
 	return err
 }
 
-// Ask sends one command over a connection of its own. It blocks for limit at most.
+// Ask sends one command over a connection of its own. It blocks for limit at most; the end of
+// ctx ends the dialing.
 func Ask(ctx context.Context, master string, limit time.Duration, words ...string) ([]resp.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
