@@ -179,3 +179,10 @@ func late(rows Rows, tau float64, q int) (n int) {
 	}
 	return n
 }
+
+func TestOneIndependentMasterTakesAsLongAsItsAnswers(t *testing.T) {
+	rows := Rows{{4}, {2}, {1}, {-1}}
+	require.InDelta(t, 2, rows.Independent(0.5, 1), 0, "half of the attempts, the lost one included")
+	require.InDelta(t, 4, rows.Independent(0.75, 1), 0)
+	require.True(t, math.IsInf(rows.Independent(0.76, 1), 1))
+}
