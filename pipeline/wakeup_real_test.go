@@ -132,16 +132,32 @@ func BenchmarkAwait(b *testing.B) {
 	}
 }
 
+// The alarm is early by the way that the PTTL takes to the server (tracker.go), which has no
+// bound on a busy machine. A waiter that is woken too soon reads again, and then the way there
+// is all that is left to be early by. TestAttemptAtTheAlarmComesNeitherEarlyNorLate has the
+// exact rule, in a bubble.
 func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
+	const lease = 150 * time.Millisecond
 	p, _ := overServers(t, redistest.Masters(t, 5), time.Second)
 	awaitAside(t, p, "warm-up") // the connections
 	start := time.Now()
-	p.mustTake(t, "a", 150*time.Millisecond)
+	p.mustTake(t, "a", lease)
 	taken := time.Now()
-	require.NoError(t, p.Await(t.Context(), "a", longLease))
-	require.GreaterOrEqual(t, time.Since(start), 150*time.Millisecond-time.Millisecond)
-	t.Logf("%v after the lease", time.Since(taken)-150*time.Millisecond)
-	require.Less(t, time.Since(taken), 150*time.Millisecond+waitLimit)
+	free := false
+	for attempts := 1; !free; attempts++ {
+		require.LessOrEqual(t, attempts, 10, "Await does not wait for the end of the lease")
+		require.NoError(t, p.Await(t.Context(), "a", longLease))
+		req := Request{Op: Acquire, Name: "a", Token: token.New(), TTL: longLease}
+		out, err := p.Do(t.Context(), req)
+		require.NoError(t, err)
+		free = out.Verdict == quorum.Won
+		t.Logf("attempt %d, %v after the lease: %+v", attempts, time.Since(taken)-lease, out.Tally)
+		req.Op, req.Round = Release, out.Round // what a part of the masters has granted
+		_, err = p.Do(t.Context(), req)
+		require.NoError(t, err)
+	}
+	require.GreaterOrEqual(t, time.Since(start), lease-time.Millisecond)
+	require.Less(t, time.Since(taken), lease+waitLimit)
 }
 
 func TestThousandNamesAreAllWoken(t *testing.T) {
