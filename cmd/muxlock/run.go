@@ -45,12 +45,11 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 		_ = p.signal(syscall.SIGTERM)
 		kill = time.After(grace)
 	}
-	stops := p.stopKey()
 	for lost := h.lock.Done(); ; {
 		select {
 		case s := <-signals:
 			p.pass(s)
-		case <-stops:
+		case <-p.stops:
 			p.stop()
 		case <-expiring:
 			on, total := h.lock.HeldOn()
@@ -88,7 +87,8 @@ func codeOf(s *os.ProcessState) int {
 type process struct {
 	*exec.Cmd
 	ended    <-chan struct{}
-	terminal *os.File // nil: the command has a process group of its own
+	terminal *os.File         // nil: the command has a process group of its own
+	stops    <-chan os.Signal // of the terminal's Ctrl-Z, if there is one
 }
 
 // start leaves the command in our process group on a terminal, so that Ctrl-C and Ctrl-Z
@@ -97,6 +97,7 @@ func start(c *exec.Cmd) (p *process, err error) {
 	p = &process{Cmd: c}
 	p.terminal, err = os.Open("/dev/tty")
 	if err == nil {
+		p.stops = stopKey() // first: a Ctrl-Z may follow the command's first word
 		p.ended, err = child.StartBeside(c)
 	} else {
 		p.ended, err = child.Start(c)

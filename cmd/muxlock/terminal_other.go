@@ -6,6 +6,6 @@ import "os"
 
 func inForeground(*os.File) bool { return false }
 
-func (p *process) stopKey() <-chan os.Signal { return nil }
+func stopKey() <-chan os.Signal { return nil }
 
 func (p *process) stop() {}

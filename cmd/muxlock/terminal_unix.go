@@ -16,10 +16,10 @@ func inForeground(terminal *os.File) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// stopKey returns the SIGTSTPs of the terminal's Ctrl-Z, if there is one.
-func (p *process) stopKey() <-chan os.Signal {
+// stopKey takes over the SIGTSTPs of the terminal's Ctrl-Z.
+func stopKey() <-chan os.Signal {
 	stops := make(chan os.Signal, 1)
-	if p.terminal != nil && !signal.Ignored(unix.SIGTSTP) {
+	if !signal.Ignored(unix.SIGTSTP) {
 		signal.Notify(stops, unix.SIGTSTP)
 	}
 	return stops
