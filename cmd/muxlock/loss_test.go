@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"muxlock/engine"
 	"muxlock/internal/redistest"
@@ -55,6 +57,32 @@ func TestACommandThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {
 	require.Equal(t, exitLost, j.code(t))
 	require.Contains(t, j.log.String(), "gets SIGTERM, and SIGKILL in 300ms")
 	require.Contains(t, j.log.String(), "ended with signal: killed")
+}
+
+// firstProcess is the variable with the program that this one becomes, as the one that is left
+// what its descendants leave, like the first process of a container.
+const firstProcess = "FIRST_PROCESS"
+
+func init() {
+	if program := os.Getenv(firstProcess); program != "" {
+		err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+		panic(errors.Join(err, unix.Exec(program, os.Args, os.Environ())))
+	}
+}
+
+// Signals reach the group of what the command has left for as long as nobody waits for it.
+func TestAKilledCommandThatLeavesAZombieIsTheEndOfMuxlock(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	s.env = append(s.env, firstProcess+"="+binary)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	j := s.startBy(t, self, "exec", quick, "--grace", "300ms", "name", "--",
+		"env", "-u", firstProcess, "sh", "-c", `trap '' TERM; sh -c 'echo $$; exec sleep 100' & while :; do sleep 0.02; done`)
+	j.out.await(t, "\n")
+	s.forced(t, "name")
+	require.Equal(t, exitLost, j.code(t))
+	awaitGone(t, j.pid(t))
 }
 
 func TestALossEndsWhatTheCommandHasStartedToo(t *testing.T) {

@@ -144,7 +144,13 @@ type job struct {
 // start starts a muxlock, which is killed at the end of the test.
 func (s *set) start(t *testing.T, args ...string) *job {
 	t.Helper()
-	j := &job{Cmd: exec.Command(binary, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
+	return s.startBy(t, binary, args...)
+}
+
+// startBy starts a program that becomes muxlock.
+func (s *set) startBy(t *testing.T, program string, args ...string) *job {
+	t.Helper()
+	j := &job{Cmd: exec.Command(program, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
 	j.SysProcAttr = withoutTerminal
 	j.WaitDelay = limit / 4 // where it has left behind a process that has its output
 	j.Env, j.Stdout, j.Stderr = cleanEnv(s.env...), j.out, j.log

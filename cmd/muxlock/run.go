@@ -37,6 +37,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 	}
 
 	var kill <-chan time.Time // set once the lock is lost, or will be
+	killed := false
 	end := func(format string, args ...any) {
 		if kill != nil {
 			return
@@ -58,9 +59,10 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 			lost = nil
 			end("was lost: %s", h.lock.Err())
 		case <-kill:
+			killed = true
 			_ = p.signal(syscall.SIGKILL)
 		case <-p.ended:
-			if kill != nil {
+			if kill != nil && !killed {
 				p.endGroup(kill)
 			}
 			err := oneline.Join(h.lock.Err(), h.release())
