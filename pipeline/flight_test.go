@@ -359,53 +359,6 @@ func TestCallOfAnAbandonedAcquireMakesRoomAtOnce(t *testing.T) {
 	})
 }
 
-// Callers leave as fast as the masters answer: what is asked for those who leave before the
-// answer is work for nobody, and the next round is late for the same reason.
-func TestOverloadedRoundLeavesOutThoseWhoLeaveBeforeItsAnswer(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		const each = 100 * time.Microsecond
-		for _, f := range b.fakes {
-			f.set(func() { f.cost = each })
-		}
-		all(3000, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
-		const callers = 10_000
-		var served atomic.Int32
-		all(callers, func(i int) {
-			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(i)*each)
-			defer cancel()
-			if _, err := b.acquire(ctx, fmt.Sprint("leaves", i)); err == nil {
-				served.Add(1)
-			}
-		})
-		require.Greater(t, int(served.Load()), callers*7/10, "a quarter if they are not left out")
-	})
-}
-
-// Those who are refused must not stand in line at the mutex with those who serve.
-func TestAcquireBeyondTheQueueIsRefusedWithoutTheMutex(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Queue = 2
-		b.started()
-		errs := make(chan error, 5)
-		b.p.mu.Lock()
-		for i := range 5 {
-			go func() {
-				_, err := b.acquire(context.Background(), fmt.Sprint("name", i))
-				errs <- err
-			}()
-		}
-		for range 3 {
-			require.ErrorIs(t, <-errs, ErrOverloaded)
-		}
-		b.p.mu.Unlock()
-		for range 2 {
-			require.NoError(t, <-errs)
-		}
-		require.EqualValues(t, 3, b.p.Stats().Overloaded)
-	})
-}
-
 func TestRenewalsGoBeforeTheAcquiresThatWait(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()

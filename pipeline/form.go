@@ -1,9 +1,11 @@
 package pipeline
 
 import (
+	"slices"
 	"time"
 
 	"muxlock/internal/clock"
+	"muxlock/internal/quorum"
 )
 
 // Forming rounds.
@@ -77,14 +79,21 @@ func (p *Pipeline) roundLimitLocked() int {
 	return most
 }
 
-// roundTripLocked is how long a round takes to be answered at the moment.
-func (p *Pipeline) roundTripLocked() (took time.Duration) {
+// roundTripLocked is how long a quorum takes to answer a round at the moment.
+func (p *Pipeline) roundTripLocked() time.Duration {
+	var took [quorum.MaxMasters]time.Duration
+	n := 0
 	for _, m := range p.masters {
-		if m.hasRoomLocked() {
-			took = max(took, m.took)
+		if m.up {
+			took[n] = m.took
+			n++
 		}
 	}
-	return took
+	if n == 0 {
+		return 0
+	}
+	slices.Sort(took[:n])
+	return took[min(p.quorum, n)-1]
 }
 
 // formOneLocked makes a round. Where more wait than it takes, callers who leave before it

@@ -216,7 +216,9 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	c := p.calls.Get().(*call)
 	c.req = req
-	c.until, _ = ctx.Deadline()
+	if c.until = (time.Time{}); ctx.Done() != nil {
+		c.until, _ = ctx.Deadline()
+	}
 	c.state.Store(waiting)
 	if err := p.push(c); err != nil {
 		p.calls.Put(c)
