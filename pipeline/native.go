@@ -59,7 +59,8 @@ func readNativeTrial(replies []resp.Reply, t string) (d dialect) {
 }
 
 // tryNative finds out what the server has. A connection that breaks off meanwhile may be
-// through a proxy that does not pass on what it does not know: it is not tried again.
+// through a proxy that does not pass on what it does not know: it is not tried again before the
+// server is another one.
 func (m *master) tryNative(name, t string) error {
 	var d dialect
 	if !m.p.disableNative && !m.triedInVain {

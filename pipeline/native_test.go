@@ -227,6 +227,16 @@ func TestProxyThatCutsOffWhatItDoesNotKnowIsUsedWithoutIt(t *testing.T) {
 		b.untilUp(3)
 		require.Zero(t, b.p.masters[0].dialect)
 		b.cycle("a")
+		// Or it was no proxy: the connection was lost just then.
+		f.set(func() { f.hook = nil })
+		f.cut()
+		synctest.Wait()
+		b.untilUp(3)
+		require.Zero(t, b.p.masters[0].dialect, "it is not tried again")
+		f.restart()
+		synctest.Wait()
+		b.untilUp(3)
+		require.Equal(t, allNative, b.p.masters[0].dialect, "it may be another server")
 	})
 }
 

@@ -166,10 +166,13 @@ func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	swaps := m.admission.swaps
+	last := m.admission
 	m.admission, err = m.admission.check(info, asked, time.Now())
-	if m.admission.swaps != swaps {
+	if m.admission.swaps != last.swaps {
 		m.lostDataLocked()
+	}
+	if m.admission.runID != last.runID {
+		m.triedInVain = false
 	}
 	return err
 }
