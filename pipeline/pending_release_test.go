@@ -309,3 +309,35 @@ func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
 		require.Equal(t, []string{"m1", "m2"}, masters)
 	})
 }
+
+// Releases of a master that is behind are pending. Those that are on the wire by then, or still
+// wait there, come before what is repeated.
+func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
+	for _, others := range []int{0, 3 * foldMax} {
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			b.cfg.Timeout = 40 * time.Millisecond
+			b.native(allNative)
+			b.started()
+			m, f := b.p.masters[2], b.fakes[2]
+			require.Less(t, m.pace.budget(), foldMax, "a repeat waits for the pending releases on the wire")
+			f.set(func() { f.data["name7"] = value{text: "another's", ends: time.Now().Add(hour)} })
+			f.hold(true)
+			outs := b.acquireTogether(numbered(20)...)
+			b.p.mu.Lock()
+			waits := len(m.unsent)
+			m.behind, m.awayFrom = true, b.p.seq+1
+			b.p.mu.Unlock()
+			require.Positive(t, waits)
+			for i := range others {
+				b.p.Post(releaseOf(fmt.Sprint("other", i), AnyRound))
+			}
+			for i, name := range numbered(20) {
+				b.p.Post(Request{Op: Release, Name: name, Token: fmt.Sprint("token ", i), TTL: hour, Round: outs[i].Round})
+			}
+			time.Sleep(20 * time.Millisecond)
+			f.hold(false)
+			time.Sleep(time.Second) // not yet the dead-peer time, after which they are sent once more
+			require.Equal(t, []string{"name7"}, f.keys(), "%d others", others)
+		})
+	}
+}

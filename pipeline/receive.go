@@ -142,9 +142,18 @@ func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
 	}
 	released := make(map[string]bool)
 	note := func(q *Request) { released[q.Token] = true }
+	notePending := func(rs []*pendingRelease) {
+		for _, r := range rs {
+			released[r.token] = true
+		}
+	}
+	notePending(m.pending.first)
 	for i := range m.flights {
-		if g := &m.flights[i]; g.maintenance == nil {
+		switch g := &m.flights[i]; sent := g.maintenance.(type) {
+		case nil:
 			g.part.releases(g.first, g.end, note)
+		case *pendingBatch:
+			notePending(sent.due)
 		}
 	}
 	for i := range m.unsent {
