@@ -23,10 +23,10 @@ func compareCommand() *cobra.Command {
 		Long: `Run implementations in turn and show them side by side.
 
 With result files (-o json) as arguments nothing is run: every later file is compared
-with the first, per implementation, by medians over the rounds, 95 % intervals of
-their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50 or p99 became
-worse by more than --regression, and by more than chance. It takes four rounds in
-each file to distinguish anything from chance.`,
+with the first, per implementation and setting of a sweep, by medians over the rounds,
+95 % intervals of their ratio, and Mann and Whitney's test. Exit code 6: throughput, p50
+or p99 became worse by more than --regression, and by more than chance. It takes four
+rounds in each file to distinguish anything from chance.`,
 		Example: `  lockbench compare --workers 1024
   lockbench compare --impl muxlock,raw --workers 1024
   lockbench compare --fault delay:1:50ms --rounds 3
@@ -82,7 +82,7 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	}
 	comparison := result.CompareFiles(names, docs, float64(f.regression))
 	if len(comparison.Rows) == 0 {
-		return usagef("no implementation has a whole run in %s and in another file; lockbench compare --impl a,b compares two", names[0])
+		return usagef("no implementation has a whole run at the same setting in %s and in another file; lockbench compare --impl a,b compares two", names[0])
 	}
 	shown := view.Files(comparison)
 	write := func(w io.Writer) error {
@@ -101,7 +101,7 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 	}
 	if i := slices.IndexFunc(comparison.Rows, func(r result.Row) bool { return r.Regression }); i >= 0 {
 		bad := comparison.Rows[i]
-		return verdict{exitRegression, fmt.Sprintf("regression: %s: %s is %.3f times what it was", bad.Impl, bad.Figure, bad.Ratio)}
+		return verdict{exitRegression, fmt.Sprintf("regression: %s: %s is %.3f times what it was", result.Name(bad.Impl, bad.Setting), bad.Figure, bad.Ratio)}
 	}
 	return nil
 }

@@ -17,19 +17,20 @@ const (
 	Missing = "too few samples" // a side did not measure it, or with fewer than 10 samples beyond it
 )
 
-// Row is one figure of one implementation in two files: medians over the rounds.
+// Row is one figure of one implementation at one setting in two files: medians over the rounds.
 type Row struct {
-	Impl       string  `json:"impl"`
-	File       string  `json:"file"`   // compared with the first file
-	Figure     string  `json:"figure"` // throughput, response_p99, ...
-	Unit       string  `json:"unit"`   // ns, or empty: a number
-	OldRounds  int     `json:"old_rounds"`
-	NewRounds  int     `json:"new_rounds"`
-	Old        float64 `json:"old"`
-	New        float64 `json:"new"`
-	Ratio      float64 `json:"ratio"` // new over old; 0 when there is none
-	Verdict    string  `json:"verdict"`
-	Regression bool    `json:"regression"` // worse, by more than the limit, where it counts
+	Impl       string            `json:"impl"`
+	Setting    map[string]string `json:"setting,omitempty"` // of a sweep
+	File       string            `json:"file"`              // compared with the first file
+	Figure     string            `json:"figure"`            // throughput, response_p99, ...
+	Unit       string            `json:"unit"`              // ns, or empty: a number
+	OldRounds  int               `json:"old_rounds"`
+	NewRounds  int               `json:"new_rounds"`
+	Old        float64           `json:"old"`
+	New        float64           `json:"new"`
+	Ratio      float64           `json:"ratio"` // new over old; 0 when there is none
+	Verdict    string            `json:"verdict"`
+	Regression bool              `json:"regression"` // worse, by more than the limit, where it counts
 	// CI is the 95 % interval of Ratio, low and high, and P the p-value of Mann and
 	// Whitney's test. Absent: too few rounds.
 	CI []float64 `json:"ci,omitempty"`
@@ -61,17 +62,19 @@ func comparedFigures(open bool) []compared {
 }
 
 // Rows compares the results of a later file with those of an earlier one, for every
-// implementation that is in both. limit is how much worse throughput, p50 or p99 may
-// become: 0.05 is 5 %. Runs that were cut short are left out.
+// implementation and setting that is in both. limit is how much worse throughput, p50 or
+// p99 may become: 0.05 is 5 %. Runs that were cut short are left out.
 func Rows(older, newer []*bench.Result, file string, limit float64) (rows []Row) {
-	for _, impl := range finishedImpls(older) {
-		was, is := Finished(older, impl), Finished(newer, impl)
-		if len(was) == 0 || len(is) == 0 {
+	names, before := finished(older)
+	_, after := finished(newer)
+	for _, name := range names {
+		was, is := before[name], after[name]
+		if len(is) == 0 {
 			continue
 		}
 		open := !slices.ContainsFunc(slices.Concat(was, is), func(r *bench.Result) bool { return r.Latency.Response == nil })
 		for _, f := range comparedFigures(open) {
-			row := f.row(impl, file, was, is, limit)
+			row := f.row(file, was, is, limit)
 			if f.Name == "failure_rate" && row.Verdict == Missing {
 				continue // schema 1
 			}
@@ -81,14 +84,26 @@ func Rows(older, newer []*bench.Result, file string, limit float64) (rows []Row)
 	return rows
 }
 
-// finishedImpls is the implementations with a whole run, in the order of their appearance.
-func finishedImpls(results []*bench.Result) []string {
-	return Impls(slices.DeleteFunc(slices.Clone(results), (*bench.Result).Interrupted))
+// finished is the whole runs of each implementation at each setting by its Name, in the
+// order of their appearance.
+func finished(results []*bench.Result) (names []string, runs map[string][]*bench.Result) {
+	runs = map[string][]*bench.Result{}
+	for _, r := range results {
+		if r.Interrupted() {
+			continue
+		}
+		name := Name(r.Impl, r.Setting)
+		if runs[name] == nil {
+			names = append(names, name)
+		}
+		runs[name] = append(runs[name], r)
+	}
+	return names, runs
 }
 
-func (f compared) row(impl, file string, older, newer []*bench.Result, limit float64) Row {
+func (f compared) row(file string, older, newer []*bench.Result, limit float64) Row {
 	was, is := f.values(older), f.values(newer)
-	row := Row{Impl: impl, File: file, Figure: f.name, Unit: f.Unit, OldRounds: len(was), NewRounds: len(is), Verdict: Missing}
+	row := Row{Impl: newer[0].Impl, Setting: newer[0].Setting, File: file, Figure: f.name, Unit: f.Unit, OldRounds: len(was), NewRounds: len(is), Verdict: Missing}
 	if len(was) == 0 || len(is) == 0 {
 		return row
 	}

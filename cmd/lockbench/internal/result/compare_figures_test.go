@@ -145,6 +145,33 @@ func TestTheReportNamesRegressionsAndWhatCannotBeCompared(t *testing.T) {
 	require.ErrorContains(t, err, "holds no results", "a comparison is no result")
 }
 
+func TestSettingsOfASweepAreComparedOneByOne(t *testing.T) {
+	at := func(workers string, results []*bench.Result) []*bench.Result {
+		for _, r := range results {
+			r.Setting = map[string]string{"workers": workers}
+		}
+		return results
+	}
+	older, newer := files()
+	older.Results = append(at("1", rounds("a", 100, 101, 99, 100.5, 99.5)), at("8", rounds("a", 1000, 1010, 990, 1005, 995))...)
+	newer.Results = append(at("8", rounds("a", 800, 808, 792, 804, 796)), at("64", rounds("a", 1))...)
+	r := result.CompareFiles([]string{"old.json", "new.json"}, []*result.Document{older, newer}, 0.05)
+	require.Equal(t, result.Worse+"!", verdicts(r.Rows)["throughput"], "other settings are no rounds")
+	require.Equal(t, 5, r.Rows[0].OldRounds)
+	require.Equal(t, []string{"a  workers=64"}, r.Files[1].Unmatched)
+	var shown, document bytes.Buffer
+	require.NoError(t, text.Write(&shown, view.Files(r), false))
+	require.Contains(t, shown.String(), "\na  workers=8  new.json\n")
+	require.NoError(t, result.JSON(&document, r))
+	require.Contains(t, document.String(), `"workers": "8"`)
+
+	newer.Results = append(at("8", rounds("a", 1000)), at("1", rounds("a", 100))...)
+	shown.Reset()
+	require.NoError(t, text.Write(&shown, view.Files(result.CompareFiles([]string{"old.json", "new.json"}, []*result.Document{older, newer}, 0.05)), false))
+	require.Contains(t, shown.String(), "\na  workers=1  new.json\n")
+	require.Contains(t, shown.String(), "\na  workers=8  new.json\n", "a table for each")
+}
+
 func TestAResponseThatLeavesOutFailuresIsNotComparedWithOneThatCountsThem(t *testing.T) {
 	older, newer := resulttest.Document(rounds("a", 1000)...), resulttest.Document(rounds("a", 1000)...)
 	older.SchemaVersion = 1

@@ -26,7 +26,7 @@ type ComparedFile struct {
 	Tool      bench.Tool `json:"tool"`
 	Host      string     `json:"host"`
 	NotValid  int        `json:"not_valid"` // results that say so of themselves
-	Unmatched []string   `json:"unmatched"` // implementations that are not in the first file
+	Unmatched []string   `json:"unmatched"` // implementations, at their settings, that are not in the first file
 	Differ    []Setting  `json:"differ"`    // what was different from the first file, beside the figures
 }
 
@@ -47,7 +47,7 @@ func Comparable(names []string, docs []*Document) error {
 // CompareFiles compares the documents with the first one, which have to be Comparable.
 func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
 	c := Comparison{SchemaVersion: bench.SchemaVersion, Tool: bench.CurrentTool(), Limit: limit, Rows: []Row{}}
-	known := finishedImpls(docs[0].Results)
+	known, _ := finished(docs[0].Results)
 	for i, doc := range docs {
 		f := ComparedFile{Name: names[i], Tool: doc.Tool, Host: doc.Env.Host, Unmatched: []string{}, Differ: append([]Setting{}, Settings(docs[0], doc)...)}
 		for _, result := range doc.Results {
@@ -55,9 +55,10 @@ func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
 				f.NotValid++
 			}
 		}
-		for _, impl := range finishedImpls(doc.Results) {
-			if !slices.Contains(known, impl) {
-				f.Unmatched = append(f.Unmatched, impl)
+		own, _ := finished(doc.Results)
+		for _, name := range own {
+			if !slices.Contains(known, name) {
+				f.Unmatched = append(f.Unmatched, name)
 			}
 		}
 		c.Files = append(c.Files, f)

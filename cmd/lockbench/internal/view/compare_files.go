@@ -8,7 +8,7 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Files is a comparison of kept results: a table for each implementation and file.
+// Files is a comparison of kept results: a table for each implementation, setting and file.
 func Files(c result.Comparison) Page {
 	var b Blocks
 	for i, f := range c.Files {
@@ -23,16 +23,17 @@ func Files(c result.Comparison) Page {
 		for _, s := range f.Differ {
 			b.Line("     other %s: %s, was %s", s.Name, spaced(s.New), spaced(s.Old))
 		}
-		for _, impl := range f.Unmatched {
-			b.Line("     %s is not in %s", impl, c.Files[0].Name)
+		for _, name := range f.Unmatched {
+			b.Line("     %s is not in %s", name, c.Files[0].Name)
 		}
 	}
-	few := false
+	few, last := false, ""
 	var t Table
-	for i, row := range c.Rows {
-		if i == 0 || row.Impl != c.Rows[i-1].Impl || row.File != c.Rows[i-1].File {
+	for _, row := range c.Rows {
+		if name := result.Name(row.Impl, row.Setting) + "  " + row.File; name != last {
+			last = name
 			b.Table(t)
-			b.Line("\n%s  %s", row.Impl, row.File)
+			b.Line("\n%s", name)
 			t = Table{Columns: append(columns(1, "", "old", "new", "new/old", "95 % interval", "p", "n"), Column{Left: true})}
 		}
 		few = few || row.Verdict == result.TooFew
