@@ -254,7 +254,7 @@ func (f *adviseFlags) plan(cmd *cobra.Command) (*plan, error) {
 	return f.load.plan(f.run)
 }
 
-// read is for a result of an earlier run.
+// read is for a result of an earlier run. Figures of several settings cannot be put together.
 func (f *adviseFlags) read(cmd *cobra.Command, name string) (*result.Document, error) {
 	if err := f.measuresNothing(cmd, name); err != nil {
 		return nil, err
@@ -262,6 +262,9 @@ func (f *adviseFlags) read(cmd *cobra.Command, name string) (*result.Document, e
 	doc, err := result.ReadFile(name)
 	if err != nil {
 		return nil, usageError{err}
+	}
+	if doc.Sweep != nil {
+		return nil, usagef("%s is of a sweep, and advice needs a run at one setting", name)
 	}
 	return doc, nil
 }

@@ -120,6 +120,15 @@ func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 	require.Contains(t, flat(stdout), "asked for: file:")
 }
 
+func TestAdviseRefusesRunsOfSeveralSettings(t *testing.T) {
+	t.Parallel()
+	sweep := keep(t, "sweep", "--embedded", "3", "--param", "workers=2,4", "--duration", "300ms", "--warmup", "0s")
+	stdout, stderr, code := lockbench(t, "advise", sweep)
+	require.Equal(t, exitUsage, code, stderr)
+	require.Contains(t, stderr, sweep+" is of a sweep, and advice needs a run at one setting")
+	require.Empty(t, stdout)
+}
+
 func TestAdviseRefusesBadInput(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
