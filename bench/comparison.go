@@ -215,9 +215,11 @@ func relative(impl, reference string, own, ref map[int]*Result) Relative {
 			row.Latency = "response"
 		}
 		for i := range shown {
-			v, _ := shown[i].Measured(a)
-			base, _ := shown[i].Measured(b)
-			shown[i].add(v, base)
+			v, measured := shown[i].Measured(a)
+			base, known := shown[i].Measured(b)
+			if measured && known {
+				shown[i].add(v, base)
+			}
 		}
 	}
 	for i := range shown {

@@ -223,6 +223,19 @@ func TestRelativeOfNothingAcquiredIsStillJSON(t *testing.T) {
 	require.NotContains(t, string(b), "throughput")
 }
 
+func TestWhatAcquiredNothingHasNoRatioButOfItsThroughput(t *testing.T) {
+	nothing := result("new", 1, 0, 0)
+	nothing.Latency.Cycle, nothing.Client = &Summary{}, Client{}
+	ref := result("ref", 1, 100, 1000)
+	ref.Client.AllocsPerOp = 5
+	row := RelativeTo("ref", []*Result{ref, nothing})[1]
+	require.Equal(t, &Ratio{}, row.Throughput)
+	require.Nil(t, row.P50, "not infinitely fast")
+	require.Nil(t, row.P99)
+	require.Nil(t, row.CPUPerOp)
+	require.Nil(t, row.AllocsPerOp)
+}
+
 func TestMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
 	var p pairs
 	for _, ratio := range []float64{4, 1, 3, 2} {
