@@ -19,6 +19,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/internal/redisserver"
 )
 
@@ -98,7 +99,6 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, set.Close()) }()
-	p.engine.Distant = set.Distance >= distant
 	rig := &faults.Rig{}
 	addrs := set.Addrs
 	if len(p.faults) > 0 {
@@ -108,7 +108,10 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		defer func() { err = errors.Join(err, rig.Close()) }()
 		addrs = rig.Addrs()
 	}
+	clients := map[string]rivals.Client{}
 	open := func(p *plan) (targets []bench.Target) {
+		p.engine.Distant = set.Distance >= distant
+		p.addClients(clients, set.Kind)
 		for _, name := range p.impls {
 			targets = append(targets, newTarget(name, p, rig, addrs[:p.count], set.Kind))
 		}
@@ -137,6 +140,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		}
 	}
 	doc := p.document(set, results)
+	doc.Config.Clients = clients
 	p.runs.complete(doc)
 	return doc, err
 }
@@ -192,7 +196,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
 		Faults: []string{}, FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args, Clients: p.clients(set.Kind),
+		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args,
 	}
 	for _, f := range p.faults {
 		doc.Config.Faults = append(doc.Config.Faults, f.Text)

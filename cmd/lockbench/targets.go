@@ -161,15 +161,14 @@ func clip(bands []bench.Band, duration float64) (seen []bench.Band) {
 	return seen
 }
 
-// clients is what the implementations ran on.
-func (p *plan) clients(kind masters.Kind) map[string]rivals.Client {
-	m := map[string]rivals.Client{}
+// addClients notes what the implementations run on, of several settings the largest pool.
+func (p *plan) addClients(clients map[string]rivals.Client, kind masters.Kind) {
 	for _, name := range p.impls {
-		if impl, _ := rivals.Find(name); impl.Name != "" {
-			m[name] = impl.Client(p.options(nil, kind))
+		impl, _ := rivals.Find(name)
+		if c := impl.Client(p.options(nil, kind)); impl.Name != "" && c.Pool >= clients[name].Pool {
+			clients[name] = c
 		}
 	}
-	return m
 }
 
 // caveats is what every implementation but the engine should be read with: what it does

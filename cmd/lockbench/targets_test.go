@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
+	"io"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
@@ -10,6 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/internal/redistest"
 )
 
 func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
@@ -37,6 +41,41 @@ func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
 	require.True(t, p.options(nil, masters.Given).Distant)
 	p.engine.Distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
 	require.True(t, p.options(nil, masters.Local).Distant)
+}
+
+// opened is the plans of a schedule that opens their targets and runs nothing.
+type opened []*plan
+
+func (o opened) count() int { return 0 }
+func (o opened) run(_ context.Context, open func(*plan) []bench.Target, _ func(bench.Progress)) ([]*bench.Result, error) {
+	for _, p := range o {
+		open(p)
+	}
+	return nil, nil
+}
+func (o opened) complete(*result.Document)                           {}
+func (o opened) judge(context.Context, []*bench.Result, error) error { return nil }
+
+func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
+	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Delay: bench.Fixed(10 * distant), Whole: true}}, redistest.Masters(t, 1))
+	require.NoError(t, err)
+	defer func() { require.NoError(t, rig.Close()) }()
+	var f flags
+	cmd := &cobra.Command{Use: "sweep"}
+	f.declare(cmd, "redsync-goredis", 1, formats...)
+	require.NoError(t, cmd.Flags().Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
+	workers, err := parseParam("workers=1,512")
+	require.NoError(t, err)
+	plans, err := f.plans(cmd, []bench.SweepParam{workers})
+	require.NoError(t, err)
+
+	plans[0].runs = opened(plans)
+	doc, err := measure(t.Context(), plans[0], io.Discard)
+	require.NoError(t, err)
+	for _, p := range plans {
+		require.True(t, p.options(nil, masters.Given).Distant, p.setting)
+	}
+	require.Equal(t, 512, doc.Config.Clients["redsync-goredis"].Pool, "the largest")
 }
 
 func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
