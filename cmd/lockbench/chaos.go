@@ -150,6 +150,7 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 // drill is a run that leaves the history of a violation in a file.
 type drill struct{ rounds }
 
+// judge: that holds outlive their lease is part of the drill.
 func (d drill) judge(ctx context.Context, results []*bench.Result, runErr error) error {
 	for _, r := range results {
 		if r.Safety.Violated() {

@@ -39,7 +39,7 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 
 // lost names the first run in which locks lost their validity while they were held,
 // although nobody asked for it: no objective is about it, which judges it then, and no
-// master was taken away. Of a comparison only the engine's own count; view shows the others.
+// master was taken away. Rivals count where they are run by themselves; view shows the others.
 func lost(p *plan, results []*bench.Result) error {
 	if slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) {
 		return nil
@@ -52,7 +52,7 @@ func lost(p *plan, results []*bench.Result) error {
 		judged := slices.ContainsFunc(r.SLO, func(s bench.SLO) bool {
 			return strings.HasPrefix(s.Text, "outlived") || strings.HasPrefix(s.Text, "lost_validity")
 		})
-		rival := p.command == "compare" && !strings.HasPrefix(r.Impl, "muxlock")
+		rival := p.command != "run" && !strings.HasPrefix(r.Impl, "muxlock")
 		if n > 0 && !judged && !rival {
 			return verdict{exitLost, fmt.Sprintf("LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
 				r.Impl, r.Round, units.Number(n), units.Number(all))}

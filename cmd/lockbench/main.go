@@ -26,7 +26,8 @@
 //	4    safety violation: two holders at once, or a fencing token that did not grow
 //	5    measurement not valid, such as a rate that was not met, or a prediction (validate) that did not hold
 //	6    regression between two results
-//	7    locks lost their validity while they were held, and no --slo or --fault asks for that
+//	7    locks lost their validity while they were held, and no --slo or --fault asks for that;
+//	     not of chaos, whose holds are to outlive their leases, nor of sweep --find-max, which goes too far on purpose
 //	130  interrupted with the partial result written
 //	141  nobody reads the output any more (closed pipe)
 package main

@@ -35,12 +35,18 @@ func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 		{"an objective about something else", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
 		{"masters that fail", plan{command: "run", faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "setnx", Totals: outlived}, false},
 		{"masters far away", plan{command: "run", faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "setnx", Totals: outlived}, true},
+		{"of a rival in a sweep", plan{command: "sweep"}, bench.Result{Impl: "setnx", Totals: outlived}, false},
+		{"in a sweep", plan{command: "sweep"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
 		{"of a rival", plan{command: "compare"}, bench.Result{Impl: "setnx", Totals: outlived}, false},
 		{"beside rivals", plan{command: "compare"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.r.Valid.OK = true
-			code, _ := exitCode(rounds{&c.plan}.judge(t.Context(), []*bench.Result{&c.r}, nil))
+			runs := schedule(rounds{&c.plan})
+			if c.plan.command == "sweep" {
+				runs = sweep{plans: []*plan{&c.plan}}
+			}
+			code, _ := exitCode(runs.judge(t.Context(), []*bench.Result{&c.r}, nil))
 			require.Equal(t, map[bool]int{true: exitLost, false: exitOK}[c.want], code)
 		})
 	}

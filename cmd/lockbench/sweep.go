@@ -138,5 +138,5 @@ func (s sweep) judge(ctx context.Context, results []*bench.Result, runErr error)
 	if hasParam(s.params, "rate") {
 		excused = []string{bench.ReasonRate, bench.ReasonBacklog}
 	}
-	return cmp.Or(grave(ctx, results, runErr), notValid(results, excused...), judgeObjectives(results))
+	return cmp.Or(grave(ctx, results, runErr), lost(s.plans[0], results), notValid(results, excused...), judgeObjectives(results))
 }
