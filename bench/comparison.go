@@ -73,12 +73,16 @@ func Compare(ctx context.Context, targets []Target, cfg Config, rounds int) ([]*
 	return results, nil
 }
 
-// Failed returns the error with the target's name, if that is not in front of it already.
+// Failed returns the error with the target's name, if that is not in front of it already, and
+// its setting.
 func (t Target) Failed(err error) error {
-	if strings.HasPrefix(err.Error(), t.Name+":") {
-		return err
+	if !strings.HasPrefix(err.Error(), t.Name+":") {
+		err = fmt.Errorf("%s: %w", t.Name, err)
 	}
-	return fmt.Errorf("%s: %w", t.Name, err)
+	if len(t.Setting) > 0 {
+		err = fmt.Errorf("%s: %w", SettingText(t.Setting), err)
+	}
+	return err
 }
 
 // Run opens the target, runs it as one of a round, which counts from 1, and closes it, so

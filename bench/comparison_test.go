@@ -279,4 +279,7 @@ func TestErrorNamesItsTargetOnce(t *testing.T) {
 	target := Target{Name: "muxlock"}
 	require.EqualError(t, target.Failed(errors.New("muxlock: closed")), "muxlock: closed")
 	require.EqualError(t, target.Failed(errors.New("connection refused")), "muxlock: connection refused")
+	target.Setting = map[string]string{"workers": "8", "keys": "1"}
+	require.EqualError(t, target.Failed(errors.New("muxlock: closed")), "keys=1 workers=8: muxlock: closed")
+	require.EqualError(t, target.Failed(errors.New("connection refused")), "keys=1 workers=8: muxlock: connection refused")
 }

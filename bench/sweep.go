@@ -3,6 +3,7 @@ package bench
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // Sweep is what runs of several settings show together.
@@ -37,6 +38,15 @@ type SweepPoint struct {
 	HandoverP50Ns  float64           `json:"handover_p50_ns"`
 	CPUNsPerOp     float64           `json:"cpu_ns_per_op"`
 	Valid          bool              `json:"valid"` // all of them
+}
+
+// SettingText is keys=1 workers=8.
+func SettingText(setting map[string]string) string {
+	var values []string
+	for _, name := range slices.Sorted(maps.Keys(setting)) {
+		values = append(values, name+"="+setting[name])
+	}
+	return strings.Join(values, " ")
 }
 
 // NewSweep puts the results together that have the same setting and implementation.

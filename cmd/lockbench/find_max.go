@@ -200,7 +200,7 @@ func (s *search) judge(ctx context.Context, results []*bench.Result, runErr erro
 	}
 	for _, c := range s.found {
 		if c.RatePerS == 0 && !c.Limited() {
-			return verdict{exitMissed, fmt.Sprintf("%s was not seen to meet %s at any rate", c.Impl, strings.Join(c.SLO, " and "))}
+			return verdict{exitMissed, fmt.Sprintf("%s was not seen to meet %s at any rate", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))}
 		}
 	}
 	for _, c := range s.found {

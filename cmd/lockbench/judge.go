@@ -21,14 +21,17 @@ func judge(ctx context.Context, results []*bench.Result, runErr error) error {
 	return cmp.Or(grave(ctx, results, runErr), notValid(results), judgeObjectives(results))
 }
 
+// nameOf is the implementation, and of a sweep its setting.
+func nameOf(r *bench.Result) string { return result.Name(r.Impl, r.Setting) }
+
 // grave is what no other verdict can outweigh.
 func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 	for _, r := range results {
 		if r.Safety.Overlaps > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", r.Impl, r.Safety.Overlaps)}, runErr)
+			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", nameOf(r), r.Safety.Overlaps)}, runErr)
 		}
 		if r.Safety.FenceViolations > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s gave %d locks a fence that is not larger than the one before", r.Impl, r.Safety.FenceViolations)}, runErr)
+			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s gave %d locks a fence that is not larger than the one before", nameOf(r), r.Safety.FenceViolations)}, runErr)
 		}
 	}
 	if ctx.Err() != nil || runErr != nil {
@@ -55,7 +58,7 @@ func lost(p *plan, results []*bench.Result) error {
 		rival := p.command != "run" && !strings.HasPrefix(r.Impl, "muxlock")
 		if n > 0 && !judged && !rival {
 			return verdict{exitLost, fmt.Sprintf("LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
-				r.Impl, r.Round, units.Number(n), units.Number(all))}
+				nameOf(r), r.Round, units.Number(n), units.Number(all))}
 		}
 	}
 	return nil
@@ -67,7 +70,7 @@ func lost(p *plan, results []*bench.Result) error {
 func notValid(results []*bench.Result, excused ...string) error {
 	for _, r := range results {
 		if bad := failures(r, excused); len(bad) > 0 {
-			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", r.Impl, r.Round, strings.Join(bad, "; "))}
+			return verdict{exitNotValid, fmt.Sprintf("not valid: %s round %d: %s", nameOf(r), r.Round, strings.Join(bad, "; "))}
 		}
 	}
 	return nil
@@ -91,9 +94,9 @@ func judgeObjectives(results []*bench.Result) error {
 		for _, s := range r.SLO {
 			switch {
 			case s.Reason == "" && !s.Pass:
-				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", r.Impl, r.Round, view.Judged(s))}
+				return verdict{exitMissed, fmt.Sprintf("missed: %s round %d: %s", nameOf(r), r.Round, view.Judged(s))}
 			case s.Reason != "" && unjudged == nil:
-				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", r.Impl, r.Round, s.Text, s.Reason)}
+				unjudged = verdict{exitNotValid, fmt.Sprintf("not judged: %s round %d: %s: %s", nameOf(r), r.Round, s.Text, s.Reason)}
 			}
 		}
 	}

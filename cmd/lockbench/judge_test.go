@@ -55,6 +55,24 @@ func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
 	require.Equal(t, exitNotValid, code, "figures that mean nothing miss nothing")
 }
 
+func TestAVerdictOnASweepNamesTheSetting(t *testing.T) {
+	s := sweep{plans: []*plan{{command: "sweep"}}}
+	for name, bad := range map[string]bench.Result{
+		"an overlap":         {Safety: bench.Safety{Overlaps: 1}},
+		"a fence":            {Safety: bench.Safety{FenceViolations: 1}},
+		"a loss of validity": {Totals: bench.Totals{Acquired: 10, Outlived: 1}},
+		"not valid":          {Valid: bench.Valid{Reasons: []string{"rate not met"}}},
+		"missed":             {SLO: []bench.SLO{{Text: "jain>1"}}},
+		"not judged":         {SLO: []bench.SLO{{Text: "jain>1", Reason: "too few"}}},
+	} {
+		bad.Impl, bad.Setting = "muxlock", map[string]string{"ttl": "25ms"}
+		err := s.judge(t.Context(), []*bench.Result{{Impl: "muxlock", Valid: bench.Valid{OK: true}}, &bad}, nil)
+		require.ErrorContains(t, err, "muxlock  ttl=25ms ", name)
+	}
+	none := &search{found: []bench.Capacity{{Impl: "muxlock", Setting: map[string]string{"ttl": "25ms"}, MissedPerS: 1}}}
+	require.ErrorContains(t, none.judge(t.Context(), nil, nil), "muxlock  ttl=25ms was not seen to meet")
+}
+
 func TestTheWorstVerdictDecidesTheExitCode(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -134,7 +134,7 @@ func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--param", "rate=200,1M", "--duration", "200ms", "--warmup", "20ms")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `rate +impl +offered/s +cycles/s +response p50`, stdout)
-	require.Contains(t, stdout, "NOT VALID setnx: rate not met")
+	require.Contains(t, stdout, "NOT VALID setnx  rate=1M: rate not met")
 }
 
 func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {

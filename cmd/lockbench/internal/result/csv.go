@@ -3,7 +3,6 @@ package result
 import (
 	"encoding/csv"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +69,7 @@ var own = []column{
 	{"slo_missed", Missed},
 	{"valid", func(r *bench.Result) string { return strconv.FormatBool(r.Valid.OK) }},
 	{"reasons", func(r *bench.Result) string { return strings.Join(r.Valid.Reasons, "; ") }},
-	{"setting", func(r *bench.Result) string { return SettingText(r.Setting) }},
+	{"setting", func(r *bench.Result) string { return bench.SettingText(r.Setting) }},
 }
 
 // CSV writes a header and a row per result.
@@ -130,16 +129,7 @@ func Missed(r *bench.Result) string {
 	return strings.Join(texts, "; ")
 }
 
-// SettingText is keys=1 workers=8.
-func SettingText(setting map[string]string) string {
-	var values []string
-	for _, name := range slices.Sorted(maps.Keys(setting)) {
-		values = append(values, name+"="+setting[name])
-	}
-	return strings.Join(values, " ")
-}
-
 // Name is an implementation at a setting.
 func Name(impl string, setting map[string]string) string {
-	return strings.TrimRight(impl+"  "+SettingText(setting), " ")
+	return strings.TrimRight(impl+"  "+bench.SettingText(setting), " ")
 }

@@ -65,17 +65,19 @@ func (b *Blocks) warnings(doc result.Document) {
 		}
 	}
 	for _, r := range doc.Results {
+		name := result.Name(r.Impl, r.Setting)
 		if r.Safety.Overlaps > 0 {
-			once("SAFETY VIOLATION %s: %d times two held one lock (round %d)", r.Impl, r.Safety.Overlaps, r.Round)
+			once("SAFETY VIOLATION %s: %d times two held one lock (round %d)", name, r.Safety.Overlaps, r.Round)
 		}
 		if r.Safety.FenceViolations > 0 {
-			once("SAFETY VIOLATION %s: %d times a fence was not larger than the one before (round %d)", r.Impl, r.Safety.FenceViolations, r.Round)
+			once("SAFETY VIOLATION %s: %d times a fence was not larger than the one before (round %d)", name, r.Safety.FenceViolations, r.Round)
 		}
 	}
 	lagged, short := false, false
 	for _, r := range doc.Results {
+		name := result.Name(r.Impl, r.Setting)
 		for _, sample := range r.ErrorSamples {
-			once("ERROR %s: %s", r.Impl, strings.ReplaceAll(sample, "\n", "; "))
+			once("ERROR %s: %s", name, strings.ReplaceAll(sample, "\n", "; "))
 		}
 		if doc.Kind() == result.Capacity {
 			continue // the steps say the rest
@@ -84,12 +86,12 @@ func (b *Blocks) warnings(doc result.Document) {
 			if reason == result.EmbeddedReason {
 				continue // the header says it
 			}
-			if first, rounds := sameReason(doc.Results, r.Impl, reason); first == reason {
-				once("NOT VALID %s: %s%s", r.Impl, reason, rounds)
+			if first, rounds := sameReason(doc.Results, name, reason); first == reason {
+				once("NOT VALID %s: %s%s", name, reason, rounds)
 				lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
 			}
 		}
-		for _, line := range outlasted(doc.Results, r.Impl) {
+		for _, line := range outlasted(doc.Results, name) {
 			once("%s", line)
 			short = true
 		}
@@ -102,14 +104,14 @@ func (b *Blocks) warnings(doc result.Document) {
 	}
 }
 
-// sameReason is the first of an implementation's reasons that begins as this one does,
-// and in how many rounds there is one, where it is more than one: their figures differ.
-func sameReason(results []*bench.Result, impl, reason string) (first, rounds string) {
+// sameReason is the first of the reasons under a name that begins as this one does, and in how
+// many rounds there is one, where it is more than one: their figures differ.
+func sameReason(results []*bench.Result, name, reason string) (first, rounds string) {
 	kind, _, _ := strings.Cut(reason, ":")
 	n := 0
 	for _, r := range results {
 		i := slices.IndexFunc(r.Valid.Reasons, func(s string) bool { return strings.HasPrefix(s, kind) })
-		if r.Impl != impl || i < 0 {
+		if result.Name(r.Impl, r.Setting) != name || i < 0 {
 			continue
 		}
 		if n++; n == 1 {
@@ -122,11 +124,11 @@ func sameReason(results []*bench.Result, impl, reason string) (first, rounds str
 	return first, rounds
 }
 
-// outlasted warns of an implementation's leases that were too short, over all its results.
-func outlasted(results []*bench.Result, impl string) (lines []string) {
+// outlasted warns of leases that were too short, over all results under a name.
+func outlasted(results []*bench.Result, name string) (lines []string) {
 	var t bench.Totals
 	for _, r := range results {
-		if r.Impl == impl {
+		if result.Name(r.Impl, r.Setting) == name {
 			t.Acquired += r.Totals.Acquired
 			t.LostValidity += r.Totals.LostValidity // in schema 1 nothing else has what outlived its lease
 			t.LateQuorum += r.Totals.LateQuorum
@@ -135,7 +137,7 @@ func outlasted(results []*bench.Result, impl string) (lines []string) {
 	warn := func(n, all int64, one, many string) {
 		if n > 0 {
 			what := map[bool]string{true: one, false: many}[n == 1]
-			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s)", impl, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
+			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s)", name, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
 		}
 	}
 	warn(t.LostValidity-t.LateQuorum, t.Acquired, "lock outlasted its validity before it was released", "locks outlasted their validity before they were released")

@@ -48,3 +48,39 @@ func TestASweepIsDrawnOverItsFirstParam(t *testing.T) {
 	require.Empty(t, charts(doc), "one place is no curve")
 	require.Empty(t, charts(result.Document{}))
 }
+
+func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
+	var doc result.Document
+	for round := range 2 {
+		for _, workers := range []string{"1", "8"} {
+			r := resulttest.Result("a", 1+round, 1000)
+			r.Setting = map[string]string{"workers": workers}
+			if workers == "8" {
+				r.Invalidate("rate not met: by " + string(rune('1'+round)))
+				r.Totals.LostValidity = 50
+				r.ErrorSamples = []string{"acquire: closed"}
+				r.Safety = bench.Safety{Overlaps: 1, FenceViolations: 1}
+			}
+			doc.Results = append(doc.Results, r)
+		}
+	}
+	doc.Results[0].Invalidate("rate not met: by 3")
+	var b Blocks
+	b.warnings(doc)
+	var lines []string
+	for _, block := range b {
+		if block.Bad {
+			lines = append(lines, block.Line)
+		}
+	}
+	require.ElementsMatch(t, []string{
+		"SAFETY VIOLATION a  workers=8: 1 times two held one lock (round 1)",
+		"SAFETY VIOLATION a  workers=8: 1 times two held one lock (round 2)",
+		"SAFETY VIOLATION a  workers=8: 1 times a fence was not larger than the one before (round 1)",
+		"SAFETY VIOLATION a  workers=8: 1 times a fence was not larger than the one before (round 2)",
+		"ERROR a  workers=8: acquire: closed",
+		"NOT VALID a  workers=1: rate not met: by 3",
+		"NOT VALID a  workers=8: rate not met: by 1 (in 2 rounds)",
+		"WARNING a  workers=8: 100 locks outlasted their validity before they were released (10.0%)",
+	}, lines)
+}
