@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // WriteBench writes results in the Go benchmark format that benchstat reads, one
@@ -24,12 +27,7 @@ func WriteBench(w io.Writer, results []*Result) error {
 			continue
 		}
 		h := r.Headline()
-		procs := ""
-		if r.Procs > 1 {
-			procs = fmt.Sprintf("/procs=%d", r.Procs)
-		}
-		fmt.Fprintf(b, "BenchmarkCycle/impl=%s/masters=%d/workers=%d%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t",
-			r.Impl, r.Masters, r.Workers, procs, runtime.GOMAXPROCS(0), cycles, 1e9/r.ThroughputPerS, r.ThroughputPerS)
+		fmt.Fprintf(b, "%s-%d\t%d\t%.1f ns/op\t%.1f cycles/s\t", benchName(r), runtime.GOMAXPROCS(0), cycles, 1e9/r.ThroughputPerS, r.ThroughputPerS)
 		for _, p := range []string{"50", "99"} {
 			if !slices.Contains(h.AtLeast, p) {
 				fmt.Fprintf(b, "%d p%s-ns\t", h.P[p], p)
@@ -38,4 +36,26 @@ func WriteBench(w io.Writer, results []*Result) error {
 		fmt.Fprintf(b, "%.0f cpu-ns/op\t%.2f allocs/op\n", r.Client.CPUNsPerOp, r.Client.AllocsPerOp)
 	}
 	return b.Flush()
+}
+
+// benchName has what is usual, and all that a sweep changes.
+func benchName(r *Result) string {
+	name := fmt.Sprintf("BenchmarkCycle/impl=%s/masters=%d/workers=%d", r.Impl, r.Masters, r.Workers)
+	if r.Procs > 1 {
+		name += fmt.Sprintf("/procs=%d", r.Procs)
+	}
+	for _, key := range slices.Sorted(maps.Keys(r.Setting)) {
+		if !strings.Contains(name, "/"+key+"=") {
+			name += "/" + key + "=" + strings.Map(benchRune, r.Setting[key])
+		}
+	}
+	return name
+}
+
+// benchRune replaces what would end a name or a part of it.
+func benchRune(r rune) rune {
+	if r == '/' || unicode.IsSpace(r) {
+		return '_'
+	}
+	return r
 }

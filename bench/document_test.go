@@ -94,3 +94,19 @@ func TestBenchLinesAreWhatBenchstatReads(t *testing.T) {
 		"cpu-ns/op": "1234", "allocs/op": "6.00",
 	}, units)
 }
+
+func TestEverySettingOfASweepHasABenchmarkNameOfItsOwn(t *testing.T) {
+	r := document(t).Results[0]
+	r.Impl, r.Masters = "muxlock", 5
+	for want, setting := range map[string]map[string]string{
+		"masters=5/workers=4":                           {"masters": "5", "workers": "4"},
+		"masters=5/workers=4/procs=1":                   {"procs": "1"},
+		"masters=5/workers=4/hold=exp:1ms/keys=10":      {"keys": "10", "hold": "exp:1ms"},
+		"masters=5/workers=4/hold=file:_my_files_h.txt": {"hold": "file:/my files/h.txt"},
+	} {
+		r.Setting = setting
+		var out bytes.Buffer
+		require.NoError(t, WriteBench(&out, []*Result{r}))
+		require.Regexp(t, `\nBenchmarkCycle/impl=muxlock/`+want+`-\d+\t`, out.String())
+	}
+}
