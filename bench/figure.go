@@ -163,6 +163,9 @@ func goodput(r *Result) (float64, error) {
 	if r.Totals.Offered == 0 {
 		return 0, errors.New("nothing was offered")
 	}
+	if r.Holding != nil {
+		return 0, errors.New("op hold acquires in the warm-up as well")
+	}
 	return r.AcquiredPerS * r.DurationS / float64(r.Totals.Offered), nil
 }
 

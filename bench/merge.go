@@ -56,6 +56,8 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	}
 	if res.DurationS > 0 {
 		res.ThroughputPerS = float64(cycles) / res.DurationS
+	}
+	if res.DurationS > 0 && res.Holding == nil { // which acquires in the warm-up as well
 		for _, share := range shares {
 			res.AcquiredPerS += float64(share) / res.DurationS
 		}

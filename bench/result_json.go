@@ -17,7 +17,7 @@ type Result struct {
 	DurationS      float64   `json:"duration_s"` // measured, warm-up left out
 	Totals         Totals    `json:"totals"`
 	ThroughputPerS float64   `json:"throughput_per_s"` // whole cycles: Release had returned without error
-	AcquiredPerS   float64   `json:"acquired_per_s"`   // got the lock in the measured time, whenever they were due
+	AcquiredPerS   float64   `json:"acquired_per_s"`   // got the lock in the measured time, whenever they were due; 0 with op hold
 	Latency        Latencies `json:"latency"`
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
