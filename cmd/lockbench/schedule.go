@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -29,10 +31,15 @@ func (r rounds) count() int { return r.rounds * len(r.impls) }
 func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
 	cfg := r.cfg
 	cfg.Progress = show
-	tool := bench.ToolCPU(ctx, cfg)
+	var tool bench.ToolCost // raw has workers of its own
+	if slices.ContainsFunc(r.impls, func(name string) bool { return !raw.Is(name) }) {
+		tool = bench.ToolCPU(ctx, cfg)
+	}
 	results, err := bench.Compare(ctx, open(r.plan), cfg, r.rounds)
 	for _, result := range results {
-		result.ChargeTool(tool)
+		if !raw.Is(result.Impl) {
+			result.ChargeTool(tool)
+		}
 	}
 	return results, err
 }
