@@ -35,6 +35,10 @@ type answer struct {
 // gather is how long before it is due a lease is served along with others.
 const gather = 5 * time.Millisecond
 
+// longestSleep bounds a sleep of the keeper while it has leases: its timer stands still in a
+// suspend, and what was due meanwhile is served that much later at most.
+const longestSleep = time.Second
+
 func (k *keeper) run(closing <-chan struct{}) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "keeper")))
 	timer := time.NewTimer(time.Hour)
@@ -47,7 +51,7 @@ func (k *keeper) run(closing <-chan struct{}) {
 		answers, k.answers = k.answers, spare[:0]
 		due = k.dueLocked(due[:0], now)
 		if len(k.leases) > 0 {
-			timer.Reset(max(0, k.leases[0].due.Left(now)))
+			timer.Reset(k.sleepLocked(now))
 		}
 		k.mu.Unlock()
 		for _, a := range answers {
@@ -74,10 +78,15 @@ func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
 	if len(k.leases) == 0 || !k.leases[0].due.Reached(now) {
 		return due
 	}
-	for horizon := now.Add(gather); len(k.leases) > 0 && k.leases[0].due.Before(horizon); {
+	for len(k.leases) > 0 && k.leases[0].due.Left(now) < gather { // by either clock, as Reached: else run would spin
 		due = append(due, heap.Pop(&k.leases).(*lease))
 	}
 	return due
+}
+
+// sleepLocked returns for how long there is nothing to do, with one lease or more.
+func (k *keeper) sleepLocked(now clock.Instant) time.Duration {
+	return min(max(0, k.leases[0].due.Left(now)), longestSleep)
 }
 
 // send notes a renewal, to be sent with the others that are due.

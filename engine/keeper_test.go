@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
@@ -350,4 +351,41 @@ func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestKeeperServesWhatRanOutInASuspendAtOnceAndOnce(t *testing.T) {
+	k := &keeper{wakeup: make(chan struct{}, 1)}
+	before := clock.Now()
+	awake := before.AfterSuspend(time.Minute)
+	old, fresh := &lease{}, &lease{}
+	k.schedule(old, before.Add(lease10))
+	k.schedule(fresh, awake.Add(time.Second))
+	require.Equal(t, []*lease{old}, k.dueLocked(nil, awake), "fresh comes first by the monotonic clock")
+	require.Empty(t, k.dueLocked(nil, awake))
+	require.Equal(t, []*lease{fresh}, k.dueLocked(nil, awake.Add(time.Second)))
+	require.Empty(t, k.leases)
+}
+
+// The process may be stopped while an instant is read: its two clocks are apart then, as they
+// are after a suspend, and later ones are not.
+func TestKeeperServesWhatIsDueByEitherClock(t *testing.T) {
+	k := &keeper{wakeup: make(chan struct{}, 1)}
+	now := clock.Now()
+	for name, due := range map[string]clock.Instant{
+		"monotonic": now.AfterSuspend(time.Minute),
+		"boot":      now.Add(time.Minute).AfterSuspend(-time.Minute - 1),
+	} {
+		l := &lease{}
+		k.schedule(l, due)
+		require.Equal(t, []*lease{l}, k.dueLocked(nil, now), name)
+	}
+}
+
+func TestKeeperSleepsForASecondAtMostWhileItHasLeases(t *testing.T) {
+	k := &keeper{wakeup: make(chan struct{}, 1)}
+	now := clock.Now()
+	k.schedule(&lease{}, now.Add(lease10))
+	require.Equal(t, time.Second, k.sleepLocked(now))
+	require.Equal(t, 100*time.Millisecond, k.sleepLocked(now.Add(lease10-100*time.Millisecond)))
+	require.Zero(t, k.sleepLocked(now.AfterSuspend(time.Minute)))
 }

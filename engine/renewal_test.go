@@ -161,6 +161,25 @@ func TestExtendNeverShortensALease(t *testing.T) {
 	require.Equal(t, old.Add(1), r.until)
 }
 
+func TestExtendAfterASuspendMovesTheEndOut(t *testing.T) {
+	r, base := aRenewal()
+	awake := base.AfterSuspend(lease10 - 500*time.Millisecond) // by the monotonic clock all is left
+	r.extended(5*time.Second, awake)
+	require.Equal(t, redlock.Validity(5*time.Second, 0, redlock.DefaultDrift), r.until.Left(awake))
+}
+
+func TestRenewalIsNotPutOffToAfterTheEndByASuspend(t *testing.T) {
+	r, base := aRenewal()
+	r.keep(base, clock.Instant{})
+	requireNext(t, r, base.Add(lease10/3), renew, base)
+	awake := base.Add(lease10 / 3).AfterSuspend(lease10 / 2)
+	r.failed(awake, ErrNoQuorum)
+	r.renewAt = awake.Add(2 * time.Second) // after the end by the clock that went on, before it by the other
+	do, again := r.next(awake)
+	require.Equal(t, idle, do)
+	require.Equal(t, r.until, again)
+}
+
 // Events in any order. What the masters may be relied on for is what they confirmed: a
 // lease of the length that was sent, from when it was sent.
 func TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed(t *testing.T) {

@@ -60,9 +60,13 @@ func (i Instant) Reached(now Instant) bool {
 	return now.mono >= i.mono || now.boot > i.boot
 }
 
-// Before reports whether i comes before other by the monotonic clock: for putting
-// instants in order, not for what safety rests on.
-func (i Instant) Before(other Instant) bool { return i.mono < other.mono }
+// Before reports whether i comes before other: by CLOCK_BOOTTIME, since an instant from before
+// a suspend may come later by the monotonic clock. It is for putting instants in order; whether
+// one is over is Reached's to say.
+func (i Instant) Before(other Instant) bool { return i.boot < other.boot }
+
+// AfterSuspend returns what Now would, were i now and the machine to sleep for d. For tests.
+func (i Instant) AfterSuspend(d time.Duration) Instant { return Instant{i.mono, i.boot + int64(d)} }
 
 // IsZero reports whether i is no instant.
 func (i Instant) IsZero() bool { return i == Instant{} }

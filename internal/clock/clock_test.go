@@ -38,6 +38,18 @@ func TestDeadlineIsReachedByEitherClock(t *testing.T) {
 	require.True(t, deadline.Reached(Instant{int64(101 * time.Second), 1001 + int64(time.Minute)}), "asleep in between")
 }
 
+func TestInstantsAreInTheOrderInWhichTheyComeThroughASuspend(t *testing.T) {
+	start := Instant{int64(100 * time.Second), 1000}
+	awake := start.AfterSuspend(time.Hour)
+	require.Equal(t, time.Hour, awake.Sub(start))
+	old, fresh := start.Add(time.Minute), awake.Add(time.Second)
+	require.True(t, old.Reached(awake))
+	require.True(t, old.Before(fresh), "it was over when the machine woke")
+	require.False(t, fresh.Before(old))
+	require.True(t, start.Before(start.Add(1)))
+	require.False(t, start.Before(start))
+}
+
 // machine is a computer with its three clocks. Its time.Time carries no monotonic
 // reading, so zero is subtracted on the wall clock; only differences matter.
 type machine struct {
