@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -286,6 +287,16 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 	})
 }
 
+func TestHolderIsWarnedAtOnceHoweverEarlyItWantsToBe(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		warned := 0
+		require.NoError(t, lock.WarnBefore(math.MaxInt64, func() { warned++ }))
+		synctest.Wait()
+		require.Equal(t, 1, warned)
+	})
+}
+
 func TestHeldOnCountsTheMastersThatStillHaveTheLock(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := keptAlive(t, e)
@@ -327,6 +338,23 @@ func TestDoRenewsForNoLongerThanMaxHold(t *testing.T) {
 		require.ErrorIs(t, err, ErrExpired)
 		requireNothingLeft(t, e, s)
 	}, func(c *Config) { c.MaxHold = time.Minute })
+}
+
+// In real time: virtual time begins in the past, and does not overflow.
+func TestLongestBoundIsNoBound(t *testing.T) {
+	s := &scripted{keys: make(map[string]scriptedKey)}
+	e := newEngine(Config{Masters: make([]string, 5), MaxHold: math.MaxInt64}.withDefaults(), s, nil)
+	require.NoError(t, e.Do(t.Context(), "name", 3*time.Second, func(ctx context.Context) error {
+		for s.count(pipeline.Extend) == 0 {
+			select {
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(time.Millisecond):
+			}
+		}
+		return nil
+	}))
+	require.NoError(t, e.Close())
 }
 
 func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -116,6 +117,13 @@ func TestLeaseRunsOnWhenItsRenewalsEnd(t *testing.T) {
 	r.keep(stop, stop)
 	r.renewed(r.asked, stop)
 	requireNext(t, r, stop.Add(lease10/2), idle, r.until)
+}
+
+func TestLeaseIsRenewedForEverIfItsBoundIsTheLongestThereIs(t *testing.T) {
+	r, base := aRenewal()
+	r.keep(base, base.Add(math.MaxInt64))
+	requireNext(t, r, base.Add(lease10/3), renew, base)
+	require.True(t, r.kept)
 }
 
 func TestHolderIsWarnedOncePerRenewal(t *testing.T) {

@@ -6,6 +6,7 @@
 package clock
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 )
@@ -40,19 +41,20 @@ func inBubble() bool {
 	return now == now.Round(0)
 }
 
-// Add returns the instant d after i.
+// Add returns the instant d after i, or the last or the first that there is. The last is not
+// reached in any process's life.
 func (i Instant) Add(d time.Duration) Instant {
-	return Instant{i.mono + int64(d), i.boot + int64(d)}
+	return Instant{plus(i.mono, int64(d)), plus(i.boot, int64(d))}
 }
 
 // Sub returns the time elapsed from earlier to i by the clock that went further.
 func (i Instant) Sub(earlier Instant) time.Duration {
-	return time.Duration(max(i.mono-earlier.mono, i.boot-earlier.boot))
+	return time.Duration(max(minus(i.mono, earlier.mono), minus(i.boot, earlier.boot)))
 }
 
 // Left returns the time that is left from now to i, by the clock that has less.
 func (i Instant) Left(now Instant) time.Duration {
-	return time.Duration(min(i.mono-now.mono, i.boot-now.boot))
+	return time.Duration(min(minus(i.mono, now.mono), minus(i.boot, now.boot)))
 }
 
 // Reached reports whether now is at or past i by either clock.
@@ -128,3 +130,25 @@ func (s *sleeper) now(clocks func() (mono, wall int64), boottime func() int64) I
 }
 
 func near(a, b int64) bool { return max(a-b, b-a) < tolerance }
+
+// plus and minus return the end of the range where the result is beyond it.
+func plus(a, b int64) int64 {
+	if sum := a + b; (a < 0) != (b < 0) || (sum < 0) == (a < 0) {
+		return sum
+	}
+	return furthest(a)
+}
+
+func minus(a, b int64) int64 {
+	if d := a - b; (a < 0) == (b < 0) || (d < 0) == (a < 0) {
+		return d
+	}
+	return furthest(a)
+}
+
+func furthest(a int64) int64 {
+	if a < 0 {
+		return math.MinInt64
+	}
+	return math.MaxInt64
+}

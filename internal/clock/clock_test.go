@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"math"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -48,6 +49,29 @@ func TestInstantsAreInTheOrderInWhichTheyComeThroughASuspend(t *testing.T) {
 	require.False(t, fresh.Before(old))
 	require.True(t, start.Before(start.Add(1)))
 	require.False(t, start.Before(start))
+}
+
+func TestInstantTooFarAwayIsNeverReachedOrAlwaysWas(t *testing.T) {
+	const forever = time.Duration(math.MaxInt64)
+	now := Instant{int64(time.Hour), int64(24 * time.Hour)}
+	virtual := Instant{-int64(time.Hour), -int64(time.Hour)} // in a bubble, which begins in the past
+	for _, at := range []Instant{now, virtual} {
+		for _, end := range []Instant{at.Add(forever), at.Add(forever).Add(time.Hour), at.Add(forever).Add(forever)} {
+			require.False(t, end.Reached(at.Add(time.Hour)))
+			require.False(t, end.Before(at))
+			for _, now := range []Instant{at, virtual, at.Add(time.Hour)} {
+				require.Greater(t, end.Left(now), forever/2)
+				require.Greater(t, end.Sub(now), forever/2)
+				require.Less(t, now.Left(end), -forever/2)
+			}
+		}
+		for _, begin := range []Instant{at.Add(-forever), at.Add(math.MinInt64), at.Add(-forever).Add(-forever)} {
+			require.True(t, begin.Reached(at))
+			require.True(t, begin.Before(at))
+			require.Less(t, begin.Left(at), -forever/2)
+			require.Greater(t, at.Sub(begin), forever/2)
+		}
+	}
 }
 
 // machine is a computer with its three clocks. Its time.Time carries no monotonic
