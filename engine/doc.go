@@ -40,7 +40,9 @@
 // does too, which is why a restarted master is not asked for new locks
 // for MaxTTL and a little; Config.MastersAreDurable and Config.MastersAreNew leave that wait out.
 // Replicas that are promoted are not masters: do not point an address at something that
-// fails over.
+// fails over. On Linux the local clock goes on while the machine sleeps: locks that ran out
+// meanwhile are lost when it wakes. On macOS it stands still, and such a lock seems valid for
+// as long as it had left.
 //
 // # Life of a lock
 //

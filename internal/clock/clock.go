@@ -3,6 +3,9 @@
 // virtual machine is paused, the masters' clocks do not, and a lease would seem
 // to live on. So an Instant carries both the monotonic clock and, on Linux,
 // CLOCK_BOOTTIME, and elapsed time is the larger of the two.
+//
+// On Windows Go's monotonic clock goes on by itself (it is the interrupt time). On macOS it
+// stands still (mach_absolute_time), and nothing here makes up for that.
 package clock
 
 import (
