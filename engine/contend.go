@@ -189,7 +189,7 @@ func (c *contender) raise(ctx context.Context, req pipeline.Request, won pipelin
 func (c *contender) take(lock *Lock) (*Lock, error) {
 	n, l := c.state, lock.lease
 	n.shard.mu.Lock()
-	defer n.shard.mu.Unlock()
+	defer n.shard.unlock()
 	now := clock.Now()
 	switch {
 	case n.shard.closed:

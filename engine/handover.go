@@ -83,11 +83,11 @@ func (c *contender) inherit(ctx context.Context) *Lock {
 	l := c.inherited
 	l.state.shard.mu.Lock()
 	l.ttl = c.ttl
-	l.state.shard.mu.Unlock()
+	l.state.shard.unlock()
 	if err := l.extend(ctx, nil, c.ttl); err == nil {
 		l.state.shard.mu.Lock()
 		next := l.handleLocked()
-		l.state.shard.mu.Unlock()
+		l.state.shard.unlock()
 		if lock, err := c.take(next); err == nil {
 			return lock
 		}

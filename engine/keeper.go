@@ -97,7 +97,7 @@ func (k *keeper) flush() {
 		k.sends[i] = nil
 		l.state.shard.mu.Lock()
 		req := l.extendLocked(l.asking)
-		l.state.shard.mu.Unlock()
+		l.state.shard.unlock()
 		if err := k.e.pipe.Start(req, l); err != nil {
 			k.answer(answer{l: l, err: err})
 		}

@@ -86,7 +86,7 @@ func (l *lease) giveUp() {
 	l.state.shard.mu.Lock()
 	l.endLocked()
 	req := l.releaseLocked()
-	l.state.shard.mu.Unlock()
+	l.state.shard.unlock()
 	l.e.undo(req)
 }
 
@@ -106,7 +106,7 @@ func (l *lease) loseLocked(cause error) {
 	h, n := l.holder, l.state
 	l.holder = nil
 	l.endLocked()
-	if h != nil {
+	if h != nil && h.end == nil { // else it is being released
 		h.endLocked(oneline.Join(ErrLost, cause))
 		if !h.since.IsZero() { // else its caller does not have it yet
 			l.e.lost(h, cause)
@@ -150,7 +150,7 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 	for wanted := clock.Now().Add(ttl); ; {
 		l.state.shard.mu.Lock()
 		if l.ended || l.holder != h {
-			l.state.shard.mu.Unlock()
+			l.state.shard.unlock()
 			return ErrNotHeld
 		}
 		x, req := l.extension, pipeline.Request{}
@@ -160,7 +160,7 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 			l.extension, l.ttl = x, max(l.ttl, ttl)
 			req = l.extendLocked(ttl)
 		}
-		l.state.shard.mu.Unlock()
+		l.state.shard.unlock()
 		if first {
 			if err := l.e.pipe.Start(req, x); err != nil {
 				l.e.keeper.answer(answer{l: l, x: x, err: err})
@@ -218,7 +218,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 		l.extension, a.x.err = nil, err
 	}
 	req := l.releaseLocked()
-	l.state.shard.mu.Unlock()
+	l.state.shard.unlock()
 	if a.x == nil && !ended {
 		l.e.renewed(l.name[len(l.e.cfg.Prefix):], err)
 	}
@@ -233,7 +233,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 // onDue does what the renewal asks for. The keeper calls it.
 func (l *lease) onDue(now clock.Instant) {
 	l.state.shard.mu.Lock()
-	defer l.state.shard.mu.Unlock()
+	defer l.state.shard.unlock()
 	for !l.ended {
 		do, again := l.next(now)
 		switch do {

@@ -54,7 +54,7 @@ func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name())
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {
 	l.lease.state.shard.mu.Lock()
-	defer l.lease.state.shard.mu.Unlock()
+	defer l.unlock()
 	return l.lease.until.Time()
 }
 
@@ -96,15 +96,17 @@ func (l *Lock) Done() <-chan struct{} {
 }
 
 // Context returns a copy of parent that ends when the lock is released or lost, with
-// Err's error as its context.Cause. Call the CancelFunc when it is no longer needed.
+// Err's error as its context.Cause: before Release or Close returns, and a moment after a loss
+// was found. Valid is false by then. Call the CancelFunc when it is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	now := l.lock()
-	defer l.unlock()
-	if l.end != nil {
-		cancel(l.end)
+	if end := l.end; end != nil {
+		l.unlock()
+		cancel(end)
 		return ctx, func() {}
 	}
+	defer l.unlock()
 	l.lease.scheduleLocked(now)
 	if l.cancels == nil {
 		l.cancels = make(map[*context.CancelCauseFunc]struct{})
@@ -113,8 +115,12 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 	return ctx, func() {
 		l.lock()
 		delete(l.cancels, &cancel)
+		why := l.end
 		l.unlock()
-		cancel(context.Canceled)
+		if why == nil {
+			why = context.Canceled
+		}
+		cancel(why)
 	}
 }
 
@@ -186,17 +192,12 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return err
 	}
-	l.lock()
-	err = l.end
-	l.unlock()
-	if err != nil {
+	if err := l.Err(); err != nil {
 		return err
 	}
 	err = l.lease.extend(ctx, l, ttl)
-	l.lock()
-	defer l.unlock()
-	if l.end != nil {
-		return oneline.Join(l.end, ctx.Err())
+	if end := l.Err(); end != nil {
+		return oneline.Join(end, ctx.Err())
 	}
 	return err
 }
@@ -222,6 +223,10 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.released = true
 	held := l.end == nil
 	l.endLocked(ErrNotHeld)
+	if s := lease.state.shard; s.ended != nil { // they end before the next holder begins
+		cancelAll(s.unlockEnded())
+		now = l.lock()
+	}
 	mustDelete, contending := true, false
 	if held {
 		mustDelete, contending = lease.handOverLocked(now)
@@ -258,7 +263,7 @@ func (l *Lock) lock() (now clock.Instant) {
 	return now
 }
 
-func (l *Lock) unlock() { l.lease.state.shard.mu.Unlock() }
+func (l *Lock) unlock() { l.lease.state.shard.unlock() }
 
 // endLocked makes the lock released or lost. The first reason stays, unless Release
 // follows a loss: Err then returns what every later call does.
@@ -271,8 +276,8 @@ func (l *Lock) endLocked(why error) {
 	if l.done != nil {
 		close(l.done)
 	}
-	for cancel := range l.cancels {
-		(*cancel)(why)
+	if s := l.lease.state.shard; len(l.cancels) > 0 {
+		s.ended = append(s.ended, contexts{l.cancels, why})
 	}
 	l.cancels, l.warn = nil, nil
 }

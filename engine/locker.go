@@ -25,7 +25,7 @@ func init() {
 		e := engine.(*Engine)
 		s := e.names.shard(e.cfg.Prefix + name)
 		s.mu.Lock()
-		defer s.mu.Unlock()
+		defer s.unlock()
 		if n := s.states[e.cfg.Prefix+name]; n != nil && n.lease != nil && n.lease.holder != nil {
 			return n.lease.holder, true
 		}

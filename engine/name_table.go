@@ -21,7 +21,8 @@ import (
 //	               '------> idle, if nobody waits
 //
 // The mutex of a shard guards all about its names: states, waiters, leases, handles.
-// Under it nobody does I/O, calls the pipeline or runs user code.
+// Under it nobody does I/O, calls the pipeline or runs user code: the contexts of a lock that
+// ends are cancelled after it (shard.unlock).
 type nameTable struct {
 	seed    maphash.Seed
 	waiters sync.Pool // of this table: a waiter holds a channel, which must not travel between testing/synctest bubbles
@@ -36,7 +37,39 @@ type shard struct {
 	limit  int  // number of states at which a sweep is due
 	timed  bool // a sweep is scheduled
 	closed bool
-	_      [32]byte // no two shards share a cache line
+	ended  []contexts // of locks that ended since mu was taken
+	_      [8]byte    // no two shards share a cache line
+}
+
+// contexts are those of a lock that has ended, to be cancelled for the reason why.
+type contexts struct {
+	cancels map[*context.CancelCauseFunc]struct{}
+	why     error
+}
+
+// unlock unlocks mu. Contexts of locks that ended meanwhile are cancelled in a goroutine: that
+// calls their parents, which are user code and may wait for the caller, the keeper included.
+func (s *shard) unlock() {
+	if s.ended == nil {
+		s.mu.Unlock()
+		return
+	}
+	go cancelAll(s.unlockEnded())
+}
+
+// unlockEnded unlocks mu, and returns what the caller has to cancel.
+func (s *shard) unlockEnded() (ended []contexts) {
+	ended, s.ended = s.ended, nil
+	s.mu.Unlock()
+	return ended
+}
+
+func cancelAll(ended []contexts) {
+	for _, c := range ended {
+		for cancel := range c.cancels {
+			(*cancel)(c.why)
+		}
+	}
 }
 
 // A nameState says who in this process holds a name, who contends for it and who waits.
@@ -84,7 +117,7 @@ func (t *nameTable) shard(name string) *shard {
 func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (n *nameState, w *waiter, err error) {
 	s := t.shard(name)
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if s.closed {
 		return nil, nil, ErrClosed
 	}
@@ -135,7 +168,7 @@ const (
 // sweep runs on a timer as long as there are more than a few names.
 func (s *shard) sweep() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	defer s.unlock()
 	if s.closed {
 		return
 	}
@@ -198,7 +231,7 @@ func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 // stopContending makes the next waiter contend instead of the caller.
 func (n *nameState) stopContending(yieldFirst bool) {
 	n.shard.mu.Lock()
-	defer n.shard.mu.Unlock()
+	defer n.shard.unlock()
 	n.contendNextLocked(yieldFirst, nil)
 }
 
@@ -214,7 +247,7 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 		if left = w.queued; left {
 			n.removeLocked(w)
 		}
-		n.shard.mu.Unlock()
+		n.shard.unlock()
 		if !left {
 			<-w.ready
 		}
@@ -239,6 +272,7 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 
 // close ends all leases, and ends the wait of all waiters with ErrClosed.
 func (t *nameTable) close() {
+	var ended []contexts
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.mu.Lock()
@@ -252,6 +286,7 @@ func (t *nameTable) close() {
 				n.lease.loseLocked(ErrClosed)
 			}
 		}
-		s.mu.Unlock()
+		ended = append(ended, s.unlockEnded()...)
 	}
+	cancelAll(ended)
 }
