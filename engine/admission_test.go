@@ -220,6 +220,17 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 	}
 }
 
+func TestMaxTTLNeedNotBeWholeMilliseconds(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cfg := setUpConfig(masters)
+	cfg.TTL = 40*time.Second + 1 // and so MaxTTL
+	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{}), "is there already")
+	cycle(t, open(t, masters, fenced, func(c *Config) { c.TTL = cfg.TTL }), "name")
+	cycle(t, open(t, masters, fenced, func(c *Config) { c.MaxTTL = 40 * time.Second }), "name")
+}
+
 func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)

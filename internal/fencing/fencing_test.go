@@ -90,6 +90,19 @@ func TestEachFieldThatDiffersIsNamed(t *testing.T) {
 	}, mismatch.Fields)
 }
 
+func TestMaxTTLIsCountedInMillisecondsAsLeasesAre(t *testing.T) {
+	const maxTTL = 5*time.Second + 600*time.Microsecond
+	s := fencing.NewSet("id", maxTTL, []string{"a"})
+	read, err := fencing.ParseSet(s.String())
+	require.NoError(t, err)
+	for _, s := range []fencing.Set{s, read} {
+		require.NoError(t, s.Matches(maxTTL, s.Members))
+		require.NoError(t, s.Matches(5*time.Second, s.Members))
+		require.Error(t, s.Matches(5*time.Second-1, s.Members))
+		require.Error(t, s.Matches(maxTTL+time.Millisecond, s.Members))
+	}
+}
+
 // A client is one client's admission of a master, in seconds.
 type client struct{ fencing.Admission[second] }
 

@@ -72,7 +72,7 @@ func (s Set) Matches(maxTTL time.Duration, members []string) error {
 	differs := func(field string, here, there any) {
 		fields = append(fields, fmt.Sprintf("%s: here %v, at the masters %v", field, here, there))
 	}
-	if s.MaxTTL != maxTTL {
+	if s.MaxTTL.Milliseconds() != maxTTL.Milliseconds() { // as stored, and as leases are
 		differs("MaxTTL", maxTTL, s.MaxTTL)
 	}
 	if s.Registers != Registers {
