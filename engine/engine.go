@@ -143,8 +143,12 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 // may still be at work. Only Config.MaxHold bounds them. The release does not depend on ctx.
 //
 // Do returns Acquire's error if fn was not called, else fn's, joined to ErrLost if the lock
-// was lost on the way, and to Release's error if the release was not confirmed.
+// was lost on the way, and to Release's error if the release was not confirmed. A nil fn is
+// ErrInvalid, before anything is sent.
 func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
+	if fn == nil {
+		return invalid("fn", "is nil")
+	}
 	lock, err := e.Acquire(ctx, name, ttl)
 	if err != nil {
 		return err

@@ -31,6 +31,30 @@ func TestContextOfDoAndLeadCarriesTheInnermostLock(t *testing.T) {
 	})
 }
 
+func TestReleaseWithoutAContextReleases(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		var none context.Context
+		for range 2 { // a name that stays locked here would block the second
+			lock := mustAcquire(t, e, "name", 0)
+			require.NotPanics(t, func() { require.NoError(t, lock.Release(none)) })
+		}
+		lock := mustAcquire(t, e, "name", 0)
+		waiting := line(t.Context(), e, 0)
+		require.NoError(t, lock.Release(none))
+		require.NoError(t, requireGot(t, waiting).Release(none))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestDoWithoutAFunctionIsInvalidBeforeAnythingIsSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		var err error
+		require.NotPanics(t, func() { err = e.Do(t.Context(), "name", 0, nil) })
+		require.ErrorIs(t, err, ErrInvalid)
+		require.Zero(t, s.requests())
+	})
+}
+
 func TestLocksAreNotReentrant(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		require.NoError(t, e.Do(t.Context(), "name", 0, func(ctx context.Context) error {

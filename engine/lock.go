@@ -207,13 +207,16 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 // token was revealed, or if nobody waits, it is deleted on all masters, also on those that
 // seemed to refuse it, and Release waits for the verdict, at most about twice
 // Config.MasterTimeout. ctx ends the wait, never the command: a release with a ctx that has
-// ended is sent all the same.
+// ended is sent all the same. A nil ctx is context.Background().
 //
 // It returns nil when the lock was handed over or a quorum confirmed the deletion.
 // ErrNotHeld: the lock was gone or another's, or Release was called before. ErrNoQuorum:
 // not confirmed, and still being sent in the background; joined to ctx's error if that
 // ended the wait.
 func (l *Lock) Release(ctx context.Context) error {
+	if ctx == nil { // a panic halfway would keep the name locked in this process
+		ctx = context.Background()
+	}
 	e, lease := l.lease.e, l.lease
 	now := l.lock()
 	if l.released {

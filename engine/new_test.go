@@ -224,7 +224,7 @@ func TestClosedEngineRefusesEverything(t *testing.T) {
 	require.ErrorIs(t, err, ErrClosed)
 	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrClosed)
-	require.ErrorIs(t, e.Do(t.Context(), t.Name(), 0, nil), ErrClosed)
+	require.ErrorIs(t, e.Do(t.Context(), t.Name(), 0, func(context.Context) error { panic("not held") }), ErrClosed)
 	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrClosed)
 	require.ErrorIs(t, lock.Err(), ErrLost)
 	require.ErrorIs(t, lock.Err(), ErrClosed)
