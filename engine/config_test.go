@@ -68,6 +68,47 @@ func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
 	}
 }
 
+func TestSettingUpLooksAtTheFieldsThatItUsesAndAtNoOther(t *testing.T) {
+	for field, change := range map[string]func(*Config){
+		"TTL":           func(c *Config) { c.TTL = -1 },
+		"TTL, longer":   func(c *Config) { c.TTL = time.Hour },
+		"Prefix":        func(c *Config) { c.Prefix = pipeline.ReservedPrefix },
+		"Holder":        func(c *Config) { c.Holder = "\n" },
+		"MastersAreNew": func(c *Config) { c.Fencing, c.MastersAreNew = true, true },
+		"MaxAttempts":   func(c *Config) { c.MaxAttempts = -1 },
+		"RetryHeld":     func(c *Config) { c.RetryHeld = -1 },
+		"RetrySplit":    func(c *Config) { c.RetrySplit = -1 },
+		"MaxHold":       func(c *Config) { c.MaxHold = -1 },
+		"HandOvers":     func(c *Config) { c.HandOvers = -1 },
+		"HandOverTime":  func(c *Config) { c.HandOverTime = -1 },
+		"Queue":         func(c *Config) { c.Queue = -1 },
+	} {
+		cfg := Config{Masters: []string{"a:1", "b:1", "c:1"}, MaxTTL: 5 * time.Second}
+		change(&cfg)
+		s, err := setup(cfg)
+		require.NoError(t, err, field)
+		require.Equal(t, 5*time.Second, s.MaxTTL, field)
+		require.Equal(t, defaultMasterTimeout, s.Timeout, field)
+		require.Equal(t, redlock.RestartWait(5*time.Second, redlock.DefaultDrift), s.Wait, field)
+	}
+	for field, change := range map[string]func(*Config){
+		"Masters":       func(c *Config) { c.Masters = nil },
+		"Client":        func(c *Config) { c.Client.InitAddress = []string{"a:1"} },
+		"MaxTTL":        func(c *Config) { c.MaxTTL = -1 },
+		"MasterTimeout": func(c *Config) { c.MasterTimeout = -1 },
+		"Drift":         func(c *Config) { c.Drift = -1 },
+	} {
+		cfg := Config{Masters: []string{"a:1", "b:1", "c:1"}}
+		change(&cfg)
+		_, err := setup(cfg)
+		require.ErrorIs(t, err, ErrInvalid, field)
+		require.ErrorContains(t, err, field)
+	}
+	s, err := setup(Config{Masters: []string{"a:1"}, TTL: time.Minute})
+	require.NoError(t, err)
+	require.Equal(t, time.Minute, s.MaxTTL, "as New has it")
+}
+
 func TestZeroConfigMeansTheDocumentedDefaults(t *testing.T) {
 	cfg := Config{Masters: []string{"a:1"}}.withDefaults()
 	require.NoError(t, cfg.validate())

@@ -28,8 +28,8 @@ type SetUpOptions struct {
 // SetUp makes cfg.Masters members of a set, which Config.Fencing needs, once. It blocks for
 // MaxTTL*(1+Drift) + 1s + 2ms, for which it watches that no master is restarted, unless they
 // are new; locks are held and acquired meanwhile. It may be cut anywhere and called again, and
-// does nothing where all is set up. All masters must be up. Only Masters, Client, MaxTTL,
-// MasterTimeout and Drift of cfg are used.
+// does nothing where all is set up. All masters must be up. Only Masters, Client, MaxTTL (its
+// default, too, which may be TTL), MasterTimeout and Drift of cfg are used.
 //
 // Errors: ErrInvalid; ErrRefused with the reason; ErrConfigMismatch when they are set up with
 // other values; a MasterError; ctx's error.
@@ -94,7 +94,11 @@ func Members(ctx context.Context, cfg Config) ([]Member, error) {
 }
 
 func setup(cfg Config) (s pipeline.Setup, err error) {
-	cfg = cfg.withDefaults()
+	cfg = cfg.withDefaults() // of MaxTTL, too, which may be TTL
+	cfg = Config{
+		Masters: cfg.Masters, Client: cfg.Client, MaxTTL: cfg.MaxTTL, MasterTimeout: cfg.MasterTimeout, Drift: cfg.Drift,
+		TTL: cfg.MaxTTL, // no lease is asked for
+	}.withDefaults()
 	if err := cfg.validate(); err != nil {
 		return s, err
 	}

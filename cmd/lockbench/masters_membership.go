@@ -127,7 +127,7 @@ func (f *membersFlags) config() (cfg engine.Config, err error) {
 	if cfg.Masters, err = masters.Parse(f.masters); err != nil {
 		return cfg, usagef("--masters: %w", err)
 	}
-	cfg.TTL, cfg.MaxTTL, cfg.Drift, cfg.MasterTimeout = f.engine.MaxTTL, f.engine.MaxTTL, f.engine.Drift, rivals.Patience(f.engine.MaxTTL, f.engine.Drift)
+	cfg.MaxTTL, cfg.Drift, cfg.MasterTimeout = f.engine.MaxTTL, f.engine.Drift, rivals.Patience(f.engine.MaxTTL, f.engine.Drift)
 	return cfg, nil
 }
 
