@@ -171,6 +171,24 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
+// Validate returns the ErrInvalid, with the name of the field, that New would return for c
+// alone. Nothing is asked of the masters.
+func (c Config) Validate() error {
+	_, err := c.withDefaults().check()
+	return err
+}
+
+// check is all that New finds wrong before it connects.
+func (c Config) check() ([]pipeline.Master, error) {
+	if err := c.validate(); err != nil {
+		return nil, err
+	}
+	if err := checkTemplate(c.Client); err != nil {
+		return nil, err
+	}
+	return parseMasters(c.Masters, c.Client)
+}
+
 // validate returns ErrInvalid with the name of the first field that is wrong.
 func (c Config) validate() error {
 	switch {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redlock"
@@ -194,4 +195,20 @@ func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 		}
 	}
 	require.NotErrorIs(t, &AttemptError{Kind: ErrLost}, ErrNotAcquired)
+}
+
+func TestValidateFindsWhatNewWouldWithoutAskingAnybody(t *testing.T) {
+	require.NoError(t, Config{Masters: []string{"nobody.invalid:1"}}.Validate())
+	for want, cfg := range map[string]Config{
+		"Masters is empty":   {},
+		"RetryHeld 2m":       {Masters: []string{"a:1"}, RetryHeld: 2 * time.Minute},
+		"leaves no validity": {Masters: []string{"a:1"}, TTL: 100 * time.Millisecond},
+		"99999":              {Masters: []string{"a:99999"}},
+		"same server":        {Masters: []string{"a:1", "a:1"}},
+		"Client":             {Masters: []string{"a:1"}, Client: rueidis.ClientOption{InitAddress: []string{"b:2"}}},
+	} {
+		err := cfg.Validate()
+		require.ErrorIs(t, err, ErrInvalid, want)
+		require.ErrorContains(t, err, want)
+	}
 }

@@ -54,13 +54,7 @@ type pipe interface {
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)
-	if err := cfg.validate(); err != nil {
-		return nil, err
-	}
-	if err := checkTemplate(cfg.Client); err != nil {
-		return nil, err
-	}
-	masters, err := parseMasters(cfg.Masters, cfg.Client)
+	masters, err := cfg.check()
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"os/exec"
 	"slices"
@@ -73,12 +74,30 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 			return nil, err
 		}
 	}
+	if err := p.checkEngine(); err != nil {
+		return nil, err
+	}
 	if p.ownNames() {
 		p.args = arguments(cmd, "keys")
 	} else {
 		p.args = arguments(cmd)
 	}
 	return p, f.outputs.check(formats)
+}
+
+// checkEngine finds what the engine would refuse.
+func (p *plan) checkEngine() error {
+	if !slices.ContainsFunc(p.impls, func(name string) bool { return strings.HasPrefix(name, "muxlock") }) {
+		return nil
+	}
+	addrs := make([]string, p.count)
+	for i := range addrs { // until there are any
+		addrs[i] = fmt.Sprintf("127.0.0.1:%d", i+1)
+	}
+	if p.kind == masters.Given {
+		addrs = p.given
+	}
+	return p.refused(p.options(addrs, p.kind).Validate())
 }
 
 // ownNames reports whether every worker has a name of its own, so that --keys has no

@@ -45,10 +45,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		if err == nil {
 			runner, err = open(ctx, impl, options, p.cfg.Procs)
 		}
-		if errors.Is(err, engine.ErrInvalid) {
-			return nil, usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
-		}
-		return riggedRunner{runner, p, rig, addrs}, err
+		return riggedRunner{runner, p, rig, addrs}, p.refused(err)
 	}
 	return t
 }
@@ -60,6 +57,14 @@ func (p *plan) options(addrs []string, kind masters.Kind) rivals.Options {
 	o.NewMasters = o.NewMasters || kind != masters.Given
 	o.Distant = o.Distant || slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind == faults.Delay })
 	return o
+}
+
+// refused is an error of the engine, by the flags that it may come from.
+func (p *plan) refused(err error) error {
+	if errors.Is(err, engine.ErrInvalid) {
+		return usagef("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
+	}
+	return err
 }
 
 // shortest is a lease and a MasterTimeout with which the engine can lock.

@@ -147,6 +147,9 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --masters a:1 --embedded 3":     "--embedded",
 		"run --local 3 --embedded 3":         "--embedded",
 		"run --local 0":                      "--local",
+		"run --local 70":                     "Masters has 70",
+		"run --retry-held 2m":                "RetryHeld",
+		"sweep --param ttl=10s,100ms":        "--master-timeout",
 		"run --embedded -1":                  "--embedded",
 		"run --fault stop:6":                 "--fault",
 		"run --fault stop:1 --embedded 3":    "--fault",
@@ -235,13 +238,14 @@ func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
 // requireRefused runs command lines that have a mistake: each names its flag, and no server is started.
 func requireRefused(t *testing.T, lines map[string]string) {
 	t.Helper()
-	tmp := t.TempDir() // where servers would put their data
-	env := append(os.Environ(), "TMPDIR="+tmp)
+	tmp := t.TempDir()                                         // where servers would put their data,
+	env := append(os.Environ(), "TMPDIR="+tmp, "PATH=/no/bin") // and lockbench not find them and say so
 	for line, want := range lines {
 		stdout, stderr, code := lockbenchEnv(t, env, words(line)...)
 		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)
 		require.Empty(t, stdout, line)
 		require.Contains(t, stderr, want, line)
+		require.NotContains(t, stderr, "EMBEDDED", line)
 	}
 	left, err := os.ReadDir(tmp)
 	require.NoError(t, err)

@@ -44,6 +44,9 @@ func openEngine(ctx context.Context, cfg engine.Config) (bench.Locker, error) {
 	return muxlock{e, cmp.Or(cfg.Drift, redlock.DefaultDrift)}, nil
 }
 
+// Validate returns what the engine would find wrong with the options.
+func (o Options) Validate() error { return o.engine().Validate() }
+
 func (o Options) engine() engine.Config {
 	return engine.Config{
 		Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters && !o.Fencing,
