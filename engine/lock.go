@@ -55,7 +55,7 @@ func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name())
 func (l *Lock) Until() time.Time {
 	l.lease.state.shard.mu.Lock()
 	defer l.unlock()
-	return l.lease.until.Time()
+	return l.lease.until.Time(clock.Now())
 }
 
 // HeldOn returns on how many of all masters the lock is held, as of the last answers: to the

@@ -76,9 +76,12 @@ func (i Instant) AfterSuspend(d time.Duration) Instant { return Instant{i.mono, 
 // IsZero reports whether i is no instant.
 func (i Instant) IsZero() bool { return i == Instant{} }
 
-// Time returns i as a time.Time for people and timers; its wall clock is the one of when
-// this process began, carried on.
-func (i Instant) Time() time.Time { return zero.Add(time.Duration(i.mono)) }
+// Time returns i, seen from now, as a time.Time for people and timers: sooner by what the machine
+// slept between them. Its wall clock is the one of when this process began, carried on.
+func (i Instant) Time(now Instant) time.Time {
+	asleep := minus(i.mono, now.mono) - int64(i.Left(now))
+	return zero.Add(time.Duration(i.mono - asleep))
+}
 
 // A sleeper knows how far CLOCK_BOOTTIME is ahead of the monotonic clock without
 // asking for it each time: time.Now reads the wall and the monotonic clock from

@@ -26,10 +26,13 @@ func TestWhatIsLeftIsByTheClockThatHasLess(t *testing.T) {
 
 func TestInstantIsTheTimeThatItWas(t *testing.T) {
 	i := Now()
-	require.WithinDuration(t, time.Now(), i.Time(), time.Minute)
+	require.WithinDuration(t, time.Now(), i.Time(i), time.Minute)
 	require.False(t, i.IsZero())
 	require.True(t, Instant{}.IsZero())
-	require.Equal(t, time.Hour, i.Add(time.Hour).Time().Sub(i.Time()).Round(time.Second))
+	end := i.Add(time.Hour)
+	require.Equal(t, time.Hour, end.Time(i).Sub(i.Time(i)))
+	require.Equal(t, end.Time(i), end.Time(i.Add(time.Minute)), "wherever it is seen from")
+	require.Equal(t, 50*time.Minute, end.Time(i.AfterSuspend(10*time.Minute)).Sub(i.Time(i)), "it comes sooner by the time asleep")
 }
 
 func TestDeadlineIsReachedByEitherClock(t *testing.T) {
