@@ -22,7 +22,8 @@ const (
 	// set aside would end the measurement.
 	patience = 1500 * time.Millisecond
 
-	connectAtOnce = 16 // engines; more, and a busy machine answers some of them too late
+	connectAtOnce = 16 // engines; more, and a busy machine answers some of them too late,
+	connectTries  = 10 // as it may even so
 )
 
 // site is masters on this machine, each behind a proxy of its own that makes it late.
@@ -75,7 +76,12 @@ func (s *site) connect(ctx context.Context, n int, cfg engine.Config) error {
 	all.SetLimit(connectAtOnce)
 	for i := range n {
 		all.Go(func() (err error) {
-			s.engines[before+i], err = engine.New(ctx, cfg)
+			for range connectTries {
+				s.engines[before+i], err = engine.New(ctx, cfg)
+				if !errors.Is(err, engine.ErrNoQuorum) || ctx.Err() != nil {
+					break
+				}
+			}
 			return err
 		})
 	}
