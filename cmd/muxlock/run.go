@@ -13,6 +13,10 @@ import (
 	"muxlock/internal/oneline"
 )
 
+// dyingTime is how long is waited for the end of processes that were killed: nobody may wait for
+// them, and then they stay in their group.
+const dyingTime = time.Second
+
 // run runs the command under the lock, releases that, and returns how the command ended.
 func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) error {
 	name := h.lock.Name()
@@ -62,7 +66,10 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 			killed = true
 			_ = p.signal(syscall.SIGKILL)
 		case <-p.ended:
-			if kill != nil && !killed {
+			if killed { // what is left of the group is dead, or soon
+				kill = time.After(dyingTime)
+			}
+			if kill != nil {
 				p.endGroup(kill)
 			}
 			err := oneline.Join(h.lock.Err(), h.release())
