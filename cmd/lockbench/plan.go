@@ -87,17 +87,24 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 
 // checkEngine finds what the engine would refuse.
 func (p *plan) checkEngine() error {
-	if !slices.ContainsFunc(p.impls, func(name string) bool { return strings.HasPrefix(name, "muxlock") }) {
-		return nil
+	addrs := slices.Clone(p.given)
+	for i := len(addrs); i < p.count; i++ { // until there are any
+		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", i+1))
 	}
-	addrs := make([]string, p.count)
-	for i := range addrs { // until there are any
-		addrs[i] = fmt.Sprintf("127.0.0.1:%d", i+1)
+	for _, name := range p.impls {
+		impl, _ := rivals.Find(name)
+		if !strings.HasPrefix(name, "muxlock") {
+			continue
+		}
+		own := addrs
+		if impl.Single {
+			own = addrs[:1]
+		}
+		if err := p.options(own, p.kind).Validate(); err != nil {
+			return p.refused(err)
+		}
 	}
-	if p.kind == masters.Given {
-		addrs = p.given
-	}
-	return p.refused(p.options(addrs, p.kind).Validate())
+	return nil
 }
 
 // ownNames reports whether every worker has a name of its own, so that --keys has no

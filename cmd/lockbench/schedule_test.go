@@ -35,7 +35,4 @@ func TestOnlyWhatUsesTheWorkersIsChargedForThem(t *testing.T) {
 	require.Zero(t, results[0].Client.ToolCPUNsPerOp)
 	require.Zero(t, results[2].Client.ToolCPUNsPerOp)
 	require.Positive(t, results[1].Client.ToolCPUNsPerOp)
-	begin := time.Now()
-	run("raw", "raw-native")
-	require.Less(t, time.Since(begin), 500*time.Millisecond, "to measure it takes longer")
 }
