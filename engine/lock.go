@@ -96,8 +96,8 @@ func (l *Lock) Done() <-chan struct{} {
 }
 
 // Context returns a copy of parent that ends when the lock is released or lost, with
-// Err's error as its context.Cause: before Release or Close returns, and a moment after a loss
-// was found. Valid is false by then. Call the CancelFunc when it is no longer needed.
+// Err's error as its context.Cause: before the Release or Close that ended it returns, and a
+// moment after a loss was found. Valid is false by then. Call the CancelFunc when it is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	now := l.lock()
@@ -227,6 +227,7 @@ func (l *Lock) Release(ctx context.Context) error {
 	held := l.end == nil
 	l.endLocked(ErrNotHeld)
 	if s := lease.state.shard; s.ended != nil { // they end before the next holder begins
+		lease.kept = false // user code may not return
 		cancelAll(s.unlockEnded())
 		now = l.lock()
 	}

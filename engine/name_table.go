@@ -64,12 +64,19 @@ func (s *shard) unlockEnded() (ended []contexts) {
 	return ended
 }
 
+// cancelAll returns when all have ended. None waits for the parent of another.
 func cancelAll(ended []contexts) {
+	var all sync.WaitGroup
 	for _, c := range ended {
 		for cancel := range c.cancels {
-			(*cancel)(c.why)
+			if len(ended)+len(c.cancels) == 2 { // there is no other
+				(*cancel)(c.why)
+				return
+			}
+			all.Go(func() { (*cancel)(c.why) })
 		}
 	}
+	all.Wait()
 }
 
 // A nameState says who in this process holds a name, who contends for it and who waits.

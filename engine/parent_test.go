@@ -189,3 +189,48 @@ func TestNoCallWaitsForAMutexThatItsOwnCallerHas(t *testing.T) {
 		})
 	}
 }
+
+func TestNoContextOfALockThatIsLostWaitsForTheParentOfAnother(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, _ *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		var others []context.Context
+		for range 9 {
+			other, cancel := lock.Context(t.Context())
+			defer cancel()
+			others = append(others, other)
+		}
+		var ending atomic.Bool
+		_, cancel := lock.Context(&parent{Context: t.Context(), look: func() {
+			for _, other := range others {
+				if ending.Load() {
+					<-other.Done()
+				}
+			}
+		}})
+		defer cancel()
+		ending.Store(true)
+		time.Sleep(lease10)
+		require.False(t, lock.Valid())
+		synctest.Wait()
+		for _, other := range others {
+			require.ErrorIs(t, context.Cause(other), ErrLost)
+		}
+	})
+}
+
+func TestLockIsNotRenewedAfterAReleaseInWhichACallersContextPanics(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		require.NoError(t, lock.KeepAlive(0))
+		own := &parent{Context: t.Context(), look: func() {}}
+		_, cancel := lock.Context(own)
+		defer cancel()
+		own.look = func() { panic("the caller's") }
+		require.Panics(t, func() { _ = lock.Release(t.Context()) })
+		own.look = func() {}
+		time.Sleep(2 * lease10)
+		require.Equal(t, []pipeline.Op{pipeline.Acquire}, s.ops())
+		s.drop("name") // its lease has run out there, too
+		require.NoError(t, mustAcquire(t, e, "name", 0).Release(t.Context()))
+	})
+}
