@@ -203,7 +203,8 @@ var behaviours = []behaviour{
 		}},
 	{name: "ErrTaken says which masters refused", redsync: "3", shim: "0", because: "the engine counts votes until they decide",
 		see: func(t *testing.T, c scene) string {
-			c.taken(t)
+			value := c.taken(t).Value() // at a quorum, and at the last master soon
+			require.Eventually(t, func() bool { return having(t, c.masters, c.key, value) == len(c.masters) }, 15*time.Second, time.Millisecond)
 			err := c.mutex().TryLock()
 			var real *redsync.ErrTaken
 			if errors.As(err, &real) {
