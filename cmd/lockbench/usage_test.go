@@ -235,6 +235,13 @@ func TestALeaseThatTheEngineCannotGiveIsAUsageError(t *testing.T) {
 	require.Contains(t, stderr, "--ttl")
 }
 
+func TestMoreMastersThanTheEngineTakesAreNoMistakeWhereOneIsUsed(t *testing.T) {
+	t.Parallel()
+	_, stderr, code := lockbenchEnv(t, append(os.Environ(), "PATH=/no/bin"), "run", "--impl", "muxlock-single", "--local", "70")
+	require.Equal(t, exitRun, code, stderr)
+	require.Contains(t, stderr, "neither redis-server nor valkey-server", "it came as far as starting them")
+}
+
 // requireRefused runs command lines that have a mistake: each names its flag, and no server is started.
 func requireRefused(t *testing.T, lines map[string]string) {
 	t.Helper()
