@@ -99,13 +99,7 @@ func setup(cfg Config) (s pipeline.Setup, err error) {
 		Masters: cfg.Masters, Client: cfg.Client, MaxTTL: cfg.MaxTTL, MasterTimeout: cfg.MasterTimeout, Drift: cfg.Drift,
 		TTL: cfg.MaxTTL, // no lease is asked for
 	}.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return s, err
-	}
-	if err := checkTemplate(cfg.Client); err != nil {
-		return s, err
-	}
-	masters, err := parseMasters(cfg.Masters, cfg.Client)
+	masters, err := cfg.check()
 	if err != nil {
 		return s, err
 	}

@@ -161,7 +161,7 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	if err != nil {
 		return withoutArguments(err)
 	}
-	m.session = s
+	m.setSession(s)
 	err = m.probe()
 	if !s.release() {
 		err = ctx.Err()
@@ -171,8 +171,14 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	}
 	if err != nil {
 		s.close()
-		m.session = nil
+		m.setSession(nil)
 		err = withoutArguments(err)
 	}
 	return err
+}
+
+func (m *master) setSession(s *session) {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	m.session = s
 }
