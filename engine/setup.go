@@ -99,7 +99,13 @@ func setup(cfg Config) (s pipeline.Setup, err error) {
 		Masters: cfg.Masters, Client: cfg.Client, MaxTTL: cfg.MaxTTL, MasterTimeout: cfg.MasterTimeout, Drift: cfg.Drift,
 		TTL: cfg.MaxTTL, // no lease is asked for
 	}.withDefaults()
-	masters, err := cfg.check()
+	if err := cfg.validate(); err != nil {
+		return s, err
+	}
+	if err := checkTemplate(cfg.Client); err != nil {
+		return s, err
+	}
+	masters, err := parseMasters(cfg.Masters, cfg.Client)
 	if err != nil {
 		return s, err
 	}

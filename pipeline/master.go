@@ -161,7 +161,7 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	if err != nil {
 		return withoutArguments(err)
 	}
-	m.setSession(s)
+	m.session = s
 	err = m.probe()
 	if !s.release() {
 		err = ctx.Err()
@@ -171,14 +171,8 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	}
 	if err != nil {
 		s.close()
-		m.setSession(nil)
+		m.session = nil
 		err = withoutArguments(err)
 	}
 	return err
-}
-
-func (m *master) setSession(s *session) {
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.session = s
 }

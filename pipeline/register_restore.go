@@ -45,7 +45,7 @@ func (g *gathering) checkLocked(now time.Time) {
 	m := g.m
 	switch {
 	case g.open > 0:
-	case !m.up || m.session != g.session:
+	case !m.up || m.session != g.session: // session is written while it is not up
 	case fencing.Enough(g.read, len(m.p.masters), m.p.quorum):
 		m.member.read = 0
 		m.sendLocked(g.newSeedingLocked(), now)
