@@ -173,6 +173,32 @@ func TestTransactionThatBeginsWithASealIsFencedAsAWhole(t *testing.T) {
 	require.NoError(t, late.Rollback())
 }
 
+// A statement that changes no row is no error to the database. Whoever begins and commits by hand can pass over ErrStale.
+func TestStaleSealAbortsNothing(t *testing.T) {
+	db, ctx := newDB(t), t.Context()
+	require.NoError(t, counters.Seal(ctx, db, "n", 4))
+	tx, err := db.BeginTx(ctx, nil)
+	require.NoError(t, err)
+	defer tx.Rollback()
+	require.ErrorIs(t, counters.Seal(ctx, tx, "n", 3), fence.ErrStale)
+	insertOther(t, tx)
+	require.NoError(t, tx.Commit())
+	require.Equal(t, 1, others(t, db), "the rest was committed")
+}
+
+func insertOther(t *testing.T, db fence.DB) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), "INSERT INTO counters (id) VALUES ('other')")
+	require.NoError(t, err)
+}
+
+// others returns how many rows there are beside that of n.
+func others(t *testing.T, db fence.DB) (rows int) {
+	t.Helper()
+	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM counters WHERE id <> 'n'").Scan(&rows))
+	return rows
+}
+
 // The interleaving of the package comment: both compare when they write, one reads without a seal.
 func TestUpdateIsLostWhereTheNextHolderReadsBeforeItSeals(t *testing.T) {
 	for _, seals := range []bool{true, false} {
