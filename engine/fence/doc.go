@@ -33,6 +33,12 @@
 // Two increments, one counted, and no error. When B seals before it reads, the resource has
 // seen 4 by the time A writes: A gets ErrStale, or A's write came first and B reads it.
 //
+// # Transactions
+//
+// A statement that changes no row is no error to the database. Where Seal or Update returns ErrStale in a
+// transaction, and the caller logs it and commits, everything else is committed. Table.InTx cannot forget: it
+// seals first, and commits only what had no error.
+//
 // # What a fence does not do
 //
 // The check and the write must be one step. A server that compares, and writes after a pause

@@ -12,6 +12,7 @@ const Max uint64 = 1<<53 - 1
 var (
 	// ErrStale is returned when the resource has seen a larger fence: a newer holder
 	// has sealed it. Nothing was written. It is final for this lock: acquire again, and read again.
+	// A transaction around it goes on, and must be rolled back: Table.InTx does so.
 	ErrStale = errors.New("fence: stale")
 	// ErrInvalid is returned, before anything is sent or written, when a fence is not
 	// a number from 1 to Max. 0 is what a lock has whose engine runs without fencing.

@@ -16,6 +16,12 @@ type DB interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
+// TxBeginner is what Table.InTx needs of a *sql.DB or *sql.Conn. InTx passes no options: for another isolation level
+// wrap one in a type whose BeginTx sets it.
+type TxBeginner interface {
+	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
+}
+
 // Table is a table whose rows are fenced: the column Fence of each, BIGINT NOT NULL DEFAULT 0,
 // is the largest fence that the row has seen. Name, Key and Fence go into the statements
 // as they are, so they are constants, never input; Key is unique. Insert a row, with fence 0,
@@ -27,10 +33,7 @@ type Table struct {
 	Placeholder func(n int) string
 }
 
-// Seal is Update without data. A holder seals each row before it reads it. In a transaction whose
-// first statement it is, the database keeps every older and newer holder out of the row until
-// commit: what the transaction reads and writes, in any table, is fenced by this one row.
-// Keep it short: a holder that is paused in it keeps out the next one, too.
+// Seal is Update without data. A holder seals each row before it reads it. In a transaction use InTx.
 func (t Table) Seal(ctx context.Context, db DB, key any, fence uint64) error {
 	return t.Update(ctx, db, key, fence, "")
 }
@@ -45,7 +48,8 @@ func (t Table) Seal(ctx context.Context, db DB, key any, fence uint64) error {
 //
 // Errors: ErrInvalid before anything is sent; a StaleError or ErrNoRow when the statement changed
 // nothing, by a second one that asks why; those of the driver, after which, as ever, the write may have
-// happened. A driver that does not count rows that it leaves as they are makes that an error, too: MySQL
+// happened. To the database neither of the first two is an error: a transaction around it goes on, and must be
+// rolled back. A driver that does not count rows that it leaves as they are makes that an error, too: MySQL
 // needs clientFoundRows=true. It is safe for concurrent use as far as db is.
 func (t Table) Update(ctx context.Context, db DB, key any, fence uint64, set string, args ...any) error {
 	if err := Check(0, fence); err != nil {
@@ -65,6 +69,39 @@ func (t Table) Update(ctx context.Context, db DB, key any, fence uint64, set str
 		return err
 	}
 	return t.why(ctx, db, key, fence)
+}
+
+// InTx runs fn in a transaction whose first statement is Seal, and commits. From the seal to the commit the database
+// keeps every older and newer holder out of the row: what fn reads and writes through tx, in any table, is fenced
+// by this one row. Keep it short: a holder that is paused in it keeps out the next one, too.
+//
+// InTx rolls back after an error of Seal, for which fn is not called, an error of fn, a panic in fn, and the end of ctx
+// before the commit. The end of ctx stops the statements of fn, not fn. fn leaves Commit and Rollback to InTx, and
+// returns the errors of further Seals and Updates.
+//
+// Errors: ErrInvalid before anything is sent; those of BeginTx, Seal, fn and Commit, with ctx's if its end rolled back.
+// After an error of Commit the write may have happened; after the others nothing was written. A database may refuse
+// a seal that waited for another holder, as PostgreSQL does from REPEATABLE READ up: call InTx again. InTx is safe
+// for concurrent use as far as db and fn are.
+func (t Table) InTx(ctx context.Context, db TxBeginner, key any, fence uint64, fn func(tx *sql.Tx) error) error {
+	if err := Check(0, fence); err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // also after a panic; does nothing after Commit
+	if err := t.Seal(ctx, tx, key, fence); err != nil {
+		return err
+	}
+	if err = fn(tx); err == nil {
+		err = tx.Commit()
+	}
+	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // database/sql rolls back by itself when ctx ends
+		return fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return err
 }
 
 // why returns the reason for which a row was not written, never nil.

@@ -4,11 +4,13 @@ package sqltest
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite"
@@ -197,6 +199,107 @@ func others(t *testing.T, db fence.DB) (rows int) {
 	t.Helper()
 	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT count(*) FROM counters WHERE id <> 'n'").Scan(&rows))
 	return rows
+}
+
+// idle requires that no connection is in a transaction.
+func idle(t *testing.T, db *sql.DB) {
+	t.Helper()
+	require.Zero(t, db.Stats().InUse, "connections in use")
+}
+
+func TestInTxCommitsWhatTheHolderWrites(t *testing.T) {
+	db, ctx := newDB(t), t.Context()
+	require.NoError(t, counters.Seal(ctx, db, "n", 3))
+	require.NoError(t, counters.InTx(ctx, db, "n", 4, func(tx *sql.Tx) error {
+		requireRow(t, tx, 0, 4) // sealed before it reads
+		insertOther(t, tx)
+		return counters.Update(ctx, tx, "n", 4, "n = ?", 1)
+	}))
+	requireRow(t, db, 1, 4)
+	require.Equal(t, 1, others(t, db))
+	idle(t, db)
+}
+
+func TestInTxWritesNothingWhereItsSealIsRefused(t *testing.T) {
+	db, ctx := newDB(t), t.Context()
+	require.NoError(t, counters.Seal(ctx, db, "n", 4))
+	for err, at := range map[error]struct {
+		key   string
+		fence uint64
+	}{fence.ErrStale: {"n", 3}, fence.ErrNoRow: {"missing", 5}, fence.ErrInvalid: {"n", 0}} {
+		require.ErrorIs(t, counters.InTx(ctx, db, at.key, at.fence, func(tx *sql.Tx) error {
+			insertOther(t, tx)
+			return nil
+		}), err)
+	}
+	require.ErrorIs(t, counters.InTx(ctx, nil, "n", 0, nil), fence.ErrInvalid, "nothing is sent")
+	requireRow(t, db, 0, 4)
+	require.Zero(t, others(t, db))
+	idle(t, db)
+}
+
+func TestInTxRollsBackAfterAnErrorAPanicAndTheEndOfCtx(t *testing.T) {
+	broken := errors.New("broken")
+	for name, end := range map[string]struct {
+		fn   func(tx *sql.Tx, cancel func()) error
+		want error
+	}{
+		"error": {func(*sql.Tx, func()) error { return broken }, broken},
+		"panic": {func(*sql.Tx, func()) error { panic(broken) }, broken},
+		"stale in fn": {func(tx *sql.Tx, _ func()) error {
+			return counters.Update(context.Background(), tx, "n", 1, "n = ?", 1)
+		}, fence.ErrStale},
+		"rolled back by fn": {func(tx *sql.Tx, _ func()) error { return tx.Rollback() }, sql.ErrTxDone},
+		"ctx ends":          {func(_ *sql.Tx, cancel func()) error { cancel(); return nil }, context.Canceled},
+		"rolled back after ctx": {func(tx *sql.Tx, cancel func()) error {
+			cancel()
+			for range 10_000 { // until database/sql has rolled back
+				if _, err := tx.Exec("SELECT 1"); err != nil {
+					return err
+				}
+				time.Sleep(time.Millisecond)
+			}
+			return nil
+		}, context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := newDB(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			inTx := func() (err error) {
+				defer func() {
+					if thrown, ok := recover().(error); ok {
+						err = thrown
+					}
+				}()
+				return counters.InTx(ctx, db, "n", 3, func(tx *sql.Tx) error {
+					insertOther(t, tx)
+					return end.fn(tx, cancel)
+				})
+			}
+			require.ErrorIs(t, inTx(), end.want)
+			require.Eventually(t, func() bool { return db.Stats().InUse == 0 }, 10*time.Second, time.Millisecond, "not rolled back")
+			requireRow(t, db, 0, 0)
+			require.Zero(t, others(t, db))
+		})
+	}
+}
+
+func TestInTxReturnsErrorsOfBeginAndCommit(t *testing.T) {
+	db, ctx := newDB(t), t.Context()
+	conn, err := db.Conn(ctx)
+	require.NoError(t, err)
+	_, err = conn.ExecContext(ctx, `PRAGMA foreign_keys = ON;
+		CREATE TABLE parts (id TEXT REFERENCES counters DEFERRABLE INITIALLY DEFERRED)`)
+	require.NoError(t, err)
+	err = counters.InTx(ctx, conn, "n", 3, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO parts VALUES ('of none')")
+		return err
+	})
+	require.ErrorContains(t, err, "FOREIGN KEY")
+	requireRow(t, db, 0, 0)
+	require.NoError(t, conn.Close())
+	require.ErrorIs(t, counters.InTx(ctx, conn, "n", 3, nil), sql.ErrConnDone)
 }
 
 // The interleaving of the package comment: both compare when they write, one reads without a seal.
