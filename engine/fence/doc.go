@@ -57,6 +57,50 @@
 //
 // A fence is no secret and no permission: who may write may also send Max and shut out all others.
 //
+// # A half-upgraded fleet
+//
+// A fleet that runs gets fences in three phases. Clients with and without them exclude each other in all three.
+//
+//  1. The masters are set up (lockbench masters init), and the resource gets a place for the fence. No client sends
+//     one. Nothing is fenced.
+//  2. Engines get Config.Fencing, and their holders seal. The resource keeps fences, and serves clients without one.
+//     A fenced holder is refused once a later fenced one has sealed; nobody else is. A late write without a fence
+//     passes. A late fenced one passes, too, if only holders without a fence have followed.
+//  3. No process without Config.Fencing is left. The resource refuses whoever has no fence, and every holder is fenced.
+//
+// How each resource serves both:
+//
+//   - Table: the column with DEFAULT 0 comes in phase 1. An UPDATE without a fence is not seen by it: it compares
+//     nothing and leaves the fence as it is. A row that an old client replaces (REPLACE, or DELETE and INSERT) begins
+//     at 0 again: change that client first. For phase 3 fenced clients get another database user, and the
+//     old one loses UPDATE, INSERT and DELETE.
+//   - Middleware refuses a request without Header with 428: that is phase 3. In phase 2 such requests go past it, as
+//     in the example of FromHeader. They do not wait for the others, nor the others for them.
+//   - Value is a hash. GET fails on it, and SET replaces it, with its fence. So in phase 1 all clients change to a new key,
+//     with HGET and HSET of its field value, which leave the fence as it is. For phase 3 the old clients' ACL user loses the key.
+//
+// Lock.Fence is 0 where the engine has no Config.Fencing, and for an adopted lock. SetHeader, Table and Value refuse it
+// with ErrInvalid in every phase.
+//
+// # The largest fence that was seen
+//
+// lockbench masters init --recover --above FENCE asks for it, after a majority of the masters has lost its data. It
+// is one number, the largest of all resources and all lock names:
+//
+//	Table     SELECT MAX(fence) FROM accounts, of each fenced table; NULL if it has no rows
+//	Value     HGET key fence, of each key
+//	Store     what it keeps; that of a Memory is lost with the process
+//	others    Header in the log of the server, or Lock.Fence in that of the holders
+//
+// A resource that cannot be read names it in its refusal: a server behind Middleware answers a GET with fence 1 by
+// "1 came, 4 was seen".
+//
+// After too small a number the resources refuse new holders and accept old ones. A larger one costs only room below Max:
+// 4503599627370496, half of Max, leaves a name 6.8e10 locks. It will do where fences were lost, unless a
+// recovery has used it before.
+//
+// # Sources
+//
 // The rule is that of Chubby's sequencers (Burrows, OSDI 2006) and of Kleppmann, "How to do
 // distributed locking" (2016); the seal is Junqueira's, "Note on fencing and distributed
 // locks" (2016).

@@ -53,6 +53,32 @@ func ExampleMiddleware() {
 	// fence: invalid: 0 is not from 1 to 2^53-1
 }
 
+// A server for a half-upgraded fleet: what has no fence yet goes past Middleware, which would refuse it.
+func ExampleFromHeader() {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "done") })
+	fenced := fence.Middleware(fence.NewMemory(10_000), func(r *http.Request) string { return r.URL.Path })(handler)
+	both := func(w http.ResponseWriter, r *http.Request) {
+		if _, err := fence.FromHeader(r.Header); errors.Is(err, fence.ErrNoHeader) {
+			handler(w, r) // count these: when none comes any more, mount fenced alone
+			return
+		}
+		fenced.ServeHTTP(w, r)
+	}
+
+	for _, number := range []uint64{4, 3, 0} { // lock.Fence() is 0 without fencing
+		r, w := httptest.NewRequest(http.MethodPut, "/report", nil), httptest.NewRecorder()
+		if number != 0 {
+			_ = fence.SetHeader(r, number)
+		}
+		both(w, r)
+		fmt.Println(w.Code, strings.TrimSpace(w.Body.String()))
+	}
+	// Output:
+	// 200 done
+	// 412 fence: stale: 3 came, 4 was seen
+	// 200 done
+}
+
 // A counter in Redis: the first holder is paused after it has read, the second one follows.
 func ExampleValue() {
 	ctx := context.Background()

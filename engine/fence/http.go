@@ -75,7 +75,8 @@ type Store interface {
 
 // Middleware lets a request pass that carries, in Header, a fence that is not older than any that store
 // has seen for the resource that name returns. Others get WriteError's answer. Reads are requests
-// too: that of a new holder seals. Mount it where all requests come from holders, behind authentication.
+// too: that of a new holder seals. Mount it where all requests come from holders, behind authentication; where some
+// have no fence yet, see the example of FromHeader.
 //
 // Requests for one name run one after the other, until the handler returns: otherwise an older
 // holder's could pass, be paused, and write after a newer holder has read. A request waits for those

@@ -80,6 +80,18 @@ func TestValueLeavesAKeyThatIsNoneOfItsOwn(t *testing.T) {
 	require.Equal(t, map[string]string{"fence": "three"}, kept(t, v))
 }
 
+// What clients without a fence do to a value, as the package comment has it.
+func TestUnfencedClientMayWriteTheFieldOfAValueButNotTheKey(t *testing.T) {
+	v, ctx := value(t, "upgrading"), t.Context()
+	require.NoError(t, v.Set(ctx, 3, "x"))
+	require.NoError(t, client.Do(ctx, client.B().Hset().Key(v.Key).FieldValue().FieldValue("value", "unfenced").Build()).Error())
+	require.Equal(t, map[string]string{"fence": "3", "value": "unfenced"}, kept(t, v))
+	require.NoError(t, v.Set(ctx, 3, "late"), "nothing shows that somebody followed")
+	require.ErrorContains(t, client.Do(ctx, client.B().Get().Key(v.Key).Build()).Error(), "WRONGTYPE")
+	require.NoError(t, client.Do(ctx, client.B().Set().Key(v.Key).Value("y").Build()).Error())
+	require.ErrorContains(t, client.Do(ctx, client.B().Hget().Key(v.Key).Field("fence").Build()).Error(), "WRONGTYPE", "the fence is lost")
+}
+
 func TestValueSurvivesAnEmptyScriptCache(t *testing.T) {
 	v, ctx := value(t, "flushed"), t.Context()
 	require.NoError(t, v.Set(ctx, 1, "x"))

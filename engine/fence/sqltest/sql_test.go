@@ -302,6 +302,27 @@ func TestInTxReturnsErrorsOfBeginAndCommit(t *testing.T) {
 	require.ErrorIs(t, counters.InTx(ctx, conn, "n", 3, nil), sql.ErrConnDone)
 }
 
+// A half-upgraded fleet, as the package comment has it.
+func TestUnfencedUpdateIsNotSeenByTheFence(t *testing.T) {
+	db, ctx := newDB(t), t.Context()
+	unfenced := func() {
+		_, err := db.Exec("UPDATE counters SET n = 5 WHERE id = 'n'")
+		require.NoError(t, err)
+	}
+	unfenced()
+	requireRow(t, db, 5, 0)
+	require.NoError(t, counters.Update(ctx, db, "n", 3, "n = ?", 1))
+	unfenced()
+	requireRow(t, db, 5, 3)
+	require.NoError(t, counters.Update(ctx, db, "n", 3, "n = ?", 2), "nothing shows that somebody followed")
+	require.NoError(t, counters.Seal(ctx, db, "n", 4))
+	require.ErrorIs(t, counters.Update(ctx, db, "n", 3, "n = ?", 3), fence.ErrStale)
+
+	_, err := db.Exec("REPLACE INTO counters (id, n) VALUES ('n', 5)")
+	require.NoError(t, err)
+	requireRow(t, db, 5, 0)
+}
+
 // The interleaving of the package comment: both compare when they write, one reads without a seal.
 func TestUpdateIsLostWhereTheNextHolderReadsBeforeItSeals(t *testing.T) {
 	for _, seals := range []bool{true, false} {
