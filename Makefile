@@ -51,8 +51,8 @@ overload: setup ## an open loop at 2 and 10 times the peak, without and with a s
 validate: setup $(BIN)/lockbench ## do `lockbench advise` and the formulae behind it hold on this machine? about three minutes
 	$(BIN)/lockbench validate $(VALIDATEARGS)
 
-model: ## all small configurations of the fencing protocol, and what breaks it
-	$(GO) test -count=1 -v -run Rule ./internal/model
+model: setup ## all small configurations of the fencing protocol, and what breaks it
+	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/model
 
 test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -parallel $(PARALLEL) -count=$(COUNT) $(ALL)

@@ -101,9 +101,10 @@ func TestMastersThatLostTheirDataAreAdmittedAgainAndFencesGoOn(t *testing.T) {
 		}, false, byAProcessThatStarts},
 		"an old snapshot": {lose: func(t *testing.T, m, _ *redisserver.Server) {
 			redistest.Command(t, m, "SAVE")
-			redistest.Command(t, m, "HSET", "__muxlock__:registers", "0", "77")
+			saved := redistest.Command(t, m, "HGET", "__muxlock__:registers", "0")
+			redistest.Command(t, m, "HINCRBY", "__muxlock__:registers", "0", "77")
 			restart(t, m, nil)
-			require.Equal(t, "0", redistest.Command(t, m, "HGET", "__muxlock__:registers", "0"), "as it was saved")
+			require.Equal(t, saved, redistest.Command(t, m, "HGET", "__muxlock__:registers", "0"), "as it was saved")
 		}},
 	} {
 		t.Run(what, func(t *testing.T) {

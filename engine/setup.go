@@ -16,11 +16,12 @@ type SetUpOptions struct {
 	// MastersAreNew asserts that they never granted a lock, so that there is nothing to wait
 	// for. If true and wrong, two may hold a lock.
 	MastersAreNew bool
-	// Recover sets them up again although they were before: for a majority that lost its data.
-	// Clients that are running are refused from then on, until they call New again. Every fence
-	// will be larger than Above, which must be the largest that any resource has seen, by a
-	// margin: the newest may not have come there. MaxTTL must not be shorter than before, and
-	// the masters must be the same.
+	// Recover sets them up anew, whatever they were before: for a majority that lost its data, a
+	// set of another number of masters, or one of an earlier version. Clients that are running
+	// get no locks from its begin on, until they call New again. Every fence will be larger than
+	// Above, which must be the largest that any resource has seen, by a margin: the newest may not
+	// have come there. MaxTTL must not be shorter than before, and so many masters of each set of
+	// before must be among these that the others of it are no quorum.
 	Recover bool
 	Above   uint64
 }
@@ -81,7 +82,10 @@ type Set = fencing.Set
 
 // A Member is a master as Members finds it: Err is why it cannot be asked, Set the set that it
 // belongs to, with no ID if it belongs to none, and Admitted whether it votes for engines of
-// that set.
+// that set. LargestFence is what SetUpOptions.Above must be at least, as far as the master knows;
+// 0 if it has no registers. Waits is that it waits to be admitted, and Left for how long yet, if
+// engines ask for locks meanwhile: by the clock of this machine, so all of it where no process
+// of this machine has met the master since it lost its data.
 type Member = pipeline.Member
 
 // Members asks each of cfg.Masters what it is a member of. Errors: ErrInvalid.
@@ -90,7 +94,7 @@ func Members(ctx context.Context, cfg Config) ([]Member, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Members(ctx, s.Masters, s.Timeout), nil
+	return pipeline.Members(ctx, s), nil
 }
 
 func setup(cfg Config) (s pipeline.Setup, err error) {

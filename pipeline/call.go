@@ -35,7 +35,7 @@ type Request struct {
 	// Contended, of an Acquire, keeps it out of an MSETEX: one held name has all of it refused.
 	Contended bool
 	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
-	// 0: it has none. An acquire's is set when its round is formed: the token that it proposes.
+	// 0: it is not known. An acquire's is set when its round is formed: the token that it proposes.
 	Fence uint64
 	// Among, of an Extend, is the masters that count, one bit each; 0: all.
 	Among uint64

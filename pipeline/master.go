@@ -8,6 +8,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/fencing"
 	"muxlock/internal/resp"
 )
 
@@ -136,7 +137,10 @@ func (m *master) votesFrom() time.Time {
 	if m.p.set == nil {
 		return m.admission.votesFrom
 	}
-	until, _ := m.member.admission.Waits()
+	if m.member.admission.Next(time.Now()) != fencing.Wait {
+		return time.Time{}
+	}
+	_, until := m.member.admission.Ticket()
 	return until
 }
 

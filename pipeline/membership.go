@@ -3,22 +3,25 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/resp"
+	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
 	"muxlock/scripts"
 )
 
-// Whether a master may vote on fenced acquires: only as a member of the set that New adopted,
-// whose registers are known to be large enough. The rule is fencing.Admission; here are the
+// Whether a master may vote with fencing: only as a member of the set that New adopted, whose
+// registers are known to be large enough. The rule is fencing.Admission; here are the
 // commands. All of a master's go over its own session, so to one server process, and each
 // begins with a look, which comes with every tick until the master is admitted:
 //
 //	look:  what set and mark are there? ----> admitted, by whoever did it
-//	open:  a ticket, and the wait begins
+//	keep:  the mark of an earlier process is renewed, where that forgot nothing
+//	open:  a ticket, and the wait begins, or one that was begun goes on (wait_clock.go)
 //	       (looks go on: another client may be done first)
 //	read:  the registers of the admitted others, N-q+1 of them
 //	seed:  these registers, description and mark, if the ticket still is the same
@@ -52,12 +55,18 @@ func (s *set) saw(name string, token uint64) {
 // A membership is a master's part in the set; guarded by Pipeline.mu, written by run.
 type membership struct {
 	admission fencing.Admission[time.Time]
-	shown     string // the description of a set that the server had when it was looked at; "": none
-	mark      string // the run_id under which it was admitted, likewise
-	replaced  bool   // its data may be another's; until it is admitted again
-	opened    bool   // since it was replaced: a mark that is there by now is a new one
-	busy      bool   // a step is under way
-	read      int    // masters whose registers were read last, when they were too few
+	look
+	busy   bool          // a step is under way; Close waits for it, since a process may live for no more than one
+	read   int           // masters whose registers could be read last, and 1, when they were too few
+	pause  time.Duration // before they are read again
+	readAt time.Time
+}
+
+// A look is what a master had when it was looked at.
+type look struct {
+	shown string // the description of a set; "": none
+	mark  string // of its admission, or an earlier one
+	swaps string // how often its databases were swapped
 }
 
 // adopt takes the set that the masters belong to, if it is the configured one. It takes a
@@ -70,7 +79,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		}
 	}
 	if count[""] == p.up {
-		return fmt.Errorf("%w: they are not set up for fencing; lockbench masters init does it, once", ErrConfigMismatch)
+		return fmt.Errorf("%w: they are not set up for fencing: lockbench masters init does it, once; if they were and have lost it, lockbench masters init --recover --above FENCE", ErrConfigMismatch)
 	}
 	members := 0
 	for shown, n := range count {
@@ -87,7 +96,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed; see lockbench masters status", members, len(p.masters), p.quorum)
 	}
 	for _, m := range p.masters {
-		m.metLocked(m.member.shown, m.member.mark)
+		m.metLocked(m.member.look)
 	}
 	return nil
 }
@@ -101,11 +110,11 @@ func (p *Pipeline) addresses() (members []string) {
 
 func (p *Pipeline) matches(shown string, maxTTL time.Duration) error {
 	set, err := fencing.ParseSet(shown)
-	switch {
-	case err == nil && set.Generation == 0:
-		err = errors.New("lockbench masters init has not come to its end: run it again")
-	case err == nil:
+	if err == nil {
 		err = set.Matches(maxTTL, p.addresses())
+	}
+	if err == nil && set.Generation < fencing.Serving {
+		err = errors.New("lockbench masters init has not come to its end: run it again")
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
@@ -115,23 +124,16 @@ func (p *Pipeline) matches(shown string, maxTTL time.Duration) error {
 
 // metLocked passes what a server has on to the master's admission. During New there is no
 // set yet.
-func (m *master) metLocked(shown, mark string) {
-	m.member.shown, m.member.mark = shown, mark
+func (m *master) metLocked(l look) {
+	m.member.look = l
 	if m.p.set == nil {
 		return
 	}
-	if shown != m.p.set.text || m.member.replaced && !m.member.opened {
+	mark := l.mark
+	if l.shown != m.p.set.text {
 		mark = ""
 	}
-	if m.member.admission.Met(m.admission.runID, mark) {
-		m.member.replaced = false
-	}
-}
-
-// lostDataLocked notes that the data behind the address has been replaced.
-func (m *master) lostDataLocked() {
-	m.member.replaced, m.member.opened = true, false
-	m.member.admission.Lost()
+	m.member.admission.Met(m.address, m.admission.runID, mark, m.admission.durable && !m.admission.wasReplica)
 }
 
 // foreignLocked returns an error if the master has the description of a set that must not be
@@ -142,16 +144,13 @@ func (m *master) foreignLocked() error {
 	}
 	ours, _ := fencing.ParseSet(m.p.set.text)
 	theirs, err := fencing.ParseSet(m.member.shown)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
-	case theirs.ID != ours.ID:
-		return fmt.Errorf("%w: is a member of another set", ErrConfigMismatch)
-	case theirs.Generation > ours.Generation:
-		return fmt.Errorf("%w: set has generation %d by now, here %d: its members are %v",
-			ErrConfigMismatch, theirs.Generation, ours.Generation, theirs.Members)
+	if err == nil {
+		err = ours.Over(theirs)
 	}
-	return nil // an old snapshot
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
+	}
+	return nil
 }
 
 // notMember returns why the master casts no vote on fenced acquires at now, or nil if it does.
@@ -162,95 +161,156 @@ func (m *master) notMember(now time.Time) error {
 	if err := m.foreignLocked(); err != nil {
 		return err
 	}
-	until, waits := m.member.admission.Waits()
-	switch {
-	case !waits:
-		return restarted("lost its data or was restarted: it is about to be admitted again")
-	case now.Before(until):
+	_, until := m.member.admission.Ticket()
+	switch step := m.member.admission.Next(now); {
+	case step == fencing.Wait:
 		return restarted(fmt.Sprintf("lost its data or was restarted: no vote for another %v, until every lease it may have forgotten has run out",
 			tenths(until.Sub(now))))
-	case m.member.read > 0:
-		return restarted(fmt.Sprintf("lost its data or was restarted: it needs the registers of %d admitted masters, %d can be read; see lockbench masters init",
+	case step == fencing.Seed && m.member.read > 0:
+		return restarted(fmt.Sprintf("lost its data or was restarted: it needs the registers of %d admitted masters, %d can be read; see lockbench masters status",
 			fencing.Peers(len(m.p.masters), m.p.quorum), m.member.read-1))
+	case step == fencing.Seed:
+		return restarted("lost its data or was restarted: its registers are being restored")
 	}
-	return restarted("lost its data or was restarted: its registers are being restored")
+	return restarted("lost its data or was restarted: it is about to be admitted again")
+}
+
+// notMarked returns why an answer that came with the given mark is no vote, or nil.
+func (m *master) notMarked(mark string) error {
+	switch a := &m.member.admission; {
+	case a.Counts(mark):
+		return nil
+	case a.Admitted():
+		return resp.Error(notMember + " the master has not, or not any more, the data with which it was admitted")
+	}
+	return m.notMember(time.Now())
 }
 
 // admitLocked takes the next step of the master's admission, with every tick.
 func (m *master) admitLocked(now time.Time) {
 	if m.p.set != nil && !m.member.busy && !m.member.admission.Admitted() {
 		m.member.busy = true
-		m.sendLocked(newLook(), now)
+		m.sendLocked(newLooking(), now)
 	}
 }
 
-// A look asks what set and mark a master has.
-type look struct {
+// nextLocked takes the step that follows from what is known.
+func (m *master) nextLocked(now time.Time) {
+	if m.p.set == nil || m.member.busy || m.foreignLocked() != nil {
+		return
+	}
+	switch m.member.admission.Next(now) {
+	case fencing.Keep:
+		m.member.busy = true
+		m.sendLocked(m.newKeeping(), now)
+	case fencing.Open:
+		m.member.busy = true
+		m.sendLocked(m.newOpening(), now)
+	case fencing.Seed:
+		m.gatherLocked(now)
+	}
+}
+
+// A step is what the steps of an admission have in common.
+type step struct{}
+
+func (step) requests() int        { return 0 }
+func (step) lostLocked(m *master) { m.member.busy = false }
+
+// A looking asks what a master has.
+type looking struct {
 	batch
 	step
 }
 
-func newLook() *look {
-	l := &look{}
-	l.begin(2)
-	l.add("GET", setKey)
-	l.begin(2)
-	l.add("GET", markKey)
+func newLooking() *looking {
+	l := &looking{}
+	l.look()
 	return l
 }
 
-func (l *look) answered(m *master, replies []resp.Reply) error {
-	shown, mark, err := readLook(replies)
-	p, now := m.p, time.Now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// look asks for what readLook reads.
+func (b *batch) look() {
+	for _, command := range [][2]string{{"GET", setKey}, {"GET", markKey}, {"INFO", "commandstats"}} {
+		b.begin(2)
+		b.add(command[:]...)
+	}
+}
+
+func (l *looking) answered(m *master, replies []resp.Reply) error {
+	found, err := readLook(replies)
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
 	m.member.busy = false
 	if err != nil {
 		return err
 	}
-	m.metLocked(shown, mark)
-	if m.member.admission.Admitted() || m.foreignLocked() != nil {
-		return nil
-	}
-	ticket, due := m.member.admission.Due(now)
-	switch {
-	case ticket == "":
-		m.member.busy = true
-		m.sendLocked(m.newOpeningLocked(), now)
-	case due:
-		m.member.busy = true
-		m.gatherLocked(ticket, now)
-	}
+	m.metLocked(found)
+	m.nextLocked(time.Now())
 	return nil
 }
 
-func readLook(replies []resp.Reply) (shown, mark string, err error) {
+func readLook(replies []resp.Reply) (l look, err error) {
 	for _, r := range replies {
 		if err := r.Err(); err != nil {
-			return "", "", fmt.Errorf("set of masters: %w", err)
+			return l, fmt.Errorf("set of masters: %w", err)
 		}
 	}
-	return replies[0].Text, replies[1].Text, nil
+	return look{replies[0].Text, replies[1].Text, serverinfo.Parse(replies[2].Text).DatabasesSwapped()}, nil
 }
 
-// An opening begins the wait of a master.
+// newMark returns a mark, or ticket, for the server behind the address.
+func newMark(runID, member string) string {
+	return fencing.Mark{Nonce: token.New(), RunID: runID, Member: member}.String()
+}
+
+// A keeping renews the mark of a master that was restarted and forgot nothing.
+type keeping struct {
+	batch
+	step
+	mark string
+}
+
+func (m *master) newKeeping() *keeping {
+	k := &keeping{mark: newMark(m.admission.runID, m.address)}
+	k.switchMember(m.p.set.text, m.member.admission.Kept(), m.p.set.text, k.mark)
+	return k
+}
+
+func (b *batch) switchMember(set, mark, nextSet, nextMark string) {
+	b.begin(9)
+	b.add("EVALSHA", scripts.Switch.SHA1, "2", setKey, markKey, set, mark, nextSet, nextMark)
+}
+
+func (k *keeping) answered(m *master, replies []resp.Reply) error {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	m.member.busy = false
+	if err := replies[0].Err(); err != nil {
+		return fmt.Errorf("admission: %w", err)
+	}
+	m.member.admission.Renewed(k.mark, replies[0].Number == 1)
+	return nil
+}
+
+// An opening begins the wait of a master, or goes on with it.
 type opening struct {
 	batch
 	step
-	replaced bool
+	clock waitClock
+	swaps int // of data sets, as of when it was sent
 }
 
-func (m *master) newOpeningLocked() *opening {
-	o := &opening{replaced: m.member.replaced}
-	o.open(m.member.shown, m.admission.runID, o.replaced || m.member.shown != m.p.set.text)
+func (m *master) newOpening() *opening {
+	o := &opening{clock: newWaitClock(m.admission.replID, m.member.swaps), swaps: m.admission.swaps}
+	o.open(m.member.shown, m.member.mark, newMark(m.admission.runID, m.address), o.clock.id)
 	return o
 }
 
-// open begins an admission; void: what is there admits nobody.
-func (b *batch) open(shown, runID string, void bool) {
-	b.begin(10)
-	b.add("EVALSHA", scripts.Open.SHA1, "3", setKey, markKey, ticketKey)
-	b.add(shown, runID, token.New(), map[bool]string{true: "1", false: "0"}[void])
+// open begins an admission, where description and mark are as they were found.
+func (b *batch) open(shown, mark, ticket, clock string) {
+	b.begin(11)
+	b.add("EVALSHA", scripts.Open.SHA1, "4", setKey, markKey, ticketKey, sinceKey, shown, mark, ticket, clock)
 }
 
 func (o *opening) answered(m *master, replies []resp.Reply) error {
@@ -260,24 +320,16 @@ func (o *opening) answered(m *master, replies []resp.Reply) error {
 	if err := replies[0].Err(); err != nil {
 		return fmt.Errorf("admission: %w", err)
 	}
-	if ticket := replies[0].Text; ticket != "" && o.replaced == m.member.replaced {
-		m.member.opened = true
-		wait := m.admission.wait
-		if m.keptLocked() {
-			wait = 0
-		}
-		m.member.admission.Opened(ticket, time.Now().Add(wait))
+	ticket, since, opened := strings.Cut(replies[0].Text, "\n")
+	if !opened || o.swaps != m.admission.swaps {
+		return nil // another client was first, or the data is another's since: the next look finds out
 	}
-	return nil // else another client was first: the next look finds its mark
+	now := time.Now()
+	passed, known := o.clock.passed(since)
+	m.member.admission.Opened(ticket, now.Add(m.admission.wait-passed))
+	if !known {
+		o.clock.note(m, ticket, now)
+	}
+	m.nextLocked(now)
+	return nil
 }
-
-// keptLocked reports whether a master that was restarted forgot nothing, and has its own data.
-func (m *master) keptLocked() bool {
-	return m.admission.durable && !m.admission.wasReplica && !m.member.replaced && m.member.shown == m.p.set.text
-}
-
-// A step is what the steps of an admission have in common.
-type step struct{}
-
-func (step) requests() int        { return 0 }
-func (step) lostLocked(m *master) { m.member.busy = false }

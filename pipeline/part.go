@@ -153,6 +153,16 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 		return
 	}
 	kind := p.foldOf(&p.entries[from])
+	if p.fenced && kind != foldNone && kind != foldBatch && reply.Kind != resp.Failed {
+		mark, rest := cutMark(reply)
+		if err := m.notMarked(mark); err != nil {
+			for i := from; i < to; i++ {
+				p.countLocked(m, i, quorum.Unknown, err, a)
+			}
+			return
+		}
+		reply = rest
+	}
 	switch {
 	case kind == foldAcquires && p.fenced:
 		p.readGrantsLocked(m, from, to, reply, a)

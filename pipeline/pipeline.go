@@ -161,6 +161,13 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		})
 	}
 	p.running.Go(p.ticks)
+	p.mu.Lock()
+	for _, m := range p.masters {
+		if m.up {
+			m.nextLocked(time.Now())
+		}
+	}
+	p.unlock()
 	return p, nil
 }
 
@@ -356,7 +363,7 @@ func (p *Pipeline) checkDrainedLocked() {
 		return
 	}
 	for _, m := range p.masters {
-		if m.up && (m.onWire > 0 || m.backlog > 0) {
+		if m.up && (m.onWire > 0 || m.backlog > 0 || m.member.busy) {
 			return
 		}
 	}

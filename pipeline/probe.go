@@ -106,16 +106,16 @@ func (m *master) probe() error {
 		}
 	}
 	if m.p.fencing {
-		replies, err := m.ask(&newLook().batch)
+		replies, err := m.ask(&newLooking().batch)
 		if err != nil {
 			return err
 		}
-		shown, mark, err := readLook(replies)
+		found, err := readLook(replies)
 		if err != nil {
 			return err
 		}
 		m.p.mu.Lock()
-		m.metLocked(shown, mark)
+		m.metLocked(found)
 		m.p.mu.Unlock()
 	}
 	if err := m.sendAllPending(); err != nil {
@@ -169,7 +169,7 @@ func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	last := m.admission
 	m.admission, err = m.admission.check(info, asked, time.Now())
 	if m.admission.swaps != last.swaps {
-		m.lostDataLocked()
+		m.member.admission.Lost()
 	}
 	if m.admission.runID != last.runID {
 		m.triedInVain = false
@@ -270,6 +270,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 	m.paceLocked()
 	m.session.overdue, m.session.ctx = m.overdue, p.ctx
 	p.up++
+	m.nextLocked(now)
 	p.formLocked()
 	return false, nil
 }

@@ -23,8 +23,9 @@ const (
 // The keys that belong to fencing, on every master.
 const (
 	setKey       = ReservedPrefix + "set"       // the description of the set
-	markKey      = ReservedPrefix + "admitted"  // the run_id under which the master was admitted
+	markKey      = ReservedPrefix + "admitted"  // the mark of the master's admission
 	ticketKey    = ReservedPrefix + "ticket"    // of the admission that is under way
+	sinceKey     = ReservedPrefix + "since"     // when it began, by clock; a hash
 	registersKey = ReservedPrefix + "registers" // a hash
 )
 
@@ -120,14 +121,14 @@ func (b *batch) fenced(set *set, entries []Request, d dialect) {
 	if entries[0].Op == Extend {
 		script, d = &scripts.FencedExtend, 0
 	}
-	args := 6 + 4*n + 2*runsIn(entries)
+	args := 7 + 4*n + 2*runsIn(entries)
 	if d&msetex != 0 {
 		args++
 	}
 	b.begin(args)
 	b.add("EVALSHA", script.SHA1)
-	b.addNumber(uint64(n + 2))
-	b.add(setKey, registersKey)
+	b.addNumber(uint64(n + 3))
+	b.add(setKey, markKey, registersKey)
 	b.addNames(entries)
 	b.add(set.text)
 	b.addTokens(entries)
@@ -209,7 +210,7 @@ func (l *load) foldOf(q *Request) fold {
 	switch {
 	case q.Op == Acquire && (l.fenced || l.dialect&msetex != 0 && !q.Contended):
 		return foldAcquires
-	case q.Op == Extend && q.Fence > 0:
+	case q.Op == Extend && l.fenced:
 		return foldExtends
 	case q.Op == Acquire, q.Op == Release && l.dialect&(delex|delifeq) != 0:
 		return foldNone
@@ -227,14 +228,14 @@ func (q *Request) alike(other *Request) bool {
 type load struct {
 	entries []Request
 	dialect dialect
-	fenced  bool // the acquires are
+	fenced  bool // the acquires and extends are
 	batch   batch
 	ends    []int               // by command: the end of its entries
 	names   map[string]struct{} // of one MSETEX, while it is put together
 }
 
 // seal encodes the entries, folded where enough that may be folded are next to each other.
-// With a set the acquires are fenced.
+// With a set the acquires and extends are fenced.
 func (l *load) seal(set *set) {
 	l.fenced = set != nil
 	for from := 0; from < len(l.entries); {

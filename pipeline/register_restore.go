@@ -8,7 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/valyala/fastrand"
+
 	"muxlock/internal/fencing"
+	"muxlock/internal/redlock"
 	"muxlock/internal/resp"
 	"muxlock/scripts"
 )
@@ -25,20 +28,36 @@ type gathering struct {
 	registers [fencing.Registers]uint64
 }
 
-func (m *master) gatherLocked(ticket string, now time.Time) {
-	g := &gathering{m: m, session: m.session, ticket: ticket}
-	if m.keptLocked() {
-		m.sendLocked(g.newSeedingLocked(), now)
+// gatherLocked reads the registers of the others, if enough of them are there, and the last try
+// was not just now.
+func (m *master) gatherLocked(now time.Time) {
+	if now.Before(m.member.readAt) {
 		return
 	}
+	ticket, _ := m.member.admission.Ticket()
+	g := &gathering{m: m, session: m.session, ticket: ticket}
+	var from []*master
 	for _, other := range m.p.masters {
 		if other != m && other.up && other.member.admission.Admitted() {
-			g.open++
-			other.sendLocked(other.newReading(g), now)
+			from = append(from, other)
+			g.read |= 1 << other.index
 		}
 	}
-	g.checkLocked(now)
+	if !fencing.Enough(g.read, len(m.p.masters), m.p.quorum) {
+		m.member.read = len(from) + 1
+		return
+	}
+	m.member.busy, g.open, g.read = true, len(from), 0
+	for _, other := range from {
+		other.sendLocked(other.newReading(g), now)
+	}
 }
+
+// The pause before the registers of others are read again, where too few could be.
+const (
+	firstReadPause   = tickPeriod
+	longestReadPause = 10 * time.Second
+)
 
 // checkLocked seeds the master, or gives up until the next tick, when all have answered.
 func (g *gathering) checkLocked(now time.Time) {
@@ -47,10 +66,12 @@ func (g *gathering) checkLocked(now time.Time) {
 	case g.open > 0:
 	case !m.up || m.session != g.session: // session is written while it is not up
 	case fencing.Enough(g.read, len(m.p.masters), m.p.quorum):
-		m.member.read = 0
+		m.member.read, m.member.pause = 0, 0
 		m.sendLocked(g.newSeedingLocked(), now)
 	default:
 		m.member.busy, m.member.read = false, bits.OnesCount64(g.read)+1
+		m.member.pause = min(max(2*m.member.pause, firstReadPause), longestReadPause)
+		m.member.readAt = now.Add(m.member.pause/2 + redlock.Jitter(0, m.member.pause, fastrand.Uint32n))
 	}
 }
 
@@ -62,13 +83,13 @@ type reading struct {
 
 func (m *master) newReading(g *gathering) *reading {
 	r := &reading{g: g}
-	r.readRegisters(m.p.set.text, m.admission.runID)
+	r.readRegisters(m.p.set.text, m.member.admission.Mark())
 	return r
 }
 
-func (b *batch) readRegisters(set, runID string) {
+func (b *batch) readRegisters(set, mark string) {
 	b.begin(8)
-	b.add("EVALSHA", scripts.ReadRegisters.SHA1, "3", setKey, markKey, registersKey, set, runID)
+	b.add("EVALSHA", scripts.ReadRegisters.SHA1, "3", setKey, markKey, registersKey, set, mark)
 }
 
 func (r *reading) answered(m *master, replies []resp.Reply) error {
@@ -91,18 +112,23 @@ func (r *reading) answered(m *master, replies []resp.Reply) error {
 	return nil
 }
 
-// parseRegisters reads fields and values, in turn.
-func parseRegisters(text string, into *[fencing.Registers]uint64) error {
-	words := strings.Fields(text)
+// parseRegisters reads fields and values, in turn. An error says that there is a register without
+// a token; the others have been read.
+func parseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
+	words, seen := strings.Fields(text), make(map[int]bool)
 	for i := 0; i+1 < len(words); i += 2 {
 		register, err1 := strconv.Atoi(words[i])
 		value, err2 := strconv.ParseUint(words[i+1], 10, 64)
 		if errors.Join(err1, err2) != nil || register < 0 || register >= fencing.Registers || value > fencing.MaxToken {
-			return fmt.Errorf("register %s holds no token", words[i])
+			err = fmt.Errorf("%w: register %s", ErrRegister, words[i])
+			continue
 		}
-		into[register] = value
+		into[register], seen[register] = value, true
 	}
-	return nil
+	if missing := fencing.Registers - len(seen); missing > 0 && err == nil {
+		err = fmt.Errorf("%w: %d of %d are missing", ErrRegister, missing, fencing.Registers)
+	}
+	return err
 }
 
 func (r *reading) requests() int { return 0 }
@@ -120,14 +146,14 @@ type seeding struct {
 
 func (g *gathering) newSeedingLocked() *seeding {
 	s := &seeding{ticket: g.ticket}
-	s.seed(g.m.p.set.text, g.m.admission.runID, g.ticket, g.m.member.shown, g.registers[:])
+	s.seed(g.m.p.set.text, g.ticket, g.m.member.shown, g.registers[:])
 	return s
 }
 
-func (b *batch) seed(set, runID, ticket, shown string, registers []uint64) {
+func (b *batch) seed(set, ticket, shown string, registers []uint64) {
 	b.begin(11 + len(registers))
-	b.add("EVALSHA", scripts.Seed.SHA1, "4", setKey, markKey, ticketKey, registersKey)
-	b.add(set, runID, ticket, shown)
+	b.add("EVALSHA", scripts.Seed.SHA1, "5", setKey, markKey, ticketKey, sinceKey, registersKey)
+	b.add(set, ticket, shown)
 	for _, value := range registers {
 		b.addNumber(value)
 	}
@@ -141,8 +167,5 @@ func (s *seeding) answered(m *master, replies []resp.Reply) error {
 		return fmt.Errorf("admission: %w", err)
 	}
 	m.member.admission.Seeded(s.ticket, replies[0].Number == 1)
-	if m.member.admission.Admitted() {
-		m.member.replaced = false
-	}
 	return nil
 }

@@ -55,6 +55,14 @@ func batchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 	return "", nil, fmt.Errorf("%w to the batch script", errUnexpected)
 }
 
+// cutMark takes the mark off the reply of a script of fencing.
+func cutMark(reply resp.Reply) (mark string, rest resp.Reply) {
+	if reply.Kind == resp.Text {
+		mark, reply.Text, _ = strings.Cut(reply.Text, "\n")
+	}
+	return mark, reply
+}
+
 // grantWords reads the reply of the fenced acquire: a word per entry, and the fault that a
 // word that is no number stands for.
 func grantWords(reply resp.Reply) (words string, fault, err error) {

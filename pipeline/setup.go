@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/fencing"
-	"muxlock/internal/quorum"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
 )
@@ -17,10 +18,10 @@ import (
 // Setting masters up as a set, which fencing needs once, and exchanging a member. Both may
 // be cut anywhere and run again: they find what is there, and go on from it.
 //
-// A set is written in two steps. First every master gets a description of generation 0, in
-// which no engine takes part. Only when all have it do they get generation 1. So masters of
-// which some have a later generation and some none have lost data, and are not taken for a
-// setting up that was cut.
+// A set is written in steps (package fencing): every master gets a description of generation
+// Preparing; when all have it they become Prepared, one by one, and when all are they Serve. So
+// masters of which some are Prepared and some have nothing have lost data, and are not taken for
+// a setting up that was cut.
 
 // Setup is what Init and Replace need to know.
 type Setup struct {
@@ -30,9 +31,9 @@ type Setup struct {
 	Wait    time.Duration // for how long a master is watched before it is trusted, as Config.Wait
 	// New asserts that the masters never granted a lock: there is nothing to wait for.
 	New bool
-	// Recover sets masters up again that have lost so much that they cannot restore each
-	// other. Every fence will be larger than Above, which must be the largest that a resource
-	// has seen, by recoveryMargin.
+	// Recover sets masters up anew, whatever they were. From the begin of the wait on they serve
+	// no clients of before. Every fence will be larger than Above, which must be the largest
+	// that a resource has seen, by recoveryMargin.
 	Recover bool
 	Above   uint64
 }
@@ -43,6 +44,12 @@ type Member struct {
 	Err      error       // why it cannot be asked; nil: it was
 	Set      fencing.Set // of the description that it has; no ID: it has none
 	Admitted bool        // votes for engines that expect that set
+	// LargestFence is above all fences that engines know of there, if none was lost. 0: it has none.
+	LargestFence uint64
+	// Waits is that the master waits to be admitted, and Left for how long yet by the clock of this
+	// machine: all of it if nobody here has met it since it lost its data.
+	Waits bool
+	Left  time.Duration
 }
 
 // ErrRefused is matched when masters are not in the state that an operation needs. Nothing
@@ -60,17 +67,18 @@ func refuse(format string, args ...any) error {
 // A visit is a connection to one master for setting it up.
 type visit struct {
 	*session
-	address             string
-	runID               string
-	shown, mark, ticket string
-	set                 fencing.Set // of shown
-	err                 error       // of the connection, or what shows that the server is unfit
+	fencing.Found
+	runID, replID string
+	look
+	ticket   string
+	parseErr error // of the description
+	err      error // of the connection, or what shows that the server is unfit
 }
 
 func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
 	var dials errgroup.Group
 	for _, m := range masters {
-		v := &visit{address: m.Address}
+		v := &visit{Found: fencing.Found{Member: m.Address}}
 		visits = append(visits, v)
 		dials.Go(func() error {
 			v.err = withoutNil(v.begin(ctx, m, s.Timeout))
@@ -96,10 +104,7 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 	first.begin(1)
 	first.add("INFO")
 	first.loadScripts(true)
-	for _, key := range []string{setKey, markKey, ticketKey} {
-		first.begin(2)
-		first.add("GET", key)
-	}
+	first.look()
 	replies, err := v.ask(&first, nil)
 	if err != nil {
 		return err
@@ -110,9 +115,10 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 		}
 	}
 	info := serverinfo.Parse(replies[0].Text)
-	v.runID = info.RunID()
-	last := replies[len(replies)-3:]
-	v.shown, v.mark, v.ticket = last[0].Text, last[1].Text, last[2].Text
+	v.runID, v.replID = info.RunID(), info.ReplID()
+	if v.look, err = readLook(replies[len(replies)-3:]); err != nil {
+		return err
+	}
 	switch {
 	case info.Loading():
 		return errors.New("LOADING its dataset")
@@ -124,12 +130,11 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 		return errors.New("runs in cluster mode, where names move between servers")
 	}
 	if v.shown != "" {
-		v.set, err = fencing.ParseSet(v.shown)
+		v.Set, v.parseErr = fencing.ParseSet(v.shown)
 	}
-	return err
+	v.Admitted = v.Set.ID != "" && fencing.ParseMark(v.mark).Admits(v.runID, v.Member)
+	return nil
 }
-
-func (v *visit) admitted() bool { return v.shown != "" && v.mark == v.runID }
 
 // call calls a script with one number as its answer.
 func (v *visit) call(build func(*batch)) (bool, error) {
@@ -140,7 +145,7 @@ func (v *visit) call(build func(*batch)) (bool, error) {
 		err = replies[0].Err()
 	}
 	if err != nil {
-		return false, MasterError{v.address, err}
+		return false, MasterError{v.Member, err}
 	}
 	return replies[0].Number == 1, nil
 }
@@ -159,134 +164,154 @@ func distinct(visits []*visit) error {
 	seen := make(map[string]string)
 	for _, v := range visits {
 		if v.err != nil {
-			return refuse("every master must be up: %w", MasterError{v.address, v.err})
+			return refuse("every master must be up: %w", MasterError{v.Member, v.err})
 		}
 		if other, twice := seen[v.runID]; twice {
-			return refuse("%s and %s are one server", other, v.address)
+			return refuse("%s and %s are one server", other, v.Member)
 		}
-		seen[v.runID] = v.address
+		seen[v.runID] = v.Member
 	}
 	return nil
 }
 
-// Members asks all masters what they have.
-func Members(ctx context.Context, masters []Master, timeout time.Duration) (members []Member) {
-	s := Setup{Timeout: timeout}
-	visits := s.visit(ctx, masters)
-	defer closeAll(visits)
+// found returns what was found. An error says that a master has a description that this version
+// cannot read.
+func found(visits []*visit) (all []fencing.Found, err error) {
 	for _, v := range visits {
-		members = append(members, Member{v.address, v.err, v.set, v.err == nil && v.admitted() && v.set.Generation > 0})
+		if all = append(all, v.Found); v.parseErr != nil {
+			err = fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.Member, v.parseErr})
+		}
 	}
+	return all, err
+}
+
+// Members asks all masters what they have.
+func Members(ctx context.Context, s Setup) (members []Member) {
+	visits := s.visit(ctx, s.Masters)
+	defer closeAll(visits)
+	var asked errgroup.Group
+	members = make([]Member, len(visits))
+	for i, v := range visits {
+		members[i] = Member{Address: v.Member, Err: v.err, Set: v.Set}
+		if v.err == nil {
+			asked.Go(func() error {
+				members[i].Err = v.describe(&members[i], s.Wait)
+				return nil
+			})
+		}
+	}
+	_ = asked.Wait() // the errors are in the members
 	return members
+}
+
+// describe asks for what a visit has not asked for.
+func (v *visit) describe(m *Member, wait time.Duration) error {
+	clock := newWaitClock(v.replID, v.swaps)
+	var b batch
+	b.begin(2)
+	b.add("GET", ticketKey)
+	b.readRegisters("", "")
+	replies, err := v.ask(&b, nil)
+	if err != nil {
+		return withoutNil(err)
+	}
+	var registers [fencing.Registers]uint64
+	_ = parseRegisters(replies[1].Text, &registers) // what there is
+	if largest := slices.Max(registers[:]); largest > 0 {
+		m.LargestFence = fencing.Fence(largest, fencing.MaxHandOvers)
+	}
+	m.Admitted = v.Admitted && v.Set.Generation >= fencing.Serving && !v.Set.Older
+	ticket := replies[0].Text
+	if m.Admitted || ticket == "" {
+		return nil
+	}
+	m.Waits, m.Left = true, wait
+	b.reset()
+	b.begin(3)
+	b.add("HGET", sinceKey, ticket+" "+clock.id)
+	if replies, err = v.ask(&b, nil); err != nil {
+		return withoutNil(err)
+	}
+	if passed, known := clock.passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {
+		m.Left = max(0, wait-passed)
+	}
+	return nil
 }
 
 // Init sets the masters up as a set. It watches each for Wait, as it may have lost data just
 // now, and returns nil when all are members. Masters that are set up already stay as they are.
-// Errors: ErrRefused, ErrConfigMismatch, a MasterError, or ctx's error.
+// Errors: ErrRefused, ErrMembersLost, ErrConfigMismatch, a MasterError, or ctx's error.
 func Init(ctx context.Context, s Setup) error {
 	visits := s.visit(ctx, s.Masters)
 	defer closeAll(visits)
 	if err := distinct(visits); err != nil {
 		return err
 	}
-	set, err := s.find(visits)
+	set, err := s.plan(visits)
 	if err != nil {
 		return err
 	}
-	if set.Generation > 0 {
-		return complete(visits, set)
-	}
-	registers, err := s.floor(visits, set)
-	if err == nil {
-		err = s.prepare(ctx, visits, set, registers)
-	}
-	if err == nil {
-		err = switchAll(visits, set, set.Next(set.Members))
-	}
-	return err
-}
-
-// find returns the set that the masters belong to, or the one of generation 0 that they are to
-// get. No engine takes part in generation 0, so of several one is chosen, by everybody the same.
-func (s *Setup) find(visits []*visit) (set fencing.Set, err error) {
-	members := make([]string, len(visits))
-	for i, v := range visits {
-		members[i] = v.address
-	}
-	var preparing, later *fencing.Set
-	for _, v := range visits {
-		switch {
-		case v.shown == "":
-		case v.set.Generation == 0:
-			if v.set.Matches(s.MaxTTL, members) == nil && (preparing == nil || v.set.ID < preparing.ID) {
-				preparing = &v.set
-			}
-		default:
-			if err := s.mayChange(v, members); err != nil {
-				return set, fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.address, err})
-			}
-			if later != nil && later.ID != v.set.ID && !s.Recover {
-				return set, fmt.Errorf("%w: the masters are members of different sets", ErrConfigMismatch)
-			}
-			if later == nil || v.set.Generation > later.Generation {
-				later = &v.set
-			}
+	if set.Generation == fencing.Preparing {
+		registers, err := s.floor(visits, set)
+		if err == nil {
+			err = s.prepare(ctx, visits, set, registers)
+		}
+		if err != nil {
+			return err
 		}
 	}
-	switch {
-	case later != nil && !s.Recover:
-		return *later, nil
-	case preparing != nil && !s.Recover:
-		return *preparing, nil
-	}
-	return fencing.NewSet(token.New(), s.MaxTTL, members), nil
-}
-
-// mayChange returns why the set of a member is not the configured one. To recover, MaxTTL may
-// grow: all leases have run out after the wait.
-func (s *Setup) mayChange(v *visit, members []string) error {
-	maxTTL := s.MaxTTL
-	if s.Recover && v.set.MaxTTL < maxTTL {
-		maxTTL = v.set.MaxTTL
-	}
-	return v.set.Matches(maxTTL, members)
-}
-
-// complete ends a setting up that was cut. Members that were restarted since, or lost their
-// data, are left to the engines, who have the registers of the others.
-func complete(visits []*visit, set fencing.Set) error {
-	before := set
-	before.Generation = 0
-	var out []string
-	for _, v := range visits {
-		switch {
-		case v.admitted() && v.shown == set.String():
-		case v.admitted() && v.shown == before.String() && set.Generation == 1:
-			if err := switchAll([]*visit{v}, before, set); err != nil {
-				return err
+	for g := fencing.Preparing; g < fencing.Serving; g++ {
+		for _, v := range visits {
+			if v.Set.Generation == g {
+				if err := v.switchTo(v.Set.Next(v.Set.Members)); err != nil {
+					return err
+				}
 			}
-		default:
-			out = append(out, v.address)
 		}
-	}
-	if len(out) > 0 {
-		return refuse("%w: %v. Engines admit them again by themselves as long as %d others are admitted; else recover them",
-			ErrMembersLost, out, fencing.Peers(len(visits), quorum.Size(len(visits))))
 	}
 	return nil
 }
 
-// switchAll gives the next description to all.
-func switchAll(visits []*visit, now, next fencing.Set) error {
-	for _, v := range visits {
-		done, err := v.call(func(b *batch) { b.switchSet(now.String(), next.String()) })
-		if err != nil {
-			return err
-		}
-		if !done {
-			return MasterError{v.address, errChanged}
-		}
+// plan returns the set that the masters are to become, or are.
+func (s *Setup) plan(visits []*visit) (set fencing.Set, err error) {
+	members := make([]string, len(visits))
+	for i, v := range visits {
+		members[i] = v.Member
 	}
+	want := fencing.NewSet(token.New(), s.MaxTTL, members)
+	all, err := found(visits)
+	switch {
+	case s.Recover:
+		return want, ofOperator(fencing.Recover(all, want))
+	case err != nil:
+		return set, err
+	}
+	set, err = fencing.SetUp(all, want)
+	return set, ofOperator(err)
+}
+
+// ofOperator gives an error of package fencing the kind that callers know.
+func ofOperator(err error) error {
+	lost := (*fencing.LostError)(nil)
+	switch {
+	case errors.Is(err, fencing.ErrOther):
+		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
+	case errors.As(err, &lost):
+		return refuse("%w: %v. Engines admit them again by themselves, and lockbench masters repair does, as long as enough others are admitted; else recover them", ErrMembersLost, lost.Members)
+	}
+	return err
+}
+
+// switchTo gives the next description to an admitted member.
+func (v *visit) switchTo(next fencing.Set) error {
+	done, err := v.call(func(b *batch) { b.switchMember(v.shown, v.mark, next.String(), v.mark) })
+	switch {
+	case err != nil:
+		return err
+	case !done:
+		return MasterError{v.Member, errChanged}
+	}
+	v.Set, v.shown = next, next.String()
 	return nil
 }
 
@@ -299,18 +324,17 @@ const recoveryMargin = 1 << 24
 // floor returns the least registers of the set: what those have that are prepared already,
 // since they may be recovered ones, and to recover what any has.
 func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
-	registers := make([]uint64, fencing.Registers)
+	least := fencing.FirstToken(time.Now().Unix())
 	if s.Recover {
-		least := fencing.TokenAbove(s.Above) + recoveryMargin
-		if least > fencing.MaxToken {
+		above := fencing.TokenAbove(s.Above) + recoveryMargin
+		if above > fencing.MaxToken {
 			return nil, refuse("no fence can be so much larger than %d", s.Above)
 		}
-		for i := range registers {
-			registers[i] = least
-		}
+		least = max(least, above)
 	}
+	registers := slices.Repeat([]uint64{least}, fencing.Registers)
 	for _, v := range visits {
-		if !s.Recover && !(v.admitted() && v.shown == set.String()) {
+		if !s.Recover && !v.In(set) {
 			continue
 		}
 		var b batch
@@ -324,11 +348,9 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 			err = parseRegisters(replies[0].Text, &theirs)
 		}
 		if err != nil && !s.Recover {
-			return nil, MasterError{v.address, err}
+			return nil, MasterError{v.Member, err}
 		}
-		if err == nil { // else Above has to do
-			fencing.Merge(registers, theirs[:])
-		}
+		fencing.Merge(registers, theirs[:]) // to recover: what there is, else Above has to do
 	}
 	return registers, nil
 }
@@ -338,20 +360,22 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, registers []uint64) error {
 	var open []*visit
 	for _, v := range visits {
-		if v.admitted() && v.shown == set.String() {
+		if v.In(set) {
 			continue
 		}
 		open = append(open, v)
 		var b batch
-		b.open(v.shown, v.runID, true)
+		b.open(v.shown, v.mark, newMark(v.runID, v.Member), "")
 		replies, err := v.ask(&b, nil)
 		if err == nil {
 			err = replies[0].Err()
 		}
 		if err != nil {
-			return MasterError{v.address, err}
+			return MasterError{v.Member, err}
 		}
-		v.ticket = replies[0].Text
+		if v.ticket, _, _ = strings.Cut(replies[0].Text, "\n"); v.ticket == "" {
+			return MasterError{v.Member, errChanged}
+		}
 	}
 	if len(open) > 0 && !s.New {
 		if err := s.watch(ctx, open); err != nil {
@@ -359,13 +383,14 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 		}
 	}
 	for _, v := range open {
-		done, err := v.call(func(b *batch) { b.seed(set.String(), v.runID, v.ticket, v.shown, registers) })
+		done, err := v.call(func(b *batch) { b.seed(set.String(), v.ticket, v.shown, registers) })
 		if err != nil {
 			return err
 		}
 		if !done {
-			return MasterError{v.address, errChanged}
+			return MasterError{v.Member, errChanged}
 		}
+		v.Set, v.shown, v.mark = set, set.String(), v.ticket
 	}
 	return nil
 }
@@ -390,7 +415,7 @@ func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 				err = errChanged
 			}
 			if err != nil {
-				return MasterError{v.address, err}
+				return MasterError{v.Member, err}
 			}
 		}
 	}

@@ -55,6 +55,7 @@ func BenchmarkScript(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			m.text("FLUSHALL")
 			m.text("SET", fencedSet, "the set")
+			m.text("SET", fencedMark, "a nonce of 24 characters 0123456789012345678901234567890123456789 127.0.0.1:7001")
 			registers := []string{"HSET", fencedRegisters}
 			for i := range 4096 {
 				registers = append(registers, strconv.Itoa(i), "0")

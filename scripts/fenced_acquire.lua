@@ -1,28 +1,31 @@
 -- Fenced acquire: take many locks in one call, each with a fencing token that is larger than
 -- its register.
 -- KEYS[1]      the set's description
--- KEYS[2]      the registers, a hash
--- KEYS[2+i]    lock name of entry i, of n
+-- KEYS[2]      the mark of the master's admission
+-- KEYS[3]      the registers, a hash
+-- KEYS[3+i]    lock name of entry i, of n
 -- ARGV[1]      the description that the caller expects
 -- ARGV[1+i]    token value of entry i
 -- ARGV[1+n+i]  its register
 -- ARGV[1+2n+i] the fencing token that the caller proposes; it never gets less for a register
 -- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many; then
 --              'msetex' if the server has that command and no name is there twice
--- Returns '' when every lock was granted with its proposal; else a word per entry:
+-- Returns the mark, a line feed, and '' when every lock was granted with its proposal; else a word per entry:
 --   '='       granted with the proposal
 --   a number  granted with that token: the register was not below the proposal
 --   '0'       held by another
---   'e'       the command failed, or the register holds no number below 2^37-1
+--   'e'       the command failed, or the register is missing or holds no number below 2^37-1
 -- with blanks between and, if any entry failed, a line feed and the last error's text.
--- Returns the error MUXLOCKSET, and has done nothing, where the description is another.
+-- Returns the error MUXLOCKSET, and has done nothing, where the description is another or
+-- there is no mark. The caller compares the mark: a copy of another master's data has that one's.
 -- Everything is checked first; the registers are written before the locks.
-local KEYS, ARGV, n = KEYS, ARGV, #KEYS - 2
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then
-  return redis.error_reply('MUXLOCKSET the master is not, or not any more, of the set that the caller expects')
+local KEYS, ARGV, n = KEYS, ARGV, #KEYS - 3
+local held = redis.call('MGET', unpack(KEYS))
+local mark = held[2]
+if held[1] ~= ARGV[1] or not mark then
+  return redis.error_reply('MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects')
 end
-local held = redis.call('MGET', unpack(KEYS, 3))
-local registers = redis.call('HMGET', KEYS[2], unpack(ARGV, n + 2, 2 * n + 1))
+local registers = redis.call('HMGET', KEYS[3], unpack(ARGV, n + 2, 2 * n + 1))
 
 local votes, fault = nil, '' -- votes is made at the first that is not '='
 local function vote(i, word)
@@ -36,10 +39,10 @@ end
 local tonumber, first = tonumber, 1 + 2 * n
 local writes, w = {}, 0
 for i = 1, n do
-  if held[i] then
+  if held[3 + i] then
     vote(i, '0')
   else
-    local value, token = tonumber(registers[i] or 0), ARGV[first + i]
+    local value, token = tonumber(registers[i] or ''), ARGV[first + i]
     local proposed = tonumber(token)
     if not value or value < 0 or value >= 137438953471 or value % 1 ~= 0 or proposed > 137438953471 then
       vote(i, 'e')
@@ -55,7 +58,7 @@ for i = 1, n do
   end
 end
 if w > 0 then
-  redis.call('HSET', KEYS[2], unpack(writes))
+  redis.call('HSET', KEYS[3], unpack(writes))
 end
 local pcall = redis.pcall
 local atOnce = ARGV[#ARGV] == 'msetex'
@@ -70,7 +73,7 @@ local function setAll(from, to, ttl)
   local args, k = {0}, 1
   for j = from, to do
     if not refused(j) then
-      args[k + 1], args[k + 2] = KEYS[2 + j], ARGV[1 + j]
+      args[k + 1], args[k + 2] = KEYS[3 + j], ARGV[1 + j]
       k = k + 2
     end
   end
@@ -81,7 +84,7 @@ end
 local function setEach(from, to, ttl)
   for j = from, to do
     if not refused(j) then
-      local reply = pcall('SET', KEYS[2 + j], ARGV[1 + j], 'NX', 'PX', ttl)
+      local reply = pcall('SET', KEYS[3 + j], ARGV[1 + j], 'NX', 'PX', ttl)
       if not reply then
         vote(j, '0')
       elseif reply.err then
@@ -98,4 +101,4 @@ while i <= n do
   if not (atOnce and setAll(i, to, ttl)) then setEach(i, to, ttl) end
   i, a = to + 1, a + 2
 end
-return votes and table.concat(votes, ' ') .. fault or ''
+return mark .. '\n' .. (votes and table.concat(votes, ' ') .. fault or '')

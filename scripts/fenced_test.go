@@ -14,6 +14,7 @@ func fencedOnce(m testMaster, seed uint64, script string, more ...string) string
 	rng := rand.New(rand.NewPCG(seed, 0))
 	m.text("FLUSHALL")
 	m.text("SET", fencedSet, "the set")
+	m.text("SET", fencedMark, "the mark")
 	var entries []entry
 	keys := []string{fencedRegisters}
 	for i := range 2 + rng.IntN(40) {

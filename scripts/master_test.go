@@ -68,6 +68,7 @@ type entry struct{ name, token, how string }
 // The keys of fencing.
 const (
 	fencedSet       = "__muxlock__:set"
+	fencedMark      = "__muxlock__:admitted"
 	fencedRegisters = "__muxlock__:registers"
 )
 
@@ -79,7 +80,7 @@ func fencedCommand(sha string, entries []entry) []string {
 		names, tokens = append(names, e.name), append(tokens, e.token)
 		registers, fences = append(registers, strconv.Itoa(i)), append(fences, "1000000")
 	}
-	args := append([]string{"EVALSHA", sha, strconv.Itoa(len(entries) + 2), fencedSet, fencedRegisters}, names...)
+	args := append([]string{"EVALSHA", sha, strconv.Itoa(len(entries) + 3), fencedSet, fencedMark, fencedRegisters}, names...)
 	return slices.Concat(args, []string{"the set"}, tokens, registers, fences, []string{entries[0].how, strconv.Itoa(len(entries))})
 }
 

@@ -47,13 +47,13 @@ var (
 
 // The scripts of fencing: the first three are sent with rounds, the others set masters up.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "2fdfe328807bb30ea982beab665dd49664e83032"}
-	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "47dd11ecd9238c108dbc8b1ecd1b443611d46487"}
-	Raise         = Script{"raise", raiseSource, "72a9d2e050a59fdcc67bb929f2466fdf33ec15b6"}
-	Open          = Script{"open", openSource, "bbfcb3da12621ee3fa28aa5e6b299d793ba3736a"}
-	Seed          = Script{"seed", seedSource, "7b54481deac2e5b5be1265099e8c9681d03237f6"}
-	ReadRegisters = Script{"registers", registersSource, "58d353e2d84c1c5abad66fbe19471344f51beb74"}
-	Switch        = Script{"switch", switchSource, "064c858920e10b8b8c1d55c5bf580c882e315d74"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "0333b2f6e9b3cfa02f0af8c107e06a1b094828c1"}
+	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
+	Raise         = Script{"raise", raiseSource, "522ac642db7aa35acf63ffe6df5544677b2637b8"}
+	Open          = Script{"open", openSource, "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d"}
+	Seed          = Script{"seed", seedSource, "5179661dbc129a6d058695df053f6a3a66381bd3"}
+	ReadRegisters = Script{"registers", registersSource, "687724dcbd16613760dc6e54eca13afb1867b96d"}
+	Switch        = Script{"switch", switchSource, "8803c424f490e9191957b10bda39a7fdf43df8b5"}
 	Trial         = Script{"trial", trialSource, "ce88fe4bd7f3de3ce182f25690ed4fe49b3873b6"}
 )
 

@@ -1,11 +1,13 @@
--- Switch: give a member the next description of its set.
+-- Switch: give an admitted member the next description of its set, or another mark.
 -- KEYS[1]  the set's description
--- ARGV[1]  the description that must be there
--- ARGV[2]  the next one
--- Returns  1 it is there now, or was already | 0 another is
-local now = redis.call('GET', KEYS[1])
-if now == ARGV[1] then
-  redis.call('SET', KEYS[1], ARGV[2])
+-- KEYS[2]  the mark of the master's admission
+-- ARGV[1], ARGV[2]  the description and the mark that must be there
+-- ARGV[3], ARGV[4]  the next ones
+-- Returns  1 they are there now, or were already | 0 others are
+local set, mark = redis.call('GET', KEYS[1]), redis.call('GET', KEYS[2])
+if set == ARGV[1] and mark == ARGV[2] then
+  redis.call('SET', KEYS[1], ARGV[3])
+  redis.call('SET', KEYS[2], ARGV[4])
   return 1
 end
-return now == ARGV[2] and 1 or 0
+return set == ARGV[3] and mark == ARGV[4] and 1 or 0

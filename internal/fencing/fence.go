@@ -33,6 +33,11 @@ func Fence(token uint64, handed int) uint64 { return token<<handOverBits | uint6
 // TokenAbove returns the least token whose fences are all larger than fence.
 func TokenAbove(fence uint64) uint64 { return fence>>handOverBits + 1 }
 
+// FirstToken returns what the registers of a set begin with that is set up at a time given in
+// seconds since 1970: a set that replaces a forgotten one begins above it, if that counted up less
+// than 16 times a second. Nothing may rest on that. It is below MaxToken until the year 2242.
+func FirstToken(unix int64) uint64 { return uint64(unix) * 16 }
+
 // Register returns the register of a name, from 0.
 func Register(name string) int {
 	h := uint32(2166136261) // FNV-1a, which must never change

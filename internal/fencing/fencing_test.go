@@ -63,6 +63,10 @@ func TestDescriptionIsReadAsItWasWritten(t *testing.T) {
 	require.Equal(t, 1, read.Generation)
 	require.NoError(t, read.Matches(time.Second, []string{"c", "a"}))
 	words := strings.Split(s.String(), " ")
+	older, err := fencing.ParseSet(strings.Replace(s.String(), "muxlock-set-2", "muxlock-set-1", 1))
+	require.NoError(t, err)
+	require.True(t, older.Older)
+	require.ErrorContains(t, older.Matches(time.Second, []string{"c", "a"}), "set up by an earlier version")
 	for i := range words[:5] {
 		if i == 1 {
 			continue // any word is an ID
@@ -103,70 +107,151 @@ func TestMaxTTLIsCountedInMillisecondsAsLeasesAre(t *testing.T) {
 	}
 }
 
-// A client is one client's admission of a master, in seconds.
+// A client is one client's admission of the member m, in seconds.
 type client struct{ fencing.Admission[second] }
 
 type second int
 
 func (s second) Before(other second) bool { return s < other }
 
-func (c *client) waitsUntil(t *testing.T, want second) {
-	t.Helper()
-	until, waits := c.Waits()
-	require.True(t, waits)
-	require.Equal(t, want, until)
-	require.False(t, c.Admitted())
-	_, due := c.Due(want - 1)
-	require.False(t, due)
-	_, due = c.Due(want)
-	require.True(t, due)
+// mark is one of the member m.
+func mark(nonce, run string) string {
+	return fencing.Mark{Nonce: nonce, RunID: run, Member: "m"}.String()
 }
 
-func TestMasterWithItsMarkIsAdmittedAtOnceAndAnyOtherWaits(t *testing.T) {
+func (c *client) met(run, mark string) { c.Met("m", run, mark, false) }
+
+func (c *client) waitsUntil(t *testing.T, want second) {
+	t.Helper()
+	require.Equal(t, fencing.Wait, c.Next(want-1))
+	require.Equal(t, fencing.Seed, c.Next(want))
+	require.False(t, c.Admitted())
+	_, from := c.Ticket()
+	require.Equal(t, want, from)
+}
+
+func TestMasterWithItsMarkVotesAtOnceAndAnyOtherIsOpened(t *testing.T) {
 	var c client
-	require.True(t, c.Met("run 1", "run 1"))
+	c.met("run1", mark("n", "run1"))
 	require.True(t, c.Admitted())
-	for _, mark := range []string{"", "run 0"} {
-		require.False(t, c.Met("run 1", mark))
-		c.Opened("ticket "+mark, 30)
+	require.Equal(t, fencing.Vote, c.Next(0))
+	require.True(t, c.Counts(mark("n", "run1")))
+	for what, other := range map[string]string{
+		"none": "", "of an earlier process": mark("n", "run0"), "of another member": "n run1 other",
+		"of an earlier version": "run1", "without a nonce": " run1 m",
+	} {
+		var c client
+		c.met("run1", other)
+		require.Equal(t, fencing.Open, c.Next(1000), what)
+		require.False(t, c.Counts(other), what)
+		c.Opened("ticket", 30)
 		c.waitsUntil(t, 30)
 	}
+	require.False(t, c.Counts(mark("another", "run1")), "the data is another admission's")
+	require.False(t, c.Counts(""))
+}
+
+func TestMarkThatWentAwayIsNotBelievedAgain(t *testing.T) {
+	first, second := mark("1", "run"), mark("2", "run")
+	var c client
+	c.met("run", first)
+	c.met("run", second) // another client has admitted it
+	require.True(t, c.Counts(second))
+	c.met("run", first) // SWAPDB, there and back
+	require.Equal(t, fencing.Open, c.Next(0))
+	c.met("run", second)
+	require.Equal(t, fencing.Open, c.Next(0), "who knows what was granted under the other")
+	c.met("run", mark("3", "run"))
+	require.True(t, c.Admitted())
+	c.met("run", "")
+	c.met("run", mark("3", "run"))
+	require.False(t, c.Admitted())
+
+	for i := range 1000 {
+		c.met("run", mark(fmt.Sprint("mark ", i), "run"))
+		c.met("run", mark(fmt.Sprint("other ", i), "run"))
+		c.met("run", mark(fmt.Sprint("mark ", i), "run"))
+		require.False(t, c.Admitted(), "the newest are remembered")
+	}
+}
+
+func TestDataThatWasLostAdmitsNobodyWhateverItsMark(t *testing.T) {
+	var c client
+	c.met("run", mark("1", "run"))
+	c.Lost()
+	for _, m := range []string{mark("1", "run"), mark("2", "run")} {
+		c.Met("m", "run", m, true)
+		require.Equal(t, fencing.Open, c.Next(0))
+	}
+	c.Opened("ticket", 30)
+	c.met("run", mark("2", "run"))
+	require.True(t, c.Admitted(), "by another client, since")
+}
+
+func TestMasterThatForgotNothingKeepsItsOwnMarkOnly(t *testing.T) {
+	for own, want := range map[string]fencing.Step{
+		mark("1", "run1"): fencing.Keep, "": fencing.Open, "1 run1 other": fencing.Open, "run1": fencing.Open,
+	} {
+		var c client
+		c.Met("m", "run2", own, true)
+		require.Equal(t, want, c.Next(0), own)
+	}
+	var c client
+	c.met("run1", mark("1", "run1"))
+	c.Met("m", "run2", mark("1", "run1"), true) // the same client
+	require.Equal(t, fencing.Keep, c.Next(0))
+	require.Equal(t, mark("1", "run1"), c.Kept())
+	require.False(t, c.Admitted())
+	c.Renewed(mark("2", "run2"), false)
+	require.Equal(t, fencing.Open, c.Next(0), "or a look finds what another client has done")
+	c.Met("m", "run2", mark("1", "run1"), true)
+	c.Renewed(mark("2", "run2"), true)
+	require.True(t, c.Counts(mark("2", "run2")))
 }
 
 func TestWaitGoesOnForAsLongAsTheTicketIsTheSame(t *testing.T) {
 	var c client
-	c.Met("run 1", "")
-	_, waits := c.Waits()
-	require.False(t, waits, "not opened yet")
+	c.met("run1", "")
+	require.Equal(t, fencing.Open, c.Next(1000), "not opened yet")
 	c.Opened("ticket", 30)
-	c.Met("run 1", "") // another connection
+	c.met("run1", "") // another connection
 	c.Opened("ticket", 40)
 	c.waitsUntil(t, 30)
+	c.Opened("ticket", 20) // as another process knows
+	c.waitsUntil(t, 20)
 	c.Opened("another", 50) // it was flushed
 	c.waitsUntil(t, 50)
-	c.Met("run 2", "")
-	_, due := c.Due(1000)
-	require.False(t, due, "another server")
+	c.met("run2", "")
+	require.Equal(t, fencing.Open, c.Next(1000), "another server")
 	c.Opened("another", 60) // restored from a snapshot
 	c.waitsUntil(t, 60)
 	c.Lost()
-	_, due = c.Due(1000)
-	require.False(t, due)
+	require.Equal(t, fencing.Open, c.Next(1000))
+}
+
+// SWAPDB brings an old ticket back: it was voted under the mark meanwhile.
+func TestTicketOfBeforeTheMasterVotedIsForgotten(t *testing.T) {
+	var c client
+	c.met("run", "")
+	c.Opened("ticket", 30)
+	c.met("run", mark("1", "run"))
+	c.met("run", "")
+	require.Equal(t, fencing.Open, c.Next(1000))
+	c.Opened("ticket", 90)
+	c.waitsUntil(t, 90)
 }
 
 func TestMasterThatIsSeededVotesIfItStillHadTheTicket(t *testing.T) {
 	var c client
-	c.Met("run 1", "")
+	c.met("run1", "")
 	c.Opened("ticket", 30)
 	c.Seeded("of before", true)
 	c.waitsUntil(t, 30)
 	c.Seeded("ticket", false)
-	require.False(t, c.Admitted())
-	_, due := c.Due(1000)
-	require.False(t, due, "opened again first")
+	require.Equal(t, fencing.Open, c.Next(1000), "opened again first")
 	c.Opened("another", 80)
 	c.Seeded("another", true)
-	require.True(t, c.Admitted())
+	require.True(t, c.Counts("another"))
 }
 
 func TestRegistersOfSoManyShareOneWithEveryQuorum(t *testing.T) {

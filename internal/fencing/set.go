@@ -14,22 +14,33 @@ import (
 // another set's, does not have it.
 type Set struct {
 	ID         string // of the set, for good
-	Generation int    // 0 while it is set up; grows with every change of the members
+	Generation int    // see the constants; grows with every change of the members
 	MaxTTL     time.Duration
 	Registers  int
 	Members    []string // the addresses, sorted
+	Older      bool     // written by a version whose scripts compare no marks
 }
 
-// format is the version of the description.
-const format = "muxlock-set-1"
+// Generations of a set. Engines take part from Serving on, which no member has before all of
+// them were Prepared: so a member that is still Preparing shows that none has ever served.
+const (
+	Preparing = iota
+	Prepared
+	Serving
+)
 
-// NewSet describes a set of masters that is being set up: of generation 0, which no engine
-// takes part in.
+// The versions of the description.
+const (
+	format      = "muxlock-set-2"
+	olderFormat = "muxlock-set-1"
+)
+
+// NewSet describes a set of masters that is being set up.
 func NewSet(id string, maxTTL time.Duration, members []string) Set {
 	return Set{ID: id, MaxTTL: maxTTL, Registers: Registers, Members: sorted(members)}
 }
 
-// Next describes the set once it is set up, or after its members were changed.
+// Next describes the set in its next generation, with the given members.
 func (s Set) Next(members []string) Set {
 	s.Generation, s.Members = s.Generation+1, sorted(members)
 	return s
@@ -45,10 +56,10 @@ func (s Set) String() string {
 
 var errFormat = errors.New("is no description of a set of masters that this version knows")
 
-// ParseSet reads a description.
+// ParseSet reads a description, also one of the version before.
 func ParseSet(text string) (s Set, err error) {
 	words := strings.Split(text, " ")
-	if len(words) < 6 || words[0] != format {
+	if len(words) < 6 || words[0] != format && words[0] != olderFormat {
 		return Set{}, errFormat
 	}
 	generation, err1 := strconv.Atoi(words[2])
@@ -57,7 +68,19 @@ func ParseSet(text string) (s Set, err error) {
 	if errors.Join(err1, err2, err3) != nil {
 		return Set{}, errFormat
 	}
-	return Set{words[1], generation, time.Duration(maxTTL) * time.Millisecond, registers, words[5:]}, nil
+	return Set{words[1], generation, time.Duration(maxTTL) * time.Millisecond, registers, words[5:], words[0] == olderFormat}, nil
+}
+
+// Over returns nil if a master that has the description theirs may be admitted to s: an earlier one
+// of the same set, as an old snapshot has. Else it is not the client's to change.
+func (s Set) Over(theirs Set) error {
+	switch {
+	case theirs.ID != s.ID || theirs.Older:
+		return errors.New("is a member of another set")
+	case theirs.Generation > s.Generation:
+		return fmt.Errorf("set has generation %d by now, here %d: its members are %v", theirs.Generation, s.Generation, theirs.Members)
+	}
+	return nil
 }
 
 // Mismatch is what a client expects of a set of masters and finds otherwise, field by field.
@@ -71,6 +94,9 @@ func (s Set) Matches(maxTTL time.Duration, members []string) error {
 	var fields []string
 	differs := func(field string, here, there any) {
 		fields = append(fields, fmt.Sprintf("%s: here %v, at the masters %v", field, here, there))
+	}
+	if s.Older {
+		fields = append(fields, "set up by an earlier version, whose engines must be stopped; lockbench masters init --recover takes the masters over")
 	}
 	if s.MaxTTL.Milliseconds() != maxTTL.Milliseconds() { // as stored, and as leases are
 		differs("MaxTTL", maxTTL, s.MaxTTL)

@@ -18,11 +18,8 @@ func (x *search) steps() {
 	for client := range m.Clients {
 		x.client(client)
 	}
-	if m.SetUps {
-		x.setUp()
-	}
-	if m.Replace {
-		x.replace()
+	for operator := range m.Operations {
+		x.operator(operator)
 	}
 	x.faults()
 	if s.now < m.Horizon {
@@ -77,7 +74,7 @@ func (x *search) attempt(a int) {
 		x.hold(a)
 	}
 	// Where masters are set up a lease only ends with its time: else there are too many states.
-	if m.timed() && !m.SetUps && at.phase != idle && at.phase != ended {
+	if m.timed() && len(m.Operations) == 0 && at.phase != idle && at.phase != ended {
 		t := *s
 		t.attempts[a].phase = ended
 		x.goes(&t, step{"releases, or gives up", by, -1, 0})
@@ -125,7 +122,8 @@ func (x *search) decide(a int) {
 
 // send sends an extend, which also raises.
 func (x *search) send(t *state, a int, c *column) {
-	if x.m.member(x.m.client(a), c) && x.connected(c, x.m.client(a)) {
+	client := t.attempts[a].client(x.m, a)
+	if x.m.member(client, c) && x.connected(c, client) {
 		c.asks[a].extend = underWay
 	}
 }
@@ -176,6 +174,14 @@ func (x *search) hold(a int) {
 			x.goes(&t, step{"is extended", by, -1, 0})
 		}
 	}
+	if m.Adopts && !at.adopted && !at.extending && a == 0 {
+		t := *s
+		t.attempts[a].adopted = true
+		for i := range m.Masters {
+			t.columns[i].asks[a].extend = notSent
+		}
+		x.goes(&t, step{"is adopted", by, -1, 0})
+	}
 	if at.handed < m.HandOvers {
 		t := *s
 		t.attempts[a].handed++
@@ -188,7 +194,7 @@ func (x *search) hold(a int) {
 func (x *search) deliver(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	at, c := &s.attempts[a], &s.columns[i]
-	set, name, owner, until := m.set(s, a), m.name(a), m.owner(a), s.now+m.TTL
+	set, client, name, owner, until := m.set(s, a), at.client(m, a), m.name(a), m.owner(a), s.now+m.TTL
 	if c.asks[a].sent {
 		t := *s
 		c := &t.columns[i]
@@ -197,11 +203,15 @@ func (x *search) deliver(a, i int) {
 		if m.Fault == AcquireIgnoresSet {
 			set = c.set
 		}
+		there := c.mark
 		what := "is refused"
-		if token, granted, _ := c.acquire(set, name, owner, at.hint, until); granted {
-			what = "is granted"
-			if q.grant == 0 {
-				q.grant = token
+		if token, granted, _ := x.acquire(c, set, name, owner, at.hint, until); granted {
+			what = "is granted, and does not count"
+			if x.counts(c, client, there) {
+				what = "is granted"
+				if q.grant == 0 {
+					q.grant = token
+				}
 			}
 		}
 		x.goes(&t, step{what, by, on, 0})
@@ -214,15 +224,16 @@ func (x *search) deliver(a, i int) {
 		t := *s
 		t.repeated = e == acknowledged
 		c := &t.columns[i]
-		set := m.set(s, a)
-		if m.Fault == ExtendIgnoresSet {
-			set = c.set
+		token := at.token
+		if at.adopted {
+			token = 0
 		}
-		ours, _ := c.extend(set, name, owner, at.token, until)
+		there := c.mark
+		ours, counts := x.extend(c, set, name, owner, token, until), x.counts(c, client, there) || m.Fault == PlainExtend
 		if !ours && m.Fault == UnconditionalRaise {
 			c.register, ours = max(c.register, at.token), true
 		}
-		if ours {
+		if ours && counts {
 			c.asks[a].extend = acknowledged
 		} else if e == underWay {
 			c.asks[a].extend = notSent
@@ -234,4 +245,44 @@ func (x *search) deliver(a, i int) {
 		t.columns[i].release(name, c.locks[name].owner)
 		x.goes(&t, step{"is released", by, on, 0})
 	}
+}
+
+// acquire is what the master does; without a rule, otherwise.
+func (x *search) acquire(c *column, set uint8, name int, owner, hint, until uint8) (token uint8, granted, member bool) {
+	there := c.mark
+	switch {
+	case x.m.Fault == MissingIsZero && !c.registers, x.m.Fault == AcquireIgnoresAll:
+		c.registers = true
+	}
+	if x.m.Fault == AcquireIgnoresAll {
+		set, c.mark = c.set, mark{nonce: 1}
+	}
+	token, granted, member = c.acquire(set, name, owner, hint, until)
+	c.mark = there
+	return token, granted, member
+}
+
+func (x *search) extend(c *column, set uint8, name int, owner, token, until uint8) (ours bool) {
+	there := c.data
+	switch x.m.Fault {
+	case ExtendIgnoresSet:
+		set = c.set
+	case PlainExtend:
+		set, token, c.mark = c.set, 0, mark{nonce: 1}
+	}
+	ours, _ = c.extend(set, name, owner, token, until)
+	c.mark = there.mark
+	return ours
+}
+
+// counts reports whether a client believes an answer that came with a mark.
+func (x *search) counts(c *column, client int, with mark) bool {
+	if x.m.Clients == 0 || x.m.Fault == AcquireIgnoresAll {
+		return true
+	}
+	a := &x.admissions[c.views[client].admission]
+	if x.m.Fault == AnyAdmission {
+		return a.Admitted() && with.nonce != 0
+	}
+	return a.Counts(x.textOf(c, with))
 }

@@ -8,13 +8,24 @@ import (
 
 // What an engine does to find out which masters may vote, as in pipeline/membership.go.
 
-// names are those of run_ids and tickets.
+// names are those of run_ids.
 var names = func() (names [256]string) {
 	for i := 1; i < len(names); i++ {
 		names[i] = strconv.Itoa(i)
 	}
 	return names
 }()
+
+// textOf returns a mark of a master as a client reads it.
+func (x *search) textOf(c *column, k mark) string {
+	switch {
+	case x.m.Fault == AnyMember:
+		k.copied = false
+	case x.m.Fault == OldSnapshotCounts && k.nonce != 0:
+		k.run = c.run
+	}
+	return k.text()
+}
 
 // connected reports whether a client can send something to a master.
 func (x *search) connected(c *column, client int) bool {
@@ -34,14 +45,15 @@ func (x *search) votes(c *column, client int) bool {
 func (m *Model) look(x *search, s *state, c *column, client int) {
 	v := &c.views[client]
 	a := x.admissions[v.admission]
-	mark := ""
+	text := ""
 	if c.set == s.clients[client] && c.set != noSet {
-		if mark = names[c.mark]; m.Fault == OldSnapshotCounts {
-			mark = names[c.run]
-		}
+		text = x.textOf(c, c.mark)
 	}
-	v.session, v.shown = c.run, c.set
-	a.Met(names[c.run], mark)
+	if m.Fault == GoneMarkCounts && text != "" {
+		a = fencing.Admission[tick]{} // it remembers none
+	}
+	v.session, v.shown, v.mark = c.run, c.set, c.mark
+	a.Met("m", names[c.run], text, m.Durable)
 	v.admission = x.admission(a)
 }
 
@@ -59,72 +71,100 @@ func (x *search) client(client int) {
 	}
 }
 
-// adopt has a client begin to use the set that a quorum shows.
+// adopt has a client begin to use a set that a quorum shows.
 func (x *search) adopt(client int) {
 	m, s := x.m, &x.state
-	aim, n := m.aim(client), 0
+	var shown [numberOfSets]int
 	for i := range m.Masters {
-		if c := &s.columns[i]; m.member(client, c) && c.set == aim {
-			n++
+		if c := &s.columns[i]; m.member(client, c) {
+			shown[c.set]++
 		}
 	}
-	if n < m.quorum() && (m.Fault != AdoptWithoutQuorum || n == 0) {
-		return
-	}
-	t := *s
-	t.clients[client] = aim
-	for i := range m.Masters {
-		if c := &t.columns[i]; m.member(client, c) {
-			m.look(x, &t, c, client)
+	for set, n := range shown {
+		if !m.mayAdopt(client, uint8(set)) || n < m.quorum() && (m.Fault != AdoptWithoutQuorum || n == 0) {
+			continue
 		}
+		t := *s
+		t.clients[client] = uint8(set)
+		for i := range m.Masters {
+			if c := &t.columns[i]; m.member(client, c) {
+				m.look(x, &t, c, client)
+			}
+		}
+		x.goes(&t, step{"adopts the set", int8(client), -1, 0})
 	}
-	x.goes(&t, step{"adopts the set", int8(client), -1, 0})
 }
 
 // admit looks at a master and takes the next step of its admission.
 func (x *search) admit(client, i int) {
 	m, s, by, on := x.m, &x.state, int8(client), int8(i)
-	if v := &s.columns[i].views[client]; v.target {
+	v := &s.columns[i].views[client]
+	if v.target {
 		x.gather(client, i)
 		return
 	}
-	if c := &s.columns[i]; x.votes(c, client) && c.set == s.clients[client] {
+	if s.columns[i].copied && !v.told {
+		t := *s
+		v := &t.columns[i].views[client]
+		a := x.admissions[v.admission]
+		a.Lost()
+		v.admission, v.told = x.admission(a), true
+		x.goes(&t, step{"sees that it was a replica", by, on, 0})
+	}
+	if c := &s.columns[i]; x.votes(c, client) && c.set == s.clients[client] && x.counts(c, client, c.mark) {
 		return // it looks no more
 	}
 	t := *s
 	c := &t.columns[i]
-	v := &c.views[client]
+	v = &c.views[client]
 	m.look(x, &t, c, client)
 	a := x.admissions[v.admission]
-	ticket, due := a.Due(tick(s.now))
 	what := "looks"
-	switch {
-	case a.Admitted(), c.set > s.clients[client]:
-	case ticket == "":
-		what = "opens"
-		opened := c.open(v.shown, c.run, c.opened+1, v.shown != s.clients[client])
-		if opened == 0 {
-			break
+	if !foreign(c.set, s.clients[client]) {
+		switch next := a.Next(tick(s.now)); {
+		case next == fencing.Keep, m.Fault == KeepsAnyMark && m.Durable && next == fencing.Open && c.set == s.clients[client]:
+			what = "keeps"
+			c.nonces++
+			renewed := mark{nonce: c.nonces, run: c.run}
+			a.Renewed(renewed.text(), c.change(c.set, c.mark, c.set, renewed) || m.Fault == KeepsAnyMark)
+		case next == fencing.Open:
+			what = "opens"
+			x.open(&t, c, &a)
+		case next == fencing.Seed || m.Fault == ReadBeforeWait && next == fencing.Wait:
+			what = "begins to gather"
+			for j := range m.Masters {
+				other := &t.columns[j].views[client]
+				other.target, other.read, other.gathered = false, false, 0
+			}
+			v.target = true
 		}
-		c.opened = max(c.opened, opened)
-		from := s.now + m.Wait
-		switch {
-		case m.Fault == WaitFromFirstSight:
-			from = m.Wait
-		case m.Fault == JoinsWithoutWait && c.kind == comes:
-			from = s.now
-		}
-		a.Opened(names[opened], tick(from))
-	case due || m.Fault == ReadBeforeWait:
-		what = "begins to gather"
-		for j := range m.Masters {
-			other := &t.columns[j].views[client]
-			other.target, other.read, other.gathered = false, false, 0
-		}
-		v.target = true
 	}
 	v.admission = x.admission(a)
 	x.goes(&t, step{what, by, on, 0})
+}
+
+// open opens a master, and notes since when it is known to wait.
+func (x *search) open(t *state, c *column, a *fencing.Admission[tick]) {
+	m := x.m
+	if m.Fault == TicketNamesNobody && c.ticket.nonce != 0 {
+		c.ticket.run, c.ticket.copied = c.run, false
+	}
+	opened := c.open(c.set, c.mark, mark{nonce: c.nonces + 1, run: c.run})
+	if opened.nonce == 0 {
+		return
+	}
+	c.nonces = max(c.nonces, opened.nonce)
+	if c.since == 0 {
+		c.since = t.now + 1
+	}
+	from := c.since - 1 + m.Wait
+	switch {
+	case m.Fault == WaitFromFirstSight:
+		from = m.Wait
+	case m.Fault == JoinsWithoutWait && c.kind == comes:
+		from = t.now
+	}
+	a.Opened(opened.text(), tick(from))
 }
 
 // gather reads the register of another master for master i, or seeds that with what was read.
@@ -139,8 +179,9 @@ func (x *search) gather(client, i int) {
 			read |= 1 << j
 			continue
 		}
-		register, admitted := other.read(s.clients[client], other.run)
-		if j == i || !admitted || !x.votes(other, client) {
+		expected := markOf(x.admissions[other.views[client].admission].Mark())
+		register, admitted := other.read(s.clients[client], expected)
+		if j == i || !admitted || !other.registers || !x.votes(other, client) {
 			continue
 		}
 		open |= 1 << j
@@ -158,22 +199,21 @@ func (x *search) gather(client, i int) {
 		return
 	}
 	a := x.admissions[s.columns[i].views[client].admission]
-	ticket, due := a.Due(tick(s.now))
 	enough := fencing.Enough(read, m.size(), m.quorum()) || m.Fault == NoPeers ||
 		m.Fault == OnePeerTooFew && fencing.Enough(read<<1|1, m.size(), m.quorum())
-	if !due || !enough {
+	if a.Next(tick(s.now)) != fencing.Seed || !enough {
 		return
 	}
 	t = *s
 	c := &t.columns[i]
 	v := &c.views[client]
-	with, _ := strconv.Atoi(ticket)
+	text, _ := a.Ticket()
+	ticket := markOf(text)
 	if m.Fault == NoTicket {
-		with = int(max(c.ticket, 1))
-		c.ticket = uint8(with)
+		c.ticket = ticket
 	}
-	ok := c.seed(s.clients[client], v.session, uint8(with), v.shown, uint8(v.gathered))
-	a.Seeded(ticket, ok)
+	ok := v.session == c.run && c.seed(s.clients[client], ticket, v.shown, uint8(v.gathered))
+	a.Seeded(text, ok)
 	v.admission, v.target, v.gathered = x.admission(a), false, 0
 	for j := range m.Masters {
 		t.columns[j].views[client].read = false

@@ -1,37 +1,76 @@
 package model
 
-// A master is what the scripts see and change on one server. Descriptions, run_ids, tickets and
+import (
+	"strconv"
+
+	"muxlock/internal/fencing"
+)
+
+// A master is what the scripts see and change on one server. Descriptions, run_ids, nonces and
 // token values are numbers here, 0 is none; of the registers there is one, which all names share.
 // TestMasterAgreesWithTheScripts compares it with a server that runs the Lua.
 type master struct {
-	run      uint8 // run_id of the process
-	set      uint8 // the description
-	mark     uint8 // the run_id under which the master was admitted
-	ticket   uint8
-	register uint8
-	locks    [maxNames]lock
+	run uint8 // run_id of the process
+	data
+}
+
+// data is what a snapshot, a copy or another database has.
+type data struct {
+	set          uint8 // the description
+	mark, ticket mark
+	since        uint8 // when the ticket was there by the clock that clients share, and 1; 0: not known
+	registers    bool  // there are any
+	register     uint8
+	locks        [maxNames]lock
+}
+
+// A mark names the member that was admitted, or copied: another one whose data this is.
+type mark struct {
+	nonce, run uint8
+	copied     bool
 }
 
 type lock struct{ owner, until uint8 }
 
-// The descriptions of the set, in the order of its generations.
-const (
-	noSet      uint8 = iota
-	preparing        // generation 0
-	generation       // 1
-	following        // 2
-)
+// markTexts are the marks as clients have them.
+var markTexts = func() (texts [32][16][2]string) {
+	for nonce := range texts {
+		for run := range texts[nonce] {
+			for copied, member := range []string{"m", "another"} {
+				texts[nonce][run][copied] = fencing.Mark{Nonce: strconv.Itoa(nonce), RunID: strconv.Itoa(run), Member: member}.String()
+			}
+		}
+	}
+	return texts
+}()
 
-// foreign is a mark of another server.
-const foreign uint8 = 255
+// text is "" for none.
+func (k mark) text() string {
+	switch {
+	case k.nonce == 0:
+		return ""
+	case k.copied:
+		return markTexts[k.nonce][k.run][1]
+	}
+	return markTexts[k.nonce][k.run][0]
+}
 
-// acquire is scripts/fenced_acquire.lua. With member false the caller expects another set.
+// textOf returns the mark of a text of this member.
+func markOf(text string) (k mark) {
+	m := fencing.ParseMark(text)
+	nonce, _ := strconv.Atoi(m.Nonce)
+	run, _ := strconv.Atoi(m.RunID)
+	return mark{uint8(nonce), uint8(run), m.Member != "m"}
+}
+
+// acquire is scripts/fenced_acquire.lua. With member false the caller expects another set, or the
+// master is not admitted.
 func (m *master) acquire(set uint8, name int, owner, hint, until uint8) (token uint8, granted, member bool) {
 	l := &m.locks[name]
 	switch {
-	case m.set != set:
+	case m.set != set || m.mark.nonce == 0:
 		return 0, false, false
-	case l.owner != 0:
+	case l.owner != 0 || !m.registers:
 		return 0, false, true
 	}
 	m.register = max(m.register, hint) + 1
@@ -39,16 +78,20 @@ func (m *master) acquire(set uint8, name int, owner, hint, until uint8) (token u
 	return m.register, true, true
 }
 
-// extend is scripts/fenced_extend.lua.
+// extend is scripts/fenced_extend.lua. Token 0 is not known.
 func (m *master) extend(set uint8, name int, owner, token, until uint8) (ours, member bool) {
 	l := &m.locks[name]
-	if l.owner != owner {
+	switch {
+	case l.owner != owner:
+		return false, true
+	case m.set != set || m.mark.nonce == 0:
+		return false, false
+	case token > 0 && !m.registers:
 		return false, true
 	}
-	if m.set != set {
-		return false, false
+	if token > 0 {
+		m.register = max(m.register, token)
 	}
-	m.register = max(m.register, token)
 	l.until = max(l.until, until)
 	return true, true
 }
@@ -63,39 +106,39 @@ func (m *master) release(name int, owner uint8) bool {
 }
 
 // open is scripts/open.lua.
-func (m *master) open(shown, run, fresh uint8, void bool) (ticket uint8) {
-	if m.set != shown || shown != noSet && m.mark == run && !void {
-		return 0
+func (m *master) open(shown uint8, found, fresh mark) (ticket mark) {
+	if m.set != shown || m.mark != found {
+		return mark{}
 	}
-	m.mark = 0
-	if m.ticket == 0 {
-		m.ticket = fresh
+	m.mark = mark{}
+	if m.ticket.run != fresh.run || m.ticket.copied != fresh.copied {
+		m.ticket, m.since = fresh, 0
 	}
 	return m.ticket
 }
 
 // seed is scripts/seed.lua.
-func (m *master) seed(set, run, ticket, shown, least uint8) bool {
-	if ticket == 0 || m.ticket != ticket || m.set != shown {
+func (m *master) seed(set uint8, ticket mark, shown, least uint8) bool {
+	if ticket.nonce == 0 || m.ticket != ticket || m.set != shown {
 		return false
 	}
-	m.register = max(m.register, least)
-	m.set, m.mark, m.ticket = set, run, 0
+	m.register, m.registers = max(m.register, least), true
+	m.set, m.mark, m.ticket, m.since = set, ticket, mark{}, 0
 	return true
 }
 
 // read is scripts/registers.lua.
-func (m *master) read(set, run uint8) (register uint8, admitted bool) {
-	return m.register, m.set == set && set != noSet && m.mark == run
+func (m *master) read(set uint8, expected mark) (register uint8, admitted bool) {
+	return m.register, m.set == set && set != noSet && m.mark == expected && expected.nonce != 0
 }
 
-// switchSet is scripts/switch.lua.
-func (m *master) switchSet(from, to uint8) bool {
-	if m.set == from {
-		m.set = to
+// change is scripts/switch.lua.
+func (m *master) change(set uint8, found mark, next uint8, to mark) bool {
+	if m.set == set && m.mark == found && found.nonce != 0 {
+		m.set, m.mark = next, to
 	}
-	return m.set == to
+	return m.set == next && m.mark == to
 }
 
 // flush is FLUSHALL.
-func (m *master) flush() { *m = master{run: m.run} }
+func (m *master) flush() { m.data = data{} }

@@ -1,12 +1,18 @@
 package model
 
-import "muxlock/internal/fencing"
+import (
+	"time"
+
+	"muxlock/internal/fencing"
+)
 
 const (
 	maxMasters  = 4
 	maxAttempts = 3
 	maxClients  = 2
 	maxNames    = 2
+
+	maxOperators = 2
 )
 
 // A Model is a configuration of the protocol, small enough to be searched wholly.
@@ -24,15 +30,22 @@ type Model struct {
 	Extensions   uint8   // of a lease
 	Duplicate    message // one of these is delivered twice
 
-	Crashes    uint8 // a master restarts empty
-	Flushes    uint8 // a master loses its data, and its connections stay
-	Rollbacks  uint8 // a master restarts with the data of an earlier time
-	Jumps      uint8 // a master's clock jumps ahead: its locks expire
-	Lost       int   // masters that are flushed at the begin
-	SetUps     bool  // an operator sets masters up, is cut at any step, and begins again
-	Blank      bool  // nothing is set up at the begin
-	ReadAtOnce bool  // the registers of the others are
-	Replace    bool  // the last master takes the place of the one before
+	Crashes    uint8       // a master restarts empty
+	Flushes    uint8       // a master loses its data, and its connections stay
+	Rollbacks  uint8       // a master restarts with what it had when it was saved, locks and mark too
+	Durable    bool        // a crash forgets nothing, and clients know that
+	Copies     uint8       // a master gets the data of another, and its connections stay
+	Swaps      uint8       // a master's databases are swapped, or back
+	Deletions  uint8       // the registers of a master are deleted
+	Jumps      uint8       // a master's clock jumps ahead: its locks expire
+	Lost       int         // masters that are flushed at the begin
+	Counted    uint8       // the largest token that counted before
+	Operations []operation // of operators, who are cut at any step, and begin again
+	Begins     uint8       // how often operators begin; 0: as often as they like
+	Blank      bool        // nothing is set up at the begin
+	ReadAtOnce bool        // the registers of the others are
+	Replace    bool        // the last master takes the place of the one before
+	Adopts     bool        // the second client adopts locks of the first
 
 	Only  property // that is looked at; 0: all are
 	Fault Fault
@@ -68,13 +81,22 @@ const (
 	SmallQuorum
 	ValidFromLastReply
 	AcquireIgnoresSet
+	AcquireIgnoresAll // the set, that there is no mark, and whose it is
 	ExtendIgnoresSet
 	OldSnapshotCounts
 	FenceWithoutRoom
 	AdoptWithoutQuorum
 	JoinsWithoutWait
+	AnyAdmission      // a mark counts whatever its nonce
+	AnyMember         // and whatever member it names
+	GoneMarkCounts    // also one that went away and came back
+	KeepsAnyMark      // a restarted master forgets nothing, whatever its mark
+	MissingIsZero     // a register that is missing begins again
+	PlainExtend       // an extend compares neither set nor mark
+	TicketNamesNobody // a ticket counts whichever process and member it was for
 	SetUpMarksRestarted
 	SetUpInOneStep
+	RecoverFromZero // its registers begin again
 )
 
 // A property is what has to hold, one bit each.
@@ -131,14 +153,18 @@ func (m *Model) owner(attempt int) uint8 {
 }
 
 // set is the set that an attempt expects.
-func (m *Model) set(s *state, attempt int) uint8 { return s.clients[m.client(attempt)] }
+func (m *Model) set(s *state, attempt int) uint8 {
+	return s.clients[s.attempts[attempt].client(m, attempt)]
+}
 
-// aim is the set that a client waits for.
-func (m *Model) aim(client int) uint8 {
+// mayAdopt reports whether a set is one that a client is configured for, and in which engines take
+// part.
+func (m *Model) mayAdopt(client int, set uint8) bool {
+	configured := members
 	if m.Replace && client == 1 {
-		return following
+		configured = membersAfter
 	}
-	return generation
+	return sets[set].Generation >= fencing.Serving && sets[set].Matches(time.Second, configured) == nil
 }
 
 func (m *Model) fence(token, handed uint8) uint64 {

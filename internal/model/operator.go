@@ -1,11 +1,24 @@
 package model
 
-// What an operator does, as in pipeline/setup.go, and what happens to masters.
+import "muxlock/internal/fencing"
 
-// An operator is the one who sets the masters up. It may be cut at any step and begin again.
+// What operators do, as in pipeline/setup.go and replace.go. What is decided is decided by
+// package fencing (sets.go).
+
+// An operation is what an operator does.
+type operation uint8
+
+const (
+	setsUp operation = iota
+	recovers
+	replaces
+)
+
+// An operator may be cut at any step and begin again.
 type operator struct {
 	at    at
 	until uint8 // it watches the masters
+	set   uint8 // that the masters get, or are switched from
 }
 
 type at uint8
@@ -18,197 +31,178 @@ const (
 	switching
 )
 
-// A visit is what the operator knows of a master.
+// A visit is what an operator knows of a master.
 type visit struct {
-	shown    uint8
-	admitted bool
-	run      uint8
-	ticket   uint8 // 0: it needs none
-	done     bool  // in this step
+	finding
+	mark   mark
+	run    uint8
+	ticket mark
+	done   bool // in this step
 }
 
-// setUp takes the next step of setting up. Whatever fails ends it, and it may begin again.
-func (x *search) setUp() {
+// concerns reports whether an operator has to do with a master.
+func (m *Model) concerns(operator int, c *column) bool {
+	if m.Operations[operator] == replaces {
+		return c.kind != goes
+	}
+	return c.kind != comes
+}
+
+// operator takes the next step of one. Whatever fails ends it, and it may begin again.
+func (x *search) operator(n int) {
 	m, s := x.m, &x.state
-	if s.operator.at == away {
-		t := *s
-		t.operator.at = opening
-		for i := range m.Masters {
-			c := &t.columns[i]
-			admitted := c.set != noSet && c.mark == c.run
-			c.visit = visit{shown: c.set, run: c.run, admitted: admitted, done: admitted}
-		}
-		if !m.refuses(&t) {
-			x.goes(&t, step{"set-up begins", -1, -1, 0})
-		}
+	op := &s.operators[n]
+	if op.at == away {
+		x.begin(n)
 		return
 	}
 	t := *s
-	m.leave(&t)
-	x.goes(&t, step{"set-up is cut", -1, -1, 0})
+	m.leave(&t, n)
+	x.goes(&t, step{"operator is cut", int8(n), -1, 0})
 	all := true
 	for i := range m.Masters {
-		if v := &s.columns[i].visit; !v.done {
+		if c := &s.columns[i]; m.concerns(n, c) && !c.visits[n].done {
 			all = false
-			x.visit(i)
+			x.visit(n, i)
 		}
 	}
-	if !all || s.operator.at == watching && s.now < s.operator.until {
+	if !all || op.at == watching && s.now < op.until {
 		return
 	}
 	t = *s
-	t.operator.at++
-	what := "set-up goes on"
-	switch t.operator.at {
-	case watching:
-		t.operator.until = s.now + m.Wait
-	case switching + 1:
-		what = "set-up ends"
-		m.leave(&t)
+	m.goOn(&t, n)
+	x.goes(&t, step{"operator goes on", int8(n), -1, 0})
+}
+
+// begin has an operator visit all masters, and ask what to do.
+func (x *search) begin(n int) {
+	m, t := x.m, x.state
+	if m.Begins > 0 {
+		if t.begins == m.Begins {
+			return
+		}
+		t.begins++
+	}
+	q := question{operation: m.Operations[n], operator: n}
+	found := 0
+	for i := range m.Masters {
+		c := &t.columns[i]
+		if !m.concerns(n, c) {
+			continue
+		}
+		admitted := c.set != noSet && fencing.ParseMark(c.mark.text()).Admits(names[c.run], "m")
+		c.visits[n] = visit{finding: finding{c.set, admitted}, mark: c.mark, run: c.run}
+		q.found[found] = c.visits[n].finding
+		if m.Fault == SetUpMarksRestarted && c.set != noSet {
+			q.found[found].admitted = true
+		}
+		found++
+	}
+	a := x.ask(q, found)
+	op := &t.operators[n]
+	first := sets[a.set].Generation == fencing.Preparing
+	switch {
+	case a.refused && !(m.Fault == SetUpInOneStep && q.operation == setsUp):
+		return
+	case q.operation == replaces:
+		op.at, op.set = switching, a.before
+		for i := range m.Masters {
+			v := &t.columns[i].visits[n]
+			v.done = v.set != a.before || t.columns[i].kind == comes
+		}
+	case m.Fault == SetUpInOneStep:
+		op.at, op.set, first = opening, serving, true
+	default:
+		op.at, op.set = opening, a.set
+	}
+	if op.at == opening {
+		for i := range m.Masters {
+			v := &t.columns[i].visits[n]
+			v.done = v.admitted && (v.set == op.set || !first)
+		}
+	}
+	x.goes(&t, step{"operator begins", int8(n), -1, 0})
+}
+
+// goOn begins the next step.
+func (m *Model) goOn(t *state, n int) {
+	op := &t.operators[n]
+	switch {
+	case op.at == switching && (m.Operations[n] == replaces || sets[op.set].Generation >= fencing.Serving-1):
+		m.leave(t, n)
+		return
+	case op.at == switching:
+		op.set++
+	case op.at == seeding && sets[op.set].Generation >= fencing.Serving:
+		m.leave(t, n)
+		return
+	case op.at == seeding: // from the first generation on
+		op.at, op.set = switching, op.set-uint8(sets[op.set].Generation)
+	default:
+		op.at++
+	}
+	if op.at == watching {
+		op.until = t.now + m.Wait
 	}
 	for i := range m.Masters {
-		v := &t.columns[i].visit
-		switch t.operator.at {
+		v := &t.columns[i].visits[n]
+		switch op.at {
 		case watching:
 			v.done = true
 		case seeding:
-			v.done = v.ticket == 0
+			v.done = v.ticket.nonce == 0
 		case switching:
-			v.done = false
+			v.done = v.set != op.set
 		}
 	}
-	x.goes(&t, step{what, -1, -1, 0})
 }
 
-func (m *Model) leave(t *state) {
-	t.operator = operator{}
+func (m *Model) leave(t *state, n int) {
+	t.operators[n] = operator{}
 	for i := range m.Masters {
-		t.columns[i].visit = visit{}
+		t.columns[i].visits[n] = visit{}
 	}
 }
 
-// refuses reports whether masters are in a state that only engines may mend: some have served,
-// and others have lost data since.
-func (m *Model) refuses(s *state) bool {
-	later, lost := false, false
-	for i := range m.Masters {
-		v := &s.columns[i].visit
-		later = later || v.shown == generation
-		lost = lost || v.shown == noSet || !v.admitted && m.Fault != SetUpMarksRestarted
-	}
-	return later && lost && m.Fault != SetUpInOneStep
-}
-
-// visit does with a master what the operator is at.
-func (x *search) visit(i int) {
-	m, s := x.m, &x.state
-	t := *s
-	c := &t.columns[i]
-	v := &c.visit
+// visit does with a master what an operator is at.
+func (x *search) visit(n, i int) {
+	m, t := x.m, x.state
+	op, c := &t.operators[n], &t.columns[i]
+	v := &c.visits[n]
 	v.done = true
-	ok := v.run == c.run
+	ok := v.run == c.run // else its connection is cut
 	what := ""
-	first := preparing
-	if m.Fault == SetUpInOneStep {
-		first = generation
-	}
-	switch s.operator.at {
+	switch op.at {
 	case opening:
-		what = "set-up opens"
+		what = "operator opens"
 		if ok {
-			v.ticket = c.open(v.shown, v.run, c.opened+1, true)
-			c.opened, ok = max(c.opened, v.ticket), v.ticket != 0
+			v.ticket = c.open(v.set, v.mark, mark{nonce: c.nonces + 1, run: c.run})
+			c.nonces, ok = max(c.nonces, v.ticket.nonce), v.ticket.nonce != 0
 		}
 	case seeding:
-		what = "set-up seeds"
-		ok = ok && c.seed(first, v.run, v.ticket, v.shown, 0)
+		what = "operator seeds"
+		least := uint8(0)
+		if m.Operations[n] == recovers && m.Fault != RecoverFromZero {
+			for _, counted := range t.counted { // the largest that a resource has seen
+				least = max(least, largest(counted)+1)
+			}
+		}
+		if ok = ok && c.seed(op.set, v.ticket, v.set, least); ok {
+			v.set, v.mark, v.admitted = op.set, v.ticket, true
+		}
 	case switching:
-		what = "set-up switches"
-		ok = ok && c.switchSet(preparing, generation)
+		what = "operator switches"
+		next := op.set + 1
+		if m.Operations[n] == replaces {
+			next = following
+		}
+		if ok = ok && c.change(v.set, v.mark, next, v.mark); ok {
+			v.set = next
+		}
 	}
 	if !ok {
 		what += " in vain"
-		m.leave(&t)
+		m.leave(&t, n)
 	}
-	x.goes(&t, step{what, -1, int8(i), 0})
-}
-
-// replace gives those that stay the next description, one by one. It may end anywhere.
-func (x *search) replace() {
-	for i := range x.m.Masters {
-		if c := &x.state.columns[i]; c.kind == stays && c.set == generation {
-			t := x.state
-			t.columns[i].switchSet(generation, following)
-			x.goes(&t, step{"is switched", -1, int8(i), 0})
-		}
-	}
-}
-
-// faults are what happens to masters.
-func (x *search) faults() {
-	m, s := x.m, &x.state
-	for i := range m.Masters {
-		c, on := &s.columns[i], int8(i)
-		for name := range c.locks {
-			if !m.timed() && c.locks[name].owner != 0 {
-				t := *s
-				t.columns[i].locks[name] = lock{}
-				x.goes(&t, step{"lock vanishes", -1, on, 0})
-			}
-		}
-		if s.crashes < m.Crashes {
-			t := *s
-			t.crashes++
-			t.columns[i].restart(&t, noSet, 0)
-			x.goes(&t, step{"restarts empty", -1, on, 0})
-		}
-		if s.rollbacks < m.Rollbacks {
-			for set := preparing; set <= c.set; set++ {
-				t := *s
-				t.rollbacks++
-				t.columns[i].restart(&t, set, 0)
-				x.goes(&t, step{"restarts with old data", -1, on, 0})
-			}
-		}
-		if s.flushes < m.Flushes && (m.Lost == 0 || c.kind == lost) {
-			t := *s
-			t.flushes++
-			t.columns[i].flush()
-			x.goes(&t, step{"is flushed", -1, on, 0})
-		}
-		if s.jumps < m.Jumps {
-			t := *s
-			t.jumps++
-			t.columns[i].locks = [maxNames]lock{}
-			x.goes(&t, step{"clock jumps", -1, on, 0})
-		}
-		if m.Fault == RegisterDecreases && c.register > 0 {
-			t := *s
-			t.columns[i].register = 0
-			x.goes(&t, step{"register is evicted", -1, on, 0})
-		}
-	}
-}
-
-// restart has another process behind the address. What is under way to the old one is lost.
-func (c *column) restart(t *state, set, register uint8) {
-	c.master = master{run: c.run + 1, set: set, register: register}
-	if set != noSet {
-		c.mark = foreign
-	}
-	for a := range c.asks {
-		q := &c.asks[a]
-		if q.sent = false; q.extend == underWay {
-			q.extend = notSent
-		}
-	}
-	for client := range c.views {
-		v := &c.views[client]
-		if v.session = 0; v.target {
-			v.target, v.gathered = false, 0
-			for j := range t.columns {
-				t.columns[j].views[client].read = false
-			}
-		}
-	}
+	x.goes(&t, step{what, int8(n), int8(i), 0})
 }

@@ -27,6 +27,7 @@ type search struct {
 
 	admissions []fencing.Admission[tick] // the values that were met
 	known      map[fencing.Admission[tick]]uint16
+	answers    map[question]answer // to operators
 
 	state  state // whose steps are being found
 	index  uint32
@@ -56,7 +57,7 @@ func (t tick) Before(u tick) bool { return t < u }
 
 // Search searches a model wholly, or until a property does not hold.
 func (m *Model) Search() (r Result) {
-	x := &search{m: m, seed: maphash.MakeSeed(), known: make(map[fencing.Admission[tick]]uint16), pick: -1}
+	x := &search{m: m, seed: maphash.MakeSeed(), known: make(map[fencing.Admission[tick]]uint16), answers: make(map[question]answer), pick: -1}
 	x.admission(fencing.Admission[tick]{}) // is 0
 	starts := m.starts(x)
 	for i := range starts {

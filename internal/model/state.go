@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // A state is everything: the masters, what is under way, who believes what.
@@ -15,16 +16,16 @@ type state struct {
 }
 
 type core struct {
-	counted  [maxNames]uint32 // tokens that counted, one bit each
-	now      uint8
-	broken   property // and does not hold
-	repeated bool     // a message was
-	attempts [maxAttempts]attempt
-	clients  [maxClients]uint8                       // the set that it adopted
-	last     [maxNames]struct{ token, handed uint8 } // of the last holder's fence
-	operator operator
+	counted   [maxNames]uint32 // tokens that counted, one bit each
+	now       uint8
+	broken    property // and does not hold
+	repeated  bool     // a message was
+	attempts  [maxAttempts]attempt
+	clients   [maxClients]uint8                       // the set that it adopted
+	last      [maxNames]struct{ token, handed uint8 } // of the last holder's fence
+	operators [maxOperators]operator
 
-	crashes, flushes, rollbacks, jumps uint8 // so many so far
+	crashes, flushes, saves, rollbacks, copies, swaps, deletions, jumps, begins uint8 // so many so far
 }
 
 // A phase of an attempt.
@@ -46,16 +47,28 @@ type attempt struct {
 	extending               bool
 	extendedSince, extended uint8
 	handed                  uint8
+	adopted                 bool // by the second client
+}
+
+// client is the one that speaks to the masters for an attempt.
+func (at *attempt) client(m *Model, a int) int {
+	if at.adopted {
+		return 1
+	}
+	return m.client(a)
 }
 
 // A column is a master and what others have to do with it.
 type column struct {
 	kind uint8 // what tells it from the others
 	master
-	opened uint8 // tickets that it had
+	saved  data  // in a snapshot
+	other  data  // in its other database
+	nonces uint8 // that were used there
+	copied bool  // it has another's data, and nobody was told
 	asks   [maxAttempts]ask
 	views  [maxClients]view
-	visit  visit
+	visits [maxOperators]visit
 }
 
 // The kinds of masters.
@@ -88,6 +101,8 @@ type view struct {
 	admission uint16 // the value in search.admissions
 	session   uint8  // the run_id behind its connection; 0: it has none
 	shown     uint8  // the description that was there
+	mark      mark   // and the mark
+	told      bool   // that it was a replica
 	target    bool   // registers are gathered for it
 	read      bool   // its register was
 	gathered  uint16 // by the target
@@ -174,13 +189,14 @@ func (m *Model) check(s *state) {
 func (m *Model) starts(x *search) (states []state) {
 	for _, registers := range m.Registers {
 		var s state
+		s.counted[0] = 1 << m.Counted &^ 1
 		for i := range m.Masters {
 			c := &s.columns[i]
-			c.run, c.register = 1, registers[i]
+			c.run, c.nonces = 1, 1
 			if m.Blank {
 				continue
 			}
-			c.set, c.mark = generation, 1
+			c.data = data{set: serving, mark: mark{nonce: 1, run: 1}, registers: true, register: registers[i]}
 			if m.Replace && i == m.Masters-2 {
 				c.kind = goes
 			}
@@ -194,8 +210,8 @@ func (m *Model) starts(x *search) (states []state) {
 			}
 		}
 		for client := range max(m.Clients, 1) {
-			if !m.Blank && m.aim(client) == generation {
-				s.clients[client] = generation
+			if !m.Blank && m.mayAdopt(client, serving) && !slices.Contains(m.Operations, recovers) { // else it is started later
+				s.clients[client] = serving
 			}
 			for i := range m.Clients * m.Masters {
 				if c := &s.columns[i/m.Clients]; m.member(client, c) {
@@ -235,7 +251,7 @@ func (s *state) String() string {
 	text := fmt.Sprintf("t=%d", s.now)
 	for i := range s.columns {
 		if c := &s.columns[i]; c.run != 0 {
-			text += fmt.Sprintf(" | set %d mark %d reg %d lock %c", c.set, c.mark, c.register, ".ABC"[c.locks[0].owner])
+			text += fmt.Sprintf(" | set %d mark %s reg %d lock %c", c.set, c.mark.text(), c.register, ".ABC"[c.locks[0].owner])
 		}
 	}
 	for i := range s.attempts {

@@ -56,6 +56,19 @@ func (c *conn) executeLocked(words []string) any {
 			s.tracked[words[1]] = append(s.tracked[words[1]], c)
 		}
 		return d.pttl(words[1])
+	case "HGET":
+		hash, err := d.hash(words[1])
+		if text, there := hash[words[2]]; there {
+			return text
+		}
+		return err
+	case "HSET":
+		hash, err := d.hash(words[1])
+		if err != nil {
+			return err
+		}
+		fields := len(hash)
+		return d.hset(words[1], words[2], words[3]) - fields
 	case "DEL":
 		n := 0
 		for _, key := range keys {
@@ -69,7 +82,7 @@ func (c *conn) executeLocked(words []string) any {
 // keysOf returns the keys of a command.
 func keysOf(words []string) []string {
 	switch words[0] {
-	case "SET", "GET", "PTTL":
+	case "SET", "GET", "PTTL", "HGET", "HSET":
 		return words[1:2]
 	case "DEL":
 		return words[1:]

@@ -92,8 +92,8 @@ func (d *dataSet) hash(key string) (map[string]string, error) {
 	return v.hash, nil
 }
 
-// hset sets a field of a key that is a hash, or not there.
-func (d *dataSet) hset(key, field, text string) {
+// hset sets a field of a key that is a hash, or not there, and returns how many it has then.
+func (d *dataSet) hset(key, field, text string) int {
 	v, there := d.find(key)
 	if !there {
 		v.hash = make(map[string]string)
@@ -101,4 +101,5 @@ func (d *dataSet) hset(key, field, text string) {
 	}
 	v.hash[field] = text
 	d.changed(key)
+	return len(v.hash)
 }

@@ -95,6 +95,7 @@ const (
 	set       = "__muxlock__:set"
 	admitted  = "__muxlock__:admitted"
 	ticket    = "__muxlock__:ticket"
+	since     = "__muxlock__:since"
 	registers = "__muxlock__:registers"
 )
 
@@ -106,6 +107,9 @@ func randomCommand(rng *rand.Rand) []string {
 	token := func() string { return pick("t1", "t1", "t2", "") }
 	ttl := func() string { return pick("100000", "300000", "900000") }
 	description := func() string { return pick("set 1", "set 1", "set 2") }
+	mark := func() string {
+		return pick("first nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run1 m", "other nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run2 m")
+	}
 	entries := 1 + rng.IntN(12)
 	eval := func(s scripts.Script, keys []string, args ...string) []string {
 		return slices.Concat([]string{"EVALSHA", s.SHA1, strconv.Itoa(len(keys))}, keys, args)
@@ -128,10 +132,10 @@ func randomCommand(rng *rand.Rand) []string {
 	register := func() string { return pick("0", "1", "2", "3") }
 	value := func() string { return pick("1", "5", "70", "137438953470", "137438953471", "137438953472") }
 	fenced := func(s scripts.Script) []string {
-		return eval(s, slices.Concat([]string{set, registers}, many(entries, name)), slices.Concat([]string{description()},
+		return eval(s, slices.Concat([]string{set, admitted, registers}, many(entries, name)), slices.Concat([]string{description()},
 			many(entries, token), many(entries, register), many(entries, value), runs(ttl))...)
 	}
-	switch rng.IntN(17) {
+	switch rng.IntN(19) {
 	case 0, 1:
 		return []string{"SET", name(), token(), "NX", "PX", ttl()}
 	case 2:
@@ -149,15 +153,19 @@ func randomCommand(rng *rand.Rand) []string {
 	case 10:
 		return eval(scripts.Raise, []string{set, registers}, description(), register(), value(), register(), value())
 	case 11:
-		return eval(scripts.Open, []string{set, admitted, ticket}, pick("", description()), pick("run 1", "run 2"), pick("k1", "k2"), pick("0", "1"))
+		return eval(scripts.Open, []string{set, admitted, ticket, since}, pick("", description()), pick("", "", mark()), mark(), pick("clock 1", "clock 2"))
 	case 12:
-		return eval(scripts.Seed, []string{set, admitted, ticket, registers}, description(), pick("run 1", "run 2"), pick("k1", "k2"), pick("", description()), value(), "0", value())
+		return eval(scripts.Seed, []string{set, admitted, ticket, since, registers}, description(), mark(), pick("", description()), value(), "0", value())
 	case 13:
-		return eval(scripts.Switch, []string{set}, description(), description())
+		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
 	case 14:
 		return eval(scripts.Inspect, []string{name()}, pick("1", "512"))
 	case 15:
-		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), pick("run 1", "run 2"))
+		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
+	case 16:
+		return []string{"HSET", since, mark() + " " + pick("clock 1", "clock 2"), "5"}
+	case 17:
+		return []string{"HGET", since, mark() + " clock 1"}
 	}
 	return eval(scripts.Trial, []string{"trial"})
 }
@@ -180,7 +188,7 @@ func TestFakeAnswersAsAServerDoes(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 0))
 		for range 300 {
 			same(randomCommand(rng)...)
-			key := []string{"a", "b", "c", "d\r\n\x00", "e", set, admitted, ticket, registers}[rng.IntN(9)]
+			key := []string{"a", "b", "c", "d\r\n\x00", "e", set, admitted, ticket, since, registers}[rng.IntN(10)]
 			same("GET", key)
 			same("PTTL", key)
 		}

@@ -1,7 +1,6 @@
 package redisfake
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -25,7 +24,7 @@ var known = map[string]func(d *dataSet, keys, args []string) any{
 	scripts.Open.SHA1:          open,
 	scripts.Seed.SHA1:          seed,
 	scripts.ReadRegisters.SHA1: readRegisters,
-	scripts.Switch.SHA1:        switchSet,
+	scripts.Switch.SHA1:        switchMember,
 	scripts.Trial.SHA1:         func(*dataSet, []string, []string) any { return 1 },
 }
 
@@ -109,7 +108,7 @@ func inspect(d *dataSet, keys, args []string) any {
 	return fmt.Sprint(d.pttl(keys[0]), " ", value)
 }
 
-var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, of the set that the caller expects")
+var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects")
 
 func errRegister(register string) error {
 	return errors.New("MUXLOCKREGISTER register " + register + " holds no token")
@@ -120,14 +119,16 @@ const maxToken = 1 << 37
 
 // A fenced is the arguments of the scripts of fencing, by entry.
 type fenced struct {
-	set, registersKey                string
+	mark, registersKey               string // the mark that is there
+	member                           bool   // admitted, to the set that is expected
 	names, tokens, registers, fences []string
 	runs                             []string
 }
 
-func readFenced(keys, args []string) fenced {
-	n := len(keys) - 2
-	return fenced{keys[0], keys[1], keys[2:], args[1 : 1+n], args[1+n : 1+2*n], args[1+2*n : 1+3*n], args[1+3*n:]}
+func readFenced(d *dataSet, keys, args []string) fenced {
+	n := len(keys) - 3
+	mark, admitted, _ := d.get(keys[1])
+	return fenced{mark, keys[2], admitted && d.is(keys[0], args[0]), keys[3:], args[1 : 1+n], args[1+n : 1+2*n], args[1+2*n : 1+3*n], args[1+3*n:]}
 }
 
 // ttls returns the ttl of each entry.
@@ -139,8 +140,8 @@ func (f *fenced) ttls() (ttls []string) {
 }
 
 func fencedAcquire(d *dataSet, keys, args []string) any {
-	f := readFenced(keys, args)
-	if !d.is(f.set, args[0]) {
+	f := readFenced(d, keys, args)
+	if !f.member {
 		return errNotMember
 	}
 	hash, err := d.hash(f.registersKey)
@@ -175,20 +176,19 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 		d.set(f.names[i], f.tokens[i], int64(atoi(ttl)))
 	}
 	if strings.Trim(strings.Join(words, ""), "=") == "" {
-		return ""
+		return f.mark + "\n"
 	}
-	return strings.Join(words, " ") + fault
+	return f.mark + "\n" + strings.Join(words, " ") + fault
 }
 
 func fencedExtend(d *dataSet, keys, args []string) any {
-	f := readFenced(keys, args)
-	member := d.is(f.set, args[0])
+	f := readFenced(d, keys, args)
 	votes, fault := make([]byte, len(f.names)), ""
 	for i, ttl := range f.ttls() {
 		found, err := d.ours(f.names[i], f.tokens[i])
-		if found == 1 && !member {
+		if found == 1 && !f.member {
 			err = errNotMember
-		} else if found == 1 {
+		} else if found == 1 && number(f.fences[i]) > 0 {
 			err = d.raise(f.registersKey, f.registers[i], f.fences[i])
 		}
 		switch {
@@ -201,7 +201,7 @@ func fencedExtend(d *dataSet, keys, args []string) any {
 			votes[i] = '0'
 		}
 	}
-	return string(votes) + fault
+	return f.mark + "\n" + string(votes) + fault
 }
 
 // raise makes a register at least as large as the token.
@@ -228,7 +228,7 @@ func raise(d *dataSet, keys, args []string) any {
 		if err != nil {
 			return err
 		}
-		if number(hash[args[i]]) < number(args[i+1]) {
+		if number(hash[args[i]]) < number(args[i+1]) { // not of one that is missing
 			d.hset(keys[1], args[i], args[i+1])
 		}
 	}
@@ -236,37 +236,48 @@ func raise(d *dataSet, keys, args []string) any {
 }
 
 func open(d *dataSet, keys, args []string) any {
-	shown, runID, ticket, void := args[0], args[1], args[2], args[3] == "1"
-	if now, _, _ := d.get(keys[0]); now != shown || shown != "" && d.is(keys[1], runID) && !void {
+	shown, mark, ticket, clock := args[0], args[1], args[2], args[3]
+	if set, _, _ := d.get(keys[0]); set != shown {
+		return ""
+	}
+	if found, _, _ := d.get(keys[1]); found != mark {
 		return ""
 	}
 	d.delete(keys[1])
-	if _, there := d.find(keys[2]); !there {
-		d.set(keys[2], ticket, 0)
+	now, there, err := d.get(keys[2])
+	if err != nil {
+		return err
 	}
-	now, _, err := d.get(keys[2])
-	return either(now, err)
+	if !there || afterNonce(now) != afterNonce(ticket) {
+		now = ticket
+		d.set(keys[2], ticket, 0)
+		d.delete(keys[3])
+	}
+	since, err := d.hash(keys[3])
+	return either(now+"\n"+since[now+" "+clock], err)
 }
 
+func afterNonce(ticket string) string { return ticket[min(24, len(ticket)):] }
+
 func seed(d *dataSet, keys, args []string) any {
-	next, runID, ticket, shown, registers := args[0], args[1], args[2], args[3], args[4:]
+	next, ticket, shown, registers := args[0], args[1], args[2], args[3:]
 	if now, _, _ := d.get(keys[0]); now != shown || !d.is(keys[2], ticket) {
 		return 0
 	}
-	hash, err := d.hash(keys[3])
+	hash, err := d.hash(keys[4])
 	if err != nil {
 		return err
 	}
 	for i, least := range registers {
 		register := strconv.Itoa(i)
-		text, there := hash[register]
-		if value := number(text); !there || !isToken(value) || value < number(least) {
-			d.hset(keys[3], register, least)
+		if value := number(hash[register]); !isToken(value) || value < number(least) {
+			d.hset(keys[4], register, least)
 		}
 	}
 	d.set(keys[0], next, 0)
-	d.set(keys[1], runID, 0)
+	d.set(keys[1], ticket, 0)
 	d.delete(keys[2])
+	d.delete(keys[3])
 	return 1
 }
 
@@ -285,19 +296,20 @@ func readRegisters(d *dataSet, keys, args []string) any {
 	return strings.Join(words, " ")
 }
 
-func switchSet(d *dataSet, keys, args []string) any {
-	if d.is(keys[0], args[0]) {
-		d.set(keys[0], args[1], 0)
+func switchMember(d *dataSet, keys, args []string) any {
+	if d.is(keys[0], args[0]) && d.is(keys[1], args[1]) {
+		d.set(keys[0], args[2], 0)
+		d.set(keys[1], args[3], 0)
 	}
-	if d.is(keys[0], args[1]) {
+	if d.is(keys[0], args[2]) && d.is(keys[1], args[3]) {
 		return 1
 	}
 	return 0
 }
 
-// number is a register as Lua's tonumber reads it: 0 if it is missing, NaN if it is none.
+// number is a register as Lua's tonumber reads it: NaN if it is none, or missing.
 func number(text string) float64 {
-	n, err := strconv.ParseFloat(strings.TrimSpace(cmp.Or(text, "0")), 64)
+	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil {
 		return math.NaN()
 	}

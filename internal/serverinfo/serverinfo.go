@@ -80,3 +80,11 @@ func (i Info) WasReplica() bool {
 	offset := i["second_repl_offset"]
 	return offset != "" && offset != "-1"
 }
+
+// DatabasesSwapped returns how often SWAPDB was called since the server was started, as text; "" if
+// it never was, or that is not reported.
+func (i Info) DatabasesSwapped() string {
+	_, calls, _ := strings.Cut(i["cmdstat_swapdb"], "calls=")
+	calls, _, _ = strings.Cut(calls, ",")
+	return calls
+}

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package clock
+
+func bootID() string { return "" }

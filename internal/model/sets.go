@@ -1,0 +1,105 @@
+package model
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"muxlock/internal/fencing"
+)
+
+// The descriptions of sets, as numbers. Each operator has an ID for the set that it begins.
+const (
+	noSet     uint8 = iota
+	preparing       // of the first operator
+	prepared
+	serving
+	following      // a member of serving was replaced
+	otherPreparing // of the second operator
+	otherPrepared
+	otherServing
+	numberOfSets
+)
+
+// sets are the descriptions of the numbers, and nothing else knows what they mean.
+var sets = func() (sets [numberOfSets]fencing.Set) {
+	for family, first := range []uint8{preparing, otherPreparing} {
+		set := fencing.NewSet(strconv.Itoa(family), time.Second, members)
+		for g := range uint8(3) {
+			sets[first+g] = set
+			set = set.Next(members)
+		}
+	}
+	sets[following] = sets[serving].Next(membersAfter)
+	return sets
+}()
+
+// The members of a set before and after one was replaced.
+var (
+	members      = []string{"a", "b", "goes"}
+	membersAfter = []string{"a", "b", "comes"}
+)
+
+// numberOf returns the number of a description.
+func numberOf(s fencing.Set) uint8 {
+	return uint8(max(0, slices.IndexFunc(sets[:], func(other fencing.Set) bool { return s.Is(other) })))
+}
+
+// foreign reports whether a client of a set leaves a master alone that has a description.
+func foreign(shown, ours uint8) bool {
+	return shown != noSet && shown != ours && sets[ours].Over(sets[shown]) != nil
+}
+
+// A finding is what an operator finds at one master.
+type finding struct {
+	set      uint8
+	admitted bool
+}
+
+func (f finding) found(member string) fencing.Found {
+	return fencing.Found{Member: member, Set: sets[f.set], Admitted: f.admitted}
+}
+
+// A question is what an operator asks of package fencing; answers are kept.
+type question struct {
+	operation operation
+	operator  int
+	found     [maxMasters]finding
+}
+
+type answer struct {
+	set     uint8 // that the masters are to become, or to be switched to
+	before  uint8 // of a replacement
+	refused bool
+}
+
+// ask returns what an operator is to do. It may find a member twice in an order that no two
+// masters have in a set: nothing rests on names.
+func (x *search) ask(q question, n int) (a answer) {
+	if a, known := x.answers[q]; known {
+		return a
+	}
+	var found []fencing.Found
+	for i := range n {
+		found = append(found, q.found[i].found(members[min(i, 2)]))
+	}
+	var err error
+	var set fencing.Set
+	want := sets[preparing]
+	if q.operator == 1 || q.operation == recovers {
+		want = sets[otherPreparing]
+	}
+	switch q.operation {
+	case setsUp:
+		set, err = fencing.SetUp(found, want)
+	case recovers:
+		set, err = want, fencing.Recover(found, want)
+	case replaces:
+		var before fencing.Set
+		before, set, err = fencing.Replacement{From: "goes", To: "comes"}.Replace(found[:n-1], found[n-1], sets[serving])
+		a.before = numberOf(before)
+	}
+	a.set, a.refused = numberOf(set), err != nil
+	x.answers[q] = a
+	return a
+}
