@@ -209,6 +209,7 @@
 //     them on different goroutines.
 //   - Redis accepts CLIENT TRACKING on a RESP2 connection and then never pushes.
 //     rueidis refuses that (ErrNoCache) unless DisableCache is set.
-//   - A server quotes the arguments of a command that it does not know: the password,
-//     where AUTH was renamed. withoutArguments cuts them off.
+//   - A server quotes the arguments of a command that it does not know: a token, or the
+//     password where AUTH was renamed. Errors lose them where they are read: those of replies
+//     in resp.Read, those in a script's answer in faultOf, those of rueidis in dial.
 package pipeline

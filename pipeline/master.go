@@ -163,7 +163,7 @@ func (m *master) tickLocked(now time.Time) {
 func (m *master) dialAndAdmit(ctx context.Context) error {
 	s, err := dial(ctx, m.option, m.p.timeout)
 	if err != nil {
-		return withoutArguments(err)
+		return err
 	}
 	m.session = s
 	err = m.probe()
@@ -176,7 +176,6 @@ func (m *master) dialAndAdmit(ctx context.Context) error {
 	if err != nil {
 		s.close()
 		m.session = nil
-		err = withoutArguments(err)
 	}
 	return err
 }

@@ -50,7 +50,7 @@ func batchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 	case len(text) == n:
 		return text, errUnexpected, nil
 	case len(text) > n && text[n] == '\n':
-		return text[:n], resp.Error(resp.WithoutClass(strings.TrimPrefix(text[n+1:], "-"))), nil
+		return text[:n], faultOf(text[n+1:]), nil
 	}
 	return "", nil, fmt.Errorf("%w to the batch script", errUnexpected)
 }
@@ -76,17 +76,11 @@ func grantWords(reply resp.Reply) (words string, fault, err error) {
 	if !failed {
 		return words, errUnexpected, nil
 	}
-	return words, resp.Error(resp.WithoutClass(strings.TrimPrefix(text, "-"))), nil
+	return words, faultOf(text), nil
 }
 
-// withoutArguments cuts off what a server quotes of a command that it does not know: the
-// password of an AUTH that was renamed, a token.
-func withoutArguments(err error) error {
-	if text, _, quoted := strings.Cut(err.Error(), ", with args beginning with:"); quoted {
-		return resp.Error(text)
-	}
-	return err
-}
+// faultOf returns the error of a command that a script called. Older servers begin it with -.
+func faultOf(text string) error { return resp.ErrorOf(strings.TrimPrefix(text, "-")) }
 
 // ErrDenied is matched by the cause of a master whose ACL does not allow the name. That
 // command was not executed.
@@ -155,7 +149,7 @@ func isServerWide(err error) bool {
 // isUnfit reports whether a server's error is, or is about a command that rounds need: one that
 // its ACL forbids, or that it does not know, as after a proxy has gone over to another server.
 func isUnfit(err error) bool {
-	return isServerWide(err) || isForbidden(err) || err != nil && strings.HasPrefix(resp.WithoutClass(err.Error()), "unknown command")
+	return isServerWide(err) || isForbidden(err) || err != nil && strings.HasPrefix(err.Error(), "unknown command")
 }
 
 // isMisconfigured reports whether a master refused us for a reason that only a change of the

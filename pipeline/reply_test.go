@@ -70,6 +70,7 @@ func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
 		{"e01\nWRONGTYPE of a kind", "e01", "WRONGTYPE"},
 		{"e01\n-OOM on an older server", "e01", "OOM"},
 		{"e01\nMISCONF \r\n with line feeds", "e01", "MISCONF"},
+		{"e01\nERR unknown", "e01", "unknown"},
 	} {
 		votes, fault, err := batchVotes(replyOf(t, bulk(c.text)), 3)
 		require.NoError(t, err, c.text)
@@ -82,6 +83,21 @@ func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
 	} {
 		votes, _, err := batchVotes(replyOf(t, wire), 3)
 		require.Error(t, err, "%q gives votes %q", wire, votes)
+	}
+}
+
+func TestErrorsInTheAnswersOfScriptsAreReadWithoutQuotedArguments(t *testing.T) {
+	for _, text := range []string{
+		"ERR unknown command 'DEL', with args beginning with: 'name' 'token' ",
+		"-ERR unknown command 'DEL', with args beginning with: 'name' 'token' ",
+	} {
+		_, fault, err := batchVotes(replyOf(t, bulk("e01\n"+text)), 3)
+		require.NoError(t, err)
+		require.EqualError(t, fault, "unknown command 'DEL'")
+		_, fault, err = grantWords(replyOf(t, bulk("= 0 e\n"+text)))
+		require.NoError(t, err)
+		require.EqualError(t, fault, "unknown command 'DEL'")
+		require.True(t, isUnfit(fault))
 	}
 }
 
@@ -99,6 +115,8 @@ func TestFirstWordDistinguishesAnUnfitServerFromARefusedName(t *testing.T) {
 		{replyOf(t, "-LOADING Redis is loading the dataset in memory\r\n").Err(), "LOADING", true},
 		{fmt.Errorf("wrapped: %w", replyOf(t, "-MISCONF Errors writing\r\n").Err()), "MISCONF", true},
 		{replyOf(t, "-BUSY\r\n").Err(), "BUSY", true},
+		{replyOf(t, "-ERR unknown command 'DELEX', with args beginning with: 'name' 'IFEQ' 'token' \r\n").Err(), "unknown", true},
+		{replyOf(t, "-ERR unknown command `DELEX`, with args beginning with: `name`, `IFEQ`, `token`, \r\n").Err(), "unknown", true},
 		{replyOf(t, "-BUSYKEY Target key name already exists.\r\n").Err(), "BUSYKEY", false},
 		{replyOf(t, "-WRONGTYPE Operation against a key\r\n").Err(), "WRONGTYPE", false},
 		{replyOf(t, "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n").Err(), "NOPERM", false},

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"muxlock/internal/resp"
 )
 
 // A session is one connection to one master, and dies with it. Its rueidis client
@@ -43,7 +45,7 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	option.Dialer.KeepAlive = -1 // no PINGs of rueidis's own: they would end the synchronous mode
 	s, err := open(ctx, option, timeout)
 	if err != nil {
-		return nil, err
+		return nil, resp.WithoutArguments(err)
 	}
 	s.wire, err = takeOver(s.conn, timeout)
 	if err != nil {
@@ -57,7 +59,8 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 // dialTracked opens a session that calls onPush, from a goroutine of its own, with the
 // names of keys that were read after CLIENT CACHING YES and have changed, and with nil
 // when they all may have or when the connection has ended. The error is
-// rueidis.ErrNoCache if the server refuses tracking. rueidis pings a silent connection.
+// rueidis.ErrNoCache if the server refuses tracking; it is not to be shown, as it may have
+// quoted arguments. rueidis pings a silent connection.
 func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}

@@ -81,19 +81,12 @@ func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
 		v := &visit{Found: fencing.Found{Member: m.Address}}
 		visits = append(visits, v)
 		dials.Go(func() error {
-			v.err = withoutNil(v.begin(ctx, m, s.Timeout))
+			v.err = v.begin(ctx, m, s.Timeout)
 			return nil
 		})
 	}
 	_ = dials.Wait() // the errors are in the visits
 	return visits
-}
-
-func withoutNil(err error) error {
-	if err == nil {
-		return nil
-	}
-	return withoutArguments(err)
 }
 
 func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err error) {

@@ -19,7 +19,7 @@ const (
 	Null   Kind = iota // no value
 	Text               // a simple, bulk or verbatim string
 	Number             // an integer
-	Failed             // an error; its text is in Text, without the class ERR, which says nothing
+	Failed             // an error; its text, as of ErrorOf, is in Text
 )
 
 // Reply is one reply.
@@ -42,8 +42,26 @@ func (r Reply) Err() error {
 	return nil
 }
 
-// WithoutClass cuts the class ERR off the text of an error.
-func WithoutClass(text string) string { return strings.TrimPrefix(text, "ERR ") }
+// arguments comes before those that a server quotes of a command that it does not know. Redis
+// quotes them with ' since version 7, with ` before; proxies copy the text.
+const arguments = ", with args beginning with:"
+
+// ErrorOf returns the error of a text that a server wrote. It leaves out the class ERR, which
+// says nothing, and quoted arguments: one may be a token, or the password of an AUTH that was
+// renamed.
+func ErrorOf(text string) Error {
+	text, _, _ = strings.Cut(text, arguments)
+	return Error(strings.TrimPrefix(text, "ERR "))
+}
+
+// WithoutArguments returns an error that a client library has read without quoted arguments.
+// If there are any, nothing of it can be unwrapped.
+func WithoutArguments(err error) error {
+	if err != nil && strings.Contains(err.Error(), arguments) {
+		return ErrorOf(err.Error())
+	}
+	return err
+}
 
 // AppendCommand appends a command of these words.
 func AppendCommand(b []byte, words ...string) []byte {
@@ -95,7 +113,7 @@ func Read(in *bufio.Reader) (Reply, error) {
 		}
 		return Reply{Kind: Text, Text: string(rest)}, nil
 	case '-':
-		return Reply{Kind: Failed, Text: WithoutClass(string(rest))}, nil
+		return Reply{Kind: Failed, Text: string(ErrorOf(string(rest)))}, nil
 	case ':':
 		n, err := strconv.ParseInt(string(rest), 10, 64)
 		if err != nil {
@@ -161,7 +179,7 @@ func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
 	case err != nil:
 		return Reply{}, err
 	case sign == '!':
-		return Reply{Kind: Failed, Text: WithoutClass(text)}, nil
+		return Reply{Kind: Failed, Text: string(ErrorOf(text))}, nil
 	case sign == '=' && len(text) >= 4: // "txt:" before a verbatim string
 		text = text[4:]
 	}

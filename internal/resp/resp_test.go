@@ -2,6 +2,8 @@ package resp
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -84,15 +86,60 @@ func TestErrIsTheTextOfAnError(t *testing.T) {
 	require.EqualError(t, Reply{Kind: Failed, Text: "ERR no"}.Err(), "ERR no")
 }
 
+// What servers write of a command that they do not know: from Redis 7 on, up to Redis 6, and without arguments.
+var unknownCommands = map[string]string{
+	"ERR unknown command 'DELEX', with args beginning with: 'name' 'IFEQ' 'token' ":                    "unknown command 'DELEX'",
+	"ERR unknown command `DELEX`, with args beginning with: `name`, `IFEQ`, `token`, ":                 "unknown command `DELEX`",
+	"ERR unknown command 'DELEX', with args beginning with: ":                                          "unknown command 'DELEX'",
+	"ERR unknown command 'DELEX'":                                                                      "unknown command 'DELEX'",
+	"ERR in a script: unknown command 'DELEX', with args beginning with: 'token' , on @user_script:1.": "in a script: unknown command 'DELEX'",
+	"NOPERM No permissions to access the 'name' key":                                                   "NOPERM No permissions to access the 'name' key",
+}
+
+func TestErrorsAreReadWithoutTheArgumentsOfAnUnknownCommand(t *testing.T) {
+	for text, want := range unknownCommands {
+		for _, wire := range []string{fmt.Sprintf("-%s\r\n", text), fmt.Sprintf("!%d\r\n%s\r\n", len(text), text)} {
+			got, err := Read(bufio.NewReader(strings.NewReader(wire)))
+			require.NoError(t, err, "%q", wire)
+			require.Equal(t, Reply{Kind: Failed, Text: want}, got, "%q", wire)
+			list, err := ReadList(bufio.NewReader(strings.NewReader("*1\r\n" + wire)))
+			require.NoError(t, err, "%q", wire)
+			require.Equal(t, []Reply{got}, list, "%q", wire)
+		}
+		bulk, err := Read(bufio.NewReader(strings.NewReader(fmt.Sprintf("$%d\r\n%s\r\n", len(text), text))))
+		require.NoError(t, err)
+		require.Equal(t, Reply{Kind: Text, Text: text}, bulk, "no error")
+	}
+}
+
+func TestErrorsOfAClientLibraryLoseTheArgumentsOfAnUnknownCommand(t *testing.T) {
+	require.NoError(t, WithoutArguments(nil))
+	require.Equal(t, io.EOF, WithoutArguments(io.EOF))
+	for text, want := range unknownCommands {
+		require.EqualError(t, WithoutArguments(errors.New(strings.TrimPrefix(text, "ERR "))), want)
+	}
+	err := WithoutArguments(fmt.Errorf("AUTH: %w", errors.New("unknown command 'AUTH', with args beginning with: 'secret'")))
+	require.Equal(t, Error("AUTH: unknown command 'AUTH'"), err, "nothing is left to be unwrapped")
+}
+
 func FuzzRead(f *testing.F) {
+	for text := range unknownCommands {
+		f.Add("-" + text + "\r\n")
+	}
 	f.Add("$5\r\na\r\nbc\r\n")
 	f.Add("!9\r\nERR a\r\nbc\r\n")
 	f.Add("*2\r\n:1\r\n+a\r\n")
 	f.Fuzz(func(t *testing.T, wire string) {
 		in := bufio.NewReader(strings.NewReader(wire))
 		for {
-			if _, err := ReadList(in); err != nil {
+			list, err := ReadList(in)
+			if err != nil {
 				return // every input ends, in an error, and none panics
+			}
+			for _, reply := range list {
+				if reply.Kind == Failed {
+					require.NotContains(t, reply.Text, ", with args beginning with:")
+				}
 			}
 		}
 	})
