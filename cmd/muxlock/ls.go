@@ -16,6 +16,7 @@ import (
 	"muxlock/internal/address"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
 	"muxlock/pipeline"
 )
 
@@ -181,7 +182,9 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 	if err != nil {
 		return nil, err
 	}
-	failed := func(err error) error { return engine.MasterError{Master: option.InitAddress[0], Err: err} }
+	failed := func(err error) error {
+		return engine.MasterError{Master: option.InitAddress[0], Err: resp.WithoutArguments(err)}
+	}
 	client, err := rueidis.NewClient(option)
 	if err != nil {
 		return nil, failed(err)

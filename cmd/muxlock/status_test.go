@@ -212,3 +212,11 @@ func TestTheHolderIsPrintableAndFits(t *testing.T) {
 	require.Contains(t, long, " ä?ä?")
 	require.Equal(t, "ä", fitted("ää", 3))
 }
+
+func TestLsShowsNoPasswordThatAServerQuotes(t *testing.T) {
+	t.Parallel()
+	s, stranger := setOf(redistest.Masters(t, 2)), redistest.Stranger(t)
+	_, stderr, code := s.run(t, "ls", "--masters", strings.Join(append(redistest.Addrs(s.masters), "redis://:swordfish@"+stranger), ","))
+	require.Zero(t, code, stderr)
+	require.Equal(t, "muxlock: not scanned: "+stranger+": unknown command 'AUTH'\n", stderr)
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline"
 )
@@ -63,7 +64,7 @@ func Collect(ctx context.Context, masters []Master) []Facts {
 			ctx, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
 			all[i].Address = m.Address
-			all[i].Err = all[i].ask(ctx, m)
+			all[i].Err = resp.WithoutArguments(all[i].ask(ctx, m))
 		})
 	}
 	asking.Wait()

@@ -17,6 +17,11 @@ const version = "7.0.15"
 func (c *conn) executeLocked(words []string) any {
 	s, caching := c.s, c.caching
 	c.caching = false
+	if s.answer != nil {
+		if reply := s.answer(words); reply != nil {
+			return reply
+		}
+	}
 	keys := keysOf(words)
 	for _, key := range keys {
 		if s.denied[key] {

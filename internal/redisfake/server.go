@@ -23,8 +23,9 @@ type Server struct {
 	runID   string
 	started time.Time
 	down    bool
-	delay   time.Duration   // of replies
-	denied  map[string]bool // keys
+	delay   time.Duration            // of replies
+	denied  map[string]bool          // keys
+	answer  func(words []string) any // of Answer, or nil
 	conns   map[*conn]struct{}
 	tracked map[string][]*conn // by key: who is notified, once, when it changes
 }
@@ -97,6 +98,14 @@ func (s *Server) Deny(key string, denied bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied[key] = denied
+}
+
+// Answer has a function answer commands in the server's place, with a string or an error; nil
+// leaves a command to the server. It is called under the server's lock.
+func (s *Server) Answer(answer func(words []string) any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.answer = answer
 }
 
 // Set gives a key a value, for ever.

@@ -20,6 +20,7 @@ import (
 
 	"muxlock/internal/address"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 )
 
@@ -61,7 +62,7 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 		case err == nil:
 			s.Distance = max(s.Distance, rtt)
 		case i == 0:
-			return nil, fmt.Errorf("master %s: %w", Redact(addr), err)
+			return nil, fmt.Errorf("master %s: %w", Redact(addr), resp.WithoutArguments(err))
 		}
 	}
 	return s, nil

@@ -45,3 +45,9 @@ func TestTheFarthestMasterTellsTheDistance(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, set.Distance, 30*time.Millisecond)
 }
+
+func TestAnErrorShowsNoPasswordThatAServerQuotes(t *testing.T) {
+	stranger := redistest.Stranger(t)
+	_, err := masters.Use(t.Context(), []string{"redis://:swordfish@" + stranger})
+	require.EqualError(t, err, "master redis://"+stranger+": unknown command 'AUTH'")
+}

@@ -1,0 +1,274 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisfake"
+	"muxlock/scripts"
+)
+
+// A server quotes the arguments of a command that it does not know. Here it knows none that
+// carries a secret.
+
+// quotes is how: from Redis 7 on, and before.
+var quotes = map[string]func(words []string) error{
+	"apostrophes": func(words []string) error {
+		return fmt.Errorf("ERR unknown command '%s', with args beginning with: '%s' ", words[0], strings.Join(words[1:], "' '"))
+	},
+	"backquotes": func(words []string) error {
+		return fmt.Errorf("ERR unknown command `%s`, with args beginning with: `%s`, ", words[0], strings.Join(words[1:], "`, `"))
+	},
+}
+
+const password = "swordfish"
+
+// secrets is what no text may show: tokens, as package token makes them, and the password.
+var secrets = regexp.MustCompile(`[0-9A-Za-z+/]{22}==|` + password)
+
+// requireNoSecret asserts that values can be printed.
+func requireNoSecret(t *testing.T, values ...any) {
+	t.Helper()
+	for _, v := range values {
+		for _, text := range printed(v) {
+			require.NotRegexp(t, secrets, text, "%T", v)
+		}
+	}
+}
+
+// A quoter is five masters that answer commands in which there is a secret with quotes of them.
+type quoter struct {
+	journal
+	cfg     Config
+	masters []*redisfake.Server
+	looked  int // errors of the journal
+}
+
+func newQuoter(t *testing.T) *quoter {
+	q := &quoter{cfg: Config{MaxAttempts: 1}}
+	byAddress := make(map[string]*redisfake.Server)
+	for i := range 5 {
+		master, address := redisfake.New(), fmt.Sprintf("192.0.2.%d:6379", i)
+		t.Cleanup(master.Close)
+		byAddress[address] = master
+		q.masters, q.cfg.Masters = append(q.masters, master), append(q.cfg.Masters, address)
+	}
+	q.cfg.Client = rueidis.ClientOption{Password: password, DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		return byAddress[address].Dial(ctx, address, d, c)
+	}}
+	q.config(&q.cfg)
+	q.cfg.Observer.Master = func(_ string, up bool, cause error) { q.note(cause, "up %v", up) }
+	return q
+}
+
+// answer has commands with a secret answered; nil: by the masters again.
+func (q *quoter) answer(with func(words []string) any) {
+	for _, m := range q.masters {
+		m.Answer(func(words []string) any {
+			if with == nil || !secrets.MatchString(strings.Join(words, " ")) {
+				return nil
+			}
+			return with(words)
+		})
+	}
+}
+
+func (q *quoter) slow(d time.Duration) {
+	for _, m := range q.masters {
+		m.Slow(d)
+	}
+}
+
+// restore has the masters answer again, and waits for all of them.
+func (q *quoter) restore(t *testing.T, e *Engine) {
+	t.Helper()
+	q.answer(nil)
+	soon(t, func() bool { return upMasters(e) == 5 })
+}
+
+// requireNothingShown asserts that no event, log line or state of the engine has a secret.
+func (q *quoter) requireNothingShown(t *testing.T, e *Engine) {
+	t.Helper()
+	report, err := e.Check(t.Context())
+	require.NoError(t, err)
+	inspection, err := e.Inspect(t.Context(), "name")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	requireNoSecret(t, e.Stats(), report, report.Err(), inspection, err, e.Ready(ctx))
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	require.NotRegexp(t, secrets, q.log.String())
+	for _, err := range q.errs[q.looked:] {
+		requireNoSecret(t, err)
+	}
+	q.looked = len(q.errs)
+}
+
+func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
+	for name, quote := range quotes {
+		for _, fencing := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, "/fencing=", fencing), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					q := newQuoter(t)
+					refused := func(words []string) any {
+						if words[0] == "HELLO" {
+							return nil
+						}
+						return quote(words)
+					}
+					q.cfg.Fencing = fencing
+					if fencing {
+						q.answer(refused)
+						err := SetUp(t.Context(), q.cfg, SetUpOptions{})
+						require.ErrorContains(t, err, "unknown command")
+						requireNoSecret(t, err)
+						q.answer(nil)
+						require.NoError(t, SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
+					}
+					q.answer(refused)
+					_, err := New(t.Context(), q.cfg)
+					require.ErrorContains(t, err, "unknown command")
+					requireNoSecret(t, err)
+					q.answer(nil)
+					e, err := New(t.Context(), q.cfg)
+					require.NoError(t, err)
+					defer e.Close()
+
+					kept := mustAcquire(t, e, "kept", 0)
+					require.NoError(t, kept.KeepAlive(0))
+					for _, ask := range []func(l *Lock) error{
+						func(*Lock) error { _, err := e.TryAcquire(t.Context(), "another", 0); return err },
+						func(l *Lock) error { return l.Extend(t.Context(), 20*time.Second) },
+						func(l *Lock) error { return l.Release(t.Context()) },
+					} {
+						l := mustAcquire(t, e, "name", 0)
+						q.answer(refused)
+						err := ask(l)
+						require.ErrorIs(t, err, ErrNoQuorum)
+						require.ErrorContains(t, err, "unknown command")
+						requireNoSecret(t, err)
+						q.requireNothingShown(t, e)
+						time.Sleep(3 * time.Second) // probes fail
+						q.requireNothingShown(t, e)
+						q.restore(t, e)
+						_ = l.Release(t.Context())
+					}
+					q.answer(refused)
+					<-kept.Done()
+					time.Sleep(time.Second)
+					q.requireNothingShown(t, e)
+					for _, line := range []string{"renewal failed", "lock lost", "release not confirmed", "master set aside"} {
+						require.Contains(t, q.log.String(), line)
+					}
+					for _, event := range []string{"up false", "renewed false", "lost", "not acquired 1", "released false false"} {
+						require.True(t, q.has(event), event)
+					}
+				})
+			})
+		}
+	}
+}
+
+// inScripts answers calls of the scripts that many locks share as if each command in them was
+// one that the server does not know: its error comes behind the votes.
+func inScripts(quote func(words []string) error) func(words []string) any {
+	return func(words []string) any {
+		if words[0] != "EVALSHA" {
+			return nil
+		}
+		keys, _ := strconv.Atoi(words[2])
+		switch fault := "\n" + quote(words).Error(); words[1] {
+		case scripts.Batch.SHA1:
+			return strings.Repeat("e", keys) + fault
+		case scripts.FencedExtend.SHA1:
+			return strings.Repeat("e", keys-2) + fault
+		case scripts.FencedAcquire.SHA1:
+			return strings.TrimSpace(strings.Repeat("e ", keys-2)) + fault
+		}
+		return nil
+	}
+}
+
+func TestTokensThatAreQuotedInTheAnswerOfAScriptAreInNoText(t *testing.T) {
+	for name, quote := range quotes {
+		for _, fencing := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, "/fencing=", fencing), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					q := newQuoter(t)
+					q.cfg.Fencing = fencing
+					if fencing {
+						require.NoError(t, SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
+					}
+					e, err := New(t.Context(), q.cfg)
+					require.NoError(t, err)
+					defer e.Close()
+					locks := make([]*Lock, 32)
+					for i := range locks {
+						locks[i] = mustAcquire(t, e, fmt.Sprint(i), 0)
+					}
+					asks := []func(i int) error{
+						func(i int) error { return locks[i].Extend(t.Context(), 20*time.Second) },
+						func(i int) error { return locks[i].Release(t.Context()) },
+					}
+					if fencing { // else an acquire is no script
+						asks = append(asks, func(i int) error { _, err := e.TryAcquire(t.Context(), fmt.Sprint("new", i), 0); return err })
+					}
+					for _, ask := range asks {
+						q.slow(20 * time.Millisecond) // while the first is under way, the others gather
+						q.answer(inScripts(quote))
+						errs := make([]error, len(locks))
+						var calls sync.WaitGroup
+						for i := range locks {
+							calls.Go(func() { errs[i] = ask(i) })
+						}
+						calls.Wait()
+						require.ErrorContains(t, errors.Join(errs...), "unknown command")
+						requireNoSecret(t, errors.Join(errs...))
+						q.slow(0)
+						q.requireNothingShown(t, e)
+						q.restore(t, e)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestPasswordsThatAServerQuotesAreInNoText(t *testing.T) {
+	for name, quote := range quotes {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				q := newQuoter(t)
+				e, err := New(t.Context(), q.cfg)
+				require.NoError(t, err)
+				defer e.Close()
+				q.answer(func(words []string) any {
+					if words[0] == "HELLO" || words[0] == "AUTH" {
+						return quote(words)
+					}
+					return nil
+				})
+				_, err = New(t.Context(), q.cfg)
+				require.ErrorContains(t, err, "unknown command")
+				requireNoSecret(t, err)
+				report, err := e.Check(t.Context())
+				require.NoError(t, err)
+				require.Contains(t, fmt.Sprint(report.Findings), "unknown command")
+				q.requireNothingShown(t, e)
+			})
+		})
+	}
+}
