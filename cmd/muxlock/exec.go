@@ -225,7 +225,7 @@ func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error
 	if f.fencing {
 		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(got.lock.Fence(), 10))
 	}
-	return got.run(c, signals, f.grace)
+	return got.run(c, signals, f.grace, cmd.ErrOrStderr())
 }
 
 // number is that of a signal.

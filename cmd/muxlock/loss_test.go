@@ -4,7 +4,9 @@ package main
 
 import (
 	"errors"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -46,6 +48,29 @@ func TestALossEndsTheCommandWithSIGTERM(t *testing.T) {
 	require.Equal(t, "ready\nbye\n", j.out.String())
 	require.Contains(t, j.log.String(), `muxlock: "name" was lost: `)
 	require.Contains(t, j.log.String(), `"name" was lost while the command ran, which ended with exit status 7`)
+}
+
+func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	cfg := s.config()
+	cfg.TTL, cfg.MasterTimeout = 1500*time.Millisecond, 500*time.Millisecond
+	h, err := acquire(t.Context(), cfg, "name", true, io.Discard)
+	require.NoError(t, err)
+	out := newLines()
+	c := exec.Command("sh", "-c", `trap 'echo bye; exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
+	c.Stdout = out
+	unread, log := io.Pipe() // a write blocks until it is read
+	ended := make(chan error, 1)
+	go func() { ended <- h.run(c, nil, 500*time.Millisecond, log) }()
+	t.Cleanup(func() { unread.Close() })
+	out.await(t, "ready")
+	s.forced(t, "name")
+	out.await(t, "bye")
+	unread.Close()
+	var e exit
+	require.ErrorAs(t, <-ended, &e)
+	require.Equal(t, exitLost, e.code)
 }
 
 func TestACommandThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {

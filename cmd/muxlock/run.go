@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -17,8 +18,9 @@ import (
 // them, and then they stay in their group.
 const dyingTime = time.Second
 
-// run runs the command under the lock, releases that, and returns how the command ended.
-func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) error {
+// run runs the command under the lock, releases that, and returns how the command ended. It
+// says on log what happens meanwhile.
+func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, log io.Writer) error {
 	name := h.lock.Name()
 	expiring := make(chan struct{}, 1)
 	err := h.lock.WarnBefore(grace, func() {
@@ -46,9 +48,9 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 		if kill != nil {
 			return
 		}
-		say(os.Stderr, "%q %s; the command gets SIGTERM, and SIGKILL in %s", name, fmt.Sprintf(format, args...), grace.Round(time.Millisecond))
 		_ = p.signal(syscall.SIGTERM)
 		kill = time.After(grace)
+		say(log, "%q %s; the command gets SIGTERM, and SIGKILL in %s", name, fmt.Sprintf(format, args...), grace.Round(time.Millisecond))
 	}
 	for lost := h.lock.Done(); ; {
 		select {
@@ -77,7 +79,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration) e
 			case kill != nil || errors.Is(err, engine.ErrLost) || errors.Is(err, engine.ErrNotHeld):
 				return exit{exitLost, fmt.Sprintf("%q was lost while the command ran, which ended with %v", name, c.ProcessState)}
 			case err != nil: // its lease runs out
-				say(os.Stderr, "%q may be held for the rest of its lease: %s", name, err)
+				say(log, "%q may be held for the rest of its lease: %s", name, err)
 			}
 			return exit{codeOf(c.ProcessState), ""}
 		}
