@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -30,7 +31,7 @@ type execFlags struct {
 	holder           string
 }
 
-func execCommand(s *settings) *cobra.Command {
+func execCommand(s *settings, log io.Writer) *cobra.Command {
 	f := execFlags{settings: s}
 	cmd := &cobra.Command{
 		Use:   execName + " NAME [flags] -- COMMAND [ARGUMENT]...",
@@ -72,7 +73,8 @@ Exit codes:
   127    the command was not found; nothing was locked
   128+N  signal N ended the command, or muxlock while it waited
   else   the command's own
-Each but the command's own comes with a line on standard error.`,
+Each but the command's own comes with a line on standard error. Muxlock waits for no reader
+of its lines: a full pipe, or a terminal after Ctrl-S, loses them, and not the lock.`,
 		Example: `  muxlock exec jobs/nightly -- backup.sh /srv
   muxlock exec --try jobs/nightly -- backup.sh /srv     # in the crontab of several machines
   muxlock exec --wait 30s --ttl 5s deploy -- make deploy
@@ -86,6 +88,7 @@ Each but the command's own comes with a line on standard error.`,
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 	}
+	cmd.SetErr(log)
 	fs := cmd.Flags()
 	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease: for how long a crashed holder blocks others; renewed every third of it")
 	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for the lock and the masters; 0 = until it is had")

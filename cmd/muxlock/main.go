@@ -67,18 +67,22 @@ func main() {
 	// A write to a closed pipe is an error like others: it must not end muxlock, and its command
 	// with it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	cmd, err := root().ExecuteC()
+	execLog := newBacklog(os.Stderr)
+	cmd, err := root(execLog).ExecuteC()
 	code, text := outcome(cmd, err)
+	log := cmd.ErrOrStderr()
 	if text != "" {
-		say(os.Stderr, "%s", text)
+		say(log, "%s", text)
 	}
 	if errors.As(err, new(usageError)) {
-		fmt.Fprintln(os.Stderr, "See "+cmd.CommandPath()+" --help.")
+		fmt.Fprintln(log, "See "+cmd.CommandPath()+" --help.")
 	}
+	execLog.flush(lastWords)
 	os.Exit(code)
 }
 
-func root() *cobra.Command {
+// root is all commands. Exec says on execLog what the others say on standard error.
+func root(execLog io.Writer) *cobra.Command {
 	set := newSettings()
 	cmd := &cobra.Command{
 		Use:   "muxlock",
@@ -106,18 +110,8 @@ other way round.
 		return usageError{err}
 	})
 	set.declare(cmd)
-	cmd.AddCommand(execCommand(set), statusCommand(set), releaseCommand(set), lsCommand(set), versionCommand())
+	cmd.AddCommand(execCommand(set, execLog), statusCommand(set), releaseCommand(set), lsCommand(set), versionCommand())
 	return cmd
-}
-
-// say writes a line to standard error.
-func say(log io.Writer, format string, args ...any) {
-	fmt.Fprintln(log, "muxlock: "+plain(fmt.Sprintf(format, args...)))
-}
-
-// plain leaves out that errors are muxlock's, which the line around them says, and is one line.
-func plain(text string) string {
-	return strings.NewReplacer("muxlock: ", "", "\n", "; ").Replace(text)
 }
 
 func versionCommand() *cobra.Command {

@@ -19,7 +19,7 @@ import (
 const dyingTime = time.Second
 
 // run runs the command under the lock, releases that, and returns how the command ended. It
-// says on log what happens meanwhile.
+// says on log what happens meanwhile, where no write may block: the lease is watched here.
 func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, log io.Writer) error {
 	name := h.lock.Name()
 	expiring := make(chan struct{}, 1)

@@ -1,0 +1,161 @@
+//go:build linux
+
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// fullPipe is a pipe that nobody reads and that takes not one byte more.
+func fullPipe(t testing.TB) *os.File {
+	t.Helper()
+	var ends [2]int
+	require.NoError(t, unix.Pipe2(ends[:], unix.O_CLOEXEC|unix.O_NONBLOCK))
+	for chunk := make([]byte, 4096); len(chunk) > 0; {
+		if _, err := unix.Write(ends[1], chunk); err != nil {
+			require.ErrorIs(t, err, unix.EAGAIN)
+			chunk = chunk[:len(chunk)/2]
+		}
+	}
+	require.NoError(t, unix.SetNonblock(ends[1], false))
+	w := os.NewFile(uintptr(ends[1]), "full pipe")
+	t.Cleanup(func() {
+		w.Close()
+		unix.Close(ends[0])
+	})
+	return w
+}
+
+// stoppedTerminal is a terminal after Ctrl-S.
+func stoppedTerminal(t testing.TB) *os.File {
+	t.Helper()
+	keys, terminal, err := pty.Open()
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		terminal.Close()
+		keys.Close()
+	})
+	require.NoError(t, unix.IoctlSetInt(int(terminal.Fd()), unix.TCXONC, unix.TCOOFF))
+	return terminal
+}
+
+// blocked is each output of muxlock and its command that can block.
+var blocked = map[string]func(t testing.TB, c *exec.Cmd){
+	"stderr": func(t testing.TB, c *exec.Cmd) { c.Stderr, c.SysProcAttr = fullPipe(t), withoutTerminal },
+	"stdout": func(t testing.TB, c *exec.Cmd) { c.Stdout, c.SysProcAttr = fullPipe(t), withoutTerminal },
+	"terminal": func(t testing.TB, c *exec.Cmd) {
+		terminal := stoppedTerminal(t)
+		c.Stdin, c.Stdout, c.Stderr = terminal, terminal, terminal
+		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	},
+}
+
+// startBlocked starts a muxlock with an output that is blocked.
+func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
+	t.Helper()
+	j := &job{Cmd: exec.Command(binary, args...), done: make(chan struct{})}
+	j.Env = cleanEnv(s.env...)
+	blocked[output](t, j.Cmd)
+	require.NoError(t, j.Start())
+	go func() {
+		defer close(j.done)
+		j.Wait()
+	}()
+	t.Cleanup(func() {
+		j.Process.Kill()
+		<-j.done
+	})
+	return j
+}
+
+// stubborn puts its process id into a file, and ends only by SIGKILL. A part of it writes.
+const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 0.02; done`
+
+// awaitPid waits for the file that stubborn writes.
+func awaitPid(t testing.TB, file string) (pid int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			pid, err = strconv.Atoi(strings.TrimSpace(string(text)))
+		}
+		return err == nil
+	}, limit, time.Millisecond)
+	return pid
+}
+
+func TestALossEndsTheCommandAlthoughAnOutputIsBlocked(t *testing.T) {
+	t.Parallel()
+	for output := range blocked {
+		t.Run(output, func(t *testing.T) {
+			t.Parallel()
+			s, file := quickSet(t), filepath.Join(t.TempDir(), "pid")
+			j := s.startBlocked(t, output, "exec", quick, "--grace", "100ms", "name", "--", "sh", "-c", stubborn, file)
+			pid := awaitPid(t, file)
+			s.forced(t, "name")
+			require.Equal(t, exitLost, j.code(t))
+			awaitGone(t, pid)
+		})
+	}
+}
+
+// deafMaster is the address of a master that hangs up on everybody. The channel has a value for
+// each connection.
+func deafMaster(t *testing.T) (address string, calls <-chan struct{}) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	came := make(chan struct{}, 1000)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Close()
+			came <- struct{}{}
+		}
+	}()
+	return l.Addr().String(), came
+}
+
+func TestTheWaitIsOverInTimeAlthoughAnOutputIsBlocked(t *testing.T) {
+	t.Parallel()
+	for output := range blocked {
+		t.Run(output, func(t *testing.T) {
+			t.Parallel()
+			address, _ := deafMaster(t)
+			s := &set{env: []string{"MUXLOCK_MASTERS=" + address}}
+			j := s.startBlocked(t, output, "exec", "--wait", "300ms", "name", "--", "true")
+			require.Equal(t, exitTimeout, j.code(t))
+		})
+	}
+}
+
+func TestASignalEndsTheWaitAlthoughAnOutputIsBlocked(t *testing.T) {
+	t.Parallel()
+	for output := range blocked {
+		t.Run(output, func(t *testing.T) {
+			t.Parallel()
+			address, calls := deafMaster(t)
+			s := &set{env: []string{"MUXLOCK_MASTERS=" + address}}
+			j := s.startBlocked(t, output, "exec", "name", "--", "true")
+			<-calls // it listens to signals before it connects
+			require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+			require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t))
+		})
+	}
+}
