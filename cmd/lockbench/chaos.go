@@ -45,8 +45,10 @@ holders at once, and for fencing tokens that do not grow. Never more than a mino
 master, where the lock uses only one). With either it exits 4 and writes
 the events around the first of each name to --history.
 
-flush (FLUSHALL) and what it forgets is outside of what any such lock promises, so
-that it is only drawn when --faults names it.`,
+flush (FLUSHALL), copy (REPLICAOF another master and back), swapdb (SWAPDB 0 1) and
+rollback (started again with an old snapshot) take a master's data or replace them.
+That is outside of what a lock without fencing promises, so that they are only drawn
+when --faults names them.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
   lockbench chaos --impl setnx            # a lock that dies with its server: exits 4`,
@@ -61,7 +63,7 @@ func (f *chaosFlags) declare(cmd *cobra.Command) {
 	load := f.others(cmd.Name())
 	borrow(cmd, load, "impl", "local", "server")
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
-		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush")
+		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush, copy, swapdb, rollback")
 		offer(fs, "faults", faults.KindNames()...)
 	})
 	borrow(cmd, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
@@ -129,10 +131,13 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 		Seed: p.cfg.Seed, Kinds: kinds, Masters: p.count, AtOnce: atOnce,
 		Duration: p.cfg.Duration, TTL: p.cfg.TTL, Rest: rest,
 	}.Draw()
-	if err == nil && len(p.faults) == 0 {
-		err = usagef("--duration %s is too short for a fault with --ttl %s", p.cfg.Duration, p.cfg.TTL)
+	if err != nil {
+		return nil, usagef("--faults %w", err)
 	}
-	return p, err
+	if len(p.faults) == 0 {
+		return nil, usagef("--duration %s is too short for a fault with --ttl %s", p.cfg.Duration, p.cfg.TTL)
+	}
+	return p, nil
 }
 
 func executeChaos(cmd *cobra.Command, f *chaosFlags) error {

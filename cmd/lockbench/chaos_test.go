@@ -45,6 +45,28 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	}
 }
 
+func TestChaosFindsTwoHoldersWhereOldDataComeBack(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	for _, kind := range []string{"swapdb", "rollback"} {
+		stdout, stderr, code := lockbench(t, "chaos", "--impl", "setnx", "--faults", kind, "--hold", "300ms", "--duration", "3s", "--history", filepath.Join(t.TempDir(), "history"))
+		require.Equal(t, exitUnsafe, code, "%s: %s", kind, stderr)
+		require.Contains(t, stdout, "OVERLAPS")
+	}
+}
+
+// A copy forgets only what the other master lacks: here it is the one that was down while
+// others granted locks.
+func TestACopyLetsTwoHoldALock(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	_, stderr, code := lockbench(t, words("run --impl redsync-goredis --local 3 --keys 8 --workers 32 --hold 1s --ttl 3s --duration 4s --warmup 0s --fault kill:1@0s-2s --fault copy:3@2.2s")...)
+	require.Equal(t, exitUnsafe, code, stderr)
+	_, stderr, code = lockbench(t, words("chaos --impl setnx --faults copy")...)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "copies another master, and there is none")
+}
+
 func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	t.Parallel()
 	needServer(t)

@@ -17,6 +17,7 @@ import (
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/internal/findings"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/redlock"
 )
 
@@ -76,7 +77,7 @@ func (f *doctorFlags) examine(cmd *cobra.Command) (err error) {
 	ctx := cmd.Context()
 	addrs, options := p.given, doctor.Options{For: f.watch, MaxTTL: f.engine.MaxTTL, New: f.engine.NewMasters}
 	if p.kind == masters.Local {
-		set, err := masters.StartLocal(ctx, p.count)
+		set, err := masters.StartLocal(ctx, p.count, redisserver.Options{})
 		if err != nil {
 			return interruptedOr(ctx, err)
 		}

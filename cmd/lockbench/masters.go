@@ -14,6 +14,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/redisserver"
 )
 
 // mastersFlags is the command line of masters.
@@ -71,7 +72,7 @@ func (f *mastersFlags) serve(cmd *cobra.Command) (err error) {
 		return err
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	set, err := masters.StartLocal(ctx, p.count, p.servers...)
+	set, err := masters.StartLocal(ctx, p.count, redisserver.Options{Programs: p.servers})
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}

@@ -162,7 +162,7 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 	case masters.Given:
 		return masters.Use(ctx, p.given)
 	case masters.Local:
-		set, err := masters.StartLocal(ctx, p.count, p.servers...)
+		set, err := masters.StartLocal(ctx, p.count, redisserver.Options{Programs: p.servers, Args: faults.ServerArgs(p.faults)})
 		if !errors.Is(err, redisserver.ErrNoBinary) || p.kindGiven {
 			return set, err
 		}

@@ -162,6 +162,9 @@ func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.It
 // Password returns what Options asked for.
 func (s *Server) Password() string { return s.opts.Password }
 
+// Dir returns the data folder. Without Args there is none once the server runs.
+func (s *Server) Dir() string { return s.dir }
+
 // PID returns the process id of the child, or of the last one when none runs.
 func (s *Server) PID() int {
 	s.mu.Lock()

@@ -17,7 +17,8 @@ func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 		n := 0
 		for _, g := range list {
 			until := g.To
-			if g.Kind == faults.Kill || g.Kind == faults.Restart || g.Kind == faults.Flush {
+			switch g.Kind {
+			case faults.Kill, faults.Restart, faults.Flush, faults.Copy, faults.SwapDB, faults.Rollback:
 				until += rest
 			}
 			if g.From <= f.From && (f.From < until || f == g) {
@@ -30,7 +31,7 @@ func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 }
 
 func TestDrawnFaultsHurtAMinorityAndRepeatWithTheirSeed(t *testing.T) {
-	lottery := faults.Lottery{Kinds: faults.Kinds, Masters: 5, AtOnce: 2, Duration: time.Minute, TTL: 500 * time.Millisecond, Rest: time.Second}
+	lottery := faults.Lottery{Kinds: faults.Kinds, Masters: 5, AtOnce: 2, Duration: 3 * time.Minute, TTL: 500 * time.Millisecond, Rest: time.Second}
 	for seed := range uint64(50) {
 		lottery.Seed = seed
 		list, err := lottery.Draw()

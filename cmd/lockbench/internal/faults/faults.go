@@ -1,6 +1,6 @@
 // Package faults injects faults into local masters, for a while or all the time: it
-// stops, kills, restarts or empties one, or cuts or delays what a proxy in front of
-// it passes on.
+// stops, kills or restarts one, takes its data or gives it others, or cuts or delays
+// what a proxy in front of it passes on.
 //
 // A Rig applies the faults to servers that somebody else owns, and undoes them, so
 // that a stopped server is never left behind stopped. Times are those of the
@@ -54,6 +54,9 @@ func Parse(text string, masters int, duration time.Duration) (f Fault, err error
 	if err != nil || k < 1 || k > masters {
 		return f, fmt.Errorf("master %q is not in 1..%d", parts[1], masters)
 	}
+	if f.Kind == Copy && masters == 1 {
+		return f, errors.New("copies another master, and there is none")
+	}
 	f.Master = k - 1
 	if f.Kind.argued() {
 		if f.Delay, err = bench.ParseSpan(parts[2]); err != nil {
@@ -64,8 +67,8 @@ func Parse(text string, masters int, duration time.Duration) (f Fault, err error
 		err = f.parseTimes(when, duration)
 		return f, err
 	}
-	if f.Kind.momentary() {
-		return f, fmt.Errorf("%s needs a time, %s:%d@2s", f.Kind, f.Kind, k)
+	if !f.Kind.lasts() {
+		return f, fmt.Errorf("%s needs a time: %s", f.Kind, Grammar)
 	}
 	f.Whole, f.From, f.To = true, -lead, duration
 	return f, nil
@@ -96,8 +99,8 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 	return nil
 }
 
-// Check refuses faults that contradict each other: what stops, kills or empties one
-// server at the same time, or cuts it twice. Delays add up.
+// Check refuses faults that contradict each other: what stops or kills one server or
+// changes its data at the same time, or cuts it twice. Delays add up.
 func Check(list []Fault) error {
 	for i, f := range list {
 		for _, g := range list[:i] {

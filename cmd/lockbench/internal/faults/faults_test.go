@@ -30,6 +30,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 	whole := func(kind faults.Kind) faults.Fault {
 		return faults.Fault{Kind: kind, Master: 1, Whole: true, From: -time.Second, To: duration}
 	}
+	read := map[faults.Kind]bool{}
 	for text, want := range map[string]faults.Fault{
 		"delay:2:50ms":                     whole(faults.Delay),
 		"delay:2:lognormal(5ms,1)@10s-20s": at(faults.Delay, 10*time.Second, 20*time.Second),
@@ -41,11 +42,17 @@ func TestParseReadsEveryKind(t *testing.T) {
 		"cut:2@2s":                         at(faults.Cut, 2*time.Second, 2*time.Second),
 		"cut:2@2s-3s":                      at(faults.Cut, 2*time.Second, 3*time.Second),
 		"flush:2@100ms":                    at(faults.Flush, 100*time.Millisecond, 100*time.Millisecond),
+		"copy:2@2s":                        at(faults.Copy, 2*time.Second, 2*time.Second),
+		"swapdb:2@2s":                      at(faults.SwapDB, 2*time.Second, 2*time.Second),
+		"swapdb:2@2s-3s":                   at(faults.SwapDB, 2*time.Second, 3*time.Second),
+		"rollback:2@2s-3s":                 at(faults.Rollback, 2*time.Second, 3*time.Second),
 	} {
 		got := parse(t, text)[0]
+		read[got.Kind] = true
 		got.Text, got.Delay = "", bench.Span{}
 		require.Equal(t, want, got, text)
 	}
+	require.Len(t, read, len(faults.Kinds))
 }
 
 func TestParseNamesWhatIsWrong(t *testing.T) {
@@ -78,11 +85,18 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"restart:1":                "needs a time",
 		"flush:1":                  "needs a time",
 		"cut:1":                    "needs a time",
+		"copy:1":                   "needs a time",
+		"swapdb:1":                 "needs a time",
+		"rollback:1":               "needs a time",
+		"copy:1@1s-2s":             "over at once",
+		"rollback:1@2s":            "needs an end",
 	} {
 		_, err := faults.Parse(text, 5, duration)
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, text)
 	}
+	_, err := faults.Parse("copy:1@2s", 1, duration)
+	require.ErrorContains(t, err, "copies another master")
 }
 
 func TestCheckRefusesWhatContradicts(t *testing.T) {
@@ -94,6 +108,8 @@ func TestCheckRefusesWhatContradicts(t *testing.T) {
 		{"restart:1@1s", "flush:1@1s"},
 		{"stop:1", "stop:1"},
 		{"cut:1@1s-3s", "cut:1@2s"},
+		{"rollback:1@1s-3s", "kill:1@2s-4s"},
+		{"swapdb:1@1s-3s", "copy:1@2s"},
 	} {
 		err := faults.Check(parse(t, list...))
 		require.ErrorContains(t, err, list[0])

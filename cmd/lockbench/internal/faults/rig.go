@@ -23,8 +23,8 @@ type Rig struct {
 // Close it.
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 	r := &Rig{list: list}
-	for _, s := range servers {
-		r.masters = append(r.masters, &master{server: s, list: list})
+	for i, s := range servers {
+		r.masters = append(r.masters, &master{server: s, others: slices.Concat(servers[i+1:], servers[:i]), list: list})
 	}
 	for i, f := range list {
 		m := r.masters[f.Master]

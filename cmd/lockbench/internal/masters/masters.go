@@ -97,10 +97,9 @@ func meet(ctx context.Context, addr string, times int) (version string, shortest
 	return version, shortest, nil
 }
 
-// StartLocal starts n servers, of the given programs in turn, or of the one that is found. Close
-// it, or they run until this process ends.
-func StartLocal(ctx context.Context, n int, programs ...string) (*Set, error) {
-	servers, err := redisserver.StartN(ctx, n, redisserver.Options{Programs: programs})
+// StartLocal starts n servers. Close it, or they run until this process ends.
+func StartLocal(ctx context.Context, n int, opts redisserver.Options) (*Set, error) {
+	servers, err := redisserver.StartN(ctx, n, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +109,7 @@ func StartLocal(ctx context.Context, n int, programs ...string) (*Set, error) {
 	}
 	s.stop = func() error { return redisserver.StopAll(servers) }
 	var versions []string // of each program once
-	for _, addr := range s.Addrs[:max(1, min(n, len(programs)))] {
+	for _, addr := range s.Addrs[:max(1, min(n, len(opts.Programs)))] {
 		version, _, err := meet(ctx, addr, 1)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())

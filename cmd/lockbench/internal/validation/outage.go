@@ -16,6 +16,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/engine"
 	"muxlock/internal/clock"
+	"muxlock/internal/redisserver"
 	"muxlock/internal/redlock"
 )
 
@@ -74,7 +75,7 @@ func meanShare(samples []float64) Estimate {
 
 // keepThrough lets engines renew each of the leases, the longest first, through the outage.
 func keepThrough(ctx context.Context, c advice.Config, leases []time.Duration) (all []kept, err error) {
-	set, err := masters.StartLocal(ctx, outage.masters)
+	set, err := masters.StartLocal(ctx, outage.masters, redisserver.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/engine"
 	"muxlock/internal/clock"
+	"muxlock/internal/redisserver"
 )
 
 const (
@@ -36,7 +37,7 @@ type site struct {
 
 // openSite starts n masters. Close it.
 func openSite(ctx context.Context, n int) (*site, error) {
-	set, err := masters.StartLocal(ctx, n)
+	set, err := masters.StartLocal(ctx, n, redisserver.Options{})
 	if err != nil {
 		return nil, err
 	}

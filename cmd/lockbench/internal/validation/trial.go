@@ -16,6 +16,7 @@ import (
 	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/internal/clock"
+	"muxlock/internal/redisserver"
 )
 
 const (
@@ -83,7 +84,7 @@ func (h hazard) config(l load, ttl time.Duration, o Options, seed uint64) bench.
 // run lets each of the leases be held under each of the loads, all at once and each by a
 // process of its own, on new masters, which are probed. The results are in that order.
 func (h hazard) run(ctx context.Context, o Options, c advice.Config, leases []time.Duration, seed uint64) (results []*bench.Result, err error) {
-	set, err := masters.StartLocal(ctx, h.masters)
+	set, err := masters.StartLocal(ctx, h.masters, redisserver.Options{})
 	if err != nil {
 		return nil, err
 	}
