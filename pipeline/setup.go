@@ -206,7 +206,7 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 	b.readRegisters("", "")
 	replies, err := v.ask(&b, nil)
 	if err != nil {
-		return withoutNil(err)
+		return err
 	}
 	var registers [fencing.Registers]uint64
 	_ = parseRegisters(replies[1].Text, &registers) // what there is
@@ -223,7 +223,7 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 	b.begin(3)
 	b.add("HGET", sinceKey, ticket+" "+clock.id)
 	if replies, err = v.ask(&b, nil); err != nil {
-		return withoutNil(err)
+		return err
 	}
 	if passed, known := clock.passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {
 		m.Left = max(0, wait-passed)
