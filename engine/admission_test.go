@@ -313,7 +313,7 @@ func TestFlushDuringAnAdmissionStartsItAgain(t *testing.T) {
 // votesOn returns how many masters an engine counts.
 func votesOn(e *Engine) (n int) {
 	for _, m := range e.Stats().Masters {
-		if m.Up && m.VotesFrom.IsZero() {
+		if m.Up && m.Cause == nil {
 			n++
 		}
 	}

@@ -1,0 +1,195 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// A member that has another one's data: it knows that one's locks and registers, and has forgotten
+// its own.
+
+// heldBeside acquires a name that the last master does not have, and takes it away from nobody.
+func heldBeside(t *testing.T, e *Engine, masters []*redisserver.Server, ttl time.Duration) *Lock {
+	t.Helper()
+	lock, err := e.Acquire(t.Context(), t.Name(), ttl)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	redistest.Command(t, masters[len(masters)-1], "DEL", t.Name())
+	return lock
+}
+
+// Keys of fencing.
+const (
+	markKey      = "__muxlock__:admitted"
+	registersKey = "__muxlock__:registers"
+)
+
+func registerOf(name string) string { return strconv.Itoa(fencing.Register(name)) }
+
+// copied gives a master the data of another and makes it a master again.
+func copied(t *testing.T, m, other *redisserver.Server) {
+	t.Helper()
+	replicaOf(t, m, other)
+	redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
+}
+
+func notHeldTwice(t *testing.T, lock, second *Lock, err error) {
+	t.Helper()
+	require.True(t, lock.Valid(), "else the test shows nothing")
+	require.Nil(t, second)
+	require.ErrorIs(t, err, ErrNotAcquired)
+}
+
+// A process that was stopped sends nothing to find out, and gets its answers later. No check comes
+// in between: one is under way to the master, and its answer is held back with the acquire's.
+func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.T) {
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}})
+	require.NoError(t, SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	first := open(t, masters, fenced)
+	lock := heldBeside(t, first, masters, 25*time.Second)
+	stopped, links := bent(t, masters, fenced)
+	links[1].HoldReplies(true)
+	asked := calls(t, masters[1], "info")
+	soon(t, func() bool { return calls(t, masters[1], "info") > asked+4 }, "the other engine's, and a last one")
+	copied(t, masters[1], masters[2])
+	type result struct {
+		lock *Lock
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		second, err := stopped.TryAcquire(context.Background(), t.Name(), 0)
+		done <- result{second, err}
+	}()
+	soon(t, func() bool { return redistest.Command(t, masters[2], "EXISTS", t.Name()) == int64(1) })
+	links[1].HoldReplies(false)
+	got := <-done
+	notHeldTwice(t, lock, got.lock, got.err)
+	soon(t, func() bool { return get(t, masters[:2], t.Name())[1] == "" }, "what was granted is released")
+}
+
+// calls returns how often a server was sent a command.
+func calls(t testing.TB, m *redisserver.Server, command string) (n int) {
+	t.Helper()
+	stats := redistest.Command(t, m, "INFO", "commandstats").(string)
+	_, text, _ := strings.Cut(stats, "cmdstat_"+command+":")
+	_, _ = fmt.Sscanf(text, "calls=%d", &n)
+	return n
+}
+
+func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
+	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"}})
+	require.NoError(t, SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	first := open(t, masters, fenced, durable)
+	for range 20 {
+		cycle(t, first, t.Name())
+	}
+	lock := heldBeside(t, first, masters, 25*time.Second)
+	redistest.Command(t, masters[2], "HINCRBY", registersKey, registerOf(t.Name()), "-10") // it was late
+	redistest.Command(t, masters[1], "CONFIG", "SET", "repl-backlog-ttl", "1")
+	copied(t, masters[1], masters[2])
+	soon(t, func() bool {
+		return strings.Contains(redistest.Command(t, masters[1], "INFO", "replication").(string), "second_repl_offset:-1")
+	}, "no trace of it is left")
+	require.NoError(t, masters[1].Kill())
+	require.NoError(t, masters[1].Restart(t.Context()))
+	starts := open(t, masters, fenced, durable)
+	for begin := time.Now(); time.Since(begin) < 2*time.Second; {
+		second, err := starts.TryAcquire(t.Context(), t.Name(), 0)
+		notHeldTwice(t, lock, second, err)
+	}
+
+	// The other masters restart, too, and keep what they have.
+	for _, m := range []*redisserver.Server{masters[0], masters[2]} {
+		require.NoError(t, m.Kill())
+		require.NoError(t, m.Restart(t.Context()))
+	}
+	require.NoError(t, first.Close())
+	require.Greater(t, fence(t, open(t, masters, fenced, durable), "another"), uint64(0))
+}
+
+// The lock is on the master that leaves and on one that stays; the one that comes, and the other,
+// are a quorum of the next set.
+func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
+	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
+	old := open(t, masters, fenced, shortLease)
+	lock, err := old.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	redistest.Command(t, masters[0], "DEL", t.Name()) // it was late
+	adopted, err := open(t, masters, fenced, shortLease).Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
+	require.NoError(t, err)
+	require.NoError(t, adopted.KeepAlive(0))
+	require.NoError(t, ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
+	e := open(t, append(masters[:2:2], fourth...), fenced, shortLease)
+	soon(t, func() bool { return votesOn(e) == 3 })
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	defer cancel()
+	second, err := e.Acquire(ctx, t.Name(), 0)
+	require.NoError(t, err)
+	require.False(t, adopted.Valid(), "beside the new holder")
+	require.NoError(t, second.Release(t.Context()))
+}
+
+// An adopted lock lives for as long as it is extended, with the mark compared, and raises nothing.
+func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 3)
+	e := open(t, masters, fenced)
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	token := tokenOf(t, masters[0], t.Name())
+	other := open(t, masters, fenced)
+	adopted, err := other.Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
+	require.NoError(t, err)
+	require.NoError(t, adopted.Extend(t.Context(), 20*time.Second))
+	require.Equal(t, token, tokenOf(t, masters[0], t.Name()))
+	for _, m := range masters[:2] { // of another admission, as far as the engine knows
+		redistest.Command(t, m, "SET", markKey, "another nonce, of 24 byte run address")
+	}
+	require.ErrorIs(t, adopted.Extend(t.Context(), 25*time.Second), ErrNoQuorum)
+}
+
+// Databases come and go: what is in one is older than what was granted in the other.
+func TestDatabasesThatAreSwappedMakeNoSecondHolder(t *testing.T) {
+	masters := shortSet(t, 3)
+	e, other := open(t, masters, fenced, shortLease), open(t, masters, fenced, shortLease)
+	last := uint64(0)
+	held := func() *Lock {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+		defer cancel()
+		lock, err := e.Acquire(ctx, t.Name(), 0)
+		require.NoError(t, err)
+		require.Greater(t, lock.Fence(), last)
+		last = lock.Fence()
+		require.NoError(t, lock.KeepAlive(0))
+		everywhere(t, masters, lock)
+		return lock
+	}
+	for i := range 4 { // each has a ticket and a mark of before from the third on
+		lock := held()
+		redistest.Command(t, masters[1], "SWAPDB", "0", "1")
+		redistest.Command(t, masters[2], "DEL", t.Name()) // it was late
+		for begin := time.Now(); time.Since(begin) < e.cfg.restartWait()/2; {
+			second, err := other.TryAcquire(t.Context(), t.Name(), 0)
+			notHeldTwice(t, lock, second, err)
+		}
+		soon(t, func() bool { return votesOn(e) == 3 && votesOn(other) == 3 }, i)
+		if err := lock.Release(t.Context()); err != nil {
+			require.ErrorIs(t, err, ErrNotHeld, "it was on too few")
+		}
+	}
+	require.NoError(t, held().Release(t.Context()))
+}
