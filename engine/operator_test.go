@@ -1,0 +1,305 @@
+package engine
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// killed dials for an operator that ends without a word after so many commands, as by kill -9:
+// what it has sent is executed, and none of its connections goes on.
+type killed struct{ left atomic.Int64 }
+
+var errKilled = errors.New("killed")
+
+func (k *killed) after(commands int) func(*Config) {
+	k.left.Store(int64(commands))
+	return func(c *Config) {
+		c.Client.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
+			conn, err := d.DialContext(ctx, "tcp", address)
+			return &killedConn{conn, k}, err
+		}
+	}
+}
+
+type killedConn struct {
+	net.Conn
+	k *killed
+}
+
+func (c *killedConn) Write(b []byte) (int, error) {
+	left := c.k.left.Add(-1)
+	if left < 0 {
+		_ = c.Close()
+		return 0, errKilled
+	}
+	return c.Conn.Write(b)
+}
+
+func (c *killedConn) Read(b []byte) (int, error) {
+	if c.k.left.Load() < 0 {
+		_ = c.Close()
+		return 0, errKilled
+	}
+	return c.Conn.Read(b)
+}
+
+// atEveryStep runs an operation that is killed after one command more each time, until it is not,
+// and checks what it leaves.
+func atEveryStep(t *testing.T, operate func(change func(*Config)) error, check func(cut bool)) {
+	t.Helper()
+	for commands := 0; ; commands++ {
+		var k killed
+		err := operate(k.after(commands))
+		check(err != nil)
+		if err == nil {
+			require.Greater(t, commands, 7)
+			return
+		}
+	}
+}
+
+func TestSetUpThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	var last uint64
+	atEveryStep(t, func(change func(*Config)) error {
+		for _, m := range masters { // nothing was set up
+			redistest.Command(t, m, "FLUSHALL")
+		}
+		return SetUp(t.Context(), shortConfig(masters).with(change), SetUpOptions{MastersAreNew: true})
+	}, func(bool) {
+		e, err := New(t.Context(), shortConfig(masters).with(fenced))
+		if err != nil {
+			require.True(t, errors.Is(err, ErrConfigMismatch) || errors.Is(err, ErrNoQuorum), err)
+			require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+			e = open(t, masters, fenced, shortLease)
+		} // else two of three serve, and the engine admits the last
+		soon(t, func() bool { return admitted(t, masters) == 3 && votesOn(e) == 3 })
+		f := fence(t, e, t.Name())
+		require.GreaterOrEqual(t, f, last, "even what was flushed begins above, by the time")
+		last = f &^ (1<<20 - 1) // one second and more are between
+		require.NoError(t, e.Close())
+	})
+}
+
+func TestRecoveryThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	recovery := SetUpOptions{MastersAreNew: true, Recover: true, Above: 1 << 50}
+	atEveryStep(t, func(change func(*Config)) error {
+		for _, m := range masters[:2] {
+			redistest.Command(t, m, "FLUSHALL")
+		}
+		return SetUp(t.Context(), shortConfig(masters).with(change), recovery)
+	}, func(bool) {
+		require.NoError(t, SetUp(t.Context(), shortConfig(masters), recovery))
+		require.Equal(t, 3, admitted(t, masters))
+		e := open(t, masters, fenced, shortLease)
+		require.Greater(t, fence(t, e, t.Name()), recovery.Above)
+		require.NoError(t, e.Close())
+	})
+}
+
+func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
+	t.Parallel()
+	all := redistest.Masters(t, 4)
+	three, after := all[:3], []*redisserver.Server{all[0], all[1], all[3]}
+	atEveryStep(t, func(change func(*Config)) error {
+		for _, m := range all {
+			redistest.Command(t, m, "FLUSHALL")
+		}
+		require.NoError(t, SetUp(t.Context(), shortConfig(three), SetUpOptions{MastersAreNew: true}))
+		return ReplaceMaster(t.Context(), shortConfig(three).with(change), all[2].Addr(), all[3].Addr())
+	}, func(bool) {
+		require.NoError(t, ReplaceMaster(t.Context(), shortConfig(three), all[2].Addr(), all[3].Addr()))
+		e := open(t, after, fenced, shortLease)
+		require.NotZero(t, fence(t, e, t.Name()))
+		require.NoError(t, e.Close())
+	})
+}
+
+func TestTwoOperatorsAtOnceLeaveOneSet(t *testing.T) {
+	t.Parallel()
+	for range 5 {
+		masters := redistest.Masters(t, 3)
+		var both errgroup.Group
+		errs := make([]error, 2)
+		for i := range errs {
+			both.Go(func() error {
+				errs[i] = SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+				return nil
+			})
+		}
+		require.NoError(t, both.Wait())
+		if errs[0] != nil && errs[1] != nil { // each was first at some master
+			require.ErrorContains(t, errs[0], "run it again")
+			require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+		}
+		require.Equal(t, 3, admitted(t, masters))
+		require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
+	}
+}
+
+func TestOneOfTwoReplacementsOfASetOfFourEnds(t *testing.T) {
+	t.Parallel()
+	all := redistest.Masters(t, 6)
+	masters := all[:4]
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+	var both errgroup.Group
+	errs := make([]error, 2)
+	for i := range errs {
+		both.Go(func() error {
+			errs[i] = ReplaceMaster(t.Context(), shortConfig(masters), masters[i].Addr(), all[4+i].Addr())
+			return nil
+		})
+	}
+	require.NoError(t, both.Wait())
+	require.True(t, errs[0] == nil || errs[1] == nil, errs)
+	if errs[0] == nil && errs[1] == nil {
+		t.Fatal("two members were replaced, of different sets")
+	}
+	winner := 0
+	if errs[0] != nil {
+		winner = 1
+	}
+	after := append([]*redisserver.Server{all[4+winner], masters[1-winner]}, masters[2:]...)
+	e := open(t, after, fenced, shortLease)
+	require.NotZero(t, fence(t, e, t.Name()))
+	soon(t, func() bool { return votesOn(e) == 4 })
+}
+
+// What a set of before still does ends with the first step of the recovery: the wait outlasts it.
+func TestRecoveryMayChangeTheNumberOfMasters(t *testing.T) {
+	t.Parallel()
+	all := redistest.Masters(t, 5)
+	old := all[:3]
+	require.NoError(t, SetUp(t.Context(), shortConfig(old), SetUpOptions{MastersAreNew: true}))
+	e := open(t, old, fenced, shortLease)
+	held, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, held.KeepAlive(0))
+	last := held.Fence()
+	require.ErrorIs(t, SetUp(t.Context(), shortConfig(all), SetUpOptions{}), ErrConfigMismatch)
+	require.ErrorIs(t, SetUp(t.Context(), shortConfig(all[2:4]), SetUpOptions{Recover: true, Above: last}), ErrConfigMismatch, "two of three are left outside")
+	require.True(t, held.Valid(), "nothing was changed")
+	require.NoError(t, SetUp(t.Context(), shortConfig(all), SetUpOptions{Recover: true, Above: last}))
+	require.False(t, held.Valid())
+	_, err = e.TryAcquire(t.Context(), "another", 0)
+	require.ErrorIs(t, err, ErrNotAcquired)
+	require.Greater(t, fence(t, open(t, all, fenced, shortLease), t.Name()), last)
+}
+
+func TestMastersThatAllLostTheirDataBeginAboveWhatTheyHad(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	var last uint64
+	for range 20 {
+		last = fence(t, e, t.Name())
+	}
+	require.NoError(t, e.Close())
+	for _, m := range masters {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	_, err := New(t.Context(), shortConfig(masters).with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "--recover --above")
+	for begin := time.Now().Unix(); time.Now().Unix() < begin+2; { // 16 tokens a second, at least
+		time.Sleep(10 * time.Millisecond)
+	}
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
+}
+
+// The last step was cut, so that one is not serving yet: it shows that the others have served.
+func TestMajorityThatWasFlushedIsNotSetUpAgainWithoutAWord(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	description := redistest.Command(t, masters[2], "GET", "__muxlock__:set").(string)
+	words := strings.Split(description, " ")
+	require.Equal(t, "2", words[2])
+	words[2] = "1"
+	redistest.Command(t, masters[2], "SET", "__muxlock__:set", strings.Join(words, " "))
+	last := fence(t, open(t, masters, fenced, shortLease), t.Name())
+	for _, m := range masters[:2] {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	err := SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, ErrRefused)
+	require.ErrorIs(t, err, ErrMembersLost)
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, MastersAreNew: true, Above: last}))
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
+}
+
+func TestRegistersThatWereDeletedAreAnErrorAndAFlushHealsThem(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	last := fence(t, e, t.Name())
+	redistest.Command(t, masters[0], "DEL", registersKey)
+	f := fence(t, e, t.Name())
+	require.Greater(t, f, last, "the others carry on")
+	redistest.Command(t, masters[1], "DEL", registersKey)
+	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrRegister)
+	require.ErrorIs(t, err, ErrNotAcquired)
+	redistest.Command(t, masters[0], "FLUSHALL")
+	soon(t, func() bool {
+		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+		return strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
+	}, "those that are missing are not taken for small ones")
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: f}))
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), f)
+}
+
+// A register that is used up: names of it get no fence any more, others do.
+func TestRegisterThatIsUsedUpLeavesTheOtherNames(t *testing.T) {
+	t.Parallel()
+	masters := fencedSet(t, 3)
+	for _, m := range masters {
+		redistest.Command(t, m, "HSET", registersKey, registerOf(t.Name()), "137438953470")
+	}
+	e := open(t, masters, fenced)
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.EqualValues(t, 1<<37-1, lock.Fence()>>16, "the last one")
+	require.NoError(t, lock.Release(t.Context()))
+	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrRegister)
+	cycle(t, e, t.Name()+".2")
+}
+
+func TestSetOfAnEarlierVersionIsRefusedAndTakenOver(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	addrs := redistest.Addrs(masters)
+	for _, m := range masters { // as that version wrote it
+		_, after, _ := strings.Cut(redistest.Command(t, m, "INFO", "server").(string), "run_id:")
+		runID, _, _ := strings.Cut(after, "\r\n")
+		redistest.Command(t, m, "SET", "__muxlock__:set", "muxlock-set-1 id 1 2000 4096 "+strings.Join(slices.Sorted(slices.Values(addrs)), " "))
+		redistest.Command(t, m, "SET", markKey, runID)
+		redistest.Command(t, m, "HSET", registersKey, "0", "20")
+	}
+	_, err := New(t.Context(), shortConfig(masters).with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "earlier version")
+	err = SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "--recover")
+	require.Empty(t, redistest.Command(t, masters[0], "GET", "__muxlock__:ticket"), "nothing was changed")
+	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, MastersAreNew: true, Above: 20 << 16}))
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(20<<16))
+}
