@@ -44,7 +44,7 @@ lockbench masters init --new-masters.`,
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
 	})
-	cmd.AddCommand(initCommand(), replaceCommand(), statusCommand())
+	cmd.AddCommand(initCommand(), replaceCommand(), repairCommand(), statusCommand())
 	return cmd
 }
 

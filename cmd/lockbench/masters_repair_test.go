@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// fencedMasters is masters that are set up, and how to name them on a command line.
+func fencedMasters(t *testing.T, n int, maxTTL string) ([]*redisserver.Server, string) {
+	t.Helper()
+	servers := redistest.Masters(t, n)
+	addrs := strings.Join(redistest.Addrs(servers), ",")
+	_, stderr, code := lockbench(t, "masters", "init", "--new-masters", "--max-ttl", maxTTL, "--masters", addrs)
+	require.Zero(t, code, stderr)
+	return servers, addrs
+}
+
+func restart(t *testing.T, s *redisserver.Server) {
+	t.Helper()
+	require.NoError(t, s.Kill())
+	require.NoError(t, s.Restart(t.Context()))
+}
+
+func TestRepairWaitsUntilAMasterThatLostItsDataVotes(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "2s")
+	restart(t, servers[0])
+	ok, list := members(t, redistest.Addrs(servers))
+	require.False(t, ok)
+	require.Contains(t, list[0].State, "lost its data: votes in 4s from when a client meets it", "by the set's MaxTTL, which the command line does not have")
+	begun := time.Now()
+	stdout, stderr, code := lockbench(t, "masters", "repair", "--masters", addrs)
+	require.Zero(t, code, stderr)
+	require.GreaterOrEqual(t, time.Since(begun), 3*time.Second)
+	require.Contains(t, stdout, "all 3 masters are admitted members of one set")
+	require.Contains(t, stderr, servers[0].Addr()+" votes in ")
+	require.Contains(t, stderr, "; Ctrl-C is safe, run it again then\n")
+	begun = time.Now()
+	_, stderr, code = lockbench(t, "masters", "repair", "--masters", addrs)
+	require.Zero(t, code, stderr)
+	require.Less(t, time.Since(begun), 3*time.Second, "nothing is left to wait for")
+}
+
+// A repair runs until something happens.
+type repair struct {
+	*exec.Cmd
+	said *bufio.Scanner
+}
+
+func startRepair(t *testing.T, addrs string) repair {
+	t.Helper()
+	cmd := exec.Command(binary, "masters", "repair", "--masters", addrs)
+	out, err := cmd.StderrPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { cmd.Process.Kill() })
+	return repair{cmd, bufio.NewScanner(out)}
+}
+
+// ends returns the last line and the exit code.
+func (r repair) ends(t *testing.T) (last string, code int) {
+	t.Helper()
+	for r.said.Scan() {
+		last = r.said.Text()
+	}
+	if err := r.Wait(); err != nil {
+		require.IsType(t, (*exec.ExitError)(nil), err)
+	}
+	return last, r.ProcessState.ExitCode()
+}
+
+func TestRepairMayBeCutAndItsWaitGoesOn(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "30s")
+	restart(t, servers[1])
+	r := startRepair(t, addrs)
+	require.True(t, r.said.Scan())
+	require.Regexp(t, `^`+servers[1].Addr()+` votes in (31|30|29|28)s; Ctrl-C is safe, run it again then$`, r.said.Text())
+	require.NoError(t, r.Process.Signal(os.Interrupt))
+	last, code := r.ends(t)
+	require.Equal(t, exitInterrupted, code)
+	require.Equal(t, "lockbench: interrupted: nothing is broken, run it again", last)
+	_, list := members(t, redistest.Addrs(servers))
+	require.Regexp(t, `votes in (31|30|2\d|1\d)s$`, list[1].State)
+}
+
+func TestRepairOfAMajorityNamesTheRecoveryAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "30s")
+	for _, s := range servers[:2] {
+		redistest.Command(t, s, "FLUSHALL")
+	}
+	stdout, stderr, code := lockbench(t, "masters", "repair", "--masters", addrs)
+	require.Equal(t, exitRun, code)
+	require.Contains(t, flat(stdout), "lost its data, like too many")
+	require.Contains(t, flat(stdout), "what to do: lockbench masters init --recover --above FENCE")
+	require.Regexp(t, "largest fence that the masters know: [1-9]", stdout)
+	require.Contains(t, stderr, "2 of 3 masters are not admitted members")
+	require.Empty(t, redistest.Keys(t, servers[:2]...))
+	ok, list := members(t, redistest.Addrs(servers))
+	require.False(t, ok)
+	require.Contains(t, list[0].State, "like too many")
+	require.Equal(t, "admitted", list[2].State)
+
+	redistest.Command(t, servers[2], "FLUSHALL")
+	stdout, _, code = lockbench(t, "masters", "repair", "--masters", addrs)
+	require.Equal(t, exitRun, code)
+	require.Contains(t, flat(stdout), "if they were set up before: lockbench masters init --recover --above FENCE")
+}
+
+func TestRepairEndsWhenAMajorityLosesItsDataMeanwhile(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 3, "30s")
+	restart(t, servers[0])
+	r := startRepair(t, addrs)
+	require.True(t, r.said.Scan(), "it waits")
+	redistest.Command(t, servers[1], "FLUSHALL")
+	last, code := r.ends(t)
+	require.Equal(t, exitRun, code)
+	require.Equal(t, "lockbench: 2 of 3 masters are not admitted members of one set", last)
+}
+
+func TestRepairNoticesAFlushOfAMasterThatHasVoted(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 5, "2s")
+	restart(t, servers[0])
+	r := startRepair(t, addrs)
+	require.True(t, r.said.Scan(), "it waits")
+	redistest.Command(t, servers[1], "FLUSHALL")
+	last, code := r.ends(t)
+	require.Zero(t, code, last)
+	ok, _ := members(t, redistest.Addrs(servers))
+	require.True(t, ok)
+}
+
+func TestRepairDoesNotWaitForAMasterThatIsDown(t *testing.T) {
+	t.Parallel()
+	servers, addrs := fencedMasters(t, 5, "2s")
+	restart(t, servers[0])
+	require.NoError(t, servers[4].Kill())
+	stdout, stderr, code := lockbench(t, "masters", "repair", "--masters", addrs)
+	require.Equal(t, exitRun, code)
+	require.Contains(t, stderr, "1 of 5 masters are not admitted members")
+	require.Regexp(t, servers[0].Addr()+`.* admitted`, stdout)
+	require.Regexp(t, servers[4].Addr()+`.* cannot be asked`, stdout)
+}

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/view"
+	"muxlock/engine"
+	"muxlock/internal/fencing"
+	"muxlock/internal/quorum"
+)
+
+func statusCommand() *cobra.Command {
+	var f membersFlags
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show of which set masters are members, and whether they vote",
+		Long: `Asks each master of which set it is a member, and whether it is admitted, so that it
+votes. Of one that does not it says what to do, and for how long it will not. Nothing is
+changed.
+
+The largest fence that the masters know is for init --recover --above, after a majority has
+lost its data. It asks for the largest that any resource has seen, which may be larger.
+
+Exit codes: 0 all are admitted members of one set, 1 not all are.`,
+		Example: `  lockbench masters status --masters a:6379,b:6379,c:6379`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.outputs.check(few); err != nil {
+				return err
+			}
+			return f.show(cmd)
+		},
+	}
+	f.declare(cmd, "output")
+	return cmd
+}
+
+// show writes what the masters are members of. The error is that not all are admitted.
+func (f *membersFlags) show(cmd *cobra.Command) error {
+	s, err := f.survey(cmd.Context())
+	if err != nil {
+		return err
+	}
+	w := cmd.OutOrStdout()
+	if f.format == "json" {
+		err = result.JSON(w, struct {
+			SchemaVersion int        `json:"schema_version"`
+			Tool          bench.Tool `json:"tool"`
+			OK            bool       `json:"ok"`
+			LargestFence  uint64     `json:"largest_fence"` // 0: no master has one
+			Masters       []member   `json:"masters"`
+		}{bench.SchemaVersion, bench.CurrentTool(), s.left == 0, s.largest, s.masters})
+	} else {
+		err = text.Write(w, view.Page{Body: s.shown()}, onTerminal(w))
+	}
+	switch {
+	case err != nil:
+		return writeError(err)
+	case s.left > 0:
+		return verdict{exitRun, fmt.Sprintf("%d of %d masters are not admitted members of one set", s.left, len(s.masters))}
+	}
+	return nil
+}
+
+// survey asks the masters. The command line need not have the set's MaxTTL, by which they wait.
+func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
+	cfg, err := f.config()
+	if err != nil {
+		return s, err
+	}
+	found, err := engine.Members(ctx, cfg)
+	if err != nil || ctx.Err() != nil {
+		return s, changeFailed(ctx, err)
+	}
+	s = surveyOf(found, wait(cfg))
+	if s.set.ID != "" && s.set.MaxTTL != f.engine.MaxTTL {
+		f.engine.MaxTTL = s.set.MaxTTL
+		return f.survey(ctx)
+	}
+	return s, nil
+}
+
+// member is a line of status, and its JSON.
+type member struct {
+	Address    string        `json:"address"`
+	Set        string        `json:"set"` // its ID; empty: none
+	Generation int           `json:"generation"`
+	MaxTTL     time.Duration `json:"max_ttl_ns"`
+	Members    []string      `json:"members"`
+	Admitted   bool          `json:"admitted"`
+	State      string        `json:"state"` // admitted, or why not
+	Do         string        `json:"do"`    // what an operator can do; empty: nothing, or more than a command
+}
+
+// A survey is what masters are members of, and what is to be done about it.
+type survey struct {
+	masters []member
+	set     engine.Set    // the newest that is found; no ID: none
+	wait    time.Duration // of a master that lost its data
+	left    int           // masters that do not vote for the set, or are of another
+	votes   int           // members of the set that vote for it
+	lost    int           // members that have lost their data or were restarted
+	largest uint64        // fence that the masters know
+}
+
+// peers is how many others that vote it takes to restore a member that lost its data.
+func (s *survey) peers() int {
+	n := len(s.set.Members)
+	return fencing.Peers(n, quorum.Size(n))
+}
+
+// beyondRepair reports whether there are too few others, whoever comes back.
+func (s *survey) beyondRepair() bool { return s.lost > len(s.set.Members)-s.peers() }
+
+func surveyOf(found []engine.Member, wait time.Duration) survey {
+	s := survey{wait: wait}
+	var addrs []string
+	for _, m := range found {
+		addrs = append(addrs, m.Address)
+		s.largest = max(s.largest, m.LargestFence)
+		begun := s.set.Generation == fencing.Preparing // or none: another one may have served
+		if m.Set.ID != "" && (begun || m.Set.ID == s.set.ID && m.Set.Generation > s.set.Generation) {
+			s.set = m.Set
+		}
+	}
+	for _, m := range found {
+		switch {
+		case s.hasLost(m):
+			s.lost++
+		case m.Admitted && m.Set.Is(s.set):
+			s.votes++
+		}
+	}
+	for _, m := range found {
+		state, do := s.stateOf(m)
+		line := member{m.Address, m.Set.ID, m.Set.Generation, m.Set.MaxTTL, append([]string{}, m.Set.Members...), m.Admitted, state, do}
+		switch {
+		case line.State != "":
+			s.left++
+		case m.Set.Matches(m.Set.MaxTTL, addrs) != nil:
+			line.State = "admitted, but --masters names others"
+			s.left++
+		default:
+			line.State = "admitted"
+		}
+		s.masters = append(s.masters, line)
+	}
+	return s
+}
+
+// hasLost reports whether a master is a member of a set that serves, without the data for it.
+func (s *survey) hasLost(m engine.Member) bool {
+	switch {
+	case m.Err != nil || s.set.Older || s.set.Generation < fencing.Serving || !slices.Contains(s.set.Members, m.Address):
+		return false
+	case m.Set.ID == s.set.ID && m.Set.Generation >= fencing.Serving:
+		return !m.Admitted
+	}
+	return m.Set.Generation == fencing.Preparing // as where there is none
+}
+
+// What to do.
+const (
+	recoverIt       = "lockbench masters init --recover --above FENCE, with the largest fence that any resource has seen"
+	keepOrRecoverIt = "where no restart loses data, start a client with MastersAreDurable; else " + recoverIt
+	repairIt        = "clients with fencing admit what was restarted or lost its data while they run; lockbench masters repair does, and waits"
+)
+
+// stateOf returns why a master does not vote, "" if it does, and what to do.
+func (s *survey) stateOf(m engine.Member) (state, do string) {
+	switch {
+	case m.Err != nil:
+		return "cannot be asked: " + m.Err.Error(), ""
+	case s.set.ID == "":
+		return "not set up", "lockbench masters init; if they were set up before: " + recoverIt
+	case s.set.Older:
+		return "set up by an earlier version", "stop its engines, then " + recoverIt
+	case !slices.Contains(s.set.Members, m.Address):
+		return "is no master of the set", ""
+	case s.hasLost(m):
+		return s.stateOfLost(m)
+	case m.Set.Generation < fencing.Serving:
+		return "setting up was cut", "run lockbench masters init again"
+	case m.Set.ID != s.set.ID:
+		return "member of another set", ""
+	case m.Set.Generation < s.set.Generation:
+		gone, came := without(m.Set.Members, s.set.Members), without(s.set.Members, m.Set.Members)
+		return "a replacement was cut", fmt.Sprintf("run lockbench masters replace --for %s --with %s again", gone, came)
+	}
+	return "", ""
+}
+
+func (s *survey) stateOfLost(m engine.Member) (state, do string) {
+	if state, do = "lost its data", recoverIt; m.Set.ID == s.set.ID {
+		state, do = "was restarted", keepOrRecoverIt
+	}
+	switch {
+	case s.beyondRepair():
+		return state + ", like too many", do
+	case s.votes < s.peers():
+		state += fmt.Sprintf(": needs %d members that vote, %d can be asked", s.peers(), s.votes)
+	case !m.Waits:
+		state += fmt.Sprintf(": votes in %s from when a client meets it", upToSeconds(s.wait))
+	case m.Left > 0:
+		state += fmt.Sprintf(": votes in %s", upToSeconds(m.Left))
+	default:
+		state += ": its wait is over"
+	}
+	return state, repairIt
+}
+
+// upToSeconds rounds up: no wait is said to be too short.
+func upToSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
+}
+
+func without(list, others []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) }), ",")
+}
+
+// shown is the survey for people.
+func (s *survey) shown() (b view.Blocks) {
+	t := view.Table{Columns: []view.Column{{Name: "master", Left: true}, {Name: "set", Left: true}, {Name: "generation"}, {Name: "MaxTTL"}, {Left: true}}}
+	for _, m := range s.masters {
+		row := []view.Cell{{Text: m.Address}, {Text: "-"}, {Text: "-"}, {Text: "-"}, {Text: m.State}}
+		if m.Set != "" {
+			row[1].Text, row[2].Text, row[3].Text = m.Set[:min(len(m.Set), 8)], strconv.Itoa(m.Generation), m.MaxTTL.String()
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	b.Table(t)
+	var said []string
+	for _, m := range s.masters {
+		if m.Do != "" && !slices.Contains(said, m.Do) {
+			said = append(said, m.Do)
+			b.Line("what to do: %s", m.Do)
+		}
+	}
+	if s.largest > 0 {
+		b.Line("largest fence that the masters know: %d (init --recover --above takes the largest that any resource has seen)", s.largest)
+	}
+	switch {
+	case s.left == 0:
+		b.Line("all %d masters are admitted members of one set", len(s.masters))
+	case len(s.set.Members) > 0:
+		b.Line("masters of the set: %s", strings.Join(s.set.Members, ","))
+	}
+	return b
+}
