@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"muxlock/engine"
@@ -35,6 +36,9 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	if err != nil {
 		locks.Close()
 		return nil, err
+	}
+	if cfg.Fencing {
+		sayWhoDoesNotVote(locks, log)
 	}
 	return &held{locks, lock}, nil
 }
@@ -79,6 +83,25 @@ func sayWhyNotReady(ctx context.Context, locks *engine.Engine, log io.Writer) {
 	cancel()
 	if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
 		say(log, "waiting for the masters: %s", missing)
+	}
+}
+
+// sayWhoDoesNotVote says which members of a set have no part in a lock that is had, and what to do: one
+// that lost its data votes again only if clients ask for locks after its wait.
+func sayWhoDoesNotVote(locks *engine.Engine, log io.Writer) {
+	var missing []string
+	do := "see lockbench masters status"
+	for _, m := range locks.Stats().Masters {
+		if m.Cause == nil {
+			continue
+		}
+		missing = append(missing, engine.MasterError{Master: m.Address, Err: m.Cause}.Error())
+		if errors.Is(m.Cause, engine.ErrRestarted) {
+			do = "later runs admit it then, and so does lockbench masters repair"
+		}
+	}
+	if missing != nil {
+		say(log, "locked without %s; %s", strings.Join(missing, "; "), do)
 	}
 }
 

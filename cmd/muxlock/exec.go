@@ -62,7 +62,8 @@ and not a setuid program), and the name is free when the lease has run out, afte
 most. On other systems the command lives on without a lock.
 
 Environment of the command: with --fencing MUXLOCK_FENCE is the fencing token, a number
-that is larger than that of every holder of NAME before.
+that is larger than that of every holder of NAME before. Standard error names each master
+that has no part in that, because it is down or lost its data.
 
 Exit codes:
   122    --wait was over before the lock could be had

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/engine"
+	"muxlock/internal/faultconn"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// A fencedSet is set up for fencing, with leases so short that one which lost its data votes
+// after about three seconds.
+type fencedSet struct {
+	*set
+	cfg engine.Config
+}
+
+const shortWait = 3022 * time.Millisecond // of a master, with leases of at most 2 s
+
+func newFencedSet(t *testing.T) fencedSet {
+	t.Helper()
+	s := newSet(t)
+	cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 2 * time.Second, MasterTimeout: time.Second}
+	require.NoError(t, engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}))
+	s.env = []string{
+		"MUXLOCK_MASTERS=" + strings.Join(cfg.Masters, ","), "MUXLOCK_FENCING=true",
+		"MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=1s",
+	}
+	return fencedSet{s, cfg}
+}
+
+// exec returns the fence that a command gets, and what is said meanwhile.
+func (s fencedSet) exec(t *testing.T) (fence uint64, said string) {
+	t.Helper()
+	stdout, stderr, code := s.run(t, "exec", "--ttl", "2s", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
+	require.Zero(t, code, stderr)
+	fence, err := strconv.ParseUint(strings.TrimSpace(stdout), 10, 64)
+	require.NoError(t, err)
+	return fence, stderr
+}
+
+func (s fencedSet) members(t *testing.T) []engine.Member {
+	t.Helper()
+	members, err := engine.Members(t.Context(), s.cfg)
+	require.NoError(t, err)
+	for _, m := range members {
+		require.NoError(t, m.Err)
+	}
+	return members
+}
+
+func restart(t *testing.T, m *redisserver.Server) {
+	t.Helper()
+	require.NoError(t, m.Kill())
+	require.NoError(t, m.Restart(t.Context()))
+}
+
+func TestRunsOfExecAloneHaveEveryMasterVoteAgain(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	last, said := s.exec(t)
+	require.Empty(t, said)
+	for _, m := range s.masters { // were one not admitted, the next restart would end all locks
+		begun := time.Now()
+		restart(t, m)
+		for said = "first"; said != ""; {
+			require.Less(t, time.Since(begun), limit, said)
+			var fence uint64
+			fence, said = s.exec(t)
+			require.Greater(t, fence, last)
+			last = fence
+			if said != "" {
+				require.Contains(t, said, m.Addr())
+				require.Equal(t, 1, strings.Count(said, "\n"), "one line")
+			}
+		}
+		require.GreaterOrEqual(t, time.Since(begun), shortWait)
+	}
+	for _, m := range s.members(t) {
+		require.True(t, m.Admitted)
+	}
+}
+
+func TestARunOfExecBeginsTheWaitThatALaterOneEnds(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	restart(t, s.masters[1])
+	_, said := s.exec(t)
+	require.Contains(t, said, "muxlock: locked without "+s.masters[1].Addr()+": lost its data or was restarted")
+	require.Contains(t, said, "lockbench masters repair")
+	begun := s.members(t)[1]
+	require.True(t, begun.Waits)
+	require.Less(t, begun.Left, shortWait)
+	require.Eventually(t, func() bool { return s.members(t)[1].Left == 0 }, limit, 50*time.Millisecond, "with nobody there")
+	require.False(t, s.members(t)[1].Admitted)
+	s.exec(t)
+	require.True(t, s.members(t)[1].Admitted)
+	_, said = s.exec(t)
+	require.Empty(t, said)
+}
+
+func TestTheEndOfARunDoesNotCutAStepOff(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	restart(t, s.masters[1])
+	links := make(faultconn.Links)
+	for _, m := range s.masters {
+		links[m.Addr()] = faultconn.NewLink()
+	}
+	links[s.masters[1].Addr()].DelayRequests(100 * time.Millisecond) // its steps take longer than the run
+	cfg := s.cfg
+	cfg.Fencing, cfg.TTL, cfg.Client.DialCtxFn = true, cfg.MaxTTL, links.Dial
+	h, err := acquire(t.Context(), cfg, "name", true, io.Discard)
+	require.NoError(t, err)
+	require.NoError(t, h.release())
+	begun := s.members(t)[1]
+	require.True(t, begun.Waits)
+	require.Less(t, begun.Left, shortWait, "since when is kept there")
+}
+
+func TestExecSaysThatAMemberIsDown(t *testing.T) {
+	t.Parallel()
+	s := newFencedSet(t)
+	require.NoError(t, s.masters[2].Kill())
+	_, said := s.exec(t)
+	require.Regexp(t, `^muxlock: locked without `+s.masters[2].Addr()+`: .*connection refused; see lockbench masters status\n$`, said)
+}
