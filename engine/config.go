@@ -75,8 +75,8 @@ type Config struct {
 	// leave it out of a configuration that stays.
 	MastersAreNew bool
 
-	// Fencing gives every lock a fencing token (Lock.Fence), and recognises every master that
-	// lost its data, a flush included. The masters must have been set up for it, once
+	// Fencing gives every lock a fencing token (Lock.Fence), and a master that lost its data, or
+	// has another one's, no vote (package comment, Fencing). The masters must have been set up for it, once
 	// (SetUp, lockbench masters init). A cycle costs 1.05 times as much for a lone
 	// caller, 1.7 times where the masters' CPU is the limit (bench/RESULTS.md), and an acquire
 	// rarely needs a second round trip. Default false. Neither MastersAreNew nor a guess from

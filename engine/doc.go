@@ -36,7 +36,8 @@
 // No lease, of any maker, keeps a process that was stopped between its last check and its
 // write from writing after the lease has run out; only a fencing token that the resource
 // checks does (Config.Fencing, Lock.Fence, package fence). FLUSHALL and eviction (maxmemory
-// with any policy but noeviction) forget locks; with Fencing a flush is recognised. A restart
+// with any policy but noeviction) forget locks; with Fencing a master that was flushed
+// gives no more votes until it is admitted again. A restart
 // does too, which is why a restarted master is not asked for new locks
 // for MaxTTL and a little; Config.MastersAreDurable and Config.MastersAreNew leave that wait out.
 // Replicas that are promoted are not masters: do not point an address at something that
@@ -65,8 +66,9 @@
 // With Config.Fencing every holder gets a number, Lock.Fence, that is larger than that of
 // every holder of the name before it. A resource that keeps the largest number it has seen,
 // and refuses a smaller one, is safe from a holder that lost its lock and does not know it
-// yet. The numbers grow across processes, hand-overs, restarts and flushes of masters, and
-// replaced masters; no clock takes part in that order, so none can break it.
+// yet. The numbers grow across processes, hand-overs, restarts, flushes and copies of a
+// minority of the masters, and replaced masters. Their order rests on no clock that can be set: only
+// on the rates of clocks, where a master that lost its data waits to be admitted again.
 //
 // Each master has 4,096 registers, which names share and which only grow. A master that
 // grants a lock adds to the register in the same step. The token of an acquire is the largest
@@ -77,19 +79,31 @@
 // below 2^53, where a JSON or Lua number is exact.
 //
 // The masters must be set up, once: SetUp, or lockbench masters init. Then each knows what set
-// it is a member of, and under which run_id it was admitted. A process that starts finds that
-// and uses the master at once; neither its uptime nor MastersAreNew matter. A master that has
-// another run_id, or no mark, or a data set that was replaced, has lost data. It is not
-// asked for new locks until MaxTTL*(1+Drift) + 1s + 2ms have passed and it has got the
-// registers of N-q+1 others, which the engines see to by themselves. If fewer have them,
-// a majority was lost: SetUpOptions.Recover, with the largest fence that any resource has seen.
+// it is a member of, and has a mark, which names it, its server process and its admission. A
+// process that starts uses a master with its mark at once; neither its uptime nor MastersAreNew
+// matter. Every answer to an acquire or extend comes with the mark, and counts only with the one
+// that the engine knows. So a master that was restarted, flushed or copied from another one gives
+// no vote, not even to a process that was stopped meanwhile, and extends of adopted locks are no
+// exception. Such a master is opened: it waits for MaxTTL*(1+Drift) + 1s + 2ms, and gets the
+// registers of N-q+1 others. The engines see to that by themselves. Since when a master waits is kept
+// there by CLOCK_BOOTTIME, under the id of the machine's start, so that processes which live for a moment
+// finish on Linux what others on the same machine began. With MastersAreDurable a restarted master votes
+// at once if the mark of before names it: its data is its own.
+//
+// If fewer than N-q+1 others have their registers, a majority was lost: SetUpOptions.Recover, with the
+// largest fence that any resource has seen. A set that is set up again without it begins above
+// 16 tokens for each second since 1970, which is a second line of defence and no promise.
 //
 // What it needs: that nobody writes to the keys that begin with __muxlock__:, and that all
 // processes name the masters with the same addresses (ErrConfigMismatch has the differing
 // fields). Processes without Fencing, and Redsync, on the same masters are excluded as before
-// and have no fence. A master whose data was replaced and put back while no engine was
-// running, under the same run_id, is not recognised. One name can be locked at the
-// masters 1.4e11 times, 150 years at 30 a second.
+// and have no fence. A server that gets an older state of its own data back, and keeps running
+// (SWAPDB there and back, REPLICAOF a copy of itself, DEBUG RELOAD), is recognised only by engines
+// that have seen the state between: the ACL of nobody should allow these.
+//
+// A register is used up after 1.4e11 tokens, less what it began with: by one name that is locked at the
+// masters 3,000 times a second for a year, or 30 times a second for a century. Its names
+// get ErrRegister from then on; engine/README.md has the way out.
 //
 // # Waiting
 //

@@ -38,7 +38,7 @@ type Lock struct {
 func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
 
 // Fence returns the lock's fencing token: larger than that of every holder of the name before,
-// in any process, whatever clocks and pauses have done, and below 2^53. A resource that keeps
+// in any process, however long any was paused, and below 2^53 (package comment, Fencing). A resource that keeps
 // the largest one it has seen refuses a holder that lost the lock and does not know it
 // (package fence). It stays the same for as long as the lock is held. 0 without
 // Config.Fencing, and of a lock that was adopted.

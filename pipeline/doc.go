@@ -78,8 +78,9 @@
 //	pace                       how much a master is sent at once
 //	master, probe, admission, session, dial   connecting, and when a master may vote
 //	native                     the commands of newer servers, and who is sent them
-//	membership, restore, raise fencing: when a master may vote, giving one its registers again
-//	setup, replace             fencing: setting masters up, exchanging one
+//	membership, wait_clock, register_restore, register_raise   fencing: when a master may vote,
+//	                           how long it waits, giving one its registers again
+//	setup, replace             fencing: setting masters up, exchanging one; the rules are package fencing's
 //	hung, setaside             finding a hung master, and taking it out of rounds
 //	pending, pending_batch     releases that a master could not be sent or has not answered
 //	wakeup, tracker            waking those who wait for a name
@@ -124,8 +125,12 @@
 // of a lock keep it.
 //
 // A master votes while it is a member (membership.go): its description is the one that New
-// adopted, its mark the run_id of its session. An acquire that finds another description is
-// refused by the script, unexecuted, and the master is set aside and looked at again.
+// adopted, and its mark names it and the process of its session. An acquire that finds another
+// description, or no mark, is refused by the script, unexecuted. Every answer comes with the mark, since
+// a round is encoded once for all masters and can expect none: with another one than the session's
+// it is no vote, although it was executed, and the release that follows undoes it. In both
+// cases the master is set aside and looked at again. So a process that was stopped while a master
+// was flushed or copied finds out by the answer itself, and not by a tick.
 //
 // # Pending releases
 //
