@@ -96,7 +96,7 @@ var (
 // run is the master's goroutine: it ends when the pipeline's ctx does.
 func (m *master) run() {
 	defer close(m.stuck)
-	if m.session != nil && m.notVoting(time.Now()) != nil {
+	if m.session != nil && m.whyNotVoting() != nil {
 		m.notify(true) // that New has admitted it is no event otherwise
 	}
 	for {
@@ -113,7 +113,7 @@ func (m *master) run() {
 
 // notify calls Config.Changed, unless the pipeline closes.
 func (m *master) notify(up bool) {
-	cause := m.notVoting(time.Now())
+	cause := m.whyNotVoting()
 	if !up {
 		m.p.mu.Lock()
 		cause = m.cause
@@ -124,7 +124,14 @@ func (m *master) notify(up bool) {
 	}
 }
 
-// notVoting returns why the master is not sent acquires, or nil if it is.
+// whyNotVoting is notVoting now. The readers of other masters take part in an admission.
+func (m *master) whyNotVoting() error {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	return m.notVoting(time.Now())
+}
+
+// notVoting returns why the master is not sent acquires, or nil if it is. The caller holds Pipeline.mu.
 func (m *master) notVoting(now time.Time) error {
 	if m.p.set != nil {
 		return m.notMember(now)

@@ -175,15 +175,21 @@ func (m *master) notMember(now time.Time) error {
 	return restarted("lost its data or was restarted: it is about to be admitted again")
 }
 
-// notMarked returns why an answer that came with the given mark is no vote, or nil.
+const (
+	errNotMarked   = resp.Error(notMember + " the master has not, or not any more, the data with which it was admitted")
+	errNotAdmitted = restarted("lost its data or was restarted, and is not admitted yet")
+)
+
+// notMarked returns why an answer that came with the given mark is no vote, or nil. It is called by
+// run, without Pipeline.mu.
 func (m *master) notMarked(mark string) error {
 	switch a := &m.member.admission; {
 	case a.Counts(mark):
 		return nil
 	case a.Admitted():
-		return resp.Error(notMember + " the master has not, or not any more, the data with which it was admitted")
+		return errNotMarked
 	}
-	return m.notMember(time.Now())
+	return errNotAdmitted
 }
 
 // admitLocked takes the next step of the master's admission, with every tick.
