@@ -80,7 +80,7 @@
 //	native                     the commands of newer servers, and who is sent them
 //	membership, wait_clock, register_restore, register_raise   fencing: when a master may vote,
 //	                           how long it waits, giving one its registers again
-//	setup, replace             fencing: setting masters up, exchanging one; the rules are package fencing's
+//	setup, replace, visit, members   fencing: what operators do and see; the rules are package fencing's
 //	hung, setaside             finding a hung master, and taking it out of rounds
 //	pending, pending_batch     releases that a master could not be sent or has not answered
 //	wakeup, tracker            waking those who wait for a name

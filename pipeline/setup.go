@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"muxlock/internal/fencing"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
@@ -38,20 +36,6 @@ type Setup struct {
 	Above   uint64
 }
 
-// A Member is a master as Members finds it.
-type Member struct {
-	Address  string
-	Err      error       // why it cannot be asked; nil: it was
-	Set      fencing.Set // of the description that it has; no ID: it has none
-	Admitted bool        // votes for engines that expect that set
-	// LargestFence is above all fences that engines know of there, if none was lost. 0: it has none.
-	LargestFence uint64
-	// Waits is that the master waits to be admitted, and Left for how long yet by the clock of this
-	// machine: all of it if nobody here has met it since it lost its data.
-	Waits bool
-	Left  time.Duration
-}
-
 // ErrRefused is matched when masters are not in the state that an operation needs. Nothing
 // was changed then.
 var ErrRefused = errors.New("muxlock: refused")
@@ -62,173 +46,6 @@ var ErrMembersLost = errors.New("members were restarted or have lost their data"
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
-}
-
-// A visit is a connection to one master for setting it up.
-type visit struct {
-	*session
-	fencing.Found
-	runID, replID string
-	look
-	ticket   string
-	parseErr error // of the description
-	err      error // of the connection, or what shows that the server is unfit
-}
-
-func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
-	var dials errgroup.Group
-	for _, m := range masters {
-		v := &visit{Found: fencing.Found{Member: m.Address}}
-		visits = append(visits, v)
-		dials.Go(func() error {
-			v.err = v.begin(ctx, m, s.Timeout)
-			return nil
-		})
-	}
-	_ = dials.Wait() // the errors are in the visits
-	return visits
-}
-
-func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err error) {
-	if v.session, err = dial(ctx, limited(m.Option), timeout); err != nil {
-		return err
-	}
-	var first batch
-	first.begin(1)
-	first.add("INFO")
-	first.loadScripts(true)
-	first.look()
-	replies, err := v.ask(&first, nil)
-	if err != nil {
-		return err
-	}
-	for _, r := range replies {
-		if err := r.Err(); err != nil {
-			return err
-		}
-	}
-	info := serverinfo.Parse(replies[0].Text)
-	v.runID, v.replID = info.RunID(), info.ReplID()
-	if v.look, err = readLook(replies[len(replies)-3:]); err != nil {
-		return err
-	}
-	switch {
-	case info.Loading():
-		return errors.New("LOADING its dataset")
-	case info.Replica():
-		return fmt.Errorf("is a replica (role %s), not a master", info.Role())
-	case v.runID == "":
-		return errors.New("INFO has no run_id")
-	case info.Cluster():
-		return errors.New("runs in cluster mode, where names move between servers")
-	}
-	if v.shown != "" {
-		v.Set, v.parseErr = fencing.ParseSet(v.shown)
-	}
-	v.Admitted = v.Set.ID != "" && fencing.ParseMark(v.mark).Admits(v.runID, v.Member)
-	return nil
-}
-
-// call calls a script with one number as its answer.
-func (v *visit) call(build func(*batch)) (bool, error) {
-	var b batch
-	build(&b)
-	replies, err := v.ask(&b, nil)
-	if err == nil {
-		err = replies[0].Err()
-	}
-	if err != nil {
-		return false, MasterError{v.Member, err}
-	}
-	return replies[0].Number == 1, nil
-}
-
-func closeAll(visits []*visit) {
-	for _, v := range visits {
-		if v.session != nil {
-			v.release()
-			v.close()
-		}
-	}
-}
-
-// distinct returns an error unless all masters could be asked and are different servers.
-func distinct(visits []*visit) error {
-	seen := make(map[string]string)
-	for _, v := range visits {
-		if v.err != nil {
-			return refuse("every master must be up: %w", MasterError{v.Member, v.err})
-		}
-		if other, twice := seen[v.runID]; twice {
-			return refuse("%s and %s are one server", other, v.Member)
-		}
-		seen[v.runID] = v.Member
-	}
-	return nil
-}
-
-// found returns what was found. An error says that a master has a description that this version
-// cannot read.
-func found(visits []*visit) (all []fencing.Found, err error) {
-	for _, v := range visits {
-		if all = append(all, v.Found); v.parseErr != nil {
-			err = fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.Member, v.parseErr})
-		}
-	}
-	return all, err
-}
-
-// Members asks all masters what they have.
-func Members(ctx context.Context, s Setup) (members []Member) {
-	visits := s.visit(ctx, s.Masters)
-	defer closeAll(visits)
-	var asked errgroup.Group
-	members = make([]Member, len(visits))
-	for i, v := range visits {
-		members[i] = Member{Address: v.Member, Err: v.err, Set: v.Set}
-		if v.err == nil {
-			asked.Go(func() error {
-				members[i].Err = v.describe(&members[i], s.Wait)
-				return nil
-			})
-		}
-	}
-	_ = asked.Wait() // the errors are in the members
-	return members
-}
-
-// describe asks for what a visit has not asked for.
-func (v *visit) describe(m *Member, wait time.Duration) error {
-	clock := newWaitClock(v.replID, v.swaps)
-	var b batch
-	b.begin(2)
-	b.add("GET", ticketKey)
-	b.readRegisters("", "")
-	replies, err := v.ask(&b, nil)
-	if err != nil {
-		return err
-	}
-	var registers [fencing.Registers]uint64
-	_ = parseRegisters(replies[1].Text, &registers) // what there is
-	if largest := slices.Max(registers[:]); largest > 0 {
-		m.LargestFence = fencing.Fence(largest, fencing.MaxHandOvers)
-	}
-	m.Admitted = v.Admitted && v.Set.Generation >= fencing.Serving && !v.Set.Older
-	ticket := replies[0].Text
-	if m.Admitted || ticket == "" {
-		return nil
-	}
-	m.Waits, m.Left = true, wait
-	b.reset()
-	b.begin(3)
-	b.add("HGET", sinceKey, ticket+" "+clock.id)
-	if replies, err = v.ask(&b, nil); err != nil {
-		return err
-	}
-	if passed, known := clock.passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {
-		m.Left = max(0, wait-passed)
-	}
-	return nil
 }
 
 // Init sets the masters up as a set. It watches each for Wait, as it may have lost data just
@@ -294,21 +111,6 @@ func ofOperator(err error) error {
 	}
 	return err
 }
-
-// switchTo gives the next description to an admitted member.
-func (v *visit) switchTo(next fencing.Set) error {
-	done, err := v.call(func(b *batch) { b.switchMember(v.shown, v.mark, next.String(), v.mark) })
-	switch {
-	case err != nil:
-		return err
-	case !done:
-		return MasterError{v.Member, errChanged}
-	}
-	v.Set, v.shown = next, next.String()
-	return nil
-}
-
-var errChanged = errors.New("was changed by somebody else meanwhile: run it again")
 
 // recoveryMargin is how many tokens are left out after the largest that a resource has seen:
 // the newest may not have come there.

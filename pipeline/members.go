@@ -1,0 +1,78 @@
+package pipeline
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/fencing"
+)
+
+// A Member is a master as Members finds it.
+type Member struct {
+	Address  string
+	Err      error       // why it cannot be asked; nil: it was
+	Set      fencing.Set // of the description that it has; no ID: it has none
+	Admitted bool        // votes for engines that expect that set
+	// LargestFence is above all fences that engines know of there, if none was lost. 0: it has none.
+	LargestFence uint64
+	// Waits is that the master waits to be admitted, and Left for how long yet by the clock of this
+	// machine: all of it if nobody here has met it since it lost its data.
+	Waits bool
+	Left  time.Duration
+}
+
+// Members asks all masters what they have.
+func Members(ctx context.Context, s Setup) (members []Member) {
+	visits := s.visit(ctx, s.Masters)
+	defer closeAll(visits)
+	var asked errgroup.Group
+	members = make([]Member, len(visits))
+	for i, v := range visits {
+		members[i] = Member{Address: v.Member, Err: v.err, Set: v.Set}
+		if v.err == nil {
+			asked.Go(func() error {
+				members[i].Err = v.describe(&members[i], s.Wait)
+				return nil
+			})
+		}
+	}
+	_ = asked.Wait() // the errors are in the members
+	return members
+}
+
+// describe asks for what a visit has not asked for.
+func (v *visit) describe(m *Member, wait time.Duration) error {
+	clock := newWaitClock(v.replID, v.swaps)
+	var b batch
+	b.begin(2)
+	b.add("GET", ticketKey)
+	b.readRegisters("", "")
+	replies, err := v.ask(&b, nil)
+	if err != nil {
+		return err
+	}
+	var registers [fencing.Registers]uint64
+	_ = parseRegisters(replies[1].Text, &registers) // what there is
+	if largest := slices.Max(registers[:]); largest > 0 {
+		m.LargestFence = fencing.Fence(largest, fencing.MaxHandOvers)
+	}
+	m.Admitted = v.Admitted && v.Set.Generation >= fencing.Serving && !v.Set.Older
+	ticket := replies[0].Text
+	if m.Admitted || ticket == "" {
+		return nil
+	}
+	m.Waits, m.Left = true, wait
+	b.reset()
+	b.begin(3)
+	b.add("HGET", sinceKey, ticket+" "+clock.id)
+	if replies, err = v.ask(&b, nil); err != nil {
+		return err
+	}
+	if passed, known := clock.passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {
+		m.Left = max(0, wait-passed)
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/serverinfo"
+)
+
+// A visit is a connection to one master for setting it up.
+type visit struct {
+	*session
+	fencing.Found
+	runID, replID string
+	look
+	ticket   string
+	parseErr error // of the description
+	err      error // of the connection, or what shows that the server is unfit
+}
+
+func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
+	var dials errgroup.Group
+	for _, m := range masters {
+		v := &visit{Found: fencing.Found{Member: m.Address}}
+		visits = append(visits, v)
+		dials.Go(func() error {
+			v.err = v.begin(ctx, m, s.Timeout)
+			return nil
+		})
+	}
+	_ = dials.Wait() // the errors are in the visits
+	return visits
+}
+
+func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err error) {
+	if v.session, err = dial(ctx, limited(m.Option), timeout); err != nil {
+		return err
+	}
+	var first batch
+	first.begin(1)
+	first.add("INFO")
+	first.loadScripts(true)
+	first.look()
+	replies, err := v.ask(&first, nil)
+	if err != nil {
+		return err
+	}
+	for _, r := range replies {
+		if err := r.Err(); err != nil {
+			return err
+		}
+	}
+	info := serverinfo.Parse(replies[0].Text)
+	v.runID, v.replID = info.RunID(), info.ReplID()
+	if v.look, err = readLook(replies[len(replies)-3:]); err != nil {
+		return err
+	}
+	switch {
+	case info.Loading():
+		return errors.New("LOADING its dataset")
+	case info.Replica():
+		return fmt.Errorf("is a replica (role %s), not a master", info.Role())
+	case v.runID == "":
+		return errors.New("INFO has no run_id")
+	case info.Cluster():
+		return errors.New("runs in cluster mode, where names move between servers")
+	}
+	if v.shown != "" {
+		v.Set, v.parseErr = fencing.ParseSet(v.shown)
+	}
+	v.Admitted = v.Set.ID != "" && fencing.ParseMark(v.mark).Admits(v.runID, v.Member)
+	return nil
+}
+
+// call calls a script with one number as its answer.
+func (v *visit) call(build func(*batch)) (bool, error) {
+	var b batch
+	build(&b)
+	replies, err := v.ask(&b, nil)
+	if err == nil {
+		err = replies[0].Err()
+	}
+	if err != nil {
+		return false, MasterError{v.Member, err}
+	}
+	return replies[0].Number == 1, nil
+}
+
+func closeAll(visits []*visit) {
+	for _, v := range visits {
+		if v.session != nil {
+			v.release()
+			v.close()
+		}
+	}
+}
+
+// distinct returns an error unless all masters could be asked and are different servers.
+func distinct(visits []*visit) error {
+	seen := make(map[string]string)
+	for _, v := range visits {
+		if v.err != nil {
+			return refuse("every master must be up: %w", MasterError{v.Member, v.err})
+		}
+		if other, twice := seen[v.runID]; twice {
+			return refuse("%s and %s are one server", other, v.Member)
+		}
+		seen[v.runID] = v.Member
+	}
+	return nil
+}
+
+// found returns what was found. An error says that a master has a description that this version
+// cannot read.
+func found(visits []*visit) (all []fencing.Found, err error) {
+	for _, v := range visits {
+		if all = append(all, v.Found); v.parseErr != nil {
+			err = fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.Member, v.parseErr})
+		}
+	}
+	return all, err
+}
+
+// switchTo gives the next description to an admitted member.
+func (v *visit) switchTo(next fencing.Set) error {
+	done, err := v.call(func(b *batch) { b.switchMember(v.shown, v.mark, next.String(), v.mark) })
+	switch {
+	case err != nil:
+		return err
+	case !done:
+		return MasterError{v.Member, errChanged}
+	}
+	v.Set, v.shown = next, next.String()
+	return nil
+}
+
+var errChanged = errors.New("was changed by somebody else meanwhile: run it again")
