@@ -53,6 +53,7 @@ func notHeldTwice(t *testing.T, lock, second *Lock, err error) {
 // A process that was stopped sends nothing to find out, and gets its answers later. No check comes
 // in between: one is under way to the master, and its answer is held back with the acquire's.
 func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.T) {
+	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}})
 	require.NoError(t, SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
 	first := open(t, masters, fenced)
@@ -88,6 +89,7 @@ func calls(t testing.TB, m *redisserver.Server, command string) (n int) {
 }
 
 func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
+	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"}})
 	require.NoError(t, SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
 	first := open(t, masters, fenced, durable)
@@ -121,6 +123,7 @@ func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 // The lock is on the master that leaves and on one that stays; the one that comes, and the other,
 // are a quorum of the next set.
 func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
+	t.Parallel()
 	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
 	old := open(t, masters, fenced, shortLease)
 	lock, err := old.Acquire(t.Context(), t.Name(), 0)
@@ -163,6 +166,7 @@ func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
 
 // Databases come and go: what is in one is older than what was granted in the other.
 func TestDatabasesThatAreSwappedMakeNoSecondHolder(t *testing.T) {
+	t.Parallel()
 	masters := shortSet(t, 3)
 	e, other := open(t, masters, fenced, shortLease), open(t, masters, fenced, shortLease)
 	last := uint64(0)

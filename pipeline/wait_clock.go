@@ -12,8 +12,8 @@ import (
 // and end in the next, as with programs that run for a moment, so since when a master has its
 // ticket is kept there, by a clock that processes of one machine share and nobody sets
 // (clock.Shared). Processes of other machines count by their own. The servers' clocks would not do:
-// TIME and uptime can be set. A virtual machine that was cloned while it ran has the id of the other:
-// clients on both would have to be stopped for as long.
+// TIME and uptime can be set. Clones of a virtual machine that was running share
+// its id, and their clocks part when one is paused: such clones must not both run clients.
 //
 // The entry holds for the data that the server has without a break: id names what changes when
 // that is replaced in a running server, by replication or by SWAPDB.
