@@ -43,6 +43,16 @@ func copied(t *testing.T, m, other *redisserver.Server) {
 	redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
 }
 
+// restarted kills a master, starts it again and waits until it has read its data.
+func restarted(t *testing.T, m *redisserver.Server) {
+	t.Helper()
+	require.NoError(t, m.Kill())
+	require.NoError(t, m.Restart(t.Context()))
+	soon(t, func() bool {
+		return strings.Contains(redistest.Command(t, m, "INFO", "persistence").(string), "\nloading:0")
+	})
+}
+
 func notHeldTwice(t *testing.T, lock, second *Lock, err error) {
 	t.Helper()
 	require.True(t, lock.Valid(), "else the test shows nothing")
@@ -103,8 +113,7 @@ func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 	soon(t, func() bool {
 		return strings.Contains(redistest.Command(t, masters[1], "INFO", "replication").(string), "second_repl_offset:-1")
 	}, "no trace of it is left")
-	require.NoError(t, masters[1].Kill())
-	require.NoError(t, masters[1].Restart(t.Context()))
+	restarted(t, masters[1])
 	starts := open(t, masters, fenced, durable)
 	for begin := time.Now(); time.Since(begin) < 2*time.Second; {
 		second, err := starts.TryAcquire(t.Context(), t.Name(), 0)
@@ -112,10 +121,8 @@ func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 	}
 
 	// The other masters restart, too, and keep what they have.
-	for _, m := range []*redisserver.Server{masters[0], masters[2]} {
-		require.NoError(t, m.Kill())
-		require.NoError(t, m.Restart(t.Context()))
-	}
+	restarted(t, masters[0])
+	restarted(t, masters[2])
 	require.NoError(t, first.Close())
 	require.Greater(t, fence(t, open(t, masters, fenced, durable), "another"), uint64(0))
 }
