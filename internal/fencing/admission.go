@@ -29,7 +29,6 @@ type Admission[T Time[T]] struct {
 	mark   string // under which it votes; "": it does not
 	keeps  string // the mark of an earlier process, whose data the master still has
 	gone   string // marks that are not believed, a line each
-	void   bool   // nor is any, until the master is opened
 	ticket string // "" before Opened
 	from   T      // its votes may count from then on, if it is seeded
 }
@@ -61,7 +60,7 @@ func (a *Admission[T]) Met(member, runID, mark string, forgetsNothing bool) {
 		a.runID, a.ticket = runID, ""
 	}
 	m := ParseMark(mark)
-	switch believed := !a.void && m.Member == member && !strings.Contains(a.gone, mark+"\n"); {
+	switch believed := m.Member == member && !strings.Contains(a.gone, mark+"\n"); {
 	case believed && m.Admits(runID, member):
 		a.admit(mark)
 	case believed && forgetsNothing:
@@ -85,10 +84,11 @@ func (a *Admission[T]) forget(mark string) {
 	}
 }
 
-// Lost is that the data is gone or another's, whatever mark is there.
+// Lost is that the data is gone or another's: what is there with the same mark is not believed. Another
+// client may have admitted the master since, under another mark.
 func (a *Admission[T]) Lost() {
 	a.forget(a.mark)
-	a.mark, a.keeps, a.ticket, a.void = "", "", "", true
+	a.mark, a.keeps, a.ticket = "", "", ""
 }
 
 // Next returns what is to be done at now.
@@ -124,7 +124,7 @@ func (a *Admission[T]) Opened(ticket string, from T) {
 	if a.ticket != ticket || from.Before(a.from) {
 		a.ticket, a.from = ticket, from
 	}
-	a.mark, a.keeps, a.void = "", "", false
+	a.mark, a.keeps = "", ""
 }
 
 // Ticket returns the ticket of the master, and from when on its votes may count; "" if it was
