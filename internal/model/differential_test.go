@@ -157,6 +157,9 @@ func compare(s *server, seed uint64, steps int) error {
 				here = before + "\n" + strconv.Itoa(int(token))
 			}
 		case "extend":
+			if draw(2) == 0 {
+				hint = m.register + 1 // else few are above a register that has grown
+			}
 			there = s.call(scripts.FencedExtend, 4, "set", "mark", "registers", lock, number(set), number(owner), "0", strconv.Itoa(int(hint)), ttl, "1")
 			lines := strings.SplitN(there, "\n", 3)
 			there = strings.Join(lines[:2], "\n")
