@@ -1,9 +1,6 @@
 package fencing_test
 
 import (
-	"errors"
-	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -12,232 +9,194 @@ import (
 	"muxlock/internal/fencing"
 )
 
-var (
-	three     = []string{"a", "b", "c"}
-	begun     = fencing.NewSet("id", time.Minute, three)
-	prepared  = begun.Next(three)
-	serving   = prepared.Next(three)
-	another   = fencing.NewSet("later id", time.Minute, three)
-	otherSet  = another.Next(three).Next(three)
-	replaced  = serving.Next([]string{"a", "b", "d"})
-	noSet     = fencing.Set{}
-	otherTime = fencing.NewSet("id", time.Hour, three).Next(three).Next(three)
-)
-
-func older(s fencing.Set) fencing.Set {
-	s.Older = true
+// family returns a set of a, b and c in a generation.
+func family(id string, generation int, maxTTL time.Duration) fencing.Set {
+	s := fencing.NewSet(id, maxTTL, []string{"a", "b", "c"})
+	s.Generation = generation
 	return s
 }
 
-// at is what is found at the masters a, b, c; one that is not admitted has a "!" set.
-func at(sets ...fencing.Set) (found []fencing.Found) {
-	for i, s := range sets {
-		found = append(found, fencing.Found{Member: three[i], Set: s, Admitted: s.ID != ""})
-	}
-	return found
+// at is what is found at an admitted member, which each of the others below changes.
+func at(member string, s fencing.Set) fencing.Found {
+	return fencing.Found{Member: member, Set: s, Admitted: true}
 }
 
-// without has a master not admitted.
-func without(found []fencing.Found, i int) []fencing.Found {
-	found[i].Admitted = false
-	return found
-}
+func restarted(f fencing.Found) fencing.Found { f.Admitted = false; return f }
 
-func TestSetUpGoesOnFromWhatIsFound(t *testing.T) {
-	want := fencing.NewSet("new id", time.Minute, three)
+func older(s fencing.Set) fencing.Set { s.Older = true; return s }
+
+func TestSetUpGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
+	want := family("m", fencing.Preparing, time.Second)
+	of := func(id string, generation int) fencing.Set { return family(id, generation, time.Second) }
+	serving := of("x", fencing.Serving)
 	for what, c := range map[string]struct {
-		found []fencing.Found
-		set   fencing.Set
+		a, b, c fencing.Set
+		chosen  fencing.Set
+		err     error
+		lost    []string
 	}{
-		"nothing":                         {at(noSet, noSet, noSet), want},
-		"one was begun":                   {at(begun, noSet, noSet), begun},
-		"one was begun, and restarted":    {without(at(begun, noSet, noSet), 0), begun},
-		"two were begun":                  {at(another, begun, noSet), begun},
-		"all are preparing":               {at(begun, begun, begun), begun},
-		"one is prepared":                 {at(prepared, begun, begun), prepared},
-		"all are prepared":                {at(prepared, prepared, prepared), prepared},
-		"one serves":                      {at(prepared, serving, prepared), serving},
-		"all serve":                       {at(serving, serving, serving), serving},
-		"one for other masters was begun": {at(fencing.NewSet("a", time.Minute, []string{"x"}), noSet, noSet), want},
+		"nothing is there":                   {chosen: want},
+		"another began":                      {a: of("x", 0), chosen: of("x", 0)},
+		"two others began":                   {a: of("y", 0), b: of("x", 0), chosen: of("x", 0)},
+		"two others began, the other way":    {a: of("x", 0), b: of("y", 0), chosen: of("x", 0)},
+		"one was begun with another MaxTTL":  {a: family("x", 0, time.Hour), chosen: want},
+		"all are prepared":                   {of("x", 1), of("x", 1), of("x", 1), of("x", 1), nil, nil},
+		"some are prepared":                  {of("x", 1), of("x", 0), of("x", 0), of("x", 1), nil, nil},
+		"some serve":                         {of("x", 1), serving, of("x", 1), serving, nil, nil},
+		"all serve":                          {serving, serving, serving, serving, nil, nil},
+		"one has lost its data":              {a: serving, b: serving, lost: []string{"c"}},
+		"one is two generations behind":      {a: serving, b: serving, c: of("x", 0), lost: []string{"c"}},
+		"one is prepared, two have nothing":  {a: of("x", 1), lost: []string{"b", "c"}},
+		"one serves, another began":          {a: of("w", 0), b: serving, c: serving, lost: []string{"a"}},
+		"one was begun after one serves":     {a: serving, b: serving, c: of("w", 0), lost: []string{"c"}},
+		"generations after a replacement":    {a: of("x", 3), b: of("x", 3), c: serving, lost: []string{"c"}},
+		"all are there after a replacement":  {of("x", 3), of("x", 3), of("x", 3), of("x", 3), nil, nil},
+		"another MaxTTL serves":              {a: family("x", 2, time.Hour), err: fencing.ErrOther},
+		"different sets serve":               {a: serving, b: of("y", 2), err: fencing.ErrOther},
+		"a different set is prepared":        {a: of("y", 1), b: serving, err: fencing.ErrOther},
+		"a set of an earlier version":        {a: older(serving), err: fencing.ErrOther},
+		"an earlier version's, that was cut": {a: older(of("x", 0)), err: fencing.ErrOther},
 	} {
-		set, err := fencing.SetUp(c.found, want)
-		require.NoError(t, err, what)
-		require.True(t, set.Is(c.set), "%s: %v", what, set)
-	}
-	for what, c := range map[string]struct {
-		found []fencing.Found
-		lost  []string
-	}{
-		"a majority was flushed before the last step":  {at(noSet, noSet, prepared), []string{"a", "b"}},
-		"one was restarted before the last step":       {without(at(prepared, prepared, prepared), 1), []string{"b"}},
-		"one was flushed":                              {at(serving, noSet, serving), []string{"b"}},
-		"all were restarted":                           {without(without(without(at(serving, serving, serving), 0), 1), 2), three},
-		"one has the data of two steps before":         {at(serving, begun, serving), []string{"b"}},
-		"set up again beside one that was set up":      {at(serving, serving, another), []string{"c"}},
-		"one is preparing that was restarted":          {without(at(prepared, begun, prepared), 1), []string{"b"}},
-		"one that was replaced has come back, as lost": {at(serving, serving, noSet), []string{"c"}},
-	} {
-		_, err := fencing.SetUp(c.found, want)
+		got, err := fencing.SetUp([]fencing.Found{at("a", c.a), at("b", c.b), at("c", c.c)}, want)
 		lost := (*fencing.LostError)(nil)
-		require.True(t, errors.As(err, &lost), "%s: %v", what, err)
-		require.Equal(t, c.lost, lost.Members, what)
-	}
-	for what, found := range map[string][]fencing.Found{
-		"two sets serve":          at(serving, otherSet, serving),
-		"another MaxTTL":          at(otherTime, otherTime, otherTime),
-		"a member was replaced":   at(replaced, replaced, serving),
-		"of an earlier version":   at(older(serving), older(serving), older(serving)),
-		"begun by that version":   at(older(begun), noSet, noSet),
-		"other masters are of it": at(fencing.NewSet("x", time.Minute, []string{"x"}).Next([]string{"x"}), noSet, noSet),
-	} {
-		_, err := fencing.SetUp(found, want)
-		require.ErrorIs(t, err, fencing.ErrOther, what)
-	}
-}
-
-func TestRecoveryLeavesNoSetOfBeforeAQuorum(t *testing.T) {
-	five := []string{"a", "b", "c", "d", "e"}
-	ofFive := fencing.NewSet("five", time.Minute, five).Next(five).Next(five)
-	for what, c := range map[string]struct {
-		found   []fencing.Found
-		members []string
-		refused string
-	}{
-		"nothing is left":                       {at(noSet, noSet, noSet), three, ""},
-		"what was lost":                         {without(at(serving, noSet, noSet), 0), three, ""},
-		"different sets":                        {at(serving, otherSet, replaced), append(three, "d"), ""},
-		"an earlier version":                    {at(older(serving), older(serving), older(serving)), three, ""},
-		"two more masters":                      {at(serving, serving, serving), five, ""},
-		"three of five":                         {at(ofFive, ofFive, ofFive), three, ""},
-		"two of three":                          {at(serving, serving), three[:2], ""},
-		"two of five":                           {at(ofFive, ofFive), three[:2], "b is of a set whose masters [c d e] are a quorum"},
-		"one of three":                          {at(serving), three[:1], "[b c] are a quorum"},
-		"a longer MaxTTL of before":             {at(otherTime), three, "MaxTTL was 1h0m0s, here it is 1m0s"},
-		"one of another set, whose are outside": {at(serving, serving, fencing.NewSet("x", 0, []string{"x", "y", "c"}).Next([]string{"x", "y", "c"})), three, "[x y]"},
-		"one that was only begun":               {at(serving, serving, fencing.NewSet("x", time.Hour, []string{"x", "y", "c"})), three, ""},
-	} {
-		err := fencing.Recover(c.found, fencing.NewSet("new", time.Minute, c.members))
-		if c.refused == "" {
+		switch {
+		case c.err != nil:
+			require.ErrorIs(t, err, c.err, what)
+		case c.lost != nil:
+			require.ErrorAs(t, err, &lost, what)
+			require.Equal(t, c.lost, lost.Members, what)
+		default:
 			require.NoError(t, err, what)
-			continue
-		}
-		require.ErrorIs(t, err, fencing.ErrOther, what)
-		if what != "two of five" { // either of the two is named
-			require.ErrorContains(t, err, c.refused, what)
+			require.Equal(t, c.chosen, got, what)
 		}
 	}
 }
 
-func TestReplacementAsksForAdmittedMembersOfOneSet(t *testing.T) {
-	change := fencing.Replacement{From: "c", To: "d"}
-	want := fencing.NewSet("", time.Minute, three)
-	joins := fencing.Found{Member: "d"}
-	stay := func(a, b fencing.Set) []fencing.Found { return at(a, b) }
-	for what, found := range map[string][]fencing.Found{
-		"before": stay(serving, serving), "cut": stay(replaced, serving), "again": stay(replaced, replaced),
-	} {
-		before, after, err := change.Replace(found, joins, want)
-		require.NoError(t, err, what)
-		require.True(t, before.Is(serving) && after.Is(replaced), what)
+func TestSetUpLeavesRestartedMembersToTheEngines(t *testing.T) {
+	want := family("m", fencing.Preparing, time.Second)
+	for generation := fencing.Prepared; generation <= fencing.Serving+1; generation++ {
+		s := family("x", generation, time.Second)
+		_, err := fencing.SetUp([]fencing.Found{at("a", s), restarted(at("b", s)), at("c", s)}, want)
+		lost := (*fencing.LostError)(nil)
+		require.ErrorAs(t, err, &lost)
+		require.Equal(t, []string{"b"}, lost.Members)
 	}
-	_, _, err := change.Replace(stay(replaced, replaced), fencing.Found{Member: "d", Set: replaced}, want)
-	require.NoError(t, err, "it has been admitted since")
-	lost := (*fencing.LostError)(nil)
-	_, _, err = change.Replace(without(stay(serving, serving), 1), joins, want)
-	require.True(t, errors.As(err, &lost), "beside a restarted member: %v", err)
-	require.Equal(t, []string{"b"}, lost.Members)
+	begun := family("x", fencing.Preparing, time.Second)
+	got, err := fencing.SetUp([]fencing.Found{restarted(at("a", begun)), {Member: "b"}, {Member: "c"}}, want)
+	require.NoError(t, err, "nobody has served yet: it is opened and seeded again")
+	require.Equal(t, begun, got)
+	require.False(t, restarted(at("a", begun)).In(begun))
+	require.True(t, at("a", begun).In(begun))
+}
+
+func TestRecoveryNeedsAQuorumOfEachSetOfBefore(t *testing.T) {
+	set := func(members ...string) fencing.Set {
+		return fencing.Set{ID: "x", Generation: fencing.Serving, MaxTTL: time.Second, Registers: fencing.Registers, Members: members}
+	}
+	want := fencing.NewSet("m", time.Second, []string{"a", "b", "c"})
+	longer, shorter, begun := set("a", "b", "c"), set("a", "b", "c"), set("a", "x", "y")
+	longer.MaxTTL, shorter.MaxTTL = time.Second+time.Millisecond, time.Millisecond
+	begun.Generation, begun.MaxTTL = fencing.Preparing, time.Hour
+	prepared := set("a", "x", "y")
+	prepared.Generation = fencing.Prepared
 	for what, c := range map[string]struct {
-		found []fencing.Found
-		joins fencing.Set
+		was fencing.Set
+		ok  bool
 	}{
-		"not set up":                   {stay(noSet, serving), noSet},
-		"not yet serving":              {stay(prepared, prepared), noSet},
-		"another set":                  {stay(serving, otherSet), noSet},
-		"another MaxTTL":               {stay(otherTime, otherTime), noSet},
-		"another replacement":          {stay(serving, serving.Next([]string{"a", "b", "x"})), noSet},
-		"the one that comes has a set": {stay(serving, serving), otherSet},
+		"none":                          {fencing.Set{}, true},
+		"the same masters":              {set("a", "b", "c"), true},
+		"one of three is not among":     {set("a", "b", "x"), true},
+		"two of three are not":          {set("a", "x", "y"), false},
+		"the same of one that prepared": {prepared, false},
+		"two of four are not":           {set("a", "b", "x", "y"), true},
+		"three of four are not":         {set("a", "x", "y", "z"), false},
+		"two of five are not":           {set("a", "b", "c", "x", "y"), true},
+		"three of five are not":         {set("a", "b", "x", "y", "z"), false},
+		"a longer MaxTTL":               {longer, false},
+		"a shorter MaxTTL":              {shorter, true},
+		"one that never served":         {begun, true},
 	} {
-		_, _, err := change.Replace(c.found, fencing.Found{Member: "d", Set: c.joins}, want)
-		require.ErrorIs(t, err, fencing.ErrOther, what)
-	}
-}
-
-// An operator in the middle of a replacement: it found all that stay as they were, and switches
-// them one after the other.
-type operator struct {
-	fencing.Replacement
-	stay []string // in the order of their addresses
-	done int
-	cut  bool
-}
-
-// Two replacements of a set of n members take their steps in every order, each may be cut at any
-// step. Afterwards one of the two can be ended, or neither has begun.
-func TestOfTwoReplacementsAtOnceOneEnds(t *testing.T) {
-	ended, schedules := 0, 0
-	for n := 3; n <= 5; n++ {
-		members := []string{"a", "b", "c", "d", "e"}[:n]
-		begin := fencing.NewSet("id", time.Minute, members).Next(members).Next(members)
-		for first := range n {
-			for second := range n {
-				ops := [2]operator{{Replacement: fencing.Replacement{From: members[first], To: "x"}}, {Replacement: fencing.Replacement{From: members[second], To: "y"}}}
-				for i := range ops {
-					ops[i].stay = slices.DeleteFunc(slices.Clone(members), func(m string) bool { return m == ops[i].From })
-				}
-				masters := make(map[string]fencing.Set)
-				for _, m := range members {
-					masters[m] = begin
-				}
-				var walk func(ops [2]operator, masters map[string]fencing.Set)
-				walk = func(ops [2]operator, masters map[string]fencing.Set) {
-					moved := false
-					for i := range ops {
-						o := ops[i]
-						if o.cut || o.done == len(o.stay) {
-							continue
-						}
-						moved = true
-						at := o.stay[o.done]
-						next := begin.Next(append(slices.Clone(o.stay), o.To))
-						then := ops
-						if masters[at].Is(begin) {
-							then[i].done++
-							after := make(map[string]fencing.Set)
-							for m, s := range masters {
-								after[m] = s
-							}
-							after[at] = next
-							walk(then, after)
-						} else {
-							then[i].cut = true // refused
-							walk(then, masters)
-						}
-						then = ops
-						then[i].cut = true // or killed
-						walk(then, masters)
-					}
-					if moved {
-						return
-					}
-					schedules++
-					canEnd := 0
-					for _, o := range ops {
-						var found []fencing.Found
-						for _, m := range o.stay {
-							found = append(found, fencing.Found{Member: m, Set: masters[m], Admitted: true})
-						}
-						_, _, err := o.Replace(found, fencing.Found{Member: o.To}, fencing.NewSet("", time.Minute, members))
-						if err == nil {
-							canEnd++
-						}
-					}
-					require.NotZero(t, canEnd, fmt.Sprint(ops, masters))
-					ended++
-				}
-				walk(ops, masters)
+		for _, found := range [][]fencing.Found{{at("a", c.was)}, {{Member: "b"}, restarted(at("a", c.was))}} {
+			err := fencing.Recover(found, want)
+			if c.ok {
+				require.NoError(t, err, what)
+			} else {
+				require.ErrorIs(t, err, fencing.ErrOther, what)
 			}
 		}
 	}
-	t.Log(schedules, "schedules")
-	require.Greater(t, ended, 1000)
+}
+
+func TestReplacementGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
+	change, want := fencing.Replacement{From: "c", To: "d"}, family("", fencing.Preparing, time.Second)
+	before := family("x", fencing.Serving, time.Second)
+	after := before.Next([]string{"a", "b", "d"})
+	none := fencing.Found{Member: "d"}
+	for what, c := range map[string]struct {
+		a, b, joins fencing.Found
+		ok          bool
+		lost        string
+	}{
+		"nothing is switched":              {a: at("a", before), b: at("b", before), joins: none, ok: true},
+		"one is switched":                  {a: at("a", after), b: at("b", before), joins: none, ok: true},
+		"the other is":                     {a: at("a", before), b: at("b", after), joins: none, ok: true},
+		"all are":                          {a: at("a", after), b: at("b", after), joins: none, ok: true},
+		"it has joined":                    {a: at("a", after), b: at("b", after), joins: at("d", after), ok: true},
+		"it has joined and was restarted":  {a: at("a", after), b: at("b", after), joins: restarted(at("d", after)), ok: true},
+		"one that stays was restarted":     {a: at("a", before), b: restarted(at("b", before)), joins: none, lost: "b"},
+		"a switched one was restarted":     {a: restarted(at("a", after)), b: at("b", before), joins: none, lost: "a"},
+		"one has lost its data":            {a: at("a", before), b: fencing.Found{Member: "b"}, joins: none},
+		"one is prepared":                  {a: at("a", before), b: at("b", family("x", fencing.Prepared, time.Second)), joins: none},
+		"another MaxTTL":                   {a: at("a", family("x", 2, time.Hour)), b: at("b", before), joins: none},
+		"of different sets":                {a: at("a", family("y", 2, time.Second)), b: at("b", before), joins: none},
+		"of different generations":         {a: at("a", family("x", 3, time.Second)), b: at("b", before), joins: none},
+		"switched from another generation": {a: at("a", after.Next(after.Members)), b: at("b", before), joins: none},
+		"of an earlier version":            {a: at("a", before), b: at("b", older(before)), joins: none},
+		"it is a member of the set before": {a: at("a", before), b: at("b", before), joins: at("d", before)},
+		"it is a member of another set":    {a: at("a", before), b: at("b", before), joins: at("d", family("y", 2, time.Second))},
+		"it was, and was restarted":        {a: at("a", before), b: at("b", before), joins: restarted(at("d", family("y", 0, time.Second)))},
+	} {
+		gotBefore, gotAfter, err := change.Replace([]fencing.Found{c.a, c.b}, c.joins, want)
+		lost := (*fencing.LostError)(nil)
+		switch {
+		case c.lost != "":
+			require.ErrorAs(t, err, &lost, what)
+			require.Equal(t, []string{c.lost}, lost.Members, what)
+		case !c.ok:
+			require.ErrorIs(t, err, fencing.ErrOther, what)
+		default:
+			require.NoError(t, err, what)
+			require.Equal(t, before, gotBefore, what)
+			require.Equal(t, after, gotAfter, what)
+		}
+	}
+	require.Equal(t, fencing.Serving+1, after.Generation)
+	require.Equal(t, []string{"a", "b", "d"}, after.Members)
+}
+
+func TestClientReplacesOnlyAnEarlierDescriptionOfItsSet(t *testing.T) {
+	ours := family("x", 3, time.Second)
+	for _, theirs := range []fencing.Set{family("x", 0, time.Second), family("x", 2, time.Second), ours} {
+		require.NoError(t, ours.Over(theirs))
+	}
+	for _, theirs := range []fencing.Set{family("y", 2, time.Second), family("x", 4, time.Second), older(ours), older(family("x", 0, time.Second))} {
+		require.Error(t, ours.Over(theirs))
+	}
+	require.True(t, ours.Is(ours))
+	require.False(t, fencing.Set{}.Is(fencing.Set{}), "no description is one")
+	require.False(t, ours.Is(older(ours)))
+	require.False(t, ours.Is(family("x", 2, time.Second)))
+}
+
+func TestMarkIsReadAsItWasWritten(t *testing.T) {
+	for _, m := range []fencing.Mark{{Nonce: "n", RunID: "run", Member: "host:1"}, {Nonce: "n", RunID: "run", Member: "a socket's path"}} {
+		require.Equal(t, m, fencing.ParseMark(m.String()))
+		require.True(t, m.Admits("run", m.Member))
+		require.False(t, m.Admits("another", m.Member))
+		require.False(t, m.Admits("run", "another"))
+	}
+	for _, text := range []string{"", "run", "n run"} {
+		require.Zero(t, fencing.ParseMark(text), "%q", text)
+	}
+	require.False(t, fencing.ParseMark(" run m").Admits("run", "m"), "without a nonce")
 }
