@@ -15,7 +15,8 @@ import (
 
 // A testMaster is a connection to a real server on which all scripts are loaded.
 type testMaster struct {
-	t testing.TB
+	t       testing.TB
+	address string
 	rueidis.Client
 }
 
@@ -27,7 +28,7 @@ func newMaster(t testing.TB) testMaster {
 	})
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
-	m := testMaster{t, client}
+	m := testMaster{t, server.Addr(), client}
 	for _, s := range every() {
 		m.text("SCRIPT", "LOAD", s.Source)
 	}
