@@ -182,6 +182,8 @@ func TestDataThatWasLostIsNotBelievedByItsMark(t *testing.T) {
 	c.Met("m", "run", mark("1", "run"), true)
 	require.Equal(t, fencing.Open, c.Next(0))
 	c.Opened("ticket", 30)
+	c.met("run", mark("1", "run"))
+	require.False(t, c.Admitted(), "that of the lost data has come back")
 	c.Lost()
 	require.Equal(t, fencing.Open, c.Next(1000), "opened again")
 	c.met("run", mark("2", "run"))
@@ -252,6 +254,25 @@ func TestMasterThatIsSeededVotesIfItStillHadTheTicket(t *testing.T) {
 	c.Opened("another", 80)
 	c.Seeded("another", true)
 	require.True(t, c.Counts("another"))
+}
+
+// What opens a master takes its mark away, whatever was known of it.
+func TestMasterThatIsOpenedDoesNotVoteUntilItIsAdmittedAgain(t *testing.T) {
+	own := mark("1", "run")
+	var c client
+	c.met("run", own)
+	c.Opened("ticket", 30)
+	require.False(t, c.Counts(own))
+	c.waitsUntil(t, 30)
+	c.met("run", own)
+	require.False(t, c.Admitted(), "that mark went away")
+	c.waitsUntil(t, 30)
+
+	c = client{}
+	c.Met("m", "run2", own, true)
+	require.Equal(t, fencing.Keep, c.Next(0))
+	c.Opened("ticket", 30)
+	c.waitsUntil(t, 30)
 }
 
 func TestRegistersOfSoManyShareOneWithEveryQuorum(t *testing.T) {
