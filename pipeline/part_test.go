@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
 )
 
 func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
@@ -125,4 +126,40 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 			require.Equal(t, quorum.Won, calls[2*i+1].out.Verdict)
 		}
 	}
+}
+
+// The tokens of a part, and of what is repeated of that, count for their own entries only.
+func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
+	const n = 12
+	entries := make([]Request, n)
+	for i := range entries {
+		entries[i] = Request{Op: Acquire, Name: fmt.Sprint(i), Token: fmt.Sprint("token", i), TTL: time.Second, Fence: 1}
+	}
+	r, calls := newRound(1, entries...)
+	r.fenced = true
+	m := r.masters[0]
+	mark := newMark("run", m.address)
+	m.p.set = &set{text: "a set"}
+	m.member.admission.Met(m.address, "run", mark, false)
+	r.begin(1)
+	whole := part{r: r, load: r.in(0, m.p.set)}
+	odd := whole.without(m, func(q *Request) error {
+		if place := slices.Index(entries, *q); place%2 == 0 {
+			return errObsolete
+		}
+		return nil
+	})
+	answer := func(words string) []resp.Reply { return []resp.Reply{{Kind: resp.Text, Text: mark + "\n" + words}} }
+	again := odd.repeat(m, []int{0}, false, map[string]bool{"token5": true})
+	require.Len(t, again.entries, n/2-1)
+	a := again.read(m, 0, answer("101 103 = 109 0"))
+	require.NoError(t, a.unfit)
+	for i, c := range calls {
+		require.True(t, c.woken(), "entry %d", i)
+		want := map[int]uint64{1: 101, 3: 103, 7: 1, 9: 109}[i]
+		require.Equal(t, want, c.out.Fence, "entry %d", i)
+		require.Equal(t, want > 0, c.out.Verdict == quorum.Won, "entry %d", i)
+	}
+	require.Equal(t, quorum.Denied, calls[11].out.Verdict)
+	require.Equal(t, quorum.NoQuorum, calls[5].out.Verdict, "its release was sent")
 }

@@ -155,6 +155,36 @@ func TestCallWithoutACallerIsNotSignalled(t *testing.T) {
 	}
 }
 
+// A master that granted after the token was decided may have granted more than that.
+func TestAnswerOfAMasterThatIsNotAmongThoseThatCountIsUnknown(t *testing.T) {
+	raise := Request{Op: Extend, Name: "a", Token: "t", TTL: time.Second, Fence: 7, Among: 0b011}
+	r, calls := newRound(3, raise)
+	r.begin(3)
+	for i, m := range []int{2, 0, 1} {
+		require.False(t, calls[0].woken())
+		r.voteLocked(r.masters[m], 0, granted)
+		require.Equal(t, []quorum.Tally{{Unknown: 1}, {Unknown: 1, Granted: 1}, {Unknown: 1, Granted: 2}}[i], r.tallies[0])
+	}
+	require.True(t, calls[0].woken())
+	require.Equal(t, quorum.Won, calls[0].out.Verdict)
+
+	r, calls = newRound(3, raise)
+	r.begin(3)
+	r.voteLocked(r.masters[2], 0, refused)
+	r.voteLocked(r.masters[0], 0, refused)
+	require.False(t, calls[0].woken(), "nor does its refusal")
+	r.voteLocked(r.masters[1], 0, granted)
+	require.Equal(t, quorum.NoQuorum, calls[0].out.Verdict)
+	require.Contains(t, calls[0].out.Causes, MasterError{"m2", errNotAmong})
+
+	raise.Among = 0
+	r, calls = newRound(3, raise)
+	r.begin(3)
+	r.voteLocked(r.masters[2], 0, granted)
+	r.voteLocked(r.masters[1], 0, granted)
+	require.True(t, calls[0].woken(), "all count")
+}
+
 func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	r, _ := newRound(5, entry("a"))
 	r.begin(4)
