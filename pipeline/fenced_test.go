@@ -174,6 +174,9 @@ func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
 	inFencedBubble(t, 5, func(t *testing.T, b *fencedBubble) {
 		b.started()
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
+		for i, name := range []string{"b", "c", "d"} { // each largest at another one
+			b.do(2+i, "HSET", registersKey, strconv.Itoa(fencing.Register(name)), strconv.Itoa(fencing.MaxToken/2))
+		}
 		var read atomic.Uint64 // before they were admitted, one bit each
 		for _, lost := range []int{0, 1} {
 			b.answer(lost, func(words []string) any {
@@ -191,8 +194,12 @@ func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
 			require.EqualValues(t, 1, m.SetAside, "by its restart")
 		}
 		require.Positive(t, b.count(2, scripts.ReadRegisters))
-		require.Equal(t, b.register(2, "a"), b.register(0, "a"))
-		require.Equal(t, b.register(2, "a"), b.register(1, "a"))
+		for lost := range 2 {
+			require.Equal(t, b.register(2, "a"), b.register(lost, "a"))
+			for i, name := range []string{"b", "c", "d"} {
+				require.Equal(t, b.register(2+i, name), b.register(lost, name), name)
+			}
+		}
 	})
 }
 
@@ -467,6 +474,10 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	}
 	m := memberOf(&set{text: "a set"})
 	m.member.swaps = "7"
+	id := newWaitClock("data", "7").id
+	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.newOpening().bytes())))
+	require.NoError(t, err)
+	require.Equal(t, id, words[len(words)-1])
 	var answered time.Duration
 	m.opened(t, "", func() {
 		_, sent := clock.Shared()
@@ -474,9 +485,9 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 			_, answered = clock.Shared()
 		}
 	})
-	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
+	words, err = redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
 	require.NoError(t, err)
-	require.Equal(t, []string{"HSET", sinceKey, "ticket " + newWaitClock("data", "7").id}, words[:3])
+	require.Equal(t, []string{"HSET", sinceKey, "ticket " + id}, words[:3])
 	ms, err := strconv.ParseInt(words[3], 10, 64)
 	require.NoError(t, err)
 	require.Greater(t, time.Duration(ms)*time.Millisecond, answered)
@@ -528,4 +539,111 @@ func TestRegisterThatIsMissingIsNoZero(t *testing.T) {
 	} {
 		require.ErrorIs(t, all(change), ErrRegister, what)
 	}
+}
+
+func TestSetUpWatchesThatMastersStayMasters(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		b.setup.New = false
+		half := time.Now().Add(b.setup.Wait / 2)
+		b.answer(2, func(words []string) any {
+			if len(words) == 2 && words[0] == "INFO" && time.Now().After(half) {
+				return dataSet("slave", "data", "-1")
+			}
+			return nil
+		})
+		err := Init(t.Context(), b.setup)
+		require.ErrorIs(t, err, errChanged)
+		require.ErrorContains(t, err, "m2")
+		require.Zero(t, b.count(0, scripts.Seed))
+	})
+}
+
+func TestSetUpNeedsAServerBehindEachAddress(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		twice := b.setup.Masters[0]
+		twice.Address = "m1"
+		b.setup.Masters[1] = twice
+		err := Init(t.Context(), b.setup)
+		require.ErrorIs(t, err, ErrRefused)
+		require.ErrorContains(t, err, "m0 and m1 are one server")
+		require.Empty(t, b.sent(scripts.Open))
+	})
+}
+
+// tokens returns the register of a name at each master.
+func (b *fencedBubble) tokens(name string) (tokens []uint64) {
+	b.Helper()
+	for i := range b.servers {
+		n, err := strconv.ParseUint(b.register(i, name), 10, 64)
+		require.NoError(b, err)
+		tokens = append(tokens, n)
+	}
+	return tokens
+}
+
+func TestRecoveryBeginsAboveWhatResourcesAndMastersHave(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		require.NoError(t, Init(t.Context(), b.setup))
+		const above = 1 << 52
+		b.setup.Recover, b.setup.Above = true, above
+		larger := uint64(above>>16 + 2*recoveryMargin)
+		b.do(1, "HSET", registersKey, strconv.Itoa(fencing.Register("a")), strconv.FormatUint(larger, 10))
+		require.NoError(t, Init(t.Context(), b.setup))
+		least := uint64(above>>16 + 1 + recoveryMargin)
+		require.Equal(t, []uint64{larger, larger, larger}, b.tokens("a"))
+		require.Equal(t, []uint64{least, least, least}, b.tokens("another"))
+		b.setup.Above = 1 << 53
+		require.ErrorIs(t, Init(t.Context(), b.setup), ErrRefused, "no fence is so large")
+	})
+}
+
+// What was recovered at the first master is the floor of the others, whoever goes on.
+func TestSetUpThatIsGoneOnWithKeepsTheFloorOfWhatWasBegun(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		b.setup.Recover, b.setup.Above = true, 1<<52
+		b.answer(1, func(words []string) any {
+			if (sent{1, words}).calls(scripts.Seed) {
+				return errors.New("ERR for a test")
+			}
+			return nil
+		})
+		require.ErrorContains(t, Init(t.Context(), b.setup), "for a test")
+		b.answer(1, nil)
+		b.setup.Recover, b.setup.Above = false, 0
+		require.NoError(t, Init(t.Context(), b.setup))
+		require.Equal(t, slices.Repeat([]uint64{1<<36 + 1 + recoveryMargin}, 3), b.tokens("a"))
+	})
+}
+
+func TestReplacementSwitchesInTheOrderOfAddresses(t *testing.T) {
+	inFencedBubble(t, 4, func(t *testing.T, b *fencedBubble) {
+		all := b.setup.Masters
+		b.setup.Masters = []Master{all[2], all[1], all[0]}
+		require.NoError(t, Init(t.Context(), b.setup))
+		before := len(b.sent(scripts.Switch))
+		for range 2 { // again: there is nothing left to do
+			require.NoError(t, Replace(t.Context(), b.setup, "m1", all[3]))
+			var order []int
+			for _, s := range b.sent(scripts.Switch)[before:] {
+				order = append(order, s.master)
+			}
+			require.Equal(t, []int{0, 2}, order)
+		}
+	})
+}
+
+// A server that was restarted from its own snapshot has the mark of an earlier process.
+func TestReplacementBesideARestartedMasterIsRefused(t *testing.T) {
+	inFencedBubble(t, 4, func(t *testing.T, b *fencedBubble) {
+		joins := b.setup.Masters[3]
+		b.setup.Masters = b.setup.Masters[:3]
+		require.NoError(t, Init(t.Context(), b.setup))
+		set, switches := b.servers[0].Value(setKey), len(b.sent(scripts.Switch))
+		b.servers[0].Restart()
+		b.servers[0].Set(setKey, set)
+		b.servers[0].Set(markKey, newMark("an earlier process", "m0"))
+		require.ErrorIs(t, Replace(t.Context(), b.setup, "m1", joins), ErrMembersLost)
+		require.ErrorIs(t, Init(t.Context(), b.setup), ErrMembersLost)
+		require.Len(t, b.sent(scripts.Switch)[switches:], 0)
+	})
 }

@@ -160,6 +160,7 @@ func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 		require.Equal(t, want, c.out.Fence, "entry %d", i)
 		require.Equal(t, want > 0, c.out.Verdict == quorum.Won, "entry %d", i)
 	}
+	require.EqualValues(t, 104, m.p.set.propose("3"), "what a master that missed it stores, too")
 	require.Equal(t, quorum.Denied, calls[11].out.Verdict)
 	require.Equal(t, quorum.NoQuorum, calls[5].out.Verdict, "its release was sent")
 }

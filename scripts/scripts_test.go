@@ -122,6 +122,35 @@ func TestRaiseNeverLowersARegister(t *testing.T) {
 	require.Zero(t, m.number("HEXISTS", fencedRegisters, "0"), "one that is missing was lost, and may have been larger")
 }
 
+func TestRegisterThatHoldsNoTokenIsNeitherUsedNorKept(t *testing.T) {
+	m := newMaster(t)
+	const ticket, maxToken = "the ticket", "137438953471"
+	for _, value := range []string{"", "text", "-1", "1.5", "7.5", "nan", "1e30", "137438953472", maxToken} {
+		m.text("FLUSHALL")
+		m.text("SET", fencedSet, "the set")
+		m.text("SET", fencedMark, "the mark")
+		m.text("SET", "held", "t", "PX", "100000")
+		if m.number("HSET", fencedRegisters, "1", "1"); value != "" {
+			m.number("HSET", fencedRegisters, "0", value)
+		}
+		registers := m.text("EVALSHA", ReadRegisters.SHA1, "3", fencedSet, fencedMark, fencedRegisters, "the set", "the mark")
+		reply := m.text(fencedCommand(FencedAcquire.SHA1, []entry{{"a", "t", "100000"}})...)
+		require.True(t, strings.HasPrefix(reply, "the mark\ne\nMUXLOCKREGISTER register 0 "), "%q: %q", value, reply)
+		require.False(t, m.exists("a"), value)
+		if value == maxToken { // it can be held, and no larger one granted
+			continue
+		}
+		reply = m.text(fencedCommand(FencedExtend.SHA1, []entry{{"held", "t", "500000"}})...)
+		require.True(t, strings.HasPrefix(reply, "the mark\ne\nMUXLOCKREGISTER register 0 "), "%q: %q", value, reply)
+		m.requireTTL(100_000, "held")
+		require.Equal(t, registers, m.text("EVALSHA", ReadRegisters.SHA1, "3", fencedSet, fencedMark, fencedRegisters, "the set", "the mark"))
+		m.text("SET", "ticket", ticket)
+		require.EqualValues(t, 1, m.number("EVALSHA", Seed.SHA1, "5", fencedSet, fencedMark, "ticket", "since", fencedRegisters, "the set", ticket, "the set", "5", "5"))
+		require.Equal(t, "5", m.text("HGET", fencedRegisters, "0"), "%q was replaced", value)
+		require.Equal(t, "5", m.text("HGET", fencedRegisters, "1"))
+	}
+}
+
 func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
 	m := newMaster(t)
 	inspect := func(name string) (string, error) {

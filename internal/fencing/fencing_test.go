@@ -22,6 +22,11 @@ func TestFencesOfALeaseLieBetweenThoseOfItsNeighbours(t *testing.T) {
 	}
 }
 
+func TestFirstTokenGrowsFasterThanASetIsUsed(t *testing.T) {
+	require.EqualValues(t, 16_000_000_000, fencing.FirstToken(1_000_000_000))
+	require.Less(t, fencing.FirstToken(time.Date(2242, 1, 1, 0, 0, 0, 0, time.UTC).Unix()), uint64(fencing.MaxToken))
+}
+
 func TestRegisterOfANameNeverChanges(t *testing.T) {
 	require.Equal(t, []int{3525, 2348, 2116}, []int{fencing.Register(""), fencing.Register("a"), fencing.Register("invoice:42")}, "processes of different versions share them")
 	used := make(map[int]int)
@@ -168,10 +173,23 @@ func TestMarkThatWentAwayIsNotBelievedAgain(t *testing.T) {
 	require.False(t, c.Admitted())
 
 	for i := range 1000 {
-		c.met("run", mark(fmt.Sprint("mark ", i), "run"))
-		c.met("run", mark(fmt.Sprint("other ", i), "run"))
-		c.met("run", mark(fmt.Sprint("mark ", i), "run"))
+		c.met("run", mark(fmt.Sprint("mark", i), "run"))
+		require.True(t, c.Admitted())
+		c.met("run", mark(fmt.Sprint("other", i), "run"))
+		c.met("run", mark(fmt.Sprint("mark", i), "run"))
 		require.False(t, c.Admitted(), "the newest are remembered")
+	}
+}
+
+func TestManyMarksThatWentAwayAreRemembered(t *testing.T) {
+	var c client
+	for i := range 100 {
+		c.met("run", mark(fmt.Sprint("nonce", i), "run"))
+		require.True(t, c.Admitted())
+	}
+	for i := range 99 {
+		c.met("run", mark(fmt.Sprint("nonce", i), "run"))
+		require.False(t, c.Admitted(), i)
 	}
 }
 
@@ -204,6 +222,10 @@ func TestMasterThatForgotNothingKeepsItsOwnMarkOnly(t *testing.T) {
 	require.Equal(t, fencing.Keep, c.Next(0))
 	require.Equal(t, mark("1", "run1"), c.Kept())
 	require.False(t, c.Admitted())
+	c.Met("m", "run2", "", true)
+	require.Equal(t, fencing.Open, c.Next(0), "it is gone, as by a flush")
+	c.Met("m", "run2", mark("1", "run1"), true)
+	require.Equal(t, fencing.Keep, c.Next(0))
 	c.Renewed(mark("2", "run2"), false)
 	require.Equal(t, fencing.Open, c.Next(0), "or a look finds what another client has done")
 	c.Met("m", "run2", mark("1", "run1"), true)

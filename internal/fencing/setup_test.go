@@ -147,6 +147,8 @@ func TestReplacementGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
 		"a switched one was restarted":     {a: restarted(at("a", after)), b: at("b", before), joins: none, lost: "a"},
 		"one has lost its data":            {a: at("a", before), b: fencing.Found{Member: "b"}, joins: none},
 		"one is prepared":                  {a: at("a", before), b: at("b", family("x", fencing.Prepared, time.Second)), joins: none},
+		"none serves yet":                  {a: at("a", family("x", 1, time.Second)), b: at("b", family("x", 1, time.Second)), joins: none},
+		"all have another MaxTTL":          {a: at("a", family("x", 2, time.Hour)), b: at("b", family("x", 2, time.Hour)), joins: none},
 		"another MaxTTL":                   {a: at("a", family("x", 2, time.Hour)), b: at("b", before), joins: none},
 		"of different sets":                {a: at("a", family("y", 2, time.Second)), b: at("b", before), joins: none},
 		"of different generations":         {a: at("a", family("x", 3, time.Second)), b: at("b", before), joins: none},
