@@ -52,7 +52,8 @@ func (s *set) saw(name string, token uint64) {
 	}
 }
 
-// A membership is a master's part in the set; guarded by Pipeline.mu, written by run.
+// A membership is a master's part in the set; guarded by Pipeline.mu. Admission and look are
+// written by run, so run may read them without; the readers of other masters end a gathering.
 type membership struct {
 	admission fencing.Admission[time.Time]
 	look
