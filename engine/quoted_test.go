@@ -76,7 +76,13 @@ func newQuoter(t *testing.T) *quoter {
 
 // answer has commands with a secret answered; nil: by the masters again.
 func (q *quoter) answer(with func(words []string) any) {
+	q.answerEach(func(*redisfake.Server) func(words []string) any { return with })
+}
+
+// answerEach is answer with what depends on the master.
+func (q *quoter) answerEach(by func(*redisfake.Server) func(words []string) any) {
 	for _, m := range q.masters {
+		with := by(m)
 		m.Answer(func(words []string) any {
 			if with == nil || !secrets.MatchString(strings.Join(words, " ")) {
 				return nil
@@ -183,8 +189,9 @@ func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
 }
 
 // inScripts answers calls of the scripts that many locks share as if each command in them was
-// one that the server does not know: its error comes behind the votes.
-func inScripts(quote func(words []string) error) func(words []string) any {
+// one that the server does not know: its error comes behind the votes. The scripts of fencing
+// answer with the master's mark.
+func inScripts(quote func(words []string) error, mark string) func(words []string) any {
 	return func(words []string) any {
 		if words[0] != "EVALSHA" {
 			return nil
@@ -194,9 +201,9 @@ func inScripts(quote func(words []string) error) func(words []string) any {
 		case scripts.Batch.SHA1:
 			return strings.Repeat("e", keys) + fault
 		case scripts.FencedExtend.SHA1:
-			return strings.Repeat("e", keys-2) + fault
+			return mark + "\n" + strings.Repeat("e", keys-3) + fault
 		case scripts.FencedAcquire.SHA1:
-			return strings.TrimSpace(strings.Repeat("e ", keys-2)) + fault
+			return mark + "\n" + strings.TrimSpace(strings.Repeat("e ", keys-3)) + fault
 		}
 		return nil
 	}
@@ -228,7 +235,7 @@ func TestTokensThatAreQuotedInTheAnswerOfAScriptAreInNoText(t *testing.T) {
 					}
 					for _, ask := range asks {
 						q.slow(20 * time.Millisecond) // while the first is under way, the others gather
-						q.answer(inScripts(quote))
+						q.answerEach(func(m *redisfake.Server) func(words []string) any { return inScripts(quote, m.Value(markKey)) })
 						errs := make([]error, len(locks))
 						var calls sync.WaitGroup
 						for i := range locks {
