@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,6 +137,53 @@ func TestALockThatCannotBeRenewedEndsTheCommandBeforeTheLease(t *testing.T) {
 	require.NotContains(t, j.log.String(), "was lost:", "SIGTERM came before that")
 	for _, m := range s.masters[:2] {
 		require.NoError(t, m.Resume())
+	}
+}
+
+func TestAMuxlockThatIsLateLeavesTheCommandOnlyTheRestOfTheLease(t *testing.T) {
+	t.Parallel()
+	s, ttl := quickSet(t), 4*time.Second
+	j := s.start(t, "exec", "--ttl", ttl.String(), "--grace", "2s", "name", "--", "sh", "-c", `trap 'exit 7' TERM; echo ready; while :; do sleep 0.02; done`)
+	j.out.await(t, "ready")
+	lease := s.pauseAfterRenewal(t, "name", ttl)
+	require.NoError(t, j.Process.Signal(syscall.SIGSTOP)) // and the command goes on
+	const left = time.Second
+	<-time.After(time.Until(lease.Add(-left)))
+	require.NoError(t, j.Process.Signal(syscall.SIGCONT))
+	require.Equal(t, exitLost, j.code(t))
+	if !strings.Contains(j.log.String(), "cannot be renewed") {
+		t.Skip("muxlock went on only after the lease: ", j.log)
+	}
+	_, kill, _ := strings.Cut(j.log.String(), "SIGKILL in ")
+	kill, _, _ = strings.Cut(kill, "\n")
+	grace, err := time.ParseDuration(kill)
+	require.NoError(t, err)
+	require.LessOrEqual(t, grace, left)
+}
+
+// pauseAfterRenewal pauses two masters after a renewal of a name, before the next one, which is due when
+// two thirds of ttl are left. It returns when the lease ends at the first of the two.
+func (s *set) pauseAfterRenewal(t testing.TB, name string, ttl time.Duration) time.Time {
+	t.Helper()
+	renewed := ttl*2/3 + ttl/20
+	for {
+		first := int64(math.MaxInt64)
+		for _, m := range s.masters[:2] {
+			first = min(first, redistest.Command(t, m, "PEXPIRETIME", name).(int64))
+		}
+		end := time.UnixMilli(first)
+		if time.Until(end) < renewed {
+			continue
+		}
+		for _, m := range s.masters[:2] {
+			require.NoError(t, m.Pause())
+		}
+		if time.Until(end) > renewed {
+			return end
+		}
+		for _, m := range s.masters[:2] { // the next one may have come
+			require.NoError(t, m.Resume())
+		}
 	}
 }
 

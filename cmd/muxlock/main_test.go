@@ -167,7 +167,7 @@ func (s *set) startBy(t *testing.T, program string, args ...string) *job {
 }
 
 // code waits for the end.
-func (j *job) code(t *testing.T) int {
+func (j *job) code(t testing.TB) int {
 	t.Helper()
 	select {
 	case <-j.done:

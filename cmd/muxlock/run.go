@@ -44,7 +44,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, l
 
 	var kill <-chan time.Time // set once the lock is lost, or will be
 	killed := false
-	end := func(format string, args ...any) {
+	end := func(grace time.Duration, format string, args ...any) {
 		if kill != nil {
 			return
 		}
@@ -59,11 +59,13 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, l
 		case <-p.stops:
 			p.stop()
 		case <-expiring:
-			on, total := h.lock.HeldOn()
-			end("cannot be renewed, it is held on %d of %d masters", on, total)
+			if left := time.Until(h.lock.Until()); left > 0 { // else it is lost by now
+				on, total := h.lock.HeldOn()
+				end(min(grace, left), "cannot be renewed, it is held on %d of %d masters", on, total)
+			}
 		case <-lost:
 			lost = nil
-			end("was lost: %s", h.lock.Err())
+			end(grace, "was lost: %s", h.lock.Err())
 		case <-kill:
 			killed = true
 			_ = p.signal(syscall.SIGKILL)
