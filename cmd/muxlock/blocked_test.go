@@ -3,10 +3,13 @@
 package main
 
 import (
+	"maps"
+	"math"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -16,6 +19,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"muxlock/internal/redistest"
 )
 
 // fullPipe is a pipe that nobody reads and that takes not one byte more.
@@ -80,8 +85,9 @@ func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	return j
 }
 
-// stubborn puts its process id into a file, and ends only by SIGKILL. A part of it writes.
-const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do sleep 0.02; done`
+// stubborn puts its process id into a file, its steps into another, and ends only by SIGKILL. A part
+// of it writes to its outputs.
+const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do echo >>"$0.steps"; sleep 0.01; done`
 
 // awaitPid waits for the file that stubborn writes.
 func awaitPid(t testing.TB, file string) (pid int) {
@@ -156,6 +162,37 @@ func TestASignalEndsTheWaitAlthoughAnOutputIsBlocked(t *testing.T) {
 			<-calls // it listens to signals before it connects
 			require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 			require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t))
+		})
+	}
+}
+
+// BenchmarkCommandBeyondTheLease pauses masters until the lease has run out at one of them. It measures
+// how much later the last step is of a command that ignores SIGTERM. Negative is before.
+//
+//	go test -run '^$' -bench BeyondTheLease -benchtime 50x ./cmd/muxlock
+func BenchmarkCommandBeyondTheLease(b *testing.B) {
+	const ttl = 3 * time.Second
+	for _, output := range slices.Sorted(maps.Keys(blocked)) {
+		b.Run("blocked="+output, func(b *testing.B) {
+			s, dir := setOf(redistest.Masters(b, 3)), b.TempDir()
+			s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
+			longest := math.Inf(-1)
+			for i := range b.N {
+				name := "name" + strconv.Itoa(i)
+				file := filepath.Join(dir, name)
+				j := s.startBlocked(b, output, "exec", "--ttl", ttl.String(), name, "--", "sh", "-c", stubborn, file)
+				awaitPid(b, file)
+				lease := s.pauseAfterRenewal(b, name, ttl)
+				require.Equal(b, exitLost, j.code(b))
+				for _, m := range s.masters[:2] {
+					require.NoError(b, m.Resume())
+				}
+				last, err := os.Stat(file + ".steps")
+				require.NoError(b, err)
+				longest = max(longest, float64(last.ModTime().Sub(lease))/float64(time.Millisecond))
+			}
+			b.ReportMetric(longest, "longest-ms")
+			b.ReportMetric(0, "ns/op") // which is that of the whole try
 		})
 	}
 }
