@@ -243,6 +243,9 @@ func TestMasterRuleAgreesWithTheScripts(t *testing.T) {
 }
 
 func TestRuleOfAnotherScriptIsSeen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a control")
+	}
 	s := newServer(t)
 	for name, edit := range map[string]struct {
 		script   scripts.Script
