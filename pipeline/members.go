@@ -51,6 +51,9 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 	b.add("GET", ticketKey)
 	b.readRegisters("", "")
 	replies, err := v.ask(&b, nil)
+	if err == nil {
+		err = replies[0].Err()
+	}
 	if err != nil {
 		return err
 	}
