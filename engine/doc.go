@@ -168,7 +168,7 @@
 //
 // Config.Fencing needs these, too:
 //
-//	ACL SETUSER locks +mget +hget +hset +hmget +hgetall
+//	ACL SETUSER locks +mget +msetnx +hget +hset +hmget +hgetall
 //
 // Newer servers do the same work in less time with these; Valkey has delifeq instead of delex:
 //

@@ -447,7 +447,7 @@ func TestWaitThatASharedClockKnowsGoesOn(t *testing.T) {
 	ago := func(d time.Duration) func() string {
 		return func() string {
 			_, now := clock.Shared()
-			return strconv.FormatInt((now - d).Milliseconds(), 10)
+			return strconv.FormatInt((now-d).Milliseconds()-1, 10) // not later: a negative one is rounded up
 		}
 	}
 	for what, c := range map[string]struct {

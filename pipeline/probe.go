@@ -222,7 +222,7 @@ func (m *master) trialOfFencing(key string) error {
 		err = replies[0].Err()
 	}
 	if err != nil {
-		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, HSET, HGET, HMGET or HGETALL"))
+		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
 	}
 	return nil
 }

@@ -231,7 +231,7 @@ type load struct {
 	fenced  bool // the acquires and extends are
 	batch   batch
 	ends    []int               // by command: the end of its entries
-	names   map[string]struct{} // of one MSETEX, while it is put together
+	names   map[string]struct{} // of one foldAcquires, while it is put together
 }
 
 // seal encodes the entries, folded where enough that may be folded are next to each other.
@@ -263,8 +263,7 @@ func (l *load) foldEnd(from int) int {
 	if kind == foldNone || first.Alone {
 		return from + 1
 	}
-	sets := kind == foldAcquires && l.dialect&msetex != 0
-	if sets {
+	if kind == foldAcquires {
 		if l.names == nil {
 			l.names = make(map[string]struct{})
 		}
@@ -276,7 +275,7 @@ func (l *load) foldEnd(from int) int {
 		if q.Alone || l.foldOf(q) != kind {
 			break
 		}
-		if !sets {
+		if kind != foldAcquires {
 			continue
 		}
 		// A name that is there twice is answered as taken, and the last value counts: two

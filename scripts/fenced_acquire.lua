@@ -3,13 +3,13 @@
 -- KEYS[1]      the set's description
 -- KEYS[2]      the mark of the master's admission
 -- KEYS[3]      the registers, a hash
--- KEYS[3+i]    lock name of entry i, of n
+-- KEYS[3+i]    lock name of entry i, of n; none is there twice
 -- ARGV[1]      the description that the caller expects
 -- ARGV[1+i]    token value of entry i
 -- ARGV[1+n+i]  its register
 -- ARGV[1+2n+i] the fencing token that the caller proposes; it never gets less for a register
 -- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many; then
---              'msetex' if the server has that command and no name is there twice
+--              'msetex' if the server has that command
 -- Returns the mark, a line feed, and '' when every lock was granted with its proposal; else a word per entry:
 --   '='       granted with the proposal
 --   a number  granted with that token: the register was not below the proposal
@@ -36,23 +36,24 @@ local function vote(i, word)
   votes[i] = word
 end
 
-local tonumber, first = tonumber, 1 + 2 * n
-local writes, w = {}, 0
+local tonumber, register, fence = tonumber, 1 + n, 1 + 2 * n
+local writes, locks, w = {}, {}, 0 -- of what is free: registers and their tokens, names and theirs
 for i = 1, n do
   if held[3 + i] then
     vote(i, '0')
   else
-    local value, token = tonumber(registers[i] or ''), ARGV[first + i]
-    local proposed = tonumber(token)
+    local value, token = tonumber(registers[i] or ''), ARGV[fence + i]
+    local proposed = token + 0
     if not value or value < 0 or value >= 137438953471 or value % 1 ~= 0 or proposed > 137438953471 then
       vote(i, 'e')
-      fault = '\nMUXLOCKREGISTER register ' .. ARGV[1 + n + i] .. ' holds no token'
+      fault = '\nMUXLOCKREGISTER register ' .. ARGV[register + i] .. ' holds no token'
     else
       if value >= proposed then
         token = string.format('%d', value + 1)
         vote(i, token)
       end
-      writes[w + 1], writes[w + 2] = ARGV[1 + n + i], token
+      writes[w + 1], writes[w + 2] = ARGV[register + i], token
+      locks[w + 1], locks[w + 2] = KEYS[3 + i], ARGV[1 + i]
       w = w + 2
     end
   end
@@ -61,29 +62,27 @@ if w > 0 then
   redis.call('HSET', KEYS[3], unpack(writes))
 end
 local pcall = redis.pcall
-local atOnce = ARGV[#ARGV] == 'msetex'
 
-local function refused(j)
-  local word = votes and votes[j]
-  return word == '0' or word == 'e'
-end
-
--- setAll takes what is free of a run, or nothing.
-local function setAll(from, to, ttl)
-  local args, k = {0}, 1
-  for j = from, to do
-    if not refused(j) then
-      args[k + 1], args[k + 2] = KEYS[3 + j], ARGV[1 + j]
-      k = k + 2
+-- setAll takes all that is free, or nothing.
+local function setAll(ttl)
+  if ARGV[#ARGV] == 'msetex' then
+    locks[w + 1], locks[w + 2], locks[w + 3] = 'NX', 'PX', ttl
+    return pcall('MSETEX', w / 2, unpack(locks)) == 1
+  end
+  if pcall('MSETNX', unpack(locks)) ~= 1 then return false end
+  for k = 1, w, 2 do
+    if pcall('PEXPIRE', locks[k], ttl) ~= 1 then -- no right to it, any more: none may stay without an end
+      for j = 1, w, 2 do pcall('DEL', locks[j]) end
+      return false
     end
   end
-  args[1], args[k + 1], args[k + 2], args[k + 3] = (k - 1) / 2, 'NX', 'PX', ttl
-  return k == 1 or pcall('MSETEX', unpack(args)) == 1
+  return true
 end
 
 local function setEach(from, to, ttl)
   for j = from, to do
-    if not refused(j) then
+    local word = votes and votes[j]
+    if word ~= '0' and word ~= 'e' then
       local reply = pcall('SET', KEYS[3 + j], ARGV[1 + j], 'NX', 'PX', ttl)
       if not reply then
         vote(j, '0')
@@ -95,10 +94,13 @@ local function setEach(from, to, ttl)
   end
 end
 
-local i, a = 1, 2 + 3 * n
-while i <= n do
-  local ttl, to = ARGV[a], i + ARGV[a + 1] - 1
-  if not (atOnce and setAll(i, to, ttl)) then setEach(i, to, ttl) end
-  i, a = to + 1, a + 2
+local a = 2 + 3 * n
+if w > 0 and not (ARGV[a + 1] + 0 == n and setAll(ARGV[a])) then
+  local i = 1
+  while i <= n do
+    local to = i + ARGV[a + 1] - 1
+    setEach(i, to, ARGV[a])
+    i, a = to + 1, a + 2
+  end
 end
 return mark .. '\n' .. (votes and table.concat(votes, ' ') .. fault or '')

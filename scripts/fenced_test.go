@@ -89,7 +89,7 @@ func TestRegistersAreWrittenBeforeTheLocks(t *testing.T) {
 	m.text("SET", fencedMark, "the mark")
 	m.number("HSET", fencedRegisters, "0", "1", "1", "2000000")
 	acquire := fencedCommand(FencedAcquire.SHA1, []entry{{"a", "t", "100000"}, {"b", "t", "100000"}})
-	require.Equal(t, []string{"MGET", "HMGET", "HSET", "SET", "SET"}, m.commandsOf(acquire...))
+	require.Equal(t, []string{"MGET", "HMGET", "HSET", "MSETNX", "PEXPIRE", "PEXPIRE"}, m.commandsOf(acquire...))
 	m.number("DEL", "a", "b")
 	if m.do("MSETEX", "1", "x", "y").Error() == nil {
 		require.Equal(t, []string{"MGET", "HMGET", "HSET", "MSETEX"}, m.commandsOf(append(acquire, "msetex")...))
@@ -99,4 +99,18 @@ func TestRegistersAreWrittenBeforeTheLocks(t *testing.T) {
 	m.number("HSET", fencedRegisters, "0", "1")
 	extend := fencedCommand(FencedExtend.SHA1, []entry{{"a", "t", "100000"}})
 	require.Equal(t, []string{"GET", "GET", "GET", "HGET", "HSET", "PTTL", "PEXPIRE"}, m.commandsOf(extend...), "and before a lease")
+}
+
+// A lock without an end would never be free again.
+func TestLockWithoutAnEndIsNotLeft(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", fencedSet, "the set")
+	m.text("SET", fencedMark, "the mark")
+	m.number("HSET", fencedRegisters, "0", "1", "1", "1")
+	m.text("ACL", "SETUSER", "limited", "reset", "on", "nopass", "~*", "+@all", "-pexpire")
+	m.text("AUTH", "limited", "any")
+	require.Equal(t, "the mark\n", m.text(fencedCommand(FencedAcquire.SHA1, []entry{{"a", "t", "100000"}, {"b", "t", "100000"}})...))
+	m.text("AUTH", "default", "")
+	m.requireTTL(100_000, "a")
+	m.requireTTL(100_000, "b")
 }

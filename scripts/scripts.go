@@ -47,14 +47,14 @@ var (
 
 // The scripts of fencing: the first three are sent with rounds, the others set masters up.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "0333b2f6e9b3cfa02f0af8c107e06a1b094828c1"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "6792caf9297b54c3646ff54dae0f2990a25ef86a"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
 	Raise         = Script{"raise", raiseSource, "522ac642db7aa35acf63ffe6df5544677b2637b8"}
 	Open          = Script{"open", openSource, "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d"}
 	Seed          = Script{"seed", seedSource, "5179661dbc129a6d058695df053f6a3a66381bd3"}
 	ReadRegisters = Script{"registers", registersSource, "687724dcbd16613760dc6e54eca13afb1867b96d"}
 	Switch        = Script{"switch", switchSource, "8803c424f490e9191957b10bda39a7fdf43df8b5"}
-	Trial         = Script{"trial", trialSource, "ce88fe4bd7f3de3ce182f25690ed4fe49b3873b6"}
+	Trial         = Script{"trial", trialSource, "72d52ea95cb8591316e4011517612127b4c61012"}
 )
 
 // Inspect is for people, and rare: it is loaded with each call.

@@ -103,7 +103,8 @@ const (
 // them is that of a hash.
 func randomCommand(rng *rand.Rand) []string {
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
-	name := func() string { return pick("a", "b", "c", "d\r\n\x00", "e", registers) }
+	names := []string{"a", "b", "c", "d\r\n\x00", "e", registers}
+	name := func() string { return pick(names...) }
 	token := func() string { return pick("t1", "t1", "t2", "") }
 	ttl := func() string { return pick("100000", "300000", "900000") }
 	description := func() string { return pick("set 1", "set 1", "set 2") }
@@ -131,8 +132,8 @@ func randomCommand(rng *rand.Rand) []string {
 	}
 	register := func() string { return pick("0", "1", "2", "3") }
 	value := func() string { return pick("1", "5", "70", "137438953470", "137438953471", "137438953472") }
-	fenced := func(s scripts.Script) []string {
-		return eval(s, slices.Concat([]string{set, admitted, registers}, many(entries, name)), slices.Concat([]string{description()},
+	fenced := func(s scripts.Script, names []string) []string {
+		return eval(s, slices.Concat([]string{set, admitted, registers}, names), slices.Concat([]string{description()},
 			many(entries, token), many(entries, register), many(entries, value), runs(ttl))...)
 	}
 	switch rng.IntN(19) {
@@ -147,9 +148,11 @@ func randomCommand(rng *rand.Rand) []string {
 	case 5, 6:
 		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(ttl(), "-") }))...)
 	case 7, 8:
-		return fenced(scripts.FencedAcquire)
+		entries = 1 + rng.IntN(len(names))
+		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		return fenced(scripts.FencedAcquire, names[:entries])
 	case 9:
-		return fenced(scripts.FencedExtend)
+		return fenced(scripts.FencedExtend, many(entries, name))
 	case 10:
 		return eval(scripts.Raise, []string{set, registers}, description(), register(), value(), register(), value())
 	case 11:
