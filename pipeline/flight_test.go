@@ -160,6 +160,9 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 }
 
 func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector takes gigabytes for so many goroutines")
+	}
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		slow := b.fakes[2]
