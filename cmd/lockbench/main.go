@@ -45,8 +45,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/procs"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
 )
 
@@ -125,8 +125,8 @@ func root() *cobra.Command {
 		mastersCommand(),
 		versionCommand(),
 		schemaCommand(),
-		workerCommand(),
 	)
+	cmd.AddCommand(childCommands()...)
 	return cmd
 }
 
@@ -179,16 +179,17 @@ func schemaCommand() *cobra.Command {
 	}
 }
 
-// workerCommand is one process of --procs, which nobody starts by hand.
-func workerCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:    procs.Command,
-		Hidden: true,
-		Args:   usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return procs.Serve(cmd.Context(), os.Stdin, os.Stdout)
-		},
+// childCommands are those of processes that lockbench starts of itself, and nobody by hand.
+func childCommands() (all []*cobra.Command) {
+	for name, serve := range subprocess.Commands {
+		all = append(all, &cobra.Command{
+			Use:    name,
+			Hidden: true,
+			Args:   usageArgs(cobra.NoArgs),
+			RunE:   func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), os.Stdin, os.Stdout) },
+		})
 	}
+	return all
 }
 
 // usageError is a mistake in the command line: nothing was started.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
 )
@@ -24,6 +25,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	subprocess.Main()
 	// A test here waits for a process nearly all its time.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)

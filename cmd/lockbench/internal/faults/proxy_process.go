@@ -1,12 +1,11 @@
 package faults
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"runtime"
 	"slices"
 	"sync"
@@ -16,24 +15,12 @@ import (
 	"muxlock/internal/clock"
 )
 
-// lineCommand is the only argument of a process that is a Line: this program again, or
-// a test of it, so it is looked for before main begins.
-const lineCommand = "delay-line"
+// Command is the only argument of a process that is a Line: this program again, or a test of it.
+const Command = "delay-line"
 
-func init() {
-	if len(os.Args) != 2 || os.Args[1] != lineCommand {
-		return
-	}
-	if err := serveLine(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", lineCommand, err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// serveLine returns at the end of its input. One processor serves all: what wakes a
-// goroutine needs no other thread for it.
-func serveLine(in io.Reader, out io.Writer) error {
+// Serve is the life of a Line. It returns at the end of its input. One processor serves all: what
+// wakes a goroutine needs no other thread for it.
+func Serve(_ context.Context, in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	alarms := clock.NewAlarms()
 	from, to := json.NewDecoder(in), json.NewEncoder(out)
