@@ -54,6 +54,9 @@ func (l Lottery) Draw() (list []Fault, err error) {
 		if kind.forgets() {
 			busy[master] += l.Rest
 		}
+		if kind == Copy {
+			busy[master] += copyLimit // which a busy machine takes for it
+		}
 		turns[turn] = busy[master]
 	}
 }
