@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/faultconn"
@@ -274,4 +275,62 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 	soon(t, func() bool { return runtime.NumGoroutine() <= before }, "no goroutine is left")
 	require.Zero(t, e.Stats().Queued)
 	cycle(t, e, t.Name())
+}
+
+// Callers tell "somebody has it" from "the masters are away" by the kind.
+func TestEveryAcquireWhoseContextEndsSaysWhy(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters, masterTimeout(20*time.Millisecond), func(c *Config) { c.Queue, c.WaitWhenFull = 4, true })
+	holder := open(t, masters)
+	hold := func(e *Engine, name string) func() {
+		lock, err := e.Acquire(t.Context(), name, 30*time.Second)
+		require.NoError(t, err)
+		return func() { require.NoError(t, lock.Release(context.Background())) }
+	}
+	for _, c := range []struct {
+		what   string
+		begin  func(name string) (end func())
+		kind   error // of those that were refused or waited; nil: either
+		always bool  // also of those whose ctx had no time for an answer
+	}{
+		{"another process holds it", func(name string) func() { return hold(holder, name) }, nil, false},
+		{"this process holds it", func(name string) func() { return hold(e, name) }, ErrTaken, true},
+		{"nobody holds it", func(string) func() { return func() {} }, nil, false},
+		{"a majority is away", func(string) func() {
+			for _, link := range links[:3] {
+				link.RefuseDials(true)
+				link.Cut()
+			}
+			soon(t, func() bool { return upMasters(e) == 2 })
+			return func() {
+				for _, link := range links[:3] {
+					link.RefuseDials(false)
+				}
+			}
+		}, ErrNoQuorum, true},
+	} {
+		name := t.Name() + c.what
+		end := c.begin(name)
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for range 60 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rand.Int64N(int64(10*time.Millisecond))))
+					lock, err := e.Acquire(ctx, name, 0)
+					cancel()
+					if err == nil {
+						_ = lock.Release(context.Background())
+						continue
+					}
+					assert.ErrorIs(t, err, ErrNotAcquired, c.what)
+					assert.True(t, errors.Is(err, ErrTaken) != errors.Is(err, ErrNoQuorum), "%s: %v", c.what, err)
+					if c.always {
+						assert.ErrorIs(t, err, c.kind, c.what)
+					}
+				}
+			})
+		}
+		all.Wait()
+		end()
+	}
 }

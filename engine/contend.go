@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/valyala/fastrand"
@@ -44,8 +45,11 @@ func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 		e.counts.waiting.Add(1)
 		got, err := e.names.wait(ctx, n, w)
 		e.counts.waiting.Add(-1)
-		if err != nil {
+		if errors.Is(err, ErrClosed) {
 			return nil, oneline.Join(errTakenHere, err)
+		}
+		if err != nil {
+			return nil, e.unlessKnown(c.name, errTakenHere, err)
 		}
 		c.begin = clock.Now()
 		if got.lock == nil {
@@ -168,11 +172,35 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 		}
 	}
 	e.counts.attempt(next, out)
+	c.state.failedFor(next.kind)
 	req.Alone = out.Denied != nil
 	e.undo(req)
 	next.failed = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
 	return nil, next, nil
 }
+
+// unlessKnown is the error of an acquire whose ctx ended, with ctx's error and why there is no
+// lock: what this process knows last of the name, else of the masters, else otherwise.
+func (e *Engine) unlessKnown(name string, otherwise, err error) error {
+	if errors.Is(err, ErrNotAcquired) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	var missing *NotReadyError
+	switch why := e.names.why(name); {
+	case why != nil:
+		return oneline.Join(fmt.Errorf("%w: %w", why, ErrNotAcquired), err)
+	case errors.As(e.pipe.Ready(ended), &missing):
+		return oneline.Join(fmt.Errorf("%w: %w: %w", ErrNoQuorum, ErrNotAcquired, missing), err)
+	}
+	return oneline.Join(otherwise, err)
+}
+
+// ended is a ctx that has ended.
+var ended = func() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}()
 
 // raise has a quorum store the fencing token of an attempt that was granted, where too few do
 // by their grant. It is a second round trip, and rare. It returns the outcome of both.
@@ -200,7 +228,7 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 		return nil, ErrExpired
 	}
 	l.holder, lock.since = lock, now
-	n.contending, n.lease = false, l
+	n.contending, n.lease, n.failed = false, l, nil
 	if n.first != nil {
 		l.scheduleLocked(now)
 	}

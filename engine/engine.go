@@ -118,7 +118,8 @@ func (e *Engine) Ready(ctx context.Context) error {
 // its release on every master. A ctx that has ended already sends nothing.
 //
 // Errors: ErrTaken or ErrNoQuorum of the last attempt, joined to ctx's error if that
-// ended the wait; ErrInvalid; ErrOverloaded; ErrClosed. Use errors.As with
+// ended the wait, also where another goroutine of this process made it; ErrNoQuorum if none was
+// decided; ErrInvalid; ErrOverloaded; ErrClosed. Use errors.As with
 // *AttemptError for the votes. Follows the Redlock algorithm as redis.io gives it.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
@@ -176,7 +177,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, e.unlessKnown(key, errUnanswered, err)
 	}
 	if !waitWhenFull && e.pipe.Full() { // refused before it costs more
 		e.counts.overloaded.Add(1)
@@ -188,6 +189,7 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	lock, err := c.queue(ctx, most != 1)
 	if lock == nil && err == nil {
 		if lock, err = c.contend(ctx); err != nil {
+			err = e.unlessKnown(key, errUnanswered, err)
 			c.state.stopContending(c.yieldFirst && c.made == 0)
 		}
 	}

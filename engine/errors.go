@@ -68,8 +68,12 @@ var (
 	ErrClosed = pipeline.ErrClosed
 )
 
-// errHere refuses a TryAcquire without asking the masters.
-var errTakenHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
+var (
+	// errTakenHere refuses a TryAcquire without asking the masters.
+	errTakenHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
+	// errUnanswered is of an acquire whose ctx ended before any attempt at the name was decided.
+	errUnanswered = fmt.Errorf("%w answered in time: %w", ErrNoQuorum, ErrNotAcquired)
+)
 
 // MasterError is why one master gave no vote: Master is its address as configured, without
 // credentials, and Err the reason. It is a value, for errors.As with a *MasterError.

@@ -85,6 +85,7 @@ type nameState struct {
 	name       string
 	lease      *lease // held by this process; nil: not
 	contending bool   // one of our goroutines contends
+	failed     error  // why the last attempt did, ErrTaken or ErrNoQuorum; nil: not known
 	first      *waiter
 	last       *waiter
 }
@@ -232,6 +233,34 @@ func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 	if n.contending = w != nil; n.contending {
 		w.yieldFirst, w.inherited = yieldFirst, inherited
 		w.ready <- struct{}{}
+	} else {
+		n.failed = nil // nobody learns that it has changed
+	}
+}
+
+// failedFor notes why an attempt failed.
+func (n *nameState) failedFor(kind error) {
+	if kind != ErrTaken && kind != ErrNoQuorum {
+		return
+	}
+	n.shard.mu.Lock()
+	n.failed = kind
+	n.shard.unlock()
+}
+
+// why returns ErrTaken or ErrNoQuorum, as this process knows last why the name cannot be had;
+// nil: it does not know.
+func (t *nameTable) why(name string) error {
+	s := t.shard(name)
+	s.mu.Lock()
+	defer s.unlock()
+	switch n := s.states[name]; {
+	case n == nil:
+		return nil
+	case n.lease != nil:
+		return ErrTaken
+	default:
+		return n.failed
 	}
 }
 
