@@ -280,7 +280,7 @@ func TestTenThousandAbandonedAcquiresLeaveNoGoroutineAndNoKey(t *testing.T) {
 // Callers tell "somebody has it" from "the masters are away" by the kind.
 func TestEveryAcquireWhoseContextEndsSaysWhy(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, masterTimeout(20*time.Millisecond), func(c *Config) { c.Queue, c.WaitWhenFull = 4, true })
+	e, links := bent(t, masters, func(c *Config) { c.Queue, c.WaitWhenFull = 4, true })
 	holder := open(t, masters)
 	hold := func(e *Engine, name string) func() {
 		lock, err := e.Acquire(t.Context(), name, 30*time.Second)
