@@ -141,10 +141,21 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 // was lost on the way, and to Release's error if the release was not confirmed. A nil fn is
 // ErrInvalid, before anything is sent.
 func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
+	return e.do(ctx, name, ttl, fn, e.Acquire)
+}
+
+// TryDo is Do with one attempt, as TryAcquire makes it: for a job that one of many processes is to
+// do, and the others are to leave.
+func (e *Engine) TryDo(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
+	return e.do(ctx, name, ttl, fn, e.TryAcquire)
+}
+
+func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error,
+	acquire func(context.Context, string, time.Duration) (*Lock, error)) error {
 	if fn == nil {
 		return invalid("fn", "is nil")
 	}
-	lock, err := e.Acquire(ctx, name, ttl)
+	lock, err := acquire(ctx, name, ttl)
 	if err != nil {
 		return err
 	}

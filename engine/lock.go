@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"muxlock/internal/clock"
@@ -50,6 +51,16 @@ func (l *Lock) Token() Token { return Token{l} }
 
 // Format prints the name, for every verb; never the token.
 func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name()) }
+
+// LogValue is a Lock in slog: its name, the end of its validity and its fencing token, if it has
+// one. No I/O.
+func (l *Lock) LogValue() slog.Value {
+	attrs := []slog.Attr{slog.String("name", l.Name()), slog.Time("until", l.Until())}
+	if l.fence > 0 {
+		attrs = append(attrs, slog.Uint64("fence", l.fence))
+	}
+	return slog.GroupValue(attrs...)
+}
 
 // Until returns when validity ends by the local clock. No I/O.
 func (l *Lock) Until() time.Time {

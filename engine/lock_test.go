@@ -2,8 +2,10 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -487,6 +489,44 @@ func TestDoDoesNotRunWithoutTheLock(t *testing.T) {
 	err = <-returned
 	require.ErrorIs(t, err, ErrTaken)
 	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestTryDoAsksOnceAndRunsUnderTheLock(t *testing.T) {
+	masters := five(t)
+	e, other := open(t, masters), open(t, masters)
+	require.ErrorIs(t, e.TryDo(t.Context(), t.Name(), 0, nil), ErrInvalid)
+	ran := false
+	require.NoError(t, e.TryDo(t.Context(), t.Name(), 0, func(ctx context.Context) error {
+		lock, ok := LockFrom(ctx)
+		require.True(t, ok)
+		everywhere(t, masters, lock)
+		err := other.TryDo(ctx, t.Name(), 0, func(context.Context) error {
+			t.Error("ran without the lock")
+			return nil
+		})
+		require.ErrorIs(t, err, ErrTaken)
+		ran = true
+		return nil
+	}))
+	require.True(t, ran)
+	require.EqualValues(t, 1, other.Stats().Taken, "one attempt")
+	gone(t, masters, t.Name())
+}
+
+func TestLockInALogHasItsNameAndEndAndNoToken(t *testing.T) {
+	e := open(t, five(t))
+	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	var b strings.Builder
+	slog.New(slog.NewJSONHandler(&b, nil)).Info("held", "lock", lock)
+	var line struct {
+		Lock map[string]any `json:"lock"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(b.String()), &line))
+	until, err := lock.Until().MarshalText()
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"name": t.Name(), "until": string(until)}, line.Lock)
 	require.NoError(t, lock.Release(t.Context()))
 }
 
