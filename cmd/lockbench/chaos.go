@@ -64,7 +64,6 @@ func (f *chaosFlags) declare(cmd *cobra.Command) {
 	borrow(cmd, load, "impl", "local", "server")
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
 		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush, copy, swapdb, rollback")
-		offer(fs, "faults", faults.KindNames()...)
 	})
 	borrow(cmd, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
 	for name, value := range map[string]string{

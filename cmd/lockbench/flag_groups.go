@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// headings of the help, in its order. A flag is declared once, under one of them: where
-// it stands in the help, what a shell completes and what a document keeps follow.
+// headings of the help, in its order. A flag is declared once, under one of them: where it
+// stands in the help and what a document keeps follow.
 const (
 	ofTarget    = "Target"
 	ofSweep     = "Sweep"
@@ -27,7 +27,6 @@ var headings = []string{ofTarget, ofSweep, ofLoad, ofLock, ofAdvice, ofFaults, o
 // Annotations of a flag.
 const (
 	headingKey = "heading"
-	valuesKey  = "values"
 	onceKey    = "once"
 )
 
@@ -40,9 +39,6 @@ func declare(cmd *cobra.Command, heading string, add func(*pflag.FlagSet)) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		annotate(fs, f.Name, headingKey, heading)
 		cmd.Flags().AddFlag(f)
-		if values := f.Annotations[valuesKey]; values != nil {
-			complete(cmd, f, values)
-		}
 	})
 }
 
@@ -63,11 +59,6 @@ func preset(cmd *cobra.Command, name, value string) {
 	f.DefValue = f.Value.String()
 }
 
-// offer names values of a flag that a shell completes.
-func offer(fs *pflag.FlagSet, flag string, values ...string) {
-	annotate(fs, flag, valuesKey, values...)
-}
-
 // once keeps a flag out of the documents: it may be true now and wrong later, or what it
 // stands for is kept by other flags.
 func once(fs *pflag.FlagSet, flag string) { annotate(fs, flag, onceKey) }
@@ -78,30 +69,12 @@ func annotate(fs *pflag.FlagSet, flag, key string, values ...string) {
 	}
 }
 
-func complete(cmd *cobra.Command, f *pflag.Flag, values []string) {
-	_, list := f.Value.(pflag.SliceValue)
-	err := cmd.RegisterFlagCompletionFunc(f.Name, func(_ *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		if !list {
-			return values, cobra.ShellCompDirectiveNoFileComp
-		}
-		before := typed[:strings.LastIndexByte(typed, ',')+1] // stays
-		all := slices.Clone(values)
-		for i, v := range all {
-			all[i] = before + v
-		}
-		return all, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-	})
-	if err != nil {
-		panic(err)
-	}
-}
-
 // headingOf is where a flag stands in the help.
 func headingOf(f *pflag.Flag) string {
 	switch h := f.Annotations[headingKey]; {
 	case len(h) == 1:
 		return h[0]
-	case f.Name == "help":
+	case f.Name == "help", f.Name == "version":
 		return ofOutput
 	}
 	return ofNothing

@@ -33,6 +33,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
 )
@@ -92,9 +92,11 @@ func main() {
 }
 
 func root() *cobra.Command {
+	tool := bench.CurrentTool()
 	cmd := &cobra.Command{
-		Use:   "lockbench",
-		Short: "Load distributed locks and see what they do",
+		Use:     "lockbench",
+		Version: strings.Join([]string{tool.Name, tool.Version, tool.Commit, tool.Go}, " "),
+		Short:   "Load distributed locks and see what they do",
 		Example: `  lockbench run                          # the engine on five local masters
   lockbench run --keys 1 --workers 8     # a fight for one lock
   lockbench compare                      # beside Redsync and a single master
@@ -104,8 +106,13 @@ func root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), formerly("--"+unknown.GetSpecifiedName())); gone != nil {
+				return gone
+			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			return usagef("%w%s", err, suggestion(unknown.GetSpecifiedName(), "--", names))
@@ -123,8 +130,6 @@ func root() *cobra.Command {
 		doctorCommand(),
 		validateCommand(),
 		mastersCommand(),
-		versionCommand(),
-		schemaCommand(),
 	)
 	cmd.AddCommand(childCommands()...)
 	return cmd
@@ -135,11 +140,22 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	if err := formerCommand(cmd, args); err != nil {
+		return err
+	}
 	var names []string
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
 	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
+}
+
+// formerCommand is the error for a command that stood below cmd, args being what follows it.
+func formerCommand(cmd *cobra.Command, args []string) error {
+	if !cmd.HasSubCommands() || len(args) == 0 {
+		return nil
+	}
+	return formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 }
 
 // suggestion names what is near to what was typed, as cobra does for commands.
@@ -153,30 +169,6 @@ func suggestion(typed, prefix string, names []string) string {
 		return ""
 	}
 	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
-}
-
-func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  usageArgs(cobra.NoArgs),
-		Run: func(cmd *cobra.Command, _ []string) {
-			t := bench.CurrentTool()
-			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Commit, t.Go)
-		},
-	}
-}
-
-func schemaCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of what -o json prints",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(result.Schema)
-			return writeError(err)
-		},
-	}
 }
 
 // childCommands are those of processes that lockbench starts of itself, and nobody by hand.

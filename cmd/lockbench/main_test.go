@@ -88,6 +88,7 @@ func needServer(t *testing.T) {
 // fields is every name that DESIGN promises of a result, as paths.
 var fields = strings.Fields(`impl round masters workers procs keys seed duration_s throughput_per_s series
 	totals.offered totals.started totals.acquired totals.refused totals.timeouts totals.errors
+	totals.finished totals.unfinished totals.failed totals.outlived
 	latency.service.unit latency.acquire.count latency.release.min latency.cycle.mean latency.cycle.max
 	latency.cycle.p.50 latency.cycle.p.90 latency.cycle.p.99 latency.cycle.p.99.9 latency.cycle.p.99.99
 	fairness.jain fairness.max_wait_ns fairness.per_proc safety.overlaps safety.fence_violations

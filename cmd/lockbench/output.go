@@ -33,9 +33,12 @@ func (o *outputs) check(formats []string) error {
 }
 
 func checkFormat(format string, formats []string) error {
+	gone := formerly("-o " + format)
 	switch {
 	case slices.Contains(formats, format):
 		return nil
+	case gone != nil:
+		return gone
 	case len(formats) == len(few):
 		return usagef("-o must be %s, got %q", strings.Join(formats, " or "), format)
 	}

@@ -169,6 +169,9 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		return usagef("--impl names no implementation")
 	}
 	for i, name := range f.impl {
+		if gone := formerly("--impl " + name); gone != nil {
+			return gone
+		}
 		if !slices.Contains(implNames(), name) {
 			return usagef("--impl %q is unknown; there are %s", name, strings.Join(implNames(), ", "))
 		}

@@ -75,7 +75,6 @@ func profilesHelp() string {
 func (f *flags) declareProfile(cmd *cobra.Command) {
 	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.profile, "profile", "", "PASS or FAIL as the last line: "+strings.Join(profileNames(), ", "))
-		offer(fs, "profile", profileNames()...)
 		once(fs, "profile")
 		fs.StringVar(&f.check, "check", "", "try what lockbench advise -o json wrote into this file, on its masters: predicted, measured, and PASS or FAIL as the last line")
 		once(fs, "check")

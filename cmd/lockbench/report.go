@@ -38,7 +38,6 @@ may be - for standard input.`,
 	}
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
 		fs.StringVarP(&format, "output", "o", "", strings.Join(reportFormats, ", ")+" (default html; text on a terminal or into a pipe)")
-		offer(fs, "output", reportFormats...)
 		fs.StringVar(&out, "out", "", "write to this file instead of standard output")
 	})
 	return cmd

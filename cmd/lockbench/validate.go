@@ -56,7 +56,6 @@ Exit codes: 0 all predictions are within what was measured, 5 some are not.`,
 	}
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
 		fs.StringSliceVar(&f.cases, "case", validation.Names(), "what to look at")
-		offer(fs, "case", validation.Names()...)
 	})
 	load := f.others(cmd.Name())
 	borrow(cmd, load, "duration", "seed", "output", "out", "html")

@@ -72,14 +72,6 @@ func spell(rng *rand.Rand, kind Kind, master int, from, to time.Duration) string
 	return fmt.Sprintf("%s@%s-%s", text, from, to)
 }
 
-// KindNames is what ParseKinds knows.
-func KindNames() (names []string) {
-	for _, k := range Kinds {
-		names = append(names, string(k))
-	}
-	return names
-}
-
 // ParseKinds reads names of kinds.
 func ParseKinds(names []string) (kinds []Kind, err error) {
 	for _, name := range names {

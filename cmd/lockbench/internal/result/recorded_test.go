@@ -3,6 +3,7 @@ package result_test
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"muxlock/cmd/lockbench/internal/result"
 )
+
+var update = flag.Bool("update", false, "rewrite testdata")
 
 // testdata/result.json is of a real run with five local masters; testdata/README
 // tells the command.

@@ -1,0 +1,17 @@
+package main
+
+// former is what replaces a command ("masters init" where it stood below another), a flag,
+// a format of -o or an implementation that is gone.
+var former = map[string]string{
+	"completion": "--help, which lists the flags of a command",
+	"schema":     "the README of cmd/lockbench, which names the fields of -o json",
+	"version":    "--version",
+}
+
+// formerly is the usage error for something of that name in former, nil for anything else.
+func formerly(what string) error {
+	if instead := former[what]; instead != "" {
+		return usagef("%s is gone; instead: %s", what, instead)
+	}
+	return nil
+}
