@@ -43,9 +43,6 @@ type Timing struct {
 	lacks func(Config) string
 }
 
-// Figures is all that are one number.
-func Figures() []Figure { return slices.Clone(figures) }
-
 // Timings is all latencies, in the order in which a reader wants them.
 func Timings() []Timing { return slices.Clone(timings) }
 

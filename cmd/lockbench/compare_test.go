@@ -54,7 +54,7 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 	for want, args := range map[string][]string{
 		"it takes two":             {old},
 		"--workers has no meaning": {old, slow, "--workers", "3"},
-		"-o must be":               {old, slow, "-o", "csv"},
+		"-o must be":               {old, slow, "-o", "bench"},
 		"--regression":             {old, slow, "--regression", "-1%"},
 		"needs two result files":   {"--regression", "5%"},
 	} {

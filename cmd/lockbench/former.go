@@ -3,6 +3,8 @@ package main
 // former is what replaces a command ("masters init" where it stood below another), a flag,
 // a format of -o or an implementation that is gone.
 var former = map[string]string{
+	"-o csv":     "-o json, of which jq makes tables",
+	"-o ndjson":  "-o json, whose series has every second",
 	"completion": "--help, which lists the flags of a command",
 	"schema":     "the README of cmd/lockbench, which names the fields of -o json",
 	"version":    "--version",

@@ -10,7 +10,9 @@ import (
 func TestWhatIsGoneSaysWhatReplacesIt(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
-		"schema -o json": former["schema"], // also before a flag that nobody knows there
+		"schema -o json":               former["schema"], // also before a flag that nobody knows there
+		"report kept.json -o csv":      former["-o csv"],
+		"compare a.json b.json -o csv": former["-o csv"],
 	}
 	for what, instead := range former {
 		if strings.HasPrefix(what, "-") {

@@ -13,9 +13,8 @@
 //
 // By default it starts five redis-server (or valkey-server) processes on free
 // ports and stops them when it ends. Results go to standard output or --out, as
-// text, as one JSON document (-o json), line by line while it runs (-o ndjson), as
-// a table (-o csv), or as lines for benchstat (-o bench); progress goes to standard
-// error. --out keeps what it writes in FILE.partial until it is whole.
+// text, as one JSON document (-o json), or as lines for benchstat (-o bench); progress
+// goes to standard error. --out keeps what it writes in FILE.partial until it is whole.
 //
 // Exit codes:
 //

@@ -33,7 +33,7 @@ func TestMastersCommandsNameWhatIsMissing(t *testing.T) {
 		replace + "--for a:1":                                          "--with",
 		replace + "--with here --for a:1":                              "--with",
 		replace + "--with c:1 --for a:1":                               "--all-clients-fence",
-		"masters status --masters a:1 -o csv":                          "-o",
+		"masters status --masters a:1 -o bench":                        "-o",
 		"masters status --workers 3":                                   "--workers",
 		"masters repair":                                               "--masters",
 		"masters repair --masters a:1 --max-ttl 1s":                    "--max-ttl",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +18,7 @@ import (
 )
 
 // formats is what -o takes.
-var formats = []string{"text", "json", "ndjson", "csv", "bench"}
+var formats = []string{"text", "json", "bench"}
 
 // few is the formats of commands whose result is no table of runs.
 var few = []string{"text", "json"}
@@ -82,19 +81,6 @@ func (s *sink) close() {
 	}
 }
 
-// seconds writes lines during the run, which ends when nobody reads them.
-func (s *sink) seconds(cancel context.CancelCauseFunc) func(bench.Progress) {
-	w := s.stdout
-	if s.file != nil {
-		w = s.file
-	}
-	return result.Seconds(w, func(err error) {
-		if errors.Is(err, syscall.EPIPE) {
-			cancel(err)
-		}
-	})
-}
-
 // document writes doc, and its page.
 func (s *sink) document(doc result.Document) error {
 	return errors.Join(s.write(func(w io.Writer) error { return format(w, s.format, doc) }), s.writePage(pageOf(doc), doc))
@@ -152,10 +138,6 @@ func format(w io.Writer, name string, doc result.Document) error {
 	switch name {
 	case "json":
 		return result.JSON(w, doc)
-	case "ndjson":
-		return result.NDJSON(w, doc)
-	case "csv":
-		return result.CSV(w, doc)
 	case "bench":
 		return bench.WriteBench(w, doc.Results)
 	case htmlFormat:

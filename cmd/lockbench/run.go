@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -57,23 +56,13 @@ func (p *plan) execute(cmd *cobra.Command) error {
 		return err
 	}
 	defer out.close()
-	ctx, cancel := context.WithCancelCause(cmd.Context())
-	defer cancel(nil)
-	if p.format == "ndjson" {
-		p.cfg.Progress = out.seconds(cancel)
-	}
+	ctx := cmd.Context()
 
 	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	var writeErr error
-	if errors.Is(context.Cause(ctx), syscall.EPIPE) {
-		writeErr = errors.Join(closedPipe, out.writePage(pageOf(*doc), *doc))
-	} else {
-		writeErr = out.document(*doc)
-	}
-	err = worst(p.runs.judge(ctx, doc.Results, runErr), writeErr)
+	err = worst(p.runs.judge(ctx, doc.Results, runErr), out.document(*doc))
 	if p.profile != "" || p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
@@ -123,11 +112,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 	}
 	show, end := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
 	defer end() // also when something panics
-	shown := show
-	if p.cfg.Progress != nil {
-		shown = func(now bench.Progress) { show(now); p.cfg.Progress(now) }
-	}
-	results, err := p.runs.run(ctx, open, shown)
+	results, err := p.runs.run(ctx, open, show)
 	end()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {

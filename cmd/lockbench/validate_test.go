@@ -17,7 +17,7 @@ func TestValidateRefusesWhatItDoesNotKnow(t *testing.T) {
 		{[]string{"--case", "gaps"}, []string{"--case", `"gaps" is not one of quorum`}},
 		{[]string{"--case", ""}, []string{"--case names none"}},
 		{[]string{"--duration", "1ms"}, []string{"--duration must be 100ms to 10m0s, got 1ms"}},
-		{[]string{"-o", "csv"}, []string{"-o must be text or json"}},
+		{[]string{"-o", "bench"}, []string{"-o must be text or json"}},
 		{[]string{"--html", "no/such/folder/x.html"}, []string{"--html"}},
 		{[]string{"--out", "no/such/folder/x"}, []string{"--out"}},
 		{[]string{"more"}, []string{"more"}},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"muxlock/bench"
@@ -107,6 +108,22 @@ func Of(results []*bench.Result, impl string) []*bench.Result {
 		return whole
 	}
 	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl })
+}
+
+// Missed is the objectives that a run did not meet, or that could not be judged.
+func Missed(r *bench.Result) string {
+	var texts []string
+	for _, s := range r.SLO {
+		if !s.Pass {
+			texts = append(texts, s.Text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Name is an implementation at a setting.
+func Name(impl string, setting map[string]string) string {
+	return strings.TrimRight(impl+"  "+bench.SettingText(setting), " ")
 }
 
 // JSON writes a document, or what else a command gives to programs.

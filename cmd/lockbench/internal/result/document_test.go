@@ -2,7 +2,7 @@ package result_test
 
 import (
 	"bytes"
-	"encoding/csv"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -40,24 +40,23 @@ func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
 	}
 }
 
-func TestEveryFigureHasItsColumnsInCSV(t *testing.T) {
+func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
 	var b bytes.Buffer
-	require.NoError(t, result.CSV(&b, resulttest.Document()))
-	rows, err := csv.NewReader(&b).ReadAll()
-	require.NoError(t, err)
-	for _, f := range bench.Figures() {
-		if f.Name != "throughput" { // throughput_per_s
-			require.Contains(t, rows[0], f.Name)
+	require.NoError(t, result.JSON(&b, resulttest.Document(resulttest.Result("muxlock", 1, 100))))
+	var doc struct {
+		SchemaVersion int `json:"schema_version"`
+		Config        struct {
+			Workers int
+			Dist    string
+			Impls   []string
+			Target  string
+			Server  string
 		}
 	}
-	for _, timing := range bench.Timings() {
-		if timing.Name != "acquire" { // the same as service
-			require.Contains(t, rows[0], timing.Name+"_p99_ns")
-		}
-	}
-	seen := map[string]bool{}
-	for _, name := range rows[0] {
-		require.False(t, seen[name], name)
-		seen[name] = true
-	}
+	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
+	require.Equal(t, bench.SchemaVersion, doc.SchemaVersion)
+	require.Equal(t, 64, doc.Config.Workers)
+	require.Equal(t, "own", doc.Config.Dist)
+	require.Equal(t, "local", doc.Config.Target)
+	require.Equal(t, "redis 7.0.15", doc.Config.Server)
 }

@@ -80,13 +80,10 @@ func recognise(text []byte) error {
 		Tool          *bench.Tool
 		Config        json.RawMessage
 		Results       []json.RawMessage
-		Type          string
 	}
 	err := json.Unmarshal(text, &head)
 	var syntax *json.SyntaxError
 	switch {
-	case errors.As(err, &syntax) && bytes.HasPrefix(text, []byte(`{"type":`)):
-		return errors.New("is a list of lines (-o ndjson); only a document can be read back (-o json)")
 	case errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input":
 		return fmt.Errorf("is cut off after %d bytes", len(text))
 	case errors.As(err, &syntax):

@@ -56,7 +56,6 @@ func TestWhatIsNoResultIsSaidToBeWhatItIs(t *testing.T) {
 		"damaged":                    strings.Replace(text, `"workers": 64`, `"workers": "many"`, 1),
 		"--op":                       strings.Replace(text, `"op": "acquire-release"`, `"op": "steal"`, 1),
 		"damaged: json":              strings.Replace(text, `"rounds": 3`, `"rounds": 1e400`, 1),
-		"a list of lines":            `{"type":"second"}` + "\n" + `{"type":"end"}`,
 		"not JSON: invalid c":        text + "}",
 	} {
 		_, err := result.Read(strings.NewReader(input))

@@ -3,10 +3,7 @@ package result_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,8 +14,6 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata")
-
 // testdata/result.json is of a real run with five local masters; testdata/README
 // tells the command.
 func recordedText(t *testing.T) string { return read(t, "testdata/result.json") }
@@ -27,27 +22,6 @@ func recorded(t *testing.T) result.Document {
 	doc, err := result.Read(strings.NewReader(recordedText(t)))
 	require.NoError(t, err)
 	return *doc
-}
-
-// golden compares with a file of testdata; -update rewrites it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
-	}
-	require.Equal(t, read(t, path), got, "go test -update makes it anew")
-}
-
-func TestEveryFormatOfARecordedResultStaysAsItIs(t *testing.T) {
-	for name, write := range map[string]func(*bytes.Buffer, result.Document) error{
-		"result.csv":    func(b *bytes.Buffer, d result.Document) error { return result.CSV(b, d) },
-		"result.ndjson": func(b *bytes.Buffer, d result.Document) error { return result.NDJSON(b, d) },
-	} {
-		var b bytes.Buffer
-		require.NoError(t, write(&b, recorded(t)))
-		golden(t, name, b.String())
-	}
 }
 
 func TestNothingOfARecordedResultIsLost(t *testing.T) {
