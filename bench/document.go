@@ -6,8 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// SchemaVersion of Document; fields are only ever added to a version. In version 1 the
-// response left out what never got its lock, and runs did not drain.
+// SchemaVersion of Document; fields are only ever added to a version.
 const SchemaVersion = 2
 
 // Document is the whole -o json output.

@@ -53,25 +53,25 @@ var figures = []Figure{
 	{Name: "goodput", Label: "goodput", Unit: UnitShare, More: true, Of: goodput, lacks: openLoop},
 	count("offered", func(r *Result) int64 { return r.Totals.Offered }),
 	count("started", func(r *Result) int64 { return r.Totals.Started }),
-	count("finished", func(r *Result) int64 { return r.Totals.Finished }).sinceSchema2(),
-	count("unfinished", func(r *Result) int64 { return r.Totals.Unfinished }).sinceSchema2(),
-	count("failed", func(r *Result) int64 { return r.Totals.Failed }).sinceSchema2(),
+	count("finished", func(r *Result) int64 { return r.Totals.Finished }),
+	count("unfinished", func(r *Result) int64 { return r.Totals.Unfinished }),
+	count("failed", func(r *Result) int64 { return r.Totals.Failed }),
 	count("acquired", func(r *Result) int64 { return r.Totals.Acquired }),
 	count("refused", func(r *Result) int64 { return r.Totals.Refused }),
 	count("timeouts", func(r *Result) int64 { return r.Totals.Timeouts }),
 	count("errors", func(r *Result) int64 { return r.Totals.Errors }),
 	count("late", func(r *Result) int64 { return r.Totals.Late }).in(openLoop),
 	count("dropped", func(r *Result) int64 { return r.Totals.Dropped }).in(openLoop),
-	count("outlived", func(r *Result) int64 { return r.Totals.Outlived }).sinceSchema2(),
+	count("outlived", func(r *Result) int64 { return r.Totals.Outlived }),
 	count("lost_validity", func(r *Result) int64 { return r.Totals.LostValidity }),
 	count("late_quorum", func(r *Result) int64 { return r.Totals.LateQuorum }),
-	rate("failure_rate", func(t Totals) (int64, int64) { return t.Failed, t.Offered }).sinceSchema2(),
+	rate("failure_rate", func(t Totals) (int64, int64) { return t.Failed, t.Offered }),
 	rate("error_rate", func(t Totals) (int64, int64) { return t.Errors, t.Started }),
 	rate("timeout_rate", func(t Totals) (int64, int64) { return t.Timeouts, t.Started }),
 	rate("refused_rate", func(t Totals) (int64, int64) { return t.Refused, t.Started }),
 	rate("late_rate", func(t Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
 	rate("dropped_rate", func(t Totals) (int64, int64) { return t.Dropped, t.Offered }).in(openLoop),
-	rate("outlived_rate", func(t Totals) (int64, int64) { return t.Outlived, t.Acquired }).sinceSchema2(),
+	rate("outlived_rate", func(t Totals) (int64, int64) { return t.Outlived, t.Acquired }),
 	rate("lost_validity_rate", func(t Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
 	rate("late_quorum_rate", func(t Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
 	count("fenced", func(r *Result) int64 { return r.Totals.Fenced }),
@@ -141,18 +141,6 @@ func rate(name string, of func(Totals) (part, whole int64)) Figure {
 		}
 		return float64(part) / float64(whole), nil
 	}}
-}
-
-// sinceSchema2 is a figure that results of schema 1 do not count.
-func (f Figure) sinceSchema2() Figure {
-	of := f.Of
-	f.Of = func(r *Result) (float64, error) {
-		if t := r.Totals; t.Offered > 0 && t.Finished+t.Failed == 0 {
-			return 0, errors.New("was not counted in schema 1")
-		}
-		return of(r)
-	}
-	return f
 }
 
 // goodput is what was acquired of what was asked for, both per second of the measured time.

@@ -137,9 +137,9 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":1,"res`)
+	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":2,"res`)
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
-	empty := write("empty", `{"schema_version":1,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
+	empty := write("empty", `{"schema_version":2,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
 	lines := write("holds", "12ms # a\n8\n")
 	for line, want := range map[string]string{
 		"advise --hold file:" + lines:                    "line 2: ",

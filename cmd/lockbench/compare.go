@@ -77,9 +77,6 @@ func compareFiles(cmd *cobra.Command, f *flags, names []string) error {
 		}
 		docs = append(docs, doc)
 	}
-	if err := result.Comparable(names, docs); err != nil {
-		return usageError{err}
-	}
 	comparison := result.CompareFiles(names, docs, float64(f.regression))
 	if len(comparison.Rows) == 0 {
 		return usagef("no implementation has a whole run at the same setting in %s and in another file; lockbench compare --impl a,b compares two", names[0])

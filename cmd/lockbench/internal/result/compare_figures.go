@@ -74,11 +74,7 @@ func Rows(older, newer []*bench.Result, file string, limit float64) (rows []Row)
 		}
 		open := !slices.ContainsFunc(slices.Concat(was, is), func(r *bench.Result) bool { return r.Latency.Response == nil })
 		for _, f := range comparedFigures(open) {
-			row := f.row(file, was, is, limit)
-			if f.Name == "failure_rate" && row.Verdict == Missing {
-				continue // schema 1
-			}
-			rows = append(rows, row)
+			rows = append(rows, f.row(file, was, is, limit))
 		}
 	}
 	return rows

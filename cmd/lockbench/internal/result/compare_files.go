@@ -2,7 +2,6 @@ package result
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -30,21 +29,7 @@ type ComparedFile struct {
 	Differ    []Setting  `json:"differ"`    // what was different from the first file, beside the figures
 }
 
-// Comparable says why documents cannot be compared with the first one, if so: a response of
-// schema 1 leaves out what never got its lock, and a later one counts it. A closed loop has
-// none.
-func Comparable(names []string, docs []*Document) error {
-	censors := func(doc *Document) bool { return doc.SchemaVersion > 1 }
-	for i, doc := range docs {
-		if doc.Open() && docs[0].Open() && censors(doc) != censors(docs[0]) {
-			return fmt.Errorf("%s (schema %d) and %s (schema %d) cannot be compared: in schema 1 the response of an open loop leaves out what timed out, failed or was unfinished, and from 2 on it counts them as at least so long; measure the older one again",
-				names[0], docs[0].SchemaVersion, names[i], doc.SchemaVersion)
-		}
-	}
-	return nil
-}
-
-// CompareFiles compares the documents with the first one, which have to be Comparable.
+// CompareFiles compares the documents with the first one.
 func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
 	c := Comparison{SchemaVersion: bench.SchemaVersion, Tool: bench.CurrentTool(), Limit: limit, Rows: []Row{}}
 	known, _ := finished(docs[0].Results)

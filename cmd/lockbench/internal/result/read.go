@@ -15,6 +15,9 @@ import (
 // documentMost bounds what Read takes, in bytes: a hundred times what a long run makes.
 const documentMost = 64 << 20
 
+// readsSchema1 is a commit whose lockbench reads documents of schema 1.
+const readsSchema1 = "967aab1"
+
 // ReadFile is Read of a file, or of standard input where it is -; its errors name the file.
 func ReadFile(name string) (*Document, error) {
 	f := os.Stdin
@@ -59,9 +62,6 @@ func Read(r io.Reader) (*Document, error) {
 		if err := whole(r); err != nil {
 			return nil, fmt.Errorf("is damaged: result %d %w", i+1, err)
 		}
-		if doc.SchemaVersion == 1 && r.DurationS > 0 { // which did not drain
-			r.AcquiredPerS = float64(r.Totals.Acquired) / r.DurationS
-		}
 	}
 	if doc.Sweep != nil {
 		for _, p := range doc.Sweep.Points {
@@ -92,6 +92,8 @@ func recognise(text []byte) error {
 		return errors.New("is JSON, but no result of lockbench")
 	case *head.SchemaVersion > bench.SchemaVersion:
 		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", *head.SchemaVersion, bench.SchemaVersion)
+	case *head.SchemaVersion == 1:
+		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
 	case *head.SchemaVersion < 1:
 		return fmt.Errorf("is damaged: there is no schema %d", *head.SchemaVersion)
 	case err == nil && (head.Results == nil || head.Config == nil):

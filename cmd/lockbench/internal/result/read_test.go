@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
@@ -44,15 +43,16 @@ func TestWhatIsNoResultIsSaidToBeWhatItIs(t *testing.T) {
 		"is cut off after":           text[:len(text)/2],
 		"is cut off after 1 bytes":   "{",
 		"no result of lockbench":     `[1, 2]`,
-		"but no result of lockbench": `{"schema_version": 1, "results": []}`,
+		"but no result of lockbench": `{"schema_version": 2, "results": []}`,
 		"JSON, but no result":        `"schema_version"`,
-		"made by a newer lockbench: schema 3, this one knows 2": strings.Replace(text, `"schema_version": 2`, `"schema_version": 3`, 1),
+		"made by a newer lockbench: schema 3, this one knows 2":                         strings.Replace(text, `"schema_version": 2`, `"schema_version": 3`, 1),
+		"made by an older lockbench: schema 1, which lockbench of commit 967aab1 reads": strings.Replace(text, `"schema_version": 2`, `"schema_version": 1`, 1),
 		"no schema 0":                strings.Replace(text, `"schema_version": 2`, `"schema_version": 0`, 1),
-		"holds no results":           `{"schema_version": 1, "tool": {"name": "lockbench"}}`,
-		"result 1 is null":           `{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [null]}`,
-		"result 1 has no":            `{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [{}]}`,
-		"results that are not there": `{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [], "sweep": {"points": [{"results": [0]}]}}`,
-		"lacks a latency":            `{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x"}]}`,
+		"holds no results":           `{"schema_version": 2, "tool": {"name": "lockbench"}}`,
+		"result 1 is null":           `{"schema_version": 2, "tool": {"name": "lockbench"}, "config": {}, "results": [null]}`,
+		"result 1 has no":            `{"schema_version": 2, "tool": {"name": "lockbench"}, "config": {}, "results": [{}]}`,
+		"results that are not there": `{"schema_version": 2, "tool": {"name": "lockbench"}, "config": {}, "results": [], "sweep": {"points": [{"results": [0]}]}}`,
+		"lacks a latency":            `{"schema_version": 2, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x"}]}`,
 		"damaged":                    strings.Replace(text, `"workers": 64`, `"workers": "many"`, 1),
 		"--op":                       strings.Replace(text, `"op": "acquire-release"`, `"op": "steal"`, 1),
 		"damaged: json":              strings.Replace(text, `"rounds": 3`, `"rounds": 1e400`, 1),
@@ -71,12 +71,3 @@ func TestATextWithoutEndIsNotReadToItsEnd(t *testing.T) {
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { clear(p); return len(p), nil }
-
-func TestAResultOfSchema1IsReadWithItsRate(t *testing.T) {
-	doc := recorded(t)
-	require.Equal(t, 1, doc.SchemaVersion)
-	r := doc.Results[0]
-	require.InEpsilon(t, float64(r.Totals.Acquired)/r.DurationS, r.AcquiredPerS, 1e-9)
-	_, err := bench.MustFigure("failure_rate").Of(r)
-	require.ErrorContains(t, err, "schema 1")
-}

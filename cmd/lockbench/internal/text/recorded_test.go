@@ -55,7 +55,7 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	two.Results = doc.Results[:2]
 	for command, doc := range map[string]result.Document{"run": two, "compare": *doc} {
 		var b bytes.Buffer
-		require.NoError(t, write(&b, command, doc, map[string]string{"setnx": "is one master"}))
+		require.NoError(t, write(&b, command, doc, map[string]string{"redislock": "is one master"}))
 		golden := filepath.Join("testdata", command+".txt")
 		if *update {
 			require.NoError(t, os.WriteFile(golden, b.Bytes(), 0o644))
@@ -72,7 +72,7 @@ func FuzzRead(f *testing.F) {
 	require.NoError(f, result.JSON(&whole, resulttest.Document(resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000))))
 	f.Add(whole.String())
 	f.Add(whole.String()[:whole.Len()/2])
-	f.Add(`{"schema_version": 1, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x", "latency": {"service": {}, "acquire": {}, "release": {}, "cycle": {}}}]}`)
+	f.Add(`{"schema_version": 2, "tool": {"name": "lockbench"}, "config": {}, "results": [{"impl": "x", "latency": {"service": {}, "acquire": {}, "release": {}, "cycle": {}}}]}`)
 	f.Fuzz(func(t *testing.T, given string) {
 		doc, err := result.Read(strings.NewReader(given))
 		if err != nil {

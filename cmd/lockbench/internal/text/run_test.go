@@ -82,8 +82,8 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 		totals bench.Totals
 		want   []string
 	}{
-		{bench.Totals{Acquired: 4190, LostValidity: 88}, []string{"WARNING muxlock: 88 locks outlasted their validity before they were released (2.10%) what helps: a longer --ttl"}},
-		{bench.Totals{Acquired: 99, LostValidity: 2, LateQuorum: 1}, []string{"1 lock outlasted its validity before it was released (1.01%)", "1 quorum came too late to leave any validity (1.00%)"}},
+		{bench.Totals{Acquired: 4190, Outlived: 88, LostValidity: 88}, []string{"WARNING muxlock: 88 locks outlasted their validity before they were released (2.10%) what helps: a longer --ttl"}},
+		{bench.Totals{Acquired: 99, Outlived: 1, LostValidity: 2, LateQuorum: 1}, []string{"1 lock outlasted its validity before it was released (1.01%)", "1 quorum came too late to leave any validity (1.00%)"}},
 		{bench.Totals{Acquired: 99}, nil},
 	} {
 		r := resulttest.Result("muxlock", 1, 100)

@@ -130,7 +130,7 @@ func outlasted(results []*bench.Result, name string) (lines []string) {
 	for _, r := range results {
 		if result.Name(r.Impl, r.Setting) == name {
 			t.Acquired += r.Totals.Acquired
-			t.LostValidity += r.Totals.LostValidity // in schema 1 nothing else has what outlived its lease
+			t.Outlived += r.Totals.Outlived
 			t.LateQuorum += r.Totals.LateQuorum
 		}
 	}
@@ -140,7 +140,7 @@ func outlasted(results []*bench.Result, name string) (lines []string) {
 			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s)", name, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
 		}
 	}
-	warn(t.LostValidity-t.LateQuorum, t.Acquired, "lock outlasted its validity before it was released", "locks outlasted their validity before they were released")
+	warn(t.Outlived, t.Acquired, "lock outlasted its validity before it was released", "locks outlasted their validity before they were released")
 	warn(t.LateQuorum, t.Quorums(), "quorum came too late to leave any validity", "quorums came too late to leave any validity")
 	return lines
 }

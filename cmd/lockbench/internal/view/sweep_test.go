@@ -57,7 +57,7 @@ func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
 			r.Setting = map[string]string{"workers": workers}
 			if workers == "8" {
 				r.Invalidate("rate not met: by " + string(rune('1'+round)))
-				r.Totals.LostValidity = 50
+				r.Totals.Outlived = 50
 				r.ErrorSamples = []string{"acquire: closed"}
 				r.Safety = bench.Safety{Overlaps: 1, FenceViolations: 1}
 			}
