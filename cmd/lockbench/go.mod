@@ -7,7 +7,6 @@ require (
 	github.com/bsm/redislock v0.9.4
 	github.com/creack/pty v1.1.24
 	github.com/go-redsync/redsync/v4 v4.18.0
-	github.com/hinshun/vt10x v0.0.0-20220301184237-5011da428d02
 	github.com/redis/go-redis/v9 v9.23.0
 	github.com/redis/rueidis v1.0.79
 	github.com/spf13/cobra v1.10.2

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -110,10 +109,14 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 	if slices.ContainsFunc(p.impls, raw.Is) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
-	show, end := live.NewProgress(log, live.ProgressOptions{Quiet: p.quiet, Rounds: p.rounds, Runs: p.runs.count(), Faults: p.faultsAt})
-	defer end() // also when something panics
-	results, err := p.runs.run(ctx, open, show)
-	end()
+	progress := log
+	if p.quiet {
+		progress = io.Discard
+	}
+	line := live.NewLine(progress, p.rounds)
+	defer line.End() // also when something panics
+	results, err := p.runs.run(ctx, open, line.Show)
+	line.End()
 	if set.Kind == masters.Embedded {
 		for _, r := range results {
 			r.Invalidate(result.EmbeddedReason)
@@ -128,16 +131,6 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 	doc.Config.Clients = clients
 	p.runs.complete(doc)
 	return doc, err
-}
-
-// faultsAt is the faults in force at a time of the measured window.
-func (p *plan) faultsAt(at time.Duration) (active []string) {
-	for _, f := range p.faults {
-		if f.From <= at && at < f.To || f.Whole && f.Kind == faults.Delay {
-			active = append(active, f.Text)
-		}
-	}
-	return active
 }
 
 // start gets the masters that the plan asks for. Only when the user did not ask

@@ -128,12 +128,6 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 			prober.Start(at.Add(cfg.Warmup), cfg.Duration)
 		}
 	}
-	if progress := cfg.Progress; progress != nil && r.plan.probeEvery > 0 {
-		cfg.Progress = func(now bench.Progress) {
-			now.Point.MasterNs = prober.Latest()
-			progress(now)
-		}
-	}
 	res, err := r.Runner.Run(ctx, cfg)
 	report := prober.Stop()
 	bands, faultErr := end()

@@ -122,15 +122,6 @@ func (b *book) close(now time.Time) {
 	b.length = max(now.Sub(b.base), 0)
 }
 
-func (b *book) latest() []int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.seconds) == 0 {
-		return nil
-	}
-	return slices.Clone(b.seconds[len(b.seconds)-1])
-}
-
 // Report is what a Prober saw, in the order of its masters.
 type Report struct {
 	Masters []bench.Master

@@ -132,10 +132,6 @@ func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
 	return p.Stop()
 }
 
-// Latest returns the median round trip to each master, in ns, in the last full second;
-// -1: no answer. It is nil in the first second. Safe for concurrent use.
-func (p *Prober) Latest() []int64 { return p.book.latest() }
-
 // conduct begins the rows.
 func (p *Prober) conduct() {
 	defer func() {
