@@ -238,7 +238,7 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	cfg := shortConfig(masters)
 	_, err := New(t.Context(), cfg.with(fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
-	require.ErrorContains(t, err, "lockbench masters init")
+	require.ErrorContains(t, err, "muxlock masters init")
 
 	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
 	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")

@@ -78,7 +78,7 @@
 // token times 65,536, plus how often the lease was handed over within the process. It stays
 // below 2^53, where a JSON or Lua number is exact.
 //
-// The masters must be set up, once: SetUp, or lockbench masters init. Then each knows what set
+// The masters must be set up, once: SetUp, or muxlock masters init. Then each knows what set
 // it is a member of, and has a mark, which names it, its server process and its admission. A
 // process that starts uses a master with its mark at once; neither its uptime nor MastersAreNew
 // matter. Every answer to an acquire or extend comes with the mark, and counts only with the one

@@ -80,7 +80,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		}
 	}
 	if count[""] == p.up {
-		return fmt.Errorf("%w: they are not set up for fencing: lockbench masters init does it, once; if they were and have lost it, lockbench masters init --recover --above FENCE", ErrConfigMismatch)
+		return fmt.Errorf("%w: they are not set up for fencing: muxlock masters init does it, once; if they were and have lost it, muxlock masters init --recover --above FENCE", ErrConfigMismatch)
 	}
 	members := 0
 	for shown, n := range count {
@@ -94,7 +94,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		}
 	}
 	if members < p.quorum {
-		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed; see lockbench masters status", members, len(p.masters), p.quorum)
+		return fmt.Errorf("%d of %d masters show that they are members of the set, %d are needed; see muxlock masters status", members, len(p.masters), p.quorum)
 	}
 	for _, m := range p.masters {
 		m.metLocked(m.member.look)
@@ -115,7 +115,7 @@ func (p *Pipeline) matches(shown string, maxTTL time.Duration) error {
 		err = set.Matches(maxTTL, p.addresses())
 	}
 	if err == nil && set.Generation < fencing.Serving {
-		err = errors.New("lockbench masters init has not come to its end: run it again")
+		err = errors.New("muxlock masters init has not come to its end: run it again")
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
@@ -168,7 +168,7 @@ func (m *master) notMember(now time.Time) error {
 		return restarted(fmt.Sprintf("lost its data or was restarted: no vote for another %v, until every lease it may have forgotten has run out",
 			tenths(until.Sub(now))))
 	case step == fencing.Seed && m.member.read > 0:
-		return restarted(fmt.Sprintf("lost its data or was restarted: it needs the registers of %d admitted masters, %d can be read; see lockbench masters status",
+		return restarted(fmt.Sprintf("lost its data or was restarted: it needs the registers of %d admitted masters, %d can be read; see muxlock masters status",
 			fencing.Peers(len(m.p.masters), m.p.quorum), m.member.read-1))
 	case step == fencing.Seed:
 		return restarted("lost its data or was restarted: its registers are being restored")

@@ -107,7 +107,7 @@ func ofOperator(err error) error {
 	case errors.Is(err, fencing.ErrOther):
 		return fmt.Errorf("%w: %w", ErrConfigMismatch, err)
 	case errors.As(err, &lost):
-		return refuse("%w: %v. Engines admit them again by themselves, and lockbench masters repair does, as long as enough others are admitted; else recover them", ErrMembersLost, lost.Members)
+		return refuse("%w: %v. Engines admit them again by themselves, and muxlock masters repair does, as long as enough others are admitted; else recover them", ErrMembersLost, lost.Members)
 	}
 	return err
 }

@@ -98,13 +98,13 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	require.Len(t, strings.Split(addrs, ","), 2)
 
 	// Too young to vote: that is said.
-	stdout, stderr, code := lockbench(t, "run", "--masters", addrs, "--duration", "200ms", "--warmup", "0s")
+	stdout, stderr, code := lockbench(t, "run", "--masters", addrs, "--master-timeout", "2s", "--duration", "200ms", "--warmup", "0s")
 	require.Equal(t, exitRun, code, stderr)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "0 of 2 masters vote, 2 are needed, in ")
 	require.Contains(t, stderr, "no vote for another")
 
-	stdout, stderr, code = lockbench(t, "run", "--masters", addrs, "--new-masters", "--workers", "2", "--duration", "500ms", "--warmup", "0s", "--probe-every", "5ms", "-o", "json")
+	stdout, stderr, code = lockbench(t, "run", "--masters", addrs, "--new-masters", "--master-timeout", "2s", "--workers", "2", "--duration", "500ms", "--warmup", "0s", "--probe-every", "5ms", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
 	given, _ := at(doc, "config.new_masters")

@@ -3,11 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/engine"
+	"muxlock/internal/redistest"
 )
 
 func TestFencesOfAllProcessesAreAudited(t *testing.T) {
@@ -29,6 +32,22 @@ func TestFencesOfAllProcessesAreAudited(t *testing.T) {
 	require.Positive(t, acquired)
 	fenced, _ := at(single, "totals.fenced")
 	require.Zero(t, fenced, "one of three masters is no set")
+}
+
+func TestGivenMastersAreSetUpForFencingBefore(t *testing.T) {
+	t.Parallel()
+	addrs := redistest.Addrs(redistest.Masters(t, 3))
+	args := words("run --fencing --workers 2 --duration 300ms --warmup 0s -o json --masters " + strings.Join(addrs, ","))
+	stdout, stderr, code := lockbench(t, args...)
+	require.Equal(t, exitRun, code, stderr)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, "muxlock masters init")
+	require.NoError(t, engine.SetUp(t.Context(), engine.Config{Masters: addrs, MasterTimeout: 2 * time.Second}, engine.SetUpOptions{MastersAreNew: true}))
+	stdout, stderr, code = lockbench(t, args...)
+	requireMeasured(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Positive(t, number(t, doc, "totals.fenced"))
+	require.Equal(t, number(t, doc, "totals.acquired"), number(t, doc, "totals.fenced"))
 }
 
 func TestFencesAreShownWhereThereAreAny(t *testing.T) {

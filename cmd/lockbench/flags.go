@@ -91,7 +91,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.Float64Var(&f.engine.Drift, "drift", 0, "largest relative error between the clocks' rates")
 		fs.DurationVar(&f.engine.RetryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
 		fs.DurationVar(&f.engine.RetrySplit, "retry-split", 0, "longest delay after a split vote")
-		fs.BoolVar(&f.engine.Fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (lockbench masters init), others are")
+		fs.BoolVar(&f.engine.Fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (muxlock masters init), others are")
 	})
 	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")

@@ -27,12 +27,11 @@ func mastersCommand() *cobra.Command {
 	var f mastersFlags
 	cmd := &cobra.Command{
 		Use:   "masters",
-		Short: "Start servers to lock on, until Ctrl-C, or set masters up for fencing",
-		Long: `Without a command below it starts servers on free ports of this machine and prints
-their addresses, for --masters, as one line on standard output. They stop at Ctrl-C, or
-after --for. Whoever locks on them should say that they are new: --new-masters, or
-engine.Config.MastersAreNew. For locks with fencing tokens set them up first, with
-lockbench masters init --new-masters.`,
+		Short: "Start servers to lock on, until Ctrl-C",
+		Long: `Starts servers on free ports of this machine and prints their addresses, for --masters,
+as one line on standard output. They stop at Ctrl-C, or after --for. Whoever locks on them
+should say that they are new: --new-masters, or engine.Config.MastersAreNew. For locks with
+fencing tokens set them up first: muxlock masters init --new-masters.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
 		Args: noSuchCommand,
@@ -44,7 +43,6 @@ lockbench masters init --new-masters.`,
 	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
 		fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
 	})
-	cmd.AddCommand(initCommand(), replaceCommand(), repairCommand(), statusCommand())
 	return cmd
 }
 

@@ -14,8 +14,6 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
-
-	"muxlock/internal/redistest"
 )
 
 // onPty starts lockbench with its standard error on a terminal of 80 columns. seen is what
@@ -115,28 +113,4 @@ func TestHintsAreForATerminalOnly(t *testing.T) {
 	shown, _ := io.ReadAll(ours) // ends with an error when the last writer is gone
 	cmd.Wait()
 	require.Contains(t, string(shown), "next: lockbench compare")
-}
-
-func TestReplaceAsksAPersonWhetherAllClientsFence(t *testing.T) {
-	t.Parallel()
-	addrs := redistest.Addrs(redistest.Masters(t, 4))
-	three := strings.Join(addrs[:3], ",")
-	_, stderr, code := lockbench(t, "masters", "init", "--new-masters", "--masters", three)
-	require.Zero(t, code, stderr)
-	for answer, want := range map[string]int{"\n": exitUsage, "yes\n": exitOK} {
-		ours, theirs, err := pty.Open()
-		require.NoError(t, err)
-		defer ours.Close()
-		cmd := exec.Command(binary, "masters", "replace", "--masters", three, "--with", addrs[3], "--for", addrs[0])
-		cmd.Stdin = theirs
-		var log strings.Builder
-		cmd.Stderr = &log
-		require.NoError(t, cmd.Start())
-		theirs.Close()
-		_, err = ours.WriteString(answer)
-		require.NoError(t, err)
-		cmd.Wait()
-		require.Contains(t, log.String(), "Do all clients of these masters use fencing?")
-		require.Equal(t, want, cmd.ProcessState.ExitCode(), log.String())
-	}
 }

@@ -156,7 +156,7 @@ func TestAUsageErrorNamesTheHelpOfItsCommand(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"advise --eps 2": "\nSee lockbench advise --help.\n", "run --bogus": "\nSee lockbench run --help.\n",
-		"doctor now": "\nSee lockbench doctor --help.\n", "masters init now": "\nSee lockbench masters init --help.\n", "walk": "\nSee lockbench --help.\n",
+		"doctor now": "\nSee lockbench doctor --help.\n", "walk": "\nSee lockbench --help.\n",
 	} {
 		_, stderr, code := lockbench(t, strings.Fields(line)...)
 		require.Equal(t, exitUsage, code, line)
@@ -193,7 +193,6 @@ func TestWhatIsMistypedSuggestsWhatIsNear(t *testing.T) {
 		"run --worker 3":      "lockbench: unknown flag: --worker; did you mean --workers?\n",
 		"run --master-timout": "did you mean --master-timeout?",
 		"compare --implz x":   "did you mean --impl?",
-		"masters statsu":      `lockbench: unknown command "statsu" for "lockbench masters"; did you mean status?` + "\n",
 		"doctor --workers":    "lockbench: unknown flag: --workers\n",
 		"walk":                `lockbench: unknown command "walk" for "lockbench"` + "\n",
 	} {

@@ -90,14 +90,14 @@ func sayWhyNotReady(ctx context.Context, locks *engine.Engine, log io.Writer) {
 // that lost its data votes again only if clients ask for locks after its wait.
 func sayWhoDoesNotVote(locks *engine.Engine, log io.Writer) {
 	var missing []string
-	do := "see lockbench masters status"
+	do := "see muxlock masters status"
 	for _, m := range locks.Stats().Masters {
 		if m.Cause == nil {
 			continue
 		}
 		missing = append(missing, engine.MasterError{Master: m.Address, Err: m.Cause}.Error())
 		if errors.Is(m.Cause, engine.ErrRestarted) {
-			do = "later runs admit it then, and so does lockbench masters repair"
+			do = "later runs admit it then, and so does muxlock masters repair"
 		}
 	}
 	if missing != nil {

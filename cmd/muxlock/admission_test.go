@@ -94,7 +94,7 @@ func TestARunOfExecBeginsTheWaitThatALaterOneEnds(t *testing.T) {
 	restart(t, s.masters[1])
 	_, said := s.exec(t)
 	require.Contains(t, said, "muxlock: locked without "+s.masters[1].Addr()+": lost its data or was restarted")
-	require.Contains(t, said, "lockbench masters repair")
+	require.Contains(t, said, "muxlock masters repair")
 	begun := s.members(t)[1]
 	require.True(t, begun.Waits)
 	require.Less(t, begun.Left, shortWait)
@@ -130,5 +130,5 @@ func TestExecSaysThatAMemberIsDown(t *testing.T) {
 	s := newFencedSet(t)
 	require.NoError(t, s.masters[2].Kill())
 	_, said := s.exec(t)
-	require.Regexp(t, `^muxlock: locked without `+s.masters[2].Addr()+`: .*connection refused; see lockbench masters status\n$`, said)
+	require.Regexp(t, `^muxlock: locked without `+s.masters[2].Addr()+`: .*connection refused; see muxlock masters status\n$`, said)
 }

@@ -1,11 +1,12 @@
-// Muxlock runs commands under locks on independent Redis masters, and shows and releases
-// such locks.
+// Muxlock runs commands under locks on independent Redis masters, shows and releases such
+// locks, and sets masters up for fencing.
 //
 //	muxlock exec jobs/nightly -- backup.sh /srv     one at a time on all machines; the lock is kept alive meanwhile
 //	muxlock exec --try jobs/nightly -- backup.sh    do nothing if another one runs
 //	muxlock status jobs/nightly                     who holds it, on which masters, for how long yet
 //	muxlock release --force jobs/nightly            take it away from a holder that hangs
 //	muxlock ls jobs/                                what is held
+//	muxlock masters init                            make masters a set, for fencing tokens; status, replace, repair
 //
 // The masters are --masters, or MUXLOCK_MASTERS, or in the file of --config or
 // MUXLOCK_CONFIG; so are all other settings of the set.
@@ -25,10 +26,11 @@
 // Exit codes of the others:
 //
 //	0  done; status: a majority of the masters has the lock
-//	1  too few masters can be asked, or an error
+//	1  too few masters can be asked, or an error; masters: not all are admitted members of one set
 //	2  usage: nothing was sent
 //	3  status, release: nobody holds the lock
 //	4  status: some masters have it, but no majority has the same one, or is free
+//	130  masters: interrupted, nothing is broken
 package main
 
 import (
@@ -37,6 +39,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -87,8 +90,8 @@ func root(execLog io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "muxlock",
 		Short: "Run commands under locks on independent Redis masters",
-		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock), and shows
-and releases such locks. Locks are held while a majority of the masters is up; programs
+		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock), shows and
+releases such locks, and sets masters up for fencing. Locks are held while a majority of the masters is up; programs
 that use the engine, or Redsync, on the same masters exclude these commands, and the
 other way round.
 
@@ -110,7 +113,7 @@ other way round.
 		return usageError{err}
 	})
 	set.declare(cmd)
-	cmd.AddCommand(execCommand(set, execLog), statusCommand(set), releaseCommand(set), lsCommand(set), versionCommand())
+	cmd.AddCommand(execCommand(set, execLog), statusCommand(set), releaseCommand(set), lsCommand(set), mastersCommand(set), versionCommand())
 	return cmd
 }
 
@@ -120,13 +123,25 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  usageArgs(cobra.NoArgs),
 		Run: func(cmd *cobra.Command, _ []string) {
-			version, goVersion := "(unknown)", ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				version, goVersion = info.Main.Version, info.GoVersion
-			}
-			fmt.Fprintln(cmd.OutOrStdout(), "muxlock", version, goVersion)
+			t := thisTool()
+			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Go)
 		},
 	}
+}
+
+// tool is this program, in JSON.
+type tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	Go      string `json:"go"`
+}
+
+func thisTool() tool {
+	t := tool{"muxlock", "(unknown)", runtime.Version()}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		t.Version = info.Main.Version
+	}
+	return t
 }
 
 // usageError is a mistake in the command line: nothing was sent.
@@ -173,7 +188,7 @@ func inFlags(err error) error {
 	text = strings.TrimPrefix(text, ": ")
 	for _, name := range []struct{ field, flag string }{
 		{"MastersAreNew", "--new-masters"}, {"Masters", "--masters"}, {"MasterTimeout", "--master-timeout"}, {"MaxTTL", "--max-ttl"},
-		{"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", "--ttl "}, {"name ", "NAME "},
+		{"Drift", "--drift"}, {"Prefix", "--prefix"}, {"Holder", "--holder"}, {"ttl ", "--ttl "}, {"name ", "NAME "},
 	} {
 		if rest, ok := strings.CutPrefix(text, name.field); ok {
 			text = name.flag + rest

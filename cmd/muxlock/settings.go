@@ -60,7 +60,7 @@ func newSettings() *settings {
 	fs.StringVar(&s.prefix, "prefix", "", "begins the key of every lock on the masters; names are without it")
 	fs.DurationVar(&s.maxTTL, "max-ttl", 30*time.Second, "longest lease that any client of these masters may ask for, as engine.Config.MaxTTL")
 	fs.DurationVar(&s.masterTimeout, "master-timeout", 200*time.Millisecond, "how long one master may take before the others decide")
-	fs.BoolVar(&s.fencing, "fencing", false, "locks have fencing tokens; the masters must be set up for it (lockbench masters init)")
+	fs.BoolVar(&s.fencing, "fencing", false, "locks have fencing tokens; the masters must be set up for it (muxlock masters init)")
 	fs.BoolVar(&s.durable, "durable-masters", false, "all masters write to disk before they answer (appendfsync always), so that a restarted one votes at once;\nif that is wrong, two may hold a lock")
 	fs.BoolVar(&s.fresh, "new-masters", false, "the masters have never granted a lock, so that those started just now vote at once; if that is wrong, two may hold a lock")
 	return s

@@ -14,6 +14,8 @@ import (
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
 )
 
 // onTerminal starts a muxlock that has a terminal for itself, which is returned. What it and its
@@ -118,4 +120,28 @@ func TestReleaseAsksOnATerminal(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, j.code(t), j.out)
 	require.Contains(t, j.out.String(), "was deleted on 3 of 3 masters")
+}
+
+func TestReplaceAsksAPersonWhetherAllClientsFence(t *testing.T) {
+	t.Parallel()
+	addrs := redistest.Addrs(redistest.Masters(t, 4))
+	three := strings.Join(addrs[:3], ",")
+	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--masters", three)
+	require.Zero(t, code, stderr)
+	for answer, want := range map[string]int{"\n": exitUsage, "yes\n": exitOK} {
+		ours, theirs, err := pty.Open()
+		require.NoError(t, err)
+		defer ours.Close()
+		cmd := exec.Command(binary, "masters", "replace", "--masters", three, "--with", addrs[3], "--for", addrs[0])
+		cmd.Stdin = theirs
+		var log strings.Builder
+		cmd.Stderr = &log
+		require.NoError(t, cmd.Start())
+		theirs.Close()
+		_, err = ours.WriteString(answer)
+		require.NoError(t, err)
+		cmd.Wait()
+		require.Contains(t, log.String(), "Do all clients of these masters use fencing?")
+		require.Equal(t, want, cmd.ProcessState.ExitCode(), log.String())
+	}
 }

@@ -61,7 +61,7 @@
 //
 // A fleet that runs gets fences in three phases. Clients with and without them exclude each other in all three.
 //
-//  1. The masters are set up (lockbench masters init), and the resource gets a place for the fence. No client sends
+//  1. The masters are set up (muxlock masters init), and the resource gets a place for the fence. No client sends
 //     one. Nothing is fenced.
 //  2. Engines get Config.Fencing, and their holders seal. The resource keeps fences, and serves clients without one.
 //     A fenced holder is refused once a later fenced one has sealed; nobody else is. A late write without a fence
@@ -84,7 +84,7 @@
 //
 // # The largest fence that was seen
 //
-// lockbench masters init --recover --above FENCE asks for it, after a majority of the masters has lost its data. It
+// muxlock masters init --recover --above FENCE asks for it, after a majority of the masters has lost its data. It
 // is one number, the largest of all resources and all lock names:
 //
 //	Table     SELECT MAX(fence) FROM accounts, of each fenced table; NULL if it has no rows

@@ -96,7 +96,7 @@ func (s Set) Matches(maxTTL time.Duration, members []string) error {
 		fields = append(fields, fmt.Sprintf("%s: here %v, at the masters %v", field, here, there))
 	}
 	if s.Older {
-		fields = append(fields, "set up by an earlier version, whose engines must be stopped; lockbench masters init --recover takes the masters over")
+		fields = append(fields, "set up by an earlier version, whose engines must be stopped; muxlock masters init --recover takes the masters over")
 	}
 	if s.MaxTTL.Milliseconds() != maxTTL.Milliseconds() { // as stored, and as leases are
 		differs("MaxTTL", maxTTL, s.MaxTTL)

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,17 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/text"
-	"muxlock/cmd/lockbench/internal/view"
 	"muxlock/engine"
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 )
 
-func statusCommand() *cobra.Command {
-	var f membersFlags
+func mastersStatusCommand(f *membersFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show of which set masters are members, and whether they vote",
@@ -29,45 +25,31 @@ votes. Of one that does not it says what to do, and for how long it will not. No
 changed.
 
 The largest fence that the masters know is for init --recover --above, after a majority has
-lost its data. It asks for the largest that any resource has seen, which may be larger.
-
-Exit codes: 0 all are admitted members of one set, 1 not all are.`,
-		Example: `  lockbench masters status --masters a:6379,b:6379,c:6379`,
+lost its data. It asks for the largest that any resource has seen, which may be larger.`,
+		Example: `  muxlock masters status --masters a:6379,b:6379,c:6379`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.outputs.check(few); err != nil {
+			if err := f.output.check(); err != nil {
 				return err
 			}
-			return f.show(cmd)
+			return f.show(cmd.Context(), cmd.OutOrStdout())
 		},
 	}
-	f.declare(cmd, "output")
+	f.output.declare(cmd)
 	return cmd
 }
 
 // show writes what the masters are members of. The error is that not all are admitted.
-func (f *membersFlags) show(cmd *cobra.Command) error {
-	s, err := f.survey(cmd.Context())
+func (f *membersFlags) show(ctx context.Context, w io.Writer) error {
+	s, err := f.survey(ctx)
 	if err != nil {
 		return err
 	}
-	w := cmd.OutOrStdout()
-	if f.format == "json" {
-		err = result.JSON(w, struct {
-			SchemaVersion int        `json:"schema_version"`
-			Tool          bench.Tool `json:"tool"`
-			OK            bool       `json:"ok"`
-			LargestFence  uint64     `json:"largest_fence"` // 0: no master has one
-			Masters       []member   `json:"masters"`
-		}{bench.SchemaVersion, bench.CurrentTool(), s.left == 0, s.largest, s.masters})
-	} else {
-		err = text.Write(w, view.Page{Body: s.shown()}, onTerminal(w))
+	if err := f.write(w, s); err != nil {
+		return err
 	}
-	switch {
-	case err != nil:
-		return writeError(err)
-	case s.left > 0:
-		return verdict{exitRun, fmt.Sprintf("%d of %d masters are not admitted members of one set", s.left, len(s.masters))}
+	if !s.OK {
+		return exit{exitRun, fmt.Sprintf("%d of %d masters are not admitted members of one set", s.left, len(s.Masters))}
 	}
 	return nil
 }
@@ -83,8 +65,8 @@ func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 		return s, changeFailed(ctx, err)
 	}
 	s = surveyOf(found, wait(cfg))
-	if s.set.ID != "" && s.set.MaxTTL != f.engine.MaxTTL {
-		f.engine.MaxTTL = s.set.MaxTTL
+	if s.set.ID != "" && s.set.MaxTTL != f.maxTTL {
+		f.maxTTL = s.set.MaxTTL
 		return f.survey(ctx)
 	}
 	return s, nil
@@ -102,15 +84,20 @@ type member struct {
 	Do         string        `json:"do"`    // what an operator can do; empty: nothing, or more than a command
 }
 
-// A survey is what masters are members of, and what is to be done about it.
+// A survey is what masters are members of, and what is to be done about it. It is the JSON of
+// masters status.
 type survey struct {
-	masters []member
-	set     engine.Set    // the newest that is found; no ID: none
-	wait    time.Duration // of a master that lost its data
-	left    int           // masters that do not vote for the set, or are of another
-	votes   int           // members of the set that vote for it
-	lost    int           // members that have lost their data or were restarted
-	largest uint64        // fence that the masters know
+	SchemaVersion int      `json:"schema_version"`
+	Tool          tool     `json:"tool"`
+	OK            bool     `json:"ok"`            // all are admitted members of one set
+	LargestFence  uint64   `json:"largest_fence"` // that the masters know; 0: no master has one
+	Masters       []member `json:"masters"`
+
+	set   engine.Set    // the newest that is found; no ID: none
+	wait  time.Duration // of a master that lost its data
+	left  int           // masters that do not vote for the set, or are of another
+	votes int           // members of the set that vote for it
+	lost  int           // members that have lost their data or were restarted
 }
 
 // peers is how many others that vote it takes to restore a member that lost its data.
@@ -123,11 +110,11 @@ func (s *survey) peers() int {
 func (s *survey) beyondRepair() bool { return s.lost > len(s.set.Members)-s.peers() }
 
 func surveyOf(found []engine.Member, wait time.Duration) survey {
-	s := survey{wait: wait}
+	s := survey{SchemaVersion: 1, Tool: thisTool(), wait: wait}
 	var addrs []string
 	for _, m := range found {
 		addrs = append(addrs, m.Address)
-		s.largest = max(s.largest, m.LargestFence)
+		s.LargestFence = max(s.LargestFence, m.LargestFence)
 		begun := s.set.Generation == fencing.Preparing // or none: another one may have served
 		if m.Set.ID != "" && (begun || m.Set.ID == s.set.ID && m.Set.Generation > s.set.Generation) {
 			s.set = m.Set
@@ -153,8 +140,9 @@ func surveyOf(found []engine.Member, wait time.Duration) survey {
 		default:
 			line.State = "admitted"
 		}
-		s.masters = append(s.masters, line)
+		s.Masters = append(s.Masters, line)
 	}
+	s.OK = s.left == 0
 	return s
 }
 
@@ -171,9 +159,9 @@ func (s *survey) hasLost(m engine.Member) bool {
 
 // What to do.
 const (
-	recoverIt       = "lockbench masters init --recover --above FENCE, with the largest fence that any resource has seen"
+	recoverIt       = "muxlock masters init --recover --above FENCE, with the largest fence that any resource has seen"
 	keepOrRecoverIt = "where no restart loses data, start a client with MastersAreDurable; else " + recoverIt
-	repairIt        = "clients with fencing admit what was restarted or lost its data while they run; lockbench masters repair does, and waits"
+	repairIt        = "clients with fencing admit what was restarted or lost its data while they run; muxlock masters repair does, and waits"
 )
 
 // stateOf returns why a master does not vote, "" if it does, and what to do.
@@ -182,7 +170,7 @@ func (s *survey) stateOf(m engine.Member) (state, do string) {
 	case m.Err != nil:
 		return "cannot be asked: " + m.Err.Error(), ""
 	case s.set.ID == "":
-		return "not set up", "lockbench masters init; if they were set up before: " + recoverIt
+		return "not set up", "muxlock masters init; if they were set up before: " + recoverIt
 	case s.set.Older:
 		return "set up by an earlier version", "stop its engines, then " + recoverIt
 	case !slices.Contains(s.set.Members, m.Address):
@@ -190,12 +178,12 @@ func (s *survey) stateOf(m engine.Member) (state, do string) {
 	case s.hasLost(m):
 		return s.stateOfLost(m)
 	case m.Set.Generation < fencing.Serving:
-		return "setting up was cut", "run lockbench masters init again"
+		return "setting up was cut", "run muxlock masters init again"
 	case m.Set.ID != s.set.ID:
 		return "member of another set", ""
 	case m.Set.Generation < s.set.Generation:
 		gone, came := without(m.Set.Members, s.set.Members), without(s.set.Members, m.Set.Members)
-		return "a replacement was cut", fmt.Sprintf("run lockbench masters replace --for %s --with %s again", gone, came)
+		return "a replacement was cut", fmt.Sprintf("run muxlock masters replace --for %s --with %s again", gone, came)
 	}
 	return "", ""
 }
@@ -228,32 +216,30 @@ func without(list, others []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(others, s) }), ",")
 }
 
-// shown is the survey for people.
-func (s *survey) shown() (b view.Blocks) {
-	t := view.Table{Columns: []view.Column{{Name: "master", Left: true}, {Name: "set", Left: true}, {Name: "generation"}, {Name: "MaxTTL"}, {Left: true}}}
-	for _, m := range s.masters {
-		row := []view.Cell{{Text: m.Address}, {Text: "-"}, {Text: "-"}, {Text: "-"}, {Text: m.State}}
+func (s survey) text(w io.Writer) {
+	rows := [][]string{{"MASTER", "SET", "GENERATION", "MAX-TTL", "STATE"}}
+	for _, m := range s.Masters {
+		row := []string{m.Address, "-", "-", "-", m.State}
 		if m.Set != "" {
-			row[1].Text, row[2].Text, row[3].Text = m.Set[:min(len(m.Set), 8)], strconv.Itoa(m.Generation), m.MaxTTL.String()
+			row[1], row[2], row[3] = m.Set[:min(len(m.Set), 8)], strconv.Itoa(m.Generation), m.MaxTTL.String()
 		}
-		t.Rows = append(t.Rows, row)
+		rows = append(rows, row)
 	}
-	b.Table(t)
+	table(w, rows)
 	var said []string
-	for _, m := range s.masters {
+	for _, m := range s.Masters {
 		if m.Do != "" && !slices.Contains(said, m.Do) {
 			said = append(said, m.Do)
-			b.Line("what to do: %s", m.Do)
+			fmt.Fprintln(w, "what to do:", m.Do)
 		}
 	}
-	if s.largest > 0 {
-		b.Line("largest fence that the masters know: %d (init --recover --above takes the largest that any resource has seen)", s.largest)
+	if s.LargestFence > 0 {
+		fmt.Fprintf(w, "largest fence that the masters know: %d (init --recover --above takes the largest that any resource has seen)\n", s.LargestFence)
 	}
 	switch {
-	case s.left == 0:
-		b.Line("all %d masters are admitted members of one set", len(s.masters))
+	case s.OK:
+		fmt.Fprintf(w, "all %d masters are admitted members of one set\n", len(s.Masters))
 	case len(s.set.Members) > 0:
-		b.Line("masters of the set: %s", strings.Join(s.set.Members, ","))
+		fmt.Fprintln(w, "masters of the set:", strings.Join(s.set.Members, ","))
 	}
-	return b
 }

@@ -12,36 +12,27 @@ import (
 	"muxlock/engine"
 )
 
-func repairCommand() *cobra.Command {
-	var f membersFlags
-	cmd := &cobra.Command{
+func repairCommand(f *membersFlags) *cobra.Command {
+	return &cobra.Command{
 		Use:   "repair",
 		Short: "Admit masters that lost their data, and wait until they vote",
 		Long: `Waits until all masters of a set vote that can be reached, and shows them as status does.
 One that was restarted or has lost its data has no vote for the set's MaxTTL and a second;
 then it gets the fences that the others know. Clients with fencing do the same while they
-run, and locks can be had meanwhile. It may be cut anywhere and run again.
+run, and locks can be had meanwhile.
 
-Where a majority has lost its data it ends at once: lockbench masters init --recover.
-
-Exit codes: 0 all vote, 1 not all do.`,
-		Example: `  lockbench masters repair --masters a:6379,b:6379,c:6379`,
+Where a majority has lost its data it ends at once: muxlock masters init --recover.`,
+		Example: `  muxlock masters repair --masters a:6379,b:6379,c:6379`,
 		Args:    usageArgs(cobra.NoArgs),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.repair(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := untilSignal(cmd)
+			defer stop()
+			if err := f.admitAll(ctx, &waitLine{log: cmd.ErrOrStderr()}); err != nil {
+				return changeFailed(ctx, err)
+			}
+			return f.show(ctx, cmd.OutOrStdout())
+		},
 	}
-	f.declare(cmd, "drift")
-	return cmd
-}
-
-func (f *membersFlags) repair(cmd *cobra.Command) error {
-	ctx := cmd.Context()
-	line := waitLine{w: cmd.ErrOrStderr()}
-	err := f.admitAll(ctx, &line)
-	line.end()
-	if err != nil {
-		return changeFailed(ctx, err)
-	}
-	return f.show(cmd)
 }
 
 // admitAll returns when all members vote that can be asked, or too few are left to restore the
@@ -71,7 +62,7 @@ func (f *membersFlags) admitAll(ctx context.Context, line *waitLine) error {
 			return ctx.Err()
 		}
 		if who := whoWaits(e.Stats().Masters); who != "" {
-			line.say("%s", who)
+			line.say(who)
 		} else { // all are admitted by now, or one was flushed unnoticed, which the next engine sees
 			e.Close()
 			e = nil

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,15 +20,9 @@ func fencedMasters(t *testing.T, n int, maxTTL string) ([]*redisserver.Server, s
 	t.Helper()
 	servers := redistest.Masters(t, n)
 	addrs := strings.Join(redistest.Addrs(servers), ",")
-	_, stderr, code := lockbench(t, "masters", "init", "--new-masters", "--max-ttl", maxTTL, "--masters", addrs)
+	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--max-ttl", maxTTL, "--masters", addrs)
 	require.Zero(t, code, stderr)
 	return servers, addrs
-}
-
-func restart(t *testing.T, s *redisserver.Server) {
-	t.Helper()
-	require.NoError(t, s.Kill())
-	require.NoError(t, s.Restart(t.Context()))
 }
 
 func TestRepairWaitsUntilAMasterThatLostItsDataVotes(t *testing.T) {
@@ -38,14 +33,14 @@ func TestRepairWaitsUntilAMasterThatLostItsDataVotes(t *testing.T) {
 	require.False(t, ok)
 	require.Contains(t, list[0].State, "lost its data: votes in 4s from when a client meets it", "by the set's MaxTTL, which the command line does not have")
 	begun := time.Now()
-	stdout, stderr, code := lockbench(t, "masters", "repair", "--masters", addrs)
+	stdout, stderr, code := muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Zero(t, code, stderr)
 	require.GreaterOrEqual(t, time.Since(begun), 3*time.Second)
 	require.Contains(t, stdout, "all 3 masters are admitted members of one set")
 	require.Contains(t, stderr, servers[0].Addr()+" votes in ")
 	require.Contains(t, stderr, "; Ctrl-C is safe, run it again then\n")
 	begun = time.Now()
-	_, stderr, code = lockbench(t, "masters", "repair", "--masters", addrs)
+	_, stderr, code = muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Zero(t, code, stderr)
 	require.Less(t, time.Since(begun), 3*time.Second, "nothing is left to wait for")
 }
@@ -84,11 +79,11 @@ func TestRepairMayBeCutAndItsWaitGoesOn(t *testing.T) {
 	restart(t, servers[1])
 	r := startRepair(t, addrs)
 	require.True(t, r.said.Scan())
-	require.Regexp(t, `^`+servers[1].Addr()+` votes in (31|30|29|28)s; Ctrl-C is safe, run it again then$`, r.said.Text())
+	require.Regexp(t, `^muxlock: `+servers[1].Addr()+` votes in (31|30|29|28)s; Ctrl-C is safe, run it again then$`, r.said.Text())
 	require.NoError(t, r.Process.Signal(os.Interrupt))
 	last, code := r.ends(t)
-	require.Equal(t, exitInterrupted, code)
-	require.Equal(t, "lockbench: interrupted: nothing is broken, run it again", last)
+	require.Equal(t, exitSignal+int(syscall.SIGINT), code)
+	require.Equal(t, "muxlock: interrupted: nothing is broken, run it again", last)
 	_, list := members(t, redistest.Addrs(servers))
 	require.Regexp(t, `votes in (31|30|2\d|1\d)s$`, list[1].State)
 }
@@ -99,10 +94,10 @@ func TestRepairOfAMajorityNamesTheRecoveryAndChangesNothing(t *testing.T) {
 	for _, s := range servers[:2] {
 		redistest.Command(t, s, "FLUSHALL")
 	}
-	stdout, stderr, code := lockbench(t, "masters", "repair", "--masters", addrs)
+	stdout, stderr, code := muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Equal(t, exitRun, code)
-	require.Contains(t, flat(stdout), "lost its data, like too many")
-	require.Contains(t, flat(stdout), "what to do: lockbench masters init --recover --above FENCE")
+	require.Contains(t, stdout, "lost its data, like too many")
+	require.Contains(t, stdout, "what to do: muxlock masters init --recover --above FENCE")
 	require.Regexp(t, "largest fence that the masters know: [1-9]", stdout)
 	require.Contains(t, stderr, "2 of 3 masters are not admitted members")
 	require.Empty(t, redistest.Keys(t, servers[:2]...))
@@ -112,9 +107,9 @@ func TestRepairOfAMajorityNamesTheRecoveryAndChangesNothing(t *testing.T) {
 	require.Equal(t, "admitted", list[2].State)
 
 	redistest.Command(t, servers[2], "FLUSHALL")
-	stdout, _, code = lockbench(t, "masters", "repair", "--masters", addrs)
+	stdout, _, code = muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Equal(t, exitRun, code)
-	require.Contains(t, flat(stdout), "if they were set up before: lockbench masters init --recover --above FENCE")
+	require.Contains(t, stdout, "if they were set up before: muxlock masters init --recover --above FENCE")
 }
 
 func TestRepairEndsWhenAMajorityLosesItsDataMeanwhile(t *testing.T) {
@@ -126,7 +121,7 @@ func TestRepairEndsWhenAMajorityLosesItsDataMeanwhile(t *testing.T) {
 	redistest.Command(t, servers[1], "FLUSHALL")
 	last, code := r.ends(t)
 	require.Equal(t, exitRun, code)
-	require.Equal(t, "lockbench: 2 of 3 masters are not admitted members of one set", last)
+	require.Equal(t, "muxlock: 2 of 3 masters are not admitted members of one set", last)
 }
 
 func TestRepairNoticesAFlushOfAMasterThatHasVoted(t *testing.T) {
@@ -147,7 +142,7 @@ func TestRepairDoesNotWaitForAMasterThatIsDown(t *testing.T) {
 	servers, addrs := fencedMasters(t, 5, "2s")
 	restart(t, servers[0])
 	require.NoError(t, servers[4].Kill())
-	stdout, stderr, code := lockbench(t, "masters", "repair", "--masters", addrs)
+	stdout, stderr, code := muxlock(t, "masters", "repair", "--masters", addrs)
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, "1 of 5 masters are not admitted members")
 	require.Regexp(t, servers[0].Addr()+`.* admitted`, stdout)

@@ -18,7 +18,7 @@ import (
 // members is what status shows of each master.
 func members(t *testing.T, addrs []string) (ok bool, list []member) {
 	t.Helper()
-	stdout, stderr, code := lockbench(t, "masters", "status", "--masters", strings.Join(addrs, ","), "-o", "json")
+	stdout, stderr, code := muxlock(t, "masters", "status", "--masters", strings.Join(addrs, ","), "-o", "json")
 	var doc struct {
 		OK      bool
 		Masters []member
@@ -48,7 +48,7 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 	waits := func(address string, left time.Duration) engine.Member {
 		return engine.Member{Address: address, Waits: true, Left: left}
 	}
-	const restore, recovery = "lockbench masters repair", "lockbench masters init --recover --above FENCE"
+	const restore, recovery = "muxlock masters repair", "muxlock masters init --recover --above FENCE"
 	for _, c := range []struct {
 		found    []engine.Member
 		want, do string // of the first
@@ -66,10 +66,10 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 		{[]engine.Member{waits("a", 0), at("b", one), votes("c", one)}, "lost its data, like too many", recovery, 2},
 		{[]engine.Member{at("a", one), at("b", one), at("c", one)}, "was restarted, like too many", "MastersAreDurable; else " + recovery, 3},
 		{[]engine.Member{down("a"), votes("b", one), votes("c", one)}, "cannot be asked: hung", "", 1},
-		{[]engine.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, "a replacement was cut", "run lockbench masters replace --for c --with d again", 2},
+		{[]engine.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, "a replacement was cut", "run muxlock masters replace --for c --with d again", 2},
 		{[]engine.Member{votes("c", one), votes("a", two), votes("b", two)}, "is no master of the set", "", 3},
-		{[]engine.Member{at("a", begun), at("b", begun), at("c", begun)}, "setting up was cut", "run lockbench masters init again", 3},
-		{[]engine.Member{at("a", prepared), votes("b", one), votes("c", one)}, "setting up was cut", "run lockbench masters init again", 1},
+		{[]engine.Member{at("a", begun), at("b", begun), at("c", begun)}, "setting up was cut", "run muxlock masters init again", 3},
+		{[]engine.Member{at("a", prepared), votes("b", one), votes("c", one)}, "setting up was cut", "run muxlock masters init again", 1},
 		{[]engine.Member{at("a", anew), votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1}, // a recovery that was cut
 		{[]engine.Member{at("a", older), at("b", older), at("c", older)}, "set up by an earlier version", "stop its engines, then " + recovery, 3},
 		{[]engine.Member{votes("b", one), votes("c", one), votes("a", other)}, "admitted", "", 1},
@@ -77,9 +77,9 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 	} {
 		s := surveyOf(c.found, 31302*time.Millisecond)
 		require.Equal(t, c.left, s.left, c.want)
-		require.Equal(t, c.want, s.masters[0].State)
-		require.Contains(t, s.masters[0].Do, c.do)
-		require.Equal(t, c.do == "", s.masters[0].Do == "", c.want)
+		require.Equal(t, c.want, s.Masters[0].State)
+		require.Contains(t, s.Masters[0].Do, c.do)
+		require.Equal(t, c.do == "", s.Masters[0].Do == "", c.want)
 	}
 }
 
@@ -88,7 +88,7 @@ func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {
 	addrs := redistest.Addrs(redistest.Masters(t, 3))
 	line := strings.Join(addrs, ",")
 	largest := func() uint64 {
-		stdout, stderr, _ := lockbench(t, "masters", "status", "--masters", line, "-o", "json")
+		stdout, stderr, _ := muxlock(t, "masters", "status", "--masters", line, "-o", "json")
 		var doc struct {
 			LargestFence uint64 `json:"largest_fence"`
 		}
@@ -96,7 +96,7 @@ func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {
 		return doc.LargestFence
 	}
 	require.Zero(t, largest())
-	_, stderr, code := lockbench(t, "masters", "init", "--new-masters", "--masters", line)
+	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--masters", line)
 	require.Zero(t, code, stderr)
 	before := largest()
 	e, err := engine.New(t.Context(), engine.Config{Masters: addrs, Fencing: true})
@@ -107,6 +107,6 @@ func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 	require.Greater(t, largest(), before)
 	require.GreaterOrEqual(t, largest(), lock.Fence())
-	stdout, _, _ := lockbench(t, "masters", "status", "--masters", line)
+	stdout, _, _ := muxlock(t, "masters", "status", "--masters", line)
 	require.Contains(t, stdout, "largest fence that the masters know: "+strconv.FormatUint(largest(), 10))
 }

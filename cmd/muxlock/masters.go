@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"muxlock/engine"
+	"muxlock/internal/address"
+	"muxlock/internal/redlock"
+)
+
+// membersFlags is the command line of what sets masters up for fencing, changes the set or
+// shows it.
+type membersFlags struct {
+	*settings
+	output
+	drift    float64
+	recover  bool
+	above    uint64
+	with     string
+	replaced string // --for
+	allFence bool
+}
+
+func mastersCommand(s *settings) *cobra.Command {
+	f := &membersFlags{settings: s}
+	cmd := &cobra.Command{
+		Use:   "masters",
+		Short: "Set masters up for fencing, show, replace and repair the set",
+		Long: `Fencing tokens need masters that are members of a set: init makes them one, once. All of
+these commands may be cut anywhere and run again.
+
+Exit codes: 0 all masters are admitted members of one set (replace: done), 1 not all are, or
+an error, 2 usage, 130 interrupted: nothing is broken.`,
+		Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().Float64Var(&f.drift, "drift", redlock.DefaultDrift, "how far the rates of two clocks may differ, as engine.Config.Drift of all clients")
+	cmd.AddCommand(initCommand(f), replaceCommand(f), repairCommand(f), mastersStatusCommand(f))
+	return cmd
+}
+
+func initCommand(f *membersFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "init",
+		Short: "Set masters up for fencing, once",
+		Long: `Makes masters members of a set, which engine.Config.Fencing and --fencing need. It
+watches them for --max-ttl and a second, because one may have forgotten a lock just
+before; locks are held and acquired meanwhile. With --new-masters there is nothing to
+wait for. Where all is set up it does nothing.
+
+--recover is for a majority that lost its data: engines and muxlock masters repair
+restore a minority. Clients that are running are refused from then on, and have to be
+restarted. Every fence will be larger than --above.`,
+		Example: `  muxlock masters init --masters a:6379,b:6379,c:6379 --max-ttl 30s
+  muxlock masters init --masters a:6379,b:6379,c:6379 --max-ttl 30s --recover --above 1866240000131072`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.init(cmd) },
+	}
+	cmd.Flags().BoolVar(&f.recover, "recover", false, "set them up again: a majority lost its data")
+	cmd.Flags().Uint64Var(&f.above, "above", 0, "with --recover: the largest fence that any resource has seen")
+	return cmd
+}
+
+func replaceCommand(f *membersFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "replace",
+		Short: "Put a master in the place of another",
+		Long: `Makes a master a member of the set in the place of another, which may be down; all
+others must be up. Clients that have the old one get no more locks from then on, and
+those with the new one serve at once.`,
+		Example: `  muxlock masters replace --masters a:6379,b:6379,c:6379 --max-ttl 30s --with d:6379 --for b:6379 --all-clients-fence`,
+		Args:    usageArgs(cobra.NoArgs),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.replace(cmd) },
+	}
+	cmd.Flags().StringVar(&f.with, "with", "", "the master that comes")
+	cmd.Flags().StringVar(&f.replaced, "for", "", "the one of --masters that goes")
+	cmd.Flags().BoolVar(&f.allFence, "all-clients-fence", false, "all clients of these masters use fencing; those that do not would go on with the old one, and two may hold a lock")
+	return cmd
+}
+
+// config is of the settings what matters to the set.
+func (f *membersFlags) config() (engine.Config, error) {
+	all, err := f.engineConfig()
+	if err == nil && f.maxTTL <= 0 {
+		err = usagef("--max-ttl must be above 0, got %s", f.maxTTL)
+	}
+	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.maxTTL, MasterTimeout: f.masterTimeout, Drift: f.drift}
+	if !f.flags.Changed("master-timeout") { // no lease is asked for: who takes longer is waited for
+		cfg.MasterTimeout = min(f.maxTTL/2, 5*time.Second)
+	}
+	return cfg, err
+}
+
+// wait is for how long masters are watched before they vote.
+func wait(cfg engine.Config) time.Duration {
+	return redlock.RestartWait(cfg.MaxTTL, cmp.Or(cfg.Drift, redlock.DefaultDrift))
+}
+
+// untilSignal is the context of a command that says so when a signal ends it.
+func untilSignal(cmd *cobra.Command) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+func (f *membersFlags) init(cmd *cobra.Command) error {
+	cfg, err := f.config()
+	switch {
+	case err != nil:
+		return err
+	case f.recover != cmd.Flags().Changed("above"):
+		return usagef("--recover and --above need each other: a fence that is not larger than what a resource has seen is refused there")
+	case f.recover && f.fresh:
+		return usagef("--recover and --new-masters exclude each other")
+	}
+	ctx, stop := untilSignal(cmd)
+	defer stop()
+	watched := countDown(ctx, cmd.ErrOrStderr(), wait(cfg))
+	err = engine.SetUp(ctx, cfg, engine.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
+	watched()
+	if err != nil {
+		return changeFailed(ctx, err)
+	}
+	return f.show(ctx, cmd.OutOrStdout())
+}
+
+func (f *membersFlags) replace(cmd *cobra.Command) error {
+	cfg, err := f.config()
+	if err != nil {
+		return err
+	}
+	if len(cfg.Masters) < 2 {
+		return usagef("--masters must be all masters of the set: of one alone nobody knows its fences but itself")
+	}
+	with, err1 := masterIn("--with", f.with)
+	gone, err2 := masterIn("--for", f.replaced)
+	if err := cmp.Or(err1, err2); err != nil {
+		return err
+	}
+	log := cmd.ErrOrStderr()
+	if !f.allFence && !(term.IsTerminal(int(os.Stdin.Fd())) && yes(log, "Do all clients of these masters use fencing? [y/N] ")) {
+		return usagef("--all-clients-fence is missing: clients without fencing would go on with %s, and two may hold a lock", gone)
+	}
+	ctx, stop := untilSignal(cmd)
+	defer stop()
+	if err := engine.ReplaceMaster(ctx, cfg, f.replaced, f.with); err != nil {
+		return changeFailed(ctx, err)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "configure all clients with %s in the place of %s now: those with the old one get no more locks\n%s votes %s after the first of them has met it: muxlock masters repair does, and waits\n",
+		with, gone, with, wait(cfg).Round(100*time.Millisecond))
+	return err
+}
+
+// masterIn is the address that a flag has, without credentials.
+func masterIn(flag, text string) (string, error) {
+	if text == "" {
+		return "", usagef("%s is missing", flag)
+	}
+	option, err := address.Parse(text, engine.Config{}.Client)
+	if err != nil {
+		return "", usagef("%s: %w", flag, err)
+	}
+	return option.InitAddress[0], nil
+}
+
+// changeFailed is how an error of the engine ends a command.
+func changeFailed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return exit{exitSignal + int(syscall.SIGINT), "interrupted: nothing is broken, run it again"}
+	case errors.Is(err, engine.ErrMembersLost):
+		return fmt.Errorf("%w (--recover --above FENCE)", err)
+	}
+	return inFlags(err)
+}
+
+// A waitLine says what is waited for, with the first and every fifth call.
+type waitLine struct {
+	log  io.Writer
+	said int
+}
+
+func (l *waitLine) say(text string) {
+	if l.said%5 == 0 {
+		say(l.log, "%s; Ctrl-C is safe, run it again then", text)
+	}
+	l.said++
+}
+
+// countDown says how long is left, from the second second on, until stop is called or ctx ends.
+func countDown(ctx context.Context, log io.Writer, length time.Duration) (stop func()) {
+	ctx, cancel := context.WithTimeout(ctx, length)
+	line, ended := waitLine{log: log}, make(chan struct{})
+	go func() {
+		defer close(ended)
+		for ctx.Err() == nil {
+			select {
+			case <-time.After(time.Second):
+				end, _ := ctx.Deadline()
+				line.say(fmt.Sprintf("%s left: the masters are watched", time.Until(end).Round(time.Second)))
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
+}
