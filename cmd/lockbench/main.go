@@ -134,7 +134,7 @@ func root() *cobra.Command {
 	return cmd
 }
 
-// noSuchCommand is the Args of commands that have others below them.
+// noSuchCommand is the Args of commands that have others below them, or had.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -151,7 +151,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 
 // formerCommand is the error for a command that stood below cmd, args being what follows it.
 func formerCommand(cmd *cobra.Command, args []string) error {
-	if !cmd.HasSubCommands() || len(args) == 0 {
+	if len(args) == 0 {
 		return nil
 	}
 	return formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
