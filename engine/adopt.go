@@ -66,7 +66,7 @@ func (c *contender) adopt(ctx context.Context, extend pipeline.Request) (*Lock, 
 	e := c.e
 	out, err := e.pipe.Do(ctx, extend)
 	if err == nil {
-		err = e.refusal(out)
+		err = e.refusal(anExtend, out)
 	}
 	if err != nil {
 		return nil, err

@@ -184,7 +184,7 @@ func TestNamesAreAnyBytesButBoundedAndNotReserved(t *testing.T) {
 func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 	cause := fmt.Errorf("cause")
 	for _, kind := range []error{ErrTaken, ErrNoQuorum, ErrExpired} {
-		e := &AttemptError{Kind: kind, acquire: true, Masters: 5, Granted: 1, Refused: 2, Unknown: 2,
+		e := &AttemptError{Kind: kind, op: anAcquire, Masters: 5, Granted: 1, Refused: 2, Unknown: 2,
 			Causes: []MasterError{{Master: "a:1", Err: cause}, {Master: "b:1", Err: cause}}}
 		require.ErrorIs(t, e, kind)
 		require.ErrorIs(t, e, ErrNotAcquired)
@@ -195,6 +195,8 @@ func TestErrorsShowTheirKindAndCauses(t *testing.T) {
 		}
 	}
 	require.NotErrorIs(t, &AttemptError{Kind: ErrLost}, ErrNotAcquired)
+	require.EqualError(t, &AttemptError{Kind: ErrNotHeld, op: aRelease, Masters: 5, Granted: 2, Refused: 3},
+		"muxlock: lock is not held: of 5 masters 2 deleted it, 3 had it no more, 0 unknown")
 }
 
 func TestValidateFindsWhatNewWouldWithoutAskingAnybody(t *testing.T) {

@@ -175,7 +175,7 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	c.state.failedFor(next.kind)
 	req.Alone = out.Denied != nil
 	e.undo(req)
-	next.failed = newAttemptError(next.kind, true, len(e.cfg.Masters), out)
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), out)
 	return nil, next, nil
 }
 

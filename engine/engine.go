@@ -216,8 +216,8 @@ func (e *Engine) undo(req pipeline.Request) {
 	e.pipe.Post(req)
 }
 
-// refusal returns the error for the outcome of a request about a lock that was held.
-func (e *Engine) refusal(out pipeline.Outcome) error {
+// refusal returns the error for the outcome of an extend or a release.
+func (e *Engine) refusal(op operation, out pipeline.Outcome) error {
 	kind := kindOf(out.Verdict, ErrNotHeld)
 	switch {
 	case out.Verdict == quorum.Won:
@@ -225,5 +225,5 @@ func (e *Engine) refusal(out pipeline.Outcome) error {
 	case out.Denied != nil && out.Verdict == quorum.NoQuorum: // else enough masters have answered
 		kind = ErrDenied
 	}
-	return newAttemptError(kind, false, len(e.cfg.Masters), out)
+	return newAttemptError(kind, op, len(e.cfg.Masters), out)
 }

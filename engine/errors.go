@@ -99,12 +99,21 @@ type AttemptError struct {
 	Granted, Refused, Unknown int           // votes; unknown: neither yes nor no came back
 	Causes                    []MasterError // why votes are unknown
 
-	acquire bool
+	op operation
 }
 
-func newAttemptError(kind error, acquire bool, masters int, out pipeline.Outcome) *AttemptError {
+// An operation is what was attempted, and how a text has its votes.
+type operation struct{ granted, refused string }
+
+var (
+	anAcquire = operation{"granted", "refused"}
+	anExtend  = operation{"extended it", "had it no more"}
+	aRelease  = operation{"deleted it", "had it no more"}
+)
+
+func newAttemptError(kind error, op operation, masters int, out pipeline.Outcome) *AttemptError {
 	return &AttemptError{
-		Kind: kind, acquire: acquire, Masters: masters,
+		Kind: kind, op: op, Masters: masters,
 		Granted: int(out.Tally.Granted), Refused: int(out.Tally.Refused), Unknown: int(out.Tally.Unknown),
 		Causes: out.Causes,
 	}
@@ -120,7 +129,7 @@ func kindOf(v quorum.Verdict, denied error) error {
 
 func (e *AttemptError) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%v: of %d masters %d granted, %d refused, %d unknown", e.Kind, e.Masters, e.Granted, e.Refused, e.Unknown)
+	fmt.Fprintf(&b, "%v: of %d masters %d %s, %d %s, %d unknown", e.Kind, e.Masters, e.Granted, e.op.granted, e.Refused, e.op.refused, e.Unknown)
 	for i, c := range e.Causes {
 		b.WriteString([]string{" (", "; "}[min(i, 1)])
 		b.WriteString(c.Error())
@@ -134,7 +143,7 @@ func (e *AttemptError) Error() string {
 // Unwrap shows the kind and every master's cause to errors.Is and errors.As.
 func (e *AttemptError) Unwrap() []error {
 	errs := []error{e.Kind}
-	if e.acquire {
+	if e.op == anAcquire {
 		errs = append(errs, ErrNotAcquired)
 	}
 	for _, c := range e.Causes {

@@ -153,7 +153,7 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 		select {
 		case n := <-d.counted:
 			deleted += n
-			if refusal := e.refusal(d.out); !errors.Is(refusal, ErrNotHeld) { // of a value that a minority had
+			if refusal := e.refusal(aRelease, d.out); !errors.Is(refusal, ErrNotHeld) { // of a value that a minority had
 				err = oneline.Join(err, refusal)
 			}
 		case <-ctx.Done():

@@ -192,7 +192,7 @@ func (x *extension) Counted(granted int) { x.lease.Counted(granted) }
 func (l *lease) settle(a answer, now clock.Instant) {
 	err := a.err
 	if err == nil {
-		err = l.e.refusal(a.out)
+		err = l.e.refusal(anExtend, a.out)
 	}
 	l.state.shard.mu.Lock()
 	// A confirmation that comes after the old validity has run out does not bring the

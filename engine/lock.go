@@ -254,7 +254,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		var out pipeline.Outcome
 		switch out, err = e.pipe.Do(ctx, req); {
 		case err == nil:
-			err = e.refusal(out)
+			err = e.refusal(aRelease, out)
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			err = oneline.Join(ErrNoQuorum, err)
 		}
