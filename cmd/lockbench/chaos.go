@@ -51,7 +51,7 @@ That is outside of what a lock without fencing promises, so that they are only d
 when --faults names them.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
-  lockbench chaos --impl setnx            # a lock that dies with its server: exits 4`,
+  lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
 	}
@@ -90,7 +90,7 @@ func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.impls) != 1 || raw.Is(p.impls[0]) {
+	if len(p.impls) != 1 || p.impls[0] == raw.Name {
 		return nil, usagef("--impl must be one lock, got %v", p.impls)
 	}
 	if err := checkFormat(p.format, few); err != nil {

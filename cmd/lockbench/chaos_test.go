@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"muxlock/cmd/lockbench/internal/faults"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/faults"
 )
 
 // The negative control: a lock that its server forgets is held twice, and chaos finds it.
@@ -19,11 +20,12 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
-	stdout, stderr, code := lockbench(t, "chaos", "--impl", "setnx", "--faults", "flush,restart", "--hold", "300ms", "--duration", "3s", "--history", history)
+	stdout, stderr, code := lockbench(t, "chaos", "--impl", "redsync-goredis", "--local", "1", "--faults", "flush,restart", "--keys", "32", "--workers", "64",
+		"--hold", "300ms", "--duration", "3s", "--history", history)
 	require.Equal(t, exitUnsafe, code, stderr)
 	require.Contains(t, stdout, "OVERLAPS")
 	require.Contains(t, stdout, "first: ")
-	require.Contains(t, stderr, "SAFETY VIOLATION: setnx")
+	require.Contains(t, stderr, "SAFETY VIOLATION: redsync-goredis")
 
 	text, err := os.ReadFile(history)
 	require.NoError(t, err)
@@ -61,7 +63,7 @@ func TestACopyLetsTwoHoldALock(t *testing.T) {
 	needServer(t)
 	_, stderr, code := lockbench(t, words("run --impl redsync-goredis --local 3 --keys 32 --dist uniform --workers 128 --hold 1s --ttl 3s --duration 4s --warmup 0s --fault kill:1@0s-1.4s --fault copy:3@1.6s")...)
 	require.Equal(t, exitUnsafe, code, stderr)
-	_, stderr, code = lockbench(t, words("chaos --impl setnx --faults copy")...)
+	_, stderr, code = lockbench(t, words("chaos --impl redislock --faults copy")...)
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "copies another master, and there is none")
 }
@@ -107,7 +109,7 @@ func TestATimeWithoutLocksIsExpectedOnlyWhereFaultsTakeTooManyMasters(t *testing
 		want bool
 	}{
 		{[]string{"chaos", "--duration", "20s", "--seed", "1"}, false},
-		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--impl", "setnx"}, true},
+		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--impl", "redislock"}, true},
 		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--local", "1"}, true},
 	} {
 		var f chaosFlags

@@ -41,7 +41,7 @@ rounds in each file to distinguish anything from chance.`,
 			return execute(cmd, &f)
 		},
 	}
-	f.declare(cmd, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single", 5, formats...)
+	f.declare(cmd, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single,raw", 5, formats...)
 	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
 		fs.Var(&f.regression, "regression", "of two result files: how much worse throughput, p50 and p99 may be")
 		once(fs, "regression")

@@ -19,7 +19,7 @@ func scaled(t *testing.T, dir, name string, times float64) string {
 		ns := int64(1e6 / times / noise)
 		s := &bench.Summary{Unit: "ns", Count: 5000, P: map[string]int64{"50": ns, "90": ns, "99": ns, "99.9": ns, "99.99": ns}}
 		doc.Results = append(doc.Results, &bench.Result{
-			Impl: "setnx", Round: i + 1, ThroughputPerS: 1000 * times * noise,
+			Impl: "redislock", Round: i + 1, ThroughputPerS: 1000 * times * noise,
 			Latency: bench.Latencies{Service: s, Acquire: s, Release: s, Cycle: s}, Valid: bench.Valid{OK: true, Reasons: []string{}},
 		})
 	}

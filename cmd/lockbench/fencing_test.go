@@ -84,7 +84,7 @@ func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
 }
 
 func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
-	for line, want := range map[string]string{"": "--fencing", "--fencing=false": "--fencing=false", "--impl setnx": "--fencing=false"} {
+	for line, want := range map[string]string{"": "--fencing", "--fencing=false": "--fencing=false", "--impl redislock": "--fencing=false"} {
 		var f chaosFlags
 		cmd := &cobra.Command{Use: "chaos"}
 		f.declare(cmd)

@@ -116,4 +116,4 @@ func (f *flags) others(name string) *cobra.Command {
 }
 
 // implNames is everything that --impl takes.
-func implNames() []string { return append(rivals.Names(), raw.Names...) }
+func implNames() []string { return append(rivals.Names(), raw.Name) }

@@ -3,15 +3,18 @@ package main
 // former is what replaces a command ("masters init" where it stood below another), a flag,
 // a format of -o or an implementation that is gone.
 var former = map[string]string{
-	"-o csv":          "-o json, of which jq makes tables",
-	"-o ndjson":       "-o json, whose series has every second",
-	"completion":      "--help, which lists the flags of a command",
-	"masters init":    "muxlock masters init",
-	"masters repair":  "muxlock masters repair",
-	"masters replace": "muxlock masters replace",
-	"masters status":  "muxlock masters status",
-	"schema":          "the README of cmd/lockbench, which names the fields of -o json",
-	"version":         "--version",
+	"--impl muxlock-scripts": "--impl muxlock, which uses SET and scripts where the servers have no native commands",
+	"--impl raw-native":      "--impl raw",
+	"--impl setnx":           "--impl redislock, or --impl redsync-goredis --local 1",
+	"-o csv":                 "-o json, of which jq makes tables",
+	"-o ndjson":              "-o json, whose series has every second",
+	"completion":             "--help, which lists the flags of a command",
+	"masters init":           "muxlock masters init",
+	"masters repair":         "muxlock masters repair",
+	"masters replace":        "muxlock masters replace",
+	"masters status":         "muxlock masters status",
+	"schema":                 "the README of cmd/lockbench, which names the fields of -o json",
+	"version":                "--version",
 }
 
 // formerly is the usage error for something of that name in former, nil for anything else.

@@ -11,10 +11,10 @@ import (
 
 func TestHoldsThatOutliveTheirLeaseFailTheRun(t *testing.T) {
 	t.Parallel()
-	const line = "run --embedded 1 --impl setnx --workers 8 --ttl 25ms --hold exp:20ms --duration 1s --warmup 0s"
+	const line = "run --embedded 1 --impl redislock --workers 8 --ttl 25ms --hold exp:20ms --duration 1s --warmup 0s"
 	stdout, stderr, code := lockbench(t, words(line)...)
 	require.Equal(t, exitLost, code, "%s%s", stdout, stderr)
-	require.Contains(t, stderr, "LOST VALIDITY: setnx round 1: ")
+	require.Contains(t, stderr, "LOST VALIDITY: redislock round 1: ")
 	require.Contains(t, stdout, "locks outlasted their validity before they were released")
 }
 
@@ -27,17 +27,17 @@ func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 		r    bench.Result
 		want bool
 	}{
-		{"none", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: kept}, false},
+		{"none", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: kept}, false},
 		{"a late quorum, which nobody held", plan{command: "run"}, bench.Result{Impl: "muxlock", Totals: bench.Totals{LostValidity: 3, LateQuorum: 3}}, false},
-		{"a hold", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived}, true},
+		{"a hold", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: outlived}, true},
 		{"a lock that was kept alive", plan{command: "run"}, bench.Result{Impl: "muxlock", Holding: &bench.Holding{Lost: 1}}, true},
-		{"judged by an objective", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived, SLO: []bench.SLO{{Text: "lost_validity_rate<50%", Pass: true}}}, false},
-		{"an objective about something else", plan{command: "run"}, bench.Result{Impl: "setnx", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
-		{"masters that fail", plan{command: "run", faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "setnx", Totals: outlived}, false},
-		{"masters far away", plan{command: "run", faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "setnx", Totals: outlived}, true},
-		{"of a rival in a sweep", plan{command: "sweep"}, bench.Result{Impl: "setnx", Totals: outlived}, false},
+		{"judged by an objective", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "lost_validity_rate<50%", Pass: true}}}, false},
+		{"an objective about something else", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
+		{"masters that fail", plan{command: "run", faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "redislock", Totals: outlived}, false},
+		{"masters far away", plan{command: "run", faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "redislock", Totals: outlived}, true},
+		{"of a rival in a sweep", plan{command: "sweep"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
 		{"in a sweep", plan{command: "sweep"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
-		{"of a rival", plan{command: "compare"}, bench.Result{Impl: "setnx", Totals: outlived}, false},
+		{"of a rival", plan{command: "compare"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
 		{"beside rivals", plan{command: "compare"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

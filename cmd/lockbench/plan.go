@@ -168,6 +168,13 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 	if len(f.impl) == 0 {
 		return usagef("--impl names no implementation")
 	}
+	if err := f.refuseRaw(p.count, set); err != nil && slices.Contains(f.impl, raw.Name) {
+		if set("impl") {
+			return err
+		}
+		f.impl = slices.DeleteFunc(slices.Clone(f.impl), func(name string) bool { return name == raw.Name }) // of the default
+		p.impls = f.impl
+	}
 	for i, name := range f.impl {
 		if gone := formerly("--impl " + name); gone != nil {
 			return gone
@@ -178,13 +185,7 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		if slices.Contains(f.impl[:i], name) {
 			return usagef("--impl names %s twice", name)
 		}
-		if raw.Is(name) && set("rate") {
-			return usagef("--rate cannot be used with --impl raw, which always sends all it can")
-		}
-		if raw.Is(name) && set("prefix") {
-			return usagef("--prefix cannot be used with --impl raw, whose names are its own")
-		}
-		if raw.Is(name) && set("steady") {
+		if name == raw.Name && set("steady") {
 			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
 		}
 	}
@@ -206,6 +207,24 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 	return nil
 }
 
+// refuseRaw is why raw cannot take the load on that many masters, if so.
+func (f *flags) refuseRaw(masters int, set func(string) bool) error {
+	switch {
+	case set("rate"):
+		return usagef("--rate cannot be used with --impl raw, which always sends all it can")
+	case set("prefix"):
+		return usagef("--prefix cannot be used with --impl raw, whose names are its own")
+	case !(rivals.Impl{}).Can(f.cfg.Op):
+		return usagef("--op %s cannot be used with --impl raw, which only acquires and releases", f.cfg.Op)
+	}
+	for _, s := range f.faults {
+		if fault, err := faults.Parse(s, masters, f.cfg.Duration); err == nil && fault.Kind.TakesAway() {
+			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+	}
+	return nil
+}
+
 func (f *flags) planFaults(p *plan, _ func(string) bool) error {
 	for _, s := range f.faults {
 		if p.kind != masters.Local {
@@ -214,9 +233,6 @@ func (f *flags) planFaults(p *plan, _ func(string) bool) error {
 		fault, err := faults.Parse(s, p.count, p.cfg.Duration)
 		if err != nil {
 			return usagef("--fault %w", err)
-		}
-		if fault.Kind.TakesAway() && slices.ContainsFunc(p.impls, raw.Is) {
-			return usagef("--fault %s cannot be used with --impl raw, which needs every master", s)
 		}
 		if fault.Whole {
 			p.cfg.Warmup = max(p.cfg.Warmup, faultWarmup)
@@ -264,8 +280,7 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 		return usageError{err}
 	}
 	for _, name := range f.impl {
-		impl, _ := rivals.Find(name) // raw knows no op at all
-		if !impl.Can(f.cfg.Op) {
+		if impl, ok := rivals.Find(name); ok && !impl.Can(f.cfg.Op) {
 			return usagef("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.cfg.Op, name)
 		}
 	}

@@ -70,7 +70,7 @@ func TestProcessesOpenWithTheSameErrors(t *testing.T) {
 	_, stderr, code := lockbench(t, "run", "--embedded", "1", "--procs", "2", "--ttl", "5ms")
 	require.Equal(t, exitUsage, code)
 	require.Contains(t, stderr, "--ttl")
-	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--procs", "2", "--impl", "setnx", "--masters", "127.0.0.1:1")
+	_, stderr, code = lockbench(t, "run", "--embedded", "1", "--procs", "2", "--impl", "redislock", "--masters", "127.0.0.1:1")
 	require.Equal(t, exitUsage, code, stderr)
 }
 

@@ -102,10 +102,10 @@ func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
 func TestTheCommandLineDoesItAgain(t *testing.T) {
 	c := result.Config{
 		RunConfig: bench.RunConfig{Masters: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}}, Command: "compare", Target: "local",
-		Args: []string{"--impl=muxlock,setnx", "--workers=64", "--hold=exp:2ms", "--duration=30s", "--fault=stop:2@12s-20s", "--slo=acquire.p99<5ms", "--slo=it's"},
+		Args: []string{"--impl=muxlock,redislock", "--workers=64", "--hold=exp:2ms", "--duration=30s", "--fault=stop:2@12s-20s", "--slo=acquire.p99<5ms", "--slo=it's"},
 	}
 	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
-	require.Equal(t, "lockbench compare --local 3 --impl muxlock,setnx --workers 64 --hold exp:2ms --duration 30s --fault stop:2@12s-20s "+
+	require.Equal(t, "lockbench compare --local 3 --impl muxlock,redislock --workers 64 --hold exp:2ms --duration 30s --fault stop:2@12s-20s "+
 		`--slo 'acquire.p99<5ms' --slo 'it'\''s'`, line)
 	for row := range strings.Lines(commandLine(result.Document{Config: c})) {
 		require.LessOrEqual(t, len(row), 80)

@@ -29,7 +29,7 @@ func keep(t *testing.T, args ...string) string {
 
 func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	t.Parallel()
-	name := keep(t, "run", "--embedded", "3", "--impl", "setnx,muxlock", "--rounds", "2", "--rate", "300", "--arrivals", "uniform", "--dist", "zipf:0.9", "--keys", "7",
+	name := keep(t, "run", "--embedded", "3", "--impl", "redislock,muxlock", "--rounds", "2", "--rate", "300", "--arrivals", "uniform", "--dist", "zipf:0.9", "--keys", "7",
 		"--hold", "exp:1ms", "--duration", "150ms", "--warmup", "10ms", "--ttl", "9s", "--wait", "1s", "--master-timeout", "2s", "--workers", "9",
 		"--seed", "77", "--slo", "jain>0", "--slo", "overlaps==0")
 	first, err := result.ReadFile(name)
@@ -74,12 +74,12 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 }
 
 func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
-	cmd, f := runFlags(t, "--slo", "throughput>1", "--slo", "it's=5", "--fault", "stop:1@1s-2s", "--impl", "noop,setnx", "--steady", "5%", "--seed", "7", "--masters", "a:1", "--new-masters")
+	cmd, f := runFlags(t, "--slo", "throughput>1", "--slo", "it's=5", "--fault", "stop:1@1s-2s", "--impl", "noop,redislock", "--steady", "5%", "--seed", "7", "--masters", "a:1", "--new-masters")
 	p, err := f.plan(cmd)
 	require.Error(t, err) // it's no objective, and there is no fault on given masters
 	require.Nil(t, p)
 	args := []string{
-		"--impl=noop,setnx", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=1m0s", "--warmup=1s", "--steady=5%",
+		"--impl=noop,redislock", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=1m0s", "--warmup=1s", "--steady=5%",
 		"--rounds=1", "--seed=7", "--probe-every=50ms", "--ttl=10s", "--fault=stop:1@1s-2s", "--slo=throughput>1", "--slo=it's=5",
 	}
 	require.Equal(t, args, arguments(cmd, "keys"))
@@ -121,7 +121,7 @@ func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 		{zipf.String(), []string{"--keys", "5"}, bench.Zipf(1), 5, ""},
 		{zipf.String(), []string{"--dist", "uniform"}, bench.Uniform(), 7, ""},
 		{zipf.String(), []string{"--dist", "own"}, bench.Dist{}, 1000, ""},
-		{strings.Replace(zipf.String(), "--impl=setnx", "--impl=unheard", 1), nil, bench.Dist{}, 0, "--impl"},
+		{strings.Replace(zipf.String(), "--impl=redislock", "--impl=unheard", 1), nil, bench.Dist{}, 0, "--impl"},
 		{strings.Replace(zipf.String(), `"args"`, `"arguments"`, 1), nil, bench.Dist{}, 0, "has kept no flags"},
 		{strings.Replace(zipf.String(), `"embedded"`, `"elsewhere"`, 1), nil, bench.Dist{}, 0, "elsewhere"},
 		{strings.Replace(zipf.String(), `"embedded"`, `"given"`, 1), nil, bench.Dist{}, 0, ""},
@@ -148,9 +148,9 @@ func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 func documentOf(dist bench.Dist, keys int) result.Document {
 	cfg := bench.RunConfig{
 		Config: bench.Config{Workers: 2, Keys: keys, Dist: dist, Duration: time.Second, TTL: time.Second, Seed: 1},
-		Impls:  []string{"setnx"}, Rounds: 1, Masters: []string{"m:1"},
+		Impls:  []string{"redislock"}, Rounds: 1, Masters: []string{"m:1"},
 	}
-	args := []string{"--impl=setnx", "--workers=2", "--dist=" + dist.String(), "--duration=1s", "--ttl=1s", "--seed=1"}
+	args := []string{"--impl=redislock", "--workers=2", "--dist=" + dist.String(), "--duration=1s", "--ttl=1s", "--seed=1"}
 	if keys > 0 {
 		args = append(args, fmt.Sprintf("--keys=%d", keys))
 	}

@@ -106,9 +106,13 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		return targets
 	}
 
-	if slices.ContainsFunc(p.impls, raw.Is) {
+	if slices.Contains(p.impls, raw.Name) {
 		fmt.Fprintf(log, "raw: %s\n", raw.Caveat)
 	}
+	if err := tryOut(ctx, open(p)); err != nil {
+		return nil, err
+	}
+
 	progress := log
 	if p.quiet {
 		progress = io.Discard

@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redistest"
@@ -72,7 +74,7 @@ func TestRunPrintsOneJSONDocument(t *testing.T) {
 func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "setnx", "--rate", "0.5k", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
+	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "redislock", "--rate", "0.5k", "--duration", "300ms", "--warmup", "50ms", "-o", "json")
 	requireMeasured(t, code, stderr)
 	r := requireFields(t, stdout)["results"].([]any)[0]
 	for _, clock := range []string{"response", "wait", "service", "lag"} {
@@ -85,7 +87,7 @@ func TestAnOpenLoopHasResponseTimes(t *testing.T) {
 func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "compare", "--local", "3", "--impl", "muxlock,setnx,raw", "--rounds", "2",
+	stdout, stderr, code := lockbench(t, "compare", "--local", "3", "--impl", "muxlock,redislock,raw", "--rounds", "2",
 		"--duration", "500ms", "--warmup", "20ms", "--seed", "5", "-o", "json")
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)
@@ -95,19 +97,43 @@ func TestCompareInterleavesRoundsAndRelatesThem(t *testing.T) {
 		order = append(order, fmt.Sprint(r["impl"], r["round"], " seed ", r["seed"]))
 	}
 	require.Equal(t, []string{
-		"muxlock1 seed 5", "setnx1 seed 5", "raw1 seed 5", "raw2 seed 6", "setnx2 seed 6", "muxlock2 seed 6",
+		"muxlock1 seed 5", "redislock1 seed 5", "raw1 seed 5", "raw2 seed 6", "redislock2 seed 6", "muxlock2 seed 6",
 	}, order)
 	require.Len(t, doc["relative"], 3)
 }
 
 func TestCompareShowsATable(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,setnx", "--rounds", "1", "--duration", "1s", "--warmup", "20ms")
+	stdout, stderr, code := lockbench(t, "compare", "--embedded", "3", "--impl", "muxlock,redislock", "--rounds", "1", "--duration", "1s", "--warmup", "20ms")
 	requireMeasured(t, code, stderr)
 	require.Contains(t, stdout, "muxlock is ")
 	require.Contains(t, stdout, "what they do not promise")
-	require.Regexp(t, ` setnx: one server.*\(go-redis v9\.\d+\.\d+, pool of \d+ to each master, the client repeats a failed command up to 3 times\)$`, flat(stdout))
+	require.Regexp(t, ` redislock: one server.*\(redislock v[\d.]+, go-redis v9\.\d+\.\d+, pool of \d+ to each master, the client repeats a failed command up to 3 times\)$`, flat(stdout))
 	require.Contains(t, stdout, "SPEED MEANS NOTHING")
+}
+
+func TestARivalThatCannotRunOnTheMastersIsRefusedBeforeAnythingIsMeasured(t *testing.T) {
+	t.Parallel()
+	given := strings.Join(append(redistest.Addrs(redistest.Masters(t, 2)), "127.0.0.1:1"), ",")
+	stdout, stderr, code := lockbench(t, "compare", "--masters", given, "--new-masters", "--impl", "muxlock,redsync-goredis", "--duration", "100ms")
+	require.Equal(t, exitUsage, code)
+	require.Empty(t, stdout)
+	require.Regexp(t, `^lockbench: --impl redsync-goredis cannot run on these masters: .*127\.0\.0\.1:1.*\nSee `, stderr)
+	_, stderr, code = lockbench(t, "run", "--masters", given, "--new-masters", "--duration", "100ms", "--warmup", "0s")
+	requireMeasured(t, code, stderr)
+}
+
+func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
+	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--prefix a:": false, "--op extend": false} {
+		var f flags
+		cmd := &cobra.Command{Use: "compare"}
+		f.declare(cmd, "muxlock,raw", 5, formats...)
+		require.NoError(t, cmd.ParseFlags(words(args)))
+		p, err := f.plan(cmd)
+		require.NoError(t, err, args)
+		require.Equal(t, want, slices.Contains(p.impls, "raw"), args)
+		require.Equal(t, want, strings.Contains(p.args[0], "raw"), p.args)
+	}
 }
 
 func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {
@@ -136,19 +162,19 @@ func TestWithoutAServerProgramItTriesEmbeddedMasters(t *testing.T) {
 
 func TestARateThatIsNotMetIsNotValid(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--rate", "1M", "--duration", "200ms", "--warmup", "20ms")
+	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "redislock", "--workers", "1", "--rate", "1M", "--duration", "200ms", "--warmup", "20ms")
 	require.Equal(t, exitNotValid, code, stderr)
-	require.Contains(t, stdout, "NOT VALID setnx: rate not met")
+	require.Contains(t, stdout, "NOT VALID redislock: rate not met")
 	require.Contains(t, stderr, "rate not met")
 }
 
 func TestAFewOperationsAreShownButNotValid(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,setnx", "--rounds", "2", "--workers", "1", "--hold", "50ms",
+	stdout, stderr, code := lockbench(t, "compare", "--local", "1", "--impl", "noop,redislock", "--rounds", "2", "--workers", "1", "--hold", "50ms",
 		"--duration", "300ms", "--warmup", "0s")
 	require.Equal(t, exitNotValid, code, stderr)
-	require.Regexp(t, `NOT VALID setnx: too few operations: \d are no base for a p99, it needs \d+ s more at this pace \(in 2 rounds\)`, flat(stdout))
+	require.Regexp(t, `NOT VALID redislock: too few operations: \d are no base for a p99, it needs \d+ s more at this pace \(in 2 rounds\)`, flat(stdout))
 	require.Contains(t, stdout, "reference", "the figures are there all the same")
 	require.Contains(t, stderr, "too few operations")
 }
@@ -177,7 +203,7 @@ func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
 func TestFaultsAreBandsInEveryResult(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,setnx", "--rounds", "1", "--local", "3",
+	stdout, stderr, code := lockbench(t, "compare", "--impl", "muxlock,redislock", "--rounds", "1", "--local", "3",
 		"--fault", "kill:2@200ms-500ms", "--fault", "delay:3:lognormal(2ms,1)@100ms-300ms", "--fault", "restart:1@700ms",
 		"--warmup", "50ms", "--duration", "1s", "-o", "json")
 	requireMeasured(t, code, stderr)

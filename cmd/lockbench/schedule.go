@@ -32,12 +32,12 @@ func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show f
 	cfg := r.cfg
 	cfg.Progress = show
 	var tool bench.ToolCost // raw has workers of its own
-	if slices.ContainsFunc(r.impls, func(name string) bool { return !raw.Is(name) }) {
+	if slices.ContainsFunc(r.impls, func(name string) bool { return name != raw.Name }) {
 		tool = bench.ToolCPU(ctx, cfg)
 	}
 	results, err := bench.Compare(ctx, open(r.plan), cfg, r.rounds)
 	for _, result := range results {
-		if !raw.Is(result.Impl) {
+		if result.Impl != raw.Name {
 			result.ChargeTool(tool)
 		}
 	}

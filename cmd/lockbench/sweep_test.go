@@ -99,7 +99,7 @@ func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
 
 func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--param", "masters=1,3", "--param", "keys=1,10", "--impl", "noop,setnx", "--rounds", "2",
+	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--param", "masters=1,3", "--param", "keys=1,10", "--impl", "noop,redislock", "--rounds", "2",
 		"--workers", "2", "--duration", "50ms", "--warmup", "0s", "--seed", "5", "-o", "json")
 	require.Contains(t, []int{exitOK, exitUnsafe}, code, stderr) // noop excludes nobody
 	require.Contains(t, stderr, "16 runs")
@@ -116,10 +116,10 @@ func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 		require.Equal(t, s["keys"], fmt.Sprint(r["keys"]))
 	}
 	require.Equal(t, []string{
-		"1 1 noop1 seed 5", "1 1 setnx1 seed 5", "1 10 noop1 seed 5", "1 10 setnx1 seed 5",
-		"3 1 noop1 seed 5", "3 1 setnx1 seed 5", "3 10 noop1 seed 5", "3 10 setnx1 seed 5",
-		"3 10 setnx2 seed 6", "3 10 noop2 seed 6", "3 1 setnx2 seed 6", "3 1 noop2 seed 6",
-		"1 10 setnx2 seed 6", "1 10 noop2 seed 6", "1 1 setnx2 seed 6", "1 1 noop2 seed 6",
+		"1 1 noop1 seed 5", "1 1 redislock1 seed 5", "1 10 noop1 seed 5", "1 10 redislock1 seed 5",
+		"3 1 noop1 seed 5", "3 1 redislock1 seed 5", "3 10 noop1 seed 5", "3 10 redislock1 seed 5",
+		"3 10 redislock2 seed 6", "3 10 noop2 seed 6", "3 1 redislock2 seed 6", "3 1 noop2 seed 6",
+		"1 10 redislock2 seed 6", "1 10 noop2 seed 6", "1 1 redislock2 seed 6", "1 1 noop2 seed 6",
 	}, order)
 	require.Empty(t, doc["relative"])
 	require.Len(t, doc["config"].(map[string]any)["masters"], 3)
@@ -131,15 +131,15 @@ func TestASweepInterleavesSettingsAndSumsThemUp(t *testing.T) {
 
 func TestASweepOfRatesShowsWhereTheyAreNotMetAndIsNoFailure(t *testing.T) {
 	t.Parallel()
-	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "setnx", "--workers", "1", "--param", "rate=200,1M", "--duration", "200ms", "--warmup", "20ms")
+	stdout, stderr, code := lockbench(t, "sweep", "--embedded", "1", "--impl", "redislock", "--workers", "1", "--param", "rate=200,1M", "--duration", "200ms", "--warmup", "20ms")
 	require.Zero(t, code, stderr)
 	require.Regexp(t, `rate +impl +offered/s +cycles/s +response p50`, stdout)
-	require.Contains(t, stdout, "NOT VALID setnx  rate=1M: rate not met")
+	require.Contains(t, stdout, "NOT VALID redislock  rate=1M: rate not met")
 }
 
 func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
 	t.Parallel()
-	r := start(t, "sweep", "--local", "1", "--impl", "setnx", "--param", "workers=1,2", "--duration", "1m", "--warmup", "0s", "-o", "json")
+	r := start(t, "sweep", "--local", "1", "--impl", "redislock", "--param", "workers=1,2", "--duration", "1m", "--warmup", "0s", "-o", "json")
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
 	r.cmd.Wait()
 	require.Equal(t, exitInterrupted, r.cmd.ProcessState.ExitCode())

@@ -24,9 +24,9 @@ import (
 
 // newTarget makes the target for a name that planImpls has checked.
 func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
-	if raw.Is(name) {
+	if name == raw.Name {
 		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
-			runner, err := raw.Open(ctx, name, addrs, p.cfg.TTL)
+			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
 			return riggedRunner{runner, p, rig, addrs}, err
 		}}
 	}
@@ -48,6 +48,24 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 		return riggedRunner{runner, p, rig, addrs}, p.refused(err)
 	}
 	return t
+}
+
+// tryOut opens each target once, before anything is measured: one that cannot run on these
+// masters would end a comparison in its first round. A rival that cannot is a usage error.
+func tryOut(ctx context.Context, targets []bench.Target) error {
+	for _, t := range targets {
+		runner, err := t.Open(ctx)
+		if err == nil {
+			err = runner.Close()
+		}
+		switch {
+		case err != nil && strings.HasPrefix(t.Name, "muxlock"):
+			return t.Failed(err)
+		case err != nil:
+			return usagef("--impl %s cannot run on these masters: %w", t.Name, err)
+		}
+	}
+	return nil
 }
 
 // options is what every implementation is opened with.
@@ -176,7 +194,7 @@ func caveats(c result.Config) map[string]string {
 	m := map[string]string{}
 	for _, name := range c.Impls {
 		text := raw.Caveat
-		if !raw.Is(name) {
+		if name != raw.Name {
 			impl, _ := rivals.Find(name)
 			text = impl.Caveat
 		}
@@ -208,7 +226,7 @@ func ranked(impls []string, reference string, results []*bench.Result) []string 
 		switch {
 		case name == reference:
 			return 0
-		case raw.Is(name) || impl.Yardstick:
+		case name == raw.Name || impl.Yardstick:
 			return 3
 		case impl.Single:
 			return 2

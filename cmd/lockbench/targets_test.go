@@ -21,16 +21,16 @@ func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
 		return &bench.Result{Impl: impl, ThroughputPerS: throughput}
 	}
 	results := []*bench.Result{
-		run("muxlock", 9), run("setnx", 50), run("redsync-goredis", 1), run("redsync-rueidis", 3), run("redsync-goredis", 1), run("noop", 99), run("redislock", 60),
+		run("muxlock", 9), run("rueidislock", 50), run("redsync-goredis", 1), run("redsync-rueidis", 3), run("redsync-goredis", 1), run("noop", 99), run("redislock", 60),
 	}
-	impls := []string{"noop", "redsync-goredis", "raw", "setnx", "redislock", "redsync-rueidis", "muxlock"}
-	require.Equal(t, []string{"muxlock", "redsync-rueidis", "redsync-goredis", "redislock", "setnx", "noop", "raw"}, ranked(impls, "muxlock", results))
-	require.Equal(t, "setnx", ranked(impls, "setnx", results)[0])
+	impls := []string{"noop", "redsync-goredis", "raw", "rueidislock", "redislock", "redsync-rueidis", "muxlock"}
+	require.Equal(t, []string{"muxlock", "redsync-rueidis", "redsync-goredis", "redislock", "rueidislock", "noop", "raw"}, ranked(impls, "muxlock", results))
+	require.Equal(t, "redislock", ranked(impls, "redislock", results)[0])
 
 	for i, r := range results { // an open loop: the same throughput, the later the slower
 		r.Latency.Response = &bench.Summary{Count: 1000, P: map[string]int64{"50": int64(i)}}
 	}
-	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "setnx", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
+	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "rueidislock", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
 }
 
 func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
@@ -79,13 +79,13 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 }
 
 func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
-	c := result.Config{Clients: map[string]rivals.Client{"setnx": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
-	c.Impls = []string{"muxlock", "setnx", "raw"}
+	c := result.Config{Clients: map[string]rivals.Client{"redislock": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
+	c.Impls = []string{"muxlock", "redislock", "raw"}
 	m := caveats(c)
-	require.Contains(t, m["setnx"], "one server: the lock dies with it")
-	require.Contains(t, m["setnx"], "(go-redis v9.9.9, pool of 7 to each master)")
+	require.Contains(t, m["redislock"], "one server: the lock dies with it")
+	require.Contains(t, m["redislock"], "(go-redis v9.9.9, pool of 7 to each master)")
 	require.NotContains(t, m, "muxlock")
 	require.NotEmpty(t, m["raw"])
 	c.Clients = nil // an older document
-	require.NotContains(t, caveats(c)["setnx"], "(")
+	require.NotContains(t, caveats(c)["redislock"], "(go-redis")
 }

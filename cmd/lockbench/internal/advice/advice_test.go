@@ -500,7 +500,7 @@ func TestSensitivityKnowsWhatHurts(t *testing.T) {
 func TestSeveralRoundsAreOneMeasurement(t *testing.T) {
 	one, two := lan.result(), lan.result()
 	other := lan.result()
-	other.Impl = "setnx"
+	other.Impl = "redislock"
 	m, err := Measure("muxlock", bench.RunConfig{}, []*bench.Result{one, other, two})
 	require.NoError(t, err)
 	require.EqualValues(t, 40_000, m.Acquire.N())

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"muxlock/cmd/lockbench/internal/wire"
-	"muxlock/internal/oneline"
 	"muxlock/internal/resp"
 )
 
@@ -25,26 +24,22 @@ type conn struct {
 	buf                  []byte
 }
 
-// dial connects to one master, logs in, loads the script, or finds the native command, and
-// encodes the batches.
-func dial(ctx context.Context, master string, id int, ttl time.Duration, native bool) (*conn, error) {
+// dial connects to one master, logs in, loads the script and encodes the batches.
+func dial(ctx context.Context, master string, id int, ttl time.Duration) (*conn, error) {
 	w, err := wire.Dial(ctx, master)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{Conn: w}
-	if err := c.prepare(id, ttl, native); err != nil {
+	if err := c.prepare(id, ttl); err != nil {
 		w.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *conn) prepare(id int, ttl time.Duration, native bool) error {
-	releaseOf, err := c.scriptedRelease()
-	if native {
-		releaseOf, err = c.nativeRelease()
-	}
+func (c *conn) prepare(id int, ttl time.Duration) error {
+	sha, err := c.Call("SCRIPT", "LOAD", release)
 	if err != nil {
 		return err
 	}
@@ -52,36 +47,12 @@ func (c *conn) prepare(id int, ttl time.Duration, native bool) error {
 	for i := range Depth {
 		key := fmt.Sprintf("lockbench:raw:%s:%d:%d", token[:8], id, i)
 		c.sets = resp.AppendCommand(c.sets, "SET", key, token, "NX", "PX", ms)
-		c.releases = resp.AppendCommand(c.releases, releaseOf(key, token)...)
+		c.releases = resp.AppendCommand(c.releases, "EVALSHA", sha[0].Text, "1", key, token)
 	}
 	c.setReplies = bytes.Repeat([]byte("+OK\r\n"), Depth)
 	c.relReply = bytes.Repeat([]byte(":1\r\n"), Depth)
 	c.buf = make([]byte, len(c.setReplies))
 	return nil
-}
-
-func (c *conn) scriptedRelease() (func(key, token string) []string, error) {
-	sha, err := c.Call("SCRIPT", "LOAD", release)
-	if err != nil {
-		return nil, err
-	}
-	return func(key, token string) []string { return []string{"EVALSHA", sha[0].Text, "1", key, token} }, nil
-}
-
-// nativeRelease is the command of the server's kind, Redis or Valkey.
-func (c *conn) nativeRelease() (func(key, token string) []string, error) {
-	var errs []error
-	for _, of := range []func(key, token string) []string{
-		func(key, token string) []string { return []string{"DELEX", key, "IFEQ", token} },
-		func(key, token string) []string { return []string{"DELIFEQ", key, token} },
-	} {
-		_, err := c.Call(of("lockbench:raw:none", rand.Text())...)
-		if err == nil {
-			return of, nil
-		}
-		errs = append(errs, err)
-	}
-	return nil, fmt.Errorf("the server has no native release: %w", oneline.Join(errs...))
 }
 
 // cycle acquires and releases Depth keys and returns when the second half began.

@@ -23,17 +23,8 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 )
 
-// Names of this load among the implementations.
-const (
-	Name       = "raw"
-	NativeName = "raw-native" // releases with DELEX or DELIFEQ, of newer servers, instead of the script
-)
-
-// Names lists them.
-var Names = []string{Name, NativeName}
-
-// Is reports whether an implementation is this load.
-func Is(name string) bool { return name == Name || name == NativeName }
+// Name of this load among the implementations.
+const Name = "raw"
 
 // Caveat is what its figures are not.
 const Caveat = "no lock: what the servers can do with one command per operation, 4 connections to each, 64 operations deep; ignores --workers and all that shapes a lock's load"
@@ -49,17 +40,16 @@ const patience = 2 * time.Second
 
 // Load is the connections to all masters. Close it. Not safe for concurrent use.
 type Load struct {
-	name    string
 	masters int
 	conns   []*conn
 }
 
-// Open dials everything, for the load of that name. It blocks until all is connected or ctx ends.
-func Open(ctx context.Context, name string, addrs []string, ttl time.Duration) (*Load, error) {
-	l := &Load{name: name, masters: len(addrs)}
+// Open dials everything. It blocks until all is connected or ctx ends.
+func Open(ctx context.Context, addrs []string, ttl time.Duration) (*Load, error) {
+	l := &Load{masters: len(addrs)}
 	for _, master := range addrs {
 		for range ConnsPerMaster {
-			c, err := dial(ctx, master, len(l.conns), ttl, name == NativeName)
+			c, err := dial(ctx, master, len(l.conns), ttl)
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("master %s: %w", masters.Redact(master), err), l.Close())
 			}
@@ -149,7 +139,7 @@ func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration,
 			return series
 		}
 		if cfg.Progress != nil {
-			cfg.Progress(bench.Progress{Impl: l.name, Warmup: warmup, Elapsed: elapsed, Total: total, Point: p})
+			cfg.Progress(bench.Progress{Impl: Name, Warmup: warmup, Elapsed: elapsed, Total: total, Point: p})
 		}
 	}
 }
@@ -215,7 +205,7 @@ func (l *Load) result(workers []*worker, elapsed time.Duration) *bench.Result {
 	}
 	n := batches * Depth / int64(l.masters)
 	r := &bench.Result{
-		Impl:           l.name,
+		Impl:           Name,
 		Round:          1,
 		Masters:        l.masters,
 		Workers:        ConnsPerMaster * Depth, // operations in flight at each master

@@ -16,7 +16,7 @@ import (
 
 func TestLoadCyclesOnAllMastersAndLeavesNothing(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	l, err := raw.Open(t.Context(), raw.Name, redistest.Addrs(servers), 10*time.Second)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
 	require.NoError(t, err)
 	defer l.Close()
 
@@ -45,7 +45,7 @@ func TestLoadCyclesOnAllMastersAndLeavesNothing(t *testing.T) {
 func TestABadReplyFailsTheRun(t *testing.T) {
 	// A server without room answers SET with an error.
 	servers := redistest.MastersWith(t, 1, redisserver.Options{Args: []string{"--maxmemory", "1kb"}})
-	l, err := raw.Open(t.Context(), raw.Name, redistest.Addrs(servers), 10*time.Second)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
 	if err == nil {
 		defer l.Close()
 		_, err = l.Run(t.Context(), bench.Config{Duration: 10 * time.Second})
@@ -55,7 +55,7 @@ func TestABadReplyFailsTheRun(t *testing.T) {
 
 func TestAHungMasterFailsTheRunInTime(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	l, err := raw.Open(t.Context(), raw.Name, redistest.Addrs(servers), 10*time.Second)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
 	require.NoError(t, err)
 	defer l.Close()
 	require.NoError(t, servers[1].Pause())
@@ -65,7 +65,7 @@ func TestAHungMasterFailsTheRunInTime(t *testing.T) {
 
 func TestAnInterruptedRunKeepsItsFigures(t *testing.T) {
 	servers := redistest.Masters(t, 1)
-	l, err := raw.Open(t.Context(), raw.Name, redistest.Addrs(servers), 10*time.Second)
+	l, err := raw.Open(t.Context(), redistest.Addrs(servers), 10*time.Second)
 	require.NoError(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -20,16 +20,7 @@ type muxlock struct {
 }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	return openEngine(ctx, o.engine())
-}
-
-func openMuxlockScripts(ctx context.Context, o Options) (bench.Locker, error) {
 	cfg := o.engine()
-	cfg.DisableNative = true
-	return openEngine(ctx, cfg)
-}
-
-func openEngine(ctx context.Context, cfg engine.Config) (bench.Locker, error) {
 	e, err := engine.New(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -56,16 +56,8 @@ type Impl struct {
 var All = []Impl{
 	{Name: "muxlock", Open: openMuxlock, Fences: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis}},
 	{
-		Name: "muxlock-scripts", Open: openMuxlockScripts, Fences: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
-		Caveat: "muxlock with SET and scripts only, as on older servers: no MSETEX, DELEX or DELIFEQ",
-	},
-	{
 		Name: "muxlock-single", Open: openMuxlockSingle, Single: true, Lock: (*engine.Lock)(nil), modules: []string{moduleRueidis},
 		Caveat: "one master: the lock dies with its server, and a failover to a replica can grant it twice",
-	},
-	{
-		Name: "setnx", Open: openSetNX, Single: true, modules: []string{moduleGoRedis},
-		Caveat: "one server: the lock dies with it; waiters poll every 5 ms in no order; no renewal, no drift allowance",
 	},
 	{
 		Name: "redsync-goredis", Open: openRedsyncGoRedis, Lock: redsyncHeld{}, modules: []string{moduleRedsync, moduleGoRedis},

@@ -176,7 +176,7 @@ func TestAHeldLockOutlivesTheCtxItWasAcquiredWith(t *testing.T) {
 
 func TestNamesAreUniqueAndKnown(t *testing.T) {
 	require.Equal(t, []string{
-		"muxlock", "muxlock-scripts", "muxlock-single", "setnx", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop",
+		"muxlock", "muxlock-single", "redsync-goredis", "redsync-autopipeline", "redsync-rueidis", "redislock", "rueidislock", "noop",
 	}, rivals.Names())
 	_, ok := rivals.Find("nothing")
 	require.False(t, ok)

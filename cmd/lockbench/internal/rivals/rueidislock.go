@@ -85,7 +85,7 @@ func (h *rueidislockHeld) Release(context.Context) error {
 	h.release()
 	h.cancel()
 	if lost {
-		return errNotHeld
+		return errors.New("rivals: the lock was not held any more")
 	}
 	return nil
 }
