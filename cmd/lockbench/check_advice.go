@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/advice"
@@ -16,6 +17,13 @@ import (
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/units"
 )
+
+func (f *flags) declareCheck(cmd *cobra.Command) {
+	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
+		fs.StringVar(&f.check, "check", "", "try what lockbench advise -o json wrote into this file, on its masters: predicted, measured, and PASS or FAIL as the last line")
+		once(fs, "check")
+	})
+}
 
 // takeCheck gives the flags that the user leaves alone what an advice has: its masters,
 // the user's load, and every advised setting.

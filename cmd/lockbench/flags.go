@@ -29,11 +29,10 @@ type flags struct {
 	rounds     int
 	probeEvery time.Duration
 
-	slos    []string
-	profile string
-	config  string
-	check   string
-	advice  *advice.Advice // of check
+	slos   []string
+	config string
+	check  string
+	advice *advice.Advice // of check
 
 	regression share
 

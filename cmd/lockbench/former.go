@@ -6,6 +6,7 @@ var former = map[string]string{
 	"--impl muxlock-scripts": "--impl muxlock, which uses SET and scripts where the servers have no native commands",
 	"--impl raw-native":      "--impl raw",
 	"--impl setnx":           "--impl redislock, or --impl redsync-goredis --local 1",
+	"--profile":              "--slo, with the load's own flags such as --rate, --keys and --hold",
 	"-o csv":                 "-o json, of which jq makes tables",
 	"-o ndjson":              "-o json, whose series has every second",
 	"completion":             "--help, which lists the flags of a command",

@@ -46,7 +46,6 @@ type plan struct {
 	probeEvery  time.Duration // 0: no prober
 	objectives  []bench.Objective
 	predictions []advice.Prediction // of --check
-	profile     string
 	prefix      string
 	engine      rivals.Options // but for what options adds
 	history     string         // file for the events around an overlap; chaos only
@@ -58,7 +57,7 @@ type plan struct {
 // plan checks everything that can be checked without starting anything. Each
 // error names its flag.
 func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
-	for _, take := range []func(*cobra.Command) error{f.takeProfile, f.takeCheck, f.takeConfig} {
+	for _, take := range []func(*cobra.Command) error{f.takeCheck, f.takeConfig} {
 		if err := take(cmd); err != nil {
 			return nil, err
 		}
@@ -66,7 +65,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
 		prefix: f.prefix, engine: f.engine, probeEvery: f.probeEvery,
-		profile: f.profile, outputs: f.outputs,
+		outputs: f.outputs,
 	}
 	p.runs = rounds{p}
 	for _, check := range []func(*plan, func(string) bool) error{f.planMasters, f.planImpls, f.planLoad, f.planFaults, f.planObjectives} {

@@ -7,11 +7,18 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 )
+
+// setting is a flag and its values: several, where it may be given again.
+type setting struct {
+	flag   string
+	values []string
+}
 
 // takeConfig gives the flags that the user left alone the values that an earlier
 // run had, as its result file has them.
@@ -44,6 +51,29 @@ func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, doc *result.Docu
 	}
 	if err := take(cmd, withSamples(settings, doc)); err != nil {
 		return usagef("%s: %s is damaged: %w", flag, file, err)
+	}
+	return nil
+}
+
+// take sets the flags that are not set yet, and would not contradict one that is:
+// the number of names means nothing where every worker has one of its own. What the
+// command does not have, and what another sweep swept, is left out.
+func take(cmd *cobra.Command, settings []setting) error {
+	given := map[string]bool{}
+	cmd.Flags().Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	if given["dist"] && cmd.Flag("dist").Value.String() == "own" {
+		given["keys"] = true
+	}
+	for _, s := range settings {
+		flag := cmd.Flags().Lookup(s.flag)
+		if flag == nil || headingOf(flag) == ofSweep || given[s.flag] || s.flag == "dist" && s.values[0] == "own" && given["keys"] {
+			continue
+		}
+		for _, v := range s.values {
+			if err := cmd.Flags().Set(s.flag, v); err != nil {
+				return usagef("--%s %s: %w", s.flag, v, err)
+			}
+		}
 	}
 	return nil
 }

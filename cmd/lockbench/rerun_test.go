@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
@@ -17,6 +18,17 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
 )
+
+// runFlags is the flags of run as a command line sets them.
+func runFlags(t *testing.T, args ...string) (*cobra.Command, *flags) {
+	t.Helper()
+	var f flags
+	cmd := &cobra.Command{Use: "run"}
+	f.declare(cmd, "muxlock", 1, formats...)
+	f.declareCheck(cmd)
+	require.NoError(t, cmd.Flags().Parse(args))
+	return cmd, &f
+}
 
 // keep runs and returns the name of the result file.
 func keep(t *testing.T, args ...string) string {
@@ -63,7 +75,7 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 		require.False(t, kept[s.flag], "--%s is there twice", s.flag)
 		kept[s.flag] = true
 	}
-	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "profile", "check", "new-masters") { // these are not of the load
+	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "check", "new-masters") { // these are not of the load
 		require.False(t, kept[name], name)
 		kept[name] = true
 	}

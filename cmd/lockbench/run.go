@@ -29,12 +29,11 @@ func runCommand() *cobra.Command {
 		Example: `  lockbench run --workers 1024
   lockbench run --rate 5k --dist zipf:0.99 --keys 10000
   lockbench run --masters a:6379,b:6379,c:6379 -o json --out result.json`,
-		Long: "Load one implementation and show every figure.\n\n" + profilesHelp(),
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.declare(cmd, "muxlock", 1, formats...)
-	f.declareProfile(cmd)
+	f.declareCheck(cmd)
 	return cmd
 }
 
@@ -62,7 +61,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 		return interruptedOr(ctx, runErr)
 	}
 	err = worst(p.runs.judge(ctx, doc.Results, runErr), out.document(*doc))
-	if p.profile != "" || p.predictions != nil {
+	if p.predictions != nil {
 		w := cmd.ErrOrStderr() // beside a document rather than into it
 		if p.out != "" || p.format == "text" {
 			w = cmd.OutOrStdout()
@@ -178,7 +177,7 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
 		Faults: []string{}, FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, Profile: p.profile, SLO: []string{}, Args: p.args,
+		MastersRedacted: redacted, SLO: []string{}, Args: p.args,
 	}
 	for _, f := range p.faults {
 		doc.Config.Faults = append(doc.Config.Faults, f.Text)

@@ -63,7 +63,7 @@ type Setting struct {
 
 // expected is what differs between any two runs, or says nothing about the figures.
 var expected = []string{"config.command", "config.key_prefix", "config.masters", "config.seed", "config.rounds", "config.reference",
-	"config.impls", "config.slo", "config.profile", "tool.commit", "tool.version"}
+	"config.impls", "config.slo", "tool.commit", "tool.version"}
 
 // Settings tells what else was different: workload, masters, machine, Go.
 func Settings(older, newer *Document) (differ []Setting) {

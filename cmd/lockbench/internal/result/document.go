@@ -42,7 +42,6 @@ type Config struct {
 	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
 	// MastersRedacted: user names or passwords were left out of Masters.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
-	Profile         string   `json:"profile,omitempty"`
 	SLO             []string `json:"slo"`
 	// Clients is what each implementation ran on, by its name.
 	Clients map[string]rivals.Client `json:"clients,omitempty"`
