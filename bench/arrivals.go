@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"time"
 )
 
@@ -35,8 +34,7 @@ type schedule struct {
 	ops     rng
 	hold    Span
 	holds   rng
-	at      float64 // as if there were no ramp
-	ramp    float64 // ns
+	at      float64
 }
 
 func newSchedule(cfg Config, z *zipf) *schedule {
@@ -51,7 +49,6 @@ func newSchedule(cfg Config, z *zipf) *schedule {
 		hold:    cfg.Hold,
 		holds:   newRNG(cfg.Seed, cfg.stream(streamArrivalHolds)),
 		at:      gap * float64(cfg.proc) / float64(cfg.procs()), // processes take turns
-		ramp:    float64(cfg.Ramp),
 	}
 }
 
@@ -61,17 +58,7 @@ func (s *schedule) next() arrival {
 	} else {
 		s.at += s.gap
 	}
-	return arrival{at: int64(s.ramped(s.at)), key: s.keys.next(), op: s.op.draw(&s.ops), hold: s.hold.draw(&s.holds)}
-}
-
-// ramped moves a moment of the full rate to where as many arrivals have come at one
-// that rises from 0 over the ramp: rate * t^2 / (2 * ramp) within it, and half of
-// what the full rate would have brought by its end.
-func (s *schedule) ramped(at float64) float64 {
-	if at < s.ramp/2 {
-		return math.Sqrt(2 * s.ramp * at)
-	}
-	return at + s.ramp/2
+	return arrival{at: int64(s.at), key: s.keys.next(), op: s.op.draw(&s.ops), hold: s.hold.draw(&s.holds)}
 }
 
 // Random streams of one seed. Worker i has streamWorkers + i, streamSpans + i and

@@ -46,21 +46,6 @@ func same[T comparable](a, b T) int {
 	return 0
 }
 
-func TestTheRampBeginsAtNothingAndEndsAtTheRate(t *testing.T) {
-	const ramp = 2 * time.Second
-	var tenths [40]int // of a second
-	for _, a := range arrivals(Config{Rate: 1000, Arrivals: Even, Ramp: ramp}, 2999) {
-		tenths[a.at/int64(100*time.Millisecond)]++
-	}
-	for i, n := range tenths {
-		want := 100.0
-		if i < 20 {
-			want = (float64(i) + 0.5) * 100 / 20
-		}
-		require.InDelta(t, want, n, 1.5, "tenth %d", i)
-	}
-}
-
 func TestPoissonGapsHaveMeanAndDeviationOfTheRate(t *testing.T) {
 	const n, rate = 100_000, 50_000
 	var last int64

@@ -58,21 +58,10 @@ type Config struct {
 	Rate float64 `json:"rate"`
 	// Arrivals is poisson (the default) or uniform. Open loop only.
 	Arrivals string `json:"arrivals,omitempty"`
-	// DropAfter is how long an arrival may wait for a worker. One that no worker could
-	// begin by then is never begun, and counts as dropped; 0 means that it waits until
-	// the run ends. Too short: what one pause of the machine delayed is lost. Open loop only.
-	DropAfter time.Duration `json:"drop_after_ns,omitempty"`
 	// Duration is the measured time; Warmup runs before it and leaves no trace
 	// in any figure but the audit's.
 	Duration time.Duration `json:"duration_ns"`
 	Warmup   time.Duration `json:"warmup_ns"`
-	// Ramp is the first part of Warmup, in which the load grows: in an open loop the
-	// rate rises evenly from 0, in a closed loop the workers begin one after the other.
-	Ramp time.Duration `json:"ramp_ns,omitempty"`
-	// Steady, when above 0, ends the measured time before Duration is over, as soon as
-	// the throughput of each of the last seven seconds lies within that share of their
-	// mean. All seconds measured stay in the figures.
-	Steady float64 `json:"steady,omitempty"`
 	// TTL is the lease asked for, at least 1 ms.
 	TTL time.Duration `json:"ttl_ns"`
 	// Wait is how long one Acquire may wait; then it counts as a timeout. 0
@@ -139,24 +128,10 @@ func (c Config) Validate() error {
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
 		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
-	case c.DropAfter < 0:
-		return wrong("DropAfter", "drop-after", "must not be negative, got %s", c.DropAfter)
-	case c.DropAfter > 0 && c.Rate == 0:
-		return wrong("DropAfter", "drop-after", "has no meaning in a closed loop, where nothing waits for a worker (rate 0)")
 	case c.Duration <= 0:
 		return wrong("Duration", "duration", "must be above 0, got %s", c.Duration)
 	case c.Warmup < 0:
 		return wrong("Warmup", "warmup", "must not be negative, got %s", c.Warmup)
-	case c.Ramp < 0 || c.Ramp > c.Warmup:
-		return wrong("Ramp", "ramp", "must be part of the warm-up of %s, got %s", c.Warmup, c.Ramp)
-	case !(c.Steady >= 0 && c.Steady < 1):
-		return wrong("Steady", "steady", "must be a share from 0 to below 1, got %v", c.Steady)
-	case c.Steady > 0 && c.Duration <= steadyLeast:
-		return wrong("Steady", "steady", "looks at %d seconds and needs a longer duration, got %s", steadySeconds, c.Duration)
-	case c.Steady > 0 && c.procs() > 1:
-		return wrong("Steady", "steady", "cannot be used with several processes, which must all end at once")
-	case c.Steady > 0 && c.Op == Hold:
-		return wrong("Steady", "steady", "has no meaning with op hold, which has no throughput")
 	case c.TTL < minTTL:
 		return wrong("TTL", "ttl", "must be at least %s, got %s", minTTL, c.TTL)
 	case c.History < 0 || c.History > 0 && c.keys() > spreadNames:

@@ -60,7 +60,7 @@ func TestResultOfTenMinutesStaysBelowTwoMegabytes(t *testing.T) {
 	for i := range 600 {
 		n := int64(1_000_000_000 + i)
 		r.Series = append(r.Series, Point{
-			TS: float64(n) / 1e6, Cycles: n, Acquired: n, Refused: n, Timeouts: n, Errors: n, P50Ns: n, P99Ns: n, Dropped: n,
+			TS: float64(n) / 1e6, Cycles: n, Acquired: n, Refused: n, Timeouts: n, Errors: n, P50Ns: n, P99Ns: n,
 			MasterNs: []int64{n, n, n, n, n},
 		})
 	}

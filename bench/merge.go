@@ -42,7 +42,6 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 			holding.add(p.Holding)
 			res.Holding = holding.result()
 		}
-		res.Steady = p.Steady // a run of one process
 		res.Client.CPUNsPerOp += p.Client.CPUNsPerOp
 		res.Client.AllocsPerOp += p.Client.AllocsPerOp
 		res.Client.GCP99Ns = max(res.Client.GCP99Ns, p.Client.GCP99Ns)
@@ -125,7 +124,7 @@ func mergeDrain(parts []*Part) *Point {
 		all = append(all, p.Drain)
 	}
 	drain := mergePoint(all)
-	if drain.Acquired+drain.Cycles+drain.Refused+drain.Timeouts+drain.Errors+drain.Dropped+drain.Unfinished == 0 {
+	if drain.Acquired+drain.Cycles+drain.Refused+drain.Timeouts+drain.Errors+drain.Unfinished == 0 {
 		return nil
 	}
 	return &drain

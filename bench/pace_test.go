@@ -73,33 +73,6 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 	}
 }
 
-func TestDroppedArrivalsAreNotServed(t *testing.T) {
-	// Two workers at 10 ms a cycle: 200/s of the 400/s.
-	l := slow{acquire: takes(10 * time.Millisecond)}
-	cfg := Config{Workers: 2, Rate: 400, Arrivals: Even, Duration: 6 * time.Second, Warmup: time.Second, TTL: time.Second, DropAfter: 50 * time.Millisecond}
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Len(t, r.Valid.Reasons, 1, "it does not pile up: %v", r.Valid.Reasons)
-		require.Regexp(t, `^rate not met: offered 400.0/s, achieved 20\d.\d/s, dropped 19\d.\d/s$`, r.Valid.Reasons[0])
-		require.InDelta(t, 1200, r.Totals.Dropped, 30)
-		require.InDelta(t, r.Totals.Offered, r.Totals.Started+r.Totals.Dropped, 21)
-		require.LessOrEqual(t, r.Latency.Wait.P["99.99"], 50*ms+50_000)
-		var dropped int64
-		for _, p := range r.Series {
-			require.InDelta(t, 200, p.Dropped, 25)
-			dropped += p.Dropped
-		}
-		require.Equal(t, r.Totals.Dropped, dropped+r.Drain.Dropped)
-		require.Equal(t, r.Totals.Offered, r.Totals.Finished+r.Totals.Dropped)
-		require.Equal(t, r.Totals.Offered, r.Latency.Response.Count)
-		require.Equal(t, r.Totals.Dropped, r.Latency.Response.Censored)
-	})
-	cfg.DropAfter = 0
-	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
-		require.Zero(t, r.Totals.Dropped)
-		require.Greater(t, r.Latency.Wait.Max, 1000*ms)
-	})
-}
-
 // diary writes down what is locked when, and for how long.
 type diary struct {
 	mu    sync.Mutex // guards the following
@@ -157,17 +130,4 @@ func TestHoldsAreMeasured(t *testing.T) {
 	})
 	cfg.Hold = Span{}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) { require.Nil(t, r.Latency.Hold) })
-}
-
-func TestWorkersOfAClosedLoopBeginSpreadOverTheRamp(t *testing.T) {
-	cfg := Config{Workers: 10, Warmup: 3 * time.Second, Ramp: 2 * time.Second, Duration: time.Second,
-		TTL: time.Minute, Hold: Fixed(time.Hour), KeyPrefix: "k"}
-	cfg.TTL = 2 * time.Hour
-	d := &diary{}
-	inVirtualTime(t, func() Locker { d.begin = time.Now(); return d }, cfg, func(t *testing.T, r *Result) {
-		require.Len(t, d.pages, 10)
-		for i, p := range d.pages {
-			require.Equal(t, time.Duration(i)*200*time.Millisecond, p.at)
-		}
-	})
 }

@@ -10,7 +10,7 @@ import (
 // without any wake-up; otherwise it queues for the baton, and only the one who has
 // the baton sleeps until the next arrival, takes it, and passes the baton on.
 // Arrivals that find nobody free stay in the schedule, where their age counts as
-// waiting, and are dropped from it only as Config.DropAfter allows.
+// waiting.
 //
 // What the generator itself is late with is kept apart from that: an ideal one
 // would give each arrival, the moment it is due, to the worker that stands ready
@@ -21,19 +21,17 @@ type pacer struct {
 	sleep *sleeper      // owned by who has the baton
 	baton chan struct{} // one token
 
-	mu        sync.Mutex // guards the following
-	sched     *schedule
-	ahead     arrival // next to be taken
-	ready     ready
-	dropAfter int64 // ns; 0: never
-	from      int64 // begin of the measured time, once open
-	length    int64 // of the measured time, at most
-	until     int64 // end of the measured time, once it is over: what was due by then may still be taken
-	open      bool
-	closed    bool   // nothing may be taken any more
-	totals    Totals // of the measured time; Offered is what was taken or dropped
-	reported  int64  // of totals.Dropped, by drops
-	ages      []age  // of arrivals taken in each part of the measured time
+	mu     sync.Mutex // guards the following
+	sched  *schedule
+	ahead  arrival // next to be taken
+	ready  ready
+	from   int64 // begin of the measured time, once open
+	length int64 // of the measured time, at most
+	until  int64 // end of the measured time, once it is over: what was due by then may still be taken
+	open   bool
+	closed bool          // nothing may be taken any more
+	totals Totals        // of the measured time
+	ages   [ageParts]age // of arrivals taken in each part of the measured time
 }
 
 // age is how long arrivals were due when they were begun, in ns.
@@ -46,20 +44,14 @@ const (
 
 func newPacer(cfg Config, z *zipf, now func() int64, sleep *sleeper) *pacer {
 	p := &pacer{
-		now:       now,
-		sleep:     sleep,
-		baton:     make(chan struct{}, 1),
-		sched:     newSchedule(cfg, z),
-		ready:     ready{times: make([]int64, cfg.Workers)},
-		dropAfter: int64(cfg.DropAfter),
-		length:    int64(cfg.Duration),
-		until:     math.MaxInt64,
+		now:    now,
+		sleep:  sleep,
+		baton:  make(chan struct{}, 1),
+		sched:  newSchedule(cfg, z),
+		ready:  ready{times: make([]int64, cfg.Workers)},
+		length: int64(cfg.Duration),
+		until:  math.MaxInt64,
 	}
-	parts := ageParts
-	if cfg.Steady > 0 { // it may end as early as this
-		parts *= int((cfg.Duration + steadyLeast - 1) / steadyLeast)
-	}
-	p.ages = make([]age, parts)
 	p.ahead = p.sched.next()
 	p.baton <- struct{}{}
 	return p
@@ -97,7 +89,6 @@ func (p *pacer) take(first bool) (arrival, int64) {
 	if first {
 		p.ready.push(now)
 	}
-	p.dropLocked(now)
 	a := p.ahead
 	if a.at >= p.until {
 		return arrival{}, -1
@@ -122,32 +113,6 @@ func (p *pacer) take(first bool) (arrival, int64) {
 		part.count++
 	}
 	return a, 0
-}
-
-// dropLocked takes out of the schedule what has waited too long.
-func (p *pacer) dropLocked(now int64) {
-	if p.dropAfter == 0 {
-		return
-	}
-	for ; p.ahead.at < p.until && now-p.ahead.at > p.dropAfter; p.ahead = p.sched.next() {
-		if p.open {
-			p.totals.Offered++
-			p.totals.Dropped++
-		}
-	}
-}
-
-// drops is how many arrivals were dropped since it was last asked.
-func (p *pacer) drops() int64 {
-	now := p.now()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if !p.closed {
-		p.dropLocked(now)
-	}
-	n := p.totals.Dropped - p.reported
-	p.reported += n
-	return n
 }
 
 // begin starts the measured time. What the warm-up left waiting is forgotten:
@@ -180,7 +145,6 @@ func (p *pacer) close(now int64, each func(age int64)) Totals {
 	if !p.open {
 		return Totals{}
 	}
-	p.dropLocked(now)
 	for ; p.ahead.at < p.until; p.ahead = p.sched.next() {
 		p.totals.Offered++
 		each(now - p.ahead.at)
@@ -190,21 +154,19 @@ func (p *pacer) close(now int64, each func(age int64)) Totals {
 
 // partLocked is the part of the measured time that now is in.
 func (p *pacer) partLocked(now int64) int64 {
-	parts := int64(len(p.ages))
-	return min((now-p.from)*parts/p.length, parts-1)
+	return min((now-p.from)*ageParts/p.length, ageParts-1)
 }
 
-// grows compares the mean age in the last tenth of the parts with the first
-// three and the middle. A stall that was worked off leaves the last small; a rate
+// grows compares the mean age in the last of the parts with the first three and the
+// middle. A stall that was worked off leaves the last small; a rate
 // just above what the lock can do makes it the largest.
 func grows(parts []age) bool {
-	n := len(parts)
-	if n < ageParts { // cut short
+	if len(parts) < ageParts { // cut short
 		return false
 	}
 	mean := func(from, to int) float64 {
 		var all age
-		for _, a := range parts[n*from/ageParts : n*to/ageParts] {
+		for _, a := range parts[from:to] {
 			all.sum, all.count = all.sum+a.sum, all.count+a.count
 		}
 		return float64(all.sum) / float64(max(all.count, 1))

@@ -31,7 +31,7 @@ func TestTakeGivesOnlyWhatIsDue(t *testing.T) {
 	require.EqualValues(t, 500_000, wait)
 }
 
-func TestUnstartedArrivalsAreOfferedNotDropped(t *testing.T) {
+func TestUnstartedArrivalsAreOffered(t *testing.T) {
 	p, now := clockwork()
 	*now = int64(time.Second)
 	p.begin(*now) // what the warm-up left is forgotten
@@ -50,7 +50,6 @@ func TestUnstartedArrivalsAreOfferedNotDropped(t *testing.T) {
 	totals := p.close(*now, func(age int64) { ages = append(ages, age) })
 	require.EqualValues(t, 1000, totals.Offered)
 	require.EqualValues(t, 400, totals.Started, "in the measured time")
-	require.Zero(t, totals.Dropped)
 	require.Len(t, ages, 599)
 	require.Equal(t, 1001*ms, ages[598], "due at 1.999 s")
 	_, wait = p.take(true)
@@ -106,27 +105,6 @@ func TestLagIsOnlyWhatAWorkerStoodReadyFor(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyBeganInTimeIsDropped(t *testing.T) {
-	p, now := clockwork()
-	p.dropAfter = 10 * ms
-	*now = 100 * ms
-	a, _ := p.take(true)
-	require.Equal(t, 90*ms, a.at)
-	require.Zero(t, p.drops(), "before the measured time")
-	p.begin(*now)
-	*now = 200 * ms
-	require.EqualValues(t, 90, p.drops())
-	require.Zero(t, p.drops(), "returned once")
-	for range 5 {
-		_, _ = p.take(true)
-	}
-	*now = 205 * ms
-	p.end(*now)
-	totals := p.close(*now, func(int64) {})
-	require.Equal(t, Totals{Offered: 105, Started: 5, Dropped: 90, Late: 5}, totals)
-	require.Zero(t, p.drops())
-}
-
 func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -151,19 +129,6 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 			require.Equal(t, c.growing, growing)
 		})
 	}
-}
-
-func TestABacklogIsSeenInARunThatEndsEarly(t *testing.T) {
-	now := new(int64)
-	cfg := Config{Workers: 1, Rate: 1000, Arrivals: Even, Duration: time.Minute, Steady: 0.05}
-	p := newPacer(cfg, nil, func() int64 { return *now }, nil)
-	p.begin(0)
-	for i := range int64(7000) {
-		*now = i * ms * 101 / 100 // a rate 1 % too high
-		_, _ = p.take(true)
-	}
-	growing := p.end(7000 * ms)
-	require.True(t, growing)
 }
 
 // BenchmarkTake is what an arrival costs under the lock that all workers share.

@@ -24,7 +24,6 @@ type Part struct {
 	FenceViolations int64
 	History         []Event
 	Holding         *holdingPart // op hold only
-	Steady          *Steady      // Config.Steady only
 	Client          Client       // of all cycles together
 	Series          []Interval
 	Drain           Interval // what came after the measured time
@@ -48,16 +47,6 @@ type Interval struct {
 func (i *Interval) quantiles(h *Histogram) {
 	i.P50Ns, i.P99Ns = h.Quantile(0.50), h.Quantile(0.99)
 	i.P50AtLeast, i.P99AtLeast = h.AtLeast(0.50), h.AtLeast(0.99)
-}
-
-// addLast adds the interval that ended with the load. A run that ends because it is
-// steady does so just after a tick: what came since belongs to the second before.
-func (p *Part) addLast(last Interval) {
-	if p.Steady != nil && p.Steady.Reached {
-		p.Series[len(p.Series)-1].Add(last.Point)
-		return
-	}
-	p.Series = append(p.Series, last)
 }
 
 // Place is one process's place in a run of Config.Procs processes.

@@ -161,25 +161,23 @@ func (s *shard) extendedLocked(took, wait, lag int64) {
 // recorder owns the shards. Once a second, at both ends of the measured time and after its
 // drain, rotate empties them.
 type recorder struct {
-	shards    []shard
-	spare     hists // empty; owned by rotate, as are the following
-	interval  *Histogram
-	total     hists
-	counts    Totals // but what the pacer counts
-	cycles    int64
-	dropAfter int64 // how long what was dropped had been due
-	encode    bool  // Intervals will be merged with those of other processes
+	shards   []shard
+	spare    hists // empty; owned by rotate, as are the following
+	interval *Histogram
+	total    hists
+	counts   Totals // but what the pacer counts
+	cycles   int64
+	encode   bool // Intervals will be merged with those of other processes
 }
 
 // newRecorder makes a shard per processor, fewer for few workers.
 func newRecorder(cfg Config) *recorder {
 	r := &recorder{
-		shards:    make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
-		spare:     newHists(cfg),
-		interval:  NewHistogram(),
-		total:     newHists(cfg),
-		dropAfter: int64(cfg.DropAfter),
-		encode:    cfg.procs() > 1,
+		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
+		spare:    newHists(cfg),
+		interval: NewHistogram(),
+		total:    newHists(cfg),
+		encode:   cfg.procs() > 1,
 	}
 	for i := range r.shards {
 		r.shards[i].hists = newHists(cfg)
@@ -197,15 +195,9 @@ func (r *recorder) neverBegun(response int64) {
 	s.mu.Unlock()
 }
 
-// rotate takes what the shards hold, adds it and what was dropped to the totals and returns
-// it as an Interval. A shard is locked only for the exchange of its histograms.
-func (r *recorder) rotate(dropped int64) Interval {
+// rotate takes what the shards hold, adds it to the totals and returns it as an Interval. A shard is locked only for the exchange of its histograms.
+func (r *recorder) rotate() Interval {
 	c, cycles := Totals{}, int64(0)
-	if dropped > 0 {
-		c.Failed = dropped
-		r.interval.RecordAtLeast(r.dropAfter, dropped)
-		r.total.Response.RecordAtLeast(r.dropAfter, dropped)
-	}
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()
@@ -231,7 +223,6 @@ func (r *recorder) rotate(dropped int64) Interval {
 		Refused:    c.Refused,
 		Timeouts:   c.Timeouts,
 		Errors:     c.Errors,
-		Dropped:    dropped,
 		Unfinished: c.Unfinished,
 	}
 	i := Interval{Point: p}
@@ -263,7 +254,7 @@ func (r *recorder) peaks(from, to int64) *Peaks {
 
 // forget empties everything: the warm-up is over.
 func (r *recorder) forget() {
-	r.rotate(0)
+	r.rotate()
 	for i := range r.shards {
 		s := &r.shards[i]
 		s.mu.Lock()

@@ -22,7 +22,6 @@ type Result struct {
 	Fairness       Fairness  `json:"fairness"`
 	Safety         Safety    `json:"safety"`
 	Holding        *Holding  `json:"holding,omitempty"` // op hold only
-	Steady         *Steady   `json:"steady,omitempty"`  // Config.Steady only
 	Client         Client    `json:"client"`
 	PerMaster      []Master  `json:"per_master,omitempty"` // in the order of the masters; absent: nobody looked
 	Probe          *Probe    `json:"probe,omitempty"`
@@ -42,14 +41,14 @@ type Result struct {
 // Totals counts operations. In a closed loop one belongs to the run when it ended
 // in the measured time, or was still under way at its end; in an open loop when
 // it was due in it. After the measured time the run drains, see Run: what was acquired or
-// failed then counts as well. Offered is Finished, Unfinished and Dropped together.
+// failed then counts as well. Offered is Finished and Unfinished together.
 type Totals struct {
 	Offered    int64 `json:"offered"`    // due; closed loop: the same as Started
 	Started    int64 `json:"started"`    // begun in the measured time; Offered minus Started is what no worker was free for in time
 	Finished   int64 `json:"finished"`   // acquired, refused, timed out, or failed with an error
 	Unfinished int64 `json:"unfinished"` // still under way, or not even begun, when the drain ended
 	// Failed is, of Offered, what never got its lock: refused, timed out, failed with an
-	// error, dropped or unfinished. In an open loop the response is censored by as many. A
+	// error, or unfinished. In an open loop the response is censored by as many. A
 	// TryAcquire that was refused got its answer and is not among them.
 	Failed   int64 `json:"failed"`
 	Acquired int64 `json:"acquired"` // got the lock; op extend: extended it
@@ -57,7 +56,6 @@ type Totals struct {
 	Timeouts int64 `json:"timeouts"` // failed when Config.Wait had run out
 	Errors   int64 `json:"errors"`   // any other failure, of an acquire or of a release
 	Late     int64 `json:"late"`     // of Started, begun more than 1 ms after they were due; open loop only
-	Dropped  int64 `json:"dropped"`  // of Offered, never begun because Config.DropAfter had passed; open loop only
 	// Outlived is the holds that outlived their lease: its validity had run out when Release
 	// was called, or when the end of the drain cut the hold off.
 	Outlived int64 `json:"outlived"`
@@ -85,7 +83,6 @@ func (t *Totals) add(u Totals) {
 	t.Timeouts += u.Timeouts
 	t.Errors += u.Errors
 	t.Late += u.Late
-	t.Dropped += u.Dropped
 	t.Outlived += u.Outlived
 	t.LostValidity += u.LostValidity
 	t.LateQuorum += u.LateQuorum
@@ -187,12 +184,6 @@ type Holding struct {
 	CommandsPerRound float64 `json:"commands_per_round"`  // per batch to the masters, of the whole run; 0: the implementation does not count them
 }
 
-// Steady is how a run with Config.Steady ended.
-type Steady struct {
-	Reached bool    `json:"reached"`
-	AfterS  float64 `json:"after_s"` // since the measured time began; 0: not reached
-}
-
 // Client is what the load cost its processes in the measured time.
 type Client struct {
 	CPUNsPerOp  float64 `json:"cpu_ns_per_op"` // user and system time per cycle, generator included; 0 where unknown
@@ -205,13 +196,6 @@ type Client struct {
 	Stall *Summary `json:"stall,omitempty"`
 	// CPUShare is the processor time of all processes over that of the machine.
 	CPUShare float64 `json:"cpu_share"`
-	// ToolCPUNsPerOp is what the generator alone took per cycle under the same load with a
-	// lock that does nothing, ToolCPUShare its part of CPUNsPerOp: upper bounds, see ToolCost.
-	// ToolWorkNsPerOp is the same without sleeping for arrivals, holds and pauses. 0: not
-	// measured.
-	ToolCPUNsPerOp  float64 `json:"tool_cpu_ns_per_op"`
-	ToolCPUShare    float64 `json:"tool_cpu_share"`
-	ToolWorkNsPerOp float64 `json:"tool_work_ns_per_op"`
 }
 
 // Master is what one master was like beside the load, as a prober with a connection
@@ -281,7 +265,6 @@ type Point struct {
 	Errors   int64   `json:"errors"`
 	P50Ns    int64   `json:"p50_ns"` // of response in an open loop, else of cycle
 	P99Ns    int64   `json:"p99_ns"`
-	Dropped  int64   `json:"dropped,omitempty"`
 	// Unfinished is what was cut off: of Drain only.
 	Unfinished int64 `json:"unfinished,omitempty"`
 	P50AtLeast bool  `json:"p50_at_least,omitempty"` // P50Ns is a lower bound: of what is censored
@@ -299,7 +282,6 @@ func (p *Point) Add(q Point) {
 	p.Refused += q.Refused
 	p.Timeouts += q.Timeouts
 	p.Errors += q.Errors
-	p.Dropped += q.Dropped
 	p.Unfinished += q.Unfinished
 }
 

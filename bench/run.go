@@ -70,9 +70,8 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if r.cfg.Warmup > 0 && part.Complete {
 		report(Progress{Warmup: true, Total: r.cfg.Warmup})
 		start()
-		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) (enough bool) {
+		part.Complete = r.watch(ctx, 0, r.cfg.Warmup, func(i Interval, at time.Duration) {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
-			return false
 		})
 	}
 	var stalls *StallWatch
@@ -81,9 +80,6 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		r.rec.forget()
 	}
 	from, tooLate, raised := r.now(), expired(r.locker), fencesRaised(r.locker)
-	if r.cfg.Steady > 0 {
-		part.Steady = &Steady{}
-	}
 	if part.Complete {
 		if r.pacer != nil {
 			r.pacer.begin(from)
@@ -100,14 +96,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			part.Uncontended = NewHistogram()
 			done.Go(func() { r.uncontended(part.Uncontended) })
 		}
-		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) (enough bool) {
+		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
 			part.Series = append(part.Series, i)
 			report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point})
-			if part.Steady != nil && steady(part.Series, r.cfg.Steady) {
-				*part.Steady = Steady{Reached: true, AfterS: i.TS}
-				return true
-			}
-			return false
 		})
 	}
 
@@ -123,7 +114,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if r.pacer != nil {
 		part.Growing = r.pacer.end(to)
 	}
-	last := r.interval()
+	last := r.rec.rotate()
 	part.Cycles = r.rec.cycles
 	close(r.ended)
 	if stalls != nil {
@@ -141,8 +132,8 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	if measured {
 		part.Elapsed = time.Duration(to - from)
 		last.TS = part.Elapsed.Seconds()
-		part.addLast(last)
-		part.Drain = r.interval()
+		part.Series = append(part.Series, last)
+		part.Drain = r.rec.rotate()
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
 		part.Client = after.Since(before, 1)
 		part.Totals.LateQuorum, part.Totals.FenceSecondTrips = tooLate, raised
@@ -195,9 +186,8 @@ func (r *runner) await(ctx context.Context) bool {
 }
 
 // watch waits until length after from on the run's clock, and gives each a point
-// about once a second, but not the last, which ends with the load, or until each has
-// had enough. It is false when ctx ended or the locker panicked before.
-func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration) (enough bool)) bool {
+// about once a second, but not the last, which ends with the load. It is false when ctx ended or the locker panicked before.
+func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
 	timer := newStoppedTimer()
 	for at := time.Second; ; at += time.Second {
 		if at > length-pointLeast {
@@ -216,21 +206,10 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 		if at == length {
 			return true
 		}
-		i := r.interval()
+		i := r.rec.rotate()
 		i.TS = time.Duration(r.now() - from).Seconds()
-		if each(i, at) {
-			return true
-		}
+		each(i, at)
 	}
-}
-
-// interval is what happened since the last one.
-func (r *runner) interval() Interval {
-	var dropped int64
-	if r.pacer != nil {
-		dropped = r.pacer.drops()
-	}
-	return r.rec.rotate(dropped)
 }
 
 // pointLeast is the shortest last interval of a series.

@@ -18,7 +18,7 @@ func judged() *Result {
 	s.HDR = string(text)
 	return &Result{
 		ThroughputPerS: 5000,
-		Totals:         Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Dropped: 500, Acquired: 98, LostValidity: 4, LateQuorum: 2},
+		Totals:         Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Acquired: 98, LostValidity: 4, LateQuorum: 2},
 		Latency:        Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &Summary{}},
 		Fairness:       Fairness{Jain: 0.9, MaxWaitNs: 77},
 		Client:         Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
@@ -33,7 +33,7 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 		"release.max<2ms": true, "release.min<=1us": true, "release.max<1ms": false,
 		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,
 		"error_rate<0.1%": false, "error_rate<=0.1%": true, "error_rate<0.002": true,
-		"timeout_rate<2.1%": true, "timeout_rate<1%": false, "refused_rate==30%": true, "dropped_rate<=25%": true,
+		"timeout_rate<2.1%": true, "timeout_rate<1%": false, "refused_rate==30%": true,
 		"lost_validity_rate<=4%": true, "lost_validity_rate<3.9%": false, "late_quorum_rate<=2%": true, "late_quorum_rate<1.9%": false,
 		"overlaps==0": true, "overlaps>0": false, "jain>=0.9": true, "jain>0.9": false, "max_wait_ns<78ns": true,
 		"cpu_ns_per_op<10us": true, "allocs_per_op<=6": true, "allocs_per_op<6": false,
@@ -124,7 +124,7 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	for text, possible := range map[string][3]bool{ // closed, open, shared
 		"acquire.response.p99<1s": {false, true, false},
 		"wait.p99<1s":             {false, true, false},
-		"dropped_rate<1%":         {false, true, false},
+		"late_rate<1%":            {false, true, false},
 		"handover.p50<1s":         {false, false, true},
 		"handover_remote.max<1s":  {false, false, true},
 		"extend.p50<1s":           {},

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// rateSlack is the share of arrivals that may be unstarted or dropped in a run that
+// rateSlack is the share of arrivals that may be unstarted in a run that
 // met its rate, and how many may be in any case.
 const (
 	rateSlack  = 0.01
@@ -51,11 +51,7 @@ func judge(res *Result, cfg Config, parts []*Part) {
 	}
 	t, s := res.Totals, max(res.DurationS, 1e-9)
 	if float64(t.Offered-t.Started) > max(rateSlack*float64(t.Offered), leastSlack) {
-		text := fmt.Sprintf("%s: offered %.1f/s, achieved %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s)
-		if t.Dropped > 0 {
-			text += fmt.Sprintf(", dropped %.1f/s", float64(t.Dropped)/s)
-		}
-		res.Invalidate(text)
+		res.Invalidate(fmt.Sprintf("%s: offered %.1f/s, achieved %.1f/s", ReasonRate, float64(t.Offered)/s, float64(t.Started)/s))
 	}
 	if growing {
 		res.Invalidate(fmt.Sprintf("%s: arrivals waited longer and longer to be started, offered %.1f/s, achieved %.1f/s",

@@ -71,9 +71,6 @@ func (w *worker) run() {
 	defer w.cancel()
 	defer w.r.caught()
 	defer w.endExtending()
-	if w.r.pacer == nil && w.r.cfg.Ramp > 0 {
-		w.sleep(w.r.cfg.Ramp*time.Duration(w.number)/time.Duration(w.r.cfg.Workers*w.r.cfg.procs()), w.r.ended)
-	}
 	switch {
 	case w.r.cfg.Op == Hold:
 		w.keep()

@@ -71,12 +71,8 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.Var(span{&f.cfg.Think}, "think", "pause of a worker between operations, as --hold")
 		fs.Var((*rate)(&f.cfg.Rate), "rate", "operations a second (5k, 1.5M); makes the loop open: latency counts from the planned start")
 		fs.StringVar(&f.cfg.Arrivals, "arrivals", "", "with --rate: poisson (default) or uniform")
-		fs.DurationVar(&f.cfg.DropAfter, "drop-after", 0, "with --rate: an operation that no worker could begin within it is dropped; 0 = never")
 		fs.DurationVar(&f.cfg.Duration, "duration", 5*time.Second, "measured time of each run")
 		fs.DurationVar(&f.cfg.Warmup, "warmup", time.Second, "time before it that no figure shows; at least 2s with a --fault for the whole run")
-		fs.DurationVar(&f.cfg.Ramp, "ramp", 0, "first part of --warmup, in which the load grows from nothing")
-		fs.Var((*share)(&f.cfg.Steady), "steady", "end when the throughput of each of the last 7 seconds is within this share of their mean (5%); --duration is then the most, or 1m")
-		fs.Lookup("steady").DefValue = "" // not even 0%
 		fs.IntVar(&f.rounds, "rounds", rounds, "runs of each implementation, in turn: A B, B A, ...; round k has seed+k-1")
 		fs.Uint64Var(&f.cfg.Seed, "seed", 0, "fixes names and arrivals; 0 = a random one, shown in the output")
 		fs.DurationVar(&f.probeEvery, "probe-every", 50*time.Millisecond, "mean time between two probes of all masters beside the load; 0 = none")

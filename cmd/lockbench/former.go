@@ -3,10 +3,13 @@ package main
 // former is what replaces a command ("masters init" where it stood below another), a flag,
 // a format of -o or an implementation that is gone.
 var former = map[string]string{
+	"--drop-after":           "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
 	"--impl muxlock-scripts": "--impl muxlock, which uses SET and scripts where the servers have no native commands",
 	"--impl raw-native":      "--impl raw",
 	"--impl setnx":           "--impl redislock, or --impl redsync-goredis --local 1",
 	"--profile":              "--slo, with the load's own flags such as --rate, --keys and --hold",
+	"--ramp":                 "--warmup",
+	"--steady":               "--duration, and --rounds to see whether runs agree",
 	"-o csv":                 "-o json, of which jq makes tables",
 	"-o ndjson":              "-o json, whose series has every second",
 	"completion":             "--help, which lists the flags of a command",

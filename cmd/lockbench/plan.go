@@ -24,7 +24,6 @@ const (
 	faultWarmup = 2 * time.Second  // a fault for the whole run is in force for the last second of it
 	distant     = time.Millisecond // from there on connection pools grow with the workers
 	probeLeast  = time.Millisecond // more often, and probing is a load of its own
-	steadyMost  = time.Minute      // --duration with --steady
 )
 
 // plan is a checked command line.
@@ -184,9 +183,6 @@ func (f *flags) planImpls(p *plan, set func(string) bool) error {
 		if slices.Contains(f.impl[:i], name) {
 			return usagef("--impl names %s twice", name)
 		}
-		if name == raw.Name && set("steady") {
-			return usagef("--steady cannot be used with --impl raw, which always runs for --duration")
-		}
 	}
 	if p.engine.Fencing && !rivals.CanFence(f.impl) {
 		if set("fencing") {
@@ -264,16 +260,8 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	if f.cfg.Procs > 1 && !bench.SharesMemory {
 		return usagef("--procs above 1 needs memory that processes share, which this system does not offer")
 	}
-	for _, name := range []string{"arrivals", "drop-after"} {
-		if set(name) && !set("rate") {
-			return usagef("--%s needs --rate", name)
-		}
-	}
-	switch {
-	case set("steady") && f.cfg.Steady == 0:
-		return usagef("--steady must be above 0; leave it out to run for all of --duration")
-	case set("steady") && !set("duration"):
-		f.cfg.Duration = steadyMost
+	if set("arrivals") && !set("rate") {
+		return usagef("--arrivals needs --rate")
 	}
 	if err := f.cfg.Validate(); err != nil {
 		return usageError{err}

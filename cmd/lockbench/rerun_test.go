@@ -86,12 +86,12 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 }
 
 func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
-	cmd, f := runFlags(t, "--slo", "throughput>1", "--slo", "it's=5", "--fault", "stop:1@1s-2s", "--impl", "noop,redislock", "--steady", "5%", "--seed", "7", "--masters", "a:1", "--new-masters")
+	cmd, f := runFlags(t, "--slo", "throughput>1", "--slo", "it's=5", "--fault", "stop:1@1s-2s", "--impl", "noop,redislock", "--seed", "7", "--masters", "a:1", "--new-masters")
 	p, err := f.plan(cmd)
 	require.Error(t, err) // it's no objective, and there is no fault on given masters
 	require.Nil(t, p)
 	args := []string{
-		"--impl=noop,redislock", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=1m0s", "--warmup=1s", "--steady=5%",
+		"--impl=noop,redislock", "--op=acquire-release", "--workers=64", "--procs=1", "--dist=own", "--duration=5s", "--warmup=1s",
 		"--rounds=1", "--seed=7", "--probe-every=50ms", "--ttl=10s", "--fault=stop:1@1s-2s", "--slo=throughput>1", "--slo=it's=5",
 	}
 	require.Equal(t, args, arguments(cmd, "keys"))
@@ -103,7 +103,7 @@ func TestArgumentsAreEveryChoiceAndCanBeGivenAgain(t *testing.T) {
 }
 
 func TestArgumentsOfALoadOverNamesMakeTheSamePlan(t *testing.T) {
-	for _, args := range []string{"--keys 7", "--keys 7 --dist zipf:0.9", "--keys 7 --op hold", "--keys 7 --rate 500 --drop-after 1s", "--steady 5%", "--workers 3"} {
+	for _, args := range []string{"--keys 7", "--keys 7 --dist zipf:0.9", "--keys 7 --op hold", "--keys 7 --rate 500", "--workers 3"} {
 		cmd, f := runFlags(t, words("--embedded 1 --new-masters=false "+args)...)
 		p, err := f.plan(cmd)
 		require.NoError(t, err, args)

@@ -179,15 +179,6 @@ func TestAFewOperationsAreShownButNotValid(t *testing.T) {
 	require.Contains(t, stderr, "too few operations")
 }
 
-func TestDroppedOperationsAreShownAndTheRateIsNotMet(t *testing.T) {
-	t.Parallel()
-	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--workers", "1", "--hold", "20ms", "--rate", "200",
-		"--drop-after", "40ms", "--ramp", "100ms", "--warmup", "100ms", "--duration", "1s")
-	require.Equal(t, exitNotValid, code, stderr)
-	require.Regexp(t, `dropped after 40ms \d+ \(\d`, stdout)
-	require.Regexp(t, `rate not met: offered .*, dropped \d`, stdout)
-}
-
 func TestAStoppedMasterDoesNotStopTheRun(t *testing.T) {
 	t.Parallel()
 	needServer(t)

@@ -3,10 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
-	"slices"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -31,17 +29,7 @@ func (r rounds) count() int { return r.rounds * len(r.impls) }
 func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
 	cfg := r.cfg
 	cfg.Progress = show
-	var tool bench.ToolCost // raw has workers of its own
-	if slices.ContainsFunc(r.impls, func(name string) bool { return name != raw.Name }) {
-		tool = bench.ToolCPU(ctx, cfg)
-	}
-	results, err := bench.Compare(ctx, open(r.plan), cfg, r.rounds)
-	for _, result := range results {
-		if result.Impl != raw.Name {
-			result.ChargeTool(tool)
-		}
-	}
-	return results, err
+	return bench.Compare(ctx, open(r.plan), cfg, r.rounds)
 }
 
 func (r rounds) complete(*result.Document) {}

@@ -9,8 +9,6 @@ type Cost struct {
 	Commands  float64 `json:"commands_per_lock"`      // executed by each master, on average
 	ServerNs  float64 `json:"server_cpu_ns_per_lock"` // of all masters together, their background work and probes included
 	ClientNs  float64 `json:"client_cpu_ns_per_lock"` // of the caller, at most: with the load generator
-	// ClientLeastNs leaves out all that the generator may have taken.
-	ClientLeastNs float64 `json:"client_cpu_least_ns_per_lock"`
 }
 
 // costOf is nil unless every master of every result told what it used.
@@ -28,14 +26,13 @@ func costOf(results []*bench.Result) *Cost {
 			c.ServerNs += float64(m.Used.CPUNs)
 		}
 		c.ClientNs += n * r.Client.CPUNsPerOp
-		c.ClientLeastNs += n * max(r.Client.CPUNsPerOp-r.Client.ToolCPUNsPerOp, 0)
 	}
 	if locks == 0 || seconds == 0 || masters == 0 {
 		return nil
 	}
 	c.LocksPerS = locks / seconds
 	c.Commands /= locks * masters
-	for _, total := range []*float64{&c.ServerNs, &c.ClientNs, &c.ClientLeastNs} {
+	for _, total := range []*float64{&c.ServerNs, &c.ClientNs} {
 		*total /= locks
 	}
 	return &c

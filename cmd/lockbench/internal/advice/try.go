@@ -21,7 +21,7 @@ const (
 // loadFlags is what a trial takes of the load of the measurement; renewedFlags where
 // leases are held for good.
 var (
-	loadFlags    = []string{"workers", "procs", "op", "keys", "dist", "think", "rate", "arrivals", "drop-after"}
+	loadFlags    = []string{"workers", "procs", "op", "keys", "dist", "think", "rate", "arrivals"}
 	renewedFlags = []string{"workers", "procs"}
 )
 

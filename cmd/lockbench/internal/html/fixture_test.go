@@ -45,7 +45,7 @@ func full(impl string, round int, speed float64) *bench.Result {
 	r := &bench.Result{
 		Impl: impl, Round: round, Masters: 3, Workers: 64, Procs: 2, Keys: 100, Seed: 42, DurationS: 30,
 		Totals: bench.Totals{
-			Offered: 60_000, Started: 59_990, Acquired: 59_700, Refused: 12, Timeouts: 240, Errors: 38, Late: 31, Dropped: 10,
+			Offered: 60_000, Started: 59_990, Acquired: 59_700, Refused: 12, Timeouts: 240, Errors: 38, Late: 31,
 		},
 		ThroughputPerS: 1990 * speed,
 		Latency: bench.Latencies{
@@ -55,7 +55,7 @@ func full(impl string, round int, speed float64) *bench.Result {
 		Fairness: bench.Fairness{Jain: 0.962, MaxWaitNs: 48e6, MeanWaitNs: 1_100_000, PerProc: []int64{30_100, 29_600}},
 		Client: bench.Client{
 			CPUNsPerOp: 21_000 / speed, AllocsPerOp: 9.4, GCP99Ns: 120_000, SchedP99Ns: 80_000, Stall: at(60e3),
-			CPUShare: 0.44, ToolCPUNsPerOp: 900, ToolCPUShare: 0.043,
+			CPUShare: 0.44,
 		},
 		Faults: []bench.Band{
 			{Spec: "delay:1:5ms@8s-14s", Kind: "delay", Master: 1, FromS: 8, ToS: 14},
@@ -114,7 +114,7 @@ func advised(doc result.Document) result.Document {
 			Sets:   []advice.Set{{Size: 3, Masters: []int{1, 2, 3}, Zones: []string{"a", "b", "<c>"}, P50: 160_000, P99: 3_490_000, OneDown: 21_100_000, MayFail: 1, SurvivesZone: true, Unavailable: 3.6e-6}},
 			Placed: []advice.Placed{{Masters: 3, Zones: 1, Unavailable: 1e-4}},
 			Hot:    advice.Hot{Rate: 20, Ways: []advice.Way{{How: "in one process", PerS: 30, Occupied: 0.66, Wait: 30_000_000}}},
-			Cost:   &advice.Cost{LocksPerS: 500, Commands: 3.5, ServerNs: 300_000, ClientNs: 450_000, ClientLeastNs: 190_000},
+			Cost:   &advice.Cost{LocksPerS: 500, Commands: 3.5, ServerNs: 300_000, ClientNs: 450_000},
 		},
 		Warnings: []string{"the clocks of the masters were not watched"},
 		Snippet:  "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",

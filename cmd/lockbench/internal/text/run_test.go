@@ -3,7 +3,6 @@ package text_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -54,27 +53,26 @@ func TestAnEmptyResultIsShown(t *testing.T) {
 func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 100)
 	r.Latency.Response, r.Latency.Wait, r.Latency.Lag, r.Latency.Hold = resulttest.Summary(1), resulttest.Summary(2), resulttest.Summary(3), resulttest.Summary(4)
-	r.Totals = bench.Totals{Offered: 1000, Started: 800, Late: 25, Dropped: 200, Unfinished: 300, Acquired: 500}
+	r.Totals = bench.Totals{Offered: 1000, Started: 800, Late: 25, Unfinished: 300, Acquired: 500}
 	r.AcquiredPerS, r.Drain = 90, &bench.Point{TS: r.DurationS + 2, Unfinished: 300}
 	r.Latency.Response.Censored, r.Latency.Response.AtLeast = 3, []string{"99.9", "99.99"}
 	doc := resulttest.Document(r)
 	r.Invalidate(bench.ReasonGenerator + ": by far")
-	doc.Config.Rate, doc.Config.DropAfter = 200, 100*time.Millisecond
+	doc.Config.Rate = 200
 	text := flat(shown(t, "run", doc))
 	for _, want := range []string{
-		"late 25 (2.50%), dropped after 100ms 200 (20.0%), goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
+		"late 25 (2.50%), goodput 45.0% acquired 500 refused 0 timeouts 0 errors 0 unfinished 300 after 2.00s of drain",
 		" ~3.00ms ~>=4.00ms ~>=5.00ms >=9.00ms 500",
 		"response: 3 (0.60%) never got their lock",
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " service ",
 		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
 		"lag is 100% of response at the p99",
-		" late: begun more than 1 ms", " dropped: never begun, since no worker was free within 100ms",
+		" late: begun more than 1 ms",
 		"NOT VALID muxlock: " + bench.ReasonGenerator + ": by far what helps: fewer other programs",
 	} {
 		require.Contains(t, text, want)
 	}
 	require.NotContains(t, text, " acquire 1.23ms", "it is service")
-	require.NotContains(t, text, "steady")
 }
 
 func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
@@ -93,19 +91,6 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 			require.Contains(t, text, want)
 		}
 		require.Equal(t, len(c.want), strings.Count(text, "WARNING"))
-	}
-}
-
-func TestTheEndOfASteadyRunIsSaid(t *testing.T) {
-	for want, steady := range map[string]bench.Steady{
-		"\nsteady: ended after 12.0s, the last 7 seconds within 5.00% of their mean": {Reached: true, AfterS: 12},
-		"\nNOT STEADY: no 7 seconds in a row were within 5.00% of their mean":        {},
-	} {
-		r := resulttest.Result("muxlock", 1, 100)
-		r.Steady = &steady
-		doc := resulttest.Document(r)
-		doc.Config.Steady = 0.05
-		require.Contains(t, shown(t, "run", doc), want)
 	}
 }
 
@@ -128,11 +113,10 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	require.Contains(t, text, "400 (80%) 100 (20%)")
 }
 
-func TestRunTellsWhatTheGeneratorTookAndWhatDisturbedIt(t *testing.T) {
+func TestRunTellsWhatItCostAndWhatDisturbedIt(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 1000)
-	r.ChargeTool(bench.ToolCost{Work: 617, AtMost: 617})
 	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, resulttest.Summary(1)
-	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "client: cpu 12.3us a cycle (generator at most 617ns = 5%) allocs 5.25 a cycle 42% of the machine's cpu"+
+	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "client: cpu 12.3us a cycle allocs 5.25 a cycle 42% of the machine's cpu"+
 		" gc pause p99 0ns ready to run p99 12.3us stall p99 ~3.00ms longest 9.00ms ")
 
 	r.ThroughputPerS = 0 // op hold

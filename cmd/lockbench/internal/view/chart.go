@@ -101,7 +101,7 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 			}
 			at = append(at, s.TS)
 			cycles = append(cycles, float64(s.Cycles)/length)
-			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Dropped+s.Unfinished)/length)
+			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished)/length)
 			p50, p99, bound = append(p50, positive(s.P50Ns)), append(p99, positive(s.P99Ns)), append(bound, math.NaN())
 			if last := len(at) - 1; s.P99AtLeast {
 				p99[last], bound[last], bounds = math.NaN(), positive(s.P99Ns), true

@@ -13,15 +13,7 @@ func clientText(r *bench.Result) string {
 	c := r.Client
 	var parts []string
 	if r.ThroughputPerS > 0 { // --op hold has no cycles
-		cpu := fmt.Sprintf("cpu %s a cycle", units.Duration(c.CPUNsPerOp))
-		if c.ToolCPUNsPerOp > 0 {
-			cpu += fmt.Sprintf(" (generator at most %s = %.0f%%", units.Duration(c.ToolCPUNsPerOp), 100*c.ToolCPUShare)
-			if c.ToolWorkNsPerOp != c.ToolCPUNsPerOp {
-				cpu += fmt.Sprintf(", but for sleeping %s = %.1f%%", units.Duration(c.ToolWorkNsPerOp), 100*c.ToolWorkNsPerOp/c.CPUNsPerOp)
-			}
-			cpu += ")"
-		}
-		parts = append(parts, cpu, fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
+		parts = append(parts, fmt.Sprintf("cpu %s a cycle", units.Duration(c.CPUNsPerOp)), fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
 	}
 	parts = append(parts, fmt.Sprintf("%.0f%% of the machine's cpu", 100*c.CPUShare),
 		"gc pause p99 "+units.Duration(float64(c.GCP99Ns)), "ready to run p99 "+units.Duration(float64(c.SchedP99Ns)))

@@ -34,7 +34,7 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	c := doc.Config
 	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.Number(r.ThroughputPerS), r.DurationS)
 	if c.Rate > 0 && r.DurationS > 0 {
-		head += "  " + arrivals(r, c)
+		head += "  " + arrivals(r)
 	}
 	b.Line("%s", head)
 	b.Line("%s  overlaps %s  lost validity %s", outcomes(r), units.Number(r.Safety.Overlaps), units.Number(r.Totals.LostValidity))
@@ -43,8 +43,8 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	}
 	b.Table(percentiles(timingsOf(r)))
 	b.censored(r)
-	b.clocks(r, c)
-	b.steadiness(r, c)
+	b.clocks(r)
+	b.tail(r)
 	b.handover(r)
 	b.Table(masterTable(r.PerMaster))
 	if r.Holding != nil {
@@ -81,12 +81,9 @@ func (b *Blocks) censored(r *bench.Result) {
 }
 
 // arrivals is how an open loop was served.
-func arrivals(r *bench.Result, c result.Config) string {
+func arrivals(r *bench.Result) string {
 	t := r.Totals
 	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Offered))
-	if c.DropAfter > 0 {
-		text += fmt.Sprintf(", dropped after %s %s", c.DropAfter, partOf(t.Dropped, t.Offered))
-	}
 	if goodput := bench.MustFigure("goodput"); r.AcquiredPerS > 0 {
 		text += ", goodput " + medianText(goodput, []*bench.Result{r})
 	}
@@ -102,15 +99,12 @@ func partOf(n, all int64) string {
 const lagShown = 0.1
 
 // clocks explains the rows of an open loop.
-func (b *Blocks) clocks(r *bench.Result, c result.Config) {
+func (b *Blocks) clocks(r *bench.Result) {
 	if r.Latency.Wait == nil {
 		return
 	}
 	if r.Totals.Late > 0 {
 		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
-	}
-	if r.Totals.Dropped > 0 {
-		b.Line("dropped: never begun, since no worker was free within %s (--drop-after)", c.DropAfter)
 	}
 	b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
 	if share := r.LagShare(); share > lagShown {
@@ -118,8 +112,8 @@ func (b *Blocks) clocks(r *bench.Result, c result.Config) {
 	}
 }
 
-// steadiness is what the tail would need, and how a run ended that was to be steady.
-func (b *Blocks) steadiness(r *bench.Result, c result.Config) {
+// tail is what the percentiles without a base would need.
+func (b *Blocks) tail(r *bench.Result) {
 	var needs []string
 	for _, p := range units.Percentiles {
 		q, _ := strconv.ParseFloat(p, 64)
@@ -129,12 +123,5 @@ func (b *Blocks) steadiness(r *bench.Result, c result.Config) {
 	}
 	if len(needs) > 0 {
 		b.Line("~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
-	}
-	switch {
-	case r.Steady == nil:
-	case r.Steady.Reached:
-		b.Line("steady: ended after %.1fs, the last 7 seconds within %s of their mean", r.Steady.AfterS, units.Share(c.Steady))
-	default:
-		b.Line("NOT STEADY: no 7 seconds in a row were within %s of their mean", units.Share(c.Steady))
 	}
 }
