@@ -195,7 +195,8 @@ func (r *recorder) neverBegun(response int64) {
 	s.mu.Unlock()
 }
 
-// rotate takes what the shards hold, adds it to the totals and returns it as an Interval. A shard is locked only for the exchange of its histograms.
+// rotate takes what the shards hold, adds it to the totals and returns it as an Interval.
+// A shard is locked only for the exchange of its histograms.
 func (r *recorder) rotate() Interval {
 	c, cycles := Totals{}, int64(0)
 	for i := range r.shards {

@@ -186,7 +186,8 @@ func (r *runner) await(ctx context.Context) bool {
 }
 
 // watch waits until length after from on the run's clock, and gives each a point
-// about once a second, but not the last, which ends with the load. It is false when ctx ended or the locker panicked before.
+// about once a second, but not the last, which ends with the load. It is false when ctx
+// ended or the locker panicked before.
 func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
 	timer := newStoppedTimer()
 	for at := time.Second; ; at += time.Second {
