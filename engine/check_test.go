@@ -3,14 +3,12 @@ package engine
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
-	"muxlock/pipeline"
 )
 
 // levelsOf returns the worst level of each thing that Check looked at and did not find good.
@@ -104,19 +102,6 @@ func TestCheckNeedsNoRightThatLocksDoNotAndShowsNoPassword(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, string(text), "WRONGPASS")
 	require.NotContains(t, string(text), "PASSWORD")
-}
-
-func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
-	for want, m := range map[Level]pipeline.MasterStats{
-		LevelOK:   {Up: true},
-		LevelWarn: {Up: true, Cause: ErrRestarted},
-		LevelFail: {Up: true, Cause: fmt.Errorf("%w: MaxTTL", ErrConfigMismatch)},
-	} {
-		require.Equal(t, want, vote(m).Level)
-		require.NoError(t, away(m))
-	}
-	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: ErrConfigMismatch}).Level)
-	require.Error(t, away(pipeline.MasterStats{}))
 }
 
 func TestCheckEndsWithItsContextAndAfterClose(t *testing.T) {

@@ -35,5 +35,5 @@ func TestResultViewAndRenderersImportDownwards(t *testing.T) {
 	require.Contains(t, imports, internal+"html "+internal+"view")
 	require.Empty(t, upward(imports))
 	planted := []string{internal + "result " + internal + "view", internal + "html " + internal + "text", internal + "view " + internal + "html"}
-	require.Equal(t, planted, upward(append(planted, internal+"html "+internal+"result", internal+"doctor "+internal+"view")))
+	require.Equal(t, planted, upward(append(planted, internal+"html "+internal+"result", internal+"live "+internal+"view")))
 }

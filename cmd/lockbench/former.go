@@ -13,6 +13,7 @@ var former = map[string]string{
 	"-o csv":                 "-o json, of which jq makes tables",
 	"-o ndjson":              "-o json, whose series has every second",
 	"completion":             "--help, which lists the flags of a command",
+	"doctor":                 "muxlock doctor",
 	"masters init":           "muxlock masters init",
 	"masters repair":         "muxlock masters repair",
 	"masters replace":        "muxlock masters replace",

@@ -7,7 +7,6 @@
 //	lockbench sweep --param workers=1..512x4             how the cost grows
 //	lockbench advise --hold 200ms                        which TTL, timeouts and delays to set, and why
 //	lockbench chaos                                      do two ever hold one lock while masters fail?
-//	lockbench doctor --masters a:6379,b:6379             what makes locks on them unsafe or slow
 //	lockbench validate                                   do the formulae behind advise hold here?
 //	lockbench report result.json --out page.html         a result as a page with charts
 //
@@ -19,7 +18,7 @@
 // Exit codes:
 //
 //	0    ok
-//	1    run error, or masters that doctor finds not fit to lock on
+//	1    run error
 //	2    usage: nothing was started
 //	3    an objective (--slo) was missed
 //	4    safety violation: two holders at once, or a fencing token that did not grow
@@ -126,7 +125,6 @@ func root() *cobra.Command {
 		adviseCommand(),
 		chaosCommand(),
 		reportCommand(),
-		doctorCommand(),
 		validateCommand(),
 		mastersCommand(),
 	)

@@ -142,7 +142,7 @@ func TestAUsageErrorNamesTheHelpOfItsCommand(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"advise --eps 2": "\nSee lockbench advise --help.\n", "run --bogus": "\nSee lockbench run --help.\n",
-		"doctor now": "\nSee lockbench doctor --help.\n", "walk": "\nSee lockbench --help.\n",
+		"masters now": "\nSee lockbench masters --help.\n", "walk": "\nSee lockbench --help.\n",
 	} {
 		_, stderr, code := lockbench(t, strings.Fields(line)...)
 		require.Equal(t, exitUsage, code, line)
@@ -179,7 +179,7 @@ func TestWhatIsMistypedSuggestsWhatIsNear(t *testing.T) {
 		"run --worker 3":      "lockbench: unknown flag: --worker; did you mean --workers?\n",
 		"run --master-timout": "did you mean --master-timeout?",
 		"compare --implz x":   "did you mean --impl?",
-		"doctor --workers":    "lockbench: unknown flag: --workers\n",
+		"masters --workers":   "lockbench: unknown flag: --workers\n",
 		"walk":                `lockbench: unknown command "walk" for "lockbench"` + "\n",
 	} {
 		_, stderr, code := lockbench(t, strings.Fields(line)...)

@@ -1,11 +1,12 @@
 // Muxlock runs commands under locks on independent Redis masters, shows and releases such
-// locks, and sets masters up for fencing.
+// locks, looks for what is wrong with masters, and sets them up for fencing.
 //
 //	muxlock exec jobs/nightly -- backup.sh /srv     one at a time on all machines; the lock is kept alive meanwhile
 //	muxlock exec --try jobs/nightly -- backup.sh    do nothing if another one runs
 //	muxlock status jobs/nightly                     who holds it, on which masters, for how long yet
 //	muxlock release --force jobs/nightly            take it away from a holder that hangs
 //	muxlock ls jobs/                                what is held
+//	muxlock doctor                                  what makes locks on these masters unsafe or slow
 //	muxlock masters init                            make masters a set, for fencing tokens; status, replace, repair
 //
 // The masters are --masters, or MUXLOCK_MASTERS, or in the file of --config or
@@ -26,7 +27,8 @@
 // Exit codes of the others:
 //
 //	0  done; status: a majority of the masters has the lock
-//	1  too few masters can be asked, or an error; masters: not all are admitted members of one set
+//	1  too few masters can be asked, or an error; masters: not all are admitted
+//	   members of one set; doctor: something is FAIL
 //	2  usage: nothing was sent
 //	3  status, release: nobody holds the lock
 //	4  status: some masters have it, but no majority has the same one, or is free
@@ -91,7 +93,7 @@ func root(execLog io.Writer) *cobra.Command {
 		Use:   "muxlock",
 		Short: "Run commands under locks on independent Redis masters",
 		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock), shows and
-releases such locks, and sets masters up for fencing. Locks are held while a majority of the masters is up; programs
+releases such locks, and looks after the masters. Locks are held while a majority of the masters is up; programs
 that use the engine, or Redsync, on the same masters exclude these commands, and the
 other way round.
 
@@ -113,7 +115,7 @@ other way round.
 		return usageError{err}
 	})
 	set.declare(cmd)
-	cmd.AddCommand(execCommand(set, execLog), statusCommand(set), releaseCommand(set), lsCommand(set), mastersCommand(set), versionCommand())
+	cmd.AddCommand(execCommand(set, execLog), statusCommand(set), releaseCommand(set), lsCommand(set), doctorCommand(set), mastersCommand(set), versionCommand())
 	return cmd
 }
 

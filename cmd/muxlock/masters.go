@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -92,9 +91,6 @@ those with the new one serve at once.`,
 // config is of the settings what matters to the set.
 func (f *membersFlags) config() (engine.Config, error) {
 	all, err := f.engineConfig()
-	if err == nil && f.maxTTL <= 0 {
-		err = usagef("--max-ttl must be above 0, got %s", f.maxTTL)
-	}
 	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.maxTTL, MasterTimeout: f.masterTimeout, Drift: f.drift}
 	if !f.flags.Changed("master-timeout") { // no lease is asked for: who takes longer is waited for
 		cfg.MasterTimeout = min(f.maxTTL/2, 5*time.Second)
@@ -109,7 +105,7 @@ func wait(cfg engine.Config) time.Duration {
 
 // untilSignal is the context of a command that says so when a signal ends it.
 func untilSignal(cmd *cobra.Command) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 }
 
 func (f *membersFlags) init(cmd *cobra.Command) error {
@@ -124,9 +120,11 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 	}
 	ctx, stop := untilSignal(cmd)
 	defer stop()
-	watched := countDown(ctx, cmd.ErrOrStderr(), wait(cfg))
+	late := time.AfterFunc(time.Second, func() {
+		say(cmd.ErrOrStderr(), "%s left: the masters are watched; Ctrl-C is safe, run it again then", (wait(cfg) - time.Second).Round(time.Second))
+	})
 	err = engine.SetUp(ctx, cfg, engine.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
-	watched()
+	late.Stop()
 	if err != nil {
 		return changeFailed(ctx, err)
 	}
@@ -181,35 +179,4 @@ func changeFailed(ctx context.Context, err error) error {
 		return fmt.Errorf("%w (--recover --above FENCE)", err)
 	}
 	return inFlags(err)
-}
-
-// A waitLine says what is waited for, with the first and every fifth call.
-type waitLine struct {
-	log  io.Writer
-	said int
-}
-
-func (l *waitLine) say(text string) {
-	if l.said%5 == 0 {
-		say(l.log, "%s; Ctrl-C is safe, run it again then", text)
-	}
-	l.said++
-}
-
-// countDown says how long is left, from the second second on, until stop is called or ctx ends.
-func countDown(ctx context.Context, log io.Writer, length time.Duration) (stop func()) {
-	ctx, cancel := context.WithTimeout(ctx, length)
-	line, ended := waitLine{log: log}, make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			select {
-			case <-time.After(time.Second):
-				end, _ := ctx.Deadline()
-				line.say(fmt.Sprintf("%s left: the masters are watched", time.Until(end).Round(time.Second)))
-			case <-ctx.Done():
-			}
-		}
-	}()
-	return func() { cancel(); <-ended }
 }

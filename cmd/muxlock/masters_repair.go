@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ Where a majority has lost its data it ends at once: muxlock masters init --recov
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := untilSignal(cmd)
 			defer stop()
-			if err := f.admitAll(ctx, &waitLine{log: cmd.ErrOrStderr()}); err != nil {
+			if err := f.admitAll(ctx, cmd.ErrOrStderr()); err != nil {
 				return changeFailed(ctx, err)
 			}
 			return f.show(ctx, cmd.OutOrStdout())
@@ -37,7 +38,7 @@ Where a majority has lost its data it ends at once: muxlock masters init --recov
 
 // admitAll returns when all members vote that can be asked, or too few are left to restore the
 // others. Engines do that: all that it takes is one that runs.
-func (f *membersFlags) admitAll(ctx context.Context, line *waitLine) error {
+func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 	var e *engine.Engine
 	defer func() {
 		if e != nil {
@@ -46,13 +47,18 @@ func (f *membersFlags) admitAll(ctx context.Context, line *waitLine) error {
 	}()
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	for {
+	for said := 0; ; {
 		s, err := f.survey(ctx)
 		if err != nil || s.lost == 0 || s.beyondRepair() {
 			return err
 		}
 		if e == nil {
-			if e, err = f.engineOf(ctx); err != nil {
+			cfg, err := f.config()
+			if err != nil {
+				return err
+			}
+			cfg.Fencing, cfg.TTL = true, cfg.MaxTTL
+			if e, err = engine.New(ctx, cfg); err != nil {
 				return err
 			}
 		}
@@ -62,22 +68,14 @@ func (f *membersFlags) admitAll(ctx context.Context, line *waitLine) error {
 			return ctx.Err()
 		}
 		if who := whoWaits(e.Stats().Masters); who != "" {
-			line.say(who)
+			if said++; said%5 == 1 { // every five seconds
+				say(log, "%s; Ctrl-C is safe, run it again then", who)
+			}
 		} else { // all are admitted by now, or one was flushed unnoticed, which the next engine sees
 			e.Close()
 			e = nil
 		}
 	}
-}
-
-// engineOf returns an engine on the masters, with the set's MaxTTL.
-func (f *membersFlags) engineOf(ctx context.Context) (*engine.Engine, error) {
-	cfg, err := f.config()
-	if err != nil {
-		return nil, err
-	}
-	cfg.Fencing, cfg.TTL = true, cfg.MaxTTL
-	return engine.New(ctx, cfg)
 }
 
 // whoWaits is the masters that are about to be admitted, and for how long they wait.

@@ -104,6 +104,9 @@ func (s *settings) engineConfig() (cfg engine.Config, err error) {
 	if s.masters == "" {
 		return cfg, usagef("--masters is missing, and there is no MUXLOCK_MASTERS")
 	}
+	if s.maxTTL <= 0 {
+		return cfg, usagef("--max-ttl must be above 0, got %s", s.maxTTL)
+	}
 	for _, addr := range strings.Split(s.masters, ",") {
 		cfg.Masters = append(cfg.Masters, strings.TrimSpace(addr))
 	}

@@ -13,7 +13,7 @@ const nowhere = "127.0.0.1:1" // nothing listens there
 
 func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 	t.Parallel()
-	for line, want := range map[string]string{
+	requireRefused(t, map[string]string{
 		"exec":                                      "NAME is missing",
 		"exec name":                                 "-- is missing before the command",
 		"exec name true":                            "-- is missing before the command",
@@ -37,7 +37,7 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --masters a:1,A:1 name -- true":       "--masters[1] is the same server",
 		"exec --masters= name -- true":              "--masters is missing",
 		"exec --master-timeout 2m name -- true":     "--master-timeout",
-		"exec --max-ttl 0s name -- true":            "--ttl",
+		"exec --max-ttl 0s name -- true":            "--max-ttl",
 		"exec --prefix __muxlock__: name -- true":   "--prefix",
 		"exec --password x name -- true":            "unknown flag: --password",
 		"exec --password-file /none name -- true":   "--password-file",
@@ -59,7 +59,19 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"ls a b":                                    "at most 1",
 		"stauts a":                                  "did you mean status?",
 		"run":                                       `unknown command "run"`,
+	})
+}
 
+func TestBadInputOfDoctorAndMastersNamesItsFlagAndSendsNothing(t *testing.T) {
+	t.Parallel()
+	requireRefused(t, map[string]string{
+		"doctor --masters=":                                            "--masters is missing",
+		"doctor --masters here":                                        "--masters[0]",
+		"doctor --masters a:1,redis://a:1/1":                           "--masters[1] is the same server",
+		"doctor --for 0s":                                              "--for",
+		"doctor --max-ttl 0s":                                          "--max-ttl",
+		"doctor -o yaml":                                               "-o",
+		"doctor now":                                                   "now",
 		"masters init --masters=":                                      "--masters is missing",
 		"masters init --masters here":                                  "--masters[0]",
 		"masters init --masters a:1,a:1":                               "--masters",
@@ -79,7 +91,13 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"masters repair --masters=":                                    "--masters is missing",
 		"masters repair --max-ttl 0s":                                  "--max-ttl",
 		"masters inti":                                                 `unknown command "inti" for "muxlock masters"; did you mean init?`,
-	} {
+	})
+}
+
+// requireRefused runs command lines that have a mistake: each names it, and nothing is sent.
+func requireRefused(t *testing.T, lines map[string]string) {
+	t.Helper()
+	for line, want := range lines {
 		stdout, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), strings.Fields(line)...)
 		wantCode := exitUsage
 		if strings.HasPrefix(line, "exec") {

@@ -7,33 +7,23 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
 
-	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline"
 )
 
-// A Master is one to be asked.
-type Master struct {
-	Address string // as it is shown: without credentials
-	Option  rueidis.ClientOption
-	Trial   func(context.Context) error // why the engine does not admit it
-}
+// facts is what was seen of one master.
+type facts struct {
+	address string
+	host    string // what its name stands for; thisHost if it is here
+	err     error  // it cannot be reached
+	info    serverinfo.Info
+	seen    pipeline.MasterStats // how the engine stands to it
+	config  map[string]string    // of CONFIG GET; absent: not permitted
 
-// Facts is what was seen of one master.
-type Facts struct {
-	Address string
-	Host    string // what its name stands for; ThisHost if it is here
-	Err     error  // it cannot be reached
-	Info    serverinfo.Info
-	Vote    Finding           // when it votes, which the caller knows
-	config  map[string]string // of CONFIG GET; absent: not permitted
-
-	trial    error // why the engine does not admit it
 	tracking error // why CLIENT TRACKING does not work
 	watchers int64 // connections that listen as Sentinels do; below 0: not permitted
 	slow     slowlog
@@ -51,28 +41,11 @@ const (
 	limit = 5 * time.Second // for all questions to one master
 	hour  = 3600
 
-	ThisHost = "this machine"
+	thisHost = "this machine"
 )
 
-// Collect asks all masters at once. It blocks for about five seconds at most, as far as the
-// functions in their options return.
-func Collect(ctx context.Context, masters []Master) []Facts {
-	all := make([]Facts, len(masters))
-	var asking sync.WaitGroup
-	for i, m := range masters {
-		asking.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, limit)
-			defer cancel()
-			all[i].Address = m.Address
-			all[i].Err = resp.WithoutArguments(all[i].ask(ctx, m))
-		})
-	}
-	asking.Wait()
-	return all
-}
-
-func (f *Facts) ask(ctx context.Context, m Master) error {
-	option := m.Option
+// ask fills in what the master says of itself.
+func (f *facts) ask(ctx context.Context, option rueidis.ClientOption) error {
 	f.secured = "plain TCP"
 	switch {
 	case option.TLSConfig != nil:
@@ -80,23 +53,17 @@ func (f *Facts) ask(ctx context.Context, m Master) error {
 	case isSocket(option):
 		f.secured = "a socket file"
 	}
-	f.Host = resolve(ctx, option)
-	option.ForceSingleClient, option.DisableCache = true, true // never a cluster
-	option.DisableRetry = true
-	option.Dialer.Timeout = limit
-	option.ConnWriteTimeout = limit
-	client, err := rueidis.NewClient(option)
-	if client != nil {
-		defer client.Close()
-	}
+	f.host = resolve(ctx, option)
+	client, err := connect(option, limit)
 	if err != nil {
 		return err
 	}
+	defer client.Close()
 	text, err := client.Do(ctx, client.B().Info().Build()).ToString()
 	if err != nil {
 		return fmt.Errorf("INFO: %w", err)
 	}
-	f.Info = serverinfo.Parse(text)
+	f.info = serverinfo.Parse(text)
 	f.config = map[string]string{}
 	for _, name := range []string{"appendfsync", "no-appendfsync-on-rewrite"} {
 		if got, err := client.Do(ctx, client.B().ConfigGet().Parameter(name).Build()).AsStrMap(); err == nil {
@@ -109,8 +76,19 @@ func (f *Facts) ask(ctx context.Context, m Master) error {
 	}
 	f.slow = askSlowlog(ctx, client)
 	f.tracking = tryTracking(ctx, client)
-	f.trial = m.Trial(ctx)
 	return nil
+}
+
+func connect(option rueidis.ClientOption, timeout time.Duration) (rueidis.Client, error) {
+	option.ForceSingleClient, option.DisableCache = true, true // never a cluster
+	option.DisableRetry = true
+	option.Dialer.Timeout = timeout
+	option.ConnWriteTimeout = timeout
+	client, err := rueidis.NewClient(option)
+	if err != nil && client != nil {
+		client.Close()
+	}
+	return client, err
 }
 
 // tryTracking does what waiters do, to be notified when a lock is released.
@@ -161,13 +139,13 @@ func askSlowlog(ctx context.Context, client rueidis.Client) (s slowlog) {
 func resolve(ctx context.Context, option rueidis.ClientOption) string {
 	host, _, err := net.SplitHostPort(option.InitAddress[0])
 	if err != nil { // a socket file
-		return ThisHost
+		return thisHost
 	}
 	if ips, err := net.DefaultResolver.LookupHost(ctx, host); err == nil {
 		host = ips[0]
 	}
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
-		return ThisHost
+		return thisHost
 	}
 	return strings.ToLower(host)
 }

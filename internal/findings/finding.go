@@ -1,7 +1,7 @@
 // Package findings asks masters what they are and judges what makes locks on them unsafe or
-// slow: for Engine.Check and for lockbench doctor, which looks at more.
+// slow: for Engine.Check and muxlock doctor.
 //
-// Collect asks, master by master; the judgement over its facts is pure. Nothing on a master
+// Each master is asked by itself; the judgement over the facts is pure. Nothing on a master
 // is changed.
 package findings
 
@@ -89,9 +89,9 @@ func Grouped(all []Finding) []Finding {
 	return groups
 }
 
-// InOrder puts findings of one check side by side, checks in the order in which they
+// inOrder puts findings of one check side by side, checks in the order in which they
 // first come.
-func InOrder(found []Finding) []Finding {
+func inOrder(found []Finding) []Finding {
 	first := map[string]int{}
 	for i, f := range slices.Backward(found) {
 		first[f.Check] = i

@@ -16,8 +16,8 @@ const (
 	forkMost = 10 * time.Millisecond // a fork stops a server that long
 )
 
-// OfSet judges the masters together.
-func OfSet(masters []Facts) (found []Finding) {
+// ofSet judges the masters together.
+func ofSet(masters []facts) (found []Finding) {
 	switch n := len(masters); {
 	case n == 1:
 		found = append(found, Finding{Warn, "how many", nil, "one master: a lock dies with it", "use three or five, on machines of their own"})
@@ -26,17 +26,17 @@ func OfSet(masters []Facts) (found []Finding) {
 	default:
 		found = append(found, Finding{OK, "how many", nil, fmt.Sprintf("%d masters survive the loss of %d", n, n-quorum.Size(n)), ""})
 	}
-	found = append(found, same(masters, "same server", func(f Facts) string { return f.Info.RunID() },
+	found = append(found, same(masters, "same server", func(f facts) string { return f.info.RunID() },
 		Finding{Level: Fail, Text: "are one server under several addresses: its vote would count more than once", ToDo: "name each server once"},
 		"every address is another server")...)
-	found = append(found, same(masters, "same machine", func(f Facts) string { return f.Host },
+	found = append(found, same(masters, "same machine", func(f facts) string { return f.host },
 		Finding{Level: Warn, Text: "share a machine: they fail together", ToDo: "put each on a machine, or in a zone, of its own"},
 		"every address is another machine")...)
 	return found
 }
 
 // same finds masters that have something in common which they should not.
-func same(masters []Facts, check string, of func(Facts) string, bad Finding, good string) (found []Finding) {
+func same(masters []facts, check string, of func(facts) string, bad Finding, good string) (found []Finding) {
 	groups := map[string][]int{}
 	var order []string
 	for i, f := range masters {
@@ -62,16 +62,16 @@ func same(masters []Facts, check string, of func(Facts) string, bad Finding, goo
 	return found
 }
 
-// OfMaster judges one master.
-func OfMaster(f Facts) (found []Finding) {
+// ofMaster judges one master.
+func ofMaster(f facts) (found []Finding) {
 	add := func(level Level, check, todo, format string, args ...any) {
 		found = append(found, Finding{Level: level, Check: check, Text: fmt.Sprintf(format, args...), ToDo: todo})
 	}
-	if f.Err != nil {
-		add(Fail, "reachable", "start it, or mend address, password, ACL or firewall", "%s: %v", f.Address, f.Err)
+	if f.err != nil {
+		add(Fail, "reachable", "start it, or mend address, password, ACL or firewall", "%s: %v", f.address, f.err)
 		return found
 	}
-	info := f.Info
+	info := f.info
 	add(OK, "reachable", "", "answers, over %s", f.secured)
 
 	name, version := info.Product()
@@ -103,12 +103,12 @@ func OfMaster(f Facts) (found []Finding) {
 		add(OK, "role", "", "a master by itself, no cluster")
 	}
 	found = append(found, followers(f)...)
-	found = append(found, eviction(info), persistence(f), f.Vote)
+	found = append(found, eviction(info), persistence(f), vote(f.seen))
 
-	if f.trial == nil {
+	if why := away(f.seen); why == nil {
 		add(OK, "permissions", "", "scripts, and a trial lock taken, extended and released: all that the engine sends is permitted")
 	} else if admissible {
-		add(Fail, "permissions", "see Masters in `go doc ./engine`", "the engine does not admit it: %v", f.trial)
+		add(Fail, "permissions", "see Masters in `go doc ./engine`", "the engine does not admit it: %v", why)
 	}
 	if f.tracking == nil {
 		add(OK, "wake-ups", "", "CLIENT TRACKING works: waiters are notified of a release")
@@ -127,8 +127,8 @@ func OfMaster(f Facts) (found []Finding) {
 }
 
 // followers is about replicas and whoever would promote them.
-func followers(f Facts) (found []Finding) {
-	replicas := f.Info["connected_slaves"]
+func followers(f facts) (found []Finding) {
+	replicas := f.info["connected_slaves"]
 	attached := replicas != "" && replicas != "0"
 	switch {
 	case f.watchers > 0 && attached:
@@ -162,18 +162,18 @@ func eviction(info serverinfo.Info) Finding {
 	return Finding{Fail, "eviction", nil, policy + ": when memory runs out locks are thrown away that somebody holds", "CONFIG SET maxmemory-policy noeviction"}
 }
 
-func persistence(f Facts) Finding {
-	fork, _ := strconv.ParseInt(f.Info["latest_fork_usec"], 10, 64)
+func persistence(f facts) Finding {
+	fork, _ := strconv.ParseInt(f.info["latest_fork_usec"], 10, 64)
 	took := time.Duration(fork) * time.Microsecond
 	fsync := f.config["appendfsync"]
-	switch durable, known := f.Durable(); {
-	case f.Info["aof_last_write_status"] == "err":
+	switch durable, known := f.durable(); {
+	case f.info["aof_last_write_status"] == "err":
 		return Finding{Fail, "persistence", nil, "it cannot write its append-only file, and refuses locks", "see its log; free the disk"}
-	case f.Info["aof_enabled"] == "":
+	case f.info["aof_enabled"] == "":
 		return Finding{Unknown, "persistence", nil, "it does not report whether it has an append-only file", ""}
 	case took > forkMost:
 		return Finding{Warn, "persistence", nil, fmt.Sprintf("its last fork, for a snapshot or a rewrite, took %s, in which nothing was answered", took), "CONFIG SET save \"\", or less memory; no transparent huge pages"}
-	case f.Info["aof_enabled"] == "0":
+	case f.info["aof_enabled"] == "0":
 		return Finding{OK, "persistence", nil, "forgets all locks when it restarts: leave MastersAreDurable false", ""}
 	case !known:
 		return Finding{Unknown, "persistence", nil, "appendfsync is not known (CONFIG is not permitted): leave MastersAreDurable false", ""}
@@ -185,15 +185,15 @@ func persistence(f Facts) Finding {
 	return Finding{OK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
 }
 
-// Durable reports whether a master writes each command to disk before it answers, and whether
+// durable reports whether a master writes each command to disk before it answers, and whether
 // that is known.
-func (f Facts) Durable() (durable, known bool) {
+func (f facts) durable() (durable, known bool) {
 	fsync, knownSync := f.config["appendfsync"]
 	rewrite, knownRewrite := f.config["no-appendfsync-on-rewrite"] // with yes, none during a snapshot or a rewrite
 	switch {
-	case f.Info["aof_enabled"] == "0":
+	case f.info["aof_enabled"] == "0":
 		return false, true
-	case f.Info["aof_enabled"] == "":
+	case f.info["aof_enabled"] == "":
 		return false, false
 	case knownSync && fsync != "always":
 		return false, true

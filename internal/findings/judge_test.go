@@ -2,18 +2,21 @@ package findings
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline"
 )
 
 // healthy is a master with which nothing is wrong.
-func healthy() Facts {
-	return Facts{
-		Address: "a:1", Host: "a",
-		Info: map[string]string{
+func healthy() facts {
+	return facts{
+		address: "a:1", host: "a", seen: pipeline.MasterStats{Up: true},
+		info: map[string]string{
 			"redis_version": "7.2.4", "run_id": "r1", "role": "master", "redis_mode": "standalone", "cluster_enabled": "0",
 			"connected_slaves": "0", "maxmemory": "0", "maxmemory_policy": "noeviction",
 			"aof_enabled": "1", "latest_fork_usec": "300",
@@ -34,65 +37,66 @@ func judged(found []Finding) map[string]Level {
 }
 
 func TestEachThingThatIsWrongWithAMasterIsFoundAndNothingElse(t *testing.T) {
-	set := func(pairs ...string) func(*Facts) {
-		return func(f *Facts) {
-			f.Info = maps.Clone(f.Info)
+	set := func(pairs ...string) func(*facts) {
+		return func(f *facts) {
+			f.info = maps.Clone(f.info)
 			for i := 0; i < len(pairs); i += 2 {
-				f.Info[pairs[i]] = pairs[i+1]
+				f.info[pairs[i]] = pairs[i+1]
 			}
 		}
 	}
 	none := map[string]Level{}
+	refused := pipeline.MasterStats{Cause: errors.New("NOPERM")}
 	for name, c := range map[string]struct {
-		spoil func(*Facts)
+		spoil func(*facts)
 		want  map[string]Level
 	}{
 		"nothing":                     {set(), none},
-		"it is away":                  {func(f *Facts) { f.Err = errors.New("refused") }, map[string]Level{"reachable": Fail}},
+		"it is away":                  {func(f *facts) { f.err = errors.New("refused") }, map[string]Level{"reachable": Fail}},
 		"old":                         {set("redis_version", "5.0.7"), map[string]Level{"version": Warn}},
 		"no version":                  {set("redis_version", ""), map[string]Level{"version": Unknown}},
 		"valkey":                      {set("valkey_version", "8.0.1"), none},
 		"replica":                     {set("role", "slave"), map[string]Level{"role": Fail}},
-		"replica, and so not fit":     {func(f *Facts) { set("role", "slave")(f); f.trial = errors.New("is a slave") }, map[string]Level{"role": Fail}},
+		"replica, and so not fit":     {func(f *facts) { set("role", "slave")(f); f.seen = refused }, map[string]Level{"role": Fail, "vote": Warn}},
 		"cluster":                     {set("cluster_enabled", "1"), map[string]Level{"role": Fail}},
 		"sentinel":                    {set("redis_mode", "sentinel"), map[string]Level{"role": Fail}},
 		"nobody":                      {set("run_id", ""), map[string]Level{"role": Fail}},
 		"replicas":                    {set("connected_slaves", "2"), map[string]Level{"failover": Warn}},
-		"watched":                     {func(f *Facts) { f.watchers = 3 }, map[string]Level{"failover": Warn}},
-		"watched, with replicas":      {func(f *Facts) { set("connected_slaves", "1")(f); f.watchers = 3 }, map[string]Level{"failover": Fail}},
-		"no PUBSUB":                   {func(f *Facts) { f.watchers = -1 }, none},
+		"watched":                     {func(f *facts) { f.watchers = 3 }, map[string]Level{"failover": Warn}},
+		"watched, with replicas":      {func(f *facts) { set("connected_slaves", "1")(f); f.watchers = 3 }, map[string]Level{"failover": Fail}},
+		"no PUBSUB":                   {func(f *facts) { f.watchers = -1 }, none},
 		"evicts, no limit":            {set("maxmemory_policy", "allkeys-lru"), map[string]Level{"eviction": Warn}},
 		"evicts":                      {set("maxmemory_policy", "volatile-ttl", "maxmemory", "1000000"), map[string]Level{"eviction": Fail}},
 		"reports no policy":           {set("maxmemory_policy", ""), map[string]Level{"eviction": Unknown}},
 		"cannot write":                {set("aof_last_write_status", "err"), map[string]Level{"persistence": Fail}},
 		"slow fork":                   {set("latest_fork_usec", "25000"), map[string]Level{"persistence": Warn}},
-		"no CONFIG":                   {func(f *Facts) { f.config = nil }, map[string]Level{"persistence": Unknown}},
-		"no CONFIG and none needed":   {func(f *Facts) { f.config = nil; set("aof_enabled", "0")(f) }, none},
-		"everysec":                    {func(f *Facts) { f.config = map[string]string{"appendfsync": "everysec"} }, none},
-		"it does not vote":            {func(f *Facts) { f.Vote = Finding{Level: Warn, Check: "uptime"} }, map[string]Level{"uptime": Warn}},
-		"not admitted":                {func(f *Facts) { f.trial = errors.New("NOPERM") }, map[string]Level{"permissions": Fail}},
-		"no tracking":                 {func(f *Facts) { f.tracking = errors.New("NOPERM") }, map[string]Level{"wake-ups": Warn}},
-		"slow commands":               {func(f *Facts) { f.slow = slowlog{count: 1, longest: time.Second} }, map[string]Level{"slow commands": Warn}},
-		"slow commands not permitted": {func(f *Facts) { f.slow.err = errors.New("NOPERM") }, map[string]Level{"slow commands": Unknown}},
+		"no CONFIG":                   {func(f *facts) { f.config = nil }, map[string]Level{"persistence": Unknown}},
+		"no CONFIG and none needed":   {func(f *facts) { f.config = nil; set("aof_enabled", "0")(f) }, none},
+		"everysec":                    {func(f *facts) { f.config = map[string]string{"appendfsync": "everysec"} }, none},
+		"it does not vote":            {func(f *facts) { f.seen.Cause = pipeline.ErrRestarted }, map[string]Level{"vote": Warn}},
+		"not admitted":                {func(f *facts) { f.seen = refused }, map[string]Level{"permissions": Fail, "vote": Warn}},
+		"no tracking":                 {func(f *facts) { f.tracking = errors.New("NOPERM") }, map[string]Level{"wake-ups": Warn}},
+		"slow commands":               {func(f *facts) { f.slow = slowlog{count: 1, longest: time.Second} }, map[string]Level{"slow commands": Warn}},
+		"slow commands not permitted": {func(f *facts) { f.slow.err = errors.New("NOPERM") }, map[string]Level{"slow commands": Unknown}},
 	} {
 		f := healthy()
 		c.spoil(&f)
-		require.Equal(t, c.want, judged(OfMaster(f)), name)
+		require.Equal(t, c.want, judged(ofMaster(f)), name)
 	}
 }
 
 func TestMastersThatAreTheSameAreFound(t *testing.T) {
-	group := func(hosts, ids []string) (masters []Facts) {
+	group := func(hosts, ids []string) (masters []facts) {
 		for i := range hosts {
 			f := healthy()
-			f.Host, f.Info = hosts[i], map[string]string{"run_id": ids[i]}
+			f.host, f.info = hosts[i], map[string]string{"run_id": ids[i]}
 			masters = append(masters, f)
 		}
 		return masters
 	}
-	require.Empty(t, judged(OfSet(group([]string{"a", "b", "c"}, []string{"1", "2", "3"}))))
+	require.Empty(t, judged(ofSet(group([]string{"a", "b", "c"}, []string{"1", "2", "3"}))))
 
-	found := OfSet(group([]string{"a", "b", "a"}, []string{"1", "1", "3"}))
+	found := ofSet(group([]string{"a", "b", "a"}, []string{"1", "1", "3"}))
 	require.Equal(t, map[string]Level{"same server": Fail, "same machine": Warn}, judged(found))
 	for _, f := range found {
 		switch f.Check {
@@ -102,9 +106,9 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 			require.Equal(t, []int{1, 3}, f.Masters)
 		}
 	}
-	require.Equal(t, map[string]Level{"how many": Warn}, judged(OfSet(group([]string{"a"}, []string{"1"}))))
-	require.Equal(t, map[string]Level{"how many": Warn}, judged(OfSet(group([]string{"a", "b"}, []string{"1", "2"}))))
-	require.Empty(t, judged(OfSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not reported is not the same")
+	require.Equal(t, map[string]Level{"how many": Warn}, judged(ofSet(group([]string{"a"}, []string{"1"}))))
+	require.Equal(t, map[string]Level{"how many": Warn}, judged(ofSet(group([]string{"a", "b"}, []string{"1", "2"}))))
+	require.Empty(t, judged(ofSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not reported is not the same")
 }
 
 func TestFindingsThatSayTheSameAreOne(t *testing.T) {
@@ -137,8 +141,21 @@ func TestAMasterIsDurableOnlyIfItSyncsDuringRewritesToo(t *testing.T) {
 		{"1", map[string]string{"appendfsync": "always", "no-appendfsync-on-rewrite": "yes"}, false, true},
 	} {
 		f := healthy()
-		f.Info["aof_enabled"], f.config = c.aof, c.config
-		durable, known := f.Durable()
+		f.info["aof_enabled"], f.config = c.aof, c.config
+		durable, known := f.durable()
 		require.Equal(t, [2]bool{c.durable, c.known}, [2]bool{durable, known}, "%+v", c)
 	}
+}
+
+func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
+	for want, m := range map[Level]pipeline.MasterStats{
+		OK:   {Up: true},
+		Warn: {Up: true, Cause: pipeline.ErrRestarted},
+		Fail: {Up: true, Cause: fmt.Errorf("%w: MaxTTL", pipeline.ErrConfigMismatch)},
+	} {
+		require.Equal(t, want, vote(m).Level)
+		require.NoError(t, away(m))
+	}
+	require.Equal(t, Warn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}).Level)
+	require.Error(t, away(pipeline.MasterStats{}))
 }

@@ -1,4 +1,4 @@
-// Package probe watches masters from beside a load, or alone: round trips, times
+// Package probe watches masters from beside a load: round trips, times
 // without an answer, and clocks.
 //
 // A Prober has a connection of its own to each master. Now and then, at moments that
@@ -120,16 +120,6 @@ func (p *Prober) Stop() *Report {
 		l.close()
 	}
 	return report
-}
-
-// Run is Start, the time, or less when ctx ends, and Stop.
-func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
-	p.Start(time.Now(), length)
-	select {
-	case <-p.ctx.Done():
-	case <-ctx.Done():
-	}
-	return p.Stop()
 }
 
 // conduct begins the rows.

@@ -29,6 +29,16 @@ func lost(p *Prober) (each []int64, rows int) {
 	return append(each, p.book.lost...), p.book.seen
 }
 
+// Run is Start, the time, or less when ctx ends, and Stop.
+func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
+	p.Start(time.Now(), length)
+	select {
+	case <-p.ctx.Done():
+	case <-ctx.Done():
+	}
+	return p.Stop()
+}
+
 // delayed are the addresses of masters of which one answers late.
 func delayed(t *testing.T, servers []*redisserver.Server, text string) []string {
 	t.Helper()

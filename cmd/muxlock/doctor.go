@@ -1,0 +1,167 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/engine"
+	"muxlock/internal/address"
+	"muxlock/internal/findings"
+	"muxlock/pipeline"
+)
+
+// doctorFlags is the command line of doctor.
+type doctorFlags struct {
+	*settings
+	output
+	length time.Duration
+}
+
+func doctorCommand(s *settings) *cobra.Command {
+	f := doctorFlags{settings: s}
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look for what makes locks on the masters unsafe or slow",
+		Long: `Looks at the masters as the engine's Check does: who they are, replicas and Sentinels,
+eviction, persistence, permissions, who votes. Then it watches their round trips and clocks
+for a while. Run it where locks will be held.
+
+Nothing is changed on them but one key each, of a random name, which the engine's own
+trial lock takes and releases, and which would expire within two seconds.
+
+Exit codes: 0 nothing worse than WARN, 1 something is FAIL, or an error, 2 usage.`,
+		Example: `  muxlock doctor --masters a:6379,b:6379,c:6379
+  muxlock doctor --masters redis://user:secret@a:6379,rediss://b:6380 --for 30s -o json`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	cmd.Flags().DurationVar(&f.length, "for", 2*time.Second, "how long to watch round trips and clocks")
+	f.output.declare(cmd)
+	return cmd
+}
+
+// diagnosis is what doctor shows, and its JSON.
+type diagnosis struct {
+	SchemaVersion int                `json:"schema_version"`
+	Tool          tool               `json:"tool"`
+	Worst         findings.Level     `json:"worst"`
+	Findings      []findings.Finding `json:"findings"`
+	PerMaster     []findings.Watched `json:"per_master"`
+}
+
+func (f *doctorFlags) run(cmd *cobra.Command) error {
+	cfg, err := f.engineConfig()
+	switch {
+	case err != nil:
+		return err
+	case f.length <= 0:
+		return usagef("--for must be above 0, got %s", f.length)
+	}
+	if err := f.output.check(); err != nil {
+		return err
+	}
+	var masters []pipeline.Master
+	for i, addr := range cfg.Masters {
+		option, err := address.Parse(addr, cfg.Client)
+		if err != nil {
+			return usagef("--masters[%d] %w", i, err)
+		}
+		masters = append(masters, pipeline.Master{Address: option.InitAddress[0], Option: option})
+	}
+	found, err := check(cmd.Context(), cfg, masters)
+	if err != nil {
+		return inFlags(err)
+	}
+	d := diagnosis{SchemaVersion: 1, Tool: thisTool()}
+	var seen []findings.Finding
+	d.PerMaster, seen = findings.Watch(cmd.Context(), masters, f.length)
+	d.Findings = findings.Grouped(slices.Concat(found, seen, []findings.Finding{judgeProcessors(os.DirFS("/"))}))
+	d.Worst = findings.Worst(d.Findings)
+	if err := f.write(cmd.OutOrStdout(), d); err != nil {
+		return err
+	}
+	if d.Worst == findings.Fail {
+		return exit{exitRun, "not fit to lock on, see FAIL"}
+	}
+	return nil
+}
+
+// check is Engine.Check, also where no engine starts.
+func check(ctx context.Context, cfg engine.Config, masters []pipeline.Master) ([]findings.Finding, error) {
+	locks, err := engine.New(ctx, cfg)
+	switch {
+	case err == nil:
+		defer locks.Close()
+		r, err := locks.Check(ctx)
+		return r.Findings, err
+	case errors.As(err, new(*engine.StartError)), errors.Is(err, engine.ErrConfigMismatch):
+		return findings.CheckRefused(ctx, masters, err, cfg.MastersAreDurable)
+	}
+	return nil, err
+}
+
+// throttled finds in a cpu.stat how often the quota of a control group stopped it.
+var throttled = regexp.MustCompile(`(?m)^nr_throttled ([1-9]\d*)$`)
+
+// judgeProcessors judges the machine here; root is its file system.
+func judgeProcessors(root fs.FS) findings.Finding {
+	f := findings.Finding{Level: findings.OK, Check: "processors", Text: fmt.Sprintf("%d of %d processors", runtime.GOMAXPROCS(0), runtime.NumCPU())}
+	for _, name := range []string{"sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat"} {
+		stat, _ := fs.ReadFile(root, name) // absent: no quota
+		if n := throttled.FindSubmatch(stat); n != nil {
+			f.Level, f.ToDo = findings.Warn, "raise the CPU limit"
+			f.Text += fmt.Sprintf("; its quota stopped this container %s times: a holder that stands still may outlast its lease", n[1])
+		}
+	}
+	return f
+}
+
+// textWidth is what a finding's level, check and masters leave of 80 columns.
+const textWidth = 54
+
+func (d diagnosis) text(w io.Writer) {
+	for i, m := range d.PerMaster {
+		fmt.Fprintf(w, "master %d: %s\n", i+1, m.Addr)
+	}
+	fmt.Fprintln(w)
+	count := map[findings.Level]int{}
+	var rows [][]string
+	for _, f := range slices.SortedStableFunc(slices.Values(d.Findings), func(a, b findings.Finding) int { return cmp.Compare(b.Level, a.Level) }) { // what is worst first
+		count[f.Level]++
+		text := f.Text
+		if f.ToDo != "" {
+			text += " -> " + f.ToDo
+		}
+		row := []string{f.Level.String(), f.Check, f.Who(len(d.PerMaster))}
+		for _, line := range folded(text, textWidth) {
+			rows = append(rows, append(row, line))
+			row = []string{"", "", ""}
+		}
+	}
+	table(w, rows)
+	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[findings.Fail], count[findings.Warn], count[findings.Unknown], count[findings.OK])
+}
+
+// folded is a text in lines of so many characters, except for words that are longer.
+func folded(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimSpace(line + " " + word)
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/findings"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+)
+
+// examine returns what doctor finds and does not find OK, but for what a short look, a shared
+// machine and a busy one bring about.
+func examine(t *testing.T, masters string, args ...string) (bad map[string]string, code int) {
+	t.Helper()
+	args = append([]string{"doctor", "--for", "100ms", "--master-timeout", "2s", "-o", "json", "--masters", masters}, args...)
+	stdout, stderr, code := muxlock(t, args...)
+	var doc struct {
+		SchemaVersion int `json:"schema_version"`
+		Tool          struct{ Name string }
+		Worst         string
+		Findings      []struct {
+			Level, Check, Text string
+			Masters            []int
+		}
+		PerMaster []struct {
+			Addr string
+			RTT  struct {
+				Count int
+				P     map[string]int64
+			}
+		} `json:"per_master"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(stdout), &doc), stderr)
+	require.Equal(t, 1, doc.SchemaVersion)
+	require.Equal(t, "muxlock", doc.Tool.Name)
+	require.Len(t, doc.PerMaster, strings.Count(masters, ",")+1)
+	require.Equal(t, doc.Worst == "FAIL", code == exitRun, stderr)
+	bad = map[string]string{}
+	for _, f := range doc.Findings {
+		require.NotNil(t, f.Masters)
+		if f.Level != "OK" {
+			bad[f.Check] = f.Level
+		}
+	}
+	for _, check := range []string{"same machine", "round trip", "clock", "processors", "slow commands"} {
+		delete(bad, check)
+	}
+	return bad, code
+}
+
+func TestDoctorFindsGoodMastersGoodAndLeavesThemAsTheyWere(t *testing.T) {
+	t.Parallel()
+	servers := redistest.Masters(t, 3)
+	addrs := strings.Join(redistest.Addrs(servers), ",")
+	bad, code := examine(t, addrs, "--new-masters")
+	require.Empty(t, bad)
+	require.Zero(t, code)
+	require.Empty(t, redistest.Keys(t, servers...))
+	bad, code = examine(t, addrs)
+	require.Equal(t, map[string]string{"vote": "WARN"}, bad, "started just now")
+	require.Zero(t, code)
+}
+
+func TestDoctorRefusesWhatNoLockShouldRelyOn(t *testing.T) {
+	t.Parallel()
+	servers := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru"}})
+	bad, code := examine(t, strings.Join(redistest.Addrs(servers), ","), "--new-masters")
+	require.Equal(t, map[string]string{"eviction": "FAIL"}, bad)
+	require.Equal(t, exitRun, code)
+
+	host, port, _ := strings.Cut(servers[0].Addr(), ":")
+	redistest.Command(t, servers[1], "REPLICAOF", host, port)
+	require.Eventually(t, func() bool {
+		return strings.Contains(redistest.Command(t, servers[0], "INFO", "replication").(string), "connected_slaves:1")
+	}, limit, 10*time.Millisecond)
+	bad, _ = examine(t, strings.Join(redistest.Addrs(servers), ","), "--new-masters")
+	require.Equal(t, map[string]string{"eviction": "FAIL", "role": "FAIL", "failover": "WARN", "vote": "WARN"}, bad)
+}
+
+func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
+	t.Parallel()
+	server := redistest.MastersWith(t, 1, redisserver.Options{})[0]
+	user := func(name string, rules ...string) string {
+		redistest.Command(t, server, append([]string{"ACL", "SETUSER", name, "on", ">secret", "resetkeys", "~locks:*", "~__muxlock__:*",
+			"+hello", "+ping", "+info", "+script|load", "+evalsha", "+set", "+get", "+del", "+pexpire", "+pttl", "+time"}, rules...)...)
+		return "redis://" + name + ":secret@" + server.Addr()
+	}
+	for masters, want := range map[string]map[string]string{
+		user("least", "+client|tracking", "+client|caching"): {"how many": "WARN"},
+		user("polls"):                    {"how many": "WARN", "wake-ups": "WARN"},
+		user("half", "+client|tracking"): {"how many": "WARN", "wake-ups": "WARN"},
+		user("mute", "+client|tracking", "+client|caching", "-script|load"): {"how many": "WARN", "start": "FAIL", "permissions": "FAIL", "vote": "WARN"},
+	} {
+		bad, _ := examine(t, masters, "--new-masters")
+		require.Equal(t, want, bad, masters)
+	}
+}
+
+func TestDoctorFindsWhyNoEngineStarts(t *testing.T) {
+	t.Parallel()
+	servers := redistest.Masters(t, 3)
+	addrs := redistest.Addrs(servers)
+	bad, code := examine(t, strings.Join(addrs, ","), "--fencing")
+	require.Equal(t, map[string]string{"start": "FAIL", "vote": "FAIL"}, bad, "not set up")
+	require.Equal(t, exitRun, code)
+	bad, _ = examine(t, addrs[0]+","+nowhere+",127.0.0.1:2", "--new-masters")
+	require.Equal(t, map[string]string{"start": "FAIL", "reachable": "FAIL"}, bad)
+	bad, code = examine(t, "redis://nobody:wrong@"+addrs[0]+","+addrs[1]+","+addrs[2], "--new-masters")
+	require.Equal(t, map[string]string{"start": "FAIL", "reachable": "WARN"}, bad, "a majority would do, but waiting does not help")
+	require.Equal(t, exitRun, code)
+}
+
+func TestDoctorShowsWhatIsWorstFirstInFewColumnsAndNoPassword(t *testing.T) {
+	t.Parallel()
+	server := redistest.MastersWith(t, 1, redisserver.Options{Password: "pa55"})[0]
+	addr := "redis://:pa55@" + server.Addr()
+	stdout, stderr, code := muxlock(t, "doctor", "--masters", addr+","+strings.Replace(addr, "127.0.0.1", "localhost", 1), "--for", "50ms", "--master-timeout", "2s")
+	require.Equal(t, exitRun, code)
+	require.Equal(t, "muxlock: not fit to lock on, see FAIL\n", stderr)
+	require.Regexp(t, ` FAIL same server all are one server .* -> name each server once `, strings.Join(strings.Fields(stdout), " "))
+	require.Regexp(t, `\n\nFAIL `, stdout)
+	require.NotRegexp(t, `(?s)\nOK .*\n(FAIL|WARN) `, stdout)
+	for line := range strings.Lines(stdout) {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 81, line)
+	}
+	require.Regexp(t, `\n\n[1-9]\d* FAIL, \d+ WARN, \d+ \?, [1-9]\d* OK\n$`, stdout)
+	require.Contains(t, stdout, "master 1: "+server.Addr())
+	require.NotContains(t, stdout+stderr, "pa55")
+}
+
+func TestAQuotaThatStoppedThisContainerIsAWarning(t *testing.T) {
+	stat := func(name, text string) findings.Level {
+		return judgeProcessors(fstest.MapFS{name: &fstest.MapFile{Data: []byte(text)}}).Level
+	}
+	require.Equal(t, findings.OK, stat("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 0\n"))
+	require.Equal(t, findings.Warn, stat("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\n"))
+	require.Equal(t, findings.Warn, stat("sys/fs/cgroup/cpu/cpu.stat", "nr_periods 9\nnr_throttled 17\nthrottled_time 4\n"))
+	require.Equal(t, findings.OK, stat("etc/hosts", ""))
+}

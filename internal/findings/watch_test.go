@@ -1,0 +1,117 @@
+package findings
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/redistest"
+	"muxlock/pipeline"
+)
+
+func TestMastersThatAnswerAreWatchedAndOthersLeftOut(t *testing.T) {
+	servers := redistest.MastersWith(t, 2, redisserver.Options{})
+	redistest.Command(t, servers[1], "ACL", "SETUSER", "timeless", "on", ">secret", "+@all", "-time")
+	masters := []pipeline.Master{
+		{Address: "good", Option: rueidis.ClientOption{InitAddress: []string{servers[0].Addr()}}},
+		{Address: "timeless", Option: rueidis.ClientOption{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "secret"}},
+		{Address: "refused", Option: rueidis.ClientOption{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "wrong"}},
+	}
+	all, found := Watch(t.Context(), masters, 300*time.Millisecond)
+	for i, m := range masters {
+		require.Equal(t, m.Address, all[i].Addr)
+		require.Zero(t, all[i].Lost)
+		require.Equal(t, i < 2, all[i].RTT.Count > 0)
+	}
+	p := all[0].RTT
+	require.LessOrEqual(t, p.Min, p.P["50"])
+	require.LessOrEqual(t, p.P["50"], p.P["99"])
+	require.LessOrEqual(t, p.P["99"], p.Max)
+	require.Nil(t, all[1].Clock)
+	require.Len(t, found, 4)
+	require.Equal(t, Finding{Unknown, "clock", []int{2}, "not known: TIME is not permitted, or too few answers", ""}, found[3])
+}
+
+func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
+	server := redistest.Masters(t, 1)[0]
+	ctx, cancel := context.WithCancel(t.Context())
+	option := rueidis.ClientOption{InitAddress: []string{server.Addr()}}
+	var conn net.Conn
+	option.DialCtxFn = func(ctx context.Context, addr string, d *net.Dialer, _ *tls.Config) (c net.Conn, err error) {
+		if conn != nil {
+			cancel()
+			return nil, errors.New("gone")
+		}
+		conn, err = d.DialContext(ctx, "tcp", addr)
+		return conn, err
+	}
+	var all []Watched
+	var found []Finding
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		all, found = Watch(ctx, []pipeline.Master{{Address: "a", Option: option}}, time.Minute)
+	}()
+	require.Eventually(t, func() bool {
+		return strings.Contains(redistest.Command(t, server, "INFO", "commandstats").(string), "cmdstat_time:")
+	}, 20*time.Second, time.Millisecond)
+	redistest.Command(t, server, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	<-done
+	require.Positive(t, all[0].RTT.Count)
+	require.Positive(t, all[0].Lost)
+	require.Positive(t, all[0].Down)
+	require.Equal(t, Warn, found[0].Level)
+}
+
+func TestRoundTripsAndClocksAreJudged(t *testing.T) {
+	master := func(p50, lost int64, c *Clock) Watched {
+		return Watched{RTT: RoundTrips{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
+	}
+	good := &Clock{PPM: 20, PPMError: 30}
+	for name, c := range map[string]struct {
+		Watched
+		trips, rate Level
+	}{
+		"good":          {master(100_000, 0, good), OK, OK},
+		"slow":          {master(210_000, 0, good), Warn, OK},
+		"loses":         {master(100_000, 1, good), Warn, OK},
+		"no clock":      {master(100_000, 0, nil), OK, Unknown},
+		"not seen well": {master(100_000, 0, &Clock{PPM: 300, PPMError: 900}), OK, Unknown},
+		"drifts":        {master(100_000, 0, &Clock{PPM: -600, PPMError: 30}), OK, Warn},
+		"drifts away":   {master(100_000, 0, &Clock{PPM: 12_000, PPMError: 900}), OK, Fail},
+		"steps":         {master(100_000, 0, &Clock{PPM: 12_000, JumpNs: 20_000_000}), OK, Warn},
+	} {
+		all := []Watched{c.Watched, master(100_000, 0, good), master(100_000, 0, good)}
+		require.Equal(t, c.trips, roundTrip(all, 0).Level, name)
+		require.Equal(t, c.rate, clock(all, 0).Level, name)
+	}
+	require.Equal(t, OK, roundTrip([]Watched{master(100_000, 0, good)}, 0).Level, "alone")
+}
+
+// A clock that gains 300 ppm is read for ten seconds, over round trips of 1 ms that take from 0 to all
+// of it on the way there.
+func TestRatesAndStepsOfAClockAreSeen(t *testing.T) {
+	var all []reading
+	for i := range int64(1000) {
+		at := i * int64(10*time.Millisecond)
+		all = append(all, reading{at, 5_000_000 + at*300/1_000_000 + (i*7919)%1_000_001 - 500_000, 1_000_000})
+	}
+	c := clockOf(all)
+	require.InDelta(t, 300, c.PPM, c.PPMError)
+	require.Less(t, c.PPMError, 250.0)
+	require.LessOrEqual(t, c.JumpNs, int64(3_000), "the round trips explain the rest")
+	require.InDelta(t, 5_000_000, c.OffsetNs, 500_000)
+	for i := range all[500:] {
+		all[500+i].offset -= 20_000_000
+	}
+	require.InDelta(t, 20_000_000, clockOf(all).JumpNs, 2_000_000)
+	require.Nil(t, clockOf(all[:leastReadings-1]))
+}
