@@ -29,7 +29,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 		require.Contains(t, stderr, want)
 	}
 	set := func(command string, addrs []string, args ...string) []string {
-		return append([]string{"masters", command, "--max-ttl", "1s", "--masters", strings.Join(addrs, ",")}, args...)
+		return append([]string{"masters", command, "--max-ttl", "1s", "--master-timeout", "900ms", "--masters", strings.Join(addrs, ",")}, args...)
 	}
 	exec := func(addrs []string) (stdout, stderr string, code int) {
 		t.Helper()
