@@ -12,7 +12,7 @@ import (
 // The range of every histogram, in ns; what lies outside is counted at its edge.
 const (
 	shortest = 1
-	longest  = 60_000_000_000
+	longest  = 3_600_000_000_000
 	digits   = 3
 )
 

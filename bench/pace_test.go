@@ -131,3 +131,16 @@ func TestHoldsAreMeasured(t *testing.T) {
 	cfg.Hold = Span{}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) { require.Nil(t, r.Latency.Hold) })
 }
+
+func TestAHoldThatOutlivesTheRunCountsAsAtLeastAsLong(t *testing.T) {
+	l := slow{acquire: takes(time.Millisecond), release: time.Millisecond}
+	cfg := Config{Workers: 1, Duration: time.Second, TTL: time.Hour, Hold: Fixed(90 * time.Second)}
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.EqualValues(t, 1, r.Latency.Hold.Censored)
+		require.InEpsilon(t, 2e9, r.Latency.Hold.Max, 0.01, "until the end of the drain")
+	})
+	cfg.Duration = 91 * time.Second
+	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
+		require.InEpsilon(t, 90e9, r.Latency.Hold.Max, 0.001, "not a minute")
+	})
+}

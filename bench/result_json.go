@@ -107,7 +107,8 @@ type Latencies struct {
 	HandoverRemote *Summary `json:"handover_remote,omitempty"`
 	Extend         *Summary `json:"extend,omitempty"` // op extend, where it is also the cycle, and mixes with extend, where it is not part of it
 	// Hold is how long locks were held, from the return of Acquire to the call of
-	// Release, late wake-ups included. Absent where locks are not held for a time.
+	// Release, late wake-ups included; what the end of the drain cut off is censored. Absent
+	// where locks are not held for a time.
 	Hold *Summary `json:"hold,omitempty"`
 	// Uncontended is the acquire of a name that nobody else wants, one at a time and
 	// now and then, beside the load. Only where workers share names.
@@ -122,7 +123,7 @@ type Latencies struct {
 }
 
 // Summary is one histogram in figures. All are 0 when Count is 0. Values are
-// kept to 3 digits between 1 ns and 1 minute, longer ones count as 1 minute.
+// kept to 3 digits between 1 ns and 1 hour, longer ones count as 1 hour.
 type Summary struct {
 	Unit  string           `json:"unit"` // ns
 	Count int64            `json:"count"`

@@ -176,7 +176,9 @@ func (w *worker) operate(a arrival) {
 		if !stays {
 			w.shard.acquiredLocked(got)
 		}
-		if h := w.shard.hists.Hold; h != nil && !cut {
+		if h := w.shard.hists.Hold; h != nil && cut {
+			h.RecordAtLeast(now-from, 1)
+		} else if h != nil {
 			h.Record(now-from, 1)
 		}
 		switch {

@@ -2,93 +2,74 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/engine"
 )
 
-func TestAdviceOfARunIsTheSameFromItsFile(t *testing.T) {
+func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	file := filepath.Join(t.TempDir(), "result.json")
-	_, stderr, code := lockbench(t, "run", "--local", "3", "--workers", "8", "--hold", "1ms", "--duration", "1s", "--warmup", "0s", "-o", "json", "--out", file)
-	requireMeasured(t, code, stderr)
+	file := keep(t, "run", "--local", "3", "--workers", "8", "--hold", "1ms", "--duration", "2s", "--warmup", "0s")
 
-	stdout, stderr, code := lockbench(t, "advise", file, "--hold", "20ms", "--eps", "1e-4")
+	stdout, stderr, code := lockbench(t, "advise", file, "--hold", "20ms", "--rto", "10m")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "muxlock on 3 masters")
-	require.Contains(t, stdout, "asked for: 20ms")
 	require.Contains(t, stdout, "engine.Config{")
-	require.True(t, strings.HasSuffix(flat(stdout), advice.Caveat), stdout)
-	require.NotContains(t, stdout, "try it:", "to a pipe")
+	require.NotContains(t, stdout, "Formulae")
+	require.LessOrEqual(t, strings.Count(stdout, "\n"), 24, stdout)
+	last := stdout[strings.Index(stdout, "  lockbench run --local 3 --workers 8 --ttl"):]
+	require.Contains(t, flat(last), "--slo 'lost_validity_rate<=")
+	require.True(t, strings.HasSuffix(last, "\n"))
+
+	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "--rto", "10m", "--explain")
+	require.Zero(t, code, stderr)
+	require.Contains(t, stdout, "Formulae")
 
 	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "1m", "--rto", "20ms")
 	require.Equal(t, exitMissed, code, stderr)
-	require.True(t, strings.HasPrefix(stdout, "BEYOND --rto: not even a renewed lease") || strings.Contains(stdout[:strings.Index(stdout, "on 3 masters")], "BEYOND --rto"), stdout)
-	require.Contains(t, stderr, "missed: not even a renewed lease")
+	require.Contains(t, stdout, "\nBEYOND --rto: a crashed holder will block others for up to ")
+	require.Contains(t, stderr, "missed: not even a renewed lease can be short enough")
 
-	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "-o", "json")
+	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "--rto", "10m", "-o", "json")
 	require.Zero(t, code, stderr)
 	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 	require.Len(t, doc.Results, 1)
-	require.NotNil(t, doc.Advice)
 	require.Equal(t, 3, doc.Advice.Masters)
 	require.Positive(t, doc.Advice.Config.TTL)
-	require.Equal(t, doc.Advice.Config.Snippet(), doc.Advice.Snippet)
-	require.Equal(t, "20ms", doc.Advice.Ask.HoldText)
+	require.Equal(t, "20ms", doc.Advice.Ask.Hold.String())
 }
 
 func TestAdviceOfLiveMasters(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "1s", "--hold", "exp:10ms", "-o", "json")
+	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "2s", "--hold", "exp:10ms", "--rto", "10m", "-o", "json")
 	requireMeasured(t, code, stderr)
 	var doc result.Document
 	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
 	require.Equal(t, "advise", doc.Config.Command)
-	require.Greater(t, doc.Results[0].Totals.Acquired, int64(0))
-	require.NotEmpty(t, doc.Advice.Settings)
 	require.Positive(t, doc.Config.Rate, "an open loop")
 	require.Positive(t, doc.Results[0].Latency.ValidityUsed.Count)
-	require.NotEmpty(t, doc.Advice.Losses)
-	s := doc.Advice.Spread
-	for _, of := range [][2]int64{s.TTLMin, s.TTL, s.MasterTimeout} {
-		require.Positive(t, of[0])
-		require.LessOrEqual(t, of[0], of[1])
-	}
+	require.Greater(t, doc.Advice.Config.TTL, doc.Advice.Ask.Pause)
+	require.NotEmpty(t, doc.Advice.Inputs)
 }
 
-func TestAPlanIsPartOfAdvice(t *testing.T) {
-	t.Parallel()
-	needServer(t)
-	page := filepath.Join(t.TempDir(), "advice.html")
-	stdout, stderr, code := lockbench(t, "advise", "--local", "3", "--duration", "1s", "--hold", "10ms", "--rate", "50",
-		"--zones", "a,b,c", "--master-availability", "99.5%", "--zone-availability", "99.999%", "-o", "json", "--html", page)
-	requireMeasured(t, code, stderr)
-	var doc result.Document
-	require.NoError(t, json.Unmarshal([]byte(stdout), &doc))
-	plan := doc.Advice.Plan
-	require.Equal(t, []int{1, 2, 3}, plan.Sets[1].Masters)
-	require.Equal(t, []string{"a", "b", "c"}, plan.Sets[1].Zones)
-	require.InEpsilon(t, sizing.Unavailable([]int{1, 1, 1}, 2, 0.995, 0.99999), plan.Sets[1].Unavailable, 1e-9)
-	require.Equal(t, 50.0, plan.Hot.Rate)
-	require.NotNil(t, plan.Cost)
-	require.GreaterOrEqual(t, plan.Cost.Commands, 1.0)
-	require.Positive(t, plan.Cost.ServerNs)
-	require.Contains(t, doc.Advice.Args, "--zone-availability=99.999%")
-
-	html, err := os.ReadFile(page)
-	require.NoError(t, err)
-	require.Contains(t, string(html), "The hottest name")
+func TestHelpOfAdviceHasTwelveFlags(t *testing.T) {
+	n := 0
+	adviseCommand().Flags().VisitAll(func(f *pflag.Flag) { n++ })
+	require.LessOrEqual(t, n, 12)
 }
 
 // The file may be gone, or be another one: the document has what was in it.
@@ -99,25 +80,43 @@ func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 	require.NoError(t, os.WriteFile(holds, []byte("# of last week\n1ms\n3ms\n1ms\n"), 0o600))
 	load := keep(t, "run", "--embedded", "3", "--workers", "4", "--hold", "file:"+holds, "--think", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
 	procs := keep(t, "run", "--embedded", "1", "--impl", "noop", "--procs", "2", "--workers", "4", "--hold", "file:"+holds, "--duration", "300ms", "--warmup", "10ms")
-	advice := filepath.Join(dir, "advice.json")
-	_, stderr, code := lockbench(t, "advise", load, "--hold", "file:"+holds, "-o", "json", "--out", advice)
+	advice, stderr, code := lockbench(t, "advise", load, "--hold", "file:"+holds, "-o", "json")
 	require.Zero(t, code, stderr)
 	require.NoError(t, os.Remove(holds))
 
-	for _, again := range []string{load, procs, keep(t, "run", "--config", load, "--seed", "9"), keep(t, "run", "--check", advice, "--embedded", "3", "--duration", "300ms")} {
+	for _, again := range []string{load, procs, keep(t, "run", "--config", load, "--seed", "9")} {
 		doc, err := result.ReadFile(again)
 		require.NoError(t, err)
 		require.Equal(t, []time.Duration{time.Millisecond, time.Millisecond, 3 * time.Millisecond}, doc.Config.Hold.Samples(), again)
 		require.Contains(t, doc.Config.Args, "--hold=file:"+holds)
 		require.GreaterOrEqual(t, doc.Results[0].Latency.Hold.Min, int64(990*time.Microsecond))
 	}
-	doc, err := result.ReadFile(advice)
+	doc, err := result.Read(strings.NewReader(advice))
 	require.NoError(t, err)
-	require.Len(t, doc.Advice.Ask.Samples.Samples(), 3)
-	require.Equal(t, "file:"+holds, doc.Advice.Ask.HoldText)
-	stdout, stderr, code := lockbench(t, "report", advice)
-	require.Zero(t, code, stderr)
-	require.Contains(t, flat(stdout), "asked for: file:")
+	require.Len(t, doc.Advice.Ask.Hold.Samples(), 3)
+	require.Equal(t, 3*time.Millisecond, doc.Advice.Hold.Took)
+}
+
+func TestAnAdviceOnTooLittleSaysWhatToMeasure(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	nothing := filepath.Join(dir, "nothing")
+	require.NoError(t, os.WriteFile(nothing, []byte(`{"schema_version":2,"tool":{"name":"lockbench"},"config":{},"results":[]}`), 0o600))
+	none := filepath.Join(dir, "none")
+	require.NoError(t, os.WriteFile(none, []byte(`{"version":1,"begin":"2026-11-22T15:00:00Z","span_ns":5000000000,"masters":["a:1","b:1","c:1"]}`), 0o600))
+	few := keep(t, "run", "--embedded", "3", "--workers", "1", "--rate", "20", "--duration", "1s", "--warmup", "0s")
+	held := keep(t, "run", "--embedded", "3", "--workers", "200", "--hold", "20s", "--ttl", "30s", "--duration", "300ms", "--warmup", "0s")
+	for want, args := range map[string][]string{
+		"no result in which muxlock acquired anything": {nothing},
+		"nothing was acquired":                         {"--from", none},
+		"measure until there are 100":                  {few, "--hold", "1ms"},
+		"holds outlived the measurement":               {held, "--rto", "10m"},
+	} {
+		stdout, stderr, code := lockbench(t, append([]string{"advise"}, args...)...)
+		require.Equal(t, exitNotValid, code, stderr)
+		require.Contains(t, stderr, want)
+		require.Empty(t, stdout)
+	}
 }
 
 func TestAdviseRefusesRunsOfSeveralSettings(t *testing.T) {
@@ -125,8 +124,71 @@ func TestAdviseRefusesRunsOfSeveralSettings(t *testing.T) {
 	sweep := keep(t, "sweep", "--embedded", "3", "--param", "workers=2,4", "--duration", "300ms", "--warmup", "0s")
 	stdout, stderr, code := lockbench(t, "advise", sweep)
 	require.Equal(t, exitUsage, code, stderr)
-	require.Contains(t, stderr, sweep+" is of a sweep, and advice needs a run at one setting")
+	require.Contains(t, stderr, sweep+": is of a sweep, and advice needs a run at one setting")
 	require.Empty(t, stdout)
+}
+
+// worked is what an engine measured of some work.
+func worked(t *testing.T) engine.Measurements {
+	t.Helper()
+	set, err := masters.StartEmbedded(3)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, set.Close()) }()
+	locks, err := engine.New(t.Context(), engine.Config{Masters: set.Addrs, MastersAreNew: true, MasterTimeout: 2 * time.Second, Measure: true})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, locks.Close()) }()
+	var workers sync.WaitGroup
+	for i := range 8 {
+		workers.Go(func() {
+			for range 150 {
+				lock, err := locks.Acquire(t.Context(), fmt.Sprint("invoice/", i%6), 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				time.Sleep(time.Millisecond) // the work
+				if err := lock.Release(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return locks.Measured()
+}
+
+func TestAdviceRestsOnWhatAProcessOfTheUsersMeasured(t *testing.T) {
+	t.Parallel()
+	m := worked(t)
+	advised := func(args ...string) (stdout string) {
+		file := filepath.Join(t.TempDir(), "process.json")
+		text, err := json.Marshal(m)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(file, text, 0o600))
+		stdout, stderr, code := lockbench(t, append([]string{"advise", "--from", file, "--rto", "10m"}, args...)...)
+		require.Zero(t, code, stderr)
+		return stdout
+	}
+	var doc result.Document
+	require.NoError(t, json.Unmarshal([]byte(advised("-o", "json")), &doc))
+	longest := func(d engine.Durations) (most time.Duration) {
+		for _, one := range d.Longest {
+			most = max(most, one.Took)
+		}
+		return most
+	}
+	require.Equal(t, m.Masters, doc.Config.Masters)
+	require.Empty(t, doc.Results)
+	require.Equal(t, longest(m.Holds), doc.Advice.Hold.Took)
+	require.Greater(t, doc.Advice.Config.TTL, longest(m.Holds)+max(longest(m.Pauses), doc.Advice.Ask.Pause), "what was seen is survived")
+
+	const pause = 30 * time.Second
+	m.Pauses.Count++
+	m.Pauses.Buckets = append(m.Pauses.Buckets, engine.Bucket{Most: pause, Count: 1})
+	m.Pauses.Longest = append(m.Pauses.Longest, engine.Moment{At: m.Span, Took: pause})
+	require.NoError(t, json.Unmarshal([]byte(advised("-o", "json")), &doc))
+	require.Greater(t, doc.Advice.Config.TTL, 2*pause)
+	require.Contains(t, advised(), "lockbench run --masters "+strings.Join(m.Masters, ","))
 }
 
 func TestAdviseRefusesBadInput(t *testing.T) {
@@ -139,39 +201,37 @@ func TestAdviseRefusesBadInput(t *testing.T) {
 	}
 	foreign, damaged := write("foreign", `{"hello":1}`), write("damaged", `{"schema_version":2,"res`)
 	newer := write("newer", `{"schema_version":99,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
-	empty := write("empty", `{"schema_version":2,"tool":{"name":"lockbench"},"config":{},"results":[]}`)
-	lines := write("holds", "12ms # a\n8\n")
+	lines, off := write("holds", "12ms # a\n8\n"), write("off", `{"version":0,"masters":null}`)
 	for line, want := range map[string]string{
 		"advise --hold file:" + lines:                    "line 2: ",
 		"advise --hold file:" + write("zeros", "0s\n0s"): "--hold must be above 0",
-		"advise --zones a,b --local 3":                   "--zones",
-		"advise --zones a,,b --local 3":                  "--zones",
-		"advise --master-availability 100%":              "--master-availability",
-		"advise --zone-availability 0":                   "--zone-availability",
 		"advise --eps 0":                                 "--eps",
 		"advise --eps 1":                                 "--eps",
 		"advise --eps NaN":                               "--eps",
 		"advise --rto 0s":                                "--rto",
 		"advise --rto 48h":                               "--rto",
 		"advise --hold 0s":                               "--hold",
-		"advise --pause-fork -1s":                        "--pause-",
+		"advise --pause -1s":                             "--pause",
 		"advise --hold 2h":                               "--hold",
 		"advise --hold soon":                             "--hold",
-		"advise --rate 0":                                "--rate",
 		"advise --waiters 0":                             "--waiters",
 		"advise --duration 1ms":                          "--duration",
 		"advise --local 0":                               "--local",
 		"advise --local 3 --masters a:1":                 "--local",
 		"advise -o bench":                                "-o",
-		"advise --out " + dir + "/no/file":               "--out",
 		"advise " + dir + "/missing":                     "missing",
 		"advise " + foreign:                              foreign,
 		"advise " + damaged:                              damaged,
 		"advise " + newer:                                newer,
-		"advise " + empty:                                "nothing to size from",
-		"advise " + empty + " --local 3":                 "--local",
-		"advise " + empty + " " + empty:                  "arg",
-		"advise " + empty + " --masters a:1":             "--masters",
+		"advise " + foreign + " --local 3":               "--local measures anew",
+		"advise " + foreign + " " + foreign:              "arg",
+		"advise --from " + dir + "/missing":              dir + "/missing: no such file",
+		"advise --from " + dir:                           "directory",
+		"advise --from=":                                 ": no such file",
+		"advise --from " + newer:                         newer + ": is not what engine.Engine.Measured returns",
+		"advise --from " + off:                           "Config.Measure",
+		"advise --from " + off + " " + off:               "give one of them",
+		"advise --from " + off + " --duration 5s":        "--duration measures anew",
 	} {
 		stdout, stderr, code := lockbench(t, strings.Fields(line)...)
 		require.Equal(t, exitUsage, code, "%s: %s", line, stderr)

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -49,7 +48,7 @@ func wordsOf(command string, of *result.Config, settings []setting) []string {
 			case "false":
 				words = append(words, "--"+s.flag+"=false")
 			default:
-				words = append(words, "--"+s.flag+" "+advice.Quoted(value))
+				words = append(words, "--"+s.flag+" "+quoted(value))
 			}
 		}
 	}

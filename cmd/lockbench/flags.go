@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/rivals"
@@ -31,8 +30,6 @@ type flags struct {
 
 	slos   []string
 	config string
-	check  string
-	advice *advice.Advice // of check
 
 	regression share
 

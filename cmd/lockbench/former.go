@@ -3,13 +3,21 @@ package main
 // former is what replaces a command ("masters init" where it stood below another), a flag,
 // a format of -o or an implementation that is gone.
 var former = map[string]string{
+	"--check":                "the last line of lockbench advise: a run with --slo",
 	"--drop-after":           "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
 	"--impl muxlock-scripts": "--impl muxlock, which uses SET and scripts where the servers have no native commands",
 	"--impl raw-native":      "--impl raw",
 	"--impl setnx":           "--impl redislock, or --impl redsync-goredis --local 1",
+	"--master-availability":  "nothing: lockbench advise sizes the masters that there are",
+	"--pause-collector":      "lockbench advise --pause",
+	"--pause-fork":           "lockbench advise --pause",
+	"--pause-migration":      "lockbench advise --pause",
+	"--pause-page-cache":     "lockbench advise --pause",
 	"--profile":              "--slo, with the load's own flags such as --rate, --keys and --hold",
 	"--ramp":                 "--warmup",
 	"--steady":               "--duration, and --rounds to see whether runs agree",
+	"--zone-availability":    "nothing: lockbench advise sizes the masters that there are",
+	"--zones":                "nothing: lockbench advise sizes the masters that there are",
 	"-o csv":                 "-o json, of which jq makes tables",
 	"-o ndjson":              "-o json, whose series has every second",
 	"completion":             "--help, which lists the flags of a command",
@@ -19,6 +27,7 @@ var former = map[string]string{
 	"masters replace":        "muxlock masters replace",
 	"masters status":         "muxlock masters status",
 	"schema":                 "the README of cmd/lockbench, which names the fields of -o json",
+	"validate":               "make validate",
 	"version":                "--version",
 }
 

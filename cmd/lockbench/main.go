@@ -7,7 +7,6 @@
 //	lockbench sweep --param workers=1..512x4             how the cost grows
 //	lockbench advise --hold 200ms                        which TTL, timeouts and delays to set, and why
 //	lockbench chaos                                      do two ever hold one lock while masters fail?
-//	lockbench validate                                   do the formulae behind advise hold here?
 //	lockbench report result.json --out page.html         a result as a page with charts
 //
 // By default it starts five redis-server (or valkey-server) processes on free
@@ -22,7 +21,7 @@
 //	2    usage: nothing was started
 //	3    an objective (--slo) was missed
 //	4    safety violation: two holders at once, or a fencing token that did not grow
-//	5    measurement not valid, such as a rate that was not met, or a prediction (validate) that did not hold
+//	5    measurement not valid, such as a rate that was not met, or too little of it to size from
 //	6    regression between two results
 //	7    locks lost their validity while they were held, and no --slo or --fault asks for that;
 //	     not of chaos, whose holds are to outlive their leases, nor of sweep --find-max, which goes too far on purpose
@@ -125,7 +124,6 @@ func root() *cobra.Command {
 		adviseCommand(),
 		chaosCommand(),
 		reportCommand(),
-		validateCommand(),
 		mastersCommand(),
 	)
 	cmd.AddCommand(childCommands()...)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/raw"
@@ -28,26 +27,25 @@ const (
 
 // plan is a checked command line.
 type plan struct {
-	command     string            // run, compare or sweep
-	setting     map[string]string // what a sweep gave it, by param
-	cfg         bench.Config
-	impls       []string
-	rounds      int
-	reference   string // empty: nothing to compare with
-	kind        masters.Kind
-	kindGiven   bool // false: the default, which may fall back to embedded
-	given       []string
-	count       int      // of local or embedded masters
-	servers     []string // programs of local ones
-	faults      []faults.Fault
-	progress    bool          // the faults always leave a majority: a time without locks is a finding
-	kinds       []string      // of faults that chaos drew from
-	probeEvery  time.Duration // 0: no prober
-	objectives  []bench.Objective
-	predictions []advice.Prediction // of --check
-	prefix      string
-	engine      rivals.Options // but for what options adds
-	history     string         // file for the events around an overlap; chaos only
+	command    string            // run, compare or sweep
+	setting    map[string]string // what a sweep gave it, by param
+	cfg        bench.Config
+	impls      []string
+	rounds     int
+	reference  string // empty: nothing to compare with
+	kind       masters.Kind
+	kindGiven  bool // false: the default, which may fall back to embedded
+	given      []string
+	count      int      // of local or embedded masters
+	servers    []string // programs of local ones
+	faults     []faults.Fault
+	progress   bool          // the faults always leave a majority: a time without locks is a finding
+	kinds      []string      // of faults that chaos drew from
+	probeEvery time.Duration // 0: no prober
+	objectives []bench.Objective
+	prefix     string
+	engine     rivals.Options // but for what options adds
+	history    string         // file for the events around an overlap; chaos only
 	outputs
 	runs schedule
 	args []string // see arguments
@@ -56,7 +54,7 @@ type plan struct {
 // plan checks everything that can be checked without starting anything. Each
 // error names its flag.
 func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
-	for _, take := range []func(*cobra.Command) error{f.takeCheck, f.takeConfig} {
+	for _, take := range []func(*cobra.Command) error{f.takeConfig} {
 		if err := take(cmd); err != nil {
 			return nil, err
 		}
@@ -123,9 +121,7 @@ func (f *flags) planObjectives(p *plan, _ func(string) bool) error {
 	if len(p.objectives) > 0 {
 		p.objectives = append(p.objectives, bench.Implied(p.objectives, p.cfg)...)
 	}
-	var err error
-	p.predictions, err = f.predictions(p)
-	return err
+	return nil
 }
 
 func (f *flags) planMasters(p *plan, set func(string) bool) (err error) {

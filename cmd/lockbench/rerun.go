@@ -37,20 +37,15 @@ func (f *flags) takeConfig(cmd *cobra.Command) error {
 	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
 		settings = append(settings, setting{"fault", doc.Config.Faults})
 	}
-	return f.takeFrom(cmd, "--config", f.config, doc, settings)
-}
-
-// takeFrom takes settings and the masters of a file that a flag named.
-func (f *flags) takeFrom(cmd *cobra.Command, flag, file string, doc *result.Document, settings []setting) error {
 	if !slices.ContainsFunc(targetFlags, cmd.Flags().Changed) {
 		target, err := targetOf(doc.Config)
 		if err != nil {
-			return usagef("%s: %s %w", flag, file, err)
+			return usagef("--config: %s %w", f.config, err)
 		}
 		settings = append(settings, target)
 	}
 	if err := take(cmd, withSamples(settings, doc)); err != nil {
-		return usagef("%s: %s is damaged: %w", flag, file, err)
+		return usagef("--config: %s is damaged: %w", f.config, err)
 	}
 	return nil
 }
@@ -82,8 +77,8 @@ func take(cmd *cobra.Command, settings []setting) error {
 // came from, which may be another one by now.
 func withSamples(settings []setting, doc *result.Document) []setting {
 	kept := []bench.Span{doc.Config.Hold, doc.Config.Think}
-	if doc.Advice != nil && doc.Advice.Ask.Samples != nil {
-		kept = append(kept, *doc.Advice.Ask.Samples)
+	if doc.Advice != nil && doc.Advice.Ask.Hold != nil {
+		kept = append(kept, *doc.Advice.Ask.Hold)
 	}
 	for i, s := range settings {
 		for _, span := range kept {

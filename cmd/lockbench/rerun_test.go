@@ -25,7 +25,6 @@ func runFlags(t *testing.T, args ...string) (*cobra.Command, *flags) {
 	var f flags
 	cmd := &cobra.Command{Use: "run"}
 	f.declare(cmd, "muxlock", 1, formats...)
-	f.declareCheck(cmd)
 	require.NoError(t, cmd.Flags().Parse(args))
 	return cmd, &f
 }

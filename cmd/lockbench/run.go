@@ -33,7 +33,6 @@ func runCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return execute(cmd, &f) },
 	}
 	f.declare(cmd, "muxlock", 1, formats...)
-	f.declareCheck(cmd)
 	return cmd
 }
 
@@ -60,16 +59,7 @@ func (p *plan) execute(cmd *cobra.Command) error {
 	if doc == nil || len(doc.Results) == 0 && ctx.Err() == nil { // nothing to show
 		return interruptedOr(ctx, runErr)
 	}
-	err = worst(p.runs.judge(ctx, doc.Results, runErr), out.document(*doc))
-	if p.predictions != nil {
-		w := cmd.ErrOrStderr() // beside a document rather than into it
-		if p.out != "" || p.format == "text" {
-			w = cmd.OutOrStdout()
-		}
-		showChecked(w, p.predictions, doc.Results)
-		fmt.Fprintln(w, map[bool]string{true: "PASS", false: "FAIL"}[err == nil]) // as the exit code does
-	}
-	return err
+	return worst(p.runs.judge(ctx, doc.Results, runErr), out.document(*doc))
 }
 
 // onTerminal reports whether a person reads what is written there.

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // latency is a summary of n operations around a median of so many ns, with a tail.
@@ -98,27 +98,8 @@ func full(impl string, round int, speed float64) *bench.Result {
 
 // advised adds what could be advised.
 func advised(doc result.Document) result.Document {
-	doc.Advice = &advice.Advice{
-		Ask: advice.Ask{Eps: 1e-6, RTO: 30 * time.Second, HoldText: "exp:50ms"}, Impl: "muxlock", Masters: 3,
-		Inputs:   []advice.Input{{Name: "acquire", P50: 777_000, P99: 5_380_000, Max: 77_200_000, Count: 20_000, From: "latency.service"}},
-		TTL:      advice.Interval{Min: 900_000_000, Tight: 800_000_000, Max: 29_000_000_000, Extrapolated: []string{"acquire: 1e-6 has not been seen in 20000 samples"}},
-		Config:   advice.Config{TTL: 4500 * time.Millisecond, MasterTimeout: 50 * time.Millisecond},
-		Check:    &advice.Check{TTL: 10 * time.Second, Acquired: 20_000, Hi: 1.8e-4, Predicted: 1e-9},
-		Settings: []advice.Setting{{Name: "TTL", Value: "4.5s", Formula: "F6", Why: "between the two: 5.0 times the least"}, {Name: "longest hold", Value: "3.2s", Formula: "F8", Why: "without renewal"}},
-		Expected: []advice.Chance{
-			{Name: "validity lost while held", P: 3e-13, Hi: 1.8e-4, N: 20_000, Extrapolated: true, Formula: "F6"},
-			{Name: "vote of 2 split", P: 0.04, Formula: "F13"},
-		},
-		Sensitivity: []advice.Change{{What: "round trips x2", MinNs: 1_050_000_000, ByNs: 150_000_000}},
-		Plan: &advice.Plan{
-			Sets:   []advice.Set{{Size: 3, Masters: []int{1, 2, 3}, Zones: []string{"a", "b", "<c>"}, P50: 160_000, P99: 3_490_000, OneDown: 21_100_000, MayFail: 1, SurvivesZone: true, Unavailable: 3.6e-6}},
-			Placed: []advice.Placed{{Masters: 3, Zones: 1, Unavailable: 1e-4}},
-			Hot:    advice.Hot{Rate: 20, Ways: []advice.Way{{How: "in one process", PerS: 30, Occupied: 0.66, Wait: 30_000_000}}},
-			Cost:   &advice.Cost{LocksPerS: 500, Commands: 3.5, ServerNs: 300_000, ClientNs: 450_000},
-		},
-		Warnings: []string{"the clocks of the masters were not watched"},
-		Snippet:  "engine.Config{\n\tTTL: 4500 * time.Millisecond,\n}", Caveat: "Fence.",
-	}
+	doc.Advice = &result.Advice{Ask: sizing.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Try: []string{"lockbench", "run", "--slo", "'<x>'"}}
+	doc.Advice.Sizes = sizing.Size(sizing.Measured{Masters: 3, Warnings: []string{"round 1: not valid"}}, doc.Advice.Ask)
 	return doc
 }
 

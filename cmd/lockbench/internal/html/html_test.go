@@ -37,7 +37,8 @@ func documents() map[string]result.Document {
 	zeros.Latency = bench.Latencies{Service: none, Acquire: none, Release: none, Cycle: none, Handover: none}
 	zeros.Invalidate(bench.ReasonNothing)
 	return map[string]result.Document{
-		"run":     advised(document("run", full("muxlock", 1, 1))),
+		"run":     document("run", full("muxlock", 1, 1)),
+		"advised": advised(document("run", full("muxlock", 1, 1))),
 		"compare": document("compare", full("muxlock", 1, 1), full("slow", 1, 0.12), full("slow", 2, 0.1), full("muxlock", 2, 1.1)),
 		"closed":  closedDoc,
 		"zeros":   document("run", zeros),
@@ -66,8 +67,9 @@ func TestAPageStaysSmall(t *testing.T) {
 }
 
 func TestNoPageHasFiguresThatAreNone(t *testing.T) {
+	histogram := regexp.MustCompile(`"hdr\w*": ?"[^"]*"`) // base64 may spell anything
 	for name, doc := range documents() {
-		text := page(t, doc)
+		text := histogram.ReplaceAllString(page(t, doc), "")
 		require.NotContains(t, text, "NaN", name)
 		require.NotRegexp(t, `[^a-zA-Z]\+?Inf\b`, text, name)
 		require.NotContains(t, text, "%!", name)
@@ -124,7 +126,8 @@ func TestAPageHasWhatItsDocumentHas(t *testing.T) {
 	for _, c := range []struct{ doc, want string }{
 		{"run", `<td class="left ">response</td><td>`}, {"run", "latency by percentile</figcaption>"}, {"run", "stop:2@12s-20s</title>"},
 		{"run", `<td class="bad">26.7%</td>`}, {"run", "from other process"}, {"run", "offered 2,000/s"},
-		{"run", "at most 1e-06 of"}, {"run", `<p class="bad">ERROR muxlock`}, {"run", ">4.5s<"}, {"run", "&lt;1e-12<"}, {"run", "clocks of the masters were not watched"}, {"run", "TTL: 4500 * time.Millisecond"},
+		{"run", `<p class="bad">ERROR muxlock`},
+		{"advised", "may block others for 30s"}, {"advised", "WARNING round 1: not valid"}, {"advised", "MasterTimeout: 50 * time.Millisecond"}, {"advised", "&lt;x&gt;"},
 		{"compare", "muxlock is 9"}, {"compare", "<h2>response</h2>"}, {"compare", "<h2>Round 2 over time</h2>"}, {"compare", "<h2>slow  round 2</h2>"},
 		{"compare", `class="bar" x="160"`}, {"compare", "slow: is slow"},
 		{"closed", "closed loop"}, {"nothing", "<h2>Environment</h2>"}, {"nothing", `class="code">lockbench run<`}, {"zeros", "NOT VALID"}, {"zeros", "Jain index"},

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/cmd/lockbench/internal/validation"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -21,16 +19,14 @@ const EmbeddedReason = "embedded masters: the speed means nothing"
 // Document is bench's document, and what only the command knows.
 type Document struct {
 	bench.Document
-	Config Config         `json:"config"`           // hides bench's, which it contains
-	Advice *advice.Advice `json:"advice,omitempty"` // of advise only
-	// Validation is the predictions that were held against what happened; of validate only.
-	Validation []validation.Check `json:"validation,omitempty"`
+	Config Config  `json:"config"`           // hides bench's, which it contains
+	Advice *Advice `json:"advice,omitempty"` // of advise only
 }
 
 // Config is everything that is needed to do it again.
 type Config struct {
 	bench.RunConfig
-	Command       string        `json:"command"` // run, compare, sweep, advise, chaos or validate
+	Command       string        `json:"command"` // run, compare, sweep, advise or chaos
 	Target        string        `json:"target"`  // given, local or embedded
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
@@ -60,7 +56,6 @@ const (
 	Capacity Kind = "capacity" // sweep --find-max
 	Advise   Kind = "advise"
 	Chaos    Kind = "chaos"
-	Validate Kind = "validate"
 )
 
 // Kind is decided here alone: by the command, but for two. Advice may be added to a kept
@@ -72,7 +67,7 @@ func (d Document) Kind() Kind {
 		return Advise
 	case command == Sweep && len(d.Capacity) > 0:
 		return Capacity
-	case command == Sweep && d.Sweep != nil, command == Compare, command == Chaos, command == Validate:
+	case command == Sweep && d.Sweep != nil, command == Compare, command == Chaos:
 		return command
 	}
 	return Run // also what came to no advice and to no sweep

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/advice"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
@@ -23,13 +22,12 @@ func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
 		{"run", nil, result.Run},
 		{"compare", nil, result.Compare},
 		{"chaos", nil, result.Chaos},
-		{"validate", nil, result.Validate},
 		{"sweep", func(d *result.Document) { d.Sweep = &bench.Sweep{} }, result.Sweep},
 		{"sweep", func(d *result.Document) { d.Sweep, d.Capacity = &bench.Sweep{}, make([]bench.Capacity, 1) }, result.Capacity},
 		{"sweep", nil, result.Run}, // ended before there was any
 		{"advise", nil, result.Run},
-		{"advise", func(d *result.Document) { d.Advice = &advice.Advice{} }, result.Advise},
-		{"compare", func(d *result.Document) { d.Advice = &advice.Advice{} }, result.Advise}, // of a kept result
+		{"advise", func(d *result.Document) { d.Advice = &result.Advice{} }, result.Advise},
+		{"compare", func(d *result.Document) { d.Advice = &result.Advice{} }, result.Advise}, // of a kept result
 	} {
 		doc := resulttest.Document()
 		doc.Config.Command = c.command

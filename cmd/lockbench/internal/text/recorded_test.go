@@ -78,7 +78,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for _, command := range []string{"run", "compare", "sweep", "advise", "chaos", "validate", doc.Config.Command} {
+		for _, command := range []string{"run", "compare", "sweep", "advise", "chaos", doc.Config.Command} {
 			require.NoError(t, write(io.Discard, command, *doc, nil))
 		}
 	})

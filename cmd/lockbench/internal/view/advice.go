@@ -2,168 +2,200 @@ package view
 
 import (
 	"fmt"
-	"math"
+	"strconv"
+	"strings"
+	"time"
 
-	"muxlock/cmd/lockbench/internal/advice"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/redlock"
 )
 
-// advice is how to set the engine, and what that rests on.
-func (b *Blocks) advice(a *advice.Advice) {
-	if a.Missed != "" {
-		b.bad("BEYOND --rto: %s", a.Missed)
-	}
-	b.Line("%s on %d masters: at most %s of the acquisitions may lose validity, a crashed holder may block for %s",
-		a.Impl, a.Masters, units.Probability(a.Ask.Eps), ns(a.Ask.RTO))
-	if words := a.InWords(); words != "" {
-		b.Line("%s", words)
-	}
-	b.Line("")
-	b.Table(inputsTable(a))
-	for _, text := range a.TTL.Extrapolated {
-		b.Line("  extrapolated  %s", text)
-	}
-	b.Line("  pause budgets %s (--pause-...)", a.Ask.Budgets)
-	between := fmt.Sprintf("at least %s (%s), at most %s", ns(a.TTL.Min), apart(a.Spread.TTLMin), ns(a.TTL.Max))
-	if a.TTL.Empty {
-		b.Line("\nadvised: no TTL without renewal, %s; renewed %s (%s)", between, ns(a.Config.TTL), apart(a.Spread.TTL))
-	} else {
-		b.Line("\nadvised: TTL %s, chosen %s (%s)", between, ns(a.Config.TTL), apart(a.Spread.TTL))
-	}
-	if w := a.Spread.Width(); w >= advice.Narrow {
-		b.Line("  the ends of an interval are %.1f times apart: a longer or quieter measurement narrows it", w)
-	}
-	b.Table(settingsTable(a))
-	b.Line("")
-	b.Table(expectedTable(a))
-	b.Line("")
-	b.Table(lossesTable(a))
-	b.chart(lossesCurve(a))
-	b.Line("")
-	b.Table(outagesTable(a))
-	if a.Check != nil {
-		b.Line("  checked: %s", checked(a.Check))
-	}
-	b.Line("")
-	b.Table(sensitivityTable(a))
-	if a.Plan != nil {
-		b.plan(a.Plan, a.Ask)
+// advice is one screen: what to set and why, how often it will still be wrong, what to change
+// then, and how to set it and try it.
+func (b *Blocks) advice(a *result.Advice) {
+	b.Line("muxlock on %d masters, watched for %s; a crashed holder may block others for %s", a.Masters, short(a.Watched), short(a.Ask.RTO))
+	if a.Missed {
+		b.bad("BEYOND --rto: a crashed holder will block others for up to %s", short(a.Blocks))
 	}
 	if len(a.Warnings) > 0 {
-		b.Line("")
+		b.bad("CAUTION: the measurement came with warnings; --explain shows them")
 	}
+	for _, row := range settings(a) {
+		b.Line("  %-13s %7s  %s", row[0], row[1], row[2])
+	}
+	if text := spread(a.Spread); text != "" {
+		b.Line("  measured again (95 %%): %s", text)
+	}
+	b.wrong(a)
+	b.Line("change first: %s", changeFirst(a))
+	b.Line("No TTL outlasts every pause: have the resource check a fencing token.")
+	*b = append(*b, Block{Line: "\n" + snippet(a.Config), Code: true})
+	b.Line("  %s", strings.Join(a.Try, " "))
+}
+
+// settings is name, value and reason of each.
+func settings(a *result.Advice) [][3]string {
+	c := a.Config
+	ttl := fmt.Sprintf("acquire %s, hold %s, pause %s, clocks %s", short(a.Acquire.Took), short(a.Hold.Took), short(a.Pause.Took), short(a.Clocks))
+	switch {
+	case c.Renew && a.Outage.Took > a.Pause.Took:
+		ttl = fmt.Sprintf("renewed (KeepAlive, Do); outlasts an outage of %s", short(a.Outage.Took))
+	case c.Renew:
+		ttl = fmt.Sprintf("renewed (KeepAlive, Do); outlasts a pause of %s", short(a.Pause.Took))
+	}
+	slow, what := a.Quorum.Took, "a quorum's "+percentile(a.Quorum.Beyond)
+	if a.OneDown.Took > slow {
+		slow, what = a.OneDown.Took, "a quorum's p50 with one down"
+	}
+	timeout := fmt.Sprintf("twice %s, %s", what, short(slow))
+	switch twice := 2 * slow; {
+	case c.MasterTimeout < twice:
+		timeout = fmt.Sprintf("a tenth of --rto; %s is %s", what, short(slow))
+	case twice < c.MasterTimeout/2:
+		timeout = fmt.Sprintf("the least; %s is %s", what, short(slow))
+	}
+	split := "four round trips: single masters were not watched"
+	if a.SplitShare > 0 {
+		split = fmt.Sprintf("%s of the votes of %d at once split, with one down", units.Share(a.SplitShare), a.Waiters)
+	}
+	drift := "the engine's default; the clocks were not watched"
+	switch {
+	case c.Drift > redlock.DefaultDrift:
+		drift = fmt.Sprintf("clocks that differ by up to %.0f ppm, and jump: mend them", a.Slowest)
+	case a.Slowest > 0:
+		drift = fmt.Sprintf("the engine's default; clocks differ by at most %.0f ppm", a.Slowest)
+	}
+	return [][3]string{
+		{"TTL", short(c.TTL), ttl},
+		{"MasterTimeout", short(c.MasterTimeout), timeout},
+		{"RetryHeld", short(c.RetryHeld), fmt.Sprintf("how often %d waiters look where nothing wakes them", a.Waiters-1)},
+		{"RetrySplit", short(c.RetrySplit), split},
+		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("what --rto allows; restarted masters wait for %s", short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
+		{"Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64), drift},
+	}
+}
+
+// wrong is how often a lock will still be lost, by what was seen and by what was assumed.
+func (b *Blocks) wrong(a *result.Advice) {
+	lost := fmt.Sprintf("at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
+	if a.Lost > 0.5 {
+		lost = "that cannot be said of holds so long, after so short a time"
+	}
+	b.Line("still wrong: %s", lost)
+	if !a.Config.Renew {
+		text := fmt.Sprintf("%s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
+		switch {
+		case a.Hold.From == sizing.Assumed:
+			text = "assumed; give --hold"
+		case a.Hold.N == 0:
+			text = fmt.Sprintf("given, %s are longer", units.Probability(a.Hold.Beyond))
+		case a.Hold.Beyond == 0:
+			text = fmt.Sprintf("a longer one was not seen in %s", units.Number(a.Hold.N))
+		}
+		b.Line("  hold %s: %s", short(a.Hold.Took), text)
+	}
+	if a.Pause.From == sizing.Assumed {
+		b.Line("  pause %s: assumed (--pause); the longest seen in %s was %s", short(a.Pause.Took), short(a.Watched), short(a.Pause.Longest))
+	} else {
+		b.Line("  pause %s: the longest seen, %s, counted twice; longer: not seen in %s", short(a.Pause.Took), short(a.Pause.Longest), short(a.Watched))
+	}
+	if a.Outage.Took > 0 {
+		b.Line("  outage %s: twice the longest seen, %s, and the masters found again", short(a.Outage.Took), short(a.Outage.Longest))
+	}
+}
+
+// changeFirst is what has most of the TTL, or of what is not known.
+func changeFirst(a *result.Advice) string {
+	switch {
+	case a.Hold.From == sizing.Assumed:
+		return "give --hold: the hold of 1s is assumed"
+	case a.Missed && a.Pause.From == sizing.Seen && a.Pause.Took > a.Acquire.Took:
+		return "what pauses the holder, or a longer --rto"
+	case a.Missed:
+		return "a longer --rto"
+	case a.LostPause > a.LostHold:
+		return fmt.Sprintf("watch for longer than %s: Config.Measure, then --from", short(a.Watched))
+	case a.Config.Renew:
+		return "shorter holds, which need no renewal"
+	}
+	return "renew (KeepAlive, Do): then no hold is too long"
+}
+
+func spread(s sizing.Spread) string {
+	var parts []string
+	for _, one := range []struct {
+		name string
+		of   *sizing.Interval
+	}{{"TTL", s.TTL}, {"MasterTimeout", s.MasterTimeout}} {
+		if one.of != nil {
+			parts = append(parts, fmt.Sprintf("%s %s to %s", one.name, short(one.of.From), short(one.of.To)))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// explained is what the sizes are made of.
+func (b *Blocks) explained(a *result.Advice) {
+	t := Table{Caption: "Measured; an end that was not seen counts as longer than all", Columns: columns(1, "", "p50", "p99", "longest", "n", "no end seen")}
+	for _, in := range a.Inputs {
+		t.Rows = append(t.Rows, cells(in.Name, ns(in.P50), ns(in.P99), ns(in.Longest), units.Number(in.N), units.Number(in.Censored)))
+	}
+	b.Table(t)
+	b.Line("Formulae, T the TTL:")
+	if a.Config.Renew {
+		b.Line("  T = (quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
+			ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL, ns(a.Least))
+	} else {
+		b.Line("  T = (acquire %s + hold %s + pause %s + clocks) / (1 - Drift) = %s", ns(a.Acquire.Took), ns(a.Hold.Took), ns(a.Pause.Took), ns(a.Least))
+	}
+	b.Line("  longest T = (--rto - longest RetryHeld - acquire) / (1 + Drift) - 1ms = %s", ns(a.Most))
+	b.Line("  acquire: MasterTimeout, twice with fencing, and a hand-over where names are shared")
+	b.Line("  MasterTimeout: from 50ms to a tenth of --rto; a quorum takes longer than %s at most %s of the times", ns(a.Quorum.Took), units.Share(a.Quorum.AtMost))
+	b.Line("  lost to holds: at most %s; to pauses: 1 - exp(-3 * (mean hold %s and its acquire) / %s), at most %s", units.Share(a.LostHold), ns(a.MeanHold), ns(a.Watched), units.Share(a.LostPause))
 	for _, text := range a.Warnings {
 		b.bad("WARNING %s", text)
 	}
-	*b = append(*b, Block{Line: "\n" + a.Snippet + "\n", Code: true})
-	b.browser(Blocks{{Line: "try it: " + a.Try}})
-	b.hint("try it:\n  %s\njudge it: keep the advice with -o json --out advice.json, then lockbench run --check advice.json\n", a.Try)
-	b.Line("%s", a.Caveat)
 }
 
-func settingsTable(a *advice.Advice) Table {
-	t := Table{Columns: []Column{{Name: "setting", Left: true}, {Name: "value"}, {Name: "90 %", Left: true}, {Name: "formula", Left: true}, {Name: "why", Left: true}}}
-	for _, s := range a.Settings {
-		t.Rows = append(t.Rows, cells(s.Name, s.Value, s.Spread, s.Formula, s.Why))
+// percentile is p99 where a part of 0.01 is beyond.
+func percentile(beyond float64) string { return "p" + strconv.FormatFloat(100-100*beyond, 'g', 4, 64) }
+
+// snippet is Go to be pasted; where the masters are is not for it to know.
+func snippet(c sizing.Config) string {
+	fencing := ""
+	if c.Fencing {
+		fencing = " Fencing: true,"
 	}
-	return t
+	return fmt.Sprintf("engine.Config{\n\tMasters: masters,%s Drift: %g, TTL: %s,\n\tMaxTTL: %s, MasterTimeout: %s,\n\tRetryHeld: %s, RetrySplit: %s}",
+		fencing, c.Drift, literal(c.TTL), literal(c.MaxTTL), literal(c.MasterTimeout), literal(c.RetryHeld), literal(c.RetrySplit))
 }
 
-// apart is an interval.
-func apart(of [2]int64) string { return fmt.Sprintf("%s to %s, 90 %%", ns(of[0]), ns(of[1])) }
-
-// lossesTable is the trade between how long a crashed holder blocks others and how often
-// validity is lost.
-func lossesTable(a *advice.Advice) Table {
-	t := Table{
-		Caption: "Without renewal, by TTL; ~ is beyond what was measured, where the pause budgets count",
-		Columns: columns(1, "TTL", "blocks others for", "lost while held", "from, 90 %", "to"),
-	}
-	for _, l := range a.Losses {
-		p := units.Probability(l.P)
-		if l.Beyond {
-			p = "~" + p
-		}
-		t.Rows = append(t.Rows, cells(ns(l.TTL), ns(l.RTO), p, units.Probability(l.Lo), units.Probability(l.Hi)))
-	}
-	return t
-}
-
-// lossesCurve is lossesTable for a browser, with the lease that is advised.
-func lossesCurve(a *advice.Advice) Lines {
-	l := Lines{
-		Title:  "validity lost while held, without renewal",
-		X:      Axis{Label: "how long a crashed holder blocks others", Log: true, Text: units.Duration},
-		Y:      Axis{Log: true, Text: units.Probability},
-		Series: []Series{{Name: "computed", Dots: true}, {Name: "90 %, from", Dash: true}, {Name: "to", Dash: true}},
-	}
-	for _, loss := range a.Losses {
-		l.At = append(l.At, float64(loss.RTO))
-		for i, p := range []float64{loss.P, loss.Lo, loss.Hi} {
-			if p < leastProbability {
-				p = math.NaN()
-			}
-			l.Series[i].Y = append(l.Series[i].Y, p)
-		}
-		if loss.TTL == int64(a.Config.TTL) {
-			l.Bands = []Band{{From: float64(loss.RTO), To: float64(loss.RTO), Label: "advised"}}
+// literal writes a duration as Go code.
+func literal(d time.Duration) string {
+	for _, unit := range []struct {
+		d    time.Duration
+		name string
+	}{{time.Second, "time.Second"}, {time.Millisecond, "time.Millisecond"}, {time.Microsecond, "time.Microsecond"}} {
+		if d%unit.d == 0 {
+			return fmt.Sprintf("%d * %s", d/unit.d, unit.name)
 		}
 	}
-	return l
+	return strconv.FormatInt(int64(d), 10)
 }
 
-// leastProbability is drawn; less is said to be less.
-const leastProbability = 1e-12
-
-// outagesTable is what a renewed lease bears.
-func outagesTable(a *advice.Advice) Table {
-	t := Table{Caption: "With KeepAlive, by TTL", Columns: columns(1, "TTL", "blocks others for", "survives an outage of", "lost to the longest seen")}
-	for _, o := range a.Outages {
-		t.Rows = append(t.Rows, cells(ns(o.TTL), ns(o.RTO), ns(o.Outage), units.Probability(o.Lost)))
-	}
-	return t
-}
-
-func expectedTable(a *advice.Advice) Table {
-	t := Table{
-		Caption: "To be expected; ~ is extrapolated, the interval is 95 % by the samples alone",
-		Columns: append(columns(1, "", "probability", "from", "to", "samples"), Column{Name: "formula", Left: true}),
-	}
-	for _, c := range a.Expected {
-		p, from, to := units.Probability(c.P), none, none
-		if c.Extrapolated {
-			p = "~" + p
+// short is a time with as many digits as are meant.
+func short(d time.Duration) string {
+	text := strconv.FormatFloat(float64(d), 'g', 2, 64)
+	v, _ := strconv.ParseFloat(text, 64)
+	for _, unit := range []struct {
+		ns   float64
+		name string
+	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
+		if v >= unit.ns {
+			return strconv.FormatFloat(v/unit.ns, 'f', -1, 64) + unit.name
 		}
-		if c.N > 0 {
-			from, to = units.Probability(c.Lo), units.Probability(c.Hi)
-		}
-		t.Rows = append(t.Rows, cells(c.Name, p, from, to, known(c.N, units.Number(c.N)), c.Formula))
 	}
-	return t
-}
-
-func inputsTable(a *advice.Advice) Table {
-	t := Table{Caption: "Measured", Columns: append(columns(1, "", "p50", "p99", "max", "n"), Column{Name: "from", Left: true})}
-	for _, in := range a.Inputs {
-		t.Rows = append(t.Rows, cells(in.Name, ns(in.P50), ns(in.P99), ns(in.Max), known(in.Count, units.Number(in.Count)), in.From))
-	}
-	return t
-}
-
-func sensitivityTable(a *advice.Advice) Table {
-	t := Table{Caption: "The shortest TTL, if", Columns: append(columns(1, "", "shortest TTL", "changes by"), Column{Name: "remark", Left: true})}
-	for _, c := range a.Sensitivity {
-		sign := ""
-		if c.ByNs < 0 {
-			sign = "-"
-		}
-		t.Rows = append(t.Rows, cells(c.What, ns(c.MinNs), sign+ns(max(c.ByNs, -c.ByNs)), c.Remark))
-	}
-	return t
-}
-
-// checked is how the measured run itself stood to what was predicted for it.
-func checked(c *advice.Check) string {
-	return fmt.Sprintf("this run, with TTL %s, lost validity %s times in %s (%s to %s); predicted %s", ns(c.TTL),
-		units.Number(c.Lost), units.Number(c.Acquired), units.Probability(c.Lo), units.Probability(c.Hi), units.Probability(c.Predicted))
+	return text + "ns"
 }

@@ -28,14 +28,15 @@ type Page struct {
 func New(doc result.Document, caveats map[string]string, again string) Page {
 	p := Page{Title: title(doc)}
 	switch doc.Kind() {
-	case result.Validate:
-		p.Body.validation(doc.Validation)
 	case result.Advise:
+		var explained Blocks
+		explained.explained(doc.Advice)
+		if doc.Advice.Explain {
+			p.Body = explained
+		} else {
+			p.Notes.browser(explained)
+		}
 		p.Body.advice(doc.Advice)
-		p.Body.browser(runs(doc))
-		var against Blocks
-		against.warnings(doc)
-		p.Findings.browser(against)
 	case result.Chaos:
 		p.Body.chaos(doc)
 		p.Body.browser(runs(doc))

@@ -1,0 +1,215 @@
+package sizing
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sort"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/engine"
+)
+
+// ErrTooLittle is returned where nothing can be sized from a measurement.
+var ErrTooLittle = errors.New("nothing to size from")
+
+// FromResults puts together the results of muxlock, all under cfg.
+func FromResults(cfg bench.RunConfig, results []*bench.Result) (Measured, error) {
+	m := Measured{Procs: cfg.Procs, Shared: cfg.Dist != bench.Dist{}, Masters: len(cfg.Masters)}
+	of := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != "muxlock" || r.Totals.Acquired == 0 })
+	if len(of) == 0 {
+		return m, fmt.Errorf("%w: no result in which muxlock acquired anything", ErrTooLittle)
+	}
+	for _, r := range of {
+		if from, to, found := r.Outage(cfg.Config); found {
+			return m, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d", ErrTooLittle, from, to, r.Round)
+		}
+		m.Masters = max(m.Masters, r.Masters)
+		m.Warnings = append(m.Warnings, against(r)...)
+		m.addStalls(r.Client.Stall)
+		if p := r.Probe; p != nil {
+			m.addRounds(p, time.Duration(r.DurationS*1e9))
+		}
+		m.Clocks = nil // the longest watched are the last
+		for _, one := range r.PerMaster {
+			if one.Clock != nil {
+				m.Clocks = append(m.Clocks, *one.Clock)
+			}
+		}
+		m.Watched += time.Duration(r.DurationS * 1e9)
+	}
+	if m.Masters == 0 {
+		return m, fmt.Errorf("%w: the result does not have how many masters there were", ErrTooLittle)
+	}
+	var err error
+	read := func(figure func(*bench.Result) *bench.Summary) Times {
+		t, wrong := timesOf(of, figure)
+		err = errors.Join(err, wrong)
+		return t
+	}
+	m.Acquires = read(func(r *bench.Result) *bench.Summary { return cmp.Or(r.Latency.ValidityUsed, r.Latency.Acquire) })
+	m.Releases = read(func(r *bench.Result) *bench.Summary { return r.Latency.Release })
+	m.Holds = read(func(r *bench.Result) *bench.Summary { return r.Latency.Hold })
+	return m, err
+}
+
+// against is what speaks against a result.
+func against(r *bench.Result) (warnings []string) {
+	warn := func(format string, args ...any) {
+		warnings = append(warnings, fmt.Sprintf("round %d: ", r.Round)+fmt.Sprintf(format, args...))
+	}
+	if n := r.Safety.Overlaps + r.Safety.FenceViolations; n > 0 {
+		warn("%d holders overlapped or had a fence that did not grow: mend that first", n)
+	}
+	for _, reason := range r.Valid.Reasons {
+		warn("not valid: %s", reason)
+	}
+	for _, one := range r.PerMaster {
+		if one.Lost > 0 || one.Down > 0 {
+			warn("master %s did not answer %d probes and was down for %.2g%% of the time", one.Addr, one.Lost, 100*one.Down)
+		}
+	}
+	return warnings
+}
+
+func (m *Measured) addStalls(s *bench.Summary) {
+	if s == nil {
+		return
+	}
+	if m.Pauses == nil {
+		m.Pauses = []Moment{}
+	}
+	if s.Peaks == nil {
+		m.Pauses = append(m.Pauses, Moment{m.Watched, time.Duration(s.Max)})
+		return
+	}
+	for _, k := range s.Peaks.All {
+		m.Pauses = append(m.Pauses, Moment{m.Watched + time.Duration(k.AtNs), time.Duration(k.Ns)})
+	}
+}
+
+func (m *Measured) addRounds(p *bench.Probe, length time.Duration) {
+	for i, row := range p.Rows {
+		if len(row) != m.Masters {
+			continue
+		}
+		at := length * time.Duration(i) / time.Duration(len(p.Rows))
+		if len(p.AtNs) == len(p.Rows) {
+			at = time.Duration(p.AtNs[i])
+		}
+		trips := make([]time.Duration, len(row))
+		for j, ns := range row {
+			trips[j] = time.Duration(ns)
+		}
+		m.Rounds = append(m.Rounds, Round{m.Watched + at, trips})
+	}
+}
+
+// timesOf merges one figure of several results.
+func timesOf(results []*bench.Result, figure func(*bench.Result) *bench.Summary) (Times, error) {
+	var took []time.Duration
+	var counts []int64
+	censored := int64(0)
+	for _, r := range results {
+		s := figure(r)
+		if s == nil || s.Count == 0 {
+			continue
+		}
+		h, err := s.Histogram()
+		if err != nil {
+			return Times{}, err
+		}
+		for ns, n := range h.Bars() {
+			took, counts = append(took, time.Duration(ns)), append(counts, n)
+		}
+		censored += s.Censored
+	}
+	return Count(took, counts, censored), nil
+}
+
+// processMost bounds what ReadProcess takes, in bytes: ten times what an engine can write.
+const processMost = 4 << 20
+
+// ReadProcess reads the JSON of what an engine measured in a user's process. Its error is
+// to be read after the name of the file.
+func ReadProcess(name string) (p engine.Measurements, err error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return p, errors.Unwrap(err) // without the name
+	}
+	defer f.Close()
+	var syntax *json.SyntaxError
+	switch err := json.NewDecoder(io.LimitReader(f, processMost)).Decode(&p); {
+	case errors.Is(err, io.EOF):
+		return p, errors.New("is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return p, errors.New("is cut off")
+	case errors.As(err, &syntax):
+		return p, fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
+	case err != nil:
+		return p, fmt.Errorf("is not what engine.Engine.Measured returns: %w", err)
+	case p.Version == 0:
+		return p, errors.New("is not what engine.Engine.Measured returns, or its engine had no Config.Measure")
+	case p.Version != 1:
+		return p, fmt.Errorf("was made by a newer engine: version %d, this one knows 1", p.Version)
+	case len(p.Masters) == 0 || p.Span <= 0:
+		return p, errors.New("is damaged: it has no masters or no span_ns")
+	}
+	return p, nil
+}
+
+// FromProcess is what an engine saw in a user's process. Round trips to single masters, their
+// clocks and outages are not in it.
+func FromProcess(p engine.Measurements) (m Measured, err error) {
+	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span, Pauses: []Moment{}}
+	read := func(name string, d engine.Durations) Times {
+		t, wrong := timesOfProcess(p.Span, d)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("is damaged: %ss %w", name, wrong))
+		}
+		return t
+	}
+	m.Acquires, m.Holds = read("acquire", p.Acquires), read("hold", p.Holds)
+	read("pause", p.Pauses)
+	if err == nil && !m.Acquires.Known() {
+		err = fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
+	}
+	for _, one := range p.Pauses.Longest {
+		m.Pauses = append(m.Pauses, Moment(one))
+	}
+	m.Warnings = append(m.Warnings, "single masters, their clocks and outages are not in what a process measures: lockbench advise --masters watches them")
+	return m, err
+}
+
+// timesOfProcess takes the longest as they are, and all others as the most that their bucket
+// holds.
+func timesOfProcess(covered time.Duration, d engine.Durations) (Times, error) {
+	var took []time.Duration
+	var counts []int64
+	left, last := d.Count, time.Duration(-1)
+	for _, b := range d.Buckets {
+		if b.Most <= last || b.Count <= 0 || b.Count > left {
+			return Times{}, errors.New("have buckets out of order, or with a wrong count")
+		}
+		took, counts = append(took, b.Most), append(counts, b.Count)
+		left, last = left-b.Count, b.Most
+	}
+	if left != 0 {
+		return Times{}, fmt.Errorf("have a count of %d, and %d of them in no bucket", d.Count, left)
+	}
+	buckets := len(took)
+	for _, one := range d.Longest {
+		i := sort.Search(buckets, func(i int) bool { return took[i] >= one.Took })
+		if one.Took < d.LongestFrom || one.At < 0 || one.At > covered || i == buckets || counts[i] == 0 {
+			return Times{}, fmt.Errorf("have a longest, %s at %s, that is in no bucket or of another time", one.Took, one.At)
+		}
+		counts[i]--
+		took, counts = append(took, one.Took), append(counts, 1)
+	}
+	return Count(took, counts, 0), nil
+}

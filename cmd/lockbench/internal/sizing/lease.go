@@ -1,0 +1,110 @@
+package sizing
+
+import (
+	"math"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/internal/redlock"
+)
+
+// clocks is what of a lease is given up because clocks differ: rho of it, and c.
+type clocks struct {
+	rho   float64
+	c     time.Duration
+	jump  time.Duration // part of c
+	worst float64       // ppm
+}
+
+func clocksOf(watched []bench.Clock) clocks {
+	c := clocks{rho: redlock.DefaultDrift, c: redlock.Granularity}
+	var ppm, errs []float64
+	for _, w := range watched {
+		ppm, errs = append(ppm, w.PPM), append(errs, w.PPMError)
+		c.worst, c.jump = max(c.worst, math.Abs(w.PPM)+w.PPMError), max(c.jump, time.Duration(w.JumpNs))
+	}
+	if need := DriftNeeded(ppm, errs); need > c.rho {
+		c.rho = math.Ceil(need*1000) / 1000
+	}
+	c.c += c.jump
+	return c
+}
+
+// usable is the part of a lease that is left after the allowance for the clocks.
+func (c clocks) usable(ttl time.Duration) time.Duration {
+	return ttl - time.Duration(c.rho*float64(ttl)) - c.c
+}
+
+// lease is the one with that much usable time, of which a part of taken is spent in any case.
+func (c clocks) lease(need time.Duration, taken float64) time.Duration {
+	return time.Duration(math.Ceil(float64(need+c.c) / (1 - c.rho - taken)))
+}
+
+// drift is Config.Drift, which has to cover jumps as well.
+func (c clocks) drift(ttl time.Duration) float64 {
+	if c.jump < time.Millisecond/2 {
+		return c.rho
+	}
+	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, 0.49)
+}
+
+// lease is the shortest, and what it has to outlast.
+type lease struct {
+	least         time.Duration
+	pause, outage Part
+}
+
+// held is the lease of a lock that is not renewed: acquire, hold and the pauses that such a
+// hold meets.
+func (m Measured) held(acquire, hold Part, c clocks, ask Ask) lease {
+	work := acquire.Took + hold.Took
+	pause := m.pause(work, ask)
+	return lease{least: c.lease(work+pause.Took, 0), pause: pause}
+}
+
+// pause is the most time that pauses took from work of that length, with the longest of them
+// once more; or what was asked for, if that is longer.
+func (m Measured) pause(work time.Duration, ask Ask) Part {
+	most, longest := stolen(m.Pauses, work)
+	if took := most + longest; took >= ask.Pause {
+		return Part{Took: took, From: Seen, N: int64(len(m.Pauses)), Longest: longest}
+	}
+	return Part{Took: ask.Pause, From: Assumed, N: int64(len(m.Pauses)), Longest: longest}
+}
+
+const (
+	every = 1.0 / redlock.RenewalsPerTTL // part of a lease until it is renewed
+	again = 1.0 / redlock.RetriesPerTTL  // until one that failed is tried again
+)
+
+// renewed is the lease of a lock that is kept alive. Its keeper sleeps between two renewals, so
+// only a pause in which one falls due delays it: it has to outlast what pauses take from one
+// renewal of the usual length, an outage of all masters after which they have to be found again, or a try that ends
+// with MasterTimeout; and beside it a renewal that takes what a quorum takes.
+func (m Measured) renewed(timeout, trip, quorum time.Duration, c clocks, ask Ask) (l lease) {
+	var worst time.Duration
+	outages := m.outages(timeout)
+	for _, o := range outages {
+		worst = max(worst, o.Took)
+	}
+	if worst > 0 {
+		l.outage = Part{Took: margin * worst, From: Seen, N: int64(len(outages)), Longest: worst}
+		l.outage.Took += redlock.RedialWithin(l.outage.Took)
+	}
+	l.pause = m.pause(trip, ask)
+	l.least = c.lease(quorum+max(l.pause.Took, l.outage.Took, timeout), every+again)
+	return l
+}
+
+// lost is which part of the acquisitions loses its lock at most, with 95 %.
+func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) {
+	if !s.Config.Renew {
+		toHold = s.Hold.AtMost
+	}
+	if m.Pauses == nil || m.Watched <= 0 {
+		return toHold, 1
+	}
+	// No longer pause came in the time that was watched: of events that come at random at most 3
+	// come in such a time, with 95 %.
+	return toHold, -math.Expm1(math.Log(1-confidence) * float64(during) / float64(m.Watched))
+}

@@ -1,0 +1,288 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+)
+
+// Ask is what the user wants.
+type Ask struct {
+	Eps     float64       `json:"eps"`      // accepted share of acquisitions that lose validity
+	RTO     time.Duration `json:"rto_ns"`   // how long a crashed holder may block others
+	Pause   time.Duration `json:"pause_ns"` // to be survived where no longer ones were seen
+	Waiters int           `json:"waiters"`  // processes that may want one name at once; 0: as measured
+	Hold    *bench.Span   `json:"hold,omitempty"`
+}
+
+// Config is the fields of engine.Config that are sized.
+type Config struct {
+	TTL           time.Duration `json:"ttl_ns"`
+	MaxTTL        time.Duration `json:"max_ttl_ns"`
+	MasterTimeout time.Duration `json:"master_timeout_ns"`
+	Drift         float64       `json:"drift"`
+	RetryHeld     time.Duration `json:"retry_held_ns"`
+	RetrySplit    time.Duration `json:"retry_split_ns"`
+	Fencing       bool          `json:"fencing,omitempty"` // as it was measured
+	Renew         bool          `json:"renew"`             // hold with KeepAlive, Do or Lead
+}
+
+// From is where a part comes from.
+type From string
+
+// Where parts come from.
+const (
+	Seen    From = "seen"
+	Asked   From = "given"
+	Assumed From = "assumed"
+	Bounded From = "bounded" // by a rule or a constant of the engine
+)
+
+// Part is a time that others are made of.
+type Part struct {
+	Took    time.Duration `json:"took_ns"`
+	From    From          `json:"from"`
+	N       int64         `json:"n"`       // samples; 0: none
+	Beyond  float64       `json:"beyond"`  // share that takes longer
+	AtMost  float64       `json:"at_most"` // that it is at most, with 95 %
+	Longest time.Duration `json:"longest_ns"`
+}
+
+// Sizes is the answer, with what it is made of.
+type Sizes struct {
+	Masters int    `json:"masters"`
+	Waiters int    `json:"waiters"`
+	Config  Config `json:"config"`
+	// Least is the shortest TTL by the rules, not rounded, and Most the longest that the RTO
+	// leaves room for. Missed: Least is longer.
+	Least  time.Duration `json:"least_ttl_ns"`
+	Most   time.Duration `json:"most_ttl_ns"`
+	Missed bool          `json:"missed"`
+	Blocks time.Duration `json:"blocks_ns"` // for how long a crashed holder blocks others at most
+
+	Watched  time.Duration `json:"watched_ns"`
+	Quorum   Part          `json:"quorum"`   // at the farthest quantile that is shown
+	OneDown  Part          `json:"one_down"` // median of a quorum without the master that is missed most; 0: there is none
+	Acquire  Part          `json:"acquire"`  // the most that one uses up
+	Hold     Part          `json:"hold"`     // not renewed
+	Pause    Part          `json:"pause"`    // within such a hold, or within one renewal
+	Outage   Part          `json:"outage"`   // of all masters; renewed only
+	Clocks   time.Duration `json:"clocks_ns"`
+	MeanHold time.Duration `json:"mean_hold_ns"`
+	Slowest  float64       `json:"slowest_ppm"` // rate of the worst clock, its error included
+
+	// Lost is how many of the acquisitions lose their lock at most, with 95 %: holds that take
+	// longer, and pauses that are longer than any that was seen.
+	Lost       float64 `json:"lost_at_most"`
+	LostHold   float64 `json:"lost_to_hold"`
+	LostPause  float64 `json:"lost_to_pause"`
+	SplitShare float64 `json:"split_share"` // of votes, with one master down
+
+	// Spread has 95 % intervals; empty where a constant decides, or the longest time that was seen.
+	Spread Spread `json:"spread"`
+	// Lacks is what has to be measured before any of this is worth something.
+	Lacks    []string `json:"lacks,omitempty"`
+	Inputs   []Input  `json:"inputs"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Input is one thing that was measured.
+type Input struct {
+	Name     string        `json:"name"`
+	N        int64         `json:"n"`
+	Censored int64         `json:"censored,omitempty"`
+	P50      time.Duration `json:"p50_ns"`
+	P99      time.Duration `json:"p99_ns"`
+	Longest  time.Duration `json:"longest_ns"`
+}
+
+const (
+	margin       = 2 // what is measured may become that much worse
+	leastTimeout = 50 * time.Millisecond
+	timeoutOfRTO = 10 // at most that part of it
+	assumedHold  = time.Second
+)
+
+// Size is the rules of the package, once.
+func Size(m Measured, ask Ask) Sizes {
+	attempts := m.attempts()
+	s := Sizes{Masters: m.Masters, Waiters: max(cmp.Or(ask.Waiters, m.Procs), 2), Watched: m.Watched, Inputs: m.inputs(), Warnings: m.Warnings}
+	s.Quorum, s.OneDown = farthest(attempts), m.withoutOne()
+	timeout := min(max(margin*max(s.Quorum.Took, s.OneDown.Took), leastTimeout), max(ask.RTO/timeoutOfRTO, leastTimeout))
+	timeout = roundUp(timeout)
+	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
+	s.Hold = m.hold(ask)
+	s.MeanHold = m.meanHold(ask)
+
+	trip, _ := attempts.Quantile(0.5)
+	held, split, votes := m.retries(trip, s.Hold, s.Waiters)
+	s.SplitShare = votes
+	clocks := clocksOf(m.Clocks)
+	_, last := redlock.HeldDelay(held)
+	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took)/(1+clocks.rho)) - time.Millisecond)
+	s.Slowest = clocks.worst
+
+	lease := m.held(s.Acquire, s.Hold, clocks, ask)
+	renew := lease.least > s.Most
+	if renew {
+		lease = m.renewed(timeout, trip, s.Quorum.Took, clocks, ask)
+	}
+	s.Least, s.Pause, s.Outage = lease.least, lease.pause, lease.outage
+	s.Missed = s.Least > s.Most
+	ttl := roundUp(s.Least)
+	if !s.Missed {
+		ttl = min(ttl, s.Most)
+	}
+	s.Config = Config{
+		TTL: ttl, MaxTTL: max(ttl, s.Most), MasterTimeout: timeout, Drift: clocks.drift(ttl),
+		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
+	}
+	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + s.Quorum.Took
+	s.Clocks = ttl - clocks.usable(ttl)
+	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
+	s.Lost = min(s.LostHold+s.LostPause, 1)
+	s.Lacks = m.lacks(s, attempts)
+	return s
+}
+
+// farthest is the time at the farthest quantile that the samples show.
+func farthest(t Times) Part {
+	for _, beyond := range []float64{0.001, 0.01, 0.1} {
+		if took, ok := t.Quantile(beyond); t.Shows(beyond) {
+			p := Part{Took: took, From: Seen, N: t.N(), Beyond: beyond, Longest: t.Longest()}
+			if ok {
+				_, p.AtMost = t.Above(took)
+			}
+			return p
+		}
+	}
+	return Part{Took: t.Longest(), From: Seen, N: t.N(), AtMost: 1, Longest: t.Longest()}
+}
+
+// withoutOne is what a quorum mostly takes while the master is down that is missed most.
+func (m Measured) withoutOne() (worst Part) {
+	if len(m.Rounds) == 0 || m.Masters-1 < quorum.Size(m.Masters) {
+		return Part{}
+	}
+	for i := range m.Masters {
+		t := m.quorums(i)
+		if took, ok := t.Quantile(0.5); ok && took > worst.Took {
+			worst = Part{Took: took, From: Seen, N: t.N(), Beyond: 0.5, Longest: t.Longest()}
+		}
+	}
+	return worst
+}
+
+// longestAttempt is how much of a lease an acquire can have used up: the engine lets one trip
+// take MasterTimeout, needs two for some fences, and bounds what is handed over in a process.
+func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
+	most := timeout
+	if m.Fencing {
+		most *= 2
+	}
+	if m.Shared {
+		most += redlock.DefaultHandOverTime
+	}
+	return most
+}
+
+// hold is how long a lock is held at the quantile that was asked for, if the samples show it,
+// or the longest. Where too many outlived the measurement, longer ones may be anything.
+func (m Measured) hold(ask Ask) Part {
+	t, from := m.Holds, Seen
+	switch {
+	case ask.Hold != nil:
+		given, err := Given(*ask.Hold)
+		if err != nil {
+			return Part{Took: ask.Hold.Mean(), From: Assumed, AtMost: 1}
+		}
+		t, from = given, Asked
+	case t.N() == 0:
+		return Part{Took: assumedHold, From: Assumed, Longest: assumedHold}
+	}
+	beyond := ask.Eps
+	if !t.Shows(beyond) {
+		beyond = 0
+	}
+	took, ok := t.Quantile(beyond)
+	p := Part{Took: took, From: from, N: t.N(), Longest: t.Longest()}
+	p.Beyond, p.AtMost = t.Above(took)
+	if !ok {
+		p.AtMost = 1
+	}
+	return p
+}
+
+// meanHold is how long a lock is held on average.
+func (m Measured) meanHold(ask Ask) time.Duration {
+	switch {
+	case ask.Hold != nil:
+		return ask.Hold.Mean()
+	case m.Holds.Known():
+		return m.Holds.Mean()
+	}
+	return assumedHold
+}
+
+func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {
+	if n := attempts.N(); n < few {
+		lacks = append(lacks, fmt.Sprintf("%d acquires or round trips show no percentile: measure until there are %d", n, few))
+	} else if p, ok := attempts.Quantile(0.1); !ok || p == 0 {
+		lacks = append(lacks, "a tenth of the probes found no quorum: mend the masters, then measure")
+	}
+	if s.Hold.From == Seen && s.Hold.AtMost == 1 && !s.Config.Renew {
+		lacks = append(lacks, fmt.Sprintf("%d of %d holds outlived the measurement: measure for longer than they last, or give --hold", m.Holds.Censored(), m.Holds.N()))
+	}
+	return lacks
+}
+
+// inputs is what was measured, for people.
+func (m Measured) inputs() []Input {
+	all := []Input{}
+	add := func(name string, t Times) {
+		if t.N() == 0 {
+			return
+		}
+		in := Input{Name: name, N: t.N(), Censored: t.Censored(), Longest: t.Longest()}
+		in.P50, _ = t.Quantile(0.5)
+		in.P99, _ = t.Quantile(0.01)
+		all = append(all, in)
+	}
+	if len(m.Rounds) > 0 {
+		add("quorum of round trips", m.quorums(-1))
+	}
+	add("acquire", m.Acquires)
+	add("hold", m.Holds)
+	if len(m.Pauses) > 0 {
+		var took []time.Duration
+		for _, p := range m.Pauses {
+			took = append(took, p.Took)
+		}
+		add("pause", Count(took, nil, 0))
+	}
+	return all
+}
+
+// roundUp is to two digits, in whole ms from 10 ms on.
+func roundUp(d time.Duration) time.Duration {
+	step := stepOf(d)
+	return (d + step - 1) / step * step
+}
+
+// roundDown is to two digits, in whole ms.
+func roundDown(d time.Duration) time.Duration {
+	return max(d/stepOf(d)*stepOf(d), 0).Truncate(time.Millisecond)
+}
+
+func stepOf(d time.Duration) time.Duration {
+	step := time.Duration(math.Pow10(max(int(math.Log10(float64(max(d, 1))))-1, 0)))
+	if d >= 10*time.Millisecond {
+		step = max(step, time.Millisecond)
+	}
+	return step
+}

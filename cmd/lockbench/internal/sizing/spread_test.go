@@ -1,0 +1,70 @@
+package sizing
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// known is a measurement of a world whose acquires, holds and stalls of all masters are drawn from laws.
+func known(rng *rand.Rand, watched time.Duration, stalls bool) Measured {
+	w := world{hold: exponential, every: time.Hour, who: []int{0, 1, 2}}
+	if stalls {
+		w.every, w.lasts = time.Second, 200*time.Millisecond
+	}
+	c := w.course(rng, watched)
+	m := Measured{Masters: 3, Watched: watched, Pauses: []Moment{}}
+	for at := time.Duration(0); at < watched; at += time.Duration(rng.ExpFloat64() * float64(20*time.Millisecond)) {
+		r := Round{at, make([]time.Duration, 3)}
+		for i := range r.Trips {
+			r.Trips[i] = c.trip(i, at) - at
+		}
+		m.Rounds = append(m.Rounds, r)
+	}
+	var held []time.Duration
+	for range watched / (5 * time.Millisecond) {
+		held = append(held, w.hold(rng))
+	}
+	m.Holds = Count(held, nil, 0)
+	return m
+}
+
+// Stalls come in groups of probes: redraws of single ones would make the intervals too narrow.
+func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
+	const worlds, redraws, watched = 200, 80, 10 * time.Second
+	ask := Ask{Eps: 0.01, RTO: 30 * time.Second, Pause: 500 * time.Millisecond}
+	for _, stalls := range []bool{false, true} {
+		rng := rand.New(rand.NewPCG(3, 3))
+		all := known(rng, 200*watched, stalls)
+		trip, _ := all.quorums(-1).Quantile(0.1) // which the few of one measurement show
+		hold, _ := all.Holds.Quantile(ask.Eps)
+		timeout := roundUp(max(2*trip, 50*time.Millisecond))
+		ttl := time.Duration(float64(timeout+hold+ask.Pause+2*time.Millisecond) / 0.99)
+		inTTL, inTimeout, timeouts := 0, 0, 0
+		for range worlds {
+			s := WithSpread(known(rng, watched, stalls), ask, redraws)
+			require.NotNil(t, s.Spread.TTL)
+			if i := s.Spread.TTL; i.From <= ttl && ttl <= i.To {
+				inTTL++
+			}
+			if i := s.Spread.MasterTimeout; i != nil {
+				timeouts++
+				if i.From <= timeout && timeout <= i.To {
+					inTimeout++
+				}
+			}
+		}
+		t.Logf("stalls %t: TTL %s in %d of %d, MasterTimeout %s in %d of %d", stalls, ttl, inTTL, worlds, timeout, inTimeout, timeouts)
+		assert.GreaterOrEqual(t, inTTL, worlds*90/100)
+		require.LessOrEqual(t, inTTL, worlds*99/100)
+		if !stalls {
+			require.Zero(t, timeouts, "a constant decides")
+			continue
+		}
+		assert.GreaterOrEqual(t, inTimeout, timeouts*90/100)
+		require.LessOrEqual(t, inTimeout, timeouts*99/100)
+	}
+}

@@ -1,0 +1,196 @@
+package sizing
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"muxlock/bench"
+)
+
+// Times is how long something took, every time that it was seen. The zero value is none.
+type Times struct {
+	took     []time.Duration // ascending, without repetition
+	counts   []int64         // of each
+	n        int64           // all, those of Censored too
+	censored int64           // whose end was not seen: they count as longer than all others
+	exact    bool            // a law that was asked for, not samples
+}
+
+// Count makes Times of values that were seen so many times each; nil counts: once each.
+func Count(took []time.Duration, counts []int64, censored int64) Times {
+	t := Times{n: censored, censored: censored}
+	add := func(took time.Duration, n int64) {
+		t.n += n
+		if last := len(t.took) - 1; last >= 0 && t.took[last] == took {
+			t.counts[last] += n
+			return
+		}
+		t.took, t.counts = append(t.took, took), append(t.counts, n)
+	}
+	if counts == nil {
+		for _, one := range slices.Sorted(slices.Values(took)) {
+			add(one, 1)
+		}
+		return t
+	}
+	order := make([]int, len(took))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took[a], took[b]) })
+	for _, i := range order {
+		if counts[i] > 0 {
+			add(took[i], counts[i])
+		}
+	}
+	return t
+}
+
+// Given is the law that a span draws from, or its samples.
+func Given(s bench.Span) (Times, error) {
+	if s.Samples() != nil {
+		return Count(s.Samples(), nil, 0), nil
+	}
+	kind, args, drawn := strings.Cut(s.String(), ":")
+	if !drawn {
+		return Times{took: []time.Duration{s.Mean()}, counts: []int64{1}, n: 1, exact: true}, nil
+	}
+	first, second, _ := strings.Cut(args, ",")
+	d, err := time.ParseDuration(first)
+	sigma, _ := strconv.ParseFloat(second, 64)
+	switch {
+	case err != nil || d <= 0:
+		return Times{}, fmt.Errorf("%s has no length", s)
+	case kind == "exp":
+		return exactly(distuv.Exponential{Rate: 1 / float64(d)}.Quantile), nil
+	case kind == "lognormal":
+		return exactly(distuv.LogNormal{Mu: math.Log(float64(d)), Sigma: max(sigma, 1e-9)}.Quantile), nil
+	}
+	return Times{}, fmt.Errorf("%s is of a kind that cannot be sized for", s)
+}
+
+// exactly is the law with that quantile function, as points that are never below it.
+func exactly(quantile func(p float64) float64) Times {
+	const (
+		step  = 0.98
+		least = 1e-13
+		all   = 1e17
+	)
+	t := Times{exact: true}
+	for last, beyond := 1.0, step; last > least; last, beyond = beyond, max(beyond*step, least) {
+		n := int64((last - beyond) * all)
+		t.took, t.counts, t.n = append(t.took, time.Duration(min(quantile(1-beyond), math.MaxInt64/4))), append(t.counts, n), t.n+n
+	}
+	return t
+}
+
+// N is how many there are; 0: none, or an exact law.
+func (t Times) N() int64 {
+	if t.exact {
+		return 0
+	}
+	return t.n
+}
+
+// Known reports whether there is any whose end was seen.
+func (t Times) Known() bool { return len(t.took) > 0 }
+
+// Censored is how many were seen to begin, and not to end.
+func (t Times) Censored() int64 { return t.censored }
+
+// Longest is the longest whose end was seen.
+func (t Times) Longest() time.Duration {
+	if !t.Known() {
+		return 0
+	}
+	return t.took[len(t.took)-1]
+}
+
+// Mean counts those whose end was not seen as long as the longest.
+func (t Times) Mean() time.Duration {
+	sum := float64(t.Longest()) * float64(t.censored)
+	for i, took := range t.took {
+		sum += float64(took) * float64(t.counts[i])
+	}
+	return time.Duration(sum / float64(max(t.n, 1)))
+}
+
+// Quantile is what all but a part of beyond took at most: an order statistic. It is false,
+// and the longest, where the one of that rank did not end.
+func (t Times) Quantile(beyond float64) (time.Duration, bool) {
+	rank := max(t.n-int64(beyond*float64(t.n)*(1+1e-12)), 1) // from 1, of all in order
+	seen := int64(0)
+	for i, n := range t.counts {
+		if seen += n; seen >= rank {
+			return t.took[i], true
+		}
+	}
+	return t.Longest(), false
+}
+
+// above is how many took longer, those included whose end was not seen.
+func (t Times) above(took time.Duration) int64 {
+	n := t.n
+	for _, c := range t.counts[:sort.Search(len(t.took), func(i int) bool { return t.took[i] > took })] {
+		n -= c
+	}
+	return n
+}
+
+// enough is how many samples lie beyond a quantile that is read off them.
+const enough = 10
+
+// Shows reports whether the samples show what a part of beyond exceeds.
+func (t Times) Shows(beyond float64) bool {
+	return t.exact || beyond*float64(t.n) >= enough*(1-1e-9)
+}
+
+// Above is the part that takes longer, and what it is at most, with 95 %: by Clopper and
+// Pearson, which is 3/n where none of n did.
+func (t Times) Above(took time.Duration) (p, most float64) {
+	k := t.above(took)
+	p = float64(k) / float64(max(t.n, 1))
+	switch {
+	case t.exact:
+		return p, p
+	case k >= t.n:
+		return p, 1
+	}
+	return p, distuv.Beta{Alpha: float64(k) + 1, Beta: float64(t.n - k)}.Quantile(confidence)
+}
+
+const confidence = 0.95
+
+// redrawn is other samples of as many, which might have been seen instead: each value comes as
+// often as a Poisson law of its count has it.
+func (t Times) redrawn(rng *rand.Rand) Times {
+	if t.exact {
+		return t
+	}
+	draw := func(n int64) int64 {
+		if n == 0 {
+			return 0
+		}
+		return int64(distuv.Poisson{Lambda: float64(n), Src: rng}.Rand())
+	}
+	r := Times{censored: draw(t.censored)}
+	r.n = r.censored
+	for i, took := range t.took {
+		if n := draw(t.counts[i]); n > 0 {
+			r.took, r.counts, r.n = append(r.took, took), append(r.counts, n), r.n+n
+		}
+	}
+	if !r.Known() {
+		return t
+	}
+	return r
+}
