@@ -15,7 +15,7 @@ import (
 // advice is one screen: what to set and why, how often it will still be wrong, what to change
 // then, and how to set it and try it.
 func (b *Blocks) advice(a *result.Advice) {
-	b.Line("muxlock on %d masters, watched for %s; a crashed holder may block others for %s", a.Masters, short(a.Watched), short(a.Ask.RTO))
+	b.Line("muxlock on %d masters, watched for %s; a crashed holder may block for %s", a.Masters, short(a.Watched), short(a.Ask.RTO))
 	if a.Missed {
 		b.bad("BEYOND --rto: a crashed holder will block others for up to %s", short(a.Blocks))
 	}
@@ -63,7 +63,7 @@ func settings(a *result.Advice) [][3]string {
 	drift := "the engine's default; the clocks were not watched"
 	switch {
 	case c.Drift > redlock.DefaultDrift:
-		drift = fmt.Sprintf("clocks that differ by up to %.0f ppm, and jump: mend them", a.Slowest)
+		drift = fmt.Sprintf("clocks differ by up to %.0f ppm, or jump: mend them", a.Slowest)
 	case a.Slowest > 0:
 		drift = fmt.Sprintf("the engine's default; clocks differ by at most %.0f ppm", a.Slowest)
 	}
@@ -168,8 +168,8 @@ func snippet(c sizing.Config) string {
 	if c.Fencing {
 		fencing = " Fencing: true,"
 	}
-	return fmt.Sprintf("engine.Config{\n\tMasters: masters,%s Drift: %g, TTL: %s,\n\tMaxTTL: %s, MasterTimeout: %s,\n\tRetryHeld: %s, RetrySplit: %s}",
-		fencing, c.Drift, literal(c.TTL), literal(c.MaxTTL), literal(c.MasterTimeout), literal(c.RetryHeld), literal(c.RetrySplit))
+	return fmt.Sprintf("engine.Config{Masters: masters,%s Drift: %g,\n\tTTL: %s, MasterTimeout: %s,\n\tMaxTTL: %s, RetryHeld: %s,\n\tRetrySplit: %s}",
+		fencing, c.Drift, literal(c.TTL), literal(c.MasterTimeout), literal(c.MaxTTL), literal(c.RetryHeld), literal(c.RetrySplit))
 }
 
 // literal writes a duration as Go code.

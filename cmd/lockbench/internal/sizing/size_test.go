@@ -1,0 +1,273 @@
+package sizing
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/internal/redlock"
+)
+
+const ms = time.Millisecond
+
+// quiet is a measurement of three masters a millisecond away, in which nothing happens.
+func quiet() Measured {
+	m := Measured{Masters: 3, Procs: 1, Watched: 20 * time.Second, Pauses: []Moment{}}
+	for i := range 2000 {
+		m.Rounds = append(m.Rounds, Round{time.Duration(i) * 10 * ms, []time.Duration{ms, ms + time.Duration(i%7)*time.Microsecond, 2 * ms}})
+	}
+	return m
+}
+
+func holding(hold time.Duration) Ask {
+	span := bench.Fixed(hold)
+	return Ask{Eps: 1e-6, RTO: 30 * time.Second, Pause: 500 * ms, Hold: &span}
+}
+
+// usable is what redlock leaves of a lease.
+func usable(ttl time.Duration) time.Duration { return redlock.Validity(ttl, 0, redlock.DefaultDrift) }
+
+func TestALeaseIsAcquireHoldPauseAndClocks(t *testing.T) {
+	s := Size(quiet(), holding(200*ms))
+	require.Equal(t, 50*ms, s.Config.MasterTimeout)
+	require.InDelta(t, float64(50*ms+200*ms+500*ms), float64(usable(s.Least)), float64(time.Microsecond))
+	require.Equal(t, 760*ms, s.Config.TTL)
+	require.Equal(t, redlock.DefaultDrift, s.Config.Drift)
+	require.False(t, s.Config.Renew)
+	require.InDelta(t, 1-math.Exp(-3*0.201/20), s.LostPause, 1e-4, "nothing longer in 20 s")
+	require.Zero(t, s.LostHold)
+
+	m := quiet()
+	m.Fencing, m.Shared = true, true
+	require.InDelta(t, float64(120*ms+200*ms+500*ms), float64(usable(Size(m, holding(200*ms)).Least)), float64(time.Microsecond), "two trips, and a hand-over")
+}
+
+func TestTheLongestPauseCountsTwiceAndAnAssumedOneWhereThatIsLonger(t *testing.T) {
+	m := quiet()
+	m.Pauses = []Moment{{time.Second, 100 * ms}}
+	require.Equal(t, Part{Took: 500 * ms, From: Assumed, N: 1, Longest: 100 * ms}, Size(m, holding(50*ms)).Pause)
+	m.Pauses = append(m.Pauses, Moment{5 * time.Second, 300 * ms})
+	require.Equal(t, Part{Took: 600 * ms, From: Seen, N: 2, Longest: 300 * ms}, Size(m, holding(50*ms)).Pause)
+	m.Pauses = append(m.Pauses, Moment{6 * time.Second, 200 * ms})
+	require.Equal(t, 800*ms, Size(m, holding(time.Second)).Pause.Took, "two in one hold, and the longest once more")
+}
+
+func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
+	m := quiet()
+	for i := range 19 {
+		m.Pauses = append(m.Pauses, Moment{time.Duration(i+1) * time.Second, 130 * ms})
+	}
+	ask := holding(time.Minute)
+	ask.RTO = 5 * time.Second
+	s := Size(m, ask)
+	require.False(t, s.Missed)
+	require.True(t, s.Config.Renew)
+	require.Equal(t, 500*ms, s.Pause.Took)
+	require.Less(t, s.Config.TTL, time.Second)
+	ask.Hold = holding(time.Hour).Hold
+	require.Equal(t, s.Config, Size(m, ask).Config, "however long the hold")
+}
+
+func TestARenewedLeaseOutlastsTwiceTheLongestOutage(t *testing.T) {
+	m := quiet()
+	for i := 500; i < 518; i++ {
+		for j := range m.Rounds[i].Trips {
+			m.Rounds[i].Trips[j] = 5180*ms - m.Rounds[i].At
+		}
+	}
+	s := Size(m, holding(time.Hour))
+	require.EqualValues(t, 1, s.Outage.N)
+	require.InDelta(t, float64(180*ms), float64(s.Outage.Longest), float64(20*ms))
+	require.Equal(t, 2*s.Outage.Longest+redlock.RedialWithin(2*s.Outage.Longest), s.Outage.Took)
+	require.Greater(t, usable(s.Least)*2/3, s.Outage.Took)
+
+	m.Pauses = []Moment{{5 * time.Second, 180 * ms}}
+	require.Zero(t, Size(m, holding(time.Hour)).Outage.Took, "it was the holder that paused")
+}
+
+func TestALongerRTOIsMissedAndSaid(t *testing.T) {
+	ask := holding(time.Hour)
+	ask.RTO = 600 * ms
+	s := Size(quiet(), ask)
+	require.True(t, s.Missed)
+	require.Greater(t, s.Blocks, ask.RTO)
+	require.GreaterOrEqual(t, s.Config.TTL, s.Least)
+	ask.RTO = s.Blocks + 100*ms
+	s = Size(quiet(), ask)
+	require.False(t, s.Missed)
+	require.LessOrEqual(t, s.Blocks, ask.RTO)
+}
+
+func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
+	m := quiet()
+	for i := range m.Rounds {
+		if i%50 == 0 { // 2 %
+			m.Rounds[i].Trips = []time.Duration{80 * ms, 90 * ms, 2 * ms}
+		}
+	}
+	require.Equal(t, 160*ms, Size(m, holding(ms)).Config.MasterTimeout)
+	m = quiet()
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{ms, ms, 40 * ms}
+	}
+	require.Equal(t, 80*ms, Size(m, holding(ms)).Config.MasterTimeout, "with one master down")
+	for i := range m.Rounds {
+		m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
+	}
+	require.Equal(t, 3*time.Second, Size(m, holding(ms)).Config.MasterTimeout, "a tenth of the RTO")
+}
+
+func TestClocksThatDifferOrJumpNeedMoreDrift(t *testing.T) {
+	m := quiet()
+	m.Clocks = []bench.Clock{{PPM: 20, PPMError: 5}, {PPM: -30}}
+	require.Equal(t, redlock.DefaultDrift, Size(m, holding(ms)).Config.Drift)
+	m.Clocks[0].PPM = 15_000
+	require.Equal(t, 0.016, Size(m, holding(ms)).Config.Drift)
+	m.Clocks[0] = bench.Clock{JumpNs: int64(20 * ms)}
+	s := Size(m, holding(ms))
+	require.InDelta(t, 0.01+float64(20*ms)/float64(s.Config.TTL), s.Config.Drift, 1e-4)
+}
+
+func TestHoldsAreAQuantileThatTheSamplesShowOrTheLongest(t *testing.T) {
+	m := quiet()
+	var held []time.Duration
+	for i := range 2000 {
+		held = append(held, time.Duration(i+1)*ms)
+	}
+	m.Holds = Count(held, nil, 0)
+	ask := Ask{Eps: 0.01, RTO: time.Minute}
+	h := Size(m, ask).Hold
+	require.Equal(t, 1980*ms, h.Took)
+	require.Equal(t, 0.01, h.Beyond)
+	require.InDelta(t, 0.0145, h.AtMost, 0.0005)
+	ask.Eps = 1e-3 // two samples
+	h = Size(m, ask).Hold
+	require.Equal(t, 2000*ms, h.Took)
+	require.InDelta(t, 3.0/2000, h.AtMost, 1e-5, "not seen in 2,000")
+
+	m.Holds = Count(held, nil, 15)
+	ask.Eps = 0.01
+	require.Equal(t, 1995*ms, Size(m, ask).Hold.Took, "what outlived the measurement is longer than all")
+	m.Holds = Count(held, nil, 100)
+	s := Size(m, ask)
+	require.Len(t, s.Lacks, 1)
+	require.Contains(t, s.Lacks[0], "100 of 2100 holds outlived")
+	ask.RTO = time.Second
+	require.Empty(t, Size(m, ask).Lacks, "renewed: however long they are")
+}
+
+func TestTheBoundOfAShareCoversAsOftenAsItSays(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	const p, n, times = 0.002, 1000, 2000
+	covered := 0
+	for range times {
+		k := int64(0)
+		for range n {
+			if rng.Float64() < p {
+				k++
+			}
+		}
+		if _, most := Count([]time.Duration{1, 2}, []int64{n - k, k}, 0).Above(1); most >= p {
+			covered++
+		}
+	}
+	require.Greater(t, covered, times*95/100)
+	_, most := Count([]time.Duration{1}, []int64{n}, 0).Above(1)
+	require.InEpsilon(t, 3.0/n, most, 0.01)
+}
+
+func TestStolenIsTheMostThatPausesTakeFromAnyStretchOfWork(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	var pauses []Moment
+	at := time.Duration(0)
+	for range 200 {
+		at += time.Duration(rng.ExpFloat64() * float64(100*ms))
+		pauses = append(pauses, Moment{at, time.Duration(rng.Float64() * float64(60*ms))})
+		at += pauses[len(pauses)-1].Took
+	}
+	for _, work := range []time.Duration{ms, 50 * ms, 300 * ms, 2 * time.Second} {
+		var want time.Duration
+		for i, first := range pauses { // by going through it
+			left, end := work, first.At
+			sum := time.Duration(0)
+			for _, p := range pauses[i:] {
+				if p.At-end > left {
+					break
+				}
+				left -= p.At - end
+				sum, end = sum+p.Took, p.At+p.Took
+			}
+			want = max(want, sum)
+		}
+		got, _ := stolen(pauses, work)
+		require.Equal(t, want, got, work)
+	}
+}
+
+func TestGapIsWhatASimulationOfPollingWaitersFinds(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for _, k := range []int{1, 3, 8} {
+		p, sum := Polling{50, 250}, 0.0
+		const draws = 20_000
+		for range draws {
+			first := math.Inf(1)
+			for range k {
+				t := -1000 * rng.Float64() // long in its delays
+				for t < 0 {
+					t += p.From + rng.Float64()*(p.To-p.From)
+				}
+				first = min(first, t)
+			}
+			sum += first
+		}
+		require.InEpsilon(t, sum/draws, p.Gap(k), 0.05, k)
+	}
+	require.InEpsilon(t, 1e6, HeldPolling(time.Duration(SlowestPolling(1e6, 4))).Gap(4), 1e-3)
+}
+
+func TestSplitVotesAreThoseOfASimulation(t *testing.T) {
+	for _, masters := range []int{2, 3, 5} {
+		rng := rand.New(rand.NewPCG(8, uint64(masters)))
+		m := Measured{Masters: masters}
+		for range 4000 {
+			r := Round{Trips: make([]time.Duration, masters)}
+			for i := range r.Trips {
+				r.Trips[i] = 2 * time.Duration(1e6*math.Exp(0.5*rng.NormFloat64()))
+			}
+			m.Rounds = append(m.Rounds, r)
+		}
+		up, q := masters-masters%2, masters/2+1
+		const k, span, draws = 2, 50e6, 200_000
+		split := 0
+		for range draws {
+			gap := (rng.Float64() - rng.Float64()) * span
+			first, second := m.Rounds[rng.IntN(4000)].Trips, m.Rounds[rng.IntN(4000)].Trips
+			votes := 0
+			for i := range up {
+				if float64(first[i])/2 < float64(second[i])/2+gap {
+					votes++
+				}
+			}
+			if votes < q && up-votes < q {
+				split++
+			}
+		}
+		require.InEpsilon(t, float64(split)/draws, SplitVotes(m.SplitArea(), k, span), 0.15, masters)
+	}
+	require.Zero(t, Measured{Masters: 1}.SplitArea())
+	mean := func(span float64) float64 { return (span/4 + 5e6) / (1 - 3e6/span) }
+	best := BestSpread(1e6, 3, 5e6)
+	require.Less(t, mean(best), min(mean(best*0.95), mean(best*1.05)))
+}
+
+func TestTooFewSamplesLackMore(t *testing.T) {
+	m := quiet()
+	m.Rounds = m.Rounds[:99]
+	require.Len(t, Size(m, holding(ms)).Lacks, 1)
+	m.Acquires = Count([]time.Duration{ms, 2 * ms}, []int64{60, 60}, 0)
+	require.Empty(t, Size(m, holding(ms)).Lacks, "acquires stand for them")
+}

@@ -1,0 +1,84 @@
+package view
+
+import (
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/sizing"
+)
+
+// advices is one of each kind that reads differently.
+func advices() map[string]*result.Advice {
+	hold := bench.Exp(20 * time.Millisecond)
+	hour := bench.Fixed(time.Hour)
+	all := map[string]*result.Advice{}
+	rounds := func(trip time.Duration) (all []sizing.Round) {
+		for i := range 1500 {
+			all = append(all, sizing.Round{At: time.Duration(i) * 10 * time.Millisecond, Trips: []time.Duration{trip, trip + time.Duration(i%900), 2 * trip}})
+		}
+		return all
+	}
+	for name, m := range map[string]sizing.Measured{
+		"nothing": {Masters: 5},
+		"near":    {Masters: 3, Watched: 15 * time.Second, Rounds: rounds(123456), Pauses: []sizing.Moment{{At: 1, Took: 3 * time.Millisecond}}, Clocks: []bench.Clock{{PPM: 14, PPMError: 3}}},
+		"far":     {Masters: 3, Watched: 15 * time.Second, Rounds: rounds(456 * time.Millisecond), Pauses: []sizing.Moment{{At: 1, Took: 1234 * time.Millisecond}}, Fencing: true, Warnings: []string{"x"}, Clocks: []bench.Clock{{PPM: 140000, JumpNs: 45e6}}},
+	} {
+		for kind, ask := range map[string]sizing.Ask{
+			"given":   {Eps: 1e-6, RTO: 30 * time.Second, Pause: 500 * time.Millisecond, Hold: &hold},
+			"renewed": {Eps: 1e-6, RTO: 15 * time.Second, Pause: 500 * time.Millisecond, Hold: &hour},
+			"missed":  {Eps: 1e-6, RTO: 333 * time.Millisecond, Pause: 500 * time.Millisecond, Hold: &hold},
+			"assumed": {Eps: 1e-6, RTO: time.Hour, Pause: time.Minute},
+		} {
+			a := &result.Advice{Ask: ask, Sizes: sizing.Size(m, ask)}
+			a.Try = strings.Fields("lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379 --workers 512 --rate 500 --ttl 1.2s --max-ttl 29s --master-timeout 50ms --retry-held 52ms --retry-split 1.2ms --hold exp:20ms --slo 'lost_validity_rate<=1.2%' --duration 10s")
+			all[name+", "+kind] = a
+		}
+	}
+	interval := &sizing.Interval{From: 1234 * time.Millisecond, To: 5678 * time.Millisecond}
+	all["far, given"].Spread = sizing.Spread{TTL: interval, MasterTimeout: interval}
+	return all
+}
+
+func TestAnAdviceIsOneScreen(t *testing.T) {
+	for name, a := range advices() {
+		var b Blocks
+		b.advice(a)
+		lines := 0
+		for i, block := range b {
+			for line := range strings.Lines(block.Line + "\n") {
+				lines++
+				if i < len(b)-1 {
+					require.LessOrEqual(t, utf8.RuneCountInString(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "        ")), 80, "%s: %s", name, line)
+				}
+			}
+		}
+		lines += len(b[len(b)-1].Line) / 70 // it is folded
+		require.LessOrEqual(t, lines, 24, "%s: %v", name, b)
+		require.True(t, strings.HasPrefix(b[len(b)-1].Line, "  lockbench run "))
+	}
+}
+
+func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
+	text := func(name string) string {
+		var b Blocks
+		b.advice(advices()[name])
+		var all []string
+		for _, block := range b {
+			all = append(all, block.Line)
+		}
+		return strings.Join(all, "\n")
+	}
+	require.Contains(t, text("near, given"), "pause 500ms: assumed (--pause); the longest seen in 15s was 3ms")
+	require.Contains(t, text("near, given"), "hold 280ms: given, 1e-06 are longer")
+	require.Contains(t, text("far, given"), "the longest seen, 1.2s, counted twice; longer: not seen in 15s")
+	require.Contains(t, text("near, assumed"), "hold 1s: assumed; give --hold")
+	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")
+	require.Contains(t, text("near, missed"), "BEYOND --rto")
+	require.Contains(t, text("far, given"), "Fencing: true")
+}
