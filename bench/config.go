@@ -122,8 +122,8 @@ func (c Config) Validate() error {
 		return wrong("Hold", "hold", "must not be negative, nor spread too far, got %s", c.Hold)
 	case !c.Think.valid():
 		return wrong("Think", "think", "must not be negative, nor spread too far, got %s", c.Think)
-	case c.Rate < 0 || c.Rate > maxRate || math.IsNaN(c.Rate):
-		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", maxRate, c.Rate)
+	case c.Rate < 0 || c.Rate > MaxRate || math.IsNaN(c.Rate):
+		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", MaxRate, c.Rate)
 	case c.Rate > 0 && c.Think.Mean() > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
 	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
@@ -158,8 +158,8 @@ func (c Config) keys() int {
 	return c.Keys
 }
 
-// waits reports whether workers wait for each other at names that they share.
-func (c Config) waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
+// Waits reports whether workers wait for each other at names that they share.
+func (c Config) Waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
 
@@ -183,5 +183,14 @@ func wrong(field, flag, format string, args ...any) error {
 const (
 	Poisson = "poisson" // exponential gaps, as independent callers make them
 	Even    = "uniform" // equal gaps
-	maxRate = 10_000_000
+	MaxRate = 10_000_000
 )
+
+// RunConfig is the workload and what it was given to.
+type RunConfig struct {
+	Config
+	Impls     []string `json:"impls"`
+	Rounds    int      `json:"rounds"`
+	Reference string   `json:"reference,omitempty"`
+	Masters   []string `json:"masters"` // addresses, without any password
+}

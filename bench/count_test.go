@@ -141,30 +141,8 @@ func TestGoodputIsOfWhatWasAcquiredNotOfWhatWasStarted(t *testing.T) {
 	inVirtualTime(t, func() Locker { b.inBubble(t.Context()); return b }, cfg, func(t *testing.T, r *Result) {
 		require.Equal(t, r.Totals.Offered, r.Totals.Started)
 		require.Equal(t, r.Totals.Offered, r.Totals.Acquired, "in the drain")
-		goodput, err := MustFigure("goodput").Of(r)
-		require.NoError(t, err)
-		require.InDelta(t, 0.91, goodput, 0.02)
+		require.InDelta(t, 0.91, r.AcquiredPerS*r.DurationS/float64(r.Totals.Offered), 0.02, "the goodput")
 	})
-}
-
-func TestAnObjectiveImpliesThatLocksAreHadAtTheRateAskedFor(t *testing.T) {
-	implied := func(cfg Config, given ...string) (texts []string) {
-		var all []Objective
-		for _, text := range given {
-			o, err := ParseObjective(text)
-			require.NoError(t, err)
-			all = append(all, o)
-		}
-		for _, o := range Implied(all, cfg) {
-			texts = append(texts, o.String())
-		}
-		return texts
-	}
-	closed, open := good(), good()
-	open.Rate = 10
-	require.Equal(t, []string{"failure_rate<=1%", "goodput>=95%"}, implied(open, "response.p99<5ms"))
-	require.Equal(t, []string{"failure_rate<=1%"}, implied(closed, "cycle.p99<5ms"), "a closed loop asks as it acquires")
-	require.Equal(t, []string{"goodput>=95%"}, implied(open, "failure_rate<50%"), "what the user says")
 }
 
 func TestAHoldThatOutlivesItsLeaseIsCountedAlsoWhenTheEndCutsIt(t *testing.T) {
@@ -184,13 +162,11 @@ func TestAHoldThatOutlivesItsLeaseIsCountedAlsoWhenTheEndCutsIt(t *testing.T) {
 }
 
 // 20 names held 20 ms are 1,000 locks a second.
-func TestTimeoutsMissAnObjectiveOfTheResponse(t *testing.T) {
-	o, err := ParseObjective("response.p99<200ms")
-	require.NoError(t, err)
+func TestTimeoutsAreInTheTailOfTheResponse(t *testing.T) {
 	cfg := Config{Workers: 1024, Rate: 9510, Keys: 20, Dist: Uniform(), Hold: Fixed(20 * time.Millisecond),
 		Wait: 50 * time.Millisecond, Duration: 2 * time.Second, TTL: time.Second, Seed: 1}
 	inVirtualTime(t, func() Locker { return newLeases(1, 4*time.Millisecond) }, cfg, func(t *testing.T, r *Result) {
 		require.Greater(t, r.Totals.Timeouts, 8*r.Totals.Acquired)
-		require.False(t, o.Judge(r).Pass, "%+v", o.Judge(r))
+		require.True(t, r.Latency.Response.CensoredAt(99))
 	})
 }

@@ -4,7 +4,6 @@
 // Run is a run in this process. A run of several processes is a RunPart in each of
 // them and a Merge of the Parts: they begin at a common instant of the machine's
 // monotonic clock, and find overlaps and hand-overs in a table that all have mapped.
-// Compare makes runs of several Targets in turn, FindCapacity runs near the highest rate that meets objectives.
 //
 //	Config --> runner --> workers --> Locker           what is loaded
 //	  |          |          |  ^
@@ -13,7 +12,7 @@
 //	  |          |          +----> recorder            counts, histograms
 //	  |          +-- beside them: StallWatch, reference
 //	  v          v
-//	keys, ops, spans    Part --> Merge --> Result --> judge, Objective
+//	keys, ops, spans    Part --> Merge --> Result
 //
 // What is drawn (Dist, Op, Span, schedule) depends on the seed alone. Times are ns on
 // the run's own clock. Everything but the real-time parts (sleeper, StallWatch, Alarms)

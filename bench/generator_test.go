@@ -34,7 +34,7 @@ func BenchmarkCycle(b *testing.B) {
 		"dist=own":           {},
 		"dist=zipf":          {Dist: Zipf(0.99)},
 		"dist=own/wait=1s":   {Wait: time.Second},
-		"dist=own/loop=open": {Rate: maxRate},
+		"dist=own/loop=open": {Rate: MaxRate},
 	} {
 		b.Run(name, func(b *testing.B) {
 			cfg.Workers, cfg.Keys, cfg.TTL, cfg.Duration = 1, 10_000, time.Second, time.Second

@@ -133,7 +133,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 
 // BenchmarkTake is what an arrival costs under the lock that all workers share.
 func BenchmarkTake(b *testing.B) {
-	cfg := Config{Workers: 1, Rate: maxRate, Duration: time.Second}
+	cfg := Config{Workers: 1, Rate: MaxRate, Duration: time.Second}
 	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil)
 	p.begin(0)
 	b.ReportAllocs()

@@ -29,7 +29,7 @@ type hists struct {
 	Acquire  *Histogram
 	Release  *Histogram
 	Cycle    *Histogram
-	Handover *Histogram // nil unless Config.waits, as is the next
+	Handover *Histogram // nil unless Config.Waits, as is the next
 	Remote   *Histogram // nil in a run of one process
 	Extend   *Histogram // nil unless Op.Extends
 	Hold     *Histogram // nil unless Config.Hold
@@ -44,7 +44,7 @@ func newHists(cfg Config) hists {
 	if cfg.Hold.Mean() > 0 {
 		h.Hold = NewHistogram()
 	}
-	if cfg.waits() {
+	if cfg.Waits() {
 		h.Handover = NewHistogram()
 		if cfg.procs() > 1 {
 			h.Remote = NewHistogram()

@@ -256,6 +256,13 @@ type SLO struct {
 	AtLeast bool `json:"at_least,omitempty"`
 }
 
+// Units of SLO.
+const (
+	UnitNs    = "ns"
+	UnitShare = "share" // 0 to 1
+	UnitCount = ""
+)
+
 // Point is one second of a run.
 type Point struct {
 	TS       float64 `json:"t_s"` // end of the interval, since the measured time began

@@ -35,7 +35,7 @@ type runner struct {
 	rec     *recorder
 	audit   *audit
 	history *history // of Config.History; nil: none
-	waits   bool     // Config.waits
+	waits   bool     // Config.Waits
 	exact   bool     // real time, not virtual
 	allowed int64    // for the clocks, of each lease; below 0: unknown
 
@@ -76,7 +76,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		zipf:   newZipf(cfg),
 		rec:    newRecorder(cfg),
 		audit:  newAudit(t),
-		waits:  cfg.waits(),
+		waits:  cfg.Waits(),
 		exact:  exact,
 		ended:  make(chan struct{}),
 		stop:   make(chan struct{}),

@@ -180,11 +180,12 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 }
 
 func processDocument(p engine.Measurements) *result.Document {
-	cfg := bench.RunConfig{Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters}
-	doc := &result.Document{Document: bench.NewDocument(cfg, nil)}
-	doc.Env = bench.Env{}
-	doc.Config = result.Config{RunConfig: doc.Document.Config, Command: "advise", Target: string(masters.Given), Fencing: p.Fencing, Faults: []string{}, SLO: []string{}}
-	return doc
+	doc := result.NewDocument(result.Config{
+		RunConfig: bench.RunConfig{Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters},
+		Command:   "advise", Target: string(masters.Given), Fencing: p.Fencing,
+	}, nil)
+	doc.Env = result.Env{}
+	return &doc
 }
 
 // size puts the advice into the document, and the arguments that ask for it.

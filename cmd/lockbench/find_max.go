@@ -22,7 +22,7 @@ import (
 var searchDefaults = map[string]string{"rate": "1000", "workers": "1024", "duration": "2s"}
 
 // findCapacity is --find-max.
-func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error {
+func findCapacity(cmd *cobra.Command, f *flags, params []result.SweepParam) error {
 	set := cmd.Flags().Changed
 	if set("rounds") {
 		return usagef("--rounds cannot be used with --find-max, which repeats what is near the edge")
@@ -52,14 +52,14 @@ func findCapacity(cmd *cobra.Command, f *flags, params []bench.SweepParam) error
 
 // search looks for the capacity of every implementation at every setting.
 type search struct {
-	params []bench.SweepParam
+	params []result.SweepParam
 	plans  []*plan // one for each setting
-	found  []bench.Capacity
+	found  []result.Capacity
 }
 
-func (s *search) count() int { return len(s.plans) * len(s.plans[0].impls) * bench.CapacityRuns }
+func (s *search) count() int { return len(s.plans) * len(s.plans[0].impls) * result.CapacityRuns }
 
-func (s *search) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) (results []*bench.Result, err error) {
+func (s *search) run(ctx context.Context, open func(*plan) []target, show func(bench.Progress)) (results []*bench.Result, err error) {
 	for _, p := range s.plans {
 		for _, t := range settle(p, open(p), show) {
 			c, err := s.one(ctx, t, &results)
@@ -73,16 +73,16 @@ func (s *search) run(ctx context.Context, open func(*plan) []bench.Target, show 
 }
 
 // one searches the capacity of one target and adds its runs to results.
-func (s *search) one(ctx context.Context, t bench.Target, results *[]*bench.Result) (bench.Capacity, error) {
+func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (result.Capacity, error) {
 	objectives := s.plans[0].objectives
 	round, setting, cfg := 0, t.Setting, *t.Config
-	c, err := bench.FindCapacity(ctx, cfg.Rate, func(rate float64) (bench.CapacityStep, error) {
+	c, err := result.FindCapacity(ctx, cfg.Rate, func(rate float64) (result.CapacityStep, error) {
 		round++
 		cfg.Rate = rate
 		t.Config, t.Setting = &cfg, withRate(setting, rate)
 		r, err := t.Run(ctx, cfg, round)
 		if r == nil {
-			return bench.CapacityStep{}, err
+			return result.CapacityStep{}, err
 		}
 		*results = append(*results, r)
 		step := stepOf(r, objectives)
@@ -111,8 +111,8 @@ func withRate(setting map[string]string, rate float64) map[string]string {
 // operations are no fault of the rate. What is met is met, whatever disturbed it; what is
 // missed is not known if the machine stalled, or if the generator lagged and the lock alone
 // did not take too long.
-func stepOf(r *bench.Result, objectives []bench.Objective) bench.CapacityStep {
-	step := bench.CapacityStep{ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
+func stepOf(r *bench.Result, objectives []result.Objective) result.CapacityStep {
+	step := result.CapacityStep{ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
 	alone := *r // what the lock took, without waiting for the generator
 	alone.Latency.Response = r.Latency.Service
 	var texts []string
@@ -187,9 +187,9 @@ func stalled(r *bench.Result) string {
 func invalidBy(r *bench.Result, reasons ...string) bool { return len(failures(r, reasons)) == 0 }
 
 func (s *search) complete(doc *result.Document) {
-	doc.Relative = []bench.Relative{} // it knows no rates
+	doc.Relative = []result.Relative{} // it knows no rates
 	doc.Capacity = s.found
-	doc.Sweep = bench.NewSweep(append(slices.Clone(s.params), bench.SweepParam{Name: "rate", Values: []bench.SweepValue{}}), doc.Results)
+	doc.Sweep = result.NewSweep(append(slices.Clone(s.params), result.SweepParam{Name: "rate", Values: []result.SweepValue{}}), doc.Results)
 }
 
 // judge: runs that miss are how the search works; only a search without an answer has
@@ -211,6 +211,6 @@ func (s *search) judge(ctx context.Context, results []*bench.Result, runErr erro
 	return nil
 }
 
-func hasParam(params []bench.SweepParam, name string) bool {
-	return slices.ContainsFunc(params, func(p bench.SweepParam) bool { return p.Name == name })
+func hasParam(params []result.SweepParam, name string) bool {
+	return slices.ContainsFunc(params, func(p result.SweepParam) bool { return p.Name == name })
 }

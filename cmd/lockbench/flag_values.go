@@ -7,13 +7,14 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 // rate is a number per second that may end in k or M.
 type rate float64
 
 func (r *rate) Set(s string) error {
-	v, err := bench.ParseNumber(s)
+	v, err := result.ParseNumber(s)
 	if err != nil {
 		return fmt.Errorf("%q is not a number per second such as 300, 5k or 1.5M", s)
 	}
@@ -31,7 +32,7 @@ func (r *rate) Type() string   { return "number" }
 type share float64
 
 func (s *share) Set(text string) error {
-	v, err := bench.ParseShare(text)
+	v, err := result.ParseShare(text)
 	if err != nil || !(v >= 0 && v < 1) {
 		return fmt.Errorf("must be from 0%% to below 100%%, such as 5%%")
 	}

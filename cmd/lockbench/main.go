@@ -43,6 +43,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/text"
 )
@@ -89,7 +90,7 @@ func main() {
 }
 
 func root() *cobra.Command {
-	tool := bench.CurrentTool()
+	tool := result.CurrentTool()
 	cmd := &cobra.Command{
 		Use:     "lockbench",
 		Version: strings.Join([]string{tool.Name, tool.Version, tool.Commit, tool.Go}, " "),

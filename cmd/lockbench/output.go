@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/html"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/text"
@@ -139,7 +138,7 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case "json":
 		return result.JSON(w, doc)
 	case "bench":
-		return bench.WriteBench(w, doc.Results)
+		return result.WriteBench(w, doc.Results)
 	case htmlFormat:
 		return html.Write(w, pageOf(doc), doc)
 	case svgFormat:

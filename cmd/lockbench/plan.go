@@ -14,6 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/pipeline"
 )
@@ -42,7 +43,7 @@ type plan struct {
 	progress   bool          // the faults always leave a majority: a time without locks is a finding
 	kinds      []string      // of faults that chaos drew from
 	probeEvery time.Duration // 0: no prober
-	objectives []bench.Objective
+	objectives []result.Objective
 	prefix     string
 	engine     rivals.Options // but for what options adds
 	history    string         // file for the events around an overlap; chaos only
@@ -109,7 +110,7 @@ func (p *plan) ownNames() bool { return p.cfg.Dist == (bench.Dist{}) && p.cfg.Op
 
 func (f *flags) planObjectives(p *plan, _ func(string) bool) error {
 	for _, text := range f.slos {
-		o, err := bench.ParseObjective(text)
+		o, err := result.ParseObjective(text)
 		if err == nil {
 			err = o.Possible(p.cfg)
 		}
@@ -119,7 +120,7 @@ func (f *flags) planObjectives(p *plan, _ func(string) bool) error {
 		p.objectives = append(p.objectives, o)
 	}
 	if len(p.objectives) > 0 {
-		p.objectives = append(p.objectives, bench.Implied(p.objectives, p.cfg)...)
+		p.objectives = append(p.objectives, result.Implied(p.objectives, p.cfg)...)
 	}
 	return nil
 }

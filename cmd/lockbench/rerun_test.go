@@ -165,7 +165,7 @@ func documentOf(dist bench.Dist, keys int) result.Document {
 	if keys > 0 {
 		args = append(args, fmt.Sprintf("--keys=%d", keys))
 	}
-	return result.Document{Document: bench.NewDocument(cfg, nil), Config: result.Config{RunConfig: cfg, Target: "embedded", Faults: []string{}, SLO: []string{}, Args: args}}
+	return result.NewDocument(result.Config{RunConfig: cfg, Target: "embedded", Args: args}, nil)
 }
 
 func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {

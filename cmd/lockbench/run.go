@@ -86,7 +86,7 @@ func measure(ctx context.Context, p *plan, log io.Writer) (_ *result.Document, e
 		addrs = rig.Addrs()
 	}
 	clients := map[string]rivals.Client{}
-	open := func(p *plan) (targets []bench.Target) {
+	open := func(p *plan) (targets []target) {
 		p.engine.Distant = set.Distance >= distant
 		p.addClients(clients, set.Kind)
 		for _, name := range p.impls {
@@ -162,18 +162,18 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 	if p.command == "compare" {
 		cfg.Impls = ranked(p.impls, p.reference, results)
 	}
-	doc := result.Document{Document: bench.NewDocument(cfg, results)}
-	doc.Config = result.Config{
+	kept := result.Config{
 		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
 		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
-		Faults: []string{}, FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, SLO: []string{}, Args: p.args,
+		FaultKinds: p.kinds, History: p.history,
+		MastersRedacted: redacted, Args: p.args,
 	}
 	for _, f := range p.faults {
-		doc.Config.Faults = append(doc.Config.Faults, f.Text)
+		kept.Faults = append(kept.Faults, f.Text)
 	}
 	for _, o := range p.objectives {
-		doc.Config.SLO = append(doc.Config.SLO, o.String())
+		kept.SLO = append(kept.SLO, o.String())
 	}
+	doc := result.NewDocument(kept, results)
 	return &doc
 }

@@ -14,7 +14,7 @@ type schedule interface {
 	count() int
 	// run makes them, on targets that open gives for a plan. It returns the results
 	// so far also beside an error.
-	run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error)
+	run(ctx context.Context, open func(*plan) []target, show func(bench.Progress)) ([]*bench.Result, error)
 	// complete adds to the document what the runs show together.
 	complete(*result.Document)
 	// judge is the verdict on them.
@@ -26,10 +26,10 @@ type rounds struct{ *plan }
 
 func (r rounds) count() int { return r.rounds * len(r.impls) }
 
-func (r rounds) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
+func (r rounds) run(ctx context.Context, open func(*plan) []target, show func(bench.Progress)) ([]*bench.Result, error) {
 	cfg := r.cfg
 	cfg.Progress = show
-	return bench.Compare(ctx, open(r.plan), cfg, r.rounds)
+	return compareInTurn(ctx, open(r.plan), cfg, r.rounds)
 }
 
 func (r rounds) complete(*result.Document) {}

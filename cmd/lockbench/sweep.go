@@ -54,7 +54,7 @@ func sweepCommand() *cobra.Command {
 }
 
 // params reads every --param. None may have a flag of its own beside it.
-func (f *flags) params(cmd *cobra.Command, texts []string) (params []bench.SweepParam, err error) {
+func (f *flags) params(cmd *cobra.Command, texts []string) (params []result.SweepParam, err error) {
 	settings := 1
 	for _, text := range texts {
 		p, err := parseParam(text)
@@ -83,7 +83,7 @@ func (f *flags) params(cmd *cobra.Command, texts []string) (params []bench.Sweep
 
 // executeAll announces how long it will take and makes the runs, on the masters of the
 // plan that has the most of them. What is swept is no argument of its own.
-func executeAll(cmd *cobra.Command, params []bench.SweepParam, plans []*plan, runs schedule, but ...string) error {
+func executeAll(cmd *cobra.Command, params []result.SweepParam, plans []*plan, runs schedule, but ...string) error {
 	p := slices.MaxFunc(plans, func(a, b *plan) int { return a.count - b.count })
 	p.runs = runs
 	for _, param := range params {
@@ -103,22 +103,22 @@ func executeAll(cmd *cobra.Command, params []bench.SweepParam, plans []*plan, ru
 // sweep is every implementation at every setting, in rounds: a drift of the machine
 // hits all settings alike.
 type sweep struct {
-	params []bench.SweepParam
+	params []result.SweepParam
 	plans  []*plan // one for each setting
 }
 
 func (s sweep) count() int { return len(s.plans) * rounds{s.plans[0]}.count() }
 
-func (s sweep) run(ctx context.Context, open func(*plan) []bench.Target, show func(bench.Progress)) ([]*bench.Result, error) {
-	var targets []bench.Target
+func (s sweep) run(ctx context.Context, open func(*plan) []target, show func(bench.Progress)) ([]*bench.Result, error) {
+	var targets []target
 	for _, p := range s.plans {
 		targets = append(targets, settle(p, open(p), show)...)
 	}
-	return bench.Compare(ctx, targets, s.plans[0].cfg, s.plans[0].rounds)
+	return compareInTurn(ctx, targets, s.plans[0].cfg, s.plans[0].rounds)
 }
 
 // settle gives targets the setting of their plan.
-func settle(p *plan, targets []bench.Target, show func(bench.Progress)) []bench.Target {
+func settle(p *plan, targets []target, show func(bench.Progress)) []target {
 	cfg := p.cfg
 	cfg.Progress = show
 	for i := range targets {
@@ -128,8 +128,8 @@ func settle(p *plan, targets []bench.Target, show func(bench.Progress)) []bench.
 }
 
 func (s sweep) complete(doc *result.Document) {
-	doc.Relative = []bench.Relative{} // it knows no settings
-	doc.Sweep = bench.NewSweep(s.params, doc.Results)
+	doc.Relative = []result.Relative{} // it knows no settings
+	doc.Sweep = result.NewSweep(s.params, doc.Results)
 }
 
 // judge: where the rate is swept, one that was not met is the answer and no fault.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 const (
@@ -27,26 +28,26 @@ var swept = map[string]string{
 
 // parseParam reads NAME=VALUES: values apart by commas, each as the flag takes it, or
 // FROM..TOxFACTOR for FROM, FROM*FACTOR and so on up to TO.
-func parseParam(s string) (bench.SweepParam, error) {
+func parseParam(s string) (result.SweepParam, error) {
 	name, list, ok := strings.Cut(s, "=")
 	unit, known := swept[name]
 	if !ok || list == "" {
-		return bench.SweepParam{}, usagef("--param %q is not NAME=VALUES, such as workers=1,8,64 or workers=1..512x2", s)
+		return result.SweepParam{}, usagef("--param %q is not NAME=VALUES, such as workers=1,8,64 or workers=1..512x2", s)
 	}
 	if !known {
-		return bench.SweepParam{}, usagef("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
+		return result.SweepParam{}, usagef("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
 	}
-	p := bench.SweepParam{Name: name, Unit: unit}
+	p := result.SweepParam{Name: name, Unit: unit}
 	for text := range strings.SplitSeq(list, ",") {
 		texts, err := expand(text, unit)
 		if err != nil {
 			return p, usagef("--param %s: %w", s, err)
 		}
 		for _, text := range texts {
-			if slices.ContainsFunc(p.Values, func(v bench.SweepValue) bool { return v.Text == text }) {
+			if slices.ContainsFunc(p.Values, func(v result.SweepValue) bool { return v.Text == text }) {
 				return p, usagef("--param %s has %s twice", s, text)
 			}
-			p.Values = append(p.Values, bench.SweepValue{Text: text, Number: axis(text, unit)})
+			p.Values = append(p.Values, result.SweepValue{Text: text, Number: axis(text, unit)})
 		}
 	}
 	return p, nil
@@ -102,7 +103,7 @@ func axis(text, unit string) *float64 {
 }
 
 // grid is every combination of values, in the order of params, the last param changing fastest.
-func grid(params []bench.SweepParam) [][]string {
+func grid(params []result.SweepParam) [][]string {
 	all := [][]string{nil}
 	for _, p := range params {
 		var longer [][]string
@@ -119,7 +120,7 @@ func grid(params []bench.SweepParam) [][]string {
 // plans checks the command line anew for each setting, as if its values had been
 // given by flags, so that a sweep can do what a run can and refuses what a run
 // refuses. All have one seed.
-func (f *flags) plans(cmd *cobra.Command, params []bench.SweepParam) (plans []*plan, err error) {
+func (f *flags) plans(cmd *cobra.Command, params []result.SweepParam) (plans []*plan, err error) {
 	for _, s := range grid(params) {
 		values := map[string]string{}
 		for i, p := range params {
@@ -153,7 +154,7 @@ func flagOf(param string, cmd *cobra.Command) string {
 }
 
 // settingText is workers=8 keys=1.
-func settingText(params []bench.SweepParam, values map[string]string) string {
+func settingText(params []result.SweepParam, values map[string]string) string {
 	var parts []string
 	for _, p := range params {
 		parts = append(parts, p.Name+"="+values[p.Name])

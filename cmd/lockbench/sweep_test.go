@@ -11,9 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
-func values(p bench.SweepParam) (texts []string, numbers []float64) {
+func values(p result.SweepParam) (texts []string, numbers []float64) {
 	for _, v := range p.Values {
 		texts = append(texts, v.Text)
 		if v.Number != nil {
@@ -52,7 +53,7 @@ func TestGridIsEveryCombination(t *testing.T) {
 	require.NoError(t, err)
 	b, err := parseParam("keys=7,8,9")
 	require.NoError(t, err)
-	require.Equal(t, [][]string{{"1", "7"}, {"1", "8"}, {"1", "9"}, {"2", "7"}, {"2", "8"}, {"2", "9"}}, grid([]bench.SweepParam{a, b}))
+	require.Equal(t, [][]string{{"1", "7"}, {"1", "8"}, {"1", "9"}, {"2", "7"}, {"2", "8"}, {"2", "9"}}, grid([]result.SweepParam{a, b}))
 	require.Equal(t, [][]string{nil}, grid(nil))
 }
 
@@ -158,7 +159,7 @@ func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
 	capacity := doc["capacity"].([]any)[0].(map[string]any)
 	require.Equal(t, []any{"response.p50<20ms", "error_rate<1%", "failure_rate<=1%", "goodput>=95%"}, capacity["slo"])
 	require.NotEmpty(t, capacity["steps"])
-	require.LessOrEqual(t, len(capacity["steps"].([]any)), bench.CapacityRuns)
+	require.LessOrEqual(t, len(capacity["steps"].([]any)), result.CapacityRuns)
 	require.Len(t, doc["results"], len(capacity["steps"].([]any)))
 	require.EqualValues(t, len(capacity["steps"].([]any)), capacity["runs"])
 	require.LessOrEqual(t, capacity["low_per_s"], capacity["rate_per_s"])
@@ -175,9 +176,9 @@ func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
 }
 
 func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
-	o, err := bench.ParseObjective("response.p99<5ms")
+	o, err := result.ParseObjective("response.p99<5ms")
 	require.NoError(t, err)
-	judged := func(r *bench.Result) bench.CapacityStep { return stepOf(r, []bench.Objective{o}) }
+	judged := func(r *bench.Result) result.CapacityStep { return stepOf(r, []result.Objective{o}) }
 	result := func(p99, count int64) *bench.Result {
 		return &bench.Result{Latency: bench.Latencies{Response: &bench.Summary{Count: count, P: map[string]int64{"99": p99}}}, Valid: bench.Valid{OK: true}}
 	}
@@ -199,48 +200,48 @@ func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
 }
 
 func TestWhatWasMetIsMetAlthoughTheGeneratorLagged(t *testing.T) {
-	o, err := bench.ParseObjective("response.p99<5ms")
+	o, err := result.ParseObjective("response.p99<5ms")
 	require.NoError(t, err)
 	lagged := func(p99 int64) *bench.Result {
 		r := &bench.Result{Latency: bench.Latencies{Response: &bench.Summary{Count: 2000, P: map[string]int64{"99": p99}}}}
 		r.Invalidate(bench.ReasonGenerator + ": by far")
 		return r
 	}
-	step := stepOf(lagged(4e6), []bench.Objective{o})
+	step := stepOf(lagged(4e6), []result.Objective{o})
 	require.True(t, step.Met)
 	require.Equal(t, "response.p99<5ms: 4.00ms", step.Why)
-	step = stepOf(lagged(6e6), []bench.Objective{o})
+	step = stepOf(lagged(6e6), []result.Objective{o})
 	require.False(t, step.Met)
 	require.True(t, step.Disturbed)
 	require.Equal(t, "response.p99<5ms: 6.00ms; not valid: the generator could not keep up: by far", step.Why)
 
 	slow := lagged(6e6)
 	slow.Latency.Service = &bench.Summary{Count: 2000, P: map[string]int64{"99": 55e5}}
-	step = stepOf(slow, []bench.Objective{o})
+	step = stepOf(slow, []result.Objective{o})
 	require.False(t, step.Met || step.Unjudged || step.Disturbed, "the lock alone took too long")
 	slow.Latency.Service.P["99"] = 4e6
-	require.True(t, stepOf(slow, []bench.Objective{o}).Disturbed)
+	require.True(t, stepOf(slow, []result.Objective{o}).Disturbed)
 
 	both := lagged(4e6)
 	both.Invalidate(bench.ReasonFew)
-	require.True(t, stepOf(both, []bench.Objective{o}).Unjudged)
+	require.True(t, stepOf(both, []result.Objective{o}).Unjudged)
 	both.Invalidate(bench.ReasonRate)
-	step = stepOf(both, []bench.Objective{o})
+	step = stepOf(both, []result.Objective{o})
 	require.False(t, step.Met || step.Unjudged, "the rate was not kept")
 	require.True(t, step.Disturbed, "nor offered as it should have been")
 	both.DurationS, both.Totals = 1, bench.Totals{Offered: 2000, Started: 1500, Acquired: 1500}
 	both.Latency.Response.P["99"], both.Latency.Service = 60e6, &bench.Summary{Count: 1500, P: map[string]int64{"99": 4e6}}
-	require.True(t, stepOf(both, []bench.Objective{o}).Disturbed, "all that was asked for was acquired in time")
+	require.True(t, stepOf(both, []result.Objective{o}).Disturbed, "all that was asked for was acquired in time")
 	both.Totals.Acquired = 1000
-	require.False(t, stepOf(both, []bench.Objective{o}).Disturbed)
+	require.False(t, stepOf(both, []result.Objective{o}).Disturbed)
 }
 
 func TestARunInWhichMostOperationsTimedOutMissesWhateverItsLatency(t *testing.T) {
-	o, err := bench.ParseObjective("response.p99<200ms")
+	o, err := result.ParseObjective("response.p99<200ms")
 	require.NoError(t, err)
-	run := func(totals bench.Totals) bench.CapacityStep {
+	run := func(totals bench.Totals) result.CapacityStep {
 		response := &bench.Summary{Count: 2700, Mean: 30e6, P: map[string]int64{"99": 55e6}}
-		return stepOf(&bench.Result{DurationS: 3, Totals: totals, Latency: bench.Latencies{Response: response}, Valid: bench.Valid{OK: true}}, []bench.Objective{o})
+		return stepOf(&bench.Result{DurationS: 3, Totals: totals, Latency: bench.Latencies{Response: response}, Valid: bench.Valid{OK: true}}, []result.Objective{o})
 	}
 	step := run(bench.Totals{Offered: 28_530, Started: 28_530, Acquired: 2715, Timeouts: 25_600}) // 20 names held 20 ms, wait 50 ms
 	require.False(t, step.Met || step.Unjudged || step.Disturbed)
@@ -253,16 +254,16 @@ func TestARunInWhichMostOperationsTimedOutMissesWhateverItsLatency(t *testing.T)
 }
 
 func TestWhatTheMachineMayHaveMissedIsNoMissOfTheLock(t *testing.T) {
-	o, err := bench.ParseObjective("response.p99<5ms")
+	o, err := result.ParseObjective("response.p99<5ms")
 	require.NoError(t, err)
-	run := func(p99, stall int64, reasons ...string) bench.CapacityStep {
+	run := func(p99, stall int64, reasons ...string) result.CapacityStep {
 		s := &bench.Summary{Count: 2000, P: map[string]int64{"99": p99}}
 		r := &bench.Result{Latency: bench.Latencies{Response: s, Service: s}, Valid: bench.Valid{OK: true}}
 		r.Client.Stall = &bench.Summary{Count: 300, P: map[string]int64{"99": stall}}
 		for _, reason := range reasons {
 			r.Invalidate(reason)
 		}
-		return stepOf(r, []bench.Objective{o})
+		return stepOf(r, []result.Objective{o})
 	}
 	step := run(20e6, 12e6)
 	require.True(t, step.Disturbed)
@@ -275,19 +276,19 @@ func TestWhatTheMachineMayHaveMissedIsNoMissOfTheLock(t *testing.T) {
 
 func TestASearchThatTheGeneratorEndedIsNoAnswer(t *testing.T) {
 	for _, c := range []struct {
-		found bench.Capacity
+		found result.Capacity
 		code  int
 		text  string
 	}{
-		{bench.Capacity{RatePerS: 1000, HighPerS: 1050, MissedPerS: 1050, Confirmed: true}, exitOK, ""},
-		{bench.Capacity{RatePerS: 1000, HighPerS: 5000, MissedPerS: 1050, GeneratorPerS: 4000}, exitOK, ""},
-		{bench.Capacity{RatePerS: 1000, GeneratorPerS: 1050}, exitNotValid, "what is above is not known: at 1,050/s the generator"},
-		{bench.Capacity{RatePerS: 1000, HighPerS: 4000, MissedPerS: 3000, GeneratorPerS: 1050}, exitNotValid, "what is above is not known: at 1,050/s the generator"},
-		{bench.Capacity{GeneratorPerS: 1}, exitNotValid, "the generator"},
-		{bench.Capacity{MissedPerS: 1}, exitMissed, "not seen to meet"},
+		{result.Capacity{RatePerS: 1000, HighPerS: 1050, MissedPerS: 1050, Confirmed: true}, exitOK, ""},
+		{result.Capacity{RatePerS: 1000, HighPerS: 5000, MissedPerS: 1050, GeneratorPerS: 4000}, exitOK, ""},
+		{result.Capacity{RatePerS: 1000, GeneratorPerS: 1050}, exitNotValid, "what is above is not known: at 1,050/s the generator"},
+		{result.Capacity{RatePerS: 1000, HighPerS: 4000, MissedPerS: 3000, GeneratorPerS: 1050}, exitNotValid, "what is above is not known: at 1,050/s the generator"},
+		{result.Capacity{GeneratorPerS: 1}, exitNotValid, "the generator"},
+		{result.Capacity{MissedPerS: 1}, exitMissed, "not seen to meet"},
 	} {
-		c.found.Steps = []bench.CapacityStep{{RatePerS: 1000, Met: true}}
-		err := (&search{found: []bench.Capacity{c.found}}).judge(t.Context(), nil, nil)
+		c.found.Steps = []result.CapacityStep{{RatePerS: 1000, Met: true}}
+		err := (&search{found: []result.Capacity{c.found}}).judge(t.Context(), nil, nil)
 		code, _ := exitCode(err)
 		require.Equal(t, c.code, code)
 		if c.code != exitOK {
@@ -302,7 +303,7 @@ func TestAllSettingsHaveOneSeed(t *testing.T) {
 	f.declare(cmd, "noop", 1, formats...)
 	p, err := parseParam("workers=1,2,3")
 	require.NoError(t, err)
-	plans, err := f.plans(cmd, []bench.SweepParam{p})
+	plans, err := f.plans(cmd, []result.SweepParam{p})
 	require.NoError(t, err)
 	require.Len(t, plans, 3)
 	for i, p := range plans {

@@ -23,25 +23,25 @@ import (
 )
 
 // newTarget makes the target for a name that planImpls has checked.
-func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) bench.Target {
+func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind masters.Kind) target {
 	if name == raw.Name {
-		return bench.Target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (bench.Runner, error) {
+		return target{Name: name, Masters: len(addrs), Open: func(ctx context.Context) (runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.cfg.TTL)
 			return riggedRunner{runner, p, rig, addrs}, err
 		}}
 	}
 	impl, _ := rivals.Find(name)
-	t := bench.Target{Name: name, Masters: len(addrs)}
+	t := target{Name: name, Masters: len(addrs)}
 	if impl.Single {
 		t.Masters = 1
 	}
 	options := p.options(addrs, kind)
-	t.Open = func(ctx context.Context) (bench.Runner, error) {
+	t.Open = func(ctx context.Context) (runner, error) {
 		var err error
 		if options.Fencing && impl.Fences && kind != masters.Given {
 			err = rivals.SetUp(ctx, options)
 		}
-		var runner bench.Runner
+		var runner runner
 		if err == nil {
 			runner, err = open(ctx, impl, options, p.cfg.Procs)
 		}
@@ -52,7 +52,7 @@ func newTarget(name string, p *plan, rig *faults.Rig, addrs []string, kind maste
 
 // tryOut opens each target once, before anything is measured: one that cannot run on these
 // masters would end a comparison in its first round. A rival that cannot is a usage error.
-func tryOut(ctx context.Context, targets []bench.Target) error {
+func tryOut(ctx context.Context, targets []target) error {
 	for _, t := range targets {
 		runner, err := t.Open(ctx)
 		if err == nil {
@@ -104,12 +104,12 @@ func (p *plan) shortLease(err error) string {
 }
 
 // open connects the implementation in this process, or in several others.
-func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (bench.Runner, error) {
+func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (runner, error) {
 	if n > 1 {
 		return procs.Open(ctx, impl.Name, o, n, os.Stderr)
 	}
 	locker, err := impl.Open(ctx, o)
-	return bench.LockRunner{Name: impl.Name, Locker: locker}, err
+	return lockRunner{Name: impl.Name, Locker: locker}, err
 }
 
 // outages reports whether faults may leave too few masters to acquire anything for a time.
@@ -120,7 +120,7 @@ func (p *plan) outages() bool {
 // riggedRunner is a runner whose masters have the rig's faults and are probed, by the way
 // that the locks take, while it runs, but not when it is opened or closed.
 type riggedRunner struct {
-	bench.Runner
+	runner
 	plan  *plan
 	rig   *faults.Rig
 	addrs []string
@@ -146,7 +146,7 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 			prober.Start(at.Add(cfg.Warmup), cfg.Duration)
 		}
 	}
-	res, err := r.Runner.Run(ctx, cfg)
+	res, err := r.runner.Run(ctx, cfg)
 	report := prober.Stop()
 	bands, faultErr := end()
 	if res != nil {
@@ -213,10 +213,10 @@ func caveats(c result.Config) map[string]string {
 func ranked(impls []string, reference string, results []*bench.Result) []string {
 	better := func(name string) float64 {
 		whole := result.Finished(results, name)
-		if p50, open := bench.MustFigure("response.p50").Median(whole); open { // all have the same throughput
+		if p50, open := result.MustFigure("response.p50").Median(whole); open { // all have the same throughput
 			return -p50
 		}
-		if rate, ran := bench.MustFigure("throughput").Median(whole); ran {
+		if rate, ran := result.MustFigure("throughput").Median(whole); ran {
 			return rate
 		}
 		return math.Inf(-1)

@@ -47,7 +47,7 @@ func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
 type opened []*plan
 
 func (o opened) count() int { return 0 }
-func (o opened) run(_ context.Context, open func(*plan) []bench.Target, _ func(bench.Progress)) ([]*bench.Result, error) {
+func (o opened) run(_ context.Context, open func(*plan) []target, _ func(bench.Progress)) ([]*bench.Result, error) {
 	for _, p := range o {
 		open(p)
 	}
@@ -66,7 +66,7 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 	require.NoError(t, cmd.Flags().Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
 	workers, err := parseParam("workers=1,512")
 	require.NoError(t, err)
-	plans, err := f.plans(cmd, []bench.SweepParam{workers})
+	plans, err := f.plans(cmd, []result.SweepParam{workers})
 	require.NoError(t, err)
 
 	plans[0].runs = opened(plans)

@@ -121,14 +121,11 @@ func document(command string, results ...*bench.Result) result.Document {
 	if len(cfg.Impls) > 1 {
 		cfg.Reference = cfg.Impls[0]
 	}
-	doc := result.Document{
-		Document: bench.NewDocument(cfg, results),
-		Config: result.Config{
-			RunConfig: cfg, Command: command, Target: "local", Server: "redis 7.0.15",
-			Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
-		},
-	}
-	doc.Tool = bench.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
-	doc.Env = bench.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, CPULimit: 2.5, Clocksource: "tsc"}
+	doc := result.NewDocument(result.Config{
+		RunConfig: cfg, Command: command, Target: "local", Server: "redis 7.0.15",
+		Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
+	}, results)
+	doc.Tool = result.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
+	doc.Env = result.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, CPULimit: 2.5, Clocksource: "tsc"}
 	return doc
 }

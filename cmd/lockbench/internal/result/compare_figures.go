@@ -41,7 +41,7 @@ type Row struct {
 type compared struct {
 	name   string
 	counts bool // its regression is one of the whole
-	bench.Figure
+	Figure
 }
 
 // comparedFigures has the latency of an open loop only where both sides have one.
@@ -51,13 +51,13 @@ func comparedFigures(open bool) []compared {
 		latency = "response"
 	}
 	return []compared{
-		{"throughput", true, bench.MustFigure("throughput")},
-		{latency + "_p50", true, bench.MustFigure(latency + ".p50")},
-		{latency + "_p99", true, bench.MustFigure(latency + ".p99")},
-		{latency + "_p99.9", false, bench.MustFigure(latency + ".p99.9")},
-		{"failure_rate", true, bench.MustFigure("failure_rate")},
-		{"cpu_per_op", false, bench.MustFigure("cpu_ns_per_op")},
-		{"allocs_per_op", false, bench.MustFigure("allocs_per_op")},
+		{"throughput", true, MustFigure("throughput")},
+		{latency + "_p50", true, MustFigure(latency + ".p50")},
+		{latency + "_p99", true, MustFigure(latency + ".p99")},
+		{latency + "_p99.9", false, MustFigure(latency + ".p99.9")},
+		{"failure_rate", true, MustFigure("failure_rate")},
+		{"cpu_per_op", false, MustFigure("cpu_ns_per_op")},
+		{"allocs_per_op", false, MustFigure("allocs_per_op")},
 	}
 }
 

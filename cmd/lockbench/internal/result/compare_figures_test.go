@@ -108,7 +108,8 @@ func TestAPercentileOfFewSamplesIsNotCompared(t *testing.T) {
 func files() (older, newer *result.Document) {
 	doc := func(workers int, results []*bench.Result) *result.Document {
 		cfg := bench.RunConfig{Config: bench.Config{Workers: workers, Duration: time.Second, Seed: uint64(workers)}, Impls: []string{"a"}, Masters: []string{"m:1"}}
-		return &result.Document{Document: bench.NewDocument(cfg, results), Config: result.Config{RunConfig: cfg, Target: "given", Faults: []string{}, SLO: []string{}}}
+		kept := result.NewDocument(result.Config{RunConfig: cfg, Target: "given"}, results)
+		return &kept
 	}
 	return doc(1, rounds("a", 1000, 1010, 990, 1005, 995)), doc(2, append(rounds("a", 800, 808, 792, 804, 796), rounds("c", 1)...))
 }

@@ -5,15 +5,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-
-	"muxlock/bench"
 )
 
 // Comparison is the whole comparison, as -o json has it. It holds no results, so that
 // nobody takes it for one.
 type Comparison struct {
 	SchemaVersion int            `json:"schema_version"`
-	Tool          bench.Tool     `json:"tool"`
+	Tool          Tool           `json:"tool"`
 	Files         []ComparedFile `json:"files"` // the first is what the others are compared with
 	Limit         float64        `json:"regression_limit"`
 	Rows          []Row          `json:"comparison"`
@@ -21,17 +19,17 @@ type Comparison struct {
 
 // ComparedFile is one of the compared ones.
 type ComparedFile struct {
-	Name      string     `json:"name"`
-	Tool      bench.Tool `json:"tool"`
-	Host      string     `json:"host"`
-	NotValid  int        `json:"not_valid"` // results that say so of themselves
-	Unmatched []string   `json:"unmatched"` // implementations, at their settings, that are not in the first file
-	Differ    []Setting  `json:"differ"`    // what was different from the first file, beside the figures
+	Name      string    `json:"name"`
+	Tool      Tool      `json:"tool"`
+	Host      string    `json:"host"`
+	NotValid  int       `json:"not_valid"` // results that say so of themselves
+	Unmatched []string  `json:"unmatched"` // implementations, at their settings, that are not in the first file
+	Differ    []Setting `json:"differ"`    // what was different from the first file, beside the figures
 }
 
 // CompareFiles compares the documents with the first one.
 func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
-	c := Comparison{SchemaVersion: bench.SchemaVersion, Tool: bench.CurrentTool(), Limit: limit, Rows: []Row{}}
+	c := Comparison{SchemaVersion: SchemaVersion, Tool: CurrentTool(), Limit: limit, Rows: []Row{}}
 	known, _ := finished(docs[0].Results)
 	for i, doc := range docs {
 		f := ComparedFile{Name: names[i], Tool: doc.Tool, Host: doc.Env.Host, Unmatched: []string{}, Differ: append([]Setting{}, Settings(docs[0], doc)...)}

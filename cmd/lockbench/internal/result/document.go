@@ -16,12 +16,42 @@ import (
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
 const EmbeddedReason = "embedded masters: the speed means nothing"
 
-// Document is bench's document, and what only the command knows.
+// SchemaVersion of Document; fields are only ever added to a version.
+const SchemaVersion = 2
+
+// Document is the whole -o json output.
 type Document struct {
-	bench.Document
-	Config Config  `json:"config"`           // hides bench's, which it contains
-	Advice *Advice `json:"advice,omitempty"` // of advise only
+	SchemaVersion int             `json:"schema_version"`
+	Tool          Tool            `json:"tool"`
+	Env           Env             `json:"env"`
+	Config        Config          `json:"config"`
+	Results       []*bench.Result `json:"results"`
+	Relative      []Relative      `json:"relative"`
+	Sweep         *Sweep          `json:"sweep,omitempty"`    // runs of several settings
+	Capacity      []Capacity      `json:"capacity,omitempty"` // searches of the highest rate
+	Advice        *Advice         `json:"advice,omitempty"`   // of advise only
 }
+
+// NewDocument puts results into a document of this process and this machine,
+// with the rows of Relative when cfg names a reference.
+func NewDocument(cfg Config, results []*bench.Result) Document {
+	cfg.Impls, cfg.Masters, cfg.Faults, cfg.SLO = notNil(cfg.Impls), notNil(cfg.Masters), notNil(cfg.Faults), notNil(cfg.SLO)
+	d := Document{
+		SchemaVersion: SchemaVersion,
+		Tool:          CurrentTool(),
+		Env:           CurrentEnv(),
+		Config:        cfg,
+		Results:       notNil(results),
+		Relative:      []Relative{},
+	}
+	if cfg.Reference != "" {
+		d.Relative = RelativeTo(cfg.Reference, results)
+	}
+	return d
+}
+
+// notNil keeps null out of the JSON where readers expect an array.
+func notNil[T any](s []T) []T { return append([]T{}, s...) }
 
 // Config is everything that is needed to do it again.
 type Config struct {
@@ -50,12 +80,12 @@ type Kind string
 
 // The kinds, by the commands that make them.
 const (
-	Run      Kind = "run"
-	Compare  Kind = "compare"
-	Sweep    Kind = "sweep"
-	Capacity Kind = "capacity" // sweep --find-max
-	Advise   Kind = "advise"
-	Chaos    Kind = "chaos"
+	KindRun      Kind = "run"
+	KindCompare  Kind = "compare"
+	KindSweep    Kind = "sweep"
+	KindCapacity Kind = "capacity" // sweep --find-max
+	KindAdvise   Kind = "advise"
+	KindChaos    Kind = "chaos"
 )
 
 // Kind is decided here alone: by the command, but for two. Advice may be added to a kept
@@ -64,13 +94,13 @@ func (d Document) Kind() Kind {
 	command := Kind(d.Config.Command)
 	switch {
 	case d.Advice != nil:
-		return Advise
-	case command == Sweep && len(d.Capacity) > 0:
-		return Capacity
-	case command == Sweep && d.Sweep != nil, command == Compare, command == Chaos:
+		return KindAdvise
+	case command == KindSweep && len(d.Capacity) > 0:
+		return KindCapacity
+	case command == KindSweep && d.Sweep != nil, command == KindCompare, command == KindChaos:
 		return command
 	}
-	return Run // also what came to no advice and to no sweep
+	return KindRun // also what came to no advice and to no sweep
 }
 
 // Open tells whether the load came at its own times.
@@ -78,7 +108,7 @@ func (d Document) Open() bool { return d.Config.Rate > 0 }
 
 // Sweeps tells whether a flag has a value of its own in each setting.
 func (d Document) Sweeps(flag string) bool {
-	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p bench.SweepParam) bool { return p.Name == flag })
+	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p SweepParam) bool { return p.Name == flag })
 }
 
 // Impls is the implementations in the order of the results.
@@ -117,7 +147,7 @@ func Missed(r *bench.Result) string {
 
 // Name is an implementation at a setting.
 func Name(impl string, setting map[string]string) string {
-	return strings.TrimRight(impl+"  "+bench.SettingText(setting), " ")
+	return strings.TrimRight(impl+"  "+SettingText(setting), " ")
 }
 
 // JSON writes a document, or what else a command gives to programs.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
@@ -18,16 +17,16 @@ func TestWhatADocumentIsAboutFollowsFromItsCommand(t *testing.T) {
 		add     func(*result.Document)
 		want    result.Kind
 	}{
-		{"", nil, result.Run},
-		{"run", nil, result.Run},
-		{"compare", nil, result.Compare},
-		{"chaos", nil, result.Chaos},
-		{"sweep", func(d *result.Document) { d.Sweep = &bench.Sweep{} }, result.Sweep},
-		{"sweep", func(d *result.Document) { d.Sweep, d.Capacity = &bench.Sweep{}, make([]bench.Capacity, 1) }, result.Capacity},
-		{"sweep", nil, result.Run}, // ended before there was any
-		{"advise", nil, result.Run},
-		{"advise", func(d *result.Document) { d.Advice = &result.Advice{} }, result.Advise},
-		{"compare", func(d *result.Document) { d.Advice = &result.Advice{} }, result.Advise}, // of a kept result
+		{"", nil, result.KindRun},
+		{"run", nil, result.KindRun},
+		{"compare", nil, result.KindCompare},
+		{"chaos", nil, result.KindChaos},
+		{"sweep", func(d *result.Document) { d.Sweep = &result.Sweep{} }, result.KindSweep},
+		{"sweep", func(d *result.Document) { d.Sweep, d.Capacity = &result.Sweep{}, make([]result.Capacity, 1) }, result.KindCapacity},
+		{"sweep", nil, result.KindRun}, // ended before there was any
+		{"advise", nil, result.KindRun},
+		{"advise", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindAdvise},
+		{"compare", func(d *result.Document) { d.Advice = &result.Advice{} }, result.KindAdvise}, // of a kept result
 	} {
 		doc := resulttest.Document()
 		doc.Config.Command = c.command
@@ -52,7 +51,7 @@ func TestJSONConfigHoldsTheWorkloadAndItsSurroundings(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal(b.Bytes(), &doc))
-	require.Equal(t, bench.SchemaVersion, doc.SchemaVersion)
+	require.Equal(t, result.SchemaVersion, doc.SchemaVersion)
 	require.Equal(t, 64, doc.Config.Workers)
 	require.Equal(t, "own", doc.Config.Dist)
 	require.Equal(t, "local", doc.Config.Target)

@@ -77,7 +77,7 @@ func Read(r io.Reader) (*Document, error) {
 func recognise(text []byte) error {
 	var head struct {
 		SchemaVersion *int `json:"schema_version"`
-		Tool          *bench.Tool
+		Tool          *Tool
 		Config        json.RawMessage
 		Results       []json.RawMessage
 	}
@@ -90,8 +90,8 @@ func recognise(text []byte) error {
 		return fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
 	case head.SchemaVersion == nil || head.Tool == nil || head.Tool.Name != "lockbench":
 		return errors.New("is JSON, but no result of lockbench")
-	case *head.SchemaVersion > bench.SchemaVersion:
-		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", *head.SchemaVersion, bench.SchemaVersion)
+	case *head.SchemaVersion > SchemaVersion:
+		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", *head.SchemaVersion, SchemaVersion)
 	case *head.SchemaVersion == 1:
 		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
 	case *head.SchemaVersion < 1:

@@ -33,8 +33,5 @@ func Document(results ...*bench.Result) result.Document {
 		Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
 		Impls:  []string{"muxlock", "slow"}, Rounds: 3, Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
 	}
-	return result.Document{
-		Document: bench.NewDocument(cfg, results),
-		Config:   result.Config{RunConfig: cfg, Command: "compare", Target: "local", Server: "redis 7.0.15"},
-	}
+	return result.NewDocument(result.Config{RunConfig: cfg, Command: "compare", Target: "local", Server: "redis 7.0.15"}, results)
 }

@@ -20,7 +20,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	results[1].Invalidate("not all locks were held")
 	results[0].SLO = []bench.SLO{{Text: "cycle.p50<5ms", Pass: true}}
 	doc := resulttest.Document(results...)
-	doc.Sweep = bench.NewSweep([]bench.SweepParam{{Name: "workers"}}, results)
+	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "workers"}}, results)
 	text := shown(t, "sweep", doc)
 	require.Regexp(t, `workers +impl +cycles/s +cycle p50 +cycle p99 +cpu/cycle`, text)
 	require.Regexp(t, `\n1 +muxlock +1,000 +1.23ms +3.00ms +12.3us\n`, text)
@@ -30,15 +30,15 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 	require.NotContains(t, text, "hand-over")
 
 	results[0].Latency.Handover = resulttest.Summary(111_000)
-	doc.Sweep = bench.NewSweep(doc.Sweep.Params, results)
+	doc.Sweep = result.NewSweep(doc.Sweep.Params, results)
 	require.Regexp(t, `\n1 +muxlock .* 111us`, shown(t, "sweep", doc))
-	require.NotEmpty(t, shown(t, "sweep", result.Document{Document: bench.Document{Sweep: bench.NewSweep(nil, nil)}}), "interrupted before anything")
+	require.NotEmpty(t, shown(t, "sweep", result.Document{Sweep: result.NewSweep(nil, nil)}), "interrupted before anything")
 }
 
 func TestASearchEndsWithItsAnswer(t *testing.T) {
-	found := bench.Capacity{
+	found := result.Capacity{
 		Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: 41_000, LowPerS: 38_500, HighPerS: 42_800, MissedPerS: 43_000, Confirmed: true, Runs: 14,
-		Steps: []bench.CapacityStep{
+		Steps: []result.CapacityStep{
 			{RatePerS: 41_000, Met: true, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000},
 			{RatePerS: 43_000, Why: "not valid: rate not met", P99Ns: 9_100_000},
 			{RatePerS: 41_000, Disturbed: true, Why: "the machine stalled: p99 80.0ms", P99Ns: 90_100_000},
@@ -51,7 +51,7 @@ func TestASearchEndsWithItsAnswer(t *testing.T) {
 	open.HighPerS, open.MissedPerS, open.Confirmed = 0, 0, false
 	lagged.GeneratorPerS, lagged.Confirmed = 42_000, false
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
-	doc.Capacity = []bench.Capacity{found, unsure, none, open, lagged}
+	doc.Capacity = []result.Capacity{found, unsure, none, open, lagged}
 	text := flat(shown(t, "sweep", doc))
 	for _, want := range []string{
 		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, 90 % interval 38,500 to 42,800, 14 runs ",

@@ -22,7 +22,7 @@ func (b *Blocks) capacities(doc result.Document) {
 	b.growth(doc)
 }
 
-func stepsTable(c bench.Capacity) Table {
+func stepsTable(c result.Capacity) Table {
 	t := Table{Columns: append(columns(1, "step", "rate/s", "cycles/s", "p99"), columns(2, "", "")...)}
 	for i, s := range c.Steps {
 		t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), units.In(bench.UnitCount, s.ThroughputPerS),
@@ -32,7 +32,7 @@ func stepsTable(c bench.Capacity) Table {
 }
 
 // Answer is what a search found, in a sentence, and why it is not more.
-func Answer(c bench.Capacity) string {
+func Answer(c result.Capacity) string {
 	text := fmt.Sprintf("%s: highest rate that meets %s: ", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))
 	switch {
 	case c.RatePerS == 0:
@@ -55,13 +55,13 @@ func Answer(c bench.Capacity) string {
 	case c.RatePerS == 0 && c.UnjudgedPerS > 0:
 		text += fmt.Sprintf("; at %s there was too little to judge by", units.Rate(c.UnjudgedPerS))
 	case c.RatePerS > 0 && !c.Confirmed:
-		text += fmt.Sprintf("; NOT CONFIRMED: the search ended before its interval was less than %.2fx wide", bench.CapacityClose)
+		text += fmt.Sprintf("; NOT CONFIRMED: the search ended before its interval was less than %.2fx wide", result.CapacityClose)
 	}
 	return text
 }
 
 // outcome is what a step came to, in a word or two.
-func outcome(s bench.CapacityStep) string {
+func outcome(s result.CapacityStep) string {
 	switch {
 	case s.Met && s.Confirms:
 		return "met again"

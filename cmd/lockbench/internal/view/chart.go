@@ -70,7 +70,7 @@ func Picture(doc result.Document) Bars {
 	b := Bars{Title: "cycles a second: " + strings.Join(workload(doc), ", ")}
 	for _, impl := range doc.Config.Impls {
 		if rs := result.Of(doc.Results, impl); len(rs) > 0 {
-			v, _ := bench.MustFigure("throughput").Median(rs)
+			v, _ := result.MustFigure("throughput").Median(rs)
 			b.Rows = append(b.Rows, Bar{Label: impl, Value: v, Text: units.Rate(v)})
 		}
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 // sideBySide is the figures that implementations are compared by.
-var sideBySide = []bench.Figure{
-	bench.MustFigure("throughput"), bench.Headline.P("50"), bench.Headline.P("99"), bench.MustFigure("acquire.p50"),
-	bench.MustFigure("cpu_ns_per_op"), bench.MustFigure("allocs_per_op"),
+var sideBySide = []result.Figure{
+	result.MustFigure("throughput"), result.Headline.P("50"), result.Headline.P("99"), result.MustFigure("acquire.p50"),
+	result.MustFigure("cpu_ns_per_op"), result.MustFigure("allocs_per_op"),
 }
 
 // compare is one line per implementation: medians over the rounds, and how the reference
@@ -78,27 +78,27 @@ func compareTable(doc result.Document) Table {
 }
 
 // figureColumns are headed by the figures' labels.
-func figureColumns(doc result.Document, figures []bench.Figure) (cs []Column) {
+func figureColumns(doc result.Document, figures []result.Figure) (cs []Column) {
 	latency := "cycle"
 	if doc.Open() {
 		latency = "response"
 	}
 	for _, f := range figures {
-		cs = append(cs, Column{Name: strings.Replace(f.Label, bench.Headline.Label, latency, 1)})
+		cs = append(cs, Column{Name: strings.Replace(f.Label, result.Headline.Label, latency, 1)})
 	}
 	return cs
 }
 
-func relativeOf(doc result.Document, impl string) bench.Relative {
-	if i := slices.IndexFunc(doc.Relative, func(r bench.Relative) bool { return r.Impl == impl }); i >= 0 {
+func relativeOf(doc result.Document, impl string) result.Relative {
+	if i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl }); i >= 0 {
 		return doc.Relative[i]
 	}
-	return bench.Relative{}
+	return result.Relative{}
 }
 
 // standing puts the reference first, so that nobody has to guess what is divided
 // by what: "muxlock is 15.2x [14.8..15.9]". What may be chance begins with ~.
-func standing(rel bench.Relative) string {
+func standing(rel result.Relative) string {
 	switch {
 	case rel.Impl == "":
 		return ""
@@ -112,26 +112,26 @@ func standing(rel bench.Relative) string {
 }
 
 // certain tells whether there were rounds enough to tell a difference from chance.
-func certain(rows []bench.Relative) bool {
-	return slices.ContainsFunc(rows, func(r bench.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil })
+func certain(rows []result.Relative) bool {
+	return slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil })
 }
 
 // interval of a ratio: what the rounds make certain, else what they showed.
-func interval(r *bench.Ratio) (low, high float64) {
+func interval(r *result.Ratio) (low, high float64) {
 	if len(r.CI) == 2 {
 		return r.CI[0], r.CI[1]
 	}
 	return r.Min, r.Max
 }
 
-func chanceMark(r *bench.Ratio) string {
+func chanceMark(r *result.Ratio) string {
 	if r.P != nil && !r.Significant {
 		return "~ "
 	}
 	return ""
 }
 
-func ratioText(r *bench.Ratio) string {
+func ratioText(r *result.Ratio) string {
 	low, high := interval(r)
 	if low == high || high < leastRatio {
 		return ratio(r.Median)

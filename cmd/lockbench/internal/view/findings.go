@@ -43,7 +43,7 @@ func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 	if len(doc.Results) > 0 && !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Safety.Violated() || !r.Valid.OK }) {
 		b.browser(Blocks{{Line: "No two held one lock at the same time, and every run is valid."}})
 	}
-	if doc.Kind() == result.Compare && len(caveats) > 0 {
+	if doc.Kind() == result.KindCompare && len(caveats) > 0 {
 		b.Line("what they do not promise, and what they ran on:")
 	}
 	for _, impl := range doc.Config.Impls {
@@ -79,7 +79,7 @@ func (b *Blocks) warnings(doc result.Document) {
 		for _, sample := range r.ErrorSamples {
 			once("ERROR %s: %s", name, strings.ReplaceAll(sample, "\n", "; "))
 		}
-		if doc.Kind() == result.Capacity {
+		if doc.Kind() == result.KindCapacity {
 			continue // the steps say the rest
 		}
 		for _, reason := range r.Valid.Reasons {

@@ -10,7 +10,7 @@ import (
 
 // latencies is a plot and the figures of each latency, of all implementations together.
 func (b *Blocks) latencies(doc result.Document) {
-	for _, t := range bench.Timings() {
+	for _, t := range result.Timings() {
 		var curves []curve
 		for i, impl := range doc.Config.Impls {
 			if c := pooled(t, impl, i, result.Of(doc.Results, impl)...); c != nil {
@@ -28,7 +28,7 @@ func (b *Blocks) latencies(doc result.Document) {
 
 // twice tells whether a timing is another one of that result under a second name: service
 // is the acquire of an open loop, and each of the two is shown where its name says more.
-func twice(t bench.Timing, r *bench.Result) bool {
+func twice(t result.Timing, r *bench.Result) bool {
 	open := r.Latency.Response != nil
 	return t.Name == "service" && !open || t.Name == "acquire" && open
 }
@@ -43,7 +43,7 @@ type curve struct {
 
 // timingsOf is those of one run.
 func timingsOf(r *bench.Result) (curves []curve) {
-	for _, t := range bench.Timings() {
+	for _, t := range result.Timings() {
 		if c := pooled(t, t.Label, len(curves), r); c != nil {
 			curves = append(curves, *c)
 		}
@@ -53,7 +53,7 @@ func timingsOf(r *bench.Result) (curves []curve) {
 
 // pooled puts rounds together, which only histograms can be; of several rounds without
 // them, and when there is nothing, it is nil.
-func pooled(t bench.Timing, name string, color int, results ...*bench.Result) *curve {
+func pooled(t result.Timing, name string, color int, results ...*bench.Result) *curve {
 	c := &curve{name: name, color: color, all: bench.NewHistogram()}
 	parts := 0
 	for _, r := range results {

@@ -16,7 +16,7 @@ func runs(doc result.Document) (b Blocks) {
 		b.Line("")
 		b.heading(runName(doc, r))
 		b.result(doc, r)
-		if doc.Kind() != result.Compare {
+		if doc.Kind() != result.KindCompare {
 			b.chart(percentilePlot("latency by percentile", timingsOf(r)))
 			b.overTime(r)
 		}
@@ -57,7 +57,7 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 
 // fencesText is the fencing tokens that the audit compared, and what they cost.
 func fencesText(r *bench.Result) string {
-	trips := bench.MustFigure("fence_second_trip_rate")
+	trips := result.MustFigure("fence_second_trip_rate")
 	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(r.Totals.Fenced), units.Number(r.Safety.FenceViolations),
 		trips.Label, medianText(trips, []*bench.Result{r}))
 }
@@ -84,7 +84,7 @@ func (b *Blocks) censored(r *bench.Result) {
 func arrivals(r *bench.Result) string {
 	t := r.Totals
 	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Offered))
-	if goodput := bench.MustFigure("goodput"); r.AcquiredPerS > 0 {
+	if goodput := result.MustFigure("goodput"); r.AcquiredPerS > 0 {
 		text += ", goodput " + medianText(goodput, []*bench.Result{r})
 	}
 	return text

@@ -19,20 +19,20 @@ func (b *Blocks) sweep(doc result.Document) {
 }
 
 // swept is the figures of a sweep; the first and the hand-over only where a run has them.
-func swept(doc result.Document) []bench.Figure {
-	has := func(name string) bool { _, ok := bench.MustFigure(name).Median(doc.Results); return ok }
-	shown := []bench.Figure{bench.MustFigure("throughput"), bench.Headline.P("50"), bench.Headline.P("99")}
+func swept(doc result.Document) []result.Figure {
+	has := func(name string) bool { _, ok := result.MustFigure(name).Median(doc.Results); return ok }
+	shown := []result.Figure{result.MustFigure("throughput"), result.Headline.P("50"), result.Headline.P("99")}
 	if has("response.p50") {
-		shown = slices.Insert(shown, 0, bench.MustFigure("offered_per_s"))
+		shown = slices.Insert(shown, 0, result.MustFigure("offered_per_s"))
 	}
 	if has("handover.p50") {
-		shown = append(shown, bench.MustFigure("handover.p50"))
+		shown = append(shown, result.MustFigure("handover.p50"))
 	}
-	return append(shown, bench.MustFigure("cpu_ns_per_op"))
+	return append(shown, result.MustFigure("cpu_ns_per_op"))
 }
 
 // resultsOf is those of a setting.
-func resultsOf(doc result.Document, p bench.SweepPoint) (results []*bench.Result) {
+func resultsOf(doc result.Document, p result.SweepPoint) (results []*bench.Result) {
 	for _, at := range p.Results {
 		results = append(results, doc.Results[at])
 	}
@@ -62,7 +62,7 @@ func pointsTable(doc result.Document) Table {
 }
 
 // pointRemark is what speaks against the figures of a setting.
-func pointRemark(doc result.Document, p bench.SweepPoint, results []*bench.Result) (text string) {
+func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Result) (text string) {
 	if !p.Valid && doc.Config.Target != "embedded" { // of which none is
 		return "not valid"
 	}
@@ -113,7 +113,7 @@ func (b *Blocks) growth(doc result.Document) {
 
 // places is where the settings stand on the axis, ascending, and the number of each
 // text. A search names no values beforehand; its rates are numbers.
-func places(p bench.SweepParam, points []bench.SweepPoint) (xs []float64, numbers map[string]float64) {
+func places(p result.SweepParam, points []result.SweepPoint) (xs []float64, numbers map[string]float64) {
 	numbers = map[string]float64{}
 	for _, v := range p.Values {
 		if v.Number != nil {
@@ -134,7 +134,7 @@ func places(p bench.SweepParam, points []bench.SweepPoint) (xs []float64, number
 }
 
 // curveName is what tells a curve from the others.
-func curveName(doc result.Document, p bench.SweepPoint) string {
+func curveName(doc result.Document, p result.SweepPoint) string {
 	var parts []string
 	if len(doc.Config.Impls) > 1 {
 		parts = append(parts, p.Impl)

@@ -23,9 +23,9 @@ func TestASweepIsDrawnOverItsFirstParam(t *testing.T) {
 		r.Setting = map[string]string{"workers": c.workers, "keys": c.keys}
 		doc.Results = append(doc.Results, r)
 	}
-	doc.Sweep = bench.NewSweep([]bench.SweepParam{
-		{Name: "workers", Values: []bench.SweepValue{{Text: "64", Number: n(64)}, {Text: "1", Number: n(1)}}},
-		{Name: "keys", Values: []bench.SweepValue{{Text: "5", Number: n(5)}, {Text: "7", Number: n(7)}}},
+	doc.Sweep = result.NewSweep([]result.SweepParam{
+		{Name: "workers", Values: []result.SweepValue{{Text: "64", Number: n(64)}, {Text: "1", Number: n(1)}}},
+		{Name: "keys", Values: []result.SweepValue{{Text: "5", Number: n(5)}, {Text: "7", Number: n(7)}}},
 	}, doc.Results)
 	charts := func(doc result.Document) Blocks {
 		var b Blocks

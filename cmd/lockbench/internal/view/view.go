@@ -28,7 +28,7 @@ type Page struct {
 func New(doc result.Document, caveats map[string]string, again string) Page {
 	p := Page{Title: title(doc)}
 	switch doc.Kind() {
-	case result.Advise:
+	case result.KindAdvise:
 		var explained Blocks
 		explained.explained(doc.Advice)
 		if doc.Advice.Explain {
@@ -37,7 +37,7 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 			p.Notes.browser(explained)
 		}
 		p.Body.advice(doc.Advice)
-	case result.Chaos:
+	case result.KindChaos:
 		p.Body.chaos(doc)
 		p.Body.browser(runs(doc))
 	default:
@@ -53,11 +53,11 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 // figures is those of a document that is about its results.
 func (b *Blocks) figures(doc result.Document) {
 	switch doc.Kind() {
-	case result.Compare:
+	case result.KindCompare:
 		b.compare(doc)
-	case result.Sweep:
+	case result.KindSweep:
 		b.sweep(doc)
-	case result.Capacity:
+	case result.KindCapacity:
 		b.capacities(doc)
 	default:
 		*b = runs(doc)
@@ -71,7 +71,7 @@ func title(doc result.Document) string {
 	}
 	command := doc.Config.Command
 	switch {
-	case doc.Kind() == result.Advise: // also of a result of another command
+	case doc.Kind() == result.KindAdvise: // also of a result of another command
 		command = "advise"
 	case command == "":
 		command = "run"
@@ -200,7 +200,7 @@ func known[T int64 | float64](v T, text string) string {
 
 // medianText is the median of a figure over the results that have it, a lower bound when it
 // is one in half of them.
-func medianText(f bench.Figure, results []*bench.Result) string {
+func medianText(f result.Figure, results []*bench.Result) string {
 	v, ok := f.Median(results)
 	if !ok {
 		return none

@@ -20,9 +20,9 @@ func (b *Blocks) waiting(doc result.Document) {
 	if !slices.ContainsFunc(doc.Results, waits) {
 		return
 	}
-	shown := []bench.Figure{
-		bench.MustFigure("acquired_per_s"), bench.MustFigure("acquire.p50"), bench.MustFigure("acquire.p99"),
-		bench.MustFigure("handover.p50"), bench.MustFigure("handover_remote.p50"),
+	shown := []result.Figure{
+		result.MustFigure("acquired_per_s"), result.MustFigure("acquire.p50"), result.MustFigure("acquire.p99"),
+		result.MustFigure("handover.p50"), result.MustFigure("handover_remote.p50"),
 	}
 	shown[len(shown)-1].Label = "from other process" // the p50 goes without saying
 	t := Table{Columns: columns(1, "")}
@@ -39,7 +39,7 @@ func (b *Blocks) waiting(doc result.Document) {
 		for _, f := range shown {
 			row = append(row, medianText(f, results))
 		}
-		jain, _ := bench.MustFigure("jain").Median(results)
+		jain, _ := result.MustFigure("jain").Median(results)
 		var uneven []float64
 		for _, r := range results {
 			uneven = append(uneven, float64(r.Fairness.MaxWaitNs)/float64(max(r.Fairness.MeanWaitNs, 1)))

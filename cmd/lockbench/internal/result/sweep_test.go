@@ -1,25 +1,27 @@
-package bench
+package result
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
 )
 
-func swept(workers string, impl string, throughput float64, p99 int64) *Result {
-	return &Result{
+func swept(workers string, impl string, throughput float64, p99 int64) *bench.Result {
+	return &bench.Result{
 		Impl: impl, Setting: map[string]string{"workers": workers}, DurationS: 2, ThroughputPerS: throughput,
-		Totals: Totals{Offered: 100}, Latency: Latencies{Cycle: &Summary{Count: 9, P: map[string]int64{"50": p99 / 2, "99": p99}}}, Valid: Valid{OK: true},
+		Totals: bench.Totals{Offered: 100}, Latency: bench.Latencies{Cycle: &bench.Summary{Count: 9, P: map[string]int64{"50": p99 / 2, "99": p99}}}, Valid: bench.Valid{OK: true},
 	}
 }
 
 func TestSweepPutsRoundsOfASettingTogether(t *testing.T) {
 	params := []SweepParam{{Name: "workers"}}
 	cut := swept("8", "a", 1, 1)
-	cut.Invalidate(ReasonInterrupted)
+	cut.Invalidate(bench.ReasonInterrupted)
 	late := swept("1", "b", 7, 700)
-	late.Invalidate(ReasonRate)
-	s := NewSweep(params, []*Result{
+	late.Invalidate(bench.ReasonRate)
+	s := NewSweep(params, []*bench.Result{
 		swept("1", "a", 10, 100), late, swept("8", "a", 80, 800),
 		swept("8", "a", 90, 900), swept("1", "a", 30, 300), swept("1", "a", 20, 200), cut,
 	})
@@ -38,6 +40,6 @@ func TestSweepOfNothingHasNoNull(t *testing.T) {
 	s := NewSweep(nil, nil)
 	require.NotNil(t, s.Params)
 	require.NotNil(t, s.Points)
-	empty := &Result{Impl: "a", Latency: Latencies{Cycle: &Summary{}}}
-	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}}}, NewSweep(nil, []*Result{empty}).Points)
+	empty := &bench.Result{Impl: "a", Latency: bench.Latencies{Cycle: &bench.Summary{}}}
+	require.Equal(t, []SweepPoint{{Impl: "a", Results: []int{0}}}, NewSweep(nil, []*bench.Result{empty}).Points)
 }

@@ -1,4 +1,4 @@
-package bench
+package result
 
 import (
 	"io/fs"
@@ -13,6 +13,7 @@ type machine struct{ root fs.FS }
 
 // describe fills in what is known.
 func (m machine) describe(e *Env) {
+	e.Kernel = strings.TrimSpace(m.text("proc/sys/kernel/ostype") + " " + m.text("proc/sys/kernel/osrelease"))
 	e.CPU = m.field("proc/cpuinfo", "model name")
 	kb, _ := strconv.ParseInt(strings.TrimSuffix(m.field("proc/meminfo", "MemTotal"), " kB"), 10, 64)
 	e.MemoryBytes = kb << 10

@@ -1,4 +1,4 @@
-package bench
+package result
 
 import (
 	"bufio"
@@ -9,13 +9,15 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"muxlock/bench"
 )
 
 // WriteBench writes results in the Go benchmark format that benchstat reads, one
 // line each. ns/op is measured time over cycles, as b.RunParallel would give;
 // p50-ns and p99-ns are of Headline. Runs without a cycle, and percentiles that are lower
 // bounds, are left out: the format cannot say them.
-func WriteBench(w io.Writer, results []*Result) error {
+func WriteBench(w io.Writer, results []*bench.Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: muxlock/bench\n", runtime.GOOS, runtime.GOARCH)
 	if cpu := CurrentEnv().CPU; cpu != "" {
@@ -39,7 +41,7 @@ func WriteBench(w io.Writer, results []*Result) error {
 }
 
 // benchName has what is usual, and all that a sweep changes.
-func benchName(r *Result) string {
+func benchName(r *bench.Result) string {
 	name := fmt.Sprintf("BenchmarkCycle/impl=%s/masters=%d/workers=%d", r.Impl, r.Masters, r.Workers)
 	if r.Procs > 1 {
 		name += fmt.Sprintf("/procs=%d", r.Procs)

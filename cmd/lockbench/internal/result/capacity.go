@@ -1,9 +1,11 @@
-package bench
+package result
 
 import (
 	"context"
 	"slices"
 	"strconv"
+
+	"muxlock/bench"
 )
 
 // Capacity is the rate up to which an implementation meets its objectives: at that rate a
@@ -119,7 +121,7 @@ func (s *search) next() (rate float64, ok bool) {
 			most = max(most, step.RatePerS)
 		}
 	}
-	return round3(min(max(s.place.quantile(capacityQuantiles[n%len(capacityQuantiles)]), least/capacityReach, capacityLeast), most*capacityReach, maxRate)), true
+	return round3(min(max(s.place.quantile(capacityQuantiles[n%len(capacityQuantiles)]), least/capacityReach, capacityLeast), most*capacityReach, bench.MaxRate)), true
 }
 
 // lagsAgain reports whether the generator lagged in step i as in the one before it.

@@ -1,8 +1,10 @@
-package bench
+package result
 
 import (
 	"math"
 	"slices"
+
+	"muxlock/bench"
 )
 
 // posterior is what runs have shown of a capacity: a weight for every rate that it may be.
@@ -17,7 +19,7 @@ import (
 // capacity is. Each run multiplies the weights by how probable it was (Bayes), as in QUEST
 // (Watson, Pelli 1983, Perception & Psychophysics 33); what is not asked for is integrated
 // out as in Prins 2013 (Journal of Vision 13). Before any run, all magnitudes from
-// capacityLeast to maxRate are alike.
+// capacityLeast to bench.MaxRate are alike.
 type posterior [len(posteriorSlopes) * len(posteriorLapses)][]float64 // by slope and lapse, then by rate
 
 var (
@@ -32,7 +34,7 @@ const (
 
 func newPosterior() (p posterior) {
 	for i := range p {
-		p[i] = slices.Repeat([]float64{1}, int(math.Log(maxRate/capacityLeast)/posteriorStep)+1)
+		p[i] = slices.Repeat([]float64{1}, int(math.Log(bench.MaxRate/capacityLeast)/posteriorStep)+1)
 	}
 	return p
 }
@@ -68,7 +70,7 @@ func (p posterior) quantile(q float64) float64 {
 		sums[j] = total
 	}
 	j, _ := slices.BinarySearch(sums, q*total)
-	return min(capacityLeast*math.Exp(float64(j)*posteriorStep), maxRate)
+	return min(capacityLeast*math.Exp(float64(j)*posteriorStep), bench.MaxRate)
 }
 
 // interval holds the capacity with a probability of 90 %.

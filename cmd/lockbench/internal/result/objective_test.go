@@ -1,4 +1,4 @@
-package bench
+package result
 
 import (
 	"strings"
@@ -6,22 +6,24 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
 )
 
-func judged() *Result {
-	h := NewHistogram()
+func judged() *bench.Result {
+	h := bench.NewHistogram()
 	for i := range int64(1000) {
 		h.Record((i+1)*1000, 1)
 	}
 	text, _ := h.MarshalText()
 	s := h.Summary()
 	s.HDR = string(text)
-	return &Result{
+	return &bench.Result{
 		ThroughputPerS: 5000,
-		Totals:         Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Acquired: 98, LostValidity: 4, LateQuorum: 2},
-		Latency:        Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &Summary{}},
-		Fairness:       Fairness{Jain: 0.9, MaxWaitNs: 77},
-		Client:         Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
+		Totals:         bench.Totals{Offered: 2000, Started: 1000, Errors: 1, Timeouts: 20, Refused: 300, Acquired: 98, LostValidity: 4, LateQuorum: 2},
+		Latency:        bench.Latencies{Response: s, Service: s, Acquire: s, Release: s, Cycle: &bench.Summary{}},
+		Fairness:       bench.Fairness{Jain: 0.9, MaxWaitNs: 77},
+		Client:         bench.Client{CPUNsPerOp: 9999, AllocsPerOp: 6},
 	}
 }
 
@@ -73,8 +75,11 @@ func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 		require.Contains(t, s.Reason, reason, text)
 	}
 	r := judged()
-	r.Totals = Totals{}
-	o, _ := ParseObjective("error_rate<1%")
+	r.Latency.Response.Censored = 20
+	o, _ := ParseObjective("response.p99<1h")
+	require.False(t, o.Judge(r).Pass, "a lower bound meets no upper limit")
+	r.Totals = bench.Totals{}
+	o, _ = ParseObjective("error_rate<1%")
 	require.Contains(t, o.Judge(r).Reason, "nothing was begun")
 	r.Latency.Response.HDR = ""
 	o, _ = ParseObjective("response.p75<1s")
@@ -110,17 +115,17 @@ func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
 		"jain>0.9.1":           "not a number",
 	} {
 		_, err := ParseObjective(text)
-		require.ErrorIs(t, err, ErrConfig, text)
+		require.ErrorIs(t, err, bench.ErrConfig, text)
 		require.ErrorContains(t, err, "--slo ", text)
 		require.ErrorContains(t, err, want, text)
 	}
 }
 
 func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
-	closed := good()
-	open, shared := good(), good()
+	closed := closedLoop()
+	open, shared := closedLoop(), closedLoop()
 	open.Rate = 10
-	shared.Dist, shared.Procs = Uniform(), 2
+	shared.Dist, shared.Procs = bench.Uniform(), 2
 	for text, possible := range map[string][3]bool{ // closed, open, shared
 		"acquire.response.p99<1s": {false, true, false},
 		"wait.p99<1s":             {false, true, false},
@@ -133,18 +138,43 @@ func TestAnObjectiveKnowsWhichRunsCannotHaveItsFigure(t *testing.T) {
 	} {
 		o, err := ParseObjective(text)
 		require.NoError(t, err, text)
-		for i, cfg := range []Config{closed, open, shared} {
+		for i, cfg := range []bench.Config{closed, open, shared} {
 			err := o.Possible(cfg)
 			if require.Equal(t, possible[i], err == nil, "%s %d", text, i); err != nil {
-				require.ErrorIs(t, err, ErrConfig)
+				require.ErrorIs(t, err, bench.ErrConfig)
 			}
 		}
 	}
-	extending := good()
-	extending.Op = Extend
+	extending := closedLoop()
+	extending.Op = bench.Extend
 	o, _ := ParseObjective("extend.p50<1s")
 	require.NoError(t, o.Possible(extending))
 	shared.Procs = 1
 	o, _ = ParseObjective("handover_remote.p50<1s")
 	require.ErrorContains(t, o.Possible(shared), "--procs")
+}
+
+func TestAnObjectiveImpliesThatLocksAreHadAtTheRateAskedFor(t *testing.T) {
+	implied := func(cfg bench.Config, given ...string) (texts []string) {
+		var all []Objective
+		for _, text := range given {
+			o, err := ParseObjective(text)
+			require.NoError(t, err)
+			all = append(all, o)
+		}
+		for _, o := range Implied(all, cfg) {
+			texts = append(texts, o.String())
+		}
+		return texts
+	}
+	closed, open := closedLoop(), closedLoop()
+	open.Rate = 10
+	require.Equal(t, []string{"failure_rate<=1%", "goodput>=95%"}, implied(open, "response.p99<5ms"))
+	require.Equal(t, []string{"failure_rate<=1%"}, implied(closed, "cycle.p99<5ms"), "a closed loop asks as it acquires")
+	require.Equal(t, []string{"goodput>=95%"}, implied(open, "failure_rate<50%"), "what the user says")
+}
+
+// closedLoop is a load that no figure of an open loop, of shared names or of extending is of.
+func closedLoop() bench.Config {
+	return bench.Config{Workers: 4, Duration: time.Second, TTL: time.Second}
 }

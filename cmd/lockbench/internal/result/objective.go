@@ -1,4 +1,4 @@
-package bench
+package result
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"muxlock/bench"
 )
 
 // Objective is one service level objective: a figure of a result, a comparison and
@@ -35,17 +37,17 @@ func ParseObjective(s string) (Objective, error) {
 			}
 		}
 	}
-	return Objective{}, wrong("", "slo", "%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
+	return Objective{}, wrong("%q has no comparison; write FIGURE OP VALUE with < <= > >= or ==, such as response.p99<5ms", s)
 }
 
 func newObjective(name, op, value string) (Objective, error) {
 	f, err := FindFigure(name)
 	if err != nil {
-		return Objective{}, wrong("", "slo", "%v", err)
+		return Objective{}, wrong("%v", err)
 	}
 	limit, err := parseLimit(value, f.Unit)
 	if err != nil {
-		return Objective{}, wrong("", "slo", "%s%s%s: %v", name, op, value, err)
+		return Objective{}, wrong("%s%s%s: %v", name, op, value, err)
 	}
 	return Objective{name + op + value, name, f, op, limit}, nil
 }
@@ -53,7 +55,7 @@ func newObjective(name, op, value string) (Objective, error) {
 // Implied is what a run that is given objectives has to meet besides: that the operations
 // got their locks, and in an open loop that locks were acquired at the rate at which they
 // were asked for, or a latency means little. One about the same figure takes its place.
-func Implied(given []Objective, cfg Config) (more []Objective) {
+func Implied(given []Objective, cfg bench.Config) (more []Objective) {
 	for _, text := range []string{"failure_rate<=1%", "goodput>=95%"} {
 		o, err := ParseObjective(text)
 		if err != nil {
@@ -67,16 +69,21 @@ func Implied(given []Objective, cfg Config) (more []Objective) {
 	return more
 }
 
+// wrong is an error about --slo.
+func wrong(format string, args ...any) error {
+	return &bench.ConfigError{Flag: "slo", Reason: fmt.Sprintf(format, args...)}
+}
+
 // parseLimit reads a value in the unit of the figure.
 func parseLimit(s, unit string) (v float64, err error) {
 	switch unit {
-	case UnitNs:
+	case bench.UnitNs:
 		d, err := time.ParseDuration(s)
 		if err != nil || d < 0 {
 			return 0, fmt.Errorf("%q is not a time such as 5ms or 800us", s)
 		}
 		return float64(d), nil
-	case UnitShare:
+	case bench.UnitShare:
 		if v, err = ParseShare(s); err != nil || !(v >= 0 && v <= 1) {
 			return 0, fmt.Errorf("%q is not a share such as 0.1%% or 0.001", s)
 		}
@@ -114,19 +121,19 @@ func (o Objective) String() string { return o.text }
 
 // Possible reports whether a run of cfg can have the figure; the error, which matches
 // ErrConfig, names what it lacks.
-func (o Objective) Possible(cfg Config) error {
+func (o Objective) Possible(cfg bench.Config) error {
 	if o.figure.lacks == nil {
 		return nil
 	}
 	if why := o.figure.lacks(cfg); why != "" {
-		return wrong("", "slo", "%s: %s %s", o.text, o.name, why)
+		return wrong("%s: %s %s", o.text, o.name, why)
 	}
 	return nil
 }
 
 // Judge holds a result against the objective.
-func (o Objective) Judge(r *Result) SLO {
-	s := SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
+func (o Objective) Judge(r *bench.Result) bench.SLO {
+	s := bench.SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
 	v, err := o.figure.Of(r)
 	if err != nil {
 		s.Reason = err.Error()

@@ -1,9 +1,11 @@
-package bench
+package result
 
 import (
 	"maps"
 	"slices"
 	"strings"
+
+	"muxlock/bench"
 )
 
 // Sweep is what runs of several settings show together.
@@ -50,7 +52,7 @@ func SettingText(setting map[string]string) string {
 }
 
 // NewSweep puts the results together that have the same setting and implementation.
-func NewSweep(params []SweepParam, results []*Result) *Sweep {
+func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	s := &Sweep{Params: notNil(params), Points: []SweepPoint{}}
 	for i, r := range results {
 		if r.Interrupted() {
@@ -72,8 +74,8 @@ func NewSweep(params []SweepParam, results []*Result) *Sweep {
 }
 
 // fill takes the figures' medians; one that no result has stays 0.
-func (p *SweepPoint) fill(results []*Result) {
-	own := make([]*Result, len(p.Results))
+func (p *SweepPoint) fill(results []*bench.Result) {
+	own := make([]*bench.Result, len(p.Results))
 	for i, at := range p.Results {
 		own[i] = results[at]
 	}

@@ -1,4 +1,4 @@
-package bench
+package result
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
 )
 
 // limit is a system that meets its objectives up to a rate.
@@ -137,7 +139,7 @@ func TestCapacitySaysWhenThereIsNoEdge(t *testing.T) {
 
 	c, err = FindCapacity(t.Context(), 1e6, limit(1e12))
 	require.NoError(t, err)
-	require.InEpsilon(t, maxRate, c.RatePerS, 0.15)
+	require.InEpsilon(t, bench.MaxRate, c.RatePerS, 0.15)
 	require.Zero(t, c.MissedPerS)
 }
 

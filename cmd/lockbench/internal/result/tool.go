@@ -1,25 +1,11 @@
-package bench
+package result
 
 import (
+	"cmp"
 	"os"
 	"runtime"
 	"runtime/debug"
 )
-
-// SchemaVersion of Document; fields are only ever added to a version.
-const SchemaVersion = 2
-
-// Document is the whole -o json output.
-type Document struct {
-	SchemaVersion int        `json:"schema_version"`
-	Tool          Tool       `json:"tool"`
-	Env           Env        `json:"env"`
-	Config        RunConfig  `json:"config"`
-	Results       []*Result  `json:"results"`
-	Relative      []Relative `json:"relative"`
-	Sweep         *Sweep     `json:"sweep,omitempty"`    // runs of several settings
-	Capacity      []Capacity `json:"capacity,omitempty"` // searches of the highest rate
-}
 
 // Tool is the program that measured.
 type Tool struct {
@@ -45,36 +31,6 @@ type Env struct {
 	Clocksource    string  `json:"clocksource,omitempty"`    // tsc; others make every reading of the clock slower
 	Governor       string  `json:"governor,omitempty"`       // of the first processor's frequency
 }
-
-// RunConfig is the workload and what it was given to.
-type RunConfig struct {
-	Config
-	Impls     []string `json:"impls"`
-	Rounds    int      `json:"rounds"`
-	Reference string   `json:"reference,omitempty"`
-	Masters   []string `json:"masters"` // addresses, without any password
-}
-
-// NewDocument puts results into a document of this process and this machine,
-// with the rows of Relative when cfg names a reference.
-func NewDocument(cfg RunConfig, results []*Result) Document {
-	cfg.Impls, cfg.Masters = notNil(cfg.Impls), notNil(cfg.Masters)
-	d := Document{
-		SchemaVersion: SchemaVersion,
-		Tool:          CurrentTool(),
-		Env:           CurrentEnv(),
-		Config:        cfg,
-		Results:       notNil(results),
-		Relative:      []Relative{},
-	}
-	if cfg.Reference != "" {
-		d.Relative = RelativeTo(cfg.Reference, results)
-	}
-	return d
-}
-
-// notNil keeps null out of the JSON where readers expect an array.
-func notNil[T any](s []T) []T { return append([]T{}, s...) }
 
 // CurrentTool reads name, version and commit from the build information.
 func CurrentTool() Tool {
@@ -102,9 +58,9 @@ func CurrentEnv() Env {
 		Arch:       runtime.GOARCH,
 		CPUs:       runtime.NumCPU(),
 		GOMAXPROCS: runtime.GOMAXPROCS(0),
-		Kernel:     kernel(),
 		Host:       host,
 	}
 	machine{os.DirFS("/")}.describe(&e)
+	e.Kernel = cmp.Or(e.Kernel, e.OS)
 	return e
 }
