@@ -8,7 +8,7 @@ const TailLeast = 10
 
 // Thin reports whether percentile p, such as 99.9, rests on fewer than ten samples
 // beyond it, or below it if it is not above the median.
-func (s *Summary) Thin(p float64) bool { return s.Count < tailNeeds(p) }
+func (s *Summary) Thin(p float64) bool { return s.Count < TailNeeds(p) }
 
 // MoreSeconds is how many more seconds the run would have needed at its pace for
 // percentile p of its headline latency to be no longer thin; 0 when it is not, or
@@ -18,11 +18,11 @@ func (r *Result) MoreSeconds(p float64) float64 {
 	if s.Count == 0 || !s.Thin(p) {
 		return 0
 	}
-	return math.Ceil(float64(tailNeeds(p)-s.Count) / float64(s.Count) * r.DurationS)
+	return math.Ceil(float64(TailNeeds(p)-s.Count) / float64(s.Count) * r.DurationS)
 }
 
-// tailNeeds is the least number of samples at which percentile p is not thin.
-func tailNeeds(p float64) int64 {
+// TailNeeds is the least number of samples at which percentile p is not thin.
+func TailNeeds(p float64) int64 {
 	return int64(math.Ceil(100*TailLeast/min(p, 100-p) - 1e-6)) // 100-99.9 is not quite 0.1
 }
 

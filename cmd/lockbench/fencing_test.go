@@ -64,12 +64,14 @@ func TestFencesAreShownWhereThereAreAny(t *testing.T) {
 func TestASweepSetsMastersUpForEachSetting(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	stdout, stderr, code := lockbench(t, "sweep", "--fencing", "--param", "masters=3,1", "--param", "ttl=10s,100s", "--workers", "2", "--duration", "200ms", "--warmup", "0s",
-		"--fault", "kill:1@100ms-150ms", "-o", "json")
-	require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
-	for _, r := range requireFields(t, stdout)["results"].([]any) {
-		fenced, _ := at(r, "totals.fenced")
-		require.Positive(t, fenced)
+	for _, param := range []string{"masters=3,1", "ttl=10s,100s"} {
+		stdout, stderr, code := lockbench(t, "sweep", "--fencing", "--param", param, "--workers", "2", "--duration", "200ms", "--warmup", "0s",
+			"--fault", "kill:1@100ms-150ms", "-o", "json")
+		require.Contains(t, []int{exitOK, exitNotValid}, code, stderr)
+		for _, r := range requireFields(t, stdout)["results"].([]any) {
+			fenced, _ := at(r, "totals.fenced")
+			require.Positive(t, fenced)
+		}
 	}
 }
 

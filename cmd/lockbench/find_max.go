@@ -18,14 +18,24 @@ import (
 )
 
 // searchDefaults is what a search has unless it is given: many workers, as the lock should be
-// the limit, and short runs, since they are fewer times disturbed and more of them fit.
+// the limit.
 var searchDefaults = map[string]string{"rate": "1000", "workers": "1024", "duration": "2s"}
 
+// A run of a search is made searchMargin times as long as the objectives need, or
+// searchOperations, but no longer than searchLongest or --duration.
+const (
+	searchOperations = 100
+	searchMargin     = 1.2
+	searchLongest    = time.Minute
+)
+
 // findCapacity is --find-max.
-func findCapacity(cmd *cobra.Command, f *flags, params []result.SweepParam) error {
+func findCapacity(cmd *cobra.Command, f *flags) error {
 	set := cmd.Flags().Changed
-	if set("rounds") {
-		return usagef("--rounds cannot be used with --find-max, which repeats what is near the edge")
+	for _, name := range []string{"rounds", "param"} {
+		if set(name) {
+			return usagef("--%s cannot be used with --find-max, which gives --rate one value after the other and repeats its runs", name)
+		}
 	}
 	if err := f.takeConfig(cmd); err != nil { // before what it may have gets a default
 		return err
@@ -33,40 +43,36 @@ func findCapacity(cmd *cobra.Command, f *flags, params []result.SweepParam) erro
 	if len(f.slos) == 0 {
 		return usagef("--find-max needs --slo, such as --slo 'response.p99<5ms'")
 	}
-	for name, value := range searchDefaults {
-		switch swept := hasParam(params, name); {
-		case swept && name == "rate":
-			return usagef("--param rate cannot be used with --find-max, which searches it")
-		case !swept && !set(name):
-			if err := cmd.Flags().Set(name, value); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(searchDefaults)) {
+		if !set(name) {
+			if err := cmd.Flags().Set(name, searchDefaults[name]); err != nil {
 				return err
 			}
 		}
 	}
-	plans, err := f.plans(cmd, params)
+	p, err := f.plan(cmd)
 	if err != nil {
 		return err
 	}
-	return executeAll(cmd, params, plans, &search{params: params, plans: plans}, "rounds")
+	p.runs, p.args = &search{plan: p}, arguments(cmd, "rounds")
+	return p.execute(cmd)
 }
 
-// search looks for the capacity of every implementation at every setting.
+// search looks for the capacity of every implementation.
 type search struct {
-	params []result.SweepParam
-	plans  []*plan // one for each setting
-	found  []result.Capacity
+	plan  *plan
+	found []result.Capacity
 }
 
-func (s *search) count() int { return len(s.plans) * len(s.plans[0].impls) * result.CapacityRuns }
+func (s *search) count() int { return 0 } // nobody knows
 
 func (s *search) run(ctx context.Context, open func(*plan) []target, show func(bench.Progress)) (results []*bench.Result, err error) {
-	for _, p := range s.plans {
-		for _, t := range settle(p, open(p), show) {
-			c, err := s.one(ctx, t, &results)
-			s.found = append(s.found, c)
-			if err != nil || ctx.Err() != nil {
-				return results, err
-			}
+	s.plan.cfg.Progress = show
+	for _, t := range open(s.plan) {
+		c, err := s.one(ctx, t, &results)
+		s.found = append(s.found, c)
+		if err != nil || ctx.Err() != nil {
+			return results, err
 		}
 	}
 	return results, nil
@@ -74,104 +80,103 @@ func (s *search) run(ctx context.Context, open func(*plan) []target, show func(b
 
 // one searches the capacity of one target and adds its runs to results.
 func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (result.Capacity, error) {
-	objectives := s.plans[0].objectives
-	round, setting, cfg := 0, t.Setting, *t.Config
-	c, err := result.FindCapacity(ctx, cfg.Rate, func(rate float64) (result.CapacityStep, error) {
+	round := 0
+	run := func(cfg bench.Config) (result.CapacityRun, error) {
 		round++
-		cfg.Rate = rate
-		t.Config, t.Setting = &cfg, withRate(setting, rate)
+		t.Setting = map[string]string{"rate": strconv.FormatFloat(cfg.Rate, 'f', -1, 64)}
 		r, err := t.Run(ctx, cfg, round)
-		if r == nil {
-			return result.CapacityStep{}, err
+		if r == nil || err != nil {
+			return result.CapacityRun{}, err
 		}
 		*results = append(*results, r)
-		step := stepOf(r, objectives)
-		step.Result = len(*results) - 1
-		return step, err
+		judged := judgeRun(r, s.plan.objectives)
+		judged.Result = len(*results) - 1
+		return judged, nil
+	}
+	c, err := result.FindCapacity(ctx, s.plan.cfg.Rate, func(rate float64) (result.CapacityRun, error) {
+		cfg, longest := s.plan.cfg, max(searchLongest, s.plan.cfg.Duration)
+		cfg.Rate, cfg.Duration = rate, s.length(rate)
+		if cfg.Duration > longest {
+			return result.CapacityRun{Outcome: result.RateTooFew, Result: -1, Why: fmt.Sprintf("a run would take %s; a longer --duration allows it", cfg.Duration.Round(time.Second))}, nil
+		}
+		for {
+			judged, err := run(cfg)
+			if err != nil || judged.Outcome != result.RateTooFew || cfg.Duration == longest || ctx.Err() != nil {
+				return judged, err
+			}
+			longer := 1.0
+			for _, o := range s.plan.objectives {
+				longer = max(longer, o.Longer((*results)[judged.Result]))
+			}
+			cfg.Duration = min(longest, time.Duration(longer*searchMargin*float64(cfg.Duration)))
+		}
 	})
 	if err != nil {
 		err = t.Failed(err)
 	}
-	c.Impl, c.Setting = t.Name, setting
-	for _, o := range objectives {
+	c.Impl = t.Name
+	for _, o := range s.plan.objectives {
 		c.SLO = append(c.SLO, o.String())
 	}
 	return c, err
 }
 
-func withRate(setting map[string]string, rate float64) map[string]string {
-	s := map[string]string{"rate": strconv.FormatFloat(rate, 'f', -1, 64)}
-	maps.Copy(s, setting)
-	return s
+// length is how long a run at a rate is to be, if each operation is a sample for every objective.
+func (s *search) length(rate float64) time.Duration {
+	needs := int64(searchOperations)
+	for _, o := range s.plan.objectives {
+		needs = max(needs, o.Samples())
+	}
+	return max(s.plan.cfg.Duration, time.Duration(searchMargin*float64(needs)/rate*float64(time.Second)))
 }
 
-// stepOf judges a run by every objective, and by the locks that it acquired: one that keeps
-// its latency while most operations time out misses. A run that is not valid misses them too,
-// whatever its figures are: a rate that was not kept has not been shown. But too few
-// operations are no fault of the rate. What is met is met, whatever disturbed it; what is
-// missed is not known if the machine stalled, or if the generator lagged and the lock alone
-// did not take too long.
-func stepOf(r *bench.Result, objectives []result.Objective) result.CapacityStep {
-	step := result.CapacityStep{ThroughputPerS: r.ThroughputPerS, P99Ns: r.Headline().P["99"]}
-	alone := *r // what the lock took, without waiting for the generator
+// judgeRun holds a run against every objective. One that is not valid misses them, whatever
+// its figures are: a rate that was not kept has not been shown. But too few operations are no
+// fault of the rate. What is met is met, whatever disturbed it; what is missed is not known if
+// the machine stalled, or if the generator lagged and the lock alone did not take too long.
+func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun {
+	run := result.CapacityRun{Outcome: result.RateMissed, ThroughputPerS: r.ThroughputPerS, P99Ns: float64(r.Headline().P["99"])}
+	alone := *r // what the lock took and failed at, without waiting for the generator
 	alone.Latency.Response = r.Latency.Service
-	var texts []string
-	lacks := lacking(r, r.Totals.Offered)
-	met, missed, missedAlone := lacks == "", lacks != "", lacking(r, r.Totals.Started) != ""
+	neverBegun := r.Totals.Offered - r.Totals.Started
+	alone.Totals.Offered, alone.Totals.Failed = r.Totals.Started, r.Totals.Failed-neverBegun
+	var texts, passed []string
+	missed, missedAlone := false, false
 	for _, o := range objectives {
 		slo := o.Judge(r)
-		met = met && slo.Pass
-		missed = missed || misses(slo)
-		missedAlone = missedAlone || misses(o.Judge(&alone))
-		texts = append(texts, view.Judged(slo))
+		missed, missedAlone = missed || misses(slo), missedAlone || misses(o.Judge(&alone))
+		if slo.Pass {
+			passed = append(passed, view.Judged(slo))
+		} else {
+			texts = append(texts, view.Judged(slo))
+		}
 	}
-	if lacks != "" {
-		texts = append(texts, lacks)
-	}
+	met := len(texts) == 0
+	valid := len(failures(r, []string{bench.ReasonFew, bench.ReasonGenerator})) == 0
 	lagged := slices.ContainsFunc(r.Valid.Reasons, func(reason string) bool { return strings.HasPrefix(reason, bench.ReasonGenerator) })
-	valid := invalidBy(r, bench.ReasonFew, bench.ReasonGenerator)
 	stalls := stalled(r)
 	switch {
-	case met && invalidBy(r, bench.ReasonGenerator):
-		step.Met = true
+	case valid && met:
+		run.Outcome = result.RateMet
 	case valid && !missed:
-		step.Unjudged = true
-	case stalls != "":
-		step.Disturbed, step.Stalled = true, true
-	case lagged && !missedAlone:
-		step.Disturbed = true
+		run.Outcome = result.RateTooFew
+	case stalls != "" || lagged && !missedAlone:
+		run.Outcome = result.RateSpoiled
 	}
-	if !step.Met {
-		if stalls != "" {
-			texts = append(texts, stalls)
-		}
-		if !r.Valid.OK {
-			texts = append(texts, "not valid: "+strings.Join(r.Valid.Reasons, "; "))
-		}
+	if run.Outcome == result.RateSpoiled && stalls != "" {
+		texts = append(texts, stalls)
 	}
-	step.Why = strings.Join(texts, "; ")
-	return step
+	for _, reason := range r.Valid.Reasons {
+		kind, _, _ := strings.Cut(reason, ":") // the result has the rest
+		texts = append(texts, kind)
+	}
+	if run.Why = strings.Join(texts, "; "); run.Outcome == result.RateMet {
+		run.Why = passed[0]
+	}
+	return run
 }
 
 func misses(s bench.SLO) bool { return !s.Pass && s.Reason == "" }
-
-// goodputLeast is the part of what was due that a run must acquire, goodputSlack how many
-// operations it may lack in any case.
-const (
-	goodputLeast = 0.99
-	goodputSlack = 3
-)
-
-// lacking says how much less was acquired than the lock was to be asked for; empty: no less.
-// What was refused (op try) is not lacking.
-func lacking(r *bench.Result, asked int64) string {
-	acquired, due := float64(r.Totals.Acquired), float64(asked-r.Totals.Refused)
-	if acquired >= min(goodputLeast*due, due-goodputSlack) {
-		return ""
-	}
-	seconds := max(r.DurationS, 1e-9)
-	return fmt.Sprintf("goodput: %s acquired of %s", units.Rate(acquired/seconds), units.Rate(float64(asked)/seconds))
-}
 
 // stalled says how long the machine stalled where that is more than half of the response, both
 // at the p99: the tail then shows more of the machine than of the lock.
@@ -183,13 +188,10 @@ func stalled(r *bench.Result) string {
 	return "the machine stalled: p99 " + units.Duration(float64(s.P["99"]))
 }
 
-// invalidBy reports whether a result has no other reasons than these not to be valid.
-func invalidBy(r *bench.Result, reasons ...string) bool { return len(failures(r, reasons)) == 0 }
-
 func (s *search) complete(doc *result.Document) {
 	doc.Relative = []result.Relative{} // it knows no rates
 	doc.Capacity = s.found
-	doc.Sweep = result.NewSweep(append(slices.Clone(s.params), result.SweepParam{Name: "rate", Values: []result.SweepValue{}}), doc.Results)
+	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "rate", Values: []result.SweepValue{}}}, doc.Results)
 }
 
 // judge: runs that miss are how the search works; only a search without an answer has
@@ -199,18 +201,14 @@ func (s *search) judge(ctx context.Context, results []*bench.Result, runErr erro
 		return err
 	}
 	for _, c := range s.found {
-		if c.RatePerS == 0 && !c.Limited() {
-			return verdict{exitMissed, fmt.Sprintf("%s was not seen to meet %s at any rate", result.Name(c.Impl, c.Setting), strings.Join(c.SLO, " and "))}
+		if c.Unknown() {
+			return verdict{exitNotValid, "not valid: " + view.Answer(c)}
 		}
 	}
 	for _, c := range s.found {
-		if c.Limited() {
-			return verdict{exitNotValid, view.Answer(c)}
+		if c.RatePerS == 0 {
+			return verdict{exitMissed, fmt.Sprintf("missed: %s", view.Answer(c))}
 		}
 	}
 	return nil
-}
-
-func hasParam(params []result.SweepParam, name string) bool {
-	return slices.ContainsFunc(params, func(p result.SweepParam) bool { return p.Name == name })
 }

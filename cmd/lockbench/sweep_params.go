@@ -15,10 +15,8 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-const (
-	maxParams   = 2
-	maxSettings = 200
-)
+// maxSettings is how many values --param may have.
+const maxSettings = 200
 
 // swept is the flags that --param takes, and of which unit their numbers are.
 var swept = map[string]string{
@@ -46,6 +44,9 @@ func parseParam(s string) (result.SweepParam, error) {
 		for _, text := range texts {
 			if slices.ContainsFunc(p.Values, func(v result.SweepValue) bool { return v.Text == text }) {
 				return p, usagef("--param %s has %s twice", s, text)
+			}
+			if len(p.Values) == maxSettings {
+				return p, usagef("--param %s has more than %d values", name, maxSettings)
 			}
 			p.Values = append(p.Values, result.SweepValue{Text: text, Number: axis(text, unit)})
 		}
@@ -102,40 +103,18 @@ func axis(text, unit string) *float64 {
 	return &v
 }
 
-// grid is every combination of values, in the order of params, the last param changing fastest.
-func grid(params []result.SweepParam) [][]string {
-	all := [][]string{nil}
-	for _, p := range params {
-		var longer [][]string
-		for _, s := range all {
-			for _, v := range p.Values {
-				longer = append(longer, append(slices.Clone(s), v.Text))
-			}
-		}
-		all = longer
-	}
-	return all
-}
-
-// plans checks the command line anew for each setting, as if its values had been
-// given by flags, so that a sweep can do what a run can and refuses what a run
-// refuses. All have one seed.
-func (f *flags) plans(cmd *cobra.Command, params []result.SweepParam) (plans []*plan, err error) {
-	for _, s := range grid(params) {
-		values := map[string]string{}
-		for i, p := range params {
-			values[p.Name] = s[i]
-			if err := cmd.Flags().Set(flagOf(p.Name, cmd), s[i]); err != nil {
-				return nil, usagef("--param %s=%s: %w", p.Name, s[i], err)
-			}
+// plans checks the command line anew for each value, as if it had been given by its flag,
+// so that a sweep can do what a run can and refuses what a run refuses. All have one seed.
+func (f *flags) plans(cmd *cobra.Command, param result.SweepParam) (plans []*plan, err error) {
+	for _, v := range param.Values {
+		if err := cmd.Flags().Set(flagOf(param.Name, cmd), v.Text); err != nil {
+			return nil, usagef("--param %s=%s: %w", param.Name, v.Text, err)
 		}
 		p, err := f.plan(cmd)
 		if err != nil {
-			return nil, fmt.Errorf("--param %s: %w", settingText(params, values), err)
+			return nil, fmt.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
 		}
-		if len(params) > 0 {
-			p.setting = values
-		}
+		p.setting = map[string]string{param.Name: v.Text}
 		plans = append(plans, p)
 	}
 	return plans, nil
@@ -151,13 +130,4 @@ func flagOf(param string, cmd *cobra.Command) string {
 		return "embedded"
 	}
 	return "local"
-}
-
-// settingText is workers=8 keys=1.
-func settingText(params []result.SweepParam, values map[string]string) string {
-	var parts []string
-	for _, p := range params {
-		parts = append(parts, p.Name+"="+values[p.Name])
-	}
-	return strings.Join(parts, " ")
 }

@@ -66,7 +66,7 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 	require.NoError(t, cmd.Flags().Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
 	workers, err := parseParam("workers=1,512")
 	require.NoError(t, err)
-	plans, err := f.plans(cmd, []result.SweepParam{workers})
+	plans, err := f.plans(cmd, workers)
 	require.NoError(t, err)
 
 	plans[0].runs = opened(plans)

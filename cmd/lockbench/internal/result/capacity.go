@@ -1,189 +1,199 @@
 package result
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"math"
 	"slices"
 	"strconv"
 
 	"muxlock/bench"
+	"muxlock/internal/stats"
 )
 
-// Capacity is the rate up to which an implementation meets its objectives: at that rate a
-// run meets them as often as not.
+// Capacity is the highest rate at which an implementation was seen to meet its objectives.
 type Capacity struct {
-	Impl    string            `json:"impl"`
-	Setting map[string]string `json:"setting,omitempty"` // see Result
-	SLO     []string          `json:"slo"`
-	// RatePerS is the capacity, and never more than a rate at which a run met all; 0: none did.
-	RatePerS float64 `json:"rate_per_s"`
-	// LowPerS to HighPerS holds the capacity with a probability of 90 %. LowPerS is 0 when no
-	// run met all, HighPerS when it is far above all that was tried.
-	LowPerS    float64 `json:"low_per_s"`
-	HighPerS   float64 `json:"high_per_s"`
-	MissedPerS float64 `json:"missed_per_s"` // lowest rate above RatePerS that missed; 0: none did
-	// GeneratorPerS is the lowest rate above RatePerS and UnjudgedPerS that missed in a run
-	// that was disturbed, see CapacityStep.Disturbed; 0: none did.
-	GeneratorPerS float64 `json:"generator_per_s,omitempty"`
-	// UnjudgedPerS is the highest rate at which a run could not be judged, mostly
-	// because it had too few samples; 0: all could.
-	UnjudgedPerS float64        `json:"unjudged_per_s"`
-	Confirmed    bool           `json:"confirmed"`      // HighPerS is at most CapacityClose times LowPerS
-	Runs         int            `json:"runs"`           // that were made
-	Disturbed    int            `json:"disturbed_runs"` // of Runs; they do not count
-	Steps        []CapacityStep `json:"steps"`          // in their order
+	Impl     string         `json:"impl"`
+	SLO      []string       `json:"slo"`
+	RatePerS float64        `json:"rate_per_s"` // 0: it met them at none
+	NextPerS float64        `json:"next_per_s"` // lowest rate above RatePerS that was tried; 0: none was
+	Steps    []CapacityStep `json:"steps"`      // in the order of the search
 }
 
-// Limited reports whether the capacity is not known because runs were disturbed.
-func (c Capacity) Limited() bool {
-	return !c.Confirmed && c.GeneratorPerS > 0 && (c.MissedPerS == 0 || c.GeneratorPerS < c.MissedPerS)
-}
-
-// CapacityStep is one run of the search.
+// CapacityStep is the runs at one rate.
 type CapacityStep struct {
-	RatePerS       float64 `json:"rate_per_s"`
-	Confirms       bool    `json:"confirms"` // it repeats a rate that had met them
-	Met            bool    `json:"met"`
-	Unjudged       bool    `json:"unjudged"`            // valid but for too few operations, but an objective could not be judged; not Met then
-	Disturbed      bool    `json:"generator,omitempty"` // not Met, but the generator lagged or the machine stalled: the lock may have had no part in it
-	Stalled        bool    `json:"stalled,omitempty"`   // Disturbed by the machine, which has nothing to do with the rate
-	Why            string  `json:"why"`                 // the objectives and what was measured, or why the run is not valid
-	Result         int     `json:"result"`              // where it stands in Document.Results
+	RatePerS float64 `json:"rate_per_s"`
+	Outcome  Outcome `json:"outcome"`
+	Met      int     `json:"met"` // runs, as the next
+	Missed   int     `json:"missed"`
+	Spoiled  int     `json:"spoiled"`
+	Why      string  `json:"why"`     // of the last run that had this outcome
+	Results  []int   `json:"results"` // where the runs stand in Document.Results
+	// Medians over the runs.
 	ThroughputPerS float64 `json:"throughput_per_s"`
-	P99Ns          int64   `json:"p99_ns"`
+	P99Ns          float64 `json:"p99_ns"`
+
+	runs []CapacityRun
 }
 
-// The search is a bisection under noise: each run is made at the median of the posterior,
-// until its 90 % interval is narrow, and so repeats what is not decided: one run near the
-// capacity is luck either way. Every third run is made higher up: runs at the median alone,
-// half of which miss, cannot tell a capacity near them from a far higher one and misses of
-// other causes. CapacityRuns bounds the whole, and so its time.
+// CapacityRun is one of them.
+type CapacityRun struct {
+	Outcome        Outcome
+	Why            string // the objectives and what was measured, or why the run is not valid
+	Result         int    // where it stands in Document.Results; below 0: it was not made
+	ThroughputPerS float64
+	P99Ns          float64
+}
+
+// Outcome is how a run, or most runs at a rate, stood to the objectives.
+type Outcome string
+
+// Outcomes.
 const (
-	CapacityRuns  = 25
-	CapacityClose = 1.25
-	capacityReach = 4 // no run is more times above all that met, as masters may be in use, or below all before
-	capacityLeast = 1 // per second
+	RateMet    Outcome = "met"
+	RateMissed Outcome = "missed"
+	// Spoiled is not met, but the generator lagged or the machine stalled: the lock may have
+	// had no part in it.
+	RateSpoiled Outcome = "spoiled"
+	// TooFew is not judged: the longest run that a search makes has too few operations.
+	RateTooFew Outcome = "too few operations"
 )
 
-var capacityQuantiles = []float64{0.5, 0.5, 0.8}
+// A search goes up or down by searchRamp until a rate was met and a higher one was not. Then it
+// halves the distance, until the two are less than searchClose apart. Two runs of three decide
+// on a rate, and the third is made at the two rates that are the answer.
+const (
+	searchRuns    = 3
+	searchSpoiled = 3 // runs at a rate that are spoiled leave it undecided
+	searchRamp    = 4
+	searchClose   = 1.1
+	searchLeast   = 1 // per second
+)
 
-// FindCapacity searches from the rate first on; try makes one run and reports whether
-// it met the objectives. It fills in all but what names the search. When try fails
-// or ctx ends it returns what is known by then, with the error of try if ctx goes on.
-func FindCapacity(ctx context.Context, first float64, try func(rate float64) (CapacityStep, error)) (Capacity, error) {
-	s := newSearch(first)
-	for {
-		rate, ok := s.next()
-		if !ok || ctx.Err() != nil {
-			return s.answer(), nil
-		}
-		step, err := try(rate)
-		if ctx.Err() != nil {
-			return s.answer(), nil
-		}
-		if err != nil {
-			return s.answer(), err
-		}
-		step.RatePerS = rate
-		s.add(step)
+// FindCapacity searches from the rate first on; try makes one run. It fills in all but what
+// names the search. When try fails or ctx ends it returns what is known by then, with the
+// error of try if ctx goes on.
+func FindCapacity(ctx context.Context, first float64, try func(rate float64) (CapacityRun, error)) (Capacity, error) {
+	s := search{ctx: ctx, try: try, steps: []CapacityStep{}}
+	err := s.find(first)
+	if ctx.Err() != nil {
+		err = nil
 	}
+	return s.answer(), err
 }
 
-// search is a search under way: next, a run, add, and so on.
+// search is a search under way.
 type search struct {
-	first float64
+	ctx   context.Context
+	try   func(rate float64) (CapacityRun, error)
 	steps []CapacityStep
-	// known is by what runs have shown. One with too few samples counts as met, since there are
-	// more of them above; no rate is an answer unless another run met there or above.
-	known posterior
-	place posterior // known, and as if missed where the generator lagged twice in a row: it may be no faster
 }
 
-func newSearch(first float64) *search {
-	return &search{first: first, steps: []CapacityStep{}, known: newPosterior(), place: newPosterior()}
-}
-
-// next is the rate of the next run; false when there is none.
-func (s *search) next() (rate float64, ok bool) {
-	n := len(s.steps)
-	if n == 0 {
-		return s.first, true
-	}
-	if low, high := s.place.interval(); n >= CapacityRuns || high <= low*CapacityClose {
-		return 0, false
-	}
-	if last := s.steps[n-1]; last.Disturbed && !s.lagsAgain(n-1) {
-		return last.RatePerS, true
-	}
-	least, most := s.first, s.first
-	for _, step := range s.steps {
-		least = min(least, step.RatePerS)
-		if step.Met || step.Unjudged {
-			most = max(most, step.RatePerS)
+func (s *search) find(rate float64) error {
+	low, high := -1, -1 // steps; below 0: there is none yet
+	for {
+		s.steps = append(s.steps, CapacityStep{RatePerS: rate, Results: []int{}})
+		last := len(s.steps) - 1
+		if err := s.judge(last, false); err != nil {
+			return err
+		}
+		if o := s.steps[last].Outcome; o == RateMet || o == RateTooFew { // there are more of them above
+			low = last
+		} else {
+			high = last
+		}
+		switch {
+		case high < 0 && rate < bench.MaxRate:
+			rate = round3(min(rate*searchRamp, bench.MaxRate))
+		case low < 0 && rate > searchLeast:
+			rate = round3(max(rate/searchRamp, searchLeast))
+		case low >= 0 && high >= 0 && s.steps[high].RatePerS > s.steps[low].RatePerS*searchClose:
+			rate = round3(math.Sqrt(s.steps[low].RatePerS * s.steps[high].RatePerS))
+		default:
+			return errors.Join(s.judge(low, true), s.judge(high, true))
 		}
 	}
-	return round3(min(max(s.place.quantile(capacityQuantiles[n%len(capacityQuantiles)]), least/capacityReach, capacityLeast), most*capacityReach, bench.MaxRate)), true
 }
 
-// lagsAgain reports whether the generator lagged in step i as in the one before it.
-func (s *search) lagsAgain(i int) bool {
-	lags := func(t CapacityStep) bool { return t.Disturbed && !t.Stalled }
-	return i > 0 && lags(s.steps[i]) && lags(s.steps[i-1]) && s.steps[i].RatePerS == s.steps[i-1].RatePerS
+// judge makes the runs that decide on a step, if there is one, or all of them.
+func (s *search) judge(i int, all bool) error {
+	for i >= 0 && !s.steps[i].decided(all) {
+		run, err := s.try(s.steps[i].RatePerS)
+		if err := cmp.Or(err, s.ctx.Err()); err != nil {
+			return err
+		}
+		s.steps[i].add(run)
+	}
+	return nil
 }
 
-// add takes the run at the rate that next returned into account.
-func (s *search) add(step CapacityStep) {
-	step.Confirms = slices.ContainsFunc(s.steps, func(t CapacityStep) bool { return t.Met && t.RatePerS == step.RatePerS })
-	s.steps = append(s.steps, step)
-	met := step.Met || step.Unjudged
-	if !step.Disturbed {
-		s.known.observe(step.RatePerS, met)
+func (s *CapacityStep) decided(all bool) bool {
+	return s.Outcome != "" && (!all || s.Outcome == RateTooFew || s.Met+s.Missed >= searchRuns || s.Spoiled >= searchSpoiled)
+}
+
+// add counts a run. The outcome is empty as long as the runs have not decided on the rate.
+func (s *CapacityStep) add(run CapacityRun) {
+	if s.runs = append(s.runs, run); run.Result >= 0 {
+		s.Results = append(s.Results, run.Result)
 	}
-	if !step.Disturbed || s.lagsAgain(len(s.steps)-1) {
-		s.place.observe(step.RatePerS, met)
+	switch run.Outcome {
+	case RateMet:
+		s.Met++
+	case RateMissed:
+		s.Missed++
+	case RateSpoiled:
+		s.Spoiled++
 	}
+	switch {
+	case 2*s.Met > searchRuns:
+		s.Outcome = RateMet
+	case 2*s.Missed > searchRuns:
+		s.Outcome = RateMissed
+	case s.Spoiled >= searchSpoiled:
+		s.Outcome = RateSpoiled
+	case run.Outcome == RateTooFew: // as the others would be
+		s.Outcome = RateTooFew
+	}
+	var throughput, p99 []float64
+	for _, r := range s.runs {
+		throughput, p99 = append(throughput, r.ThroughputPerS), append(p99, r.P99Ns)
+		if r.Outcome == s.Outcome || s.Outcome == "" {
+			s.Why = r.Why
+		}
+	}
+	s.ThroughputPerS, s.P99Ns = stats.Median(throughput), stats.Median(p99)
 }
 
 // answer is what is known by now.
 func (s *search) answer() Capacity {
-	c := Capacity{Runs: len(s.steps), Steps: s.steps}
-	lowest := func(best *float64, rate float64) {
-		if *best == 0 || rate < *best {
-			*best = rate
+	c := Capacity{Steps: s.steps}
+	for _, step := range s.steps {
+		if step.Outcome == RateMet {
+			c.RatePerS = max(c.RatePerS, step.RatePerS)
 		}
 	}
-	best, most := 0.0, 0.0
 	for _, step := range s.steps {
-		most = max(most, step.RatePerS)
-		switch {
-		case step.Met:
-			best = max(best, step.RatePerS)
-		case step.Unjudged:
-			c.UnjudgedPerS = max(c.UnjudgedPerS, step.RatePerS)
-		case step.Disturbed:
-			c.Disturbed++
-		}
-	}
-	low, high := s.known.interval()
-	if best > 0 {
-		c.RatePerS = min(round3(s.known.quantile(0.5)), best)
-		c.LowPerS = min(round3(low), c.RatePerS)
-		c.Confirmed = high <= low*CapacityClose
-	}
-	if high <= most*capacityReach {
-		c.HighPerS = round3(high)
-	}
-	for _, step := range s.steps {
-		switch {
-		case step.Met || step.Unjudged || step.RatePerS <= c.RatePerS:
-		case step.Disturbed:
-			if step.RatePerS > c.UnjudgedPerS {
-				lowest(&c.GeneratorPerS, step.RatePerS)
-			}
-		default:
-			lowest(&c.MissedPerS, step.RatePerS)
+		if rate := step.RatePerS; rate > c.RatePerS && (c.NextPerS == 0 || rate < c.NextPerS) {
+			c.NextPerS = rate
 		}
 	}
 	return c
+}
+
+// At is the step of a rate; the zero one where there is none.
+func (c Capacity) At(rate float64) CapacityStep {
+	if i := slices.IndexFunc(c.Steps, func(s CapacityStep) bool { return s.RatePerS == rate }); i >= 0 {
+		return c.Steps[i]
+	}
+	return CapacityStep{}
+}
+
+// Unknown reports whether the runs just above RatePerS could not be judged, so that the
+// capacity may be higher.
+func (c Capacity) Unknown() bool {
+	next := c.At(c.NextPerS).Outcome
+	return next == RateSpoiled || next == RateTooFew
 }
 
 // round3 keeps three digits, which is what people can read and repeat.

@@ -26,6 +26,9 @@ type Figure struct {
 	known func(*bench.Result) bool  // whether the number means anything; nil: always
 	least func(*bench.Result) bool  // whether it is a lower bound; nil: never
 	lacks func(bench.Config) string // why no run of a Config can have it, empty: it may; nil: always empty
+
+	samples int64                     // it takes at least so many; 0: it is of no samples
+	has     func(*bench.Result) int64 // how many there are; nil unless samples is set
 }
 
 // A Timing is one latency of a Result.
@@ -264,6 +267,7 @@ func (t Timing) P(p string) Figure {
 
 // Figure is what pNN, mean, min or max reads from the latency.
 func (t Timing) Figure(statistic string) (Figure, error) {
+	samples := int64(1)
 	var of func(*bench.Summary) (float64, error)                   // of one that is not empty
 	least := func(s *bench.Summary) bool { return s.Censored > 0 } // whether that is a lower bound
 	switch statistic {
@@ -282,6 +286,7 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 		}
 		of = func(s *bench.Summary) (float64, error) { return percentile(s, p) }
 		least = func(s *bench.Summary) bool { return s.CensoredAt(p) }
+		samples = bench.TailNeeds(p)
 	}
 	return Figure{
 		Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: bench.UnitNs, lacks: t.lacks,
@@ -295,6 +300,13 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 		least: func(r *bench.Result) bool {
 			s := t.Of(r)
 			return s != nil && least(s)
+		},
+		samples: samples,
+		has: func(r *bench.Result) int64 {
+			if s := t.Of(r); s != nil {
+				return s.Count
+			}
+			return 0
 		},
 	}, nil
 }

@@ -146,3 +146,17 @@ func (o Objective) Judge(r *bench.Result) bench.SLO {
 	s.Pass = holds[o.op] && (!s.AtLeast || o.op[0] == '>') // a lower bound meets no upper limit
 	return s
 }
+
+// Samples is how many operations a run needs to be judged by the objective.
+func (o Objective) Samples() int64 { return o.figure.samples }
+
+// Longer is how many times as long the run should have been, at its pace, to be judged.
+func (o Objective) Longer(r *bench.Result) float64 {
+	if o.figure.samples == 0 {
+		return 1
+	}
+	if has := o.figure.has(r); has > 0 {
+		return float64(o.figure.samples) / float64(has)
+	}
+	return 10 // a guess
+}

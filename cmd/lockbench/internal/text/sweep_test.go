@@ -36,28 +36,21 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 }
 
 func TestASearchEndsWithItsAnswer(t *testing.T) {
-	found := result.Capacity{
-		Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: 41_000, LowPerS: 38_500, HighPerS: 42_800, MissedPerS: 43_000, Confirmed: true, Runs: 14,
-		Steps: []result.CapacityStep{
-			{RatePerS: 41_000, Met: true, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000},
-			{RatePerS: 43_000, Why: "not valid: rate not met", P99Ns: 9_100_000},
-			{RatePerS: 41_000, Disturbed: true, Why: "the machine stalled: p99 80.0ms", P99Ns: 90_100_000},
-			{RatePerS: 41_000, Met: true, Confirms: true, Why: "response.p99<5ms: 4.20ms", P99Ns: 4_200_000},
-		},
+	met := result.CapacityStep{RatePerS: 41_000, Outcome: result.RateMet, Met: 3, Results: []int{0, 1, 2}, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000}
+	missed := result.CapacityStep{RatePerS: 43_000, Outcome: result.RateMissed, Missed: 2, Met: 1, Results: []int{3, 4, 5}, Why: "not valid: rate not met", P99Ns: 9_100_000}
+	spoiled := result.CapacityStep{RatePerS: 42_000, Outcome: result.RateSpoiled, Spoiled: 3, Results: []int{3, 4, 5}}
+	capacity := func(rate, next float64, steps ...result.CapacityStep) result.Capacity {
+		return result.Capacity{Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: rate, NextPerS: next, Steps: steps}
 	}
-	unsure, none, open, lagged := found, found, found, found
-	unsure.Confirmed, unsure.Disturbed = false, 3
-	none.RatePerS, none.UnjudgedPerS = 0, 500
-	open.HighPerS, open.MissedPerS, open.Confirmed = 0, 0, false
-	lagged.GeneratorPerS, lagged.Confirmed = 42_000, false
 	doc := resulttest.Document(resulttest.Result("muxlock", 1, 1000))
-	doc.Capacity = []result.Capacity{found, unsure, none, open, lagged}
+	doc.Capacity = []result.Capacity{
+		capacity(41_000, 43_000, met, missed), capacity(0, 43_000, missed), capacity(41_000, 0, met), capacity(41_000, 42_000, met, missed, spoiled),
+	}
 	text := flat(shown(t, "sweep", doc))
 	for _, want := range []string{
-		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, 90 % interval 38,500 to 42,800, 14 runs ",
-		"14 runs, 3 of them disturbed and not counted; NOT CONFIRMED", "none, missed at 43,000/s, 14 runs; at 500/s there was too little to judge by",
-		"41,000/s or more, 14 runs", "what is above is not known: at 42,000/s the generator lagged or the machine stalled ",
-		"met again", "disturbed", "not valid: rate not met",
+		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, met in 3 of 3 runs; missed in 2 of 3 runs at 43,000/s ",
+		"none; missed in 2 of 3 runs at 43,000/s", "41,000/s, met in 3 of 3 runs; no higher one was tried",
+		"what is above is not known: spoiled in 3 of 3 runs at 42,000/s", "1 41,000 ", "4.10ms met in 3 of 3 runs response.p99<5ms: 4.10ms", "not valid: rate not met",
 	} {
 		require.Contains(t, text, want)
 	}

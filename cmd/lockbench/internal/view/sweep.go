@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -74,10 +73,9 @@ func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Resu
 	return text
 }
 
-// growth is how the figures of a sweep change with its first param; each value of the
-// second has curves of its own.
+// growth is how the figures of a sweep change with its param.
 func (b *Blocks) growth(doc result.Document) {
-	if doc.Sweep == nil || len(doc.Sweep.Params) == 0 {
+	if doc.Sweep == nil || len(doc.Sweep.Params) != 1 {
 		return
 	}
 	axis := doc.Sweep.Params[0]
@@ -96,11 +94,10 @@ func (b *Blocks) growth(doc result.Document) {
 			l.Y = Axis{Text: units.Duration, Log: true}
 		}
 		for _, p := range doc.Sweep.Points {
-			name := curveName(doc, p)
-			i := slices.IndexFunc(l.Series, func(s Series) bool { return s.Name == name })
+			i := slices.IndexFunc(l.Series, func(s Series) bool { return s.Name == p.Impl })
 			if i < 0 {
 				i = len(l.Series)
-				l.Series = append(l.Series, Series{Name: name, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))})
+				l.Series = append(l.Series, Series{Name: p.Impl, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))})
 			}
 			at, ok := numbers[p.Setting[axis.Name]]
 			if v, has := f.Median(resultsOf(doc, p)); ok && has {
@@ -131,19 +128,4 @@ func places(p result.SweepParam, points []result.SweepPoint) (xs []float64, numb
 	}
 	slices.Sort(xs)
 	return xs, numbers
-}
-
-// curveName is what tells a curve from the others.
-func curveName(doc result.Document, p result.SweepPoint) string {
-	var parts []string
-	if len(doc.Config.Impls) > 1 {
-		parts = append(parts, p.Impl)
-	}
-	for _, param := range doc.Sweep.Params[1:] {
-		parts = append(parts, param.Name+"="+p.Setting[param.Name])
-	}
-	if parts == nil {
-		return p.Impl
-	}
-	return strings.Join(parts, " ")
 }

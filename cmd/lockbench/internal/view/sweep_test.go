@@ -11,21 +11,20 @@ import (
 	"muxlock/cmd/lockbench/internal/resulttest"
 )
 
-func TestASweepIsDrawnOverItsFirstParam(t *testing.T) {
+func TestASweepIsDrawnOverItsParam(t *testing.T) {
 	n := func(v float64) *float64 { return &v }
 	var doc result.Document
-	doc.Config.Impls = []string{"a"}
+	doc.Config.Impls = []string{"a", "b"}
 	for _, c := range []struct {
-		workers, keys string
+		workers, impl string
 		rate          float64
-	}{{"64", "5", 640}, {"64", "7", 6400}, {"1", "5", 10}} {
-		r := resulttest.Result("a", 1, c.rate)
-		r.Setting = map[string]string{"workers": c.workers, "keys": c.keys}
+	}{{"64", "a", 640}, {"64", "b", 6400}, {"1", "a", 10}} {
+		r := resulttest.Result(c.impl, 1, c.rate)
+		r.Setting = map[string]string{"workers": c.workers}
 		doc.Results = append(doc.Results, r)
 	}
 	doc.Sweep = result.NewSweep([]result.SweepParam{
 		{Name: "workers", Values: []result.SweepValue{{Text: "64", Number: n(64)}, {Text: "1", Number: n(1)}}},
-		{Name: "keys", Values: []result.SweepValue{{Text: "5", Number: n(5)}, {Text: "7", Number: n(7)}}},
 	}, doc.Results)
 	charts := func(doc result.Document) Blocks {
 		var b Blocks
@@ -39,7 +38,7 @@ func TestASweepIsDrawnOverItsFirstParam(t *testing.T) {
 	require.Equal(t, []float64{1, 64}, l.At)
 	require.True(t, l.X.Log)
 	require.Len(t, l.Series, 2)
-	require.Equal(t, "keys=5", l.Series[0].Name)
+	require.Equal(t, "a", l.Series[0].Name)
 	require.Equal(t, []float64{10, 640}, l.Series[0].Y)
 	require.True(t, math.IsNaN(l.Series[1].Y[0]), "a setting that was not run")
 	require.Equal(t, 6400.0, l.Series[1].Y[1])
