@@ -11,11 +11,11 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// scaled writes a result file of five rounds in which all is as many times as fast.
+// scaled writes a result file of six rounds in which all is as many times as fast.
 func scaled(t *testing.T, dir, name string, times float64) string {
 	t.Helper()
 	doc := documentOf(bench.Dist{}, 0)
-	for i, noise := range []float64{1, 1.01, 0.99, 1.005, 0.995} {
+	for i, noise := range []float64{1, 1.01, 0.99, 1.005, 0.995, 1.002} {
 		ns := int64(1e6 / times / noise)
 		s := &bench.Summary{Unit: "ns", Count: 5000, P: map[string]int64{"50": ns, "90": ns, "99": ns, "99.9": ns, "99.99": ns}}
 		doc.Results = append(doc.Results, &bench.Result{
@@ -40,12 +40,11 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{old, old}, exitOK, "~"},
-		{[]string{old, fast}, exitOK, "better"},
+		{[]string{old, old}, exitOK, "redislock 1.00x"},
+		{[]string{old, fast}, exitOK, "1.50x"},
 		{[]string{old, slow}, exitRegression, "REGRESSION"},
-		{[]string{old, fast, slow}, exitRegression, "slow.json"},
-		{[]string{old, slow, "--regression", "30%"}, exitOK, "worse"},
-		{[]string{old, slow, "-o", "json"}, exitRegression, `"regression": true`},
+		{[]string{old, slow, "--regression", "30%"}, exitOK, "0.80x"},
+		{[]string{old, slow, "-o", "json"}, exitRegression, `"regression": "throughput is 0.800 times what it was"`},
 	} {
 		stdout, stderr, code := lockbench(t, append([]string{"compare"}, c.args...)...)
 		require.Equal(t, c.code, code, stderr)
@@ -53,6 +52,7 @@ func TestCompareOfFilesTellsARegressionByItsExitCode(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"it takes two":             {old},
+		"to compare files":         {old, slow, fast},
 		"--workers has no meaning": {old, slow, "--workers", "3"},
 		"-o must be":               {old, slow, "-o", "bench"},
 		"--regression":             {old, slow, "--regression", "-1%"},
@@ -72,7 +72,7 @@ func TestAComparisonOfFilesBecomesAPage(t *testing.T) {
 	require.Equal(t, exitRegression, code, stderr)
 	require.Contains(t, stdout, "REGRESSION", "the text is there as well")
 	html := read(t, page)
-	for _, want := range []string{"<h1>lockbench compare: results beside " + old, `<td class="left ">throughput</td><td>1,000</td><td>800</td>`, `<td class="left bad">REGRESSION</td>`} {
+	for _, want := range []string{"<h1>lockbench compare: " + slow + " beside " + old, `<td>0.80x [0.80..0.80]</td><td>1.25x [1.25..1.25]</td>`, `<td class="bad">REGRESSION</td>`} {
 		require.Contains(t, html, want)
 	}
 	_, stderr, code = lockbench(t, "report", page)

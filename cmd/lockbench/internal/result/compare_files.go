@@ -1,99 +1,72 @@
 package result
 
 import (
-	"encoding/json"
-	"maps"
-	"reflect"
+	"fmt"
 	"slices"
+	"strings"
 )
 
-// Comparison is the whole comparison, as -o json has it. It holds no results, so that
-// nobody takes it for one.
+// Comparison is a later file beside an earlier one, as -o json has it. It holds no results,
+// so that nobody takes it for one.
 type Comparison struct {
-	SchemaVersion int            `json:"schema_version"`
-	Tool          Tool           `json:"tool"`
-	Files         []ComparedFile `json:"files"` // the first is what the others are compared with
-	Limit         float64        `json:"regression_limit"`
-	Rows          []Row          `json:"comparison"`
+	SchemaVersion int      `json:"schema_version"`
+	Tool          Tool     `json:"tool"`
+	Old           string   `json:"old"`
+	New           string   `json:"new"`
+	OldAlone      []string `json:"old_alone"` // flags and facts that are not the same in the other
+	NewAlone      []string `json:"new_alone"`
+	Limit         float64  `json:"regression_limit"`
+	Rows          []Change `json:"comparison"` // of what both have; Reference is Old
 }
 
-// ComparedFile is one of the compared ones.
-type ComparedFile struct {
-	Name      string    `json:"name"`
-	Tool      Tool      `json:"tool"`
-	Host      string    `json:"host"`
-	NotValid  int       `json:"not_valid"` // results that say so of themselves
-	Unmatched []string  `json:"unmatched"` // implementations, at their settings, that are not in the first file
-	Differ    []Setting `json:"differ"`    // what was different from the first file, beside the figures
+// Change is one implementation at one setting.
+type Change struct {
+	Relative
+	Regression string `json:"regression,omitempty"` // what became worse by more than the limit, and by more than chance
 }
 
-// CompareFiles compares the documents with the first one.
-func CompareFiles(names []string, docs []*Document, limit float64) Comparison {
-	c := Comparison{SchemaVersion: SchemaVersion, Tool: CurrentTool(), Limit: limit, Rows: []Row{}}
-	known, _ := finished(docs[0].Results)
-	for i, doc := range docs {
-		f := ComparedFile{Name: names[i], Tool: doc.Tool, Host: doc.Env.Host, Unmatched: []string{}, Differ: append([]Setting{}, Settings(docs[0], doc)...)}
-		for _, result := range doc.Results {
-			if !result.Valid.OK {
-				f.NotValid++
+// CompareFiles takes the rounds of two files for pairs, by their numbers. limit is how much
+// worse throughput, p50 or p99 may become: 0.05 is 5 %.
+func CompareFiles(older, newer string, was, is *Document, limit float64) Comparison {
+	c := Comparison{
+		SchemaVersion: SchemaVersion, Tool: CurrentTool(), Old: older, New: newer, Limit: limit, Rows: []Change{},
+		OldAlone: without(facts(was), facts(is)), NewAlone: without(facts(is), facts(was)),
+	}
+	names, before := finished(was.Results)
+	_, after := finished(is.Results)
+	for _, name := range names {
+		if after[name] == nil {
+			continue
+		}
+		row := Change{Relative: relative(name, older, after[name], before[name])}
+		for _, f := range []struct {
+			name  string
+			ratio *Ratio
+			more  bool
+		}{{"throughput", row.Throughput, true}, {"p50", row.P50, false}, {"p99", row.P99, false}} {
+			if r := f.ratio; r != nil && r.Significant && (f.more && r.Median < 1-limit || !f.more && r.Median > 1+limit) {
+				row.Regression = fmt.Sprintf("%s is %.3f times what it was", f.name, r.Median)
+				break
 			}
 		}
-		own, _ := finished(doc.Results)
-		for _, name := range own {
-			if !slices.Contains(known, name) {
-				f.Unmatched = append(f.Unmatched, name)
-			}
-		}
-		c.Files = append(c.Files, f)
-		if i > 0 {
-			c.Rows = append(c.Rows, Rows(docs[0].Results, doc.Results, names[i], limit)...)
-		}
+		c.Rows = append(c.Rows, row)
 	}
 	return c
 }
 
-// Setting is one that was not the same in both files, by its name in the document.
-type Setting struct {
-	Name string `json:"name"`
-	Old  string `json:"old"`
-	New  string `json:"new"`
-}
-
-// expected is what differs between any two runs, or says nothing about the figures.
-var expected = []string{"config.command", "config.key_prefix", "config.masters", "config.seed", "config.rounds", "config.reference",
-	"config.impls", "config.slo", "tool.commit", "tool.version"}
-
-// Settings tells what else was different: workload, masters, machine, Go.
-func Settings(older, newer *Document) (differ []Setting) {
-	was, is := flat(older), flat(newer)
-	names := maps.Clone(was)
-	maps.Copy(names, is)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if !slices.Contains(expected, name) && !reflect.DeepEqual(was[name], is[name]) {
-			differ = append(differ, Setting{name, text(was[name]), text(is[name])})
+// facts is what a comparison of figures should know of a document.
+func facts(doc *Document) []string {
+	args := slices.DeleteFunc(slices.Clone(doc.Config.Args), func(arg string) bool { return strings.HasPrefix(arg, "--seed=") })
+	invalid := 0
+	for _, r := range doc.Results {
+		if !r.Valid.OK {
+			invalid++
 		}
 	}
-	return differ
+	return append(args, fmt.Sprintf("%d masters (%s)", len(doc.Config.Masters), doc.Config.Server), "host "+doc.Env.Host,
+		fmt.Sprintf("%d processors", doc.Env.CPUs), doc.Tool.Go, fmt.Sprintf("%d results not valid", invalid))
 }
 
-// flat is config, env and tool as JSON names them, and the number of masters.
-func flat(doc *Document) map[string]any {
-	all := map[string]any{"masters": len(doc.Config.Masters)}
-	for section, v := range map[string]any{"config": doc.Config, "env": doc.Env, "tool": doc.Tool} {
-		b, _ := json.Marshal(v) // it was JSON
-		fields := map[string]any{}
-		_ = json.Unmarshal(b, &fields)
-		for name, v := range fields {
-			all[section+"."+name] = v
-		}
-	}
-	return all
-}
-
-func text(v any) string {
-	if v == nil {
-		return "-"
-	}
-	b, _ := json.Marshal(v)
-	return string(b)
+func without(all, others []string) []string {
+	return notNil(slices.DeleteFunc(all, func(s string) bool { return slices.Contains(others, s) }))
 }

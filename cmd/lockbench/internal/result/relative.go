@@ -2,6 +2,7 @@ package result
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"muxlock/bench"
@@ -13,7 +14,7 @@ import (
 // means more than the reference, which is good for throughput alone. A figure
 // that no round had on both sides is absent.
 type Relative struct {
-	Impl        string `json:"impl"`
+	Impl        string `json:"impl"` // of two files also its setting
 	Reference   string `json:"reference"`
 	Rounds      int    `json:"rounds"`  // rounds that both finished
 	Latency     string `json:"latency"` // what p50 and p99 are of: response or cycle
@@ -24,17 +25,16 @@ type Relative struct {
 	AllocsPerOp *Ratio `json:"allocs_per_op,omitempty"`
 }
 
-// Ratio over rounds.
+// Ratio over rounds. The rounds are pairs: both sides ran in the same minute.
 type Ratio struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
-	// CI is the 95 % interval of the median, low and high, by bootstrap. Absent, as is
-	// P, when so few rounds cannot distinguish a difference from chance.
-	CI []float64 `json:"ci,omitempty"`
-	// P is the two-sided p-value of Mann and Whitney's test over the figures themselves.
-	P           *float64 `json:"p_value,omitempty"`
-	Significant bool     `json:"significant"` // P below 0.05
+	// CI is the 95 % interval that the test inverts, low and high, and P the two-sided p-value of the
+	// permutation test of the logarithms. Absent: too few rounds to tell a difference from chance.
+	CI          []float64 `json:"ci,omitempty"`
+	P           *float64  `json:"p_value,omitempty"`
+	Significant bool      `json:"significant"` // P below 0.05; else nothing is decided
 }
 
 // RelativeTo compares every implementation in results with the one named
@@ -42,35 +42,41 @@ type Ratio struct {
 // ratios are 1). Interrupted runs are left out. No result of the reference: no
 // rows.
 func RelativeTo(reference string, results []*bench.Result) []Relative {
-	byImpl := map[string]map[int]*bench.Result{}
-	var impls []string
+	names, runs := finished(results)
+	rows := []Relative{}
+	if runs[reference] == nil {
+		return rows
+	}
+	for _, name := range names {
+		rows = append(rows, relative(name, reference, runs[name], runs[reference]))
+	}
+	return rows
+}
+
+// finished is the whole runs of each implementation at each setting, by its Name and
+// round, and the names in the order of their appearance.
+func finished(results []*bench.Result) (names []string, runs map[string]map[int]*bench.Result) {
+	runs = map[string]map[int]*bench.Result{}
 	for _, r := range results {
 		if r.Interrupted() {
 			continue
 		}
-		if byImpl[r.Impl] == nil {
-			byImpl[r.Impl] = map[int]*bench.Result{}
-			impls = append(impls, r.Impl)
+		name := Name(r.Impl, r.Setting)
+		if runs[name] == nil {
+			runs[name] = map[int]*bench.Result{}
+			names = append(names, name)
 		}
-		byImpl[r.Impl][r.Round] = r
+		runs[name][r.Round] = r
 	}
-	ref := byImpl[reference]
-	rows := []Relative{}
-	if ref == nil {
-		return rows
-	}
-	for _, impl := range impls {
-		rows = append(rows, relative(impl, reference, byImpl[impl], ref))
-	}
-	return rows
+	return names, runs
 }
 
 func relative(impl, reference string, own, ref map[int]*bench.Result) Relative {
 	row := Relative{Impl: impl, Reference: reference, Latency: "cycle"}
 	shown := []struct {
 		Figure
-		to **Ratio
-		pairs
+		to     **Ratio
+		ratios []float64
 	}{
 		{Figure: MustFigure("throughput"), to: &row.Throughput},
 		{Figure: Headline.P("50"), to: &row.P50},
@@ -90,37 +96,30 @@ func relative(impl, reference string, own, ref map[int]*bench.Result) Relative {
 		for i := range shown {
 			v, measured := shown[i].Measured(a)
 			base, known := shown[i].Measured(b)
-			if measured && known {
-				shown[i].add(v, base)
+			if measured && known && base != 0 {
+				shown[i].ratios = append(shown[i].ratios, v/base)
 			}
 		}
 	}
 	for i := range shown {
-		*shown[i].to = shown[i].ratio()
+		*shown[i].to = over(shown[i].ratios)
 	}
 	return row
 }
 
-// pairs is a figure of two implementations in the rounds that have it of both.
-type pairs struct{ own, ref, ratios []float64 }
-
-// add leaves out what cannot be divided.
-func (p *pairs) add(own, ref float64) {
-	if ref != 0 {
-		p.own, p.ref, p.ratios = append(p.own, own), append(p.ref, ref), append(p.ratios, own/ref)
-	}
-}
-
-func (p *pairs) ratio() *Ratio {
-	n := len(p.ratios)
-	if n == 0 {
+// over is nil where there are none.
+func over(ratios []float64) *Ratio {
+	if len(ratios) == 0 {
 		return nil
 	}
-	r := &Ratio{Median: stats.Median(p.ratios), Min: slices.Min(p.ratios), Max: slices.Max(p.ratios)}
-	if stats.LeastP(n, n) < stats.Alpha {
-		low, high := stats.MedianInterval(p.ratios)
-		test := stats.MannWhitney(p.own, p.ref)
-		r.CI, r.P, r.Significant = []float64{low, high}, &test, test < stats.Alpha
+	r := &Ratio{Median: stats.Median(ratios), Min: slices.Min(ratios), Max: slices.Max(ratios)}
+	if len(ratios) >= stats.PairsNeeded && r.Min > 0 {
+		var logs []float64
+		for _, ratio := range ratios {
+			logs = append(logs, math.Log(ratio))
+		}
+		p, low, high := stats.Paired(logs)
+		r.CI, r.P, r.Significant = []float64{math.Exp(low), math.Exp(high)}, &p, p < stats.Alpha
 	}
 	return r
 }

@@ -63,40 +63,24 @@ func TestWhatAcquiredNothingHasNoRatioButOfItsThroughput(t *testing.T) {
 }
 
 func TestMedianOfAnEvenNumberIsBetweenTheMiddleTwo(t *testing.T) {
-	var p pairs
-	for _, ratio := range []float64{4, 1, 3, 2} {
-		p.add(ratio, 1)
-	}
-	r := p.ratio()
-	require.Equal(t, []float64{2.5, 1, 4}, []float64{r.Median, r.Min, r.Max})
+	require.Equal(t, &Ratio{Median: 2.5, Min: 1, Max: 4}, over([]float64{4, 1, 3, 2}))
 }
 
 func TestADifferenceIsSignificantOnlyWhenItIsMoreThanChance(t *testing.T) {
-	rounds := func(n int, own, ref []float64) *Ratio {
-		var p pairs
-		for i := range n {
-			p.add(own[i], ref[i])
-		}
-		return p.ratio()
-	}
-	ref := []float64{100, 102, 98, 101, 99}
-	double := []float64{200, 204, 196, 202, 198}
-	noise := []float64{101, 97, 103, 99.5, 100.5}
-
-	r := rounds(5, double, ref)
+	r := over([]float64{2, 2.02, 1.99, 2.03, 1.98, 2.01})
 	require.True(t, r.Significant)
-	require.InDelta(t, 2.0/252, *r.P, 1e-9)
-	require.Len(t, r.CI, 2)
-	require.LessOrEqual(t, r.CI[0], r.Median)
-	require.GreaterOrEqual(t, r.CI[1], r.Median)
+	require.InDelta(t, 2.0/64, *r.P, 1e-9)
+	require.InDeltaSlice(t, []float64{1.98, 2.03}, r.CI, 1e-9)
 
-	r = rounds(5, noise, ref)
+	r = over([]float64{1.01, 0.97, 1.03, 0.995, 1.005, 0.99, 1.02})
 	require.False(t, r.Significant)
 	require.Greater(t, *r.P, 0.05)
-	require.Less(t, r.CI[0], r.CI[1])
+	require.Less(t, r.CI[0], 1.0)
+	require.Greater(t, r.CI[1], 1.0)
 
-	r = rounds(3, double, ref)
-	require.False(t, r.Significant, "three rounds are too few")
+	r = over([]float64{2, 2.02, 1.99, 2.03, 1.98})
+	require.False(t, r.Significant, "five rounds are too few")
 	require.Nil(t, r.P)
 	require.Nil(t, r.CI)
+	require.Nil(t, over([]float64{0, 1, 1, 1, 1, 1}).CI, "a round without any has no logarithm")
 }

@@ -8,6 +8,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/stats"
 )
 
 // sideBySide is the figures that implementations are compared by.
@@ -23,11 +24,7 @@ func (b *Blocks) compare(doc result.Document) {
 	picture := Picture(doc)
 	b.browser(Blocks{{Bars: &picture}})
 	b.Table(compareTable(doc))
-	if certain(doc.Relative) {
-		b.Line("[95 %% interval]; ~ is no more than chance (Mann-Whitney, p >= 0.05)")
-	} else {
-		b.Line("[least..greatest of the rounds]; it takes 4 rounds to tell a difference from chance")
-	}
+	b.Line("%s", legend(doc.Relative))
 	b.waiting(doc)
 	if len(doc.Config.Faults) > 0 {
 		b.Line("")
@@ -97,7 +94,7 @@ func relativeOf(doc result.Document, impl string) result.Relative {
 }
 
 // standing puts the reference first, so that nobody has to guess what is divided
-// by what: "muxlock is 15.2x [14.8..15.9]". What may be chance begins with ~.
+// by what: "muxlock is 15.2x [14.8..15.9]", or "undecided: 1.02x [0.97..1.08]".
 func standing(rel result.Relative) string {
 	switch {
 	case rel.Impl == "":
@@ -108,12 +105,19 @@ func standing(rel result.Relative) string {
 		return "-"
 	}
 	low, high := interval(rel.Throughput) // of this one over the reference: turned round here
-	return fmt.Sprintf("%s%s is %sx [%s..%s]", chanceMark(rel.Throughput), rel.Reference, units.Digits(1/rel.Throughput.Median), units.Digits(1/high), units.Digits(1/low))
+	who := rel.Reference + " is "
+	if mark := undecided(rel.Throughput); mark != "" {
+		who = mark
+	}
+	return fmt.Sprintf("%s%sx [%s..%s]", who, units.Digits(1/rel.Throughput.Median), units.Digits(1/high), units.Digits(1/low))
 }
 
-// certain tells whether there were rounds enough to tell a difference from chance.
-func certain(rows []result.Relative) bool {
-	return slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil })
+// legend says what stands behind a ratio.
+func legend(rows []result.Relative) string {
+	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil }) {
+		return "[95 % interval]; undecided: the difference may be chance (permutation test of the rounds, p >= 0.05)"
+	}
+	return fmt.Sprintf("[least..greatest of the rounds]; all undecided: it takes %d rounds to tell a difference from chance", stats.PairsNeeded)
 }
 
 // interval of a ratio: what the rounds make certain, else what they showed.
@@ -124,9 +128,11 @@ func interval(r *result.Ratio) (low, high float64) {
 	return r.Min, r.Max
 }
 
-func chanceMark(r *result.Ratio) string {
+// undecided stands before a ratio of which the rounds do not say which side is ahead. Where
+// they are too few for any, the legend says it of all.
+func undecided(r *result.Ratio) string {
 	if r.P != nil && !r.Significant {
-		return "~ "
+		return "undecided: "
 	}
 	return ""
 }
@@ -136,7 +142,7 @@ func ratioText(r *result.Ratio) string {
 	if low == high || high < leastRatio {
 		return ratio(r.Median)
 	}
-	return fmt.Sprintf("%s%s [%s..%s]", chanceMark(r), ratio(r.Median), units.Digits(low), units.Digits(high))
+	return fmt.Sprintf("%s%s [%s..%s]", undecided(r), ratio(r.Median), units.Digits(low), units.Digits(high))
 }
 
 // leastRatio is the least that is written out.
