@@ -70,7 +70,7 @@ func settings(a *result.Advice) [][3]string {
 	return [][3]string{
 		{"TTL", short(c.TTL), ttl},
 		{"MasterTimeout", short(c.MasterTimeout), timeout},
-		{"RetryHeld", short(c.RetryHeld), fmt.Sprintf("how often %d waiters look where nothing wakes them", a.Waiters-1)},
+		{"RetryHeld", short(c.RetryHeld), "how often waiters look where nothing wakes them"},
 		{"RetrySplit", short(c.RetrySplit), split},
 		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("what --rto allows; restarted masters wait for %s", short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
 		{"Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64), drift},

@@ -1,0 +1,161 @@
+package sizing_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+	"gonum.org/v1/gonum/stat"
+
+	"muxlock/cmd/lockbench/internal/probe"
+	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/engine"
+	"muxlock/internal/redistest"
+)
+
+// exact is a prediction, and what its rule leaves out on purpose.
+func (c check) exact(v, tolerance float64) check {
+	c.predicted, c.from, c.to = v, v*(1-tolerance), v*(1+tolerance)
+	return c
+}
+
+func (c check) share(k, n int) check {
+	p := float64(k) / float64(n)
+	half := 4 * math.Sqrt((p*(1-p)+1/float64(n))/float64(n))
+	c.measured, c.least, c.top, c.unit = p, p-half, p+half, fmt.Sprintf("of %d", n)
+	return c
+}
+
+func (c check) mean(samples []float64) check {
+	m, deviation := stat.MeanStdDev(samples, nil)
+	half := 4 * stat.StdErr(deviation, float64(len(samples)))
+	c.measured, c.least, c.top, c.unit = m, m-half, m+half, fmt.Sprintf("ms, of %d", len(samples))
+	return c
+}
+
+func (c check) quantile(samples []float64, p float64) check {
+	slices.Sort(samples)
+	n := float64(len(samples))
+	at := func(p float64) float64 { return samples[min(max(int(p*n), 0), len(samples)-1)] }
+	half := 4 * math.Sqrt(p*(1-p)/n)
+	c.measured, c.least, c.top, c.unit = at(p), at(p-half), at(p+half), fmt.Sprintf("ms, of %d", len(samples))
+	return c
+}
+
+func inMs(d time.Duration) float64 { return float64(d) / 1e6 }
+
+// far is a way to a master: what is sent to it, or what it answers, is late by what law draws,
+// in order.
+func far(t *testing.T, master string, requests, replies func() time.Duration) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { l.Close() })
+	late := func(from, to net.Conn, law func() time.Duration) {
+		type chunk struct {
+			bytes []byte
+			due   time.Time
+		}
+		queue := make(chan chunk, 1000)
+		go func() {
+			defer to.Close()
+			for c := range queue {
+				time.Sleep(time.Until(c.due))
+				_, _ = to.Write(c.bytes) // a connection that is gone is seen by its reader
+			}
+		}()
+		defer close(queue)
+		for {
+			b := make([]byte, 4096)
+			n, err := from.Read(b)
+			if err != nil {
+				return
+			}
+			queue <- chunk{b[:n], time.Now().Add(law())}
+		}
+	}
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", master)
+			if err != nil {
+				in.Close()
+				continue
+			}
+			go late(in, out, requests)
+			go late(out, in, replies)
+		}
+	}()
+	return l.Addr().String()
+}
+
+func never() time.Duration { return 0 }
+
+func lognormal(median time.Duration, sigma float64) func() time.Duration {
+	return func() time.Duration { return time.Duration(float64(median) * math.Exp(sigma*rand.NormFloat64())) }
+}
+
+func fars(t *testing.T, n int, requests, replies func() time.Duration) (addrs []string) {
+	for _, master := range redistest.Addrs(redistest.Masters(t, n)) {
+		addrs = append(addrs, far(t, master, requests, replies))
+	}
+	return addrs
+}
+
+// engines that have no connection in common.
+func engines(t *testing.T, n int, cfg engine.Config) []*engine.Engine {
+	cfg.MastersAreNew, cfg.MasterTimeout = true, patience
+	all := make([]*engine.Engine, n)
+	var opening errgroup.Group
+	opening.SetLimit(8)
+	for i := range all {
+		opening.Go(func() (err error) {
+			all[i], err = engine.New(t.Context(), cfg)
+			return err
+		})
+	}
+	require.NoError(t, opening.Wait())
+	t.Cleanup(func() {
+		for _, e := range all {
+			e.Close()
+		}
+	})
+	return all
+}
+
+// probed is what single probers see, each on connections of its own and one probe at a time.
+func probed(t *testing.T, addrs []string, probers int, length time.Duration) (join func() sizing.Measured) {
+	var all []*probe.Prober
+	for range probers {
+		p, err := probe.Open(t.Context(), addrs, probe.Options{Every: 100 * time.Millisecond})
+		require.NoError(t, err)
+		p.Start(time.Now(), length)
+		all = append(all, p)
+	}
+	return func() sizing.Measured {
+		m := sizing.Measured{Masters: len(addrs), Watched: length, Pauses: []sizing.Moment{}}
+		for _, p := range all {
+			for _, row := range p.Stop().Probe.Rows {
+				r := sizing.Round{}
+				for _, ns := range row {
+					r.Trips = append(r.Trips, time.Duration(ns))
+				}
+				m.Rounds = append(m.Rounds, r)
+			}
+		}
+		return m
+	}
+}
+
+const (
+	patience = 1500 * time.Millisecond // with masters that are late, and never given up
+	length   = 8 * time.Second
+)
