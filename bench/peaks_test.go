@@ -41,7 +41,7 @@ func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
 type flaky struct{ failing, winning, allowance time.Duration }
 
 type until struct {
-	Noop
+	noop
 	time.Time
 }
 

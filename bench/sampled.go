@@ -1,9 +1,7 @@
 package bench
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,9 +15,10 @@ type sampled struct {
 	mean   time.Duration
 }
 
+// MaxSamples is how many Sampled takes: so many show a p99.9, and a document can keep them.
+const MaxSamples = 10_000
+
 const (
-	maxSamples      = 10_000 // that many show a p99.9, and a document can keep them
-	maxSampleLines  = 2 * maxSamples
 	sampledWord     = "samples:" // in a document: samples:1ms*3,2ms@PATH
 	sampledFileWord = "file:"
 )
@@ -28,8 +27,8 @@ const (
 // Span whose String is file:source, while its MarshalText has the times themselves, so that
 // a document can be read, and a run repeated, without the file.
 func Sampled(source string, times []time.Duration) (Span, error) {
-	if len(times) == 0 || len(times) > maxSamples {
-		return Span{}, wrong("", "", "has %d samples, must have 1 to %d", len(times), maxSamples)
+	if len(times) == 0 || len(times) > MaxSamples {
+		return Span{}, wrong("", "", "has %d samples, must have 1 to %d", len(times), MaxSamples)
 	}
 	s := &sampled{source: source, sorted: slices.Sorted(slices.Values(times))}
 	sum := 0.0
@@ -41,39 +40,6 @@ func Sampled(source string, times []time.Duration) (Span, error) {
 	}
 	s.mean = spanOf(sum / float64(len(times)))
 	return Span{kind: spanSampled, of: s}, nil
-}
-
-// ReadSamples reads the times of Sampled: a duration such as 12ms on each line. What follows
-// a # does not count, nor do empty lines. Errors name the line.
-func ReadSamples(r io.Reader) (times []time.Duration, err error) {
-	lines := bufio.NewScanner(r)
-	number := 0
-	for lines.Scan() {
-		if number++; number > maxSampleLines {
-			return nil, wrong("", "", "has more than %d lines", maxSampleLines)
-		}
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
-		d, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			return nil, wrong("", "", "line %d: must be a duration with a unit such as 12ms, got %.40q", number, text)
-		case d < 0 || d > maxSpan:
-			return nil, wrong("", "", "line %d: must be from 0s to %s, got %s", number, maxSpan, d)
-		case len(times) == maxSamples:
-			return nil, wrong("", "", "line %d: has more than %d samples: take every tenth, say, of a longer file", number, maxSamples)
-		}
-		times = append(times, d)
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", number+1, err)
-	}
-	if len(times) == 0 {
-		return nil, wrong("", "", "has no samples: one duration on each line, such as 12ms")
-	}
-	return times, nil
 }
 
 // Samples is the times of a Sampled Span, ascending; nil for every other one. They are not to
@@ -117,7 +83,7 @@ func parseSampled(text string) (Span, error) {
 		if err == nil && repeated {
 			n, err = strconv.Atoi(count)
 		}
-		if err != nil || n < 1 || n > maxSamples-len(times) {
+		if err != nil || n < 1 || n > MaxSamples-len(times) {
 			return Span{}, badSpan(sampledWord + list)
 		}
 		times = append(times, slices.Repeat([]time.Duration{d}, n)...)

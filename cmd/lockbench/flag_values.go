@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -57,7 +60,7 @@ func (s span) Set(text string) (err error) {
 		return err
 	}
 	defer file.Close()
-	times, err := bench.ReadSamples(file)
+	times, err := readSamples(file)
 	if err == nil {
 		*s.Span, err = bench.Sampled(path, times)
 	}
@@ -68,3 +71,28 @@ func (s span) Set(text string) (err error) {
 }
 
 func (s span) Type() string { return "span" }
+
+// readSamples reads times: a duration such as 12ms on each line. What follows
+// a # does not count, nor do empty lines. Errors name the line.
+func readSamples(r io.Reader) (times []time.Duration, err error) {
+	lines := bufio.NewScanner(r)
+	number := 1
+	for ; lines.Scan(); number++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		d, err := time.ParseDuration(text)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("line %d: must be a duration with a unit such as 12ms, got %.40q", number, text)
+		case len(times) == bench.MaxSamples:
+			return nil, fmt.Errorf("line %d: has more than %d samples: take every tenth, say, of a longer file", number, bench.MaxSamples)
+		}
+		times = append(times, d)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", number, err)
+	}
+	return times, nil
+}

@@ -11,11 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/rivals"
 )
 
 // opening is a target that locks nothing; it counts and can fail to close.
 type opening struct {
-	bench.Noop
+	rivals.Noop
 	opened, closed int
 	closeErr       error
 }

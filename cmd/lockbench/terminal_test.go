@@ -73,7 +73,7 @@ func TestAnErrorOnATerminalBreaksBetweenWords(t *testing.T) {
 	cmd, seen, ended := onPty(t, "sweep", "--find-max", "--rounds", "2")
 	cmd.Wait()
 	<-ended
-	require.Regexp(t, `(?m)^  .*edge *\r$`, seen())
+	require.Regexp(t, `(?m)^  .*runs *\r$`, seen())
 }
 
 func TestAResultIsShownAsTextOnATerminal(t *testing.T) {

@@ -18,7 +18,6 @@ type Figure struct {
 	Name  string // as --slo has it: throughput, cycle.p99
 	Label string // as the head of a column: cycles/s
 	Unit  string // as in SLO
-	More  bool   // more is better
 	// Of is the figure of a result. The error is why the result has none, or that it rests
 	// on too few samples.
 	Of func(*bench.Result) (float64, error)
@@ -44,23 +43,13 @@ type Timing struct {
 func Timings() []Timing { return slices.Clone(timings) }
 
 var figures = []Figure{
-	{Name: "throughput", Label: "cycles/s", More: true, Of: number(func(r *bench.Result) float64 { return r.ThroughputPerS })},
-	{Name: "offered_per_s", Label: "offered/s", Of: perSecond(func(t bench.Totals) int64 { return t.Offered })},
-	{Name: "acquired_per_s", Label: "acquired/s", More: true, Of: number(func(r *bench.Result) float64 { return r.AcquiredPerS })},
-	{Name: "goodput", Label: "goodput", Unit: bench.UnitShare, More: true, Of: goodput, lacks: openLoop},
-	count("offered", func(r *bench.Result) int64 { return r.Totals.Offered }),
-	count("started", func(r *bench.Result) int64 { return r.Totals.Started }),
-	count("finished", func(r *bench.Result) int64 { return r.Totals.Finished }),
-	count("unfinished", func(r *bench.Result) int64 { return r.Totals.Unfinished }),
-	count("failed", func(r *bench.Result) int64 { return r.Totals.Failed }),
-	count("acquired", func(r *bench.Result) int64 { return r.Totals.Acquired }),
-	count("refused", func(r *bench.Result) int64 { return r.Totals.Refused }),
-	count("timeouts", func(r *bench.Result) int64 { return r.Totals.Timeouts }),
+	{Name: "throughput", Label: "cycles/s", Of: number(func(r *bench.Result) float64 { return r.ThroughputPerS })},
+	{Name: "offered_per_s", Label: "offered/s", Of: offered},
+	{Name: "acquired_per_s", Label: "acquired/s", Of: number(func(r *bench.Result) float64 { return r.AcquiredPerS })},
+	{Name: "goodput", Label: "goodput", Unit: bench.UnitShare, Of: goodput, lacks: openLoop},
 	count("errors", func(r *bench.Result) int64 { return r.Totals.Errors }),
-	count("late", func(r *bench.Result) int64 { return r.Totals.Late }).in(openLoop),
 	count("outlived", func(r *bench.Result) int64 { return r.Totals.Outlived }),
 	count("lost_validity", func(r *bench.Result) int64 { return r.Totals.LostValidity }),
-	count("late_quorum", func(r *bench.Result) int64 { return r.Totals.LateQuorum }),
 	rate("failure_rate", func(t bench.Totals) (int64, int64) { return t.Failed, t.Offered }),
 	rate("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Started }),
 	rate("timeout_rate", func(t bench.Totals) (int64, int64) { return t.Timeouts, t.Started }),
@@ -69,22 +58,15 @@ var figures = []Figure{
 	rate("outlived_rate", func(t bench.Totals) (int64, int64) { return t.Outlived, t.Acquired }),
 	rate("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
 	rate("late_quorum_rate", func(t bench.Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
-	count("fenced", func(r *bench.Result) int64 { return r.Totals.Fenced }),
-	count("fence_second_trips", func(r *bench.Result) int64 { return r.Totals.FenceSecondTrips }),
 	{Name: "fence_second_trip_rate", Label: "fence second trips", Unit: bench.UnitShare, Of: secondTrips},
 	count("overlaps", func(r *bench.Result) int64 { return r.Safety.Overlaps }),
 	count("fence_violations", func(r *bench.Result) int64 { return r.Safety.FenceViolations }),
-	{Name: "jain", Label: "Jain", More: true, Of: number(func(r *bench.Result) float64 { return r.Fairness.Jain })},
+	{Name: "jain", Label: "Jain", Of: number(func(r *bench.Result) float64 { return r.Fairness.Jain })},
 	{Name: "max_wait_ns", Label: "longest wait", Unit: bench.UnitNs, Of: number(func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) })},
-	{Name: "mean_wait_ns", Label: "mean wait", Unit: bench.UnitNs, Of: number(func(r *bench.Result) float64 { return float64(r.Fairness.MeanWaitNs) })},
 	{Name: "cpu_ns_per_op", Label: "cpu/cycle", Unit: bench.UnitNs, Of: number(func(r *bench.Result) float64 { return r.Client.CPUNsPerOp }),
 		known: func(r *bench.Result) bool { return r.Client.CPUNsPerOp > 0 }},
 	{Name: "allocs_per_op", Label: "allocs/cycle", Of: number(func(r *bench.Result) float64 { return r.Client.AllocsPerOp }),
 		known: func(r *bench.Result) bool { return r.ThroughputPerS > 0 }},
-	{Name: "gc_p99_ns", Label: "gc pause p99", Unit: bench.UnitNs, Of: number(func(r *bench.Result) float64 { return float64(r.Client.GCP99Ns) })},
-	{Name: "sched_p99_ns", Label: "scheduling p99", Unit: bench.UnitNs, Of: number(func(r *bench.Result) float64 { return float64(r.Client.SchedP99Ns) })},
-	{Name: "stall_p99_ns", Label: "stall p99", Unit: bench.UnitNs, Of: stall},
-	{Name: "cpu_share", Label: "cpu of the machine", Unit: bench.UnitShare, Of: number(func(r *bench.Result) float64 { return r.Client.CPUShare })},
 }
 
 // Headline is the latency that comparisons look at, see Result.Headline.
@@ -115,13 +97,11 @@ func count(name string, of func(*bench.Result) int64) Figure {
 
 func label(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
-func perSecond(of func(bench.Totals) int64) func(*bench.Result) (float64, error) {
-	return func(r *bench.Result) (float64, error) {
-		if r.DurationS <= 0 {
-			return 0, errors.New("nothing was measured")
-		}
-		return float64(of(r.Totals)) / r.DurationS, nil
+func offered(r *bench.Result) (float64, error) {
+	if r.DurationS <= 0 {
+		return 0, errors.New("nothing was measured")
 	}
+	return float64(r.Totals.Offered) / r.DurationS, nil
 }
 
 func rate(name string, of func(bench.Totals) (part, whole int64)) Figure {
@@ -151,13 +131,6 @@ func secondTrips(r *bench.Result) (float64, error) {
 		return 0, errors.New("no lock had a fencing token (--fencing)")
 	}
 	return float64(r.Totals.FenceSecondTrips) / float64(r.Totals.Fenced), nil
-}
-
-func stall(r *bench.Result) (float64, error) {
-	if s := r.Client.Stall; s != nil && s.Count > 0 {
-		return percentile(s, 99)
-	}
-	return 0, errors.New("nobody watched for stalls")
 }
 
 func (f Figure) in(lacks func(bench.Config) string) Figure {

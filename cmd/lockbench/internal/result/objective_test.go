@@ -92,7 +92,7 @@ func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
 		"throughput":           "FIGURE OP VALUE",
 		"throughput=5":         "FIGURE OP VALUE",
 		"<5ms":                 "there is no figure",
-		"speed>5":              "there are acquired, acquired_per_s, allocs_per_op, cpu_ns_per_op",
+		"speed>5":              "there are acquired_per_s, allocs_per_op, cpu_ns_per_op",
 		"thruput>5":            "there are",
 		"troughput>5":          "did you mean throughput?",
 		"overlap==0":           "did you mean overlaps?",

@@ -80,7 +80,7 @@ var All = []Impl{
 		Caveat: "the majority is of 3 keys in ONE deployment, not of independent masters; expiry follows the client's wall clock; renews by itself",
 	},
 	{
-		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return bench.Noop{}, nil }, Lock: bench.Noop{}, Yardstick: true,
+		Name: "noop", Open: func(context.Context, Options) (bench.Locker, error) { return Noop{}, nil }, Lock: Noop{}, Yardstick: true,
 		Caveat: "locks nothing: it shows what the load generator itself can do and, where names are shared, that the audit works",
 	},
 }

@@ -1,21 +1,23 @@
-package bench
+package rivals
 
 import (
 	"context"
 	"time"
+
+	"muxlock/bench"
 )
 
-// Noop is a Locker that grants everything at once, so that a run shows what the load
+// Noop is a bench.Locker that grants everything at once, so that a run shows what the load
 // generator itself costs and, where workers share names, that the audit finds two holders.
 type Noop struct{}
 
 // Acquire grants.
-func (Noop) Acquire(ctx context.Context, _ string, _ time.Duration) (Held, error) {
+func (Noop) Acquire(ctx context.Context, _ string, _ time.Duration) (bench.Held, error) {
 	return Noop{}, ctx.Err()
 }
 
 // TryAcquire grants.
-func (Noop) TryAcquire(ctx context.Context, _ string, _ time.Duration) (Held, error) {
+func (Noop) TryAcquire(ctx context.Context, _ string, _ time.Duration) (bench.Held, error) {
 	return Noop{}, ctx.Err()
 }
 
