@@ -50,8 +50,8 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 func TestOldDataLetTwoHoldALock(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	for _, fault := range []string{"swapdb:1@1.5s", "rollback:1@0s-1.5s"} {
-		_, stderr, code := lockbench(t, append(words("run --impl redsync-goredis --local 1 --keys 64 --dist uniform --workers 256 --hold 700ms --ttl 5s --duration 3s --warmup 0s --fault"), fault)...)
+	for _, fault := range []string{"swapdb:1@2.5s", "rollback:1@0s-2.5s"} { // the leases that were saved have run out by then
+		_, stderr, code := lockbench(t, append(words("run --impl redsync-goredis --local 1 --keys 64 --dist uniform --workers 256 --hold 700ms --ttl 1200ms --duration 4s --warmup 0s --fault"), fault)...)
 		require.Equal(t, exitUnsafe, code, "%s: %s", fault, stderr)
 	}
 }
@@ -61,7 +61,7 @@ func TestOldDataLetTwoHoldALock(t *testing.T) {
 func TestACopyLetsTwoHoldALock(t *testing.T) {
 	t.Parallel()
 	needServer(t)
-	_, stderr, code := lockbench(t, words("run --impl redsync-goredis --local 3 --keys 32 --dist uniform --workers 128 --hold 1s --ttl 3s --duration 4s --warmup 0s --fault kill:1@0s-1.4s --fault copy:3@1.6s")...)
+	_, stderr, code := lockbench(t, words("run --impl redsync-goredis --local 3 --keys 32 --dist uniform --workers 128 --hold 3s --ttl 8s --duration 5s --warmup 0s --fault kill:1@0s-1s --fault copy:3@2.5s")...)
 	require.Equal(t, exitUnsafe, code, stderr)
 	_, stderr, code = lockbench(t, words("chaos --impl redislock --faults copy")...)
 	require.Equal(t, exitUsage, code)
