@@ -185,12 +185,3 @@ const (
 	Even    = "uniform" // equal gaps
 	MaxRate = 10_000_000
 )
-
-// RunConfig is the workload and what it was given to.
-type RunConfig struct {
-	Config
-	Impls     []string `json:"impls"`
-	Rounds    int      `json:"rounds"`
-	Reference string   `json:"reference,omitempty"`
-	Masters   []string `json:"masters"` // addresses, without any password
-}

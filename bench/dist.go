@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"math"
 	"strconv"
 	"strings"
 )
@@ -49,32 +48,6 @@ func (d Dist) valid() bool {
 		return share(d.hot) && share(d.heat)
 	}
 	return true
-}
-
-// Hottest is the share of the operations that the busiest of so many names gets; 0 where
-// every worker has a name of its own.
-func (d Dist) Hottest(keys int) float64 {
-	n := float64(max(keys, 1))
-	switch d.kind {
-	case distOwn:
-		return 0
-	case distHotspot:
-		hot := math.Ceil(d.hot * n)
-		if hot < n {
-			return max(d.heat/hot, (1-d.heat)/(n-hot))
-		}
-	case distZipf:
-		const singly = 1000 // the others by the integral, which is right within 1e-7 there
-		sum, z := 0.0, zipf{s: d.s}
-		for k := 1.0; k <= min(n, singly); k++ {
-			sum += z.density(k)
-		}
-		if n > singly {
-			sum += z.integral(n+0.5) - z.integral(singly+0.5)
-		}
-		return 1 / sum
-	}
-	return 1 / n
 }
 
 func (d Dist) String() string {

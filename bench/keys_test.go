@@ -3,7 +3,6 @@ package bench
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,28 +112,5 @@ func TestNamesAreDistinctAndPrefixed(t *testing.T) {
 	require.Len(t, all, 1001)
 	for i, n := range all {
 		require.Equal(t, fmt.Sprintf("p:%d", i), n)
-	}
-}
-
-func TestTheHottestNameHasTheShareThatIsDrawn(t *testing.T) {
-	const draws = 200_000
-	for _, dist := range []string{"uniform", "zipf:0.5", "zipf:1", "zipf:1.3", "zipf:20", "hotspot:0.1,0.9", "hotspot:0.9,0.1", "hotspot:0.99,0.5"} {
-		for _, keys := range []int{1, 7, 40} {
-			cfg := Config{Keys: keys, Seed: 5}
-			require.NoError(t, cfg.Dist.UnmarshalText([]byte(dist)))
-			g, seen := newKeyGen(cfg, newZipf(cfg), 1, 0), make([]int, keys)
-			for range draws {
-				seen[g.next()]++
-			}
-			require.InEpsilon(t, float64(slices.Max(seen))/draws, cfg.Dist.Hottest(keys), 0.06, "%s of %d", dist, keys)
-		}
-	}
-	require.Zero(t, Dist{}.Hottest(10), "every worker has its own")
-	for _, s := range []float64{0.3, 1, 2} { // against the whole sum
-		sum := 0.0
-		for k := 1.0; k <= 200_000; k++ {
-			sum += math.Pow(k, -s)
-		}
-		require.InEpsilon(t, 1/sum, Zipf(s).Hottest(200_000), 1e-7)
 	}
 }

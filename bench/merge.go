@@ -26,7 +26,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	var seen samples
 	var holding holdingPart
 	var stall, uncontended *Histogram
-	var stalls, used *Peaks
+	var stalls *Peaks
 	for _, p := range parts {
 		res.DurationS = max(res.DurationS, p.Elapsed.Seconds())
 		res.Totals.add(p.Totals)
@@ -48,7 +48,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		res.Client.SchedP99Ns = max(res.Client.SchedP99Ns, p.Client.SchedP99Ns)
 		res.Client.CPUShare += p.Client.CPUShare
 		stall, uncontended = merged(stall, p.Stall), merged(uncontended, p.Uncontended)
-		stalls, used = mergePeaks(stalls, p.Stalls), mergePeaks(used, p.Used)
+		stalls = mergePeaks(stalls, p.Stalls)
 		for _, text := range p.ErrorSamples {
 			seen.keep(text)
 		}
@@ -78,9 +78,8 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
 		Uncontended: uncontended.Summary(),
 	}
-	if used != nil {
+	if all.Used.Count() > 0 {
 		res.Latency.ValidityUsed = all.Used.Summary()
-		res.Latency.ValidityUsed.Peaks = used
 	}
 	res.Fairness.Jain = Jain(shares)
 	res.Fairness.MaxWaitNs = waits.Longest

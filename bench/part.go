@@ -30,7 +30,6 @@ type Part struct {
 
 	Stall       *Histogram // nil: not measured, as are the next
 	Stalls      *Peaks
-	Used        *Peaks
 	Uncontended *Histogram
 
 	ErrorSamples []string

@@ -75,8 +75,6 @@ func TestValidityUsedIsThatOfTheWinningAttempt(t *testing.T) {
 		used := res.Latency.ValidityUsed
 		require.InEpsilon(t, 5e6, used.Max, 1e-2)
 		require.EqualValues(t, 12, used.Count, "one in the drain")
-		require.Len(t, used.Peaks.All, 11)
-		require.EqualValues(t, 905e6, used.Peaks.All[0].AtNs)
 
 		res, err = newRunner(t.Context(), "flaky", locker, cfg, false).run(t.Context())
 		require.NoError(t, err)

@@ -83,7 +83,6 @@ type shard struct {
 	counts Totals
 	cycles int64
 	hists  hists
-	used   Peaks
 	_      [56]byte // the next shard's lock is another core's
 }
 
@@ -94,8 +93,7 @@ type gotten struct {
 	lag      int64
 	handover int64 // below 0: the lock lay free
 	used     int64 // of its validity, at that time; below 0: unknown
-	at       int64
-	remote   bool // the hand-over was from another process
+	remote   bool  // the hand-over was from another process
 	fence    uint64
 }
 
@@ -110,7 +108,6 @@ func (s *shard) acquiredLocked(g gotten) {
 	s.openLocked(g.wait, g.lag, g.acquire)
 	if g.used >= 0 {
 		s.hists.Used.Record(g.used, 1)
-		s.used.add(g.at, g.used)
 	}
 	switch {
 	case g.handover < 0:
@@ -235,33 +232,9 @@ func (r *recorder) rotate() Interval {
 	return i
 }
 
-// peaks is those of all shards between two moments, with their times since the first;
-// nil: none is known.
-func (r *recorder) peaks(from, to int64) *Peaks {
-	if r.total.Used.Count() == 0 {
-		return nil
-	}
-	var parts []*Peaks
-	for i := range r.shards {
-		parts = append(parts, &r.shards[i].used)
-	}
-	all := mergePeaks(parts...)
-	all.All = slices.DeleteFunc(all.All, func(k Peak) bool { return k.AtNs > to })
-	for i := range all.All {
-		all.All[i].AtNs -= from
-	}
-	return all
-}
-
 // forget empties everything: the warm-up is over.
 func (r *recorder) forget() {
 	r.rotate()
-	for i := range r.shards {
-		s := &r.shards[i]
-		s.mu.Lock()
-		s.used = Peaks{}
-		s.mu.Unlock()
-	}
 	r.total.each(r.total, func(h, _ *Histogram) { h.reset() })
 	r.counts, r.cycles = Totals{}, 0
 }

@@ -140,7 +140,7 @@ type Summary struct {
 	// compressed, base64; CensoredHDR that of what is censored. Absent when it is empty.
 	HDR         string `json:"hdr,omitempty"`
 	CensoredHDR string `json:"hdr_censored,omitempty"`
-	// Peaks is the longest of them, with their times; of some figures only.
+	// Peaks is the longest of them, with their times: of stalls only.
 	Peaks *Peaks `json:"peaks,omitempty"`
 }
 

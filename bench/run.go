@@ -137,7 +137,6 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
 		part.Client = after.Since(before, 1)
 		part.Totals.LateQuorum, part.Totals.FenceSecondTrips = tooLate, raised
-		part.Used = r.rec.peaks(from, to)
 	} else {
 		r.rec.forget()
 	}

@@ -138,7 +138,7 @@ func (w *worker) operate(a arrival) {
 	}
 	until := untilNs(r.base, held.Until())
 	got.fence = fenceOf(held)
-	got.at, got.used = now, r.used(now, until)
+	got.used = r.used(now, until)
 	stamp := r.audit.enter(key, w.number, now, until, got.fence, r.now)
 	w.note(key, Event{Kind: EventAcquired, FromNs: begin, ToNs: now, UntilNs: until, Fence: got.fence}, nil)
 	from, hold, call, cut := now, a.hold, "release", false

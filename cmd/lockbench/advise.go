@@ -116,7 +116,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		r.Latency.Hold = nil // of a moment only, to see how others come and go
 	}
 	judged := judge(ctx, doc.Results, runErr)
-	m, err := sizing.FromResults(doc.Config.RunConfig, doc.Results)
+	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
 	if err == nil {
 		err = f.size(cmd, doc, m)
 	}
@@ -164,7 +164,7 @@ func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	if doc.Sweep != nil {
 		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
 	}
-	m, err := sizing.FromResults(doc.Config.RunConfig, doc.Results)
+	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
 	m.Fencing = doc.Config.Fencing
 	return doc, m, err
 }
@@ -181,8 +181,8 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 
 func processDocument(p engine.Measurements) *result.Document {
 	doc := result.NewDocument(result.Config{
-		RunConfig: bench.RunConfig{Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters},
-		Command:   "advise", Target: string(masters.Given), Fencing: p.Fencing,
+		Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters,
+		Command: "advise", Target: string(masters.Given), Fencing: p.Fencing,
 	}, nil)
 	doc.Env = result.Env{}
 	return &doc

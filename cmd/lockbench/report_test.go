@@ -100,7 +100,7 @@ func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
 
 func TestTheCommandLineDoesItAgain(t *testing.T) {
 	c := result.Config{
-		RunConfig: bench.RunConfig{Masters: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}}, Command: "compare", Target: "local",
+		Masters: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, Command: "compare", Target: "local",
 		Args: []string{"--impl=muxlock,redislock", "--workers=64", "--hold=exp:2ms", "--duration=30s", "--fault=stop:2@12s-20s", "--slo=acquire.p99<5ms", "--slo=it's"},
 	}
 	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
@@ -117,10 +117,10 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 	t.Parallel()
 	load := []string{"--embedded", "3", "--workers", "2", "--duration", "200ms", "--warmup", "0s", "--seed", "7"}
 	for name, c := range map[string]struct{ args, want []string }{
-		"sweep": {append([]string{"sweep", "--param", "keys=1,8", "--param", "ttl=1s,2s"}, load...),
-			[]string{"lockbench sweep --embedded 3 --impl muxlock", "--param keys=1,8", "--param ttl=1s,2s", "--seed 7"}},
-		"find-max": {append([]string{"sweep", "--find-max", "--rate", "50", "--slo", "throughput>1M"}, load...),
-			[]string{"lockbench sweep --embedded 3", "--rate 50", "--find-max", "--slo 'throughput>1M'"}},
+		"sweep": {append([]string{"sweep", "--param", "keys=1,8"}, load...),
+			[]string{"lockbench sweep --embedded 3 --impl muxlock", "--param keys=1,8", "--seed 7"}},
+		"find-max": {append([]string{"sweep", "--find-max", "--rate", "1k", "--slo", "throughput>10"}, load...),
+			[]string{"lockbench sweep --embedded 3", "--rate 1000", "--find-max", "--slo 'throughput>10'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -133,7 +133,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			for _, want := range c.want {
 				require.Contains(t, line, want)
 			}
-			for _, flag := range []string{"--keys", "--ttl", "--rounds"} {
+			for _, flag := range []string{"--keys", "--rounds"} {
 				for _, p := range c.args {
 					if strings.HasPrefix(p, flag[2:]+"=") || name == "find-max" && flag == "--rounds" {
 						require.NotContains(t, line, flag+" ", "the sweep sets it")
@@ -150,7 +150,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 
 func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
 	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
-		RunConfig: bench.RunConfig{Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}}
+		Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}
 	require.Empty(t, commandLine(result.Document{Config: c}), "an older result keeps no arguments")
 	var f chaosFlags
 	cmd := &cobra.Command{Use: "chaos"}

@@ -157,15 +157,14 @@ func TestFlagsBesideAConfigOverrideWhatGoesWithThem(t *testing.T) {
 }
 
 func documentOf(dist bench.Dist, keys int) result.Document {
-	cfg := bench.RunConfig{
-		Config: bench.Config{Workers: 2, Keys: keys, Dist: dist, Duration: time.Second, TTL: time.Second, Seed: 1},
-		Impls:  []string{"redislock"}, Rounds: 1, Masters: []string{"m:1"},
-	}
 	args := []string{"--impl=redislock", "--workers=2", "--dist=" + dist.String(), "--duration=1s", "--ttl=1s", "--seed=1"}
 	if keys > 0 {
 		args = append(args, fmt.Sprintf("--keys=%d", keys))
 	}
-	return result.NewDocument(result.Config{RunConfig: cfg, Target: "embedded", Args: args}, nil)
+	return result.NewDocument(result.Config{
+		Config: bench.Config{Workers: 2, Keys: keys, Dist: dist, Duration: time.Second, TTL: time.Second, Seed: 1},
+		Impls:  []string{"redislock"}, Rounds: 1, Masters: []string{"m:1"}, Target: "embedded", Args: args,
+	}, nil)
 }
 
 func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {

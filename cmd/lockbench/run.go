@@ -147,11 +147,14 @@ func (p *plan) start(ctx context.Context, log io.Writer) (*masters.Set, error) {
 }
 
 func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Document {
-	cfg := bench.RunConfig{Config: p.cfg, Impls: p.impls, Rounds: p.rounds, Reference: p.reference}
-	redacted := false
+	cfg := result.Config{
+		Config: p.cfg, Impls: p.impls, Rounds: p.rounds, Reference: p.reference, Command: p.command, Target: string(set.Kind), Server: set.Version,
+		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
+		FaultKinds: p.kinds, History: p.history, Args: p.args,
+	}
 	for _, addr := range set.Addrs {
 		bare := masters.Redact(addr)
-		redacted = redacted || bare != addr
+		cfg.MastersRedacted = cfg.MastersRedacted || bare != addr
 		cfg.Masters = append(cfg.Masters, bare)
 	}
 	for _, r := range results {
@@ -162,18 +165,12 @@ func (p *plan) document(set *masters.Set, results []*bench.Result) *result.Docum
 	if p.command == "compare" {
 		cfg.Impls = ranked(p.impls, p.reference, results)
 	}
-	kept := result.Config{
-		RunConfig: cfg, Command: p.command, Target: string(set.Kind), Server: set.Version,
-		MasterTimeout: p.engine.MasterTimeout, NewMasters: p.engine.NewMasters, Fencing: p.engine.Fencing, ProbeEvery: p.probeEvery,
-		FaultKinds: p.kinds, History: p.history,
-		MastersRedacted: redacted, Args: p.args,
-	}
 	for _, f := range p.faults {
-		kept.Faults = append(kept.Faults, f.Text)
+		cfg.Faults = append(cfg.Faults, f.Text)
 	}
 	for _, o := range p.objectives {
-		kept.SLO = append(kept.SLO, o.String())
+		cfg.SLO = append(cfg.SLO, o.String())
 	}
-	doc := result.NewDocument(kept, results)
+	doc := result.NewDocument(cfg, results)
 	return &doc
 }

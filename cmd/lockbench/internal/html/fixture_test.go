@@ -105,12 +105,14 @@ func advised(doc result.Document) result.Document {
 
 // document puts results into a document of nowhere and never.
 func document(command string, results ...*bench.Result) result.Document {
-	cfg := bench.RunConfig{
+	cfg := result.Config{
 		Config: bench.Config{
 			Workers: 64, Procs: 2, Keys: 100, Dist: bench.Uniform(), Hold: bench.Exp(2 * time.Millisecond), Rate: 2000,
 			Duration: 30 * time.Second, Warmup: 2 * time.Second, TTL: 10 * time.Second, Wait: time.Second, Seed: 42,
 		},
 		Impls: []string{}, Rounds: 1, Masters: []string{"127.0.0.1:7001", "127.0.0.1:7002", "127.0.0.1:7003"},
+		Command: command, Target: "local", Server: "redis 7.0.15",
+		Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
 	}
 	for _, r := range results {
 		cfg.Rounds = max(cfg.Rounds, r.Round)
@@ -121,10 +123,7 @@ func document(command string, results ...*bench.Result) result.Document {
 	if len(cfg.Impls) > 1 {
 		cfg.Reference = cfg.Impls[0]
 	}
-	doc := result.NewDocument(result.Config{
-		RunConfig: cfg, Command: command, Target: "local", Server: "redis 7.0.15",
-		Faults: []string{"delay:1:5ms@8s-14s", "stop:2@12s-20s", "flush:3@25s"},
-	}, results)
+	doc := result.NewDocument(cfg, results)
 	doc.Tool = result.Tool{Name: "lockbench", Version: "v0.0.0", Go: "go1.26"}
 	doc.Env = result.Env{OS: "linux", Arch: "amd64", CPUs: 8, GOMAXPROCS: 8, Kernel: "6.1", CPU: "A Processor", Host: "host", MemoryBytes: 16 << 30, CPULimit: 2.5, Clocksource: "tsc"}
 	return doc

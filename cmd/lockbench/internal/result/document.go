@@ -55,7 +55,11 @@ func notNil[T any](s []T) []T { return append([]T{}, s...) }
 
 // Config is everything that is needed to do it again.
 type Config struct {
-	bench.RunConfig
+	bench.Config
+	Impls         []string      `json:"impls"`
+	Rounds        int           `json:"rounds"`
+	Reference     string        `json:"reference,omitempty"`
+	Masters       []string      `json:"masters"` // addresses, without any password
 	Command       string        `json:"command"` // run, compare, sweep, advise or chaos
 	Target        string        `json:"target"`  // given, local or embedded
 	Server        string        `json:"server"`  // version of the first master

@@ -57,7 +57,6 @@ var figures = []Figure{
 	rate("late_rate", func(t bench.Totals) (int64, int64) { return t.Late, t.Started }).in(openLoop),
 	rate("outlived_rate", func(t bench.Totals) (int64, int64) { return t.Outlived, t.Acquired }),
 	rate("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
-	rate("late_quorum_rate", func(t bench.Totals) (int64, int64) { return t.LateQuorum, t.Quorums() }),
 	{Name: "fence_second_trip_rate", Label: "fence second trips", Unit: bench.UnitShare, Of: secondTrips},
 	count("overlaps", func(r *bench.Result) int64 { return r.Safety.Overlaps }),
 	count("fence_violations", func(r *bench.Result) int64 { return r.Safety.FenceViolations }),

@@ -36,7 +36,7 @@ func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,
 		"error_rate<0.1%": false, "error_rate<=0.1%": true, "error_rate<0.002": true,
 		"timeout_rate<2.1%": true, "timeout_rate<1%": false, "refused_rate==30%": true,
-		"lost_validity_rate<=4%": true, "lost_validity_rate<3.9%": false, "late_quorum_rate<=2%": true, "late_quorum_rate<1.9%": false,
+		"lost_validity_rate<=4%": true, "lost_validity_rate<3.9%": false,
 		"overlaps==0": true, "overlaps>0": false, "jain>=0.9": true, "jain>0.9": false, "max_wait_ns<78ns": true,
 		"cpu_ns_per_op<10us": true, "allocs_per_op<=6": true, "allocs_per_op<6": false,
 	} {

@@ -29,9 +29,9 @@ func Result(impl string, round int, perSecond float64) *bench.Result {
 
 // Document is a comparison of these results.
 func Document(results ...*bench.Result) result.Document {
-	cfg := bench.RunConfig{
+	return result.NewDocument(result.Config{
 		Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},
 		Impls:  []string{"muxlock", "slow"}, Rounds: 3, Reference: "muxlock", Masters: []string{"a:1", "b:1", "c:1"},
-	}
-	return result.NewDocument(result.Config{RunConfig: cfg, Command: "compare", Target: "local", Server: "redis 7.0.15"}, results)
+		Command: "compare", Target: "local", Server: "redis 7.0.15",
+	}, results)
 }

@@ -18,15 +18,15 @@ import (
 // ErrTooLittle is returned where nothing can be sized from a measurement.
 var ErrTooLittle = errors.New("nothing to size from")
 
-// FromResults puts together the results of muxlock, all under cfg.
-func FromResults(cfg bench.RunConfig, results []*bench.Result) (Measured, error) {
-	m := Measured{Procs: cfg.Procs, Shared: cfg.Dist != bench.Dist{}, Masters: len(cfg.Masters)}
+// FromResults puts together the results of muxlock, all under cfg and with so many masters.
+func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measured, error) {
+	m := Measured{Procs: cfg.Procs, Shared: cfg.Dist != bench.Dist{}, Masters: masters}
 	of := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != "muxlock" || r.Totals.Acquired == 0 })
 	if len(of) == 0 {
 		return m, fmt.Errorf("%w: no result in which muxlock acquired anything", ErrTooLittle)
 	}
 	for _, r := range of {
-		if from, to, found := r.Outage(cfg.Config); found {
+		if from, to, found := r.Outage(cfg); found {
 			return m, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d", ErrTooLittle, from, to, r.Round)
 		}
 		m.Masters = max(m.Masters, r.Masters)
