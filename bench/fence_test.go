@@ -48,13 +48,14 @@ func newFencedLeases(fence func(n uint64) uint64) fencedLeases {
 	return fencedLeases{l}
 }
 
-func (l fencedLeases) FencesRaised() (n uint64) {
+func (l fencedLeases) Counts() (c Counts) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, given := range l.given {
-		n += given
+		c.FenceSecondTrips += given
 	}
-	return n / 10
+	c.FenceSecondTrips /= 10
+	return c
 }
 
 func growing(n uint64) uint64 { return n }

@@ -38,11 +38,9 @@ func (r *runner) meterHolding(h *holdingPart, sign int64) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	h.HeapBytes += sign * int64(m.HeapAlloc)
-	if c, ok := r.locker.(RoundCounter); ok {
-		rounds, commands := c.Rounds()
-		h.Rounds += uint64(sign) * rounds
-		h.Commands += uint64(sign) * commands
-	}
+	c := countsOf(r.locker)
+	h.Rounds += uint64(sign) * c.Rounds
+	h.Commands += uint64(sign) * c.Commands
 }
 
 // keep acquires the worker's share of the names, keeps the locks alive until the

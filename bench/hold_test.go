@@ -37,9 +37,9 @@ func (s *keepers) Acquire(_ context.Context, name string, _ time.Duration) (Held
 	}
 	return k, nil
 }
-func (s *keepers) Rounds() (rounds, commands uint64) {
+func (s *keepers) Counts() Counts {
 	n := uint64(s.acquired.Load())
-	return n, 5 * n
+	return Counts{Rounds: n, Commands: 5 * n}
 }
 func (k *kept) KeepAlive(time.Duration) error { return nil }
 func (k *kept) Done() <-chan struct{}         { return k.done }

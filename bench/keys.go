@@ -77,22 +77,13 @@ func (g *keyGen) next() int {
 	}
 }
 
-// names builds the lock names prefix0, prefix1, ... as parts of one string.
+// names makes the lock names prefix0, prefix1, ...
 func names(prefix string, n int) []string {
-	width := len(prefix) + len(strconv.Itoa(n-1))
-	buf := make([]byte, 0, n*width)
-	ends := make([]int, n)
-	for i := range n {
-		buf = append(buf, prefix...)
-		buf = strconv.AppendInt(buf, int64(i), 10)
-		ends[i] = len(buf)
+	all := make([]string, n)
+	for i := range all {
+		all[i] = prefix + strconv.Itoa(i)
 	}
-	all, out, start := string(buf), make([]string, n), 0
-	for i, end := range ends {
-		out[i] = all[start:end]
-		start = end
-	}
-	return out
+	return all
 }
 
 // zipf draws ranks 1..n with probability proportional to rank^-s for any s > 0,

@@ -43,16 +43,23 @@ type Keeper interface {
 	Done() <-chan struct{}
 }
 
-// RoundCounter is a Locker that sends the commands of many callers together, and
-// counts both.
-type RoundCounter interface {
-	Rounds() (rounds, commands uint64)
+// Counter is a Locker that counts what it did, for all its callers together.
+type Counter interface {
+	Counts() Counts
 }
 
-// ExpiryCounter is a Locker that counts its attempts whose quorum came too late to leave
-// any validity; it may have tried again by itself since.
-type ExpiryCounter interface {
-	Expired() uint64
+// Counts is since the Locker was opened.
+type Counts struct {
+	Rounds, Commands uint64 // where the commands of many callers are sent together
+	LateQuorum       uint64 // attempts whose quorum came too late to leave any validity; it may have tried again by itself since
+	FenceSecondTrips uint64 // attempts that needed a second round trip to the masters for their fencing token
+}
+
+func countsOf(l Locker) Counts {
+	if c, ok := l.(Counter); ok {
+		return c.Counts()
+	}
+	return Counts{}
 }
 
 // Allower is a Locker that gives up a part of each lease because clocks differ: what
@@ -78,26 +85,6 @@ type Fencer interface {
 func fenceOf(h Held) uint64 {
 	if f, ok := h.(Fencer); ok {
 		return f.Fence()
-	}
-	return 0
-}
-
-// FenceCounter is a Locker that counts its attempts which needed a second round trip to the
-// masters for their fencing token.
-type FenceCounter interface {
-	FencesRaised() uint64
-}
-
-func fencesRaised(l Locker) int64 {
-	if c, ok := l.(FenceCounter); ok {
-		return int64(c.FencesRaised())
-	}
-	return 0
-}
-
-func expired(l Locker) int64 {
-	if c, ok := l.(ExpiryCounter); ok {
-		return int64(c.Expired())
 	}
 	return 0
 }

@@ -29,7 +29,7 @@ func (l lapsing) Acquire(context.Context, string, time.Duration) (Held, error) {
 	return lapsingHeld{until: time.Now().Add(l.valid)}, nil
 }
 
-func (l lapsing) Expired() uint64 { return l.attempts.Load() / 10 }
+func (l lapsing) Counts() Counts { return Counts{LateQuorum: l.attempts.Load() / 10} }
 
 func TestLocksThatOutlastTheirValidityAreCounted(t *testing.T) {
 	run := func(valid time.Duration, hold Span, want func(t *testing.T, all Totals)) {

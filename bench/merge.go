@@ -71,16 +71,8 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	if res.Client.Stall != nil {
 		res.Client.Stall.Peaks = stalls
 	}
-	res.Latency = Latencies{
-		Response: all.Response.Summary(), Wait: all.Wait.Summary(), Lag: all.Lag.Summary(),
-		Service: all.Acquire.Summary(), Acquire: all.Acquire.Summary(),
-		Release: all.Release.Summary(), Cycle: all.Cycle.Summary(), Hold: all.Hold.Summary(),
-		Handover: all.Handover.Summary(), HandoverRemote: all.Remote.Summary(), Extend: all.Extend.Summary(),
-		Uncontended: uncontended.Summary(),
-	}
-	if all.Used.Count() > 0 {
-		res.Latency.ValidityUsed = all.Used.Summary()
-	}
+	res.Latency = all.summaries()
+	res.Latency.Uncontended = uncontended.Summary()
 	res.Fairness.Jain = Jain(shares)
 	res.Fairness.MaxWaitNs = waits.Longest
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
@@ -88,6 +80,18 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	slices.SortStableFunc(res.History, func(a, b Event) int { return cmp.Compare(a.FromNs, b.FromNs) })
 	judge(res, cfg, parts)
 	return res
+}
+
+func (h hists) summaries() Latencies {
+	l := Latencies{
+		Response: h.Response.Summary(), Wait: h.Wait.Summary(), Lag: h.Lag.Summary(),
+		Service: h.Acquire.Summary(), Acquire: h.Acquire.Summary(), Release: h.Release.Summary(), Cycle: h.Cycle.Summary(), Hold: h.Hold.Summary(),
+		Handover: h.Handover.Summary(), HandoverRemote: h.Remote.Summary(), Extend: h.Extend.Summary(),
+	}
+	if h.Used.Count() > 0 {
+		l.ValidityUsed = h.Used.Summary()
+	}
+	return l
 }
 
 // merged adds up two histograms that may be nil. It may change the first.

@@ -138,11 +138,35 @@ func (s *shard) failedLocked(c Totals, response int64) {
 	}
 }
 
-// cycleLocked writes a release that returned without error.
-func (s *shard) cycleLocked(acquire, release int64) {
-	s.cycles++
-	s.hists.Release.Record(release, 1)
-	s.hists.Cycle.Record(acquire+release, 1)
+// released is what became of a lock that was acquired; times are in ns.
+type released struct {
+	acquire, hold, release int64
+	cut                    bool // the end of the drain ended the hold
+	outlived               bool
+}
+
+// releasedLocked writes a hold and its release, which failed with err if not nil. Where the hold
+// was cut it is known to be at least as long, and the operation was not what it was to be.
+func (s *shard) releasedLocked(l released, err error) {
+	switch h := s.hists.Hold; {
+	case h == nil:
+	case l.cut:
+		h.RecordAtLeast(l.hold, 1)
+	default:
+		h.Record(l.hold, 1)
+	}
+	switch {
+	case l.cut:
+	case err == nil:
+		s.cycles++
+		s.hists.Release.Record(l.release, 1)
+		s.hists.Cycle.Record(l.acquire+l.release, 1)
+	default:
+		s.counts.Errors++
+	}
+	if l.outlived {
+		s.counts.Outlived++
+	}
 }
 
 // extendedLocked writes an Extend that succeeded, which is the cycle of its op.

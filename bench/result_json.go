@@ -62,10 +62,10 @@ type Totals struct {
 	// LostValidity is Outlived and the attempts of LateQuorum, whose quorum came too late
 	// to leave any validity.
 	LostValidity int64 `json:"lost_validity"`
-	LateQuorum   int64 `json:"late_quorum"` // of lockers that are an ExpiryCounter
+	LateQuorum   int64 `json:"late_quorum"` // of lockers that are a Counter
 	Fenced       int64 `json:"fenced"`      // of Acquired, had a fencing token
 	// FenceSecondTrips is the attempts that needed a second round trip for their fencing
-	// token; of lockers that are a FenceCounter.
+	// token; of lockers that are a Counter.
 	FenceSecondTrips int64 `json:"fence_second_trips"`
 }
 

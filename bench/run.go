@@ -74,32 +74,14 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 			report(Progress{Warmup: true, Elapsed: at, Total: r.cfg.Warmup, Point: i.Point})
 		})
 	}
-	var stalls *StallWatch
 	before := ReadMeter()
 	if r.cfg.Op != Hold { // which acquires from the begin
 		r.rec.forget()
 	}
-	from, tooLate, raised := r.now(), expired(r.locker), fencesRaised(r.locker)
+	from, counted := r.now(), countsOf(r.locker)
+	var stalls *stallWatch
 	if part.Complete {
-		if r.pacer != nil {
-			r.pacer.begin(from)
-		}
-		r.phase.Store(measuring)
-		report(Progress{Total: r.cfg.Duration})
-		if r.cfg.Warmup == 0 {
-			start()
-		}
-		if r.exact {
-			stalls = WatchStalls(StallPeriod)
-		}
-		if r.waits {
-			part.Uncontended = NewHistogram()
-			done.Go(func() { r.uncontended(part.Uncontended) })
-		}
-		part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
-			part.Series = append(part.Series, i)
-			report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point})
-		})
+		stalls = r.measure(ctx, from, part, &done, report, start)
 	}
 
 	// Figures of the measured time first, then what is left of its operations.
@@ -110,7 +92,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	measured := r.phase.Swap(draining) == measuring
 	to := r.now()
-	tooLate, raised = expired(r.locker)-tooLate, fencesRaised(r.locker)-raised
+	counts := countsOf(r.locker)
 	if r.pacer != nil {
 		part.Growing = r.pacer.end(to)
 	}
@@ -119,7 +101,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	close(r.ended)
 	if stalls != nil {
 		var took time.Duration
-		part.Stall, took = stalls.End()
+		part.Stall, took = stalls.end()
 		part.Stalls = mergePeaks(&stalls.peaks)
 		after.cpu -= took // no part of the load
 	}
@@ -136,12 +118,37 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		part.Drain = r.rec.rotate()
 		part.Drain.TS = time.Duration(r.now() - from).Seconds()
 		part.Client = after.Since(before, 1)
-		part.Totals.LateQuorum, part.Totals.FenceSecondTrips = tooLate, raised
+		part.Totals.LateQuorum = int64(counts.LateQuorum - counted.LateQuorum)
+		part.Totals.FenceSecondTrips = int64(counts.FenceSecondTrips - counted.FenceSecondTrips)
 	} else {
 		r.rec.forget()
 	}
 	r.figures(part)
 	return part
+}
+
+// measure is the measured time. The stall watch that it started, if any, goes on.
+func (r *runner) measure(ctx context.Context, from int64, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
+	if r.pacer != nil {
+		r.pacer.begin(from)
+	}
+	r.phase.Store(measuring)
+	report(Progress{Total: r.cfg.Duration})
+	if r.cfg.Warmup == 0 {
+		start()
+	}
+	if r.exact {
+		stalls = watchStalls()
+	}
+	if r.waits {
+		part.Uncontended = NewHistogram()
+		done.Go(func() { r.uncontended(part.Uncontended) })
+	}
+	part.Complete = r.watch(ctx, from, r.cfg.Duration, func(i Interval, at time.Duration) {
+		part.Series = append(part.Series, i)
+		report(Progress{Elapsed: at, Total: r.cfg.Duration, Point: i.Point})
+	})
+	return stalls
 }
 
 // drain waits for the operations that are left, and cuts off those that take too long. A

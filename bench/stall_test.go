@@ -10,7 +10,7 @@ import (
 )
 
 func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
-	s := &StallWatch{begin: clock.Now(), period: StallPeriod, hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
+	s := &stallWatch{begin: clock.Now(), hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
 	for range 90 {
 		s.add(s.begin, 20*time.Microsecond)
 	}
@@ -25,11 +25,11 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
-	s := WatchStalls(StallPeriod)
-	pause(newStoppedTimer(), 20*StallPeriod, nil)
-	hist, cpu := s.End()
+	s := watchStalls()
+	pause(newStoppedTimer(), 20*stallPeriod, nil)
+	hist, cpu := s.end()
 	n := hist.Summary().Count
 	require.Positive(t, n)
-	require.LessOrEqual(t, n, int64(time.Since(begin)/StallPeriod)+1, "one for each period, stalls included")
+	require.LessOrEqual(t, n, int64(time.Since(begin)/stallPeriod)+1, "one for each period, stalls included")
 	require.Less(t, cpu, time.Since(begin))
 }

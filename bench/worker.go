@@ -176,21 +176,7 @@ func (w *worker) operate(a arrival) {
 		if !stays {
 			w.shard.acquiredLocked(got)
 		}
-		if h := w.shard.hists.Hold; h != nil && cut {
-			h.RecordAtLeast(now-from, 1)
-		} else if h != nil {
-			h.Record(now-from, 1)
-		}
-		switch {
-		case cut: // the hold, and with it the operation, was not what it was to be
-		case err == nil:
-			w.shard.cycleLocked(got.acquire, release)
-		default:
-			w.shard.counts.Errors++
-		}
-		if outlived {
-			w.shard.counts.Outlived++
-		}
+		w.shard.releasedLocked(released{acquire: got.acquire, hold: now - from, release: release, cut: cut, outlived: outlived}, err)
 		w.shard.mu.Unlock()
 	}
 	if err != nil {

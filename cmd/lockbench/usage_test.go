@@ -53,7 +53,7 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --hold file:":                       "--hold",
 		"run --hold file:/no/such/file":          "/no/such/file",
 		"run --hold file:/":                      "--hold",
-		"run --think file:/dev/null":             "no samples",
+		"run --think file:/dev/null":             "has 0 samples",
 		"sweep --param hold=1ms,file:/no":        "/no: no such file",
 		"run --op extend --impl redislock":       "--op extend cannot be used with --impl redislock",
 		"run --op hold --impl redislock":         "--op hold cannot be used with --impl redislock",

@@ -84,22 +84,16 @@ func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 
 func (l muxlock) Close() error { return l.engine.Close() }
 
-// Rounds counts the batches sent to the masters, and the requests in them.
-func (l muxlock) Rounds() (rounds, commands uint64) {
+// Counts is the batches sent to the masters, the requests in them, and attempts that went badly.
+func (l muxlock) Counts() bench.Counts {
 	s := l.engine.Stats()
-	return s.Rounds, s.Requests
+	return bench.Counts{Rounds: s.Rounds, Commands: s.Requests, LateQuorum: s.Expired, FenceSecondTrips: s.FencesRaised}
 }
 
 // Allowance is what the engine gives up of a lease.
 func (l muxlock) Allowance(ttl time.Duration) time.Duration {
 	return redlock.DriftAllowance(ttl, l.drift)
 }
-
-// Expired counts the attempts whose quorum came too late.
-func (l muxlock) Expired() uint64 { return l.engine.Stats().Expired }
-
-// FencesRaised counts the attempts that needed a second round trip for their fencing token.
-func (l muxlock) FencesRaised() uint64 { return l.engine.Stats().FencesRaised }
 
 // muxlockHeld: a *engine.Lock is a bench.Held as it is.
 func muxlockHeld(ctx context.Context, lock *engine.Lock, err error) (bench.Held, error) {
