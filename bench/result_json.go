@@ -208,14 +208,6 @@ type Master struct {
 	Down float64  `json:"down_share"` // part of the measured time between an unanswered probe and the next answer
 	// Clock is its wall clock against the monotonic clock here. Absent: too few answers.
 	Clock *Clock `json:"clock,omitempty"`
-	// Used is by its own INFO, in the measured time. Absent: it was restarted, or does not tell.
-	Used *ServerUse `json:"used,omitempty"`
-}
-
-// ServerUse is what a server has done, for this load and for everybody else.
-type ServerUse struct {
-	CPUNs    int64 `json:"cpu_ns"`   // user and system time of its process, background work and probes included
-	Commands int64 `json:"commands"` // executed, those that scripts call included, probes left out
 }
 
 // Clock is what TIME reported of a master's clock.

@@ -49,7 +49,6 @@ const (
 type Prober struct {
 	opts  Options
 	lanes []*lane
-	use   []*meter
 	book  *book
 
 	ctx    context.Context // ends with Stop, or when the time to watch is over
@@ -71,7 +70,6 @@ func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
 			return nil, err
 		}
 		p.lanes = append(p.lanes, &lane{number: i, addr: addr, timeout: opts.Timeout})
-		p.use = append(p.use, &meter{addr: addr, timeout: opts.Timeout})
 		names = append(names, masters.Redact(addr))
 	}
 	p.book = newBook(names, opts.Timeout)
@@ -96,9 +94,6 @@ func (p *Prober) Start(at time.Time, length time.Duration) {
 		for _, l := range p.lanes {
 			p.all.Go(func() { l.run(p.ctx, p.book) })
 		}
-		for _, m := range p.use {
-			p.all.Go(func() { m.run(p.ctx, at) })
-		}
 		p.all.Go(p.conduct)
 	})
 }
@@ -112,9 +107,6 @@ func (p *Prober) Stop() *Report {
 		p.cancel()
 		p.all.Wait()
 		report = p.book.report(p.lanes)
-		for i, m := range p.use {
-			report.Masters[i].Used = m.used(report.Masters[i].RTT.Count)
-		}
 	}
 	for _, l := range p.lanes {
 		l.close()

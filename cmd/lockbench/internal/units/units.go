@@ -57,9 +57,6 @@ func Rate(v float64) string {
 	return Number(v) + "/s"
 }
 
-// unitPerSecond is a unit of predictions, beside those of package bench.
-const unitPerSecond = "per_s"
-
 // In is a figure of one of bench's units: one that fits, three digits; counts are whole.
 func In(unit string, v float64) string {
 	switch {
@@ -67,8 +64,6 @@ func In(unit string, v float64) string {
 		return Duration(v)
 	case unit == bench.UnitShare:
 		return Share(v)
-	case unit == unitPerSecond:
-		return Rate(v)
 	case v >= 1000 || v == math.Trunc(v):
 		return Number(v)
 	}
