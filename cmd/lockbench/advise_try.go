@@ -26,8 +26,8 @@ const (
 var loadFlags = []string{"workers", "procs", "keys", "dist", "think", "rate", "arrivals", "fencing"}
 
 // trial is the command that runs what is advised, on the masters and under the load of the
-// measurement, in words.
-func trial(c result.Config, a *result.Advice) []string {
+// measurement.
+func trial(c result.Config, a *result.Advice) string {
 	words := []string{"lockbench", "run"}
 	add := func(flag, value string) { words = append(words, "--"+flag, quoted(value)) }
 	target := targetShown(c)
@@ -67,7 +67,7 @@ func trial(c result.Config, a *result.Advice) []string {
 		add("slo", "lost_validity_rate<="+limit)
 	}
 	add("duration", flagTime(min(max(trialLeast, length), trialMost).Round(time.Second)))
-	return words
+	return strings.Join(words, " ")
 }
 
 // flagTime is a time as a flag takes it, in one unit.

@@ -98,7 +98,7 @@ func full(impl string, round int, speed float64) *bench.Result {
 
 // advised adds what could be advised.
 func advised(doc result.Document) result.Document {
-	doc.Advice = &result.Advice{Ask: sizing.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Try: []string{"lockbench", "run", "--slo", "'<x>'"}}
+	doc.Advice = &result.Advice{Ask: sizing.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Try: "lockbench run --slo '<x>'"}
 	doc.Advice.Sizes = sizing.Size(sizing.Measured{Masters: 3, Warnings: []string{"round 1: not valid"}}, doc.Advice.Ask)
 	return doc
 }

@@ -97,7 +97,7 @@ const (
 func (d Document) Kind() Kind {
 	command := Kind(d.Config.Command)
 	switch {
-	case d.Advice != nil:
+	case d.Advice != nil && d.Advice.Least > 0: // earlier versions put another one there
 		return KindAdvise
 	case command == KindSweep && len(d.Capacity) > 0:
 		return KindCapacity

@@ -17,7 +17,7 @@ type Ask struct {
 	RTO     time.Duration `json:"rto_ns"`   // how long a crashed holder may block others
 	Pause   time.Duration `json:"pause_ns"` // to be survived where no longer ones were seen
 	Waiters int           `json:"waiters"`  // processes that may want one name at once; 0: as measured
-	Hold    *bench.Span   `json:"hold,omitempty"`
+	Hold    *bench.Span   `json:"hold_given,omitempty"`
 }
 
 // Config is the fields of engine.Config that are sized.

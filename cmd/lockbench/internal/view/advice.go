@@ -32,7 +32,7 @@ func (b *Blocks) advice(a *result.Advice) {
 	b.Line("change first: %s", changeFirst(a))
 	b.Line("No TTL outlasts every pause: have the resource check a fencing token.")
 	*b = append(*b, Block{Line: "\n" + snippet(a.Config), Code: true})
-	b.Line("  %s", strings.Join(a.Try, " "))
+	b.Line("  %s", a.Try)
 }
 
 // settings is name, value and reason of each.

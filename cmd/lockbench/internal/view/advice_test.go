@@ -36,7 +36,7 @@ func advices() map[string]*result.Advice {
 			"assumed": {Eps: 1e-6, RTO: time.Hour, Pause: time.Minute},
 		} {
 			a := &result.Advice{Ask: ask, Sizes: sizing.Size(m, ask)}
-			a.Try = strings.Fields("lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379 --workers 512 --rate 500 --ttl 1.2s --max-ttl 29s --master-timeout 50ms --retry-held 52ms --retry-split 1.2ms --hold exp:20ms --slo 'lost_validity_rate<=1.2%' --duration 10s")
+			a.Try = strings.TrimSpace("lockbench run --masters 10.10.10.10:6379,10.10.10.11:6379,10.10.10.12:6379 --workers 512 --rate 500 --ttl 1.2s --max-ttl 29s --master-timeout 50ms --retry-held 52ms --retry-split 1.2ms --hold exp:20ms --slo 'lost_validity_rate<=1.2%' --duration 10s")
 			all[name+", "+kind] = a
 		}
 	}
