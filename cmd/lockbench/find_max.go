@@ -133,18 +133,14 @@ func (s *search) length(rate float64) time.Duration {
 // judgeRun holds a run against every objective. One that is not valid misses them, whatever
 // its figures are: a rate that was not kept has not been shown. But too few operations are no
 // fault of the rate. What is met is met, whatever disturbed it; what is missed is not known if
-// the machine stalled, or if the generator lagged and the lock alone did not take too long.
+// the machine stalled or the generator lagged: the lock may have had too little of the machine too.
 func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun {
 	run := result.CapacityRun{Outcome: result.RateMissed, ThroughputPerS: r.ThroughputPerS, P99Ns: float64(r.Headline().P["99"])}
-	alone := *r // what the lock took and failed at, without waiting for the generator
-	alone.Latency.Response = r.Latency.Service
-	neverBegun := r.Totals.Offered - r.Totals.Started
-	alone.Totals.Offered, alone.Totals.Failed = r.Totals.Started, r.Totals.Failed-neverBegun
 	var texts, passed []string
-	missed, missedAlone := false, false
+	missed := false
 	for _, o := range objectives {
 		slo := o.Judge(r)
-		missed, missedAlone = missed || misses(slo), missedAlone || misses(o.Judge(&alone))
+		missed = missed || !slo.Pass && slo.Reason == ""
 		if slo.Pass {
 			passed = append(passed, view.Judged(slo))
 		} else {
@@ -160,7 +156,7 @@ func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun
 		run.Outcome = result.RateMet
 	case valid && !missed:
 		run.Outcome = result.RateTooFew
-	case stalls != "" || lagged && !missedAlone:
+	case stalls != "" || lagged:
 		run.Outcome = result.RateSpoiled
 	}
 	if run.Outcome == result.RateSpoiled && stalls != "" {
@@ -175,8 +171,6 @@ func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun
 	}
 	return run
 }
-
-func misses(s bench.SLO) bool { return !s.Pass && s.Reason == "" }
 
 // stalled says how long the machine stalled where that is more than half of the response, both
 // at the p99: the tail then shows more of the machine than of the lock.

@@ -93,7 +93,7 @@ func objective(t *testing.T, text string) []result.Objective {
 // responded is a valid run of so many operations.
 func responded(p99, count int64) *bench.Result {
 	s := &bench.Summary{Count: count, P: map[string]int64{"99": p99}}
-	return &bench.Result{Latency: bench.Latencies{Response: s, Service: s}, Valid: bench.Valid{OK: true}}
+	return &bench.Result{Latency: bench.Latencies{Response: s}, Valid: bench.Valid{OK: true}}
 }
 
 func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
@@ -114,26 +114,19 @@ func TestARunThatIsNotValidMissesWhateverItsFigures(t *testing.T) {
 
 func TestWhatWasMetIsMetAlthoughTheGeneratorLagged(t *testing.T) {
 	under5ms := objective(t, "response.p99<5ms")
-	lagged := func(p99, service int64) *bench.Result {
+	lagged := func(p99 int64) *bench.Result {
 		r := responded(p99, 2000)
-		r.Latency.Service = responded(service, 2000).Latency.Response
 		r.Invalidate(bench.ReasonGenerator + ": by far")
 		return r
 	}
-	require.Equal(t, result.RateMet, judgeRun(lagged(4e6, 1e6), under5ms).Outcome)
-	run := judgeRun(lagged(6e6, 4e6), under5ms)
+	require.Equal(t, result.RateMet, judgeRun(lagged(4e6), under5ms).Outcome)
+	run := judgeRun(lagged(6e6), under5ms)
 	require.Equal(t, result.RateSpoiled, run.Outcome)
 	require.Equal(t, "response.p99<5ms: 6.00ms; the generator could not keep up", run.Why)
-	require.Equal(t, result.RateMissed, judgeRun(lagged(6e6, 55e5), under5ms).Outcome, "the lock alone took too long")
-
-	late := lagged(6e6, 4e6)
+	require.Equal(t, result.RateMissed, judgeRun(responded(6e6, 2000), under5ms).Outcome, "without a lag")
+	late := lagged(6e6)
 	late.Invalidate(bench.ReasonRate)
 	require.Equal(t, result.RateSpoiled, judgeRun(late, under5ms).Outcome, "nor offered as it should have been")
-	late.DurationS, late.AcquiredPerS, late.Totals = 1, 1500, bench.Totals{Offered: 2000, Started: 1500, Acquired: 1500, Failed: 500}
-	most := append(under5ms, objective(t, "goodput>=95%")[0], objective(t, "failure_rate<=1%")[0])
-	require.Equal(t, result.RateSpoiled, judgeRun(late, most).Outcome, "all that was asked for was acquired in time")
-	late.AcquiredPerS, late.Totals.Acquired, late.Totals.Failed = 1000, 1000, 1000
-	require.Equal(t, result.RateMissed, judgeRun(late, most).Outcome)
 }
 
 func TestWhatTheMachineMayHaveMissedIsNoMissOfTheLock(t *testing.T) {
@@ -165,10 +158,10 @@ func TestASearchThatWasSpoiledIsNoAnswer(t *testing.T) {
 		text  string
 	}{
 		{1000, []result.CapacityStep{met, next(result.RateMissed)}, exitOK, ""},
-		{1000, []result.CapacityStep{met, next(result.RateSpoiled)}, exitNotValid, "1,000/s, met in 3 of 3 runs; what is above is not known: spoiled in 3 of 5 runs at 1,050/s"},
-		{0, []result.CapacityStep{next(result.RateSpoiled)}, exitNotValid, "none; what is above is not known: spoiled in 3 of 5"},
-		{0, []result.CapacityStep{next(result.RateTooFew)}, exitNotValid, "too few operations at 1,050/s"},
-		{0, []result.CapacityStep{next(result.RateMissed)}, exitMissed, "none; missed in 2 of 5 runs at 1,050/s"},
+		{1000, []result.CapacityStep{met, next(result.RateSpoiled)}, exitNotValid, "1,000/s, met in 3 of 3 runs; what is above is not known: 3 spoiled of 5 runs at 1,050/s"},
+		{0, []result.CapacityStep{next(result.RateSpoiled)}, exitNotValid, "none; what is above is not known: 3 spoiled of 5"},
+		{0, []result.CapacityStep{next(result.RateTooFew)}, exitNotValid, "too few operations (3 more spoiled) at 1,050/s"},
+		{0, []result.CapacityStep{next(result.RateMissed)}, exitMissed, "none; missed in 2 of 2 runs (3 more spoiled) at 1,050/s"},
 	} {
 		found := result.Capacity{RatePerS: c.rate, NextPerS: c.steps[len(c.steps)-1].RatePerS, Steps: c.steps}
 		err := (&search{found: []result.Capacity{found}}).judge(t.Context(), nil, nil)

@@ -26,11 +26,19 @@ func (b *Blocks) capacities(doc result.Document) {
 
 // outcome is what most runs at a rate came to, and how many.
 func outcome(s result.CapacityStep) string {
-	n := map[result.Outcome]int{result.RateMet: s.Met, result.RateMissed: s.Missed, result.RateSpoiled: s.Spoiled}[s.Outcome]
-	if n == 0 {
-		return string(s.Outcome)
+	text := string(s.Outcome)
+	switch s.Outcome {
+	case result.RateMet:
+		text = fmt.Sprintf("met in %d of %d runs", s.Met, s.Met+s.Missed)
+	case result.RateMissed:
+		text = fmt.Sprintf("missed in %d of %d runs", s.Missed, s.Met+s.Missed)
+	case result.RateSpoiled:
+		return fmt.Sprintf("%d spoiled of %d runs", s.Spoiled, len(s.Results))
 	}
-	return fmt.Sprintf("%s in %d of %d runs", s.Outcome, n, len(s.Results))
+	if s.Spoiled > 0 {
+		text += fmt.Sprintf(" (%d more spoiled)", s.Spoiled)
+	}
+	return text
 }
 
 // Answer is what a search found, in a sentence, and what it rests on.
