@@ -15,9 +15,9 @@ import (
 const slow = 2
 
 // masterTable is what a prober beside the load, with connections of its own, saw of each
-// master. Down is the part of the time between an unanswered probe and the next answer.
+// master. Away is the part of the time between an unanswered probe and the next answer.
 func masterTable(all []bench.Master) Table {
-	t := Table{Columns: append(columns(1, "master", "rtt p50", "p99", "max", "lost", "down", "clock"), Column{Left: true})}
+	t := Table{Columns: append(columns(1, "master", "rtt p50", "p99", "max", "no reply", "away", "clock rate"), Column{Left: true})}
 	for i, m := range all {
 		down, longest := Cell{Text: "0"}, none
 		if m.Down > 0 {
@@ -65,7 +65,7 @@ func Slow(masters []bench.Master, i int) bool {
 func remark(masters []bench.Master, i int) string {
 	switch {
 	case masters[i].Down > 0:
-		return "<- was down"
+		return "<- away"
 	case Slow(masters, i):
 		return "<- slow"
 	}

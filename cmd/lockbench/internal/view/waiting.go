@@ -67,11 +67,11 @@ func (b *Blocks) handover(r *bench.Result) {
 
 // fairness is how evenly the workers, and the processes, got their locks.
 func (b *Blocks) fairness(r *bench.Result) {
-	fair, uneven := r.Fairness, "-"
-	if fair.MeanWaitNs > 0 {
-		uneven = fmt.Sprintf("%.1fx", float64(fair.MaxWaitNs)/float64(fair.MeanWaitNs))
+	fair, longest := r.Fairness, ""
+	if waits(r) && fair.MeanWaitNs > 0 {
+		longest = fmt.Sprintf("  longest wait %s, %.1f times the mean", ns(fair.MaxWaitNs), float64(fair.MaxWaitNs)/float64(fair.MeanWaitNs))
 	}
-	b.Line("fairness (Jain) %.3f  longest wait %s = %s the mean", fair.Jain, ns(fair.MaxWaitNs), uneven)
+	b.Line("fairness (Jain) %.3f%s", fair.Jain, longest)
 	if len(fair.PerProc) > 1 {
 		text := "acquired by each process:"
 		for _, n := range fair.PerProc {
