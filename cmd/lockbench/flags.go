@@ -89,7 +89,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.StringArrayVar(&f.faults, "fault", nil, "inject a fault into local master K, may be repeated: "+faults.Grammar+"; delay:K:0ms is the proxy alone")
 	})
 	declare(cmd, ofJudgement, func(fs *pflag.FlagSet) {
-		fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any also asks for failure_rate<=1% and, with --rate, goodput>=95%, unless there is one about the same; missed: exit code 3")
+		fs.StringArrayVar(&f.slos, "slo", nil, "what must be reached, may be repeated: acquire.response.p99<5ms, throughput>5k, error_rate<0.1%; any also asks for failure_rate<=1% and, with --rate, goodput>=95%, unless there is one about the same; a share has to be shown: 1% takes 300 operations; missed: exit code 3")
 	})
 	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.config, "config", "", "take all that is not given here from this result of an earlier run (-o json)")

@@ -26,6 +26,9 @@ type Figure struct {
 	least func(*bench.Result) bool  // whether it is a lower bound; nil: never
 	lacks func(bench.Config) string // why no run of a Config can have it, empty: it may; nil: always empty
 
+	// counts is set for a share of operations.
+	counts func(bench.Totals) (part, whole int64)
+
 	samples int64                     // it takes at least so many; 0: it is of no samples
 	has     func(*bench.Result) int64 // how many there are; nil unless samples is set
 }
@@ -104,7 +107,7 @@ func offered(r *bench.Result) (float64, error) {
 }
 
 func rate(name string, of func(bench.Totals) (part, whole int64)) Figure {
-	return Figure{Name: name, Label: label(name), Unit: bench.UnitShare, Of: func(r *bench.Result) (float64, error) {
+	return Figure{Name: name, Label: label(name), Unit: bench.UnitShare, counts: of, Of: func(r *bench.Result) (float64, error) {
 		part, whole := of(r.Totals)
 		if whole == 0 {
 			return 0, errors.New("nothing was begun")

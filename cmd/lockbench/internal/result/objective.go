@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // Objective is one service level objective: a figure of a result, a comparison and
@@ -49,7 +50,12 @@ func newObjective(name, op, value string) (Objective, error) {
 	if err != nil {
 		return Objective{}, wrong("%s%s%s: %v", name, op, value, err)
 	}
-	return Objective{name + op + value, name, f, op, limit}, nil
+	o := Objective{name + op + value, name, f, op, limit}
+	if o.bounds() { // as many as show it where none is counted
+		o.figure.samples = int64(math.Ceil(math.Log(1-sizing.Confidence) / math.Log1p(-limit)))
+		o.figure.has = func(r *bench.Result) int64 { _, whole := f.counts(r.Totals); return whole }
+	}
+	return o, nil
 }
 
 // Implied is what a run that is given objectives has to meet besides: that the operations
@@ -144,7 +150,19 @@ func (o Objective) Judge(r *bench.Result) bench.SLO {
 		"<": v < o.limit, "<=": v <= o.limit, "==": v == o.limit, ">": v > o.limit, ">=": v >= o.limit,
 	}
 	s.Pass = holds[o.op] && (!s.AtLeast || o.op[0] == '>') // a lower bound meets no upper limit
+	if s.Pass && o.bounds() {
+		part, whole := o.figure.counts(r.Totals)
+		if most := sizing.AtMost(part, whole); most > o.limit {
+			s.Pass, s.Reason = false, fmt.Sprintf("%d of %d may be up to %.2g%%, with 95 %%: it takes more operations", part, whole, 100*most)
+		}
+	}
 	return s
+}
+
+// bounds reports whether a share of operations is to stay below a limit: it passes where what it
+// is at most, with 95 %, does.
+func (o Objective) bounds() bool {
+	return o.figure.counts != nil && o.op[0] == '<' && o.limit > 0 && o.limit < 1
 }
 
 // Samples is how many operations a run needs to be judged by the objective.
@@ -155,7 +173,17 @@ func (o Objective) Longer(r *bench.Result) float64 {
 	if o.figure.samples == 0 {
 		return 1
 	}
-	if has := o.figure.has(r); has > 0 {
+	has := o.figure.has(r)
+	if o.bounds() && has > 0 {
+		part, whole := o.figure.counts(r.Totals)
+		for times := int64(1); times < 10; times++ {
+			if sizing.AtMost(times*part, times*whole) <= o.limit {
+				return float64(times)
+			}
+		}
+		return 10
+	}
+	if has > 0 {
 		return float64(o.figure.samples) / float64(has)
 	}
 	return 10 // a guess

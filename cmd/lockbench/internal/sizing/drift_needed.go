@@ -24,7 +24,7 @@ var TimeDaemons = []TimeDaemon{
 // in us a second. A clock that changes faster is being set.
 const SteadySlew = 500
 
-// DriftNeeded is F9 without what time daemons may add: the relative error between clocks
+// DriftNeeded is, without what time daemons may add, the relative error between clocks
 // that Config.Drift must cover. The rates are in us a second against the clock here, each
 // known up to its error. Any two clocks may differ, and the clock here is one of them:
 // rate 0.

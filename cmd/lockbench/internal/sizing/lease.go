@@ -106,5 +106,5 @@ func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) 
 	}
 	// No longer pause came in the time that was watched: of events that come at random at most 3
 	// come in such a time, with 95 %.
-	return toHold, -math.Expm1(math.Log(1-confidence) * float64(during) / float64(m.Watched))
+	return toHold, -math.Expm1(math.Log(1-Confidence) * float64(during) / float64(m.Watched))
 }

@@ -51,6 +51,6 @@ func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 
 func interval(all []time.Duration) *Interval {
 	slices.Sort(all)
-	cut := int(math.Ceil(float64(len(all))*(1-confidence)/2)) - 1
+	cut := int(math.Ceil(float64(len(all))*(1-Confidence)/2)) - 1
 	return &Interval{all[cut], all[len(all)-1-cut]}
 }

@@ -155,20 +155,26 @@ func (t Times) Shows(beyond float64) bool {
 }
 
 // Above is the part that takes longer, and what it is at most, with 95 %: by Clopper and
-// Pearson, which is 3/n where none of n did.
+// Pearson, which is 3/n where none of n does.
 func (t Times) Above(took time.Duration) (p, most float64) {
 	k := t.above(took)
 	p = float64(k) / float64(max(t.n, 1))
-	switch {
-	case t.exact:
+	if t.exact {
 		return p, p
-	case k >= t.n:
-		return p, 1
 	}
-	return p, distuv.Beta{Alpha: float64(k) + 1, Beta: float64(t.n - k)}.Quantile(confidence)
+	return p, AtMost(k, t.n)
 }
 
-const confidence = 0.95
+// AtMost is what the probability behind k of n is at most, with 95 %.
+func AtMost(k, n int64) float64 {
+	if k >= n || n <= 0 {
+		return 1
+	}
+	return distuv.Beta{Alpha: float64(max(k, 0)) + 1, Beta: float64(n - max(k, 0))}.Quantile(Confidence)
+}
+
+// Confidence of all bounds and intervals.
+const Confidence = 0.95
 
 // redrawn is other samples of as many, which might have been seen instead: each value comes as
 // often as a Poisson law of its count has it.
