@@ -178,10 +178,8 @@
 // Tokens in one argument, cut apart or unpacked (cmsgpack, cjson) in Lua: cheaper to
 // send, dearer to run. Acquires in the script, too: 10 % slower at 64 workers, 15 % at
 // 1024, since Lua makes a SET dearer than its reply is. Fenced acquires as MULTI, a script for
-// the registers, plain SETs and EXEC: 0.85 of the server's time, but each brings two replies to
-// read instead of a share of one. MSETNX and a PEXPIRE each instead of SET in the fenced script:
-// 0.85 to 0.92 without those replies, but it needs one more right, and a lock whose PEXPIRE is
-// refused never runs out. Neither was seen to bring a fenced cycle to 1.5 times an unfenced one
+// the registers, plain SETs and EXEC: no cheaper for the servers than MSETNX and a PEXPIRE each in
+// the script, and each brings two replies to read instead of a share of one
 // (bench/RESULTS.md). Two pipelines by hash of the name: 10 % slower at 64 workers, even at
 // 1024, on two processors. Rounds of at most 512: 5 to 15 % slower at 1024 workers.
 //
