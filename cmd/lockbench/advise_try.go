@@ -9,7 +9,6 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/internal/redlock"
 )
 
 // A trial is long enough for some holds, or some renewals, and for as many acquisitions as show
@@ -44,9 +43,6 @@ func trial(c result.Config, a *result.Advice) string {
 	add("ttl", flagTime(a.Config.TTL))
 	add("max-ttl", flagTime(a.Config.MaxTTL))
 	add("master-timeout", flagTime(a.Config.MasterTimeout))
-	if a.Config.Drift != redlock.DefaultDrift {
-		add("drift", strconv.FormatFloat(a.Config.Drift, 'g', -1, 64))
-	}
 	add("retry-held", flagTime(a.Config.RetryHeld))
 	add("retry-split", flagTime(a.Config.RetrySplit))
 	length := trialLeases * a.Config.TTL

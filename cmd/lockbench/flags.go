@@ -24,7 +24,6 @@ type flags struct {
 
 	cfg        bench.Config   // those that are flags
 	engine     rivals.Options // likewise
-	prefix     string
 	rounds     int
 	probeEvery time.Duration
 
@@ -78,9 +77,7 @@ func (f *flags) declare(cmd *cobra.Command, impls string, rounds int, formats ..
 		fs.DurationVar(&f.cfg.TTL, "ttl", 10*time.Second, "lease of each lock")
 		fs.DurationVar(&f.cfg.Wait, "wait", 0, "how long one acquire may wait; 0 = until the run ends")
 		fs.DurationVar(&f.engine.MasterTimeout, "master-timeout", 0, "how long the engine waits for one master; 0 = its default")
-		fs.StringVar(&f.prefix, "prefix", "", "begins every lock's key, as for a user whose ACL permits such names only; default none")
 		fs.DurationVar(&f.engine.MaxTTL, "max-ttl", 0, "longest lease that any client of the masters may ask for; 0 = the engine's default, as for the next ones")
-		fs.Float64Var(&f.engine.Drift, "drift", 0, "largest relative error between the clocks' rates")
 		fs.DurationVar(&f.engine.RetryHeld, "retry-held", 0, "mean delay before the next attempt at a lock that somebody holds")
 		fs.DurationVar(&f.engine.RetrySplit, "retry-split", 0, "longest delay after a split vote")
 		fs.BoolVar(&f.engine.Fencing, "fencing", false, "locks of muxlock have fencing tokens, which are audited; given --masters must be set up (muxlock masters init), others are")

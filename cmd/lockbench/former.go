@@ -5,6 +5,7 @@ package main
 var former = map[string]string{
 	"--check":                "the last line of lockbench advise: a run with --slo",
 	"--drop-after":           "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
+	"--drift":                "the engine's default, 0.01",
 	"--impl muxlock-scripts": "--impl muxlock, which uses SET and scripts where the servers have no native commands",
 	"--impl raw-native":      "--impl raw",
 	"--impl setnx":           "--impl redislock, or --impl redsync-goredis --local 1",
@@ -13,6 +14,7 @@ var former = map[string]string{
 	"--pause-fork":           "lockbench advise --pause",
 	"--pause-migration":      "lockbench advise --pause",
 	"--pause-page-cache":     "lockbench advise --pause",
+	"--prefix":               "the names' own, lockbench:, which the ACL of a user must allow",
 	"--profile":              "--slo, with the load's own flags such as --rate, --keys and --hold",
 	"--ramp":                 "--warmup",
 	"--steady":               "--duration, and --rounds to see whether runs agree",

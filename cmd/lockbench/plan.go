@@ -16,7 +16,6 @@ import (
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/pipeline"
 )
 
 const (
@@ -44,7 +43,6 @@ type plan struct {
 	kinds      []string      // of faults that chaos drew from
 	probeEvery time.Duration // 0: no prober
 	objectives []result.Objective
-	prefix     string
 	engine     rivals.Options // but for what options adds
 	history    string         // file for the events around an overlap; chaos only
 	outputs
@@ -62,7 +60,7 @@ func (f *flags) plan(cmd *cobra.Command) (*plan, error) {
 	}
 	p := &plan{
 		command: cmd.Name(), impls: f.impl, rounds: f.rounds,
-		prefix: f.prefix, engine: f.engine, probeEvery: f.probeEvery,
+		engine: f.engine, probeEvery: f.probeEvery,
 		outputs: f.outputs,
 	}
 	p.runs = rounds{p}
@@ -204,8 +202,6 @@ func (f *flags) refuseRaw(masters int, set func(string) bool) error {
 	switch {
 	case set("rate"):
 		return usagef("--rate cannot be used with --impl raw, which always sends all it can")
-	case set("prefix"):
-		return usagef("--prefix cannot be used with --impl raw, whose names are its own")
 	case !(rivals.Impl{}).Can(f.cfg.Op):
 		return usagef("--op %s cannot be used with --impl raw, which only acquires and releases", f.cfg.Op)
 	}
@@ -273,12 +269,6 @@ func (f *flags) planLoad(p *plan, set func(string) bool) error {
 	}
 	if f.engine.MasterTimeout >= f.cfg.TTL {
 		return usagef("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.cfg.TTL)
-	}
-	if strings.HasPrefix(f.prefix, pipeline.ReservedPrefix) {
-		return usagef("--prefix must not begin with %q, which is the engine's", pipeline.ReservedPrefix)
-	}
-	if f.engine.Drift < 0 || f.engine.Drift >= 0.5 {
-		return usagef("--drift must be from 0 to below 0.5, got %v", f.engine.Drift)
 	}
 	if f.engine.RetryHeld < 0 || f.engine.RetrySplit < 0 {
 		return usagef("--%s must not be negative", map[bool]string{true: "retry-held", false: "retry-split"}[f.engine.RetryHeld < 0])

@@ -137,9 +137,6 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	}
 	end := func() ([]bench.Band, error) { return nil, nil }
 	cfg.Outages = r.plan.outages()
-	if prefix := r.plan.prefix; prefix != "" {
-		cfg.KeyPrefix = prefix + bench.RandomKeyPrefix()
-	}
 	cfg.Begin = func(at time.Time) {
 		end = r.rig.Begin(at.Add(cfg.Warmup))
 		if r.plan.probeEvery > 0 {

@@ -81,8 +81,6 @@ func TestBadInputNamesItsFlagAndStartsNothing(t *testing.T) {
 		"run --wait -1s":                         "--wait",
 		"run --master-timeout -1s":               "--master-timeout",
 		"run --master-timeout 10s":               "--master-timeout",
-		"run --prefix __muxlock__:x":             "--prefix",
-		"run --prefix a: --impl raw":             "--prefix",
 		"run --fencing --impl redislock":         "--fencing",
 		"run --fencing --impl raw":               "--fencing",
 		"run --fencing=perhaps":                  "--fencing",

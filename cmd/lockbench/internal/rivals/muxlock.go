@@ -1,7 +1,6 @@
 package rivals
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,14 +13,10 @@ import (
 
 // muxlock is this project's engine with its defaults: an Acquire tries again until
 // ctx ends, after 12 to 37 ms when somebody holds the lock, sooner after a split vote.
-type muxlock struct {
-	engine *engine.Engine
-	drift  float64
-}
+type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
-	cfg := o.engine()
-	e, err := engine.New(ctx, cfg)
+	e, err := engine.New(ctx, o.engine())
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +27,7 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 		_ = e.Close()
 		return nil, fmt.Errorf("%w (--new-masters, if they have never granted a lock)", missing)
 	}
-	return muxlock{e, cmp.Or(cfg.Drift, redlock.DefaultDrift)}, nil
+	return muxlock{e}, nil
 }
 
 // Validate returns what the engine would find wrong with the options.
@@ -41,7 +36,7 @@ func (o Options) Validate() error { return o.engine().Validate() }
 func (o Options) engine() engine.Config {
 	return engine.Config{
 		Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters && !o.Fencing,
-		Drift: o.Drift, RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit, Fencing: o.Fencing,
+		RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit, Fencing: o.Fencing,
 	}
 }
 
@@ -50,7 +45,7 @@ func (o Options) engine() engine.Config {
 // round, so that there is nothing to wait for, nor a fence to be above. A machine that is
 // kept busy by other things may take several tries.
 func SetUp(ctx context.Context, o Options) (err error) {
-	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, Patience(o.TTL, o.Drift))
+	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, Patience(o.TTL))
 	for range 10 {
 		err = engine.SetUp(ctx, o.engine(), engine.SetUpOptions{MastersAreNew: true, Recover: true})
 		if err == nil {
@@ -62,8 +57,8 @@ func SetUp(ctx context.Context, o Options) (err error) {
 
 // Patience is a MasterTimeout for setting masters up, which takes embedded ones 0.1 s: as
 // long as a lease of that length, which is not asked for, could do with.
-func Patience(ttl time.Duration, drift float64) time.Duration {
-	return min((ttl-redlock.DriftAllowance(ttl, cmp.Or(drift, redlock.DefaultDrift)))*3/4, 5*time.Second)
+func Patience(ttl time.Duration) time.Duration {
+	return min((ttl-redlock.DriftAllowance(ttl, redlock.DefaultDrift))*3/4, 5*time.Second)
 }
 
 // One of several masters is not what was set up, so these locks have no fencing tokens.
@@ -92,7 +87,7 @@ func (l muxlock) Counts() bench.Counts {
 
 // Allowance is what the engine gives up of a lease.
 func (l muxlock) Allowance(ttl time.Duration) time.Duration {
-	return redlock.DriftAllowance(ttl, l.drift)
+	return redlock.DriftAllowance(ttl, redlock.DefaultDrift)
 }
 
 // muxlockHeld: a *engine.Lock is a bench.Held as it is.

@@ -22,8 +22,7 @@ type Options struct {
 	TTL           time.Duration // the lease every call will ask for
 	MaxTTL        time.Duration // the longest lease that the engine assumes; 0 = its default
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
-	Drift         float64       // of the engine, as are the next two; 0 = its default
-	RetryHeld     time.Duration
+	RetryHeld     time.Duration // of the engine, as is the next; 0 = its default
 	RetrySplit    time.Duration
 	Workers       int  // callers at once: sizes connection pools
 	Distant       bool // a reply may take milliseconds
