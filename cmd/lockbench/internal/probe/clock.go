@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // Sample is one reading of a master's clock, in ns. The true offset lies within half
@@ -119,12 +118,16 @@ func fastest(all []Sample) []Sample {
 	return best
 }
 
+// steadySlew is by how much a daemon that has found the right time still changes a clock's rate,
+// in us a second. A clock that changes faster is being set.
+const steadySlew = 500
+
 // steady numbers the stretches between steps, for each sample.
 func steady(best []Sample) []int {
 	number := make([]int, len(best))
 	for i := 1; i < len(best); i++ {
 		x, y := best[i-1], best[i]
-		explained := float64(x.RTT+y.RTT)/2 + 2*clockTick + sizing.SteadySlew*1e-6*float64(y.At-x.At)
+		explained := float64(x.RTT+y.RTT)/2 + 2*clockTick + steadySlew*1e-6*float64(y.At-x.At)
 		number[i] = number[i-1]
 		if math.Abs(float64(y.Offset-x.Offset)) > explained {
 			number[i]++
