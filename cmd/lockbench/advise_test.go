@@ -52,6 +52,20 @@ func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 	require.Equal(t, "20ms", doc.Advice.Ask.Hold.String())
 }
 
+func TestTheLastLineOfAnAdviceRuns(t *testing.T) {
+	t.Parallel()
+	file := keep(t, "run", "--embedded", "3", "--workers", "8", "--keys", "100", "--hold", "1ms", "--duration", "1s", "--warmup", "0s")
+	for _, hold := range []string{"exp:2ms", "1h"} {
+		stdout, stderr, code := lockbench(t, "advise", file, "--hold", hold, "--rto", "10m")
+		require.Zero(t, code, stderr)
+		line := strings.NewReplacer("\\\n", "", "'", "").Replace(stdout[strings.Index(stdout, "  lockbench run"):])
+		args := append(strings.Fields(line)[1:], "--duration", "300ms", "--warmup", "0s")
+		_, stderr, code = lockbench(t, args...)
+		require.NotEqual(t, exitUsage, code, "%v: %s", args, stderr)
+		require.Contains(t, args, map[string]string{"exp:2ms": "--hold", "1h": "--op"}[hold])
+	}
+}
+
 func TestAdviceOfLiveMasters(t *testing.T) {
 	t.Parallel()
 	needServer(t)

@@ -58,7 +58,7 @@ func trial(c result.Config, a *result.Advice) string {
 	}
 	limit := strconv.FormatFloat(100*max(a.Lost, a.Ask.Eps, leastLimit), 'g', 2, 64) + "%"
 	if a.Config.Renew {
-		add("slo", "failed==0")
+		add("slo", "failure_rate==0%")
 	} else {
 		add("slo", "lost_validity_rate<="+limit)
 	}
