@@ -137,12 +137,12 @@ func TestRepairNoticesAFlushOfAMasterThatHasVoted(t *testing.T) {
 	require.True(t, ok)
 }
 
-func TestRepairDoesNotWaitForAMasterThatIsDown(t *testing.T) {
+func TestRepairDoesNotWaitForAMasterThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	servers, addrs := fencedMasters(t, 5, "2s")
 	restart(t, servers[0])
-	require.NoError(t, servers[4].Kill())
-	stdout, stderr, code := muxlock(t, "masters", "repair", "--masters", addrs)
+	require.NoError(t, servers[4].Pause()) // a port that is free may be another test's next
+	stdout, stderr, code := muxlock(t, "masters", "repair", "--master-timeout", "900ms", "--masters", addrs)
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, "1 of 5 masters are not admitted members")
 	require.Regexp(t, servers[0].Addr()+`.* admitted`, stdout)
