@@ -75,9 +75,8 @@ lint: ## gofmt, vet and staticcheck; golangci-lint too where it is installed
 	@if command -v golangci-lint >/dev/null; then golangci-lint run $(ALL); fi
 
 fuzz: setup ## each fuzz target for FUZZTIME
-	@for p in $$($(GO) list $(ALL)); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
-	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p || exit 1; done; done
+	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's#/[^/]*:[0-9]+:func (Fuzz[A-Za-z0-9]*).*# \1#' | while read -r p f; do \
+	  echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$p </dev/null || exit 1; done
 
 microbench: setup ## go test -bench: the round, the cycle, folding, the scripts
 	$(GO) test -run '^$$' -bench . -skip 'Burst|Overload|Denied' -benchtime 1s ./engine ./pipeline ./scripts ./bench
