@@ -334,3 +334,41 @@ func TestEveryAcquireWhoseContextEndsSaysWhy(t *testing.T) {
 		end()
 	}
 }
+
+// The next in line had no answer of its own.
+func TestWhatTheLastContenderFoundIsKnownToTheNext(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	e, links := bent(t, masters, masterTimeout(9*time.Second), func(c *Config) { c.TTL = 30 * time.Second })
+	lock, err := open(t, masters).Acquire(t.Context(), t.Name(), 30*time.Second)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	acquire := func() (cancel context.CancelFunc, returned chan error) {
+		ctx, cancel := context.WithCancel(t.Context())
+		returned = make(chan error, 1)
+		go func() {
+			_, err := e.Acquire(ctx, t.Name(), 0)
+			returned <- err
+		}()
+		return cancel, returned
+	}
+	endFirst, first := acquire()
+	soon(t, func() bool { return e.Stats().Taken > 0 })
+	endNext, next := acquire()
+	soon(t, func() bool { return e.Stats().Waiting == 1 })
+	for _, link := range links {
+		link.HoldReplies(true)
+	}
+	asked := calls(t, masters[0], "set")
+	endFirst()
+	require.ErrorIs(t, <-first, ErrTaken)
+	soon(t, func() bool { return calls(t, masters[0], "set") > asked }, "the next one asks")
+	endNext()
+	err = <-next
+	require.ErrorIs(t, err, ErrTaken)
+	require.NotErrorIs(t, err, ErrNoQuorum)
+	require.ErrorIs(t, err, context.Canceled)
+	for _, link := range links {
+		link.HoldReplies(false)
+	}
+	require.NoError(t, lock.Release(t.Context()))
+}

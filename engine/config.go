@@ -78,7 +78,7 @@ type Config struct {
 	// Fencing gives every lock a fencing token (Lock.Fence), and a master that lost its data, or
 	// has another one's, no vote (package comment, Fencing). The masters must have been set up for it, once
 	// (SetUp, muxlock masters init). A cycle costs 1.05 times as much for a lone
-	// caller, 1.7 times where the masters' CPU is the limit (bench/RESULTS.md), and an acquire
+	// caller, 1.6 times where the masters' CPU is the limit (bench/RESULTS.md), and an acquire
 	// rarely needs a second round trip. Default false. Neither MastersAreNew nor a guess from
 	// uptime is needed then: a master that is set up votes at once.
 	Fencing bool

@@ -172,6 +172,20 @@ func TestSecondReleaseIsNotHeldAndTouchesNobody(t *testing.T) {
 	require.NoError(t, second.Release(t.Context()))
 }
 
+func TestReleaseOfALockThatIsGoneSpeaksOfARelease(t *testing.T) {
+	masters := five(t)
+	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	for _, m := range masters {
+		redistest.Command(t, m, "DEL", t.Name())
+	}
+	err = lock.Release(t.Context())
+	require.ErrorIs(t, err, ErrNotHeld)
+	require.NotErrorIs(t, err, ErrNotAcquired)
+	require.ErrorContains(t, err, "of 5 masters 0 deleted it, ")
+}
+
 func TestReleaseAfterExpiryIsNotHeldAndTouchesNobody(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
@@ -273,6 +287,7 @@ func TestExtendLosesTheLockWhenAMajorityDeletedIt(t *testing.T) {
 	err = lock.Extend(t.Context(), 20*time.Second)
 	require.ErrorIs(t, err, ErrLost)
 	require.NotErrorIs(t, err, ErrNotAcquired)
+	require.ErrorContains(t, err, "had it no more")
 	<-done
 	<-held.Done()
 	require.ErrorIs(t, context.Cause(held), ErrLost)

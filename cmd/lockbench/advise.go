@@ -159,7 +159,7 @@ func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error
 func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	doc, err := result.ReadFile(name)
 	if err != nil {
-		return nil, sizing.Measured{}, err
+		return nil, sizing.Measured{}, usageError{err} // which names the file
 	}
 	if doc.Sweep != nil {
 		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
@@ -201,8 +201,11 @@ func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Me
 
 // tooLittle is the error of what nothing can be sized from, or of what cannot be read.
 func tooLittle(name string, err error) error {
-	if errors.Is(err, sizing.ErrTooLittle) {
+	switch {
+	case errors.Is(err, sizing.ErrTooLittle):
 		return verdict{exitNotValid, name + err.Error()}
+	case errors.As(err, new(usageError)):
+		return err
 	}
 	return usagef("%s%w", name, err)
 }

@@ -58,6 +58,17 @@ func TestDrawnFaultsHurtAMinorityAndRepeatWithTheirSeed(t *testing.T) {
 	require.NotEqual(t, list, other)
 }
 
+// A copy may wait for the data of several masters, and only then the rest begins.
+func TestACopiedMasterIsFaultyForAsLongAsItMayTake(t *testing.T) {
+	lottery := faults.Lottery{Kinds: []faults.Kind{faults.Copy}, Masters: 3, AtOnce: 1, Duration: time.Minute, TTL: 500 * time.Millisecond, Rest: time.Second}
+	list, err := lottery.Draw()
+	require.NoError(t, err)
+	require.Greater(t, len(list), 5)
+	for i, f := range list[1:] {
+		require.GreaterOrEqual(t, f.From-list[i].To, lottery.Rest+2*time.Second)
+	}
+}
+
 func TestDrawKnowsASingleMasterAndChosenKinds(t *testing.T) {
 	list, err := faults.Lottery{Kinds: []faults.Kind{faults.Restart}, Masters: 1, AtOnce: 1, Duration: 10 * time.Second, TTL: time.Second}.Draw()
 	require.NoError(t, err)
