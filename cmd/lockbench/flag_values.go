@@ -31,21 +31,6 @@ func (r *rate) Set(s string) error {
 func (r *rate) String() string { return strconv.FormatFloat(float64(*r), 'g', -1, 64) }
 func (r *rate) Type() string   { return "number" }
 
-// share is a part of the whole, such as 5% or 0.05.
-type share float64
-
-func (s *share) Set(text string) error {
-	v, err := result.ParseShare(text)
-	if err != nil || !(v >= 0 && v < 1) {
-		return fmt.Errorf("must be from 0%% to below 100%%, such as 5%%")
-	}
-	*s = share(v)
-	return nil
-}
-
-func (s *share) String() string { return strconv.FormatFloat(100*float64(*s), 'g', 10, 64) + "%" }
-func (s *share) Type() string   { return "share" }
-
 // span is a bench.Span that may come from a file of samples: file:PATH.
 type span struct{ *bench.Span }
 

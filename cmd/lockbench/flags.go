@@ -30,8 +30,6 @@ type flags struct {
 	slos   []string
 	config string
 
-	regression share
-
 	outputs
 }
 

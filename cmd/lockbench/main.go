@@ -22,7 +22,6 @@
 //	3    an objective (--slo) was missed
 //	4    safety violation: two holders at once, or a fencing token that did not grow
 //	5    measurement not valid, such as a rate that was not met, or too little of it to size from
-//	6    regression between two results
 //	7    locks lost their validity while they were held, and no --slo or --fault asks for that;
 //	     not of chaos, whose holds are to outlive their leases, nor of sweep --find-max, which goes too far on purpose
 //	130  interrupted with the partial result written
@@ -56,7 +55,6 @@ const (
 	exitMissed      = 3
 	exitUnsafe      = 4
 	exitNotValid    = 5
-	exitRegression  = 6
 	exitLost        = 7
 	exitPipe        = 141 // as a shell reports SIGPIPE
 	exitInterrupted = 130

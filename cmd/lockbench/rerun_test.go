@@ -197,7 +197,7 @@ func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
 		if text == "-" {
 			name += ".not"
 		}
-		for _, args := range [][]string{{"run", "--config", name}, {"compare", name, name}} {
+		for _, args := range [][]string{{"run", "--config", name}, {"report", name}} {
 			stdout, stderr, code := lockbench(t, args...)
 			require.Equal(t, exitUsage, code, stderr)
 			require.Contains(t, stderr, want)

@@ -14,7 +14,7 @@ import (
 // means more than the reference, which is good for throughput alone. A figure
 // that no round had on both sides is absent.
 type Relative struct {
-	Impl        string `json:"impl"` // of two files also its setting
+	Impl        string `json:"impl"`
 	Reference   string `json:"reference"`
 	Rounds      int    `json:"rounds"`  // rounds that both finished
 	Latency     string `json:"latency"` // what p50 and p99 are of: response or cycle
