@@ -1,8 +1,6 @@
 package result
 
 import (
-	"cmp"
-	"os"
 	"runtime"
 	"runtime/debug"
 )
@@ -13,23 +11,6 @@ type Tool struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit,omitempty"`
 	Go      string `json:"go"`
-}
-
-// Env is the machine it measured on.
-type Env struct {
-	OS         string `json:"os"`
-	Arch       string `json:"arch"`
-	CPUs       int    `json:"cpus"`
-	GOMAXPROCS int    `json:"gomaxprocs"`
-	Kernel     string `json:"kernel"`
-	CPU        string `json:"cpu,omitempty"` // model name, where the system reports it
-	Host       string `json:"host,omitempty"`
-	// The following are as Linux reports them, and absent elsewhere.
-	MemoryBytes    int64   `json:"memory_bytes,omitempty"`
-	CPULimit       float64 `json:"cpu_limit,omitempty"`      // processors that the control group may use; absent: all
-	Virtualization string  `json:"virtualization,omitempty"` // "vm (QEMU), container"; absent: none that shows
-	Clocksource    string  `json:"clocksource,omitempty"`    // tsc; others make every reading of the clock slower
-	Governor       string  `json:"governor,omitempty"`       // of the first processor's frequency
 }
 
 // CurrentTool reads name, version and commit from the build information.
@@ -48,19 +29,4 @@ func CurrentTool() Tool {
 		}
 	}
 	return t
-}
-
-// CurrentEnv describes this machine.
-func CurrentEnv() Env {
-	host, _ := os.Hostname()
-	e := Env{
-		OS:         runtime.GOOS,
-		Arch:       runtime.GOARCH,
-		CPUs:       runtime.NumCPU(),
-		GOMAXPROCS: runtime.GOMAXPROCS(0),
-		Host:       host,
-	}
-	machine{os.DirFS("/")}.describe(&e)
-	e.Kernel = cmp.Or(e.Kernel, e.OS)
-	return e
 }

@@ -90,7 +90,6 @@ func (b *Blocks) surroundings(doc result.Document) {
 		"virtual", e.Virtualization,
 		"processor", e.CPU,
 		"processors", known(int64(e.CPUs), fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS)),
-		"of which it may use", known(e.CPULimit, units.Digits(e.CPULimit)),
 		"memory", known(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB"),
 		"clock source", e.Clocksource,
 		"frequency governor", e.Governor,
