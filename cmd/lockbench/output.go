@@ -82,15 +82,15 @@ func (s *sink) close() {
 
 // document writes doc, and its page.
 func (s *sink) document(doc result.Document) error {
-	return errors.Join(s.write(func(w io.Writer) error { return format(w, s.format, doc) }), s.writePage(pageOf(doc), doc))
+	return errors.Join(s.write(func(w io.Writer) error { return format(w, s.format, doc) }), s.writePage(pageOf(doc)))
 }
 
-// writePage writes the page, if there is to be one, of what is shown of data.
-func (s *sink) writePage(shown view.Page, data any) error {
+// writePage writes the page, if there is to be one.
+func (s *sink) writePage(shown view.Page) error {
 	if s.page == nil {
 		return nil
 	}
-	err := html.Write(s.page, shown, data)
+	err := html.Write(s.page, shown)
 	if err == nil {
 		err = s.page.Commit()
 	}
@@ -140,7 +140,7 @@ func format(w io.Writer, name string, doc result.Document) error {
 	case "bench":
 		return result.WriteBench(w, doc.Results)
 	case htmlFormat:
-		return html.Write(w, pageOf(doc), doc)
+		return html.Write(w, pageOf(doc))
 	case svgFormat:
 		return html.WritePicture(w, view.Picture(doc))
 	}

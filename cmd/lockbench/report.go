@@ -25,12 +25,12 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
-		Long: `Report reads a result that was kept with -o json or --html, and shows it again: as
-text on a terminal or into a pipe, as a page into a file, unless -o names another format. FILE
-may be - for standard input.`,
+		Long: `Report reads a result that was kept with -o json, and shows it again: as text on a
+terminal or into a pipe, as a page into a file, unless -o names another format. FILE may be -
+for standard input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
-  lockbench report report.html -o text`,
+  lockbench report result.json -o bench`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return reportFile(cmd, args[0], format, out)

@@ -2,7 +2,6 @@ package html_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func page(t *testing.T, doc result.Document, more ...view.Block) string {
 	var b bytes.Buffer
 	shown := view.New(doc, map[string]string{"slow": "is slow"}, "lockbench run")
 	shown.Notes = append(shown.Notes, more...)
-	require.NoError(t, html.Write(&b, shown, doc))
+	require.NoError(t, html.Write(&b, shown))
 	return b.String()
 }
 
@@ -67,9 +66,8 @@ func TestAPageStaysSmall(t *testing.T) {
 }
 
 func TestNoPageHasFiguresThatAreNone(t *testing.T) {
-	histogram := regexp.MustCompile(`"hdr\w*": ?"[^"]*"`) // base64 may spell anything
 	for name, doc := range documents() {
-		text := histogram.ReplaceAllString(page(t, doc), "")
+		text := page(t, doc)
 		require.NotContains(t, text, "NaN", name)
 		require.NotRegexp(t, `[^a-zA-Z]\+?Inf\b`, text, name)
 		require.NotContains(t, text, "%!", name)
@@ -89,33 +87,7 @@ func TestForeignTextIsHarmless(t *testing.T) {
 		view.Block{Table: &view.Table{Caption: evil, Columns: []view.Column{{Name: evil}}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}})
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, `alert("x")`)
-	require.Equal(t, 1, strings.Count(text, "</script>"), "the result's")
-
-	back, err := result.Read(strings.NewReader(text))
-	require.NoError(t, err)
-	require.Equal(t, evil, back.Results[0].PerMaster[0].Addr)
-}
-
-func TestAPageGivesItsResultBack(t *testing.T) {
-	for _, name := range []string{"run", "compare", "closed", "zeros", "nothing"} {
-		doc := documents()[name]
-		back, err := result.Read(strings.NewReader(page(t, doc)))
-		require.NoError(t, err, name)
-		want, err := json.Marshal(doc)
-		require.NoError(t, err)
-		got, err := json.Marshal(back)
-		require.NoError(t, err)
-		require.JSONEq(t, string(want), string(got), name)
-	}
-}
-
-func TestPagesThatHoldNoResultAreTold(t *testing.T) {
-	_, err := result.Read(strings.NewReader("<!DOCTYPE html><p>hello"))
-	require.ErrorContains(t, err, "no report of lockbench")
-
-	whole := page(t, documents()["closed"])
-	_, err = result.Read(strings.NewReader(whole[:strings.Index(whole, `id="lockbench-result">`)+50]))
-	require.ErrorContains(t, err, "cut off")
+	require.NotContains(t, text, "</script>")
 }
 
 func TestAPageHasWhatItsDocumentHas(t *testing.T) {

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,7 +26,7 @@ type Objective struct {
 // comparisons, the longer ones first, as they begin like the others.
 var comparisons = []string{"<=", ">=", "==", "<", ">"}
 
-// ParseObjective reads FIGURE OP VALUE. Figures are those of Figures, and of every latency
+// ParseObjective reads FIGURE OP VALUE. Figures are those of figures, and of every latency
 // in Timings its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
 // has a unit where the figure is a time (5ms), may end in % where it is a share,
 // and in k or M where it is a number. The error, which matches ErrConfig, lists
@@ -53,7 +54,6 @@ func newObjective(name, op, value string) (Objective, error) {
 	o := Objective{name + op + value, name, f, op, limit}
 	if o.bounds() { // as many as show it where none is counted
 		o.figure.samples = int64(math.Ceil(math.Log(1-sizing.Confidence) / math.Log1p(-limit)))
-		o.figure.has = func(r *bench.Result) int64 { _, whole := f.counts(r.Totals); return whole }
 	}
 	return o, nil
 }
@@ -140,20 +140,18 @@ func (o Objective) Possible(cfg bench.Config) error {
 // Judge holds a result against the objective.
 func (o Objective) Judge(r *bench.Result) bench.SLO {
 	s := bench.SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
-	v, err := o.figure.Of(r)
-	if err != nil {
-		s.Reason = err.Error()
+	v := o.figure.read(r)
+	if s.Reason = cmp.Or(v.none, v.thin); s.Reason != "" {
 		return s
 	}
-	s.Value, s.AtLeast = v, o.figure.AtLeast(r)
+	s.Value, s.AtLeast = v.value, v.atLeast
 	holds := map[string]bool{
-		"<": v < o.limit, "<=": v <= o.limit, "==": v == o.limit, ">": v > o.limit, ">=": v >= o.limit,
+		"<": s.Value < o.limit, "<=": s.Value <= o.limit, "==": s.Value == o.limit, ">": s.Value > o.limit, ">=": s.Value >= o.limit,
 	}
 	s.Pass = holds[o.op] && (!s.AtLeast || o.op[0] == '>') // a lower bound meets no upper limit
 	if s.Pass && o.bounds() {
-		part, whole := o.figure.counts(r.Totals)
-		if most := sizing.AtMost(part, whole); most > o.limit {
-			s.Pass, s.Reason = false, fmt.Sprintf("%d of %d may be up to %.2g%%, with 95 %%: it takes more operations", part, whole, 100*most)
+		if most := sizing.AtMost(v.part, v.whole); most > o.limit {
+			s.Pass, s.Reason = false, fmt.Sprintf("%d of %d may be up to %.2g%%, with 95 %%: it takes more operations", v.part, v.whole, 100*most)
 		}
 	}
 	return s
@@ -162,29 +160,29 @@ func (o Objective) Judge(r *bench.Result) bench.SLO {
 // bounds reports whether a share of operations is to stay below a limit: it passes where what it
 // is at most, with 95 %, does.
 func (o Objective) bounds() bool {
-	return o.figure.counts != nil && o.op[0] == '<' && o.limit > 0 && o.limit < 1
+	return o.figure.counted && o.op[0] == '<' && o.limit > 0 && o.limit < 1
 }
 
 // Samples is how many operations a run needs to be judged by the objective.
 func (o Objective) Samples() int64 { return o.figure.samples }
 
+// longest is how many times as long a run Longer asks for at most.
+const longest = 10
+
 // Longer is how many times as long the run should have been, at its pace, to be judged.
 func (o Objective) Longer(r *bench.Result) float64 {
-	if o.figure.samples == 0 {
+	v := o.figure.read(r)
+	switch {
+	case o.figure.samples == 0:
 		return 1
+	case v.whole == 0:
+		return longest // a guess
+	case !o.bounds():
+		return float64(o.figure.samples) / float64(v.whole)
 	}
-	has := o.figure.has(r)
-	if o.bounds() && has > 0 {
-		part, whole := o.figure.counts(r.Totals)
-		for times := int64(1); times < 10; times++ {
-			if sizing.AtMost(times*part, times*whole) <= o.limit {
-				return float64(times)
-			}
-		}
-		return 10
+	times := int64(1)
+	for times < longest && sizing.AtMost(times*v.part, times*v.whole) > o.limit {
+		times++
 	}
-	if has > 0 {
-		return float64(o.figure.samples) / float64(has)
-	}
-	return 10 // a guess
+	return float64(times)
 }

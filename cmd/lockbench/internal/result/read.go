@@ -35,9 +35,9 @@ func ReadFile(name string) (*Document, error) {
 	return doc, nil
 }
 
-// Read reads what JSON wrote, also out of a page of package html, at most 64 MB. What it
-// returns is whole: every result has its name and its latencies, so that nobody who uses
-// it has to look. The error says what the text is instead, to be read after its name.
+// Read reads what JSON wrote, at most 64 MB. What it returns is whole: every result has its
+// name and its latencies, so that nobody who uses it has to look. The error says what the
+// text is instead, to be read after its name.
 func Read(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, documentMost+1))
 	switch {
@@ -47,16 +47,12 @@ func Read(r io.Reader) (*Document, error) {
 		return nil, fmt.Errorf("is larger than %d MB, which no result of lockbench is", documentMost>>20)
 	case len(bytes.TrimSpace(text)) == 0:
 		return nil, errors.New("is empty")
-	}
-	if text, err = unwrap(text); err != nil {
-		return nil, err
-	}
-	if err := recognise(text); err != nil {
-		return nil, err
+	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")):
+		return nil, errors.New("is not JSON but a page: a result is kept with -o json --out FILE")
 	}
 	doc := &Document{}
-	if err := json.Unmarshal(text, doc); err != nil {
-		return nil, fmt.Errorf("is damaged: %w", err)
+	if err := decode(text, doc); err != nil {
+		return nil, err
 	}
 	for i, r := range doc.Results {
 		if err := whole(r); err != nil {
@@ -73,33 +69,30 @@ func Read(r io.Reader) (*Document, error) {
 	return doc, nil
 }
 
-// recognise tells a result of a version that is known here from everything else.
-func recognise(text []byte) error {
-	var head struct {
-		SchemaVersion *int `json:"schema_version"`
-		Tool          *Tool
-		Config        json.RawMessage
-		Results       []json.RawMessage
-	}
-	err := json.Unmarshal(text, &head)
+// decode tells a result of a version that is known here from everything else. What is of
+// another version may not fit: its version is told all the same, as it stands at the begin.
+func decode(text []byte, doc *Document) error {
+	err := json.Unmarshal(text, doc)
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input":
 		return fmt.Errorf("is cut off after %d bytes", len(text))
 	case errors.As(err, &syntax):
 		return fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
-	case head.SchemaVersion == nil || head.Tool == nil || head.Tool.Name != "lockbench":
+	case doc.Tool.Name != "lockbench":
 		return errors.New("is JSON, but no result of lockbench")
-	case *head.SchemaVersion > SchemaVersion:
-		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", *head.SchemaVersion, SchemaVersion)
-	case *head.SchemaVersion == 1:
+	case doc.SchemaVersion > SchemaVersion:
+		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", doc.SchemaVersion, SchemaVersion)
+	case doc.SchemaVersion == 1:
 		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
-	case *head.SchemaVersion < 1:
-		return fmt.Errorf("is damaged: there is no schema %d", *head.SchemaVersion)
-	case err == nil && (head.Results == nil || head.Config == nil):
+	case doc.SchemaVersion < 1:
+		return fmt.Errorf("is damaged: there is no schema %d", doc.SchemaVersion)
+	case err != nil:
+		return fmt.Errorf("is damaged: %w", err)
+	case doc.Results == nil:
 		return errors.New("is of lockbench, but holds no results")
 	}
-	return nil // other errors are told with their place when all of it is read
+	return nil
 }
 
 // whole says what a result lacks that the others rely on.
@@ -115,28 +108,4 @@ func whole(r *bench.Result) error {
 		return errors.New("has a negative duration_s")
 	}
 	return nil
-}
-
-// The document stands between these in a page. No text within can end it: there JSON
-// has no < at all.
-const (
-	dataBegin = `<script type="application/json" id="lockbench-result">`
-	dataEnd   = `</script>`
-)
-
-// unwrap takes the document out of a page that package html has made; any other text
-// comes back as it is. The error is that of another page, to be read after its name.
-func unwrap(text []byte) ([]byte, error) {
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")) {
-		return text, nil
-	}
-	_, rest, found := bytes.Cut(text, []byte(dataBegin))
-	if !found {
-		return nil, errors.New("is not JSON but a page, and no report of lockbench")
-	}
-	data, _, found := bytes.Cut(rest, []byte(dataEnd))
-	if !found {
-		return nil, errors.New("is a report that is cut off")
-	}
-	return data, nil
 }

@@ -1,7 +1,6 @@
 package result
 
 import (
-	"maps"
 	"math"
 	"slices"
 
@@ -42,69 +41,49 @@ type Ratio struct {
 // ratios are 1). Interrupted runs are left out. No result of the reference: no
 // rows.
 func RelativeTo(reference string, results []*bench.Result) []Relative {
-	names, runs := finished(results)
 	rows := []Relative{}
-	if runs[reference] == nil {
+	base := Finished(results, reference)
+	if len(base) == 0 {
 		return rows
 	}
-	for _, name := range names {
-		rows = append(rows, relative(name, reference, runs[name], runs[reference]))
+	for _, impl := range Impls(results) {
+		if own := Finished(results, impl); len(own) > 0 {
+			rows = append(rows, relative(own, base))
+		}
 	}
 	return rows
 }
 
-// finished is the whole runs of each implementation at each setting, by its Name and
-// round, and the names in the order of their appearance.
-func finished(results []*bench.Result) (names []string, runs map[string]map[int]*bench.Result) {
-	runs = map[string]map[int]*bench.Result{}
-	for _, r := range results {
-		if r.Interrupted() {
-			continue
-		}
-		name := Name(r.Impl, r.Setting)
-		if runs[name] == nil {
-			runs[name] = map[int]*bench.Result{}
-			names = append(names, name)
-		}
-		runs[name][r.Round] = r
+// relative is the row of one implementation, by its finished runs and those of the reference.
+func relative(own, base []*bench.Result) Relative {
+	row := Relative{Impl: own[0].Impl, Reference: base[0].Impl, Latency: "cycle"}
+	if own[0].Latency.Response != nil {
+		row.Latency = "response"
 	}
-	return names, runs
+	var rounds [][2]*bench.Result
+	for _, r := range own {
+		if i := slices.IndexFunc(base, func(b *bench.Result) bool { return b.Round == r.Round }); i >= 0 {
+			rounds = append(rounds, [2]*bench.Result{r, base[i]})
+		}
+	}
+	row.Rounds = len(rounds)
+	row.Throughput = ratioOf(MustFigure("throughput"), rounds)
+	row.P50, row.P99 = ratioOf(Headline.P("50"), rounds), ratioOf(Headline.P("99"), rounds)
+	row.CPUPerOp, row.AllocsPerOp = ratioOf(MustFigure("cpu_ns_per_op"), rounds), ratioOf(MustFigure("allocs_per_op"), rounds)
+	return row
 }
 
-func relative(impl, reference string, own, ref map[int]*bench.Result) Relative {
-	row := Relative{Impl: impl, Reference: reference, Latency: "cycle"}
-	shown := []struct {
-		Figure
-		to     **Ratio
-		ratios []float64
-	}{
-		{Figure: MustFigure("throughput"), to: &row.Throughput},
-		{Figure: Headline.P("50"), to: &row.P50},
-		{Figure: Headline.P("99"), to: &row.P99},
-		{Figure: MustFigure("cpu_ns_per_op"), to: &row.CPUPerOp},
-		{Figure: MustFigure("allocs_per_op"), to: &row.AllocsPerOp},
-	}
-	for _, round := range slices.Sorted(maps.Keys(own)) {
-		a, b := own[round], ref[round]
-		if b == nil {
-			continue
-		}
-		row.Rounds++
-		if a.Latency.Response != nil {
-			row.Latency = "response"
-		}
-		for i := range shown {
-			v, measured := shown[i].Measured(a)
-			base, known := shown[i].Measured(b)
-			if measured && known && base != 0 {
-				shown[i].ratios = append(shown[i].ratios, v/base)
-			}
+// ratioOf is the first of each round over the second.
+func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {
+	var ratios []float64
+	for _, pair := range rounds {
+		v, measured := f.Measured(pair[0])
+		base, known := f.Measured(pair[1])
+		if measured && known && base != 0 {
+			ratios = append(ratios, v/base)
 		}
 	}
-	for i := range shown {
-		*shown[i].to = over(shown[i].ratios)
-	}
-	return row
+	return over(ratios)
 }
 
 // over is nil where there are none.

@@ -10,7 +10,7 @@ import (
 
 // latencies is a plot and the figures of each latency, of all implementations together.
 func (b *Blocks) latencies(doc result.Document) {
-	for _, t := range result.Timings() {
+	for _, t := range result.Timings {
 		var curves []curve
 		for i, impl := range doc.Config.Impls {
 			if c := pooled(t, impl, i, result.Of(doc.Results, impl)...); c != nil {
@@ -43,7 +43,7 @@ type curve struct {
 
 // timingsOf is those of one run.
 func timingsOf(r *bench.Result) (curves []curve) {
-	for _, t := range result.Timings() {
+	for _, t := range result.Timings {
 		if c := pooled(t, t.Label, len(curves), r); c != nil {
 			curves = append(curves, *c)
 		}

@@ -1,0 +1,126 @@
+package result
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"muxlock/bench"
+)
+
+// A Timing is one latency of a Result.
+type Timing struct {
+	Name  string // as in JSON
+	Label string // for people
+	Of    func(*bench.Result) *bench.Summary
+
+	lacks func(bench.Config) string // as in Figure
+}
+
+// Headline is the latency that comparisons look at, see Result.Headline.
+var Headline = Timing{"headline", "headline", (*bench.Result).Headline, nil}
+
+// Timings is all latencies, in the order in which a reader wants them.
+var Timings = []Timing{
+	{"response", "response", func(r *bench.Result) *bench.Summary { return r.Latency.Response }, openLoop},
+	{"wait", "wait", func(r *bench.Result) *bench.Summary { return r.Latency.Wait }, openLoop},
+	{"lag", "lag", func(r *bench.Result) *bench.Summary { return r.Latency.Lag }, openLoop},
+	{"service", "service", func(r *bench.Result) *bench.Summary { return r.Latency.Service }, nil},
+	{"acquire", "acquire", func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }, nil},
+	{"release", "release", func(r *bench.Result) *bench.Summary { return r.Latency.Release }, nil},
+	{"cycle", "cycle", func(r *bench.Result) *bench.Summary { return r.Latency.Cycle }, nil},
+	{"extend", "extend", func(r *bench.Result) *bench.Summary { return r.Latency.Extend }, extendsOnly},
+	{"hold", "hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold }, nil},
+	{"handover", "hand-over", func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, waiting},
+	{"handover_remote", "from other process", func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, waitingProcs},
+	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, waiting},
+}
+
+// The runs that some figures need.
+func openLoop(c bench.Config) string {
+	if c.Rate == 0 {
+		return "needs an open loop (--rate)"
+	}
+	return ""
+}
+
+func waiting(c bench.Config) string {
+	if !c.Waits() {
+		return "needs workers that wait for shared names (--keys)"
+	}
+	return ""
+}
+
+func waitingProcs(c bench.Config) string {
+	if why := waiting(c); why != "" || c.Procs > 1 {
+		return why
+	}
+	return "needs several processes (--procs)"
+}
+
+func extendsOnly(c bench.Config) string {
+	if c.Op != bench.Extend {
+		return "needs --op extend"
+	}
+	return ""
+}
+
+// P is percentile p, such as "99.9".
+func (t Timing) P(p string) Figure {
+	f, err := t.Figure("p" + p)
+	if err != nil {
+		panic(err) // p stands in the code
+	}
+	return f
+}
+
+// Figure is what pNN, mean, min or max reads from the latency.
+func (t Timing) Figure(statistic string) (Figure, error) {
+	samples := int64(1)
+	var of func(*bench.Summary) reading // of one that is not empty
+	switch statistic {
+	case "mean":
+		of = func(s *bench.Summary) reading { return reading{value: s.Mean, atLeast: s.Censored > 0} }
+	case "min":
+		of = func(s *bench.Summary) reading { return reading{value: float64(s.Min)} }
+	case "max":
+		of = func(s *bench.Summary) reading { return reading{value: float64(s.Max), atLeast: s.Censored > 0} }
+	default:
+		text, ok := strings.CutPrefix(statistic, "p")
+		p, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil || !(p > 0 && p < 100) {
+			return Figure{}, fmt.Errorf("%q is no statistic of a latency; there are mean, min, max and percentiles such as p50 or p99.9", statistic)
+		}
+		of = func(s *bench.Summary) reading { return percentile(s, p) }
+		samples = bench.TailNeeds(p)
+	}
+	return Figure{
+		Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: bench.UnitNs, lacks: t.lacks, samples: samples,
+		read: func(r *bench.Result) reading {
+			s := t.Of(r)
+			if s == nil || s.Count == 0 {
+				return reading{none: fmt.Sprintf("no %s was measured", t.Name)}
+			}
+			now := of(s)
+			now.whole = s.Count
+			return now
+		},
+	}, nil
+}
+
+// percentile reads one of the percentiles kept, or any from the histogram.
+func percentile(s *bench.Summary, p float64) reading {
+	now := reading{atLeast: s.CensoredAt(p)}
+	if kept, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]; ok {
+		now.value = float64(kept)
+	} else if h, err := s.Histogram(); err == nil && h.Count() > 0 {
+		now.value = float64(h.Quantile(p / 100))
+	} else {
+		now.none = "the result keeps no such percentile"
+	}
+	if s.Thin(p) {
+		beyond := float64(s.Count) * min(p, 100-p) / 100
+		now.thin = fmt.Sprintf("%.3g of %d samples lie beyond it, %d are needed", beyond, s.Count, bench.TailLeast)
+	}
+	return now
+}
