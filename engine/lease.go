@@ -108,9 +108,7 @@ func (l *lease) loseLocked(cause error) {
 	l.endLocked()
 	if h != nil && h.end == nil { // else it is being released
 		h.endLocked(oneline.Join(ErrLost, cause))
-		if !h.since.IsZero() { // else its caller does not have it yet
-			l.e.lost(h, cause)
-		}
+		l.e.lost(h, cause)
 	}
 	if n.lease == l {
 		n.contendNextLocked(false, nil)

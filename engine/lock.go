@@ -221,7 +221,7 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 // ended is sent all the same. A nil ctx is context.Background().
 //
 // It returns nil when the lock was handed over or a quorum confirmed the deletion.
-// ErrNotHeld: the lock was gone or another's, or Release was called before. ErrNoQuorum:
+// ErrNotHeld: the lock was gone or another's, which counts as a loss (Stats.Lost), or Release was called before. ErrNoQuorum:
 // not confirmed, and still being sent in the background; joined to ctx's error if that
 // ended the wait.
 func (l *Lock) Release(ctx context.Context) error {
@@ -247,7 +247,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		mustDelete, contending = lease.handOverLocked(now)
 	}
 	req := lease.releaseLocked()
-	state := lease.state
+	state, until := lease.state, lease.until
 	l.unlock()
 	var err error
 	if mustDelete {
@@ -260,6 +260,10 @@ func (l *Lock) Release(ctx context.Context) error {
 		}
 	}
 	if mustDelete {
+		if held && errors.Is(err, ErrNotHeld) && !until.Reached(clock.Now()) { // else it may just have run out
+			held = false
+			e.lost(l, err)
+		}
 		e.released(l, now, false, held, err)
 	}
 	if contending {
@@ -287,6 +291,9 @@ func (l *Lock) endLocked(why error) {
 	l.end = why
 	if !first {
 		return
+	}
+	if !l.since.IsZero() {
+		l.lease.e.counts.held.Add(-1)
 	}
 	if l.done != nil {
 		close(l.done)

@@ -27,7 +27,11 @@ type Observer struct {
 	// Released: Release was called after held; err is what it returned. handedOver: the
 	// lock went to the next in this process.
 	Released func(name string, held time.Duration, handedOver bool, err error)
-	// Lost: a lock was lost after held, for the given cause.
+	// ReleaseTook: a Release that asked the masters returned err after took. There is no such
+	// event for a lock that was handed over.
+	ReleaseTook func(name string, took time.Duration, err error)
+	// Lost: a lock was lost after held, for the given cause, which a renewal, an Extend or Release
+	// found out, or the end of its validity.
 	Lost func(name string, held time.Duration, cause error)
 	// Renewed: a renewal in the background was confirmed, or failed with err and will be
 	// tried again unless the lock is lost.
@@ -42,6 +46,7 @@ type Observer struct {
 // acquired is called with the shard's mutex held.
 func (e *Engine) acquired(l *Lock, begin clock.Instant, attempts int) {
 	e.counts.acquired.Add(1)
+	e.counts.held.Add(1)
 	if e.measure != nil {
 		e.measure.acquired(l, attempts)
 	}
@@ -69,13 +74,20 @@ func (e *Engine) released(l *Lock, at clock.Instant, handedOver, valid bool, err
 		return
 	}
 	unconfirmed := q.logger != nil && err != nil && valid && !errors.Is(err, ErrClosed)
-	if q.observer.Released == nil && !unconfirmed {
+	took := q.observer.ReleaseTook != nil && !handedOver
+	if q.observer.Released == nil && !took && !unconfirmed {
 		return
 	}
-	name, held := l.Name(), at.Sub(l.since)
+	name, held, asked := l.Name(), at.Sub(l.since), time.Duration(0)
+	if took {
+		asked = clock.Now().Sub(at)
+	}
 	q.add(false, func() {
 		if q.observer.Released != nil {
 			q.observer.Released(name, held, handedOver, err)
+		}
+		if took {
+			q.observer.ReleaseTook(name, asked, err)
 		}
 		if unconfirmed {
 			q.logger.Warn("release not confirmed", slog.String("lock", name), slog.Any("error", err))
@@ -83,8 +95,11 @@ func (e *Engine) released(l *Lock, at clock.Instant, handedOver, valid bool, err
 	})
 }
 
-// lost is called with the shard's mutex held.
+// lost may be called with the shard's mutex held, and once for a lock.
 func (e *Engine) lost(l *Lock, cause error) {
+	if l.since.IsZero() { // its caller does not have it yet
+		return
+	}
 	e.counts.lost.Add(1)
 	q := e.events
 	if q == nil || q.observer.Lost == nil && q.logger == nil {

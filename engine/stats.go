@@ -23,7 +23,8 @@ type Stats struct {
 	HandedOver          uint64 // releases that gave the lock to the next in this process
 	NotHeld             uint64 // releases that found the lock gone or another's
 	ReleasesUnconfirmed uint64 // releases that were not confirmed when their caller stopped waiting
-	Lost                uint64 // locks whose validity ran out or that turned out to be another's
+	Held                int    // locks that are held, now; one that ran out counts until its name or handle is next used
+	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's
 	Renewed             uint64 // renewals in the background that a quorum confirmed
 	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
 	Waiting             int    // goroutines in line behind others of this process, now
@@ -65,7 +66,7 @@ type counters struct {
 	released, handedOver, notHeld, releasesUnconfirmed atomic.Uint64
 	lost, renewed, renewalsFailed, retries, raised     atomic.Uint64
 	overloaded                                         atomic.Uint64 // refused by acquire itself: the pipeline counts the others
-	waiting                                            atomic.Int64
+	waiting, held                                      atomic.Int64
 }
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
@@ -105,7 +106,7 @@ func (e *Engine) Stats() Stats {
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
 		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
-		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()),
+		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()), Held: int(c.held.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),
 	}

@@ -14,9 +14,10 @@
 //	}
 //
 // Each field of engine.Stats is an observable counter, up-down counter or gauge, those of a master
-// with its address as the attribute master; two histograms have the time that callers waited
-// (muxlock.wait, with how it ended as the attribute result) and for how long they held
-// (muxlock.hold). The names of locks are no attribute: they are as many as there are invoices,
+// with its address as the attribute master; histograms have the time that callers waited
+// (muxlock.wait, with how it ended as the attribute result), for how long they held
+// (muxlock.hold), and how long a release took that asked the masters (muxlock.release).
+// muxlock.build_info has the attribute version. The names of locks are no attribute: they are as many as there are invoices,
 // say, and may reveal whose they are. Look for a single lock in the log; for a few kinds of
 // locks there is Options.Class. A view can change the histograms' buckets.
 //

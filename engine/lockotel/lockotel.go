@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Attributes are on every point. They tell several engines of one process apart.
 	Attributes []attribute.KeyValue
-	// Class maps the name of a lock to the attribute class of the two histograms, "invoice:42"
+	// Class maps the name of a lock to the attribute class of the histograms, "invoice:42"
 	// to "invoice" for example. Default nil: no such attribute. Each value makes time series of
 	// its own: never return what grows with the data, such as the name itself, or what should
 	// not be read by all who read metrics. As a safeguard, all values beyond the first 100
@@ -45,7 +45,7 @@ func New(meter metric.Meter, opts Options) (*Metrics, error) {
 		errs = errors.Join(errs, err)
 		return h
 	}
-	wait, hold := histogram(metrics.Wait), histogram(metrics.Hold)
+	wait, hold, release := histogram(metrics.Wait), histogram(metrics.Hold), histogram(metrics.Release)
 	one := engine.Stats{Masters: make([]engine.MasterStats, 1)}
 	metrics.Each(one, func(i metrics.Instrument, _ string, _ float64) {
 		if m.byName[i.Name] != nil {
@@ -62,13 +62,14 @@ func New(meter metric.Meter, opts Options) (*Metrics, error) {
 		func(s float64, result string, class ...string) {
 			wait.Record(ctx, s, m.with(class, attribute.String("result", result)))
 		},
-		func(s float64, class ...string) { hold.Record(ctx, s, m.with(class)) })
+		func(s float64, class ...string) { hold.Record(ctx, s, m.with(class)) },
+		func(s float64, class ...string) { release.Record(ctx, s, m.with(class)) })
 	return m, nil
 }
 
 // Observer returns the Config.Observer that fills the histograms; without it they are empty. It has
-// Acquired, NotAcquired and Released: a service sets the other functions as it likes, and calls
-// these three from its own where it wants both. It must not be changed after engine.New.
+// Acquired, NotAcquired, Released and ReleaseTook: a service sets the other functions as it likes,
+// and calls these four from its own where it wants both. It must not be changed after engine.New.
 func (m *Metrics) Observer() *engine.Observer { return m.observer }
 
 // Watch has the Stats of locks collected until the registration that it returns is ended, or

@@ -11,8 +11,9 @@
 //	http.Handle("/metrics", promhttp.Handler())
 //
 // Each field of engine.Stats is a counter or a gauge, those of a master with its address as the
-// label master; two histograms have the time that callers waited (muxlock_wait_seconds, with how
-// it ended as the label result) and for how long they held (muxlock_hold_seconds). The names of
+// label master; histograms have the time that callers waited (muxlock_wait_seconds, with how
+// it ended as the label result), for how long they held (muxlock_hold_seconds), and how long a release
+// took that asked the masters (muxlock_release_seconds). muxlock_build_info has the label version. The names of
 // locks are no label: they are as many as there are invoices, say, and may reveal whose they
 // are. Look for a single lock in the log; for a few kinds of locks there is Options.Class.
 //
@@ -26,7 +27,7 @@
 //
 // dashboard.json, in this directory, is for Grafana: import it and choose the data source.
 // alerts.yaml is for Prometheus (rule_files). It has an alert for each of the three facts that
-// somebody should look at: a lock was lost while it was held, attempts found no quorum, and so
+// somebody should look at: a lock was lost while it was held, attempts found no quorum for minutes, and so
 // few masters vote that the next failure stops all locks. Dashboard and alerts hold for any number
 // of engines and masters, and also for what package lockotel exports through OpenTelemetry's exporter for
 // Prometheus, which makes the same names. Module rulestest evaluates all their queries on

@@ -11,7 +11,7 @@ import (
 
 // Options of New; all may be left out.
 type Options struct {
-	// Class maps the name of a lock to the label class of the two histograms, "invoice:42" to
+	// Class maps the name of a lock to the label class of the histograms, "invoice:42" to
 	// "invoice" for example. Default nil: no such label. Each value is two dozen time series
 	// and more that live as long as the process, in this process and in Prometheus: never return
 	// what grows with the data, such as the name itself, or what should not be read by all who
@@ -24,9 +24,9 @@ type Options struct {
 // everything else is read from Engine.Stats at each scrape. All methods are safe for concurrent
 // use.
 type Metrics struct {
-	wait, hold *prometheus.HistogramVec
-	observer   *engine.Observer
-	locks      atomic.Pointer[engine.Engine] // nil until Watch
+	wait, hold, release *prometheus.HistogramVec
+	observer            *engine.Observer
+	locks               atomic.Pointer[engine.Engine] // nil until Watch
 }
 
 // New returns metrics without an engine: its Observer must be in the engine's Config.
@@ -35,18 +35,19 @@ func New(opts Options) *Metrics {
 	if opts.Class != nil {
 		class = []string{"class"}
 	}
-	m := &Metrics{wait: histogram(metrics.Wait, append([]string{"result"}, class...)), hold: histogram(metrics.Hold, class)}
+	m := &Metrics{wait: histogram(metrics.Wait, append([]string{"result"}, class...)), hold: histogram(metrics.Hold, class), release: histogram(metrics.Release, class)}
 	m.observer = metrics.Observer(opts.Class,
 		func(s float64, result string, class ...string) {
 			m.wait.WithLabelValues(append([]string{result}, class...)...).Observe(s)
 		},
-		func(s float64, class ...string) { m.hold.WithLabelValues(class...).Observe(s) })
+		func(s float64, class ...string) { m.hold.WithLabelValues(class...).Observe(s) },
+		func(s float64, class ...string) { m.release.WithLabelValues(class...).Observe(s) })
 	return m
 }
 
 // Observer returns the Config.Observer that fills the histograms; without it they are empty. It has
-// Acquired, NotAcquired and Released: a service sets the other functions as it likes, and calls
-// these three from its own where it wants both. It must not be changed after engine.New.
+// Acquired, NotAcquired, Released and ReleaseTook: a service sets the other functions as it likes,
+// and calls these four from its own where it wants both. It must not be changed after engine.New.
 func (m *Metrics) Observer() *engine.Observer { return m.observer }
 
 // Watch makes locks the engine whose Stats are collected. Before that there are none.
@@ -56,6 +57,7 @@ func (m *Metrics) Watch(locks *engine.Engine) { m.locks.Store(locks) }
 func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 	m.wait.Describe(descs)
 	m.hold.Describe(descs)
+	m.release.Describe(descs)
 	one := engine.Stats{Masters: make([]engine.MasterStats, 1)}
 	metrics.Each(one, func(i metrics.Instrument, _ string, _ float64) { descs <- desc(i) })
 }
@@ -64,6 +66,7 @@ func (m *Metrics) Describe(descs chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.wait.Collect(to)
 	m.hold.Collect(to)
+	m.release.Collect(to)
 	locks := m.locks.Load()
 	if locks == nil {
 		return

@@ -90,7 +90,7 @@ func TestAScrapeHasWhatTheEngineDid(t *testing.T) {
 		switch {
 		case strings.HasSuffix(name, "_total"):
 			require.Equal(t, dto.MetricType_COUNTER, family.GetType(), name)
-		case name != "muxlock_wait_seconds" && name != "muxlock_hold_seconds":
+		case name != "muxlock_wait_seconds" && name != "muxlock_hold_seconds" && name != "muxlock_release_seconds":
 			require.Equal(t, dto.MetricType_GAUGE, family.GetType(), name)
 		}
 	}
@@ -105,6 +105,8 @@ func TestAScrapeHasWhatTheEngineDid(t *testing.T) {
 		"muxlock_wait_seconds{result=acquired}":       1,
 		"muxlock_wait_seconds{result=taken}":          1,
 		"muxlock_hold_seconds{}":                      1,
+		"muxlock_release_seconds{}":                   1,
+		"muxlock_build_info{version=(devel)}":         1,
 	} {
 		require.Equal(t, value, got[name], name)
 	}

@@ -3,7 +3,9 @@
 package metrics
 
 import (
+	"runtime/debug"
 	"strings"
+	"sync"
 
 	"muxlock/engine"
 )
@@ -45,6 +47,18 @@ type part struct {
 	n      uint64
 }
 
+// version is that of this module in the program.
+var version = sync.OnceValue(func() string {
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range append(b.Deps, &b.Main) {
+			if m.Path == "muxlock" && m.Version != "" {
+				return m.Version
+			}
+		}
+	}
+	return "(devel)"
+})
+
 // Each calls put with every value of s and, if the instrument has a label, the label's value.
 func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 	counter := func(name, unit, help string, n uint64) {
@@ -58,8 +72,10 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 	now := func(name, unit, help string, n int) {
 		put(Instrument{name, unit, help, UpDown, ""}, "", float64(n))
 	}
+	put(Instrument{"muxlock.build_info", "{build}", "1, with the version of muxlock as a label.", Gauge, "version"}, version(), 1)
 	counter("muxlock.acquired", "{lock}", "Locks given out.", s.Acquired)
-	counter("muxlock.lost", "{lock}", "Locks lost while they were held: work may go on unprotected. Alert on it.", s.Lost)
+	now("muxlock.held", "{lock}", "Locks that are held.", s.Held)
+	counter("muxlock.lost", "{lock}", "Locks lost while they were held, also those that their Release found gone: work may go on unprotected. Alert on it.", s.Lost)
 	counters("muxlock.failed_attempts", "{attempt}", "Attempts at a lock that failed. Alert on no_quorum.",
 		part{"taken", s.Taken}, part{"split_vote", s.SplitVotes}, part{"no_quorum", s.NoQuorum},
 		part{"expired", s.Expired}, part{"denied", s.Denied})

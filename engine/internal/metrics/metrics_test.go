@@ -68,7 +68,7 @@ func TestInstrumentsAreDescribedAndKeepTheirDescription(t *testing.T) {
 		seen[i.Name] = i
 	}
 	Each(engine.Stats{Masters: make([]engine.MasterStats, 2)}, check)
-	for _, i := range []Instrument{Wait, Hold} {
+	for _, i := range []Instrument{Wait, Hold, Release} {
 		require.NotContains(t, seen, i.Name)
 		check(i, "", 0)
 	}

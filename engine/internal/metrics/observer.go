@@ -10,19 +10,20 @@ import (
 	"muxlock/engine"
 )
 
-// Wait and Hold are the histograms of what the Observer sees. Their label class is there only
+// Wait, Hold and Release are the histograms of what the Observer sees. Their label class is there only
 // if the service names classes.
 var (
-	Wait = Instrument{Name: "muxlock.wait", Unit: "s", Kind: Histogram, Help: "Time from asking for a lock to getting it, or to the error that result stands for."}
-	Hold = Instrument{Name: "muxlock.hold", Unit: "s", Kind: Histogram, Help: "Time from getting a lock to its Release."}
+	Wait    = Instrument{Name: "muxlock.wait", Unit: "s", Kind: Histogram, Help: "Time from asking for a lock to getting it, or to the error that result stands for."}
+	Hold    = Instrument{Name: "muxlock.hold", Unit: "s", Kind: Histogram, Help: "Time from getting a lock to its Release."}
+	Release = Instrument{Name: "muxlock.release", Unit: "s", Kind: Histogram, Help: "Time that a Release took which asked the masters."}
 )
 
-// Buckets are the upper bounds of Wait and Hold, in seconds.
+// Buckets are the upper bounds of the histograms, in seconds.
 var Buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 
 // Observer returns an Observer that records seconds. class may be nil; then the recorders get
 // none, else one.
-func Observer(class func(name string) string, wait func(s float64, result string, class ...string), hold func(s float64, class ...string)) *engine.Observer {
+func Observer(class func(name string) string, wait func(s float64, result string, class ...string), hold, release func(s float64, class ...string)) *engine.Observer {
 	c := classes{of: class, seen: make(map[string]bool)}
 	return &engine.Observer{
 		Acquired: func(name string, d time.Duration, _ int) {
@@ -33,6 +34,9 @@ func Observer(class func(name string) string, wait func(s float64, result string
 		},
 		Released: func(name string, d time.Duration, _ bool, _ error) {
 			hold(d.Seconds(), c.label(name)...)
+		},
+		ReleaseTook: func(name string, d time.Duration, _ error) {
+			release(d.Seconds(), c.label(name)...)
 		},
 	}
 }

@@ -42,15 +42,17 @@ func recorded(class func(string) string) (*engine.Observer, map[string]time.Dura
 	return Observer(class,
 		func(s float64, result string, class ...string) { add(s, append([]string{"wait", result}, class...)...) },
 		func(s float64, class ...string) { add(s, append([]string{"hold"}, class...)...) },
+		func(s float64, class ...string) { add(s, append([]string{"release"}, class...)...) },
 	), all
 }
 
-func TestWaitsAndHoldsAreRecordedInSeconds(t *testing.T) {
+func TestWaitsHoldsAndReleasesAreRecordedInSeconds(t *testing.T) {
 	o, all := recorded(nil)
 	o.Acquired("name", time.Second, 1)
 	o.NotAcquired("name", 2*time.Second, 1, engine.ErrTaken)
 	o.Released("name", 3*time.Second, false, nil)
-	require.Equal(t, map[string]time.Duration{"[wait acquired]": time.Second, "[wait taken]": 2 * time.Second, "[hold]": 3 * time.Second}, all)
+	o.ReleaseTook("name", 4*time.Second, nil)
+	require.Equal(t, map[string]time.Duration{"[wait acquired]": time.Second, "[wait taken]": 2 * time.Second, "[hold]": 3 * time.Second, "[release]": 4 * time.Second}, all)
 }
 
 func TestClassesAreBoundedAndPrintable(t *testing.T) {

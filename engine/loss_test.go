@@ -1,0 +1,125 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReleaseThatFindsTheKeyGoneIsALoss(t *testing.T) {
+	var log bytes.Buffer
+	var events []string
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		time.Sleep(time.Second)
+		s.drop("name")
+		require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
+		require.EqualValues(t, 1, e.Stats().Lost)
+		require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
+		require.EqualValues(t, 1, e.Stats().Lost, "once")
+		synctest.Wait()
+		require.Equal(t, []string{"lost name after 1.001s", "released name after 1s"}, events)
+		require.Equal(t, 1, bytes.Count(log.Bytes(), []byte("\n")), &log)
+		require.Contains(t, log.String(), `level=WARN msg="lock lost" lock=name held=1.001s cause="muxlock: lock is not held: `)
+	}, observeLosses(&events), func(c *Config) { c.Logger = timeless(&log) })
+}
+
+func TestLossThatWasFoundBeforeReleaseCountsOnce(t *testing.T) {
+	for name, find := range map[string]func(*testing.T, *Lock){
+		"renewal": func(t *testing.T, l *Lock) { <-l.Done() },
+		"extend":  func(t *testing.T, l *Lock) { require.ErrorIs(t, l.Extend(t.Context(), 0), ErrLost) },
+		"expiry": func(t *testing.T, l *Lock) {
+			time.Sleep(defaultTTL)
+			require.ErrorIs(t, l.Err(), ErrLost)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var events []string
+			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+				lock := mustAcquire(t, e, "name", 0)
+				if name == "renewal" {
+					require.NoError(t, lock.KeepAlive(0))
+				}
+				s.drop("name")
+				find(t, lock)
+				require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
+				require.EqualValues(t, 1, e.Stats().Lost)
+				require.EqualValues(t, 1, e.Stats().NotHeld)
+				synctest.Wait()
+				require.Len(t, events, 2)
+			}, observeLosses(&events))
+		})
+	}
+}
+
+// observeLosses has an Observer note releases and losses.
+func observeLosses(events *[]string) func(*Config) {
+	note := func(what, name string, held time.Duration) {
+		*events = append(*events, fmt.Sprint(what, " ", name, " after ", held))
+	}
+	return func(c *Config) {
+		c.Observer = &Observer{
+			Lost:     func(name string, held time.Duration, _ error) { note("lost", name, held) },
+			Released: func(name string, held time.Duration, _ bool, _ error) { note("released", name, held) },
+		}
+	}
+}
+
+func TestHeldIsTheNumberOfLocksThatAreHeld(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		held := func(want int) {
+			t.Helper()
+			require.Equal(t, want, e.Stats().Held)
+		}
+		released, lost, expired := mustAcquire(t, e, "released", 0), mustAcquire(t, e, "lost", 0), mustAcquire(t, e, "expired", time.Second)
+		next := line(t.Context(), e, 0) // of "name"
+		first := requireGot(t, next)
+		held(4)
+		next = line(t.Context(), e, 0)
+		require.NoError(t, first.Release(t.Context())) // handed over
+		requireGot(t, next)
+		held(4)
+		require.NoError(t, released.Release(t.Context()))
+		held(3)
+		s.drop("lost")
+		require.ErrorIs(t, lost.Extend(t.Context(), 0), ErrLost)
+		held(2)
+		require.ErrorIs(t, lost.Release(t.Context()), ErrNotHeld)
+		held(2)
+		<-expired.Done()
+		held(1)
+
+		ctx, leave := context.WithCancel(t.Context())
+		next = line(ctx, e, 0)
+		synctest.Wait()
+		leave()
+		require.Error(t, (<-next).err)
+		held(1)
+		require.NoError(t, e.Close())
+		held(0)
+	})
+}
+
+func TestObserverGetsForHowLongAReleaseAskedTheMasters(t *testing.T) {
+	var events []string
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first := requireGot(t, line(t.Context(), e, 0))
+		next := line(t.Context(), e, 0)
+		synctest.Wait()
+		require.NoError(t, first.Release(t.Context()), "handed over, without asking")
+		second := requireGot(t, next)
+		s.set(func() { s.delay = 20 * time.Millisecond })
+		require.NoError(t, second.Release(t.Context()))
+		synctest.Wait()
+		require.Equal(t, []string{"name 20ms <nil>"}, events)
+	}, func(c *Config) {
+		c.Observer = &Observer{ReleaseTook: func(name string, took time.Duration, err error) {
+			events = append(events, fmt.Sprint(name, " ", took, " ", err))
+		}}
+	})
+}
