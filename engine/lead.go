@@ -25,7 +25,8 @@ var errEnding = errors.New("muxlock: validity is about to end")
 //	                                       --returned, only fn's ctx has ended-> released, campaigns
 //
 // fn's ctx carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while
-// renewals fail, a third of ttl before validity does: fn has that long to stop. Whatever fn
+// renewals fail, a third of ttl before validity does: fn has that long to stop, or less if the process was paused
+// until then. A pause that a renewal makes good does not end it. Whatever fn
 // returns then, it no longer leads, and Lead campaigns again. While fn runs, also after its ctx has ended,
 // its lock is not released and Lead does not campaign. An fn that goes on without the lock, and for longer
 // than a third of ttl after the end of its ctx, is logged at level Warn, once. So is an error

@@ -164,7 +164,8 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 // WarnBefore runs fn in a goroutine of its own when no more than left of validity
 // remains; once, and again after each renewal or Extend, also one from inside fn, that has
 // moved Until out. To a lock that is kept alive this happens only when renewals fail, if
-// left is below two thirds of its ttl. An Extend from fn should ask for much more than left:
+// left is below two thirds of its ttl: after a pause of the process it is renewed first, and fn
+// runs if that fails or is not answered within ttl/24. An Extend from fn should ask for much more than left:
 // what leaves less warns again at once. A second call replaces the first, a nil fn ends it.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.

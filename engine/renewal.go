@@ -27,6 +27,7 @@ type renewal struct {
 	renewAt clock.Instant
 	asked   clock.Instant // when the renewal that is under way was asked for; zero: none is
 	asking  time.Duration // what it asks for: ttl may have grown since
+	doubted clock.Instant // when a warning was due while it was under way; zero: none was
 	fault   error         // of the last renewal; part of why validity ran out
 
 	warn time.Duration // how long before until the holder is warned; 0: never
@@ -65,13 +66,6 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 		return expire, r.until
 	}
 	again = r.until
-	if r.warn > 0 && !r.warned {
-		if r.until.Add(-r.warn).Reached(now) {
-			r.warned = true
-			return warn, again
-		}
-		again = r.until.Add(-r.warn)
-	}
 	if r.kept && !r.stop.IsZero() && r.stop.Reached(now) {
 		r.kept = false
 	}
@@ -84,26 +78,50 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 			again = r.renewAt
 		}
 	}
+	if r.warn > 0 && !r.warned {
+		at := r.warnAt(now)
+		if at.Reached(now) {
+			r.warned = true
+			return warn, again
+		}
+		if at.Before(again) {
+			again = at
+		}
+	}
 	return idle, again
+}
+
+// warnAt returns when the holder is to be warned. After a pause of the process that is less than
+// the lease a renewal is sent first, or may have been answered already: it has the pause between
+// two renewals to be answered, from when the warning was first due.
+func (r *renewal) warnAt(now clock.Instant) clock.Instant {
+	due := r.until.Add(-r.warn)
+	if !due.Reached(now) || !r.kept || r.asked.IsZero() || r.fault != nil {
+		return due
+	}
+	if r.doubted.IsZero() {
+		r.doubted = now
+	}
+	return r.doubted.Add(redlock.RenewalRetry(r.ttl))
 }
 
 // extended moves the end of validity out: a quorum confirmed an extend to ttl that was
 // sent at start.
 func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
 	if until := start.Add(redlock.Validity(ttl, 0, r.drift)); r.until.Before(until) {
-		r.until, r.warned = until, false
+		r.until, r.warned, r.doubted = until, false, clock.Instant{}
 	}
 }
 
 // renewed ends a renewal that was sent at start and that a quorum confirmed.
 func (r *renewal) renewed(start, now clock.Instant) {
 	r.extended(r.asking, start)
-	r.asked, r.fault = clock.Instant{}, nil
+	r.asked, r.doubted, r.fault = clock.Instant{}, clock.Instant{}, nil
 	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 }
 
 // failed ends a renewal that too few masters answered.
 func (r *renewal) failed(now clock.Instant, fault error) {
-	r.asked, r.fault = clock.Instant{}, fault
+	r.asked, r.doubted, r.fault = clock.Instant{}, clock.Instant{}, fault
 	r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
 }

@@ -271,3 +271,36 @@ func TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed(t *testing.T) {
 	t.Logf("idle %d, renew %d, warn %d, expire %d", did[idle], did[renew], did[warn], did[expire])
 	require.Len(t, did, 4)
 }
+
+func TestHolderIsNotWarnedOfAPauseThatARenewalMakesGood(t *testing.T) {
+	const left = lease10 / 3
+	r, base := aRenewal()
+	r.warn = left
+	r.keep(base, clock.Instant{})
+	awake := r.until.Add(-lease10 / 10) // both are overdue
+	requireNext(t, r, awake, renew, awake)
+	requireNext(t, r, awake, idle, awake.Add(redlock.RenewalRetry(lease10)))
+	answered := awake.Add(time.Millisecond)
+	r.renewed(r.asked, answered)
+	requireNext(t, r, answered, idle, r.renewAt)
+	require.False(t, r.warned)
+
+	r, base = aRenewal() // the pause began while a renewal was under way
+	r.warn = left
+	r.keep(base, clock.Instant{})
+	requireNext(t, r, base.Add(lease10/3), renew, base)
+	awake = r.until.Add(-lease10 / 10)
+	requireNext(t, r, awake, idle, awake.Add(redlock.RenewalRetry(lease10)))
+	requireNext(t, r, awake.Add(redlock.RenewalRetry(lease10)), warn, base) // it is overdue
+}
+
+func TestHolderIsWarnedOnceARenewalAfterAPauseHasFailed(t *testing.T) {
+	r, base := aRenewal()
+	r.warn = lease10 / 3
+	r.keep(base, clock.Instant{})
+	awake := r.until.Add(-lease10 / 10)
+	requireNext(t, r, awake, renew, awake)
+	r.failed(awake, ErrNoQuorum)
+	requireNext(t, r, awake, warn, awake)
+	requireNext(t, r, awake, idle, r.renewAt)
+}
