@@ -24,10 +24,9 @@ type renewal struct {
 	kept    bool          // is to be renewed
 	warned  bool          // since until was moved
 	stop    clock.Instant // renewals end then; zero: never
-	renewAt clock.Instant
+	renewAt clock.Instant // when the next one is due; while one is under way, when that is overdue; zero: not known yet
 	asked   clock.Instant // when the renewal that is under way was asked for; zero: none is
 	asking  time.Duration // what it asks for: ttl may have grown since
-	doubted clock.Instant // when a warning was due while it was under way; zero: none was
 	fault   error         // of the last renewal; part of why validity ran out
 
 	warn time.Duration // how long before until the holder is warned; 0: never
@@ -51,8 +50,12 @@ func newRenewal(ttl time.Duration, drift float64, start clock.Instant) renewal {
 // keep starts the renewals. stop is when they end; zero: never.
 func (r *renewal) keep(now, stop clock.Instant) {
 	r.stop = stop
-	if !r.kept {
-		r.kept, r.renewAt = true, now.Add(redlock.RenewalInterval(r.ttl))
+	if r.kept {
+		return
+	}
+	r.kept = true
+	if r.asked.IsZero() {
+		r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 		// What is left may be less than a fresh lease has: a lock that was handed over.
 		if soon := r.until.Add(-r.ttl / 2); soon.Before(r.renewAt) {
 			r.renewAt = soon
@@ -71,7 +74,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 	}
 	if r.kept && r.asked.IsZero() {
 		if r.renewAt.Add(-redlock.RenewalSlack(r.ttl)).Reached(now) {
-			r.asked, r.asking = now, r.ttl
+			r.asked, r.asking, r.renewAt = now, r.ttl, clock.Instant{}
 			return renew, again
 		}
 		if r.renewAt.Before(again) {
@@ -99,29 +102,32 @@ func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	if !due.Reached(now) || !r.kept || r.asked.IsZero() || r.fault != nil {
 		return due
 	}
-	if r.doubted.IsZero() {
-		r.doubted = now
+	if r.renewAt.IsZero() {
+		r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
 	}
-	return r.doubted.Add(redlock.RenewalRetry(r.ttl))
+	return r.renewAt
 }
 
 // extended moves the end of validity out: a quorum confirmed an extend to ttl that was
 // sent at start.
 func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
 	if until := start.Add(redlock.Validity(ttl, 0, r.drift)); r.until.Before(until) {
-		r.until, r.warned, r.doubted = until, false, clock.Instant{}
+		r.until, r.warned = until, false
+		if !r.asked.IsZero() {
+			r.renewAt = clock.Instant{}
+		}
 	}
 }
 
 // renewed ends a renewal that was sent at start and that a quorum confirmed.
 func (r *renewal) renewed(start, now clock.Instant) {
 	r.extended(r.asking, start)
-	r.asked, r.doubted, r.fault = clock.Instant{}, clock.Instant{}, nil
+	r.asked, r.fault = clock.Instant{}, nil
 	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 }
 
 // failed ends a renewal that too few masters answered.
 func (r *renewal) failed(now clock.Instant, fault error) {
-	r.asked, r.doubted, r.fault = clock.Instant{}, clock.Instant{}, fault
+	r.asked, r.fault = clock.Instant{}, fault
 	r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
 }
