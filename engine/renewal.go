@@ -96,7 +96,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 
 // warnAt returns when the holder is to be warned. After a pause of the process that is less than
 // the lease a renewal is sent first, or may have been answered already: it has the pause between
-// two renewals to be answered, from when the warning was first due.
+// two tries to be answered, from the first call that finds the warning due.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
 	if !due.Reached(now) || !r.kept || r.asked.IsZero() || r.fault != nil {

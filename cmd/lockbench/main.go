@@ -44,6 +44,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/subprocess"
+	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/cmd/lockbench/internal/text"
 )
 
@@ -111,7 +112,7 @@ func root() *cobra.Command {
 			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			return usagef("%w%s", err, suggestion(unknown.GetSpecifiedName(), "--", names))
+			return usagef("%w%s", err, suggest.Near(unknown.GetSpecifiedName(), "--", names))
 		}
 		return usageError{err}
 	})
@@ -141,7 +142,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
+	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggest.Near(args[0], "", names))
 }
 
 // formerCommand is the error for a command that stood below cmd, args being what follows it.
@@ -150,19 +151,6 @@ func formerCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	return formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
-}
-
-// suggestion names what is near to what was typed, as cobra does for commands.
-func suggestion(typed, prefix string, names []string) string {
-	all := &cobra.Command{SuggestionsMinimumDistance: 2}
-	for _, name := range names {
-		all.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
-	}
-	near := all.SuggestionsFor(typed)
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + prefix + strings.Join(near, " or "+prefix) + "?"
 }
 
 // childCommands are those of processes that lockbench starts of itself, and nobody by hand.

@@ -74,7 +74,7 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 	}
 	put(Instrument{"muxlock.build_info", "{build}", "1, with the version of muxlock as a label.", Gauge, "version"}, version(), 1)
 	counter("muxlock.acquired", "{lock}", "Locks given out.", s.Acquired)
-	now("muxlock.held", "{lock}", "Locks that are held.", s.Held)
+	now("muxlock.held", "{lock}", "Locks that are held; one that ran out counts until its name or handle is next used.", s.Held)
 	counter("muxlock.lost", "{lock}", "Locks lost while they were held, also those that their Release found gone: work may go on unprotected. Alert on it.", s.Lost)
 	counters("muxlock.failed_attempts", "{attempt}", "Attempts at a lock that failed. Alert on no_quorum.",
 		part{"taken", s.Taken}, part{"split_vote", s.SplitVotes}, part{"no_quorum", s.NoQuorum},

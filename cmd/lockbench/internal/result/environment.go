@@ -14,7 +14,7 @@ type Env struct {
 	OS         string `json:"os"`
 	Arch       string `json:"arch"`
 	CPUs       int    `json:"cpus"`
-	GOMAXPROCS int    `json:"gomaxprocs"` // at most what the control group allows
+	GOMAXPROCS int    `json:"gomaxprocs"` // follows a limit of the control group, but is 2 at least
 	Kernel     string `json:"kernel"`
 	CPU        string `json:"cpu,omitempty"` // model name, where the system reports it
 	Host       string `json:"host,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/internal/stats"
 )
 
@@ -37,14 +38,14 @@ var figures = []Figure{
 	number("acquired_per_s", "acquired/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }),
 	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
 	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
-	ratio("offered_per_s", "offered/s", bench.UnitCount, func(r *bench.Result) (float64, float64) { return float64(r.Totals.Offered), r.DurationS }),
-	ratio("cpu_ns_per_op", "cpu/cycle", bench.UnitNs, func(r *bench.Result) (float64, float64) { return r.Client.CPUNsPerOp, one(r.Client.CPUNsPerOp > 0) }),
-	ratio("allocs_per_op", "allocs/cycle", bench.UnitCount, func(r *bench.Result) (float64, float64) { return r.Client.AllocsPerOp, one(r.ThroughputPerS > 0) }),
+	ratio("offered_per_s", "offered/s", bench.UnitCount, "nothing was measured", func(r *bench.Result) (float64, float64) { return float64(r.Totals.Offered), r.DurationS }),
+	ratio("cpu_ns_per_op", "cpu/cycle", bench.UnitNs, "no CPU time was measured", func(r *bench.Result) (float64, float64) { return r.Client.CPUNsPerOp, one(r.Client.CPUNsPerOp > 0) }),
+	ratio("allocs_per_op", "allocs/cycle", bench.UnitCount, "nothing was finished", func(r *bench.Result) (float64, float64) { return r.Client.AllocsPerOp, one(r.ThroughputPerS > 0) }),
 	// Goodput is what was acquired of what was asked for, both per second of the measured time.
-	ratio("goodput", "goodput", bench.UnitShare, func(r *bench.Result) (float64, float64) {
+	ratio("goodput", "goodput", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
 	}).in(openLoop),
-	ratio("fence_second_trip_rate", "fence second trips", bench.UnitShare, func(r *bench.Result) (float64, float64) {
+	ratio("fence_second_trip_rate", "fence second trips", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
 		return float64(r.Totals.FenceSecondTrips), float64(r.Totals.Fenced)
 	}),
 	count("errors", func(r *bench.Result) int64 { return r.Totals.Errors }),
@@ -69,12 +70,12 @@ func count(name string, of func(*bench.Result) int64) Figure {
 	return number(name, label(name), bench.UnitCount, func(r *bench.Result) float64 { return float64(of(r)) })
 }
 
-// ratio is of figures that a result lacks where the second number is 0.
-func ratio(name, label, unit string, of func(*bench.Result) (part, whole float64)) Figure {
+// ratio is of figures that a result lacks where the second number is 0, none says why.
+func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole float64)) Figure {
 	return Figure{Name: name, Label: label, Unit: unit, read: func(r *bench.Result) reading {
 		part, whole := of(r)
 		if whole <= 0 {
-			return reading{none: "nothing was measured for it"}
+			return reading{none: none}
 		}
 		return reading{value: part / whole}
 	}}
@@ -148,18 +149,22 @@ func FindFigure(name string) (Figure, error) {
 		}
 		return f, nil
 	}
-	return Figure{}, fmt.Errorf("there is no figure %q; there are %s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s", name,
-		names(figures, func(f Figure) string { return f.Name }), names(Timings, func(t Timing) string { return t.Name }))
+	plain, latencies := names(figures, func(f Figure) string { return f.Name }), names(Timings, func(t Timing) string { return t.Name })
+	known := slices.Clone(plain)
+	for _, latency := range latencies {
+		known = append(known, latency+"."+statistic)
+	}
+	return Figure{}, fmt.Errorf("there is no figure %q%s; there are %s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s",
+		name, suggest.Near(name, "", known), strings.Join(plain, ", "), strings.Join(latencies, ", "))
 }
 
 // names is sorted.
-func names[T any](all []T, name func(T) string) string {
-	var texts []string
+func names[T any](all []T, name func(T) string) (texts []string) {
 	for _, one := range all {
 		texts = append(texts, name(one))
 	}
 	slices.Sort(texts)
-	return strings.Join(texts, ", ")
+	return texts
 }
 
 // MustFigure is FindFigure of a name that stands in the code.
