@@ -99,7 +99,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 // two tries to be answered, from the first call that finds the warning due.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
-	if !due.Reached(now) || !r.kept || r.asked.IsZero() || r.fault != nil {
+	if !due.Reached(now) || r.asked.IsZero() || r.fault != nil {
 		return due
 	}
 	if r.renewAt.IsZero() {
@@ -113,9 +113,6 @@ func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
 	if until := start.Add(redlock.Validity(ttl, 0, r.drift)); r.until.Before(until) {
 		r.until, r.warned = until, false
-		if !r.asked.IsZero() {
-			r.renewAt = clock.Instant{}
-		}
 	}
 }
 

@@ -294,6 +294,25 @@ func TestHolderIsNotWarnedOfAPauseThatARenewalMakesGood(t *testing.T) {
 	requireNext(t, r, awake.Add(redlock.RenewalRetry(lease10)), warn, base) // it is overdue
 }
 
+func TestRenewalUnderWayIsWaitedForWhereTheHolderAsksAgainToBeKept(t *testing.T) {
+	r, base := aRenewal()
+	r.warn = lease10 / 3
+	r.keep(base, base.Add(lease10/2))
+	requireNext(t, r, base.Add(lease10/3), renew, base)
+	ended := base.Add(lease10 / 2)
+	requireNext(t, r, ended, idle, r.until.Add(-r.warn))
+	r.keep(ended, clock.Instant{})
+	awake := r.until.Add(-lease10 / 10)
+	requireNext(t, r, awake, idle, awake.Add(redlock.RenewalRetry(lease10)))
+}
+
+func TestHolderIsWarnedAtOnceWhereNoRenewalIsDueBefore(t *testing.T) {
+	r, base := aRenewal()
+	r.warn = lease10 * 9 / 10
+	r.keep(base, clock.Instant{})
+	requireNext(t, r, r.until.Add(-r.warn), warn, base)
+}
+
 func TestHolderIsWarnedOnceARenewalAfterAPauseHasFailed(t *testing.T) {
 	r, base := aRenewal()
 	r.warn = lease10 / 3
