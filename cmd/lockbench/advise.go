@@ -11,9 +11,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/sizing"
+	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/engine"
 )
 
@@ -30,9 +34,9 @@ const (
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
-	load    flags  // of the measurement
-	from    string // a file of engine.Measurements
-	run     *cobra.Command
+	load    plan.Flags     // of the measurement
+	run     *pflag.FlagSet // those of load, most of which are no flags of advise
+	from    string         // a file of engine.Measurements
 	hold    bench.Span
 	ask     sizing.Ask
 	explain bool
@@ -60,29 +64,28 @@ Exit codes: 3 no TTL can be short enough for --rto, 5 too little was measured.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.execute(cmd, args) },
 	}
-	f.run = f.load.others(cmd.Name())
-	for name, value := range map[string]string{
+	f.run = pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.load.Declare(f.run, adviseImpl, 1, few...)
+	plan.Preset(f.run, map[string]string{
 		// An open loop, which also asks while nobody answers; enough workers for all that is
 		// due in an outage of a second.
 		"rate": "500", "workers": "512", "hold": "1ms", "warmup": "1s", "duration": "20s",
 		"probe-every": "10ms", // 20 s fill the rows that a result keeps
-	} {
-		preset(f.run, name, value)
-	}
-	borrow(cmd, f.run, measuredBy...)
-	declare(cmd, ofAdvice, func(fs *pflag.FlagSet) {
+	})
+	plan.Borrow(cmd.Flags(), f.run, measuredBy...)
+	plan.Declare(cmd.Flags(), plan.OfAdvice, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
-		fs.Var(span{&f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, lognormal:50ms,1, file:PATH with a duration on each line (default: as measured, else 1s is assumed)")
+		fs.Var(plan.Span{Span: &f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, lognormal:50ms,1, file:PATH with a duration on each line (default: as measured, else 1s is assumed)")
 		fs.Lookup("hold").DefValue = "" // not even 0s
 		fs.DurationVar(&f.ask.RTO, "rto", 30*time.Second, "how long a crashed holder may block others")
 		fs.Float64Var(&f.ask.Eps, "eps", 1e-6, "the part of the holds that may outlast the lease")
 		fs.DurationVar(&f.ask.Pause, "pause", 500*time.Millisecond, "a pause of the holder to survive where no longer one was seen: rarer ones than can be measured")
 		fs.IntVar(&f.ask.Waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	})
-	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+	plan.Declare(cmd.Flags(), plan.OfOutput, func(fs *pflag.FlagSet) {
 		fs.BoolVar(&f.explain, "explain", false, "show what was measured, and the formulae")
 	})
-	borrow(cmd, f.run, "output")
+	plan.Borrow(cmd.Flags(), f.run, "output")
 	return cmd
 }
 
@@ -94,21 +97,21 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	if from != "" || cmd.Flags().Changed("from") {
 		return f.read(cmd, from, len(args) == 1)
 	}
-	if f.load.cfg.Duration < adviseLeast || f.load.cfg.Duration > longestWatch {
-		return usagef("--duration must be %s to %s, got %s", adviseLeast, longestWatch, f.load.cfg.Duration)
-	}
-	p, err := f.load.plan(f.run)
+	p, err := f.load.Plan(cmd.Name(), f.run)
 	if err != nil {
 		return err
 	}
-	out, err := f.load.outputs.open(cmd)
+	if p.Load.Duration < adviseLeast || p.Load.Duration > longestWatch {
+		return usage.Errorf("--duration must be %s to %s, got %s", adviseLeast, longestWatch, p.Load.Duration)
+	}
+	out, err := open(cmd, f.load.Output, few)
 	if err != nil {
 		return err
 	}
 	defer out.close()
 	ctx := cmd.Context()
-	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.count, p.cfg.Warmup+p.cfg.Duration)
-	doc, runErr := measure(ctx, p, cmd.ErrOrStderr())
+	fmt.Fprintf(cmd.ErrOrStderr(), "advise: a light load on %d masters for %s\n", p.Masters.Count, p.Load.Warmup+p.Load.Duration)
+	doc, runErr := session.Measure(ctx, p, cmd.ErrOrStderr(), session.Rounds(p))
 	if doc == nil || len(doc.Results) == 0 {
 		return interruptedOr(ctx, runErr)
 	}
@@ -129,25 +132,25 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 // read sizes from a file: a result, or what a process measured.
 func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error {
 	if isResult && cmd.Flags().Changed("from") {
-		return usagef("--from reads %s, and %s was given, too: give one of them", f.from, cmd.Flags().Arg(0))
+		return usage.Errorf("--from reads %s, and %s was given, too: give one of them", f.from, cmd.Flags().Arg(0))
 	}
 	for _, flag := range measuredBy {
 		if cmd.Flags().Changed(flag) {
-			return usagef("--%s measures anew, %s was measured already: give one of them", flag, name)
+			return usage.Errorf("--%s measures anew, %s was measured already: give one of them", flag, name)
 		}
 	}
-	open := fromProcess
+	from := fromProcess
 	if isResult {
-		open = fromResult
+		from = fromResult
 	}
-	doc, m, err := open(name)
+	doc, m, err := from(name)
 	if err == nil {
 		err = f.size(cmd, doc, m, measuredBy...)
 	}
 	if err != nil {
 		return tooLittle(name+": ", err)
 	}
-	out, err := f.load.outputs.open(cmd)
+	out, err := open(cmd, f.load.Output, few)
 	if err != nil {
 		return err
 	}
@@ -159,7 +162,7 @@ func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error
 func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	doc, err := result.ReadFile(name)
 	if err != nil {
-		return nil, sizing.Measured{}, usageError{err} // which names the file
+		return nil, sizing.Measured{}, usage.Error{Err: err} // which names the file
 	}
 	if doc.Sweep != nil {
 		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
@@ -190,11 +193,11 @@ func processDocument(p engine.Measurements) *result.Document {
 
 // size puts the advice into the document, and the arguments that ask for it.
 func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, but ...string) error {
-	a := &result.Advice{Ask: f.ask, Sizes: sizing.WithSpread(m, f.ask, redraws), Args: arguments(cmd, but...), Explain: f.explain}
+	a := &result.Advice{Ask: f.ask, Sizes: sizing.WithSpread(m, f.ask, redraws), Args: plan.Arguments(cmd.Flags(), but...), Explain: f.explain}
 	if len(a.Lacks) > 0 {
 		return fmt.Errorf("%w: %s", sizing.ErrTooLittle, strings.Join(a.Lacks, "; "))
 	}
-	a.Try = trial(doc.Config, a)
+	a.Try = commandline.Trial(doc.Config, a)
 	doc.Advice = a
 	return nil
 }
@@ -204,10 +207,10 @@ func tooLittle(name string, err error) error {
 	switch {
 	case errors.Is(err, sizing.ErrTooLittle):
 		return verdict{exitNotValid, name + err.Error()}
-	case errors.As(err, new(usageError)):
+	case errors.As(err, new(usage.Error)):
 		return err
 	}
-	return usagef("%s%w", name, err)
+	return usage.Errorf("%s%w", name, err)
 }
 
 // missed is an answer that is longer than was asked for.
@@ -223,21 +226,21 @@ func (f *adviseFlags) check(cmd *cobra.Command) error {
 	set, ask := cmd.Flags().Changed, &f.ask
 	switch {
 	case !(ask.Eps >= leastEps && ask.Eps < 1):
-		return usagef("--eps must be from %g to below 1, got %v", leastEps, ask.Eps)
+		return usage.Errorf("--eps must be from %g to below 1, got %v", leastEps, ask.Eps)
 	case ask.RTO < time.Millisecond || ask.RTO > longestRTO:
-		return usagef("--rto must be 1ms to %s, got %s", longestRTO, ask.RTO)
+		return usage.Errorf("--rto must be 1ms to %s, got %s", longestRTO, ask.RTO)
 	case ask.Waiters < 0 || set("waiters") && ask.Waiters < 1 || ask.Waiters > mostContenders:
-		return usagef("--waiters must be 1 to %d, got %d", mostContenders, ask.Waiters)
+		return usage.Errorf("--waiters must be 1 to %d, got %d", mostContenders, ask.Waiters)
 	case ask.Pause < 0 || ask.Pause > longestHold:
-		return usagef("--pause must be 0s to %s, got %s", longestHold, ask.Pause)
+		return usage.Errorf("--pause must be 0s to %s, got %s", longestHold, ask.Pause)
 	case set("hold") && (f.hold.Mean() <= 0 || f.hold.Mean() > longestHold):
-		return usagef("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
+		return usage.Errorf("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
 	}
 	if set("hold") {
 		if _, err := sizing.Given(f.hold); err != nil {
-			return usagef("--hold: %w", err)
+			return usage.Errorf("--hold: %w", err)
 		}
 		ask.Hold = &f.hold
 	}
-	return f.load.outputs.check(few)
+	return checkFormat(f.load.Output.Format, few)
 }

@@ -14,9 +14,12 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/session"
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
 // Of chaos alone.
@@ -29,7 +32,7 @@ const (
 
 // chaosFlags is the load's flags with defaults of their own, and which faults.
 type chaosFlags struct {
-	flags
+	load    plan.Flags
 	kinds   []string
 	history string
 }
@@ -55,113 +58,109 @@ when --faults names them.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
 	}
-	f.declare(cmd)
+	f.declare(cmd.Flags())
 	return cmd
 }
 
-func (f *chaosFlags) declare(cmd *cobra.Command) {
-	load := f.others(cmd.Name())
-	borrow(cmd, load, "impl", "local", "server")
-	declare(cmd, ofFaults, func(fs *pflag.FlagSet) {
-		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush, copy, swapdb, rollback")
-	})
-	borrow(cmd, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
-	for name, value := range map[string]string{
+func (f *chaosFlags) declare(to *pflag.FlagSet) {
+	load := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.load.Declare(load, "muxlock", 1, few...)
+	plan.Preset(load, map[string]string{
 		"workers": "16", "procs": strconv.Itoa(min(2, maxChaosProcs)), "keys": "8", "hold": "lognormal:10ms,1.5", "duration": "30s", "ttl": "500ms",
 		"warmup": "0s", "probe-every": "0s", "fencing": "true",
-	} {
-		preset(load, name, value)
-	}
-	cmd.Flags().Lookup("ttl").Usage += ", and the longest one that the engine assumes"
-	cmd.Flags().Lookup("keys").Usage = "lock names"
-	cmd.Flags().Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
-	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
+	})
+	load.Lookup("ttl").Usage += ", and the longest one that the engine assumes"
+	load.Lookup("keys").Usage = "lock names"
+	load.Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
+	plan.Borrow(to, load, "impl", "local", "server")
+	plan.Declare(to, plan.OfFaults, func(fs *pflag.FlagSet) {
+		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush, copy, swapdb, rollback")
+	})
+	plan.Borrow(to, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
+	plan.Declare(to, plan.OfOutput, func(fs *pflag.FlagSet) {
 		fs.StringVar(&f.history, "history", "", "where to write the events around a violation; empty = lockbench-history-SEED.ndjson")
 	})
-	borrow(cmd, load, "output", "out", "html", "quiet")
+	plan.Borrow(to, load, "output", "out", "html", "quiet")
 }
 
 // maxChaosProcs is 1 where processes cannot share the table of the audit.
 var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
 
 // plan checks the command line and draws the faults.
-func (f *chaosFlags) plan(cmd *cobra.Command) (*plan, error) {
-	p, err := f.flags.plan(cmd)
+func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
+	p, err := f.load.Plan("chaos", fs)
 	if err != nil {
 		return nil, err
 	}
-	if len(p.impls) != 1 || p.impls[0] == raw.Name {
-		return nil, usagef("--impl must be one lock, got %v", p.impls)
+	if len(p.Impls) != 1 || p.Impls[0] == raw.Name {
+		return nil, usage.Errorf("--impl must be one lock, got %v", p.Impls)
 	}
-	if err := checkFormat(p.format, few); err != nil {
+	if err := checkFormat(p.Output.Format, few); err != nil {
 		return nil, err
 	}
 	kinds, err := faults.ParseKinds(f.kinds)
 	if err != nil {
-		return nil, usagef("--faults %w", err)
+		return nil, usage.Errorf("--faults %w", err)
 	}
-	if !p.engine.Fencing {
-		_ = cmd.Flags().Set("fencing", "false") // for arguments, where it cannot be had; a bool takes it
+	if !p.Engine.Fencing {
+		_ = fs.Set("fencing", "false") // for arguments, where it cannot be had; a bool takes it
 	}
-	p.kinds, p.args = f.kinds, arguments(cmd)
-	if p.history = f.history; p.history == "" {
-		p.history = fmt.Sprintf("lockbench-history-%d.ndjson", p.cfg.Seed)
+	p.FaultKinds, p.Args = f.kinds, plan.Arguments(fs)
+	if p.History = f.history; p.History == "" {
+		p.History = fmt.Sprintf("lockbench-history-%d.ndjson", p.Load.Seed)
 	}
-	if dir, err := os.Stat(filepath.Dir(p.history)); err != nil || !dir.IsDir() {
-		return nil, usagef("--history: no folder %s", filepath.Dir(p.history))
+	if dir, err := os.Stat(filepath.Dir(p.History)); err != nil || !dir.IsDir() {
+		return nil, usage.Errorf("--history: no folder %s", filepath.Dir(p.History))
 	}
-	rest := p.cfg.TTL + restPause
-	if impl, _ := rivals.Find(p.impls[0]); impl.Single {
-		p.count, rest = 1, 0 // no other master to vote meanwhile
+	rest := p.Load.TTL + restPause
+	if impl, _ := rivals.Find(p.Impls[0]); impl.Single {
+		p.Masters.Count, rest = 1, 0 // no other master to vote meanwhile
 	}
-	p.cfg.Dist, p.cfg.History, p.engine.MaxTTL = bench.Uniform(), historyPerKey, p.cfg.TTL
-	if err := p.cfg.Validate(); err != nil {
-		return nil, usageError{err}
+	p.Load.Dist, p.Load.History, p.Engine.MaxTTL = bench.Uniform(), historyPerKey, p.Load.TTL
+	if err := p.Load.Validate(); err != nil {
+		return nil, usage.Error{Err: err}
 	}
-	atOnce := max(1, (p.count-1)/2)
-	p.progress = p.count > 2 // with one or two, none may fail
-	if p.engine.Fencing {
+	atOnce := max(1, (p.Masters.Count-1)/2)
+	p.MajorityServes = p.Masters.Count > 2 // with one or two, none may fail
+	if p.Engine.Fencing {
 		// A master that lost its data is admitted with the registers of a majority's worth of
 		// others. On a busy machine that takes longer than its rest, and a lost majority
 		// would stay lost.
 		atOnce, rest = 1, 2*rest
 	}
-	p.faults, err = faults.Lottery{
-		Seed: p.cfg.Seed, Kinds: kinds, Masters: p.count, AtOnce: atOnce,
-		Duration: p.cfg.Duration, TTL: p.cfg.TTL, Rest: rest,
+	p.Faults, err = faults.Lottery{
+		Seed: p.Load.Seed, Kinds: kinds, Masters: p.Masters.Count, AtOnce: atOnce,
+		Duration: p.Load.Duration, TTL: p.Load.TTL, Rest: rest,
 	}.Draw()
 	if err != nil {
-		return nil, usagef("--faults %w", err)
+		return nil, usage.Errorf("--faults %w", err)
 	}
-	if len(p.faults) == 0 {
-		return nil, usagef("--duration %s is too short for a fault with --ttl %s", p.cfg.Duration, p.cfg.TTL)
+	if len(p.Faults) == 0 {
+		return nil, usage.Errorf("--duration %s is too short for a fault with --ttl %s", p.Load.Duration, p.Load.TTL)
 	}
 	return p, nil
 }
 
 func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
-	p, err := f.plan(cmd)
+	p, err := f.plan(cmd.Flags())
 	if err != nil {
 		return err
 	}
-	if !p.quiet {
-		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.cfg.Seed, len(p.faults))
+	if !p.Output.Quiet {
+		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.Load.Seed, len(p.Faults))
 	}
-	p.runs = drill{rounds{p}}
-	return p.execute(cmd)
-}
-
-// drill is a run that leaves the history of a violation in a file.
-type drill struct{ rounds }
-
-// judge: that holds outlive their lease is part of the drill.
-func (d drill) judge(ctx context.Context, results []*bench.Result, runErr error) error {
-	for _, r := range results {
-		if r.Safety.Violated() {
-			runErr = errors.Join(runErr, writeHistory(d.history, r))
-		}
-	}
-	return judge(ctx, results, runErr)
+	return execute(cmd, p, schedule{
+		runs: session.Rounds(p),
+		// That holds outlive their lease is part of the drill.
+		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
+			for _, r := range results {
+				if r.Safety.Violated() {
+					runErr = errors.Join(runErr, writeHistory(p.History, r))
+				}
+			}
+			return judge(ctx, results, runErr)
+		},
+	})
 }
 
 func writeHistory(path string, r *bench.Result) error {

@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/plan"
 )
 
 // The negative control: a lock that its server forgets is held twice, and chaos finds it.
@@ -108,21 +109,21 @@ func TestATimeWithoutLocksIsExpectedOnlyWhereFaultsTakeTooManyMasters(t *testing
 		args []string
 		want bool
 	}{
-		{[]string{"chaos", "--duration", "20s", "--seed", "1"}, false},
-		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--impl", "redislock"}, true},
-		{[]string{"chaos", "--duration", "20s", "--seed", "1", "--local", "1"}, true},
+		{[]string{"--duration", "20s", "--seed", "1"}, false},
+		{[]string{"--duration", "20s", "--seed", "1", "--impl", "redislock"}, true},
+		{[]string{"--duration", "20s", "--seed", "1", "--local", "1"}, true},
 	} {
 		var f chaosFlags
-		cmd := &cobra.Command{Use: c.args[0]}
-		f.declare(cmd)
-		require.NoError(t, cmd.ParseFlags(c.args[1:]))
-		p, err := f.plan(cmd)
+		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
+		f.declare(fs)
+		require.NoError(t, fs.Parse(c.args))
+		p, err := f.plan(fs)
 		require.NoError(t, err)
-		require.Equal(t, c.want, p.outages(), c.args)
+		require.Equal(t, c.want, p.Outages(), c.args)
 	}
 	for fault, want := range map[string]bool{"stop:1": true, "delay:1:5ms": false} {
 		parsed, err := faults.Parse(fault, 5, time.Second)
 		require.NoError(t, err)
-		require.Equal(t, want, (&plan{faults: []faults.Fault{parsed}}).outages(), fault)
+		require.Equal(t, want, (&plan.Plan{Faults: []faults.Fault{parsed}}).Outages(), fault)
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/commandline"
+	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
 	"muxlock/internal/redistest"
 )
@@ -88,13 +90,13 @@ func TestAFenceThatDidNotGrowIsASafetyViolation(t *testing.T) {
 func TestChaosFencesUnlessItIsToldOtherwiseOrCannot(t *testing.T) {
 	for line, want := range map[string]string{"": "--fencing", "--fencing=false": "--fencing=false", "--impl redislock": "--fencing=false"} {
 		var f chaosFlags
-		cmd := &cobra.Command{Use: "chaos"}
-		f.declare(cmd)
-		require.NoError(t, cmd.ParseFlags(words(line)))
-		p, err := f.plan(cmd)
+		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
+		f.declare(fs)
+		require.NoError(t, fs.Parse(words(line)))
+		p, err := f.plan(fs)
 		require.NoError(t, err)
-		require.Equal(t, want == "--fencing", p.engine.Fencing, line)
-		require.Contains(t, p.args, want, "the document keeps it")
-		require.Contains(t, wordsOf("chaos", nil, settingsOf(p.args)), want, "and can be pasted")
+		require.Equal(t, want == "--fencing", p.Engine.Fencing, line)
+		require.Contains(t, p.Args, want, "the document keeps it")
+		require.Contains(t, commandline.Of(result.Document{Config: result.Config{Command: "chaos", Args: p.Args}}), want, "and can be pasted")
 	}
 }

@@ -12,8 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
@@ -30,45 +33,44 @@ const (
 )
 
 // findCapacity is --find-max.
-func findCapacity(cmd *cobra.Command, f *flags) error {
-	set := cmd.Flags().Changed
+func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
+	fs := cmd.Flags()
 	for _, name := range []string{"rounds", "param"} {
-		if set(name) {
-			return usagef("--%s cannot be used with --find-max, which gives --rate one value after the other and repeats its runs", name)
+		if fs.Changed(name) {
+			return usage.Errorf("--%s cannot be used with --find-max, which gives --rate one value after the other and repeats its runs", name)
 		}
 	}
-	if err := f.takeConfig(cmd); err != nil { // before what it may have gets a default
+	if err := f.TakeConfig(fs); err != nil { // before what it may have gets a default
 		return err
 	}
-	if len(f.slos) == 0 {
-		return usagef("--find-max needs --slo, such as --slo 'response.p99<5ms'")
-	}
 	for _, name := range slices.Sorted(maps.Keys(searchDefaults)) {
-		if !set(name) {
-			if err := cmd.Flags().Set(name, searchDefaults[name]); err != nil {
+		if !fs.Changed(name) {
+			if err := fs.Set(name, searchDefaults[name]); err != nil {
 				return err
 			}
 		}
 	}
-	p, err := f.plan(cmd)
+	p, err := f.Plan(cmd.Name(), fs)
 	if err != nil {
 		return err
 	}
-	p.runs, p.args = &search{plan: p}, arguments(cmd, "rounds")
-	return p.execute(cmd)
+	if len(p.Objectives) == 0 {
+		return usage.Errorf("--find-max needs --slo, such as --slo 'response.p99<5ms'")
+	}
+	p.Args = plan.Arguments(fs, "rounds")
+	s := &search{plan: p}
+	return execute(cmd, p, schedule{s.run, s.complete, s.judge})
 }
 
 // search looks for the capacity of every implementation.
 type search struct {
-	plan  *plan
+	plan  *plan.Plan
 	found []result.Capacity
 }
 
-func (s *search) count() int { return 0 } // nobody knows
-
-func (s *search) run(ctx context.Context, open func(*plan) []target, show func(bench.Progress)) (results []*bench.Result, err error) {
-	s.plan.cfg.Progress = show
-	for _, t := range open(s.plan) {
+func (s *search) run(ctx context.Context, on *session.Session, show func(bench.Progress)) (results []*bench.Result, err error) {
+	s.plan.Load.Progress = show
+	for _, t := range on.Targets(s.plan) {
 		c, err := s.one(ctx, t, &results)
 		s.found = append(s.found, c)
 		if err != nil || ctx.Err() != nil {
@@ -79,7 +81,7 @@ func (s *search) run(ctx context.Context, open func(*plan) []target, show func(b
 }
 
 // one searches the capacity of one target and adds its runs to results.
-func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (result.Capacity, error) {
+func (s *search) one(ctx context.Context, t session.Target, results *[]*bench.Result) (result.Capacity, error) {
 	round := 0
 	run := func(cfg bench.Config) (result.CapacityRun, error) {
 		round++
@@ -89,12 +91,12 @@ func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (r
 			return result.CapacityRun{}, err
 		}
 		*results = append(*results, r)
-		judged := judgeRun(r, s.plan.objectives)
+		judged := judgeRun(r, s.plan.Objectives)
 		judged.Result = len(*results) - 1
 		return judged, nil
 	}
-	c, err := result.FindCapacity(ctx, s.plan.cfg.Rate, func(rate float64) (result.CapacityRun, error) {
-		cfg, longest := s.plan.cfg, max(searchLongest, s.plan.cfg.Duration)
+	c, err := result.FindCapacity(ctx, s.plan.Load.Rate, func(rate float64) (result.CapacityRun, error) {
+		cfg, longest := s.plan.Load, max(searchLongest, s.plan.Load.Duration)
 		cfg.Rate, cfg.Duration = rate, s.length(rate)
 		if cfg.Duration > longest {
 			return result.CapacityRun{Outcome: result.RateTooFew, Result: -1, Why: fmt.Sprintf("a run would take %s; a longer --duration allows it", cfg.Duration.Round(time.Second))}, nil
@@ -105,7 +107,7 @@ func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (r
 				return judged, err
 			}
 			longer := 1.0
-			for _, o := range s.plan.objectives {
+			for _, o := range s.plan.Objectives {
 				longer = max(longer, o.Longer((*results)[judged.Result]))
 			}
 			cfg.Duration = min(longest, time.Duration(longer*searchMargin*float64(cfg.Duration)))
@@ -115,7 +117,7 @@ func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (r
 		err = t.Failed(err)
 	}
 	c.Impl = t.Name
-	for _, o := range s.plan.objectives {
+	for _, o := range s.plan.Objectives {
 		c.SLO = append(c.SLO, o.String())
 	}
 	return c, err
@@ -124,10 +126,10 @@ func (s *search) one(ctx context.Context, t target, results *[]*bench.Result) (r
 // length is how long a run at a rate is to be, if each operation is a sample for every objective.
 func (s *search) length(rate float64) time.Duration {
 	needs := int64(searchOperations)
-	for _, o := range s.plan.objectives {
+	for _, o := range s.plan.Objectives {
 		needs = max(needs, o.Samples())
 	}
-	return max(s.plan.cfg.Duration, time.Duration(searchMargin*float64(needs)/rate*float64(time.Second)))
+	return max(s.plan.Load.Duration, time.Duration(searchMargin*float64(needs)/rate*float64(time.Second)))
 }
 
 // judgeRun holds a run against every objective. One that is not valid misses them, whatever

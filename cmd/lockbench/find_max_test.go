@@ -9,7 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
 )
 
 func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
@@ -30,21 +32,27 @@ func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
 	}
 }
 
+// runner is a lock of which a run has that result.
+type runner func(bench.Config) *bench.Result
+
+func (r runner) Run(_ context.Context, cfg bench.Config) (*bench.Result, error) { return r(cfg), nil }
+func (runner) Close() error                                                     { return nil }
+
 // searching is a search on a lock that answers in 1 ms up to a rate, in 1 s above it, and of whose
 // operations every n-th is counted.
 func searching(t *testing.T, slo string, capacity float64, n int64) (result.Capacity, []*bench.Result) {
-	s := &search{plan: &plan{cfg: bench.Config{Rate: 1000, Duration: 2 * time.Second}, objectives: objective(t, slo)}}
-	l := load(func(_ context.Context, cfg bench.Config) (*bench.Result, error) {
+	s := &search{plan: &plan.Plan{Load: bench.Config{Rate: 1000, Duration: 2 * time.Second}, Objectives: objective(t, slo)}}
+	lock := runner(func(cfg bench.Config) *bench.Result {
 		p99 := int64(time.Millisecond)
 		if cfg.Rate > capacity {
 			p99 = int64(time.Second)
 		}
 		r := responded(p99, int64(cfg.Rate*cfg.Duration.Seconds())/n)
 		r.DurationS = cfg.Duration.Seconds()
-		return r, nil
+		return r
 	})
 	var results []*bench.Result
-	c, err := s.one(t.Context(), l.target("a"), &results)
+	c, err := s.one(t.Context(), session.Target{Name: "a", Masters: 1, Open: func(context.Context) (session.Runner, error) { return lock, nil }}, &results)
 	require.NoError(t, err)
 	return c, results
 }

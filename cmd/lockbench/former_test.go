@@ -5,21 +5,23 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
 func TestWhatIsGoneSaysWhatReplacesIt(t *testing.T) {
 	t.Parallel()
 	lines := map[string]string{
-		"schema -o json":          former["schema"], // also before a flag that nobody knows there
-		"report kept.json -o csv": former["-o csv"],
-		"compare a.json b.json":   former["compare OLD.json NEW.json"],
+		"schema -o json":          usage.Former["schema"], // also before a flag that nobody knows there
+		"report kept.json -o csv": usage.Former["-o csv"],
+		"compare a.json b.json":   usage.Former["compare OLD.json NEW.json"],
 	}
-	for what, instead := range former {
+	for what, instead := range usage.Former {
 		if strings.HasPrefix(what, "-") {
 			what = "run " + what
 		}
 		lines[what] = instead
 	}
 	requireRefused(t, lines)
-	require.NoError(t, formerly("run"))
+	require.NoError(t, usage.Formerly("run"))
 }

@@ -2,12 +2,13 @@ package main
 
 import (
 	"os"
-	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
+
+	"muxlock/cmd/lockbench/internal/plan"
 )
 
 // usageTemplate is cobra's, shorter, with the flags under headings.
@@ -36,31 +37,20 @@ func groupHelp(cmd *cobra.Command) {
 	cmd.SetUsageTemplate(usageTemplate)
 }
 
-// groupedFlags is the lines of cobra, which pflag aligns, with headings between them.
+// groupedFlags is the usages of flags as pflag writes them, by heading.
 func groupedFlags(fs *pflag.FlagSet, width int) string {
-	sorted := pflag.NewFlagSet("", pflag.ContinueOnError)
-	sorted.SortFlags = false
-	for _, heading := range headings {
+	var b strings.Builder
+	for _, heading := range plan.Headings {
+		group := pflag.NewFlagSet("", pflag.ContinueOnError)
+		group.SortFlags = false
 		fs.VisitAll(func(f *pflag.Flag) {
-			if headingOf(f) == heading {
-				sorted.AddFlag(f)
+			if plan.HeadingOf(f) == heading {
+				group.AddFlag(f)
 			}
 		})
-	}
-
-	var b strings.Builder
-	heading := ""
-	for line := range strings.Lines(sorted.FlagUsagesWrapped(width)) {
-		if m := flagLine.FindStringSubmatch(line); m != nil {
-			if h := headingOf(sorted.Lookup(m[1])); h != heading {
-				heading = h
-				b.WriteString("\n" + h + ":\n")
-			}
+		if group.HasAvailableFlags() {
+			b.WriteString("\n" + heading + ":\n" + group.FlagUsagesWrapped(width))
 		}
-		b.WriteString(line)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
-
-// flagLine is the first line of a flag in pflag's usages.
-var flagLine = regexp.MustCompile(`^ +(?:-\w, )?--([\w-]+)`)

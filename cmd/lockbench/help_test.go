@@ -1,13 +1,19 @@
 package main
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/cmd/lockbench/internal/plan"
 )
+
+// flagLine is the first line of a flag in the help.
+var flagLine = regexp.MustCompile(`^ +(?:-\w, )?--([\w-]+)`)
 
 func TestEveryFlagStandsOnceInTheHelpUnderAHeading(t *testing.T) {
 	for _, cmd := range root().Commands() {
@@ -24,7 +30,7 @@ func TestEveryFlagStandsOnceInTheHelpUnderAHeading(t *testing.T) {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			if !f.Hidden {
 				want = append(want, f.Name)
-				require.NotEqual(t, ofNothing, headingOf(f), "declare --%s of %s under a heading", f.Name, cmd.Name())
+				require.NotEqual(t, plan.OfNothing, plan.HeadingOf(f), "declare --%s of %s under a heading", f.Name, cmd.Name())
 			}
 		})
 		require.ElementsMatch(t, want, lines, cmd.Name())
@@ -46,7 +52,7 @@ func TestHelpHasExamplesAndFitsAScreen(t *testing.T) {
 
 func TestAFlagUnderNoHeadingIsShownAllTheSame(t *testing.T) {
 	cmd := &cobra.Command{Use: "x"}
-	declare(cmd, ofTarget, func(fs *pflag.FlagSet) { fs.Int("masters", 1, "how many") })
+	plan.Declare(cmd.Flags(), plan.OfTarget, func(fs *pflag.FlagSet) { fs.Int("masters", 1, "how many") })
 	cmd.Flags().IntP("new", "n", 2, strings.Repeat("long ", 30))
 	text := groupedFlags(cmd.Flags(), 60)
 	require.Contains(t, text, "Target:\n      --masters int")

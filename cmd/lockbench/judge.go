@@ -10,6 +10,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
 	"muxlock/cmd/lockbench/internal/view"
@@ -43,8 +44,8 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 // lost names the first run in which locks lost their validity while they were held,
 // although nobody asked for it: no objective is about it, which judges it then, and no
 // master was taken away. Rivals count where they are run by themselves; view shows the others.
-func lost(p *plan, results []*bench.Result) error {
-	if slices.ContainsFunc(p.faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) {
+func lost(p *plan.Plan, results []*bench.Result) error {
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) {
 		return nil
 	}
 	for _, r := range results {
@@ -55,7 +56,7 @@ func lost(p *plan, results []*bench.Result) error {
 		judged := slices.ContainsFunc(r.SLO, func(s bench.SLO) bool {
 			return strings.HasPrefix(s.Text, "outlived") || strings.HasPrefix(s.Text, "lost_validity")
 		})
-		rival := p.command != "run" && !strings.HasPrefix(r.Impl, "muxlock")
+		rival := p.Command != "run" && !strings.HasPrefix(r.Impl, "muxlock")
 		if n > 0 && !judged && !rival {
 			return verdict{exitLost, fmt.Sprintf("LOST VALIDITY: %s round %d: %s of %s locks were not valid any more while they were held (--slo 'outlived_rate<1%%' says how many may be)",
 				nameOf(r), r.Round, units.Number(n), units.Number(all))}

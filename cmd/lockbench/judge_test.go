@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -56,7 +57,7 @@ func TestWhatIsMissedSaysMoreThanWhatCannotBeJudged(t *testing.T) {
 }
 
 func TestAVerdictOnASweepNamesTheSetting(t *testing.T) {
-	s := sweep{plans: []*plan{{command: "sweep"}}}
+	s := swept(result.SweepParam{}, []*plan.Plan{{Command: "sweep"}})
 	for name, bad := range map[string]bench.Result{
 		"an overlap":         {Safety: bench.Safety{Overlaps: 1}},
 		"a fence":            {Safety: bench.Safety{FenceViolations: 1}},

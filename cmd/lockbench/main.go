@@ -46,6 +46,7 @@ import (
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
 // Exit codes. Scripts rely on them.
@@ -107,14 +108,14 @@ func root() *cobra.Command {
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), formerly("--"+unknown.GetSpecifiedName())); gone != nil {
+			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), usage.Formerly("--"+unknown.GetSpecifiedName())); gone != nil {
 				return gone
 			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			return usagef("%w%s", err, suggest.Near(unknown.GetSpecifiedName(), "--", names))
+			return usage.Errorf("%w%s", err, suggest.Near(unknown.GetSpecifiedName(), "--", names))
 		}
-		return usageError{err}
+		return usage.Error{Err: err}
 	})
 	groupHelp(cmd)
 	cmd.AddCommand(
@@ -142,7 +143,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggest.Near(args[0], "", names))
+	return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggest.Near(args[0], "", names))
 }
 
 // formerCommand is the error for a command that stood below cmd, args being what follows it.
@@ -150,7 +151,7 @@ func formerCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
+	return usage.Formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 }
 
 // childCommands are those of processes that lockbench starts of itself, and nobody by hand.
@@ -166,15 +167,6 @@ func childCommands() (all []*cobra.Command) {
 	return all
 }
 
-// usageError is a mistake in the command line: nothing was started.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
-
 // verdict ends a run whose result has been written and is not simply good.
 type verdict struct {
 	code int
@@ -185,7 +177,7 @@ func (v verdict) Error() string { return v.text }
 
 func exitCode(err error) (code int, quiet bool) {
 	var v verdict
-	var u usageError
+	var u usage.Error
 	switch {
 	case err == nil:
 		return exitOK, true
@@ -213,7 +205,7 @@ func plain(err error) string {
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
-			return usageError{err}
+			return usage.Error{Err: err}
 		}
 		return nil
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,20 +10,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
-	"muxlock/cmd/lockbench/internal/masters"
-	"muxlock/internal/redisserver"
+	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/session"
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// mastersFlags is the command line of masters.
-type mastersFlags struct {
-	flags
-	length time.Duration
-}
-
 func mastersCommand() *cobra.Command {
-	var f mastersFlags
+	var f plan.Flags
+	var length time.Duration
 	cmd := &cobra.Command{
 		Use:   "masters",
 		Short: "Start servers to lock on, until Ctrl-C",
@@ -35,68 +29,62 @@ fencing tokens set them up first: muxlock masters init --new-masters.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
 		Args: noSuchCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return serveMasters(cmd, &f, length) },
 	}
-	load := f.others(cmd.Name())
-	load.Flags().Lookup("fault").Usage = "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)"
-	borrow(cmd, load, "local", "server", "fault")
-	declare(cmd, ofLoad, func(fs *pflag.FlagSet) {
-		fs.DurationVar(&f.length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
+	load := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.Declare(load, "muxlock", 1)
+	load.Lookup("fault").Usage = "make one look distant, may be repeated: delay:K:20ms or delay:K:lognormal(5ms,1) (late replies)"
+	plan.Borrow(cmd.Flags(), load, "local", "server", "fault")
+	plan.Declare(cmd.Flags(), plan.OfLoad, func(fs *pflag.FlagSet) {
+		fs.DurationVar(&length, "for", 0, "stop them after this time; 0 = at Ctrl-C")
 	})
 	return cmd
 }
 
-// check finds what is wrong with the command line.
-func (f *mastersFlags) check(cmd *cobra.Command) (*plan, error) {
-	p := &plan{cfg: bench.Config{Duration: time.Hour}}
-	set := cmd.Flags().Changed
-	if err := cmp.Or(f.planMasters(p, set), f.planFaults(p, set)); err != nil {
+// planned checks the command line.
+func planned(cmd *cobra.Command, f *plan.Flags, length time.Duration) (*plan.Plan, error) {
+	if length < 0 {
+		return nil, usage.Errorf("--for must not be negative, got %s", length)
+	}
+	p, err := f.MastersAlone(cmd.Flags())
+	if err != nil {
 		return nil, err
 	}
-	if f.length < 0 {
-		return nil, usagef("--for must not be negative, got %s", f.length)
-	}
-	for _, fault := range p.faults {
+	p.Masters.Chosen = true // no embedded ones: others are to lock on them
+	for _, fault := range p.Faults {
 		if fault.Kind != faults.Delay || !fault.Whole {
-			return nil, usagef("--fault %s: only a delay without times makes sense here", fault.Text)
+			return nil, usage.Errorf("--fault %s: only a delay without times makes sense here", fault.Text)
 		}
 	}
 	return p, nil
 }
 
-func (f *mastersFlags) serve(cmd *cobra.Command) (err error) {
-	p, err := f.check(cmd)
+func serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err error) {
+	p, err := planned(cmd, f, length)
 	if err != nil {
 		return err
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	set, err := masters.StartLocal(ctx, p.count, redisserver.Options{Programs: p.servers})
+	s, err := session.Open(ctx, p, log)
 	if err != nil {
 		return interruptedOr(ctx, err)
 	}
-	defer func() { err = errors.Join(err, set.Close()) }()
-	rig, err := faults.NewRig(p.faults, set.Servers)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rig.Close()) }()
-
-	addrs := rig.Addrs()
-	for i, addr := range addrs {
-		fmt.Fprintf(log, "master %d: %s, %s, process %d", i+1, addr, set.Version, set.Servers[i].PID())
-		if addr != set.Addrs[i] {
-			fmt.Fprintf(log, ", through a proxy to %s", set.Addrs[i])
+	defer func() { err = errors.Join(err, s.Close()) }()
+	for i, addr := range s.Addrs {
+		fmt.Fprintf(log, "master %d: %s, %s, process %d", i+1, addr, s.Set.Version, s.Set.Servers[i].PID())
+		if addr != s.Set.Addrs[i] {
+			fmt.Fprintf(log, ", through a proxy to %s", s.Set.Addrs[i])
 		}
 		fmt.Fprintln(log)
 	}
-	line := strings.Join(addrs, ",")
+	line := strings.Join(s.Addrs, ",")
 	if _, err := fmt.Fprintln(cmd.OutOrStdout(), line); err != nil {
 		return err
 	}
 	fmt.Fprintf(log, "lockbench run --new-masters --masters %s\n", line)
-	if f.length > 0 {
+	if length > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, f.length)
+		ctx, cancel = context.WithTimeout(ctx, length)
 		defer cancel()
 	}
 	<-ctx.Done()

@@ -7,6 +7,8 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/result"
 )
 
 func TestHoldsThatOutliveTheirLeaseFailTheRun(t *testing.T) {
@@ -23,28 +25,28 @@ func TestOnlyALossOfValidityThatNobodyAskedForHasAnExitCode(t *testing.T) {
 	outlived := bench.Totals{Acquired: 10, Outlived: 1}
 	for _, c := range []struct {
 		name string
-		plan plan
+		plan plan.Plan
 		r    bench.Result
 		want bool
 	}{
-		{"none", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: kept}, false},
-		{"a late quorum, which nobody held", plan{command: "run"}, bench.Result{Impl: "muxlock", Totals: bench.Totals{LostValidity: 3, LateQuorum: 3}}, false},
-		{"a hold", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: outlived}, true},
-		{"a lock that was kept alive", plan{command: "run"}, bench.Result{Impl: "muxlock", Holding: &bench.Holding{Lost: 1}}, true},
-		{"judged by an objective", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "lost_validity_rate<50%", Pass: true}}}, false},
-		{"an objective about something else", plan{command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
-		{"masters that fail", plan{command: "run", faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "redislock", Totals: outlived}, false},
-		{"masters far away", plan{command: "run", faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "redislock", Totals: outlived}, true},
-		{"of a rival in a sweep", plan{command: "sweep"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
-		{"in a sweep", plan{command: "sweep"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
-		{"of a rival", plan{command: "compare"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
-		{"beside rivals", plan{command: "compare"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
+		{"none", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: kept}, false},
+		{"a late quorum, which nobody held", plan.Plan{Command: "run"}, bench.Result{Impl: "muxlock", Totals: bench.Totals{LostValidity: 3, LateQuorum: 3}}, false},
+		{"a hold", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: outlived}, true},
+		{"a lock that was kept alive", plan.Plan{Command: "run"}, bench.Result{Impl: "muxlock", Holding: &bench.Holding{Lost: 1}}, true},
+		{"judged by an objective", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "lost_validity_rate<50%", Pass: true}}}, false},
+		{"an objective about something else", plan.Plan{Command: "run"}, bench.Result{Impl: "redislock", Totals: outlived, SLO: []bench.SLO{{Text: "acquire.p99<1s", Pass: true}}}, true},
+		{"masters that fail", plan.Plan{Command: "run", Faults: []faults.Fault{{Kind: faults.Stop}}}, bench.Result{Impl: "redislock", Totals: outlived}, false},
+		{"masters far away", plan.Plan{Command: "run", Faults: []faults.Fault{{Kind: faults.Delay}}}, bench.Result{Impl: "redislock", Totals: outlived}, true},
+		{"of a rival in a sweep", plan.Plan{Command: "sweep"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
+		{"in a sweep", plan.Plan{Command: "sweep"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
+		{"of a rival", plan.Plan{Command: "compare"}, bench.Result{Impl: "redislock", Totals: outlived}, false},
+		{"beside rivals", plan.Plan{Command: "compare"}, bench.Result{Impl: "muxlock", Totals: outlived}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.r.Valid.OK = true
-			runs := schedule(rounds{&c.plan})
-			if c.plan.command == "sweep" {
-				runs = sweep{plans: []*plan{&c.plan}}
+			runs := inRounds(&c.plan)
+			if c.plan.Command == "sweep" {
+				runs = swept(result.SweepParam{}, []*plan.Plan{&c.plan})
 			}
 			code, _ := exitCode(runs.judge(t.Context(), []*bench.Result{&c.r}, nil))
 			require.Equal(t, map[bool]int{true: exitLost, false: exitOK}[c.want], code)

@@ -4,15 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
+	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/html"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/text"
+	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
@@ -22,25 +28,17 @@ var formats = []string{"text", "json", "bench"}
 // few is the formats of commands whose result is no table of runs.
 var few = []string{"text", "json"}
 
-// check finds what is wrong with where a result is to go, and how.
-func (o *outputs) check(formats []string) error {
-	if o.html != "" && o.html == o.out {
-		return usagef("--html and --out name the same file, %s", o.html)
-	}
-	return checkFormat(o.format, formats)
-}
-
 func checkFormat(format string, formats []string) error {
-	gone := formerly("-o " + format)
+	gone := usage.Formerly("-o " + format)
 	switch {
 	case slices.Contains(formats, format):
 		return nil
 	case gone != nil:
 		return gone
 	case len(formats) == len(few):
-		return usagef("-o must be %s, got %q", strings.Join(formats, " or "), format)
+		return usage.Errorf("-o must be %s, got %q", strings.Join(formats, " or "), format)
 	}
-	return usagef("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
+	return usage.Errorf("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
 }
 
 // closedPipe ends a run that nobody reads any more: quietly, as tools do.
@@ -54,18 +52,24 @@ type sink struct {
 	page   *result.File // nil: no page
 }
 
-// open finds out whether the files can be written, before anything is started.
-func (o outputs) open(cmd *cobra.Command) (_ *sink, err error) {
-	s := &sink{format: o.format, stdout: cmd.OutOrStdout()}
-	if o.out != "" {
-		if s.file, err = result.Create(o.out); err != nil {
-			return nil, usagef("--out: %w", err)
+// open finds out whether the output can be written, before anything is started.
+func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err error) {
+	if o.Page != "" && o.Page == o.File {
+		return nil, usage.Errorf("--html and --out name the same file, %s", o.Page)
+	}
+	if err := checkFormat(o.Format, formats); err != nil {
+		return nil, err
+	}
+	s := &sink{format: o.Format, stdout: cmd.OutOrStdout()}
+	if o.File != "" {
+		if s.file, err = result.Create(o.File); err != nil {
+			return nil, usage.Errorf("--out: %w", err)
 		}
 	}
-	if o.html != "" {
-		if s.page, err = result.Create(o.html); err != nil {
+	if o.Page != "" {
+		if s.page, err = result.Create(o.Page); err != nil {
 			s.close()
-			return nil, usagef("--html: %w", err)
+			return nil, usage.Errorf("--html: %w", err)
 		}
 	}
 	return s, nil
@@ -129,7 +133,7 @@ func writeError(err error) error {
 
 // pageOf is what is shown of a document.
 func pageOf(doc result.Document) view.Page {
-	return view.New(doc, caveats(doc.Config), commandLine(doc))
+	return view.New(doc, session.Caveats(doc.Config), commandline.Of(doc))
 }
 
 // format writes a document in one of formats, or as a page.
@@ -145,4 +149,10 @@ func format(w io.Writer, name string, doc result.Document) error {
 		return html.WritePicture(w, view.Picture(doc))
 	}
 	return text.Write(w, pageOf(doc), onTerminal(w))
+}
+
+// onTerminal reports whether a person reads what is written there.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }

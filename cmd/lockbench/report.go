@@ -8,7 +8,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
 // htmlFormat is a page and svgFormat one picture, which only the report command writes by -o.
@@ -21,7 +23,7 @@ const (
 var reportFormats = append([]string{htmlFormat, svgFormat}, formats...)
 
 func reportCommand() *cobra.Command {
-	var format, out string
+	var o plan.Output
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
@@ -32,42 +34,34 @@ for standard input.`,
   lockbench report result.json --out report.html
   lockbench report result.json -o bench`,
 		Args: usageArgs(cobra.ExactArgs(1)),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return reportFile(cmd, args[0], format, out)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return reportFile(cmd, args[0], o) },
 	}
-	declare(cmd, ofOutput, func(fs *pflag.FlagSet) {
-		fs.StringVarP(&format, "output", "o", "", strings.Join(reportFormats, ", ")+" (default html; text on a terminal or into a pipe)")
-		fs.StringVar(&out, "out", "", "write to this file instead of standard output")
+	plan.Declare(cmd.Flags(), plan.OfOutput, func(fs *pflag.FlagSet) {
+		fs.StringVarP(&o.Format, "output", "o", "", strings.Join(reportFormats, ", ")+" (default html; text on a terminal or into a pipe)")
+		fs.StringVar(&o.File, "out", "", "write to this file instead of standard output")
 	})
 	return cmd
 }
 
-func reportFile(cmd *cobra.Command, name, format, out string) error {
+func reportFile(cmd *cobra.Command, name string, o plan.Output) error {
 	stdout := cmd.OutOrStdout()
-	seen := out == "" && onTerminal(stdout)
 	switch {
-	case format == "" && out == "" && !isFile(stdout):
-		format = "text"
-	case format == "":
-		format = htmlFormat
-	default:
-		if err := checkFormat(format, reportFormats); err != nil {
-			return err
-		}
+	case o.Format == "" && o.File == "" && !isFile(stdout):
+		o.Format = "text"
+	case o.Format == "":
+		o.Format = htmlFormat
+	case o.Format == htmlFormat && o.File == "" && onTerminal(stdout):
+		return usage.Errorf("-o html is for a browser: name a file with --out, or choose -o text")
 	}
-	doc, err := result.ReadFile(name)
-	if err != nil {
-		return usageError{err}
-	}
-	if seen && format == htmlFormat {
-		return usagef("-o html is for a browser: name a file with --out, or choose -o text")
-	}
-	to, err := (outputs{format: format, out: out}).open(cmd)
+	to, err := open(cmd, o, reportFormats)
 	if err != nil {
 		return err
 	}
 	defer to.close()
+	doc, err := result.ReadFile(name)
+	if err != nil {
+		return usage.Error{Err: err}
+	}
 	return to.document(*doc)
 }
 

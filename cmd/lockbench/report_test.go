@@ -9,10 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/result"
 )
 
@@ -93,21 +94,6 @@ func TestAPageThatCannotBeWrittenStopsTheRunBeforeItBegins(t *testing.T) {
 	}
 }
 
-func TestTheCommandLineDoesItAgain(t *testing.T) {
-	c := result.Config{
-		Masters: []string{"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"}, Command: "compare", Target: "local",
-		Args: []string{"--impl=muxlock,redislock", "--workers=64", "--hold=exp:2ms", "--duration=30s", "--fault=stop:2@12s-20s", "--slo=acquire.p99<5ms", "--slo=it's"},
-	}
-	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
-	require.Equal(t, "lockbench compare --local 3 --impl muxlock,redislock --workers 64 --hold exp:2ms --duration 30s --fault stop:2@12s-20s "+
-		`--slo 'acquire.p99<5ms' --slo 'it'\''s'`, line)
-	for row := range strings.Lines(commandLine(result.Document{Config: c})) {
-		require.LessOrEqual(t, len(row), 80)
-	}
-	c.Target, c.Masters, c.MastersRedacted = "given", []string{"redis://h:1"}, true
-	require.Contains(t, commandLine(result.Document{Config: c}), "--masters redis://h:1")
-}
-
 func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 	t.Parallel()
 	load := []string{"--embedded", "3", "--workers", "2", "--duration", "200ms", "--warmup", "0s", "--seed", "7"}
@@ -125,7 +111,7 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 			require.NotEqual(t, exitUsage, code, stderr)
 			doc, err := result.ReadFile(kept)
 			require.NoError(t, err)
-			line := strings.ReplaceAll(commandLine(*doc), " \\\n   ", "")
+			line := strings.ReplaceAll(commandline.Of(*doc), " \\\n   ", "")
 			for _, want := range c.want {
 				require.Contains(t, line, want)
 			}
@@ -147,24 +133,15 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
 	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
 		Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}
-	require.Empty(t, commandLine(result.Document{Config: c}), "an older result keeps no arguments")
+	require.Empty(t, commandline.Of(result.Document{Config: c}), "an older result keeps no arguments")
 	var f chaosFlags
-	cmd := &cobra.Command{Use: "chaos"}
-	f.declare(cmd)
-	require.NoError(t, cmd.Flags().Parse([]string{"--faults", "stop,cut", "--seed", "9"}))
-	p, err := f.plan(cmd)
+	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
+	f.declare(fs)
+	require.NoError(t, fs.Parse([]string{"--faults", "stop,cut", "--seed", "9"}))
+	p, err := f.plan(fs)
 	require.NoError(t, err)
-	c.Args = p.args
-	line := strings.ReplaceAll(commandLine(result.Document{Config: c}), " \\\n   ", "")
-	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,cut --workers 16 --procs "+strconv.Itoa(f.cfg.Procs)+
+	c.Args = p.Args
+	line := strings.ReplaceAll(commandline.Of(result.Document{Config: c}), " \\\n   ", "")
+	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,cut --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
 		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9 --fencing", line, "the seed draws the faults again")
-}
-
-func TestAnAdviceOnAnEarlierRunSaysBoth(t *testing.T) {
-	doc := documentOf(bench.Dist{}, 0)
-	doc.Config.Command, doc.Config.Args = "run", []string{"--workers=9"}
-	doc.Advice = &result.Advice{Args: []string{"--eps=0.001"}}
-	require.Equal(t, "lockbench run --embedded 1 --workers 9 \\\n    -o json --out result.json\nlockbench advise result.json --eps 0.001", commandLine(doc))
-	doc.Config.Command = "advise"
-	require.Equal(t, "lockbench advise --embedded 1 --eps 0.001", commandLine(doc))
 }

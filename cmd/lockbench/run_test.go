@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redistest"
@@ -119,19 +117,6 @@ func TestARivalThatCannotRunOnTheMastersIsRefusedBeforeAnythingIsMeasured(t *tes
 	require.Regexp(t, `^lockbench: --impl redsync-goredis cannot run on these masters: .*127\.0\.0\.1:1.*\nSee `, stderr)
 	_, stderr, code = lockbench(t, "run", "--masters", given, "--new-masters", "--duration", "100ms", "--warmup", "0s")
 	requireMeasured(t, code, stderr)
-}
-
-func TestRawIsComparedWithByDefaultWhereItCanBe(t *testing.T) {
-	for args, want := range map[string]bool{"": true, "--fault delay:1:1ms": true, "--fault stop:1": false, "--rate 100": false, "--op extend": false} {
-		var f flags
-		cmd := &cobra.Command{Use: "compare"}
-		f.declare(cmd, "muxlock,raw", 5, formats...)
-		require.NoError(t, cmd.ParseFlags(words(args)))
-		p, err := f.plan(cmd)
-		require.NoError(t, err, args)
-		require.Equal(t, want, slices.Contains(p.impls, "raw"), args)
-		require.Equal(t, want, strings.Contains(p.args[0], "raw"), p.args)
-	}
 }
 
 func TestBenchOutputIsWhatBenchstatReads(t *testing.T) {

@@ -3,48 +3,10 @@ package main
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
-
-	"muxlock/cmd/lockbench/internal/result"
 )
-
-func values(p result.SweepParam) (texts []string, numbers []float64) {
-	for _, v := range p.Values {
-		texts = append(texts, v.Text)
-		if v.Number != nil {
-			numbers = append(numbers, *v.Number)
-		}
-	}
-	return texts, numbers
-}
-
-func TestParamTakesListsAndRanges(t *testing.T) {
-	for _, c := range []struct {
-		param   string
-		texts   string
-		numbers []float64
-	}{
-		{"workers=1,8,64", "1 8 64", []float64{1, 8, 64}},
-		{"workers=1..512x8", "1 8 64 512", []float64{1, 8, 64, 512}},
-		{"workers=1..10x1.5,100", "1 2 3 5 8 100", []float64{1, 2, 3, 5, 8, 100}},
-		{"workers=3..100x10", "3 30", []float64{3, 30}},
-		{"rate=500,2k,1M", "500 2k 1M", []float64{500, 2000, 1e6}},
-		{"rate=1k..4kx2", "1000 2000 4000", []float64{1000, 2000, 4000}},
-		{"ttl=1ms..1sx10", "1ms 10ms 100ms 1s", []float64{1e6, 1e7, 1e8, 1e9}},
-		{"hold=0,1ms,exp:1ms", "0 1ms exp:1ms", []float64{0, 1e6}},
-		{"dist=own,zipf:0.9", "own zipf:0.9", nil},
-	} {
-		p, err := parseParam(c.param)
-		require.NoError(t, err, c.param)
-		texts, numbers := values(p)
-		require.Equal(t, strings.Fields(c.texts), texts, c.param)
-		require.Equal(t, c.numbers, numbers, c.param)
-	}
-}
 
 func TestASweepRefusesWhatItCannotDoBeforeItStarts(t *testing.T) {
 	t.Parallel()
@@ -132,20 +94,4 @@ func TestCtrlCKeepsTheSettingsThatASweepHasDone(t *testing.T) {
 	doc := requireFields(t, r.stdout.String())
 	require.Len(t, doc["results"], 1)
 	require.Equal(t, map[string]any{"workers": "1"}, doc["results"].([]any)[0].(map[string]any)["setting"])
-}
-
-func TestAllSettingsHaveOneSeed(t *testing.T) {
-	var f flags
-	cmd := &cobra.Command{Use: "sweep"}
-	f.declare(cmd, "noop", 1, formats...)
-	p, err := parseParam("workers=1,2,3")
-	require.NoError(t, err)
-	plans, err := f.plans(cmd, p)
-	require.NoError(t, err)
-	require.Len(t, plans, 3)
-	for i, p := range plans {
-		require.Equal(t, i+1, p.cfg.Workers)
-		require.Equal(t, plans[0].cfg.Seed, p.cfg.Seed)
-		require.NotZero(t, p.cfg.Seed)
-	}
 }

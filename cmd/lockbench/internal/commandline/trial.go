@@ -1,4 +1,4 @@
-package main
+package commandline
 
 import (
 	"cmp"
@@ -24,20 +24,18 @@ const (
 // loadFlags is what a trial takes of the load of the measurement.
 var loadFlags = []string{"workers", "procs", "keys", "dist", "think", "rate", "arrivals", "fencing"}
 
-// trial is the command that runs what is advised, on the masters and under the load of the
+// Trial is the command that runs what is advised, on the masters and under the load of the
 // measurement.
-func trial(c result.Config, a *result.Advice) string {
-	words := []string{"lockbench", "run"}
-	add := func(flag, value string) { words = append(words, "--"+flag, quoted(value)) }
-	target := targetShown(c)
-	add(target.flag, target.values[0])
+func Trial(c result.Config, a *result.Advice) string {
+	var settings []Setting
+	add := func(flag, value string) { settings = append(settings, Setting{flag, value}) }
 	for _, fault := range c.Faults {
 		add("fault", fault)
 	}
-	for _, s := range settingsOf(c.Args) {
-		usual := s.values[0] == "own" || s.flag == "procs" && s.values[0] == "1"
-		if slices.Contains(loadFlags, s.flag) && !usual && !(a.Config.Renew && s.flag != "workers" && s.flag != "procs") {
-			add(s.flag, s.values[0])
+	for _, s := range Settings(c.Args) {
+		usual := s.Value == "own" || s.Flag == "procs" && s.Value == "1"
+		if slices.Contains(loadFlags, s.Flag) && !usual && !(a.Config.Renew && s.Flag != "workers" && s.Flag != "procs") {
+			add(s.Flag, s.Value)
 		}
 	}
 	add("ttl", flagTime(a.Config.TTL))
@@ -48,22 +46,18 @@ func trial(c result.Config, a *result.Advice) string {
 	length := trialLeases * a.Config.TTL
 	if a.Config.Renew {
 		add("op", "hold")
+		add("slo", "failure_rate==0%")
 	} else {
 		hold := cmp.Or(c.Hold, bench.Exp(a.MeanHold))
 		if a.Ask.Hold != nil {
 			hold = *a.Ask.Hold
 		}
-		add("hold", hold.String())
 		length = trialHolds * hold.Mean()
-	}
-	limit := strconv.FormatFloat(100*max(a.Lost, a.Ask.Eps, leastLimit), 'g', 2, 64) + "%"
-	if a.Config.Renew {
-		add("slo", "failure_rate==0%")
-	} else {
-		add("slo", "lost_validity_rate<="+limit)
+		add("hold", hold.String())
+		add("slo", "lost_validity_rate<="+strconv.FormatFloat(100*max(a.Lost, a.Ask.Eps, leastLimit), 'g', 2, 64)+"%")
 	}
 	add("duration", flagTime(min(max(trialLeast, length), trialMost).Round(time.Second)))
-	return strings.Join(words, " ")
+	return strings.Join(wordsOf("run", &c, settings), " ")
 }
 
 // flagTime is a time as a flag takes it, in one unit.
@@ -72,15 +66,4 @@ func flagTime(d time.Duration) string {
 		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 	}
 	return strings.Replace(d.String(), "µ", "u", 1)
-}
-
-// quoted is an argument as a shell takes it.
-func quoted(arg string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)
-	}
-	if arg != "" && strings.IndexFunc(arg, func(r rune) bool { return !plain(r) }) < 0 {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }

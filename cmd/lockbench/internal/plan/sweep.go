@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"fmt"
@@ -9,10 +9,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/usage"
 )
 
 // maxSettings is how many values --param may have.
@@ -24,29 +25,29 @@ var swept = map[string]string{
 	"hold": bench.UnitNs, "think": bench.UnitNs, "ttl": bench.UnitNs, "wait": bench.UnitNs,
 }
 
-// parseParam reads NAME=VALUES: values apart by commas, each as the flag takes it, or
+// ParseParam reads NAME=VALUES: values apart by commas, each as the flag takes it, or
 // FROM..TOxFACTOR for FROM, FROM*FACTOR and so on up to TO.
-func parseParam(s string) (result.SweepParam, error) {
+func ParseParam(s string) (result.SweepParam, error) {
 	name, list, ok := strings.Cut(s, "=")
 	unit, known := swept[name]
 	if !ok || list == "" {
-		return result.SweepParam{}, usagef("--param %q is not NAME=VALUES, such as workers=1,8,64 or workers=1..512x2", s)
+		return result.SweepParam{}, usage.Errorf("--param %q is not NAME=VALUES, such as workers=1,8,64 or workers=1..512x2", s)
 	}
 	if !known {
-		return result.SweepParam{}, usagef("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
+		return result.SweepParam{}, usage.Errorf("--param %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(swept)), ", "))
 	}
 	p := result.SweepParam{Name: name, Unit: unit}
 	for text := range strings.SplitSeq(list, ",") {
 		texts, err := expand(text, unit)
 		if err != nil {
-			return p, usagef("--param %s: %w", s, err)
+			return p, usage.Errorf("--param %s: %w", s, err)
 		}
 		for _, text := range texts {
 			if slices.ContainsFunc(p.Values, func(v result.SweepValue) bool { return v.Text == text }) {
-				return p, usagef("--param %s has %s twice", s, text)
+				return p, usage.Errorf("--param %s has %s twice", s, text)
 			}
 			if len(p.Values) == maxSettings {
-				return p, usagef("--param %s has more than %d values", name, maxSettings)
+				return p, usage.Errorf("--param %s has more than %d values", name, maxSettings)
 			}
 			p.Values = append(p.Values, result.SweepValue{Text: text, Number: axis(text, unit)})
 		}
@@ -103,31 +104,39 @@ func axis(text, unit string) *float64 {
 	return &v
 }
 
-// plans checks the command line anew for each value, as if it had been given by its flag,
-// so that a sweep can do what a run can and refuses what a run refuses. All have one seed.
-func (f *flags) plans(cmd *cobra.Command, param result.SweepParam) (plans []*plan, err error) {
-	for _, v := range param.Values {
-		if err := cmd.Flags().Set(flagOf(param.Name, cmd), v.Text); err != nil {
-			return nil, usagef("--param %s=%s: %w", param.Name, v.Text, err)
+// Sweep checks the command line anew for each value of a param, as if it had been given by
+// its flag, so that a sweep can do what a run can and refuses what a run refuses. All have
+// one seed. What is swept is no argument of its own.
+func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam) (plans []*Plan, err error) {
+	flag := param.Name
+	if flag == "masters" { // how many there are
+		flag = "local"
+		if fs.Changed("embedded") {
+			flag = "embedded"
 		}
-		p, err := f.plan(cmd)
+	}
+	for _, name := range []string{param.Name, flag} {
+		if name != "embedded" && fs.Changed(name) {
+			return nil, usage.Errorf("--param %s and --%s exclude each other", param.Name, name)
+		}
+	}
+	but := []string{param.Name}
+	for _, v := range param.Values {
+		if err := fs.Set(flag, v.Text); err != nil {
+			return nil, usage.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
+		}
+		p, err := f.Plan(command, fs)
 		if err != nil {
 			return nil, fmt.Errorf("--param %s=%s: %w", param.Name, v.Text, err)
 		}
-		p.setting = map[string]string{param.Name: v.Text}
+		p.Setting = map[string]string{param.Name: v.Text}
+		if p.ownNames() {
+			but = append(but, "keys") // have no meaning there
+		}
 		plans = append(plans, p)
 	}
-	return plans, nil
-}
-
-// flagOf is the flag that a param sets: how many masters there are is set by
-// --local or --embedded.
-func flagOf(param string, cmd *cobra.Command) string {
-	switch {
-	case param != "masters":
-		return param
-	case cmd.Flags().Changed("embedded"):
-		return "embedded"
+	for _, p := range plans {
+		p.Args = Arguments(fs, but...)
 	}
-	return "local"
+	return plans, nil
 }

@@ -1,4 +1,4 @@
-package main
+package plan
 
 import (
 	"bufio"
@@ -31,10 +31,10 @@ func (r *rate) Set(s string) error {
 func (r *rate) String() string { return strconv.FormatFloat(float64(*r), 'g', -1, 64) }
 func (r *rate) Type() string   { return "number" }
 
-// span is a bench.Span that may come from a file of samples: file:PATH.
-type span struct{ *bench.Span }
+// Span is a bench.Span that may come from a file of samples: file:PATH.
+type Span struct{ *bench.Span }
 
-func (s span) Set(text string) (err error) {
+func (s Span) Set(text string) (err error) {
 	path, ok := strings.CutPrefix(text, "file:")
 	if !ok {
 		*s.Span, err = bench.ParseSpan(text)
@@ -55,7 +55,7 @@ func (s span) Set(text string) (err error) {
 	return nil
 }
 
-func (s span) Type() string { return "span" }
+func (s Span) Type() string { return "span" }
 
 // readSamples reads times: a duration such as 12ms on each line. What follows
 // a # does not count, nor do empty lines. Errors name the line.

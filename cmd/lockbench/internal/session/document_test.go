@@ -1,16 +1,19 @@
-package main
+package session
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"testing"
+	"time"
 
-	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/internal/redistest"
@@ -33,59 +36,68 @@ func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
 	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "rueidislock", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
 }
 
+// pool is how many connections redsync-goredis would have to each master.
+func pool(kind masters.Kind, distance time.Duration, f ...faults.Fault) int {
+	p := &plan.Plan{Load: bench.Config{Workers: 1024}, Impls: []string{"redsync-goredis"}, Faults: f}
+	s := &Session{Set: &masters.Set{Kind: kind, Distance: distance}, clients: map[string]rivals.Client{}}
+	s.Targets(p)
+	return s.clients["redsync-goredis"].Pool
+}
+
 func TestThePoolIsTheSameForGivenMastersNearbyAndLocalOnes(t *testing.T) {
-	p := &plan{cfg: bench.Config{Workers: 1024}}
-	require.Equal(t, p.options(nil, masters.Local).Distant, p.options(nil, masters.Given).Distant)
-	require.False(t, p.options(nil, masters.Given).Distant)
-	p.engine.Distant = true
-	require.True(t, p.options(nil, masters.Given).Distant)
-	p.engine.Distant, p.faults = false, []faults.Fault{{Kind: faults.Delay}}
-	require.True(t, p.options(nil, masters.Local).Distant)
+	near := pool(masters.Local, 0)
+	require.Equal(t, near, pool(masters.Given, distant-1))
+	require.Greater(t, pool(masters.Given, distant), near)
+	require.Greater(t, pool(masters.Local, 0, faults.Fault{Kind: faults.Delay}), near)
 }
-
-// opened is the plans of a schedule that opens their targets and runs nothing.
-type opened []*plan
-
-func (o opened) count() int { return 0 }
-func (o opened) run(_ context.Context, open func(*plan) []target, _ func(bench.Progress)) ([]*bench.Result, error) {
-	for _, p := range o {
-		open(p)
-	}
-	return nil, nil
-}
-func (o opened) complete(*result.Document)                           {}
-func (o opened) judge(context.Context, []*bench.Result, error) error { return nil }
 
 func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 	rig, err := faults.NewRig([]faults.Fault{{Kind: faults.Delay, Delay: bench.Fixed(10 * distant), Whole: true}}, redistest.Masters(t, 1))
 	require.NoError(t, err)
 	defer func() { require.NoError(t, rig.Close()) }()
-	var f flags
-	cmd := &cobra.Command{Use: "sweep"}
-	f.declare(cmd, "redsync-goredis", 1, formats...)
-	require.NoError(t, cmd.Flags().Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
-	workers, err := parseParam("workers=1,512")
+	var f plan.Flags
+	fs := pflag.NewFlagSet("sweep", pflag.ContinueOnError)
+	f.Declare(fs, "redsync-goredis", 1, "text")
+	require.NoError(t, fs.Parse([]string{"--masters", rig.Addrs()[0], "--quiet"}))
+	workers, err := plan.ParseParam("workers=1,512")
 	require.NoError(t, err)
-	plans, err := f.plans(cmd, workers)
+	plans, err := f.Sweep("sweep", fs, workers)
 	require.NoError(t, err)
 
-	plans[0].runs = opened(plans)
-	doc, err := measure(t.Context(), plans[0], io.Discard)
+	doc, err := Measure(t.Context(), plans[0], io.Discard, func(_ context.Context, s *Session, _ func(bench.Progress)) ([]*bench.Result, error) {
+		for _, p := range plans {
+			s.Targets(p)
+		}
+		return nil, nil
+	})
 	require.NoError(t, err)
-	for _, p := range plans {
-		require.True(t, p.options(nil, masters.Given).Distant, p.setting)
-	}
 	require.Equal(t, 512, doc.Config.Clients["redsync-goredis"].Pool, "the largest")
+}
+
+func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
+	// Nobody listens there; the plan and the document are all that is looked at.
+	var f plan.Flags
+	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	f.Declare(fs, "muxlock", 1, "text")
+	require.NoError(t, fs.Parse([]string{"--masters", "redis://user:secret@127.0.0.1:1", "--seed", "5"}))
+	p, err := f.Plan("run", fs)
+	require.NoError(t, err)
+	s := &Session{Set: &masters.Set{Kind: masters.Given, Addrs: p.Masters.Given}}
+	doc := s.document(p, nil)
+	require.True(t, doc.Config.MastersRedacted)
+	text, err := json.Marshal(doc)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "secret")
 }
 
 func TestWhatARivalRanOnStandsBesideItsCaveat(t *testing.T) {
 	c := result.Config{Clients: map[string]rivals.Client{"redislock": {Versions: []string{"go-redis v9.9.9"}, Pool: 7}, "muxlock": {Versions: []string{"rueidis v1"}}}}
 	c.Impls = []string{"muxlock", "redislock", "raw"}
-	m := caveats(c)
+	m := Caveats(c)
 	require.Contains(t, m["redislock"], "one server: the lock dies with it")
 	require.Contains(t, m["redislock"], "(go-redis v9.9.9, pool of 7 to each master)")
 	require.NotContains(t, m, "muxlock")
 	require.NotEmpty(t, m["raw"])
 	c.Clients = nil // an older document
-	require.NotContains(t, caveats(c)["redislock"], "(go-redis")
+	require.NotContains(t, Caveats(c)["redislock"], "(go-redis")
 }

@@ -1,8 +1,8 @@
-package main
+package usage
 
-// former is what replaces a command ("masters init" where it stood below another), a flag,
+// Former is what replaces a command ("masters init" where it stood below another), a flag,
 // a format of -o or an implementation that is gone.
-var former = map[string]string{
+var Former = map[string]string{
 	"--check":                   "the last line of lockbench advise: a run with --slo",
 	"--drop-after":              "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
 	"--drift":                   "the engine's default, 0.01",
@@ -35,10 +35,10 @@ var former = map[string]string{
 	"version":                   "--version",
 }
 
-// formerly is the usage error for something of that name in former, nil for anything else.
-func formerly(what string) error {
-	if instead := former[what]; instead != "" {
-		return usagef("%s is gone; instead: %s", what, instead)
+// Formerly is the usage error for something of that name in Former, nil for anything else.
+func Formerly(what string) error {
+	if instead := Former[what]; instead != "" {
+		return Errorf("%s is gone; instead: %s", what, instead)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package session
 
 import (
 	"context"
@@ -21,8 +21,8 @@ type opening struct {
 	closeErr       error
 }
 
-func (o *opening) target(name string) target {
-	return target{Name: name, Masters: 5, Open: func(context.Context) (runner, error) {
+func (o *opening) target(name string) Target {
+	return Target{Name: name, Masters: 5, Open: func(context.Context) (Runner, error) {
 		o.opened++
 		return lockRunner{name, o}, nil
 	}}
@@ -36,8 +36,8 @@ type load func(context.Context, bench.Config) (*bench.Result, error)
 func (l load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) { return l(ctx, cfg) }
 func (load) Close() error                                                       { return nil }
 
-func (l load) target(name string) target {
-	return target{Name: name, Masters: 1, Open: func(context.Context) (runner, error) { return l, nil }}
+func (l load) target(name string) Target {
+	return Target{Name: name, Masters: 1, Open: func(context.Context) (Runner, error) { return l, nil }}
 }
 
 func short() bench.Config {
@@ -58,7 +58,7 @@ func TestCompareInterleavesRoundsWithOneSeedEach(t *testing.T) {
 			shown = append(shown, fmt.Sprint(p.Impl, p.Round))
 		}
 	}
-	results, err := compareInTurn(t.Context(), []target{a.target("a"), own.target("b"), c.target("c")}, cfg, 3)
+	results, err := InTurn(t.Context(), []Target{a.target("a"), own.target("b"), c.target("c")}, cfg, 3)
 	require.NoError(t, err)
 	var order []string
 	for _, r := range results {
@@ -81,7 +81,7 @@ func TestCompareRunsATargetUnderAConfigOfItsOwn(t *testing.T) {
 		return r, nil
 	})
 	var shown []string
-	targets := []target{own.target("b")}
+	targets := []Target{own.target("b")}
 	for _, workers := range []int{3, 4} {
 		cfg := short()
 		cfg.Workers, cfg.Seed = workers, 7
@@ -92,7 +92,7 @@ func TestCompareRunsATargetUnderAConfigOfItsOwn(t *testing.T) {
 	}
 	cfg := short()
 	cfg.Progress = func(bench.Progress) {}
-	results, err := compareInTurn(t.Context(), targets, cfg, 2)
+	results, err := InTurn(t.Context(), targets, cfg, 2)
 	require.NoError(t, err)
 	var order []string
 	for _, r := range results {
@@ -104,11 +104,11 @@ func TestCompareRunsATargetUnderAConfigOfItsOwn(t *testing.T) {
 
 func TestCompareKeepsResultsWhenATargetFails(t *testing.T) {
 	cause := errors.New("no such server")
-	unopened := target{Name: "bad", Open: func(context.Context) (runner, error) { return nil, cause }}
+	unopened := Target{Name: "bad", Open: func(context.Context) (Runner, error) { return nil, cause }}
 	broken := load(func(context.Context, bench.Config) (*bench.Result, error) { return nil, cause })
-	for _, bad := range []target{unopened, broken.target("bad")} {
+	for _, bad := range []Target{unopened, broken.target("bad")} {
 		var good opening
-		results, err := compareInTurn(t.Context(), []target{good.target("good"), bad}, short(), 2)
+		results, err := InTurn(t.Context(), []Target{good.target("good"), bad}, short(), 2)
 		require.ErrorIs(t, err, cause)
 		require.ErrorContains(t, err, "bad: ")
 		require.Len(t, results, 1)
@@ -118,7 +118,7 @@ func TestCompareKeepsResultsWhenATargetFails(t *testing.T) {
 
 func TestCompareReportsATargetThatDoesNotClose(t *testing.T) {
 	a := opening{closeErr: errors.New("stuck")}
-	results, err := compareInTurn(t.Context(), []target{a.target("a")}, short(), 2)
+	results, err := InTurn(t.Context(), []Target{a.target("a")}, short(), 2)
 	require.ErrorIs(t, err, a.closeErr)
 	require.Len(t, results, 1)
 }
@@ -140,11 +140,11 @@ func TestCompareStopsAtAnInterrupt(t *testing.T) {
 	cfg := short()
 	cfg.Duration = time.Minute
 	first := a.target("a")
-	first.Open = func(context.Context) (runner, error) {
+	first.Open = func(context.Context) (Runner, error) {
 		a.opened++
 		return lockRunner{"a", interrupting{&a, cancel}}, nil
 	}
-	results, err := compareInTurn(ctx, []target{first, b.target("b")}, cfg, 2)
+	results, err := InTurn(ctx, []Target{first, b.target("b")}, cfg, 2)
 	require.NoError(t, err)
 	require.Len(t, results, 1)
 	require.True(t, results[0].Interrupted())
@@ -158,13 +158,13 @@ func TestAnErrorThatFollowsFromTheInterruptIsNone(t *testing.T) {
 		cancel()
 		return &bench.Result{}, ctx.Err()
 	})
-	results, err := compareInTurn(ctx, []target{l.target("a")}, short(), 2)
+	results, err := InTurn(ctx, []Target{l.target("a")}, short(), 2)
 	require.NoError(t, err)
 	require.Len(t, results, 1)
 }
 
 func TestErrorNamesItsTargetOnce(t *testing.T) {
-	target := target{Name: "muxlock"}
+	target := Target{Name: "muxlock"}
 	require.EqualError(t, target.Failed(errors.New("muxlock: closed")), "muxlock: closed")
 	require.EqualError(t, target.Failed(errors.New("connection refused")), "muxlock: connection refused")
 	target.Setting = map[string]string{"workers": "8", "keys": "1"}

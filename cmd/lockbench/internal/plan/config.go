@@ -1,0 +1,119 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/commandline"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/usage"
+)
+
+// keptElsewhere is the flags that are no arguments of a document: it has the masters
+// themselves, and that they were new may be wrong later.
+var keptElsewhere = append([]string{"new-masters"}, targetFlags...)
+
+// Arguments is the flags of a command that make its result, each as --name=value and
+// every choice written out, without those in but.
+func Arguments(fs *pflag.FlagSet, but ...string) (args []string) {
+	but = append(but, keptElsewhere...)
+	fs.VisitAll(func(f *pflag.Flag) {
+		if h := HeadingOf(f); h == OfOutput || h == OfNothing || slices.Contains(but, f.Name) {
+			return
+		}
+		for _, value := range valuesOf(f) {
+			switch {
+			case value == "true":
+				args = append(args, "--"+f.Name)
+			case f.Changed || !slices.Contains([]string{"", "0", "0s", "0%", "false"}, value):
+				args = append(args, "--"+f.Name+"="+value)
+			}
+		}
+	})
+	return args
+}
+
+// valuesOf is a flag as it would be given, several times where that makes a list.
+func valuesOf(f *pflag.Flag) []string {
+	list, ok := f.Value.(pflag.SliceValue)
+	switch {
+	case !ok:
+		return []string{f.Value.String()}
+	case f.Value.Type() == "stringSlice":
+		return []string{strings.Join(list.GetSlice(), ",")}
+	}
+	return list.GetSlice()
+}
+
+// TakeConfig gives the flags that the user left alone the values that an earlier
+// run had, as the result file that --config names has them.
+func (f *Flags) TakeConfig(fs *pflag.FlagSet) error {
+	if f.config == "" {
+		return nil
+	}
+	doc, err := result.ReadFile(f.config)
+	if err != nil {
+		return usage.Errorf("--config: %w", err)
+	}
+	settings := withSamples(commandline.Settings(doc.Config.Args), doc)
+	if len(settings) == 0 {
+		return usage.Errorf("--config: %s has kept no flags", f.config)
+	}
+	if len(doc.Config.FaultKinds) > 0 { // chaos drew them
+		for _, fault := range doc.Config.Faults {
+			settings = append(settings, commandline.Setting{Flag: "fault", Value: fault})
+		}
+	}
+	if !slices.ContainsFunc(targetFlags, fs.Changed) {
+		target, err := commandline.Target(doc.Config)
+		if err != nil {
+			return usage.Errorf("--config: %s %w", f.config, err)
+		}
+		settings = append(settings, target)
+	}
+	if err := take(fs, settings); err != nil {
+		return usage.Errorf("--config: %s is damaged: %w", f.config, err)
+	}
+	return nil
+}
+
+// take sets the flags that are not set yet, and would not contradict one that is:
+// the number of names means nothing where every worker has one of its own. What the
+// command does not have, and what another sweep swept, is left out.
+func take(fs *pflag.FlagSet, settings []commandline.Setting) error {
+	given := map[string]bool{}
+	fs.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
+	if given["dist"] && fs.Lookup("dist").Value.String() == "own" {
+		given["keys"] = true
+	}
+	for _, s := range settings {
+		flag := fs.Lookup(s.Flag)
+		if flag == nil || HeadingOf(flag) == OfSweep || given[s.Flag] || s.Flag == "dist" && s.Value == "own" && given["keys"] {
+			continue
+		}
+		if err := fs.Set(s.Flag, s.Value); err != nil {
+			return usage.Errorf("--%s %s: %w", s.Flag, s.Value, err)
+		}
+	}
+	return nil
+}
+
+// withSamples puts the samples that a document has kept in the place of the file that they
+// came from, which may be another one by now.
+func withSamples(settings []commandline.Setting, doc *result.Document) []commandline.Setting {
+	kept := []bench.Span{doc.Config.Hold, doc.Config.Think}
+	if doc.Advice != nil && doc.Advice.Ask.Hold != nil {
+		kept = append(kept, *doc.Advice.Ask.Hold)
+	}
+	for i, s := range settings {
+		for _, span := range kept {
+			if text, err := span.MarshalText(); err == nil && span.Samples() != nil && s.Value == span.String() {
+				settings[i].Value = string(text)
+			}
+		}
+	}
+	return settings
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/engine"
+)
+
+// checkEngine finds what the engine would refuse.
+func (p *Plan) checkEngine() error {
+	addrs := slices.Clone(p.Masters.Given)
+	for i := len(addrs); i < p.Masters.Count; i++ { // until there are any
+		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", i+1))
+	}
+	for _, name := range p.Impls {
+		impl, _ := rivals.Find(name)
+		if !strings.HasPrefix(name, "muxlock") {
+			continue
+		}
+		own := addrs
+		if impl.Single {
+			own = addrs[:1]
+		}
+		if err := p.Options(own, p.Masters.Kind).Validate(); err != nil {
+			return p.Refused(err)
+		}
+	}
+	return nil
+}
+
+// Options is what every implementation is opened with.
+func (p *Plan) Options(addrs []string, kind masters.Kind) rivals.Options {
+	o := p.Engine
+	o.Masters, o.TTL, o.Workers, o.NoTracking = addrs, p.Load.TTL, p.Load.Workers, kind == masters.Embedded
+	o.NewMasters = o.NewMasters || kind != masters.Given
+	o.Distant = o.Distant || slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind == faults.Delay })
+	return o
+}
+
+// Refused is an error of the engine, by the flags that it may come from.
+func (p *Plan) Refused(err error) error {
+	if errors.Is(err, engine.ErrInvalid) {
+		return usage.Errorf("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
+	}
+	return err
+}
+
+// shortest is a lease and a MasterTimeout with which the engine can lock.
+const (
+	shortestLease   = 4 * time.Millisecond
+	shortestTimeout = time.Millisecond
+)
+
+// shortLease is how to have a lease that is not longer than the engine's default
+// MasterTimeout, or that there is none so short.
+func (p *Plan) shortLease(err error) string {
+	if p.Engine.MasterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
+		return ""
+	}
+	if p.Load.TTL < shortestLease {
+		return fmt.Sprintf("; the shortest is --ttl %s --master-timeout %s", shortestLease, shortestTimeout)
+	}
+	return fmt.Sprintf("; add --master-timeout, such as --master-timeout %s", max(p.Load.TTL/4, shortestTimeout))
+}

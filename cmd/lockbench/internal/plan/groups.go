@@ -1,0 +1,65 @@
+package plan
+
+import (
+	"github.com/spf13/pflag"
+)
+
+// Headings of the help, in its order. A flag is declared once, under one of them: where it
+// stands in the help and what a document keeps follow.
+const (
+	OfTarget    = "Target"
+	OfSweep     = "Sweep"
+	OfLoad      = "Load"
+	OfLock      = "Lock"
+	OfAdvice    = "Advice"
+	OfFaults    = "Faults"
+	OfJudgement = "Judgement"
+	OfOutput    = "Output"
+	OfNothing   = "Other"
+)
+
+var Headings = []string{OfTarget, OfSweep, OfLoad, OfLock, OfAdvice, OfFaults, OfJudgement, OfOutput, OfNothing}
+
+// headingKey is the annotation of a flag with its heading.
+const headingKey = "heading"
+
+// Declare gives a command the flags that add declares, under a heading.
+func Declare(to *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs.SortFlags, to.SortFlags = false, false
+	add(fs)
+	fs.VisitAll(func(f *pflag.Flag) {
+		f.Annotations = map[string][]string{headingKey: {heading}}
+		to.AddFlag(f)
+	})
+}
+
+// Borrow gives a command flags that are declared for another; their values are the same.
+func Borrow(to, from *pflag.FlagSet, names ...string) {
+	to.SortFlags = false
+	for _, name := range names {
+		to.AddFlag(from.Lookup(name))
+	}
+}
+
+// Preset changes the defaults of flags.
+func Preset(fs *pflag.FlagSet, values map[string]string) {
+	for name, value := range values {
+		f := fs.Lookup(name)
+		if err := f.Value.Set(value); err != nil {
+			panic(err)
+		}
+		f.DefValue = f.Value.String()
+	}
+}
+
+// HeadingOf is where a flag stands in the help.
+func HeadingOf(f *pflag.Flag) string {
+	switch h := f.Annotations[headingKey]; {
+	case len(h) == 1:
+		return h[0]
+	case f.Name == "help", f.Name == "version":
+		return OfOutput
+	}
+	return OfNothing
+}

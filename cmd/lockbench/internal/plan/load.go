@@ -1,0 +1,128 @@
+package plan
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/usage"
+)
+
+// probeLeast is the shortest time between probes: more often, and probing is a load of its own.
+const probeLeast = time.Millisecond
+
+func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
+	if len(f.impl) == 0 {
+		return usage.Errorf("--impl names no implementation")
+	}
+	if err := f.refuseRaw(p.Masters.Count, set); err != nil && slices.Contains(f.impl, raw.Name) {
+		if set("impl") {
+			return err
+		}
+		f.impl = slices.DeleteFunc(slices.Clone(f.impl), func(name string) bool { return name == raw.Name }) // of the default
+		p.Impls = f.impl
+	}
+	for i, name := range f.impl {
+		if gone := usage.Formerly("--impl " + name); gone != nil {
+			return gone
+		}
+		if !slices.Contains(implNames(), name) {
+			return usage.Errorf("--impl %q is unknown; there are %s", name, strings.Join(implNames(), ", "))
+		}
+		if slices.Contains(f.impl[:i], name) {
+			return usage.Errorf("--impl names %s twice", name)
+		}
+	}
+	if p.Engine.Fencing && !rivals.CanFence(f.impl) {
+		if set("fencing") {
+			return usage.Errorf("--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(f.impl, ","))
+		}
+		p.Engine.Fencing = false // where it is the default
+	}
+	if f.rounds < 1 {
+		return usage.Errorf("--rounds must be at least 1, got %d", f.rounds)
+	}
+	if len(f.impl) > 1 {
+		p.Reference = f.impl[0]
+		if slices.Contains(f.impl, "muxlock") {
+			p.Reference = "muxlock"
+		}
+	}
+	return nil
+}
+
+// refuseRaw is why raw cannot take the load on that many masters, if so.
+func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
+	switch {
+	case set("rate"):
+		return usage.Errorf("--rate cannot be used with --impl raw, which always sends all it can")
+	case !(rivals.Impl{}).Can(f.load.Op):
+		return usage.Errorf("--op %s cannot be used with --impl raw, which only acquires and releases", f.load.Op)
+	}
+	for _, s := range f.faults {
+		if fault, err := faults.Parse(s, masters, f.load.Duration); err == nil && fault.Kind.TakesAway() {
+			return usage.Errorf("--fault %s cannot be used with --impl raw, which needs every master", s)
+		}
+	}
+	return nil
+}
+
+func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
+	switch {
+	case f.load.Op == bench.Hold: // the workers share --keys out among them
+	case set("keys") && !set("dist"):
+		f.load.Dist = bench.Uniform()
+	case set("keys") && f.load.Dist == (bench.Dist{}):
+		return usage.Errorf("--keys has no meaning with --dist own, where every worker has a name of its own")
+	}
+	for _, given := range []struct {
+		flag string
+		time time.Duration
+	}{{"master-timeout", f.engine.MasterTimeout}, {"retry-held", f.engine.RetryHeld}, {"retry-split", f.engine.RetrySplit}} {
+		if given.time < 0 {
+			return usage.Errorf("--%s must not be negative, got %s", given.flag, given.time)
+		}
+	}
+	if f.probeEvery < 0 || f.probeEvery > 0 && f.probeEvery < probeLeast {
+		return usage.Errorf("--probe-every must be 0 or at least %s, got %s", probeLeast, f.probeEvery)
+	}
+	if f.load.Procs < 1 {
+		return usage.Errorf("--procs must be at least 1, got %d", f.load.Procs)
+	}
+	if f.load.Procs > 1 && !bench.SharesMemory {
+		return usage.Errorf("--procs above 1 needs memory that processes share, which this system does not offer")
+	}
+	if set("arrivals") && !set("rate") {
+		return usage.Errorf("--arrivals needs --rate")
+	}
+	if err := f.load.Validate(); err != nil {
+		return usage.Error{Err: err}
+	}
+	for _, name := range f.impl {
+		if impl, ok := rivals.Find(name); ok && !impl.Can(f.load.Op) {
+			return usage.Errorf("--op %s cannot be used with --impl %s, whose locks offer no such thing", f.load.Op, name)
+		}
+	}
+	if f.load.Hold.Mean() >= f.load.TTL {
+		return usage.Errorf("--hold must be shorter than --ttl %s, got %s, on average %s", f.load.TTL, f.load.Hold, f.load.Hold.Mean().Round(time.Microsecond))
+	}
+	if f.engine.MasterTimeout >= f.load.TTL {
+		return usage.Errorf("--master-timeout %s must be shorter than --ttl %s", f.engine.MasterTimeout, f.load.TTL)
+	}
+	if f.engine.MaxTTL != 0 && f.engine.MaxTTL < f.load.TTL {
+		return usage.Errorf("--max-ttl %s must be at least --ttl %s", f.engine.MaxTTL, f.load.TTL)
+	}
+	if f.load.Seed >= 1<<53 {
+		return usage.Errorf("--seed must be below 2^53, so that every JSON reader keeps it whole")
+	}
+	if f.load.Seed == 0 {
+		f.load.Seed = 1 + rand.Uint64N(1<<32)
+	}
+	p.Load = f.load
+	return nil
+}

@@ -1,0 +1,91 @@
+package plan
+
+import (
+	"cmp"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/usage"
+)
+
+const (
+	maxMasters  = 99              // --local and --embedded
+	faultWarmup = 2 * time.Second // a fault for the whole run is in force for the last second of it
+)
+
+// Masters is the masters that a plan asks for.
+type Masters struct {
+	Kind     masters.Kind
+	Chosen   bool     // false: the default, which may fall back to embedded
+	Given    []string // addresses
+	Count    int
+	Programs []string // of local servers
+}
+
+// MastersAlone is a plan of masters and their faults, without a load.
+func (f *Flags) MastersAlone(fs *pflag.FlagSet) (*Plan, error) {
+	p := &Plan{Load: bench.Config{Duration: time.Hour}}
+	return p, cmp.Or(f.planMasters(p, fs.Changed), f.planFaults(p, fs.Changed))
+}
+
+func (f *Flags) planMasters(p *Plan, set func(string) bool) (err error) {
+	m := &p.Masters
+	chosen := slices.DeleteFunc(slices.Clone(targetFlags), func(name string) bool { return !set(name) })
+	m.Chosen = len(chosen) > 0
+	switch {
+	case f.engine.NewMasters && !set("masters"):
+		return usage.Errorf("--new-masters is for --masters; others are always new")
+	case len(chosen) > 1:
+		return usage.Errorf("--%s exclude each other", strings.Join(chosen, " and --"))
+	case set("masters"):
+		m.Kind = masters.Given
+		if m.Given, err = masters.Parse(f.masters); err != nil {
+			return usage.Errorf("--masters: %w", err)
+		}
+		m.Count = len(m.Given)
+	case set("embedded"):
+		m.Kind, m.Count = masters.Embedded, f.embedded
+	default:
+		m.Kind, m.Count, m.Programs = masters.Local, f.local, f.servers
+	}
+	if set("server") && m.Kind != masters.Local {
+		return usage.Errorf("--server is for --local servers")
+	}
+	for _, program := range m.Programs {
+		if _, err := exec.LookPath(program); err != nil {
+			return usage.Errorf("--server: %w", err)
+		}
+	}
+	m.Chosen = m.Chosen || set("server")
+	if m.Kind != masters.Given && (m.Count < 1 || m.Count > maxMasters) {
+		return usage.Errorf("--%s must be 1 to %d, got %d", m.Kind, maxMasters, m.Count)
+	}
+	return nil
+}
+
+func (f *Flags) planFaults(p *Plan, _ func(string) bool) error {
+	for _, s := range f.faults {
+		if p.Masters.Kind != masters.Local {
+			return usage.Errorf("--fault works on --local masters only")
+		}
+		fault, err := faults.Parse(s, p.Masters.Count, p.Load.Duration)
+		if err != nil {
+			return usage.Errorf("--fault %w", err)
+		}
+		if fault.Whole {
+			p.Load.Warmup = max(p.Load.Warmup, faultWarmup)
+		}
+		p.Faults = append(p.Faults, fault)
+	}
+	if err := faults.Check(p.Faults); err != nil {
+		return usage.Errorf("--fault %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+// Package plan makes a checked plan of a command line: which masters, which implementations,
+// under which load, faults and objectives. It starts nothing, and does not know what is made
+// of the plan.
+package plan
+
+import (
+	"slices"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/usage"
+)
+
+// Plan is a checked command line.
+type Plan struct {
+	Command        string            // run, compare, sweep, advise or chaos
+	Setting        map[string]string // what a sweep gave it, by param
+	Masters        Masters
+	Impls          []string
+	Reference      string // empty: nothing to compare with
+	Rounds         int
+	Load           bench.Config
+	Engine         rivals.Options // but for what Options adds
+	Faults         []faults.Fault
+	FaultKinds     []string      // that chaos drew the faults from
+	MajorityServes bool          // the faults always leave a majority: a time without locks is a finding
+	ProbeEvery     time.Duration // 0: no prober
+	Objectives     []result.Objective
+	History        string // file for the events around an overlap; chaos only
+	Output         Output
+	Args           []string // see Arguments
+}
+
+// Plan checks everything that can be checked without starting anything. Each
+// error names its flag.
+func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
+	if err := f.TakeConfig(fs); err != nil {
+		return nil, err
+	}
+	p := &Plan{Command: command, Impls: f.impl, Rounds: f.rounds, Engine: f.engine, ProbeEvery: f.probeEvery, Output: f.Output}
+	for _, check := range []func(*Plan, func(string) bool) error{f.planMasters, f.planImpls, f.planLoad, f.planFaults, f.planObjectives} {
+		if err := check(p, fs.Changed); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.checkEngine(); err != nil {
+		return nil, err
+	}
+	if p.ownNames() {
+		p.Args = Arguments(fs, "keys")
+	} else {
+		p.Args = Arguments(fs)
+	}
+	return p, nil
+}
+
+// ownNames reports whether every worker has a name of its own, so that --keys has no
+// meaning.
+func (p *Plan) ownNames() bool { return p.Load.Dist == (bench.Dist{}) && p.Load.Op != bench.Hold }
+
+func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
+	for _, text := range f.slos {
+		o, err := result.ParseObjective(text)
+		if err == nil {
+			err = o.Possible(p.Load)
+		}
+		if err != nil {
+			return usage.Error{Err: err}
+		}
+		p.Objectives = append(p.Objectives, o)
+	}
+	if len(p.Objectives) > 0 {
+		p.Objectives = append(p.Objectives, result.Implied(p.Objectives, p.Load)...)
+	}
+	return nil
+}
+
+// ProbeTimeout is when a probe beside a load counts as lost: five times what a lock
+// waits for a master.
+func (p *Plan) ProbeTimeout() time.Duration {
+	if p.Engine.MasterTimeout > 0 {
+		return 5 * p.Engine.MasterTimeout
+	}
+	return time.Second
+}
+
+// Outages reports whether faults may leave too few masters to acquire anything for a time.
+func (p *Plan) Outages() bool {
+	return !p.MajorityServes && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() })
+}

@@ -1,0 +1,96 @@
+package session
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/rivals"
+)
+
+// document is the results of a plan, and what they are of.
+func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Document {
+	cfg := result.Config{
+		Config: p.Load, Impls: p.Impls, Rounds: p.Rounds, Reference: p.Reference, Command: p.Command, Target: string(s.Set.Kind), Server: s.Set.Version,
+		MasterTimeout: p.Engine.MasterTimeout, NewMasters: p.Engine.NewMasters, Fencing: p.Engine.Fencing, ProbeEvery: p.ProbeEvery,
+		FaultKinds: p.FaultKinds, History: p.History, Args: p.Args, Clients: s.clients,
+	}
+	for _, addr := range s.Set.Addrs {
+		bare := masters.Redact(addr)
+		cfg.MastersRedacted = cfg.MastersRedacted || bare != addr
+		cfg.Masters = append(cfg.Masters, bare)
+	}
+	for _, r := range results {
+		for i := range r.PerMaster { // where there is a proxy in front, by the master's own name
+			r.PerMaster[i].Addr = cfg.Masters[i]
+		}
+	}
+	if p.Command == "compare" {
+		cfg.Impls = ranked(p.Impls, p.Reference, results)
+	}
+	for _, f := range p.Faults {
+		cfg.Faults = append(cfg.Faults, f.Text)
+	}
+	for _, o := range p.Objectives {
+		cfg.SLO = append(cfg.SLO, o.String())
+	}
+	doc := result.NewDocument(cfg, results)
+	return &doc
+}
+
+// Caveats is what every implementation but the engine should be read with: what it does
+// not promise, and what it ran on.
+func Caveats(c result.Config) map[string]string {
+	m := map[string]string{}
+	for _, name := range c.Impls {
+		text := raw.Caveat
+		if name != raw.Name {
+			impl, _ := rivals.Find(name)
+			text = impl.Caveat
+		}
+		if client := c.Clients[name].String(); text != "" && client != "" {
+			text += " (" + client + ")"
+		}
+		if text != "" {
+			m[name] = text
+		}
+	}
+	return m
+}
+
+// ranked is the order in which a comparison shows implementations: the reference, then
+// the best first, locks on all masters before those on one, and last what is no lock.
+func ranked(impls []string, reference string, results []*bench.Result) []string {
+	better := func(name string) float64 {
+		whole := result.Finished(results, name)
+		if p50, open := result.MustFigure("response.p50").Median(whole); open { // all have the same throughput
+			return -p50
+		}
+		if rate, ran := result.MustFigure("throughput").Median(whole); ran {
+			return rate
+		}
+		return math.Inf(-1)
+	}
+	kind := func(name string) int {
+		impl, _ := rivals.Find(name)
+		switch {
+		case name == reference:
+			return 0
+		case name == raw.Name || impl.Yardstick:
+			return 3
+		case impl.Single:
+			return 2
+		}
+		return 1
+	}
+	sorted := slices.Clone(impls)
+	slices.SortStableFunc(sorted, func(a, b string) int {
+		return cmp.Or(cmp.Compare(kind(a), kind(b)), cmp.Compare(better(b), better(a)))
+	})
+	return sorted
+}

@@ -1,0 +1,79 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/probe"
+)
+
+// Runner is one implementation, connected: a lockRunner, or a load of its own.
+type Runner interface {
+	// Run follows the rules of the function Run.
+	Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
+	Close() error
+}
+
+// lockRunner is a Locker under the load of Run.
+type lockRunner struct {
+	Name string
+	bench.Locker
+}
+
+// Run loads the locker.
+func (r lockRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+	return bench.Run(ctx, r.Name, r.Locker, cfg)
+}
+
+// riggedRunner is a runner whose masters have the rig's faults and are probed, by the way
+// that the locks take, while it runs, but not when it is opened or closed.
+type riggedRunner struct {
+	Runner
+	session *Session
+	plan    *plan.Plan
+}
+
+func (s *Session) rigged(r Runner, p *plan.Plan) Runner { return riggedRunner{r, s, p} }
+
+// Run adds the faults to the result, as they were in the measured time, and the probes.
+func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
+	prober := &probe.Prober{} // of no master
+	if r.plan.ProbeEvery > 0 {
+		var err error
+		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], probe.Options{Every: r.plan.ProbeEvery, Timeout: r.plan.ProbeTimeout()}); err != nil {
+			return nil, err
+		}
+	}
+	end := func() ([]bench.Band, error) { return nil, nil }
+	cfg.Outages = r.plan.Outages()
+	cfg.Begin = func(at time.Time) {
+		end = r.session.rig.Begin(at.Add(cfg.Warmup))
+		if r.plan.ProbeEvery > 0 {
+			prober.Start(at.Add(cfg.Warmup), cfg.Duration)
+		}
+	}
+	res, err := r.Runner.Run(ctx, cfg)
+	report := prober.Stop()
+	bands, faultErr := end()
+	if res != nil {
+		res.Faults = clip(bands, res.DurationS)
+		if report != nil {
+			report.Into(res)
+		}
+	}
+	return res, errors.Join(err, faultErr)
+}
+
+// clip leaves of the bands what lies in the measured time.
+func clip(bands []bench.Band, duration float64) (seen []bench.Band) {
+	for _, b := range bands {
+		if b.FromS < duration && b.ToS >= 0 {
+			b.FromS, b.ToS = max(b.FromS, 0), min(b.ToS, duration)
+			seen = append(seen, b)
+		}
+	}
+	return seen
+}

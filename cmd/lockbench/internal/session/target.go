@@ -1,0 +1,168 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/cmd/lockbench/internal/plan"
+	"muxlock/cmd/lockbench/internal/procs"
+	"muxlock/cmd/lockbench/internal/raw"
+	"muxlock/cmd/lockbench/internal/result"
+	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/usage"
+)
+
+// A Target is one implementation of a comparison.
+type Target struct {
+	Name    string
+	Masters int // how many masters it locks on, for Result.Masters
+	// Config is what it runs under instead of what InTurn is given; nil: nothing of
+	// its own. Setting is how the two differ, for Result.Setting.
+	Config  *bench.Config
+	Setting map[string]string
+	Open    func(context.Context) (Runner, error) // connects it
+}
+
+// Targets is the implementations of a plan, which has checked their names.
+func (s *Session) Targets(p *plan.Plan) (targets []Target) {
+	for _, name := range p.Impls {
+		targets = append(targets, s.target(name, p))
+	}
+	return targets
+}
+
+func (s *Session) target(name string, p *plan.Plan) Target {
+	addrs := s.Addrs[:p.Masters.Count]
+	t := Target{Name: name, Masters: len(addrs)}
+	if name == raw.Name {
+		t.Open = func(ctx context.Context) (Runner, error) {
+			runner, err := raw.Open(ctx, addrs, p.Load.TTL)
+			return s.rigged(runner, p), err
+		}
+		return t
+	}
+	impl, _ := rivals.Find(name)
+	if impl.Single {
+		t.Masters = 1
+	}
+	options := p.Options(addrs, s.Set.Kind)
+	options.Distant = options.Distant || s.Set.Distance >= distant
+	if c := impl.Client(options); c.Pool >= s.clients[name].Pool { // of several settings the largest pool
+		s.clients[name] = c
+	}
+	t.Open = func(ctx context.Context) (runner Runner, err error) {
+		if options.Fencing && impl.Fences && s.Set.Kind != masters.Given {
+			err = rivals.SetUp(ctx, options)
+		}
+		if err == nil {
+			runner, err = open(ctx, impl, options, p.Load.Procs)
+		}
+		return s.rigged(runner, p), p.Refused(err)
+	}
+	return t
+}
+
+// open connects the implementation in this process, or in several others.
+func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (Runner, error) {
+	if n > 1 {
+		return procs.Open(ctx, impl.Name, o, n, os.Stderr)
+	}
+	locker, err := impl.Open(ctx, o)
+	return lockRunner{Name: impl.Name, Locker: locker}, err
+}
+
+// tryOut opens each target once, before anything is measured: one that cannot run on these
+// masters would end a comparison in its first round. A rival that cannot is a usage error.
+func tryOut(ctx context.Context, targets []Target) error {
+	for _, t := range targets {
+		runner, err := t.Open(ctx)
+		if err == nil {
+			err = runner.Close()
+		}
+		switch {
+		case err != nil && strings.HasPrefix(t.Name, "muxlock"):
+			return t.Failed(err)
+		case err != nil:
+			return usage.Errorf("--impl %s cannot run on these masters: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// InTurn makes a Target.Run of every target once per round, in the order A B C, then
+// C B A, and so on, so that a drift of the machine hits all alike.
+//
+// Results come in the order of the runs. When ctx ends the results so far are
+// returned with a nil error, the last with ReasonInterrupted. When a target cannot be
+// opened, run or closed, that error comes with its name, beside the results so far.
+func InTurn(ctx context.Context, targets []Target, cfg bench.Config, rounds int) ([]*bench.Result, error) {
+	var results []*bench.Result
+	for round := 1; round <= rounds; round++ {
+		order := slices.Clone(targets)
+		if round%2 == 0 {
+			slices.Reverse(order)
+		}
+		for _, t := range order {
+			if ctx.Err() != nil {
+				return results, nil
+			}
+			r, err := t.Run(ctx, cfg, round)
+			if r != nil {
+				results = append(results, r)
+			}
+			if err != nil && ctx.Err() == nil {
+				return results, t.Failed(err)
+			}
+		}
+	}
+	return results, nil
+}
+
+// Failed returns the error with the target's name, if that is not in front of it already, and
+// its setting.
+func (t Target) Failed(err error) error {
+	if !strings.HasPrefix(err.Error(), t.Name+":") {
+		err = fmt.Errorf("%s: %w", t.Name, err)
+	}
+	if len(t.Setting) > 0 {
+		err = fmt.Errorf("%s: %w", result.SettingText(t.Setting), err)
+	}
+	return err
+}
+
+// Run opens the target, runs it as one of a round, which counts from 1, and closes it, so
+// that it carries no marks of an earlier run. All targets of a round get the seed
+// cfg.Seed+round-1. Errors and the end of ctx are as in Runner; a result beside an error is
+// what was measured before it.
+func (t Target) Run(ctx context.Context, cfg bench.Config, round int) (res *bench.Result, err error) {
+	place := func(r *bench.Result) {
+		if r != nil {
+			r.Round, r.Masters, r.Setting = round, t.Masters, t.Setting
+		}
+	}
+	if t.Config != nil {
+		cfg = *t.Config
+	}
+	cfg.Seed += uint64(round - 1)
+	if progress := cfg.Progress; progress != nil {
+		cfg.Progress = func(p bench.Progress) {
+			p.Round, p.Setting = round, t.Setting
+			place(p.Result)
+			progress(p)
+		}
+	}
+	r, err := t.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	res, err = r.Run(ctx, cfg)
+	place(res)
+	return res, err
+}

@@ -1,0 +1,15 @@
+// Package usage is mistakes in a command line: nothing was started.
+package usage
+
+import "fmt"
+
+// Error is a mistake in the command line.
+type Error struct{ Err error }
+
+func (e Error) Error() string { return e.Err.Error() }
+func (e Error) Unwrap() error { return e.Err }
+
+// Errorf is an Error as fmt.Errorf makes it.
+func Errorf(format string, args ...any) error {
+	return Error{fmt.Errorf(format, args...)}
+}
