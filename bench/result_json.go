@@ -230,7 +230,7 @@ type Probe struct {
 // Band is one fault while it was in force, on the clock of Series.
 type Band struct {
 	Spec   string  `json:"spec"`   // as given to --fault
-	Kind   string  `json:"kind"`   // delay, stop, kill, restart, cut, flush, copy, swapdb, rollback
+	Kind   string  `json:"kind"`   // delay, stop, kill, restart, flush
 	Master int     `json:"master"` // from 1
 	FromS  float64 `json:"from_s"`
 	ToS    float64 `json:"to_s"` // equal to FromS: an event without length

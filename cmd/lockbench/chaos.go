@@ -42,16 +42,14 @@ func chaosCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Try to make two hold one lock: many holders, few keys, masters that fail",
-		Long: `Chaos locks few names from many places while masters stop, die, restart, lose
-their connections and answer late, as a seed draws it, and watches for two
+		Long: `Chaos locks few names from many places while masters stop, die, restart and
+answer late, as a seed draws it, and watches for two
 holders at once, and for fencing tokens that do not grow. Never more than a minority of the masters is faulty (the one
 master, where the lock uses only one). With either it exits 4 and writes
 the events around the first of each name to --history.
 
-flush (FLUSHALL), copy (REPLICAOF another master and back), swapdb (SWAPDB 0 1) and
-rollback (started again with an old snapshot) take a master's data or replace them.
-That is outside of what a lock without fencing promises, so that they are only drawn
-when --faults names them.`,
+flush (FLUSHALL) takes a master's data. That is outside of what a lock without fencing
+promises, so that it is only drawn when --faults names it.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
@@ -74,7 +72,7 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 	load.Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
 	plan.Borrow(to, load, "impl", "local", "server")
 	plan.Declare(to, plan.OfFaults, func(fs *pflag.FlagSet) {
-		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart", "cut"}, "kinds to draw from, also flush, copy, swapdb, rollback")
+		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart"}, "kinds to draw from, also flush")
 	})
 	plan.Borrow(to, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
 	plan.Declare(to, plan.OfOutput, func(fs *pflag.FlagSet) {
@@ -97,6 +95,11 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	}
 	if err := checkFormat(p.Output.Format, few); err != nil {
 		return nil, err
+	}
+	for _, kind := range f.kinds {
+		if gone := usage.Formerly("--fault " + kind); gone != nil {
+			return nil, gone
+		}
 	}
 	kinds, err := faults.ParseKinds(f.kinds)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 
 func TestCtrlCWhileAMasterIsKilledAndAnotherStoppedLeavesNoServer(t *testing.T) {
 	t.Parallel()
-	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "cut:1@0s-1m", "--duration", "1m")
+	r := start(t, "run", "--local", "5", "--fault", "kill:2", "--fault", "stop:3", "--fault", "delay:1:1s", "--duration", "1m")
 	require.Len(t, r.servers, 4+1, "the others and the delay line")
 	r.end(t, os.Interrupt)
 }

@@ -131,17 +131,17 @@ func TestThePagesOfOtherCommandsSayThemAgain(t *testing.T) {
 }
 
 func TestALineThatCannotBeToldIsLeftOut(t *testing.T) {
-	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "cut"}, Faults: []string{"stop:1@1s-2s"},
+	c := result.Config{Command: "chaos", Target: "local", FaultKinds: []string{"stop", "kill"}, Faults: []string{"stop:1@1s-2s"},
 		Impls: []string{"muxlock"}, Masters: []string{"a:1", "b:1", "c:1"}, Config: bench.Config{Seed: 9, Workers: 4, Keys: 2, Procs: 1, TTL: time.Second, Duration: time.Second}}
 	require.Empty(t, commandline.Of(result.Document{Config: c}), "an older result keeps no arguments")
 	var f chaosFlags
 	fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
 	f.declare(fs)
-	require.NoError(t, fs.Parse([]string{"--faults", "stop,cut", "--seed", "9"}))
+	require.NoError(t, fs.Parse([]string{"--faults", "stop,kill", "--seed", "9"}))
 	p, err := f.plan(fs)
 	require.NoError(t, err)
 	c.Args = p.Args
 	line := strings.ReplaceAll(commandline.Of(result.Document{Config: c}), " \\\n   ", "")
-	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,cut --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
+	require.Equal(t, "lockbench chaos --local 3 --impl muxlock --faults stop,kill --workers 16 --procs "+strconv.Itoa(p.Load.Procs)+
 		" --keys 8 --hold lognormal:10ms,1.5 --duration 30s --ttl 500ms --seed 9 --fencing", line, "the seed draws the faults again")
 }

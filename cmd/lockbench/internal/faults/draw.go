@@ -54,19 +54,16 @@ func (l Lottery) Draw() (list []Fault, err error) {
 		if kind.forgets() {
 			busy[master] += l.Rest
 		}
-		if kind == Copy {
-			busy[master] += copyLimit // which a busy machine takes for it
-		}
 		turns[turn] = busy[master]
 	}
 }
 
 func spell(rng *rand.Rand, kind Kind, master int, from, to time.Duration) string {
 	text := fmt.Sprintf("%s:%d", kind, master+1)
-	if kind.argued() {
+	if kind == Delay {
 		text += ":" + delays[rng.IntN(len(delays))]
 	}
-	if kind.event() || kind.momentary() && rng.IntN(2) == 0 {
+	if kind.event() {
 		return fmt.Sprintf("%s@%s", text, from)
 	}
 	return fmt.Sprintf("%s@%s-%s", text, from, to)

@@ -18,7 +18,7 @@ func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 		for _, g := range list {
 			until := g.To
 			switch g.Kind {
-			case faults.Kill, faults.Restart, faults.Flush, faults.Copy, faults.SwapDB, faults.Rollback:
+			case faults.Kill, faults.Restart, faults.Flush:
 				until += rest
 			}
 			if g.From <= f.From && (f.From < until || f == g) {
@@ -56,17 +56,6 @@ func TestDrawnFaultsHurtAMinorityAndRepeatWithTheirSeed(t *testing.T) {
 	other, err := lottery.Draw()
 	require.NoError(t, err)
 	require.NotEqual(t, list, other)
-}
-
-// A copy may wait for the data of several masters, and only then the rest begins.
-func TestACopiedMasterIsFaultyForAsLongAsItMayTake(t *testing.T) {
-	lottery := faults.Lottery{Kinds: []faults.Kind{faults.Copy}, Masters: 3, AtOnce: 1, Duration: time.Minute, TTL: 500 * time.Millisecond, Rest: time.Second}
-	list, err := lottery.Draw()
-	require.NoError(t, err)
-	require.Greater(t, len(list), 5)
-	for i, f := range list[1:] {
-		require.GreaterOrEqual(t, f.From-list[i].To, lottery.Rest+2*time.Second)
-	}
 }
 
 func TestDrawKnowsASingleMasterAndChosenKinds(t *testing.T) {

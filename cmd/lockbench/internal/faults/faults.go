@@ -1,6 +1,6 @@
 // Package faults injects faults into local masters, for a while or all the time: it
-// stops, kills or restarts one, takes its data or gives it others, or cuts or delays
-// what a proxy in front of it passes on.
+// stops, kills or restarts one, takes its data, or delays the replies that a proxy in front
+// of it passes on.
 //
 // A Rig applies the faults to servers that somebody else owns, and undoes them, so
 // that a stopped server is never left behind stopped. Times are those of the
@@ -47,18 +47,15 @@ func Parse(text string, masters int, duration time.Duration) (f Fault, err error
 	what, when, timed := strings.Cut(text, "@")
 	parts := strings.SplitN(what, ":", 3)
 	f = Fault{Text: text, Kind: Kind(parts[0])}
-	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != f.Kind.argued() {
+	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != (f.Kind == Delay) {
 		return f, errors.New("must be " + Grammar)
 	}
 	k, err := strconv.Atoi(parts[1])
 	if err != nil || k < 1 || k > masters {
 		return f, fmt.Errorf("master %q is not in 1..%d", parts[1], masters)
 	}
-	if f.Kind == Copy && masters == 1 {
-		return f, errors.New("copies another master, and there is none")
-	}
 	f.Master = k - 1
-	if f.Kind.argued() {
+	if f.Kind == Delay {
 		if f.Delay, err = bench.ParseSpan(parts[2]); err != nil {
 			return f, err
 		}
@@ -67,7 +64,7 @@ func Parse(text string, masters int, duration time.Duration) (f Fault, err error
 		err = f.parseTimes(when, duration)
 		return f, err
 	}
-	if !f.Kind.lasts() {
+	if f.Kind.event() {
 		return f, fmt.Errorf("%s needs a time: %s", f.Kind, Grammar)
 	}
 	f.Whole, f.From, f.To = true, -lead, duration
@@ -83,7 +80,7 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 	switch {
 	case window && f.Kind.event():
 		return fmt.Errorf("%s is over at once and takes one time, @%s", f.Kind, from)
-	case !window && !f.Kind.momentary():
+	case !window && !f.Kind.event():
 		return fmt.Errorf("%s needs an end, @%s-%s", f.Kind, from, f.From+time.Second)
 	case window:
 		if f.To, err = time.ParseDuration(to); err != nil {
@@ -100,12 +97,11 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 }
 
 // Check refuses faults that contradict each other: what stops or kills one server or
-// changes its data at the same time, or cuts it twice. Delays add up.
+// takes its data at the same time. Delays add up.
 func Check(list []Fault) error {
 	for i, f := range list {
 		for _, g := range list[:i] {
-			same := f.Kind.process() && g.Kind.process() || f.Kind == Cut && g.Kind == Cut
-			if f.Master == g.Master && same && overlap(f, g) {
+			if f.Master == g.Master && f.Kind != Delay && g.Kind != Delay && overlap(f, g) {
 				return fmt.Errorf("%q and %q contradict each other: both want master %d at the same time", g.Text, f.Text, f.Master+1)
 			}
 		}

@@ -39,13 +39,7 @@ func TestParseReadsEveryKind(t *testing.T) {
 		"kill:2":                           whole(faults.Kill),
 		"kill:2@1.5s-2s":                   at(faults.Kill, 1500*time.Millisecond, 2*time.Second),
 		"restart:2@2s":                     at(faults.Restart, 2*time.Second, 2*time.Second),
-		"cut:2@2s":                         at(faults.Cut, 2*time.Second, 2*time.Second),
-		"cut:2@2s-3s":                      at(faults.Cut, 2*time.Second, 3*time.Second),
 		"flush:2@100ms":                    at(faults.Flush, 100*time.Millisecond, 100*time.Millisecond),
-		"copy:2@2s":                        at(faults.Copy, 2*time.Second, 2*time.Second),
-		"swapdb:2@2s":                      at(faults.SwapDB, 2*time.Second, 2*time.Second),
-		"swapdb:2@2s-3s":                   at(faults.SwapDB, 2*time.Second, 3*time.Second),
-		"rollback:2@2s-3s":                 at(faults.Rollback, 2*time.Second, 3*time.Second),
 	} {
 		got := parse(t, text)[0]
 		read[got.Kind] = true
@@ -84,19 +78,11 @@ func TestParseNamesWhatIsWrong(t *testing.T) {
 		"flush:1@1s-2s":            "over at once",
 		"restart:1":                "needs a time",
 		"flush:1":                  "needs a time",
-		"cut:1":                    "needs a time",
-		"copy:1":                   "needs a time",
-		"swapdb:1":                 "needs a time",
-		"rollback:1":               "needs a time",
-		"copy:1@1s-2s":             "over at once",
-		"rollback:1@2s":            "needs an end",
 	} {
 		_, err := faults.Parse(text, 5, duration)
 		require.ErrorContains(t, err, want, text)
 		require.ErrorContains(t, err, text)
 	}
-	_, err := faults.Parse("copy:1@2s", 1, duration)
-	require.ErrorContains(t, err, "copies another master")
 }
 
 func TestCheckRefusesWhatContradicts(t *testing.T) {
@@ -107,9 +93,6 @@ func TestCheckRefusesWhatContradicts(t *testing.T) {
 		{"stop:1@1s-2s", "flush:1@1s"},
 		{"restart:1@1s", "flush:1@1s"},
 		{"stop:1", "stop:1"},
-		{"cut:1@1s-3s", "cut:1@2s"},
-		{"rollback:1@1s-3s", "kill:1@2s-4s"},
-		{"swapdb:1@1s-3s", "copy:1@2s"},
 	} {
 		err := faults.Check(parse(t, list...))
 		require.ErrorContains(t, err, list[0])
@@ -119,7 +102,7 @@ func TestCheckRefusesWhatContradicts(t *testing.T) {
 		{"stop:1@2s-5s", "kill:2@2s-5s"},
 		{"stop:1@2s-5s", "kill:1@5s-6s"},
 		{"stop:1@2s-5s", "restart:1@5s"},
-		{"delay:1:5ms", "delay:1:exp(5ms)@1s-2s", "stop:1@1s-2s", "cut:1@1s-2s"},
+		{"delay:1:5ms", "delay:1:exp(5ms)@1s-2s", "stop:1@1s-2s"},
 		{"restart:1@1s", "restart:1@2s"},
 	} {
 		require.NoError(t, faults.Check(parse(t, list...)))

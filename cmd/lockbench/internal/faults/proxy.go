@@ -62,8 +62,8 @@ func (l *Line) ask(c command) (a answer, err error) {
 }
 
 // Proxy forwards TCP connections to one master. It can hold back every reply for a
-// time that is drawn when the reply arrives, and cut all connections. Requests pass
-// at once, unless they are delayed too, in the same way; each connection is on its own.
+// time that is drawn when the reply arrives. Requests pass at once; each connection is
+// on its own.
 //
 // Replies behind each other are late together, not one after the other, as on a long
 // cable, and none overtakes another, as TCP does not let it: a reply is due at its
@@ -81,7 +81,7 @@ type Proxy struct {
 
 // Proxy listens on a free port of 127.0.0.1, until Close.
 func (l *Line) Proxy(target string) (*Proxy, error) {
-	a, err := l.ask(command{Op: opOpen, Target: target})
+	a, err := l.ask(command{Target: target})
 	if err != nil {
 		return nil, err
 	}
@@ -91,44 +91,20 @@ func (l *Line) Proxy(target string) (*Proxy, error) {
 // Addr is what clients connect to.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Delay makes every reply that arrives from now on late by a draw from each span.
-func (p *Proxy) Delay(spans ...bench.Span) { p.send(command{Op: opDelay, Spans: spans}) }
-
-// DelayRequests makes every request late likewise, on connections made from now on.
-func (p *Proxy) DelayRequests(spans ...bench.Span) {
-	p.send(command{Op: opDelayRequests, Spans: spans})
+// Delay makes every reply that arrives from now on late by a draw from each span. Line.Close
+// reports that the process has died.
+func (p *Proxy) Delay(spans ...bench.Span) {
+	_, _ = p.line.ask(command{Proxy: p.id, Spans: spans})
 }
 
-// Cut resets all connections, and while refuse is set every new one too.
-func (p *Proxy) Cut(refuse bool) { p.send(command{Op: opCut, Refuse: refuse}) }
-
-// Heal ends a Cut.
-func (p *Proxy) Heal() { p.send(command{Op: opHeal}) }
-
-// send returns when it is done. Close reports that the process has died.
-func (p *Proxy) send(c command) {
-	c.Proxy = p.id
-	_, _ = p.line.ask(c)
-}
-
-// command is what a Line receives. Each has an answer.
+// command is what a Line receives: a proxy to open, or the delays of one. Each has an answer.
 type command struct {
-	Op     string
+	Target string // of a new proxy
 	Proxy  int
-	Target string
 	Spans  []bench.Span
-	Refuse bool
 }
 
 type answer struct {
 	Proxy       int
 	Addr, Error string
 }
-
-const (
-	opOpen          = "open"
-	opDelay         = "delay"
-	opDelayRequests = "delay requests"
-	opCut           = "cut"
-	opHeal          = "heal"
-)

@@ -18,8 +18,8 @@ import (
 // Command is the only argument of a process that is a Line: this program again, or a test of it.
 const Command = "delay-line"
 
-// Serve is the life of a Line. It returns at the end of its input. One processor serves all: what
-// wakes a goroutine needs no other thread for it.
+// Serve is the life of a Line. It returns at the end of its input, and its process ends with
+// all connections. One processor serves all: what wakes a goroutine needs no other thread for it.
 func Serve(_ context.Context, in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	alarms := clock.NewAlarms()
@@ -29,17 +29,14 @@ func Serve(_ context.Context, in io.Reader, out io.Writer) error {
 		var c command
 		err := from.Decode(&c)
 		if errors.Is(err, io.EOF) {
-			for _, ln := range all {
-				ln.do(command{Op: opCut, Refuse: true})
-			}
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		a := answer{Proxy: c.Proxy}
-		if c.Op != opOpen {
-			all[c.Proxy].do(c)
+		if c.Target == "" {
+			all[c.Proxy].delay(c.Spans)
 		} else if ln, err := listen(c.Target, alarms); err != nil {
 			a.Error = err.Error()
 		} else {
@@ -58,10 +55,9 @@ type listener struct {
 	target string
 	alarms *clock.Alarms
 
-	mu                sync.Mutex // guards the following
-	requests, replies []bench.Span
-	refuse            bool
-	links             map[*link]struct{}
+	mu    sync.Mutex // guards the following
+	spans []bench.Span
+	flows map[*flow]struct{}
 }
 
 func listen(target string, alarms *clock.Alarms) (*listener, error) {
@@ -69,29 +65,17 @@ func listen(target string, alarms *clock.Alarms) (*listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &listener{Listener: ln, target: target, alarms: alarms, links: map[*link]struct{}{}}
+	l := &listener{Listener: ln, target: target, alarms: alarms, flows: map[*flow]struct{}{}}
 	go l.accept()
 	return l, nil
 }
 
-func (ln *listener) do(c command) {
+func (ln *listener) delay(spans []bench.Span) {
 	ln.mu.Lock()
 	defer ln.mu.Unlock()
-	switch c.Op {
-	case opDelay:
-		ln.replies = c.Spans
-		for k := range ln.links {
-			k.replies.delay(c.Spans)
-		}
-	case opDelayRequests:
-		ln.requests = c.Spans
-	case opCut:
-		ln.refuse = c.Refuse
-		for k := range ln.links {
-			k.reset()
-		}
-	case opHeal:
-		ln.refuse = false
+	ln.spans = spans
+	for f := range ln.flows {
+		f.delay(spans)
 	}
 }
 
@@ -101,50 +85,34 @@ func (ln *listener) accept() {
 		if err != nil {
 			return
 		}
-		go ln.serve(client.(*net.TCPConn))
+		go ln.serve(client)
 	}
 }
 
 // serve runs until either side closes, then closes both.
-func (ln *listener) serve(client *net.TCPConn) {
+func (ln *listener) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", ln.target)
 	if err != nil {
 		return
 	}
 	defer server.Close()
-	k := &link{client: client, server: server.(*net.TCPConn)}
+	replies := &flow{more: make(chan struct{}, 1)}
 	ln.mu.Lock()
-	k.requests, k.replies = newFlow(ln.requests), newFlow(ln.replies)
-	ln.links[k] = struct{}{}
-	if ln.refuse {
-		k.reset()
-	}
+	replies.late = newLateness(ln.spans)
+	ln.flows[replies] = struct{}{}
 	ln.mu.Unlock()
-	var both sync.WaitGroup
-	both.Go(func() { k.requests.carry(k.server, k.client, ln.alarms) })
-	both.Go(func() { k.replies.carry(k.client, k.server, ln.alarms) })
-	both.Wait()
+	go func() {
+		_, _ = io.Copy(server, client)
+		server.Close() // ends the replies
+	}()
+	replies.carry(client, server, ln.alarms)
 	ln.mu.Lock()
-	delete(ln.links, k)
+	delete(ln.flows, replies)
 	ln.mu.Unlock()
 }
 
-// link is a client's connection and its own to the master.
-type link struct {
-	client, server    *net.TCPConn
-	requests, replies *flow
-}
-
-// reset ends it as a crashed host would: with RST, and without what is under way.
-func (k *link) reset() {
-	for _, c := range []*net.TCPConn{k.client, k.server} {
-		_ = c.SetLinger(0)
-		c.Close()
-	}
-}
-
-// flow is one direction of a link.
+// flow is the replies of one connection.
 type flow struct {
 	mu    sync.Mutex // guards the following
 	late  lateness
@@ -158,17 +126,13 @@ type chunk struct {
 	due   time.Time
 }
 
-func newFlow(spans []bench.Span) *flow {
-	return &flow{late: newLateness(spans), more: make(chan struct{}, 1)}
-}
-
 func (f *flow) delay(spans []bench.Span) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.late = newLateness(spans)
 }
 
-// carry copies, then closes both ends.
+// carry copies until either end is closed.
 func (f *flow) carry(to, from net.Conn, alarms *clock.Alarms) {
 	go f.read(from)
 	alarm := clock.NewAlarm()
@@ -188,8 +152,6 @@ func (f *flow) carry(to, from net.Conn, alarms *clock.Alarms) {
 			}
 		}
 	}
-	to.Close()
-	from.Close() // ends read
 }
 
 // read reads on without waiting for what is under way.

@@ -19,22 +19,21 @@ type Rig struct {
 	line    *Line // nil: no fault needs one
 }
 
-// NewRig puts a proxy in front of each master that a delay or a cut needs it for.
-// Close it.
+// NewRig puts a proxy in front of each master whose replies are to be late. Close it.
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 	r := &Rig{list: list}
-	for i, s := range servers {
-		r.masters = append(r.masters, &master{server: s, others: slices.Concat(servers[i+1:], servers[:i]), list: list})
+	for _, s := range servers {
+		r.masters = append(r.masters, &master{server: s, list: list})
 	}
 	for i, f := range list {
 		m := r.masters[f.Master]
-		if f.Kind.process() {
+		if f.Kind != Delay {
 			continue
 		}
 		if err := r.proxy(m); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
-		if f.Kind == Delay && f.Whole {
+		if f.Whole {
 			m.delay(i, true)
 		}
 	}

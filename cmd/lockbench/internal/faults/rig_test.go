@@ -83,7 +83,7 @@ func TestTheProxyIsInFrontOfItsMasterOnly(t *testing.T) {
 }
 
 func TestFaultsComeAndGoInTheirTime(t *testing.T) {
-	rig, servers := rigOf(t, 4, "stop:1@100ms-3s", "kill:2@100ms-3s", "cut:3@100ms-3s", "delay:4:1s@100ms-3s")
+	rig, servers := rigOf(t, 3, "stop:1@100ms-3s", "kill:2@100ms-3s", "delay:3:1s@100ms-3s")
 	addrs := rig.Addrs()
 	pid := servers[1].PID()
 	start := time.Now()
@@ -98,7 +98,7 @@ func TestFaultsComeAndGoInTheirTime(t *testing.T) {
 	eventually(t, "over", func() bool { return time.Since(start) > 3500*time.Millisecond })
 	bands, err := end()
 	require.NoError(t, err)
-	require.Len(t, bands, 4)
+	require.Len(t, bands, 3)
 	for _, b := range bands {
 		require.GreaterOrEqual(t, b.FromS, 0.1, b) // a busy machine is late, never early
 		require.GreaterOrEqual(t, b.ToS, 3.0, b)
@@ -107,29 +107,23 @@ func TestFaultsComeAndGoInTheirTime(t *testing.T) {
 }
 
 func TestEventsHaveNoLength(t *testing.T) {
-	rig, servers := rigOf(t, 3, "restart:1@50ms", "flush:2@50ms", "cut:3@50ms")
+	rig, servers := rigOf(t, 3, "restart:1@50ms", "flush:2@50ms")
 	for _, s := range servers {
 		redistest.Command(t, s, "SET", "lock", "x")
 	}
-	c, err := net.Dial("tcp", rig.Addrs()[2])
-	require.NoError(t, err)
-	defer c.Close()
 	pid := servers[0].PID()
 	end := rig.Begin(time.Now())
-	_, err = c.Read(make([]byte, 1))
-	require.Error(t, err, "cut")
 	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && responsive(servers[0].Addr()) })
 	eventually(t, "emptied", func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil })
 	bands, err := end()
 	require.NoError(t, err)
-	require.Len(t, bands, 3)
+	require.Len(t, bands, 2)
 	require.Nil(t, redistest.Command(t, servers[0], "GET", "lock"))
 	require.Equal(t, "x", redistest.Command(t, servers[2], "GET", "lock"))
-	require.True(t, responsive(rig.Addrs()[2]))
 }
 
 func TestARunThatEndsEarlyLeavesNothingHurt(t *testing.T) {
-	rig, _ := rigOf(t, 3, "stop:1@0s-30s", "kill:2@0s-30s", "cut:3@0s-30s")
+	rig, _ := rigOf(t, 3, "stop:1@0s-30s", "kill:2@0s-30s", "delay:3:1m@0s-30s")
 	end := rig.Begin(time.Now())
 	for _, addr := range rig.Addrs() {
 		eventually(t, "unresponsive", func() bool { return unresponsive(addr) })

@@ -151,14 +151,14 @@ func TestAFaultIsShownBesideTheSecondsWithoutOne(t *testing.T) {
 	r.Series[3].Errors = 7
 	r.Faults = []bench.Band{
 		{Spec: "stop:1@2s-4s", FromS: 2.01, ToS: 4.0},
-		{Spec: "cut:2@4.5s", FromS: 4.5, ToS: 4.5},
+		{Spec: "flush:2@4.5s", FromS: 4.5, ToS: 4.5},
 	}
 	doc := resulttest.Document(r)
-	doc.Config.Faults = []string{"stop:1@2s-4s", "cut:2@4.5s"}
+	doc.Config.Faults = []string{"stop:1@2s-4s", "flush:2@4.5s"}
 	for _, command := range []string{"run", "compare"} {
 		text := flat(shown(t, command, doc))
 		require.Contains(t, text, "stop:1@2s-4s 2.01s-4.00s: 150/s p99 150us, 7 failed in it; 950/s p99 950us without a fault ")
-		require.Contains(t, text, "cut:2@4.5s at 4.50s: 800/s p99 800us in it; 950/s p99 950us without a fault ")
+		require.Contains(t, text, "flush:2@4.5s at 4.50s: 800/s p99 800us in it; 950/s p99 950us without a fault ")
 	}
 }
 
