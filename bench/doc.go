@@ -15,6 +15,6 @@
 //	keys, ops, spans    Part --> Merge --> Result
 //
 // What is drawn (Dist, Op, Span, schedule) depends on the seed alone. Times are ns on
-// the run's own clock. Everything but the real-time parts (sleeper, StallWatch, Alarms)
+// the run's own clock. Everything but the real-time parts (StallWatch, clock.Alarms)
 // also runs in virtual time, which is how the tests time it.
 package bench

@@ -13,7 +13,7 @@ import (
 func clockwork() (p *pacer, now *int64) {
 	now = new(int64)
 	cfg := Config{Workers: 1000, Rate: 1000, Arrivals: Even, Duration: time.Second}
-	return newPacer(cfg, nil, func() int64 { return *now }, nil), now
+	return newPacer(cfg, nil, func() int64 { return *now }, nil, nil), now
 }
 
 func TestTakeGivesOnlyWhatIsDue(t *testing.T) {
@@ -134,7 +134,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 // BenchmarkTake is what an arrival costs under the lock that all workers share.
 func BenchmarkTake(b *testing.B) {
 	cfg := Config{Workers: 1, Rate: MaxRate, Duration: time.Second}
-	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil)
+	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil, nil)
 	p.begin(0)
 	b.ReportAllocs()
 	for b.Loop() {

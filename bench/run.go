@@ -107,9 +107,6 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	}
 	r.drain(ctx, &done, part)
 	r.alarms.Close()
-	if r.sleep != nil {
-		r.sleep.close()
-	}
 
 	if measured {
 		part.Elapsed = time.Duration(to - from)

@@ -30,8 +30,7 @@ type runner struct {
 	zipf    *zipf
 	base    time.Time     // origin of now
 	pacer   *pacer        // nil: closed loop
-	sleep   *sleeper      // of pacer
-	alarms  *clock.Alarms // of workers that hold or think; nil in virtual time
+	alarms  *clock.Alarms // of the pacer, and of workers that hold or think; nil in virtual time
 	rec     *recorder
 	audit   *audit
 	history *history // of Config.History; nil: none
@@ -85,12 +84,11 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		allowed: allowance(l, cfg.TTL),
 	}
 	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
-	if cfg.Rate > 0 {
-		r.sleep = newSleeper(r.ended, exact)
-		r.pacer = newPacer(cfg, r.zipf, r.now, r.sleep)
-	}
-	if exact && (cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
+	if exact && (cfg.Rate > 0 || cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
 		r.alarms = clock.NewAlarms()
+	}
+	if cfg.Rate > 0 {
+		r.pacer = newPacer(cfg, r.zipf, r.now, r.alarms, r.ended)
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.failed, r.fail = context.WithCancelCause(ctx)
