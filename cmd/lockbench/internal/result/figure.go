@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,9 +20,9 @@ type Figure struct {
 	Unit  string // as in bench.SLO
 
 	read    func(*bench.Result) reading
-	lacks   func(bench.Config) string // why no run of a Config can have it, empty: it may; nil: always empty
-	counted bool                      // it is a share of operations: the reading has part and whole
-	samples int64                     // it takes at least so many of whole; 0: it is of no samples
+	needs   []need // what a run must be to have it
+	counted bool   // it is a share of operations: the reading has part and whole
+	samples int64  // it takes at least so many of whole; 0: it is of no samples
 }
 
 // reading is a figure of one result.
@@ -33,26 +34,39 @@ type reading struct {
 	part, whole int64  // of a latency, whole is its samples
 }
 
+// need is what a run must be for some figures.
+type need struct {
+	met  func(bench.Config) bool
+	what string
+}
+
+var (
+	openLoop = need{func(c bench.Config) bool { return c.Rate > 0 }, "an open loop (--rate)"}
+	waiting  = need{bench.Config.Waits, "workers that wait for shared names (--keys)"}
+	procs    = need{func(c bench.Config) bool { return c.Procs > 1 }, "several processes (--procs)"}
+	extends  = need{func(c bench.Config) bool { return c.Op == bench.Extend }, "--op extend"}
+)
+
 var figures = []Figure{
 	number("throughput", "cycles/s", bench.UnitCount, func(r *bench.Result) float64 { return r.ThroughputPerS }),
 	number("acquired_per_s", "acquired/s", bench.UnitCount, func(r *bench.Result) float64 { return r.AcquiredPerS }),
 	number("jain", "Jain", bench.UnitCount, func(r *bench.Result) float64 { return r.Fairness.Jain }),
 	number("max_wait_ns", "longest wait", bench.UnitNs, func(r *bench.Result) float64 { return float64(r.Fairness.MaxWaitNs) }),
+	number("errors", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Errors) }),
+	number("outlived", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.Outlived) }),
+	number("lost_validity", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Totals.LostValidity) }),
+	number("overlaps", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Safety.Overlaps) }),
+	number("fence_violations", "", bench.UnitCount, func(r *bench.Result) float64 { return float64(r.Safety.FenceViolations) }),
 	ratio("offered_per_s", "offered/s", bench.UnitCount, "nothing was measured", func(r *bench.Result) (float64, float64) { return float64(r.Totals.Offered), r.DurationS }),
 	ratio("cpu_ns_per_op", "cpu/cycle", bench.UnitNs, "no CPU time was measured", func(r *bench.Result) (float64, float64) { return r.Client.CPUNsPerOp, one(r.Client.CPUNsPerOp > 0) }),
 	ratio("allocs_per_op", "allocs/cycle", bench.UnitCount, "nothing was finished", func(r *bench.Result) (float64, float64) { return r.Client.AllocsPerOp, one(r.ThroughputPerS > 0) }),
 	// Goodput is what was acquired of what was asked for, both per second of the measured time.
-	ratio("goodput", "goodput", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
+	ratio("goodput", "", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
 	}).in(openLoop),
 	ratio("fence_second_trip_rate", "fence second trips", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
 		return float64(r.Totals.FenceSecondTrips), float64(r.Totals.Fenced)
 	}),
-	count("errors", func(r *bench.Result) int64 { return r.Totals.Errors }),
-	count("outlived", func(r *bench.Result) int64 { return r.Totals.Outlived }),
-	count("lost_validity", func(r *bench.Result) int64 { return r.Totals.LostValidity }),
-	count("overlaps", func(r *bench.Result) int64 { return r.Safety.Overlaps }),
-	count("fence_violations", func(r *bench.Result) int64 { return r.Safety.FenceViolations }),
 	share("failure_rate", func(t bench.Totals) (int64, int64) { return t.Failed, t.Offered }),
 	share("error_rate", func(t bench.Totals) (int64, int64) { return t.Errors, t.Started }),
 	share("timeout_rate", func(t bench.Totals) (int64, int64) { return t.Timeouts, t.Started }),
@@ -62,37 +76,32 @@ var figures = []Figure{
 	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
 }
 
+// number is of figures that every result has.
 func number(name, label, unit string, of func(*bench.Result) float64) Figure {
-	return Figure{Name: name, Label: label, Unit: unit, read: func(r *bench.Result) reading { return reading{value: of(r)} }}
+	return ratio(name, label, unit, "", func(r *bench.Result) (part, whole float64) { return of(r), 1 })
 }
 
-func count(name string, of func(*bench.Result) int64) Figure {
-	return number(name, label(name), bench.UnitCount, func(r *bench.Result) float64 { return float64(of(r)) })
-}
-
-// ratio is of figures that a result lacks where the second number is 0, none says why.
+// ratio is of figures that a result lacks where the second number is 0, none says why. Without a
+// label it is the name.
 func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole float64)) Figure {
-	return Figure{Name: name, Label: label, Unit: unit, read: func(r *bench.Result) reading {
+	return Figure{Name: name, Label: cmp.Or(label, strings.ReplaceAll(name, "_", " ")), Unit: unit, read: func(r *bench.Result) reading {
 		part, whole := of(r)
 		if whole <= 0 {
 			return reading{none: none}
 		}
-		return reading{value: part / whole}
+		return reading{value: part / whole, part: int64(part), whole: int64(whole)}
 	}}
 }
 
 // share is the operations to which something happened.
 func share(name string, of func(bench.Totals) (part, whole int64)) Figure {
-	return Figure{Name: name, Label: label(name), Unit: bench.UnitShare, counted: true, read: func(r *bench.Result) reading {
+	f := ratio(name, "", bench.UnitShare, "nothing was begun", func(r *bench.Result) (float64, float64) {
 		part, whole := of(r.Totals)
-		if whole == 0 {
-			return reading{none: "nothing was begun"}
-		}
-		return reading{value: float64(part) / float64(whole), part: part, whole: whole}
-	}}
+		return float64(part), float64(whole)
+	})
+	f.counted = true
+	return f
 }
-
-func label(name string) string { return strings.ReplaceAll(name, "_", " ") }
 
 // one is the whole of what was divided already.
 func one(known bool) float64 {
@@ -102,8 +111,8 @@ func one(known bool) float64 {
 	return 0
 }
 
-func (f Figure) in(lacks func(bench.Config) string) Figure {
-	f.lacks = lacks
+func (f Figure) in(needs ...need) Figure {
+	f.needs = needs
 	return f
 }
 
@@ -149,29 +158,26 @@ func FindFigure(name string) (Figure, error) {
 		}
 		return f, nil
 	}
-	plain, latencies := names(figures, func(f Figure) string { return f.Name }), names(Timings, func(t Timing) string { return t.Name })
-	known := slices.Clone(plain)
-	for _, latency := range latencies {
-		known = append(known, latency+"."+statistic)
+	var plain, latencies, known []string
+	for _, f := range figures {
+		plain = append(plain, f.Name)
 	}
+	for _, t := range Timings {
+		latencies, known = append(latencies, t.Name), append(known, t.Name+"."+statistic)
+	}
+	slices.Sort(plain)
+	slices.Sort(latencies)
 	return Figure{}, fmt.Errorf("there is no figure %q%s; there are %s; and .p50, .p99.9 (any percentile), .mean, .min, .max of %s",
-		name, suggest.Near(name, "", known), strings.Join(plain, ", "), strings.Join(latencies, ", "))
-}
-
-// names is sorted.
-func names[T any](all []T, name func(T) string) (texts []string) {
-	for _, one := range all {
-		texts = append(texts, name(one))
-	}
-	slices.Sort(texts)
-	return texts
+		name, suggest.Near(name, "", append(known, plain...)), strings.Join(plain, ", "), strings.Join(latencies, ", "))
 }
 
 // MustFigure is FindFigure of a name that stands in the code.
-func MustFigure(name string) Figure {
-	f, err := FindFigure(name)
+func MustFigure(name string) Figure { return must(FindFigure(name)) }
+
+// must is for what is parsed of texts that stand in the code.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return f
+	return v
 }

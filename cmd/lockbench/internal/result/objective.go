@@ -17,7 +17,6 @@ import (
 // a limit, such as response.p99<5ms.
 type Objective struct {
 	text   string
-	name   string
 	figure Figure
 	op     string
 	limit  float64
@@ -51,7 +50,7 @@ func newObjective(name, op, value string) (Objective, error) {
 	if err != nil {
 		return Objective{}, wrong("%s%s%s: %v", name, op, value, err)
 	}
-	o := Objective{name + op + value, name, f, op, limit}
+	o := Objective{name + op + value, f, op, limit}
 	if o.bounds() { // as many as show it where none is counted
 		o.figure.samples = int64(math.Ceil(math.Log(1-sizing.Confidence) / math.Log1p(-limit)))
 	}
@@ -63,11 +62,8 @@ func newObjective(name, op, value string) (Objective, error) {
 // were asked for, or a latency means little. One about the same figure takes its place.
 func Implied(given []Objective, cfg bench.Config) (more []Objective) {
 	for _, text := range []string{"failure_rate<=1%", "goodput>=95%"} {
-		o, err := ParseObjective(text)
-		if err != nil {
-			panic(err) // it stands in the code
-		}
-		same := func(g Objective) bool { return g.name == o.name }
+		o := must(ParseObjective(text))
+		same := func(g Objective) bool { return g.figure.Name == o.figure.Name }
 		if o.Possible(cfg) == nil && !slices.ContainsFunc(given, same) {
 			more = append(more, o)
 		}
@@ -128,11 +124,10 @@ func (o Objective) String() string { return o.text }
 // Possible reports whether a run of cfg can have the figure; the error, which matches
 // ErrConfig, names what it lacks.
 func (o Objective) Possible(cfg bench.Config) error {
-	if o.figure.lacks == nil {
-		return nil
-	}
-	if why := o.figure.lacks(cfg); why != "" {
-		return wrong("%s: %s %s", o.text, o.name, why)
+	for _, need := range o.figure.needs {
+		if !need.met(cfg) {
+			return wrong("%s needs %s", o.text, need.what)
+		}
 	}
 	return nil
 }

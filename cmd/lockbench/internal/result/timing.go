@@ -14,7 +14,7 @@ type Timing struct {
 	Label string // for people
 	Of    func(*bench.Result) *bench.Summary
 
-	lacks func(bench.Config) string // as in Figure
+	needs []need // as in Figure
 }
 
 // Headline is the latency that comparisons look at, see Result.Headline.
@@ -22,57 +22,22 @@ var Headline = Timing{"headline", "headline", (*bench.Result).Headline, nil}
 
 // Timings is all latencies, in the order in which a reader wants them.
 var Timings = []Timing{
-	{"response", "response", func(r *bench.Result) *bench.Summary { return r.Latency.Response }, openLoop},
-	{"wait", "wait", func(r *bench.Result) *bench.Summary { return r.Latency.Wait }, openLoop},
-	{"lag", "lag", func(r *bench.Result) *bench.Summary { return r.Latency.Lag }, openLoop},
+	{"response", "response", func(r *bench.Result) *bench.Summary { return r.Latency.Response }, []need{openLoop}},
+	{"wait", "wait", func(r *bench.Result) *bench.Summary { return r.Latency.Wait }, []need{openLoop}},
+	{"lag", "lag", func(r *bench.Result) *bench.Summary { return r.Latency.Lag }, []need{openLoop}},
 	{"service", "service", func(r *bench.Result) *bench.Summary { return r.Latency.Service }, nil},
 	{"acquire", "acquire", func(r *bench.Result) *bench.Summary { return r.Latency.Acquire }, nil},
 	{"release", "release", func(r *bench.Result) *bench.Summary { return r.Latency.Release }, nil},
 	{"cycle", "cycle", func(r *bench.Result) *bench.Summary { return r.Latency.Cycle }, nil},
-	{"extend", "extend", func(r *bench.Result) *bench.Summary { return r.Latency.Extend }, extendsOnly},
+	{"extend", "extend", func(r *bench.Result) *bench.Summary { return r.Latency.Extend }, []need{extends}},
 	{"hold", "hold", func(r *bench.Result) *bench.Summary { return r.Latency.Hold }, nil},
-	{"handover", "hand-over", func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, waiting},
-	{"handover_remote", "from other process", func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, waitingProcs},
-	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, waiting},
-}
-
-// The runs that some figures need.
-func openLoop(c bench.Config) string {
-	if c.Rate == 0 {
-		return "needs an open loop (--rate)"
-	}
-	return ""
-}
-
-func waiting(c bench.Config) string {
-	if !c.Waits() {
-		return "needs workers that wait for shared names (--keys)"
-	}
-	return ""
-}
-
-func waitingProcs(c bench.Config) string {
-	if why := waiting(c); why != "" || c.Procs > 1 {
-		return why
-	}
-	return "needs several processes (--procs)"
-}
-
-func extendsOnly(c bench.Config) string {
-	if c.Op != bench.Extend {
-		return "needs --op extend"
-	}
-	return ""
+	{"handover", "hand-over", func(r *bench.Result) *bench.Summary { return r.Latency.Handover }, []need{waiting}},
+	{"handover_remote", "from other process", func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, []need{waiting, procs}},
+	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, []need{waiting}},
 }
 
 // P is percentile p, such as "99.9".
-func (t Timing) P(p string) Figure {
-	f, err := t.Figure("p" + p)
-	if err != nil {
-		panic(err) // p stands in the code
-	}
-	return f
-}
+func (t Timing) P(p string) Figure { return must(t.Figure("p" + p)) }
 
 // Figure is what pNN, mean, min or max reads from the latency.
 func (t Timing) Figure(statistic string) (Figure, error) {
@@ -95,7 +60,7 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 		samples = bench.TailNeeds(p)
 	}
 	return Figure{
-		Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: bench.UnitNs, lacks: t.lacks, samples: samples,
+		Name: t.Name + "." + statistic, Label: t.Label + " " + statistic, Unit: bench.UnitNs, needs: t.needs, samples: samples,
 		read: func(r *bench.Result) reading {
 			s := t.Of(r)
 			if s == nil || s.Count == 0 {
