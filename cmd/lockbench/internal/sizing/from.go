@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"sort"
@@ -132,25 +131,14 @@ func timesOf(results []*bench.Result, figure func(*bench.Result) *bench.Summary)
 	return Count(took, counts, censored), nil
 }
 
-// processMost bounds what ReadProcess takes, in bytes: ten times what an engine can write.
-const processMost = 4 << 20
-
 // ReadProcess reads the JSON of what an engine measured in a user's process. Its error is
 // to be read after the name of the file.
 func ReadProcess(name string) (p engine.Measurements, err error) {
-	f, err := os.Open(name)
+	text, err := os.ReadFile(name)
 	if err != nil {
 		return p, errors.Unwrap(err) // without the name
 	}
-	defer f.Close()
-	var syntax *json.SyntaxError
-	switch err := json.NewDecoder(io.LimitReader(f, processMost)).Decode(&p); {
-	case errors.Is(err, io.EOF):
-		return p, errors.New("is empty")
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return p, errors.New("is cut off")
-	case errors.As(err, &syntax):
-		return p, fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
+	switch err := json.Unmarshal(text, &p); {
 	case err != nil:
 		return p, fmt.Errorf("is not what engine.Engine.Measured returns: %w", err)
 	case p.Version == 0:
