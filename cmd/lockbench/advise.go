@@ -237,9 +237,6 @@ func (f *adviseFlags) check(cmd *cobra.Command) error {
 		return usage.Errorf("--hold must be above 0 and at most %s, got %s", longestHold, f.hold)
 	}
 	if set("hold") {
-		if _, err := sizing.Given(f.hold); err != nil {
-			return usage.Errorf("--hold: %w", err)
-		}
 		ask.Hold = &f.hold
 	}
 	return checkFormat(f.load.Output.Format, few)

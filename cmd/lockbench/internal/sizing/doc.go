@@ -34,7 +34,7 @@
 //	Drift          the default of the engine, unless the rates of two clocks differ by more;
 //	               jumps that were seen are added.
 //	RetryHeld      at which waiters that nobody wakes leave the lock free for a tenth of the
-//	               time (Polling.Gap); from 2ms and ten round trips to 250ms.
+//	               time (HeldGap); from 2ms and ten round trips to 250ms.
 //	RetrySplit     the span that makes the mean time to a decided vote shortest (BestSpread).
 //	lost           holds that are longer, and pauses that are longer than any in a time L: at
 //	               most 3/L of them come, with 95 %, so a hold of h on average meets one with at most

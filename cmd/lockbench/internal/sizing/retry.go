@@ -23,7 +23,7 @@ const (
 func (m Measured) retries(trip time.Duration, hold Part, waiters int) (held, split time.Duration, votes float64) {
 	release, _ := m.Releases.Quantile(0.5)
 	undo := trip + cmp.Or(release, trip)
-	wanted := SlowestPolling(gapPart*float64(undo+hold.Took), waiters-1)
+	wanted := gapPart * float64(undo+hold.Took) / HeldGap(time.Second, waiters-1) * float64(time.Second) // a gap is linear in the delay
 	held = roundUp(min(max(time.Duration(wanted), pollsPerTrip*trip, shortestPoll), longestPoll))
 
 	area, span := m.SplitArea(), unknownSplit*trip
@@ -34,30 +34,22 @@ func (m Measured) retries(trip time.Duration, hold Part, waiters int) (held, spl
 	return held, split, SplitVotes(area, waiters, float64(split))
 }
 
-// Polling is waiters that look again after a delay drawn evenly from From to To, in ns.
-type Polling struct{ From, To float64 }
-
-// Gap is how long a lock lies free before one of k polling waiters looks. At the release each
+// gap is how long a lock lies free before one of k waiters looks, each of which looks again after
+// a delay drawn evenly from from to to. At the release each
 // is somewhere in a delay of mean m and width w, what is left of it has the residual law of a
 // renewal process, F(t) = integral to t of P(Y > u)/m, and the first of them counts: the
-// integral of (1-F)^k, whose base is 1-t/m up to From and (To-t)^2/(2wm) beyond, both of which
-// are r = w/(2m) at From.
-func (p Polling) Gap(k int) float64 {
-	m, w, n := (p.From+p.To)/2, p.To-p.From, float64(k)
+// integral of (1-F)^k, whose base is 1-t/m up to from and (to-t)^2/(2wm) beyond, both of which
+// are r = w/(2m) at from.
+func gap(from, to float64, k int) float64 {
+	m, w, n := (from+to)/2, to-from, float64(k)
 	r := w / (2 * m)
 	return m/(n+1)*(1-math.Pow(r, n+1)) + w*math.Pow(r, n)/(2*n+1)
 }
 
-// HeldPolling is what waiters of the engine do where nothing wakes them.
-func HeldPolling(mean time.Duration) Polling {
+// HeldGap is the gap, in ns, that k waiters of the engine leave where nothing wakes them.
+func HeldGap(mean time.Duration, k int) float64 {
 	from, to := redlock.HeldDelay(mean)
-	return Polling{float64(from), float64(to)}
-}
-
-// SlowestPolling is the mean delay of HeldPolling at which k waiters leave a lock free for gap;
-// Gap is linear in the delay.
-func SlowestPolling(gap float64, k int) float64 {
-	return gap / HeldPolling(time.Second).Gap(k) * float64(time.Second)
+	return gap(float64(from), float64(to), k)
 }
 
 // SplitArea ties the share of split votes to the span that callers are spread over: the mean

@@ -116,8 +116,7 @@ func Size(m Measured, ask Ask) Sizes {
 	timeout := min(max(margin*max(s.Quorum.Took, s.OneDown.Took), leastTimeout), max(ask.RTO/timeoutOfRTO, leastTimeout))
 	timeout = roundUp(timeout)
 	s.Acquire = Part{Took: m.longestAttempt(timeout), From: Bounded}
-	s.Hold = m.hold(ask)
-	s.MeanHold = m.meanHold(ask)
+	s.Hold, s.MeanHold = m.hold(ask)
 
 	trip, _ := attempts.Quantile(0.5)
 	held, split, votes := m.retries(trip, s.Hold, s.Waiters)
@@ -192,41 +191,27 @@ func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 }
 
 // hold is how long a lock is held at the quantile that was asked for, if the samples show it,
-// or the longest. Where too many outlived the measurement, longer ones may be anything.
-func (m Measured) hold(ask Ask) Part {
-	t, from := m.Holds, Seen
+// or the longest, and how long one is held on average. Where too many outlived the measurement,
+// longer ones may be anything.
+func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
+	t, mean, from := m.Holds, cmp.Or(m.Holds.Mean(), assumedHold), Seen
 	switch {
 	case ask.Hold != nil:
-		given, err := Given(*ask.Hold)
-		if err != nil {
-			return Part{Took: ask.Hold.Mean(), From: Assumed, AtMost: 1}
-		}
-		t, from = given, Asked
+		t, mean, from = Given(*ask.Hold), ask.Hold.Mean(), Asked
 	case t.N() == 0:
-		return Part{Took: assumedHold, From: Assumed, Longest: assumedHold}
+		return Part{Took: assumedHold, From: Assumed, Longest: assumedHold}, assumedHold
 	}
 	beyond := ask.Eps
 	if !t.Shows(beyond) {
 		beyond = 0
 	}
 	took, ok := t.Quantile(beyond)
-	p := Part{Took: took, From: from, N: t.N(), Longest: t.Longest()}
+	p = Part{Took: took, From: from, N: t.N(), Longest: t.Longest()}
 	p.Beyond, p.AtMost = t.Above(took)
 	if !ok {
 		p.AtMost = 1
 	}
-	return p
-}
-
-// meanHold is how long a lock is held on average.
-func (m Measured) meanHold(ask Ask) time.Duration {
-	switch {
-	case ask.Hold != nil:
-		return ask.Hold.Mean()
-	case m.Holds.Known():
-		return m.Holds.Mean()
-	}
-	return assumedHold
+	return p, mean
 }
 
 func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {

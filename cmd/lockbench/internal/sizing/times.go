@@ -2,7 +2,6 @@ package sizing
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -27,55 +26,52 @@ type Times struct {
 
 // Count makes Times of values that were seen so many times each; nil counts: once each.
 func Count(took []time.Duration, counts []int64, censored int64) Times {
-	t := Times{n: censored, censored: censored}
-	add := func(took time.Duration, n int64) {
-		t.n += n
-		if last := len(t.took) - 1; last >= 0 && t.took[last] == took {
-			t.counts[last] += n
-			return
-		}
-		t.took, t.counts = append(t.took, took), append(t.counts, n)
-	}
 	if counts == nil {
-		for _, one := range slices.Sorted(slices.Values(took)) {
-			add(one, 1)
-		}
-		return t
+		counts = slices.Repeat([]int64{1}, len(took))
 	}
 	order := make([]int, len(took))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(took[a], took[b]) })
+	t := Times{n: censored, censored: censored}
 	for _, i := range order {
-		if counts[i] > 0 {
-			add(took[i], counts[i])
-		}
+		t.add(took[i], counts[i])
 	}
 	return t
 }
 
+// add adds n of a time that none before is longer than.
+func (t *Times) add(took time.Duration, n int64) {
+	if n == 0 {
+		return
+	}
+	t.n += n
+	if last := len(t.took) - 1; last >= 0 && t.took[last] == took {
+		t.counts[last] += n
+		return
+	}
+	t.took, t.counts = append(t.took, took), append(t.counts, n)
+}
+
 // Given is the law that a span draws from, or its samples.
-func Given(s bench.Span) (Times, error) {
+func Given(s bench.Span) Times {
 	if s.Samples() != nil {
-		return Count(s.Samples(), nil, 0), nil
+		return Count(s.Samples(), nil, 0)
 	}
-	kind, args, drawn := strings.Cut(s.String(), ":")
-	if !drawn {
-		return Times{took: []time.Duration{s.Mean()}, counts: []int64{1}, n: 1, exact: true}, nil
-	}
+	kind, args, _ := strings.Cut(s.String(), ":")
 	first, second, _ := strings.Cut(args, ",")
-	d, err := time.ParseDuration(first)
+	scale, _ := time.ParseDuration(first) // of what a span writes itself
 	sigma, _ := strconv.ParseFloat(second, 64)
-	switch {
-	case err != nil || d <= 0:
-		return Times{}, fmt.Errorf("%s has no length", s)
-	case kind == "exp":
-		return exactly(distuv.Exponential{Rate: 1 / float64(d)}.Quantile), nil
-	case kind == "lognormal":
-		return exactly(distuv.LogNormal{Mu: math.Log(float64(d)), Sigma: max(sigma, 1e-9)}.Quantile), nil
+	switch kind {
+	case "exp":
+		return exactly(distuv.Exponential{Rate: 1 / float64(scale)}.Quantile)
+	case "lognormal":
+		return exactly(distuv.LogNormal{Mu: math.Log(float64(scale)), Sigma: max(sigma, 1e-9)}.Quantile)
 	}
-	return Times{}, fmt.Errorf("%s is of a kind that cannot be sized for", s)
+	t := Times{exact: true}
+	t.add(s.Mean(), 1)
+	return t
 }
 
 // exactly is the law with that quantile function, as points that are never below it.
@@ -87,8 +83,7 @@ func exactly(quantile func(p float64) float64) Times {
 	)
 	t := Times{exact: true}
 	for last, beyond := 1.0, step; last > least; last, beyond = beyond, max(beyond*step, least) {
-		n := int64((last - beyond) * all)
-		t.took, t.counts, t.n = append(t.took, time.Duration(min(quantile(1-beyond), math.MaxInt64/4))), append(t.counts, n), t.n+n
+		t.add(time.Duration(min(quantile(1-beyond), math.MaxInt64/4)), int64((last-beyond)*all))
 	}
 	return t
 }
@@ -191,9 +186,7 @@ func (t Times) redrawn(rng *rand.Rand) Times {
 	r := Times{censored: draw(t.censored)}
 	r.n = r.censored
 	for i, took := range t.took {
-		if n := draw(t.counts[i]); n > 0 {
-			r.took, r.counts, r.n = append(r.took, took), append(r.counts, n), r.n+n
-		}
+		r.add(took, draw(t.counts[i]))
 	}
 	if !r.Known() {
 		return t

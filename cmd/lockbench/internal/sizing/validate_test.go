@@ -150,7 +150,7 @@ func splits(t *testing.T) []check {
 	return []check{check{rule: "votes of 2 split over 100ms"}.exact(sizing.SplitVotes(m.SplitArea(), callers, float64(span)), 0.15).share(split, rounds)}
 }
 
-// gaps: waiters that nobody wakes leave the lock free for as long as Polling.Gap says.
+// gaps: waiters that nobody wakes leave the lock free for as long as HeldGap says.
 func gaps(t *testing.T) (checks []check) {
 	const retry = 100 * time.Millisecond
 	masters := redistest.Masters(t, 3)
@@ -195,7 +195,7 @@ func gaps(t *testing.T) (checks []check) {
 		}
 		all.Wait()
 		cancel()
-		checks = append(checks, check{rule: fmt.Sprintf("a lock lies free, %d polling", waiters)}.exact(inMs(time.Duration(sizing.HeldPolling(retry).Gap(waiters))), 0.1).mean(free))
+		checks = append(checks, check{rule: fmt.Sprintf("a lock lies free, %d polling", waiters)}.exact(inMs(time.Duration(sizing.HeldGap(retry, waiters))), 0.1).mean(free))
 	}
 	return checks
 }
