@@ -99,11 +99,11 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	require.NotContains(t, shown(t, "compare", resulttest.Document(r)), "hand-over")
 
 	r.Latency.Handover, r.Latency.HandoverRemote, r.Latency.Uncontended = resulttest.Summary(111_000), resulttest.Summary(222_000), resulttest.Summary(120_000)
-	r.Procs, r.Fairness = 2, bench.Fairness{Jain: 0.5, MaxWaitNs: 3_100_000, MeanWaitNs: 1_000_000, PerProc: []int64{400, 100}}
+	r.Procs, r.Fairness = 2, bench.Fairness{Jain: 0.625, MaxWaitNs: 3_100_000, MeanWaitNs: 1_000_000, PerProc: []int64{400, 100}}
 	doc := resulttest.Document(r)
 	doc.Config.Procs = 2
 	for _, command := range []string{"run", "compare"} {
-		for _, want := range []string{"111us", "222us", "0.500", "3.1", "2 processes x 64 workers"} {
+		for _, want := range []string{"111us", "222us", "0.625", "3.1", "2 processes x 64 workers"} {
 			require.Contains(t, shown(t, command, doc), want)
 		}
 	}

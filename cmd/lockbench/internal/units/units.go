@@ -66,19 +66,10 @@ func In(unit string, v float64) string {
 		return Share(v)
 	case v >= 1000 || v == math.Trunc(v):
 		return Number(v)
+	case v < 1: // a fairness of 0.999 is not 1
+		return fmt.Sprintf("%.3g", v)
 	}
 	return Digits(v)
-}
-
-// Probability is two digits.
-func Probability(p float64) string {
-	switch {
-	case p == 0:
-		return "0"
-	case p <= 1e-12:
-		return "<1e-12"
-	}
-	return fmt.Sprintf("%.2g", p)
 }
 
 // Percentiles are those that a Summary has, rising.

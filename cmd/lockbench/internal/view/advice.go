@@ -90,7 +90,7 @@ func (b *Blocks) wrong(a *result.Advice) {
 		case a.Hold.From == sizing.Assumed:
 			text = "assumed; give --hold"
 		case a.Hold.N == 0:
-			text = fmt.Sprintf("given, %s are longer", units.Probability(a.Hold.Beyond))
+			text = fmt.Sprintf("given, %s are longer", units.Share(a.Hold.Beyond))
 		case a.Hold.Beyond == 0:
 			text = fmt.Sprintf("a longer one was not seen in %s", units.Number(a.Hold.N))
 		}

@@ -75,7 +75,7 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 		return strings.Join(all, "\n")
 	}
 	require.Contains(t, text("near, given"), "pause 500ms: assumed (--pause); the longest seen in 15s was 3ms")
-	require.Contains(t, text("near, given"), "hold 280ms: given, 1e-06 are longer")
+	require.Contains(t, text("near, given"), "hold 280ms: given, 0.0001% are longer")
 	require.Contains(t, text("far, given"), "the longest seen, 1.2s, counted twice; longer: not seen in 15s")
 	require.Contains(t, text("near, assumed"), "hold 1s: assumed; give --hold")
 	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")

@@ -11,10 +11,25 @@ import (
 	"muxlock/internal/stats"
 )
 
-// sideBySide is the figures that implementations are compared by.
-var sideBySide = []result.Figure{
-	result.MustFigure("throughput"), result.Headline.P("50"), result.Headline.P("99"), result.MustFigure("acquire.p50"),
-	result.MustFigure("cpu_ns_per_op"), result.MustFigure("allocs_per_op"),
+// sideBySide is the figures that implementations are compared by, beside their throughput. The
+// last ones only where workers waited for each other at shared names.
+func sideBySide(doc result.Document) []result.Figure {
+	names := []string{"acquire.p50", "cpu_ns_per_op", "allocs_per_op"}
+	if slices.ContainsFunc(doc.Results, waits) {
+		names = append(names, "acquired_per_s", "acquire.p99", "handover.p50", "handover_remote.p50", "jain", "max_wait_ns")
+	}
+	shown := []result.Figure{result.Headline.P("50"), result.Headline.P("99")}
+	for _, name := range names {
+		if f := result.MustFigure(name); measured(f, doc) {
+			shown = append(shown, f)
+		}
+	}
+	return shown
+}
+
+func measured(f result.Figure, doc result.Document) bool {
+	_, ok := f.Median(doc.Results)
+	return ok
 }
 
 // compare is one line per implementation: medians over the rounds, and how the reference
@@ -25,7 +40,9 @@ func (b *Blocks) compare(doc result.Document) {
 	b.browser(Blocks{{Bars: &picture}})
 	b.Table(compareTable(doc))
 	b.Line("%s", legend(doc.Relative))
-	b.waiting(doc)
+	if slices.ContainsFunc(doc.Results, waits) {
+		b.Line(handoverMeans)
+	}
 	if len(doc.Config.Faults) > 0 {
 		b.Line("")
 	}
@@ -51,25 +68,20 @@ func rounds(results []*bench.Result) (ns []int) {
 }
 
 func compareTable(doc result.Document) Table {
-	t := Table{Columns: append(columns(1, ""), figureColumns(doc, sideBySide)...)}
-	t.Columns = slices.Insert(t.Columns, 2, Column{Name: "throughput"})
+	shown, throughput := sideBySide(doc), result.MustFigure("throughput")
+	t := Table{Columns: append(columns(1, "", throughput.Label, "throughput"), figureColumns(doc, shown)...)}
 	t.Columns = append(t.Columns, Column{Name: "p99, times the reference"})
 	for _, impl := range doc.Config.Impls {
-		row := []string{impl}
-		results := result.Of(doc.Results, impl)
-		for _, f := range sideBySide {
-			row = append(row, medianText(f, results))
-		}
-		rel := relativeOf(doc, impl)
-		stands := standing(rel)
+		results, rel := result.Of(doc.Results, impl), relativeOf(doc, impl)
+		stands, p99 := standing(rel), none
 		if len(result.Finished(doc.Results, impl)) == 0 {
 			stands = "no finished round"
 		}
-		p99 := none
 		if rel.P99 != nil && rel.Impl != rel.Reference {
-			p99 = ratioText(rel.P99)
+			p99 = ratioText("", rel.P99, false)
 		}
-		t.Rows = append(t.Rows, cells(append(slices.Insert(row, 2, stands), p99)...))
+		row := append([]string{impl, medianText(throughput, results), stands}, medianTexts(shown, results)...)
+		t.Rows = append(t.Rows, cells(append(row, p99)...))
 	}
 	return t
 }
@@ -102,14 +114,9 @@ func standing(rel result.Relative) string {
 	case rel.Impl == rel.Reference:
 		return "reference"
 	case rel.Throughput == nil || rel.Throughput.Min == 0:
-		return "-"
+		return none
 	}
-	low, high := interval(rel.Throughput) // of this one over the reference: turned round here
-	who := rel.Reference + " is "
-	if mark := undecided(rel.Throughput); mark != "" {
-		who = mark
-	}
-	return fmt.Sprintf("%s%sx [%s..%s]", who, units.Digits(1/rel.Throughput.Median), units.Digits(1/high), units.Digits(1/low))
+	return ratioText(rel.Reference+" is ", rel.Throughput, true)
 }
 
 // legend says what stands behind a ratio.
@@ -120,37 +127,23 @@ func legend(rows []result.Relative) string {
 	return fmt.Sprintf("[least..greatest of the rounds]; all undecided: it takes %d rounds to tell a difference from chance", stats.PairsNeeded)
 }
 
-// interval of a ratio: what the rounds make certain, else what they showed.
-func interval(r *result.Ratio) (low, high float64) {
+// ratioText is who stands how to the other, and the interval: what the rounds make certain, else
+// what they showed. Turned is the other over the first. Where the rounds do not say which side is
+// ahead it names none; where they are too few for any, the legend says it of all.
+func ratioText(who string, r *result.Ratio, turned bool) string {
+	median, low, high := r.Median, r.Min, r.Max
 	if len(r.CI) == 2 {
-		return r.CI[0], r.CI[1]
+		low, high = r.CI[0], r.CI[1]
 	}
-	return r.Min, r.Max
-}
-
-// undecided stands before a ratio of which the rounds do not say which side is ahead. Where
-// they are too few for any, the legend says it of all.
-func undecided(r *result.Ratio) string {
+	if turned {
+		median, low, high = 1/median, 1/high, 1/low
+	}
 	if r.P != nil && !r.Significant {
-		return "undecided: "
+		who = "undecided: "
 	}
-	return ""
-}
-
-func ratioText(r *result.Ratio) string {
-	low, high := interval(r)
-	if low == high || high < leastRatio {
-		return ratio(r.Median)
+	text := who + units.Digits(median) + "x"
+	if low == high {
+		return text
 	}
-	return fmt.Sprintf("%s%s [%s..%s]", undecided(r), ratio(r.Median), units.Digits(low), units.Digits(high))
-}
-
-// leastRatio is the least that is written out.
-const leastRatio = 0.01
-
-func ratio(v float64) string {
-	if v > 0 && v < leastRatio {
-		return "<0.01x"
-	}
-	return units.Digits(v) + "x"
+	return fmt.Sprintf("%s [%s..%s]", text, units.Digits(low), units.Digits(high))
 }

@@ -19,13 +19,12 @@ func (b *Blocks) sweep(doc result.Document) {
 
 // swept is the figures of a sweep; the first and the hand-over only where a run has them.
 func swept(doc result.Document) []result.Figure {
-	has := func(name string) bool { _, ok := result.MustFigure(name).Median(doc.Results); return ok }
 	shown := []result.Figure{result.MustFigure("throughput"), result.Headline.P("50"), result.Headline.P("99")}
-	if has("response.p50") {
+	if measured(result.MustFigure("response.p50"), doc) {
 		shown = slices.Insert(shown, 0, result.MustFigure("offered_per_s"))
 	}
-	if has("handover.p50") {
-		shown = append(shown, result.MustFigure("handover.p50"))
+	if handover := result.MustFigure("handover.p50"); measured(handover, doc) {
+		shown = append(shown, handover)
 	}
 	return append(shown, result.MustFigure("cpu_ns_per_op"))
 }
@@ -50,11 +49,8 @@ func pointsTable(doc result.Document) Table {
 		for _, param := range doc.Sweep.Params {
 			row = append(row, p.Setting[param.Name])
 		}
-		row = append(row, p.Impl)
 		results := resultsOf(doc, p)
-		for _, f := range swept(doc) {
-			row = append(row, medianText(f, results))
-		}
+		row = append(append(row, p.Impl), medianTexts(swept(doc), results)...)
 		t.Rows = append(t.Rows, cells(append(row, pointRemark(doc, p, results))...))
 	}
 	return t

@@ -213,3 +213,11 @@ func medianText(f result.Figure, results []*bench.Result) string {
 	}
 	return units.AtLeast(units.In(f.Unit, v), 2*bounds >= len(results))
 }
+
+// medianTexts is those of several figures.
+func medianTexts(figures []result.Figure, results []*bench.Result) (texts []string) {
+	for _, f := range figures {
+		texts = append(texts, medianText(f, results))
+	}
+	return texts
+}
