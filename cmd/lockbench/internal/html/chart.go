@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
@@ -49,15 +50,11 @@ func linesOf(l *view.Lines) *linesView {
 		return nil
 	}
 	v := &linesView{Title: l.Title, XLabel: l.X.Label, Bands: bandsOf(x, l.Bands)}
-	for _, t := range ticks(l.X, x, 6) {
-		if at := x.at(t.At); at >= -1e-9 && at <= 1+1e-9 {
-			v.X = append(v.X, mark{X: percent(at), Text: t.Label})
-		}
+	for _, at := range ticks(x, 6) {
+		v.X = append(v.X, mark{X: percent(x.at(at)), Text: axisText(l.X, at)})
 	}
-	for _, t := range ticks(l.Y, y, 8) {
-		if at := y.at(t.At); at >= -1e-9 && at <= 1+1e-9 {
-			v.Y = append(v.Y, mark{Y: percent(1 - at), Text: t.Label})
-		}
+	for _, at := range ticks(y, 8) {
+		v.Y = append(v.Y, mark{Y: percent(1 - y.at(at)), Text: axisText(l.Y, at)})
 	}
 	for _, s := range l.Series {
 		if drawn := seriesOf(s, l, x, y); drawn.Path != "" {
@@ -97,11 +94,11 @@ func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
 // band is a stretch of the plot, with its label at the top.
 type band struct{ X, Width, Label string }
 
-func bandsOf(x scale, all []view.Band) (bs []band) {
+func bandsOf(x scale, all []bench.Band) (bs []band) {
 	for _, b := range all {
-		from, to := max(x.at(b.From), 0), min(x.at(b.To), 1)
+		from, to := max(x.at(b.FromS), 0), min(x.at(b.ToS), 1)
 		if finite(from) && finite(to) && from <= 1 && to >= 0 {
-			bs = append(bs, band{percent(from), percent(max(to-from, 0.002)), b.Label}) // a moment can be seen
+			bs = append(bs, band{percent(from), percent(max(to-from, 0.002)), b.Spec}) // a moment can be seen
 		}
 	}
 	return bs

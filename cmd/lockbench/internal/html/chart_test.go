@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/view"
 )
 
@@ -31,8 +32,8 @@ func TestTicksAreRoundAndFew(t *testing.T) {
 	labels := func(a view.Axis, lo, hi float64) (ls []string) {
 		s, ok := scaleOf(a, false, []float64{lo, hi})
 		require.True(t, ok)
-		for _, tick := range ticks(a, s, 6) {
-			ls = append(ls, tick.Label)
+		for _, at := range ticks(s, 6) {
+			ls = append(ls, axisText(a, at))
 		}
 		return ls
 	}
@@ -129,8 +130,8 @@ func TestOfSeriesThatCannotBeSeenNothingIsSaid(t *testing.T) {
 }
 
 func TestBandsStayWithinThePlot(t *testing.T) {
-	require.Equal(t, []band{{"20%", "20%", "a"}, {"30%", "70%", "b"}, {"90%", "0.2%", "moment"}}, bandsOf(scale{0, 10, false}, []view.Band{
-		{From: 2, To: 4, Label: "a"}, {From: 3, To: 30, Label: "b"}, {From: 9, To: 9, Label: "moment"}, {From: 11, To: 12, Label: "beyond"},
+	require.Equal(t, []band{{"20%", "20%", "a"}, {"30%", "70%", "b"}, {"90%", "0.2%", "moment"}}, bandsOf(scale{0, 10, false}, []bench.Band{
+		{FromS: 2, ToS: 4, Spec: "a"}, {FromS: 3, ToS: 30, Spec: "b"}, {FromS: 9, ToS: 9, Spec: "moment"}, {FromS: 11, ToS: 12, Spec: "beyond"},
 	}))
 }
 
@@ -150,7 +151,7 @@ func TestABarForEachInProportion(t *testing.T) {
 func TestTextOfAChartIsEscaped(t *testing.T) {
 	const evil = `"><script>x</script>`
 	for _, c := range []view.Block{
-		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, At: []float64{1}, Series: []view.Series{{Name: evil, Y: []float64{1}, Dots: true}}, Bands: []view.Band{{Label: evil, To: 1}}}},
+		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, At: []float64{1}, Series: []view.Series{{Name: evil, Y: []float64{1}, Dots: true}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}},
 		{Bars: &view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}}},
 	} {
 		require.NotContains(t, drawn(t, c), "<script")

@@ -14,22 +14,12 @@ func axisText(a view.Axis, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// ticks of the axis within the scale, about n of them.
-func ticks(a view.Axis, s scale, n int) []view.Tick {
-	if a.Ticks != nil {
-		return a.Ticks
+// ticks is places on the axis within the scale, about n of them.
+func ticks(s scale, n int) []float64 {
+	if s.log {
+		return logTicks(s.lo, s.hi, n)
 	}
-	var at []float64
-	if a.Log {
-		at = logTicks(s.lo, s.hi, n)
-	} else {
-		at = every(s.lo, s.hi, niceAbove((s.hi-s.lo)/float64(n)))
-	}
-	marked := make([]view.Tick, len(at))
-	for i, v := range at {
-		marked[i] = view.Tick{At: v, Label: axisText(a, v)}
-	}
-	return marked
+	return every(s.lo, s.hi, niceAbove((s.hi-s.lo)/float64(n)))
 }
 
 // scale maps values to 0..1.

@@ -80,8 +80,8 @@ func TestLocksThatOutlastTheirValidityAreAWarning(t *testing.T) {
 		totals bench.Totals
 		want   []string
 	}{
-		{bench.Totals{Acquired: 4190, Outlived: 88, LostValidity: 88}, []string{"WARNING muxlock: 88 locks outlasted their validity before they were released (2.10%) what helps: a longer --ttl"}},
-		{bench.Totals{Acquired: 99, Outlived: 1, LostValidity: 2, LateQuorum: 1}, []string{"1 lock outlasted its validity before it was released (1.01%)", "1 quorum came too late to leave any validity (1.00%)"}},
+		{bench.Totals{Acquired: 4190, Outlived: 88, LostValidity: 88}, []string{"WARNING muxlock: locks outlasted their validity before they were released: 88 (2.10%) what helps: a longer --ttl"}},
+		{bench.Totals{Acquired: 99, Outlived: 1, LostValidity: 2, LateQuorum: 1}, []string{"locks outlasted their validity before they were released: 1 (1.01%)", "quorums came too late to leave any validity: 1 (1.00%)"}},
 		{bench.Totals{Acquired: 99}, nil},
 	} {
 		r := resulttest.Result("muxlock", 1, 100)
@@ -184,7 +184,7 @@ func TestChaosShowsTheFirstViolationOfEachKind(t *testing.T) {
 	r.History = []bench.Event{held("a", 1, 1, 7, false), held("b", 1, 3, 6, false), held("b", 2, 9, 9, false), held("b", 2, 12, 9, true)}
 	text := flat(shown(t, "chaos", doc))
 	require.Contains(t, text, "FENCE VIOLATIONS 1: ")
-	require.Contains(t, text, "first: b worker 2 from 9.0000s, fence 9; worker 2 from 12.0000s, fence 9")
+	require.Contains(t, text, "first: b worker 2 from 9.0000s, valid until 11.0000s, fence 9; worker 2 from 12.0000s, valid until 14.0000s, fence 9")
 	require.Contains(t, text, "the-file")
 	require.NotContains(t, text, "OVERLAPS")
 

@@ -25,12 +25,16 @@ func (b *Blocks) chaos(doc result.Document) {
 		b.Line("overlaps 0: no two held one lock at the same time")
 	} else {
 		b.bad("OVERLAPS %s: two held one lock at the same time", units.Number(r.Safety.Overlaps))
-		b.example(r.History)
+		b.example(r.History, func(first, second bench.Event) bool {
+			return first.Worker != second.Worker && first.ToNs <= second.ToNs && first.UntilNs > second.ToNs
+		})
 	}
 	switch {
 	case r.Safety.FenceViolations > 0:
 		b.bad("FENCE VIOLATIONS %s: a later holder's fence was not larger than the one before", units.Number(r.Safety.FenceViolations))
-		b.staleExample(r.History)
+		b.example(r.History, func(first, second bench.Event) bool {
+			return first.ToNs < second.ToNs && first.Fence >= second.Fence && second.Fence > 0
+		})
 	case r.Totals.Fenced > 0:
 		b.Line("%s", fencesText(r))
 	}
@@ -55,40 +59,22 @@ func byKind(bands []bench.Band) string {
 	return strings.Join(texts, ", ")
 }
 
-// example is the first overlap.
-func (b *Blocks) example(events []bench.Event) {
-	first, second := before(events, func(e, second bench.Event) bool {
-		return e.Worker != second.Worker && e.ToNs <= second.ToNs && e.UntilNs > second.ToNs
-	})
-	if first != nil {
-		b.Line("first: %s  worker %d from %.4fs, valid until %.4fs; worker %d from %.4fs", first.Key,
-			first.Worker, float64(first.ToNs)/1e9, float64(first.UntilNs)/1e9, second.Worker, float64(second.ToNs)/1e9)
-	}
-}
-
-// staleExample is the first fence that was not larger.
-func (b *Blocks) staleExample(events []bench.Event) {
-	first, second := before(events, func(e, second bench.Event) bool {
-		return e.ToNs < second.ToNs && e.Fence >= second.Fence && second.Fence > 0
-	})
-	if first != nil {
-		b.Line("first: %s  worker %d from %.4fs, fence %d; worker %d from %.4fs, fence %d", first.Key,
-			first.Worker, float64(first.ToNs)/1e9, first.Fence, second.Worker, float64(second.ToNs)/1e9, second.Fence)
-	}
-}
-
-// before returns the first hold that violates and the last one of its key before it that it conflicts
-// with; nil: none.
-func before(events []bench.Event, conflicts func(first, second bench.Event) bool) (first, second *bench.Event) {
-	for i := range events {
-		if !events[i].Overlap {
-			continue
+// example is the first hold that violates, and the last one of its key before it that it conflicts
+// with.
+func (b *Blocks) example(events []bench.Event, conflicts func(first, second bench.Event) bool) {
+	hold := func(e bench.Event) string {
+		text := fmt.Sprintf("worker %d from %.4fs, valid until %.4fs", e.Worker, float64(e.ToNs)/1e9, float64(e.UntilNs)/1e9)
+		if e.Fence > 0 {
+			text += fmt.Sprintf(", fence %d", e.Fence)
 		}
-		for j, e := range slices.Backward(events) {
-			if e.Kind == bench.EventAcquired && e.Key == events[i].Key && conflicts(e, events[i]) {
-				return &events[j], &events[i]
+		return text
+	}
+	for _, second := range events {
+		for _, first := range slices.Backward(events) {
+			if second.Overlap && first.Kind == bench.EventAcquired && first.Key == second.Key && conflicts(first, second) {
+				b.Line("first: %s  %s; %s", first.Key, hold(first), hold(second))
+				return
 			}
 		}
 	}
-	return nil, nil
 }

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"muxlock/bench"
@@ -15,17 +16,10 @@ type Axis struct {
 	Label string
 	Log   bool                 // values of 0 and below have no place
 	Text  func(float64) string // of a tick; nil: plain digits
-	Ticks []Tick               // nil: some that are easy to read
 }
 
 // counts is an axis of counts and of rates.
 var counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
-
-// Tick is a marked value.
-type Tick struct {
-	At    float64
-	Label string
-}
 
 // Lines is curves over one axis.
 type Lines struct {
@@ -33,7 +27,7 @@ type Lines struct {
 	X, Y   Axis
 	At     []float64 // places on X, ascending, which all series share
 	Series []Series
-	Bands  []Band
+	Bands  []bench.Band // what happened meanwhile, in seconds on X
 }
 
 // Series is one curve: a value for each place, NaN where it has none and is interrupted.
@@ -43,13 +37,6 @@ type Series struct {
 	Y     []float64
 	Dash  bool
 	Dots  bool // a mark at each value
-}
-
-// Band is a stretch of X that something special happened in, or a moment when it
-// has no length.
-type Band struct {
-	From, To float64
-	Label    string
 }
 
 // Bars is a horizontal bar from 0 for each row; the first is the one that it is about.
@@ -89,9 +76,9 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 	trouble := Lines{Title: "not acquired, a second", X: x, Y: counts}
 	for i, r := range results {
 		var at, cycles, lost, p50, p99, bound []float64
-		all := secondsOf([]*bench.Result{r}, func(second, []bench.Band) bool { return true })
+		all := secondsOf([]*bench.Result{r})
 		if r.Drain != nil {
-			all = append(all, second{*r.Drain, r.DurationS})
+			all = append(all, second{Point: *r.Drain, from: r.DurationS})
 		}
 		bounds := false
 		for _, s := range all {
@@ -102,9 +89,9 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 			at = append(at, s.TS)
 			cycles = append(cycles, float64(s.Cycles)/length)
 			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished)/length)
-			p50, p99, bound = append(p50, positive(s.P50Ns)), append(p99, positive(s.P99Ns)), append(bound, math.NaN())
+			p50, p99, bound = append(p50, float64(s.P50Ns)), append(p99, float64(s.P99Ns)), append(bound, math.NaN())
 			if last := len(at) - 1; s.P99AtLeast {
-				p99[last], bound[last], bounds = math.NaN(), positive(s.P99Ns), true
+				p99[last], bound[last], bounds = math.NaN(), p99[last], true
 			}
 		}
 		// Seconds of several runs end some milliseconds apart, so that they can be told by
@@ -129,22 +116,13 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 	b.chart(trouble)
 }
 
-func bands(r *bench.Result) (bs []Band) {
-	for _, f := range r.Faults {
-		bs = append(bs, Band{From: f.FromS, To: f.ToS, Label: f.Spec})
-	}
+// bands is the faults of a run, and what came after its end.
+func bands(r *bench.Result) []bench.Band {
+	all := slices.Clone(r.Faults)
 	if d := r.Drain; d != nil && d.TS-r.DurationS >= shortest {
-		bs = append(bs, Band{From: r.DurationS, To: d.TS, Label: "drain: what was due before, after the end"})
+		all = append(all, bench.Band{FromS: r.DurationS, ToS: d.TS, Spec: "drain: what was due before, after the end"})
 	}
-	return bs
-}
-
-// positive has no value where nothing was acquired.
-func positive(v int64) float64 {
-	if v <= 0 {
-		return math.NaN()
-	}
-	return float64(v)
+	return all
 }
 
 // runName is an implementation, and the round where there are several.

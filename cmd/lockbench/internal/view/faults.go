@@ -1,8 +1,8 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/units"
@@ -14,18 +14,17 @@ import (
 // a figure is the median second's. Seconds that a fault covers in part belong to neither
 // side, unless no second lies within it.
 func (b *Blocks) impacts(name string, results []*bench.Result) {
-	seen := map[string]bool{}
-	without := secondsText(results, func(s second, bands []bench.Band) bool { return !s.touches(bands, "") })
+	seen, all := map[string]bool{}, secondsOf(results)
+	without := secondsText(all, func(s second) bool { some, _ := s.hit(""); return !some })
 	for _, r := range results {
 		for _, f := range r.Faults {
 			if seen[f.Spec] {
 				continue
 			}
 			seen[f.Spec] = true
-			in := secondsText(results, func(s second, bands []bench.Band) bool { return s.within(bands, f.Spec) })
-			if in == "" {
-				in = secondsText(results, func(s second, bands []bench.Band) bool { return s.touches(bands, f.Spec) })
-			}
+			in := cmp.Or(
+				secondsText(all, func(s second) bool { _, whole := s.hit(f.Spec); return whole }),
+				secondsText(all, func(s second) bool { some, _ := s.hit(f.Spec); return some }))
 			text := name + f.Spec + "  " + span(f)
 			if in != "" {
 				text += ": " + in + " in it"
@@ -46,60 +45,56 @@ func span(b bench.Band) string {
 	return fmt.Sprintf("%.2fs-%.2fs", b.FromS, b.ToS)
 }
 
-// second is one point and what it lasted.
+// second is one point, what it lasted, and the faults of its run.
 type second struct {
 	bench.Point
-	from float64
+	from   float64
+	faults []bench.Band
+}
+
+// secondsOf is those of all runs.
+func secondsOf(results []*bench.Result) (all []second) {
+	for _, r := range results {
+		from := 0.0
+		for _, p := range r.Series {
+			if p.TS > from {
+				all = append(all, second{p, from, r.Faults})
+			}
+			from = p.TS
+		}
+	}
+	return all
 }
 
 // edge is how far a fault may miss the border of a second: its begin is not exact.
 const edge = 0.05
 
-// within tells whether one fault of that spec covered the second from end to end.
-func (s second) within(all []bench.Band, spec string) bool {
-	return slices.ContainsFunc(all, func(b bench.Band) bool {
-		return b.Spec == spec && b.FromS <= s.from+edge && s.TS-edge <= b.ToS
-	})
-}
-
-// touches tells whether a fault of that spec, or of any if it is empty, fell into it.
-func (s second) touches(all []bench.Band, spec string) bool {
-	return slices.ContainsFunc(all, func(b bench.Band) bool {
-		if spec != "" && b.Spec != spec {
-			return false
-		}
-		began := s.from <= b.FromS && b.FromS < s.TS-edge
-		return began || b.FromS < s.from && s.from+edge < b.ToS
-	})
-}
-
-// secondsOf is those of all runs that which chooses.
-func secondsOf(results []*bench.Result, which func(second, []bench.Band) bool) (chosen []second) {
-	for _, r := range results {
-		from := 0.0
-		for _, p := range r.Series {
-			if s := (second{p, from}); p.TS > from && which(s, r.Faults) {
-				chosen = append(chosen, s)
-			}
-			from = p.TS
+// hit tells whether a fault of that spec, or of any if it is empty, fell into the second, and
+// whether one covered it from end to end.
+func (s second) hit(spec string) (some, whole bool) {
+	for _, b := range s.faults {
+		if spec == "" || b.Spec == spec {
+			some = some || b.FromS < s.TS-edge && (s.from <= b.FromS || s.from+edge < b.ToS)
+			whole = whole || b.FromS <= s.from+edge && s.TS-edge <= b.ToS
 		}
 	}
-	return chosen
+	return some, whole
 }
 
-// secondsText is the median of their throughput and p99, and all that went wrong in them;
-// empty where there are none.
-func secondsText(results []*bench.Result, which func(second, []bench.Band) bool) string {
-	all := secondsOf(results, which)
-	if len(all) == 0 {
-		return ""
-	}
+// secondsText is the median of the throughput and p99 of those that which chooses, and all that
+// went wrong in them; empty where there are none.
+func secondsText(all []second, which func(second) bool) string {
 	var rates, p99s []float64
 	var failed int64
 	for _, s := range all {
-		rates = append(rates, float64(s.Cycles)/(s.TS-s.from))
-		p99s = append(p99s, float64(s.P99Ns))
-		failed += s.Errors + s.Timeouts
+		if which(s) {
+			rates = append(rates, float64(s.Cycles)/(s.TS-s.from))
+			p99s = append(p99s, float64(s.P99Ns))
+			failed += s.Errors + s.Timeouts
+		}
+	}
+	if len(rates) == 0 {
+		return ""
 	}
 	rate := stats.Median(rates)
 	text := units.Number(rate) + "/s"

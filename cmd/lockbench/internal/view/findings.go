@@ -7,7 +7,6 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
-	"muxlock/cmd/lockbench/internal/units"
 )
 
 // header is the lines above every table.
@@ -56,44 +55,37 @@ func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 	}
 }
 
+// warnings is what speaks against the results, those of an implementation at a setting together.
 func (b *Blocks) warnings(doc result.Document) {
-	var seen []string
-	once := func(format string, args ...any) {
-		if line := fmt.Sprintf(format, args...); !slices.Contains(seen, line) {
-			seen = append(seen, line)
-			b.bad("%s", line)
-		}
-	}
+	groups := map[string][]*bench.Result{}
+	var names []string
 	for _, r := range doc.Results {
 		name := result.Name(r.Impl, r.Setting)
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], r)
 		if r.Safety.Overlaps > 0 {
-			once("SAFETY VIOLATION %s: %d times two held one lock (round %d)", name, r.Safety.Overlaps, r.Round)
+			b.bad("SAFETY VIOLATION %s: %d times two held one lock (round %d)", name, r.Safety.Overlaps, r.Round)
 		}
 		if r.Safety.FenceViolations > 0 {
-			once("SAFETY VIOLATION %s: %d times a fence was not larger than the one before (round %d)", name, r.Safety.FenceViolations, r.Round)
+			b.bad("SAFETY VIOLATION %s: %d times a fence was not larger than the one before (round %d)", name, r.Safety.FenceViolations, r.Round)
 		}
 	}
 	lagged, short := false, false
-	for _, r := range doc.Results {
-		name := result.Name(r.Impl, r.Setting)
-		for _, sample := range r.ErrorSamples {
-			once("ERROR %s: %s", name, strings.ReplaceAll(sample, "\n", "; "))
-		}
-		if doc.Kind() == result.KindCapacity {
-			continue // the steps say the rest
-		}
-		for _, reason := range r.Valid.Reasons {
-			if reason == result.EmbeddedReason {
-				continue // the header says it
-			}
-			if first, rounds := sameReason(doc.Results, name, reason); first == reason {
-				once("NOT VALID %s: %s%s", name, reason, rounds)
-				lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
+	for _, name := range names {
+		samples := map[string]bool{}
+		for _, r := range groups[name] {
+			for _, sample := range r.ErrorSamples {
+				if !samples[sample] {
+					b.bad("ERROR %s: %s", name, strings.ReplaceAll(sample, "\n", "; "))
+				}
+				samples[sample] = true
 			}
 		}
-		for _, line := range outlasted(doc.Results, name) {
-			once("%s", line)
-			short = true
+		if doc.Kind() != result.KindCapacity { // where the steps say the rest
+			lagged = b.reasons(name, groups[name]) || lagged
+			short = b.outlasted(name, groups[name]) || short
 		}
 	}
 	if lagged {
@@ -104,43 +96,47 @@ func (b *Blocks) warnings(doc result.Document) {
 	}
 }
 
-// sameReason is the first of the reasons under a name that begins as this one does, and in how
-// many rounds there is one, where it is more than one: their figures differ.
-func sameReason(results []*bench.Result, name, reason string) (first, rounds string) {
-	kind, _, _ := strings.Cut(reason, ":")
-	n := 0
+// reasons is why runs are not valid, those of a kind once: their figures differ. It reports whether
+// the generator is one.
+func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
+	var firsts []string
+	rounds := map[string]int{} // by the first of its kind
 	for _, r := range results {
-		i := slices.IndexFunc(r.Valid.Reasons, func(s string) bool { return strings.HasPrefix(s, kind) })
-		if result.Name(r.Impl, r.Setting) != name || i < 0 {
-			continue
-		}
-		if n++; n == 1 {
-			first = r.Valid.Reasons[i]
+		for _, reason := range r.Valid.Reasons {
+			kind, _, _ := strings.Cut(reason, ":")
+			i := slices.IndexFunc(firsts, func(first string) bool { return strings.HasPrefix(first, kind) })
+			if i < 0 && reason != result.EmbeddedReason { // which the header says
+				i, firsts = len(firsts), append(firsts, reason)
+			}
+			if i >= 0 {
+				rounds[firsts[i]]++
+			}
 		}
 	}
-	if n > 1 {
-		rounds = fmt.Sprintf(" (in %d rounds)", n)
+	for _, reason := range firsts {
+		lagged = lagged || strings.HasPrefix(reason, bench.ReasonGenerator)
+		text := fmt.Sprintf("NOT VALID %s: %s", name, reason)
+		if n := rounds[reason]; n > 1 {
+			text += fmt.Sprintf(" (in %d rounds)", n)
+		}
+		b.bad("%s", text)
 	}
-	return first, rounds
+	return lagged
 }
 
-// outlasted warns of leases that were too short, over all results under a name.
-func outlasted(results []*bench.Result, name string) (lines []string) {
+// outlasted warns of leases that were too short, and reports whether there were any.
+func (b *Blocks) outlasted(name string, results []*bench.Result) bool {
 	var t bench.Totals
 	for _, r := range results {
-		if result.Name(r.Impl, r.Setting) == name {
-			t.Acquired += r.Totals.Acquired
-			t.Outlived += r.Totals.Outlived
-			t.LateQuorum += r.Totals.LateQuorum
-		}
+		t.Acquired += r.Totals.Acquired
+		t.Outlived += r.Totals.Outlived
+		t.LateQuorum += r.Totals.LateQuorum
 	}
-	warn := func(n, all int64, one, many string) {
-		if n > 0 {
-			what := map[bool]string{true: one, false: many}[n == 1]
-			lines = append(lines, fmt.Sprintf("WARNING %s: %s %s (%s)", name, units.Number(n), what, units.Share(float64(n)/float64(max(all, 1)))))
-		}
+	if t.Outlived > 0 {
+		b.bad("WARNING %s: locks outlasted their validity before they were released: %s", name, partOf(t.Outlived, t.Acquired))
 	}
-	warn(t.Outlived, t.Acquired, "lock outlasted its validity before it was released", "locks outlasted their validity before they were released")
-	warn(t.LateQuorum, t.Quorums(), "quorum came too late to leave any validity", "quorums came too late to leave any validity")
-	return lines
+	if t.LateQuorum > 0 {
+		b.bad("WARNING %s: quorums came too late to leave any validity: %s", name, partOf(t.LateQuorum, t.Quorums()))
+	}
+	return t.Outlived+t.LateQuorum > 0
 }

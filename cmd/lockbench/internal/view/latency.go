@@ -2,6 +2,7 @@ package view
 
 import (
 	"math"
+	"strconv"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -100,12 +101,12 @@ const stepsPerDecade = 24
 // percentilePlot has 1/(1-p) on its axis, as plots of HdrHistogram have. Lower bounds are a
 // curve of their own. A latency of which only some percentiles are known has no curve.
 func percentilePlot(title string, curves []curve) Lines {
-	l := Lines{Title: title, X: Axis{Label: "percentile", Log: true, Ticks: percentileTicks}, Y: Axis{Log: true, Text: units.Duration}}
+	l := Lines{Title: title, X: Axis{Label: "percentile", Log: true, Text: percentileText}, Y: Axis{Log: true, Text: units.Duration}}
 	most := 1.0
 	for _, c := range curves {
 		most = max(most, float64(c.summary.Count))
 	}
-	for i := 1; float64(i) <= math.Log10(most)*stepsPerDecade; i++ {
+	for i := 0; float64(i) <= math.Log10(most)*stepsPerDecade; i++ {
 		l.At = append(l.At, math.Pow(10, float64(i)/stepsPerDecade))
 	}
 	for _, c := range curves {
@@ -133,7 +134,5 @@ func percentilePlot(title string, curves []curve) Lines {
 	return l
 }
 
-var percentileTicks = []Tick{
-	{At: 2, Label: "50"}, {At: 1e1, Label: "90"}, {At: 1e2, Label: "99"}, {At: 1e3, Label: "99.9"},
-	{At: 1e4, Label: "99.99"}, {At: 1e5, Label: "99.999"}, {At: 1e6, Label: "99.9999"},
-}
+// percentileText is 99 at 100.
+func percentileText(x float64) string { return strconv.FormatFloat(100-100/x, 'g', 7, 64) }

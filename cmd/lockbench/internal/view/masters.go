@@ -3,11 +3,11 @@ package view
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/stats"
 )
 
 // slow is how many times the median of the others a master's round trip must be for it
@@ -27,15 +27,15 @@ func masterTable(all []bench.Master) Table {
 			longest = ns(m.RTT.Max)
 		}
 		row := append(cells(m.Addr, units.Percentile(m.RTT, "50"), units.Percentile(m.RTT, "99"), longest, units.Number(m.Lost)), down)
-		t.Rows = append(t.Rows, append(row, cells(Clock(m.Clock), remark(all, i))...))
+		t.Rows = append(t.Rows, append(row, cells(clockText(m.Clock), remark(all, i))...))
 	}
 	return t
 }
 
-// Clock is a master's clock in a few words; "-" if too little was seen of it.
-func Clock(c *bench.Clock) string {
+// clockText is a master's clock in a few words; none if too little was seen of it.
+func clockText(c *bench.Clock) string {
 	if c == nil {
-		return "-"
+		return none
 	}
 	text := fmt.Sprintf("%+.0f±%.0fppm", c.PPM, max(c.PPMError, 1))
 	if math.Abs(c.PPM) <= c.PPMError {
@@ -47,26 +47,18 @@ func Clock(c *bench.Clock) string {
 	return text
 }
 
-// Slow tells whether a master is much slower than most of the others.
-func Slow(masters []bench.Master, i int) bool {
-	var others []int64
+// remark points at a master that was away, or much slower than most of the others.
+func remark(masters []bench.Master, i int) string {
+	var others []float64
 	for j, m := range masters {
 		if j != i && m.RTT != nil && m.RTT.Count > 0 {
-			others = append(others, m.RTT.P["50"])
+			others = append(others, float64(m.RTT.P["50"]))
 		}
 	}
-	if len(others) == 0 || masters[i].RTT == nil {
-		return false
-	}
-	slices.Sort(others)
-	return masters[i].RTT.P["50"] > slow*others[len(others)/2]
-}
-
-func remark(masters []bench.Master, i int) string {
-	switch {
-	case masters[i].Down > 0:
+	switch m := masters[i]; {
+	case m.Down > 0:
 		return "<- away"
-	case Slow(masters, i):
+	case m.RTT != nil && len(others) > 0 && float64(m.RTT.P["50"]) > slow*stats.Median(others):
 		return "<- slow"
 	}
 	return ""

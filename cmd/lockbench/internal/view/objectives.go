@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -18,34 +19,32 @@ func (b *Blocks) objectives(doc result.Document) {
 	}
 	t := Table{Columns: append(names, Column{}, Column{Left: true})}
 	for _, impl := range doc.Config.Impls {
-		objectives, rounds := judged(doc.Results, impl)
-		for _, text := range objectives {
-			row := []string{"SLO", impl, text}
+		for _, rounds := range judged(doc.Results, impl) {
+			row := []string{"SLO", impl, rounds[0].Text}
 			if len(names) < len(row) {
-				row = []string{"SLO", text}
+				row = slices.Delete(row, 1, 2)
 			}
-			value, verdict := stood(rounds[text])
+			value, verdict := stood(rounds)
 			t.Rows = append(t.Rows, append(cells(append(row, value)...), verdict))
 		}
 	}
 	b.Table(t)
 }
 
-// judged is the objectives of an implementation in their order, and each in all rounds.
-func judged(results []*bench.Result, impl string) (texts []string, rounds map[string][]bench.SLO) {
-	rounds = map[string][]bench.SLO{}
+// judged is the objectives of an implementation in their order, each in all rounds.
+func judged(results []*bench.Result, impl string) (all [][]bench.SLO) {
 	for _, r := range results {
-		for _, s := range r.SLO {
-			if r.Impl != impl {
-				continue
+		for i, s := range r.SLO {
+			switch {
+			case r.Impl != impl:
+			case i == len(all):
+				all = append(all, []bench.SLO{s})
+			default:
+				all[i] = append(all[i], s)
 			}
-			if rounds[s.Text] == nil {
-				texts = append(texts, s.Text)
-			}
-			rounds[s.Text] = append(rounds[s.Text], s)
 		}
 	}
-	return texts, rounds
+	return all
 }
 
 // stood is the measured value and the verdict; a round that missed says more than

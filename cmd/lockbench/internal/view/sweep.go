@@ -75,8 +75,14 @@ func (b *Blocks) growth(doc result.Document) {
 		return
 	}
 	axis := doc.Sweep.Params[0]
-	xs, numbers := places(axis, doc.Sweep.Points)
-	if len(xs) < 2 {
+	var xs []float64
+	for _, p := range doc.Sweep.Points {
+		if at, ok := place(axis, p.Setting[axis.Name]); ok {
+			xs = append(xs, at)
+		}
+	}
+	slices.Sort(xs)
+	if xs = slices.Compact(xs); len(xs) < 2 {
 		return
 	}
 	x := Axis{Label: axis.Name, Log: xs[0] > 0 && xs[len(xs)-1] >= 10*xs[0], Text: units.Number[float64]}
@@ -95,7 +101,7 @@ func (b *Blocks) growth(doc result.Document) {
 				i = len(l.Series)
 				l.Series = append(l.Series, Series{Name: p.Impl, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))})
 			}
-			at, ok := numbers[p.Setting[axis.Name]]
+			at, ok := place(axis, p.Setting[axis.Name])
 			if v, has := f.Median(resultsOf(doc, p)); ok && has {
 				l.Series[i].Y[slices.Index(xs, at)] = v
 			}
@@ -104,24 +110,14 @@ func (b *Blocks) growth(doc result.Document) {
 	}
 }
 
-// places is where the settings stand on the axis, ascending, and the number of each
-// text. A search names no values beforehand; its rates are numbers.
-func places(p result.SweepParam, points []result.SweepPoint) (xs []float64, numbers map[string]float64) {
-	numbers = map[string]float64{}
+// place is where a value stands on the axis, if it is a number. A search names no values
+// beforehand; its rates are numbers.
+func place(p result.SweepParam, text string) (float64, bool) {
 	for _, v := range p.Values {
-		if v.Number != nil {
-			numbers[v.Text] = *v.Number
+		if v.Text == text && v.Number != nil {
+			return *v.Number, true
 		}
 	}
-	for _, point := range points {
-		text := point.Setting[p.Name]
-		if v, err := strconv.ParseFloat(text, 64); err == nil && len(p.Values) == 0 {
-			numbers[text] = v
-		}
-		if x, ok := numbers[text]; ok && !slices.Contains(xs, x) {
-			xs = append(xs, x)
-		}
-	}
-	slices.Sort(xs)
-	return xs, numbers
+	v, err := strconv.ParseFloat(text, 64)
+	return v, err == nil && len(p.Values) == 0
 }

@@ -80,6 +80,6 @@ func TestWhatSpeaksAgainstASettingNamesIt(t *testing.T) {
 		"ERROR a  workers=8: acquire: closed",
 		"NOT VALID a  workers=1: rate not met: by 3",
 		"NOT VALID a  workers=8: rate not met: by 1 (in 2 rounds)",
-		"WARNING a  workers=8: 100 locks outlasted their validity before they were released (10.0%)",
+		"WARNING a  workers=8: locks outlasted their validity before they were released: 100 (10.0%)",
 	}, lines)
 }
