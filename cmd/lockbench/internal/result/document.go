@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/rivals"
+	"muxlock/cmd/lockbench/internal/sizing"
 )
 
 // EmbeddedReason stands in valid.reasons of every run on embedded masters.
@@ -30,6 +31,16 @@ type Document struct {
 	Sweep         *Sweep          `json:"sweep,omitempty"`    // runs of several settings
 	Capacity      []Capacity      `json:"capacity,omitempty"` // searches of the highest rate
 	Advice        *Advice         `json:"advice,omitempty"`   // of advise only
+}
+
+// Advice is what was sized, from what, and how to try it.
+type Advice struct {
+	Ask sizing.Ask `json:"ask"`
+	sizing.Sizes
+	Try  string   `json:"try"`            // the command that runs Config on the masters of the measurement
+	Args []string `json:"args,omitempty"` // of lockbench advise, as in Config of the document
+	// Explain shows what it was made of, too.
+	Explain bool `json:"-"`
 }
 
 // NewDocument puts results into a document of this process and this machine,

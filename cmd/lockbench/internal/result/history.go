@@ -1,9 +1,10 @@
 package result
 
 import (
-	"bufio"
+	"cmp"
 	"encoding/json"
 	"io"
+	"slices"
 
 	"muxlock/bench"
 )
@@ -18,20 +19,24 @@ func History(w io.Writer, r *bench.Result) error {
 		FromNs int64  `json:"from_ns"`
 		ToNs   int64  `json:"to_ns"`
 	}
-	b := bufio.NewWriter(w) // Flush returns its first error
-	e := json.NewEncoder(b)
-	faults := r.Faults
-	put := func(before int64) {
-		for len(faults) > 0 && int64(faults[0].FromS*1e9) <= before {
-			f := faults[0]
-			_ = e.Encode(fault{"fault", f.Spec, f.Master, int64(f.FromS * 1e9), int64(f.ToS * 1e9)})
-			faults = faults[1:]
-		}
+	type line struct {
+		fromNs int64
+		of     any
+	}
+	var lines []line
+	for _, f := range r.Faults {
+		from := int64(f.FromS * 1e9)
+		lines = append(lines, line{from, fault{"fault", f.Spec, f.Master, from, int64(f.ToS * 1e9)}})
 	}
 	for _, event := range r.History {
-		put(event.FromNs)
-		_ = e.Encode(event)
+		lines = append(lines, line{event.FromNs, event})
 	}
-	put(1 << 62)
-	return b.Flush()
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(a.fromNs, b.fromNs) })
+	e := json.NewEncoder(w)
+	for _, one := range lines {
+		if err := e.Encode(one.of); err != nil {
+			return err
+		}
+	}
+	return nil
 }

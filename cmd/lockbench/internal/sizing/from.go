@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"sort"
 	"time"
 
 	"muxlock/bench"
@@ -32,7 +31,7 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		m.Warnings = append(m.Warnings, against(r)...)
 		m.addStalls(r.Client.Stall)
 		if p := r.Probe; p != nil {
-			m.addRounds(p, time.Duration(r.DurationS*1e9))
+			m.addRounds(p)
 		}
 		m.Clocks = nil // the longest watched are the last
 		for _, one := range r.PerMaster {
@@ -92,20 +91,16 @@ func (m *Measured) addStalls(s *bench.Summary) {
 	}
 }
 
-func (m *Measured) addRounds(p *bench.Probe, length time.Duration) {
+func (m *Measured) addRounds(p *bench.Probe) {
 	for i, row := range p.Rows {
-		if len(row) != m.Masters {
+		if len(row) != m.Masters || i >= len(p.AtNs) {
 			continue
-		}
-		at := length * time.Duration(i) / time.Duration(len(p.Rows))
-		if len(p.AtNs) == len(p.Rows) {
-			at = time.Duration(p.AtNs[i])
 		}
 		trips := make([]time.Duration, len(row))
 		for j, ns := range row {
 			trips[j] = time.Duration(ns)
 		}
-		m.Rounds = append(m.Rounds, Round{m.Watched + at, trips})
+		m.Rounds = append(m.Rounds, Round{m.Watched + time.Duration(p.AtNs[i]), trips})
 	}
 }
 
@@ -156,7 +151,7 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 func FromProcess(p engine.Measurements) (m Measured, err error) {
 	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span, Pauses: []Moment{}}
 	read := func(name string, d engine.Durations) Times {
-		t, wrong := timesOfProcess(p.Span, d)
+		t, wrong := timesOfProcess(d)
 		if wrong != nil {
 			err = errors.Join(err, fmt.Errorf("is damaged: %ss %w", name, wrong))
 		}
@@ -176,28 +171,25 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 
 // timesOfProcess takes the longest as they are, and all others as the most that their bucket
 // holds.
-func timesOfProcess(covered time.Duration, d engine.Durations) (Times, error) {
+func timesOfProcess(d engine.Durations) (Times, error) {
 	var took []time.Duration
 	var counts []int64
-	left, last := d.Count, time.Duration(-1)
+	last := time.Duration(-1)
 	for _, b := range d.Buckets {
-		if b.Most <= last || b.Count <= 0 || b.Count > left {
+		n := b.Count
+		for _, one := range d.Longest {
+			if last < one.Took && one.Took <= b.Most {
+				took, counts, n = append(took, one.Took), append(counts, 1), n-1
+			}
+		}
+		if b.Most <= last || n < 0 {
 			return Times{}, errors.New("have buckets out of order, or with a wrong count")
 		}
-		took, counts = append(took, b.Most), append(counts, b.Count)
-		left, last = left-b.Count, b.Most
+		took, counts, last = append(took, b.Most), append(counts, n), b.Most
 	}
-	if left != 0 {
-		return Times{}, fmt.Errorf("have a count of %d, and %d of them in no bucket", d.Count, left)
+	t := Count(took, counts, 0)
+	if t.N() != d.Count {
+		return t, fmt.Errorf("have a count of %d, and %d in their buckets", d.Count, t.N())
 	}
-	buckets := len(took)
-	for _, one := range d.Longest {
-		i := sort.Search(buckets, func(i int) bool { return took[i] >= one.Took })
-		if one.Took < d.LongestFrom || one.At < 0 || one.At > covered || i == buckets || counts[i] == 0 {
-			return Times{}, fmt.Errorf("have a longest, %s at %s, that is in no bucket or of another time", one.Took, one.At)
-		}
-		counts[i]--
-		took, counts = append(took, one.Took), append(counts, 1)
-	}
-	return Count(took, counts, 0), nil
+	return t, nil
 }

@@ -2,7 +2,6 @@ package text
 
 import (
 	"strings"
-	"unicode/utf8"
 )
 
 // Fold breaks lines at spaces so that they fit. What goes on stands two cells further in. A
@@ -30,12 +29,12 @@ const goesOn = " \\"
 func fold(text string, cells, first, rest int) (lines []string) {
 	indent, text := strings.Repeat(" ", first), strings.Trim(text, " ")
 	for {
-		room := cells - len(indent)
-		if utf8.RuneCountInString(text) <= room {
+		room, runes := max(cells-len(indent), 0), []rune(text)
+		if len(runes) <= room {
 			return append(lines, indent+text)
 		}
 		end := len(text)
-		if at := byteOf(text, room+1); strings.Contains(text[:at], " ") {
+		if at := len(string(runes[:room+1])); strings.Contains(text[:at], " ") {
 			end = strings.LastIndex(text[:at], " ")
 			if gap := strings.LastIndex(text[:at], "  "); gap > at/2 {
 				end = gap
@@ -49,15 +48,4 @@ func fold(text string, cells, first, rest int) (lines []string) {
 			return lines
 		}
 	}
-}
-
-// byteOf is where the nth rune of text begins.
-func byteOf(text string, n int) int {
-	for at := range text {
-		if n == 0 {
-			return at
-		}
-		n--
-	}
-	return len(text)
 }

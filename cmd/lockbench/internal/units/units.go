@@ -49,13 +49,8 @@ func Number[T int | int64 | float64](v T) string {
 // Share is a part of the whole, from 0 to 1.
 func Share(v float64) string { return Digits(100*v) + "%" }
 
-// Rate is so many a second: whole from 100 on.
-func Rate(v float64) string {
-	if v < 100 {
-		return Digits(v) + "/s"
-	}
-	return Number(v) + "/s"
-}
+// Rate is so many a second.
+func Rate(v float64) string { return In(bench.UnitCount, v) + "/s" }
 
 // In is a figure of one of bench's units: one that fits, three digits; counts are whole.
 func In(unit string, v float64) string {

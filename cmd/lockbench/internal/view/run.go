@@ -125,3 +125,64 @@ func (b *Blocks) tail(r *bench.Result) {
 		b.Line("~ fewer than 10 operations lie beyond it: %s at this pace", strings.Join(needs, ", "))
 	}
 }
+
+// waits tells whether workers waited for each other at shared names.
+func waits(r *bench.Result) bool { return r.Latency.Handover != nil }
+
+const handoverMeans = "hand-over: from the call of Release to the return of an Acquire that was waiting"
+
+// handover explains it, and says how many times an acquire without waiting it took.
+func (b *Blocks) handover(r *bench.Result) {
+	if !waits(r) {
+		return
+	}
+	b.Line(handoverMeans)
+	name, s, alone := "hand-over", r.Latency.Handover, r.Latency.Uncontended
+	if r.Latency.HandoverRemote != nil {
+		name, s = "from other process", r.Latency.HandoverRemote
+	}
+	if s.Count > 0 && alone != nil && alone.P["50"] > 0 {
+		b.Line("%s p50 = %sx the uncontended acquire beside it", name, units.Digits(float64(s.P["50"])/float64(alone.P["50"])))
+	}
+}
+
+// fairness is how evenly the workers, and the processes, got their locks.
+func (b *Blocks) fairness(r *bench.Result) {
+	fair, longest := r.Fairness, ""
+	if waits(r) && fair.MeanWaitNs > 0 {
+		longest = fmt.Sprintf("  longest wait %s, %.1f times the mean", ns(fair.MaxWaitNs), float64(fair.MaxWaitNs)/float64(fair.MeanWaitNs))
+	}
+	b.Line("fairness (Jain) %.3f%s", fair.Jain, longest)
+	if len(fair.PerProc) > 1 {
+		text := "acquired by each process:"
+		for _, n := range fair.PerProc {
+			text += fmt.Sprintf("  %s (%.0f%%)", units.Number(n), 100*float64(n)/float64(max(r.Totals.Acquired, 1)))
+		}
+		b.Line("%s", text)
+	}
+}
+
+// clientText is what the load cost here, and what may have disturbed it.
+func clientText(r *bench.Result) string {
+	c := r.Client
+	var parts []string
+	if r.ThroughputPerS > 0 { // --op hold has no cycles
+		parts = append(parts, fmt.Sprintf("cpu %s a cycle", units.Duration(c.CPUNsPerOp)), fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
+	}
+	parts = append(parts, fmt.Sprintf("%.0f%% of the machine's cpu", 100*c.CPUShare),
+		"gc pause p99 "+units.Duration(float64(c.GCP99Ns)), "ready to run p99 "+units.Duration(float64(c.SchedP99Ns)))
+	if s := c.Stall; s != nil {
+		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max))))
+	}
+	return "client: " + strings.Join(parts, "  ")
+}
+
+// holdingText is what keeping many locks alive cost.
+func holdingText(h *bench.Holding) string {
+	text := fmt.Sprintf("holding: %s of %s  lost %s  heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.Held), units.Number(h.Wanted),
+		units.Number(h.Lost), units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
+	if h.CommandsPerRound > 0 {
+		text += fmt.Sprintf("  %s commands a round", units.Digits(h.CommandsPerRound))
+	}
+	return text
+}
