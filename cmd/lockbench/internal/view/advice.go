@@ -3,7 +3,6 @@ package view
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"muxlock/cmd/lockbench/internal/result"
@@ -25,9 +24,8 @@ func (b *Blocks) advice(a *result.Advice) {
 	for _, row := range settings(a) {
 		b.Line("  %-13s %7s  %s", row[0], row[1], row[2])
 	}
-	if text := spread(a.Spread); text != "" {
-		b.Line("  measured again (95 %%): %s", text)
-	}
+	b.spread("TTL", a.Spread.TTL)
+	b.spread("MasterTimeout", a.Spread.MasterTimeout)
 	b.wrong(a)
 	b.Line("change first: %s", changeFirst(a))
 	b.Line("No TTL outlasts every pause: have the resource check a fencing token.")
@@ -79,11 +77,11 @@ func settings(a *result.Advice) [][3]string {
 
 // wrong is how often a lock will still be lost, by what was seen and by what was assumed.
 func (b *Blocks) wrong(a *result.Advice) {
-	lost := fmt.Sprintf("at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
-	if a.Lost > 0.5 {
-		lost = "that cannot be said of holds so long, after so short a time"
+	if a.Lost <= 0.5 || a.Watched == 0 {
+		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
+	} else { // none of them came while it was watched, which shows no more
+		b.Line("still wrong: longer pauses or outages, as often as once in %s (95 %%)", short(a.Watched/3))
 	}
-	b.Line("still wrong: %s", lost)
 	if !a.Config.Renew {
 		text := fmt.Sprintf("%s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))
 		switch {
@@ -123,17 +121,11 @@ func changeFirst(a *result.Advice) string {
 	return "renew (KeepAlive, Do): then no hold is too long"
 }
 
-func spread(s sizing.Spread) string {
-	var parts []string
-	for _, one := range []struct {
-		name string
-		of   *sizing.Interval
-	}{{"TTL", s.TTL}, {"MasterTimeout", s.MasterTimeout}} {
-		if one.of != nil {
-			parts = append(parts, fmt.Sprintf("%s %s to %s", one.name, short(one.of.From), short(one.of.To)))
-		}
+// spread is how far apart a size may come out when it is measured again.
+func (b *Blocks) spread(name string, i *sizing.Interval) {
+	if i != nil {
+		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(i.From), short(i.To))
 	}
-	return strings.Join(parts, ", ")
 }
 
 // explained is what the sizes are made of.
@@ -172,17 +164,15 @@ func snippet(c sizing.Config) string {
 		fencing, c.Drift, literal(c.TTL), literal(c.MasterTimeout), literal(c.MaxTTL), literal(c.RetryHeld), literal(c.RetrySplit))
 }
 
-// literal writes a duration as Go code.
+// literal writes a duration as Go code; sizes are whole microseconds.
 func literal(d time.Duration) string {
-	for _, unit := range []struct {
-		d    time.Duration
-		name string
-	}{{time.Second, "time.Second"}, {time.Millisecond, "time.Millisecond"}, {time.Microsecond, "time.Microsecond"}} {
-		if d%unit.d == 0 {
-			return fmt.Sprintf("%d * %s", d/unit.d, unit.name)
-		}
+	switch {
+	case d%time.Second == 0:
+		return fmt.Sprintf("%d * time.Second", d/time.Second)
+	case d%time.Millisecond == 0:
+		return fmt.Sprintf("%d * time.Millisecond", d/time.Millisecond)
 	}
-	return strconv.FormatInt(int64(d), 10)
+	return fmt.Sprintf("%d * time.Microsecond", d/time.Microsecond)
 }
 
 // short is a time with as many digits as are meant.
