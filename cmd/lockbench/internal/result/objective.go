@@ -86,7 +86,11 @@ func parseLimit(s, unit string) (v float64, err error) {
 		}
 		return float64(d), nil
 	case bench.UnitShare:
-		if v, err = ParseShare(s); err != nil || !(v >= 0 && v <= 1) {
+		number, percent := strings.CutSuffix(s, "%")
+		if v, err = strconv.ParseFloat(number, 64); percent {
+			v /= 100
+		}
+		if err != nil || !(v >= 0 && v <= 1) {
 			return 0, fmt.Errorf("%q is not a share such as 0.1%% or 0.001", s)
 		}
 		return v, nil
@@ -95,15 +99,6 @@ func parseLimit(s, unit string) (v float64, err error) {
 		return 0, fmt.Errorf("%q is not a number such as 0.9, 300 or 5k", s)
 	}
 	return v, nil
-}
-
-// ParseShare reads 5% or 0.05, and any other number.
-func ParseShare(s string) (v float64, err error) {
-	number, percent := strings.CutSuffix(s, "%")
-	if v, err = strconv.ParseFloat(number, 64); percent {
-		v /= 100
-	}
-	return v, err
 }
 
 // ParseNumber reads a number that may end in k or M.

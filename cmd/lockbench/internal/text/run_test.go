@@ -66,7 +66,6 @@ func TestAnOpenLoopShowsItsClocksAndItsTail(t *testing.T) {
 		"response: 3 (0.60%) never got their lock",
 		" response 1.00ns", " wait 2.00ns", " lag 3.00ns", " hold 4.00ns", " service ",
 		"p99 needs 5 s more, p99.9 needs 95 s more, p99.99 needs 995 s more",
-		"lag is 100% of response at the p99",
 		" late: begun more than 1 ms",
 		"NOT VALID muxlock: " + bench.ReasonGenerator + ": by far what helps: fewer other programs",
 	} {
@@ -109,7 +108,6 @@ func TestHandoverAndFairnessAreShownWhereWorkersWait(t *testing.T) {
 	}
 	text := flat(shown(t, "run", doc))
 	require.Contains(t, text, "longest wait 3.10ms, 3.1 times the mean")
-	require.Contains(t, text, "from other process p50 = 1.85x the uncontended acquire beside it")
 	require.Contains(t, text, "400 (80%) 100 (20%)")
 }
 

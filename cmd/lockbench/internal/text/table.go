@@ -23,7 +23,7 @@ type grid struct {
 }
 
 // table writes text at the left of its column and figures at the right. Where it is too
-// wide, columns of text are folded; where that does not help, the columns that have no
+// wide, the last column is folded if it is text; where that does not help, the columns that have no
 // room stand below in a second table, which begins with the same names.
 func table(w io.Writer, t view.Table) {
 	indent := ""
@@ -63,33 +63,22 @@ func gridOf(t view.Table) grid {
 	return g
 }
 
-// narrow takes what is too wide from the columns of text, the widest first. Where that is
-// not enough, they are left as they are, but none takes more than half of the room.
+// narrow leaves text at most half of the room, and the last column, where it is one of text, what
+// the others leave. No word is broken, and none becomes narrower than leastText.
 func (g *grid) narrow(room int) {
-	narrowed := slices.Clone(g.widths)
-	for {
-		over, widest := -room-between, -1
-		for i, w := range narrowed {
-			over += w + between
-			if g.columns[i].Left && w > g.least(i) && (widest < 0 || w > narrowed[widest]) {
-				widest = i
-			}
+	others, last := 0, len(g.columns)-1
+	for i, c := range g.columns {
+		if others += g.widths[i] + between; c.Left && i < last {
+			g.widths[i] = min(g.widths[i], max(room/2, g.least(i)))
 		}
-		switch {
-		case over <= 0:
-			g.widths = narrowed
-			return
-		case widest < 0:
-			for i := range g.widths {
-				g.widths[i] = min(g.widths[i], max(narrowed[i], room/2))
-			}
-			return
-		}
-		narrowed[widest] = max(narrowed[widest]-over, g.least(widest))
+	}
+	if last >= 0 && g.columns[last].Left {
+		others -= g.widths[last] + between
+		g.widths[last] = min(g.widths[last], max(room-others, g.least(last)))
 	}
 }
 
-// least is the width of the longest word of a column.
+// least is the width of the longest word of a column, or leastText.
 func (g *grid) least(column int) int {
 	least := leastText
 	for _, row := range g.rows {

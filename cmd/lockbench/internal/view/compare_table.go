@@ -50,21 +50,14 @@ func (b *Blocks) compare(doc result.Document) {
 		b.impacts(impl+"  ", result.Finished(doc.Results, impl))
 	}
 	b.latencies(doc)
-	for _, round := range rounds(doc.Results) {
-		b.heading(fmt.Sprintf("Round %d over time", round))
-		b.overTime(slices.DeleteFunc(slices.Clone(doc.Results), func(r *bench.Result) bool { return r.Round != round })...)
-	}
-	b.browser(runs(doc))
-}
-
-// rounds that the results have, in order.
-func rounds(results []*bench.Result) (ns []int) {
-	for _, r := range results {
-		if !slices.Contains(ns, r.Round) {
-			ns = append(ns, r.Round)
+	for round := 1; round <= doc.Config.Rounds; round++ {
+		results := slices.DeleteFunc(slices.Clone(doc.Results), func(r *bench.Result) bool { return r.Round != round })
+		if len(results) > 0 {
+			b.heading(fmt.Sprintf("Round %d over time", round))
+			b.overTime(results...)
 		}
 	}
-	return ns
+	b.browser(runs(doc))
 }
 
 func compareTable(doc result.Document) Table {

@@ -45,7 +45,9 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.censored(r)
 	b.clocks(r)
 	b.tail(r)
-	b.handover(r)
+	if waits(r) {
+		b.Line(handoverMeans)
+	}
 	b.Table(masterTable(r.PerMaster))
 	if r.Holding != nil {
 		b.Line("%s", holdingText(r.Holding))
@@ -95,9 +97,6 @@ func partOf(n, all int64) string {
 	return fmt.Sprintf("%s (%s)", units.Number(n), units.Share(float64(n)/float64(max(all, 1))))
 }
 
-// lagShown is the share of the response from which the generator's lag is remarked on.
-const lagShown = 0.1
-
 // clocks explains the rows of an open loop.
 func (b *Blocks) clocks(r *bench.Result) {
 	if r.Latency.Wait == nil {
@@ -107,9 +106,6 @@ func (b *Blocks) clocks(r *bench.Result) {
 		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
 	}
 	b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
-	if share := r.LagShare(); share > lagShown {
-		b.Line("lag is %.0f%% of response at the p99: the load generator has too little of this machine", 100*share)
-	}
 }
 
 // tail is what the percentiles without a base would need.
@@ -130,21 +126,6 @@ func (b *Blocks) tail(r *bench.Result) {
 func waits(r *bench.Result) bool { return r.Latency.Handover != nil }
 
 const handoverMeans = "hand-over: from the call of Release to the return of an Acquire that was waiting"
-
-// handover explains it, and says how many times an acquire without waiting it took.
-func (b *Blocks) handover(r *bench.Result) {
-	if !waits(r) {
-		return
-	}
-	b.Line(handoverMeans)
-	name, s, alone := "hand-over", r.Latency.Handover, r.Latency.Uncontended
-	if r.Latency.HandoverRemote != nil {
-		name, s = "from other process", r.Latency.HandoverRemote
-	}
-	if s.Count > 0 && alone != nil && alone.P["50"] > 0 {
-		b.Line("%s p50 = %sx the uncontended acquire beside it", name, units.Digits(float64(s.P["50"])/float64(alone.P["50"])))
-	}
-}
 
 // fairness is how evenly the workers, and the processes, got their locks.
 func (b *Blocks) fairness(r *bench.Result) {
