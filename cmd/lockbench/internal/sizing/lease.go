@@ -32,11 +32,6 @@ func clocksOf(watched []bench.Clock) clocks {
 	return c
 }
 
-// usable is the part of a lease that is left after the allowance for the clocks.
-func (c clocks) usable(ttl time.Duration) time.Duration {
-	return ttl - time.Duration(c.rho*float64(ttl)) - c.c
-}
-
 // lease is the one with that much usable time, of which a part of taken is spent in any case.
 func (c clocks) lease(need time.Duration, taken float64) time.Duration {
 	return time.Duration(math.Ceil(float64(need+c.c) / (1 - c.rho - taken)))
@@ -48,20 +43,6 @@ func (c clocks) drift(ttl time.Duration) float64 {
 		return c.rho
 	}
 	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, 0.49)
-}
-
-// lease is the shortest, and what it has to outlast.
-type lease struct {
-	least         time.Duration
-	pause, outage Part
-}
-
-// held is the lease of a lock that is not renewed: acquire, hold and the pauses that such a
-// hold meets.
-func (m Measured) held(acquire, hold Part, c clocks, ask Ask) lease {
-	work := acquire.Took + hold.Took
-	pause := m.pause(work, ask)
-	return lease{least: c.lease(work+pause.Took, 0), pause: pause}
 }
 
 // pause is the most time that pauses took from work of that length, with the longest of them
@@ -81,21 +62,23 @@ const (
 
 // renewed is the lease of a lock that is kept alive. Its keeper sleeps between two renewals, so
 // only a pause in which one falls due delays it: it has to outlast what pauses take from one
-// renewal of the usual length, an outage of all masters after which they have to be found again, or a try that ends
+// renewal of the usual length, an outage of all masters, or a try that ends
 // with MasterTimeout; and beside it a renewal that takes what a quorum takes.
-func (m Measured) renewed(timeout, trip, quorum time.Duration, c clocks, ask Ask) (l lease) {
-	var worst time.Duration
-	outages := m.outages(timeout)
-	for _, o := range outages {
-		worst = max(worst, o.Took)
+func (c clocks) renewed(s Sizes, timeout time.Duration) time.Duration {
+	return c.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), every+again)
+}
+
+// outage is twice the longest of all masters, after which they have to be found again.
+func (m Measured) outage(timeout time.Duration) (p Part) {
+	all := m.outages(timeout)
+	for _, o := range all {
+		p.Longest = max(p.Longest, o.Took)
 	}
-	if worst > 0 {
-		l.outage = Part{Took: margin * worst, From: Seen, N: int64(len(outages)), Longest: worst}
-		l.outage.Took += redlock.RedialWithin(l.outage.Took)
+	if p.Longest > 0 {
+		p.Took, p.From, p.N = margin*p.Longest, Seen, int64(len(all))
+		p.Took += redlock.RedialWithin(p.Took)
 	}
-	l.pause = m.pause(trip, ask)
-	l.least = c.lease(quorum+max(l.pause.Took, l.outage.Took, timeout), every+again)
-	return l
+	return p
 }
 
 // lost is which part of the acquisitions loses its lock at most, with 95 %.

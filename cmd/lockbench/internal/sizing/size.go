@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"muxlock/bench"
-	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 )
 
@@ -126,12 +125,14 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took)/(1+clocks.rho)) - time.Millisecond)
 	s.Slowest = clocks.worst
 
-	lease := m.held(s.Acquire, s.Hold, clocks, ask)
-	renew := lease.least > s.Most
+	work := s.Acquire.Took + s.Hold.Took
+	s.Pause = m.pause(work, ask)
+	s.Least = clocks.lease(work+s.Pause.Took, 0)
+	renew := s.Least > s.Most
 	if renew {
-		lease = m.renewed(timeout, trip, s.Quorum.Took, clocks, ask)
+		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
+		s.Least = clocks.renewed(s, timeout)
 	}
-	s.Least, s.Pause, s.Outage = lease.least, lease.pause, lease.outage
 	s.Missed = s.Least > s.Most
 	ttl := roundUp(s.Least)
 	if !s.Missed {
@@ -142,32 +143,30 @@ func Size(m Measured, ask Ask) Sizes {
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
 	}
 	s.Blocks = time.Duration(float64(ttl)*(1+clocks.rho)) + last + s.Quorum.Took
-	s.Clocks = ttl - clocks.usable(ttl)
+	s.Clocks = time.Duration(clocks.rho*float64(ttl)) + clocks.c
 	s.LostHold, s.LostPause = m.lost(s, trip+s.MeanHold)
 	s.Lost = min(s.LostHold+s.LostPause, 1)
 	s.Lacks = m.lacks(s, attempts)
 	return s
 }
 
-// farthest is the time at the farthest quantile that the samples show.
+// farthest is the time at the farthest quantile that the samples show, or the longest.
 func farthest(t Times) Part {
-	for _, beyond := range []float64{0.001, 0.01, 0.1} {
-		if took, ok := t.Quantile(beyond); t.Shows(beyond) {
-			p := Part{Took: took, From: Seen, N: t.N(), Beyond: beyond, Longest: t.Longest()}
+	p := Part{Took: t.Longest(), From: Seen, N: t.N(), AtMost: 1, Longest: t.Longest()}
+	for _, beyond := range []float64{0.1, 0.01, 0.001} {
+		if t.Shows(beyond) {
+			took, ok := t.Quantile(beyond)
+			p.Took, p.Beyond, p.AtMost = took, beyond, 0
 			if ok {
 				_, p.AtMost = t.Above(took)
 			}
-			return p
 		}
 	}
-	return Part{Took: t.Longest(), From: Seen, N: t.N(), AtMost: 1, Longest: t.Longest()}
+	return p
 }
 
 // withoutOne is what a quorum mostly takes while the master is down that is missed most.
 func (m Measured) withoutOne() (worst Part) {
-	if len(m.Rounds) == 0 || m.Masters-1 < quorum.Size(m.Masters) {
-		return Part{}
-	}
 	for i := range m.Masters {
 		t := m.quorums(i)
 		if took, ok := t.Quantile(0.5); ok && took > worst.Took {
