@@ -75,30 +75,35 @@ const (
 // names the search. When try fails or ctx ends it returns what is known by then, with the
 // error of try if ctx goes on.
 func FindCapacity(ctx context.Context, first float64, try func(rate float64) (CapacityRun, error)) (Capacity, error) {
-	s := search{ctx: ctx, try: try, steps: []CapacityStep{}}
-	err := s.find(first)
+	c := Capacity{Steps: []CapacityStep{}}
+	err := c.search(first, func(rate float64) (CapacityRun, error) {
+		run, err := try(rate)
+		return run, cmp.Or(err, ctx.Err())
+	})
 	if ctx.Err() != nil {
 		err = nil
 	}
-	return s.answer(), err
+	byRate := func(a, b CapacityStep) int { return cmp.Compare(a.RatePerS, b.RatePerS) }
+	for _, step := range slices.SortedFunc(slices.Values(c.Steps), byRate) {
+		if step.Outcome == RateMet {
+			c.RatePerS, c.NextPerS = step.RatePerS, 0
+		} else if c.NextPerS == 0 {
+			c.NextPerS = step.RatePerS
+		}
+	}
+	return c, err
 }
 
-// search is a search under way.
-type search struct {
-	ctx   context.Context
-	try   func(rate float64) (CapacityRun, error)
-	steps []CapacityStep
-}
-
-func (s *search) find(rate float64) error {
+// search adds the steps.
+func (c *Capacity) search(rate float64, try func(rate float64) (CapacityRun, error)) error {
 	low, high := -1, -1 // steps; below 0: there is none yet
 	for {
-		s.steps = append(s.steps, CapacityStep{RatePerS: rate, Results: []int{}})
-		last := len(s.steps) - 1
-		if err := s.judge(last, false); err != nil {
+		last := len(c.Steps)
+		c.Steps = append(c.Steps, CapacityStep{RatePerS: rate, Results: []int{}})
+		if err := c.judge(last, false, try); err != nil {
 			return err
 		}
-		if o := s.steps[last].Outcome; o == RateMet || o == RateTooFew { // there are more of them above
+		if o := c.Steps[last].Outcome; o == RateMet || o == RateTooFew { // there are more of them above
 			low = last
 		} else {
 			high = last
@@ -108,22 +113,22 @@ func (s *search) find(rate float64) error {
 			rate = round3(min(rate*searchRamp, bench.MaxRate))
 		case low < 0 && rate > searchLeast:
 			rate = round3(max(rate/searchRamp, searchLeast))
-		case low >= 0 && high >= 0 && s.steps[high].RatePerS > s.steps[low].RatePerS*searchClose:
-			rate = round3(math.Sqrt(s.steps[low].RatePerS * s.steps[high].RatePerS))
+		case low >= 0 && high >= 0 && c.Steps[high].RatePerS > c.Steps[low].RatePerS*searchClose:
+			rate = round3(math.Sqrt(c.Steps[low].RatePerS * c.Steps[high].RatePerS))
 		default:
-			return errors.Join(s.judge(low, true), s.judge(high, true))
+			return errors.Join(c.judge(low, true, try), c.judge(high, true, try))
 		}
 	}
 }
 
 // judge makes the runs that decide on a step, if there is one, or all of them.
-func (s *search) judge(i int, all bool) error {
-	for i >= 0 && !s.steps[i].decided(all) {
-		run, err := s.try(s.steps[i].RatePerS)
-		if err := cmp.Or(err, s.ctx.Err()); err != nil {
+func (c *Capacity) judge(i int, all bool, try func(rate float64) (CapacityRun, error)) error {
+	for i >= 0 && !c.Steps[i].decided(all) {
+		run, err := try(c.Steps[i].RatePerS)
+		if err != nil {
 			return err
 		}
-		s.steps[i].add(run)
+		c.Steps[i].add(run)
 	}
 	return nil
 }
@@ -163,22 +168,6 @@ func (s *CapacityStep) add(run CapacityRun) {
 		}
 	}
 	s.ThroughputPerS, s.P99Ns = stats.Median(throughput), stats.Median(p99)
-}
-
-// answer is what is known by now.
-func (s *search) answer() Capacity {
-	c := Capacity{Steps: s.steps}
-	for _, step := range s.steps {
-		if step.Outcome == RateMet {
-			c.RatePerS = max(c.RatePerS, step.RatePerS)
-		}
-	}
-	for _, step := range s.steps {
-		if rate := step.RatePerS; rate > c.RatePerS && (c.NextPerS == 0 || rate < c.NextPerS) {
-			c.NextPerS = rate
-		}
-	}
-	return c
 }
 
 // At is the step of a rate; the zero one where there is none.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,15 +35,11 @@ func workload(doc result.Document) []string {
 }
 
 func mastersText(c result.Config) string {
-	n := len(c.Masters)
-	s := fmt.Sprintf("%d masters", n)
-	if n == 1 {
+	s := fmt.Sprintf("%d masters", len(c.Masters))
+	if len(c.Masters) == 1 {
 		s = "1 master"
 	}
-	if c.Server != "" {
-		return fmt.Sprintf("%s (%s, %s)", s, c.Target, c.Server)
-	}
-	return fmt.Sprintf("%s (%s)", s, c.Target)
+	return s + " (" + strings.TrimSuffix(c.Target+", "+c.Server, ", ") + ")"
 }
 
 func workersText(c result.Config) string {
@@ -51,11 +48,7 @@ func workersText(c result.Config) string {
 		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
 	}
 	if c.Rate > 0 {
-		arrivals := c.Arrivals
-		if arrivals == "" {
-			arrivals = bench.Poisson
-		}
-		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), arrivals, s)
+		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), cmp.Or(c.Arrivals, bench.Poisson), s)
 	}
 	return s
 }
@@ -71,30 +64,28 @@ func keysText(c result.Config) string {
 	return fmt.Sprintf("%d %s", c.Keys, c.Dist)
 }
 
-// again is how to do it again. The same seed makes the same arrivals, names and holds.
-func (b *Blocks) again(line string) {
-	if line != "" {
-		b.heading("Again")
-		*b = append(*b, Block{Line: line, Code: true})
-	}
-}
-
 // surroundings is the masters, the machine and the tool.
 func (b *Blocks) surroundings(doc result.Document) {
-	e, t := doc.Env, doc.Tool
+	e, tool := doc.Env, doc.Tool
 	b.heading("Environment")
-	b.Table(facts(
-		"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": "),
-		"server", doc.Config.Server,
-		"machine", e.Host,
-		"virtual", e.Virtualization,
-		"processor", e.CPU,
-		"processors", known(int64(e.CPUs), fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS)),
-		"memory", known(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB"),
-		"clock source", e.Clocksource,
-		"frequency governor", e.Governor,
-		"system", strings.Trim(strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "), "/"),
-		"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", t.Name, t.Version, t.Commit)), " "),
-		"Go", t.Go,
-	))
+	t := Table{Columns: columns(2, "", "")}
+	for _, fact := range [][2]string{
+		{"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": ")},
+		{"server", doc.Config.Server},
+		{"machine", e.Host},
+		{"virtual", e.Virtualization},
+		{"processor", e.CPU},
+		{"processors", known(int64(e.CPUs), fmt.Sprintf("%d, GOMAXPROCS %d", e.CPUs, e.GOMAXPROCS))},
+		{"memory", known(float64(e.MemoryBytes), units.Digits(float64(e.MemoryBytes)/(1<<30))+" GiB")},
+		{"clock source", e.Clocksource},
+		{"frequency governor", e.Governor},
+		{"system", strings.Trim(strings.Join(strings.Fields(fmt.Sprintf("%s/%s %s", e.OS, e.Arch, e.Kernel)), " "), "/")},
+		{"tool", strings.Join(strings.Fields(fmt.Sprintf("%s %s %s", tool.Name, tool.Version, tool.Commit)), " ")},
+		{"Go", tool.Go},
+	} {
+		if fact[1] != "" && fact[1] != none {
+			t.Rows = append(t.Rows, cells(fact[:]...))
+		}
+	}
+	b.Table(t)
 }

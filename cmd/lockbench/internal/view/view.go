@@ -4,6 +4,7 @@
 package view
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,8 +27,12 @@ type Page struct {
 // New is the page of a document. The rest is what a document has not: what
 // implementations do not promise, and the command line that makes such a result.
 func New(doc result.Document, caveats map[string]string, again string) Page {
-	p := Page{Title: title(doc)}
-	switch doc.Kind() {
+	p, kind := Page{Title: title(doc)}, doc.Kind()
+	if kind != result.KindAdvise && kind != result.KindChaos {
+		p.Setup.header(doc)
+		p.Findings.findings(doc, caveats)
+	}
+	switch kind {
 	case result.KindAdvise:
 		var explained Blocks
 		explained.explained(doc.Advice)
@@ -40,28 +45,21 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 	case result.KindChaos:
 		p.Body.chaos(doc)
 		p.Body.browser(runs(doc))
+	case result.KindCompare:
+		p.Body.compare(doc)
+	case result.KindSweep:
+		p.Body.sweep(doc)
+	case result.KindCapacity:
+		p.Body.capacities(doc)
 	default:
-		p.Setup.header(doc)
-		p.Body.figures(doc)
-		p.Findings.findings(doc, caveats)
+		p.Body = runs(doc)
 	}
 	p.Notes.surroundings(doc)
-	p.Notes.again(again)
-	return p
-}
-
-// figures is those of a document that is about its results.
-func (b *Blocks) figures(doc result.Document) {
-	switch doc.Kind() {
-	case result.KindCompare:
-		b.compare(doc)
-	case result.KindSweep:
-		b.sweep(doc)
-	case result.KindCapacity:
-		b.capacities(doc)
-	default:
-		*b = runs(doc)
+	if again != "" {
+		p.Notes.heading("Again")
+		p.Notes = append(p.Notes, Block{Line: again, Code: true})
 	}
+	return p
 }
 
 func title(doc result.Document) string {
@@ -69,12 +67,9 @@ func title(doc result.Document) string {
 	if len(names) == 0 {
 		names = doc.Config.Impls
 	}
-	command := doc.Config.Command
-	switch {
-	case doc.Kind() == result.KindAdvise: // also of a result of another command
+	command := cmp.Or(doc.Config.Command, "run")
+	if doc.Kind() == result.KindAdvise { // also of a result of another command
 		command = "advise"
-	case command == "":
-		command = "run"
 	}
 	return strings.TrimSuffix("lockbench "+command+": "+strings.Join(names, ", "), ": ")
 }
@@ -171,17 +166,6 @@ func cells(texts ...string) (row []Cell) {
 		row = append(row, Cell{Text: text})
 	}
 	return row
-}
-
-// facts is a table of names and texts; what is not known is left out.
-func facts(pairs ...string) Table {
-	t := Table{Columns: columns(2, "", "")}
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" && pairs[i+1] != none {
-			t.Rows = append(t.Rows, cells(pairs[i], pairs[i+1]))
-		}
-	}
-	return t
 }
 
 // none is what was not measured.
