@@ -100,18 +100,13 @@ func every(lo, hi, step float64) (at []float64) {
 // logTicks marks powers of ten; when there are too many every second, third or
 // later one, and when there are few also 2 and 5 times a power.
 func logTicks(lo, hi float64, n int) (at []float64) {
-	first, last := math.Floor(math.Log10(lo)+1e-9), math.Ceil(math.Log10(hi)-1e-9)
-	stride := max(1, math.Ceil((last-first)/float64(n)))
-	between := []float64{1}
-	if 3*math.Log10(hi/lo) <= float64(n)+1 {
-		between = []float64{1, 2, 5}
+	first, step := niceAbove(lo), 1.5
+	if decades := math.Log10(hi / lo); 3*decades > float64(n)+1 {
+		first = math.Pow(10, math.Ceil(math.Log10(lo)-1e-9))
+		step = math.Pow(10, math.Ceil(decades/float64(n)))
 	}
-	for e := first; e <= last; e += stride {
-		for _, m := range between {
-			if v := m * math.Pow(10, e); v >= lo*(1-1e-9) && v <= hi*(1+1e-9) {
-				at = append(at, v)
-			}
-		}
+	for v := first; v <= hi*(1+1e-9) && len(at) <= 2*n; v = niceAbove(v * step) {
+		at = append(at, v)
 	}
 	return at
 }

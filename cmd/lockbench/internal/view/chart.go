@@ -1,8 +1,6 @@
 package view
 
 import (
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -30,7 +28,8 @@ type Lines struct {
 	Bands  []bench.Band // what happened meanwhile, in seconds on X
 }
 
-// Series is one curve: a value for each place, NaN where it has none and is interrupted.
+// Series is one curve: a value for each place, NaN where it has none and is interrupted. One
+// without values is left out.
 type Series struct {
 	Name  string
 	Color int // from 0
@@ -75,45 +74,48 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 	latency := Lines{Title: "p50 and p99", X: x, Y: Axis{Log: true, Text: units.Duration}}
 	trouble := Lines{Title: "not acquired, a second", X: x, Y: counts}
 	for i, r := range results {
-		var at, cycles, lost, p50, p99, bound []float64
 		all := secondsOf([]*bench.Result{r})
 		if r.Drain != nil {
 			all = append(all, second{Point: *r.Drain, from: r.DurationS})
 		}
-		bounds := false
-		for _, s := range all {
-			length := s.TS - s.from
-			if length < shortest && len(at) > 0 {
-				continue
-			}
-			at = append(at, s.TS)
-			cycles = append(cycles, float64(s.Cycles)/length)
-			lost = append(lost, float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished)/length)
-			p50, p99, bound = append(p50, float64(s.P50Ns)), append(p99, float64(s.P99Ns)), append(bound, math.NaN())
-			if last := len(at) - 1; s.P99AtLeast {
-				p99[last], bound[last], bounds = math.NaN(), p99[last], true
-			}
+		if len(all) > 1 {
+			all = slices.DeleteFunc(all, func(s second) bool { return s.length() < shortest })
 		}
-		// Seconds of several runs end some milliseconds apart, so that they can be told by
-		// their number.
-		for _, l := range []*Lines{&rate, &latency, &trouble} {
-			if len(at) > len(l.At) {
-				l.At = at
+		of := func(value func(second) float64) (values []float64) {
+			for _, s := range all {
+				values = append(values, value(s))
+			}
+			return values
+		}
+		add := func(l *Lines, s Series, value func(second) float64) {
+			s.Name, s.Color, s.Y = r.Impl+s.Name, i, of(value)
+			l.Series = append(l.Series, s)
+			// Seconds of several runs end some milliseconds apart, so that they can be told by
+			// their number.
+			if len(all) > len(l.At) {
+				l.At = of(func(s second) float64 { return s.TS })
 			}
 			if l.Bands == nil {
 				l.Bands = bands(r)
 			}
 		}
-		rate.Series = append(rate.Series, Series{Name: r.Impl, Color: i, Y: cycles})
-		latency.Series = append(latency.Series, Series{Name: r.Impl + " p99", Color: i, Y: p99}, Series{Name: r.Impl + " p50", Color: i, Y: p50, Dash: true})
-		if bounds {
-			latency.Series = append(latency.Series, Series{Name: r.Impl + " p99, at least", Color: i, Y: bound, Dots: true})
-		}
-		trouble.Series = append(trouble.Series, Series{Name: r.Impl, Color: i, Y: lost})
+		add(&rate, Series{}, func(s second) float64 { return float64(s.Cycles) / s.length() })
+		add(&latency, Series{Name: " p99"}, func(s second) float64 { return where(!s.P99AtLeast, s.P99Ns) })
+		add(&latency, Series{Name: " p99, at least", Dots: true}, func(s second) float64 { return where(s.P99AtLeast, s.P99Ns) })
+		add(&latency, Series{Name: " p50", Dash: true}, func(s second) float64 { return float64(s.P50Ns) })
+		add(&trouble, Series{}, func(s second) float64 { return float64(s.Refused+s.Timeouts+s.Errors+s.Unfinished) / s.length() })
 	}
 	b.chart(rate)
 	b.chart(latency)
 	b.chart(trouble)
+}
+
+// where is a time that belongs to a curve; else 0, which has no place on its axis.
+func where(belongs bool, ns int64) float64 {
+	if belongs {
+		return float64(ns)
+	}
+	return 0
 }
 
 // bands is the faults of a run, and what came after its end.
@@ -123,12 +125,4 @@ func bands(r *bench.Result) []bench.Band {
 		all = append(all, bench.Band{FromS: r.DurationS, ToS: d.TS, Spec: "drain: what was due before, after the end"})
 	}
 	return all
-}
-
-// runName is an implementation, and the round where there are several.
-func runName(doc result.Document, r *bench.Result) string {
-	if doc.Config.Rounds > 1 {
-		return fmt.Sprintf("%s  round %d", r.Impl, r.Round)
-	}
-	return r.Impl
 }

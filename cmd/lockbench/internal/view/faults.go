@@ -52,6 +52,8 @@ type second struct {
 	faults []bench.Band
 }
 
+func (s second) length() float64 { return s.TS - s.from }
+
 // secondsOf is those of all runs.
 func secondsOf(results []*bench.Result) (all []second) {
 	for _, r := range results {
@@ -88,7 +90,7 @@ func secondsText(all []second, which func(second) bool) string {
 	var failed int64
 	for _, s := range all {
 		if which(s) {
-			rates = append(rates, float64(s.Cycles)/(s.TS-s.from))
+			rates = append(rates, float64(s.Cycles)/s.length())
 			p99s = append(p99s, float64(s.P99Ns))
 			failed += s.Errors + s.Timeouts
 		}

@@ -119,17 +119,10 @@ func percentilePlot(title string, curves []curve) Lines {
 			if x > float64(c.summary.Count) { // beyond it there is nobody
 				break
 			}
-			y := float64(c.all.Quantile(1 - 1/x))
-			if c.all.AtLeast(1 - 1/x) {
-				bound.Y = append(bound.Y, y)
-			} else {
-				s.Y, bound.Y = append(s.Y, y), append(bound.Y, math.NaN())
-			}
+			y, atLeast := int64(c.all.Quantile(1-1/x)), c.all.AtLeast(1-1/x)
+			s.Y, bound.Y = append(s.Y, where(!atLeast, y)), append(bound.Y, where(atLeast, y))
 		}
-		l.Series = append(l.Series, s)
-		if c.all.Censored() > 0 {
-			l.Series = append(l.Series, bound)
-		}
+		l.Series = append(l.Series, s, bound)
 	}
 	return l
 }

@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -13,19 +12,15 @@ import (
 // objectives is how each implementation stood to what was asked of it: over several
 // rounds the median, and in how many it was met.
 func (b *Blocks) objectives(doc result.Document) {
-	names := columns(3, "", "", "")
-	if len(doc.Config.Impls) < 2 {
-		names = columns(2, "", "")
-	}
-	t := Table{Columns: append(names, Column{}, Column{Left: true})}
+	t := Table{Columns: append(columns(2, "", "", ""), Column{Left: true})}
 	for _, impl := range doc.Config.Impls {
+		name := "SLO"
+		if len(doc.Config.Impls) > 1 {
+			name += "  " + impl
+		}
 		for _, rounds := range judged(doc.Results, impl) {
-			row := []string{"SLO", impl, rounds[0].Text}
-			if len(names) < len(row) {
-				row = slices.Delete(row, 1, 2)
-			}
 			value, verdict := stood(rounds)
-			t.Rows = append(t.Rows, append(cells(append(row, value)...), verdict))
+			t.Rows = append(t.Rows, append(cells(name, rounds[0].Text, value), verdict))
 		}
 	}
 	b.Table(t)

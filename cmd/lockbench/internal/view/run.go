@@ -42,8 +42,15 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 		b.Line("%s", fencesText(r))
 	}
 	b.Table(percentiles(timingsOf(r)))
-	b.censored(r)
-	b.clocks(r)
+	if s := r.Latency.Response; s != nil && s.Censored > 0 {
+		b.Line("response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
+	}
+	if r.Totals.Late > 0 {
+		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
+	}
+	if r.Latency.Wait != nil {
+		b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
+	}
 	b.tail(r)
 	if waits(r) {
 		b.Line(handoverMeans)
@@ -75,13 +82,6 @@ func outcomes(r *bench.Result) string {
 	return text
 }
 
-// censored says what a response is that never came.
-func (b *Blocks) censored(r *bench.Result) {
-	if s := r.Latency.Response; s != nil && s.Censored > 0 {
-		b.Line("response: %s never got their lock, and count as longer than all that did: >= is a lower bound", partOf(s.Censored, s.Count))
-	}
-}
-
 // arrivals is how an open loop was served.
 func arrivals(r *bench.Result) string {
 	t := r.Totals
@@ -95,17 +95,6 @@ func arrivals(r *bench.Result) string {
 // partOf is a count and its share of all.
 func partOf(n, all int64) string {
 	return fmt.Sprintf("%s (%s)", units.Number(n), units.Share(float64(n)/float64(max(all, 1))))
-}
-
-// clocks explains the rows of an open loop.
-func (b *Blocks) clocks(r *bench.Result) {
-	if r.Latency.Wait == nil {
-		return
-	}
-	if r.Totals.Late > 0 {
-		b.Line("late: begun more than 1 ms after they were due, since no worker was free or the generator was late")
-	}
-	b.Line("response = wait (due until begun by a worker) + service (begun until held); lag: what the generator itself adds to wait")
 }
 
 // tail is what the percentiles without a base would need.
@@ -166,4 +155,12 @@ func holdingText(h *bench.Holding) string {
 		text += fmt.Sprintf("  %s commands a round", units.Digits(h.CommandsPerRound))
 	}
 	return text
+}
+
+// runName is an implementation, and the round where there are several.
+func runName(doc result.Document, r *bench.Result) string {
+	if doc.Config.Rounds > 1 {
+		return fmt.Sprintf("%s  round %d", r.Impl, r.Round)
+	}
+	return r.Impl
 }
