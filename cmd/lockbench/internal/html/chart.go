@@ -113,27 +113,23 @@ type picture struct {
 }
 
 type pictureRow struct {
-	Label, Text, Class     string
-	Y, TextY, Width, TextX int
+	view.Bar
+	Class    string
+	Y, Width int
 }
 
 func pictureOf(b *view.Bars, alone bool) picture {
-	const top, rowPx, left, widest, gap = 34, 30, 160, 440, 8
-	greatest := 0.0
+	const top, rowPx, widest = 34, 30, 440
+	greatest := math.SmallestNonzeroFloat64
 	for _, r := range b.Rows {
 		greatest = max(greatest, r.Value)
 	}
 	p := picture{Title: b.Title, Alone: alone, Height: top + len(b.Rows)*rowPx}
 	for i, r := range b.Rows {
-		class, width := "rest", 1
-		if i == 0 {
-			class = "bar"
-		}
-		if greatest > 0 {
-			width = max(1, int(widest*r.Value/greatest))
-		}
-		y := top + i*rowPx
-		p.Rows = append(p.Rows, pictureRow{r.Label, r.Text, class, y, y + 14, width, left + width + gap})
+		p.Rows = append(p.Rows, pictureRow{r, "rest", top + i*rowPx, max(1, int(widest*(r.Value/greatest)))})
+	}
+	if len(p.Rows) > 0 {
+		p.Rows[0].Class = "bar"
 	}
 	return p
 }

@@ -25,10 +25,9 @@ type Line struct {
 	rounds  int                 // of each implementation
 	columns func() (int, error) // of the terminal; nil: there is none
 
-	last   time.Time // when it was written
-	width  int       // of what stands on the terminal
-	warmup bool      // of the latest point, as is at
-	at     float64
+	last  time.Time // when it was written
+	width int       // of what stands on the terminal
+	at    float64   // of the latest point; a phase begins with one at 0
 }
 
 // NewLine is a Line on w.
@@ -76,25 +75,21 @@ func (l *Line) rewrite(text string) {
 }
 
 func (l *Line) text(now bench.Progress) string {
-	name, phase, point := result.Name(now.Impl, now.Setting), "", now.Point
+	line, point := result.Name(now.Impl, now.Setting)+"  ", now.Point
 	if l.rounds > 1 {
-		name = fmt.Sprintf("round %d/%d  %s", now.Round, l.rounds, name)
+		line = fmt.Sprintf("round %d/%d  %s", now.Round, l.rounds, line)
 	}
 	if now.Result != nil {
-		l.at = 0
-		return name + "  " + ended(now.Result)
-	}
-	if now.Warmup != l.warmup {
-		l.at = 0
+		return line + ended(now.Result)
 	}
 	if now.Warmup {
-		phase = "warm-up "
+		line += "warm-up "
 	}
-	line := fmt.Sprintf("%s  %s%.0fs/%.0fs", name, phase, now.Elapsed.Seconds(), now.Total.Seconds())
+	line += fmt.Sprintf("%.0fs/%.0fs", now.Elapsed.Seconds(), now.Total.Seconds())
 	if length := point.TS - l.at; length > 0 {
 		line += fmt.Sprintf("  %s cycles/s  p99 %s", units.Number(float64(point.Cycles)/length), units.Duration(float64(point.P99Ns)))
 	}
-	l.warmup, l.at = now.Warmup, point.TS
+	l.at = point.TS
 	if point.Errors+point.Timeouts > 0 {
 		line += fmt.Sprintf("  %d errors  %d timeouts", point.Errors, point.Timeouts)
 	}
