@@ -68,21 +68,22 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 		p.Valid = p.Valid && r.Valid.OK
 	}
 	for i := range s.Points {
-		s.Points[i].fill(results)
+		p := &s.Points[i]
+		own := p.Of(results) // a figure that none of them has stays 0
+		p.OfferedPerS, _ = MustFigure("offered_per_s").Median(own)
+		p.ThroughputPerS, _ = MustFigure("throughput").Median(own)
+		p.P50Ns, _ = Headline.P("50").Median(own)
+		p.P99Ns, _ = Headline.P("99").Median(own)
+		p.HandoverP50Ns, _ = MustFigure("handover.p50").Median(own)
+		p.CPUNsPerOp, _ = MustFigure("cpu_ns_per_op").Median(own)
 	}
 	return s
 }
 
-// fill takes the figures' medians; one that no result has stays 0.
-func (p *SweepPoint) fill(results []*bench.Result) {
-	own := make([]*bench.Result, len(p.Results))
-	for i, at := range p.Results {
-		own[i] = results[at]
+// Of is those of the results that are the point's.
+func (p SweepPoint) Of(results []*bench.Result) (own []*bench.Result) {
+	for _, at := range p.Results {
+		own = append(own, results[at])
 	}
-	p.OfferedPerS, _ = MustFigure("offered_per_s").Median(own)
-	p.ThroughputPerS, _ = MustFigure("throughput").Median(own)
-	p.P50Ns, _ = Headline.P("50").Median(own)
-	p.P99Ns, _ = Headline.P("99").Median(own)
-	p.HandoverP50Ns, _ = MustFigure("handover.p50").Median(own)
-	p.CPUNsPerOp, _ = MustFigure("cpu_ns_per_op").Median(own)
+	return own
 }

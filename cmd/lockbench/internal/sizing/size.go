@@ -4,7 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"muxlock/bench"
 	"muxlock/internal/redlock"
@@ -195,8 +199,10 @@ func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 	t, mean, from := m.Holds, cmp.Or(m.Holds.Mean(), assumedHold), Seen
 	switch {
+	case ask.Hold != nil && ask.Hold.Samples() == nil:
+		return given(*ask.Hold, ask.Eps), ask.Hold.Mean()
 	case ask.Hold != nil:
-		t, mean, from = Given(*ask.Hold), ask.Hold.Mean(), Asked
+		t, mean, from = Count(ask.Hold.Samples(), nil, 0), ask.Hold.Mean(), Asked
 	case t.N() == 0:
 		return Part{Took: assumedHold, From: Assumed, Longest: assumedHold}, assumedHold
 	}
@@ -213,6 +219,25 @@ func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 	return p, mean
 }
 
+// given is what all but a part of beyond of the holds take at most that are drawn from a law.
+func given(hold bench.Span, beyond float64) Part {
+	kind, args, _ := strings.Cut(hold.String(), ":")
+	first, second, _ := strings.Cut(args, ",")
+	scale, _ := time.ParseDuration(first) // of what a span writes itself
+	sigma, _ := strconv.ParseFloat(second, 64)
+	took := float64(hold.Mean())
+	switch kind {
+	case "exp":
+		took = distuv.Exponential{Rate: 1 / float64(scale)}.Quantile(1 - beyond)
+	case "lognormal":
+		took = distuv.LogNormal{Mu: math.Log(float64(scale)), Sigma: max(sigma, 1e-9)}.Quantile(1 - beyond)
+	default:
+		beyond = 0
+	}
+	longest := time.Duration(min(took, math.MaxInt64/4))
+	return Part{Took: longest, From: Asked, Beyond: beyond, AtMost: beyond, Longest: longest}
+}
+
 func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {
 	if n := attempts.N(); n < few {
 		lacks = append(lacks, fmt.Sprintf("%d acquires or round trips show no percentile: measure until there are %d", n, few))
@@ -227,27 +252,21 @@ func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {
 
 // inputs is what was measured, for people.
 func (m Measured) inputs() []Input {
+	var pauses []time.Duration
+	for _, p := range m.Pauses {
+		pauses = append(pauses, p.Took)
+	}
 	all := []Input{}
-	add := func(name string, t Times) {
-		if t.N() == 0 {
-			return
+	for _, one := range []struct {
+		name string
+		Times
+	}{{"quorum of round trips", m.quorums(-1)}, {"acquire", m.Acquires}, {"hold", m.Holds}, {"pause", Count(pauses, nil, 0)}} {
+		if one.N() > 0 {
+			in := Input{Name: one.name, N: one.N(), Censored: one.Censored(), Longest: one.Longest()}
+			in.P50, _ = one.Quantile(0.5)
+			in.P99, _ = one.Quantile(0.01)
+			all = append(all, in)
 		}
-		in := Input{Name: name, N: t.N(), Censored: t.Censored(), Longest: t.Longest()}
-		in.P50, _ = t.Quantile(0.5)
-		in.P99, _ = t.Quantile(0.01)
-		all = append(all, in)
-	}
-	if len(m.Rounds) > 0 {
-		add("quorum of round trips", m.quorums(-1))
-	}
-	add("acquire", m.Acquires)
-	add("hold", m.Holds)
-	if len(m.Pauses) > 0 {
-		var took []time.Duration
-		for _, p := range m.Pauses {
-			took = append(took, p.Took)
-		}
-		add("pause", Count(took, nil, 0))
 	}
 	return all
 }

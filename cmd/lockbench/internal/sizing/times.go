@@ -2,17 +2,12 @@ package sizing
 
 import (
 	"cmp"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"sort"
-	"strconv"
-	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
-
-	"muxlock/bench"
 )
 
 // Times is how long something took, every time that it was seen. The zero value is none.
@@ -21,7 +16,6 @@ type Times struct {
 	counts   []int64         // of each
 	n        int64           // all, those of Censored too
 	censored int64           // whose end was not seen: they count as longer than all others
-	exact    bool            // a law that was asked for, not samples
 }
 
 // Count makes Times of values that were seen so many times each; nil counts: once each.
@@ -54,47 +48,8 @@ func (t *Times) add(took time.Duration, n int64) {
 	t.took, t.counts = append(t.took, took), append(t.counts, n)
 }
 
-// Given is the law that a span draws from, or its samples.
-func Given(s bench.Span) Times {
-	if s.Samples() != nil {
-		return Count(s.Samples(), nil, 0)
-	}
-	kind, args, _ := strings.Cut(s.String(), ":")
-	first, second, _ := strings.Cut(args, ",")
-	scale, _ := time.ParseDuration(first) // of what a span writes itself
-	sigma, _ := strconv.ParseFloat(second, 64)
-	switch kind {
-	case "exp":
-		return exactly(distuv.Exponential{Rate: 1 / float64(scale)}.Quantile)
-	case "lognormal":
-		return exactly(distuv.LogNormal{Mu: math.Log(float64(scale)), Sigma: max(sigma, 1e-9)}.Quantile)
-	}
-	t := Times{exact: true}
-	t.add(s.Mean(), 1)
-	return t
-}
-
-// exactly is the law with that quantile function, as points that are never below it.
-func exactly(quantile func(p float64) float64) Times {
-	const (
-		step  = 0.98
-		least = 1e-13
-		all   = 1e17
-	)
-	t := Times{exact: true}
-	for last, beyond := 1.0, step; last > least; last, beyond = beyond, max(beyond*step, least) {
-		t.add(time.Duration(min(quantile(1-beyond), math.MaxInt64/4)), int64((last-beyond)*all))
-	}
-	return t
-}
-
-// N is how many there are; 0: none, or an exact law.
-func (t Times) N() int64 {
-	if t.exact {
-		return 0
-	}
-	return t.n
-}
+// N is how many there are.
+func (t Times) N() int64 { return t.n }
 
 // Known reports whether there is any whose end was seen.
 func (t Times) Known() bool { return len(t.took) > 0 }
@@ -146,18 +101,14 @@ const enough = 10
 
 // Shows reports whether the samples show what a part of beyond exceeds.
 func (t Times) Shows(beyond float64) bool {
-	return t.exact || beyond*float64(t.n) >= enough*(1-1e-9)
+	return beyond*float64(t.n) >= enough*(1-1e-9)
 }
 
 // Above is the part that takes longer, and what it is at most, with 95 %: by Clopper and
 // Pearson, which is 3/n where none of n does.
 func (t Times) Above(took time.Duration) (p, most float64) {
 	k := t.above(took)
-	p = float64(k) / float64(max(t.n, 1))
-	if t.exact {
-		return p, p
-	}
-	return p, AtMost(k, t.n)
+	return float64(k) / float64(max(t.n, 1)), AtMost(k, t.n)
 }
 
 // AtMost is what the probability behind k of n is at most, with 95 %.
@@ -174,9 +125,6 @@ const Confidence = 0.95
 // redrawn is other samples of as many, which might have been seen instead: each value comes as
 // often as a Poisson law of its count has it.
 func (t Times) redrawn(rng *rand.Rand) Times {
-	if t.exact {
-		return t
-	}
 	draw := func(n int64) int64 {
 		if n == 0 {
 			return 0

@@ -225,7 +225,7 @@ func holds(t *testing.T) []check {
 	}
 }
 
-// renewals: the lease that is sized for an outage outlasts it, and a third of it does not.
+// renewals: the lease that is sized for an outage outlasts it, and one as long as the outage does not.
 func renewals(t *testing.T) []check {
 	const outage, names = 600 * time.Millisecond, 200
 	masters := redistest.Masters(t, 3)
@@ -253,11 +253,11 @@ func renewals(t *testing.T) []check {
 	s := sizing.Size(m, sizing.Ask{Eps: 1e-6, RTO: time.Minute, Hold: &long})
 	checks := []check{}
 	for _, c := range []struct {
-		part     float64
+		ttl      time.Duration
 		from, to float64
-	}{{1, 0, 0}, {1. / 5, 0.5, 1}} {
+	}{{s.Config.TTL, 0, 0}, {outage, 0.5, 1}} {
 		cfg := s.Config
-		cfg.TTL = time.Duration(c.part * float64(cfg.TTL))
+		cfg.TTL = c.ttl
 		done := make(chan struct{})
 		go func() { defer close(done); stall(3 * time.Second) }()
 		r := run(t, bench.Config{Workers: 16, Keys: names, Op: bench.Hold, Duration: 7 * time.Second, Warmup: time.Second}, addrs, cfg)

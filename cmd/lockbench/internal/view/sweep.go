@@ -29,14 +29,6 @@ func swept(doc result.Document) []result.Figure {
 	return append(shown, result.MustFigure("cpu_ns_per_op"))
 }
 
-// resultsOf is those of a setting.
-func resultsOf(doc result.Document, p result.SweepPoint) (results []*bench.Result) {
-	for _, at := range p.Results {
-		results = append(results, doc.Results[at])
-	}
-	return results
-}
-
 // pointsTable is every setting; a figure that no run has is -.
 func pointsTable(doc result.Document) Table {
 	var t Table
@@ -49,7 +41,7 @@ func pointsTable(doc result.Document) Table {
 		for _, param := range doc.Sweep.Params {
 			row = append(row, p.Setting[param.Name])
 		}
-		results := resultsOf(doc, p)
+		results := p.Of(doc.Results)
 		row = append(append(row, p.Impl), medianTexts(swept(doc), results)...)
 		t.Rows = append(t.Rows, cells(append(row, pointRemark(doc, p, results))...))
 	}
@@ -102,7 +94,7 @@ func (b *Blocks) growth(doc result.Document) {
 				l.Series = append(l.Series, Series{Name: p.Impl, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))})
 			}
 			at, ok := place(axis, p.Setting[axis.Name])
-			if v, has := f.Median(resultsOf(doc, p)); ok && has {
+			if v, has := f.Median(p.Of(doc.Results)); ok && has {
 				l.Series[i].Y[slices.Index(xs, at)] = v
 			}
 		}
