@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unicode"
 
 	"muxlock/bench"
 )
@@ -48,16 +47,11 @@ func benchName(r *bench.Result) string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Setting)) {
 		if !strings.Contains(name, "/"+key+"=") {
-			name += "/" + key + "=" + strings.Map(benchRune, r.Setting[key])
+			name += "/" + key + "=" + benchSafe.Replace(r.Setting[key])
 		}
 	}
 	return name
 }
 
-// benchRune replaces what would end a name or a part of it.
-func benchRune(r rune) rune {
-	if r == '/' || unicode.IsSpace(r) {
-		return '_'
-	}
-	return r
-}
+// benchSafe replaces what would end a name or a part of it.
+var benchSafe = strings.NewReplacer("/", "_", " ", "_", "\t", "_", "\n", "_")

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"muxlock/cmd/lockbench/internal/result"
@@ -177,15 +178,9 @@ func literal(d time.Duration) string {
 
 // short is a time with as many digits as are meant.
 func short(d time.Duration) string {
-	text := strconv.FormatFloat(float64(d), 'g', 2, 64)
-	v, _ := strconv.ParseFloat(text, 64)
-	for _, unit := range []struct {
-		ns   float64
-		name string
-	}{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}} {
-		if v >= unit.ns {
-			return strconv.FormatFloat(v/unit.ns, 'f', -1, 64) + unit.name
-		}
+	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'g', 2, 64), 64)
+	if v >= 1e9 {
+		return strconv.FormatFloat(v/1e9, 'f', -1, 64) + "s"
 	}
-	return text + "ns"
+	return strings.Replace(time.Duration(v).String(), "µ", "u", 1)
 }
