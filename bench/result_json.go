@@ -212,9 +212,9 @@ type Master struct {
 
 // Clock is what TIME reported of a master's clock.
 type Clock struct {
-	PPM       float64 `json:"ppm"`        // it gains that many us a second; below 0: it loses
-	PPMError  float64 `json:"ppm_error"`  // a good round trip over the time watched: less than this cannot be seen
-	JumpNs    int64   `json:"jump_ns"`    // largest distance from the straight line, beyond what the round trip explains
+	PPM       float64 `json:"ppm"`        // it gains that many us a second between steps; below 0: it loses
+	PPMError  float64 `json:"ppm_error"`  // less than this cannot be seen
+	JumpNs    int64   `json:"jump_ns"`    // largest step between two answers, beyond what explains it
 	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the begin
 	WatchedNs int64   `json:"watched_ns"` // between the first answer and the last
 }

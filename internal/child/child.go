@@ -74,9 +74,3 @@ func Talk(log *os.File, files []*os.File, argument string) (*Talker, error) {
 	}
 	return t, nil
 }
-
-// Pause stops the process where it is, until Resume.
-func (t *Talker) Pause() error { return t.Process.Signal(sigStop) }
-
-// Resume lets it go on.
-func (t *Talker) Resume() error { return t.Process.Signal(sigCont) }

@@ -7,7 +7,5 @@ import (
 	"syscall"
 )
 
-const sigStop, sigCont = syscall.SIGSTOP, syscall.SIGCONT
-
 // SignalGroup sends a signal to a process that Start started, and to all in its group.
 func SignalGroup(p *os.Process, s syscall.Signal) error { return syscall.Kill(-p.Pid, s) }

@@ -1,7 +1,6 @@
 package findings
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -13,16 +12,18 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/redlock"
+	"muxlock/internal/wallclock"
 	"muxlock/pipeline"
 )
 
 // Watched is what was seen of a master while it was asked for its time over and over.
 type Watched struct {
-	Addr  string     `json:"addr"`            // without any password
-	RTT   RoundTrips `json:"rtt"`             // of its answers
-	Lost  int64      `json:"lost"`            // questions that it did not answer within a second
-	Down  float64    `json:"down_share"`      // part of the time that they took
-	Clock *Clock     `json:"clock,omitempty"` // absent: too few answers, or TIME is not permitted
+	Addr string     `json:"addr"`       // without any password
+	RTT  RoundTrips `json:"rtt"`        // of its answers
+	Lost int64      `json:"lost"`       // questions that it did not answer within a second
+	Down float64    `json:"down_share"` // part of the time that they took
+	// Clock is absent after too few answers, or where TIME is not permitted.
+	Clock *wallclock.Clock `json:"clock,omitempty"`
 }
 
 // RoundTrips is a summary of them.
@@ -35,22 +36,9 @@ type RoundTrips struct {
 	P     map[string]int64 `json:"p"` // "50", "90", "99", "99.9", "99.99"
 }
 
-// Clock is a master's wall clock against the monotonic clock here.
-type Clock struct {
-	PPM       float64 `json:"ppm"`        // it gains that many us a second, steps included; below 0: it loses
-	PPMError  float64 `json:"ppm_error"`  // less than this cannot be seen
-	JumpNs    int64   `json:"jump_ns"`    // largest step between two answers, beyond what their round trips explain
-	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the begin
-	WatchedNs int64   `json:"watched_ns"` // between the first answer and the last
-}
-
-// A reading of a master's clock, in ns. The true offset lies within half of trip of it.
-type reading struct{ at, offset, trip int64 }
-
 const (
-	watchPause    = 5 * time.Millisecond // mean time between an answer and the next question
-	watchTimeout  = time.Second
-	leastReadings = 8
+	watchPause   = 5 * time.Millisecond // mean time between an answer and the next question
+	watchTimeout = time.Second
 
 	slowTimes = 2                          // a round trip beside the median of the other masters'
 	driftWarn = 500                        // ppm: a time daemon that has found the right time changes a rate by less
@@ -90,7 +78,7 @@ func (w *Watched) watch(ctx context.Context, option rueidis.ClientOption, length
 	}
 	defer client.Close()
 	var trips []int64
-	var readings []reading
+	var readings []wallclock.Reading
 	begin := time.Now()
 	for time.Since(begin) < length && ctx.Err() == nil {
 		at := time.Since(begin)
@@ -105,11 +93,11 @@ func (w *Watched) watch(ctx context.Context, option rueidis.ClientOption, length
 			trips = append(trips, int64(trip))
 		}
 		if middle := int64(at + trip/2); err == nil && len(now) == 2 {
-			readings = append(readings, reading{middle, now[0]*1e9 + now[1]*1e3 - begin.UnixNano() - middle, int64(trip)})
+			readings = append(readings, wallclock.Reading{At: middle, Offset: now[0]*1e9 + now[1]*1e3 - begin.UnixNano() - middle, Trip: int64(trip)})
 		}
 		time.Sleep(watchPause/2 + rand.N(watchPause))
 	}
-	w.RTT, w.Clock = summary(trips), clockOf(readings)
+	w.RTT, w.Clock = summary(trips), wallclock.Of(readings)
 }
 
 func summary(trips []int64) RoundTrips {
@@ -126,26 +114,6 @@ func summary(trips []int64) RoundTrips {
 		s.P[name] = trips[int(q*float64(s.Count))]
 	}
 	return s
-}
-
-// clockOf compares the best readings of the first quarter and of the last.
-func clockOf(all []reading) *Clock {
-	n := len(all)
-	if n < leastReadings {
-		return nil
-	}
-	byTrip := func(x, y reading) int { return cmp.Compare(x.trip, y.trip) }
-	first, last := slices.MinFunc(all[:n/4], byTrip), slices.MinFunc(all[n-n/4:], byTrip)
-	apart := float64(last.at-first.at) / 1e6
-	c := &Clock{
-		PPM: float64(last.offset-first.offset) / apart, PPMError: float64(first.trip+last.trip) / 2 / apart,
-		OffsetNs: first.offset, WatchedNs: all[n-1].at - all[0].at,
-	}
-	for i, x := range all[1:] {
-		step := max(x.offset-all[i].offset, all[i].offset-x.offset)
-		c.JumpNs = max(c.JumpNs, step-(x.trip+all[i].trip)/2)
-	}
-	return c
 }
 
 // roundTrip judges the round trips to a master.

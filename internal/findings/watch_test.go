@@ -14,6 +14,7 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/redistest"
+	"muxlock/internal/wallclock"
 	"muxlock/pipeline"
 )
 
@@ -72,10 +73,10 @@ func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
 }
 
 func TestRoundTripsAndClocksAreJudged(t *testing.T) {
-	master := func(p50, lost int64, c *Clock) Watched {
+	master := func(p50, lost int64, c *wallclock.Clock) Watched {
 		return Watched{RTT: RoundTrips{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
 	}
-	good := &Clock{PPM: 20, PPMError: 30}
+	good := &wallclock.Clock{PPM: 20, PPMError: 30}
 	for name, c := range map[string]struct {
 		Watched
 		trips, rate Level
@@ -84,34 +85,14 @@ func TestRoundTripsAndClocksAreJudged(t *testing.T) {
 		"slow":          {master(210_000, 0, good), Warn, OK},
 		"loses":         {master(100_000, 1, good), Warn, OK},
 		"no clock":      {master(100_000, 0, nil), OK, Unknown},
-		"not seen well": {master(100_000, 0, &Clock{PPM: 300, PPMError: 900}), OK, Unknown},
-		"drifts":        {master(100_000, 0, &Clock{PPM: -600, PPMError: 30}), OK, Warn},
-		"drifts away":   {master(100_000, 0, &Clock{PPM: 12_000, PPMError: 900}), OK, Fail},
-		"steps":         {master(100_000, 0, &Clock{PPM: 12_000, JumpNs: 20_000_000}), OK, Warn},
+		"not seen well": {master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), OK, Unknown},
+		"drifts":        {master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), OK, Warn},
+		"drifts away":   {master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), OK, Fail},
+		"steps":         {master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), OK, Warn},
 	} {
 		all := []Watched{c.Watched, master(100_000, 0, good), master(100_000, 0, good)}
 		require.Equal(t, c.trips, roundTrip(all, 0).Level, name)
 		require.Equal(t, c.rate, clock(all, 0).Level, name)
 	}
 	require.Equal(t, OK, roundTrip([]Watched{master(100_000, 0, good)}, 0).Level, "alone")
-}
-
-// A clock that gains 300 ppm is read for ten seconds, over round trips of 1 ms that take from 0 to all
-// of it on the way there.
-func TestRatesAndStepsOfAClockAreSeen(t *testing.T) {
-	var all []reading
-	for i := range int64(1000) {
-		at := i * int64(10*time.Millisecond)
-		all = append(all, reading{at, 5_000_000 + at*300/1_000_000 + (i*7919)%1_000_001 - 500_000, 1_000_000})
-	}
-	c := clockOf(all)
-	require.InDelta(t, 300, c.PPM, c.PPMError)
-	require.Less(t, c.PPMError, 250.0)
-	require.LessOrEqual(t, c.JumpNs, int64(3_000), "the round trips explain the rest")
-	require.InDelta(t, 5_000_000, c.OffsetNs, 500_000)
-	for i := range all[500:] {
-		all[500+i].offset -= 20_000_000
-	}
-	require.InDelta(t, 20_000_000, clockOf(all).JumpNs, 2_000_000)
-	require.Nil(t, clockOf(all[:leastReadings-1]))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/wallclock"
 )
 
 // rowsMost is how many rows a Report has at most: a few thousand show the tail of an
@@ -18,12 +19,11 @@ const rowsMost = 2000
 // row is one probe of every master. Whoever is done with its part of it calls end; the
 // last one hands it to the book.
 type row struct {
-	book     *book
-	number   int
-	at       time.Duration
-	rtt      []int64 // one each, by its lane or the conductor; -1: lost
-	left     atomic.Int32
-	complete chan struct{} // closed when it is in the book
+	book   *book
+	number int
+	at     time.Duration
+	rtt    []int64 // one each, by its lane or the conductor; -1: lost
+	left   atomic.Int32
 }
 
 func (r *row) answered(lane int, took time.Duration) {
@@ -39,7 +39,6 @@ func (r *row) lost(lane int) {
 func (r *row) end() {
 	if r.left.Add(-1) == 0 {
 		r.book.add(r)
-		close(r.complete)
 	}
 }
 
@@ -71,7 +70,7 @@ func newBook(names []string, timeout time.Duration) *book {
 
 // begin makes a row that waits for every lane and for its maker.
 func (b *book) begin() *row {
-	r := &row{book: b, number: b.begun, at: time.Since(b.base), rtt: make([]int64, len(b.names)), complete: make(chan struct{})}
+	r := &row{book: b, number: b.begun, at: time.Since(b.base), rtt: make([]int64, len(b.names))}
 	r.left.Store(int32(len(b.names)) + 1)
 	b.begun++
 	return r
@@ -143,7 +142,7 @@ func (b *book) report(lanes []*lane) *Report {
 		r.Probe.AtNs = append(r.Probe.AtNs, int64(row.at))
 	}
 	for i, l := range lanes {
-		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: Clock(l.clock.kept)}
+		m := bench.Master{Addr: b.names[i], RTT: b.rtt[i].Summary(), Lost: b.lost[i], Clock: (*bench.Clock)(wallclock.Of(l.clock))}
 		for _, out := range l.outage {
 			if b.length > 0 {
 				m.Down += float64(max(min(out.to, b.length)-max(out.from, 0), 0)) / float64(b.length)

@@ -10,6 +10,7 @@ import (
 
 	"muxlock/cmd/lockbench/internal/wire"
 	"muxlock/internal/resp"
+	"muxlock/internal/wallclock"
 )
 
 var timeCommand = resp.AppendCommand(nil, "TIME")
@@ -28,7 +29,7 @@ type lane struct {
 	ending bool       // no more probes will come
 
 	// Owned by the lane's goroutine, and by whoever waited for its end.
-	clock  samples
+	clock  readings
 	outage []span
 }
 
@@ -200,7 +201,22 @@ func (l *lane) note(answer []resp.Reply, at time.Time, took time.Duration, base 
 	}
 	middle := int64(at.Sub(base) + took/2)
 	there := seconds*1e9 + micros*1e3
-	l.clock.add(Sample{At: middle, Offset: there - base.UnixNano() - middle, RTT: int64(took)})
+	l.clock.add(wallclock.Reading{At: middle, Offset: there - base.UnixNano() - middle, Trip: int64(took)})
+}
+
+// readings keeps the reading with the shortest trip of each stretch of time.
+type readings []wallclock.Reading
+
+const stretch = int64(100 * time.Millisecond)
+
+func (r *readings) add(x wallclock.Reading) {
+	last := len(*r) - 1
+	switch {
+	case last < 0 || (*r)[last].At/stretch != x.At/stretch:
+		*r = append(*r, x)
+	case x.Trip < (*r)[last].Trip:
+		(*r)[last] = x
+	}
 }
 
 // close is for a lane whose goroutine has ended, or never began.

@@ -32,18 +32,14 @@ import (
 // Options of a Prober.
 type Options struct {
 	// Every is the mean time between two rows, drawn anew for each: exponential, so
-	// that no rhythm of the load or of a master is met or missed always. 0: each row
-	// begins when the one before is complete.
+	// that no rhythm of the load or of a master is met or missed always.
 	Every time.Duration
-	// Timeout is when a probe counts as lost. Default 1 s. Too short, and slow answers
-	// count as none; a connection is given up then.
+	// Timeout is when a probe counts as lost. Too short, and slow answers count as none;
+	// a connection is given up then.
 	Timeout time.Duration
 }
 
-const (
-	defaultTimeout = time.Second
-	retryPause     = 50 * time.Millisecond // of a lane that is out, and of rows when all lanes are
-)
+const retryPause = 50 * time.Millisecond // of a lane that is out
 
 // Prober is the connections and what they have seen. It is used once: Open, Start, Stop.
 type Prober struct {
@@ -60,9 +56,6 @@ type Prober struct {
 // that cannot be reached is no error: its lane is out until it can. An address that is
 // none is one.
 func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
-	if opts.Timeout == 0 {
-		opts.Timeout = defaultTimeout
-	}
 	p := &Prober{opts: opts, ctx: ctx}
 	var names []string
 	for i, addr := range addrs {
@@ -80,15 +73,10 @@ func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
 	return p, nil
 }
 
-// Start begins to probe at a moment that may lie ahead, for length if that is above 0,
-// else until Stop. It returns at once. The times of the Report count from that moment.
+// Start begins to probe at a moment that may lie ahead, for length or until Stop. It returns
+// at once. The times of the Report count from that moment.
 func (p *Prober) Start(at time.Time, length time.Duration) {
-	ctx := context.WithoutCancel(p.ctx)
-	if length > 0 {
-		p.ctx, p.cancel = context.WithDeadline(ctx, at.Add(length))
-	} else {
-		p.ctx, p.cancel = context.WithCancel(ctx)
-	}
+	p.ctx, p.cancel = context.WithDeadline(context.WithoutCancel(p.ctx), at.Add(length))
 	p.book.base = at
 	pprof.Do(p.ctx, pprof.Labels("lockbench", "probe"), func(context.Context) {
 		for _, l := range p.lanes {
@@ -131,24 +119,13 @@ func (p *Prober) conduct() {
 			return
 		}
 		r := p.book.begin()
-		asked := 0
 		for i, l := range p.lanes {
-			if l.send(r) {
-				asked++
-			} else {
+			if !l.send(r) {
 				r.lost(i)
 			}
 		}
 		r.end()
-		switch {
-		case p.opts.Every > 0:
-			timer.Reset(p.pause())
-		case asked == 0:
-			timer.Reset(retryPause)
-		default:
-			<-r.complete
-			timer.Reset(0)
-		}
+		timer.Reset(p.pause())
 	}
 }
 

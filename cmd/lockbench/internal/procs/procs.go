@@ -172,21 +172,6 @@ func (r *Runner) Close() error {
 	return r.table.Close()
 }
 
-// Pause stops all processes where they are, until Resume, without which Close kills them.
-func (r *Runner) Pause() error { return r.each((*process).Pause) }
-
-// Resume lets them go on.
-func (r *Runner) Resume() error { return r.each((*process).Resume) }
-
-func (r *Runner) each(do func(*process) error) (err error) {
-	for _, p := range r.procs {
-		if failed := do(p); !errors.Is(failed, os.ErrProcessDone) { // one that is gone stands still
-			err = errors.Join(err, failed)
-		}
-	}
-	return err
-}
-
 func (r *Runner) endInput() {
 	for _, p := range r.procs {
 		p.In.Close()
