@@ -159,7 +159,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 	}
 	m.Acquires, m.Holds = read("acquire", p.Acquires), read("hold", p.Holds)
 	read("pause", p.Pauses)
-	if err == nil && !m.Acquires.Known() {
+	if err == nil && len(m.Acquires.took) == 0 {
 		err = fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
 	}
 	for _, one := range p.Pauses.Longest {
@@ -188,8 +188,8 @@ func timesOfProcess(d engine.Durations) (Times, error) {
 		took, counts, last = append(took, b.Most), append(counts, n), b.Most
 	}
 	t := Count(took, counts, 0)
-	if t.N() != d.Count {
-		return t, fmt.Errorf("have a count of %d, and %d in their buckets", d.Count, t.N())
+	if t.n != d.Count {
+		return t, fmt.Errorf("have a count of %d, and %d in their buckets", d.Count, t.n)
 	}
 	return t, nil
 }

@@ -74,7 +74,7 @@ const few = 10 * enough
 
 // attempts is what a quorum takes: as probed, or as acquires took where too few probes were.
 func (m Measured) attempts() Times {
-	if len(m.Rounds) >= few || !m.Acquires.Known() {
+	if len(m.Rounds) >= few || len(m.Acquires.took) == 0 {
 		return m.quorums(-1)
 	}
 	return m.Acquires

@@ -156,7 +156,7 @@ func Size(m Measured, ask Ask) Sizes {
 
 // farthest is the time at the farthest quantile that the samples show, or the longest.
 func farthest(t Times) Part {
-	p := Part{Took: t.Longest(), From: Seen, N: t.N(), AtMost: 1, Longest: t.Longest()}
+	p := Part{Took: t.Longest(), From: Seen, N: t.n, AtMost: 1, Longest: t.Longest()}
 	for _, beyond := range []float64{0.1, 0.01, 0.001} {
 		if t.Shows(beyond) {
 			took, ok := t.Quantile(beyond)
@@ -174,7 +174,7 @@ func (m Measured) withoutOne() (worst Part) {
 	for i := range m.Masters {
 		t := m.quorums(i)
 		if took, ok := t.Quantile(0.5); ok && took > worst.Took {
-			worst = Part{Took: took, From: Seen, N: t.N(), Beyond: 0.5, Longest: t.Longest()}
+			worst = Part{Took: took, From: Seen, N: t.n, Beyond: 0.5, Longest: t.Longest()}
 		}
 	}
 	return worst
@@ -203,7 +203,7 @@ func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 		return given(*ask.Hold, ask.Eps), ask.Hold.Mean()
 	case ask.Hold != nil:
 		t, mean, from = Count(ask.Hold.Samples(), nil, 0), ask.Hold.Mean(), Asked
-	case t.N() == 0:
+	case t.n == 0:
 		return Part{Took: assumedHold, From: Assumed, Longest: assumedHold}, assumedHold
 	}
 	beyond := ask.Eps
@@ -211,7 +211,7 @@ func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 		beyond = 0
 	}
 	took, ok := t.Quantile(beyond)
-	p = Part{Took: took, From: from, N: t.N(), Longest: t.Longest()}
+	p = Part{Took: took, From: from, N: t.n, Longest: t.Longest()}
 	p.Beyond, p.AtMost = t.Above(took)
 	if !ok {
 		p.AtMost = 1
@@ -239,13 +239,13 @@ func given(hold bench.Span, beyond float64) Part {
 }
 
 func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {
-	if n := attempts.N(); n < few {
+	if n := attempts.n; n < few {
 		lacks = append(lacks, fmt.Sprintf("%d acquires or round trips show no percentile: measure until there are %d", n, few))
 	} else if p, ok := attempts.Quantile(0.1); !ok || p == 0 {
 		lacks = append(lacks, "a tenth of the probes found no quorum: mend the masters, then measure")
 	}
 	if s.Hold.From == Seen && s.Hold.AtMost == 1 && !s.Config.Renew {
-		lacks = append(lacks, fmt.Sprintf("%d of %d holds outlived the measurement: measure for longer than they last, or give --hold", m.Holds.Censored(), m.Holds.N()))
+		lacks = append(lacks, fmt.Sprintf("%d of %d holds outlived the measurement: measure for longer than they last, or give --hold", m.Holds.censored, m.Holds.n))
 	}
 	return lacks
 }
@@ -261,8 +261,8 @@ func (m Measured) inputs() []Input {
 		name string
 		Times
 	}{{"quorum of round trips", m.quorums(-1)}, {"acquire", m.Acquires}, {"hold", m.Holds}, {"pause", Count(pauses, nil, 0)}} {
-		if one.N() > 0 {
-			in := Input{Name: one.name, N: one.N(), Censored: one.Censored(), Longest: one.Longest()}
+		if one.n > 0 {
+			in := Input{Name: one.name, N: one.n, Censored: one.censored, Longest: one.Longest()}
 			in.P50, _ = one.Quantile(0.5)
 			in.P99, _ = one.Quantile(0.01)
 			all = append(all, in)

@@ -48,18 +48,9 @@ func (t *Times) add(took time.Duration, n int64) {
 	t.took, t.counts = append(t.took, took), append(t.counts, n)
 }
 
-// N is how many there are.
-func (t Times) N() int64 { return t.n }
-
-// Known reports whether there is any whose end was seen.
-func (t Times) Known() bool { return len(t.took) > 0 }
-
-// Censored is how many were seen to begin, and not to end.
-func (t Times) Censored() int64 { return t.censored }
-
 // Longest is the longest whose end was seen.
 func (t Times) Longest() time.Duration {
-	if !t.Known() {
+	if len(t.took) == 0 {
 		return 0
 	}
 	return t.took[len(t.took)-1]
@@ -136,7 +127,7 @@ func (t Times) redrawn(rng *rand.Rand) Times {
 	for i, took := range t.took {
 		r.add(took, draw(t.counts[i]))
 	}
-	if !r.Known() {
+	if len(r.took) == 0 {
 		return t
 	}
 	return r

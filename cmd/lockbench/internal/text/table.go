@@ -93,17 +93,15 @@ func (g *grid) least(column int) int {
 // before the first figure, are in each part.
 func (g *grid) parts(room int) (parts [][]int) {
 	names := max(slices.IndexFunc(g.columns, func(c view.Column) bool { return !c.Left }), 0)
-	var head, part []int
-	begin := -between
-	for i := range names {
-		head, begin = append(head, i), begin+between+g.widths[i]
-	}
-	used := begin
-	part = slices.Clone(head)
-	for i := names; i < len(g.columns); i++ {
-		if used += between + g.widths[i]; used > room && len(part) > names {
-			parts, part = append(parts, part), slices.Clone(head)
-			used = begin + between + g.widths[i]
+	var part []int
+	used := -between
+	for i, width := range g.widths {
+		if used += between + width; used > room && len(part) > names {
+			parts, part = append(parts, part), slices.Clone(part[:names])
+			used = width
+			for _, name := range part {
+				used += between + g.widths[name]
+			}
 		}
 		part = append(part, i)
 	}

@@ -21,13 +21,15 @@ func workload(doc result.Document) []string {
 	if doc.Sweeps("rate") {
 		c.Rate = 0
 	}
-	for _, p := range []struct{ flag, text string }{
-		{"workers", workersText(c)}, {"keys", "keys " + keysText(c)}, {"hold", fmt.Sprintf("hold %s", c.Hold)}, {"ttl", fmt.Sprintf("ttl %s", c.TTL)},
-	} {
-		if !doc.Sweeps(p.flag) {
-			parts = append(parts, p.text)
+	add := func(flag, format string, args ...any) {
+		if !doc.Sweeps(flag) {
+			parts = append(parts, fmt.Sprintf(format, args...))
 		}
 	}
+	add("workers", "%s", workersText(c))
+	add("keys", "keys %s", keysText(c))
+	add("hold", "hold %s", c.Hold)
+	add("ttl", "ttl %s", c.TTL)
 	if c.Fencing {
 		parts = append(parts, "fencing")
 	}

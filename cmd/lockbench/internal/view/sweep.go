@@ -87,16 +87,15 @@ func (b *Blocks) growth(doc result.Document) {
 		if f.Unit == bench.UnitNs {
 			l.Y = Axis{Text: units.Duration, Log: true}
 		}
-		for _, p := range doc.Sweep.Points {
-			i := slices.IndexFunc(l.Series, func(s Series) bool { return s.Name == p.Impl })
-			if i < 0 {
-				i = len(l.Series)
-				l.Series = append(l.Series, Series{Name: p.Impl, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))})
+		for i, impl := range doc.Config.Impls {
+			line := Series{Name: impl, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))}
+			for _, p := range doc.Sweep.Points {
+				at, ok := place(axis, p.Setting[axis.Name])
+				if v, has := f.Median(p.Of(doc.Results)); p.Impl == impl && ok && has {
+					line.Y[slices.Index(xs, at)] = v
+				}
 			}
-			at, ok := place(axis, p.Setting[axis.Name])
-			if v, has := f.Median(p.Of(doc.Results)); ok && has {
-				l.Series[i].Y[slices.Index(xs, at)] = v
-			}
+			l.Series = append(l.Series, line)
 		}
 		b.chart(l)
 	}
