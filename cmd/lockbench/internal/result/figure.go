@@ -171,8 +171,16 @@ func FindFigure(name string) (Figure, error) {
 		name, suggest.Near(name, "", append(known, plain...)), strings.Join(plain, ", "), strings.Join(latencies, ", "))
 }
 
+// Headline is a latency for MustFigure alone: response in an open loop, else cycle.
+const Headline = "headline"
+
 // MustFigure is FindFigure of a name that stands in the code.
-func MustFigure(name string) Figure { return must(FindFigure(name)) }
+func MustFigure(name string) Figure {
+	if statistic, ok := strings.CutPrefix(name, Headline+"."); ok {
+		return must(headline.Figure(statistic))
+	}
+	return must(FindFigure(name))
+}
 
 // must is for what is parsed of texts that stand in the code.
 func must[T any](v T, err error) T {

@@ -68,7 +68,7 @@ func relative(own, base []*bench.Result) Relative {
 	}
 	row.Rounds = len(rounds)
 	row.Throughput = ratioOf(MustFigure("throughput"), rounds)
-	row.P50, row.P99 = ratioOf(Headline.P("50"), rounds), ratioOf(Headline.P("99"), rounds)
+	row.P50, row.P99 = ratioOf(MustFigure("headline.p50"), rounds), ratioOf(MustFigure("headline.p99"), rounds)
 	row.CPUPerOp, row.AllocsPerOp = ratioOf(MustFigure("cpu_ns_per_op"), rounds), ratioOf(MustFigure("allocs_per_op"), rounds)
 	return row
 }

@@ -72,8 +72,8 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 		own := p.Of(results) // a figure that none of them has stays 0
 		p.OfferedPerS, _ = MustFigure("offered_per_s").Median(own)
 		p.ThroughputPerS, _ = MustFigure("throughput").Median(own)
-		p.P50Ns, _ = Headline.P("50").Median(own)
-		p.P99Ns, _ = Headline.P("99").Median(own)
+		p.P50Ns, _ = MustFigure("headline.p50").Median(own)
+		p.P99Ns, _ = MustFigure("headline.p99").Median(own)
 		p.HandoverP50Ns, _ = MustFigure("handover.p50").Median(own)
 		p.CPUNsPerOp, _ = MustFigure("cpu_ns_per_op").Median(own)
 	}

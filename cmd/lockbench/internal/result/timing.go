@@ -17,8 +17,8 @@ type Timing struct {
 	needs []need // as in Figure
 }
 
-// Headline is the latency that comparisons look at, see Result.Headline.
-var Headline = Timing{"headline", "headline", (*bench.Result).Headline, nil}
+// headline is the latency that comparisons look at, see Result.Headline.
+var headline = Timing{Headline, Headline, (*bench.Result).Headline, nil}
 
 // Timings is all latencies, in the order in which a reader wants them.
 var Timings = []Timing{
@@ -35,9 +35,6 @@ var Timings = []Timing{
 	{"handover_remote", "from other process", func(r *bench.Result) *bench.Summary { return r.Latency.HandoverRemote }, []need{waiting, procs}},
 	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, []need{waiting}},
 }
-
-// P is percentile p, such as "99.9".
-func (t Timing) P(p string) Figure { return must(t.Figure("p" + p)) }
 
 // Figure is what pNN, mean, min or max reads from the latency.
 func (t Timing) Figure(statistic string) (Figure, error) {

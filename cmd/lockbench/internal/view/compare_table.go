@@ -14,22 +14,22 @@ import (
 // sideBySide is the figures that implementations are compared by, beside their throughput. The
 // last ones only where workers waited for each other at shared names.
 func sideBySide(doc result.Document) []result.Figure {
-	names := []string{"acquire.p50", "cpu_ns_per_op", "allocs_per_op"}
+	names := []string{"headline.p50", "headline.p99", "acquire.p50", "cpu_ns_per_op", "allocs_per_op"}
 	if slices.ContainsFunc(doc.Results, waits) {
 		names = append(names, "acquired_per_s", "acquire.p99", "handover.p50", "handover_remote.p50", "jain", "max_wait_ns")
 	}
-	shown := []result.Figure{result.Headline.P("50"), result.Headline.P("99")}
-	for _, name := range names {
-		if f := result.MustFigure(name); measured(f, doc) {
-			shown = append(shown, f)
-		}
-	}
-	return shown
+	return shown(doc, names)
 }
 
-func measured(f result.Figure, doc result.Document) bool {
-	_, ok := f.Median(doc.Results)
-	return ok
+// shown is the figures of these names that any run has.
+func shown(doc result.Document, names []string) (figures []result.Figure) {
+	for _, name := range names {
+		f := result.MustFigure(name)
+		if _, ok := f.Median(doc.Results); ok {
+			figures = append(figures, f)
+		}
+	}
+	return figures
 }
 
 // compare is one line per implementation: medians over the rounds, and how the reference
@@ -61,11 +61,15 @@ func (b *Blocks) compare(doc result.Document) {
 }
 
 func compareTable(doc result.Document) Table {
-	shown, throughput := sideBySide(doc), result.MustFigure("throughput")
-	t := Table{Columns: append(columns(1, "", throughput.Label, "throughput"), figureColumns(doc, shown)...)}
+	figures, throughput := sideBySide(doc), result.MustFigure("throughput")
+	t := Table{Columns: append(columns(1, "", throughput.Label, "throughput"), figureColumns(doc, figures)...)}
 	t.Columns = append(t.Columns, Column{Name: "p99, times the reference"})
+	relatives := map[string]result.Relative{}
+	for _, r := range doc.Relative {
+		relatives[r.Impl] = r
+	}
 	for _, impl := range doc.Config.Impls {
-		results, rel := result.Of(doc.Results, impl), relativeOf(doc, impl)
+		results, rel := result.Of(doc.Results, impl), relatives[impl]
 		stands, p99 := standing(rel), none
 		if len(result.Finished(doc.Results, impl)) == 0 {
 			stands = "no finished round"
@@ -73,7 +77,7 @@ func compareTable(doc result.Document) Table {
 		if rel.P99 != nil && rel.Impl != rel.Reference {
 			p99 = ratioText("", rel.P99, false)
 		}
-		row := append([]string{impl, medianText(throughput, results), stands}, medianTexts(shown, results)...)
+		row := append([]string{impl, medianText(throughput, results), stands}, medianTexts(figures, results)...)
 		t.Rows = append(t.Rows, cells(append(row, p99)...))
 	}
 	return t
@@ -86,16 +90,9 @@ func figureColumns(doc result.Document, figures []result.Figure) (cs []Column) {
 		latency = "response"
 	}
 	for _, f := range figures {
-		cs = append(cs, Column{Name: strings.Replace(f.Label, result.Headline.Label, latency, 1)})
+		cs = append(cs, Column{Name: strings.Replace(f.Label, result.Headline, latency, 1)})
 	}
 	return cs
-}
-
-func relativeOf(doc result.Document, impl string) result.Relative {
-	if i := slices.IndexFunc(doc.Relative, func(r result.Relative) bool { return r.Impl == impl }); i >= 0 {
-		return doc.Relative[i]
-	}
-	return result.Relative{}
 }
 
 // standing puts the reference first, so that nobody has to guess what is divided

@@ -17,16 +17,13 @@ func (b *Blocks) sweep(doc result.Document) {
 	b.growth(doc)
 }
 
-// swept is the figures of a sweep; the first and the hand-over only where a run has them.
+// swept is the figures of a sweep, the first one in an open loop.
 func swept(doc result.Document) []result.Figure {
-	shown := []result.Figure{result.MustFigure("throughput"), result.Headline.P("50"), result.Headline.P("99")}
-	if measured(result.MustFigure("response.p50"), doc) {
-		shown = slices.Insert(shown, 0, result.MustFigure("offered_per_s"))
+	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", "handover.p50", "cpu_ns_per_op"}
+	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency.Response != nil }) {
+		names = names[1:]
 	}
-	if handover := result.MustFigure("handover.p50"); measured(handover, doc) {
-		shown = append(shown, handover)
-	}
-	return append(shown, result.MustFigure("cpu_ns_per_op"))
+	return shown(doc, names)
 }
 
 // pointsTable is every setting; a figure that no run has is -.
