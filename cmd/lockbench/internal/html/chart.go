@@ -40,13 +40,13 @@ type mark struct{ X, Y, Text string }
 
 // linesOf is nil where nothing can be seen.
 func linesOf(l *view.Lines) *linesView {
-	var values [][]float64
+	var xs, ys [][]float64
 	for _, s := range l.Series {
-		values = append(values, s.Y)
+		xs, ys = append(xs, s.X), append(ys, s.Y)
 	}
-	x, okX := scaleOf(l.X, true, l.At)
-	y, okY := scaleOf(l.Y, false, values...)
-	if !okX || !okY || len(l.At) == 0 {
+	x, okX := scaleOf(l.X, true, xs...)
+	y, okY := scaleOf(l.Y, false, ys...)
+	if !okX || !okY {
 		return nil
 	}
 	v := &linesView{Title: l.Title, XLabel: l.X.Label, Bands: bandsOf(x, l.Bands)}
@@ -75,8 +75,8 @@ func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
 	}
 	var path strings.Builder
 	command := "M"
-	for i := range min(len(l.At), len(s.Y)) {
-		px, py := x.at(l.At[i]), y.at(s.Y[i])
+	for i := range min(len(s.X), len(s.Y)) {
+		px, py := x.at(s.X[i]), y.at(s.Y[i])
 		if !finite(px) || !finite(py) {
 			command = "M" // lifts the pen
 			continue
@@ -84,7 +84,7 @@ func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
 		path.WriteString(command + short(1000*px, 1) + " " + short(1000*(1-py), 1))
 		command = "L"
 		if s.Dots {
-			v.Dots = append(v.Dots, mark{percent(px), percent(1 - py), axisText(l.X, l.At[i]) + ": " + axisText(l.Y, s.Y[i])})
+			v.Dots = append(v.Dots, mark{percent(px), percent(1 - py), axisText(l.X, s.X[i]) + ": " + axisText(l.Y, s.Y[i])})
 		}
 	}
 	v.Path = path.String()

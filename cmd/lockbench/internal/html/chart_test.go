@@ -98,10 +98,10 @@ func drawn(t *testing.T, b view.Block) string {
 func TestChartsWithNothingToDrawAreEmpty(t *testing.T) {
 	for name, c := range map[string]view.Block{
 		"lines":                {Lines: &view.Lines{}},
-		"lines without series": {Lines: &view.Lines{At: []float64{1, 2}}},
-		"lines without values": {Lines: &view.Lines{At: []float64{1, 2}, Series: []view.Series{{Name: "a", Y: []float64{nan, nan}}}}},
+		"lines without series": {Lines: &view.Lines{Series: []view.Series{{X: []float64{1, 2}}}}},
+		"lines without values": {Lines: &view.Lines{Series: []view.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{nan, nan}}}}},
 		"lines without places": {Lines: &view.Lines{Series: []view.Series{{Name: "a", Y: []float64{1}}}}},
-		"logarithms of 0":      {Lines: &view.Lines{At: []float64{1}, Y: view.Axis{Log: true}, Series: []view.Series{{Y: []float64{0}}}}},
+		"logarithms of 0":      {Lines: &view.Lines{Y: view.Axis{Log: true}, Series: []view.Series{{X: []float64{1}, Y: []float64{0}}}}},
 		"bars":                 {Bars: &view.Bars{}},
 	} {
 		require.Empty(t, drawn(t, c), name)
@@ -109,14 +109,14 @@ func TestChartsWithNothingToDrawAreEmpty(t *testing.T) {
 }
 
 func TestALineGoesThroughItsValuesAndEndsWhereOneIsMissing(t *testing.T) {
-	text := drawn(t, view.Block{Lines: &view.Lines{At: []float64{0, 5, 7.5, 10, 20}, Series: []view.Series{{Name: "a", Y: []float64{0, 100, nan, 50, 0}}}}})
+	text := drawn(t, view.Block{Lines: &view.Lines{Series: []view.Series{{Name: "a", X: []float64{0, 5, 7.5, 10, 20}, Y: []float64{0, 100, nan, 50, 0}}}}})
 	require.Contains(t, text, `d="M0 1000L250 0M500 500L1000 1000"`)
 }
 
 func TestMeasuredValuesHaveDots(t *testing.T) {
-	text := drawn(t, view.Block{Lines: &view.Lines{At: []float64{1, 2}, Series: []view.Series{
-		{Name: "a", Y: []float64{50, 100}, Dots: true},
-		{Name: "curve", Color: colors, Y: []float64{50, 60}},
+	text := drawn(t, view.Block{Lines: &view.Lines{Series: []view.Series{
+		{Name: "a", X: []float64{1, 2}, Y: []float64{50, 100}, Dots: true},
+		{Name: "curve", Color: colors, X: []float64{1, 2}, Y: []float64{50, 60}},
 	}}})
 	require.Equal(t, 2, strings.Count(text, "<circle"))
 	require.Contains(t, text, `cx="50%" cy="50%" r="3.5"><title>1: 50</title>`)
@@ -124,7 +124,7 @@ func TestMeasuredValuesHaveDots(t *testing.T) {
 }
 
 func TestOfSeriesThatCannotBeSeenNothingIsSaid(t *testing.T) {
-	text := drawn(t, view.Block{Lines: &view.Lines{At: []float64{1, 2}, Series: []view.Series{{Name: "unseen", Y: []float64{nan, nan}}, {Name: "seen", Y: []float64{1, 2}}}}})
+	text := drawn(t, view.Block{Lines: &view.Lines{Series: []view.Series{{Name: "unseen", X: []float64{1, 2}, Y: []float64{nan, nan}}, {Name: "seen", X: []float64{1, 2}, Y: []float64{1, 2}}}}})
 	require.NotContains(t, text, "unseen")
 	require.Contains(t, text, "> seen</span>")
 }
@@ -151,7 +151,7 @@ func TestABarForEachInProportion(t *testing.T) {
 func TestTextOfAChartIsEscaped(t *testing.T) {
 	const evil = `"><script>x</script>`
 	for _, c := range []view.Block{
-		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, At: []float64{1}, Series: []view.Series{{Name: evil, Y: []float64{1}, Dots: true}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}},
+		{Lines: &view.Lines{Title: evil, X: view.Axis{Label: evil}, Series: []view.Series{{Name: evil, X: []float64{1}, Y: []float64{1}, Dots: true}}, Bands: []bench.Band{{Spec: evil, ToS: 1}}}},
 		{Bars: &view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil, Value: 1}}}},
 	} {
 		require.NotContains(t, drawn(t, c), "<script")

@@ -149,17 +149,6 @@ func Of(results []*bench.Result, impl string) []*bench.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl })
 }
 
-// Missed is the objectives that a run did not meet, or that could not be judged.
-func Missed(r *bench.Result) string {
-	var texts []string
-	for _, s := range r.SLO {
-		if !s.Pass {
-			texts = append(texts, s.Text)
-		}
-	}
-	return strings.Join(texts, "; ")
-}
-
 // Name is an implementation at a setting.
 func Name(impl string, setting map[string]string) string {
 	return strings.TrimRight(impl+"  "+SettingText(setting), " ")

@@ -23,17 +23,16 @@ var counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount
 type Lines struct {
 	Title  string
 	X, Y   Axis
-	At     []float64 // places on X, ascending, which all series share
 	Series []Series
 	Bands  []bench.Band // what happened meanwhile, in seconds on X
 }
 
-// Series is one curve: a value for each place, NaN where it has none and is interrupted. One
-// without values is left out.
+// Series is one curve: its places, ascending, and a value for each, NaN where it has none and is
+// interrupted. One without values is left out.
 type Series struct {
 	Name  string
 	Color int // from 0
-	Y     []float64
+	X, Y  []float64
 	Dash  bool
 	Dots  bool // a mark at each value
 }
@@ -88,13 +87,8 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 			return values
 		}
 		add := func(l *Lines, s Series, value func(second) float64) {
-			s.Name, s.Color, s.Y = r.Impl+s.Name, i, of(value)
+			s.Name, s.Color, s.X, s.Y = r.Impl+s.Name, i, of(func(s second) float64 { return s.TS }), of(value)
 			l.Series = append(l.Series, s)
-			// Seconds of several runs end some milliseconds apart, so that they can be told by
-			// their number.
-			if len(all) > len(l.At) {
-				l.At = of(func(s second) float64 { return s.TS })
-			}
 			if l.Bands == nil {
 				l.Bands = bands(r)
 			}

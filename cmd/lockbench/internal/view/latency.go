@@ -102,26 +102,21 @@ const stepsPerDecade = 24
 // curve of their own. A latency of which only some percentiles are known has no curve.
 func percentilePlot(title string, curves []curve) Lines {
 	l := Lines{Title: title, X: Axis{Label: "percentile", Log: true, Text: percentileText}, Y: Axis{Log: true, Text: units.Duration}}
-	most := 1.0
-	for _, c := range curves {
-		most = max(most, float64(c.summary.Count))
-	}
-	for i := 0; float64(i) <= math.Log10(most)*stepsPerDecade; i++ {
-		l.At = append(l.At, math.Pow(10, float64(i)/stepsPerDecade))
-	}
 	for _, c := range curves {
 		if c.all == nil {
 			continue
 		}
 		s := Series{Name: c.name, Color: c.color}
 		bound := Series{Name: c.name + ", at least", Color: c.color, Dash: true}
-		for _, x := range l.At {
+		for i := 0; ; i++ {
+			x := math.Pow(10, float64(i)/stepsPerDecade)
 			if x > float64(c.summary.Count) { // beyond it there is nobody
 				break
 			}
 			y, atLeast := int64(c.all.Quantile(1-1/x)), c.all.AtLeast(1-1/x)
-			s.Y, bound.Y = append(s.Y, where(!atLeast, y)), append(bound.Y, where(atLeast, y))
+			s.X, s.Y, bound.Y = append(s.X, x), append(s.Y, where(!atLeast, y)), append(bound.Y, where(atLeast, y))
 		}
+		bound.X = s.X
 		l.Series = append(l.Series, s, bound)
 	}
 	return l

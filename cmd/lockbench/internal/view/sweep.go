@@ -1,9 +1,11 @@
 package view
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
@@ -46,16 +48,22 @@ func pointsTable(doc result.Document) Table {
 }
 
 // pointRemark is what speaks against the figures of a setting.
-func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Result) (text string) {
+func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Result) string {
 	if !p.Valid && doc.Config.Target != "embedded" { // of which none is
 		return "not valid"
 	}
+	var missed []string
 	for _, r := range results {
-		if missed := result.Missed(r); missed != "" {
-			text = "missed " + missed
+		for _, s := range r.SLO {
+			if !s.Pass && !slices.Contains(missed, s.Text) {
+				missed = append(missed, s.Text)
+			}
 		}
 	}
-	return text
+	if len(missed) == 0 {
+		return ""
+	}
+	return "missed " + strings.Join(missed, "; ")
 }
 
 // growth is how the figures of a sweep change with its param.
@@ -64,32 +72,31 @@ func (b *Blocks) growth(doc result.Document) {
 		return
 	}
 	axis := doc.Sweep.Params[0]
-	var xs []float64
-	for _, p := range doc.Sweep.Points {
-		if at, ok := place(axis, p.Setting[axis.Name]); ok {
-			xs = append(xs, at)
-		}
-	}
-	slices.Sort(xs)
-	if xs = slices.Compact(xs); len(xs) < 2 {
+	at := func(p result.SweepPoint) float64 { return place(axis, p.Setting[axis.Name]) }
+	points := slices.DeleteFunc(slices.Clone(doc.Sweep.Points), func(p result.SweepPoint) bool { return math.IsNaN(at(p)) })
+	if len(points) == 0 {
 		return
 	}
-	x := Axis{Label: axis.Name, Log: xs[0] > 0 && xs[len(xs)-1] >= 10*xs[0], Text: units.Number[float64]}
+	slices.SortStableFunc(points, func(a, b result.SweepPoint) int { return cmp.Compare(at(a), at(b)) })
+	first, last := at(points[0]), at(points[len(points)-1])
+	if first == last {
+		return
+	}
+	x := Axis{Label: axis.Name, Log: first > 0 && last >= 10*first, Text: units.Number[float64]}
 	if axis.Unit == bench.UnitNs {
 		x.Text = units.Duration
 	}
 	titles := figureColumns(doc, swept(doc))
 	for n, f := range swept(doc) {
-		l := Lines{Title: titles[n].Name, X: x, Y: counts, At: xs}
+		l := Lines{Title: titles[n].Name, X: x, Y: counts}
 		if f.Unit == bench.UnitNs {
 			l.Y = Axis{Text: units.Duration, Log: true}
 		}
 		for i, impl := range doc.Config.Impls {
-			line := Series{Name: impl, Color: i, Dots: true, Y: slices.Repeat([]float64{math.NaN()}, len(xs))}
-			for _, p := range doc.Sweep.Points {
-				at, ok := place(axis, p.Setting[axis.Name])
-				if v, has := f.Median(p.Of(doc.Results)); p.Impl == impl && ok && has {
-					line.Y[slices.Index(xs, at)] = v
+			line := Series{Name: impl, Color: i, Dots: true}
+			for _, p := range points {
+				if v, has := f.Median(p.Of(doc.Results)); p.Impl == impl && has {
+					line.X, line.Y = append(line.X, at(p)), append(line.Y, v)
 				}
 			}
 			l.Series = append(l.Series, line)
@@ -98,14 +105,16 @@ func (b *Blocks) growth(doc result.Document) {
 	}
 }
 
-// place is where a value stands on the axis, if it is a number. A search names no values
+// place is where a value stands on the axis, NaN if it is no number. A search names no values
 // beforehand; its rates are numbers.
-func place(p result.SweepParam, text string) (float64, bool) {
+func place(p result.SweepParam, text string) float64 {
 	for _, v := range p.Values {
 		if v.Text == text && v.Number != nil {
-			return *v.Number, true
+			return *v.Number
 		}
 	}
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil && len(p.Values) == 0
+	if v, err := strconv.ParseFloat(text, 64); err == nil && len(p.Values) == 0 {
+		return v
+	}
+	return math.NaN()
 }

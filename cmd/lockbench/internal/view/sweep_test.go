@@ -1,7 +1,6 @@
 package view
 
 import (
-	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -35,13 +34,13 @@ func TestASweepIsDrawnOverItsParam(t *testing.T) {
 	require.Len(t, drawn, 4, "no hand-over was measured")
 	l := drawn[0].Lines
 	require.Equal(t, "cycles/s", l.Title)
-	require.Equal(t, []float64{1, 64}, l.At)
+	require.Equal(t, []float64{1, 64}, l.Series[0].X)
 	require.True(t, l.X.Log)
 	require.Len(t, l.Series, 2)
 	require.Equal(t, "a", l.Series[0].Name)
 	require.Equal(t, []float64{10, 640}, l.Series[0].Y)
-	require.True(t, math.IsNaN(l.Series[1].Y[0]), "a setting that was not run")
-	require.Equal(t, 6400.0, l.Series[1].Y[1])
+	require.Equal(t, []float64{64}, l.Series[1].X, "a setting that was not run")
+	require.Equal(t, []float64{6400}, l.Series[1].Y)
 
 	doc.Sweep.Points = doc.Sweep.Points[:2]
 	require.Empty(t, charts(doc), "one place is no curve")
