@@ -8,6 +8,8 @@ import (
 	"github.com/go-redsync/redsync/v4"
 	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	redsyncgoredis "github.com/go-redsync/redsync/v4/redis/goredis/v9"
+	redsyncrueidis "github.com/go-redsync/redsync/v4/redis/rueidis"
+	"github.com/redis/rueidis/rueidiscompat"
 
 	"muxlock/bench"
 )
@@ -53,7 +55,7 @@ func openRedsyncRueidis(ctx context.Context, o Options) (bench.Locker, error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return rueidisPool{client}, client.Close, nil
+		return redsyncrueidis.NewPool(rueidiscompat.NewAdapter(client)), client.Close, nil
 	})
 }
 
