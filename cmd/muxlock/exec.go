@@ -2,17 +2,13 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"os/exec"
-	"os/signal"
-	"slices"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,15 +20,13 @@ const execName = "exec"
 
 // execFlags is the command line of exec.
 type execFlags struct {
-	*settings
-	ttl, wait, grace time.Duration
-	try              bool
-	fenceEnv         string
-	holder           string
+	claim
+	grace    time.Duration
+	fenceEnv string
 }
 
 func execCommand(s *settings, log io.Writer) *cobra.Command {
-	f := execFlags{settings: s}
+	f := execFlags{claim: claim{settings: s}}
 	cmd := &cobra.Command{
 		Use:   execName + " NAME [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command while holding a lock",
@@ -89,14 +83,10 @@ of its lines: a full pipe, or a terminal after Ctrl-S, loses them, and not the l
 			return nil, cobra.ShellCompDirectiveDefault
 		},
 	}
-	cmd.SetErr(log)
+	f.declare(cmd, log)
 	fs := cmd.Flags()
-	fs.DurationVar(&f.ttl, "ttl", 10*time.Second, "lease: for how long a crashed holder blocks others; renewed every third of it")
-	fs.DurationVar(&f.wait, "wait", 0, "how long to wait for the lock and the masters; 0 = until it is had")
-	fs.BoolVar(&f.try, "try", false, "do not wait for another holder, nor for masters")
 	fs.DurationVar(&f.grace, "grace", 0, "from SIGTERM to SIGKILL when the lock is lost, at most half of --ttl; 0 = a third of it")
 	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; given, it means --fencing")
-	fs.StringVar(&f.holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
 	return cmd
 }
 
@@ -122,26 +112,15 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 			return cfg, "", err
 		}
 	}
-	if cfg, err = f.engineConfig(); err != nil {
+	if cfg, err = f.config(cmd, command[0]); err != nil {
 		return cfg, "", err
 	}
 	f.grace = cmp.Or(f.grace, f.ttl/3)
 	switch {
-	case f.ttl <= 0:
-		err = usagef("--ttl must be above 0, got %s", f.ttl)
-	case f.ttl > f.maxTTL:
-		err = usagef("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", f.ttl, f.maxTTL)
-	case f.wait < 0:
-		err = usagef("--wait must not be negative, got %s", f.wait)
-	case f.try && f.wait > 0:
-		err = usagef("--try and --wait exclude each other")
 	case f.grace < 0 || f.grace > f.ttl/2:
-		err = usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
+		return cfg, "", usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
 	case !isVariable(f.fenceEnv):
-		err = usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
-	}
-	if err != nil {
-		return cfg, "", err
+		return cfg, "", usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
 	}
 	path, err = exec.LookPath(command[0])
 	switch {
@@ -150,9 +129,6 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 	case err != nil:
 		return cfg, "", cannotRun(command[0], err)
 	}
-	// One lock: the round trips that pay off only for many are left out.
-	cfg.TTL, cfg.Queue, cfg.DisableNative = f.ttl, 1, true
-	cfg.Holder = cmp.Or(f.holder, holder(command[0]))
 	return cfg, path, nil
 }
 
@@ -178,62 +154,20 @@ func innermost(err error) error {
 	return err
 }
 
-// run is exec. What it learns of signals before the command is started ends the wait.
 func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error {
 	cfg, path, err := f.check(cmd, command)
 	if err != nil {
 		return err
 	}
-	signals := make(chan os.Signal, 16)
-	// A signal that is ignored, as by nohup, stays ignored, for the command too.
-	signal.Notify(signals, slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)...)
-
-	ctx, cancel := context.WithCancel(cmd.Context())
-	defer cancel()
-	if f.wait > 0 {
-		ctx, cancel = context.WithTimeout(ctx, f.wait)
-		defer cancel()
+	h, signals, err := f.acquire(cmd, cfg, name)
+	if err != nil {
+		return err
 	}
-	type acquired struct {
-		*held
-		err error
-	}
-	done := make(chan acquired, 1)
-	go func() {
-		h, err := acquire(ctx, cfg, name, f.try, cmd.ErrOrStderr())
-		done <- acquired{h, err}
-	}()
-	var got acquired
-	select {
-	case got = <-done:
-	case s := <-signals:
-		cancel()
-		if got = <-done; got.err == nil {
-			got.release()
-		}
-		return exit{exitSignal + number(s), fmt.Sprintf("%v while waiting for %q", s, name)}
-	}
-	switch err := got.err; {
-	case err == nil:
-	case f.try && errors.Is(err, engine.ErrTaken):
-		return exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
-	case f.wait > 0 && errors.Is(err, context.DeadlineExceeded):
-		return exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, f.wait, err)}
-	default:
-		return inFlags(err)
-	}
-
 	c := exec.Command(path, command[1:]...)
 	c.Args[0] = command[0]
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if f.fencing {
-		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(got.lock.Fence(), 10))
+		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(h.lock.Fence(), 10))
 	}
-	return got.run(c, signals, f.grace, cmd.ErrOrStderr())
-}
-
-// number is that of a signal.
-func number(s os.Signal) int {
-	n, _ := s.(syscall.Signal)
-	return int(n)
+	return h.run(c, signals, f.grace, cmd.ErrOrStderr())
 }

@@ -23,14 +23,14 @@ const dyingTime = time.Second
 func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, log io.Writer) error {
 	name := h.lock.Name()
 	expiring := make(chan struct{}, 1)
-	err := h.lock.WarnBefore(grace, func() {
-		select {
-		case expiring <- struct{}{}:
-		default:
-		}
-	})
+	err := h.lock.KeepAlive(0)
 	if err == nil {
-		err = h.lock.KeepAlive(0)
+		err = h.lock.WarnBefore(grace, func() {
+			select {
+			case expiring <- struct{}{}:
+			default:
+			}
+		})
 	}
 	if err != nil {
 		h.locks.Close()

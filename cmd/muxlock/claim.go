@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"muxlock/engine"
+)
+
+// claim is how a command that holds a lock asks for it.
+type claim struct {
+	*settings
+	ttl, wait time.Duration
+	try       bool
+	holder    string
+}
+
+// declare gives a command the flags. It says on log what happens to its lock, where no write may block.
+func (c *claim) declare(cmd *cobra.Command, log io.Writer) {
+	cmd.SetErr(log)
+	fs := cmd.Flags()
+	fs.DurationVar(&c.ttl, "ttl", 10*time.Second, "lease: for how long a crashed holder blocks others; renewed every third of it")
+	fs.DurationVar(&c.wait, "wait", 0, "how long to wait for the lock and the masters; 0 = until it is had")
+	fs.BoolVar(&c.try, "try", false, "do not wait for another holder, nor for masters")
+	fs.StringVar(&c.holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
+}
+
+// config finds what is wrong with the flags, before anything is sent. Others see who holds the lock by command.
+func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, err error) {
+	if cfg, err = c.engineConfig(); err != nil {
+		return cfg, err
+	}
+	switch {
+	case c.ttl <= 0:
+		return cfg, usagef("--ttl must be above 0, got %s", c.ttl)
+	case c.ttl > c.maxTTL:
+		return cfg, usagef("--ttl %s is above --max-ttl %s, which all clients of these masters must agree on", c.ttl, c.maxTTL)
+	case c.wait < 0:
+		return cfg, usagef("--wait must not be negative, got %s", c.wait)
+	case c.try && c.wait > 0:
+		return cfg, usagef("--try and --wait exclude each other")
+	}
+	// One lock: the round trips that pay off only for many are left out.
+	cfg.TTL, cfg.Queue, cfg.DisableNative = c.ttl, 1, true
+	cfg.Holder = cmp.Or(c.holder, holder(command))
+	return cfg, nil
+}
+
+// acquire waits for the lock until it is had, --wait is over or a signal comes. The signals that come
+// later are the caller's to act on.
+func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*held, <-chan os.Signal, error) {
+	signals := make(chan os.Signal, 16)
+	// A signal that is ignored, as by nohup, stays ignored, for a command too.
+	signal.Notify(signals, slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)...)
+
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	if c.wait > 0 {
+		ctx, cancel = context.WithTimeout(ctx, c.wait)
+		defer cancel()
+	}
+	type acquired struct {
+		*held
+		err error
+	}
+	done := make(chan acquired, 1)
+	go func() {
+		h, err := acquire(ctx, cfg, name, c.try, cmd.ErrOrStderr())
+		done <- acquired{h, err}
+	}()
+	var got acquired
+	select {
+	case got = <-done:
+	case s := <-signals:
+		cancel()
+		if got = <-done; got.err == nil {
+			got.release()
+		}
+		n, _ := s.(syscall.Signal)
+		return nil, nil, exit{exitSignal + int(n), fmt.Sprintf("%v while waiting for %q", s, name)}
+	}
+	switch err := got.err; {
+	case err == nil:
+		return got.held, signals, nil
+	case c.try && errors.Is(err, engine.ErrTaken):
+		return nil, nil, exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
+	case c.wait > 0 && errors.Is(err, context.DeadlineExceeded):
+		return nil, nil, exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, c.wait, err)}
+	default:
+		return nil, nil, inFlags(err)
+	}
+}
