@@ -28,7 +28,7 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	defer leave()
 	var lock *engine.Lock
 	if try {
-		lock, err = tryAcquire(ctx, locks, name)
+		lock, err = tryAcquire(ctx, locks, cfg, name)
 	} else {
 		sayWhyNotReady(ctx, locks, log)
 		lock, err = locks.Acquire(ctx, name, 0)
@@ -110,17 +110,14 @@ const mostTries = 20
 
 // tryAcquire tries again while nobody has the lock: those who came at the same moment, as
 // cron lets several machines do, have split the votes.
-func tryAcquire(ctx context.Context, locks *engine.Engine, name string) (lock *engine.Lock, err error) {
+func tryAcquire(ctx context.Context, locks *engine.Engine, cfg engine.Config, name string) (lock *engine.Lock, err error) {
 	pause := time.Millisecond
 	for range mostTries {
 		if lock, err = locks.TryAcquire(ctx, name, 0); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
 		i, unknown := locks.Inspect(ctx, name)
-		if i.Holder != "" {
-			err = fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
-		}
-		if i.Held || unknown != nil {
+		if err = takenBy(err, cfg, i); i.Held || unknown != nil {
 			break
 		}
 		select {
@@ -131,6 +128,31 @@ func tryAcquire(ctx context.Context, locks *engine.Engine, name string) (lock *e
 		pause = min(2*pause, 100*time.Millisecond)
 	}
 	return lock, err
+}
+
+// takenBy is err, an ErrTaken, with the holder where the masters know another one than us.
+func takenBy(err error, cfg engine.Config, i engine.Inspection) error {
+	if i.Holder == "" || i.Holder == cfg.Holder { // which may be of an attempt that is being undone
+		return err
+	}
+	return fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
+}
+
+// askTime bounds a last question to the masters.
+const askTime = time.Second
+
+// whoHolds is err, an ErrTaken, with who the masters say has the lock. It connects: a wait may have ended in
+// the queue of the machine.
+func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	locks, failed := engine.New(ctx, cfg)
+	if failed != nil {
+		return err
+	}
+	defer locks.Close()
+	i, _ := locks.Inspect(ctx, name) // a master that cannot be asked is left out
+	return takenBy(err, cfg, i)
 }
 
 // release gives the lock up, if it was not lost, and ends the engine.

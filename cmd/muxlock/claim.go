@@ -22,6 +22,8 @@ type claim struct {
 	*settings
 	ttl, wait time.Duration
 	try       bool
+	quiet     bool
+	conflict  uint8 // an exit code, if given
 	holder    string
 }
 
@@ -30,8 +32,10 @@ func (c *claim) declare(cmd *cobra.Command, log io.Writer) {
 	cmd.SetErr(log)
 	fs := cmd.Flags()
 	fs.DurationVar(&c.ttl, "ttl", 10*time.Second, "lease: for how long a crashed holder blocks others; renewed every third of it")
-	fs.DurationVar(&c.wait, "wait", 0, "how long to wait for the lock and the masters; 0 = until it is had")
+	fs.DurationVar(&c.wait, "wait", 0, "how long to wait for the lock and the masters; until it is had where not given; 0 = --try")
 	fs.BoolVar(&c.try, "try", false, "do not wait for another holder, nor for masters")
+	fs.BoolVarP(&c.quiet, "quiet", "q", false, "do not say that another one holds the lock")
+	fs.Uint8VarP(&c.conflict, "conflict-exit-code", "E", 0, "exit code when another one holds the lock, 0 to 255 (default 123, and 122 when --wait was over)")
 	fs.StringVar(&c.holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
 }
 
@@ -40,6 +44,7 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, e
 	if cfg, err = c.engineConfig(); err != nil {
 		return cfg, err
 	}
+	c.try = c.try || cmd.Flags().Changed("wait") && c.wait == 0 // as flock has it
 	switch {
 	case c.ttl <= 0:
 		return cfg, usagef("--ttl must be above 0, got %s", c.ttl)
@@ -89,14 +94,30 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*he
 		n, _ := s.(syscall.Signal)
 		return nil, nil, exit{exitSignal + int(n), fmt.Sprintf("%v while waiting for %q", s, name)}
 	}
-	switch err := got.err; {
-	case err == nil:
-		return got.held, signals, nil
-	case c.try && errors.Is(err, engine.ErrTaken):
-		return nil, nil, exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
-	case c.wait > 0 && errors.Is(err, context.DeadlineExceeded):
-		return nil, nil, exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, c.wait, err)}
-	default:
-		return nil, nil, inFlags(err)
+	if got.err != nil {
+		return nil, nil, c.refused(cmd, cfg, name, got.err)
 	}
+	return got.held, signals, nil
+}
+
+// refused is how err, for which the lock was not had, ends a command.
+func (c *claim) refused(cmd *cobra.Command, cfg engine.Config, name string, err error) error {
+	e := exit{exitTaken, fmt.Sprintf("%q: ", name)}
+	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
+	switch {
+	case late:
+		e = exit{exitTimeout, fmt.Sprintf("%q not had within %s: ", name, c.wait)}
+		if taken {
+			err = whoHolds(cmd.Context(), err, cfg, name)
+		}
+	case !c.try || !taken:
+		return inFlags(err)
+	}
+	if taken && cmd.Flags().Changed("conflict-exit-code") {
+		e.code = int(c.conflict)
+	}
+	if e.text += err.Error(); taken && c.quiet {
+		e.text = ""
+	}
+	return e
 }

@@ -61,7 +61,7 @@ that has no part in that, because it is down or lost its data.
 
 Exit codes:
   122    --wait was over before the lock could be had
-  123    --try, and another one holds the lock
+  123    --try (or --wait 0), and another one holds the lock; -E sets another code, for 122 too
   124    the lock was lost while the command ran
   125    muxlock failed: a mistake in the command line, or too few masters with --try
   126    the command cannot be started; nothing is locked

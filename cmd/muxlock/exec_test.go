@@ -67,8 +67,47 @@ func TestTryAndWaitEndWithCodesOfTheirOwnWhileAnotherOneHolds(t *testing.T) {
 	require.Empty(t, stdout)
 	stdout, stderr, code = s.run(t, "exec", "--wait", "300ms", "name", "--", "echo", "ran")
 	require.Equal(t, exitTimeout, code)
-	require.Contains(t, stderr, `"name" not had within 300ms: lock is taken`)
+	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
 	require.Empty(t, stdout)
+}
+
+func TestWaitZeroThatIsGivenIsNotToWait(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.hold(t, "name")
+	for _, args := range [][]string{{"--wait", "0"}, {"--wait=0s", "--try"}} {
+		_, stderr, code := s.run(t, append(append([]string{"exec"}, args...), "name", "--", "true")...)
+		require.Equal(t, exitTaken, code)
+		require.Equal(t, "muxlock: \"name\": lock is taken by the test\n", stderr)
+	}
+}
+
+func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	lock := s.hold(t, "name")
+	run := func(args ...string) (stderr string, code int) {
+		t.Helper()
+		stdout, stderr, code := s.run(t, append(append([]string{"exec", "-q", "-E", "0"}, args...), "name", "--", "sh", "-c", "exit 7")...)
+		require.Empty(t, stdout)
+		return stderr, code
+	}
+	for _, args := range [][]string{{"--try"}, {"--wait", "300ms"}} {
+		stderr, code := run(args...)
+		require.Zero(t, code, stderr)
+		require.Empty(t, stderr)
+	}
+	require.NoError(t, lock.Release(t.Context()))
+	stderr, code := run("--try")
+	require.Equal(t, 7, code, stderr)
+	require.NoError(t, s.masters[0].Kill())
+	require.NoError(t, s.masters[1].Kill())
+	stderr, code = run("--try")
+	require.Equal(t, exitOurs, code)
+	require.Contains(t, stderr, "connection refused")
+	stderr, code = run("--wait", "300ms")
+	require.Equal(t, exitTimeout, code)
+	require.Contains(t, stderr, "no quorum")
 }
 
 func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {

@@ -101,13 +101,15 @@ other way round.
 		Example: `  export MUXLOCK_MASTERS=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379
   muxlock exec jobs/nightly -- backup.sh /srv
   muxlock status jobs/nightly`,
+		Version:       fmt.Sprint(thisTool()),
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
+		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "" {
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			return usagef("%w%s", err, suggestion(unknown.GetSpecifiedName(), "--", names))
@@ -125,8 +127,7 @@ func versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  usageArgs(cobra.NoArgs),
 		Run: func(cmd *cobra.Command, _ []string) {
-			t := thisTool()
-			fmt.Fprintln(cmd.OutOrStdout(), t.Name, t.Version, t.Go)
+			fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
 		},
 	}
 }
@@ -137,6 +138,8 @@ type tool struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
 }
+
+func (t tool) String() string { return t.Name + " " + t.Version + " " + t.Go }
 
 func thisTool() tool {
 	t := tool{"muxlock", "(unknown)", runtime.Version()}

@@ -29,6 +29,7 @@ func TestAFewOfOneMachineContendAndTheNextComesWhenOneLeaves(t *testing.T) {
 	}
 	_, err := queue(ended, cfg, "name")
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorIs(t, err, engine.ErrTaken)
 	other, err := queue(ended, cfg, "other")
 	require.NoError(t, err)
 	other()
@@ -86,4 +87,21 @@ func TestWhoFindsNoMastersLetsOthersOfTheMachinePass(t *testing.T) {
 	leave()
 	cancel()
 	waiting.Wait()
+}
+
+func TestAWaitThatEndsInTheQueueNamesTheHolder(t *testing.T) {
+	t.Parallel()
+	s, dir := newSet(t), t.TempDir()
+	s.env = append(s.env, "TMPDIR="+dir)
+	s.hold(t, "name")
+	for range places {
+		s.start(t, "exec", "name", "--", "true")
+	}
+	require.Eventually(t, func() bool {
+		taken, err := filepath.Glob(dir + "/*/*")
+		return err == nil && len(taken) == places
+	}, limit, 10*time.Millisecond)
+	_, stderr, code := s.run(t, "exec", "--wait", "300ms", "name", "--", "true")
+	require.Equal(t, exitTimeout, code)
+	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
 }

@@ -50,7 +50,7 @@ func queue(ctx context.Context, cfg engine.Config, name string) (leave func(), e
 		}
 		select {
 		case <-ctx.Done():
-			return nil, fmt.Errorf("behind others of this machine: %w", ctx.Err())
+			return nil, fmt.Errorf("%w: behind others of this machine: %w", engine.ErrTaken, ctx.Err())
 		case <-time.After(20*time.Millisecond + rand.N(80*time.Millisecond)):
 		}
 	}

@@ -45,6 +45,8 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --tls-cert /none name -- true":        "--tls-cert and --tls-key",
 		"exec --config /none name -- true":          "--config",
 		"exec --tyr name -- true":                   "unknown flag: --tyr; did you mean --try or --ttl?",
+		"exec -E 256 name -- true":                  "--conflict-exit-code",
+		"exec -E none name -- true":                 "--conflict-exit-code",
 		"status":                                    "NAME is missing",
 		"status a b":                                "one NAME",
 		"status -o yaml a":                          "-o",
@@ -112,6 +114,16 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	}
 }
 
+// A letter is no beginning of a name: -n, of other tools, is no --new-masters, with which two may hold a lock.
+func TestAnUnknownLetterHasNoSuggestion(t *testing.T) {
+	t.Parallel()
+	for _, letter := range []string{"-n", "-w"} {
+		_, stderr, code := muxlock(t, "exec", letter, "x", "--", "true")
+		require.Equal(t, exitOurs, code)
+		require.Equal(t, "muxlock: unknown shorthand flag: '"+letter[len(letter)-1:]+"' in "+letter+"\nSee muxlock exec --help.\n", stderr)
+	}
+}
+
 func TestNamesThatTheEngineRefusesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -166,6 +178,7 @@ func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
 		"masters init --help":    "--above",
 		"__complete masters st":  "status\t",
 		"version":                "muxlock ",
+		"--version":              "muxlock ",
 		"completion bash":        "bash completion",
 		"__complete status -o j": "json\n",
 		"__complete rel":         "release\t",
