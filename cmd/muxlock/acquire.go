@@ -155,6 +155,18 @@ func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) er
 	return takenBy(err, cfg, i)
 }
 
+// end releases the lock, and returns why it was lost, if it was.
+func (h *held) end(log io.Writer) (lost error) {
+	err := oneline.Join(h.lock.Err(), h.release())
+	switch {
+	case errors.Is(err, engine.ErrLost), errors.Is(err, engine.ErrNotHeld):
+		return err
+	case err != nil: // its lease runs out
+		say(log, "%q may be held for the rest of its lease: %s", h.lock.Name(), err)
+	}
+	return nil
+}
+
 // release gives the lock up, if it was not lost, and ends the engine.
 func (h *held) release() error {
 	err := h.lock.Release(context.Background())

@@ -21,8 +21,8 @@ const execName = "exec"
 // execFlags is the command line of exec.
 type execFlags struct {
 	claim
-	grace    time.Duration
-	fenceEnv string
+	grace, hold time.Duration
+	fenceEnv    string
 }
 
 func execCommand(s *settings, log io.Writer) *cobra.Command {
@@ -37,6 +37,11 @@ Waiting. Without --wait and --try it waits until the lock is had. A set of maste
 cannot be reached, or whose masters were started within the last half minute and do not
 vote yet, is waited for likewise; standard error says so. Of those on one machine that wait
 for one name a few ask the masters, and the others wait behind them, in no order.
+
+Cron. Machines' clocks differ, so the next one may come when a short job has ended, and run it
+again. With --hold-at-least muxlock stays and renews the lock until so much time has passed since
+it was had; a longer command is not affected. A signal, also one that the command got, ends that
+at once: the lease runs out by itself, as when muxlock is killed.
 
 Loss. When the lock cannot be renewed, the command gets SIGTERM while --grace of the lease
 is left, and SIGKILL --grace later: it has ended before another one can have the lock. When
@@ -62,7 +67,7 @@ that has no part in that, because it is down or lost its data.
 Exit codes:
   122    --wait was over before the lock could be had
   123    --try (or --wait 0), and another one holds the lock; -E sets another code, for 122 too
-  124    the lock was lost while the command ran
+  124    the lock was lost while the command ran, or before --hold-at-least had passed
   125    muxlock failed: a mistake in the command line, or too few masters with --try
   126    the command cannot be started; nothing is locked
   127    the command was not found; nothing was locked
@@ -71,7 +76,7 @@ Exit codes:
 Each but the command's own comes with a line on standard error. Muxlock waits for no reader
 of its lines: a full pipe, or a terminal after Ctrl-S, loses them, and not the lock.`,
 		Example: `  muxlock exec jobs/nightly -- backup.sh /srv
-  muxlock exec --try jobs/nightly -- backup.sh /srv     # in the crontab of several machines
+  muxlock exec -q --try --hold-at-least 1m jobs/nightly -- backup.sh /srv     # in the crontab of several machines
   muxlock exec --wait 30s --ttl 5s deploy -- make deploy
   muxlock exec --fencing jobs/nightly -- sh -c 'store --fence "$MUXLOCK_FENCE"'`,
 		Args: usageArgs(nameAndCommand),
@@ -86,6 +91,7 @@ of its lines: a full pipe, or a terminal after Ctrl-S, loses them, and not the l
 	f.declare(cmd, log)
 	fs := cmd.Flags()
 	fs.DurationVar(&f.grace, "grace", 0, "from SIGTERM to SIGKILL when the lock is lost, at most half of --ttl; 0 = a third of it")
+	fs.DurationVar(&f.hold, "hold-at-least", 0, "keep the lock for so long since it was had, also when the command has ended before; it may be above --max-ttl")
 	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; given, it means --fencing")
 	return cmd
 }
@@ -119,6 +125,8 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 	switch {
 	case f.grace < 0 || f.grace > f.ttl/2:
 		return cfg, "", usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
+	case f.hold < 0:
+		return cfg, "", usagef("--hold-at-least must not be negative, got %s", f.hold)
 	case !isVariable(f.fenceEnv):
 		return cfg, "", usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
 	}
@@ -169,5 +177,5 @@ func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error
 	if f.fencing {
 		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(h.lock.Fence(), 10))
 	}
-	return h.run(c, signals, f.grace, cmd.ErrOrStderr())
+	return h.run(c, signals, f.grace, f.hold, cmd.ErrOrStderr())
 }

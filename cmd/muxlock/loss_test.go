@@ -63,7 +63,7 @@ func TestTheCommandGetsItsSignalBeforeThatIsSaid(t *testing.T) {
 	c.Stdout = out
 	unread, log := io.Pipe() // a write blocks until it is read
 	ended := make(chan error, 1)
-	go func() { ended <- h.run(c, nil, 500*time.Millisecond, log) }()
+	go func() { ended <- h.run(c, nil, 500*time.Millisecond, 0, log) }()
 	t.Cleanup(func() { unread.Close() })
 	out.await(t, "ready")
 	s.forced(t, "name")

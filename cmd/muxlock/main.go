@@ -12,27 +12,7 @@
 // The masters are --masters, or MUXLOCK_MASTERS, or in the file of --config or
 // MUXLOCK_CONFIG; so are all other settings of the set.
 //
-// Exit codes of exec; each but the command's own comes with a line on standard error that
-// begins with "muxlock: ":
-//
-//	122  --wait was over before the lock could be had
-//	123  --try, and another one holds the lock
-//	124  the lock was lost while the command ran, which was ended
-//	125  muxlock itself failed: a mistake in the command line, or too few masters with --try
-//	126  the command was found but cannot be started
-//	127  the command was not found
-//	128+N  signal N ended the command, or muxlock while it waited
-//	     else the command's own
-//
-// Exit codes of the others:
-//
-//	0  done; status: a majority of the masters has the lock
-//	1  too few masters can be asked, or an error; masters: not all are admitted
-//	   members of one set; doctor: something is FAIL
-//	2  usage: nothing was sent
-//	3  status, release: nobody holds the lock
-//	4  status: some masters have it, but no majority has the same one, or is free
-//	130  masters: interrupted, nothing is broken
+// Exit codes: muxlock COMMAND --help. Scripts rely on them.
 package main
 
 import (

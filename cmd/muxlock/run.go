@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,19 +10,19 @@ import (
 	"syscall"
 	"time"
 
-	"muxlock/engine"
 	"muxlock/internal/child"
-	"muxlock/internal/oneline"
 )
 
 // dyingTime is how long is waited for the end of processes that were killed: nobody may wait for
 // them, and then they stay in their group.
 const dyingTime = time.Second
 
-// run runs the command under the lock, releases that, and returns how the command ended. It
-// says on log what happens meanwhile, where no write may block: the lease is watched here.
-func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, log io.Writer) error {
+// run runs the command under the lock, releases that when hold has passed, too, and returns how the
+// command ended. It says on log what happens meanwhile, where no write may block: the lease is watched here.
+func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Duration, log io.Writer) error {
 	name := h.lock.Name()
+	over, signalled := context.WithTimeout(context.Background(), hold)
+	defer signalled()
 	expiring := make(chan struct{}, 1)
 	err := h.lock.KeepAlive(0)
 	if err == nil {
@@ -56,6 +57,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, l
 		select {
 		case s := <-signals:
 			p.pass(s)
+			signalled()
 		case <-p.stops:
 			p.stop()
 		case <-expiring:
@@ -75,16 +77,26 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace time.Duration, l
 			}
 			if kill != nil {
 				p.endGroup(kill)
+			} else {
+				h.stay(over, signals, signalled)
 			}
-			err := oneline.Join(h.lock.Err(), h.release())
-			switch {
-			case kill != nil || errors.Is(err, engine.ErrLost) || errors.Is(err, engine.ErrNotHeld):
+			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
+				h.locks.Close() // the lease runs out by itself
+			} else if lost := h.end(log); lost != nil || kill != nil {
 				return exit{exitLost, fmt.Sprintf("%q was lost while the command ran, which ended with %v", name, c.ProcessState)}
-			case err != nil: // its lease runs out
-				say(log, "%q may be held for the rest of its lease: %s", name, err)
 			}
 			return exit{codeOf(c.ProcessState), ""}
 		}
+	}
+}
+
+// stay keeps the lock until over ends, which a signal does by calling signalled, or the lock is lost.
+func (h *held) stay(over context.Context, signals <-chan os.Signal, signalled func()) {
+	select {
+	case <-over.Done():
+	case <-h.lock.Done():
+	case <-signals:
+		signalled()
 	}
 }
 

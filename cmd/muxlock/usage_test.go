@@ -29,6 +29,7 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --try --wait 1s name -- true":         "--try and --wait",
 		"exec --grace 6s name -- true":              "--grace",
 		"exec --grace -1s name -- true":             "--grace",
+		"exec --hold-at-least -1s name -- true":     "--hold-at-least",
 		"exec --fence-env 1A name -- true":          "--fence-env",
 		"exec --fence-env= name -- true":            "--fence-env",
 		"exec --fencing --new-masters name -- true": "--new-masters",
