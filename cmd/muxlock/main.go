@@ -3,6 +3,7 @@
 //
 //	muxlock exec jobs/nightly -- backup.sh /srv     one at a time on all machines; the lock is kept alive meanwhile
 //	muxlock exec --try jobs/nightly -- backup.sh    do nothing if another one runs
+//	muxlock lock jobs/nightly                       hold it without a command
 //	muxlock status jobs/nightly                     who holds it, on which masters, for how long yet
 //	muxlock release --force jobs/nightly            take it away from a holder that hangs
 //	muxlock ls jobs/                                what is held
@@ -52,8 +53,8 @@ func main() {
 	// A write to a closed pipe is an error like others: it must not end muxlock, and its command
 	// with it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
-	execLog := newBacklog(os.Stderr)
-	cmd, err := root(execLog).ExecuteC()
+	holdersLog := newBacklog(os.Stderr)
+	cmd, err := root(holdersLog).ExecuteC()
 	code, text := outcome(cmd, err)
 	log := cmd.ErrOrStderr()
 	if text != "" {
@@ -62,12 +63,12 @@ func main() {
 	if errors.As(err, new(usageError)) {
 		fmt.Fprintln(log, "See "+cmd.CommandPath()+" --help.")
 	}
-	execLog.flush(lastWords)
+	holdersLog.flush(lastWords)
 	os.Exit(code)
 }
 
-// root is all commands. Exec says on execLog what the others say on standard error.
-func root(execLog io.Writer) *cobra.Command {
+// root is all commands. Those that hold a lock say on log what the others say on standard error.
+func root(log io.Writer) *cobra.Command {
 	set := newSettings()
 	cmd := &cobra.Command{
 		Use:   "muxlock",
@@ -97,7 +98,7 @@ other way round.
 		return usageError{err}
 	})
 	set.declare(cmd)
-	cmd.AddCommand(execCommand(set, execLog), statusCommand(set), releaseCommand(set), lsCommand(set), doctorCommand(set), mastersCommand(set), versionCommand())
+	cmd.AddCommand(execCommand(set, log), lockCommand(set, log), statusCommand(set), releaseCommand(set), lsCommand(set), doctorCommand(set), mastersCommand(set), versionCommand())
 	return cmd
 }
 
@@ -147,7 +148,7 @@ func (e exit) Error() string { return e.text }
 // outcome is the exit code for an error of a command, and what is said about it.
 func outcome(cmd *cobra.Command, err error) (code int, text string) {
 	usage, failed := exitUsage, exitRun
-	if cmd.Name() == execName { // the command that it runs may end with 1 and 2
+	if cmd.Name() == execName || cmd.Name() == lockName { // the command of the first may end with 1 and 2
 		usage, failed = exitOurs, exitOurs
 	}
 	var e exit

@@ -150,9 +150,18 @@ func (s *set) start(t *testing.T, args ...string) *job {
 // startBy starts a program that becomes muxlock.
 func (s *set) startBy(t *testing.T, program string, args ...string) *job {
 	t.Helper()
+	return s.startFrom(t, nil, program, args...)
+}
+
+// startFrom is startBy with a standard input.
+func (s *set) startFrom(t *testing.T, in *os.File, program string, args ...string) *job {
+	t.Helper()
 	j := &job{Cmd: exec.Command(program, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
 	j.SysProcAttr = withoutTerminal
 	j.WaitDelay = limit / 4 // where it has left behind a process that has its output
+	if in != nil {
+		j.Stdin = in
+	}
 	j.Env, j.Stdout, j.Stderr = cleanEnv(s.env...), j.out, j.log
 	require.NoError(t, j.Start())
 	go func() {

@@ -19,7 +19,7 @@ func plain(text string) string {
 }
 
 const (
-	// mostLines bounds a backlog. Exec says far fewer: it fills up only when nobody reads.
+	// mostLines bounds a backlog. Holders say far fewer: it fills up only when nobody reads.
 	mostLines = 64
 	// lastWords is how long the end of muxlock waits for its backlog. A write that finds room takes
 	// microseconds; the rest is for a busy machine. When nobody reads, the exit code comes this much
@@ -27,8 +27,8 @@ const (
 	lastWords = 250 * time.Millisecond
 )
 
-// backlog is the standard error of exec. A write to a full pipe or a stopped terminal blocks, perhaps
-// for ever, so a goroutine writes for exec, which has a lease to watch. All methods but run are safe for
+// backlog is an output of a command that holds a lock. A write to a full pipe or a stopped terminal blocks,
+// perhaps for ever, so a goroutine writes for the command, which has a lease to watch. All methods but run are safe for
 // concurrent use.
 type backlog struct {
 	w   io.Writer // owned by run

@@ -16,6 +16,9 @@ func inForeground(terminal *os.File) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
+// readInBackground lets a read from the terminal fail that would stop a job in the background, with its lock.
+func readInBackground() { signal.Ignore(unix.SIGTTIN) }
+
 // stopKey takes over the SIGTSTPs of the terminal's Ctrl-Z.
 func stopKey() <-chan os.Signal {
 	stops := make(chan os.Signal, 1)

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+const lockName = "lock"
+
+func lockCommand(s *settings, log io.Writer) *cobra.Command {
+	c := claim{settings: s}
+	cmd := &cobra.Command{
+		Use:   lockName + " NAME",
+		Short: "Hold a lock until standard input ends or a signal comes",
+		Long: `Acquires the lock NAME as exec does, and keeps it alive without a command, for scripts and
+programs in other languages. Standard output has a line "locked NAME" when the lock is had.
+When standard input has ended, or SIGINT, SIGTERM, SIGHUP or SIGQUIT has come, it is released.
+When it is lost, the line is "lost NAME: " and why, and muxlock ends: whoever works under the
+lock has to stop by itself, since another one may have it by then. Exec ends its command before.
+
+Standard input is read once the lock is had. That of cron, of systemd and of what a script starts in
+the background is at its end: give it a pipe, as below, which ends when the script does.
+
+Exit codes: 0 released, 122 to 125 and -E as those of exec, 128+N signal N ended the wait.`,
+		Example: `  muxlock lock deploy     # until Ctrl-D
+  mkfifo in out; muxlock lock deploy <in >out & exec 3>in; read -r locked <out; make deploy; exec 3>&-`,
+		Args:              usageArgs(oneName),
+		ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cfg, err := c.config(cmd, lockName)
+			if err != nil {
+				return err
+			}
+			h, signals, err := c.acquire(cmd, cfg, args[0])
+			if err != nil {
+				return err
+			}
+			out := newBacklog(cmd.OutOrStdout())
+			defer out.flush(lastWords)
+			return h.keep(os.Stdin, signals, out, log)
+		},
+	}
+	c.declare(cmd, log)
+	return cmd
+}
+
+// keep keeps the lock until in ends or a signal comes, and releases it.
+func (h *held) keep(in io.Reader, signals <-chan os.Signal, out, log io.Writer) error {
+	over, end := context.WithCancel(context.Background())
+	defer end()
+	if h.lock.KeepAlive(0) == nil {
+		fmt.Fprintln(out, "locked", shown(h.lock.Name()))
+		readInBackground()
+		go func() { // ends with the process
+			if _, err := io.Copy(io.Discard, in); err == nil {
+				end()
+			}
+		}()
+		h.stay(over, signals, end)
+	}
+	if lost := h.end(log); lost != nil {
+		fmt.Fprintf(out, "lost %s: %s\n", shown(h.lock.Name()), plain(lost.Error()))
+		return exit{exitLost, ""}
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redistest"
+)
+
+// lock starts a muxlock that has had the lock. Its standard input ends with in.
+func (s *set) lock(t *testing.T, args ...string) (j *job, in io.Closer) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer r.Close()
+	t.Cleanup(func() { w.Close() })
+	j = s.startFrom(t, r, binary, append([]string{"lock"}, args...)...)
+	j.out.await(t, "\n")
+	require.Equal(t, "locked name\n", j.out.String())
+	return j, w
+}
+
+func TestLockHoldsUntilItsStandardInputEnds(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j, in := s.lock(t, "name")
+	_, stderr, code := s.run(t, "lock", "--try", "name")
+	require.Equal(t, exitTaken, code)
+	require.Contains(t, stderr, "lock is taken by ")
+	require.Contains(t, stderr, " lock\n", "what the other one is")
+	require.NoError(t, in.Close())
+	require.Zero(t, j.code(t), j.log)
+	require.Empty(t, redistest.Keys(t, s.masters...))
+	require.Equal(t, "locked name\n", j.out.String())
+	require.Empty(t, j.log.String())
+}
+
+func TestASignalEndsLockAndReleases(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		j, _ := s.lock(t, "name")
+		require.NoError(t, j.Process.Signal(sig))
+		require.Zero(t, j.code(t), j.log)
+		require.Empty(t, redistest.Keys(t, s.masters...))
+	}
+}
+
+func TestLockSaysThatItIsLost(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
+	j, _ := s.lock(t, "--ttl", "1500ms", "name")
+	for _, m := range s.masters[:2] {
+		redistest.Command(t, m, "DEL", "name")
+	}
+	require.Equal(t, exitLost, j.code(t))
+	require.Regexp(t, "^locked name\nlost name: .+\n$", j.out.String())
+	require.Empty(t, j.log.String())
+}
+
+// It is that of the help.
+func TestAScriptWorksUnderLock(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out; echo "$locked"; "$0" status name; exec 3>&-; wait $!`, binary)
+	script.Dir, script.Env = t.TempDir(), cleanEnv(s.env...)
+	out, err := script.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "locked name\nname is held on 3 of 3 masters by ")
+	require.Empty(t, redistest.Keys(t, s.masters...))
+}
