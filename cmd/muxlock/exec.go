@@ -53,8 +53,9 @@ Signals. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command, and m
 for its end. On a terminal the command is in the same process group as muxlock: Ctrl-C,
 Ctrl-\ and Ctrl-Z reach it directly, SIGINT and SIGQUIT that muxlock gets in the foreground
 count as those, and other signals reach only itself, not what it has started. While both are
-stopped by Ctrl-Z the lease runs out. Without a terminal (cron, systemd, CI) the command has a
-process group of its own, and all of that gets them.
+stopped by Ctrl-Z the lease runs out; where nobody could continue them (as the first process of
+a container, under ssh -t without a shell) neither is stopped. Without a terminal (cron,
+systemd, CI) the command has a process group of its own, and all of that gets them.
 
 When muxlock is killed with SIGKILL, Linux kills the command too (not what it has started,
 and not a setuid program), and the name is free when the lease has run out, after --ttl at

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,7 +23,20 @@ import (
 // command write there is in out.
 func (s *set) onTerminal(t *testing.T, args ...string) (j *job, terminal *os.File) {
 	t.Helper()
-	j = &job{Cmd: exec.Command(binary, args...), out: newLines(), done: make(chan struct{})}
+	return s.runOnTerminal(t, exec.Command(binary, args...))
+}
+
+// underShell has a shell with job control start muxlock, continue it for each line that it reads, and
+// write how it ended, or was stopped. Onwards from the shell, the keys of the terminal are muxlock's.
+func (s *set) underShell(t *testing.T, args ...string) (shell *job, terminal *os.File) {
+	t.Helper()
+	const script = `"$0" "$@"; while echo "shell: $?"; read -r line; do fg; done`
+	return s.runOnTerminal(t, exec.Command("sh", append([]string{"-mc", script, binary}, args...)...))
+}
+
+func (s *set) runOnTerminal(t *testing.T, c *exec.Cmd) (j *job, terminal *os.File) {
+	t.Helper()
+	j = &job{Cmd: c, out: newLines(), done: make(chan struct{})}
 	j.Env = cleanEnv(s.env...)
 	terminal, err := pty.Start(j.Cmd)
 	require.NoError(t, err)
@@ -76,18 +90,60 @@ func TestOnATerminalSIGINTIsLeftToTheTerminalAndOthersPassedOn(t *testing.T) {
 func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	j, terminal := s.onTerminal(t, "exec", "name", "--", "sh", "-c", `trap '' TSTP; trap 'exit 5' TERM; echo ready $$; while :; do sleep 0.02; done`)
-	j.out.await(t, "\n")
-	var pid int
-	_, err := fmt.Sscanf(j.out.String(), "ready %d", &pid)
+	shell, terminal := s.underShell(t, "exec", "name", "--", "sh", "-c", `trap '' TSTP; trap 'exit 5' TERM; echo ready $$ $PPID.; while :; do sleep 0.02; done`)
+	shell.out.await(t, ".")
+	var command, muxlock int
+	_, err := fmt.Sscanf(shell.out.String(), "ready %d %d.", &command, &muxlock)
 	require.NoError(t, err)
 	_, err = terminal.WriteString("\x1a")
 	require.NoError(t, err)
-	awaitState(t, pid, "T")
-	awaitState(t, j.Process.Pid, "T")
-	require.NoError(t, j.Process.Signal(syscall.SIGCONT))
-	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 5, j.code(t), j.out)
+	shell.out.await(t, "shell: "+strconv.Itoa(exitSignal+int(syscall.SIGTTOU)))
+	awaitState(t, command, "T")
+	awaitState(t, muxlock, "T")
+	_, err = terminal.WriteString("\n")
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(muxlock, syscall.SIGTERM))
+	shell.out.await(t, "shell: 5")
+}
+
+// As the first process of a container, and where ssh has started it without a shell.
+func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
+	t.Parallel()
+	for where, attr := range map[string]*syscall.SysProcAttr{"process 1": {Cloneflags: syscall.CLONE_NEWPID}, "orphaned group": {}} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			if attr.Cloneflags != 0 && os.Getuid() != 0 {
+				t.Skip("needs root")
+			}
+			s := newSet(t)
+			c := exec.Command(binary, "exec", "name", "--", "sh", "-c", `trap 'echo asked' TSTP; trap 'echo continued' CONT; trap 'exit 5' TERM; echo ready; while :; do sleep 0.02; done`)
+			c.SysProcAttr = attr
+			j, terminal := s.runOnTerminal(t, c)
+			j.out.await(t, "ready")
+			_, err := terminal.WriteString("\x1a")
+			require.NoError(t, err)
+			j.out.await(t, "asked")
+			j.out.await(t, "continued")
+			require.NoError(t, j.Process.Signal(syscall.SIGTERM))
+			require.Equal(t, 5, j.code(t), j.out)
+			require.Empty(t, redistest.Keys(t, s.masters...))
+		})
+	}
+}
+
+// A read from the terminal would stop it there, and the lease would run out.
+func TestLockIsNotStoppedInTheBackgroundOfATerminal(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	shell, _ := s.runOnTerminal(t, exec.Command("sh", "-mc", `"$0" lock name & echo "pid $!."; wait $!; echo "shell: $?"`, binary))
+	shell.out.await(t, "locked name")
+	shell.out.await(t, ".")
+	_, after, _ := strings.Cut(shell.out.String(), "pid ")
+	pid, err := strconv.Atoi(strings.Split(after, ".")[0])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGTERM))
+	require.Zero(t, shell.code(t), shell.out)
+	require.Contains(t, shell.out.String(), "shell: 0")
 }
 
 // awaitState waits until a process is in that state.

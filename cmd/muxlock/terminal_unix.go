@@ -32,19 +32,15 @@ func stopKey() <-chan os.Signal {
 const stopTime = 100 * time.Millisecond
 
 // stop stops the command, also one that ignored Ctrl-Z or is in a session of its own, and then
-// muxlock, which renews the lock no more, until both are continued.
+// muxlock, which renews the lock no more, until both are continued. Where nobody could do that both go on.
 func (p *process) stop() {
 	select {
 	case <-p.ended:
 		return
 	case <-time.After(stopTime):
 	}
-	continued := make(chan os.Signal, 1)
-	signal.Notify(continued, unix.SIGCONT)
-	defer signal.Stop(continued)
 	_ = p.signal(unix.SIGSTOP)
-	if unix.Kill(unix.Getpid(), unix.SIGSTOP) == nil {
-		<-continued // this thread may run on for a moment
-	}
+	raiseStop()
 	_ = p.signal(unix.SIGCONT)
+	_ = unix.Kill(0, unix.SIGCONT) // what the command has started
 }
