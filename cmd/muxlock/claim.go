@@ -65,7 +65,11 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, e
 // later are the caller's to act on.
 func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*held, <-chan os.Signal, error) {
 	signals := make(chan os.Signal, 16)
-	// A signal that is ignored, as by nohup, stays ignored, for a command too.
+	// A signal that is ignored, as by nohup, stays ignored, for a command too. Of SIGQUIT the runtime does not
+	// know: shells ignore it together with SIGINT, for what a script starts in the background.
+	if signal.Ignored(os.Interrupt) {
+		signal.Ignore(syscall.SIGQUIT)
+	}
 	signal.Notify(signals, slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}, signal.Ignored)...)
 
 	ctx, cancel := context.WithCancel(cmd.Context())

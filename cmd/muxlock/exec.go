@@ -57,6 +57,9 @@ stopped by Ctrl-Z the lease runs out; where nobody could continue them (as the f
 a container, under ssh -t without a shell) neither is stopped. Without a terminal (cron,
 systemd, CI) the command has a process group of its own, and all of that gets them.
 
+SIGHUP and SIGINT that were ignored when muxlock was started (nohup, & in a script) stay ignored, for
+the command too, and SIGQUIT when SIGINT was. SIGTERM is never: Go cannot tell whether it was.
+
 When muxlock is killed with SIGKILL, Linux kills the command too (not what it has started,
 and not a setuid program), and the name is free when the lease has run out, after --ttl at
 most. On other systems the command lives on without a lock.
