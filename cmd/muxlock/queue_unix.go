@@ -22,12 +22,16 @@ import (
 
 // Of all processes of one machine that wait for a name, places contend for it at the masters;
 // the others do not even connect. Each that contends is notified of every attempt of every
-// other one, so hundreds would keep each other, and the masters, from getting anywhere. It is
-// more than one because one may be stopped, as by Ctrl-Z.
+// other one, so hundreds would keep each other, and the masters, from getting anywhere.
 //
-// A place is a file with a flock, which ends with its process. Nothing rests on it: where
-// there can be no such file, everybody contends.
-const places = 4
+// A place is a file with a flock, which ends with its process. It is written to again and again; when
+// that has not happened for staleTime its process is stopped, as by Ctrl-Z, and another one replaces
+// the file. Nothing rests on it: where there can be no such file, everybody contends.
+const (
+	places    = 4
+	touchTime = time.Second
+	staleTime = 4 * touchTime
+)
 
 // queue waits until this process has a place, or ctx ends. leave gives it to the next one.
 func queue(ctx context.Context, cfg engine.Config, name string) (leave func(), err error) {
@@ -42,7 +46,8 @@ func queue(ctx context.Context, cfg engine.Config, name string) (leave func(), e
 			path := base + string(rune('0'+n))
 			place, err := take(path)
 			if err == nil {
-				return func() { os.Remove(path); place.Close() }, nil
+				go touch(place)
+				return func() { remove(path, place); place.Close() }, nil
 			}
 			if !errors.Is(err, unix.EWOULDBLOCK) {
 				return func() {}, nil
@@ -74,13 +79,39 @@ func take(path string) (*os.File, error) {
 	}
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
-		if ours, is := f.Stat(); is == nil {
-			if there, is := os.Stat(path); is == nil && os.SameFile(ours, there) {
-				return f, nil
-			}
+		if isAt(path, f) {
+			return f, nil
 		}
 		err = unix.EWOULDBLOCK // who had it has removed it meanwhile
+	} else if info, is := f.Stat(); is == nil && time.Since(info.ModTime()) > staleTime {
+		remove(path, f)
 	}
 	f.Close()
 	return nil, err
+}
+
+// touch shows that this process is not stopped, until a place is closed.
+func touch(place *os.File) {
+	for {
+		if _, err := place.WriteAt([]byte{0}, 0); err != nil {
+			return
+		}
+		time.Sleep(touchTime)
+	}
+}
+
+// remove removes a place, unless another one has replaced it.
+func remove(path string, place *os.File) {
+	if isAt(path, place) {
+		os.Remove(path)
+	}
+}
+
+func isAt(path string, f *os.File) bool {
+	ours, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(ours, there)
 }
