@@ -78,50 +78,47 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*he
 		ctx, cancel = context.WithTimeout(ctx, c.wait)
 		defer cancel()
 	}
-	type acquired struct {
-		*held
-		err error
-	}
-	done := make(chan acquired, 1)
+	var h *held
+	var err error
+	done := make(chan struct{})
 	go func() {
-		h, err := acquire(ctx, cfg, name, c.try, cmd.ErrOrStderr())
-		done <- acquired{h, err}
+		defer close(done)
+		h, err = acquire(ctx, cfg, name, c.try, cmd.ErrOrStderr())
 	}()
-	var got acquired
 	select {
-	case got = <-done:
+	case <-done:
 	case s := <-signals:
 		cancel()
-		if got = <-done; got.err == nil {
-			got.release()
+		if <-done; err == nil {
+			h.release()
 		}
 		n, _ := s.(syscall.Signal)
 		return nil, nil, exit{exitSignal + int(n), fmt.Sprintf("%v while waiting for %q", s, name)}
 	}
-	if got.err != nil {
-		return nil, nil, c.refused(cmd, cfg, name, got.err)
+	if err != nil {
+		err = c.refused(cmd, cfg, name, err)
 	}
-	return got.held, signals, nil
+	return h, signals, err
 }
 
 // refused is how err, for which the lock was not had, ends a command.
 func (c *claim) refused(cmd *cobra.Command, cfg engine.Config, name string, err error) error {
-	e := exit{exitTaken, fmt.Sprintf("%q: ", name)}
 	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
+	e := exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}
 	switch {
+	case late && taken:
+		err = whoHolds(cmd.Context(), err, cfg, name)
+		fallthrough
 	case late:
-		e = exit{exitTimeout, fmt.Sprintf("%q not had within %s: ", name, c.wait)}
-		if taken {
-			err = whoHolds(cmd.Context(), err, cfg, name)
-		}
-	case !c.try || !taken:
+		e = exit{exitTimeout, fmt.Sprintf("%q not had within %s: %v", name, c.wait, err)}
+	case !taken:
 		return inFlags(err)
+	}
+	if taken && c.quiet {
+		e.text = ""
 	}
 	if taken && cmd.Flags().Changed("conflict-exit-code") {
 		e.code = int(c.conflict)
-	}
-	if e.text += err.Error(); taken && c.quiet {
-		e.text = ""
 	}
 	return e
 }

@@ -69,9 +69,6 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	case f.length <= 0:
 		return usagef("--for must be above 0, got %s", f.length)
 	}
-	if err := f.output.check(); err != nil {
-		return err
-	}
 	var masters []pipeline.Master
 	for i, addr := range cfg.Masters {
 		option, err := address.Parse(addr, cfg.Client)

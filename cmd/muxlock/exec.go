@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -131,7 +132,7 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 		return cfg, "", usagef("--grace must be above 0 and at most half of --ttl %s, got %s: the command is ended that long before the lease", f.ttl, f.grace)
 	case f.hold < 0:
 		return cfg, "", usagef("--hold-at-least must not be negative, got %s", f.hold)
-	case !isVariable(f.fenceEnv):
+	case !variableName.MatchString(f.fenceEnv):
 		return cfg, "", usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
 	}
 	path, err = exec.LookPath(command[0])
@@ -144,26 +145,14 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 	return cfg, path, nil
 }
 
-func isVariable(name string) bool {
-	for i, c := range []byte(name) {
-		letter := c == '_' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
+// variableName is the name of a variable of the environment.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func cannotRun(command string, err error) error {
-	return exit{exitCannotRun, fmt.Sprintf("%s: cannot be started: %v", command, innermost(err))}
-}
-
-// innermost leaves out what was done to which path, which the text around it says.
-func innermost(err error) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
-		err = cause
+		err = cause // without what was done to which path
 	}
-	return err
+	return exit{exitCannotRun, fmt.Sprintf("%s: cannot be started: %v", command, err)}
 }
 
 func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error {

@@ -21,11 +21,7 @@ func holder(command string) string {
 
 // fitted shortens a text to some bytes.
 func fitted(text string, most int) string {
-	for len(text) > most {
-		_, n := utf8.DecodeLastRuneInString(text)
-		text = text[:len(text)-n]
-	}
-	return text
+	return strings.ToValidUTF8(text[:min(len(text), most)], "") // it may end within a letter
 }
 
 // printable has a ? for what would do more to a terminal than print.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -95,9 +97,6 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	case strings.HasPrefix(key, pipeline.ReservedPrefix):
 		return usagef("%q: names that begin with %s are the engine's own", key, pipeline.ReservedPrefix)
 	}
-	if err := f.output.check(); err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(cmd.Context(), f.timeout)
 	defer cancel()
 	locks, err := engine.New(ctx, cfg)
@@ -156,27 +155,21 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 // scanAll returns the names that masters have, and one more than --limit if there are more;
 // failed is of those that could not be scanned.
 func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning string) (names []string, failed []error) {
-	found, errs := make([][]string, len(cfg.Masters)), make([]error, len(cfg.Masters))
-	var all errgroup.Group
+	found, errs := make([]map[string]bool, len(cfg.Masters)), make([]error, len(cfg.Masters))
+	var all sync.WaitGroup
 	for n, addr := range cfg.Masters {
-		all.Go(func() error {
-			found[n], errs[n] = f.scan(ctx, addr, cfg.Client, beginning)
-			return nil
-		})
+		all.Go(func() { found[n], errs[n] = f.scan(ctx, addr, cfg.Client, beginning) })
 	}
-	_ = all.Wait() // the errors are in errs, one per master
-	for n, err := range errs {
-		if err != nil {
-			failed = append(failed, err)
-		}
-		names = append(names, found[n]...)
+	all.Wait()
+	once := map[string]bool{}
+	for _, names := range found {
+		maps.Copy(once, names)
 	}
-	slices.Sort(names)
-	return slices.Compact(names), failed
+	return slices.Sorted(maps.Keys(once)), slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
 // scan returns the names of one master, up to one more than --limit.
-func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names []string, err error) {
+func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names map[string]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
 	option, err := address.Parse(addr, template)
 	if err != nil {
@@ -190,17 +183,14 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 		return nil, failed(err)
 	}
 	defer client.Close()
-	seen := map[string]bool{} // SCAN may name a key twice
+	names = map[string]bool{} // SCAN may name a key twice
 	for cursor := uint64(0); ; {
 		page, err := client.Do(ctx, client.B().Scan().Cursor(cursor).Match(literal(f.prefix+beginning)+"*").Count(1000).Type("string").Build()).AsScanEntry()
 		if err != nil {
 			return nil, failed(err)
 		}
 		for _, key := range page.Elements {
-			if !seen[key] {
-				seen[key] = true
-				names = append(names, key[len(f.prefix):])
-			}
+			names[key[len(f.prefix):]] = true
 		}
 		if cursor = page.Cursor; cursor == 0 || len(names) > f.limit {
 			return names, nil

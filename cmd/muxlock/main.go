@@ -103,14 +103,8 @@ other way round.
 }
 
 func versionCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  usageArgs(cobra.NoArgs),
-		Run: func(cmd *cobra.Command, _ []string) {
-			fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version)
-		},
-	}
+	say := func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), cmd.Root().Version) }
+	return &cobra.Command{Use: "version", Short: "Print the version", Args: usageArgs(cobra.NoArgs), Run: say}
 }
 
 // tool is this program, in JSON.

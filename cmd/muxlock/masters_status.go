@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -28,12 +29,7 @@ The largest fence that the masters know is for init --recover --above, after a m
 lost its data. It asks for the largest that any resource has seen, which may be larger.`,
 		Example: `  muxlock masters status --masters a:6379,b:6379,c:6379`,
 		Args:    usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.output.check(); err != nil {
-				return err
-			}
-			return f.show(cmd.Context(), cmd.OutOrStdout())
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.show(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	f.output.declare(cmd)
 	return cmd
@@ -130,17 +126,13 @@ func surveyOf(found []engine.Member, wait time.Duration) survey {
 	}
 	for _, m := range found {
 		state, do := s.stateOf(m)
-		line := member{m.Address, m.Set.ID, m.Set.Generation, m.Set.MaxTTL, append([]string{}, m.Set.Members...), m.Admitted, state, do}
-		switch {
-		case line.State != "":
-			s.left++
-		case m.Set.Matches(m.Set.MaxTTL, addrs) != nil:
-			line.State = "admitted, but --masters names others"
-			s.left++
-		default:
-			line.State = "admitted"
+		if state == "" && m.Set.Matches(m.Set.MaxTTL, addrs) != nil {
+			state = "admitted, but --masters names others"
 		}
-		s.Masters = append(s.Masters, line)
+		if state != "" {
+			s.left++
+		}
+		s.Masters = append(s.Masters, member{m.Address, m.Set.ID, m.Set.Generation, m.Set.MaxTTL, append([]string{}, m.Set.Members...), m.Admitted, cmp.Or(state, "admitted"), do})
 	}
 	s.OK = s.left == 0
 	return s

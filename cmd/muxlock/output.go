@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -11,21 +12,26 @@ import (
 )
 
 // output is how a result is written.
-type output struct{ format string }
+type output struct{ format format }
 
-func (o *output) declare(cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&o.format, "output", "o", "text", "text or json")
-	err := cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
-		panic(err) // there is no such flag
+// format is text or json; it is a flag's value.
+type format string
+
+func (f *format) String() string { return string(*f) }
+func (f *format) Type() string   { return "string" }
+
+func (f *format) Set(text string) error {
+	if text != "text" && text != "json" {
+		return errors.New("must be text or json")
 	}
+	*f = format(text)
+	return nil
 }
 
-func (o *output) check() error {
-	if o.format != "text" && o.format != "json" {
-		return usagef("-o must be text or json, got %q", o.format)
-	}
-	return nil
+func (o *output) declare(cmd *cobra.Command) {
+	o.format = "text"
+	cmd.Flags().VarP(&o.format, "output", "o", "text or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // there is such a flag
 }
 
 // write writes a result as one document, or as its text.

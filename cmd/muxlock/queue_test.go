@@ -88,28 +88,3 @@ func TestWhoFindsNoMastersLetsOthersOfTheMachinePass(t *testing.T) {
 	cancel()
 	waiting.Wait()
 }
-
-// waiters starts a muxlock for each place, which waits for a name that is taken.
-func (s *set) waiters(t *testing.T) (all []*job) {
-	t.Helper()
-	dir := t.TempDir()
-	s.env = append(s.env, "TMPDIR="+dir)
-	for range places {
-		all = append(all, s.start(t, "exec", quick, "name", "--", "true"))
-	}
-	require.Eventually(t, func() bool {
-		taken, err := filepath.Glob(dir + "/*/*")
-		return err == nil && len(taken) == places
-	}, limit, 10*time.Millisecond)
-	return all
-}
-
-func TestAWaitThatEndsInTheQueueNamesTheHolder(t *testing.T) {
-	t.Parallel()
-	s := quickSet(t)
-	s.hold(t, "name")
-	s.waiters(t)
-	_, stderr, code := s.run(t, "exec", "--wait", "300ms", "name", "--", "true")
-	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
-}

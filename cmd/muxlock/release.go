@@ -80,7 +80,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 		return usagef("--yes is missing, and there is no terminal to ask on")
 	}
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
-	locks, i, err := inspect(ctx, f.settings, &f.output, name)
+	locks, i, err := inspect(ctx, f.settings, name)
 	if locks == nil {
 		return err
 	}

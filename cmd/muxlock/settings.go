@@ -73,11 +73,6 @@ func (s *settings) declare(cmd *cobra.Command) {
 			cmd.PersistentFlags().AddFlag(f)
 		}
 	})
-	for _, name := range []string{"config", "password-file", "tls-ca", "tls-cert", "tls-key"} {
-		if err := cmd.MarkPersistentFlagFilename(name); err != nil {
-			panic(err) // there is no such flag
-		}
-	}
 }
 
 const variablePrefix = "MUXLOCK_"
@@ -154,14 +149,13 @@ func (s *settings) read(name string) (map[string]string, error) {
 	}
 	var known []string
 	s.flags.VisitAll(func(f *pflag.Flag) { known = append(known, variable(f.Name)) })
-	values, n := map[string]string{}, 0
-	for line := range strings.Lines(string(text)) {
-		n++
+	values := map[string]string{}
+	for n, line := range strings.Split(string(text), "\n") {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		at := fmt.Sprintf("%s line %d", name, n)
+		at := fmt.Sprintf("%s line %d", name, n+1)
 		variable, value, ok := strings.Cut(line, "=")
 		switch _, twice := values[variable]; {
 		case !ok || !strings.HasPrefix(variable, variablePrefix): // it may be a password

@@ -35,23 +35,3 @@ func TestIgnoredSignalsStayIgnoredForMuxlockAndItsCommand(t *testing.T) {
 	require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t), j.log)
 }
-
-// As by Ctrl-Z.
-func TestFourStoppedWaitersLetOthersOfTheMachinePass(t *testing.T) {
-	t.Parallel()
-	s := quickSet(t)
-	lock := s.hold(t, "name")
-	stopped := s.waiters(t)
-	for _, j := range stopped {
-		require.NoError(t, j.Process.Signal(syscall.SIGSTOP))
-		awaitState(t, j.Process.Pid, "T")
-	}
-	require.NoError(t, lock.Release(t.Context()))
-	stdout, stderr, code := s.run(t, "exec", quick, "name", "--", "echo", "ran")
-	require.Zero(t, code, stderr)
-	require.Equal(t, "ran\n", stdout)
-	for _, j := range stopped { // without a place: the lock is theirs all the same
-		require.NoError(t, j.Process.Signal(syscall.SIGCONT))
-		require.Zero(t, j.code(t), j.log)
-	}
-}

@@ -41,7 +41,7 @@ Left is how long a majority will have it if it is not renewed.`,
 		Args:              usageArgs(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			locks, i, err := inspect(cmd.Context(), s, &o, args[0])
+			locks, i, err := inspect(cmd.Context(), s, args[0])
 			if locks == nil {
 				return err
 			}
@@ -50,11 +50,8 @@ Left is how long a majority will have it if it is not renewed.`,
 			if err := o.write(cmd.OutOrStdout(), v); err != nil {
 				return err
 			}
-			switch {
-			case v.Verdict == isFree:
-				return exit{exitFree, ""}
-			case v.Verdict == isSplit:
-				return exit{exitSplit, ""}
+			if code := map[string]int{isFree: exitFree, isSplit: exitSplit}[v.Verdict]; code != 0 {
+				return exit{code, ""}
 			}
 			return err
 		},
@@ -76,11 +73,8 @@ func oneName(_ *cobra.Command, args []string) error {
 
 // inspect asks the masters about a name. The engine is nil if they could not be asked;
 // otherwise it is the caller's to close, and err says what of the answer is missing.
-func inspect(ctx context.Context, s *settings, o *output, name string) (*engine.Engine, engine.Inspection, error) {
+func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, engine.Inspection, error) {
 	cfg, err := s.engineConfig()
-	if err == nil {
-		err = o.check()
-	}
 	if err != nil {
 		return nil, engine.Inspection{}, err
 	}

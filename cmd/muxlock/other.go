@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"muxlock/engine"
 )
@@ -12,3 +13,11 @@ import (
 func queue(context.Context, engine.Config, string) (leave func(), err error) {
 	return func() {}, nil
 }
+
+func inForeground(*os.File) bool { return false }
+
+func readInBackground() {}
+
+func stopKey() <-chan os.Signal { return nil }
+
+func (p *process) stop() {}

@@ -1,0 +1,57 @@
+//go:build linux
+
+package main
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// waiters starts a muxlock for each place, which waits for a name that is taken.
+func (s *set) waiters(t *testing.T) (all []*job) {
+	t.Helper()
+	dir := t.TempDir()
+	s.env = append(s.env, "TMPDIR="+dir)
+	for range places {
+		all = append(all, s.start(t, "exec", quick, "name", "--", "true"))
+	}
+	require.Eventually(t, func() bool {
+		taken, err := filepath.Glob(dir + "/*/*")
+		return err == nil && len(taken) == places
+	}, limit, 10*time.Millisecond)
+	return all
+}
+
+func TestAWaitThatEndsInTheQueueNamesTheHolder(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	s.hold(t, "name")
+	s.waiters(t)
+	_, stderr, code := s.run(t, "exec", "--wait", "300ms", "name", "--", "true")
+	require.Equal(t, exitTimeout, code)
+	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
+}
+
+// As by Ctrl-Z.
+func TestFourStoppedWaitersLetOthersOfTheMachinePass(t *testing.T) {
+	t.Parallel()
+	s := quickSet(t)
+	lock := s.hold(t, "name")
+	stopped := s.waiters(t)
+	for _, j := range stopped {
+		require.NoError(t, j.Process.Signal(syscall.SIGSTOP))
+		awaitState(t, j.Process.Pid, "T")
+	}
+	require.NoError(t, lock.Release(t.Context()))
+	stdout, stderr, code := s.run(t, "exec", quick, "name", "--", "echo", "ran")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "ran\n", stdout)
+	for _, j := range stopped { // without a place: the lock is theirs all the same
+		require.NoError(t, j.Process.Signal(syscall.SIGCONT))
+		require.Zero(t, j.code(t), j.log)
+	}
+}
