@@ -30,7 +30,11 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	if try {
 		lock, err = tryAcquire(ctx, locks, cfg, name)
 	} else {
-		sayWhyNotReady(ctx, locks, log)
+		now, cancel := context.WithCancel(ctx)
+		cancel()
+		if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
+			say(log, "waiting for the masters: %s", missing)
+		}
 		lock, err = locks.Acquire(ctx, name, 0)
 	}
 	if err != nil {
@@ -74,15 +78,6 @@ func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.
 			return nil, nil, oneline.Join(last, ctx.Err())
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
-	}
-}
-
-// sayWhyNotReady says what acquiring will have to wait for beside other holders.
-func sayWhyNotReady(ctx context.Context, locks *engine.Engine, log io.Writer) {
-	now, cancel := context.WithCancel(ctx)
-	cancel()
-	if missing := (*engine.NotReadyError)(nil); errors.As(locks.Ready(now), &missing) {
-		say(log, "waiting for the masters: %s", missing)
 	}
 }
 
@@ -138,13 +133,10 @@ func takenBy(err error, cfg engine.Config, i engine.Inspection) error {
 	return fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
 }
 
-// askTime bounds a last question to the masters.
-const askTime = time.Second
-
 // whoHolds is err, an ErrTaken, with who the masters say has the lock. It connects: a wait may have ended in
 // the queue of the machine.
 func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // for masters that hang by now
 	defer cancel()
 	locks, failed := engine.New(ctx, cfg)
 	if failed != nil {

@@ -92,8 +92,7 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*he
 		if <-done; err == nil {
 			h.release()
 		}
-		n, _ := s.(syscall.Signal)
-		return nil, nil, exit{exitSignal + int(n), fmt.Sprintf("%v while waiting for %q", s, name)}
+		return nil, nil, exit{exitSignal + int(s.(syscall.Signal)), fmt.Sprintf("%v while waiting for %q", s, name)}
 	}
 	if err != nil {
 		err = c.refused(cmd, cfg, name, err)

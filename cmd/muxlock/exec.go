@@ -118,14 +118,10 @@ func nameAndCommand(cmd *cobra.Command, args []string) error {
 
 // check finds what is wrong with the command line, before anything is sent.
 func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Config, path string, err error) {
-	if cmd.Flags().Changed("fence-env") {
-		if err := cmd.Flags().Set("fencing", "true"); err != nil { // which counts more than a file's or the environment's
-			return cfg, "", err
-		}
-	}
 	if cfg, err = f.config(cmd, command[0]); err != nil {
 		return cfg, "", err
 	}
+	cfg.Fencing = cfg.Fencing || cmd.Flags().Changed("fence-env") // which counts more than a file or the environment
 	f.grace = cmp.Or(f.grace, f.ttl/3)
 	switch {
 	case f.grace < 0 || f.grace > f.ttl/2:
@@ -135,14 +131,13 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 	case !variableName.MatchString(f.fenceEnv):
 		return cfg, "", usagef("--fence-env: %q is no name of an environment variable", f.fenceEnv)
 	}
-	path, err = exec.LookPath(command[0])
-	switch {
+	switch path, err = exec.LookPath(command[0]); {
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return cfg, "", exit{exitNotFound, command[0] + ": command not found"}
+		err = exit{exitNotFound, command[0] + ": command not found"}
 	case err != nil:
-		return cfg, "", cannotRun(command[0], err)
+		err = cannotRun(command[0], err)
 	}
-	return cfg, path, nil
+	return cfg, path, err
 }
 
 // variableName is the name of a variable of the environment.
@@ -164,10 +159,8 @@ func (f *execFlags) run(cmd *cobra.Command, name string, command []string) error
 	if err != nil {
 		return err
 	}
-	c := exec.Command(path, command[1:]...)
-	c.Args[0] = command[0]
-	c.Stdin, c.Stdout, c.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if f.fencing {
+	c := &exec.Cmd{Path: path, Args: command, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	if cfg.Fencing {
 		c.Env = append(os.Environ(), f.fenceEnv+"="+strconv.FormatUint(h.lock.Fence(), 10))
 	}
 	return h.run(c, signals, f.grace, f.hold, cmd.ErrOrStderr())

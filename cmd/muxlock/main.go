@@ -10,10 +10,7 @@
 //	muxlock doctor                                  what makes locks on these masters unsafe or slow
 //	muxlock masters init                            make masters a set, for fencing tokens; status, replace, repair
 //
-// The masters are --masters, or MUXLOCK_MASTERS, or in the file of --config or
-// MUXLOCK_CONFIG; so are all other settings of the set.
-//
-// Exit codes: muxlock COMMAND --help. Scripts rely on them.
+// Settings and exit codes: muxlock COMMAND --help.
 package main
 
 import (

@@ -108,10 +108,7 @@ func remove(path string, place *os.File) {
 }
 
 func isAt(path string, f *os.File) bool {
-	ours, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(path)
-	return err == nil && os.SameFile(ours, there)
+	ours, closed := f.Stat()
+	there, gone := os.Stat(path)
+	return closed == nil && gone == nil && os.SameFile(ours, there)
 }

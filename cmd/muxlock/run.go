@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,15 +25,12 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	over, signalled := context.WithTimeout(context.Background(), hold)
 	defer signalled()
 	expiring := make(chan struct{}, 1)
-	err := h.lock.KeepAlive(0)
-	if err == nil {
-		err = h.lock.WarnBefore(grace, func() {
-			select {
-			case expiring <- struct{}{}:
-			default:
-			}
-		})
-	}
+	err := cmp.Or(h.lock.KeepAlive(0), h.lock.WarnBefore(grace, func() {
+		select {
+		case expiring <- struct{}{}:
+		default:
+		}
+	}))
 	if err != nil {
 		h.locks.Close()
 		return exit{exitLost, fmt.Sprintf("%q was lost before the command was started: %s", name, err)}
@@ -135,9 +133,7 @@ func (p *process) pass(s os.Signal) {
 	if p.terminal != nil && (s == os.Interrupt || s == syscall.SIGQUIT) && inForeground(p.terminal) {
 		return
 	}
-	if s, ok := s.(syscall.Signal); ok {
-		_ = p.signal(s)
-	}
+	_ = p.signal(s.(syscall.Signal)) // as all that are notified
 }
 
 // signal sends a signal to the command, and to all of its group if that is its own. It may

@@ -74,11 +74,11 @@ func oneName(_ *cobra.Command, args []string) error {
 // inspect asks the masters about a name. The engine is nil if they could not be asked;
 // otherwise it is the caller's to close, and err says what of the answer is missing.
 func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, engine.Inspection, error) {
+	var locks *engine.Engine
 	cfg, err := s.engineConfig()
-	if err != nil {
-		return nil, engine.Inspection{}, err
+	if err == nil {
+		locks, err = engine.New(ctx, cfg)
 	}
-	locks, err := engine.New(ctx, cfg)
 	if err != nil {
 		return nil, engine.Inspection{}, inFlags(err)
 	}
