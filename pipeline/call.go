@@ -43,8 +43,8 @@ type Request struct {
 	Patient bool
 }
 
-// AnyRound is the Request.Round of a lock that another process acquired: each master that this
-// pipeline has asked anything may have it.
+// AnyRound is the Request.Round of a lock that another process acquired: any master may have it.
+// It is before the first round of every pipeline.
 const AnyRound = 1
 
 // Outcome is the votes when the verdict fell.

@@ -341,3 +341,36 @@ func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
 		})
 	}
 }
+
+// Another process acquired the lock: it may be on a master that this pipeline never asked anything.
+func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *testing.T) {
+	for name, away := range map[string]func(t *testing.T, b *bubble, f *fake){
+		"away since New": func(_ *testing.T, b *bubble, f *fake) {
+			f.refuse = true
+			b.started()
+		},
+		"away before the first round": func(_ *testing.T, b *bubble, f *fake) {
+			b.started()
+			f.set(func() { f.refuse = true })
+			f.cut()
+			b.untilUp(2)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				for _, f := range b.fakes {
+					f.data["a"] = value{"token of a", time.Now().Add(hour)}
+				}
+				f := b.fakes[2]
+				away(t, b, f)
+				out, err := b.release("a", AnyRound)
+				require.NoError(t, err)
+				require.Equal(t, quorum.Won, out.Verdict)
+				require.Equal(t, 1, b.p.Stats().Masters[2].PendingReleases)
+				f.set(func() { f.refuse = false })
+				b.untilUp(3)
+				b.requireNoKeys()
+			})
+		})
+	}
+}

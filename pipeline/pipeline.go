@@ -112,6 +112,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		drained:       make(chan struct{}),
 		calls:         sync.Pool{New: newCall},
 		inspections:   make(chan struct{}, mostInspections),
+		seq:           AnyRound,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {
@@ -124,6 +125,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			written:   sync.Cond{L: &p.mu},
 			pace:      newPace(cfg.Timeout),
 			admission: admission{wait: cfg.Wait, durable: cfg.MastersAreDurable, trusted: cfg.MastersAreNew},
+			awayFrom:  AnyRound + 1,
 			pending:   pendingReleases{deadPeer: time.Second + 2*cfg.Timeout},
 		})
 	}
