@@ -162,7 +162,7 @@ func ExampleObserver() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
 	locks, err := engine.New(context.Background(), engine.Config{
 		Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"},
-		Logger:  logger, // locks lost, releases not confirmed, masters set aside and back
+		Logger:  logger, // locks lost, releases not confirmed, masters set aside and voting again
 		Observer: &engine.Observer{
 			Lost: func(name string, held time.Duration, cause error) {
 				alert(name, cause)

@@ -36,10 +36,10 @@ type Observer struct {
 	// Renewed: a renewal in the background was confirmed, or failed with err and will be
 	// tried again unless the lock is lost.
 	Renewed func(name string, err error)
-	// Master: a master was set aside (up is false, and cause says why), or was admitted
-	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). The end of
-	// that wait is no event. Of the masters that New connects to, there are events for those
-	// that are away or must wait, maybe before New returns. address is as in MasterError.
+	// Master: a master was set aside (up is false, and cause says why), is up again but must wait
+	// before it votes (cause says for how long, and matches ErrRestarted), or votes (cause is nil).
+	// Of the masters that New connects to, there are events for those that are away or must wait,
+	// maybe before New returns. address is as in MasterError.
 	Master func(address string, up bool, cause error)
 }
 
@@ -171,10 +171,13 @@ func (q *events) master(address string, up bool, cause error) {
 		if cause != nil {
 			attributes = append(attributes, slog.Any("cause", cause))
 		}
-		if up {
-			q.logger.Info("master is back", attributes...)
-		} else {
+		switch {
+		case !up:
 			q.logger.Warn("master set aside", attributes...)
+		case cause != nil:
+			q.logger.Info("master does not vote yet", attributes...)
+		default:
+			q.logger.Info("master votes", attributes...)
 		}
 	})
 }

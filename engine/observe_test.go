@@ -36,8 +36,8 @@ func TestLoggerSaysWhichMasterWasSetAsideAndWhy(t *testing.T) {
 	q.master("a:1", true, nil)
 	q.close()
 	require.Equal(t, `level=WARN msg="master set aside" master=a:1 cause="connection has ended"
-level=INFO msg="master is back" master=a:1 cause="muxlock: master was restarted"
-level=INFO msg="master is back" master=a:1
+level=INFO msg="master does not vote yet" master=a:1 cause="muxlock: master was restarted"
+level=INFO msg="master votes" master=a:1
 `, out.String())
 	newEvents(new(Config)).master("a:1", true, nil) // neither Logger nor Observer
 }
@@ -101,7 +101,8 @@ func TestObserverHearsOfAMasterThatGoesAndComesBack(t *testing.T) {
 	require.Empty(t, changes)
 
 	require.Equal(t, 2, bytes.Count(log.Bytes(), []byte(`level=WARN msg="master set aside" master=`+masters[1].Addr()+` cause=`)), &log)
-	require.Equal(t, 2, bytes.Count(log.Bytes(), []byte(`level=INFO msg="master is back" master=`+masters[1].Addr())), &log)
+	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte(`level=INFO msg="master votes" master=`+masters[1].Addr())), &log)
+	require.Equal(t, 1, bytes.Count(log.Bytes(), []byte(`level=INFO msg="master does not vote yet" master=`+masters[1].Addr()+` cause="restarted: no vote for another `)), &log)
 	require.NotContains(t, log.String(), password)
 }
 

@@ -71,11 +71,25 @@ func TestChangedReportsAMasterSetAsideAndItsReturn(t *testing.T) {
 		require.Equal(t, change{"m2", true, got[1].cause}, got[1])
 		require.ErrorIs(t, got[1].cause, ErrRestarted)
 
-		time.Sleep(time.Until(b.votesFrom(2)))
+		require.ErrorContains(t, got[1].cause, "no vote for another")
+
+		b.requireVotesReported(&c, "m2", b.votesFrom(2))
 		b.cycle("b")
 		b.p.Close()
-		require.Empty(t, c.take(), "neither the end of the wait nor Close is an event")
+		require.Empty(t, c.take(), "Close is no event")
 	})
+}
+
+// requireVotesReported waits until a master is reported to vote, which must be at from or soon after,
+// and once.
+func (b *bubble) requireVotesReported(c *changes, master string, from time.Time) {
+	b.Helper()
+	time.Sleep(time.Until(from) - 1)
+	require.Empty(b, c.take(), "it does not vote yet")
+	time.Sleep(tickPeriod + 10*time.Millisecond)
+	require.Equal(b, []change{{master, true, nil}}, c.take())
+	time.Sleep(time.Minute)
+	require.Empty(b, c.take())
 }
 
 func TestChangedReportsMastersThatDoNotVoteWhenNewReturns(t *testing.T) {
@@ -95,6 +109,7 @@ func TestChangedReportsMastersThatDoNotVoteWhenNewReturns(t *testing.T) {
 		require.ErrorIs(t, got[0].cause, ErrRestarted)
 		require.Equal(t, change{"m2", false, got[1].cause}, got[1])
 		require.ErrorContains(t, got[1].cause, "connection refused")
+		b.requireVotesReported(&c, "m1", b.votesFrom(1))
 	})
 }
 

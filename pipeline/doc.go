@@ -77,6 +77,7 @@
 //	send, write, receive       a master's share of it; flight: what it has not answered
 //	pace                       how much a master is sent at once
 //	master, probe, admission, session, dial   connecting, and when a master may vote
+//	standing                   reporting that to Config.Changed
 //	native                     the commands of newer servers, and who is sent them
 //	membership, wait_clock, register_restore, register_raise   fencing: when a master may vote,
 //	                           how long it waits, giving one its registers again
@@ -95,8 +96,8 @@
 // about one name is one call's unknown vote. From then on rounds are decided without the
 // master. Its reader probes it with growing, jittered pauses, on a fresh connection each
 // time: its identity, the scripts, the pending releases, a trial lock. Only then is it
-// admitted again. There is one gate: probe.go, admit. Config.Changed is called for both, by
-// the master's reader, between two sessions.
+// admitted again. There is one gate: probe.go, admit. Config.Changed is called by the master's
+// reader, when the master is set aside, when it is up but must wait, and when it votes.
 //
 // # A master that was restarted
 //
@@ -106,7 +107,7 @@
 // where there is no key. Acquires are left out (part.go) until Config.Wait has passed since
 // it was seen first. They count as unknown there, so that a quorum is still one of all
 // masters. The rule, and that for a server that is met for the first time, is admission.go,
-// and is pure. The end of the wait is no event: the next round is sent whole.
+// and is pure. Nothing is done at the end of the wait: the next round is sent whole.
 //
 // # Fencing
 //

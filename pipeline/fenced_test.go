@@ -36,6 +36,7 @@ type fencedBubble struct {
 	links   []*faultconn.Link
 	setup   Setup
 	p       *Pipeline
+	changes changes
 
 	mu  sync.Mutex // guards the following
 	log []sent
@@ -127,6 +128,7 @@ func (b *fencedBubble) started() *Pipeline {
 	require.NoError(b, Init(b.Context(), b.setup))
 	p, err := New(b.Context(), Config{
 		Masters: b.setup.Masters, Timeout: testTimeout, Queue: 1000, Wait: b.setup.Wait, MaxTTL: b.setup.MaxTTL, Fencing: true,
+		Changed: b.changes.add,
 	})
 	require.NoError(b, err)
 	b.p = p
@@ -200,6 +202,27 @@ func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
 				require.Equal(t, b.register(2+i, name), b.register(lost, name), name)
 			}
 		}
+	})
+}
+
+func TestFencedMasterIsReportedWhenItIsKnownHowLongItWaitsAndWhenItVotes(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		b.started()
+		time.Sleep(time.Minute)
+		require.Empty(t, b.changes.take(), "all have voted since New")
+		b.servers[0].Restart()
+		time.Sleep(5 * time.Second)
+		got := b.changes.take()
+		require.Len(t, got, 2)
+		require.Equal(t, []bool{false, true}, []bool{got[0].up, got[1].up})
+		require.ErrorIs(t, got[1].cause, ErrRestarted)
+		require.ErrorContains(t, got[1].cause, "no vote for another")
+		for b.admitted() != 0b111 {
+			require.Empty(t, b.changes.take())
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		require.Equal(t, []change{{"m0", true, nil}}, b.changes.take())
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"muxlock/internal/fencing"
 	"muxlock/internal/resp"
 )
 
@@ -60,6 +59,7 @@ type master struct {
 	awayFrom        uint64 // while away or behind: the first round that it was not asked in
 	pending         pendingReleases
 	stats           MasterStats
+	reported        standing
 
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
@@ -96,59 +96,16 @@ var (
 // run is the master's goroutine: it ends when the pipeline's ctx does.
 func (m *master) run() {
 	defer close(m.stuck)
-	if m.session != nil && m.whyNotVoting() != nil {
-		m.notify(true) // that New has admitted it is no event otherwise
-	}
 	for {
+		m.report()
 		if m.session == nil {
-			m.notify(false)
 			if !m.probeUntilAdmitted() {
 				return
 			}
-			m.notify(true)
+			m.report()
 		}
 		m.setAside(m.serve())
 	}
-}
-
-// notify calls Config.Changed, unless the pipeline closes.
-func (m *master) notify(up bool) {
-	cause := m.whyNotVoting()
-	if !up {
-		m.p.mu.Lock()
-		cause = m.cause
-		m.p.mu.Unlock()
-	}
-	if m.p.changed != nil && !errors.Is(cause, errClosing) {
-		m.p.changed(m.address, up, cause)
-	}
-}
-
-// whyNotVoting is notVoting now. The readers of other masters take part in an admission.
-func (m *master) whyNotVoting() error {
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	return m.notVoting(time.Now())
-}
-
-// notVoting returns why the master is not sent acquires, or nil if it is. The caller holds Pipeline.mu.
-func (m *master) notVoting(now time.Time) error {
-	if m.p.set != nil {
-		return m.notMember(now)
-	}
-	return m.admission.notVoting(now)
-}
-
-// votesFrom returns the end of the wait of a master that does not vote.
-func (m *master) votesFrom() time.Time {
-	if m.p.set == nil {
-		return m.admission.votesFrom
-	}
-	if m.member.admission.Next(time.Now()) != fencing.Wait {
-		return time.Time{}
-	}
-	_, until := m.member.admission.Ticket()
-	return until
 }
 
 // tickLocked sends the releases that have come due and checks the server.

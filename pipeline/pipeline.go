@@ -46,9 +46,9 @@ type Config struct {
 	Fencing bool
 	// MaxTTL is the longest lease that any client may ask for; only for Fencing.
 	MaxTTL time.Duration
-	// Changed is called when a master is set aside, with the cause, and when it is admitted
-	// again; cause is non-nil then if it must wait before it votes (ErrRestarted). Of the
-	// masters that New connects to, it is called for those that are away or must wait. It may
+	// Changed is called when a master is set aside, with the cause; when it is up again but must
+	// wait before it votes, with the cause that says for how long (ErrRestarted) or what else is
+	// missing; and when it votes, with none. Masters are taken to vote when New begins. It may
 	// be nil. The master's own goroutine calls it, and does nothing else meanwhile, with no
 	// lock held: in order for one master, side by side for several, also before New returns.
 	// It must not call Close, which waits for it.
@@ -126,6 +126,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			pace:      newPace(cfg.Timeout),
 			admission: admission{wait: cfg.Wait, durable: cfg.MastersAreDurable, trusted: cfg.MastersAreNew},
 			awayFrom:  AnyRound + 1,
+			reported:  standing{up: true, votes: true},
 			pending:   pendingReleases{deadPeer: time.Second + 2*cfg.Timeout},
 		})
 	}

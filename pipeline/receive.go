@@ -32,6 +32,9 @@ func (m *master) serve() (cause error) {
 		if err := m.complete(&f); err != nil {
 			return err
 		}
+		if f.maintenance != nil {
+			m.report()
+		}
 	}
 }
 
