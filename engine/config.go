@@ -116,9 +116,10 @@ type Config struct {
 	DisableNative bool
 
 	// Observer and Logger are notified of events; both may be nil. The Logger gets, at level
-	// Warn, locks lost, releases not confirmed, renewals that failed, leaders (Lead) that failed
-	// or go on without their lock, and masters set aside, and, at level Info, masters that are up
-	// but must wait, and how long, masters from the moment at which they vote and, once, what all
+	// Warn, locks lost, releases not confirmed and renewals that failed (one of each, then the
+	// number of those that followed within ten seconds), leaders (Lead) that failed or go on
+	// without their lock, and masters set aside, and, at level Info, masters that are up but must
+	// wait, and how long, masters from the moment at which they vote and, once, what all
 	// processes that share locks must agree on: the masters, MaxTTL, the wait after a restart.
 	// Neither gets a token or a password.
 	Observer *Observer

@@ -22,6 +22,8 @@ type events struct {
 	wakeup   chan struct{}
 	ended    chan struct{} // closed when run returns
 
+	releases, renewals warning // owned by run
+
 	mu        sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
 	added     uint64     // number of events so far; the order of delivery
 	queue     []event    // may be dropped; at most eventQueue
@@ -49,7 +51,10 @@ func newEvents(cfg *Config) *events {
 	if cfg.Observer == nil && cfg.Logger == nil {
 		return nil
 	}
-	q := &events{logger: cfg.Logger, wakeup: make(chan struct{}, 1), ended: make(chan struct{})}
+	q := &events{
+		logger: cfg.Logger, wakeup: make(chan struct{}, 1), ended: make(chan struct{}),
+		releases: warning{text: "release not confirmed"}, renewals: warning{text: "renewal failed"},
+	}
 	if cfg.Observer != nil {
 		q.observer = *cfg.Observer
 	}
@@ -94,6 +99,7 @@ func (q *events) run() {
 		case deliver != nil:
 			deliver()
 		case closed:
+			q.warnLast()
 			return
 		default:
 			<-q.wakeup

@@ -90,7 +90,7 @@ func (e *Engine) released(l *Lock, at clock.Instant, handedOver, valid bool, err
 			q.observer.ReleaseTook(name, asked, err)
 		}
 		if unconfirmed {
-			q.logger.Warn("release not confirmed", slog.String("lock", name), slog.Any("error", err))
+			q.warn(&q.releases, name, err)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func (e *Engine) renewed(name string, err error) {
 			q.observer.Renewed(name, err)
 		}
 		if q.logger != nil && err != nil {
-			q.logger.Warn("renewal failed", slog.String("lock", name), slog.Any("error", err))
+			q.warn(&q.renewals, name, err)
 		}
 	})
 }

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"log/slog"
+	"time"
+)
+
+// A warning is a line of the log that comes for each lock when too few masters answer. The first
+// is logged at once. Those of the next warnPeriod become one line, with their count and what the
+// last of them had. It is owned by events.run.
+type warning struct {
+	text  string
+	open  bool   // a warnPeriod has begun
+	count int    // in it, not logged
+	lock  string // of the last one, like err
+	err   error
+}
+
+const warnPeriod = 10 * time.Second
+
+// warn logs a warning about a lock, or counts it.
+func (q *events) warn(w *warning, lock string, err error) {
+	if w.open {
+		w.count++
+		w.lock, w.err = lock, err
+		return
+	}
+	w.open = true
+	q.logger.Warn(w.text, slog.String("lock", lock), slog.Any("error", err))
+	q.warnLater(w)
+}
+
+func (q *events) warnLater(w *warning) {
+	time.AfterFunc(warnPeriod, func() {
+		q.add(false, func() {
+			if w.open = w.count > 0; w.open {
+				q.warnCounted(w)
+				q.warnLater(w)
+			}
+		})
+	})
+}
+
+// warnCounted logs the warnings that were counted.
+func (q *events) warnCounted(w *warning) {
+	if w.count > 0 {
+		q.logger.Warn(w.text, slog.Int("count", w.count), slog.String("lock", w.lock), slog.Any("error", w.err))
+	}
+	w.count, w.lock, w.err = 0, "", nil
+}
+
+// warnLast logs what was counted, at the end of run, if Close still waits for that.
+func (q *events) warnLast() {
+	q.mu.Lock()
+	abandoned := q.abandoned
+	q.mu.Unlock()
+	if !abandoned {
+		q.warnCounted(&q.releases)
+		q.warnCounted(&q.renewals)
+	}
+}
