@@ -45,11 +45,16 @@ func (r restarted) Unwrap() error { return ErrRestarted }
 // shows that the server was a replica meanwhile. Whether it got the other's data then does
 // not matter: a transfer that breaks off leaves neither its own nor the other's. A new one
 // without an offset is the same data, if the last look was just now: repl-backlog-ttl also
-// wipes the offset out, but not within backlogTTL. At a first meeting the offset does not
-// show when, and may come from a file; there uptime counts.
+// wipes the offset out, but not within backlogTTL. It is also the same data if the server has
+// received nothing as a replica since the last look, which it counts: the transfer begins with
+// some bytes. At a first meeting the offset does not show when, and may come from a file; there
+// uptime counts.
 //
-// What this does not see is what was granted between a change and the next check, which
-// comes with every tick, and a promotion before the first meeting.
+// What this does not see is a promotion before the first meeting, and what was granted between a
+// change and the next check. Acquires that are sent when the last check is tickPeriod old go
+// behind a new one (checkLocked), so that is a tickPeriod at most, however long the server was
+// idle before. Nor does it see what somebody hides who resets the count (CONFIG RESETSTAT)
+// after the server was a replica and its offset is wiped out, all of it between two checks.
 type admission struct {
 	wait    time.Duration // as Config.Wait; fixed after New
 	durable bool          // as Config.MastersAreDurable; fixed after New
@@ -57,6 +62,7 @@ type admission struct {
 
 	runID     string    // of the server that was seen last; "" before the first
 	replID    string    // its master_replid; "" if it does not say
+	received  string    // as a replica, in bytes, when it was last asked for; "" if it does not say
 	replica   bool      // that is what it was
 	asked     time.Time // when it was asked what it was
 	votesFrom time.Time // zero: it votes
@@ -71,8 +77,8 @@ type admission struct {
 const backlogTTL = time.Second
 
 // check returns the admission after a server was asked at asked for INFO, or for its
-// section replication over a connection on which it had reported its run_id, and has
-// answered by now. After an error the connection must end and its grants that are still to
+// section replication, and stats if the last look was longer ago (glanced), over a connection on
+// which it had reported its run_id, and has answered by now. After an error the connection must end and its grants that are still to
 // come must not count: the server is no master, or has another data set than
 // when it was seen last. The admission is valid with an error, too.
 func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission, error) {
@@ -81,6 +87,9 @@ func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission,
 		a.runID = id
 	}
 	a.asked, a.replID, a.wasReplica = asked, info.ReplID(), info.WasReplica()
+	if received := info.Received(); received != "" {
+		a.received = received
+	}
 	if a.replica = info.Replica(); a.replica {
 		return a, fmt.Errorf("is a replica (role %s), not a master", info.Role())
 	}
@@ -118,11 +127,19 @@ func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission,
 // lost reports whether the data set that was seen last may be gone, although the server
 // is the same.
 func (a admission) lost(info serverinfo.Info, now time.Time) bool {
-	if a.replID == "" || a.replID == info.ReplID() {
+	received := info.Received()
+	switch {
+	case a.replID == "" || a.replID == info.ReplID():
 		return false
+	case info.WasReplica():
+		return true
 	}
-	return info.WasReplica() || now.Sub(a.asked) >= backlogTTL
+	return now.Sub(a.asked) >= backlogTTL && (received == "" || received != a.received)
 }
+
+// glanced reports whether the last look was so short ago that at the next one master_replid and the
+// offset suffice.
+func (a admission) glanced(now time.Time) bool { return now.Sub(a.asked) < backlogTTL/2 }
 
 // notVoting returns why the master casts no vote at now, or nil if it does.
 func (a admission) notVoting(now time.Time) error {

@@ -19,7 +19,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})
 	one, other := servers[0], servers[1]
 	info := func(m *redisserver.Server) map[string]string {
-		return serverinfo.Parse(redistest.Command(t, m, "INFO", "replication").(string))
+		return serverinfo.Parse(redistest.Command(t, m, "INFO", "replication").(string) + redistest.Command(t, m, "INFO", "stats").(string))
 	}
 	until := func(m *redisserver.Server, condition func(map[string]string) bool, why string) {
 		t.Helper()
@@ -52,6 +52,8 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 		b, err := a.check(next, now, now)
 		require.Equal(t, role != "master" || notVoting && !a.replica, err != nil, "%v", err)
 		require.Equal(t, notVoting, b.votesFrom.After(now))
+		late, _ := a.check(next, now.Add(hour), now.Add(hour))
+		require.Equal(t, notVoting, late.votesFrom.After(now.Add(hour)), "after an idle time")
 		if role == "master" {
 			b.votesFrom = time.Time{} // the wait is over
 		}
@@ -82,6 +84,14 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	until(one, func(i map[string]string) bool { return i["second_repl_offset"] == "-1" }, "repl-backlog-ttl")
 	require.Greater(t, time.Since(before)+tickPeriod, backlogTTL)
 	step("master", true, "-1", false)
+
+	// There and back between two looks, and the trace is wiped out.
+	replicaOf(one, other.Addr())
+	until(one, linked, "it has the other's data")
+	promote(one)
+	until(one, func(i map[string]string) bool { return i["second_repl_offset"] == "-1" }, "repl-backlog-ttl")
+	now = now.Add(backlogTTL)
+	step("master", true, "-1", true)
 
 	// There and back between two looks.
 	replicaOf(one, other.Addr())

@@ -101,9 +101,9 @@
 //
 // # A master that was restarted
 //
-// run_id identifies the server, and master_replid its data; every tick asks for them. A
-// server that is another one, or has other data, may be empty, and would grant what somebody
-// still holds. It is admitted like any other and sent releases and extends, which do no harm
+// run_id identifies the server, and master_replid its data. A check asks for the latter: in front
+// of requests when the last one is a tick old, every few seconds where nothing is sent. A server
+// that is another one, or has other data, may be empty, and would grant what somebody still holds. It is admitted like any other and sent releases and extends, which do no harm
 // where there is no key. Acquires are left out (part.go) until Config.Wait has passed since
 // it was seen first. They count as unknown there, so that a quorum is still one of all
 // masters. The rule, and that for a server that is met for the first time, is admission.go,

@@ -28,6 +28,7 @@ type fake struct {
 	changed     *sync.Cond
 	runID       string
 	replication string    // of INFO replication: role, master_replid, second_repl_offset
+	received    string    // of INFO stats: what it got as a replica; as Redis 6 if it is empty
 	started     time.Time // zero: INFO has no uptime
 	data        map[string]value
 	loaded      map[string]bool // scripts by SHA-1
@@ -81,7 +82,7 @@ type arrival struct {
 }
 
 func newFake(address string) *fake {
-	f := &fake{address: address, runID: "run-" + address, replication: dataSet("master", "data of "+address, "-1"), started: time.Now(), data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
+	f := &fake{address: address, runID: "run-" + address, replication: dataSet("master", "data of "+address, "-1"), received: "0", started: time.Now(), data: make(map[string]value), loaded: make(map[string]bool), tracked: make(map[string][]*fakeConn)}
 	f.changed = sync.NewCond(&f.mu)
 	return f
 }
@@ -317,10 +318,17 @@ func (f *fake) answerLocked(args []string) string {
 	case "PING":
 		return "+PONG\r\n"
 	case "INFO":
-		if len(args) == 2 {
-			return bulk(f.replication)
+		stats := "# Stats\r\n"
+		if f.received != "" {
+			stats += "total_net_repl_input_bytes:" + f.received + "\r\n"
 		}
-		info := "# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\ncluster_enabled:0\r\n" + f.replication
+		switch args[len(args)-1] {
+		case "replication":
+			return bulk(f.replication)
+		case "stats":
+			return bulk(stats)
+		}
+		info := "# Server\r\nrun_id:" + f.runID + "\r\nloading:0\r\ncluster_enabled:0\r\n" + f.replication + stats
 		if !f.started.IsZero() {
 			info += fmt.Sprintf("uptime_in_seconds:%d\r\n", time.Since(f.started)/time.Second)
 		}

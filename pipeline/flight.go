@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"muxlock/internal/resp"
@@ -45,18 +46,24 @@ type maintenance interface {
 }
 
 // A check asks the server of a connection whether it still is a master and has the data
-// that it had. It comes with every tick, busy or idle (1 us of the server's time; all of
-// INFO takes 9), and tries out the connection as well, so that one that was cut is replaced
-// before a caller meets it.
+// that it had. It goes in front of requests when the last one is tickPeriod old, in the same
+// write, so that their answers do not count if the data are others (1 us of the server's time;
+// all of INFO takes 9). A server that is sent nothing is checked every idlePeriod, which tries out
+// the connection as well, so that one that was cut is replaced before a caller meets it.
 type check struct {
 	batch
 	asked time.Time
 }
 
-func newCheck() *check {
-	e := &check{asked: time.Now()}
+// newCheck returns a check, of which a glance is enough if the last one was just now.
+func newCheck(now time.Time, glance bool) *check {
+	e := &check{asked: now}
 	e.begin(2)
 	e.add("INFO", "replication")
+	if !glance {
+		e.begin(2)
+		e.add("INFO", "stats")
+	}
 	return e
 }
 
@@ -68,11 +75,14 @@ func (e *check) answered(m *master, replies []resp.Reply) error {
 }
 
 func (e *check) read(m *master, replies []resp.Reply) error {
-	err := replies[0].Err()
-	if err == nil {
-		err = m.note(serverinfo.Parse(replies[0].Text), e.asked)
+	var text strings.Builder
+	for _, r := range replies {
+		if err := r.Err(); err != nil {
+			return fmt.Errorf("check: %w", err)
+		}
+		text.WriteString(r.Text)
 	}
-	if err != nil {
+	if err := m.note(serverinfo.Parse(text.String()), e.asked); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	return nil

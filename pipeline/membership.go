@@ -17,7 +17,7 @@ import (
 // Whether a master may vote with fencing: only as a member of the set that New adopted, whose
 // registers are known to be large enough. The rule is fencing.Admission; here are the
 // commands. All of a master's go over its own session, so to one server process, and each
-// begins with a look, which comes with every tick until the master is admitted:
+// begins with a look, which comes with a tick until the master is admitted:
 //
 //	look:  what set and mark are there? ----> admitted, by whoever did it
 //	keep:  the mark of an earlier process is renewed, where that forgot nothing
@@ -57,10 +57,11 @@ func (s *set) saw(name string, token uint64) {
 type membership struct {
 	admission fencing.Admission[time.Time]
 	look
-	busy   bool          // a step is under way; Close waits for it, since a process may live for no more than one
-	read   int           // masters whose registers could be read last, and 1, when they were too few
-	pause  time.Duration // before they are read again
-	readAt time.Time
+	busy     bool          // a step is under way; Close waits for it, since a process may live for no more than one
+	lookedAt time.Time     // last, with a tick
+	read     int           // masters whose registers could be read last, and 1, when they were too few
+	pause    time.Duration // before they are read again
+	readAt   time.Time
 }
 
 // A look is what a master had when it was looked at.
@@ -193,12 +194,28 @@ func (m *master) notMarked(mark string) error {
 	return errNotAdmitted
 }
 
-// admitLocked takes the next step of the master's admission, with every tick.
+// admitLocked takes the next step of the master's admission, with every tick. Where nothing can be
+// done but to wait, it looks now and then whether somebody else has done something.
 func (m *master) admitLocked(now time.Time) {
-	if m.p.set != nil && !m.member.busy && !m.member.admission.Admitted() {
-		m.member.busy = true
-		m.sendLocked(newLooking(), now)
+	if m.p.set == nil || m.member.busy || m.member.admission.Admitted() || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
+		return
 	}
+	m.member.busy, m.member.lookedAt = true, now
+	m.sendLocked(newLooking(), now)
+}
+
+// stuckPeriod is how often a master is looked at that only an operator or others can help.
+const stuckPeriod = time.Second
+
+// lookPeriodLocked returns how long after the last look the next one is due.
+func (m *master) lookPeriodLocked(now time.Time) time.Duration {
+	switch step := m.member.admission.Next(now); {
+	case m.foreignLocked() != nil || step == fencing.Seed && m.member.read > 0:
+		return stuckPeriod
+	case step == fencing.Wait:
+		return idlePeriod
+	}
+	return 0
 }
 
 // nextLocked takes the step that follows from what is known.

@@ -135,7 +135,7 @@ func (m *master) measure() error {
 		return nil
 	}
 	for range 3 {
-		e := newCheck()
+		e := newCheck(time.Now(), true)
 		replies, err := m.ask(&e.batch)
 		if err == nil {
 			err = e.read(m, replies)

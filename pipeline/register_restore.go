@@ -49,6 +49,7 @@ func (m *master) gatherLocked(now time.Time) {
 	}
 	m.member.busy, g.open, g.read = true, len(from), 0
 	for _, other := range from {
+		other.checkLocked(now, tickPeriod)
 		other.sendLocked(other.newReading(g), now)
 	}
 }

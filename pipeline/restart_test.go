@@ -329,6 +329,7 @@ func locksAskedFor(args []string) int {
 func (f *fake) replicate() {
 	f.set(func() {
 		f.replication = dataSet("slave", "data of another", "-1")
+		f.received += "0175"
 		clear(f.data)
 	})
 }
@@ -336,7 +337,7 @@ func (f *fake) replicate() {
 func (f *fake) promote(id string) { f.set(func() { f.replication = dataSet("master", id, "51") }) }
 
 func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
-	for name, wait := range map[string]time.Duration{"between two checks": 0, "for a while": time.Second} {
+	for name, wait := range map[string]time.Duration{"between two checks": 0, "for a while": idlePeriod} {
 		for _, durable := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, ", durable ", durable), func(t *testing.T) {
 				inBubble(t, 3, func(t *testing.T, b *bubble) {
@@ -363,7 +364,7 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 					for i, f := range b.fakes[:2] {
 						require.Empty(t, f.keys())
 						require.GreaterOrEqual(t, b.votesFrom(i).Sub(begin), testWait)
-						require.Less(t, b.votesFrom(i).Sub(begin), testWait+4*time.Second)
+						require.Less(t, b.votesFrom(i).Sub(begin), wait+testWait+4*time.Second)
 					}
 					got := c.take()
 					require.Len(t, got, 4, "two set aside, two back")
@@ -381,7 +382,7 @@ func TestMasterThatWasAReplicaMeanwhileMakesNoSecondHolder(t *testing.T) {
 	}
 }
 
-func TestMasterUnderLoadIsCheckedAsOneThatIsIdle(t *testing.T) {
+func TestMasterUnderLoadIsCheckedWithinATick(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		b.fakes[0].replicate()
@@ -406,6 +407,46 @@ func TestNewReplicationIDWithoutALossSilencesNobody(t *testing.T) {
 			require.Zero(t, m.SetAside)
 			require.Zero(t, m.VotesFrom)
 		}
+	})
+}
+
+// Its first replica connects while nobody asks the server for anything.
+func TestNewReplicationIDOfAnIdleMasterSilencesNobody(t *testing.T) {
+	for what, received := range map[string]string{"says what it received": "0", "as Redis 6": ""} {
+		t.Run(what, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				for _, f := range b.fakes {
+					f.received = received
+				}
+				b.cfg.Wait, b.cfg.MastersAreNew = testWait, true
+				b.started()
+				for i := range 20 {
+					time.Sleep(3*time.Second + time.Duration(i)*tickPeriod)
+					for _, f := range b.fakes {
+						f.set(func() { f.replication = dataSet("master", fmt.Sprint(f.address, i), "-1") })
+					}
+					b.cycle("a")
+				}
+				for _, m := range b.p.Stats().Masters {
+					require.Zero(t, m.SetAside)
+				}
+			})
+		})
+	}
+}
+
+func TestMasterThatWasAReplicaWhileIdleIsFoundThoughTheTraceIsWipedOut(t *testing.T) {
+	overNewMasters(t, func(t *testing.T, b *bubble) {
+		b.mustAcquire("a")
+		time.Sleep(idlePeriod / 2)
+		for _, f := range b.fakes[:2] {
+			f.replicate()
+			f.set(func() { f.replication = dataSet("master", "new "+f.address, "-1") })
+		}
+		require.Equal(t, quorum.NoQuorum, b.try("a", "second").Verdict)
+		b.untilUp(3)
+		require.NotZero(t, b.votesFrom(0))
+		require.NotZero(t, b.votesFrom(1))
 	})
 }
 

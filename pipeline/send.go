@@ -80,6 +80,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 			f.part.r.leave() // all of it is obsolete
 			continue
 		}
+		m.checkLocked(now, tickPeriod) // before what its answer vouches for
 		m.writes += writes
 		writes = 0
 		m.addFlightLocked(f, f.part.bytesOf(f.first, f.end))

@@ -202,7 +202,7 @@ func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 			return ctx.Err()
 		}
 		for _, v := range visits {
-			replies, err := v.ask(&newCheck().batch, nil)
+			replies, err := v.ask(&newCheck(time.Now(), true).batch, nil)
 			if err == nil {
 				err = replies[0].Err()
 			}

@@ -81,6 +81,10 @@ func (i Info) WasReplica() bool {
 	return offset != "" && offset != "-1"
 }
 
+// Received returns how many bytes the server has received as a replica since it was started, as
+// text; "" if it does not say so, as before Redis 7.0.
+func (i Info) Received() string { return i["total_net_repl_input_bytes"] }
+
 // DatabasesSwapped returns how often SWAPDB was called since the server was started, as text; "" if
 // it never was, or that is not reported.
 func (i Info) DatabasesSwapped() string {
