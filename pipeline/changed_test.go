@@ -43,7 +43,7 @@ func (c *changes) take() []change {
 func TestChangedReportsAMasterSetAsideAndItsReturn(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
-		b.cfg.Wait, b.cfg.MastersAreNew, b.cfg.Changed = testWait, true, c.add
+		b.cfg.Wait, b.cfg.MastersAreNew, b.cfg.Changed = testWait+time.Second, true, c.add
 		b.started()
 		b.cycle("a")
 		time.Sleep(time.Second)
@@ -95,7 +95,7 @@ func (b *bubble) requireVotesReported(c *changes, master string, from time.Time)
 func TestChangedReportsMastersThatDoNotVoteWhenNewReturns(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		var c changes
-		b.cfg.Wait, b.cfg.Changed = testWait, c.add
+		b.cfg.Wait, b.cfg.Changed = testWait+time.Second, c.add
 		b.fakes[0].started = time.Now().Add(-hour)
 		b.fakes[2].refuse = true
 		b.started()
