@@ -69,9 +69,15 @@ func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.
 	first := open(t, masters, fenced)
 	lock := heldBeside(t, first, masters, 25*time.Second)
 	stopped, links := bent(t, masters, fenced)
+	time.Sleep(time.Second) // so that the next request is sent behind a check
 	links[1].HoldReplies(true)
 	asked := calls(t, masters[1], "info")
-	soon(t, func() bool { return calls(t, masters[1], "info") > asked+4 }, "the other engine's, and a last one")
+	cycle(t, stopped, "another")
+	polls := 0
+	soon(t, func() bool {
+		polls++ // each is a call of INFO
+		return calls(t, masters[1], "info") == asked+polls+2
+	}, "the check that stays under way, of two commands")
 	copied(t, masters[1], masters[2])
 	type result struct {
 		lock *Lock

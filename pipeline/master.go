@@ -89,7 +89,7 @@ const (
 	tickPeriod = 200 * time.Millisecond
 	// idlePeriod is how often a server is checked that is sent nothing else. A check costs it
 	// some 40 us, most of them for the system calls.
-	idlePeriod = 5 * time.Second
+	idlePeriod = 8 * time.Second
 )
 
 var (
