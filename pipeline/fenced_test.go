@@ -226,6 +226,59 @@ func TestFencedMasterIsReportedWhenItIsKnownHowLongItWaitsAndWhenItVotes(t *test
 	})
 }
 
+func TestMasterThatWaitsAndAMajorityThatIsLostAreAskedSeldom(t *testing.T) {
+	for lost, period := range map[int]time.Duration{1: idlePeriod, 2: stuckPeriod} {
+		inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+			b.setup.Wait = time.Minute
+			b.started()
+			for i := range lost {
+				b.servers[i].Restart()
+			}
+			time.Sleep(5 * time.Second)
+			if lost == 2 { // none can restore another
+				time.Sleep(b.setup.Wait)
+			}
+			asked := func() (n int) {
+				b.mu.Lock()
+				defer b.mu.Unlock()
+				for _, s := range b.log {
+					if s.master == 0 {
+						n++
+					}
+				}
+				return n
+			}
+			const checked = 40 * time.Second
+			before := asked()
+			time.Sleep(checked)
+			require.InDelta(t, 3*checked/period+2*checked/idlePeriod, asked()-before, 10, "%d lost", lost)
+		})
+	}
+}
+
+// A reading counts like a vote.
+func TestRegistersOfAnIdleMasterAreReadBehindACheck(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		b.started()
+		var checked time.Time
+		var age atomic.Int64 // of the last check, when the registers are read
+		b.answer(1, func(words []string) any {
+			switch {
+			case words[0] == "INFO":
+				checked = time.Now()
+			case (sent{1, words}).calls(scripts.ReadRegisters):
+				age.Store(int64(time.Since(checked)) + 1)
+			}
+			return nil
+		})
+		b.servers[0].Restart()
+		time.Sleep(testWait + 3*time.Second)
+		require.EqualValues(t, 0b111, b.admitted())
+		require.Positive(t, age.Load(), "they were read")
+		require.Less(t, time.Duration(age.Load()), tickPeriod)
+	})
+}
+
 func TestWhatWasGatheredForOneSessionIsNotSentToTheNext(t *testing.T) {
 	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
 		b.started()

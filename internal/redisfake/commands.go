@@ -108,12 +108,16 @@ func (c *conn) clientLocked(what string) any {
 }
 
 func (s *Server) infoLocked(sections []string) string {
+	const stats = "# Stats\r\ntotal_net_repl_input_bytes:0\r\n"
 	info := fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%s\r\nsecond_repl_offset:-1\r\n", s.runID)
-	if len(sections) > 0 {
+	switch {
+	case len(sections) > 0 && sections[0] == "stats":
+		return stats
+	case len(sections) > 0:
 		return info
 	}
-	return fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\nloading:0\r\ncluster_enabled:0\r\n%s",
-		version, s.runID, int(time.Since(s.started).Seconds()), info)
+	return fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\nloading:0\r\ncluster_enabled:0\r\n%s%s",
+		version, s.runID, int(time.Since(s.started).Seconds()), stats, info)
 }
 
 func (s *Server) loadLocked(words []string) any {
