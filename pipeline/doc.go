@@ -65,8 +65,8 @@
 //	               once, the master's writer (write.go)
 //	subscriptions  wakeups.mu; each ends with its last waiter (wakeup.go)
 //	goroutines     a reader and a writer per master and one that ticks; started by New,
-//	               awaited by Close; one tracker per master, with a connection of its
-//	               own, from the first Await on; user code that did not return is left behind
+//	               awaited by Close; one tracker per master from the first Await
+//	               on, with a connection of its own while names are awaited; user code that did not return is left behind
 //
 // Lock order: Pipeline.mu before round.mu and wakeups.mu. None is held during I/O.
 //

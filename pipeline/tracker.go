@@ -9,7 +9,7 @@ import (
 )
 
 // A tracker reads the awaited names on one master and receives its pushes. It has one
-// goroutine, and one connection while there are awaited names:
+// goroutine, and one connection while there are awaited names and a while longer:
 //
 //	run: dial -> take what is unread -> CLIENT CACHING YES, PTTL, for each name
 //	                    ^                                 |
@@ -50,6 +50,10 @@ const maxRead = 256
 // more goroutines just when the waiter is to be woken (BenchmarkAwait: 180 us, not 150),
 // and is wasted whenever the other masters' pushes are on their way.
 const readAgainAfter = time.Millisecond
+
+// keepTracking is how long, at least, a connection stays open on which nobody waits: some 30 pings
+// cost the server as much as a new connection with TLS.
+const keepTracking = 30 * time.Second
 
 // run is the tracker's goroutine: it ends when the pipeline's ctx does. While nobody
 // waits for a name, it does not dial.
@@ -134,9 +138,28 @@ func (t *tracker) serve(s *session, connection uint64) {
 				return
 			}
 		default:
-			t.sleep()
+			if !t.sleepWhileUsed() {
+				return
+			}
 		}
 	}
+}
+
+// sleepWhileUsed sleeps for up to keepTracking, and reports false if nobody waited for a name at
+// the end.
+func (t *tracker) sleepWhileUsed() bool {
+	limit := time.NewTimer(keepTracking)
+	defer limit.Stop()
+	select {
+	case <-t.wake:
+		return true
+	case <-t.wakeups.p.ctx.Done():
+		return true
+	case <-limit.C:
+	}
+	t.wakeups.mu.Lock()
+	defer t.wakeups.mu.Unlock()
+	return len(t.wakeups.names) > 0
 }
 
 // take moves names from unread to batch.

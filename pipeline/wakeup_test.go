@@ -155,6 +155,30 @@ func TestWithoutContentionThereIsOneConnection(t *testing.T) {
 	})
 }
 
+func TestConnectionThatNobodyWaitsOnIsClosedAndOpenedAgain(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		f := b.fakes[0]
+		hold("a", b.fakes, hour)
+		a := b.await("a", hour)
+		a.requireWaiting(10 * keepTracking)
+		require.Equal(t, 3, b.tracking(), "somebody waits")
+		a.cancel()
+		time.Sleep(2*keepTracking + time.Second)
+		require.Zero(t, b.tracking())
+		pings := len(f.commands("PING"))
+		time.Sleep(time.Minute)
+		require.Len(t, f.commands("PING"), pings)
+		require.Equal(t, 2, f.connections())
+
+		a = b.await("a", hour)
+		a.requireWaiting(time.Second)
+		require.Equal(t, 3, b.tracking())
+		require.Equal(t, 3, f.connections())
+		a.cancel()
+	})
+}
+
 func TestFreeNameWakesAtOnce(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
@@ -385,7 +409,7 @@ func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
 		b.started()
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
 		require.Equal(t, 3, b.tracking())
-		time.Sleep(time.Minute)
+		time.Sleep(keepTracking / 2)
 		for _, f := range b.fakes {
 			f.cut()
 		}
