@@ -26,7 +26,7 @@ func foreign(packages []string) []string {
 	return slices.DeleteFunc(packages, func(p string) bool {
 		return p == "" || slices.ContainsFunc([]string{
 			"muxlock/engine", "muxlock/pipeline", "muxlock/scripts",
-			"muxlock/internal/address", "muxlock/internal/clock", "muxlock/internal/fencing", "muxlock/internal/findings", "muxlock/internal/oneline", "muxlock/internal/peaks", "muxlock/internal/quorum", "muxlock/internal/redlock", "muxlock/internal/resp", "muxlock/internal/serverinfo", "muxlock/internal/testhook", "muxlock/internal/token",
+			"muxlock/internal/address", "muxlock/internal/clock", "muxlock/internal/fencing", "muxlock/internal/findings", "muxlock/internal/oneline", "muxlock/internal/peaks", "muxlock/internal/quorum", "muxlock/internal/redlock", "muxlock/internal/resp", "muxlock/internal/serverinfo", "muxlock/internal/testhook", "muxlock/internal/token", "muxlock/internal/wallclock",
 			"github.com/redis/rueidis", "github.com/valyala/fastrand", "golang.org/x/sync", "golang.org/x/sys",
 		}, func(allowed string) bool { return p == allowed || strings.HasPrefix(p, allowed+"/") })
 	})
@@ -44,7 +44,7 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 // scripts, with the pure packages below all of them.
 func upward(imports []string) (wrong []string) {
 	layers := map[string]int{"muxlock/bench": 5, "muxlock/engine": 4, "muxlock/internal/findings": 3, "muxlock/pipeline": 2, "muxlock/scripts": 1,
-		"muxlock/internal/address": 0, "muxlock/internal/fencing": 0, "muxlock/internal/peaks": 0, "muxlock/internal/quorum": 0, "muxlock/internal/redlock": 0, "muxlock/internal/serverinfo": 0, "muxlock/internal/token": 0, "muxlock/internal/clock": 0, "muxlock/internal/resp": 0, "muxlock/internal/stats": 0, "muxlock/internal/testhook": 0, "muxlock/internal/oneline": 0}
+		"muxlock/internal/address": 0, "muxlock/internal/fencing": 0, "muxlock/internal/peaks": 0, "muxlock/internal/quorum": 0, "muxlock/internal/redlock": 0, "muxlock/internal/serverinfo": 0, "muxlock/internal/token": 0, "muxlock/internal/clock": 0, "muxlock/internal/resp": 0, "muxlock/internal/stats": 0, "muxlock/internal/testhook": 0, "muxlock/internal/oneline": 0, "muxlock/internal/wallclock": 0}
 	for _, line := range imports {
 		from, to, _ := strings.Cut(line, " ")
 		below, known := layers[to]
