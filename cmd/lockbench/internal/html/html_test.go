@@ -84,7 +84,7 @@ func TestForeignTextIsHarmless(t *testing.T) {
 	doc.Config.Masters[0], doc.Config.Server, doc.Env.Host, doc.Config.Faults[0], doc.Tool.Version = evil, evil, evil, evil, evil
 	text := page(t, doc,
 		view.Block{Heading: evil}, view.Block{Line: evil}, view.Block{Line: evil, Code: true}, view.Block{Bars: &view.Bars{Title: evil, Rows: []view.Bar{{Label: evil, Text: evil}}}},
-		view.Block{Table: &view.Table{Caption: evil, Columns: []view.Column{{Name: evil}}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}})
+		view.Block{Table: &view.Table{Caption: evil, Heads: []string{evil}, Rows: [][]view.Cell{{{Text: evil, Class: evil}}}}})
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, `alert("x")`)
 	require.NotContains(t, text, "</script>")

@@ -17,9 +17,9 @@ const (
 
 // grid is a table as text, its headings first.
 type grid struct {
-	columns []view.Column
-	rows    [][]string
-	widths  []int
+	view.Table
+	rows   [][]string
+	widths []int
 }
 
 // table writes text at the left of its column and figures at the right. Where it is too
@@ -43,19 +43,18 @@ func table(w io.Writer, t view.Table) {
 }
 
 func gridOf(t view.Table) grid {
-	g := grid{columns: t.Columns}
-	rows := make([][]string, 1+len(t.Rows))
-	for i, c := range t.Columns {
-		rows[0] = append(rows[0], c.Name)
-		for n, cells := range t.Rows {
-			rows[1+n] = append(rows[1+n], cells[i].Text)
+	g := grid{Table: t, widths: make([]int, len(t.Heads))}
+	if t.Headed() {
+		g.rows = append(g.rows, t.Heads)
+	}
+	for _, cells := range t.Rows {
+		var row []string
+		for _, cell := range cells {
+			row = append(row, cell.Text)
 		}
+		g.rows = append(g.rows, row)
 	}
-	if !t.Headed() {
-		rows = rows[1:]
-	}
-	g.rows, g.widths = rows, make([]int, len(g.columns))
-	for _, row := range rows {
+	for _, row := range g.rows {
 		for i, cell := range row {
 			g.widths[i] = max(g.widths[i], utf8.RuneCountInString(cell))
 		}
@@ -66,15 +65,16 @@ func gridOf(t view.Table) grid {
 // narrow leaves text at most half of the room, and the last column, where it is one of text, what
 // the others leave. No word is broken, and none becomes narrower than leastText.
 func (g *grid) narrow(room int) {
-	others, last := 0, len(g.columns)-1
-	for i, c := range g.columns {
-		if others += g.widths[i] + between; c.Left && i < last {
-			g.widths[i] = min(g.widths[i], max(room/2, g.least(i)))
+	left := room
+	for i, width := range g.widths {
+		most := room / 2
+		if i == len(g.widths)-1 {
+			most = left
 		}
-	}
-	if last >= 0 && g.columns[last].Left {
-		others -= g.widths[last] + between
-		g.widths[last] = min(g.widths[last], max(room-others, g.least(last)))
+		if g.Left(i) {
+			g.widths[i] = min(width, max(most, g.least(i)))
+		}
+		left -= g.widths[i] + between
 	}
 }
 
@@ -89,15 +89,14 @@ func (g *grid) least(column int) int {
 	return least
 }
 
-// parts is the columns that fit beside each other. The names, which are the columns of text
-// before the first figure, are in each part.
+// parts is the columns that fit beside each other. The names, which are the first columns of text,
+// are in each part.
 func (g *grid) parts(room int) (parts [][]int) {
-	names := max(slices.IndexFunc(g.columns, func(c view.Column) bool { return !c.Left }), 0)
 	var part []int
 	used := -between
 	for i, width := range g.widths {
-		if used += between + width; used > room && len(part) > names {
-			parts, part = append(parts, part), slices.Clone(part[:names])
+		if used += between + width; used > room && len(part) > g.Texts {
+			parts, part = append(parts, part), slices.Clone(part[:g.Texts])
 			used = width
 			for _, name := range part {
 				used += between + g.widths[name]
@@ -123,7 +122,7 @@ func (g *grid) lines(row []string, part []int) (lines []string) {
 				cell = folded[n][at]
 			}
 			width := g.widths[i]
-			if g.columns[i].Left {
+			if g.Left(i) {
 				width = -width
 			}
 			fmt.Fprintf(&line, "%*s%*s", width, cell, between, "")

@@ -49,12 +49,12 @@ func TestACommandCanBePastedAsItIsShown(t *testing.T) {
 
 // tableOf has a name, so many figures and a remark in each row.
 func tableOf(figures int, remark string) view.Blocks {
-	t := view.Table{Columns: []view.Column{{Left: true}}}
+	t := view.Table{Texts: 1, Heads: []string{""}, Remarks: 1}
 	row := []view.Cell{{Text: "muxlock"}}
 	for range figures {
-		t.Columns, row = append(t.Columns, view.Column{Name: "cycle p50"}), append(row, view.Cell{Text: "1.23ms"})
+		t.Heads, row = append(t.Heads, "cycle p50"), append(row, view.Cell{Text: "1.23ms"})
 	}
-	t.Columns, row = append(t.Columns, view.Column{Left: true}), append(row, view.Cell{Text: remark})
+	t.Heads, row = append(t.Heads, ""), append(row, view.Cell{Text: remark})
 	t.Rows = [][]view.Cell{row}
 	var b view.Blocks
 	b.Table(t)

@@ -131,7 +131,7 @@ func (b *Blocks) spread(name string, i *sizing.Interval) {
 
 // explained is what the sizes are made of.
 func (b *Blocks) explained(a *result.Advice) {
-	t := Table{Caption: "Measured; an end that was not seen counts as longer than all", Columns: columns(1, "", "p50", "p99", "longest", "n", "no end seen")}
+	t := Table{Caption: "Measured; an end that was not seen counts as longer than all", Texts: 1, Heads: []string{"", "p50", "p99", "longest", "n", "no end seen"}}
 	for _, in := range a.Inputs {
 		t.Rows = append(t.Rows, cells(in.Name, ns(in.P50), ns(in.P99), ns(in.Longest), units.Number(in.N), units.Number(in.Censored)))
 	}

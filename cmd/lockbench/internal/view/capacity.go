@@ -13,7 +13,7 @@ import (
 func (b *Blocks) capacities(doc result.Document) {
 	for _, c := range doc.Capacity {
 		b.Line("\n%s: the highest rate that meets %s", c.Impl, strings.Join(c.SLO, " and "))
-		t := Table{Columns: append(columns(1, "step", "rate/s", "cycles/s", "p99"), columns(2, "", "")...)}
+		t := Table{Texts: 1, Heads: []string{"step", "rate/s", "cycles/s", "p99", "", ""}, Remarks: 2}
 		for i, s := range c.Steps {
 			t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), units.In(bench.UnitCount, s.ThroughputPerS),
 				known(s.P99Ns, ns(s.P99Ns)), outcome(s), s.Why))

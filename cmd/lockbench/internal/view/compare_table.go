@@ -62,8 +62,8 @@ func (b *Blocks) compare(doc result.Document) {
 
 func compareTable(doc result.Document) Table {
 	figures, throughput := sideBySide(doc), result.MustFigure("throughput")
-	t := Table{Columns: append(columns(1, "", throughput.Label, "throughput"), figureColumns(doc, figures)...)}
-	t.Columns = append(t.Columns, Column{Name: "p99, times the reference"})
+	t := Table{Texts: 1, Heads: append([]string{"", throughput.Label, "throughput"}, labels(doc, figures)...)}
+	t.Heads = append(t.Heads, "p99, times the reference")
 	relatives := map[string]result.Relative{}
 	for _, r := range doc.Relative {
 		relatives[r.Impl] = r
@@ -83,16 +83,16 @@ func compareTable(doc result.Document) Table {
 	return t
 }
 
-// figureColumns are headed by the figures' labels.
-func figureColumns(doc result.Document, figures []result.Figure) (cs []Column) {
+// labels are the heads of figures.
+func labels(doc result.Document, figures []result.Figure) (heads []string) {
 	latency := "cycle"
 	if doc.Open() {
 		latency = "response"
 	}
 	for _, f := range figures {
-		cs = append(cs, Column{Name: strings.Replace(f.Label, result.Headline, latency, 1)})
+		heads = append(heads, strings.Replace(f.Label, result.Headline, latency, 1))
 	}
-	return cs
+	return heads
 }
 
 // standing puts the reference first, so that nobody has to guess what is divided

@@ -80,11 +80,11 @@ func pooled(t result.Timing, name string, color int, results ...*bench.Result) *
 
 // percentiles is the figures of latencies.
 func percentiles(curves []curve) Table {
-	t := Table{Columns: columns(1, "")}
+	t := Table{Texts: 1, Heads: []string{""}}
 	for _, p := range units.Percentiles {
-		t.Columns = append(t.Columns, Column{Name: "p" + p})
+		t.Heads = append(t.Heads, "p"+p)
 	}
-	t.Columns = append(t.Columns, Column{Name: "max"}, Column{Name: "n"})
+	t.Heads = append(t.Heads, "max", "n")
 	for _, c := range curves {
 		row := []string{c.name}
 		for _, p := range units.Percentiles {

@@ -17,7 +17,7 @@ const slow = 2
 // masterTable is what a prober beside the load, with connections of its own, saw of each
 // master. Away is the part of the time between an unanswered probe and the next answer.
 func masterTable(all []bench.Master) Table {
-	t := Table{Columns: append(columns(1, "master", "rtt p50", "p99", "max", "no reply", "away", "clock rate"), Column{Left: true})}
+	t := Table{Texts: 1, Heads: []string{"master", "rtt p50", "p99", "max", "no reply", "away", "clock rate", ""}, Remarks: 1}
 	for i, m := range all {
 		down, longest := Cell{Text: "0"}, none
 		if m.Down > 0 {

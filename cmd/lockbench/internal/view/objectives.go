@@ -12,7 +12,7 @@ import (
 // objectives is how each implementation stood to what was asked of it: over several
 // rounds the median, and in how many it was met.
 func (b *Blocks) objectives(doc result.Document) {
-	t := Table{Columns: append(columns(2, "", "", ""), Column{Left: true})}
+	t := Table{Texts: 2, Heads: make([]string, 4), Remarks: 1}
 	for _, impl := range doc.Config.Impls {
 		name := "SLO"
 		if len(doc.Config.Impls) > 1 {

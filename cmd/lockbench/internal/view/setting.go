@@ -70,7 +70,7 @@ func keysText(c result.Config) string {
 func (b *Blocks) surroundings(doc result.Document) {
 	e, tool := doc.Env, doc.Tool
 	b.heading("Environment")
-	t := Table{Columns: columns(2, "", "")}
+	t := Table{Texts: 2, Heads: make([]string, 2)}
 	for _, fact := range [][2]string{
 		{"masters", strings.TrimSuffix(fmt.Sprintf("%s: %s", doc.Config.Target, strings.Join(doc.Config.Masters, ", ")), ": ")},
 		{"server", doc.Config.Server},

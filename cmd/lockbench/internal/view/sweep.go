@@ -30,11 +30,11 @@ func swept(doc result.Document) []result.Figure {
 
 // pointsTable is every setting; a figure that no run has is -.
 func pointsTable(doc result.Document) Table {
-	var t Table
+	t := Table{Texts: len(doc.Sweep.Params) + 1, Remarks: 1}
 	for _, p := range doc.Sweep.Params {
-		t.Columns = append(t.Columns, Column{Name: p.Name, Left: true})
+		t.Heads = append(t.Heads, p.Name)
 	}
-	t.Columns = append(append(append(t.Columns, Column{Name: "impl", Left: true}), figureColumns(doc, swept(doc))...), Column{Left: true})
+	t.Heads = append(append(append(t.Heads, "impl"), labels(doc, swept(doc))...), "")
 	for _, p := range doc.Sweep.Points {
 		var row []string
 		for _, param := range doc.Sweep.Params {
@@ -86,9 +86,9 @@ func (b *Blocks) growth(doc result.Document) {
 	if axis.Unit == bench.UnitNs {
 		x.Text = units.Duration
 	}
-	titles := figureColumns(doc, swept(doc))
+	titles := labels(doc, swept(doc))
 	for n, f := range swept(doc) {
-		l := Lines{Title: titles[n].Name, X: x, Y: counts}
+		l := Lines{Title: titles[n], X: x, Y: counts}
 		if f.Unit == bench.UnitNs {
 			l.Y = Axis{Text: units.Duration, Log: true}
 		}

@@ -6,7 +6,6 @@ package view
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"muxlock/bench"
@@ -122,23 +121,19 @@ func (b *Blocks) browser(more Blocks) {
 	}
 }
 
-// Table is figures in rows.
+// Table is figures in rows, beside texts. The heads say how many columns there are.
 type Table struct {
-	Caption string
-	Columns []Column
-	Rows    [][]Cell
+	Caption        string
+	Heads          []string
+	Texts, Remarks int // so many of the first and of the last columns are text
+	Rows           [][]Cell
 }
 
 // Headed tells whether a column has a heading.
-func (t Table) Headed() bool {
-	return slices.ContainsFunc(t.Columns, func(c Column) bool { return c.Name != "" })
-}
+func (t Table) Headed() bool { return strings.Join(t.Heads, "") != "" }
 
-// Column is a heading, and whether text stands below it, which begins at the left.
-type Column struct {
-	Name string
-	Left bool
-}
+// Left tells whether a column is text, which begins at the left.
+func (t Table) Left(column int) bool { return column < t.Texts || column >= len(t.Heads)-t.Remarks }
 
 // Cell is a figure for people.
 type Cell struct {
@@ -151,14 +146,6 @@ const (
 	Good = "good"
 	Bad  = "bad"
 )
-
-// columns is so many columns of text, and the others of figures.
-func columns(texts int, names ...string) (cs []Column) {
-	for i, name := range names {
-		cs = append(cs, Column{Name: name, Left: i < texts})
-	}
-	return cs
-}
 
 // cells is a row of texts.
 func cells(texts ...string) (row []Cell) {
