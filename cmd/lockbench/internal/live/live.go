@@ -79,8 +79,12 @@ func (l *Line) text(now bench.Progress) string {
 	if l.rounds > 1 {
 		line = fmt.Sprintf("round %d/%d  %s", now.Round, l.rounds, line)
 	}
-	if now.Result != nil {
-		return line + ended(now.Result)
+	if r := now.Result; r != nil {
+		line += fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", units.Number(r.ThroughputPerS), units.Percentile(r.Headline(), "50"), units.Percentile(r.Headline(), "99"))
+		if !r.Valid.OK {
+			line += "  not valid"
+		}
+		return line
 	}
 	if now.Warmup {
 		line += "warm-up "
@@ -92,15 +96,6 @@ func (l *Line) text(now bench.Progress) string {
 	l.at = point.TS
 	if point.Errors+point.Timeouts > 0 {
 		line += fmt.Sprintf("  %d errors  %d timeouts", point.Errors, point.Timeouts)
-	}
-	return line
-}
-
-// ended is the outcome of a run.
-func ended(r *bench.Result) string {
-	line := fmt.Sprintf("%s cycles/s  p50 %s  p99 %s", units.Number(r.ThroughputPerS), units.Percentile(r.Headline(), "50"), units.Percentile(r.Headline(), "99"))
-	if !r.Valid.OK {
-		line += "  not valid"
 	}
 	return line
 }

@@ -113,6 +113,18 @@ func TestATailOfFewerThanTenSamplesIsNotJudged(t *testing.T) {
 	require.Contains(t, o.Judge(r).Reason, "keeps no such percentile")
 }
 
+func TestAFigureThatIsGoneSaysWhatReplacesIt(t *testing.T) {
+	for gone, instead := range former {
+		_, err := ParseObjective(gone + "<5")
+		require.ErrorIs(t, err, bench.ErrConfig)
+		require.ErrorContains(t, err, "the figure "+gone+" is gone; instead: "+instead)
+		if instead != kept {
+			_, err = FindFigure(instead)
+			require.NoError(t, err)
+		}
+	}
+}
+
 func TestAnObjectiveThatCannotBeReadSaysWhatThereIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                     "FIGURE OP VALUE",

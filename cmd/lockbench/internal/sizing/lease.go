@@ -49,24 +49,17 @@ func (c clocks) drift(ttl time.Duration) float64 {
 // once more; or what was asked for, if that is longer.
 func (m Measured) pause(work time.Duration, ask Ask) Part {
 	most, longest := stolen(m.Pauses, work)
-	if took := most + longest; took >= ask.Pause {
-		return Part{Took: took, From: Seen, N: int64(len(m.Pauses)), Longest: longest}
+	p := Part{Took: most + longest, From: Seen, N: int64(len(m.Pauses)), Longest: longest}
+	if p.Took < ask.Pause {
+		p.Took, p.From = ask.Pause, Assumed
 	}
-	return Part{Took: ask.Pause, From: Assumed, N: int64(len(m.Pauses)), Longest: longest}
+	return p
 }
 
 const (
 	every = 1.0 / redlock.RenewalsPerTTL // part of a lease until it is renewed
 	again = 1.0 / redlock.RetriesPerTTL  // until one that failed is tried again
 )
-
-// renewed is the lease of a lock that is kept alive. Its keeper sleeps between two renewals, so
-// only a pause in which one falls due delays it: it has to outlast what pauses take from one
-// renewal of the usual length, an outage of all masters, or a try that ends
-// with MasterTimeout; and beside it a renewal that takes what a quorum takes.
-func (c clocks) renewed(s Sizes, timeout time.Duration) time.Duration {
-	return c.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), every+again)
-}
 
 // outage is twice the longest of all masters, after which they have to be found again.
 func (m Measured) outage(timeout time.Duration) (p Part) {

@@ -134,8 +134,12 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Least = clocks.lease(work+s.Pause.Took, 0)
 	renew := s.Least > s.Most
 	if renew {
+		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it:
+		// the lease has to outlast what pauses take from one renewal of the usual length, an outage
+		// of all masters, or a try that ends with MasterTimeout; and beside it a renewal that takes
+		// what a quorum takes.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		s.Least = clocks.renewed(s, timeout)
+		s.Least = clocks.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), every+again)
 	}
 	s.Missed = s.Least > s.Most
 	ttl := roundUp(s.Least)
