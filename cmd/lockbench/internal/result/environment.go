@@ -21,16 +21,12 @@ type Tool struct {
 // CurrentTool reads name, version and commit from the build information.
 func CurrentTool() Tool {
 	t := Tool{Name: "lockbench", Version: "(devel)", Go: runtime.Version()}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return t
-	}
-	if info.Main.Version != "" {
-		t.Version = info.Main.Version
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			t.Commit = s.Value
+	if info, ok := debug.ReadBuildInfo(); ok {
+		t.Version = cmp.Or(info.Main.Version, t.Version)
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				t.Commit = s.Value
+			}
 		}
 	}
 	return t

@@ -1,11 +1,17 @@
 package result
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"muxlock/bench"
 )
 
 // File is a result file in the making. Until Commit what is written lies beside it
@@ -59,4 +65,102 @@ func (f *File) Abandon() {
 	if f.Close() == nil && f.name != "" {
 		os.Remove(f.File.Name())
 	}
+}
+
+// documentMost bounds what Read takes, in bytes: a hundred times what a long run makes.
+const documentMost = 64 << 20
+
+// readsSchema1 is a commit whose lockbench reads documents of schema 1.
+const readsSchema1 = "967aab1"
+
+// ReadFile is Read of a file, or of standard input where it is -; its errors name the file.
+func ReadFile(name string) (*Document, error) {
+	f := os.Stdin
+	if name != "-" {
+		var err error
+		if f, err = os.Open(name); err != nil {
+			return nil, fmt.Errorf("%s cannot be read: %w", name, err)
+		}
+		defer f.Close()
+	}
+	doc, err := Read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", name, err)
+	}
+	return doc, nil
+}
+
+// Read reads what JSON wrote, at most 64 MB. What it returns is whole: every result has its
+// name and its latencies, so that nobody who uses it has to look. The error says what the
+// text is instead, to be read after its name.
+func Read(r io.Reader) (*Document, error) {
+	text, err := io.ReadAll(io.LimitReader(r, documentMost+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("cannot be read: %w", err)
+	case len(text) > documentMost:
+		return nil, fmt.Errorf("is larger than %d MB, which no result of lockbench is", documentMost>>20)
+	case len(bytes.TrimSpace(text)) == 0:
+		return nil, errors.New("is empty")
+	case bytes.HasPrefix(bytes.TrimSpace(text), []byte("<")):
+		return nil, errors.New("is not JSON but a page: a result is kept with -o json --out FILE")
+	}
+	doc := &Document{}
+	if err := decode(text, doc); err != nil {
+		return nil, err
+	}
+	for i, r := range doc.Results {
+		if err := whole(r); err != nil {
+			return nil, fmt.Errorf("is damaged: result %d %w", i+1, err)
+		}
+	}
+	if doc.Sweep != nil {
+		for _, p := range doc.Sweep.Points {
+			if slices.ContainsFunc(p.Results, func(i int) bool { return i < 0 || i >= len(doc.Results) }) {
+				return nil, errors.New("is damaged: its sweep names results that are not there")
+			}
+		}
+	}
+	return doc, nil
+}
+
+// decode tells a result of a version that is known here from everything else. What is of
+// another version may not fit: its version is told all the same, as it stands at the begin.
+func decode(text []byte, doc *Document) error {
+	err := json.Unmarshal(text, doc)
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input":
+		return fmt.Errorf("is cut off after %d bytes", len(text))
+	case errors.As(err, &syntax):
+		return fmt.Errorf("is not JSON: %w at byte %d", err, syntax.Offset)
+	case doc.Tool.Name != "lockbench":
+		return errors.New("is JSON, but no result of lockbench")
+	case doc.SchemaVersion > SchemaVersion:
+		return fmt.Errorf("was made by a newer lockbench: schema %d, this one knows %d", doc.SchemaVersion, SchemaVersion)
+	case doc.SchemaVersion == 1:
+		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
+	case doc.SchemaVersion < 1:
+		return fmt.Errorf("is damaged: there is no schema %d", doc.SchemaVersion)
+	case err != nil:
+		return fmt.Errorf("is damaged: %w", err)
+	case doc.Results == nil:
+		return errors.New("is of lockbench, but holds no results")
+	}
+	return nil
+}
+
+// whole says what a result lacks that the others rely on.
+func whole(r *bench.Result) error {
+	switch {
+	case r == nil:
+		return errors.New("is null")
+	case r.Impl == "":
+		return errors.New("has no impl")
+	case r.Latency.Service == nil || r.Latency.Acquire == nil || r.Latency.Release == nil || r.Latency.Cycle == nil:
+		return errors.New("lacks a latency: service, acquire, release or cycle")
+	case r.DurationS < 0:
+		return errors.New("has a negative duration_s")
+	}
+	return nil
 }

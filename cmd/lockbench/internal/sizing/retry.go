@@ -60,26 +60,24 @@ func HeldGap(mean time.Duration, k int) float64 {
 func (m Measured) SplitArea() float64 {
 	q := quorum.Size(m.Masters)
 	up := 2 * (q - 1)
-	var whole []Round
-	for _, r := range m.Rounds {
-		if len(r.Trips) == m.Masters && slices.Min(r.Trips) >= 0 {
-			whole = append(whole, r)
-		}
-	}
-	if up < 2 || len(whole) < 2 {
-		return 0
-	}
-	sum := 0.0
+	sum, pairs := 0.0, 0
 	lead := make([]float64, up) // the second gets a master as long as the gap is shorter
-	for i := 1; i < len(whole); i++ {
-		first, second := whole[i-1].Trips, whole[i].Trips
-		for j := range lead {
-			lead[j] = max(0, float64((first[j]-slices.Min(first))-(second[j]-slices.Min(second)))/2)
+	var first []time.Duration
+	for _, r := range m.Rounds {
+		second := r.Trips
+		if up < 2 || len(second) != m.Masters || slices.Min(second) < 0 {
+			continue
 		}
-		slices.Sort(lead)
-		sum += lead[q-1] - lead[up-q]
+		if first != nil {
+			for j := range lead {
+				lead[j] = max(0, float64((first[j]-slices.Min(first))-(second[j]-slices.Min(second)))/2)
+			}
+			slices.Sort(lead)
+			sum, pairs = sum+lead[q-1]-lead[up-q], pairs+1
+		}
+		first = second
 	}
-	return sum / float64(len(whole)-1)
+	return sum / float64(max(pairs, 1))
 }
 
 // SplitVotes is the share of split votes of k callers within span: the gap of two of them has

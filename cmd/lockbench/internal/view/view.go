@@ -62,15 +62,11 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 }
 
 func title(doc result.Document) string {
-	names := result.Impls(doc.Results)
-	if len(names) == 0 {
-		names = doc.Config.Impls
-	}
 	command := cmp.Or(doc.Config.Command, "run")
 	if doc.Kind() == result.KindAdvise { // also of a result of another command
 		command = "advise"
 	}
-	return strings.TrimSuffix("lockbench "+command+": "+strings.Join(names, ", "), ": ")
+	return strings.TrimSuffix("lockbench "+command+": "+strings.Join(doc.Config.Impls, ", "), ": ")
 }
 
 // Blocks is what is shown, from above.
