@@ -56,11 +56,6 @@ func (m Measured) pause(work time.Duration, ask Ask) Part {
 	return p
 }
 
-const (
-	every = 1.0 / redlock.RenewalsPerTTL // part of a lease until it is renewed
-	again = 1.0 / redlock.RetriesPerTTL  // until one that failed is tried again
-)
-
 // outage is twice the longest of all masters, after which they have to be found again.
 func (m Measured) outage(timeout time.Duration) (p Part) {
 	all := m.outages(timeout)

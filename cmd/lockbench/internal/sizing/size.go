@@ -137,9 +137,9 @@ func Size(m Measured, ask Ask) Sizes {
 		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it:
 		// the lease has to outlast what pauses take from one renewal of the usual length, an outage
 		// of all masters, or a try that ends with MasterTimeout; and beside it a renewal that takes
-		// what a quorum takes.
+		// what a quorum takes, and the time until it is due and until it is tried again.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
-		s.Least = clocks.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), every+again)
+		s.Least = clocks.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
 	}
 	s.Missed = s.Least > s.Most
 	ttl := roundUp(s.Least)
