@@ -21,9 +21,9 @@ const pause = 2 * time.Second
 // A Line writes progress to one place. Show is for bench.Config.Progress; it is not called
 // at the same time as itself or End.
 type Line struct {
-	w       io.Writer
-	rounds  int                 // of each implementation
-	columns func() (int, error) // of the terminal; nil: there is none
+	w      io.Writer
+	rounds int                                   // of each implementation
+	size   func() (columns, rows int, err error) // of the terminal; nil: there is none
 
 	last  time.Time // when it was written
 	width int       // of what stands on the terminal
@@ -34,10 +34,7 @@ type Line struct {
 func NewLine(w io.Writer, rounds int) *Line {
 	l := &Line{w: w, rounds: rounds}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		l.columns = func() (int, error) {
-			columns, _, err := term.GetSize(int(f.Fd()))
-			return columns, err
-		}
+		l.size = func() (columns, rows int, err error) { return term.GetSize(int(f.Fd())) }
 	}
 	return l
 }
@@ -45,7 +42,7 @@ func NewLine(w io.Writer, rounds int) *Line {
 // Show writes what bench reports: about once a second, and when a run has ended.
 func (l *Line) Show(now bench.Progress) {
 	text := l.text(now)
-	if l.columns != nil {
+	if l.size != nil {
 		l.rewrite(text)
 		return
 	}
@@ -67,7 +64,7 @@ func (l *Line) End() {
 // knows no escape sequences. The last column stays free: a cursor beyond it begins a row.
 func (l *Line) rewrite(text string) {
 	line := []rune(text)
-	if columns, err := l.columns(); err == nil {
+	if columns, _, err := l.size(); err == nil {
 		line = line[:min(len(line), max(columns-1, 0))]
 	}
 	fmt.Fprintf(l.w, "\r%*s\r%s", l.width, "", string(line))

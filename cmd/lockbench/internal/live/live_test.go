@@ -56,7 +56,7 @@ func TestOnATerminalALineIsRewrittenAndLeavesNothing(t *testing.T) {
 	for _, columns := range []int{1, 20, 80} {
 		var b bytes.Buffer
 		l := NewLine(&b, 1)
-		l.columns = func() (int, error) { return columns, nil }
+		l.size = func() (int, int, error) { return columns, 24, nil }
 		screen, seen := strings.Repeat(" ", columns), ""
 		for _, now := range append(news(), bench.Progress{}) {
 			b.Reset()
@@ -80,7 +80,7 @@ func TestOnATerminalALineIsRewrittenAndLeavesNothing(t *testing.T) {
 func TestATerminalOfUnknownWidthTakesAllOfTheLine(t *testing.T) {
 	var b bytes.Buffer
 	l := NewLine(&b, 1)
-	l.columns = func() (int, error) { return 0, errors.New("unknown") }
+	l.size = func() (int, int, error) { return 0, 0, errors.New("unknown") }
 	l.Show(news()[0])
 	require.Equal(t, "\r\rmuxlock  warm-up 0s/2s", b.String())
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math/rand/v2"
 	"slices"
-	"sort"
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
@@ -78,15 +77,6 @@ func (t Times) Quantile(beyond float64) (time.Duration, bool) {
 	return t.Longest(), false
 }
 
-// above is how many took longer, those included whose end was not seen.
-func (t Times) above(took time.Duration) int64 {
-	n := t.n
-	for _, c := range t.counts[:sort.Search(len(t.took), func(i int) bool { return t.took[i] > took })] {
-		n -= c
-	}
-	return n
-}
-
 // enough is how many samples lie beyond a quantile that is read off them.
 const enough = 10
 
@@ -98,7 +88,12 @@ func (t Times) Shows(beyond float64) bool {
 // Above is the part that takes longer, and what it is at most, with 95 %: by Clopper and
 // Pearson, which is 3/n where none of n does.
 func (t Times) Above(took time.Duration) (p, most float64) {
-	k := t.above(took)
+	k := t.n // those included whose end was not seen
+	for i, one := range t.took {
+		if one <= took {
+			k -= t.counts[i]
+		}
+	}
 	return float64(k) / float64(max(t.n, 1)), AtMost(k, t.n)
 }
 
