@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,9 +14,9 @@ import (
 //
 //	calls, keeper, masters --add--> oldest ... newest --run, one goroutine--> Observer, Logger
 //
-// It is bounded: where user code falls behind, the oldest event is dropped, except of those
-// that must not be missed, which are few: locks lost, and masters set aside or admitted again.
-// A nil *events takes nothing and costs nothing.
+// It is bounded: where user code falls behind, the oldest event is dropped. Those that should not
+// be missed, locks lost and masters set aside or admitted again, have a bound of their own. Beyond
+// it a loss replaces the last one, and a master's event the last one of that master. A nil *events takes nothing and costs nothing.
 type events struct {
 	observer Observer     // fixed, like logger
 	logger   *slog.Logger // nil: gaps are only counted
@@ -26,10 +27,11 @@ type events struct {
 
 	mu        sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
 	added     uint64     // number of events so far; the order of delivery
-	queue     []event    // may be dropped; at most eventQueue
-	required  []event    // must not
+	queue     []event    // at most eventQueue
+	required  []event    // kept longer; at most eventQueue, a loss, and an event of each master
 	dropped   uint64     // since New
 	gap       uint64     // of those: not logged yet
+	losses    uint64     // of gap: of required, and no master's
 	closed    bool       // nothing is taken any more
 	abandoned bool       // Close waits no longer: what is queued is not delivered
 }
@@ -38,6 +40,7 @@ type events struct {
 type event struct {
 	deliver func()
 	seq     uint64
+	master  string // that it is of; empty: of a lock
 }
 
 const (
@@ -62,31 +65,62 @@ func newEvents(cfg *Config) *events {
 	return q
 }
 
-// add queues an event; one that is required is never dropped.
+// add queues an event of a lock; one that is required is not dropped for others that are not.
 func (q *events) add(required bool, deliver func()) {
+	q.put(required, event{deliver: deliver})
+}
+
+// addMaster queues an event of a master.
+func (q *events) addMaster(address string, deliver func()) {
+	q.put(true, event{deliver: deliver, master: address})
+}
+
+func (q *events) put(required bool, added event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.closed {
 		return
 	}
 	q.added++
-	added := event{deliver, q.added}
-	switch {
-	case required:
-		q.required = append(q.required, added)
-	default:
-		if len(q.queue) == eventQueue {
-			q.queue[0] = event{}
-			q.queue = q.queue[1:]
-			q.dropped++
-			q.gap++
-		}
-		q.queue = append(q.queue, added)
+	added.seq = q.added
+	into := &q.queue
+	if required {
+		into = &q.required
 	}
+	if len(*into) >= eventQueue {
+		q.makeRoomLocked(required, added.master)
+	}
+	*into = append(*into, added)
 	select {
 	case q.wakeup <- struct{}{}:
 	default: // run is on its way already
 	}
+}
+
+// makeRoomLocked drops the oldest event; of those that are required the last of the same master,
+// or the last loss.
+func (q *events) makeRoomLocked(required bool, master string) {
+	i := 0
+	if required {
+		i = len(q.required) - 1
+		for i >= 0 && q.required[i].master != master {
+			i--
+		}
+	}
+	switch {
+	case !required:
+		q.queue[0] = event{}
+		q.queue = q.queue[1:]
+	case i < 0:
+		return // there are few masters
+	default:
+		q.required = slices.Delete(q.required, i, i+1)
+		if master == "" {
+			q.losses++
+		}
+	}
+	q.dropped++
+	q.gap++
 }
 
 // run is the goroutine of user code.
@@ -114,9 +148,9 @@ func (q *events) next() (deliver func(), closed bool) {
 	if q.abandoned {
 		return nil, true
 	}
-	if n := q.gap; n > 0 && q.logger != nil {
-		q.gap = 0
-		return func() { q.logger.Warn("events dropped", slog.Uint64("count", n)) }, false
+	if n, losses := q.gap, q.losses; n > 0 && q.logger != nil {
+		q.gap, q.losses = 0, 0
+		return func() { q.logger.Warn("events dropped", slog.Uint64("count", n), slog.Uint64("losses", losses)) }, false
 	}
 	from := &q.queue
 	if len(q.queue) == 0 || len(q.required) > 0 && q.required[0].seq < q.queue[0].seq {

@@ -97,23 +97,64 @@ func TestEventsThatFindNoRoomAreDroppedButNoLossAndNoMaster(t *testing.T) {
 		for i := range many {
 			lock := mustAcquire(t, e, fmt.Sprint(i), 0)
 			require.NoError(t, lock.Release(t.Context()))
-			e.events.master("a:1", i%2 == 0, nil)
+			if i < eventQueue/2 {
+				e.events.master("a:1", i%2 == 0, nil)
+			}
 		}
 		require.ErrorIs(t, func() error { <-lost.Done(); return lost.Err() }(), ErrLost)
 		dropped := e.Stats().EventsDropped
 		require.EqualValues(t, 1+2*many-eventQueue-1, dropped, "one of them is being delivered")
 		goOn()
 		synctest.Wait()
-		require.Equal(t, many, delivered["master a:1 true"]+delivered["master a:1 false"])
+		require.Equal(t, eventQueue/2, delivered["master a:1 true"]+delivered["master a:1 false"])
 		require.Equal(t, 1, delivered["lost lost"])
 		require.Equal(t, dropped, gaps)
 		require.Zero(t, delivered["released 0 false"], "the oldest")
 		require.Equal(t, 1, delivered[fmt.Sprint("released ", many-1, " false")])
 	}, observer, logTo(func(r slog.Record) {
-		if r.Message == "events dropped" {
-			r.Attrs(func(a slog.Attr) bool { gaps += a.Value.Uint64(); return true })
+		gaps += dropped(r)["count"]
+	}))
+}
+
+func TestLossesAndEventsOfMastersAreBoundedAndTheLastStays(t *testing.T) {
+	const many = 3 * eventQueue
+	var delivered []string
+	gaps := make(map[string]uint64)
+	observer, goOn := blocked(func(what string) { delivered = append(delivered, what) })
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		synctest.Wait()
+		for i := range many {
+			e.lost(lock, ErrExpired)
+			e.events.master("a:1", i%2 == 0, nil)
+			if i == eventQueue {
+				e.events.master("b:1", false, nil)
+			}
+		}
+		waiting := len(e.events.required)
+		goOn()
+		require.Equal(t, eventQueue+1, waiting, "b had none before")
+		require.EqualValues(t, many, e.Stats().Lost, "those that nobody is told of, too")
+		synctest.Wait()
+		require.Len(t, delivered, 1+eventQueue+1)
+		require.Equal(t, []string{"master b:1 false", "lost name", "master a:1 false"}, delivered[eventQueue-1:], "in order")
+		require.EqualValues(t, 1+2*many+1-eventQueue-1-1, gaps["count"])
+		require.EqualValues(t, many-eventQueue/2, gaps["losses"])
+		require.Equal(t, gaps["count"], e.Stats().EventsDropped)
+	}, observer, logTo(func(r slog.Record) {
+		for key, n := range dropped(r) {
+			gaps[key] += n
 		}
 	}))
+}
+
+// dropped are the counts in the line for events that were dropped.
+func dropped(r slog.Record) map[string]uint64 {
+	counts := make(map[string]uint64)
+	if r.Message == "events dropped" {
+		r.Attrs(func(a slog.Attr) bool { counts[a.Key] = a.Value.Uint64(); return true })
+	}
+	return counts
 }
 
 func TestCloseDeliversPendingEventsAndDoesNotWaitForAnObserverThatBlocks(t *testing.T) {

@@ -14,7 +14,8 @@ import (
 // are called one at a time, in the order of the events, by a goroutine of their own that no
 // lock, call or master waits for: they may be slow, and may call the engine. While they are
 // slow, up to 4096 events wait for them. Then the oldest is dropped, counted in
-// Stats.EventsDropped and logged, but never one of Lost or Master. Close waits for the
+// Stats.EventsDropped and logged, but not one of Lost or Master. Of these 4096 more
+// wait; then a loss replaces the last one, a master's event that master's last, and those are dropped. Close waits for the
 // remaining events for a second at most, also if one of the functions calls it. Beware of
 // lock names as labels of metrics where there are many. What has no event is in Stats: queue
 // depth, rounds and their sizes, pending releases.
@@ -160,7 +161,7 @@ func (q *events) master(address string, up bool, cause error) {
 	if q == nil || q.observer.Master == nil && q.logger == nil {
 		return
 	}
-	q.add(true, func() {
+	q.addMaster(address, func() {
 		if q.observer.Master != nil {
 			q.observer.Master(address, up, cause)
 		}
