@@ -33,6 +33,7 @@ func (willing) Inspect(context.Context, string) ([]pipeline.Value, error) { retu
 func (willing) Ready(context.Context) error                               { return nil }
 func (willing) Full() bool                                                { return false }
 func (willing) Stats() pipeline.Stats                                     { return pipeline.Stats{} }
+func (willing) Refuse()                                                   {}
 func (willing) Close()                                                    {}
 
 // crowded returns an engine over willing masters, closed at cleanup.

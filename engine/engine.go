@@ -42,6 +42,7 @@ type pipe interface {
 	Ready(context.Context) error
 	Full() bool
 	Stats() pipeline.Stats
+	Refuse()
 	Close()
 }
 
@@ -163,7 +164,8 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 }
 
 // Close refuses new calls and ends waiting ones with ErrClosed, lets calls under way
-// finish, at most about twice Config.MasterTimeout, and ends all connections and goroutines.
+// finish and releases what they are granted, at most about twice Config.MasterTimeout for each of
+// the two, and ends all connections and goroutines.
 // Observer and Logger get the events until then, for a second at most. Locks that are held
 // are lost, for their holders, with ErrClosed as the cause. They are not released at the
 // masters, since their holders may still be at work: their leases run out.
@@ -171,7 +173,14 @@ func (e *Engine) Close() error {
 	e.close.Do(func() {
 		close(e.closing)
 		e.names.close()
+		e.pipe.Refuse()
 	})
+	patience := time.NewTimer(2 * e.cfg.MasterTimeout)
+	defer patience.Stop()
+	select {
+	case <-e.names.drained:
+	case <-patience.C:
+	}
 	e.running.Wait()
 	e.pipe.Close()
 	e.events.close()

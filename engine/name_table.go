@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"muxlock/internal/clock"
@@ -27,6 +28,9 @@ type nameTable struct {
 	seed    maphash.Seed
 	waiters sync.Pool // of this table: a waiter holds a channel, which must not travel between testing/synctest bubbles
 	shards  [nameShards]shard
+
+	awaited atomic.Int64  // contenders that close has met, and 1 until it has met all
+	drained chan struct{} // closed when those have ended
 }
 
 const nameShards = 256
@@ -38,7 +42,7 @@ type shard struct {
 	timed  bool // a sweep is scheduled
 	closed bool
 	ended  []contexts // of locks that ended since mu was taken
-	_      [8]byte    // no two shards share a cache line
+	table  *nameTable // fixed; no two shards share a cache line
 }
 
 // contexts are those of a lock that has ended, to be cancelled for the reason why.
@@ -85,6 +89,7 @@ type nameState struct {
 	name       string
 	lease      *lease // held by this process; nil: not
 	contending bool   // one of our goroutines contends
+	awaited    bool   // and close has met it
 	failed     error  // why the last attempt did, ErrTaken or ErrNoQuorum; nil: not known
 	first      *waiter
 	last       *waiter
@@ -109,10 +114,13 @@ type waiter struct {
 
 func (t *nameTable) init() {
 	t.seed = maphash.MakeSeed()
+	t.awaited.Store(1)
+	t.drained = make(chan struct{})
 	t.waiters.New = func() any { return &waiter{ready: make(chan struct{}, 1)} }
 	for i := range t.shards {
 		t.shards[i].states = make(map[string]*nameState)
 		t.shards[i].limit = sweepFrom
+		t.shards[i].table = t
 	}
 }
 
@@ -229,6 +237,10 @@ func (n *nameState) removeLocked(w *waiter) {
 // had the lock. With an inherited lease it extends that first.
 func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 	n.lease = nil
+	if n.awaited {
+		n.awaited = false
+		n.shard.table.contenderEnded()
+	}
 	w := n.popLocked()
 	if n.contending = w != nil; n.contending {
 		w.yieldFirst, w.inherited = yieldFirst, inherited
@@ -306,7 +318,8 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 	return waiter{}, err
 }
 
-// close ends all leases, and ends the wait of all waiters with ErrClosed.
+// close ends all leases, and ends the wait of all waiters with ErrClosed. drained is closed when
+// those who contended have ended: what they were granted meanwhile, they have released.
 func (t *nameTable) close() {
 	var ended []contexts
 	for i := range t.shards {
@@ -321,8 +334,18 @@ func (t *nameTable) close() {
 			if n.lease != nil {
 				n.lease.loseLocked(ErrClosed)
 			}
+			if n.awaited = n.contending; n.awaited {
+				t.awaited.Add(1)
+			}
 		}
 		ended = append(ended, s.unlockEnded()...)
 	}
+	t.contenderEnded()
 	cancelAll(ended)
+}
+
+func (t *nameTable) contenderEnded() {
+	if t.awaited.Add(-1) == 0 {
+		close(t.drained)
+	}
 }

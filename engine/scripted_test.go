@@ -16,17 +16,18 @@ import (
 // request does is done after half of delay, in order of arrival, and its answer comes
 // after the other half.
 type scripted struct {
-	mu    sync.Mutex
-	delay time.Duration
-	keys  map[string]scriptedKey
-	log   []pipeline.Request // as executed
-	when  []time.Time        // the same
-	away  bool               // no master answers, after delay
-	yes   uint8              // masters that say yes when they agree; 0: all five
-	round uint64
-	sent  int           // requests, executed or not
-	last  chan struct{} // closed when the request that was sent last is executed
-	ended bool
+	mu      sync.Mutex
+	delay   time.Duration
+	keys    map[string]scriptedKey
+	log     []pipeline.Request // as executed
+	when    []time.Time        // the same
+	away    bool               // no master answers, after delay
+	yes     uint8              // masters that say yes when they agree; 0: all five
+	round   uint64
+	sent    int           // requests, executed or not
+	last    chan struct{} // closed when the request that was sent last is executed
+	ended   bool
+	refuses bool // all but releases
 
 	changed chan struct{} // closed and replaced with every change
 }
@@ -132,7 +133,7 @@ func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
 func (s *scripted) send(req pipeline.Request) (<-chan pipeline.Outcome, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended {
+	if s.ended || s.refuses && req.Op != pipeline.Release {
 		return nil, ErrClosed
 	}
 	s.sent++
@@ -191,7 +192,7 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 			s.changedLocked()
 		}
 		k, there := s.keys[name]
-		half, changed, ended := s.delay/2, s.changed, s.ended
+		half, changed, ended := s.delay/2, s.changed, s.refuses
 		s.mu.Unlock()
 		left := time.Until(k.ends)
 		switch {
@@ -215,6 +216,7 @@ func (s *scripted) Inspect(context.Context, string) ([]pipeline.Value, error) { 
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }
 func (s *scripted) Stats() pipeline.Stats       { return pipeline.Stats{} }
+func (s *scripted) Refuse()                     { s.set(func() { s.refuses = true }) }
 func (s *scripted) Close()                      { s.set(func() { s.ended = true }) }
 
 // inBubble runs test with an engine over scripted masters that answer in a millisecond.

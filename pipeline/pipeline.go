@@ -90,8 +90,9 @@ type Pipeline struct {
 	voting  int           // masters whose votes wake many callers at this moment
 	toWrite uint64        // masters that have something to be written, one bit each
 	closed  bool          // only releases are taken
+	closes  bool          // Close was called
 	ended   bool          // nothing is taken
-	drained chan struct{} // closed when closed is set and nothing is under way
+	drained chan struct{} // closed when closes is set and nothing is under way
 	stats   Stats
 	wakeups *wakeups // nil until the first Await
 }
@@ -264,16 +265,25 @@ func (p *Pipeline) Post(req Request) {
 	_ = p.push(&call{req: req})
 }
 
+// Refuse takes no calls but releases from now on, and ends what waits in Await and Ready. What
+// is under way goes on, and its callers can release what they were granted before they Close.
+func (p *Pipeline) Refuse() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.closed = true
+		close(p.closing)
+	}
+}
+
 // Close refuses new calls, waits for those under way, at most twice Config.Timeout,
 // and ends all connections and goroutines. Pending releases are dropped: their leases run
 // out. A second Close waits for the first.
 func (p *Pipeline) Close() {
+	p.Refuse()
 	p.mu.Lock()
-	if !p.closed {
-		p.closed = true
-		close(p.closing)
-		p.checkDrainedLocked()
-	}
+	p.closes = true
+	p.checkDrainedLocked()
 	p.mu.Unlock()
 	patience := time.NewTimer(2 * p.timeout)
 	defer patience.Stop()
@@ -362,7 +372,7 @@ func (p *Pipeline) dequeueLocked(c *call) {
 }
 
 func (p *Pipeline) checkDrainedLocked() {
-	if !p.closed || p.queue.waiting() > 0 {
+	if !p.closes || p.queue.waiting() > 0 {
 		return
 	}
 	for _, m := range p.masters {
