@@ -166,6 +166,14 @@ func TestASignalEndsTheWaitAlthoughAnOutputIsBlocked(t *testing.T) {
 	}
 }
 
+func TestLockEndsAlthoughItsOutputIsBlocked(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	j := s.startBlocked(t, "stdout", "lock", "name") // its standard input is at its end
+	require.Zero(t, j.code(t))
+	require.Empty(t, redistest.Keys(t, s.masters...))
+}
+
 // BenchmarkCommandBeyondTheLease pauses masters until the lease has run out at one of them. It measures
 // how much later the last step is of a command that ignores SIGTERM. Negative is before.
 //

@@ -48,6 +48,10 @@ func TestBadInputNamesItsFlagAndSendsNothing(t *testing.T) {
 		"exec --tyr name -- true":                   "unknown flag: --tyr; did you mean --try or --ttl?",
 		"exec -E 256 name -- true":                  "--conflict-exit-code",
 		"exec -E none name -- true":                 "--conflict-exit-code",
+		"lock":                                      "NAME is missing",
+		"lock a b":                                  "one NAME",
+		"lock --ttl 1m name":                        "--ttl 1m0s is above --max-ttl 30s",
+		"lock --try --wait 1s name":                 "--try and --wait",
 		"status":                                    "NAME is missing",
 		"status a b":                                "one NAME",
 		"status -o yaml a":                          "-o",
@@ -103,7 +107,7 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	for line, want := range lines {
 		stdout, stderr, code := muxlockEnv(t, cleanEnv("MUXLOCK_MASTERS="+nowhere), strings.Fields(line)...)
 		wantCode := exitUsage
-		if strings.HasPrefix(line, "exec") {
+		if strings.HasPrefix(line, "exec") || strings.HasPrefix(line, "lock") {
 			wantCode = exitOurs
 		}
 		require.Equal(t, wantCode, code, "%s: %s", line, stderr)
@@ -173,6 +177,7 @@ func TestHelpCompletionAndVersionNeedNoMasters(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                       "Usage:",
 		"exec --help":            "128+N",
+		"lock --help":            "122 to 125",
 		"status --help":          "split    4",
 		"ls --help":              "+scan",
 		"masters":                "repair ",
