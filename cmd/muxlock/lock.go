@@ -27,7 +27,7 @@ the background is at its end: give it a pipe, as below, which ends when the scri
 
 Exit codes: 0 released, 122 to 125 and -E as those of exec, 128+N signal N ended the wait.`,
 		Example: `  muxlock lock deploy     # until Ctrl-D
-  mkfifo in out; muxlock lock deploy <in >out & exec 3>in; read -r locked <out; make deploy; exec 3>&-`,
+  mkfifo in out; muxlock lock deploy <in >out & exec 3>in; read -r locked <out && make deploy; exec 3>&-`,
 		Args:              usageArgs(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -68,7 +68,7 @@ func TestLockSaysThatItIsLost(t *testing.T) {
 func TestAScriptWorksUnderLock(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out; echo "$locked"; "$0" status name; exec 3>&-; wait $!`, binary)
+	script := exec.Command("sh", "-c", `set -e; mkfifo in out; "$0" lock name <in >out & exec 3>in; read -r locked <out && echo "$locked"; "$0" status name; exec 3>&-; wait $!`, binary)
 	script.Dir, script.Env = t.TempDir(), cleanEnv(s.env...)
 	out, err := script.CombinedOutput()
 	require.NoError(t, err, "%s", out)
