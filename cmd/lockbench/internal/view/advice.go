@@ -81,7 +81,7 @@ func (b *Blocks) wrong(a *result.Advice) {
 	if a.Lost <= 0.5 || a.Watched == 0 {
 		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
 	} else { // none of them came while it was watched, which shows no more
-		b.Line("still wrong: longer pauses or outages, as often as once in %s (95 %%)", short(a.Watched/3))
+		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
 	}
 	if !a.Config.Renew {
 		text := fmt.Sprintf("%s are longer, at most %s", units.Share(a.Hold.Beyond), units.Share(a.Hold.AtMost))

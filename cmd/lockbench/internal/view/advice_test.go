@@ -79,7 +79,7 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.Contains(t, text("far, given"), "the longest seen, 1.2s, counted twice; longer: not seen in 15s")
 	require.Contains(t, text("near, assumed"), "hold 1s: assumed; give --hold")
 	require.Contains(t, text("near, renewed"), "renewed (KeepAlive, Do)")
-	require.Contains(t, text("near, renewed"), "still wrong: longer pauses or outages, as often as once in 5s (95 %)")
+	require.Contains(t, text("near, renewed"), "still wrong: longer pauses or outages, at most one in 5s (95 %)")
 	require.Contains(t, text("far, given"), "measured again, TTL would be 1.2s to 5.7s")
 	require.Contains(t, text("near, missed"), "BEYOND --rto")
 	require.Contains(t, text("far, given"), "Fencing: true")
