@@ -1,8 +1,6 @@
 package bench
 
-import (
-	"time"
-)
+import "time"
 
 // An arrival is one operation of an open loop. In a closed loop a worker makes its own.
 type arrival struct {

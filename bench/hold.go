@@ -1,8 +1,6 @@
 package bench
 
-import (
-	"runtime"
-)
+import "runtime"
 
 // holdingPart is a process's share, in figures that can be added.
 type holdingPart struct {

@@ -14,7 +14,9 @@ import (
 func TestALockAtAMasterIsAStringUnderItsNameWithATTL(t *testing.T) {
 	masters := shortSet(t, 1)
 	for _, fencing := range []bool{false, true} {
-		e := open(t, masters, shortLease, func(c *Config) { c.Prefix, c.Holder, c.Fencing, c.MastersAreNew = "app:", "web-7/4211", fencing, !fencing })
+		e := open(t, masters, shortLease, func(c *Config) {
+			c.Prefix, c.Holder, c.Fencing, c.MastersAreNew = "app:", "web-7/4211", fencing, !fencing
+		})
 		lock, err := e.Acquire(t.Context(), "invoice:42", 2*time.Second)
 		require.NoError(t, err)
 		value, _ := redistest.Command(t, masters[0], "GET", "app:invoice:42").(string)

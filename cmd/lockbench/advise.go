@@ -18,7 +18,6 @@ import (
 	"muxlock/cmd/lockbench/internal/session"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/cmd/lockbench/internal/usage"
-	"muxlock/engine"
 )
 
 const (
@@ -178,17 +177,13 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	if err != nil {
 		return nil, sizing.Measured{}, err
 	}
-	m, err := sizing.FromProcess(p)
-	return processDocument(p), m, err
-}
-
-func processDocument(p engine.Measurements) *result.Document {
 	doc := result.NewDocument(result.Config{
 		Impls: []string{adviseImpl}, Rounds: 1, Masters: p.Masters,
 		Command: "advise", Target: string(masters.Given), Fencing: p.Fencing,
 	}, nil)
 	doc.Env = result.Env{}
-	return &doc
+	m, err := sizing.FromProcess(p)
+	return &doc, m, err
 }
 
 // size puts the advice into the document, and the arguments that ask for it.

@@ -168,12 +168,11 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 
 func writeHistory(path string, r *bench.Result) error {
 	file, err := os.Create(path)
+	if err == nil {
+		err = errors.Join(result.History(file, r), file.Close())
+	}
 	if err != nil {
 		return fmt.Errorf("--history: %w", err)
 	}
-	defer file.Close()
-	if err := result.History(file, r); err != nil {
-		return fmt.Errorf("--history: %w", err)
-	}
-	return file.Close()
+	return nil
 }

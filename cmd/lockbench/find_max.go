@@ -68,8 +68,7 @@ type search struct {
 	found []result.Capacity
 }
 
-func (s *search) run(ctx context.Context, on *session.Session, show func(bench.Progress)) (results []*bench.Result, err error) {
-	s.plan.Load.Progress = show
+func (s *search) run(ctx context.Context, on *session.Session) (results []*bench.Result, err error) {
 	for _, t := range on.Targets(s.plan) {
 		c, err := s.one(ctx, t, &results)
 		s.found = append(s.found, c)
@@ -83,10 +82,9 @@ func (s *search) run(ctx context.Context, on *session.Session, show func(bench.P
 // one searches the capacity of one target and adds its runs to results.
 func (s *search) one(ctx context.Context, t session.Target, results *[]*bench.Result) (result.Capacity, error) {
 	round := 0
-	run := func(cfg bench.Config) (result.CapacityRun, error) {
+	run := func() (result.CapacityRun, error) {
 		round++
-		t.Setting = map[string]string{"rate": strconv.FormatFloat(cfg.Rate, 'f', -1, 64)}
-		r, err := t.Run(ctx, cfg, round)
+		r, err := t.Run(ctx, round)
 		if r == nil || err != nil {
 			return result.CapacityRun{}, err
 		}
@@ -96,13 +94,14 @@ func (s *search) one(ctx context.Context, t session.Target, results *[]*bench.Re
 		return judged, nil
 	}
 	c, err := result.FindCapacity(ctx, s.plan.Load.Rate, func(rate float64) (result.CapacityRun, error) {
-		cfg, longest := s.plan.Load, max(searchLongest, s.plan.Load.Duration)
+		longest, cfg := max(searchLongest, s.plan.Load.Duration), &t.Load
 		cfg.Rate, cfg.Duration = rate, s.length(rate)
+		t.Setting = map[string]string{"rate": strconv.FormatFloat(rate, 'f', -1, 64)}
 		if cfg.Duration > longest {
 			return result.CapacityRun{Outcome: result.RateTooFew, Result: -1, Why: fmt.Sprintf("a run would take %s; a longer --duration allows it", cfg.Duration.Round(time.Second))}, nil
 		}
 		for {
-			judged, err := run(cfg)
+			judged, err := run()
 			if err != nil || judged.Outcome != result.RateTooFew || cfg.Duration == longest || ctx.Err() != nil {
 				return judged, err
 			}

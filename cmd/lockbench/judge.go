@@ -28,11 +28,12 @@ func nameOf(r *bench.Result) string { return result.Name(r.Impl, r.Setting) }
 // grave is what no other verdict can outweigh.
 func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 	for _, r := range results {
-		if r.Safety.Overlaps > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s let %d holders overlap", nameOf(r), r.Safety.Overlaps)}, runErr)
+		found := fmt.Sprintf("let %d holders overlap", r.Safety.Overlaps)
+		if r.Safety.Overlaps == 0 {
+			found = fmt.Sprintf("gave %d locks a fence that is not larger than the one before", r.Safety.FenceViolations)
 		}
-		if r.Safety.FenceViolations > 0 {
-			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s gave %d locks a fence that is not larger than the one before", nameOf(r), r.Safety.FenceViolations)}, runErr)
+		if r.Safety.Violated() {
+			return errors.Join(verdict{exitUnsafe, fmt.Sprintf("SAFETY VIOLATION: %s %s", nameOf(r), found)}, runErr)
 		}
 	}
 	if ctx.Err() != nil || runErr != nil {

@@ -1,14 +1,6 @@
 // Lockbench loads distributed locks and shows what they do: throughput, latency,
 // what the client pays, and whether two holders ever overlapped.
 //
-//	lockbench run --workers 1024                         one implementation, five local masters
-//	lockbench run --rate 5k --slo 'response.p99<5ms'     open loop: waiting counts; what must be reached
-//	lockbench compare                                    the engine beside Redsync and a single master
-//	lockbench sweep --param workers=1..512x4             how the cost grows
-//	lockbench advise --hold 200ms                        which TTL, timeouts and delays to set, and why
-//	lockbench chaos                                      do two ever hold one lock while masters fail?
-//	lockbench report result.json --out page.html         a result as a page with charts
-//
 // By default it starts five redis-server (or valkey-server) processes on free
 // ports and stops them when it ends. Results go to standard output or --out, as
 // text, as one JSON document (-o json), or as lines for benchstat (-o bench); progress

@@ -70,17 +70,12 @@ func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
 // hits all settings alike.
 func swept(param result.SweepParam, plans []*plan.Plan) schedule {
 	return schedule{
-		runs: func(ctx context.Context, s *session.Session, show func(bench.Progress)) ([]*bench.Result, error) {
+		runs: func(ctx context.Context, s *session.Session) ([]*bench.Result, error) {
 			var targets []session.Target
 			for _, p := range plans {
-				cfg := p.Load
-				cfg.Progress = show
-				for _, t := range s.Targets(p) {
-					t.Config, t.Setting = &cfg, p.Setting
-					targets = append(targets, t)
-				}
+				targets = append(targets, s.Targets(p)...)
 			}
-			return session.InTurn(ctx, targets, plans[0].Load, plans[0].Rounds)
+			return session.InTurn(ctx, targets, plans[0].Rounds)
 		},
 		complete: func(doc *result.Document) {
 			doc.Relative = []result.Relative{} // it knows no settings

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"runtime"
 	"slices"
@@ -99,7 +100,7 @@ func (ln *listener) serve(client net.Conn) {
 	defer server.Close()
 	replies := &flow{more: make(chan struct{}, 1)}
 	ln.mu.Lock()
-	replies.late = newLateness(ln.spans)
+	replies.delay(ln.spans)
 	ln.flows[replies] = struct{}{}
 	ln.mu.Unlock()
 	go func() {
@@ -114,11 +115,11 @@ func (ln *listener) serve(client net.Conn) {
 
 // flow is the replies of one connection.
 type flow struct {
-	mu    sync.Mutex // guards the following
-	late  lateness
-	queue []chunk       // under way
-	ended bool          // nothing comes any more
-	more  chan struct{} // capacity 1: queue or ended has changed
+	mu    sync.Mutex             // guards the following
+	draws []func() time.Duration // of how late a reply is: their sum
+	queue []chunk                // under way
+	ended bool                   // nothing comes any more
+	more  chan struct{}          // capacity 1: queue or ended has changed
 }
 
 type chunk struct {
@@ -129,7 +130,18 @@ type chunk struct {
 func (f *flow) delay(spans []bench.Span) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.late = newLateness(spans)
+	f.draws = nil
+	for _, s := range spans {
+		f.draws = append(f.draws, s.Sampler(rand.Uint64(), 0))
+	}
+}
+
+// lateLocked draws how late the next reply is.
+func (f *flow) lateLocked() (sum time.Duration) {
+	for _, draw := range f.draws {
+		sum += draw()
+	}
+	return sum
 }
 
 // carry copies until either end is closed.
@@ -161,7 +173,7 @@ func (f *flow) read(from net.Conn) {
 		n, err := from.Read(buf)
 		f.mu.Lock()
 		if f.ended = err != nil; !f.ended {
-			f.queue = append(f.queue, chunk{slices.Clone(buf[:n]), time.Now().Add(f.late.next())})
+			f.queue = append(f.queue, chunk{slices.Clone(buf[:n]), time.Now().Add(f.lateLocked())})
 		}
 		f.mu.Unlock()
 		select {

@@ -30,7 +30,14 @@ func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 		if f.Kind != Delay {
 			continue
 		}
-		if err := r.proxy(m); err != nil {
+		var err error
+		if r.line == nil {
+			r.line, err = OpenLine()
+		}
+		if err == nil && m.proxy == nil {
+			m.proxy, err = r.line.Proxy(m.server.Addr())
+		}
+		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 		if f.Whole {
@@ -38,19 +45,6 @@ func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 		}
 	}
 	return r, nil
-}
-
-// proxy puts one in front of a master that has none.
-func (r *Rig) proxy(m *master) (err error) {
-	if r.line == nil {
-		if r.line, err = OpenLine(); err != nil {
-			return err
-		}
-	}
-	if m.proxy == nil {
-		m.proxy, err = r.line.Proxy(m.server.Addr())
-	}
-	return err
 }
 
 // Addrs is where clients reach the masters, in their order.

@@ -1,8 +1,6 @@
 package plan
 
-import (
-	"github.com/spf13/pflag"
-)
+import "github.com/spf13/pflag"
 
 // Headings of the help, in its order. A flag is declared once, under one of them: where it
 // stands in the help and what a document keeps follow.

@@ -45,7 +45,9 @@ func (o Options) engine() engine.Config {
 // round, so that there is nothing to wait for, nor a fence to be above. A machine that is
 // kept busy by other things may take several tries.
 func SetUp(ctx context.Context, o Options) (err error) {
-	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, Patience(o.TTL))
+	// As long as a lease of that length, which is not asked for, could do with: embedded masters take 0.1 s.
+	longest := (o.TTL - redlock.DriftAllowance(o.TTL, redlock.DefaultDrift)) * 3 / 4
+	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, min(longest, 5*time.Second))
 	for range 10 {
 		err = engine.SetUp(ctx, o.engine(), engine.SetUpOptions{MastersAreNew: true, Recover: true})
 		if err == nil {
@@ -53,12 +55,6 @@ func SetUp(ctx context.Context, o Options) (err error) {
 		}
 	}
 	return err
-}
-
-// Patience is a MasterTimeout for setting masters up, which takes embedded ones 0.1 s: as
-// long as a lease of that length, which is not asked for, could do with.
-func Patience(ttl time.Duration) time.Duration {
-	return min((ttl-redlock.DriftAllowance(ttl, redlock.DefaultDrift))*3/4, 5*time.Second)
 }
 
 // One of several masters is not what was set up, so these locks have no fencing tokens.

@@ -25,10 +25,7 @@ type redsyncLocker struct {
 func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
 	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
 		client, err := openGoRedis(ctx, master, o)
-		if err != nil {
-			return nil, nil, err
-		}
-		return redsyncgoredis.NewPool(client), func() { client.Close() }, nil
+		return redsyncgoredis.NewPool(client), func() { client.Close() }, err
 	})
 }
 

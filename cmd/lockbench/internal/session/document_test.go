@@ -64,7 +64,7 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 	plans, err := f.Sweep("sweep", fs, workers)
 	require.NoError(t, err)
 
-	doc, err := Measure(t.Context(), plans[0], io.Discard, func(_ context.Context, s *Session, _ func(bench.Progress)) ([]*bench.Result, error) {
+	doc, err := Measure(t.Context(), plans[0], io.Discard, func(_ context.Context, s *Session) ([]*bench.Result, error) {
 		for _, p := range plans {
 			s.Targets(p)
 		}

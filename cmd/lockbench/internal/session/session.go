@@ -31,6 +31,7 @@ type Session struct {
 	Addrs   []string // by which they are reached: their own, or those of proxies in front of them
 	rig     *faults.Rig
 	clients map[string]rivals.Client // what the implementations ran on
+	show    func(bench.Progress)     // may be nil
 }
 
 // Open gets the masters that a plan asks for, with its faults.
@@ -75,9 +76,8 @@ func start(ctx context.Context, p *plan.Plan, log io.Writer) (*masters.Set, erro
 	return masters.StartEmbedded(m.Count)
 }
 
-// Runs makes runs in a session and returns their results, also beside an error. What it
-// shows of them goes to bench.Config.Progress.
-type Runs func(ctx context.Context, s *Session, show func(bench.Progress)) ([]*bench.Result, error)
+// Runs makes runs in a session and returns their results, also beside an error.
+type Runs func(context.Context, *Session) ([]*bench.Result, error)
 
 // Measure opens a session for runs and closes it. The document holds the results so far,
 // also beside an error; it is nil when no run could begin.
@@ -99,7 +99,8 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 	}
 	line := live.NewLine(progress, p.Rounds)
 	defer line.End() // also when something panics
-	results, err := runs(ctx, s, line.Show)
+	s.show = line.Show
+	results, err := runs(ctx, s)
 	line.End()
 	for _, r := range results {
 		if s.Set.Kind == masters.Embedded {
@@ -114,9 +115,7 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 
 // Rounds is every implementation of a plan in turn.
 func Rounds(p *plan.Plan) Runs {
-	return func(ctx context.Context, s *Session, show func(bench.Progress)) ([]*bench.Result, error) {
-		cfg := p.Load
-		cfg.Progress = show
-		return InTurn(ctx, s.Targets(p), cfg, p.Rounds)
+	return func(ctx context.Context, s *Session) ([]*bench.Result, error) {
+		return InTurn(ctx, s.Targets(p), p.Rounds)
 	}
 }

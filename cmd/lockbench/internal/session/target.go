@@ -22,10 +22,8 @@ import (
 type Target struct {
 	Name    string
 	Masters int // how many masters it locks on, for Result.Masters
-	// Config is what it runs under instead of what InTurn is given; nil: nothing of
-	// its own. Setting is how the two differ, for Result.Setting.
-	Config  *bench.Config
-	Setting map[string]string
+	Load    bench.Config
+	Setting map[string]string                     // how Load differs from others', for Result.Setting
 	Open    func(context.Context) (Runner, error) // connects it
 }
 
@@ -39,7 +37,8 @@ func (s *Session) Targets(p *plan.Plan) (targets []Target) {
 
 func (s *Session) target(name string, p *plan.Plan) Target {
 	addrs := s.Addrs[:p.Masters.Count]
-	t := Target{Name: name, Masters: len(addrs)}
+	t := Target{Name: name, Masters: len(addrs), Load: p.Load, Setting: p.Setting}
+	t.Load.Progress = s.show
 	if name == raw.Name {
 		t.Open = func(ctx context.Context) (Runner, error) {
 			runner, err := raw.Open(ctx, addrs, p.Load.TTL)
@@ -101,7 +100,7 @@ func tryOut(ctx context.Context, targets []Target) error {
 // Results come in the order of the runs. When ctx ends the results so far are
 // returned with a nil error, the last with ReasonInterrupted. When a target cannot be
 // opened, run or closed, that error comes with its name, beside the results so far.
-func InTurn(ctx context.Context, targets []Target, cfg bench.Config, rounds int) ([]*bench.Result, error) {
+func InTurn(ctx context.Context, targets []Target, rounds int) ([]*bench.Result, error) {
 	var results []*bench.Result
 	for round := 1; round <= rounds; round++ {
 		order := slices.Clone(targets)
@@ -112,7 +111,7 @@ func InTurn(ctx context.Context, targets []Target, cfg bench.Config, rounds int)
 			if ctx.Err() != nil {
 				return results, nil
 			}
-			r, err := t.Run(ctx, cfg, round)
+			r, err := t.Run(ctx, round)
 			if r != nil {
 				results = append(results, r)
 			}
@@ -138,17 +137,15 @@ func (t Target) Failed(err error) error {
 
 // Run opens the target, runs it as one of a round, which counts from 1, and closes it, so
 // that it carries no marks of an earlier run. All targets of a round get the seed
-// cfg.Seed+round-1. Errors and the end of ctx are as in Runner; a result beside an error is
+// Load.Seed+round-1. Errors and the end of ctx are as in Runner; a result beside an error is
 // what was measured before it.
-func (t Target) Run(ctx context.Context, cfg bench.Config, round int) (res *bench.Result, err error) {
+func (t Target) Run(ctx context.Context, round int) (res *bench.Result, err error) {
 	place := func(r *bench.Result) {
 		if r != nil {
 			r.Round, r.Masters, r.Setting = round, t.Masters, t.Setting
 		}
 	}
-	if t.Config != nil {
-		cfg = *t.Config
-	}
+	cfg := t.Load
 	cfg.Seed += uint64(round - 1)
 	if progress := cfg.Progress; progress != nil {
 		cfg.Progress = func(p bench.Progress) {

@@ -4,8 +4,8 @@ package subprocess
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"log"
 	"os"
 
 	"muxlock/cmd/lockbench/internal/faults"
@@ -20,12 +20,12 @@ var Commands = map[string]func(ctx context.Context, in io.Reader, out io.Writer)
 
 // Main is for TestMain: it ends the process if that is one of them, started by a test.
 func Main() {
-	if len(os.Args) != 2 || Commands[os.Args[1]] == nil {
+	serve := Commands[os.Args[len(os.Args)-1]]
+	if serve == nil {
 		return
 	}
-	if err := Commands[os.Args[1]](context.Background(), os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[1], err)
-		os.Exit(1)
+	if err := serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+		log.Fatal(err)
 	}
 	os.Exit(0)
 }

@@ -1,8 +1,6 @@
 package text
 
-import (
-	"strings"
-)
+import "strings"
 
 // Fold breaks lines at spaces so that they fit. What goes on stands two cells further in. A
 // command can be pasted all the same.
