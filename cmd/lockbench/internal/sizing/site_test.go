@@ -135,7 +135,7 @@ func engines(t *testing.T, n int, cfg engine.Config) []*engine.Engine {
 func probed(t *testing.T, addrs []string, probers int, length time.Duration) (join func() sizing.Measured) {
 	var all []*probe.Prober
 	for range probers {
-		p, err := probe.Open(t.Context(), addrs, probe.Options{Every: 100 * time.Millisecond})
+		p, err := probe.Open(t.Context(), addrs, probe.Options{Every: 100 * time.Millisecond, Timeout: time.Second})
 		require.NoError(t, err)
 		p.Start(time.Now(), length)
 		all = append(all, p)
