@@ -62,7 +62,7 @@ const (
 
 // A search goes up or down by searchRamp until a rate was met and a higher one was not. Then it
 // halves the distance, until the two are less than searchClose apart. Two runs of three decide
-// on a rate, and the third is made at the two rates that are the answer.
+// on a rate, if fewer were spoiled, and the third is made at the two rates that are the answer.
 const (
 	searchRuns    = 3
 	searchSpoiled = 3 // runs at a rate that are spoiled leave it undecided
@@ -153,7 +153,7 @@ func (s *CapacityStep) add(run CapacityRun) {
 	switch {
 	case 2*s.Met > searchRuns:
 		s.Outcome = RateMet
-	case 2*s.Missed > searchRuns:
+	case 2*s.Missed > searchRuns && s.Missed > s.Spoiled: // else what spoiled others may have had a part in these
 		s.Outcome = RateMissed
 	case s.Spoiled >= searchSpoiled:
 		s.Outcome = RateSpoiled

@@ -88,6 +88,23 @@ func TestASpoiledRunIsRepeatedAndDoesNotCount(t *testing.T) {
 	require.False(t, c.Unknown())
 }
 
+func TestMissesAmongAsManySpoiledRunsDecideNothing(t *testing.T) {
+	runs := map[float64]int{}
+	c := found(t, func(rate float64) CapacityRun {
+		runs[rate]++
+		switch {
+		case rate <= 5000:
+			return outcome(true)
+		case runs[rate]%2 == 0:
+			return outcome(false) // what spoils the others has its part in it
+		}
+		return CapacityRun{Outcome: RateSpoiled}
+	})
+	require.InEpsilon(t, 5000, c.RatePerS, 0.1)
+	require.Equal(t, RateSpoiled, c.At(c.NextPerS).Outcome)
+	require.True(t, c.Unknown())
+}
+
 func TestACapacityBelowSpoiledRunsIsNotKnown(t *testing.T) {
 	c := found(t, func(rate float64) CapacityRun {
 		if rate > 3000 {
