@@ -127,3 +127,55 @@ func TestTrackersUserCodeThatDoesNotReturnBlocksNobody(t *testing.T) {
 		require.Less(t, time.Since(begin), testTimeout)
 	})
 }
+
+// redialled returns how long after its connection was cut a master was dialled.
+func (b *bubble) redialled(f *fake) time.Duration {
+	b.Helper()
+	before, cut := len(f.dialTimes()), time.Now()
+	f.cut()
+	for len(f.dialTimes()) == before {
+		time.Sleep(time.Millisecond)
+	}
+	b.untilUp(len(b.fakes))
+	return f.dialTimes()[before].Sub(cut)
+}
+
+func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		const times = 200
+		var early, late int // in the first and last quarter of the pause
+		for range times {
+			time.Sleep(2 * longestPause)
+			switch d := b.redialled(b.fakes[0]); {
+			case d < longestPause/4:
+				early++
+			case d > longestPause*3/4:
+				late++
+			}
+			time.Sleep(2 * longestPause)
+			b.cycle("a")
+			require.Less(t, b.redialled(b.fakes[0]), 2*firstPause, "it is in use")
+		}
+		require.InDelta(t, times/4, early, times/8)
+		require.InDelta(t, times/4, late, times/8)
+	})
+}
+
+func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for range 20 {
+			time.Sleep(2 * longestPause)
+			for _, f := range b.fakes {
+				f.cut()
+			}
+			time.Sleep(time.Millisecond)
+			_, err := b.acquire(t.Context(), "wakes them")
+			require.NoError(t, err)
+			asked := time.Now()
+			b.untilUp(3)
+			require.Less(t, time.Since(asked), 3*firstPause)
+		}
+	})
+}

@@ -300,7 +300,8 @@ func TestWhatWasGatheredForOneSessionIsNotSentToTheNext(t *testing.T) {
 			}
 		}
 		until(func() bool { return held(1) })
-		b.links[0].Cut() // within the timeout: the others are not hung
+		b.p.Post(Request{Op: Release, Name: "any", Token: "t"}) // the pipeline is in use, and dials at once:
+		b.links[0].Cut()                                        // within the timeout, so the others are not hung
 		until(func() bool { return held(2) })
 		require.Equal(t, 1, b.count(0, scripts.Seed), "when it was set up")
 		for _, l := range b.links[1:] {

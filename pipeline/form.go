@@ -129,7 +129,7 @@ func (p *Pipeline) formOneLocked() {
 		return
 	}
 	now := time.Now()
-	p.seq = r.seq
+	p.seq, p.formed = r.seq, now
 	p.stats.Rounds++
 	p.stats.Requests += uint64(len(r.entries))
 	p.stats.LargestRound = max(p.stats.LargestRound, len(r.entries))

@@ -32,6 +32,7 @@ type master struct {
 	address string
 	option  rueidis.ClientOption
 	stuck   chan struct{} // capacity 1: the writer is to write carried; closed when run returns
+	wanted  chan struct{} // capacity 1: a round was formed without the master
 
 	// The following are guarded by Pipeline.mu.
 	up              bool

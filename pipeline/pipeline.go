@@ -86,6 +86,7 @@ type Pipeline struct {
 	mu      sync.Mutex    // guards the following
 	queue   queue         // what has arrived since the last round was formed
 	seq     uint64        // of the last round
+	formed  time.Time     // when that was
 	up      int           // masters that are up
 	voting  int           // masters whose votes wake many callers at this moment
 	toWrite uint64        // masters that have something to be written, one bit each
@@ -123,6 +124,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			address:   c.Address,
 			option:    limited(c.Option),
 			stuck:     make(chan struct{}, 1),
+			wanted:    make(chan struct{}, 1),
 			written:   sync.Cond{L: &p.mu},
 			pace:      newPace(cfg.Timeout),
 			admission: admission{wait: cfg.Wait, durable: cfg.MastersAreDurable, trusted: cfg.MastersAreNew},

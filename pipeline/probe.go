@@ -36,6 +36,7 @@ func (m *master) probeUntilAdmitted() bool {
 	if m.pause == 0 || time.Since(m.admitted) > longestPause {
 		m.pause = firstPause
 	}
+	m.waitWhileIdle()
 	for {
 		if !sleepGrowing(m.p.ctx, &m.pause) {
 			return false
@@ -50,6 +51,30 @@ func (m *master) probeUntilAdmitted() bool {
 		m.p.mu.Lock()
 		m.cause = err
 		m.p.mu.Unlock()
+	}
+}
+
+// waitWhileIdle waits before the first dial for up to longestPause, drawn from 0, if no round was
+// formed for that long, and until one is. So the processes of a fleet, most of which are idle, do
+// not all dial at once when a restart of the master ends their connections: an admission costs the
+// master 0.4 ms.
+func (m *master) waitWhileIdle() {
+	m.p.mu.Lock()
+	idle := time.Since(m.p.formed) > longestPause
+	m.p.mu.Unlock()
+	if !idle {
+		return
+	}
+	select {
+	case <-m.wanted: // of before
+	default:
+	}
+	wait := time.NewTimer(redlock.Jitter(0, longestPause, fastrand.Uint32n))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+	case <-m.wanted:
+	case <-m.p.ctx.Done():
 	}
 }
 

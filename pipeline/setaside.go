@@ -104,6 +104,10 @@ func (m *master) whyNotAskedLocked(r *round) error {
 	}
 	switch {
 	case !m.up:
+		select {
+		case m.wanted <- struct{}{}:
+		default:
+		}
 		m.skipRoundLocked(r)
 		return m.cause
 	case m.behind:
