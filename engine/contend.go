@@ -27,6 +27,7 @@ type contender struct {
 	begin        clock.Instant // when it became the contender
 	inherited    *lease        // extended instead of a first attempt; nil: none
 	yieldFirst   bool          // let other processes go first
+	gaps         int           // that were left for strangers
 	waitWhenFull bool
 }
 
@@ -79,7 +80,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	if c.yieldFirst {
 		// Other processes are notified of the release at about the time that we are, however
 		// far the masters are, and wait for up to a spread. The rest is for slow machines.
-		if err := e.pause(ctx, 4*e.spread()); err != nil {
+		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
 			return nil, err
 		}
 		handed = clock.Now()
@@ -96,8 +97,13 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		if last = next.failed; !next.again {
 			return nil, last
 		}
+		if next.kind == ErrTaken {
+			c.look(ctx)
+		}
 		if next.await {
-			err = c.await(ctx, next)
+			if err = c.await(ctx, next); err == nil {
+				err = e.pause(ctx, c.gap())
+			}
 		} else {
 			err = e.pause(ctx, redlock.Jitter(next.from, next.to, fastrand.Uint32n))
 		}

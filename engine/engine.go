@@ -30,6 +30,8 @@ type Engine struct {
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
 	adopted atomic.Uint64  // locks, so far
+	began   clock.Instant  // fixed
+	looked  atomic.Int64   // for a stranger, last: ns since began
 }
 
 // A pipe is what the engine asks of package pipeline.
@@ -82,7 +84,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 }
 
 func newEngine(cfg Config, pipe pipe, events *events) *Engine {
-	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{})}
+	e := &Engine{cfg: cfg, pipe: pipe, events: events, closing: make(chan struct{}), began: clock.Now()}
 	e.names.init()
 	e.keeper.e, e.keeper.wakeup = e, make(chan struct{}, 1)
 	e.running.Go(func() { e.keeper.run(e.closing) })

@@ -87,10 +87,12 @@ func cancelAll(ended []contexts) {
 type nameState struct {
 	shard      *shard // fixed; a waiter reads it without the mutex
 	name       string
-	lease      *lease // held by this process; nil: not
-	contending bool   // one of our goroutines contends
-	awaited    bool   // and close has met it
-	failed     error  // why the last attempt did, ErrTaken or ErrNoQuorum; nil: not known
+	lease      *lease        // held by this process; nil: not
+	contending bool          // one of our goroutines contends
+	awaited    bool          // and close has met it
+	failed     error         // why the last attempt did, ErrTaken or ErrNoQuorum; nil: not known
+	term       clock.Instant // when this process last gave it up for others, while some waited here; zero: never
+	stranger   clock.Instant // when one was last seen to have it; zero: never
 	first      *waiter
 	last       *waiter
 }
@@ -243,6 +245,9 @@ func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 	}
 	w := n.popLocked()
 	if n.contending = w != nil; n.contending {
+		if yieldFirst {
+			n.term = clock.Now()
+		}
 		w.yieldFirst, w.inherited = yieldFirst, inherited
 		w.ready <- struct{}{}
 	} else {

@@ -211,7 +211,12 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 	}
 }
 
-func (s *scripted) Inspect(context.Context, string) ([]pipeline.Value, error) { return nil, nil }
+func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, error) {
+	time.Sleep(s.delay)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return []pipeline.Value{{Token: s.keys[name].token}}, nil
+}
 
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"crypto/rand"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -18,6 +19,23 @@ func TestTokenIsSixteenFreshBytesInBase64(t *testing.T) {
 		require.False(t, seen[text])
 		seen[text] = true
 		require.Empty(t, Holder(text))
+	}
+}
+
+func TestTokensAreToldFromTheValuesOfOthers(t *testing.T) {
+	passed := 0
+	for range 10_000 {
+		require.True(t, Ours(New()))
+		require.True(t, Ours(For("web-7/4211")))
+		var others [16]byte // as Redsync's
+		_, _ = rand.Read(others[:])
+		if Ours(base64.StdEncoding.EncodeToString(others[:])) {
+			passed++
+		}
+	}
+	require.LessOrEqual(t, passed, 5)
+	for _, value := range []string{"", "x", strings.Repeat("=", 24), strings.Repeat("x", 24), New()[:23]} {
+		require.False(t, Ours(value), value)
 	}
 }
 

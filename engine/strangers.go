@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/redlock"
+	"muxlock/internal/token"
+)
+
+// Clients of other libraries on the same masters, such as Redsync, are strangers: they poll, and would
+// find a name that engines hand over and are notified of free once in fifty times. So a name is
+// left alone for a while longer where a stranger was seen to have it:
+//
+//	refused, after terms of our own --look: whose value is it?--> a stranger's: seen
+//	before the next attempts --gap, while one was seen lately--> the stranger finds it free, or not
+//
+// A look is rare and there is no gap where there are engines only, so strangers cost nothing when
+// none is there. Values tell: the tokens of engines have a form (token.Ours).
+
+const (
+	// lookPeriod is the least time between two looks of an engine. One costs each master some 10 us.
+	lookPeriod = 10 * time.Millisecond
+	// strangerMemory is for how long gaps are left after a stranger was seen, and for how long
+	// after a term of its own a process looks for one.
+	strangerMemory = 2 * time.Second
+)
+
+// look notes whether a stranger has the name, after an attempt that was refused. Processes that never
+// had a term of their own keep nobody from the name, and need not look.
+func (c *contender) look(ctx context.Context) {
+	e, n, now := c.e, c.state, clock.Now()
+	n.shard.mu.Lock()
+	due := !n.term.IsZero() && now.Sub(n.term) < strangerMemory
+	n.shard.unlock()
+	last := e.looked.Load()
+	if !due || now.Sub(e.began) < time.Duration(last)+lookPeriod || !e.looked.CompareAndSwap(last, int64(now.Sub(e.began))) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*e.roundTrip()))
+	defer cancel()
+	values, _ := e.pipe.Inspect(ctx, c.name)
+	for _, v := range values {
+		if v.Token != "" && !token.Ours(v.Token) {
+			n.shard.mu.Lock()
+			n.stranger = now
+			n.shard.unlock()
+			return
+		}
+	}
+}
+
+// gap returns for how long to leave the name alone now: 0, unless a stranger was seen.
+func (c *contender) gap() time.Duration {
+	n, now := c.state, clock.Now()
+	n.shard.mu.Lock()
+	seen := !n.stranger.IsZero() && now.Sub(n.stranger) < strangerMemory
+	n.shard.unlock()
+	if !seen || c.gaps == redlock.MostGaps {
+		return 0
+	}
+	c.gaps++
+	from, to := redlock.StrangersGap(c.e.cfg.HandOverTime)
+	return redlock.Jitter(from, to, fastrand.Uint32n)
+}
