@@ -1,7 +1,6 @@
 package token
 
 import (
-	"crypto/rand"
 	"encoding/base64"
 	"strings"
 	"testing"
@@ -23,19 +22,10 @@ func TestTokenIsSixteenFreshBytesInBase64(t *testing.T) {
 }
 
 func TestTokensAreToldFromTheValuesOfOthers(t *testing.T) {
-	passed := 0
-	for range 10_000 {
-		require.True(t, Ours(New()))
-		require.True(t, Ours(For("web-7/4211")))
-		var others [16]byte // as Redsync's
-		_, _ = rand.Read(others[:])
-		if Ours(base64.StdEncoding.EncodeToString(others[:])) {
-			passed++
-		}
-	}
-	require.LessOrEqual(t, passed, 5)
-	for _, value := range []string{"", "x", strings.Repeat("=", 24), strings.Repeat("x", 24), New()[:23]} {
-		require.False(t, Ours(value), value)
+	require.True(t, Ours(For("")))
+	require.True(t, Ours(For("web-7/4211")))
+	for _, value := range []string{"", "x", "@", New(), New()[:23] + "@", strings.Repeat("x", 24) + "@", For("\x1b")} { // New: as Redsync's
+		require.False(t, Ours(value), "%q", value)
 	}
 }
 
@@ -45,9 +35,7 @@ func TestTokenEndsWithItsHolder(t *testing.T) {
 		require.Equal(t, holder, Holder(text))
 		_, err := base64.StdEncoding.Strict().DecodeString(text[:24])
 		require.NoError(t, err)
-		if holder != "" {
-			require.Equal(t, "@"+holder, text[24:])
-		}
+		require.Equal(t, "@"+holder, text[24:])
 		require.NotEqual(t, text, For(holder))
 	}
 }
@@ -69,7 +57,7 @@ func TestValuesOfOtherFormsHaveNoHolder(t *testing.T) {
 
 func TestAHolderCostsNoAllocation(t *testing.T) {
 	var sink string
-	without := testing.AllocsPerRun(100, func() { sink = New() })
+	without := testing.AllocsPerRun(100, func() { sink = For("") })
 	require.Equal(t, without, testing.AllocsPerRun(100, func() { sink = For("web-7/4211") }))
 	require.NotEmpty(t, sink)
 }
