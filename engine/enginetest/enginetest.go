@@ -81,8 +81,26 @@ func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	return other
 }
 
-// Down makes a master, counted from 0, unreachable. It keeps its data: leases run out as ever.
-func (e *Engine) Down(master int) { e.masters[master].Down() }
+// Down makes a master, counted from 0, unreachable. It keeps its data: leases run out as ever. The
+// engines have noticed when it returns: Ready does not count the master.
+func (e *Engine) Down(master int) { e.cut(master, e.masters[master].Down) }
+
+// cut runs what ends a master's connections, and returns when the engines have set it aside.
+func (e *Engine) cut(master int, end func()) {
+	e.mu.Lock()
+	engines := e.engines
+	e.mu.Unlock()
+	times := make([]uint64, len(engines))
+	for i, other := range engines {
+		times[i] = other.Stats().Masters[master].SetAside
+	}
+	end()
+	for i, other := range engines {
+		for m := other.Stats().Masters[master]; m.Up && m.SetAside == times[i]; m = other.Stats().Masters[master] {
+			time.Sleep(time.Microsecond) // in a bubble: until all else waits
+		}
+	}
+}
 
 // Up ends Down. The engine dials again after a moment, of 1.5 s at most; Ready waits for that.
 func (e *Engine) Up(master int) { e.masters[master].Up() }
@@ -93,14 +111,17 @@ func (e *Engine) Slow(master int, d time.Duration) { e.masters[master].Slow(d) }
 
 // Restart restarts a master, up or down, without its data. As in production the engine asks it
 // for no new locks until all leases that it may have forgotten have run out:
-// MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no time at all.
+// MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no time at all. The engines have noticed when it returns:
+// Ready waits for that.
 func (e *Engine) Restart(master int) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.masters[master].Restart()
-	for name := range e.refused {
-		e.masters[master].Set(e.cfg.Prefix+name, nobody)
-	}
+	e.cut(master, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.masters[master].Restart()
+		for name := range e.refused {
+			e.masters[master].Set(e.cfg.Prefix+name, nobody)
+		}
+	})
 }
 
 // NoQuorum makes as many masters unreachable as leave no quorum: what needs one gets
@@ -147,14 +168,19 @@ func (e *Engine) Lose(name string) {
 	e.notice(name)
 }
 
-// notice has the holder of a name ask the masters for it.
+// notice has the holder of a name ask the masters for it. What it shares with a call that is under
+// way may have been answered before, so it asks again.
 func (e *Engine) notice(name string) {
 	e.mu.Lock()
 	engines := e.engines
 	e.mu.Unlock()
 	for _, other := range engines {
-		if lock, held := testhook.Held(other, name); held {
-			_ = lock.(*engine.Lock).Extend(context.Background(), 0) // it asks, and that is all
+		held, _ := testhook.Held(other, name)
+		lock, _ := held.(*engine.Lock)
+		for failed := 0; lock != nil && lock.Valid() && failed < 2; {
+			if lock.Extend(context.Background(), 0) != nil { // it asks, and that is all
+				failed++
+			}
 		}
 	}
 }

@@ -129,3 +129,53 @@ func TestARestartedMasterStillRefuses(t *testing.T) {
 		require.ErrorIs(t, err, engine.ErrTaken)
 	})
 }
+
+func TestAFaultIsKnownToEveryEngineWhenItsCallReturns(t *testing.T) {
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for how, fault := range map[string]func(*enginetest.Engine){
+		"no quorum": (*enginetest.Engine).NoQuorum,
+		"restart": func(e *enginetest.Engine) {
+			for i := range masters {
+				e.Restart(i)
+			}
+		},
+	} {
+		test := func(t *testing.T) {
+			e := enginetest.New(t, engine.Config{})
+			other := e.Open(t, engine.Config{})
+			fault(e)
+			require.ErrorIs(t, e.Ready(ended), engine.ErrNoQuorum)
+			require.ErrorIs(t, other.Ready(ended), engine.ErrNoQuorum)
+			require.NoError(t, other.Close())
+			fault(e) // again, with an engine that does not notice
+			require.ErrorIs(t, e.Ready(ended), engine.ErrNoQuorum)
+		}
+		t.Run(how+" in a bubble", func(t *testing.T) { synctest.Test(t, test) })
+		t.Run(how+" in real time", test)
+	}
+}
+
+func TestALockIsLostAlsoBesideAnExtendUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+		lock := mustAcquire(t, e.Engine, "name", 0)
+		for i := range masters {
+			e.Slow(i, time.Second)
+		}
+		extended := make(chan error, 1)
+		go func() { extended <- lock.Extend(context.Background(), 0) }()
+		synctest.Wait() // the masters have done it, and answer later
+		e.Lose("name")
+		require.ErrorIs(t, lock.Err(), engine.ErrLost)
+		<-extended
+	})
+}
+
+func TestLoseEndsWithoutAQuorum(t *testing.T) {
+	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
+	lock := mustAcquire(t, e.Engine, "name", 0)
+	e.NoQuorum()
+	e.Lose("name")
+	require.NoError(t, lock.Err(), "nobody could tell")
+}
