@@ -8,12 +8,21 @@ import (
 	"muxlock/internal/oneline"
 )
 
-// A Finding is one thing that Check looked at. Check names it in a word or two ("eviction"), for
-// programs, Text says what was found, and ToDo what helps, if anything has to be done.
-// Masters are places in Config.Masters, from 1; none: all of them together.
+// A Finding is one thing that Check looked at.
+//
+//	type Finding struct {
+//		Level   Level
+//		Check   string // what was looked at, in a word or two, for programs: "eviction"
+//		Masters []int  // places in Config.Masters, from 1; none: all of them together
+//		Text    string // what was found
+//		ToDo    string // what helps, if anything has to be done
+//	}
 type Finding = findings.Finding
 
-// Level is how bad a finding is: the higher, the worse.
+// Level is how bad a finding is: the higher, the worse, from LevelOK to LevelFail. It prints as OK,
+// ?, WARN or FAIL, in JSON too.
+//
+//	type Level int
 type Level = findings.Level
 
 // Levels of a finding.

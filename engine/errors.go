@@ -75,20 +75,30 @@ var (
 	errUnanswered = fmt.Errorf("%w answered in time: %w", ErrNoQuorum, ErrNotAcquired)
 )
 
-// MasterError is why one master gave no vote: Master is its address as configured, without
-// credentials, and Err the reason. It is a value, for errors.As with a *MasterError.
+// MasterError is why one master gave no vote. It is a value, for errors.As with a *MasterError.
+//
+//	type MasterError struct {
+//		Master string // its address as configured, without credentials
+//		Err    error  // the reason; errors.Is and errors.As see it
+//	}
 type MasterError = pipeline.MasterError
 
-// StartError is why New failed: Admitted of Masters were admitted, Quorum are needed, and
-// Causes has a MasterError for each of the others. Misconfigured: waiting does not help,
-// because a master refuses the password or ACL user, or two addresses reach one server.
-// errors.As finds it as a *StartError.
+// StartError is why New failed. errors.As finds it as a *StartError, and its causes.
+//
+//	type StartError struct {
+//		Admitted, Quorum, Masters int
+//		Misconfigured             bool          // waiting does not help: a refused password or ACL user, one server under two addresses
+//		Causes                    []MasterError // of those that were not admitted
+//	}
 type StartError = pipeline.StartError
 
-// NotReadyError is what Ready waits for: Voting of Masters vote, Quorum are needed, and
-// Causes has a MasterError for each of the others. Left is how long it takes until a quorum
-// votes if nothing else happens; 0: not known, because too many masters are away.
-// errors.As finds it as a *NotReadyError.
+// NotReadyError is what Ready waits for. errors.As finds it as a *NotReadyError, and its causes.
+//
+//	type NotReadyError struct {
+//		Voting, Quorum, Masters int
+//		Left                    time.Duration // until a quorum votes if nothing else happens; 0: not known, too many are away
+//		Causes                  []MasterError // of those that do not vote
+//	}
 type NotReadyError = pipeline.NotReadyError
 
 // AttemptError has the votes of the last attempt at an acquire, extend or release, as of

@@ -78,14 +78,31 @@ func withCtx(ctx context.Context, err error) error {
 }
 
 // A Set is what a master has stored about the set that it is a member of.
+//
+//	type Set struct {
+//		ID         string        // for good
+//		Generation int           // below 2: setting up was cut; grows with every change of the members
+//		MaxTTL     time.Duration // that all clients must have
+//		Registers  int           // for fencing tokens, at each member
+//		Members    []string      // the addresses, sorted
+//		Older      bool          // set up by an earlier version
+//	}
 type Set = fencing.Set
 
-// A Member is a master as Members finds it: Err is why it cannot be asked, Set the set that it
-// belongs to, with no ID if it belongs to none, and Admitted whether it votes for engines of
-// that set. LargestFence is what SetUpOptions.Above must be at least, as far as the master knows;
-// 0 if it has no registers. Waits is that it waits to be admitted, and Left for how long yet, if
-// engines ask for locks meanwhile: by the clock of this machine, so all of it where no process
-// of this machine has met the master since it lost its data.
+// A Member is a master as Members finds it.
+//
+//	type Member struct {
+//		Address      string
+//		Err          error         // why it cannot be asked; nil: it was
+//		Set          Set           // that it belongs to; no ID: to none
+//		Admitted     bool          // it votes for engines of that set
+//		LargestFence uint64        // SetUpOptions.Above must be at least this, as far as it knows; 0: it has no registers
+//		Waits        bool          // to be admitted
+//		Left         time.Duration // for how long yet, if engines ask for locks meanwhile
+//	}
+//
+// Left is by the clock of this machine, so all of the wait where no process of this machine has
+// met the master since it lost its data.
 type Member = pipeline.Member
 
 // Members asks each of cfg.Masters what it is a member of. Errors: ErrInvalid.
