@@ -47,6 +47,18 @@
 // the lock is free, and those of one process are served in order of arrival. A ctx with a
 // deadline and WithTries(math.MaxInt) waits for the deadline.
 //
+// Sharing a name with Redsync. Redsync polls where an engine is woken, so engines leave a name alone
+// for a moment while they see Redsync's there. With one process each, eight goroutines each that
+// hold one name for 1 ms, and three masters of one machine, in ten seconds:
+//
+//	                               engines        Redsync       without the moment
+//	Redsync, tries every 20 ms     4,980          1,981         8,178 and 167, 13 time-outs of 3 s
+//	two engines, the same          3,331 + 3,220    957         4,422 + 3,839 and 45, 18 time-outs
+//	Redsync's own delays           10 % of the holds are Redsync's; 0.5 % without the moment
+//
+// With its own delays, and a pause of 5 ms after each turn, Redsync has 2 %: try more often while
+// processes are moved.
+//
 // Hand-over. Unlock hands the lock to the next waiter of the process without asking the
 // masters, for up to Config.HandOverTime in a row. Its validity may be as little as half of the
 // expiry: go by Until. A lock whose Value was asked for is not handed over, so

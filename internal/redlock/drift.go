@@ -9,6 +9,7 @@
 //	crowd             how far apart many contenders keep
 //	retry_jitter      delays before the next attempt, and their jitter
 //	handover_bound    how often and for how long a lease is handed over in a process
+//	strangers         how long a free name is left to clients that poll
 //	redial            delays before a master that went away is dialled again
 //	restart           how long a restarted master has no vote
 package redlock
