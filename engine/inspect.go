@@ -117,7 +117,8 @@ func hashOf(token string) string {
 }
 
 // ForceRelease deletes, on all masters, the values that Inspect found, where they still are: never
-// what somebody else has locked since. Whoever held the lock is not asked: its next renewal or
+// what somebody else has acquired at the masters since. A lock that was handed over within its
+// process since then has the same value, so the next holder there loses it. Whoever held the lock is not asked: its next renewal or
 // Extend finds out (ErrLost), and until then it goes on working, beside the next holder. Only
 // a fence keeps that harmless. Those who wait for the name are woken.
 //
