@@ -38,7 +38,7 @@ func BenchmarkCycle(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			cfg.Workers, cfg.Keys, cfg.TTL, cfg.Duration = 1, 10_000, time.Second, time.Second
-			r := newRunner(b.Context(), "", noop{}, cfg, false)
+			r := newRunner(b.Context(), "", noop{}, cfg)
 			defer r.release()
 			defer r.cancel()
 			r.phase.Store(measuring)

@@ -21,10 +21,10 @@ import (
 // takes, and only what lies between them is lag.
 type pacer struct {
 	now    func() int64
-	alarms *clock.Alarms // nil in virtual time
-	alarm  *clock.Alarm  // owned by who has the baton
-	ended  chan struct{} // closed at the end of the measured time: nobody sleeps on
-	baton  chan struct{} // one token
+	alarms *clock.Alarms   // nil in virtual time
+	alarm  *clock.Alarm    // owned by who has the baton
+	stop   <-chan struct{} // ends every nap
+	baton  chan struct{}   // one token
 
 	mu     sync.Mutex // guards the following
 	sched  *schedule
@@ -45,17 +45,14 @@ type age struct{ sum, count int64 }
 const (
 	ageParts  = 10  // in how many parts the measured time is cut to see a backlog grow
 	lateAfter = 1e6 // an arrival begun more than 1 ms after it was due is late
-	// shortestNap keeps a high rate from arming the timer for every arrival: at
-	// 50,000/s it saves a quarter of the CPU for 13 us more at the median.
-	shortestNap = 50 * time.Microsecond
 )
 
-func newPacer(cfg Config, z *zipf, now func() int64, alarms *clock.Alarms, ended chan struct{}) *pacer {
+func newPacer(cfg Config, z *zipf, now func() int64, alarms *clock.Alarms, stop <-chan struct{}) *pacer {
 	p := &pacer{
 		now:    now,
 		alarms: alarms,
 		alarm:  clock.NewAlarm(),
-		ended:  ended,
+		stop:   stop,
 		baton:  make(chan struct{}, 1),
 		sched:  newSchedule(cfg, z),
 		ready:  ready{times: make([]int64, cfg.Workers)},
@@ -83,12 +80,20 @@ func (p *pacer) next() (arrival, bool) {
 		case wait == 0:
 			return a, true
 		}
-		d := time.Duration(wait)
-		if p.alarms != nil { // virtual time costs nothing
-			d = max(d, shortestNap)
-		}
-		p.alarms.Sleep(d, p.alarm, p.ended)
+		p.nap(time.Duration(wait))
 	}
+}
+
+// shortestNap keeps a high rate from setting the alarm for every arrival: at 50,000/s it
+// saves a quarter of the CPU for 13 us more at the median.
+const shortestNap = 50 * time.Microsecond
+
+// nap sleeps about d: who calls looks at the clock again.
+func (p *pacer) nap(d time.Duration) {
+	if p.alarms != nil {
+		d = max(d, shortestNap)
+	}
+	p.alarms.Sleep(d, p.alarm, p.stop)
 }
 
 // take is the next arrival when it is due, else how long until then, -1 when there
@@ -141,7 +146,7 @@ func (p *pacer) begin(now int64) {
 }
 
 // end ends the measured time: what is due later never arrives. Who sleeps is woken by
-// the channel ended, not from here. It reports whether those that waited did so
+// stop, not from here. It reports whether those that waited did so
 // longer and longer.
 func (p *pacer) end(now int64) (growing bool) {
 	p.mu.Lock()

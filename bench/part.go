@@ -75,7 +75,7 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	}
 	defer unmap()
 	runtime.GC()
-	r := newPartRunner(ctx, impl, l, cfg, true, table, baseAt(place.Begin))
+	r := newPartRunner(ctx, impl, l, cfg, table, baseAt(place.Begin))
 	report, finish := r.reporter()
 	part = r.drive(ctx, report)
 	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration})

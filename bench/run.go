@@ -27,7 +27,7 @@ func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error
 	}
 	// The last run's garbage is not this one's.
 	runtime.GC()
-	return newRunner(ctx, impl, l, cfg, true).run(ctx)
+	return newRunner(ctx, impl, l, cfg).run(ctx)
 }
 
 const (
@@ -134,9 +134,7 @@ func (r *runner) measure(ctx context.Context, from int64, part *Part, done *sync
 	if r.cfg.Warmup == 0 {
 		start()
 	}
-	if r.exact {
-		stalls = watchStalls()
-	}
+	stalls = watchStalls()
 	if r.waits {
 		part.Uncontended = NewHistogram()
 		done.Go(func() { r.uncontended(part.Uncontended) })
@@ -192,19 +190,15 @@ func (r *runner) await(ctx context.Context) bool {
 // about once a second, but not the last, which ends with the load. It is false when ctx
 // ended or the locker panicked before.
 func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
-	timer := newStoppedTimer()
 	for at := time.Second; ; at += time.Second {
 		if at > length-pointLeast {
 			at = length
 		}
-		timer.Reset(time.Duration(from + int64(at) - r.now()))
 		select {
-		case <-timer.C:
+		case <-time.After(time.Duration(from + int64(at) - r.now())):
 		case <-ctx.Done():
-			timer.Stop()
 			return false
 		case <-r.failed.Done():
-			timer.Stop()
 			return false
 		}
 		if at == length {

@@ -21,7 +21,7 @@ func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, 
 			c = ctx(c)
 		}
 		require.NoError(t, cfg.Validate())
-		res, err := newRunner(c, "test", l, cfg, false).run(c)
+		res, err := newRunner(c, "test", l, cfg).run(c)
 		f(t, res, err)
 		requireJSON(t, res)
 	})
@@ -289,10 +289,10 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
-		closed, err := newRunner(t.Context(), "", stall(), cfg, false).run(t.Context())
+		closed, err := newRunner(t.Context(), "", stall(), cfg).run(t.Context())
 		require.NoError(t, err)
 		cfg.Rate, cfg.Arrivals = 1000, Even
-		open, err := newRunner(t.Context(), "", stall(), cfg, false).run(t.Context())
+		open, err := newRunner(t.Context(), "", stall(), cfg).run(t.Context())
 		require.NoError(t, err)
 
 		require.True(t, open.Valid.OK, open.Valid.Reasons)

@@ -30,12 +30,11 @@ type runner struct {
 	zipf    *zipf
 	base    time.Time     // origin of now
 	pacer   *pacer        // nil: closed loop
-	alarms  *clock.Alarms // of the pacer, and of workers that hold or think; nil in virtual time
+	alarms  *clock.Alarms // nil in virtual time
 	rec     *recorder
 	audit   *audit
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.Waits
-	exact   bool     // real time, not virtual
 	allowed int64    // for the clocks, of each lease; below 0: unknown
 
 	ctx     context.Context // of acquires; ends with the drain
@@ -56,14 +55,14 @@ type runner struct {
 }
 
 // newRunner prepares a run of one process, which begins at once.
-func newRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool) *runner {
-	return newPartRunner(ctx, impl, l, cfg, exact, newTable(cfg.keys()), time.Now())
+func newRunner(ctx context.Context, impl string, l Locker, cfg Config) *runner {
+	return newPartRunner(ctx, impl, l, cfg, newTable(cfg.keys()), time.Now())
 }
 
 // newPartRunner prepares one process of a run that begins at base. The contexts of
 // the calls do not end with ctx but when the runner ends them, after the figures are
-// taken. With exact unset arrivals are kept by Go timers, as virtual time needs.
-func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact bool, t *table, base time.Time) *runner {
+// taken.
+func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table, base time.Time) *runner {
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = RandomKeyPrefix()
 	}
@@ -76,17 +75,14 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, exact
 		rec:    newRecorder(cfg),
 		audit:  newAudit(t),
 		waits:  cfg.Waits(),
-		exact:  exact,
 		ended:  make(chan struct{}),
 		stop:   make(chan struct{}),
 		base:   base,
+		alarms: clock.NewAlarms(),
 
 		allowed: allowance(l, cfg.TTL),
 	}
 	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
-	if exact && (cfg.Rate > 0 || cfg.Hold.Mean() > 0 || cfg.Think.Mean() > 0) {
-		r.alarms = clock.NewAlarms()
-	}
 	if cfg.Rate > 0 {
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.alarms, r.ended)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"muxlock/internal/clock"
 )
 
 // referenceGap is the longest pause between two acquires of all processes together, and twice
@@ -18,10 +20,10 @@ func (r *runner) uncontended(hist *Histogram) {
 	defer r.caught()
 	name := r.cfg.KeyPrefix + "uncontended:" + strconv.Itoa(r.cfg.proc)
 	random := newRNG(r.cfg.Seed, r.cfg.stream(streamReference))
-	timer := newStoppedTimer()
+	alarm := clock.NewAlarm()
 	gap := referenceGap / 2 * time.Duration(r.cfg.procs())
 	for {
-		pause(timer, gap+time.Duration(random.intn(int(gap))), r.ended)
+		r.alarms.Sleep(gap+time.Duration(random.intn(int(gap))), alarm, r.ended)
 		if r.phase.Load() >= draining {
 			return
 		}

@@ -262,19 +262,3 @@ func (w *worker) sleep(d time.Duration, end <-chan struct{}) {
 	}
 	w.r.alarms.Sleep(d, w.alarm, end)
 }
-
-func newStoppedTimer() *time.Timer {
-	t := time.NewTimer(time.Hour)
-	t.Stop()
-	return t
-}
-
-// pause sleeps d on a timer that is used again and again, or until stop closes.
-func pause(t *time.Timer, d time.Duration, stop <-chan struct{}) {
-	t.Reset(d)
-	select {
-	case <-t.C:
-	case <-stop:
-		t.Stop()
-	}
-}

@@ -25,8 +25,12 @@ type Alarms struct {
 	closed bool
 }
 
-// NewAlarms returns nil, which sleeps by Go timers, where there is no timerfd. Close it.
+// NewAlarms returns nil, which sleeps by Go timers, where there is no timerfd, and in a synctest
+// bubble. Close it.
 func NewAlarms() *Alarms {
+	if inBubble() {
+		return nil
+	}
 	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
 	if err != nil {
 		return nil
@@ -70,6 +74,19 @@ func (a *Alarms) set(d time.Duration, one *Alarm) {
 	}
 }
 
+// unset takes one out that nobody waits for any more, rung or not.
+func (a *Alarms) unset(one *Alarm) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if one.index >= 0 {
+		heap.Remove(&a.heap, one.index)
+	}
+	select {
+	case <-one.ring:
+	default:
+	}
+}
+
 // setLocked sets the timerfd to the first alarm.
 func (a *Alarms) setLocked(now time.Time) {
 	if len(a.heap) > 0 && !a.closed {
@@ -94,11 +111,18 @@ type alarmHeap []*Alarm
 
 func (h alarmHeap) Len() int           { return len(h) }
 func (h alarmHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
-func (h alarmHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *alarmHeap) Push(x any)        { *h = append(*h, x.(*Alarm)) }
+func (h alarmHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].index, h[j].index = i, j
+}
+func (h *alarmHeap) Push(x any) {
+	one := x.(*Alarm)
+	one.index = len(*h)
+	*h = append(*h, one)
+}
 func (h *alarmHeap) Pop() any {
 	old := *h
 	last := old[len(old)-1]
-	*h = old[:len(old)-1]
+	*h, last.index = old[:len(old)-1], -1
 	return last
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -64,4 +65,24 @@ func TestWhoSleepsAgainAfterTheEndIsNotRungTwice(t *testing.T) {
 	require.Empty(t, a.heap)
 	a.mu.Unlock()
 	a.Close()
+}
+
+func TestSleepersInABubbleUseItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAlarms()
+		defer a.Close()
+		start := time.Now()
+		a.Sleep(time.Hour, NewAlarm(), nil)
+		require.Equal(t, time.Hour, time.Since(start))
+	})
+}
+
+func TestASleepEndsAlsoWhereThePollerIsNotAsked(t *testing.T) {
+	a, one := &Alarms{fd: -1}, NewAlarm() // nobody rings
+	for range 3 {
+		start := time.Now()
+		a.Sleep(time.Millisecond, one, nil)
+		require.GreaterOrEqual(t, time.Since(start), time.Millisecond)
+		require.Empty(t, a.heap)
+	}
 }

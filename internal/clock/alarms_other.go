@@ -12,5 +12,7 @@ func NewAlarms() *Alarms { return nil }
 
 func (*Alarms) set(time.Duration, *Alarm) {}
 
+func (*Alarms) unset(*Alarm) {}
+
 // Close does nothing.
 func (*Alarms) Close() {}
