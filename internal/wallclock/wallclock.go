@@ -24,7 +24,7 @@ type Clock struct {
 }
 
 const (
-	least = 8     // readings; fewer show nothing
+	least = 8     // readings, between steps, too; fewer show nothing
 	tick  = 1_000 // of TIME, in ns
 	// slew is by how much a daemon that has found the right time still changes a clock's rate.
 	// A clock that changes faster is being set.
@@ -40,11 +40,17 @@ func Of(all []Reading) *Clock {
 		return nil
 	}
 	c := &Clock{WatchedNs: all[len(all)-1].At - all[0].At}
+	var slopes []float64
+	for i, x := range all[1:] {
+		slopes = append(slopes, float64(x.Offset-all[i].Offset)/float64(max(x.At-all[i].At, 1)))
+	}
+	slices.Sort(slopes)
+	usual := slopes[len(slopes)/2] // few of them have a step
 	var longest []Reading
 	from := 0
 	for i := 1; i <= len(all); i++ {
 		if i < len(all) {
-			step := unexplained(all[i-1], all[i])
+			step := unexplained(all[i-1], all[i], usual)
 			if step <= 0 {
 				continue
 			}
@@ -57,7 +63,7 @@ func Of(all []Reading) *Clock {
 	}
 	quarter := (len(longest) + 3) / 4
 	first, last := fastest(longest[:quarter]), fastest(longest[len(longest)-quarter:])
-	if apart := float64(last.At - first.At); apart > 0 {
+	if apart := float64(last.At - first.At); len(longest) >= least && apart > 0 {
 		c.PPM, c.PPMError = float64(last.Offset-first.Offset)/apart*1e6, float64((first.Trip+last.Trip)/2+tick)/apart*1e6
 	} else {
 		c.PPMError = unseen
@@ -67,11 +73,12 @@ func Of(all []Reading) *Clock {
 	return c
 }
 
-// unexplained is the change between two readings that neither their trips nor a clock that is being
-// slewed explain; 0 or less: none.
-func unexplained(x, y Reading) int64 {
-	explained := (x.Trip+y.Trip)/2 + 2*tick + int64(slew*float64(y.At-x.At))
-	return int64(math.Abs(float64(y.Offset-x.Offset))) - explained
+// unexplained is the change between two readings that neither the usual rate, nor their trips, nor a
+// clock that is being slewed explain; 0 or less: none.
+func unexplained(x, y Reading, usual float64) int64 {
+	apart := float64(y.At - x.At)
+	explained := float64(x.Trip+y.Trip)/2 + 2*tick + slew*apart
+	return int64(math.Abs(float64(y.Offset-x.Offset)-usual*apart) - explained)
 }
 
 func fastest(all []Reading) Reading {
