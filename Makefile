@@ -5,7 +5,8 @@ ALL         = $(RACED) ./engine/fence/sqltest/...
 ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
-PARALLEL   ?= 4 # tests of a package at once: they wait more than they compute
+PACKAGES   ?= 3 # at once, as the next: their tests wait more than they compute
+PARALLEL   ?= 4 # tests of a package
 FUZZTIME   ?= 30s
 STRESS     ?= 20
 SUITES     ?= 5
@@ -54,13 +55,13 @@ model: setup ## all small configurations of the fencing protocol, and what break
 	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/model
 
 test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
-	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -parallel $(PARALLEL) -count=$(COUNT) $(ALL)
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(ALL)
 	@test -n "$$MUXLOCK_TEST_SERVERS" || echo "the commands of newer servers were emulated: MUXLOCK_TEST_SERVERS tests on such servers, too"
 	@IFS=:; for s in $$MUXLOCK_TEST_SERVERS; do echo "== $$s"; \
 	  MUXLOCK_SERVER=$$s MUXLOCK_REQUIRE_REDIS=1 $(GO) test -count=$(COUNT) $(ONSERVERS) || exit 1; done
 
 race: setup ## all tests under the race detector, but those with SQLite, which takes minutes to compile for it
-	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -short -parallel $(PARALLEL) -count=$(COUNT) $(RACED)
+	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -short -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(RACED)
 
 stress: setup ## the randomised and fault tests, STRESS times
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -race -v -count=$(STRESS) -run 'Random|Fault|Cancel|Overlap|Stopped|Restart' ./engine ./pipeline

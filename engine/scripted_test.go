@@ -212,7 +212,10 @@ func (s *scripted) Await(ctx context.Context, name string, _ time.Duration) erro
 }
 
 func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, error) {
-	time.Sleep(s.delay)
+	s.mu.Lock()
+	delay := s.delay
+	s.mu.Unlock()
+	time.Sleep(delay)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return []pipeline.Value{{Token: s.keys[name].token}}, nil
