@@ -2,6 +2,7 @@
 package child
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -48,15 +49,22 @@ type Talker struct {
 	Done <-chan struct{} // closed when it is gone
 }
 
+// talking is set in the environment of a Talker.
+const talking = "MUXLOCK_TALKER"
+
 // Talk starts this program again, with an argument, as a Talker. Its errors go to log, and
-// files are open in it from descriptor 3 on.
+// files are open in it from descriptor 3 on. A Talker starts none itself: a program that knows
+// nothing of the argument, as a test without its TestMain, would start itself for ever.
 func Talk(log *os.File, files []*os.File, argument string) (*Talker, error) {
+	if os.Getenv(talking) != "" {
+		return nil, errors.New("child: a process that Talk has started starts no other one")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	t := &Talker{Cmd: exec.Command(self, argument)}
-	t.Stderr, t.ExtraFiles = log, files
+	t.Stderr, t.ExtraFiles, t.Env = log, files, append(os.Environ(), talking+"="+argument)
 	if t.In, err = t.StdinPipe(); err != nil {
 		return nil, err
 	}

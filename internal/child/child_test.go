@@ -1,0 +1,25 @@
+package child
+
+import (
+	"io"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The child is this test binary, which does not know the argument and so runs the tests.
+func TestAProgramThatDoesNotKnowItsArgumentStartsItselfOnce(t *testing.T) {
+	p, err := Talk(os.Stderr, nil, "-test.run=^TestAProgramThatDoesNotKnow")
+	if os.Getenv(talking) != "" {
+		require.ErrorContains(t, err, "starts no other one")
+		return
+	}
+	require.NoError(t, err)
+	require.NoError(t, p.In.Close())
+	said, err := io.ReadAll(p.Out)
+	require.NoError(t, err)
+	<-p.Done
+	require.NoError(t, p.Out.Close())
+	require.True(t, p.ProcessState.Success(), "%s", said)
+}
