@@ -32,6 +32,7 @@ type events struct {
 	dropped   uint64     // since New
 	gap       uint64     // of those: not logged yet
 	losses    uint64     // of gap: of required, and no master's
+	over      []*warning // whose period is over
 	closed    bool       // nothing is taken any more
 	abandoned bool       // Close waits no longer: what is queued is not delivered
 }
@@ -91,6 +92,10 @@ func (q *events) put(required bool, added event) {
 		q.makeRoomLocked(required, added.master)
 	}
 	*into = append(*into, added)
+	q.wake()
+}
+
+func (q *events) wake() {
 	select {
 	case q.wakeup <- struct{}{}:
 	default: // run is on its way already
@@ -148,6 +153,11 @@ func (q *events) next() (deliver func(), closed bool) {
 	if q.abandoned {
 		return nil, true
 	}
+	if len(q.over) > 0 {
+		w := q.over[0]
+		q.over = q.over[1:]
+		return func() { q.warnAgain(w) }, false
+	}
 	if n, losses := q.gap, q.losses; n > 0 && q.logger != nil {
 		q.gap, q.losses = 0, 0
 		return func() { q.logger.Warn("events dropped", slog.Uint64("count", n), slog.Uint64("losses", losses)) }, false
@@ -174,10 +184,7 @@ func (q *events) close() {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	select {
-	case q.wakeup <- struct{}{}:
-	default:
-	}
+	q.wake()
 	patience := time.NewTimer(closeWait)
 	defer patience.Stop()
 	select {

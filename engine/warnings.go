@@ -30,15 +30,23 @@ func (q *events) warn(w *warning, lock string, err error) {
 	q.warnLater(w)
 }
 
+// warnLater has run look at a warning again when its period is over. That is no event, which may be
+// dropped: the warning would stay silent from then on.
 func (q *events) warnLater(w *warning) {
 	time.AfterFunc(warnPeriod, func() {
-		q.add(false, func() {
-			if w.open = w.count > 0; w.open {
-				q.warnCounted(w)
-				q.warnLater(w)
-			}
-		})
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.over = append(q.over, w)
+		q.wake()
 	})
+}
+
+// warnAgain ends a period, and begins the next one if there were warnings in it.
+func (q *events) warnAgain(w *warning) {
+	if w.open = w.count > 0; w.open {
+		q.warnCounted(w)
+		q.warnLater(w)
+	}
 }
 
 // warnCounted logs the warnings that were counted.

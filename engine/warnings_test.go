@@ -57,3 +57,34 @@ func TestWarningsOfAnOutageAreOneLineOfEachKindAndTheirCounts(t *testing.T) {
 		require.Contains(t, got[1], `level=WARN msg="release not confirmed" count=48 lock=name49 error=`)
 	}, func(c *Config) { c.Logger = timeless(&out) })
 }
+
+// A period that ended unnoticed would silence every warning of its kind from then on.
+func TestTheEndOfAWarningsPeriodIsNotDroppedWithTheEventsOfAFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		cfg := Config{Logger: timeless(&out)}
+		q := newEvents(&cfg)
+		defer q.close()
+		goOn := make(chan struct{})
+		warn := func() { q.add(false, func() { q.warn(&q.releases, "name", ErrNoQuorum) }) }
+		warn()
+		warn()
+		synctest.Wait()
+		q.add(false, func() { <-goOn })
+		synctest.Wait()
+		time.Sleep(warnPeriod)
+		synctest.Wait()
+		for range eventQueue {
+			q.add(false, func() {})
+		}
+		close(goOn)
+		synctest.Wait()
+		require.Contains(t, out.String(), `msg="release not confirmed" count=1 lock=name`)
+		time.Sleep(warnPeriod)
+		synctest.Wait()
+		out.Reset()
+		warn()
+		synctest.Wait()
+		require.Contains(t, out.String(), `msg="release not confirmed" lock=name`)
+	})
+}
