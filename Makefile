@@ -2,7 +2,7 @@
 GO         ?= go
 RACED       = ./... ./cmd/lockbench/... ./cmd/muxlock/... ./engine/lockotel/... ./engine/lockprom/... ./engine/lockprom/rulestest/... ./engine/redsync/redsynctest/...
 ALL         = $(RACED) ./engine/fence/sqltest/...
-ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
+ONSERVERS   = ./engine ./engine/enginetest ./internal/redisfake ./pipeline ./scripts ./internal/testing/model ./cmd/lockbench/internal/raw ./cmd/lockbench/internal/rivals
 BIN         = bin
 COUNT      ?= 1
 PACKAGES   ?= 3 # at once, as the next: their tests wait more than they compute
@@ -52,7 +52,7 @@ validate: setup ## do the rules behind `lockbench advise` hold against real serv
 	MUXLOCK_VALIDATE=1 $(GO) test -count=1 -v -run Validate ./cmd/lockbench/internal/sizing
 
 model: setup ## all small configurations of the fencing protocol, and what breaks it
-	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/model
+	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/testing/model
 
 test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(ALL)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // rights are the rules of the user in the package's documentation: what is needed, what only

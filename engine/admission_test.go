@@ -12,7 +12,7 @@ import (
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // shortLease lets a master that lost its data be admitted again after about three seconds.

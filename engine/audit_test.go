@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // A holding is the time in which one holder of a name could rely on its lock.

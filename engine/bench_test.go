@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // BenchmarkCycle acquires and releases own names on five masters of this machine,

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestEndedContextSendsNothing(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // levelsOf returns the worst level of each thing that Check looked at and did not find good.

@@ -17,7 +17,7 @@ import (
 
 	"muxlock/internal/child"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // start starts this test binary as a process of its own, with the masters in env. It ends with the test.

@@ -12,7 +12,7 @@ import (
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // A member that has another one's data: it knows that one's locks and registers, and has forgotten

@@ -15,10 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
 

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // fencedSet returns masters that are set up, and never granted a lock.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestForcedReleaseWakesAWaiterAndTheHolderFindsOut(t *testing.T) {

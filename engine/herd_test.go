@@ -14,8 +14,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
 	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/faultconn"
 )
 
 // A herd is processes that take one name in turn, each with paths of its own to five masters.

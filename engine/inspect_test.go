@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
-	"muxlock/internal/redistest"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/redistest"
 	"muxlock/internal/token"
 	"muxlock/pipeline"
 )

@@ -13,9 +13,9 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 )
 
 // refusing returns an address on which nothing listens.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // killed dials for an operator that ends without a word after so many commands, as by kill -9:

@@ -17,8 +17,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
 	"muxlock/internal/stats"
+	"muxlock/internal/testing/redistest"
 )
 
 var (

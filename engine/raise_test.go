@@ -13,10 +13,10 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redlock"
+	"muxlock/internal/testing/faultconn"
 	"muxlock/scripts"
 )
 

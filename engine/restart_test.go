@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // shortWait makes the wait after a restart 6 s. A master restarts within the 5 s of a lease.

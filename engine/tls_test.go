@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // certificate writes a certificate of 127.0.0.1 and its key, and returns who trusts it.

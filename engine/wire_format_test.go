@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // CHANGELOG promises this format: engines of several versions, and Redsync, lock on the same masters.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
-	"muxlock/internal/redistest"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/redistest"
 )
 
 // lockRequests returns n acquires, or the releases that undo them.

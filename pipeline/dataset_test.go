@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/testing/redistest"
 )
 
 // TestWhatRedisReportsOfADataSet holds the table above admission against real servers, and

@@ -112,7 +112,7 @@
 // # Fencing
 //
 // A fenced acquire is a call of one script, which checks the set's description, moves the
-// registers and sets the keys; package fencing has the rule, and internal/model checks it. Who
+// registers and sets the keys; package fencing has the rule, and internal/testing/model checks it. Who
 // grants a token and who stores it is counted by master (round.grants); the engine raises it,
 // if it must, with an Extend whose votes count only from those who granted it (Request.Among).
 //

@@ -20,11 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/faultconn"
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/faultconn"
 	"muxlock/scripts"
 )
 

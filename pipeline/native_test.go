@@ -17,8 +17,8 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
-	"muxlock/internal/redistest"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/redistest"
 )
 
 const allNative = msetex | delex

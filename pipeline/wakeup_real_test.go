@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 	"muxlock/internal/token"
 )
 

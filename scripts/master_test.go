@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // A testMaster is a connection to a real server on which all scripts are loaded.

@@ -12,7 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestFencesOfAllProcessesAreAudited(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 
 	"muxlock/cmd/lockbench/internal/subprocess"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // binary is lockbench as users run it.

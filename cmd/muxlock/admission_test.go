@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/internal/faultconn"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 )
 
 // A fencedSet is set up for fencing, with leases so short that one which lost its data votes

@@ -12,7 +12,7 @@ import (
 
 	"muxlock/internal/findings"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // examine returns what doctor finds and does not find OK, but for what a short look, a shared

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestExecEndsWithTheExitCodeOfItsCommandAndFreesTheName(t *testing.T) {

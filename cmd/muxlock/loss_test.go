@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // forced releases a name by force, as another machine.

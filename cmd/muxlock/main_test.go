@@ -19,7 +19,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // binary is muxlock as users run it.

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // fencedMasters is masters that are set up, and how to name them on a command line.

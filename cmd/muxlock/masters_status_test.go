@@ -12,7 +12,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/fencing"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // members is what status shows of each master.

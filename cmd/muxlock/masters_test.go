@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // document runs a command with -o json and reads what it writes.

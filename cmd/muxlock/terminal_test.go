@@ -16,7 +16,7 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // onTerminal starts a muxlock that has a terminal for itself, which is returned. What it and its

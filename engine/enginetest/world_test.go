@@ -16,9 +16,9 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/enginetest"
-	"muxlock/internal/faultconn"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestMain(m *testing.M) {

@@ -12,7 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // client is connected to a server for all tests, each with keys of its own.

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 const lease = 8 * time.Second

@@ -15,7 +15,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestMain(m *testing.M) {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestWaiterInAnotherProcessIsWokenBeforeItsDelayIsOver(t *testing.T) {

@@ -1,6 +1,6 @@
 // Package fencing is the rules of fencing tokens over N masters, and of the admission of
 // masters that lost data: values in, values out, no clock, no I/O, no goroutine. The
-// pipeline, the engine and the checker (internal/model) call the same functions.
+// pipeline, the engine and the checker (internal/testing/model) call the same functions.
 //
 // Each master keeps registers, which only grow. A grant adds one to the register of the
 // name, in the same step that sets the lock, and answers the new value. The token of an

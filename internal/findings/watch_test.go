@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 	"muxlock/internal/wallclock"
 	"muxlock/pipeline"
 )

@@ -14,8 +14,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/testing/redistest"
 	"muxlock/scripts"
 )
 

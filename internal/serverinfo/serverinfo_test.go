@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
 	"muxlock/internal/serverinfo"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestRealServerReportsWhatIsRead(t *testing.T) {

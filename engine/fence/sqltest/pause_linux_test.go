@@ -20,7 +20,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/fence"
 	"muxlock/internal/child"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // These environment variables make this test binary a worker, without and with fences, in the folder that is their value,

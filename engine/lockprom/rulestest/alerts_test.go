@@ -14,7 +14,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 type rule struct {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 type panel struct {

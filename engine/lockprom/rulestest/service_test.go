@@ -17,7 +17,7 @@ import (
 	"muxlock/engine/lockotel"
 	"muxlock/engine/lockprom"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

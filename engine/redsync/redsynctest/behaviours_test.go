@@ -16,7 +16,7 @@ import (
 
 	shim "muxlock/engine/redsync"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // A behaviour is what Redsync's documentation or tests promise, or its users see. It is looked

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // patience is how long masters may take that no test stops.

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	shim "muxlock/engine/redsync"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // A record is what a service changes under a lock, one holder at a time.

@@ -16,8 +16,8 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/clock"
-	"muxlock/internal/redistest"
 	"muxlock/internal/stats"
+	"muxlock/internal/testing/redistest"
 )
 
 // pings sends count PINGs to each address at a rate, whether or not replies come, and returns the median time from write to reply in us.

@@ -10,7 +10,7 @@ import (
 
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // unresponsive reports whether a server does not reply to PING soon, or not at all.

@@ -11,7 +11,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/raw"
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestLoadCyclesOnAllMastersAndLeavesNothing(t *testing.T) {

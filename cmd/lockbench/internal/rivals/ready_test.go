@@ -7,7 +7,7 @@ import (
 
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestMastersThatDoNotVoteYetAreAReasonAndATime(t *testing.T) {

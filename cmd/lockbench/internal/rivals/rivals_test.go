@@ -13,7 +13,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/masters"
 	"muxlock/cmd/lockbench/internal/rivals"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 const ttl = 10 * time.Second

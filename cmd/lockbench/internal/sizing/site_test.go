@@ -16,7 +16,7 @@ import (
 	"muxlock/cmd/lockbench/internal/probe"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // exact is a prediction, and what its rule leaves out on purpose.

@@ -19,7 +19,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/sizing"
 	"muxlock/engine"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/redistest"
 )
 
 // check is a prediction beside what was measured, each with an interval of some four standard

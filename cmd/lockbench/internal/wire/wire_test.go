@@ -9,8 +9,8 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/internal/redisserver"
-	"muxlock/internal/redistest"
 	"muxlock/internal/resp"
+	"muxlock/internal/testing/redistest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -10,8 +10,8 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/faultconn"
-	"muxlock/internal/redistest"
+	"muxlock/internal/testing/faultconn"
+	"muxlock/internal/testing/redistest"
 )
 
 // client connects to one real master through a link.
