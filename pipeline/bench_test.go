@@ -14,6 +14,7 @@ import (
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline/internal/conn"
 )
 
 // lockRequests returns n acquires, or the releases that undo them.
@@ -84,7 +85,7 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 	return p, addrs
 }
 
-// BenchmarkFold justifies foldFrom, and that acquires are not folded: one server, a batch of
+// BenchmarkFold justifies conn.FoldFrom, and that acquires are not folded: one server, a batch of
 // acquires, extends or releases, the latter two sent each by itself or as one call of the
 // batch script, whatever the pipeline would choose. From the batch size on at which fold=true
 // is faster, folding is worth it; server-ns/request is the server's own CPU time for the commands,
@@ -93,35 +94,35 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 //	go test -bench Fold ./pipeline
 func BenchmarkFold(b *testing.B) {
 	_, addrs := overBareServers(b, 1) // its probe loads the scripts
-	s, err := dial(b.Context(), limited(rueidis.ClientOption{InitAddress: addrs[:1]}), time.Second)
+	s, err := conn.Dial(b.Context(), conn.Limited(rueidis.ClientOption{InitAddress: addrs[:1]}), time.Second)
 	require.NoError(b, err)
-	b.Cleanup(s.close)
+	b.Cleanup(s.Close)
 	var replies []resp.Reply
-	ask := func(out *batch) {
-		if replies, err = s.ask(out, replies); err != nil || replies[len(replies)-1].Err() != nil {
+	ask := func(out *conn.Batch) {
+		if replies, err = s.Ask(out, replies); err != nil || replies[len(replies)-1].Err() != nil {
 			b.Fatal(err, replies)
 		}
 	}
-	trial := newNativeTrial("trial", "t")
-	replies, err = s.ask(&trial, replies)
+	trial := conn.NewNativeTrial("trial", "t")
+	replies, err = s.Ask(&trial, replies)
 	require.NoError(b, err)
-	native := readNativeTrial(replies, "t")
+	native := conn.ReadNativeTrial(replies, "t")
 	for op, what := range []string{"acquire", "extend", "release"} {
 		for _, size := range []int{1, 2, 4, 6, 8, 12, 16, 32, 128, 512} {
 			for _, folded := range []bool{false, true} {
-				if folded && Op(op) == Acquire && native&msetex == 0 {
+				if folded && Op(op) == Acquire && native&conn.Msetex == 0 {
 					continue
 				}
 				b.Run(fmt.Sprintf("op=%s/batch=%d/fold=%t", what, size, folded), func(b *testing.B) {
 					requests := lockRequests(Op(op), size)
-					before := new(batch) // has the keys as the requests find them
+					before := new(conn.Batch) // has the keys as the requests find them
 					for i, q := range requests {
 						if Op(op) == Acquire {
-							before.begin(2)
-							before.add("DEL", q.Name)
+							before.Begin(2)
+							before.Add("DEL", q.Name)
 						} else {
-							before.begin(5)
-							before.add("SET", q.Name, q.Token, "PX", strconv.Itoa(1000+i))
+							before.Begin(5)
+							before.Add("SET", q.Name, q.Token, "PX", strconv.Itoa(1000+i))
 						}
 					}
 					b.ReportAllocs()
@@ -131,15 +132,15 @@ func BenchmarkFold(b *testing.B) {
 						ask(before)
 						ns -= serverNanos(b, s)
 						b.StartTimer()
-						var out batch
+						var out conn.Batch
 						switch {
 						case folded && Op(op) == Acquire:
-							out.msetex(requests)
+							out.Msetex(requests)
 						case folded:
-							out.fold(requests)
+							out.Fold(requests)
 						default:
 							for i := range requests {
-								out.plain(&requests[i], native)
+								out.Plain(&requests[i], native)
 							}
 						}
 						ask(&out)
@@ -157,12 +158,12 @@ func BenchmarkFold(b *testing.B) {
 }
 
 // serverNanos is the CPU time that a server has spent in the pipeline's commands.
-func serverNanos(b *testing.B, s *session) (ns float64) {
+func serverNanos(b *testing.B, s *conn.Session) (ns float64) {
 	b.Helper()
-	var info batch
-	info.begin(2)
-	info.add("INFO", "commandstats")
-	replies, err := s.ask(&info, nil)
+	var info conn.Batch
+	info.Begin(2)
+	info.Add("INFO", "commandstats")
+	replies, err := s.Ask(&info, nil)
 	require.NoError(b, err)
 	for line := range strings.Lines(replies[0].Text) {
 		command, fields, _ := strings.Cut(line, ":")

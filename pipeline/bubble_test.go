@@ -165,13 +165,13 @@ func (b *bubble) requireBooksBalance() {
 	for i := range p.queue.classes {
 		n := 0
 		for c := p.queue.classes[i].first; c != nil; c = c.next {
-			require.Equal(b, i, c.req.Op.class())
+			require.Equal(b, i, classOf(c.req.Op))
 			n++
 		}
 		require.Equal(b, n, p.queue.classes[i].n)
 	}
 	require.Equal(b, up, p.up, "up")
-	require.EqualValues(b, p.queue.classes[Acquire.class()].n, p.acquires.Load())
+	require.EqualValues(b, p.queue.classes[classOf(Acquire)].n, p.acquires.Load())
 	require.Zero(b, p.voting)
 }
 

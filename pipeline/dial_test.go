@@ -10,6 +10,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline/internal/conn"
 )
 
 // A blocker is user code that does not return before the test lets it, whatever its ctx does.
@@ -62,7 +64,7 @@ func TestNewIsBoundedThoughUserCodeDoesNotReturn(t *testing.T) {
 		_, err := New(t.Context(), b.cfg)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "Fn has not returned")
-		require.Less(t, time.Since(begin), 2*dialTimeout(testTimeout))
+		require.Less(t, time.Since(begin), 2*conn.DialTimeout(testTimeout))
 
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -93,11 +95,11 @@ func TestUserCodeThatDoesNotReturnDoesNotPileUpAndItsMasterComesBackWithIt(t *te
 		b.fakes[0].cut()
 		time.Sleep(10 * time.Minute)
 		require.Equal(t, 2, b.up())
-		require.EqualValues(t, mostCalls, k.blocked.Load())
+		require.EqualValues(t, conn.MostCalls, k.blocked.Load())
 		require.ErrorContains(t, b.p.Stats().Masters[0].Cause, "calls of")
 		dials := b.fakes[0].connections()
 		k.on.Store(false)
-		for range mostCalls {
+		for range conn.MostCalls {
 			k.goOn <- struct{}{}
 		}
 		time.Sleep(time.Millisecond)
@@ -146,16 +148,16 @@ func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) 
 		const times = 200
 		var early, late int // in the first and last quarter of the pause
 		for range times {
-			time.Sleep(2 * longestPause)
+			time.Sleep(2 * conn.LongestPause)
 			switch d := b.redialled(b.fakes[0]); {
-			case d < longestPause/4:
+			case d < conn.LongestPause/4:
 				early++
-			case d > longestPause*3/4:
+			case d > conn.LongestPause*3/4:
 				late++
 			}
-			time.Sleep(2 * longestPause)
+			time.Sleep(2 * conn.LongestPause)
 			b.cycle("a")
-			require.Less(t, b.redialled(b.fakes[0]), 2*firstPause, "it is in use")
+			require.Less(t, b.redialled(b.fakes[0]), 2*conn.FirstPause, "it is in use")
 		}
 		require.InDelta(t, times/4, early, times/8)
 		require.InDelta(t, times/4, late, times/8)
@@ -166,7 +168,7 @@ func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for range 20 {
-			time.Sleep(2 * longestPause)
+			time.Sleep(2 * conn.LongestPause)
 			for _, f := range b.fakes {
 				f.cut()
 			}
@@ -175,7 +177,7 @@ func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
 			require.NoError(t, err)
 			asked := time.Now()
 			b.untilUp(3)
-			require.Less(t, time.Since(asked), 3*firstPause)
+			require.Less(t, time.Since(asked), 3*conn.FirstPause)
 		}
 	})
 }

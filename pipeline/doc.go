@@ -144,7 +144,7 @@
 //
 // # Folding
 //
-// An acquire is a plain SET, where the server has no MSETEX (native.go). foldFrom extends and
+// An acquire is a plain SET, where the server has no MSETEX (native.go). conn.FoldFrom extends and
 // releases or more travel as calls of one script that works through them in order. A round puts its releases first, so that the
 // script can take them all with one MGET and one DEL: 0.7 us of server time each, beside
 // 2.1 by a script each. That order is safe because a release arrives only after the round
@@ -194,7 +194,7 @@
 //     the connection and put rueidis into its pipelined mode, where nothing ends a
 //     read from a hung server.
 //   - The user's dialler, credentials and TLS callbacks may never return: they run in goroutines
-//     that can be left behind, at most mostCalls of each for a master (dial.go).
+//     that can be left behind, at most conn.MostCalls of each for a master (dial.go).
 //   - NOSCRIPT and NOPERM on a key prove that a command was not executed; and a session is
 //     one server process, so it was a SCRIPT FLUSH and not a restart.
 //   - While a far master's votes wake many callers, none of them forms a round: they ask

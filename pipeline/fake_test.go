@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"muxlock/internal/redisfake"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -33,7 +34,7 @@ type fake struct {
 	started     time.Time // zero: INFO has no uptime
 	data        map[string]value
 	loaded      map[string]bool // scripts by SHA-1
-	native      dialect         // commands of newer servers that it has
+	native      conn.Dialect    // commands of newer servers that it has
 	delay       time.Duration   // from a command's arrival to its execution
 	cost        time.Duration   // that a request takes to be executed, one after the other
 	stalled     bool            // nothing is executed on any connection, as in SIGSTOP
@@ -364,15 +365,15 @@ func (f *fake) answerLocked(args []string) string {
 		}
 		return ":1\r\n"
 	case "MSETEX":
-		if f.native&msetex != 0 {
+		if f.native&conn.Msetex != 0 {
 			return fmt.Sprintf(":%d\r\n", f.acquireAllLocked(args))
 		}
 	case "DELEX":
-		if f.native&delex != 0 {
+		if f.native&conn.Delex != 0 {
 			return fmt.Sprintf(":%d\r\n", max(f.releaseLocked(args[1], args[3]), 0))
 		}
 	case "DELIFEQ":
-		if f.native&delifeq != 0 {
+		if f.native&conn.Delifeq != 0 {
 			return fmt.Sprintf(":%d\r\n", max(f.releaseLocked(args[1], args[2]), 0))
 		}
 	case "EVALSHA":

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -111,19 +112,19 @@ func TestPlainRueidisWouldReachTheRestartedMasterAtOnce(t *testing.T) {
 func TestSessionNeverDialsAgain(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
-		s, err := dial(context.Background(), b.cfg.Masters[0].Option, testTimeout)
+		s, err := conn.Dial(context.Background(), b.cfg.Masters[0].Option, testTimeout)
 		require.NoError(t, err)
-		defer s.close()
-		var set batch
-		set.plain(&Request{Op: Acquire, Name: "a", Token: "t", TTL: hour}, 0)
-		_, err = s.ask(&set, nil)
+		defer s.Close()
+		var set conn.Batch
+		set.Plain(&Request{Op: Acquire, Name: "a", Token: "t", TTL: hour}, 0)
+		_, err = s.Ask(&set, nil)
 		require.NoError(t, err)
 		f.restart()
 		for range 3 {
-			_, err = s.ask(&set, nil)
+			_, err = s.Ask(&set, nil)
 			require.Error(t, err)
 			// rueidis would dial with the second.
-			require.Error(t, s.client.Do(context.Background(), s.client.B().Ping().Build()).Error())
+			require.Error(t, s.Client.Do(context.Background(), s.Client.B().Ping().Build()).Error())
 		}
 		require.Equal(t, 1, f.connections())
 		require.Empty(t, f.keys())

@@ -25,6 +25,7 @@ import (
 	"muxlock/internal/redisfake"
 	"muxlock/internal/resp"
 	"muxlock/internal/testing/faultconn"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -150,7 +151,7 @@ func (b *fencedBubble) do(master int, words ...string) any {
 
 func (b *fencedBubble) register(master int, name string) string {
 	b.Helper()
-	return b.do(master, "HGET", registersKey, strconv.Itoa(fencing.Register(name))).(string)
+	return b.do(master, "HGET", conn.RegistersKey, strconv.Itoa(fencing.Register(name))).(string)
 }
 
 func (b *fencedBubble) ask(op Op, name string) Outcome {
@@ -177,7 +178,7 @@ func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
 		b.started()
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		for i, name := range []string{"b", "c", "d"} { // each largest at another one
-			b.do(2+i, "HSET", registersKey, strconv.Itoa(fencing.Register(name)), strconv.Itoa(fencing.MaxToken/2))
+			b.do(2+i, "HSET", conn.RegistersKey, strconv.Itoa(fencing.Register(name)), strconv.Itoa(fencing.MaxToken/2))
 		}
 		var read atomic.Uint64 // before they were admitted, one bit each
 		for _, lost := range []int{0, 1} {
@@ -319,7 +320,7 @@ func TestRegistersThatAreDamagedRestoreNoOther(t *testing.T) {
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		whole := b.register(1, "another")
 		register := strconv.Itoa(fencing.Register("another"))
-		b.do(1, "HSET", registersKey, register, "text")
+		b.do(1, "HSET", conn.RegistersKey, register, "text")
 		b.servers[0].Restart()
 		time.Sleep(2 * testWait)
 		require.EqualValues(t, 0b110, b.admitted())
@@ -328,7 +329,7 @@ func TestRegistersThatAreDamagedRestoreNoOther(t *testing.T) {
 		cause := b.p.masters[0].notMember(time.Now())
 		b.p.mu.Unlock()
 		require.ErrorContains(t, cause, "the registers of 2 admitted masters, 1 can be read")
-		b.do(1, "HSET", registersKey, register, whole)
+		b.do(1, "HSET", conn.RegistersKey, register, whole)
 		time.Sleep(2 * longestReadPause)
 		require.EqualValues(t, 0b111, b.admitted())
 		require.Equal(t, b.register(1, "a"), b.register(0, "a"))
@@ -401,13 +402,13 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 				synctest.Wait()
 			}
 			for i := range 2 { // a copy's: it admits the member's process, too
-				b.servers[i].Set(markKey, newMark(b.p.masters[i].admission.runID, b.p.masters[i].address))
+				b.servers[i].Set(conn.MarkKey, newMark(b.p.masters[i].admission.runID, b.p.masters[i].address))
 			}
 			out := b.ask(op, "a")
 			require.Equal(t, quorum.NoQuorum, out.Verdict)
 			require.Len(t, out.Causes, 2)
 			for _, cause := range out.Causes {
-				require.ErrorContains(t, cause, notMember)
+				require.ErrorContains(t, cause, conn.NotMember)
 			}
 			synctest.Wait()
 			for i, m := range b.p.Stats().Masters {
@@ -461,7 +462,7 @@ func TestSetUpWatchesMastersThatAreNotNew(t *testing.T) {
 			}
 			require.ErrorContains(t, err, "m1")
 			require.Zero(t, b.count(0, scripts.Seed))
-			require.Empty(t, b.servers[0].Value(setKey))
+			require.Empty(t, b.servers[0].Value(conn.SetKey))
 		})
 	}
 }
@@ -555,7 +556,7 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	m := memberOf(&set{text: "a set"})
 	m.member.swaps = "7"
 	id := newWaitClock("data", "7").id
-	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.newOpening().bytes())))
+	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.newOpening().Bytes())))
 	require.NoError(t, err)
 	require.Equal(t, id, words[len(words)-1])
 	var answered time.Duration
@@ -567,7 +568,7 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	})
 	words, err = redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
 	require.NoError(t, err)
-	require.Equal(t, []string{"HSET", sinceKey, "ticket " + id}, words[:3])
+	require.Equal(t, []string{"HSET", conn.SinceKey, "ticket " + id}, words[:3])
 	ms, err := strconv.ParseInt(words[3], 10, 64)
 	require.NoError(t, err)
 	require.Greater(t, time.Duration(ms)*time.Millisecond, answered)
@@ -667,7 +668,7 @@ func TestRecoveryBeginsAboveWhatResourcesAndMastersHave(t *testing.T) {
 		const above = 1 << 52
 		b.setup.Recover, b.setup.Above = true, above
 		larger := uint64(above>>16 + 2*recoveryMargin)
-		b.do(1, "HSET", registersKey, strconv.Itoa(fencing.Register("a")), strconv.FormatUint(larger, 10))
+		b.do(1, "HSET", conn.RegistersKey, strconv.Itoa(fencing.Register("a")), strconv.FormatUint(larger, 10))
 		require.NoError(t, Init(t.Context(), b.setup))
 		least := uint64(above>>16 + 1 + recoveryMargin)
 		require.Equal(t, []uint64{larger, larger, larger}, b.tokens("a"))
@@ -718,10 +719,10 @@ func TestReplacementBesideARestartedMasterIsRefused(t *testing.T) {
 		joins := b.setup.Masters[3]
 		b.setup.Masters = b.setup.Masters[:3]
 		require.NoError(t, Init(t.Context(), b.setup))
-		set, switches := b.servers[0].Value(setKey), len(b.sent(scripts.Switch))
+		set, switches := b.servers[0].Value(conn.SetKey), len(b.sent(scripts.Switch))
 		b.servers[0].Restart()
-		b.servers[0].Set(setKey, set)
-		b.servers[0].Set(markKey, newMark("an earlier process", "m0"))
+		b.servers[0].Set(conn.SetKey, set)
+		b.servers[0].Set(conn.MarkKey, newMark("an earlier process", "m0"))
 		require.ErrorIs(t, Replace(t.Context(), b.setup, "m1", joins), ErrMembersLost)
 		require.ErrorIs(t, Init(t.Context(), b.setup), ErrMembersLost)
 		require.Len(t, b.sent(scripts.Switch)[switches:], 0)

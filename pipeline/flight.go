@@ -7,6 +7,7 @@ import (
 
 	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A flight is what a master was sent and has not answered: some commands of a part, or
@@ -27,7 +28,7 @@ type flight struct {
 // commands returns how many replies the flight will have.
 func (f *flight) commands() int {
 	if f.maintenance != nil {
-		return f.maintenance.commands()
+		return f.maintenance.Commands()
 	}
 	return f.end - f.first
 }
@@ -35,8 +36,8 @@ func (f *flight) commands() int {
 // A maintenance is a batch of commands that the pipeline sends one master for itself, in order
 // with the rounds.
 type maintenance interface {
-	bytes() []byte
-	commands() int
+	Bytes() []byte
+	Commands() int
 	requests() int
 	// answered takes the replies. An error means that the master is not fit to serve. It is
 	// called without the mutex.
@@ -51,18 +52,18 @@ type maintenance interface {
 // all of INFO takes 9). A server that is sent nothing is checked every idlePeriod, which tries out
 // the connection as well, so that one that was cut is replaced before a caller meets it.
 type check struct {
-	batch
+	conn.Batch
 	asked time.Time
 }
 
 // newCheck returns a check, of which a glance is enough if the last one was just now.
 func newCheck(now time.Time, glance bool) *check {
 	e := &check{asked: now}
-	e.begin(2)
-	e.add("INFO", "replication")
+	e.Begin(2)
+	e.Add("INFO", "replication")
 	if !glance {
-		e.begin(2)
-		e.add("INFO", "stats")
+		e.Begin(2)
+		e.Add("INFO", "stats")
 	}
 	return e
 }
@@ -92,17 +93,17 @@ func (e *check) requests() int      { return 0 }
 func (e *check) lostLocked(*master) {}
 
 // A loading loads the scripts.
-type loading struct{ batch }
+type loading struct{ conn.Batch }
 
 func newLoading(fencing bool) *loading {
 	e := &loading{}
-	e.loadScripts(fencing)
+	e.LoadScripts(fencing)
 	return e
 }
 
 func (e *loading) answered(_ *master, replies []resp.Reply) error {
 	for _, r := range replies {
-		if err := r.Err(); isUnfit(err) {
+		if err := r.Err(); conn.IsUnfit(err) {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -146,7 +147,7 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 			most = max(most, b.p.Stats().Masters[4].InFlight)
 			time.Sleep(time.Millisecond)
 		}
-		require.LessOrEqual(t, most, int(float64(testTimeout/budgetPart)/firstCost)+foldMax)
+		require.LessOrEqual(t, most, int(float64(testTimeout/budgetPart)/firstCost)+conn.FoldMax)
 		require.Len(t, slow.keys(), len(rounds))
 		require.EqualValues(t, 5, b.up())
 		require.Zero(t, b.p.Stats().Masters[4].SetAside)

@@ -6,6 +6,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 )
 
 // Forming rounds.
@@ -49,7 +50,7 @@ func (p *Pipeline) shouldFormLocked() bool {
 	if rooms < min(p.quorum, p.up) {
 		return false
 	}
-	if waiting < foldFrom || rooms == p.up {
+	if waiting < conn.FoldFrom || rooms == p.up {
 		return true
 	}
 	fastest := p.timeout

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisfake"
+	"muxlock/pipeline/internal/conn"
 )
 
 // Names and tokens are bytes: whatever they hold, a server must read what was meant.
@@ -20,11 +21,11 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		for i := range entries {
 			entries[i] = Request{Op: Op((int(op) + i) % 3), Name: name, Token: token, TTL: time.Duration(1+i%3) * time.Second}
 		}
-		var folded, plain batch
+		var folded, plain conn.Batch
 		for i := range entries {
-			plain.plain(&entries[i], 0)
+			plain.Plain(&entries[i], 0)
 		}
-		in := bufio.NewReader(bytes.NewReader(plain.text))
+		in := bufio.NewReader(bytes.NewReader(plain.Text))
 		for range entries {
 			args, err := redisfake.ReadCommand(in)
 			require.NoError(t, err)
@@ -35,8 +36,8 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		for i := range entries {
 			entries[i].Op = max(entries[i].Op, Extend)
 		}
-		folded.fold(entries)
-		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(folded.text)))
+		folded.Fold(entries)
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(folded.Text)))
 		require.NoError(t, err)
 		for i, e := range batchEntries(args) {
 			require.Equal(t, entries[i].Op, e.op)

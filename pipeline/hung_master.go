@@ -31,10 +31,10 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 		return now, errClosing
 	}
 	since := m.unansweredSince(now)
-	if s.lastRead.After(since) {
-		since = s.lastRead
+	if s.LastRead.After(since) {
+		since = s.LastRead
 	}
-	until, hung := lookAgain(p.timeout, since, s.until, m.looked, now)
+	until, hung := lookAgain(p.timeout, since, s.Until, m.looked, now)
 	if hung {
 		return now, errHung
 	}

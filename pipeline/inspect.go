@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -106,7 +107,7 @@ func missing(values []Value, why error) []Value {
 
 // An inspection reads a name on one master.
 type inspection struct {
-	batch
+	conn.Batch
 	answers chan<- answer // has room for all masters
 }
 
@@ -119,10 +120,10 @@ type answer struct {
 
 func newInspection(name string, answers chan<- answer) *inspection {
 	i := &inspection{answers: answers}
-	i.begin(3)
-	i.add("SCRIPT", "LOAD", scripts.Inspect.Source)
-	i.begin(5)
-	i.add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
+	i.Begin(3)
+	i.Add("SCRIPT", "LOAD", scripts.Inspect.Source)
+	i.Begin(5)
+	i.Add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
 	return i
 }
 
@@ -152,7 +153,7 @@ func readValue(reply resp.Reply) (token string, left time.Duration, err error) {
 	n, err := strconv.ParseInt(ms, 10, 64)
 	switch {
 	case err != nil || token == "":
-		return "", 0, fmt.Errorf("%w to the inspection", errUnexpected)
+		return "", 0, fmt.Errorf("%w to the inspection", conn.ErrUnexpected)
 	case n < 0:
 		return token, NoExpiry, nil
 	}
@@ -162,11 +163,11 @@ func readValue(reply resp.Reply) (token string, left time.Duration, err error) {
 // whyNoValue gives the error of the script its type.
 func whyNoValue(err error) error {
 	switch {
-	case isDenied(err):
-		return denied{err}
-	case isOtherType(err):
+	case conn.IsDenied(err):
+		return conn.AsDenied(err)
+	case conn.IsOtherType(err):
 		return fmt.Errorf("%w: %w", ErrNotALock, err)
-	case firstWord(err) == notALock:
+	case conn.FirstWord(err) == notALock:
 		return fmt.Errorf("%w:%s", ErrNotALock, strings.TrimPrefix(err.Error(), notALock))
 	}
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 )
 
 func TestInspectionTakesOneRoundTripBehindWhatWasSentBefore(t *testing.T) {
@@ -135,10 +136,10 @@ func TestAnswersOfAnInspectionAreRead(t *testing.T) {
 		{text("0 x"), "x", 0, nil},
 		{text("1500 a b "), "a b ", 1500 * time.Millisecond, nil},
 		{text("-1 x"), "x", NoExpiry, nil},
-		{text("-1 "), "", 0, errUnexpected},
-		{text("x"), "", 0, errUnexpected},
-		{text("12"), "", 0, errUnexpected},
-		{resp.Reply{Kind: resp.Number, Number: 1}, "", 0, errUnexpected},
+		{text("-1 "), "", 0, conn.ErrUnexpected},
+		{text("x"), "", 0, conn.ErrUnexpected},
+		{text("12"), "", 0, conn.ErrUnexpected},
+		{resp.Reply{Kind: resp.Number, Number: 1}, "", 0, conn.ErrUnexpected},
 		{failed("WRONGTYPE Operation against a key"), "", 0, ErrNotALock},
 		{failed("MUXLOCKVALUE a string of 513 bytes"), "", 0, ErrNotALock},
 		{failed("NOPERM this user has no permissions to access one of the keys"), "", 0, ErrDenied},

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A master is one Redis server and the goroutines that speak to it: one reads, and one
@@ -65,8 +66,8 @@ type master struct {
 	// Written by run, under Pipeline.mu; so run may read it without.
 	admission admission
 	member    membership
-	session   *session // also used by who has set writing
-	dialect   dialect  // what the server of the session has
+	session   *conn.Session // also used by who has set writing
+	dialect   conn.Dialect  // what the server of the session has
 
 	// The following are owned by who has set writing.
 	carried [][]byte // what is written
@@ -142,20 +143,20 @@ func (m *master) checkLocked(now time.Time, age time.Duration) {
 // dialAndAdmit opens a connection and admits the master if its server is fit. It
 // returns when ctx ends.
 func (m *master) dialAndAdmit(ctx context.Context) error {
-	s, err := dial(ctx, m.option, m.p.timeout)
+	s, err := conn.Dial(ctx, m.option, m.p.timeout)
 	if err != nil {
 		return err
 	}
 	m.session = s
 	err = m.probe()
-	if !s.release() {
+	if !s.Release() {
 		err = ctx.Err()
 	}
 	if err == nil {
 		err = m.admit()
 	}
 	if err != nil {
-		s.close()
+		s.Close()
 		m.session = nil
 	}
 	return err

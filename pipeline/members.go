@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/fencing"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A Member is a master as Members finds it.
@@ -46,11 +47,11 @@ func Members(ctx context.Context, s Setup) (members []Member) {
 // describe asks for what a visit has not asked for.
 func (v *visit) describe(m *Member, wait time.Duration) error {
 	clock := newWaitClock(v.replID, v.swaps)
-	var b batch
-	b.begin(2)
-	b.add("GET", ticketKey)
-	b.readRegisters("", "")
-	replies, err := v.ask(&b, nil)
+	var b conn.Batch
+	b.Begin(2)
+	b.Add("GET", conn.TicketKey)
+	addReadRegisters(&b, "", "")
+	replies, err := v.Ask(&b, nil)
 	if err == nil {
 		err = replies[0].Err()
 	}
@@ -68,10 +69,10 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 		return nil
 	}
 	m.Waits, m.Left = true, wait
-	b.reset()
-	b.begin(3)
-	b.add("HGET", sinceKey, ticket+" "+clock.id)
-	if replies, err = v.ask(&b, nil); err != nil {
+	b.Reset()
+	b.Begin(3)
+	b.Add("HGET", conn.SinceKey, ticket+" "+clock.id)
+	if replies, err = v.Ask(&b, nil); err != nil {
 		return err
 	}
 	if passed, known := clock.passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {

@@ -11,6 +11,7 @@ import (
 	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -38,6 +39,14 @@ type set struct {
 	// The largest token of each register that was seen. An acquire proposes the next one to all
 	// masters, so that one which missed some needs no raise.
 	tokens [fencing.Registers]atomic.Uint64
+}
+
+// description is empty without a set.
+func (s *set) description() string {
+	if s == nil {
+		return ""
+	}
+	return s.text
 }
 
 // propose returns the token that an acquire of the name asks for.
@@ -178,7 +187,7 @@ func (m *master) notMember(now time.Time) error {
 }
 
 const (
-	errNotMarked   = resp.Error(notMember + " the master has not, or not any more, the data with which it was admitted")
+	errNotMarked   = resp.Error(conn.NotMember + " the master has not, or not any more, the data with which it was admitted")
 	errNotAdmitted = restarted("lost its data or was restarted, and is not admitted yet")
 )
 
@@ -243,21 +252,21 @@ func (step) lostLocked(m *master) { m.member.busy = false }
 
 // A looking asks what a master has.
 type looking struct {
-	batch
+	conn.Batch
 	step
 }
 
 func newLooking() *looking {
 	l := &looking{}
-	l.look()
+	addLook(&l.Batch)
 	return l
 }
 
-// look asks for what readLook reads.
-func (b *batch) look() {
-	for _, command := range [][2]string{{"GET", setKey}, {"GET", markKey}, {"INFO", "commandstats"}} {
-		b.begin(2)
-		b.add(command[:]...)
+// addLook asks for what readLook reads.
+func addLook(b *conn.Batch) {
+	for _, command := range [][2]string{{"GET", conn.SetKey}, {"GET", conn.MarkKey}, {"INFO", "commandstats"}} {
+		b.Begin(2)
+		b.Add(command[:]...)
 	}
 }
 
@@ -290,20 +299,20 @@ func newMark(runID, member string) string {
 
 // A keeping renews the mark of a master that was restarted and forgot nothing.
 type keeping struct {
-	batch
+	conn.Batch
 	step
 	mark string
 }
 
 func (m *master) newKeeping() *keeping {
 	k := &keeping{mark: newMark(m.admission.runID, m.address)}
-	k.switchMember(m.p.set.text, m.member.admission.Kept(), m.p.set.text, k.mark)
+	addSwitch(&k.Batch, m.p.set.text, m.member.admission.Kept(), m.p.set.text, k.mark)
 	return k
 }
 
-func (b *batch) switchMember(set, mark, nextSet, nextMark string) {
-	b.begin(9)
-	b.add("EVALSHA", scripts.Switch.SHA1, "2", setKey, markKey, set, mark, nextSet, nextMark)
+func addSwitch(b *conn.Batch, set, mark, nextSet, nextMark string) {
+	b.Begin(9)
+	b.Add("EVALSHA", scripts.Switch.SHA1, "2", conn.SetKey, conn.MarkKey, set, mark, nextSet, nextMark)
 }
 
 func (k *keeping) answered(m *master, replies []resp.Reply) error {
@@ -319,7 +328,7 @@ func (k *keeping) answered(m *master, replies []resp.Reply) error {
 
 // An opening begins the wait of a master, or goes on with it.
 type opening struct {
-	batch
+	conn.Batch
 	step
 	clock waitClock
 	swaps int // of data sets, as of when it was sent
@@ -327,14 +336,14 @@ type opening struct {
 
 func (m *master) newOpening() *opening {
 	o := &opening{clock: newWaitClock(m.admission.replID, m.member.swaps), swaps: m.admission.swaps}
-	o.open(m.member.shown, m.member.mark, newMark(m.admission.runID, m.address), o.clock.id)
+	addOpen(&o.Batch, m.member.shown, m.member.mark, newMark(m.admission.runID, m.address), o.clock.id)
 	return o
 }
 
-// open begins an admission, where description and mark are as they were found.
-func (b *batch) open(shown, mark, ticket, clock string) {
-	b.begin(11)
-	b.add("EVALSHA", scripts.Open.SHA1, "4", setKey, markKey, ticketKey, sinceKey, shown, mark, ticket, clock)
+// addOpen begins an admission, where description and mark are as they were found.
+func addOpen(b *conn.Batch, shown, mark, ticket, clock string) {
+	b.Begin(11)
+	b.Add("EVALSHA", scripts.Open.SHA1, "4", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, shown, mark, ticket, clock)
 }
 
 func (o *opening) answered(m *master, replies []resp.Reply) error {

@@ -19,11 +19,12 @@ import (
 	"muxlock/internal/redisfake"
 	"muxlock/internal/resp"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline/internal/conn"
 )
 
-const allNative = msetex | delex
+const allNative = conn.Msetex | conn.Delex
 
-func (b *bubble) native(d dialect) {
+func (b *bubble) native(d conn.Dialect) {
 	for _, f := range b.fakes {
 		f.set(func() { f.native = d })
 	}
@@ -58,7 +59,7 @@ func numbered(n int) (names []string) {
 }
 
 func TestManyAcquiresAreOneCommandWhereTheServerHasIt(t *testing.T) {
-	for _, d := range []dialect{0, msetex, delex, msetex | delifeq} {
+	for _, d := range []conn.Dialect{0, conn.Msetex, conn.Delex, conn.Msetex | conn.Delifeq} {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.native(d)
 			b.started()
@@ -66,12 +67,12 @@ func TestManyAcquiresAreOneCommandWhereTheServerHasIt(t *testing.T) {
 				require.Equal(t, quorum.Won, out.Verdict)
 			}
 			command := b.fakes[0].commands("name7")[0].args
-			require.Equal(t, d&msetex != 0, command[0] == "MSETEX", command)
+			require.Equal(t, d&conn.Msetex != 0, command[0] == "MSETEX", command)
 			_, err := b.p.Do(t.Context(), Request{Op: Release, Name: "name7", Token: "token 7", TTL: hour})
 			require.NoError(t, err)
 			time.Sleep(testTimeout) // the last master
 			all := b.fakes[0].commands("name7")
-			require.Equal(t, map[dialect]string{0: "EVALSHA", delex: "DELEX", delifeq: "DELIFEQ"}[d&^msetex], all[len(all)-1].args[0])
+			require.Equal(t, map[conn.Dialect]string{0: "EVALSHA", conn.Delex: "DELEX", conn.Delifeq: "DELIFEQ"}[d&^conn.Msetex], all[len(all)-1].args[0])
 		})
 	}
 }
@@ -115,25 +116,25 @@ func TestNameThatIsThereTwiceHasOneHolder(t *testing.T) {
 		for i := range entries {
 			entries[i] = Request{Op: Acquire, Name: fmt.Sprint(rand.IntN(200)), Token: fmt.Sprint(i), TTL: time.Duration(1+rand.IntN(20)/19) * time.Second, Contended: rand.IntN(20) == 0}
 		}
-		requireNoNameTwice(t, entries, nil)
-		requireNoNameTwice(t, entries, &set{text: "the set"})
+		requireNoNameTwice(t, entries, "")
+		requireNoNameTwice(t, entries, "the set")
 	}
 }
 
 // requireNoNameTwice checks each command for a round of acquires.
-func requireNoNameTwice(t *testing.T, entries []Request, set *set) {
+func requireNoNameTwice(t *testing.T, entries []Request, set string) {
 	t.Helper()
 	r, _ := newRound(1, entries...)
 	l := r.in(allNative, set)
-	for c := range l.ends {
-		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
+	for c := range l.Ends {
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
 		require.NoError(t, err)
-		from, to := l.entriesOf(c)
+		from, to := l.EntriesOf(c)
 		names := make(map[string]bool)
 		for i, q := range entries[from:to] {
 			require.False(t, names[q.Name], q.Name)
 			names[q.Name] = true
-			if to-from > 1 && set == nil {
+			if to-from > 1 && set == "" {
 				require.False(t, q.Contended, "alone")
 				require.Equal(t, []string{q.Name, q.Token}, args[2+2*i:4+2*i])
 				require.Equal(t, fmt.Sprint(q.TTL.Milliseconds()), args[len(args)-1])
@@ -184,17 +185,17 @@ func TestConnectionThatIsCutAfterARefusedBatchLeavesNothingLocked(t *testing.T) 
 func TestServerIsSentWhatItProvedToHave(t *testing.T) {
 	for name, c := range map[string]struct {
 		lies func(args []string) string
-		want dialect
+		want conn.Dialect
 	}{
 		"has all":       {func([]string) string { return "" }, allNative},
 		"has none":      {func(args []string) string { return errorTo(args, "MSETEX", "DELEX", "-ERR unknown command") }, 0},
-		"denies MSETEX": {func(args []string) string { return errorTo(args, "MSETEX", "", "-NOPERM no permissions to run it") }, delex},
-		"denies DELEX":  {func(args []string) string { return errorTo(args, "DELEX", "", "-NOPERM no permissions to run it") }, msetex},
+		"denies MSETEX": {func(args []string) string { return errorTo(args, "MSETEX", "", "-NOPERM no permissions to run it") }, conn.Delex},
+		"denies DELEX":  {func(args []string) string { return errorTo(args, "DELEX", "", "-NOPERM no permissions to run it") }, conn.Msetex},
 		"takes what is held": {func(args []string) string {
 			return map[bool]string{true: ":1\r\n"}[args[0] == "MSETEX" && args[1] == "2"]
-		}, delex},
-		"deletes for any value": {func(args []string) string { return map[bool]string{true: ":1\r\n"}[args[0] == "DELEX"] }, msetex},
-		"sets no lease":         {func(args []string) string { return map[bool]string{true: ":-1\r\n"}[args[0] == "PTTL"] }, delex},
+		}, conn.Delex},
+		"deletes for any value": {func(args []string) string { return map[bool]string{true: ":1\r\n"}[args[0] == "DELEX"] }, conn.Msetex},
+		"sets no lease":         {func(args []string) string { return map[bool]string{true: ":-1\r\n"}[args[0] == "PTTL"] }, conn.Delex},
 	} {
 		inBubble(t, 1, func(t *testing.T, b *bubble) {
 			b.native(allNative)
@@ -308,7 +309,7 @@ func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
 	m := &master{dialect: allNative, optimism: optimism{left: 2}}
 	for _, c := range []struct {
 		acquires, contended, releases, left int
-	}{{0, 0, 100, 2}, {foldFrom - 1, 100, 100, 2}, {foldFrom, 0, 0, 1}, {100, 0, 0, 0}} {
+	}{{0, 0, 100, 2}, {conn.FoldFrom - 1, 100, 100, 2}, {conn.FoldFrom, 0, 0, 1}, {100, 0, 0, 0}} {
 		r := new(round)
 		add := func(n int, q Request) {
 			for range n {
@@ -326,7 +327,7 @@ func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
 // A lockServer is what rounds are compared on: a real server, or a fake.
 type lockServer struct {
 	do    func(args ...string)
-	ask   func(*batch) []resp.Reply
+	ask   func(*conn.Batch) []resp.Reply
 	value func(name string) string // "" missing, and whatever else identifies it
 }
 
@@ -334,7 +335,7 @@ var comparedNames = append(numbered(30), "held0", "held1")
 
 // votesOf returns the votes on random rounds in a dialect, and what they leave. As in rounds,
 // releases come first; a name is acquired once, since the order among acquires may change.
-func (s lockServer) votesOf(d dialect, seed uint64, names []string) (found []string) {
+func (s lockServer) votesOf(d conn.Dialect, seed uint64, names []string) (found []string) {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	for _, name := range names {
 		s.do("DEL", name)
@@ -359,11 +360,11 @@ func (s lockServer) votesOf(d dialect, seed uint64, names []string) (found []str
 		}
 		r, _ := newRound(1, entries...)
 		r.begin(1)
-		p := part{r: r, load: r.in(d, nil)}
-		a := p.read(r.masters[0], 0, s.ask(&p.batch))
+		p := part{r: r, Load: r.in(d, "")}
+		a := p.read(r.masters[0], 0, s.ask(&p.Batch))
 		for len(a.refused) > 0 {
 			p = p.repeat(r.masters[0], a.refused, true, nil)
-			a = p.read(r.masters[0], 0, s.ask(&p.batch))
+			a = p.read(r.masters[0], 0, s.ask(&p.Batch))
 		}
 		for i, tally := range r.tallies {
 			found = append(found, fmt.Sprint(entries[i].Op, entries[i].Name, entries[i].Token, tally))
@@ -378,26 +379,26 @@ func (s lockServer) votesOf(d dialect, seed uint64, names []string) (found []str
 func TestVotesAreTheSameInEveryDialectOfAFake(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
-		f.native = msetex | delex | delifeq
-		s, err := dial(t.Context(), b.cfg.Masters[0].Option, testTimeout)
+		f.native = conn.Msetex | conn.Delex | conn.Delifeq
+		s, err := conn.Dial(t.Context(), b.cfg.Masters[0].Option, testTimeout)
 		require.NoError(t, err)
-		defer s.close()
+		defer s.Close()
 		requireSameVotes(t, s, comparedNames, func(name string) string {
 			text, _ := f.getLocked(name)
 			return text
-		}, msetex, delex, delifeq, allNative)
+		}, conn.Msetex, conn.Delex, conn.Delifeq, allNative)
 	})
 }
 
 func TestVotesAreTheSameInEveryDialectOfAServer(t *testing.T) {
 	m := redistest.Masters(t, 1)[0]
-	s, err := dial(t.Context(), limited(rueidis.ClientOption{InitAddress: []string{m.Addr()}}), 5*time.Second)
+	s, err := conn.Dial(t.Context(), conn.Limited(rueidis.ClientOption{InitAddress: []string{m.Addr()}}), 5*time.Second)
 	require.NoError(t, err)
-	defer s.close()
-	trial := newNativeTrial("trial", "t")
-	replies, err := s.ask(&trial, nil)
+	defer s.Close()
+	trial := conn.NewNativeTrial("trial", "t")
+	replies, err := s.Ask(&trial, nil)
 	require.NoError(t, err)
-	native := readNativeTrial(replies, "t")
+	native := conn.ReadNativeTrial(replies, "t")
 	if native == 0 {
 		t.Log("the server has none of the commands: emulated only")
 	}
@@ -408,13 +409,13 @@ func TestVotesAreTheSameInEveryDialectOfAServer(t *testing.T) {
 			return redistest.Command(t, m, "TYPE", name).(string)
 		}
 		return fmt.Sprint(redistest.Command(t, m, "GET", name), redistest.Command(t, m, "PTTL", name).(int64)/1_000_000)
-	}, native, native&^msetex)
+	}, native, native&^conn.Msetex)
 }
 
-func requireSameVotes(t *testing.T, s *session, names []string, value func(string) string, dialects ...dialect) {
+func requireSameVotes(t *testing.T, s *conn.Session, names []string, value func(string) string, dialects ...conn.Dialect) {
 	t.Helper()
-	server := lockServer{value: value, ask: func(b *batch) []resp.Reply {
-		replies, err := s.ask(b, nil)
+	server := lockServer{value: value, ask: func(b *conn.Batch) []resp.Reply {
+		replies, err := s.Ask(b, nil)
 		require.NoError(t, err)
 		return replies
 	}}
@@ -422,13 +423,13 @@ func requireSameVotes(t *testing.T, s *session, names []string, value func(strin
 		if args[1] == "list" {
 			return
 		}
-		var b batch
-		b.begin(len(args))
-		b.add(args...)
+		var b conn.Batch
+		b.Begin(len(args))
+		b.Add(args...)
 		server.ask(&b)
 	}
-	var load batch
-	load.loadScripts(false)
+	var load conn.Batch
+	load.LoadScripts(false)
 	server.ask(&load)
 	for range 20 {
 		seed := rand.Uint64()

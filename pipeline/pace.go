@@ -1,6 +1,10 @@
 package pipeline
 
-import "time"
+import (
+	"time"
+
+	"muxlock/pipeline/internal/conn"
+)
 
 // A pace is what a master has been measured to do, and what follows for what it is sent.
 // It is pure: no clock, no I/O; guarded by Pipeline.mu.
@@ -54,7 +58,7 @@ func newPace(timeout time.Duration) pace { return pace{timeout: timeout, cost: f
 // the wire then and had to be answered first.
 func (p *pace) answered(n, ahead int, took time.Duration, now time.Time) {
 	p.meanSize += (float64(n) - p.meanSize) / 8
-	if n < foldFrom {
+	if n < conn.FoldFrom {
 		p.noteBase(took, now)
 		return
 	}

@@ -10,17 +10,18 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A part is what one master is sent of a round: all of it or, where the master is late,
 // what is not obsolete, and no acquires where it must wait. Its answers become votes in the
 // round. It is sent in one piece or, where the master is slow, a few commands at a time.
 type part struct {
-	r       *round
-	*load         // the round's own, or the rest of it
-	index   []int // by entry of the load: its place in the round; nil for the round's own
-	next    int   // the first command that has not been sent
-	repeats int   // how often what it carries was asked for before, and not executed
+	r          *round
+	*conn.Load       // the round's own, or the rest of it
+	index      []int // by entry of the load: its place in the round; nil for the round's own
+	next       int   // the first command that has not been sent
+	repeats    int   // how often what it carries was asked for before, and not executed
 }
 
 // compactFrom is how many rounds must wait for a master before obsolete requests among them
@@ -50,8 +51,8 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 		if from == 0 {
 			from = p.r.seq
 		}
-		for e := range p.entries {
-			if q := &p.entries[e]; q.Op == Release && q.Round >= from {
+		for e := range p.Entries {
+			if q := &p.Entries[e]; q.Op == Release && q.Round >= from {
 				obsolete[q.Token] = true
 			}
 		}
@@ -65,7 +66,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 				if !obsolete[q.Token] {
 					return nil
 				}
-				if p.fenced && q.Op == Acquire {
+				if p.Fenced && q.Op == Acquire {
 					spared = append(spared, fencing.Register(q.Name))
 				}
 				return errObsolete
@@ -79,23 +80,23 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 // without returns the part without the entries for which against returns a cause, and casts
 // m's unknown votes for those.
 func (p *part) without(m *master, against func(*Request) error) part {
-	rest := part{r: p.r, load: &load{dialect: p.dialect}}
+	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
-	for i := range p.entries {
-		if cause := against(&p.entries[i]); cause != nil {
+	for i := range p.Entries {
+		if cause := against(&p.Entries[i]); cause != nil {
 			p.unknownLocked(m, i, cause)
 			continue
 		}
 		rest.take(p, i)
 	}
-	rest.seal(m.p.set)
+	rest.Seal(m.p.set.description())
 	return rest
 }
 
 // take adds entry i of another part of the same round.
 func (p *part) take(other *part, i int) {
-	p.entries = append(p.entries, other.entries[i])
+	p.Entries = append(p.Entries, other.Entries[i])
 	p.index = append(p.index, other.position(i))
 }
 
@@ -107,7 +108,7 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 
 // grantLocked votes for entry i of the part, a fenced acquire.
 func (p *part) grantLocked(m *master, i int, token uint64) {
-	m.p.set.saw(p.entries[i].Name, token)
+	m.p.set.saw(p.Entries[i].Name, token)
 	p.r.grantLocked(m, p.position(i), token)
 }
 
@@ -144,17 +145,17 @@ func (p *part) read(m *master, first int, replies []resp.Reply) (a answers) {
 }
 
 func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
-	from, to := p.entriesOf(c)
-	if err := reply.Err(); err != nil && p.repeats < mostRepeats && isNoScript(err) {
+	from, to := p.EntriesOf(c)
+	if err := reply.Err(); err != nil && p.repeats < mostRepeats && conn.IsNoScript(err) {
 		a.noScript = append(a.noScript, c)
 		return
-	} else if err != nil && to-from > 1 && isDenied(err) {
+	} else if err != nil && to-from > 1 && conn.IsDenied(err) {
 		a.refused = append(a.refused, c)
 		return
 	}
-	kind := p.foldOf(&p.entries[from])
-	if p.fenced && kind != foldNone && kind != foldBatch && reply.Kind != resp.Failed {
-		mark, rest := cutMark(reply)
+	kind := p.FoldOf(&p.Entries[from])
+	if p.Fenced && kind != conn.FoldNone && kind != conn.FoldBatch && reply.Kind != resp.Failed {
+		mark, rest := conn.CutMark(reply)
 		if err := m.notMarked(mark); err != nil {
 			for i := from; i < to; i++ {
 				p.countLocked(m, i, quorum.Unknown, err, a)
@@ -164,18 +165,18 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 		reply = rest
 	}
 	switch {
-	case kind == foldAcquires && p.fenced:
+	case kind == conn.FoldAcquires && p.Fenced:
 		p.readGrantsLocked(m, from, to, reply, a)
 		return
-	case to-from == 1 && kind != foldExtends:
-		v, err := plainVote(p.entries[from].Op, reply)
+	case to-from == 1 && kind != conn.FoldExtends:
+		v, err := conn.PlainVote(p.Entries[from].Op, reply)
 		p.countLocked(m, from, v, err, a)
 		return
-	case kind == foldAcquires:
+	case kind == conn.FoldAcquires:
 		p.readSetLocked(m, c, reply, a)
 		return
 	}
-	votes, fault, err := batchVotes(reply, to-from)
+	votes, fault, err := conn.BatchVotes(reply, to-from)
 	for i := from; i < to; i++ {
 		switch {
 		case err != nil:
@@ -203,9 +204,9 @@ func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *answers) {
 	case reply.Kind == resp.Failed:
 		err = reply.Err()
 	default:
-		err = fmt.Errorf("%w to MSETEX", errUnexpected)
+		err = fmt.Errorf("%w to MSETEX", conn.ErrUnexpected)
 	}
-	from, to := p.entriesOf(c)
+	from, to := p.EntriesOf(c)
 	for i := from; i < to; i++ {
 		p.countLocked(m, i, quorum.Granted, err, a)
 	}
@@ -214,7 +215,7 @@ func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *answers) {
 // readGrantsLocked turns the reply of the fenced acquire into votes: a word per entry, or
 // nothing where all were granted with the tokens that they proposed.
 func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *answers) {
-	words, fault, err := grantWords(reply)
+	words, fault, err := conn.GrantWords(reply)
 	for i, all := from, words == ""; i < to; i++ {
 		word, rest, _ := strings.Cut(words, " ")
 		words = rest
@@ -222,7 +223,7 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *an
 		case err != nil:
 			p.countLocked(m, i, quorum.Unknown, err, a)
 		case all || word == "=":
-			p.grantLocked(m, i, p.entries[i].Fence)
+			p.grantLocked(m, i, p.Entries[i].Fence)
 		case word == "0":
 			p.voteLocked(m, i, quorum.Refused)
 		default:
@@ -242,16 +243,16 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 		p.voteLocked(m, i, v)
 		return
 	}
-	release := p.entries[i].Op == Release
-	if release && isOtherType(err) {
+	release := p.Entries[i].Op == Release
+	if release && conn.IsOtherType(err) {
 		p.voteLocked(m, i, quorum.Refused)
 		return
 	}
 	switch {
-	case firstWord(err) == badRegister:
-		err = registerError{err}
-	case isDenied(err):
-		err = denied{err}
+	case conn.FirstWord(err) == conn.BadRegister:
+		err = conn.AsBadRegister(err)
+	case conn.IsDenied(err):
+		err = conn.AsDenied(err)
 		p.r.denyLocked(p.position(i), MasterError{m.address, err})
 		if release {
 			a.dropped++
@@ -259,7 +260,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 	case release:
 		a.failed = append(a.failed, i)
 	}
-	if isUnfit(err) {
+	if conn.IsUnfit(err) {
 		a.unfit = err
 	}
 	p.unknownLocked(m, i, err)
@@ -273,21 +274,21 @@ var errNotRepeated = errors.New("was not executed, and is released already")
 // executed, each alone or folded. An acquire whose release was sent or waits, by its token in
 // released, must not be granted behind that: its vote is unknown.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
-	rest := part{r: p.r, load: &load{dialect: p.dialect}, repeats: p.repeats + 1}
+	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}, repeats: p.repeats + 1}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for _, c := range commands {
-		from, to := p.entriesOf(c)
+		from, to := p.EntriesOf(c)
 		for i := from; i < to; i++ {
-			if q := &p.entries[i]; q.Op == Acquire && released[q.Token] {
+			if q := &p.Entries[i]; q.Op == Acquire && released[q.Token] {
 				p.unknownLocked(m, i, errNotRepeated)
 				continue
 			}
 			rest.take(p, i)
-			rest.entries[len(rest.entries)-1].Alone = alone
+			rest.Entries[len(rest.Entries)-1].Alone = alone
 		}
 	}
-	rest.seal(m.p.set)
+	rest.Seal(m.p.set.description())
 	p.r.open++ // it leaves the round, too
 	return rest
 }
@@ -298,7 +299,7 @@ func (p *part) fail(m *master, first, end int, err error) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for c := first; c < end; c++ {
-		from, to := p.entriesOf(c)
+		from, to := p.EntriesOf(c)
 		for i := from; i < to; i++ {
 			p.unknownLocked(m, i, err)
 		}
@@ -311,10 +312,10 @@ func (p *part) releases(first, end int, do func(*Request)) {
 	if first == end {
 		return
 	}
-	from, _ := p.entriesOf(first)
-	_, to := p.entriesOf(end - 1)
+	from, _ := p.EntriesOf(first)
+	_, to := p.EntriesOf(end - 1)
 	for i := from; i < to; i++ {
-		if q := &p.entries[i]; q.Op == Release {
+		if q := &p.Entries[i]; q.Op == Release {
 			do(q)
 		}
 	}
@@ -323,8 +324,8 @@ func (p *part) releases(first, end int, do func(*Request)) {
 // fit returns the end of the commands that are to be sent next: as many as carry at most
 // most requests, and at least one.
 func (p *part) fit(most int) (end, requests int) {
-	for end = p.next; end < len(p.ends); end++ {
-		from, to := p.entriesOf(end)
+	for end = p.next; end < len(p.Ends); end++ {
+		from, to := p.EntriesOf(end)
 		if requests > 0 && requests+to-from > most {
 			break
 		}
@@ -335,9 +336,9 @@ func (p *part) fit(most int) (end, requests int) {
 
 // left returns how many requests have not been sent.
 func (p *part) left() int {
-	if p.next == len(p.ends) {
+	if p.next == len(p.Ends) {
 		return 0
 	}
-	from, _ := p.entriesOf(p.next)
-	return len(p.entries) - from
+	from, _ := p.EntriesOf(p.next)
+	return len(p.Entries) - from
 }

@@ -14,6 +14,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 )
 
 func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
@@ -99,7 +100,7 @@ func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 }
 
 func TestVotesOfAPartReachTheirEntries(t *testing.T) {
-	for _, n := range []int{3, foldFrom + 2} { // plain and folded
+	for _, n := range []int{3, conn.FoldFrom + 2} { // plain and folded
 		entries := make([]Request, 2*n)
 		for i := range entries {
 			entries[i] = Request{Op: Extend, Name: fmt.Sprint(i), Token: fmt.Sprint("token", i), TTL: time.Second}
@@ -113,14 +114,14 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 			}
 			return nil
 		})
-		require.Equal(t, n >= foldFrom, p.batch.commands() < n)
-		require.Len(t, p.entries, n)
+		require.Equal(t, n >= conn.FoldFrom, p.Batch.Commands() < n)
+		require.Len(t, p.Entries, n)
 		for i, c := range calls {
 			require.Equal(t, i%2 == 0, c.woken(), "entry %d", i)
 		}
 		require.Equal(t, []MasterError{{"m0", errObsolete}}, calls[0].out.Causes)
-		for i := range p.entries {
-			require.Equal(t, fmt.Sprint(2*i+1), p.entries[i].Name)
+		for i := range p.Entries {
+			require.Equal(t, fmt.Sprint(2*i+1), p.Entries[i].Name)
 			p.voteLocked(r.masters[0], i, granted)
 			require.True(t, calls[2*i+1].woken())
 			require.Equal(t, quorum.Won, calls[2*i+1].out.Verdict)
@@ -142,7 +143,7 @@ func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 	m.p.set = &set{text: "a set"}
 	m.member.admission.Met(m.address, "run", mark, false)
 	r.begin(1)
-	whole := part{r: r, load: r.in(0, m.p.set)}
+	whole := part{r: r, Load: r.in(0, m.p.set.description())}
 	odd := whole.without(m, func(q *Request) error {
 		if place := slices.Index(entries, *q); place%2 == 0 {
 			return errObsolete
@@ -151,7 +152,7 @@ func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 	})
 	answer := func(words string) []resp.Reply { return []resp.Reply{{Kind: resp.Text, Text: mark + "\n" + words}} }
 	again := odd.repeat(m, []int{0}, false, map[string]bool{"token5": true})
-	require.Len(t, again.entries, n/2-1)
+	require.Len(t, again.Entries, n/2-1)
 	a := again.read(m, 0, answer("101 103 = 109 0"))
 	require.NoError(t, a.unfit)
 	for i, c := range calls {

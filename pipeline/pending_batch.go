@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A pendingBatch sends pending releases.
 type pendingBatch struct {
-	batch
+	conn.Batch
 	due    []*pendingRelease
 	lead   int  // replies that come before: of SCRIPT LOAD
 	single bool // a command each
@@ -16,7 +17,7 @@ type pendingBatch struct {
 
 // takePendingLocked takes out the pending releases that are due; nil if there are none.
 func (m *master) takePendingLocked(now time.Time) *pendingBatch {
-	due := m.pending.take(now, foldMax)
+	due := m.pending.take(now, conn.FoldMax)
 	if len(due) == 0 {
 		return nil
 	}
@@ -26,18 +27,18 @@ func (m *master) takePendingLocked(now time.Time) *pendingBatch {
 func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
 	b := &pendingBatch{due: due, single: single}
 	if load {
-		b.loadScripts(false) // a missing script of fencing is loaded when it is called
-		b.lead = b.batch.commands()
+		b.LoadScripts(false) // a missing script of fencing is loaded when it is called
+		b.lead = b.Batch.Commands()
 	}
 	entries := make([]Request, len(due))
 	for i, d := range due {
 		entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
 		if single {
-			b.plain(&entries[i], 0)
+			b.Plain(&entries[i], 0)
 		}
 	}
 	if !single {
-		b.fold(entries)
+		b.Fold(entries)
 	}
 	return b
 }
@@ -69,9 +70,9 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 	replies = replies[b.lead:]
 	if err := replies[0].Err(); !b.single {
 		switch {
-		case isNoScript(err) && b.lead == 0:
+		case conn.IsNoScript(err) && b.lead == 0:
 			return newPendingBatch(b.due, true, false), nil
-		case isDenied(err):
+		case conn.IsDenied(err):
 			return newPendingBatch(b.due, false, true), nil
 		}
 	}
@@ -90,8 +91,8 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 // read returns the releases that were answered and how many of them found their key.
 func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendingRelease, deleted uint64, err error) {
 	if !b.single {
-		votes, fault, err := batchVotes(replies[0], len(b.due))
-		if err == nil && isUnfit(fault) {
+		votes, fault, err := conn.BatchVotes(replies[0], len(b.due))
+		if err == nil && conn.IsUnfit(fault) {
 			err = fault
 		}
 		for i := range len(votes) {
@@ -103,10 +104,10 @@ func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendin
 	}
 	for i, reply := range replies {
 		switch err := reply.Err(); {
-		case isDenied(err):
+		case conn.IsDenied(err):
 			m.stats.ReleasesDenied++ // it will never be allowed; its lease runs out
 			continue
-		case isUnfit(err):
+		case conn.IsUnfit(err):
 			return nil, 0, err
 		}
 		if reply.Number == 1 {
@@ -117,7 +118,7 @@ func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendin
 	return released, deleted, nil
 }
 
-// sendPendingLocked sends the pending releases that are due, up to foldMax at a time.
+// sendPendingLocked sends the pending releases that are due, up to conn.FoldMax at a time.
 func (m *master) sendPendingLocked(now time.Time) {
 	if m.sendingPending || m.behind {
 		return
@@ -138,7 +139,7 @@ func (m *master) sendAllPending() error {
 			return nil
 		}
 		for next != nil {
-			replies, err := m.ask(&next.batch)
+			replies, err := m.ask(&next.Batch)
 			if err != nil {
 				m.p.mu.Lock()
 				next.lostLocked(m)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -168,7 +169,7 @@ func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 			_, err := b.acquire(ctx, "a")
 			assert.ErrorIs(t, err, context.DeadlineExceeded)
 		})
-		for i := range foldFrom {
+		for i := range conn.FoldFrom {
 			callers.Go(func() { b.mustAcquire(fmt.Sprint("name", i)) })
 		}
 		callers.Wait()
@@ -224,7 +225,7 @@ func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
-		const locks = 2*foldMax + 100
+		const locks = 2*conn.FoldMax + 100
 		var callers sync.WaitGroup
 		rounds := make([]uint64, locks)
 		for i := range locks {
@@ -313,13 +314,13 @@ func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
 // Releases of a master that is behind are pending. Those that are on the wire by then, or still
 // wait there, come before what is repeated.
 func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
-	for _, others := range []int{0, 3 * foldMax} {
+	for _, others := range []int{0, 3 * conn.FoldMax} {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.cfg.Timeout = 40 * time.Millisecond
 			b.native(allNative)
 			b.started()
 			m, f := b.p.masters[2], b.fakes[2]
-			require.Less(t, m.pace.budget(), foldMax, "a repeat waits for the pending releases on the wire")
+			require.Less(t, m.pace.budget(), conn.FoldMax, "a repeat waits for the pending releases on the wire")
 			f.set(func() { f.data["name7"] = value{text: "another's", ends: time.Now().Add(hour)} })
 			f.hold(true)
 			outs := b.acquireTogether(numbered(20)...)

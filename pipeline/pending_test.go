@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline/internal/conn"
 )
 
 // at is a moment, in seconds after the start of a test.
@@ -200,7 +202,7 @@ func requireAllAreSentTwice(t require.TestingT, n int) {
 	}
 	for p.len() > 0 {
 		for p.isDue(now) {
-			due := p.take(now, foldMax)
+			due := p.take(now, conn.FoldMax)
 			sent += len(due)
 			p.confirmed(due, now)
 		}

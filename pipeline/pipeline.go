@@ -15,6 +15,7 @@ import (
 
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 )
 
 var (
@@ -122,7 +123,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			p:         p,
 			index:     i,
 			address:   c.Address,
-			option:    limited(c.Option),
+			option:    conn.Limited(c.Option),
 			stuck:     make(chan struct{}, 1),
 			wanted:    make(chan struct{}, 1),
 			written:   sync.Cond{L: &p.mu},
@@ -150,7 +151,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		p.cancel()
 		for _, m := range p.masters {
 			if m.session != nil {
-				m.session.close()
+				m.session.Close()
 			}
 		}
 		return nil, err

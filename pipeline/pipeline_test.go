@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -127,7 +128,7 @@ func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
 					gap := at.Sub(last)
 					require.GreaterOrEqual(t, gap, pause/2, "dial %d", i)
 					require.LessOrEqual(t, gap, pause/2+pause, "dial %d", i)
-					pause = min(2*pause, longestPause)
+					pause = min(2*pause, conn.LongestPause)
 				} else {
 					pause *= 2
 				}
@@ -349,7 +350,7 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 }
 
 func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
-	for _, fault := range serverWideErrors {
+	for _, fault := range conn.ServerWideErrors {
 		if fault == "NOSCRIPT" {
 			continue
 		}
@@ -369,7 +370,7 @@ func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
 				time.Sleep(testTimeout)
 				stats := b.p.Stats().Masters
 				require.False(t, stats[1].Up)
-				require.Equal(t, fault, firstWord(stats[1].Cause))
+				require.Equal(t, fault, conn.FirstWord(stats[1].Cause))
 				require.True(t, stats[0].Up && stats[2].Up)
 				_, err := b.release("a", out.Round)
 				require.NoError(t, err)

@@ -1,9 +1,9 @@
 package pipeline
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/valyala/fastrand"
@@ -13,32 +13,22 @@ import (
 	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
-// ReservedPrefix starts the names of the keys that belong to the engine itself.
-const ReservedPrefix = "__muxlock__:"
-
-// ErrSameServer is returned when two of the configured addresses reach one server.
+// errSameServer is returned when two of the configured addresses reach one server.
 var errSameServer = errors.New("two addresses reach the same server")
-
-// The pause before a dial, drawn from half to one and a half times: it doubles from
-// firstPause to longestPause, and starts over once the master has been up that long,
-// so that one that comes and goes is not dialled each time.
-const (
-	firstPause   = redlock.FirstRedial
-	longestPause = redlock.LongestRedial
-)
 
 // probeUntilAdmitted tries the master with pauses in between. It returns false when
 // the pipeline closes.
 func (m *master) probeUntilAdmitted() bool {
-	if m.pause == 0 || time.Since(m.admitted) > longestPause {
-		m.pause = firstPause
+	if m.pause == 0 || time.Since(m.admitted) > conn.LongestPause {
+		m.pause = conn.FirstPause
 	}
 	m.waitWhileIdle()
 	for {
-		if !sleepGrowing(m.p.ctx, &m.pause) {
+		if !conn.SleepGrowing(m.p.ctx, &m.pause) {
 			return false
 		}
 		err := m.dialAndAdmit(m.p.ctx)
@@ -54,13 +44,13 @@ func (m *master) probeUntilAdmitted() bool {
 	}
 }
 
-// waitWhileIdle waits before the first dial for up to longestPause, drawn from 0, if no round was
+// waitWhileIdle waits before the first dial for up to conn.LongestPause, drawn from 0, if no round was
 // formed for that long, and until one is. So the processes of a fleet, most of which are idle, do
 // not all dial at once when a restart of the master ends their connections: an admission costs the
 // master 0.4 ms.
 func (m *master) waitWhileIdle() {
 	m.p.mu.Lock()
-	idle := time.Since(m.p.formed) > longestPause
+	idle := time.Since(m.p.formed) > conn.LongestPause
 	m.p.mu.Unlock()
 	if !idle {
 		return
@@ -69,7 +59,7 @@ func (m *master) waitWhileIdle() {
 	case <-m.wanted: // of before
 	default:
 	}
-	wait := time.NewTimer(redlock.Jitter(0, longestPause, fastrand.Uint32n))
+	wait := time.NewTimer(redlock.Jitter(0, conn.LongestPause, fastrand.Uint32n))
 	defer wait.Stop()
 	select {
 	case <-wait.C:
@@ -78,28 +68,14 @@ func (m *master) waitWhileIdle() {
 	}
 }
 
-// sleepGrowing sleeps for a pause and doubles it. It returns false when ctx ends.
-func sleepGrowing(ctx context.Context, pause *time.Duration) bool {
-	from, to := redlock.RedialDelay(*pause)
-	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))
-	defer wait.Stop()
-	*pause = min(2**pause, longestPause)
-	select {
-	case <-wait.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // probe checks whether the server behind a new connection is fit to vote. In this order: its
 // identity, the scripts, the pending releases, and a trial of what every call does. Nothing
 // else is sent before it is admitted.
 func (m *master) probe() error {
-	var first batch
-	first.begin(1)
-	first.add("INFO")
-	first.loadScripts(m.p.fencing)
+	var first conn.Batch
+	first.Begin(1)
+	first.Add("INFO")
+	first.LoadScripts(m.p.fencing)
 	asked := time.Now()
 	replies, err := m.ask(&first)
 	if err == nil {
@@ -131,7 +107,7 @@ func (m *master) probe() error {
 		}
 	}
 	if m.p.fencing {
-		replies, err := m.ask(&newLooking().batch)
+		replies, err := m.ask(&newLooking().Batch)
 		if err != nil {
 			return err
 		}
@@ -156,12 +132,12 @@ func (m *master) probe() error {
 // master is before it is under load. Where so few acquires may wait that there is no load, it
 // costs three round trips for nothing: the first small writes tell the same.
 func (m *master) measure() error {
-	if m.p.limit < foldFrom {
+	if m.p.limit < conn.FoldFrom {
 		return nil
 	}
 	for range 3 {
 		e := newCheck(time.Now(), true)
-		replies, err := m.ask(&e.batch)
+		replies, err := m.ask(&e.Batch)
 		if err == nil {
 			err = e.read(m, replies)
 		}
@@ -174,9 +150,9 @@ func (m *master) measure() error {
 
 // ask sends a batch before anything else is under way, and returns the replies. It is also
 // how the pace gets to know how far away the master is.
-func (m *master) ask(b *batch) (replies []resp.Reply, err error) {
+func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	start := time.Now()
-	m.replies, err = m.session.ask(b, m.replies)
+	m.replies, err = m.session.Ask(b, m.replies)
 	if err == nil {
 		now := time.Now()
 		m.p.mu.Lock()
@@ -208,25 +184,25 @@ func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
-	var calls batch
-	calls.plain(&Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}, 0)
-	calls.plain(&Request{Op: Extend, Name: name, Token: t, TTL: 2 * time.Second}, 0)
-	calls.plain(&Request{Op: Release, Name: name, Token: t}, 0)
-	calls.fold([]Request{{Op: Release, Name: name, Token: t}})
+	var calls conn.Batch
+	calls.Plain(&Request{Op: Acquire, Name: name, Token: t, TTL: time.Second}, 0)
+	calls.Plain(&Request{Op: Extend, Name: name, Token: t, TTL: 2 * time.Second}, 0)
+	calls.Plain(&Request{Op: Release, Name: name, Token: t}, 0)
+	calls.Fold([]Request{{Op: Release, Name: name, Token: t}})
 	replies, err := m.ask(&calls)
 	if err != nil {
 		return err
 	}
 	for i, commands := range []string{"SET", "GET, PTTL or PEXPIRE", "GET or DEL"} {
 		op, vote := Op(i), quorum.Unknown
-		if vote, err = plainVote(op, replies[i]); err == nil && vote != quorum.Granted {
-			err = errUnexpected
+		if vote, err = conn.PlainVote(op, replies[i]); err == nil && vote != quorum.Granted {
+			err = conn.ErrUnexpected
 		}
 		if err != nil {
 			return fmt.Errorf("trial lock: %w", deniedInScript(err, commands))
 		}
 	}
-	if _, _, err = batchVotes(replies[3], 1); err != nil {
+	if _, _, err = conn.BatchVotes(replies[3], 1); err != nil {
 		return fmt.Errorf("trial lock: %w", err)
 	}
 	if m.p.fencing {
@@ -239,9 +215,9 @@ func (m *master) trial() error {
 
 // trialOfFencing calls what the scripts of fencing do, on a key of its own.
 func (m *master) trialOfFencing(key string) error {
-	var b batch
-	b.begin(4)
-	b.add("EVALSHA", scripts.Trial.SHA1, "1", key)
+	var b conn.Batch
+	b.Begin(4)
+	b.Add("EVALSHA", scripts.Trial.SHA1, "1", key)
 	replies, err := m.ask(&b)
 	if err == nil {
 		err = replies[0].Err()
@@ -252,10 +228,16 @@ func (m *master) trialOfFencing(key string) error {
 	return nil
 }
 
+// isMisconfigured reports whether a master refused us for a reason that only a change of the
+// configuration can remove.
+func isMisconfigured(err error) bool {
+	return errors.Is(err, errSameServer) || conn.IsACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, conn.FirstWord(err))
+}
+
 // deniedInScript gives the class of its own to the error of a script that may not use one
 // of the commands.
 func deniedInScript(err error, commands string) error {
-	if isForbidden(err) && firstWord(err) != "NOPERM" {
+	if conn.IsForbidden(err) && conn.FirstWord(err) != "NOPERM" {
 		return resp.Error(fmt.Sprintf("NOPERM the user may not run %s in a script (%s)", commands, err))
 	}
 	return err
@@ -293,7 +275,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 	m.admitted = now
 	m.pending.admitted(now)
 	m.paceLocked()
-	m.session.overdue, m.session.ctx = m.overdue, p.ctx
+	m.session.Overdue, m.session.Ctx = m.overdue, p.ctx
 	p.up++
 	m.nextLocked(now)
 	p.formLocked()

@@ -14,8 +14,8 @@ const (
 	keptPart = 8
 )
 
-// class is where an operation stands in line.
-func (o Op) class() int { return [...]int{Release: 0, Extend: 1, Acquire: 2}[o] }
+// classOf is where an operation stands in line.
+func classOf(o Op) int { return [...]int{Release: 0, Extend: 1, Acquire: 2}[o] }
 
 // A callList is linked through them, so that one whose caller
 // has left can be taken out of the middle.
@@ -25,7 +25,7 @@ type callList struct {
 }
 
 func (q *queue) push(c *call) {
-	l := &q.classes[c.req.Op.class()]
+	l := &q.classes[classOf(c.req.Op)]
 	c.queued = true
 	if c.prev = l.last; c.prev == nil {
 		l.first = c
@@ -37,7 +37,7 @@ func (q *queue) push(c *call) {
 }
 
 func (q *queue) remove(c *call) {
-	l := &q.classes[c.req.Op.class()]
+	l := &q.classes[classOf(c.req.Op)]
 	if c.prev == nil {
 		l.first = c.next
 	} else {

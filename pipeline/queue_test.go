@@ -32,7 +32,7 @@ func TestReleasesComeFirstThenExtendsThenAcquires(t *testing.T) {
 	} {
 		q := queueOf(map[Op]int{Release: c.releases, Extend: c.extends, Acquire: c.acquires})
 		require.Equal(t, c.releases+c.extends+c.acquires, q.waiting())
-		require.Equal(t, c.acquires, q.classes[Acquire.class()].n)
+		require.Equal(t, c.acquires, q.classes[classOf(Acquire)].n)
 		require.Equal(t, c.want, q.shares(c.most), "%+v", c)
 	}
 }
@@ -72,12 +72,12 @@ func TestCallsAreTakenInOrderOfArrivalAndOutOfTheMiddle(t *testing.T) {
 		require.False(t, list[without].queued)
 		for i, c := range list {
 			if i != without {
-				require.Same(t, c, q.classes[Acquire.class()].first)
+				require.Same(t, c, q.classes[classOf(Acquire)].first)
 				q.remove(c)
 			}
 		}
 		require.Zero(t, q.waiting())
-		require.Nil(t, q.classes[Acquire.class()].first)
-		require.Nil(t, q.classes[Acquire.class()].last)
+		require.Nil(t, q.classes[classOf(Acquire)].first)
+		require.Nil(t, q.classes[classOf(Acquire)].last)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"muxlock/pipeline/internal/conn"
 )
 
 // Reading what a master answers, in order, and passing it on as votes.
@@ -13,20 +15,20 @@ import (
 // serve reads answers until the master is to be set aside, and returns why.
 func (m *master) serve() (cause error) {
 	s := m.session
-	defer context.AfterFunc(m.p.ctx, func() { _ = s.conn.SetReadDeadline(time.Now()) })()
-	if err := s.listenUntil(time.Now().Add(m.p.timeout)); err != nil {
+	defer context.AfterFunc(m.p.ctx, func() { _ = s.Conn.SetReadDeadline(time.Now()) })()
+	if err := s.ListenUntil(time.Now().Add(m.p.timeout)); err != nil {
 		return err
 	}
 	for {
-		if _, err := s.in.Peek(1); err != nil {
+		if _, err := s.In.Peek(1); err != nil {
 			return err
 		}
 		f, ok := m.oldest()
 		if !ok {
-			return fmt.Errorf("%w: nothing was asked", errUnexpected)
+			return fmt.Errorf("%w: nothing was asked", conn.ErrUnexpected)
 		}
 		var err error
-		if m.replies, err = s.read(f.commands(), m.replies[:0]); err != nil {
+		if m.replies, err = s.ReadReplies(f.commands(), m.replies[:0]); err != nil {
 			return err
 		}
 		if err := m.complete(&f); err != nil {
@@ -52,7 +54,7 @@ func (m *master) oldest() (flight, bool) {
 func (m *master) complete(f *flight) (unfit error) {
 	p := m.p
 	var a answers
-	many := f.requests >= foldFrom || m.far && f.requests > 1
+	many := f.requests >= conn.FoldFrom || m.far && f.requests > 1
 	if many && m.far {
 		// The callers that are woken ask again. Their requests should share a round.
 		p.mu.Lock()
@@ -121,7 +123,7 @@ func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.bud
 func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
 	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
-		m.pending.add(&f.part.entries[i], now)
+		m.pending.add(&f.part.Entries[i], now)
 	}
 	if len(m.pending.inDoubt) > 0 {
 		f.part.releases(f.first, f.end, func(q *Request) { m.pending.sent(q, now) })
@@ -160,7 +162,7 @@ func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
 		}
 	}
 	for i := range m.unsent {
-		m.unsent[i].releases(0, len(m.unsent[i].ends), note)
+		m.unsent[i].releases(0, len(m.unsent[i].Ends), note)
 	}
 	if len(a.refused) > 0 {
 		m.waitLocked(f.part.repeat(m, a.refused, true, released))

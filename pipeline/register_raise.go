@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -10,24 +11,24 @@ import (
 // another process, which does not know of those that this one used, and needs a second
 // round trip then.
 type raising struct {
-	batch
+	conn.Batch
 	registers int
 }
 
-// newRaising takes at most foldMax registers.
+// newRaising takes at most conn.FoldMax registers.
 func (s *set) newRaising(registers []int) *raising {
 	r := &raising{registers: len(registers)}
-	r.begin(6 + 2*len(registers))
-	r.add("EVALSHA", scripts.Raise.SHA1, "2", setKey, registersKey, s.text)
+	r.Begin(6 + 2*len(registers))
+	r.Add("EVALSHA", scripts.Raise.SHA1, "2", conn.SetKey, conn.RegistersKey, s.text)
 	for _, register := range registers {
-		r.addNumber(uint64(register))
-		r.addNumber(s.tokens[register].Load())
+		r.AddNumber(uint64(register))
+		r.AddNumber(s.tokens[register].Load())
 	}
 	return r
 }
 
 func (r *raising) answered(_ *master, replies []resp.Reply) error {
-	if err := replies[0].Err(); isUnfit(err) && !isNoScript(err) {
+	if err := replies[0].Err(); conn.IsUnfit(err) && !conn.IsNoScript(err) {
 		return err
 	}
 	return nil

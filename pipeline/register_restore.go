@@ -13,6 +13,7 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/redlock"
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
 
@@ -21,7 +22,7 @@ import (
 // A gathering is the registers of the others that a master is to be seeded with.
 type gathering struct {
 	m         *master
-	session   *session // of m: what was gathered for one server is not sent to the next
+	session   *conn.Session // of m: what was gathered for one server is not sent to the next
 	ticket    string
 	open      int // masters that are still to answer
 	read      uint64
@@ -78,19 +79,19 @@ func (g *gathering) checkLocked(now time.Time) {
 
 // A reading reads the registers of one master for another.
 type reading struct {
-	batch
+	conn.Batch
 	g *gathering
 }
 
 func (m *master) newReading(g *gathering) *reading {
 	r := &reading{g: g}
-	r.readRegisters(m.p.set.text, m.member.admission.Mark())
+	addReadRegisters(&r.Batch, m.p.set.text, m.member.admission.Mark())
 	return r
 }
 
-func (b *batch) readRegisters(set, mark string) {
-	b.begin(8)
-	b.add("EVALSHA", scripts.ReadRegisters.SHA1, "3", setKey, markKey, registersKey, set, mark)
+func addReadRegisters(b *conn.Batch, set, mark string) {
+	b.Begin(8)
+	b.Add("EVALSHA", scripts.ReadRegisters.SHA1, "3", conn.SetKey, conn.MarkKey, conn.RegistersKey, set, mark)
 }
 
 func (r *reading) answered(m *master, replies []resp.Reply) error {
@@ -107,7 +108,7 @@ func (r *reading) answered(m *master, replies []resp.Reply) error {
 	}
 	r.g.open--
 	r.g.checkLocked(time.Now())
-	if isUnfit(err) {
+	if conn.IsUnfit(err) {
 		return err
 	}
 	return nil
@@ -140,23 +141,23 @@ func (r *reading) lostLocked(*master) {
 
 // A seeding admits a master.
 type seeding struct {
-	batch
+	conn.Batch
 	step
 	ticket string
 }
 
 func (g *gathering) newSeedingLocked() *seeding {
 	s := &seeding{ticket: g.ticket}
-	s.seed(g.m.p.set.text, g.ticket, g.m.member.shown, g.registers[:])
+	addSeed(&s.Batch, g.m.p.set.text, g.ticket, g.m.member.shown, g.registers[:])
 	return s
 }
 
-func (b *batch) seed(set, ticket, shown string, registers []uint64) {
-	b.begin(11 + len(registers))
-	b.add("EVALSHA", scripts.Seed.SHA1, "5", setKey, markKey, ticketKey, sinceKey, registersKey)
-	b.add(set, ticket, shown)
+func addSeed(b *conn.Batch, set, ticket, shown string, registers []uint64) {
+	b.Begin(11 + len(registers))
+	b.Add("EVALSHA", scripts.Seed.SHA1, "5", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, conn.RegistersKey)
+	b.Add(set, ticket, shown)
 	for _, value := range registers {
-		b.addNumber(value)
+		b.AddNumber(value)
 	}
 }
 

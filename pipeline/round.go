@@ -8,6 +8,7 @@ import (
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A round is one batch on its way to all masters: encoded once, sent by each
@@ -21,7 +22,7 @@ type round struct {
 	entries []Request     // releases first, then the rest in order of arrival; fixed once it is formed
 	fenced  bool          // the acquires are
 	sets    int           // acquires that an MSETEX may carry
-	loads   []*load       // the entries in each dialect that was asked for; behind its end, used ones
+	loads   []*conn.Load  // the entries in each dialect that was asked for; behind its end, used ones
 
 	mu        sync.Mutex // guards the following
 	calls     []*call    // by entry; nil once it needs no more votes
@@ -49,9 +50,9 @@ func (r *round) add(c *call) {
 
 // in returns the round in a dialect. It is encoded once for all masters that use that. The
 // caller holds Pipeline.mu.
-func (r *round) in(d dialect, set *set) *load {
+func (r *round) in(d conn.Dialect, set string) *conn.Load {
 	for _, l := range r.loads {
-		if l.dialect == d {
+		if l.Dialect == d {
 			return l
 		}
 	}
@@ -61,11 +62,11 @@ func (r *round) in(d dialect, set *set) *load {
 	}
 	r.loads = r.loads[:n+1]
 	if r.loads[n] == nil {
-		r.loads[n] = new(load)
+		r.loads[n] = new(conn.Load)
 	}
 	l := r.loads[n]
-	l.entries, l.dialect = r.entries, d
-	l.seal(set)
+	l.Entries, l.Dialect = r.entries, d
+	l.Seal(set)
 	return l
 }
 
@@ -197,8 +198,8 @@ func (r *round) recycle() {
 	clear(r.calls)
 	clear(r.causes)
 	for _, l := range r.loads {
-		l.batch.reset()
-		*l = load{batch: l.batch, ends: l.ends[:0], names: l.names}
+		l.Batch.Reset()
+		*l = conn.Load{Batch: l.Batch, Ends: l.Ends[:0], Names: l.Names}
 	}
 	*r = round{
 		entries: r.entries[:0], loads: r.loads[:0],

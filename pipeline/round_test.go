@@ -13,6 +13,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
+	"muxlock/pipeline/internal/conn"
 )
 
 const (
@@ -38,7 +39,7 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 }
 
 // whole returns all of a round, as a master without native commands is sent it.
-func (r *round) whole() part { return part{r: r, load: r.in(0, nil)} }
+func (r *round) whole() part { return part{r: r, Load: r.in(0, "")} }
 
 // woken reports whether the call has been decided, and takes its signal.
 func (c *call) woken() bool {
@@ -191,16 +192,16 @@ func TestRoundIsRecycledWhenTheLastMasterLeaves(t *testing.T) {
 	for i := range 4 {
 		require.NotEmpty(t, r.entries, "after %d have left", i)
 		p := r.whole()
-		p.fail(r.masters[i], 0, len(p.ends), errTest)
+		p.fail(r.masters[i], 0, len(p.Ends), errTest)
 		r.leave()
 	}
 	require.Empty(t, r.entries)
 	require.Empty(t, r.calls)
 	require.Empty(t, r.loads)
 	used := r.loads[:1][0]
-	require.Empty(t, used.ends)
-	require.Zero(t, used.batch.commands())
-	require.Nil(t, used.entries)
+	require.Empty(t, used.Ends)
+	require.Zero(t, used.Batch.Commands())
+	require.Nil(t, used.Entries)
 	require.Nil(t, r.masters)
 	require.Nil(t, r.listed)
 	for _, q := range r.entries[:cap(r.entries)] {
@@ -229,13 +230,13 @@ func TestFailedCommandsAreUnknownVotesAndNameTheirReleases(t *testing.T) {
 }
 
 func TestPieceOfAPartIsAtLeastOneCommand(t *testing.T) {
-	entries := make([]Request, 2*foldMax+100)
+	entries := make([]Request, 2*conn.FoldMax+100)
 	for i := range entries {
 		entries[i] = Request{Op: Extend, Name: fmt.Sprint(i)}
 	}
 	r, _ := newRound(1, entries...)
 	p := r.whole()
-	for _, c := range []struct{ most, end, requests int }{{1, 1, foldMax}, {2*foldMax - 1, 1, foldMax}, {2 * foldMax, 2, 2 * foldMax}, {1 << 20, 3, len(entries)}} {
+	for _, c := range []struct{ most, end, requests int }{{1, 1, conn.FoldMax}, {2*conn.FoldMax - 1, 1, conn.FoldMax}, {2 * conn.FoldMax, 2, 2 * conn.FoldMax}, {1 << 20, 3, len(entries)}} {
 		end, requests := p.fit(c.most)
 		require.Equal(t, c.end, end, "at most %d", c.most)
 		require.Equal(t, c.requests, requests)
@@ -243,7 +244,7 @@ func TestPieceOfAPartIsAtLeastOneCommand(t *testing.T) {
 }
 
 func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
-	for _, n := range []int{1, foldFrom - 1, foldFrom, foldMax - 1, foldMax, foldMax + 1, 3*foldMax + 5} {
+	for _, n := range []int{1, conn.FoldFrom - 1, conn.FoldFrom, conn.FoldMax - 1, conn.FoldMax, conn.FoldMax + 1, 3*conn.FoldMax + 5} {
 		for _, leases := range []int{1, 26, 27, 1000} {
 			entries := make([]Request, n)
 			for i := range entries {
@@ -259,25 +260,25 @@ func TestCommandsCarryEveryEntryOnceAndInOrder(t *testing.T) {
 }
 
 func TestRequestThatGoesAloneSharesNoCommand(t *testing.T) {
-	entries := make([]Request, 3*foldMax)
+	entries := make([]Request, 3*conn.FoldMax)
 	for i := range entries {
 		entries[i] = Request{Op: Release, Name: fmt.Sprint("name", i), Alone: i%100 == 50 || i < 20 && i%2 == 0}
 	}
 	l := requireCommands(t, entries)
-	require.Less(t, len(l.ends), 100, "the others are folded")
+	require.Less(t, len(l.Ends), 100, "the others are folded")
 }
 
 // requireCommands checks the commands for the entries, and returns them.
-func requireCommands(t *testing.T, entries []Request) *load {
+func requireCommands(t *testing.T, entries []Request) *conn.Load {
 	t.Helper()
 	r, _ := newRound(1, entries...)
-	l := r.in(0, nil)
+	l := r.in(0, "")
 	next := 0
-	require.Equal(t, len(l.ends), l.batch.commands())
-	for c := range l.ends {
-		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.bytesOf(c, c+1))))
+	require.Equal(t, len(l.Ends), l.Batch.Commands())
+	for c := range l.Ends {
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
 		require.NoError(t, err)
-		from, to := l.entriesOf(c)
+		from, to := l.EntriesOf(c)
 		require.Equal(t, next, from)
 		require.Greater(t, to, from)
 		next = to
@@ -285,8 +286,8 @@ func requireCommands(t *testing.T, entries []Request) *load {
 			require.Contains(t, args, entries[from].Name)
 			continue
 		}
-		require.GreaterOrEqual(t, to-from, foldFrom)
-		require.LessOrEqual(t, to-from, foldMax)
+		require.GreaterOrEqual(t, to-from, conn.FoldFrom)
+		require.LessOrEqual(t, to-from, conn.FoldMax)
 		for i, e := range batchEntries(args) {
 			q := entries[from+i]
 			want := batchEntry{op: q.Op, name: q.Name, token: q.Token}
@@ -303,20 +304,20 @@ func requireCommands(t *testing.T, entries []Request) *load {
 
 func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
-	l := r.in(0, nil)
+	l := r.in(0, "")
 	var joined []byte
-	for c := range l.ends {
-		joined = append(joined, l.bytesOf(c, c+1)...)
+	for c := range l.Ends {
+		joined = append(joined, l.BytesOf(c, c+1)...)
 	}
-	require.Equal(t, l.batch.text, joined)
-	require.Equal(t, joined, l.bytesOf(0, len(l.ends)))
-	require.Empty(t, l.bytesOf(1, 1))
+	require.Equal(t, l.Batch.Text, joined)
+	require.Equal(t, joined, l.BytesOf(0, len(l.Ends)))
+	require.Empty(t, l.BytesOf(1, 1))
 }
 
 func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {
-	var b batch
-	b.addMillis(time.Millisecond)
-	b.addMillis(1500*time.Millisecond + time.Microsecond)
-	b.addMillis(hour)
-	require.Equal(t, "$1\r\n1\r\n$4\r\n1500\r\n$7\r\n3600000\r\n", string(b.bytes()))
+	var b conn.Batch
+	b.AddMillis(time.Millisecond)
+	b.AddMillis(1500*time.Millisecond + time.Microsecond)
+	b.AddMillis(hour)
+	require.Equal(t, "$1\r\n1\r\n$4\r\n1500\r\n$7\r\n3600000\r\n", string(b.Bytes()))
 }

@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 	"time"
+
+	"muxlock/pipeline/internal/conn"
 )
 
 // Sending parts of rounds to a master: at once, or when it has room.
@@ -11,7 +13,7 @@ import (
 // before it votes is not sent the acquires, but all releases: one that finds no key does no
 // harm.
 func (m *master) takeLocked(r *round, now time.Time) {
-	part := part{r: r, load: r.in(m.dialectLocked(r), m.p.set)}
+	part := part{r: r, Load: r.in(m.dialectLocked(r), m.p.set.description())}
 	if cause := m.notVoting(now); cause != nil {
 		part = part.without(m, func(q *Request) error {
 			if q.Op == Acquire {
@@ -21,14 +23,14 @@ func (m *master) takeLocked(r *round, now time.Time) {
 		})
 	}
 	m.unsent = append(m.unsent, part)
-	m.backlog += len(part.entries)
+	m.backlog += len(part.Entries)
 	m.sendUnsentLocked(now)
 }
 
 // dialectLocked returns how the master is sent a round.
-func (m *master) dialectLocked(r *round) dialect {
-	if m.dialect&msetex != 0 && !r.fenced && r.sets >= foldFrom && !m.optimism.takes() {
-		return m.dialect &^ msetex
+func (m *master) dialectLocked(r *round) conn.Dialect {
+	if m.dialect&conn.Msetex != 0 && !r.fenced && r.sets >= conn.FoldFrom && !m.optimism.takes() {
+		return m.dialect &^ conn.Msetex
 	}
 	return m.dialect
 }
@@ -36,7 +38,7 @@ func (m *master) dialectLocked(r *round) dialect {
 // waitLocked puts a part in front of those that wait.
 func (m *master) waitLocked(p part) {
 	m.unsent = slices.Insert(m.unsent, 0, p)
-	m.backlog += len(p.entries)
+	m.backlog += len(p.Entries)
 }
 
 // compactLocked drops what is obsolete from all that waits, without the mutex meanwhile.
@@ -46,7 +48,7 @@ func (m *master) compactLocked() {
 	m.p.mu.Unlock()
 	waiting, spared := compact(m, waiting)
 	m.p.mu.Lock()
-	for registers := range slices.Chunk(spared, foldMax) {
+	for registers := range slices.Chunk(spared, conn.FoldMax) {
 		m.sendLocked(m.p.set.newRaising(registers), time.Now())
 	}
 	m.unsent, m.compacting = append(waiting, m.unsent...), false
@@ -70,7 +72,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 	for len(m.unsent) > 0 && m.onWire < m.budget {
 		p := &m.unsent[0]
 		end, requests := p.fit(m.budget - m.onWire)
-		f := flight{part: *p, first: p.next, end: end, last: end == len(p.ends), requests: requests, sent: now, writes: writes}
+		f := flight{part: *p, first: p.next, end: end, last: end == len(p.Ends), requests: requests, sent: now, writes: writes}
 		p.next = end
 		m.backlog -= requests
 		if f.last {
@@ -83,7 +85,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 		m.checkLocked(now, tickPeriod) // before what its answer vouches for
 		m.writes += writes
 		writes = 0
-		m.addFlightLocked(f, f.part.bytesOf(f.first, f.end))
+		m.addFlightLocked(f, f.part.BytesOf(f.first, f.end))
 	}
 	if m.behind && len(m.unsent) == 0 {
 		m.behind = false
@@ -93,7 +95,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 
 // sendLocked sends maintenance, behind what has been sent.
 func (m *master) sendLocked(e maintenance, now time.Time) {
-	m.addFlightLocked(flight{maintenance: e, requests: e.requests(), sent: now}, e.bytes())
+	m.addFlightLocked(flight{maintenance: e, requests: e.requests(), sent: now}, e.Bytes())
 }
 
 func (m *master) addFlightLocked(f flight, bytes []byte) {

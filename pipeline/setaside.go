@@ -25,7 +25,7 @@ func (m *master) setAside(cause error) {
 	}
 	for i := range unsent {
 		w := &unsent[i]
-		w.releases(w.next, len(w.ends), func(q *Request) {
+		w.releases(w.next, len(w.Ends), func(q *Request) {
 			if w.next > 0 || w.repeats > 0 || q.Round < m.awayFrom {
 				m.pending.add(q, now)
 			}
@@ -42,9 +42,9 @@ func (m *master) setAside(cause error) {
 	}
 	for i := range unsent {
 		w := &unsent[i]
-		w.fail(m, w.next, len(w.ends), cause)
+		w.fail(m, w.next, len(w.Ends), cause)
 	}
-	s.close()
+	s.Close()
 	p.mu.Lock()
 	for m.writing { // what is being written belongs to the rounds
 		m.written.Wait()

@@ -11,6 +11,7 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
+	"muxlock/pipeline/internal/conn"
 )
 
 // Setting masters up as a set, which fencing needs once, and exchanging a member. Both may
@@ -132,9 +133,9 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 		if !s.Recover && !v.In(set) {
 			continue
 		}
-		var b batch
-		b.readRegisters("", "")
-		replies, err := v.ask(&b, nil)
+		var b conn.Batch
+		addReadRegisters(&b, "", "")
+		replies, err := v.Ask(&b, nil)
 		if err == nil {
 			err = replies[0].Err()
 		}
@@ -159,9 +160,9 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 			continue
 		}
 		open = append(open, v)
-		var b batch
-		b.open(v.shown, v.mark, newMark(v.runID, v.Member), "")
-		replies, err := v.ask(&b, nil)
+		var b conn.Batch
+		addOpen(&b, v.shown, v.mark, newMark(v.runID, v.Member), "")
+		replies, err := v.Ask(&b, nil)
 		if err == nil {
 			err = replies[0].Err()
 		}
@@ -178,7 +179,7 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 		}
 	}
 	for _, v := range open {
-		done, err := v.call(func(b *batch) { b.seed(set.String(), v.ticket, v.shown, registers) })
+		done, err := v.call(func(b *conn.Batch) { addSeed(b, set.String(), v.ticket, v.shown, registers) })
 		if err != nil {
 			return err
 		}
@@ -202,7 +203,7 @@ func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 			return ctx.Err()
 		}
 		for _, v := range visits {
-			replies, err := v.ask(&newCheck(time.Now(), true).batch, nil)
+			replies, err := v.Ask(&newCheck(time.Now(), true).Batch, nil)
 			if err == nil {
 				err = replies[0].Err()
 			}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"muxlock/pipeline/internal/conn"
 )
 
 // A tracker reads the awaited names on one master and receives its pushes. It has one
@@ -59,21 +61,21 @@ const keepTracking = 30 * time.Second
 // waits for a name, it does not dial.
 func (t *tracker) run() {
 	p := t.wakeups.p
-	t.pause = firstPause
+	t.pause = conn.FirstPause
 	for t.waitForWork() {
 		s, connection, err := t.dial()
 		if err == nil {
 			start := time.Now()
 			t.serve(s, connection)
 			t.lose(connection)
-			s.release()
-			s.close()
-			if time.Since(start) > longestPause {
-				t.pause = firstPause
+			s.Release()
+			s.Close()
+			if time.Since(start) > conn.LongestPause {
+				t.pause = conn.FirstPause
 				continue
 			}
 		}
-		if !sleepGrowing(p.ctx, &t.pause) {
+		if !conn.SleepGrowing(p.ctx, &t.pause) {
 			return
 		}
 	}
@@ -110,15 +112,15 @@ func (t *tracker) signal() {
 
 // dial opens a connection with tracking or, where that is refused, without. The end of
 // the pipeline's ctx ends it.
-func (t *tracker) dial() (s *session, connection uint64, err error) {
+func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 	p := t.wakeups.p
 	t.wakeups.mu.Lock()
 	connection = t.connection
 	t.wakeups.mu.Unlock()
-	s, err = dialTracked(p.ctx, t.option, p.timeout, func(names []rueidis.RedisMessage) { t.onPush(connection, names) })
+	s, err = conn.DialTracked(p.ctx, t.option, p.timeout, func(names []rueidis.RedisMessage) { t.onPush(connection, names) })
 	tracked := err == nil
 	if errors.Is(err, rueidis.ErrNoCache) {
-		s, err = dial(p.ctx, t.option, p.timeout)
+		s, err = conn.Dial(p.ctx, t.option, p.timeout)
 	}
 	t.wakeups.mu.Lock()
 	t.tracked = tracked && t.connection == connection
@@ -127,7 +129,7 @@ func (t *tracker) dial() (s *session, connection uint64, err error) {
 }
 
 // serve reads what comes until the connection fails or the pipeline closes.
-func (t *tracker) serve(s *session, connection uint64) {
+func (t *tracker) serve(s *conn.Session, connection uint64) {
 	for {
 		tracked, live := t.take(connection)
 		switch {
@@ -182,20 +184,20 @@ func (t *tracker) take(connection uint64) (tracked, live bool) {
 }
 
 // read asks for the names of the batch, and reports whether the connection goes on.
-func (t *tracker) read(s *session, connection uint64, tracked bool) bool {
-	caching := s.client.B().Arbitrary("CLIENT", "CACHING", "YES").Build().Pin()
+func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
+	caching := s.Client.B().Arbitrary("CLIENT", "CACHING", "YES").Build().Pin()
 	commands := make([]rueidis.Completed, 0, 2*len(t.batch)) // not used again: rueidis may read it for longer than DoMulti takes
 	for _, sub := range t.batch {
 		if tracked {
 			commands = append(commands, caching) // of the next command only
 		}
-		commands = append(commands, s.client.B().Pttl().Key(sub.name).Build())
+		commands = append(commands, s.Client.B().Pttl().Key(sub.name).Build())
 	}
 	// PTTL counts from when the server executed it, a moment that we do not know. Counted from
 	// before it was sent, the alarm is early by the way there, and the SET that follows has the
 	// same way to go. Counted from the reply, it would be late by the way back.
 	start := time.Now()
-	replies := s.client.DoMulti(context.Background(), commands...) // a hung server: the PINGs end it
+	replies := s.Client.DoMulti(context.Background(), commands...) // a hung server: the PINGs end it
 	if transportError(replies) != nil {
 		return false
 	}
@@ -209,7 +211,7 @@ func (t *tracker) read(s *session, connection uint64, tracked bool) bool {
 		armed := tracked
 		if tracked {
 			err := replies[0].Error()
-			if isServerWide(err) {
+			if conn.IsServerWide(err) {
 				return false
 			}
 			if err != nil {
@@ -218,7 +220,7 @@ func (t *tracker) read(s *session, connection uint64, tracked bool) bool {
 			replies = replies[1:]
 		}
 		left, err := replies[0].AsInt64()
-		if isServerWide(err) {
+		if conn.IsServerWide(err) {
 			return false
 		}
 		replies = replies[1:]

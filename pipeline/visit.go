@@ -10,11 +10,12 @@ import (
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/serverinfo"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A visit is a connection to one master for setting it up.
 type visit struct {
-	*session
+	*conn.Session
 	fencing.Found
 	runID, replID string
 	look
@@ -38,15 +39,15 @@ func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
 }
 
 func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err error) {
-	if v.session, err = dial(ctx, limited(m.Option), timeout); err != nil {
+	if v.Session, err = conn.Dial(ctx, conn.Limited(m.Option), timeout); err != nil {
 		return err
 	}
-	var first batch
-	first.begin(1)
-	first.add("INFO")
-	first.loadScripts(true)
-	first.look()
-	replies, err := v.ask(&first, nil)
+	var first conn.Batch
+	first.Begin(1)
+	first.Add("INFO")
+	first.LoadScripts(true)
+	addLook(&first)
+	replies, err := v.Ask(&first, nil)
 	if err != nil {
 		return err
 	}
@@ -78,10 +79,10 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 }
 
 // call calls a script with one number as its answer.
-func (v *visit) call(build func(*batch)) (bool, error) {
-	var b batch
+func (v *visit) call(build func(*conn.Batch)) (bool, error) {
+	var b conn.Batch
 	build(&b)
-	replies, err := v.ask(&b, nil)
+	replies, err := v.Ask(&b, nil)
 	if err == nil {
 		err = replies[0].Err()
 	}
@@ -93,9 +94,9 @@ func (v *visit) call(build func(*batch)) (bool, error) {
 
 func closeAll(visits []*visit) {
 	for _, v := range visits {
-		if v.session != nil {
-			v.release()
-			v.close()
+		if v.Session != nil {
+			v.Release()
+			v.Close()
 		}
 	}
 }
@@ -128,7 +129,7 @@ func found(visits []*visit) (all []fencing.Found, err error) {
 
 // switchTo gives the next description to an admitted member.
 func (v *visit) switchTo(next fencing.Set) error {
-	done, err := v.call(func(b *batch) { b.switchMember(v.shown, v.mark, next.String(), v.mark) })
+	done, err := v.call(func(b *conn.Batch) { addSwitch(b, v.shown, v.mark, next.String(), v.mark) })
 	switch {
 	case err != nil:
 		return err

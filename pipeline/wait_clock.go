@@ -6,6 +6,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/resp"
+	"muxlock/pipeline/internal/conn"
 )
 
 // A waitClock counts the wait of a master across processes. The wait may begin in one process
@@ -49,15 +50,15 @@ func (c waitClock) note(m *master, ticket string, now time.Time) {
 		return
 	}
 	n := &noting{}
-	n.begin(4)
-	n.add("HSET", sinceKey, ticket+" "+c.id, strconv.FormatInt(c.now().Milliseconds()+1, 10))
+	n.Begin(4)
+	n.Add("HSET", conn.SinceKey, ticket+" "+c.id, strconv.FormatInt(c.now().Milliseconds()+1, 10))
 	m.member.busy = true
 	m.sendLocked(n, now)
 }
 
 // A noting notes since when a master waits.
 type noting struct {
-	batch
+	conn.Batch
 	step
 }
 
@@ -65,7 +66,7 @@ func (n *noting) answered(m *master, replies []resp.Reply) error {
 	m.p.mu.Lock()
 	m.member.busy = false
 	m.p.mu.Unlock()
-	if err := replies[0].Err(); isUnfit(err) {
+	if err := replies[0].Err(); conn.IsUnfit(err) {
 		return err
 	}
 	return nil

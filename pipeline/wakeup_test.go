@@ -18,6 +18,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
+	"muxlock/pipeline/internal/conn"
 )
 
 // An awaiting is an Await beside the test, in virtual time.
@@ -367,7 +368,7 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 					}
 					start = time.Now()
 				}
-				a.requireWokenWithin(start, idlePing+testTimeout+3*longestPause/2)
+				a.requireWokenWithin(start, conn.IdlePing+testTimeout+3*conn.LongestPause/2)
 				for _, f := range b.fakes {
 					f.hold(false)
 				}
@@ -399,7 +400,7 @@ func TestReadThatIsNeverAnsweredEndsItsConnection(t *testing.T) {
 		a.requireWaiting(100 * time.Millisecond)
 		require.Equal(t, 2, b.fakes[0].connections())
 		free("a", b.fakes)
-		a.requireWokenWithin(start, 2*idlePing)
+		a.requireWokenWithin(start, 2*conn.IdlePing)
 		b.untilUp(3)
 	})
 }
@@ -457,7 +458,7 @@ func TestMasterThatIsNotFitIsReadAgainLater(t *testing.T) {
 		for _, f := range b.fakes {
 			f.set(func() { f.hook = nil; f.releaseLocked("a", "token of a") })
 		}
-		a.requireWokenWithin(time.Now(), 2*longestPause)
+		a.requireWokenWithin(time.Now(), 2*conn.LongestPause)
 	})
 }
 

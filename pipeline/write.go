@@ -55,7 +55,7 @@ func (m *master) claimLocked() bool {
 // writeAtOnce writes what the socket takes, and leaves the rest to the writer. It reports
 // whether that was all.
 func (m *master) writeAtOnce() bool {
-	if m.gone = m.session.write(m.carried); m.gone == len(m.carried) {
+	if m.gone = m.session.Write(m.carried); m.gone == len(m.carried) {
 		return true
 	}
 	m.p.mu.Lock()
@@ -70,7 +70,7 @@ func (m *master) writeWhatIsStuck() {
 	for range m.stuck {
 		for more := true; more; {
 			for _, b := range m.carried[m.gone:] {
-				if _, err := m.session.conn.Write(b); err != nil {
+				if _, err := m.session.Conn.Write(b); err != nil {
 					break // the reader finds out
 				}
 			}

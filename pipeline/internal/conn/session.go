@@ -1,4 +1,4 @@
-package pipeline
+package conn
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"muxlock/internal/resp"
 )
 
-// A session is one connection to one master, and dies with it. Its rueidis client
+// A Session is one connection to one master, and dies with it. Its rueidis client
 // may dial once: rueidis would silently dial again when a connection has ended,
 // and a batch could reach a master that was restarted empty in between and be
 // granted there. With one connection per client, every reply of a session comes
@@ -21,23 +21,23 @@ import (
 //
 // rueidis dials, greets and authenticates. Then the connection is ours (wire.go): the
 // client stays in its synchronous mode, where it neither reads nor writes by itself, and
-// is only kept to be closed. A session that receives pushes (dialTracked) stays
+// is only kept to be closed. A session that receives pushes (DialTracked) stays
 // rueidis's; it carries no votes.
-type session struct {
-	client  rueidis.Client
-	conn    net.Conn
-	release func() bool // lets the session outlive dial's ctx; false if that has ended
+type Session struct {
+	Client  rueidis.Client
+	Conn    net.Conn
+	Release func() bool // lets the session outlive dial's ctx; false if that has ended
 	wire                // of a session for batches
 }
 
 // errRedial is what rueidis gets when it wants to dial on its own.
 var errRedial = errors.New("connection has ended")
 
-// idlePing is how long a tracker's connection may be silent before rueidis pings it.
-const idlePing = time.Second
+// IdlePing is how long a tracker's connection may be silent before rueidis pings it.
+const IdlePing = time.Second
 
-// dial opens a session for batches, which is written and read by its owner.
-func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
+// Dial opens a session for batches, which is written and read by its owner.
+func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*Session, error) {
 	option.DisableCache = true
 	option.RingScaleEachConn = 1 // never used
 	option.ReadBufferEachConn = 4 << 10
@@ -47,56 +47,56 @@ func dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	if err != nil {
 		return nil, resp.WithoutArguments(err)
 	}
-	s.wire, err = takeOver(s.conn, timeout)
+	s.wire, err = takeOver(s.Conn, timeout)
 	if err != nil {
-		s.release()
-		s.close()
+		s.Release()
+		s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// dialTracked opens a session that calls onPush, from a goroutine of its own, with the
+// DialTracked opens a session that calls onPush, from a goroutine of its own, with the
 // names of keys that were read after CLIENT CACHING YES and have changed, and with nil
 // when they all may have or when the connection has ended. The error is
 // rueidis.ErrNoCache if the server refuses tracking; it is not to be shown, as it may have
 // quoted arguments. rueidis pings a silent connection.
-func dialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*session, error) {
+func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*Session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}
 	option.OnInvalidations = onPush
 	option.RingScaleEachConn = 2 // one batch and one PING at a time
 	option.ReadBufferEachConn = 16 << 10
 	option.WriteBufferEachConn = 16 << 10
-	option.Dialer.KeepAlive = idlePing
+	option.Dialer.KeepAlive = IdlePing
 	return open(ctx, option, timeout)
 }
 
-// open connects and greets the master. It returns within dialTimeout, once more for
+// open connects and greets the master. It returns within DialTimeout, once more for
 // AuthCredentialsFn, and timeout, or when ctx ends. Until release is called, the end of ctx ends the connection.
-func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*session, error) {
-	s := &session{release: func() bool { return ctx.Err() == nil }}
+func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*Session, error) {
+	s := &Session{Release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
-	connect := option.DialCtxFn // set by limited
+	connect := option.DialCtxFn // set by Limited
 	option.DialCtxFn = func(_ context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		if dialled.Swap(true) {
 			return nil, errRedial
 		}
-		conn, err := within(ctx, dialTimeout(timeout), "DialCtxFn", func(ctx context.Context) (net.Conn, error) {
+		conn, err := within(ctx, DialTimeout(timeout), "DialCtxFn", func(ctx context.Context) (net.Conn, error) {
 			return connect(ctx, address, d, t)
 		}, func(late net.Conn) { late.Close() })
 		if err != nil {
 			return nil, err
 		}
-		s.conn = conn
-		s.release = context.AfterFunc(ctx, func() { conn.Close() })
-		return s.conn, nil
+		s.Conn = conn
+		s.Release = context.AfterFunc(ctx, func() { conn.Close() })
+		return s.Conn, nil
 	}
 	if fn := option.AuthCredentialsFn; fn != nil {
 		// Without RefreshAfter: re-authentication in the background would share the
 		// connection. New credentials are asked for with each new connection.
 		option.AuthCredentialsFn = func(c rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
-			credentials, err := within(ctx, dialTimeout(timeout), "AuthCredentialsFn", func(context.Context) (rueidis.AuthCredentials, error) {
+			credentials, err := within(ctx, DialTimeout(timeout), "AuthCredentialsFn", func(context.Context) (rueidis.AuthCredentials, error) {
 				return fn(c)
 			}, func(rueidis.AuthCredentials) {})
 			credentials.RefreshAfter = time.Time{}
@@ -108,39 +108,39 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	option.PipelineMultiplex = -1     // one connection
 	option.BlockingPipeline = -1      // never a second one for a large batch
 	option.ConnWriteTimeout = timeout // of a whole batch, write and read; of a PING
-	option.Dialer.Timeout = dialTimeout(timeout)
+	option.Dialer.Timeout = DialTimeout(timeout)
 
 	client, err := rueidis.NewClient(option)
 	if err != nil {
-		s.client = client
-		s.release()
-		s.close()
+		s.Client = client
+		s.Release()
+		s.Close()
 		switch {
 		case ctx.Err() != nil:
 			err = ctx.Err()
-		case s.conn != nil && option.TLSConfig == nil:
+		case s.Conn != nil && option.TLSConfig == nil:
 			err = greetingError(err)
 		}
 		return nil, err
 	}
-	s.client = client
+	s.Client = client
 	return s, nil
 }
 
-// close ends the connection at once: what has not left this machine is thrown
+// Close ends the connection at once: what has not left this machine is thrown
 // away rather than delivered late.
-func (s *session) close() {
-	if s.conn != nil {
-		conn := s.conn
+func (s *Session) Close() {
+	if s.Conn != nil {
+		conn := s.Conn
 		if t, ok := conn.(*tls.Conn); ok {
 			conn = t.NetConn()
 		}
 		if t, ok := conn.(*net.TCPConn); ok {
 			_ = t.SetLinger(0) // fails only on a connection that has ended
 		}
-		s.conn.Close()
+		s.Conn.Close()
 	}
-	if s.client != nil {
-		s.client.Close()
+	if s.Client != nil {
+		s.Client.Close()
 	}
 }

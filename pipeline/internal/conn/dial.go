@@ -1,4 +1,4 @@
-package pipeline
+package conn
 
 import (
 	"context"
@@ -17,19 +17,19 @@ import (
 // A connection needs user code: DialCtxFn, AuthCredentialsFn, and what Dialer and
 // TLSConfig call. It may block and need not look at a ctx, so each call has a goroutine of
 // its own, which is left behind when the time is up (within). What it returns later is
-// thrown away, and there are never more than mostCalls of a function for a master (limited).
+// thrown away, and there are never more than MostCalls of a function for a master (Limited).
 
 const (
-	// mostCalls under way at once: the master's, its tracker's and two that were left behind.
-	mostCalls = 4
+	// MostCalls under way at once: the master's, its tracker's and two that were left behind.
+	MostCalls = 4
 	// grace is how much later than its ctx ends a call is left behind, so that the error of a
 	// call that observes its ctx is not lost.
 	grace = 500 * time.Millisecond
 )
 
-// dialTimeout leaves room for name resolution and a TLS handshake. It bounds the user's
+// DialTimeout leaves room for name resolution and a TLS handshake. It bounds the user's
 // functions, each.
-func dialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
+func DialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
 
 // within calls a function and returns what it does, or an error when it has not returned
 // timeout later or when ctx ends. Then late is given what it may return after all.
@@ -64,32 +64,32 @@ func within[T any](ctx context.Context, timeout time.Duration, name string, call
 	return none, fmt.Errorf("%s has not returned: %w", name, err)
 }
 
-// limited returns the option with functions that refuse further calls while mostCalls of
+// Limited returns the option with functions that refuse further calls while MostCalls of
 // them have not returned.
-func limited(option rueidis.ClientOption) rueidis.ClientOption {
+func Limited(option rueidis.ClientOption) rueidis.ClientOption {
 	connect := option.DialCtxFn
 	if connect == nil {
 		connect = dialTCP
 	}
-	dials := make(chan struct{}, mostCalls)
+	dials := make(chan struct{}, MostCalls)
 	option.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 		select {
 		case dials <- struct{}{}:
 			defer func() { <-dials }()
 			return connect(ctx, address, d, t)
 		default:
-			return nil, fmt.Errorf("%d calls of DialCtxFn have not returned", mostCalls)
+			return nil, fmt.Errorf("%d calls of DialCtxFn have not returned", MostCalls)
 		}
 	}
 	if credentials := option.AuthCredentialsFn; credentials != nil {
-		calls := make(chan struct{}, mostCalls)
+		calls := make(chan struct{}, MostCalls)
 		option.AuthCredentialsFn = func(c rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 			select {
 			case calls <- struct{}{}:
 				defer func() { <-calls }()
 				return credentials(c)
 			default:
-				return rueidis.AuthCredentials{}, fmt.Errorf("%d calls of AuthCredentialsFn have not returned", mostCalls)
+				return rueidis.AuthCredentials{}, fmt.Errorf("%d calls of AuthCredentialsFn have not returned", MostCalls)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package pipeline
+package conn
 
 import (
 	"bufio"
@@ -22,6 +22,8 @@ func replyOf(t testing.TB, wire string) resp.Reply {
 	return reply
 }
 
+func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+
 func TestOnlyAParsedYesOrNoIsAVote(t *testing.T) {
 	for _, c := range []struct {
 		op   Op
@@ -29,28 +31,28 @@ func TestOnlyAParsedYesOrNoIsAVote(t *testing.T) {
 		vote quorum.Vote
 		err  string
 	}{
-		{Acquire, "+OK\r\n", granted, ""},
-		{Acquire, "$2\r\nOK\r\n", granted, ""},
-		{Acquire, "_\r\n", refused, ""},
-		{Acquire, "$-1\r\n", refused, ""},
-		{Acquire, "+QUEUED\r\n", unknown, "unexpected reply"},
-		{Acquire, "+\r\n", unknown, "unexpected reply"},
-		{Acquire, ":1\r\n", unknown, "unexpected reply"},
-		{Acquire, "-OOM command not allowed\r\n", unknown, "OOM"},
-		{Extend, ":1\r\n", granted, ""},
-		{Extend, ":0\r\n", refused, ""},
-		{Extend, ":-1\r\n", refused, ""},
-		{Extend, ":2\r\n", unknown, "unexpected reply"},
-		{Release, ":1\r\n", granted, ""},
-		{Release, ":0\r\n", refused, ""},
-		{Release, ":-1\r\n", refused, ""},
-		{Release, ":-2\r\n", unknown, "unexpected reply"},
-		{Release, "+OK\r\n", unknown, "unexpected reply"},
-		{Release, "_\r\n", unknown, "unexpected reply"},
-		{Release, "-NOSCRIPT No matching script\r\n", unknown, "NOSCRIPT"},
+		{Acquire, "+OK\r\n", quorum.Granted, ""},
+		{Acquire, "$2\r\nOK\r\n", quorum.Granted, ""},
+		{Acquire, "_\r\n", quorum.Refused, ""},
+		{Acquire, "$-1\r\n", quorum.Refused, ""},
+		{Acquire, "+QUEUED\r\n", quorum.Unknown, "unexpected reply"},
+		{Acquire, "+\r\n", quorum.Unknown, "unexpected reply"},
+		{Acquire, ":1\r\n", quorum.Unknown, "unexpected reply"},
+		{Acquire, "-OOM command not allowed\r\n", quorum.Unknown, "OOM"},
+		{Extend, ":1\r\n", quorum.Granted, ""},
+		{Extend, ":0\r\n", quorum.Refused, ""},
+		{Extend, ":-1\r\n", quorum.Refused, ""},
+		{Extend, ":2\r\n", quorum.Unknown, "unexpected reply"},
+		{Release, ":1\r\n", quorum.Granted, ""},
+		{Release, ":0\r\n", quorum.Refused, ""},
+		{Release, ":-1\r\n", quorum.Refused, ""},
+		{Release, ":-2\r\n", quorum.Unknown, "unexpected reply"},
+		{Release, "+OK\r\n", quorum.Unknown, "unexpected reply"},
+		{Release, "_\r\n", quorum.Unknown, "unexpected reply"},
+		{Release, "-NOSCRIPT No matching script\r\n", quorum.Unknown, "NOSCRIPT"},
 	} {
 		t.Run(fmt.Sprintf("%d %q", c.op, c.wire), func(t *testing.T) {
-			vote, err := plainVote(c.op, replyOf(t, c.wire))
+			vote, err := PlainVote(c.op, replyOf(t, c.wire))
 			require.Equal(t, c.vote, vote)
 			if c.err == "" {
 				require.NoError(t, err)
@@ -72,16 +74,16 @@ func TestBatchReplyIsReadEntryByEntry(t *testing.T) {
 		{"e01\nMISCONF \r\n with line feeds", "e01", "MISCONF"},
 		{"e01\nERR unknown", "e01", "unknown"},
 	} {
-		votes, fault, err := batchVotes(replyOf(t, bulk(c.text)), 3)
+		votes, fault, err := BatchVotes(replyOf(t, bulk(c.text)), 3)
 		require.NoError(t, err, c.text)
 		require.Equal(t, c.votes, votes)
-		require.Equal(t, c.fault, firstWord(fault))
-		require.Equal(t, c.fault == "", errors.Is(fault, errUnexpected))
+		require.Equal(t, c.fault, FirstWord(fault))
+		require.Equal(t, c.fault == "", errors.Is(fault, ErrUnexpected))
 	}
 	for _, wire := range []string{
 		bulk("1"), bulk("11"), bulk("1111"), bulk("11\nOOM"), bulk("111OOM"), "_\r\n", ":111\r\n", "-BUSY running a script\r\n",
 	} {
-		votes, _, err := batchVotes(replyOf(t, wire), 3)
+		votes, _, err := BatchVotes(replyOf(t, wire), 3)
 		require.Error(t, err, "%q gives votes %q", wire, votes)
 	}
 }
@@ -91,13 +93,13 @@ func TestErrorsInTheAnswersOfScriptsAreReadWithoutQuotedArguments(t *testing.T) 
 		"ERR unknown command 'DEL', with args beginning with: 'name' 'token' ",
 		"-ERR unknown command 'DEL', with args beginning with: 'name' 'token' ",
 	} {
-		_, fault, err := batchVotes(replyOf(t, bulk("e01\n"+text)), 3)
+		_, fault, err := BatchVotes(replyOf(t, bulk("e01\n"+text)), 3)
 		require.NoError(t, err)
 		require.EqualError(t, fault, "unknown command 'DEL'")
-		_, fault, err = grantWords(replyOf(t, bulk("= 0 e\n"+text)))
+		_, fault, err = GrantWords(replyOf(t, bulk("= 0 e\n"+text)))
 		require.NoError(t, err)
 		require.EqualError(t, fault, "unknown command 'DEL'")
-		require.True(t, isUnfit(fault))
+		require.True(t, IsUnfit(fault))
 	}
 }
 
@@ -108,7 +110,7 @@ func TestFirstWordDistinguishesAnUnfitServerFromARefusedName(t *testing.T) {
 		unfit bool
 	}{
 		{nil, "", false},
-		{errTest, "", false},
+		{errors.New("for a test"), "", false},
 		{net.ErrClosed, "", false},
 		{resp.Error("OOM command not allowed"), "OOM", true},
 		{fmt.Errorf("wrapped: %w", resp.Error("READONLY You can't write")), "READONLY", true},
@@ -125,21 +127,11 @@ func TestFirstWordDistinguishesAnUnfitServerFromARefusedName(t *testing.T) {
 		{replyOf(t, "-NOPERM this user has no permissions to run the 'evalsha' command\r\n").Err(), "NOPERM", true},
 		{resp.Error("The user executing the script can't run this command or subcommand"), "The", true},
 	} {
-		require.Equal(t, c.word, firstWord(c.err), "%v", c.err)
-		require.Equal(t, c.unfit, isUnfit(c.err), "%v", c.err)
+		require.Equal(t, c.word, FirstWord(c.err), "%v", c.err)
+		require.Equal(t, c.unfit, IsUnfit(c.err), "%v", c.err)
 	}
-	for _, word := range serverWideErrors {
-		require.True(t, isServerWide(replyOf(t, "-"+word+" text\r\n").Err()), word)
+	for _, word := range ServerWideErrors {
+		require.True(t, IsServerWide(replyOf(t, "-"+word+" text\r\n").Err()), word)
 		require.Equal(t, strings.TrimSpace(word), word)
 	}
-}
-
-func TestMisconfigurationIsWhatWaitingCannotMend(t *testing.T) {
-	for _, word := range []string{"WRONGPASS", "NOAUTH", "NOPERM"} {
-		require.True(t, isMisconfigured(replyOf(t, "-"+word+" text\r\n").Err()), word)
-	}
-	require.True(t, isMisconfigured(fmt.Errorf("%w as m1", errSameServer)))
-	require.False(t, isMisconfigured(replyOf(t, "-LOADING text\r\n").Err()))
-	require.False(t, isMisconfigured(net.ErrClosed))
-	require.False(t, isMisconfigured(nil))
 }

@@ -1,4 +1,4 @@
-package pipeline
+package conn
 
 import (
 	"bufio"
@@ -17,14 +17,14 @@ import (
 type wire struct {
 	conn    net.Conn
 	timeout time.Duration
-	in      *bufio.Reader // of the wire itself
+	In      *bufio.Reader // of the wire itself
 	now     immediate     // nil where writing without waiting cannot be had
 
 	// The following are owned by the reader.
-	until    time.Time                                        // the read deadline
-	lastRead time.Time                                        // when it last returned bytes
-	overdue  func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
-	ctx      context.Context                                  // whose end ends reading at once; set with overdue
+	Until    time.Time                                        // the read deadline
+	LastRead time.Time                                        // when it last returned bytes
+	Overdue  func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
+	Ctx      context.Context                                  // whose end ends reading at once; set with overdue
 }
 
 // An immediate writes what a socket takes at once.
@@ -42,28 +42,28 @@ func takeOver(conn net.Conn, timeout time.Duration) (wire, error) {
 	return w, conn.SetDeadline(time.Time{}) // rueidis leaves one behind
 }
 
-// ask sends a batch and reads its replies, within the timeout. Nothing else may be under way.
-func (w *wire) ask(b *batch, replies []resp.Reply) ([]resp.Reply, error) {
-	if w.in == nil {
-		w.in = bufio.NewReaderSize(w, 64<<10)
+// Ask sends a batch and reads its replies, within the timeout. Nothing else may be under way.
+func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
+	if w.In == nil {
+		w.In = bufio.NewReaderSize(w, 64<<10)
 	}
 	if err := w.conn.SetDeadline(time.Now().Add(w.timeout)); err != nil {
 		return nil, err
 	}
-	if _, err := w.conn.Write(b.text); err != nil {
+	if _, err := w.conn.Write(b.Text); err != nil {
 		return nil, err
 	}
-	replies, err := w.read(b.commands(), replies[:0])
+	replies, err := w.ReadReplies(b.Commands(), replies[:0])
 	if err != nil {
 		return nil, err
 	}
 	return replies, w.conn.SetDeadline(time.Time{})
 }
 
-// read appends n replies.
-func (w *wire) read(n int, replies []resp.Reply) ([]resp.Reply, error) {
+// ReadReplies appends n replies.
+func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
 	for range n {
-		reply, err := resp.Read(w.in)
+		reply, err := resp.Read(w.In)
 		if err != nil {
 			return nil, err
 		}
@@ -78,15 +78,15 @@ func (w *wire) Read(b []byte) (int, error) {
 		n, err := w.conn.Read(b)
 		now := time.Now()
 		if n > 0 {
-			w.lastRead = now
+			w.LastRead = now
 			return n, nil
 		}
-		if w.overdue == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if w.Overdue == nil || !errors.Is(err, os.ErrDeadlineExceeded) {
 			return 0, err
 		}
-		until, err := w.overdue(now)
+		until, err := w.Overdue(now)
 		if err == nil {
-			err = w.listenUntil(until)
+			err = w.ListenUntil(until)
 		}
 		if err != nil {
 			return 0, err
@@ -94,20 +94,20 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 }
 
-// listenUntil sets the read deadline; one of now if ctx has ended meanwhile, whose AfterFunc
+// ListenUntil sets the read deadline; one of now if ctx has ended meanwhile, whose AfterFunc
 // may have set its own just before.
-func (w *wire) listenUntil(until time.Time) error {
-	w.until = until
+func (w *wire) ListenUntil(until time.Time) error {
+	w.Until = until
 	err := w.conn.SetReadDeadline(until)
-	if err == nil && w.ctx.Err() != nil {
+	if err == nil && w.Ctx.Err() != nil {
 		err = w.conn.SetReadDeadline(time.Now())
 	}
 	return err
 }
 
-// write sends what goes out without waiting. It returns how many of the pieces are gone;
+// Write sends what goes out without waiting. It returns how many of the pieces are gone;
 // of the one after them it keeps what is not.
-func (w *wire) write(out [][]byte) (gone int) {
+func (w *wire) Write(out [][]byte) (gone int) {
 	if w.now == nil {
 		return 0
 	}

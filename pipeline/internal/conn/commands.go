@@ -1,0 +1,193 @@
+package conn
+
+import (
+	"strconv"
+	"time"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/resp"
+	"muxlock/scripts"
+)
+
+// ReservedPrefix starts the names of the keys that belong to the engine itself.
+const ReservedPrefix = "__muxlock__:"
+
+// The keys that belong to fencing, on every master.
+const (
+	SetKey       = ReservedPrefix + "set"       // the description of the set
+	MarkKey      = ReservedPrefix + "admitted"  // the mark of the master's admission
+	TicketKey    = ReservedPrefix + "ticket"    // of the admission that is under way
+	SinceKey     = ReservedPrefix + "since"     // when it began, by clock; a hash
+	RegistersKey = ReservedPrefix + "registers" // a hash
+)
+
+// A Batch is commands in Redis's wire format, encoded once for all masters.
+type Batch struct {
+	Text   []byte
+	starts []int // by command: where it begins in text
+}
+
+// Commands returns how many replies the batch will have.
+func (b *Batch) Commands() int { return len(b.starts) }
+
+func (b *Batch) Bytes() []byte { return b.Text }
+
+func (b *Batch) Reset() { b.Text, b.starts = b.Text[:0], b.starts[:0] }
+
+// Begin starts a command of n arguments, its name included.
+func (b *Batch) Begin(n int) {
+	b.starts = append(b.starts, len(b.Text))
+	b.Text = resp.AppendHeader(b.Text, '*', n)
+}
+
+func (b *Batch) Add(args ...string) {
+	for _, arg := range args {
+		b.Text = resp.AppendBulk(b.Text, arg)
+	}
+}
+
+// AddMillis adds what millis returns.
+func (b *Batch) AddMillis(ttl time.Duration) { b.AddNumber(uint64(ttl.Milliseconds())) }
+
+// AddNumber adds a number, without an allocation.
+func (b *Batch) AddNumber(n uint64) {
+	digits := 1
+	for rest := n / 10; rest > 0; rest /= 10 {
+		digits++
+	}
+	b.Text = resp.AppendHeader(b.Text, '$', digits)
+	b.Text = strconv.AppendUint(b.Text, n, 10)
+	b.Text = append(b.Text, "\r\n"...)
+}
+
+// Plain adds the command for one request.
+func (b *Batch) Plain(q *Request, d Dialect) {
+	switch {
+	case q.Op == Acquire:
+		b.Begin(6)
+		b.Add("SET", q.Name, q.Token, "NX", "PX")
+		b.AddMillis(q.TTL)
+	case q.Op == Extend:
+		b.Begin(6)
+		b.Add("EVALSHA", scripts.Extend.SHA1, "1", q.Name, q.Token)
+		b.AddMillis(q.TTL)
+	case d&Delex != 0:
+		b.Begin(4)
+		b.Add("DELEX", q.Name, "IFEQ", q.Token)
+	case d&Delifeq != 0:
+		b.Begin(3)
+		b.Add("DELIFEQ", q.Name, q.Token)
+	default:
+		b.Begin(5)
+		b.Add("EVALSHA", scripts.Release.SHA1, "1", q.Name, q.Token)
+	}
+}
+
+// Fold adds one call of the batch script for all requests, of which there are at most FoldMax.
+func (b *Batch) Fold(entries []Request) {
+	n := len(entries)
+	b.Begin(3 + 2*n + 2*runsIn(entries))
+	b.Add("EVALSHA", scripts.Batch.SHA1)
+	b.AddNumber(uint64(n))
+	b.addNames(entries)
+	b.addTokens(entries)
+	b.addRuns(entries)
+}
+
+// Msetex adds one command for all requests, which are acquires of different names with one TTL.
+func (b *Batch) Msetex(entries []Request) {
+	b.Begin(5 + 2*len(entries))
+	b.Add("MSETEX")
+	b.AddNumber(uint64(len(entries)))
+	for i := range entries {
+		b.Add(entries[i].Name, entries[i].Token)
+	}
+	b.Add("NX", "PX")
+	b.AddMillis(entries[0].TTL)
+}
+
+// fenced adds one call of a script of fencing for all requests, which are acquires or extends
+// of locks on masters of the set with the given description.
+func (b *Batch) fenced(set string, entries []Request, d Dialect) {
+	n, script := len(entries), &scripts.FencedAcquire
+	if entries[0].Op == Extend {
+		script, d = &scripts.FencedExtend, 0
+	}
+	args := 7 + 4*n + 2*runsIn(entries)
+	if d&Msetex != 0 {
+		args++
+	}
+	b.Begin(args)
+	b.Add("EVALSHA", script.SHA1)
+	b.AddNumber(uint64(n + 3))
+	b.Add(SetKey, MarkKey, RegistersKey)
+	b.addNames(entries)
+	b.Add(set)
+	b.addTokens(entries)
+	for i := range entries {
+		b.AddNumber(uint64(fencing.Register(entries[i].Name)))
+	}
+	for i := range entries {
+		b.AddNumber(entries[i].Fence)
+	}
+	b.addRuns(entries)
+	if d&Msetex != 0 {
+		b.Add("msetex")
+	}
+}
+
+func (b *Batch) addNames(entries []Request) {
+	for i := range entries {
+		b.Add(entries[i].Name)
+	}
+}
+
+func (b *Batch) addTokens(entries []Request) {
+	for i := range entries {
+		b.Add(entries[i].Token)
+	}
+}
+
+// addRuns adds the runs of requests that are alike: what to do, and how many of them.
+func (b *Batch) addRuns(entries []Request) {
+	for from := 0; from < len(entries); {
+		to := runEnd(entries, from)
+		if entries[from].Op == Release {
+			b.Add("-")
+		} else {
+			b.AddMillis(entries[from].TTL)
+		}
+		b.AddNumber(uint64(to - from))
+		from = to
+	}
+}
+
+// runsIn returns how many runs of requests that are alike there are.
+func runsIn(entries []Request) (runs int) {
+	for from := 0; from < len(entries); from = runEnd(entries, from) {
+		runs++
+	}
+	return runs
+}
+
+// runEnd returns the end of the run of requests that are alike and begin at from.
+func runEnd(entries []Request, from int) int {
+	to := from + 1
+	for to < len(entries) && entries[to].alike(&entries[from]) {
+		to++
+	}
+	return to
+}
+
+// LoadScripts adds one SCRIPT LOAD for each script.
+func (b *Batch) LoadScripts(fencing bool) {
+	for _, s := range scripts.All(fencing) {
+		b.Begin(3)
+		b.Add("SCRIPT", "LOAD", s.Source)
+	}
+}
+
+// alike reports whether a script may take two requests in one run.
+func (q *Request) alike(other *Request) bool {
+	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
+}

@@ -1,0 +1,32 @@
+package conn
+
+import (
+	"context"
+	"time"
+
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/redlock"
+)
+
+// The pause before a dial, drawn from half to one and a half times: it doubles from
+// FirstPause to LongestPause, and starts over once the master has been up that long,
+// so that one that comes and goes is not dialled each time.
+const (
+	FirstPause   = redlock.FirstRedial
+	LongestPause = redlock.LongestRedial
+)
+
+// SleepGrowing sleeps for a pause and doubles it. It returns false when ctx ends.
+func SleepGrowing(ctx context.Context, pause *time.Duration) bool {
+	from, to := redlock.RedialDelay(*pause)
+	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))
+	defer wait.Stop()
+	*pause = min(2**pause, LongestPause)
+	select {
+	case <-wait.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

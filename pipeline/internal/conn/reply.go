@@ -1,0 +1,177 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
+)
+
+// ErrUnexpected is a reply of a shape that the command cannot have.
+var ErrUnexpected = errors.New("unexpected reply")
+
+// PlainVote reads the reply to one command. Only a parsed yes or no is a vote.
+func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
+	switch {
+	case reply.Kind == resp.Failed:
+		return quorum.Unknown, reply.Err()
+	case op == Acquire && reply.Kind == resp.Null:
+		return quorum.Refused, nil
+	case op == Acquire && reply.Kind == resp.Text && reply.Text == "OK":
+		return quorum.Granted, nil
+	case op == Acquire:
+		return quorum.Unknown, fmt.Errorf("%w to SET", ErrUnexpected)
+	case reply.Kind == resp.Number && reply.Number == 1:
+		return quorum.Granted, nil
+	case reply.Kind == resp.Number && (reply.Number == 0 || reply.Number == -1):
+		return quorum.Refused, nil
+	}
+	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", ErrUnexpected)
+}
+
+// allGranted is what the batch script's empty answer stands for.
+var allGranted = strings.Repeat("1", FoldMax)
+
+// BatchVotes reads the reply of the batch script: n characters, one per entry, and
+// the fault that the characters other than '0' and '1' stand for.
+func BatchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
+	text := reply.Text
+	switch {
+	case reply.Kind == resp.Failed:
+		return "", nil, reply.Err()
+	case reply.Kind != resp.Text:
+	case text == "":
+		return allGranted[:n], ErrUnexpected, nil
+	case len(text) == n:
+		return text, ErrUnexpected, nil
+	case len(text) > n && text[n] == '\n':
+		return text[:n], faultOf(text[n+1:]), nil
+	}
+	return "", nil, fmt.Errorf("%w to the batch script", ErrUnexpected)
+}
+
+// CutMark takes the mark off the reply of a script of fencing.
+func CutMark(reply resp.Reply) (mark string, rest resp.Reply) {
+	if reply.Kind == resp.Text {
+		mark, reply.Text, _ = strings.Cut(reply.Text, "\n")
+	}
+	return mark, reply
+}
+
+// GrantWords reads the reply of the fenced acquire: a word per entry, and the fault that a
+// word that is no number stands for.
+func GrantWords(reply resp.Reply) (words string, fault, err error) {
+	switch {
+	case reply.Kind == resp.Failed:
+		return "", nil, reply.Err()
+	case reply.Kind != resp.Text:
+		return "", nil, fmt.Errorf("%w to the fenced acquire", ErrUnexpected)
+	}
+	words, text, failed := strings.Cut(reply.Text, "\n")
+	if !failed {
+		return words, ErrUnexpected, nil
+	}
+	return words, faultOf(text), nil
+}
+
+// faultOf returns the error of a command that a script called. Older servers begin it with -.
+func faultOf(text string) error { return resp.ErrorOf(strings.TrimPrefix(text, "-")) }
+
+// ErrDenied is matched by the cause of a master whose ACL does not allow the name. That
+// command was not executed.
+var ErrDenied = errors.New("muxlock: name is denied")
+
+// denied is a server's error about a key that its ACL keeps from us.
+type denied struct{ error }
+
+func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
+
+// AsDenied has err match ErrDenied.
+func AsDenied(err error) error { return denied{err} }
+
+// ErrRegister is matched by the cause of a master whose register for a name holds no token: text,
+// a negative number, or one that is too large. That name was not locked there.
+var ErrRegister = errors.New("muxlock: register holds no token")
+
+// BadRegister is the class of the error with which a script of fencing says so.
+const BadRegister = "MUXLOCKREGISTER"
+
+type registerError struct{ error }
+
+func (r registerError) Unwrap() []error { return []error{ErrRegister, r.error} }
+
+// AsBadRegister has err match ErrRegister.
+func AsBadRegister(err error) error { return registerError{err} }
+
+// IsDenied reports whether a server's ACL keeps a key from us, whichever command it was.
+func IsDenied(err error) bool {
+	return IsACL(err) && strings.Contains(err.Error(), " access ")
+}
+
+// IsForbidden reports whether a server's ACL keeps a command from us, also inside a script.
+func IsForbidden(err error) bool {
+	return IsACL(err) && !IsDenied(err)
+}
+
+func IsACL(err error) bool {
+	if err == nil {
+		return false
+	}
+	// Inside a script Redis leaves out the class: up to 7.0, and from 7.2 on.
+	return FirstWord(err) == "NOPERM" || strings.Contains(err.Error(), "user executing the script can't") || strings.Contains(err.Error(), "ACL failure in script")
+}
+
+// IsOtherType reports whether a release found a key of another type: another's.
+func IsOtherType(err error) bool {
+	return FirstWord(err) == "WRONGTYPE" || strings.Contains(err.Error(), "should be of string type") // DELEX
+}
+
+func IsNoScript(err error) bool { return FirstWord(err) == "NOSCRIPT" }
+
+// ServerWideErrors are the first words of replies about the whole server, not about one name:
+// the master must not be asked again before a probe has admitted it.
+var ServerWideErrors = []string{
+	"LOADING", "READONLY", "OOM", "BUSY", "MISCONF", "NOAUTH", "MASTERDOWN", "NOREPLICAS",
+	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "UNKILLABLE", "NOSCRIPT", NotMember,
+}
+
+// NotMember is the class of the error with which a master's scripts refuse a caller that
+// expects another set.
+const NotMember = "MUXLOCKSET"
+
+// IsServerWide reports whether a server's error is about the whole server, so that the master
+// is set aside.
+// Other server errors (a key of another type, a name that an ACL denies) are an
+// unknown vote for the one call.
+func IsServerWide(err error) bool {
+	return slices.Contains(ServerWideErrors, FirstWord(err))
+}
+
+// IsUnfit reports whether a server's error is, or is about a command that rounds need: one that
+// its ACL forbids, or that it does not know, as after a proxy has gone over to another server.
+func IsUnfit(err error) bool {
+	return IsServerWide(err) || IsForbidden(err) || err != nil && strings.HasPrefix(err.Error(), "unknown command")
+}
+
+// FirstWord returns the class of a server's error, or "".
+func FirstWord(err error) string {
+	if err == nil {
+		return ""
+	}
+	var text string
+	var greeting *rueidis.RedisError
+	var reply resp.Error
+	switch {
+	case errors.As(err, &reply):
+		text = string(reply)
+	case errors.As(err, &greeting):
+		text = greeting.Error()
+	}
+	word, _, _ := strings.Cut(text, " ")
+	return word
+}

@@ -1,0 +1,41 @@
+package conn
+
+import "time"
+
+// Op is what a Request asks of every master.
+type Op uint8
+
+const (
+	Acquire Op = iota // SET name token NX PX ttl
+	Extend            // PEXPIRE if the value is token and ttl is longer than what is left
+	Release           // DEL if the value is token
+)
+
+// Request is one operation for all masters. The pipeline checks nothing in it.
+type Request struct {
+	Op    Op
+	Name  string
+	Token string
+	// TTL in whole milliseconds. For a Release: how long the key may still live. After
+	// that the release is not sent any more.
+	TTL time.Duration
+	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
+	// A master that was not asked in that round need not be asked to release. AnyRound if
+	// another process acquired it.
+	Round uint64
+	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
+	Alone bool
+	// Contended, of an Acquire, keeps it out of an MSETEX: one held name has all of it refused.
+	Contended bool
+	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
+	// 0: it is not known. An acquire's is set when its round is formed: the token that it proposes.
+	Fence uint64
+	// Among, of an Extend, is the masters that count, one bit each; 0: all.
+	Among uint64
+	// Patient, of an Acquire, has it wait in the queue also where that is full.
+	Patient bool
+}
+
+// AnyRound is the Request.Round of a lock that another process acquired: any master may have it.
+// It is before the first round of every pipeline.
+const AnyRound = 1
