@@ -16,6 +16,7 @@ import (
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/wakeup"
 )
 
 var (
@@ -96,7 +97,7 @@ type Pipeline struct {
 	ended   bool          // nothing is taken
 	drained chan struct{} // closed when closes is set and nothing is under way
 	stats   Stats
-	wakeups *wakeups // nil until the first Await
+	wakeups *wakeup.Wakeups // nil until the first Await
 }
 
 // New connects to all masters side by side and returns once each has been admitted
@@ -301,7 +302,11 @@ func (p *Pipeline) Close() {
 	p.running.Wait()
 	p.mu.Lock()
 	p.formLocked() // what is left is decided at once: no master is up
+	u := p.wakeups
 	p.unlock()
+	if u != nil {
+		u.Wait()
+	}
 }
 
 // Full reports whether an acquire would be refused with ErrOverloaded at the moment. It is

@@ -48,7 +48,7 @@ func (p *Pipeline) Stats() Stats {
 		ms.RoundTrip, ms.Window = m.pace.roundTrip(), m.window
 		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.len()
 		if p.wakeups != nil {
-			p.wakeups.trackers[m.index].fillStats(&ms)
+			ms.Tracking, ms.Reads, ms.Pushes = p.wakeups.Stats(m.index)
 		}
 		s.Masters = append(s.Masters, ms)
 	}

@@ -58,18 +58,9 @@ func untilArmed(t testing.TB, p *Pipeline, n int, names ...string) {
 	deadline := time.Now().Add(waitLimit)
 	for _, name := range names {
 		for armed := 0; armed < n; {
-			armed = 0
-			if u, err := p.startWakeups(); assert.NoError(t, err) {
-				u.mu.Lock()
-				if i := u.names[name]; i != nil {
-					for _, s := range i.observations {
-						if s.armed {
-							armed++
-						}
-					}
-				}
-				u.mu.Unlock()
-			}
+			u, err := p.startWakeups()
+			require.NoError(t, err)
+			armed = u.Awaited()[name]
 			if time.Now().After(deadline) {
 				require.FailNow(t, "not armed", "%d masters for %q: %+v", armed, name, p.Stats())
 			}
@@ -349,12 +340,7 @@ func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
 	case <-time.After(cutting + waitLimit):
 		t.Errorf("a wake-up was lost")
 		for _, p := range processes {
-			t.Logf("%+v", p.Stats())
-			p.wakeups.mu.Lock()
-			for _, i := range p.wakeups.names {
-				t.Logf("%q: %+v", i.name, i.observations)
-			}
-			p.wakeups.mu.Unlock()
+			t.Logf("%v awaited, %+v", p.wakeups.Awaited(), p.Stats())
 		}
 	}
 	close(stop)

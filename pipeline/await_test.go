@@ -1,24 +1,18 @@
 package pipeline
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/quorum"
-	"muxlock/internal/redisfake"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/wakeup"
 )
 
 // An awaiting is an Await beside the test, in virtual time.
@@ -80,12 +74,7 @@ func (b *bubble) requireNothingAwaited() {
 
 func requireNothingAwaited(t testing.TB, p *Pipeline) {
 	t.Helper()
-	p.wakeups.mu.Lock()
-	defer p.wakeups.mu.Unlock()
-	require.Empty(t, p.wakeups.names)
-	for _, w := range p.wakeups.trackers {
-		require.Empty(t, w.unread)
-	}
+	require.Empty(t, p.wakeups.Awaited())
 }
 
 // hold makes masters hold name, each for its ttl.
@@ -162,10 +151,10 @@ func TestConnectionThatNobodyWaitsOnIsClosedAndOpenedAgain(t *testing.T) {
 		f := b.fakes[0]
 		hold("a", b.fakes, hour)
 		a := b.await("a", hour)
-		a.requireWaiting(10 * keepTracking)
+		a.requireWaiting(10 * wakeup.KeepTracking)
 		require.Equal(t, 3, b.tracking(), "somebody waits")
 		a.cancel()
-		time.Sleep(2*keepTracking + time.Second)
+		time.Sleep(2*wakeup.KeepTracking + time.Second)
 		require.Zero(t, b.tracking())
 		pings := len(f.commands("PING"))
 		time.Sleep(time.Minute)
@@ -410,7 +399,7 @@ func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
 		b.started()
 		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
 		require.Equal(t, 3, b.tracking())
-		time.Sleep(keepTracking / 2)
+		time.Sleep(wakeup.KeepTracking / 2)
 		for _, f := range b.fakes {
 			f.cut()
 		}
@@ -562,176 +551,4 @@ func TestLatePushOfAForgottenNameIsIgnored(t *testing.T) {
 		require.EqualValues(t, 3, b.reads())
 		require.EqualValues(t, 1, b.p.Stats().Masters[0].Pushes)
 	})
-}
-
-// testWakeups returns wakeups over masters without servers, and one awaited name.
-func testWakeups(masters int) (*wakeups, *subscription, *waiter) {
-	p := &Pipeline{quorum: quorum.Size(masters)}
-	u := &wakeups{p: p, names: make(map[string]*subscription)}
-	for i := range masters {
-		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
-	}
-	i, w := u.join("a", hour)
-	return u, i, w
-}
-
-// taken makes a tracker take what is unread, as its run does before it sends.
-func (tr *tracker) taken(t *testing.T) {
-	t.Helper()
-	_, live := tr.take(tr.connection)
-	require.True(t, live)
-}
-
-func (t *tracker) apply(sub *subscription, left int64) {
-	t.wakeups.mu.Lock()
-	defer t.wakeups.mu.Unlock()
-	t.applyLocked(sub, true, left, time.Now())
-}
-
-// resultOf returns what rueidis makes of a reply on the wire.
-func resultOf(t testing.TB, wire string) rueidis.RedisResult {
-	t.Helper()
-	theirs, ours := net.Pipe()
-	served := side(func() {
-		in := bufio.NewReader(ours)
-		for {
-			args, err := redisfake.ReadCommand(in)
-			if err != nil {
-				return
-			}
-			reply := wire
-			switch args[0] {
-			case "HELLO":
-				reply = "%1\r\n+proto\r\n:3\r\n"
-			case "CLIENT", "PING":
-				reply = "+OK\r\n"
-			}
-			go ours.Write([]byte(reply))
-		}
-	})
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"-"}, ForceSingleClient: true, DisableCache: true, DisableRetry: true, ClientSetInfo: rueidis.DisableClientSetInfo,
-		DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) { return theirs, nil },
-	})
-	require.NoError(t, err)
-	result := client.Do(context.Background(), client.B().Arbitrary("GET").Args("a").Build())
-	client.Close()
-	ours.Close()
-	served()
-	return result
-}
-
-func pushOf(t *testing.T, name string) []rueidis.RedisMessage {
-	t.Helper()
-	list, err := resultOf(t, "*1\r\n"+bulk(name)).ToArray()
-	require.NoError(t, err)
-	return list
-}
-
-func TestPushThatOvertakesTheReplyIsNotLost(t *testing.T) {
-	u, sub, _ := testWakeups(3)
-	u.p.ctx = t.Context()
-	tr, o := u.trackers[0], &sub.observations[0]
-	tr.taken(t)
-	require.False(t, tr.queuedLocked(sub))
-	tr.onPush(0, pushOf(t, "a"))
-	require.Equal(t, observation{reading: true, pushed: true}, *o)
-	tr.apply(sub, -1)
-	require.Equal(t, observation{state: held}, *o, "nothing more will be pushed")
-	require.True(t, tr.queuedLocked(sub), "so it is read again")
-	tr.taken(t)
-	tr.apply(sub, -1)
-	require.Equal(t, observation{state: held, armed: true}, *o)
-}
-
-func TestPushOfWhatIsUnreadChangesNothing(t *testing.T) {
-	u, sub, _ := testWakeups(3)
-	u.p.ctx = t.Context()
-	tr := u.trackers[0]
-	tr.onPush(0, pushOf(t, "a"))
-	require.Equal(t, observation{}, sub.observations[0])
-	tr.taken(t)
-	tr.apply(sub, -2)
-	require.Equal(t, observation{state: absent, armed: true}, sub.observations[0])
-	tr.onPush(0, pushOf(t, "a"))
-	require.Equal(t, observation{state: unseen}, sub.observations[0], "somebody took it")
-	require.True(t, tr.queuedLocked(sub))
-}
-
-func TestPushOfAnOldConnectionIsIgnored(t *testing.T) {
-	u, sub, _ := testWakeups(3)
-	u.p.ctx = t.Context()
-	tr := u.trackers[0]
-	tr.taken(t)
-	tr.apply(sub, 1000)
-	require.Equal(t, held, sub.observations[0].state)
-	tr.onPush(0, nil)
-	require.Equal(t, observation{}, sub.observations[0])
-	tr.taken(t)
-	tr.apply(sub, 1000)
-	tr.onPush(0, pushOf(t, "a"))
-	tr.onPush(0, nil)
-	require.Equal(t, held, sub.observations[0].state)
-}
-
-func TestReplyForAForgottenNameDoesNotTouchItsSuccessor(t *testing.T) {
-	u, old, w := testWakeups(3)
-	u.p.ctx = t.Context()
-	for _, tr := range u.trackers {
-		tr.taken(t)
-	}
-	u.leave(old, w)
-	sub, _ := u.join("a", hour)
-	for _, tr := range u.trackers {
-		tr.apply(old, -2)
-	}
-	require.Same(t, sub, u.names["a"])
-	require.Equal(t, observation{}, sub.observations[0])
-	require.True(t, u.trackers[0].queuedLocked(sub))
-}
-
-func TestWaiterThatIsWokenDoesNotForgetItsSuccessors(t *testing.T) {
-	u, old, w := testWakeups(3)
-	u.p.ctx = t.Context()
-	for _, tr := range u.trackers {
-		tr.taken(t)
-		tr.apply(old, -2)
-	}
-	<-w.free
-	i, _ := u.join("a", hour)
-	u.leave(old, w)
-	require.Same(t, i, u.names["a"])
-	require.True(t, u.trackers[0].queuedLocked(i))
-}
-
-func TestMemoryOfABurstOfAwaitedNamesIsFreed(t *testing.T) {
-	u := &wakeups{p: &Pipeline{quorum: 2}, names: make(map[string]*subscription)}
-	for i := range 3 {
-		u.trackers = append(u.trackers, &tracker{wakeups: u, index: i, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})})
-	}
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
-	}
-	before := heap()
-	const burst = 100_000
-	left := make([]func(), burst)
-	for i := range left {
-		sub, waiter := u.join(fmt.Sprint("name", i), hour)
-		left[i] = func() { u.leave(sub, waiter) }
-	}
-	require.Len(t, u.names, burst)
-	during := heap()
-	for i := range left {
-		left[i]()
-		left[i] = nil
-	}
-	after := heap()
-	t.Logf("%d bytes a name, %d in all when it is over", (during-before)/burst, after-before)
-	require.Empty(t, u.names)
-	require.Less(t, after-before, (during-before)/20)
-	runtime.KeepAlive(u)
-	runtime.KeepAlive(left)
 }

@@ -1,20 +1,4 @@
-package pipeline
-
-import (
-	"context"
-	"maps"
-	"runtime/pprof"
-	"slices"
-	"strconv"
-	"sync"
-	"time"
-
-	"github.com/valyala/fastrand"
-
-	"muxlock/internal/redlock"
-)
-
-// Waking the goroutines that wait for a name that others hold.
+// Package wakeup wakes the goroutines that wait for a name which others hold.
 //
 // The naive way is to ask again every so often: too often for the masters, too seldom for
 // the caller. Redis can notify instead. A connection with client tracking that has read a
@@ -37,12 +21,31 @@ import (
 //
 // All of it is a hint. Nothing here grants or votes. A waiter that is woken asks the masters
 // like any other caller, and no rule of the lock rests on when it does.
+package wakeup
 
-// A wakeups has the subscriptions of a pipeline. One mutex guards it: an event is a few
+import (
+	"context"
+	"maps"
+	"runtime/pprof"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/redlock"
+)
+
+// A Wakeups has the subscriptions of a pipeline. One mutex guards it: an event is a few
 // loads per master.
-type wakeups struct {
-	p        *Pipeline
-	trackers []*tracker // one per master; fixed
+type Wakeups struct {
+	ctx      context.Context // its end ends the trackers
+	quorum   int
+	timeout  time.Duration // of a write to a master, and its answer
+	trackers []*tracker    // one per master; fixed
+	running  sync.WaitGroup
 
 	mu    sync.Mutex // guards the following, and the fields of a tracker that name it
 	names map[string]*subscription
@@ -57,7 +60,7 @@ const roomFrom = 1024
 type subscription struct {
 	name         string
 	observations []observation // by master
-	waiters      []*waiter
+	waiters      []*Waiter
 }
 
 // An observation is what one master last reported of a name.
@@ -86,69 +89,36 @@ func (o *observation) fresh(now time.Time) bool {
 	return o.armed && (o.state != held || o.ends.IsZero() || now.Before(o.ends))
 }
 
-// A waiter is one Await.
-type waiter struct {
+// A Waiter is one who waits for a name: for Free and for the Timer.
+type Waiter struct {
+	sub    *subscription
 	poll   time.Duration
-	free   chan struct{} // closed when a quorum may be free
-	timer  *time.Timer   // at the alarm or at pollAt, whichever is first
+	Free   chan struct{} // closed when a quorum may be free
+	Timer  *time.Timer   // its channel: at the alarm or at pollAt, whichever is first
 	pollAt time.Time     // zero while a quorum would push
 }
 
-// Await returns nil when it is time to ask for name again: on a quorum of masters it may be
-// free (it was read absent, it changed after it was read present, or its lease has run out).
-// It does not poll, unless fewer than a quorum of masters notify: then it returns after poll,
-// jittered by half, at the latest. It is a hint and grants nothing. Callers add jitter of
-// their own, since all who wait for a name are woken at once.
-//
-// The first call opens one more connection per master. Await returns ctx.Err() when ctx
-// ends and ErrClosed when the pipeline closes, at once. It starts no goroutine, and any
-// number of calls may wait, for one name or many.
-func (p *Pipeline) Await(ctx context.Context, name string, poll time.Duration) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	u, err := p.startWakeups()
-	if err != nil {
-		return err
-	}
-	sub, w := u.join(name, poll)
-	defer u.leave(sub, w)
-	select {
-	case <-w.free:
-		return nil
-	case <-w.timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-p.closing:
-		return ErrClosed
-	}
-}
-
-// startWakeups returns the pipeline's wakeups; the first call starts them.
-func (p *Pipeline) startWakeups() (*wakeups, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.closed {
-		return nil, ErrClosed
-	}
-	if p.wakeups != nil {
-		return p.wakeups, nil
-	}
-	u := &wakeups{p: p, names: make(map[string]*subscription)}
-	for i, m := range p.masters {
-		t := &tracker{wakeups: u, index: i, option: m.option, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})}
+// New starts a tracker for each master. They end with ctx, which Wait waits for. The options
+// are limited (conn.Limited).
+func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeout time.Duration) *Wakeups {
+	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription)}
+	for i, option := range masters {
+		t := &tracker{wakeups: u, index: i, option: option, wake: make(chan struct{}, 1), unread: make(map[*subscription]struct{})}
 		u.trackers = append(u.trackers, t)
-		p.running.Go(func() {
-			pprof.Do(p.ctx, pprof.Labels("muxlock", "tracker "+strconv.Itoa(i)), func(context.Context) { t.run() })
+		u.running.Go(func() {
+			pprof.Do(ctx, pprof.Labels("muxlock", "tracker "+strconv.Itoa(i)), func(context.Context) { t.run() })
 		})
 	}
-	p.wakeups = u
-	return u, nil
+	return u
 }
 
-func (u *wakeups) join(name string, poll time.Duration) (*subscription, *waiter) {
-	w := &waiter{poll: poll, free: make(chan struct{}), timer: time.NewTimer(poll)}
+// Wait returns when all trackers have ended.
+func (u *Wakeups) Wait() { u.running.Wait() }
+
+// Join adds a waiter for a name, who must Leave. While fewer than a quorum of masters would push, the
+// Timer ends after poll, jittered by half.
+func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
+	w := &Waiter{poll: poll, Free: make(chan struct{}), Timer: time.NewTimer(poll)}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	sub := u.names[name]
@@ -157,6 +127,7 @@ func (u *wakeups) join(name string, poll time.Duration) (*subscription, *waiter)
 		u.names[name] = sub
 		u.room = max(u.room, len(u.names))
 	}
+	w.sub = sub
 	sub.waiters = append(sub.waiters, w)
 	now := time.Now()
 	for m, t := range u.trackers {
@@ -166,13 +137,15 @@ func (u *wakeups) join(name string, poll time.Duration) (*subscription, *waiter)
 		}
 	}
 	u.settleLocked(sub)
-	return sub, w
+	return w
 }
 
-func (u *wakeups) leave(sub *subscription, w *waiter) {
+// Leave ends a waiter, whether it was woken or not.
+func (u *Wakeups) Leave(w *Waiter) {
+	sub := w.sub
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	w.timer.Stop()
+	w.Timer.Stop()
 	at := slices.Index(sub.waiters, w)
 	if at < 0 {
 		return // woken
@@ -182,7 +155,7 @@ func (u *wakeups) leave(sub *subscription, w *waiter) {
 	}
 }
 
-func (u *wakeups) forgetLocked(sub *subscription) {
+func (u *Wakeups) forgetLocked(sub *subscription) {
 	delete(u.names, sub.name)
 	for _, t := range u.trackers {
 		delete(t.unread, sub)
@@ -198,8 +171,8 @@ func (u *wakeups) forgetLocked(sub *subscription) {
 
 // settleLocked wakes the waiters of sub, or sets their timers. It follows every change of
 // an observation.
-func (u *wakeups) settleLocked(sub *subscription) {
-	free, armed, quorum := 0, 0, u.p.quorum
+func (u *Wakeups) settleLocked(sub *subscription) {
+	free, armed, quorum := 0, 0, u.quorum
 	u.ends = u.ends[:0]
 	for _, o := range sub.observations {
 		if o.armed {
@@ -214,7 +187,7 @@ func (u *wakeups) settleLocked(sub *subscription) {
 	}
 	if free >= quorum {
 		for _, w := range sub.waiters {
-			close(w.free)
+			close(w.Free)
 		}
 		sub.waiters = nil
 		u.forgetLocked(sub)
@@ -232,7 +205,7 @@ func (u *wakeups) settleLocked(sub *subscription) {
 }
 
 // setLocked sets the timer; a zero alarm is none.
-func (w *waiter) setLocked(now, alarm time.Time, notified bool) {
+func (w *Waiter) setLocked(now, alarm time.Time, notified bool) {
 	switch {
 	case notified:
 		w.pollAt = time.Time{}
@@ -245,8 +218,38 @@ func (w *waiter) setLocked(now, alarm time.Time, notified bool) {
 		at = w.pollAt
 	}
 	if at.IsZero() {
-		w.timer.Stop()
+		w.Timer.Stop()
 	} else {
-		w.timer.Reset(at.Sub(now))
+		w.Timer.Reset(at.Sub(now))
 	}
+}
+
+// Awaited returns, by name that is awaited, how many masters would push its next change. Tests see
+// by it when waiters sleep, and that nothing is left of them.
+func (u *Wakeups) Awaited() map[string]int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	names := make(map[string]int)
+	for name, sub := range u.names {
+		names[name] = 0
+		for _, o := range sub.observations {
+			if o.armed {
+				names[name]++
+			}
+		}
+	}
+	for _, t := range u.trackers {
+		for sub := range t.unread {
+			names[sub.name] += 0
+		}
+	}
+	return names
+}
+
+// Stats are the counters of a master's tracker, and whether its server pushes.
+func (u *Wakeups) Stats(master int) (tracking bool, reads, pushes uint64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	t := u.trackers[master]
+	return t.tracked, t.reads, t.pushes
 }

@@ -1,4 +1,4 @@
-package pipeline
+package wakeup
 
 import (
 	"context"
@@ -28,7 +28,7 @@ import (
 //
 // A server that refuses tracking is read over an ordinary session and cannot push.
 type tracker struct {
-	wakeups *wakeups
+	wakeups *Wakeups
 	index   int // of its master
 	option  rueidis.ClientOption
 	wake    chan struct{} // capacity 1; signals that there is something to do
@@ -53,14 +53,13 @@ const maxRead = 256
 // and is wasted whenever the other masters' pushes are on their way.
 const readAgainAfter = time.Millisecond
 
-// keepTracking is how long, at least, a connection stays open on which nobody waits: some 30 pings
+// KeepTracking is how long, at least, a connection stays open on which nobody waits: some 30 pings
 // cost the server as much as a new connection with TLS.
-const keepTracking = 30 * time.Second
+const KeepTracking = 30 * time.Second
 
-// run is the tracker's goroutine: it ends when the pipeline's ctx does. While nobody
+// run is the tracker's goroutine: it ends when the wakeups' ctx does. While nobody
 // waits for a name, it does not dial.
 func (t *tracker) run() {
-	p := t.wakeups.p
 	t.pause = conn.FirstPause
 	for t.waitForWork() {
 		s, connection, err := t.dial()
@@ -75,16 +74,16 @@ func (t *tracker) run() {
 				continue
 			}
 		}
-		if !conn.SleepGrowing(p.ctx, &t.pause) {
+		if !conn.SleepGrowing(t.wakeups.ctx, &t.pause) {
 			return
 		}
 	}
 }
 
-// waitForWork returns true when there is a name to be read, and false when the
-// pipeline closes.
+// waitForWork returns true when there is a name to be read, and false when it
+// ends.
 func (t *tracker) waitForWork() bool {
-	for t.wakeups.p.ctx.Err() == nil {
+	for t.wakeups.ctx.Err() == nil {
 		t.wakeups.mu.Lock()
 		unread := len(t.unread)
 		t.wakeups.mu.Unlock()
@@ -99,7 +98,7 @@ func (t *tracker) waitForWork() bool {
 func (t *tracker) sleep() {
 	select {
 	case <-t.wake:
-	case <-t.wakeups.p.ctx.Done():
+	case <-t.wakeups.ctx.Done():
 	}
 }
 
@@ -111,16 +110,16 @@ func (t *tracker) signal() {
 }
 
 // dial opens a connection with tracking or, where that is refused, without. The end of
-// the pipeline's ctx ends it.
+// the wakeups' ctx ends it.
 func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
-	p := t.wakeups.p
+	ctx, timeout := t.wakeups.ctx, t.wakeups.timeout
 	t.wakeups.mu.Lock()
 	connection = t.connection
 	t.wakeups.mu.Unlock()
-	s, err = conn.DialTracked(p.ctx, t.option, p.timeout, func(names []rueidis.RedisMessage) { t.onPush(connection, names) })
+	s, err = conn.DialTracked(ctx, t.option, timeout, func(names []rueidis.RedisMessage) { t.onPush(connection, names) })
 	tracked := err == nil
 	if errors.Is(err, rueidis.ErrNoCache) {
-		s, err = conn.Dial(p.ctx, t.option, p.timeout)
+		s, err = conn.Dial(ctx, t.option, timeout)
 	}
 	t.wakeups.mu.Lock()
 	t.tracked = tracked && t.connection == connection
@@ -128,7 +127,7 @@ func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 	return s, connection, err
 }
 
-// serve reads what comes until the connection fails or the pipeline closes.
+// serve reads what comes until the connection or the ctx ends.
 func (t *tracker) serve(s *conn.Session, connection uint64) {
 	for {
 		tracked, live := t.take(connection)
@@ -150,12 +149,12 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 // sleepWhileUsed sleeps for up to keepTracking, and reports false if nobody waited for a name at
 // the end.
 func (t *tracker) sleepWhileUsed() bool {
-	limit := time.NewTimer(keepTracking)
+	limit := time.NewTimer(KeepTracking)
 	defer limit.Stop()
 	select {
 	case <-t.wake:
 		return true
-	case <-t.wakeups.p.ctx.Done():
+	case <-t.wakeups.ctx.Done():
 		return true
 	case <-limit.C:
 	}
@@ -169,7 +168,7 @@ func (t *tracker) take(connection uint64) (tracked, live bool) {
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
 	t.batch = t.batch[:0]
-	if t.connection != connection || t.wakeups.p.ctx.Err() != nil {
+	if t.connection != connection || t.wakeups.ctx.Err() != nil {
 		return false, false
 	}
 	for sub := range t.unread {
@@ -328,13 +327,6 @@ func (t *tracker) queuedLocked(sub *subscription) bool {
 func (t *tracker) queueLocked(sub *subscription) {
 	t.unread[sub] = struct{}{}
 	t.signal()
-}
-
-// fillStats fills in the tracker's part.
-func (t *tracker) fillStats(stats *MasterStats) {
-	t.wakeups.mu.Lock()
-	defer t.wakeups.mu.Unlock()
-	stats.Tracking, stats.Reads, stats.Pushes = t.tracked, t.reads, t.pushes
 }
 
 // transportError returns the error that ended the connection in the middle of a

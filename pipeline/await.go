@@ -1,0 +1,58 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/pipeline/internal/wakeup"
+)
+
+// Await returns nil when it is time to ask for name again: on a quorum of masters it may be
+// free (it was read absent, it changed after it was read present, or its lease has run out).
+// It does not poll, unless fewer than a quorum of masters notify: then it returns after poll,
+// jittered by half, at the latest. It is a hint and grants nothing. Callers add jitter of
+// their own, since all who wait for a name are woken at once.
+//
+// The first call opens one more connection per master. Await returns ctx.Err() when ctx
+// ends and ErrClosed when the pipeline closes, at once. It starts no goroutine, and any
+// number of calls may wait, for one name or many.
+func (p *Pipeline) Await(ctx context.Context, name string, poll time.Duration) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	u, err := p.startWakeups()
+	if err != nil {
+		return err
+	}
+	w := u.Join(name, poll)
+	defer u.Leave(w)
+	select {
+	case <-w.Free:
+		return nil
+	case <-w.Timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.closing:
+		return ErrClosed
+	}
+}
+
+// startWakeups returns the pipeline's wakeups; the first call starts them.
+func (p *Pipeline) startWakeups() (*wakeup.Wakeups, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	if p.wakeups == nil {
+		var options []rueidis.ClientOption
+		for _, m := range p.masters {
+			options = append(options, m.option)
+		}
+		p.wakeups = wakeup.New(p.ctx, options, p.quorum, p.timeout)
+	}
+	return p.wakeups, nil
+}
