@@ -243,7 +243,7 @@ func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 					redistest.Command(t, s, command...)
 					option.Username, option.Password = "locks", "secret"
 				}
-				cfg.Masters = append(cfg.Masters, Master{s.Addr(), option})
+				cfg.Masters = append(cfg.Masters, Master{Address: s.Addr(), Option: option})
 			}
 			p, err := New(t.Context(), cfg)
 			require.NoError(t, err)

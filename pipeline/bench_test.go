@@ -77,7 +77,7 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 	addrs := redistest.Addrs(redistest.Masters(b, n))
 	cfg := Config{Timeout: time.Second, Queue: 1 << 14}
 	for _, a := range addrs {
-		cfg.Masters = append(cfg.Masters, Master{a, rueidis.ClientOption{InitAddress: []string{a}}})
+		cfg.Masters = append(cfg.Masters, Master{Address: a, Option: rueidis.ClientOption{InitAddress: []string{a}}})
 	}
 	p, err := New(b.Context(), cfg)
 	require.NoError(b, err)

@@ -17,7 +17,8 @@ import (
 
 const (
 	testTimeout = 100 * time.Millisecond
-	hour        = time.Hour // a lease that does not run out by itself during a test
+	hour        = time.Hour        // a lease that does not run out by itself during a test
+	testWait    = 10 * time.Second // of masters that were restarted
 )
 
 // A bubble is a pipeline over fake masters in virtual time: what a test measures is
@@ -39,7 +40,7 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
 			f := newFake(fmt.Sprint("m", i))
 			f.delay = time.Millisecond
 			b.fakes = append(b.fakes, f)
-			b.cfg.Masters = append(b.cfg.Masters, Master{f.address, rueidis.ClientOption{InitAddress: []string{f.address}, DialCtxFn: f.dial}})
+			b.cfg.Masters = append(b.cfg.Masters, Master{Address: f.address, Option: rueidis.ClientOption{InitAddress: []string{f.address}, DialCtxFn: f.dial}})
 		}
 		defer func() {
 			if b.p != nil {

@@ -5,15 +5,17 @@ import (
 	"time"
 
 	"muxlock/internal/clock"
-	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 )
 
 // What a connection carries, and callers of the pipeline meet.
 type (
-	Op      = conn.Op
-	Request = conn.Request
+	Op          = conn.Op
+	Request     = conn.Request
+	Master      = conn.Master
+	MasterError = conn.MasterError
 )
 
 const (
@@ -30,6 +32,23 @@ var (
 	ErrRegister = conn.ErrRegister
 )
 
+// What operators do to masters, and why a master may not vote: package membership has it.
+type (
+	Setup  = membership.Setup
+	Member = membership.Member
+)
+
+var (
+	Init    = membership.Init
+	Replace = membership.Replace
+	Members = membership.Members
+
+	ErrRefused        = membership.ErrRefused
+	ErrMembersLost    = membership.ErrMembersLost
+	ErrConfigMismatch = membership.ErrConfigMismatch
+	ErrRestarted      = membership.ErrRestarted
+)
+
 // Outcome is the votes when the verdict fell.
 type Outcome struct {
 	Verdict quorum.Verdict
@@ -43,16 +62,6 @@ type Outcome struct {
 	Causes          []MasterError // of the unknown votes; only when the verdict is not Won
 	Denied          error         // a MasterError that matches ErrDenied, if a master's ACL forbids the name; only when not Won
 }
-
-// MasterError is why a master gave no vote.
-type MasterError struct {
-	Master string // its address as configured, without credentials
-	Err    error
-}
-
-// Error is one line, also where user code (a dialer) returned joined errors.
-func (e MasterError) Error() string { return e.Master + ": " + oneline.Text(e.Err) }
-func (e MasterError) Unwrap() error { return e.Err }
 
 // A call is one caller's parked request.
 //

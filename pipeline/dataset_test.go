@@ -11,6 +11,7 @@ import (
 	"muxlock/internal/redisserver"
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline/internal/membership"
 )
 
 // TestWhatRedisReportsOfADataSet holds the table above admission against real servers, and
@@ -37,9 +38,9 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	redistest.Command(t, other, "SET", "the other's", "1")
 
 	// A step checks what is new in comparison with the one before.
-	a, last, now := admission{wait: testWait, trusted: true}, info(one), at(0)
+	a, last, now := membership.Admission{Wait: testWait, Trusted: true}, info(one), at(0)
 	last["run_id"] = runID
-	a, err := a.check(last, now, now)
+	a, err := a.Check(last, now, now)
 	require.NoError(t, err)
 	step := func(role string, newID bool, offset string, notVoting bool) {
 		t.Helper()
@@ -49,13 +50,13 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 		require.Regexp(t, "^"+offset+"$", next["second_repl_offset"])
 		require.Equal(t, runID, serverinfo.Parse(redistest.Command(t, one, "INFO").(string))["run_id"])
 		now = now.Add(tickPeriod)
-		b, err := a.check(next, now, now)
-		require.Equal(t, role != "master" || notVoting && !a.replica, err != nil, "%v", err)
-		require.Equal(t, notVoting, b.votesFrom.After(now))
-		late, _ := a.check(next, now.Add(hour), now.Add(hour))
-		require.Equal(t, notVoting, late.votesFrom.After(now.Add(hour)), "after an idle time")
+		b, err := a.Check(next, now, now)
+		require.Equal(t, role != "master" || notVoting && !a.Replica, err != nil, "%v", err)
+		require.Equal(t, notVoting, b.VotesFrom.After(now))
+		late, _ := a.Check(next, now.Add(hour), now.Add(hour))
+		require.Equal(t, notVoting, late.VotesFrom.After(now.Add(hour)), "after an idle time")
 		if role == "master" {
-			b.votesFrom = time.Time{} // the wait is over
+			b.VotesFrom = time.Time{} // the wait is over
 		}
 		a, last = b, next
 	}
@@ -82,7 +83,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	before := time.Now()
 	step("master", true, `\d+`, true)
 	until(one, func(i map[string]string) bool { return i["second_repl_offset"] == "-1" }, "repl-backlog-ttl")
-	require.Greater(t, time.Since(before)+tickPeriod, backlogTTL)
+	require.Greater(t, time.Since(before)+tickPeriod, membership.BacklogTTL)
 	step("master", true, "-1", false)
 
 	// There and back between two looks, and the trace is wiped out.
@@ -90,7 +91,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	until(one, linked, "it has the other's data")
 	promote(one)
 	until(one, func(i map[string]string) bool { return i["second_repl_offset"] == "-1" }, "repl-backlog-ttl")
-	now = now.Add(backlogTTL)
+	now = now.Add(membership.BacklogTTL)
 	step("master", true, "-1", true)
 
 	// There and back between two looks.

@@ -26,6 +26,7 @@ import (
 	"muxlock/internal/resp"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 	"muxlock/scripts"
 )
 
@@ -63,7 +64,7 @@ func inFencedBubble(t *testing.T, n int, test func(t *testing.T, b *fencedBubble
 			b.servers, b.links = append(b.servers, s), append(b.links, l)
 			b.answer(i, nil)
 			address := fmt.Sprint("m", i)
-			b.setup.Masters = append(b.setup.Masters, Master{address, rueidis.ClientOption{
+			b.setup.Masters = append(b.setup.Masters, Master{Address: address, Option: rueidis.ClientOption{
 				InitAddress: []string{address},
 				DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
 					conn, err := s.Dial(ctx, address, d, c)
@@ -402,7 +403,7 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 				synctest.Wait()
 			}
 			for i := range 2 { // a copy's: it admits the member's process, too
-				b.servers[i].Set(conn.MarkKey, newMark(b.p.masters[i].admission.runID, b.p.masters[i].address))
+				b.servers[i].Set(conn.MarkKey, membership.NewMark(b.p.masters[i].admission.RunID, b.p.masters[i].address))
 			}
 			out := b.ask(op, "a")
 			require.Equal(t, quorum.NoQuorum, out.Verdict)
@@ -468,17 +469,17 @@ func TestSetUpWatchesMastersThatAreNotNew(t *testing.T) {
 }
 
 // memberOf returns a master of a set, without a connection.
-func memberOf(set *set) *master {
+func memberOf(set *membership.Set) *master {
 	p := &Pipeline{set: set}
 	m := &master{p: p, address: "m"}
-	m.admission.runID, m.admission.replID, m.admission.wait = "run", "data", 10*time.Second
+	m.admission.RunID, m.admission.ReplID, m.admission.Wait = "run", "data", 10*time.Second
 	p.masters = []*master{m}
 	return m
 }
 
 func TestMarkBesideAnotherDescriptionIsNone(t *testing.T) {
 	ours := fencing.NewSet("id", time.Second, []string{"m"}).Next([]string{"m"})
-	mark := newMark("run", "m")
+	mark := membership.NewMark("run", "m")
 	for what, c := range map[string]struct {
 		shown           string
 		admits, foreign bool
@@ -490,12 +491,12 @@ func TestMarkBesideAnotherDescriptionIsNone(t *testing.T) {
 		"of another set":                 {fencing.NewSet("another", time.Second, []string{"m"}).String(), false, true},
 		"that no version known here has": {"muxlock-set-3 id 0 1000 4096 m", false, true},
 	} {
-		m := memberOf(&set{text: ours.String()})
-		m.metLocked(look{shown: c.shown, mark: mark})
+		m := memberOf(membership.NewSet(ours.String()))
+		m.metLocked(membership.Look{Shown: c.shown, Mark: mark})
 		require.Equal(t, c.admits, m.member.admission.Admitted(), what)
-		require.Equal(t, c.foreign, m.foreignLocked() != nil, what)
+		require.Equal(t, c.foreign, m.p.set.Foreign(m.member.Shown) != nil, what)
 		if c.foreign {
-			require.ErrorIs(t, m.foreignLocked(), ErrConfigMismatch, what)
+			require.ErrorIs(t, m.p.set.Foreign(m.member.Shown), ErrConfigMismatch, what)
 		}
 		m.nextLocked(time.Now())
 		require.Equal(t, !c.admits && !c.foreign, len(m.out) > 0, "%s: it is opened", what)
@@ -541,7 +542,7 @@ func TestWaitThatASharedClockKnowsGoesOn(t *testing.T) {
 		"what is no number":  {is("yesterday"), 10 * time.Second, true},
 		"what is no integer": {is("1.5"), 10 * time.Second, true},
 	} {
-		m := memberOf(&set{text: "a set"})
+		m := memberOf(membership.NewSet("a set"))
 		begun := time.Now()
 		from := m.opened(t, c.since(), nil)
 		require.WithinRange(t, from, begun.Add(c.left-100*time.Millisecond), time.Now().Add(c.left), what)
@@ -553,9 +554,9 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	if id, _ := clock.Shared(); id == "" {
 		t.Skip("no clock that processes share")
 	}
-	m := memberOf(&set{text: "a set"})
-	m.member.swaps = "7"
-	id := newWaitClock("data", "7").id
+	m := memberOf(membership.NewSet("a set"))
+	m.member.Swaps = "7"
+	id := membership.NewWaitClock("data", "7").ID
 	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.newOpening().Bytes())))
 	require.NoError(t, err)
 	require.Equal(t, id, words[len(words)-1])
@@ -579,18 +580,18 @@ func TestWaitClockNamesMachineDataAndSwaps(t *testing.T) {
 	if id == "" {
 		t.Skip("no clock that processes share")
 	}
-	c := newWaitClock("data", "7")
-	require.Equal(t, id+" data 7", c.id)
-	for _, other := range []waitClock{newWaitClock("other", "7"), newWaitClock("data", "8"), newWaitClock("data", "")} {
-		require.NotEqual(t, c.id, other.id)
+	c := membership.NewWaitClock("data", "7")
+	require.Equal(t, id+" data 7", c.ID)
+	for _, other := range []membership.WaitClock{membership.NewWaitClock("other", "7"), membership.NewWaitClock("data", "8"), membership.NewWaitClock("data", "")} {
+		require.NotEqual(t, c.ID, other.ID)
 	}
-	_, known := waitClock{}.passed("5")
+	_, known := membership.WaitClock{}.Passed("5")
 	require.False(t, known, "without a clock nothing is known")
 }
 
 func TestDataThatWasReplacedWhileItWasOpenedIsLookedAtAgain(t *testing.T) {
-	m := memberOf(&set{text: "a set"})
-	from := m.opened(t, "", func() { m.admission.swaps++ })
+	m := memberOf(membership.NewSet("a set"))
+	from := m.opened(t, "", func() { m.admission.Swaps++ })
 	require.Zero(t, from)
 	require.Equal(t, fencing.Open, m.member.admission.Next(time.Now()))
 }
@@ -606,7 +607,7 @@ func TestRegisterThatIsMissingIsNoZero(t *testing.T) {
 		for _, w := range change(words) {
 			text.WriteString(w + " ")
 		}
-		return parseRegisters(text.String(), &registers)
+		return membership.ParseRegisters(text.String(), &registers)
 	}
 	require.NoError(t, all(func(w []string) []string { return w }))
 	for what, change := range map[string]func(w []string) []string{
@@ -633,7 +634,7 @@ func TestSetUpWatchesThatMastersStayMasters(t *testing.T) {
 			return nil
 		})
 		err := Init(t.Context(), b.setup)
-		require.ErrorIs(t, err, errChanged)
+		require.ErrorIs(t, err, membership.ErrChanged)
 		require.ErrorContains(t, err, "m2")
 		require.Zero(t, b.count(0, scripts.Seed))
 	})
@@ -667,10 +668,10 @@ func TestRecoveryBeginsAboveWhatResourcesAndMastersHave(t *testing.T) {
 		require.NoError(t, Init(t.Context(), b.setup))
 		const above = 1 << 52
 		b.setup.Recover, b.setup.Above = true, above
-		larger := uint64(above>>16 + 2*recoveryMargin)
+		larger := uint64(above>>16 + 2*membership.RecoveryMargin)
 		b.do(1, "HSET", conn.RegistersKey, strconv.Itoa(fencing.Register("a")), strconv.FormatUint(larger, 10))
 		require.NoError(t, Init(t.Context(), b.setup))
-		least := uint64(above>>16 + 1 + recoveryMargin)
+		least := uint64(above>>16 + 1 + membership.RecoveryMargin)
 		require.Equal(t, []uint64{larger, larger, larger}, b.tokens("a"))
 		require.Equal(t, []uint64{least, least, least}, b.tokens("another"))
 		b.setup.Above = 1 << 53
@@ -692,7 +693,7 @@ func TestSetUpThatIsGoneOnWithKeepsTheFloorOfWhatWasBegun(t *testing.T) {
 		b.answer(1, nil)
 		b.setup.Recover, b.setup.Above = false, 0
 		require.NoError(t, Init(t.Context(), b.setup))
-		require.Equal(t, slices.Repeat([]uint64{1<<36 + 1 + recoveryMargin}, 3), b.tokens("a"))
+		require.Equal(t, slices.Repeat([]uint64{1<<36 + 1 + membership.RecoveryMargin}, 3), b.tokens("a"))
 	})
 }
 
@@ -722,7 +723,7 @@ func TestReplacementBesideARestartedMasterIsRefused(t *testing.T) {
 		set, switches := b.servers[0].Value(conn.SetKey), len(b.sent(scripts.Switch))
 		b.servers[0].Restart()
 		b.servers[0].Set(conn.SetKey, set)
-		b.servers[0].Set(conn.MarkKey, newMark("an earlier process", "m0"))
+		b.servers[0].Set(conn.MarkKey, membership.NewMark("an earlier process", "m0"))
 		require.ErrorIs(t, Replace(t.Context(), b.setup, "m1", joins), ErrMembersLost)
 		require.ErrorIs(t, Init(t.Context(), b.setup), ErrMembersLost)
 		require.Len(t, b.sent(scripts.Switch)[switches:], 0)

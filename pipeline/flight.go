@@ -8,6 +8,7 @@ import (
 	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 )
 
 // A flight is what a master was sent and has not answered: some commands of a part, or
@@ -59,12 +60,7 @@ type check struct {
 // newCheck returns a check, of which a glance is enough if the last one was just now.
 func newCheck(now time.Time, glance bool) *check {
 	e := &check{asked: now}
-	e.Begin(2)
-	e.Add("INFO", "replication")
-	if !glance {
-		e.Begin(2)
-		e.Add("INFO", "stats")
-	}
+	membership.AddCheck(&e.Batch, glance)
 	return e
 }
 

@@ -119,7 +119,7 @@ func (p *Pipeline) formOneLocked() {
 				continue // never sent, and nothing to undo
 			}
 			if p.set != nil && c.req.Op == Acquire {
-				c.req.Fence = p.set.propose(c.req.Name)
+				c.req.Fence = p.set.Propose(c.req.Name)
 			}
 			r.add(c)
 			n--

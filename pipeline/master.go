@@ -10,6 +10,7 @@ import (
 
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 )
 
 // A master is one Redis server and the goroutines that speak to it: one reads, and one
@@ -64,8 +65,8 @@ type master struct {
 	reported        standing
 
 	// Written by run, under Pipeline.mu; so run may read it without.
-	admission admission
-	member    membership
+	admission membership.Admission
+	member    member
 	session   *conn.Session // also used by who has set writing
 	dialect   conn.Dialect  // what the server of the session has
 
@@ -125,7 +126,7 @@ func (m *master) tickLocked(now time.Time) {
 	m.sendPendingLocked(now)
 	m.admitLocked(now)
 	age := idlePeriod
-	if m.admission.received == "" || !m.reported.votes && m.notVoting(now) == nil {
+	if m.admission.Received == "" || !m.reported.votes && m.notVoting(now) == nil {
 		age = 0
 	}
 	m.checkLocked(now, age)
@@ -133,11 +134,11 @@ func (m *master) tickLocked(now time.Time) {
 
 // checkLocked checks the server unless a check is under way, or one was sent less than age ago.
 func (m *master) checkLocked(now time.Time, age time.Duration) {
-	if m.checking || now.Sub(m.admission.asked) < age {
+	if m.checking || now.Sub(m.admission.Asked) < age {
 		return
 	}
 	m.checking = true
-	m.sendLocked(newCheck(now, m.admission.glanced(now)), now)
+	m.sendLocked(newCheck(now, m.admission.Glanced(now)), now)
 }
 
 // dialAndAdmit opens a connection and admits the master if its server is fit. It

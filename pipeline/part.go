@@ -90,7 +90,7 @@ func (p *part) without(m *master, against func(*Request) error) part {
 		}
 		rest.take(p, i)
 	}
-	rest.Seal(m.p.set.description())
+	rest.Seal(m.p.set.Description())
 	return rest
 }
 
@@ -108,7 +108,7 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 
 // grantLocked votes for entry i of the part, a fenced acquire.
 func (p *part) grantLocked(m *master, i int, token uint64) {
-	m.p.set.saw(p.Entries[i].Name, token)
+	m.p.set.Saw(p.Entries[i].Name, token)
 	p.r.grantLocked(m, p.position(i), token)
 }
 
@@ -253,7 +253,7 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 		err = conn.AsBadRegister(err)
 	case conn.IsDenied(err):
 		err = conn.AsDenied(err)
-		p.r.denyLocked(p.position(i), MasterError{m.address, err})
+		p.r.denyLocked(p.position(i), MasterError{Master: m.address, Err: err})
 		if release {
 			a.dropped++
 		}
@@ -288,7 +288,7 @@ func (p *part) repeat(m *master, commands []int, alone bool, released map[string
 			rest.Entries[len(rest.Entries)-1].Alone = alone
 		}
 	}
-	rest.Seal(m.p.set.description())
+	rest.Seal(m.p.set.Description())
 	p.r.open++ // it leaves the round, too
 	return rest
 }

@@ -15,6 +15,7 @@ import (
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 )
 
 func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
@@ -119,7 +120,7 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 		for i, c := range calls {
 			require.Equal(t, i%2 == 0, c.woken(), "entry %d", i)
 		}
-		require.Equal(t, []MasterError{{"m0", errObsolete}}, calls[0].out.Causes)
+		require.Equal(t, []MasterError{{Master: "m0", Err: errObsolete}}, calls[0].out.Causes)
 		for i := range p.Entries {
 			require.Equal(t, fmt.Sprint(2*i+1), p.Entries[i].Name)
 			p.voteLocked(r.masters[0], i, granted)
@@ -139,11 +140,11 @@ func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 	r, calls := newRound(1, entries...)
 	r.fenced = true
 	m := r.masters[0]
-	mark := newMark("run", m.address)
-	m.p.set = &set{text: "a set"}
+	mark := membership.NewMark("run", m.address)
+	m.p.set = membership.NewSet("a set")
 	m.member.admission.Met(m.address, "run", mark, false)
 	r.begin(1)
-	whole := part{r: r, Load: r.in(0, m.p.set.description())}
+	whole := part{r: r, Load: r.in(0, m.p.set.Description())}
 	odd := whole.without(m, func(q *Request) error {
 		if place := slices.Index(entries, *q); place%2 == 0 {
 			return errObsolete
@@ -161,7 +162,7 @@ func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 		require.Equal(t, want, c.out.Fence, "entry %d", i)
 		require.Equal(t, want > 0, c.out.Verdict == quorum.Won, "entry %d", i)
 	}
-	require.EqualValues(t, 104, m.p.set.propose("3"), "what a master that missed it stores, too")
+	require.EqualValues(t, 104, m.p.set.Propose("3"), "what a master that missed it stores, too")
 	require.Equal(t, quorum.Denied, calls[11].out.Verdict)
 	require.Equal(t, quorum.NoQuorum, calls[5].out.Verdict, "its release was sent")
 }

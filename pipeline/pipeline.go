@@ -10,12 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/redis/rueidis"
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 	"muxlock/pipeline/internal/wakeup"
 )
 
@@ -57,12 +57,6 @@ type Config struct {
 	Changed func(master string, up bool, cause error)
 }
 
-// Master is where one master is and how to connect to it.
-type Master struct {
-	Address string               // for people: errors and statistics
-	Option  rueidis.ClientOption // one InitAddress; the pipeline sets what its safety rests on
-}
-
 // Pipeline carries the requests of any number of goroutines to all masters. It is
 // safe for concurrent use.
 type Pipeline struct {
@@ -76,9 +70,9 @@ type Pipeline struct {
 	closing       chan struct{} // closed by the first Close
 	fencing       bool
 	disableNative bool
-	set           *set           // fixed after New; nil without fencing
-	running       sync.WaitGroup // the masters' and trackers' goroutines and ticks
-	calls         sync.Pool      // of Do
+	set           *membership.Set // fixed after New; nil without fencing
+	running       sync.WaitGroup  // the masters' and trackers' goroutines and ticks
+	calls         sync.Pool       // of Do
 
 	inspections chan struct{} // one for each that is under way, at most mostInspections
 
@@ -129,7 +123,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			wanted:    make(chan struct{}, 1),
 			written:   sync.Cond{L: &p.mu},
 			pace:      newPace(cfg.Timeout),
-			admission: admission{wait: cfg.Wait, durable: cfg.MastersAreDurable, trusted: cfg.MastersAreNew},
+			admission: membership.Admission{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
 			awayFrom:  AnyRound + 1,
 			reported:  standing{up: true, votes: true},
 			pending:   pendingReleases{deadPeer: time.Second + 2*cfg.Timeout},
@@ -159,7 +153,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	for i, m := range p.masters {
 		m.cause = errs[i]
-		m.admission.trusted = false // whoever is met later may have been restarted meanwhile
+		m.admission.Trusted = false // whoever is met later may have been restarted meanwhile
 		name := "master " + strconv.Itoa(i)
 		p.running.Go(func() {
 			pprof.Do(p.ctx, pprof.Labels("muxlock", name), func(context.Context) { m.run() })
@@ -212,7 +206,7 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	e := &StartError{Admitted: p.up, Quorum: p.quorum, Masters: len(p.masters)}
 	for i, err := range errs {
 		if err != nil {
-			e.Causes = append(e.Causes, MasterError{p.masters[i].address, err})
+			e.Causes = append(e.Causes, MasterError{Master: p.masters[i].address, Err: err})
 			e.Misconfigured = e.Misconfigured || isMisconfigured(err)
 		}
 	}

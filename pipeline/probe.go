@@ -14,6 +14,7 @@ import (
 	"muxlock/internal/serverinfo"
 	"muxlock/internal/token"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/membership"
 	"muxlock/scripts"
 )
 
@@ -111,7 +112,7 @@ func (m *master) probe() error {
 		if err != nil {
 			return err
 		}
-		found, err := readLook(replies)
+		found, err := membership.ReadLook(replies)
 		if err != nil {
 			return err
 		}
@@ -168,11 +169,11 @@ func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
 	last := m.admission
-	m.admission, err = m.admission.check(info, asked, time.Now())
-	if m.admission.swaps != last.swaps {
+	m.admission, err = m.admission.Check(info, asked, time.Now())
+	if m.admission.Swaps != last.Swaps {
 		m.member.admission.Lost()
 	}
-	if m.admission.runID != last.runID {
+	if m.admission.RunID != last.RunID {
 		m.triedInVain = false
 	}
 	return err
@@ -263,8 +264,8 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p.mu.Lock()
 	defer p.unlock()
 	for _, other := range p.masters { // the server of one that is away may be behind our address by now
-		if other.up && other.admission.runID == m.admission.runID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.runID)
+		if other.up && other.admission.RunID == m.admission.RunID {
+			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.RunID)
 		}
 	}
 	now := time.Now()

@@ -32,7 +32,7 @@ func overServers(t testing.TB, servers []*redisserver.Server, timeout time.Durat
 	for _, s := range servers {
 		link := faultconn.NewLink()
 		links = append(links, link)
-		cfg.Masters = append(cfg.Masters, Master{s.Addr(), rueidis.ClientOption{InitAddress: []string{s.Addr()}, DialCtxFn: link.Dial}})
+		cfg.Masters = append(cfg.Masters, Master{Address: s.Addr(), Option: rueidis.ClientOption{InitAddress: []string{s.Addr()}, DialCtxFn: link.Dial}})
 	}
 	p, err := New(t.Context(), cfg)
 	require.NoError(t, err)
@@ -216,7 +216,7 @@ func TestWrongPasswordIsAMisconfiguration(t *testing.T) {
 		if i == 0 {
 			password = "wrong"
 		}
-		cfg.Masters = append(cfg.Masters, Master{s.Addr(), rueidis.ClientOption{InitAddress: []string{s.Addr()}, Password: password}})
+		cfg.Masters = append(cfg.Masters, Master{Address: s.Addr(), Option: rueidis.ClientOption{InitAddress: []string{s.Addr()}, Password: password}})
 	}
 	_, err := New(t.Context(), cfg)
 	var start *StartError

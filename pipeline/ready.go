@@ -96,7 +96,7 @@ func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 				ends = append(ends, from)
 			}
 		}
-		e.Causes = append(e.Causes, MasterError{m.address, why})
+		e.Causes = append(e.Causes, MasterError{Master: m.address, Err: why})
 	}
 	more := e.Quorum - e.Voting
 	if more <= 0 {

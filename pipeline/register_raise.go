@@ -3,7 +3,7 @@ package pipeline
 import (
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
-	"muxlock/scripts"
+	"muxlock/pipeline/internal/membership"
 )
 
 // A raising raises registers of a late master that was spared the acquires which moved them
@@ -16,14 +16,9 @@ type raising struct {
 }
 
 // newRaising takes at most conn.FoldMax registers.
-func (s *set) newRaising(registers []int) *raising {
+func newRaising(s *membership.Set, registers []int) *raising {
 	r := &raising{registers: len(registers)}
-	r.Begin(6 + 2*len(registers))
-	r.Add("EVALSHA", scripts.Raise.SHA1, "2", conn.SetKey, conn.RegistersKey, s.text)
-	for _, register := range registers {
-		r.AddNumber(uint64(register))
-		r.AddNumber(s.tokens[register].Load())
-	}
+	s.AddRaise(&r.Batch, registers)
 	return r
 }
 

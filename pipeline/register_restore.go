@@ -1,11 +1,8 @@
 package pipeline
 
 import (
-	"errors"
 	"fmt"
 	"math/bits"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/valyala/fastrand"
@@ -14,7 +11,7 @@ import (
 	"muxlock/internal/redlock"
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
-	"muxlock/scripts"
+	"muxlock/pipeline/internal/membership"
 )
 
 // Restoring the registers of a master that lost its data, from those of the others.
@@ -85,20 +82,15 @@ type reading struct {
 
 func (m *master) newReading(g *gathering) *reading {
 	r := &reading{g: g}
-	addReadRegisters(&r.Batch, m.p.set.text, m.member.admission.Mark())
+	membership.AddReadRegisters(&r.Batch, m.p.set.Description(), m.member.admission.Mark())
 	return r
-}
-
-func addReadRegisters(b *conn.Batch, set, mark string) {
-	b.Begin(8)
-	b.Add("EVALSHA", scripts.ReadRegisters.SHA1, "3", conn.SetKey, conn.MarkKey, conn.RegistersKey, set, mark)
 }
 
 func (r *reading) answered(m *master, replies []resp.Reply) error {
 	var registers [fencing.Registers]uint64
 	err := replies[0].Err()
 	if err == nil {
-		err = parseRegisters(replies[0].Text, &registers)
+		err = membership.ParseRegisters(replies[0].Text, &registers)
 	}
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -112,25 +104,6 @@ func (r *reading) answered(m *master, replies []resp.Reply) error {
 		return err
 	}
 	return nil
-}
-
-// parseRegisters reads fields and values, in turn. An error says that there is a register without
-// a token; the others have been read.
-func parseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
-	words, seen := strings.Fields(text), make(map[int]bool)
-	for i := 0; i+1 < len(words); i += 2 {
-		register, err1 := strconv.Atoi(words[i])
-		value, err2 := strconv.ParseUint(words[i+1], 10, 64)
-		if errors.Join(err1, err2) != nil || register < 0 || register >= fencing.Registers || value > fencing.MaxToken {
-			err = fmt.Errorf("%w: register %s", ErrRegister, words[i])
-			continue
-		}
-		into[register], seen[register] = value, true
-	}
-	if missing := fencing.Registers - len(seen); missing > 0 && err == nil {
-		err = fmt.Errorf("%w: %d of %d are missing", ErrRegister, missing, fencing.Registers)
-	}
-	return err
 }
 
 func (r *reading) requests() int { return 0 }
@@ -148,17 +121,8 @@ type seeding struct {
 
 func (g *gathering) newSeedingLocked() *seeding {
 	s := &seeding{ticket: g.ticket}
-	addSeed(&s.Batch, g.m.p.set.text, g.ticket, g.m.member.shown, g.registers[:])
+	membership.AddSeed(&s.Batch, g.m.p.set.Description(), g.ticket, g.m.member.Shown, g.registers[:])
 	return s
-}
-
-func addSeed(b *conn.Batch, set, ticket, shown string, registers []uint64) {
-	b.Begin(11 + len(registers))
-	b.Add("EVALSHA", scripts.Seed.SHA1, "5", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, conn.RegistersKey)
-	b.Add(set, ticket, shown)
-	for _, value := range registers {
-		b.AddNumber(value)
-	}
 }
 
 func (s *seeding) answered(m *master, replies []resp.Reply) error {

@@ -174,7 +174,7 @@ func (r *round) causesLocked(unknown uint64) []MasterError {
 		r.listed, r.listedFor = nil, unknown
 		for m, err := range r.causes {
 			if unknown&(1<<m) != 0 {
-				r.listed = append(r.listed, MasterError{r.masters[m].address, err})
+				r.listed = append(r.listed, MasterError{Master: r.masters[m].address, Err: err})
 			}
 		}
 	}

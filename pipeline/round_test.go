@@ -176,7 +176,7 @@ func TestAnswerOfAMasterThatIsNotAmongThoseThatCountIsUnknown(t *testing.T) {
 	require.False(t, calls[0].woken(), "nor does its refusal")
 	r.voteLocked(r.masters[1], 0, granted)
 	require.Equal(t, quorum.NoQuorum, calls[0].out.Verdict)
-	require.Contains(t, calls[0].out.Causes, MasterError{"m2", errNotAmong})
+	require.Contains(t, calls[0].out.Causes, MasterError{Master: "m2", Err: errNotAmong})
 
 	raise.Among = 0
 	r, calls = newRound(3, raise)
@@ -225,7 +225,7 @@ func TestFailedCommandsAreUnknownVotesAndNameTheirReleases(t *testing.T) {
 	}
 	for _, c := range calls {
 		require.True(t, c.woken())
-		require.Equal(t, []MasterError{{"m0", errTest}}, c.out.Causes)
+		require.Equal(t, []MasterError{{Master: "m0", Err: errTest}}, c.out.Causes)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // before it votes is not sent the acquires, but all releases: one that finds no key does no
 // harm.
 func (m *master) takeLocked(r *round, now time.Time) {
-	part := part{r: r, Load: r.in(m.dialectLocked(r), m.p.set.description())}
+	part := part{r: r, Load: r.in(m.dialectLocked(r), m.p.set.Description())}
 	if cause := m.notVoting(now); cause != nil {
 		part = part.without(m, func(q *Request) error {
 			if q.Op == Acquire {
@@ -49,7 +49,7 @@ func (m *master) compactLocked() {
 	waiting, spared := compact(m, waiting)
 	m.p.mu.Lock()
 	for registers := range slices.Chunk(spared, conn.FoldMax) {
-		m.sendLocked(m.p.set.newRaising(registers), time.Now())
+		m.sendLocked(newRaising(m.p.set, registers), time.Now())
 	}
 	m.unsent, m.compacting = append(waiting, m.unsent...), false
 	m.backlog = 0

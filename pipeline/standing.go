@@ -42,7 +42,7 @@ func (m *master) standingLocked(now time.Time) (standing, error) {
 	if why == nil {
 		return standing{up: true, votes: true}, nil
 	}
-	if m.p.set != nil && m.foreignLocked() == nil {
+	if m.p.set != nil && m.p.set.Foreign(m.member.Shown) == nil {
 		step := m.member.admission.Next(now)
 		if step == fencing.Keep || step == fencing.Open || step == fencing.Seed && m.member.read == 0 {
 			return m.reported, nil
@@ -56,13 +56,13 @@ func (m *master) notVoting(now time.Time) error {
 	if m.p.set != nil {
 		return m.notMember(now)
 	}
-	return m.admission.notVoting(now)
+	return m.admission.NotVoting(now)
 }
 
 // votesFrom returns the end of the wait of a master that does not vote.
 func (m *master) votesFrom() time.Time {
 	if m.p.set == nil {
-		return m.admission.votesFrom
+		return m.admission.VotesFrom
 	}
 	if m.member.admission.Next(time.Now()) != fencing.Wait {
 		return time.Time{}

@@ -1,4 +1,4 @@
-package pipeline
+package membership
 
 import (
 	"fmt"
@@ -9,11 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const testWait = 10 * time.Second
+const (
+	testedWait = 10 * time.Second
+	tick       = 200 * time.Millisecond // as often as a busy master is checked
+)
+
+// at is a moment, in seconds after the start of a test.
+func at(seconds float64) time.Time {
+	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+}
 
 // see is check of a server whose INFO has nothing on replication.
-func (a admission) see(runID string, uptime time.Duration, now time.Time) admission {
-	a, err := a.check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
+func (a Admission) see(runID string, uptime time.Duration, now time.Time) Admission {
+	a, err := a.Check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
 	if err != nil {
 		panic(err)
 	}
@@ -46,22 +54,22 @@ func TestWhenAMasterVotes(t *testing.T) {
 		{"met again after another", []meeting{{"a", 1000, 5}, {"b", 1000, 7}, {"a", 1000, 9}}, 19, "restarted: no vote for another 10s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := admission{wait: testWait}
+			a := Admission{Wait: testedWait}
 			for _, s := range c.seen {
 				a = a.see(s.runID, time.Duration(s.uptime)*time.Second, at(s.at))
 			}
-			err := a.notVoting(at(c.seen[len(c.seen)-1].at))
+			err := a.NotVoting(at(c.seen[len(c.seen)-1].at))
 			if c.from == 0 {
-				require.Zero(t, a.votesFrom)
+				require.Zero(t, a.VotesFrom)
 				require.NoError(t, err)
 				return
 			}
-			require.Equal(t, at(c.from), a.votesFrom)
+			require.Equal(t, at(c.from), a.VotesFrom)
 			require.ErrorIs(t, err, ErrRestarted)
 			require.EqualError(t, err, c.reason+", until every lease it may have forgotten has run out")
-			require.Error(t, a.notVoting(at(c.from).Add(-1)))
-			require.NoError(t, a.notVoting(at(c.from)))
-			require.NoError(t, a.notVoting(at(c.from+1e6)))
+			require.Error(t, a.NotVoting(at(c.from).Add(-1)))
+			require.NoError(t, a.NotVoting(at(c.from)))
+			require.NoError(t, a.NotVoting(at(c.from+1e6)))
 		})
 	}
 }
@@ -70,13 +78,13 @@ func TestWhenAMasterVotes(t *testing.T) {
 // of each, in other words than see does, when the master may vote.
 func TestWaitOverAllShortHistories(t *testing.T) {
 	histories := 0
-	for _, wait := range []time.Duration{0, testWait} {
+	for _, wait := range []time.Duration{0, testedWait} {
 		for _, trusted := range []bool{false, true} {
-			var walk func(a admission, ids string, now, from time.Time, depth int)
-			walk = func(a admission, ids string, now, from time.Time, depth int) {
+			var walk func(a Admission, ids string, now, from time.Time, depth int)
+			walk = func(a Admission, ids string, now, from time.Time, depth int) {
 				histories++
 				for _, moment := range []time.Time{now, from.Add(-1), from, from.Add(1)} {
-					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.notVoting(moment) != nil) {
+					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.NotVoting(moment) != nil) {
 						require.Failf(t, "wrong", "%s: wait %v, trusted %t, at %v: must wait: %t", ids, wait, trusted, moment, must)
 					}
 				}
@@ -84,8 +92,8 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 					return
 				}
 				for _, id := range []string{"a", "b", "c"} {
-					for _, uptime := range []time.Duration{0, testWait - time.Second, testWait, math.MaxInt64} {
-						for _, later := range []time.Duration{0, testWait / 2, testWait} {
+					for _, uptime := range []time.Duration{0, testedWait - time.Second, testedWait, math.MaxInt64} {
+						for _, later := range []time.Duration{0, testedWait / 2, testedWait} {
 							now, from := now.Add(later), from
 							switch last := ids[len(ids)-1:]; {
 							case last == id:
@@ -99,18 +107,18 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 					}
 				}
 			}
-			walk(admission{wait: wait, trusted: trusted}, "-", at(0), at(0), 3)
+			walk(Admission{Wait: wait, Trusted: trusted}, "-", at(0), at(0), 3)
 		}
 	}
 	t.Logf("%d histories", histories)
 }
 
 func TestTextNeverHasTooShortAWait(t *testing.T) {
-	a := admission{wait: testWait, runID: "a"}.see("b", 0, at(0))
+	a := Admission{Wait: testedWait, RunID: "a"}.see("b", 0, at(0))
 	for left, text := range map[time.Duration]string{
-		1: "100ms", 100 * time.Millisecond: "100ms", 100*time.Millisecond + 1: "200ms", 1900*time.Millisecond + 1: "2s", testWait - 1: "10s",
+		1: "100ms", 100 * time.Millisecond: "100ms", 100*time.Millisecond + 1: "200ms", 1900*time.Millisecond + 1: "2s", testedWait - 1: "10s",
 	} {
-		require.ErrorContains(t, a.notVoting(at(10).Add(-left)), fmt.Sprintf("for another %s,", text))
+		require.ErrorContains(t, a.NotVoting(at(10).Add(-left)), fmt.Sprintf("for another %s,", text))
 	}
 }
 
@@ -129,7 +137,7 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 		fails     bool // the connection must end
 	}{
 		{"nothing happened", soon, voting, voting, false, false},
-		{"nothing happened for long", testWait, voting, voting, false, false},
+		{"nothing happened for long", testedWait, voting, voting, false, false},
 		{"REPLICAOF another, or an address that is silent", soon, voting, look("slave", "x", "-1"), false, true},
 		{"a replica that was promoted", soon, look("slave", "y", "-1"), look("master", "z", "51"), true, false},
 		{"a replica that was promoted, and its offset was wiped out", late, look("slave", "y", "-1"), look("master", "z", "-1"), true, false},
@@ -142,34 +150,34 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 		{"its first replica connects", soon, voting, look("master", "z", "-1"), false, false},
 		{"repl-backlog-ttl after its last replica", soon, look("master", "x", "51"), look("master", "z", "-1"), false, false},
 		{"either of these, or a replica and back, during an absence", late, voting, look("master", "z", "-1"), true, true},
-		{"it says nothing of replication", testWait, map[string]string{}, map[string]string{}, false, false},
+		{"it says nothing of replication", testedWait, map[string]string{}, map[string]string{}, false, false},
 		{"another kind of server, without an offset", soon, look("master", "x", ""), look("master", "z", ""), false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for name, a := range map[string]admission{"": {wait: testWait, trusted: true}, "durable": {wait: testWait, durable: true}} {
+			for name, a := range map[string]Admission{"": {Wait: testedWait, Trusted: true}, "durable": {Wait: testedWait, Durable: true}} {
 				c.last["run_id"] = "a"
-				a, _ = a.check(c.last, at(0), at(0))
-				a.trusted = false
+				a, _ = a.Check(c.last, at(0), at(0))
+				a.Trusted = false
 				now := at(0).Add(c.since)
 				for _, id := range []string{"a", ""} { // all of INFO, or the section replication
 					c.next["run_id"] = id
-					b, err := a.check(c.next, now.Add(-time.Millisecond), now)
+					b, err := a.Check(c.next, now.Add(-time.Millisecond), now)
 					if c.since == late {
-						b, err = a.check(c.next, now, now)
+						b, err = a.Check(c.next, now, now)
 					}
 					require.Equal(t, c.fails, err != nil, "%s: %v", name, err)
-					require.Equal(t, c.notVoting, b.notVoting(now) != nil, name)
+					require.Equal(t, c.notVoting, b.NotVoting(now) != nil, name)
 					if !c.notVoting {
 						continue
 					}
-					require.Equal(t, now.Add(testWait), b.votesFrom)
-					require.EqualError(t, b.notVoting(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
+					require.Equal(t, now.Add(testedWait), b.VotesFrom)
+					require.EqualError(t, b.NotVoting(now), "was a replica meanwhile, its data set may be another: no vote for another 10s, until every lease it may have forgotten has run out")
 					if c.fails {
 						require.ErrorIs(t, err, ErrRestarted)
 					}
-					again, err := b.check(c.next, now, now.Add(time.Second))
+					again, err := b.Check(c.next, now, now.Add(time.Second))
 					require.NoError(t, err, "an error once only")
-					require.Equal(t, b.votesFrom, again.votesFrom)
+					require.Equal(t, b.VotesFrom, again.VotesFrom)
 				}
 			}
 		})
@@ -180,24 +188,24 @@ func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 	old := map[string]string{"run_id": "a", "role": "master", "master_replid": "x", "second_repl_offset": "-1", "uptime_in_seconds": "1000"}
 	promoted := map[string]string{"run_id": "b", "role": "master", "master_replid": "y", "second_repl_offset": "51", "uptime_in_seconds": "1000"}
 	for _, durable := range []bool{false, true} { // durable says nothing about a replica
-		a, err := admission{wait: testWait, durable: durable}.check(old, at(0), at(0))
+		a, err := Admission{Wait: testedWait, Durable: durable}.Check(old, at(0), at(0))
 		require.NoError(t, err)
-		require.NoError(t, a.notVoting(at(0)))
-		a, err = a.check(promoted, at(5), at(5))
+		require.NoError(t, a.NotVoting(at(0)))
+		a, err = a.Check(promoted, at(5), at(5))
 		require.NoError(t, err)
-		require.Equal(t, at(15), a.votesFrom)
+		require.Equal(t, at(15), a.VotesFrom)
 	}
 }
 
 func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
-	a := admission{wait: testWait, durable: true}.see("a", 0, at(0))
-	require.NoError(t, a.notVoting(at(0)))
-	require.NoError(t, a.see("b", 0, at(5)).notVoting(at(5)))
+	a := Admission{Wait: testedWait, Durable: true}.see("a", 0, at(0))
+	require.NoError(t, a.NotVoting(at(0)))
+	require.NoError(t, a.see("b", 0, at(5)).NotVoting(at(5)))
 }
 
 // A model is a server as Redis is, with what INFO does not have: when its data were replaced.
 type model struct {
-	ids, id      int // the last master_replid that was given out, and its own
+	ids, ID      int // the last master_replid that was given out, and its own
 	replica      bool
 	offset       string
 	promoted     time.Time
@@ -210,7 +218,7 @@ func (m *model) info(received bool) map[string]string {
 	if m.replica {
 		role = "slave"
 	}
-	info := map[string]string{"run_id": "a", "role": role, "master_replid": fmt.Sprint(m.id), "second_repl_offset": m.offset, "uptime_in_seconds": "1000"}
+	info := map[string]string{"run_id": "a", "role": role, "master_replid": fmt.Sprint(m.ID), "second_repl_offset": m.offset, "uptime_in_seconds": "1000"}
 	if received {
 		info["total_net_repl_input_bytes"] = fmt.Sprint(1000 * m.replacements)
 	}
@@ -221,7 +229,7 @@ func (m *model) info(received bool) map[string]string {
 var events = map[string]func(m *model, now time.Time) bool{
 	"REPLICAOF, synchronised": func(m *model, _ time.Time) bool {
 		m.ids, m.replacements = m.ids+1, m.replacements+1
-		m.replica, m.id, m.offset = true, m.ids, "-1"
+		m.replica, m.ID, m.offset = true, m.ids, "-1"
 		return true
 	},
 	"REPLICAOF, silent": func(m *model, _ time.Time) bool {
@@ -231,16 +239,16 @@ var events = map[string]func(m *model, now time.Time) bool{
 	"REPLICAOF NO ONE": func(m *model, now time.Time) bool {
 		if m.replica {
 			m.ids++
-			m.replica, m.id, m.offset, m.promoted = false, m.ids, "7", now
+			m.replica, m.ID, m.offset, m.promoted = false, m.ids, "7", now
 		}
 		return true
 	},
 	"a new id without a loss": func(m *model, now time.Time) bool {
-		if m.replica || m.offset != "-1" && now.Sub(m.promoted) <= backlogTTL {
+		if m.replica || m.offset != "-1" && now.Sub(m.promoted) <= BacklogTTL {
 			return false
 		}
 		m.ids++
-		m.id, m.offset = m.ids, "-1"
+		m.ID, m.offset = m.ids, "-1"
 		return true
 	},
 	"nothing": func(*model, time.Time) bool { return true },
@@ -257,13 +265,13 @@ func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 
 func noReplacedDataSetVotes(t *testing.T, says bool) {
 	histories, kept := 0, 0
-	var walk func(a admission, m model, seen int, loss bool, now time.Time, depth int, history string)
-	walk = func(a admission, m model, seen int, loss bool, now time.Time, depth int, history string) {
+	var walk func(a Admission, m model, seen int, loss bool, now time.Time, depth int, history string)
+	walk = func(a Admission, m model, seen int, loss bool, now time.Time, depth int, history string) {
 		if depth == 0 {
 			return
 		}
 		for name, event := range events {
-			for _, later := range []time.Duration{tickPeriod, backlogTTL + 1} {
+			for _, later := range []time.Duration{tick, BacklogTTL + 1} {
 				m, now := m, now.Add(later)
 				if !event(&m, now) {
 					continue
@@ -272,15 +280,15 @@ func noReplacedDataSetVotes(t *testing.T, says bool) {
 				loss := loss || name != "nothing" && name != "a new id without a loss"
 				history := fmt.Sprint(history, ", ", later, ": ", name)
 				walk(a, m, seen, loss, now, depth-1, history)
-				b, err := a.check(m.info(says && !a.glanced(now)), now, now)
+				b, err := a.Check(m.info(says && !a.Glanced(now)), now, now)
 				switch {
 				case m.replica:
 					require.Error(t, err, history)
 				case m.replacements > seen:
-					require.Error(t, b.notVoting(now), history)
-				case !loss && (now.Sub(a.asked) < backlogTTL || says && a.received == m.info(says)["total_net_repl_input_bytes"]):
+					require.Error(t, b.NotVoting(now), history)
+				case !loss && (now.Sub(a.Asked) < BacklogTTL || says && a.Received == m.info(says)["total_net_repl_input_bytes"]):
 					require.NoError(t, err, history)
-					require.Equal(t, a.votesFrom, b.votesFrom, history)
+					require.Equal(t, a.VotesFrom, b.VotesFrom, history)
 					kept++
 				}
 				if !m.replica {
@@ -291,9 +299,9 @@ func noReplacedDataSetVotes(t *testing.T, says bool) {
 		}
 	}
 	m := model{offset: "-1"}
-	a, err := admission{wait: testWait}.check(m.info(says), at(0), at(0))
+	a, err := Admission{Wait: testedWait}.Check(m.info(says), at(0), at(0))
 	require.NoError(t, err)
-	require.NoError(t, a.notVoting(at(0)))
+	require.NoError(t, a.NotVoting(at(0)))
 	walk(a, m, 0, false, at(0), 4, "")
 	t.Logf("%d histories, %d of them without a loss", histories, kept)
 	require.Greater(t, kept, 100)

@@ -1,4 +1,4 @@
-package pipeline
+package membership
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 // sent to it, and count.
 var ErrRestarted = errors.New("muxlock: master was restarted")
 
-// restarted has in its text how long the wait will be.
-type restarted string
+// Restarted has in its text how long the wait will be.
+type Restarted string
 
-func (r restarted) Error() string { return string(r) }
-func (r restarted) Unwrap() error { return ErrRestarted }
+func (r Restarted) Error() string { return string(r) }
+func (r Restarted) Unwrap() error { return ErrRestarted }
 
-// An admission decides from when on a master votes on acquires, by what its server reports
+// An Admission decides from when on a master votes on acquires, by what its server reports
 // in INFO. It is pure: no clock, no I/O; guarded by Pipeline.mu and written by run.
 //
 // A server that comes up empty would grant what it granted before it went down, so it
@@ -51,99 +51,99 @@ func (r restarted) Unwrap() error { return ErrRestarted }
 // uptime counts.
 //
 // What this does not see is a promotion before the first meeting, and what was granted between a
-// change and the next check. Acquires that are sent when the last check is tickPeriod old go
-// behind a new one (checkLocked), so that is a tickPeriod at most, however long the server was
+// change and the next check. Acquires that are sent when the last check is 0.2 s old go
+// behind a new one (master.checkLocked of the pipeline), so that is 0.2 s at most, however long the server was
 // idle before. Nor does it see what somebody hides who resets the count (CONFIG RESETSTAT)
 // after the server was a replica and its offset is wiped out, all of it between two checks.
-type admission struct {
-	wait    time.Duration // as Config.Wait; fixed after New
-	durable bool          // as Config.MastersAreDurable; fixed after New
-	trusted bool          // the first meeting needs no wait; only during New
+type Admission struct {
+	Wait    time.Duration // as Config.Wait; fixed after New
+	Durable bool          // as Config.MastersAreDurable; fixed after New
+	Trusted bool          // the first meeting needs no wait; only during New
 
-	runID     string    // of the server that was seen last; "" before the first
-	replID    string    // its master_replid; "" if it does not say
-	received  string    // as a replica, in bytes, when it was last asked for; "" if it does not say
-	replica   bool      // that is what it was
-	asked     time.Time // when it was asked what it was
-	votesFrom time.Time // zero: it votes
+	RunID     string    // of the server that was seen last; "" before the first
+	ReplID    string    // its master_replid; "" if it does not say
+	Received  string    // as a replica, in bytes, when it was last asked for; "" if it does not say
+	Replica   bool      // that is what it was
+	Asked     time.Time // when it was asked what it was
+	VotesFrom time.Time // zero: it votes
 	started   time.Time // of a server that was met first; zero after a restart
 	replaced  bool      // it was no restart: another data set came in its place
-	swaps     int       // how often that happened
+	Swaps     int       // how often that happened
 	// wasReplica is that the server was a replica before it had the data that it has.
-	wasReplica bool
+	WasReplica bool
 }
 
-// backlogTTL is the least repl-backlog-ttl, of 1, which Redis counts in whole seconds.
-const backlogTTL = time.Second
+// BacklogTTL is the least repl-backlog-ttl, of 1, which Redis counts in whole seconds.
+const BacklogTTL = time.Second
 
-// check returns the admission after a server was asked at asked for INFO, or for its
-// section replication, and stats if the last look was longer ago (glanced), over a connection on
+// Check returns the admission after a server was asked at asked for INFO, or for its
+// section replication, and stats if the last look was longer ago (Glanced), over a connection on
 // which it had reported its run_id, and has answered by now. After an error the connection must end and its grants that are still to
 // come must not count: the server is no master, or has another data set than
 // when it was seen last. The admission is valid with an error, too.
-func (a admission) check(info serverinfo.Info, asked, now time.Time) (admission, error) {
+func (a Admission) Check(info serverinfo.Info, asked, now time.Time) (Admission, error) {
 	last := a
 	if id := info.RunID(); id != "" {
-		a.runID = id
+		a.RunID = id
 	}
-	a.asked, a.replID, a.wasReplica = asked, info.ReplID(), info.WasReplica()
+	a.Asked, a.ReplID, a.WasReplica = asked, info.ReplID(), info.WasReplica()
 	if received := info.Received(); received != "" {
-		a.received = received
+		a.Received = received
 	}
-	if a.replica = info.Replica(); a.replica {
+	if a.Replica = info.Replica(); a.Replica {
 		return a, fmt.Errorf("is a replica (role %s), not a master", info.Role())
 	}
-	swapped := last.runID == a.runID && !last.replica && last.lost(info, now)
-	wait := a.wait
+	swapped := last.RunID == a.RunID && !last.Replica && last.lost(info, now)
+	wait := a.Wait
 	switch {
-	case last.runID == "":
+	case last.RunID == "":
 		up, _ := info.Uptime()
 		a.started = now.Add(-up)
 		wait -= up
-		if a.trusted || a.durable {
+		if a.Trusted || a.Durable {
 			wait = 0
 		}
-	case last.replica || swapped:
+	case last.Replica || swapped:
 		a.started, a.replaced = time.Time{}, true
-		a.swaps++
-	case a.runID != last.runID:
+		a.Swaps++
+	case a.RunID != last.RunID:
 		a.started, a.replaced = time.Time{}, false
-		if a.durable && !a.wasReplica {
+		if a.Durable && !a.WasReplica {
 			wait = 0
 		}
 	default: // at most the connection was cut
 		return a, nil
 	}
-	a.votesFrom = time.Time{}
+	a.VotesFrom = time.Time{}
 	if wait > 0 {
-		a.votesFrom = now.Add(wait)
+		a.VotesFrom = now.Add(wait)
 	}
 	if swapped {
-		return a, a.notVoting(now)
+		return a, a.NotVoting(now)
 	}
 	return a, nil
 }
 
 // lost reports whether the data set that was seen last may be gone, although the server
 // is the same.
-func (a admission) lost(info serverinfo.Info, now time.Time) bool {
+func (a Admission) lost(info serverinfo.Info, now time.Time) bool {
 	received := info.Received()
 	switch {
-	case a.replID == "" || a.replID == info.ReplID():
+	case a.ReplID == "" || a.ReplID == info.ReplID():
 		return false
 	case info.WasReplica():
 		return true
 	}
-	return now.Sub(a.asked) >= backlogTTL && (received == "" || received != a.received)
+	return now.Sub(a.Asked) >= BacklogTTL && (received == "" || received != a.Received)
 }
 
-// glanced reports whether the last look was so short ago that at the next one master_replid and the
+// Glanced reports whether the last look was so short ago that at the next one master_replid and the
 // offset suffice.
-func (a admission) glanced(now time.Time) bool { return now.Sub(a.asked) < backlogTTL/2 }
+func (a Admission) Glanced(now time.Time) bool { return now.Sub(a.Asked) < BacklogTTL/2 }
 
-// notVoting returns why the master casts no vote at now, or nil if it does.
-func (a admission) notVoting(now time.Time) error {
-	left := a.votesFrom.Sub(now)
+// NotVoting returns why the master casts no vote at now, or nil if it does.
+func (a Admission) NotVoting(now time.Time) error {
+	left := a.VotesFrom.Sub(now)
 	if left <= 0 {
 		return nil
 	}
@@ -156,5 +156,5 @@ func (a admission) notVoting(now time.Time) error {
 	}
 	const tenth = 100 * time.Millisecond
 	left = (left + tenth - 1).Truncate(tenth) // up: the text never has too short a wait
-	return restarted(fmt.Sprintf("%s: no vote for another %v, until every lease it may have forgotten has run out", what, left))
+	return Restarted(fmt.Sprintf("%s: no vote for another %v, until every lease it may have forgotten has run out", what, left))
 }

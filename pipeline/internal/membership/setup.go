@@ -1,4 +1,4 @@
-package pipeline
+package membership
 
 import (
 	"context"
@@ -24,7 +24,7 @@ import (
 
 // Setup is what Init and Replace need to know.
 type Setup struct {
-	Masters []Master
+	Masters []conn.Master
 	Timeout time.Duration
 	MaxTTL  time.Duration // the longest lease that any client may ask for
 	Wait    time.Duration // for how long a master is watched before it is trusted, as Config.Wait
@@ -113,16 +113,16 @@ func ofOperator(err error) error {
 	return err
 }
 
-// recoveryMargin is how many tokens are left out after the largest that a resource has seen:
+// RecoveryMargin is how many tokens are left out after the largest that a resource has seen:
 // the newest may not have come there.
-const recoveryMargin = 1 << 24
+const RecoveryMargin = 1 << 24
 
 // floor returns the least registers of the set: what those have that are prepared already,
 // since they may be recovered ones, and to recover what any has.
 func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 	least := fencing.FirstToken(time.Now().Unix())
 	if s.Recover {
-		above := fencing.TokenAbove(s.Above) + recoveryMargin
+		above := fencing.TokenAbove(s.Above) + RecoveryMargin
 		if above > fencing.MaxToken {
 			return nil, refuse("no fence can be so much larger than %d", s.Above)
 		}
@@ -134,17 +134,17 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 			continue
 		}
 		var b conn.Batch
-		addReadRegisters(&b, "", "")
+		AddReadRegisters(&b, "", "")
 		replies, err := v.Ask(&b, nil)
 		if err == nil {
 			err = replies[0].Err()
 		}
 		var theirs [fencing.Registers]uint64
 		if err == nil {
-			err = parseRegisters(replies[0].Text, &theirs)
+			err = ParseRegisters(replies[0].Text, &theirs)
 		}
 		if err != nil && !s.Recover {
-			return nil, MasterError{v.Member, err}
+			return nil, conn.MasterError{Master: v.Member, Err: err}
 		}
 		fencing.Merge(registers, theirs[:]) // to recover: what there is, else Above has to do
 	}
@@ -161,16 +161,16 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 		}
 		open = append(open, v)
 		var b conn.Batch
-		addOpen(&b, v.shown, v.mark, newMark(v.runID, v.Member), "")
+		AddOpen(&b, v.Shown, v.Mark, NewMark(v.runID, v.Member), "")
 		replies, err := v.Ask(&b, nil)
 		if err == nil {
 			err = replies[0].Err()
 		}
 		if err != nil {
-			return MasterError{v.Member, err}
+			return conn.MasterError{Master: v.Member, Err: err}
 		}
 		if v.ticket, _, _ = strings.Cut(replies[0].Text, "\n"); v.ticket == "" {
-			return MasterError{v.Member, errChanged}
+			return conn.MasterError{Master: v.Member, Err: ErrChanged}
 		}
 	}
 	if len(open) > 0 && !s.New {
@@ -179,14 +179,14 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 		}
 	}
 	for _, v := range open {
-		done, err := v.call(func(b *conn.Batch) { addSeed(b, set.String(), v.ticket, v.shown, registers) })
+		done, err := v.call(func(b *conn.Batch) { AddSeed(b, set.String(), v.ticket, v.Shown, registers) })
 		if err != nil {
 			return err
 		}
 		if !done {
-			return MasterError{v.Member, errChanged}
+			return conn.MasterError{Master: v.Member, Err: ErrChanged}
 		}
-		v.Set, v.shown, v.mark = set, set.String(), v.ticket
+		v.Set, v.Shown, v.Mark = set, set.String(), v.ticket
 	}
 	return nil
 }
@@ -203,15 +203,17 @@ func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 			return ctx.Err()
 		}
 		for _, v := range visits {
-			replies, err := v.Ask(&newCheck(time.Now(), true).Batch, nil)
+			var b conn.Batch
+			AddCheck(&b, true)
+			replies, err := v.Ask(&b, nil)
 			if err == nil {
 				err = replies[0].Err()
 			}
 			if err == nil && serverinfo.Parse(replies[0].Text).Replica() {
-				err = errChanged
+				err = ErrChanged
 			}
 			if err != nil {
-				return MasterError{v.Member, err}
+				return conn.MasterError{Master: v.Member, Err: err}
 			}
 		}
 	}

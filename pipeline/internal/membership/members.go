@@ -1,4 +1,4 @@
-package pipeline
+package membership
 
 import (
 	"context"
@@ -46,11 +46,11 @@ func Members(ctx context.Context, s Setup) (members []Member) {
 
 // describe asks for what a visit has not asked for.
 func (v *visit) describe(m *Member, wait time.Duration) error {
-	clock := newWaitClock(v.replID, v.swaps)
+	clock := NewWaitClock(v.replID, v.Swaps)
 	var b conn.Batch
 	b.Begin(2)
 	b.Add("GET", conn.TicketKey)
-	addReadRegisters(&b, "", "")
+	AddReadRegisters(&b, "", "")
 	replies, err := v.Ask(&b, nil)
 	if err == nil {
 		err = replies[0].Err()
@@ -59,7 +59,7 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 		return err
 	}
 	var registers [fencing.Registers]uint64
-	_ = parseRegisters(replies[1].Text, &registers) // what there is
+	_ = ParseRegisters(replies[1].Text, &registers) // what there is
 	if largest := slices.Max(registers[:]); largest > 0 {
 		m.LargestFence = fencing.Fence(largest, fencing.MaxHandOvers)
 	}
@@ -71,11 +71,11 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 	m.Waits, m.Left = true, wait
 	b.Reset()
 	b.Begin(3)
-	b.Add("HGET", conn.SinceKey, ticket+" "+clock.id)
+	b.Add("HGET", conn.SinceKey, ticket+" "+clock.ID)
 	if replies, err = v.Ask(&b, nil); err != nil {
 		return err
 	}
-	if passed, known := clock.passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {
+	if passed, known := clock.Passed(replies[0].Text); known && fencing.ParseMark(ticket).Admits(v.runID, v.Member) {
 		m.Left = max(0, wait-passed)
 	}
 	return nil

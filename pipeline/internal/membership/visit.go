@@ -1,4 +1,4 @@
-package pipeline
+package membership
 
 import (
 	"context"
@@ -18,13 +18,13 @@ type visit struct {
 	*conn.Session
 	fencing.Found
 	runID, replID string
-	look
+	Look
 	ticket   string
 	parseErr error // of the description
 	err      error // of the connection, or what shows that the server is unfit
 }
 
-func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
+func (s *Setup) visit(ctx context.Context, masters []conn.Master) (visits []*visit) {
 	var dials errgroup.Group
 	for _, m := range masters {
 		v := &visit{Found: fencing.Found{Member: m.Address}}
@@ -38,7 +38,7 @@ func (s *Setup) visit(ctx context.Context, masters []Master) (visits []*visit) {
 	return visits
 }
 
-func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err error) {
+func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration) (err error) {
 	if v.Session, err = conn.Dial(ctx, conn.Limited(m.Option), timeout); err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 	first.Begin(1)
 	first.Add("INFO")
 	first.LoadScripts(true)
-	addLook(&first)
+	AddLook(&first)
 	replies, err := v.Ask(&first, nil)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 	}
 	info := serverinfo.Parse(replies[0].Text)
 	v.runID, v.replID = info.RunID(), info.ReplID()
-	if v.look, err = readLook(replies[len(replies)-3:]); err != nil {
+	if v.Look, err = ReadLook(replies[len(replies)-3:]); err != nil {
 		return err
 	}
 	switch {
@@ -71,10 +71,10 @@ func (v *visit) begin(ctx context.Context, m Master, timeout time.Duration) (err
 	case info.Cluster():
 		return errors.New("runs in cluster mode, where names move between servers")
 	}
-	if v.shown != "" {
-		v.Set, v.parseErr = fencing.ParseSet(v.shown)
+	if v.Shown != "" {
+		v.Set, v.parseErr = fencing.ParseSet(v.Shown)
 	}
-	v.Admitted = v.Set.ID != "" && fencing.ParseMark(v.mark).Admits(v.runID, v.Member)
+	v.Admitted = v.Set.ID != "" && fencing.ParseMark(v.Mark).Admits(v.runID, v.Member)
 	return nil
 }
 
@@ -87,7 +87,7 @@ func (v *visit) call(build func(*conn.Batch)) (bool, error) {
 		err = replies[0].Err()
 	}
 	if err != nil {
-		return false, MasterError{v.Member, err}
+		return false, conn.MasterError{Master: v.Member, Err: err}
 	}
 	return replies[0].Number == 1, nil
 }
@@ -106,7 +106,7 @@ func distinct(visits []*visit) error {
 	seen := make(map[string]string)
 	for _, v := range visits {
 		if v.err != nil {
-			return refuse("every master must be up: %w", MasterError{v.Member, v.err})
+			return refuse("every master must be up: %w", conn.MasterError{Master: v.Member, Err: v.err})
 		}
 		if other, twice := seen[v.runID]; twice {
 			return refuse("%s and %s are one server", other, v.Member)
@@ -121,7 +121,7 @@ func distinct(visits []*visit) error {
 func found(visits []*visit) (all []fencing.Found, err error) {
 	for _, v := range visits {
 		if all = append(all, v.Found); v.parseErr != nil {
-			err = fmt.Errorf("%w: %w", ErrConfigMismatch, MasterError{v.Member, v.parseErr})
+			err = fmt.Errorf("%w: %w", ErrConfigMismatch, conn.MasterError{Master: v.Member, Err: v.parseErr})
 		}
 	}
 	return all, err
@@ -129,15 +129,15 @@ func found(visits []*visit) (all []fencing.Found, err error) {
 
 // switchTo gives the next description to an admitted member.
 func (v *visit) switchTo(next fencing.Set) error {
-	done, err := v.call(func(b *conn.Batch) { addSwitch(b, v.shown, v.mark, next.String(), v.mark) })
+	done, err := v.call(func(b *conn.Batch) { AddSwitch(b, v.Shown, v.Mark, next.String(), v.Mark) })
 	switch {
 	case err != nil:
 		return err
 	case !done:
-		return MasterError{v.Member, errChanged}
+		return conn.MasterError{Master: v.Member, Err: ErrChanged}
 	}
-	v.Set, v.shown = next, next.String()
+	v.Set, v.Shown = next, next.String()
 	return nil
 }
 
-var errChanged = errors.New("was changed by somebody else meanwhile: run it again")
+var ErrChanged = errors.New("was changed by somebody else meanwhile: run it again")

@@ -1,4 +1,4 @@
-package pipeline
+package membership
 
 import (
 	"cmp"
@@ -7,21 +7,22 @@ import (
 
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
 )
 
 // Replace makes to a member in the place of from. The others are members of the next
 // generation when it returns: clients that are configured with from are refused from then
 // on, and engines that have to instead admit it, as a master that lost its data. It is safe
 // only if all clients check: those without fencing do not.
-func Replace(ctx context.Context, s Setup, from string, to Master) error {
+func Replace(ctx context.Context, s Setup, from string, to conn.Master) error {
 	if n := len(s.Masters); n-1 < quorum.Size(n) {
 		return refuse("the others of %d masters are no quorum", n)
 	}
-	i := slices.IndexFunc(s.Masters, func(m Master) bool { return m.Address == from })
+	i := slices.IndexFunc(s.Masters, func(m conn.Master) bool { return m.Address == from })
 	if i < 0 {
 		return refuse("%s is none of the masters", from)
 	}
-	if slices.ContainsFunc(s.Masters, func(m Master) bool { return m.Address == to.Address }) {
+	if slices.ContainsFunc(s.Masters, func(m conn.Master) bool { return m.Address == to.Address }) {
 		return refuse("%s is one of the masters already", to.Address)
 	}
 	var now []string

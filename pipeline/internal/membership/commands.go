@@ -1,0 +1,103 @@
+package membership
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/resp"
+	"muxlock/internal/serverinfo"
+	"muxlock/internal/token"
+	"muxlock/pipeline/internal/conn"
+	"muxlock/scripts"
+)
+
+// A Look is what a master had when it was looked at.
+type Look struct {
+	Shown string // the description of a set; "": none
+	Mark  string // of its admission, or an earlier one
+	Swaps string // how often its databases were swapped
+}
+
+// AddLook asks for what readLook reads.
+func AddLook(b *conn.Batch) {
+	for _, command := range [][2]string{{"GET", conn.SetKey}, {"GET", conn.MarkKey}, {"INFO", "commandstats"}} {
+		b.Begin(2)
+		b.Add(command[:]...)
+	}
+}
+
+// ReadLook reads the replies to AddLook.
+func ReadLook(replies []resp.Reply) (l Look, err error) {
+	for _, r := range replies {
+		if err := r.Err(); err != nil {
+			return l, fmt.Errorf("set of masters: %w", err)
+		}
+	}
+	return Look{replies[0].Text, replies[1].Text, serverinfo.Parse(replies[2].Text).DatabasesSwapped()}, nil
+}
+
+// AddCheck asks for what Admission.Check reads; a glance leaves out what is needed only if the last one
+// was not just now.
+func AddCheck(b *conn.Batch, glance bool) {
+	b.Begin(2)
+	b.Add("INFO", "replication")
+	if !glance {
+		b.Begin(2)
+		b.Add("INFO", "stats")
+	}
+}
+
+// NewMark returns a mark, or ticket, for the server behind the address.
+func NewMark(runID, member string) string {
+	return fencing.Mark{Nonce: token.New(), RunID: runID, Member: member}.String()
+}
+
+// AddSwitch gives a member another description and mark, where it has the given ones.
+func AddSwitch(b *conn.Batch, set, mark, nextSet, nextMark string) {
+	b.Begin(9)
+	b.Add("EVALSHA", scripts.Switch.SHA1, "2", conn.SetKey, conn.MarkKey, set, mark, nextSet, nextMark)
+}
+
+// AddOpen begins an admission, where description and mark are as they were found.
+func AddOpen(b *conn.Batch, shown, mark, ticket, clock string) {
+	b.Begin(11)
+	b.Add("EVALSHA", scripts.Open.SHA1, "4", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, shown, mark, ticket, clock)
+}
+
+// AddReadRegisters asks for all registers of a member with the given description and mark.
+func AddReadRegisters(b *conn.Batch, set, mark string) {
+	b.Begin(8)
+	b.Add("EVALSHA", scripts.ReadRegisters.SHA1, "3", conn.SetKey, conn.MarkKey, conn.RegistersKey, set, mark)
+}
+
+// ParseRegisters reads fields and values, in turn. An error says that there is a register without
+// a token; the others have been read.
+func ParseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
+	words, seen := strings.Fields(text), make(map[int]bool)
+	for i := 0; i+1 < len(words); i += 2 {
+		register, err1 := strconv.Atoi(words[i])
+		value, err2 := strconv.ParseUint(words[i+1], 10, 64)
+		if errors.Join(err1, err2) != nil || register < 0 || register >= fencing.Registers || value > fencing.MaxToken {
+			err = fmt.Errorf("%w: register %s", conn.ErrRegister, words[i])
+			continue
+		}
+		into[register], seen[register] = value, true
+	}
+	if missing := fencing.Registers - len(seen); missing > 0 && err == nil {
+		err = fmt.Errorf("%w: %d of %d are missing", conn.ErrRegister, missing, fencing.Registers)
+	}
+	return err
+}
+
+// AddSeed admits a master: it gets registers and description, and its ticket becomes its mark.
+func AddSeed(b *conn.Batch, set, ticket, shown string, registers []uint64) {
+	b.Begin(11 + len(registers))
+	b.Add("EVALSHA", scripts.Seed.SHA1, "5", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, conn.RegistersKey)
+	b.Add(set, ticket, shown)
+	for _, value := range registers {
+		b.AddNumber(value)
+	}
+}
