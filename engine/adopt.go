@@ -54,7 +54,7 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 	if c.state, _, err = e.names.join(e, own, ttl, false, now); err != nil {
 		return nil, err
 	}
-	lock, err := c.adopt(ctx, pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Round: pipeline.AnyRound})
+	lock, err := c.adopt(ctx, pipeline.Request{Op: pipeline.Extend, Name: key, Token: value, TTL: ttl, Origin: pipeline.OriginForeign})
 	if err != nil {
 		c.state.stopContending(false)
 	}

@@ -152,7 +152,7 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	if err != nil {
 		return nil, step{}, err
 	}
-	req.Round, req.Fence = out.Round, out.Fence
+	req.Origin, req.Fence = out.Origin, out.Fence
 	start := sentAt(out, handed)
 	elapsed := clock.Now().Sub(start)
 	next := c.next(out, elapsed)
@@ -214,7 +214,7 @@ func (c *contender) raise(ctx context.Context, req pipeline.Request, won pipelin
 	c.e.counts.raised.Add(1)
 	req.Op, req.Among = pipeline.Extend, won.Granted
 	out, err := c.e.pipe.Do(ctx, req)
-	out.Round, out.Sent = won.Round, won.Sent
+	out.Origin, out.Sent = won.Origin, won.Sent
 	return out, err
 }
 

@@ -19,7 +19,7 @@ import (
 // willing stands for masters that say yes to all, at once, and remember nothing.
 type willing struct{}
 
-var yes = pipeline.Outcome{Verdict: quorum.Won, Tally: quorum.Tally{Granted: 5}, Round: 1}
+var yes = pipeline.Outcome{Verdict: quorum.Won, Tally: quorum.Tally{Granted: 5}, Origin: pipeline.OriginForeign}
 
 func (willing) Do(context.Context, pipeline.Request) (pipeline.Outcome, error) { return yes, nil }
 func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {

@@ -143,7 +143,7 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: e.cfg.MaxTTL, Round: pipeline.AnyRound}
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: e.cfg.MaxTTL, Origin: pipeline.OriginForeign}
 		if err := e.pipe.Start(req, d); err != nil {
 			return 0, err
 		}

@@ -21,11 +21,11 @@ import (
 //	     --validity out, denied, Close---------> ended: lost
 type lease struct {
 	e       *Engine
-	state   *nameState // fixed
-	name    string     // fixed
-	token   string     // fixed
-	round   uint64     // fixed: of the acquire
-	fencing uint64     // fixed: its fencing token; 0: none
+	state   *nameState      // fixed
+	name    string          // fixed
+	token   string          // fixed
+	origin  pipeline.Origin // fixed: of the acquire
+	fencing uint64          // fixed: its fencing token; 0: none
 	since   clock.Instant
 	heldOn  atomic.Int32 // masters that had it when they last answered
 
@@ -52,7 +52,7 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	}{}
 	l := &both.lease
 	l.e, l.state = e, n
-	l.name, l.token, l.round, l.fencing, l.since = req.Name, req.Token, req.Round, req.Fence, now
+	l.name, l.token, l.origin, l.fencing, l.since = req.Name, req.Token, req.Origin, req.Fence, now
 	l.renewal, l.longest = newRenewal(req.TTL, e.cfg.Drift, start), req.TTL
 	l.heldOn.Store(int32(heldOn))
 	both.lock.lease = l
@@ -65,12 +65,12 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 // extendLocked is the request to let the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
-	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Round: l.round, Fence: l.fencing}
+	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing}
 }
 
 // releaseLocked is the request to delete the lease's key.
 func (l *lease) releaseLocked() pipeline.Request {
-	return pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Round: l.round}
+	return pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin}
 }
 
 // endLocked is the end of the lease.
@@ -251,4 +251,4 @@ func (l *lease) onDue(now clock.Instant) {
 }
 
 // shared reports whether others may hold the lock by the same token.
-func (l *lease) shared() bool { return l.revealed || l.round == pipeline.AnyRound }
+func (l *lease) shared() bool { return l.revealed || l.origin == pipeline.OriginForeign }

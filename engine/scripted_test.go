@@ -23,7 +23,7 @@ type scripted struct {
 	when    []time.Time        // the same
 	away    bool               // no master answers, after delay
 	yes     uint8              // masters that say yes when they agree; 0: all five
-	round   uint64
+	round   pipeline.Origin
 	sent    int           // requests, executed or not
 	last    chan struct{} // closed when the request that was sent last is executed
 	ended   bool
@@ -98,7 +98,7 @@ func (s *scripted) execute(req pipeline.Request) pipeline.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.round++
-	out := pipeline.Outcome{Round: pipeline.AnyRound + s.round}
+	out := pipeline.Outcome{Origin: pipeline.OriginForeign + s.round}
 	if s.away {
 		out.Verdict, out.Tally.Unknown = quorum.NoQuorum, 5
 		return out

@@ -34,7 +34,7 @@ func (p *Pipeline) mustTake(t testing.TB, name string, ttl time.Duration) (relea
 	out, err := p.Do(context.Background(), req)
 	require.NoError(t, err)
 	require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
-	req.Op, req.Round = Release, out.Round
+	req.Op, req.Origin = Release, out.Origin
 	return func() {
 		out, err := p.Do(context.Background(), req)
 		assert.NoError(t, err)
@@ -143,7 +143,7 @@ func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
 		require.NoError(t, err)
 		free = out.Verdict == quorum.Won
 		t.Logf("attempt %d, %v after the lease: %+v", attempts, time.Since(taken)-lease, out.Tally)
-		req.Op, req.Round = Release, out.Round // what a part of the masters has granted
+		req.Op, req.Origin = Release, out.Origin // what a part of the masters has granted
 		_, err = p.Do(t.Context(), req)
 		require.NoError(t, err)
 	}
@@ -292,7 +292,7 @@ func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
 					if !assert.NoError(t, err) {
 						return
 					}
-					req.Op, req.Round = Release, out.Round
+					req.Op, req.Origin = Release, out.Origin
 					if out.Verdict == quorum.Won {
 						assert.EqualValues(t, 1, holders[n].Add(1), name)
 						time.Sleep(time.Duration(rng.IntN(3000)) * time.Microsecond)

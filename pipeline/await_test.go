@@ -116,7 +116,7 @@ func TestAwaitIsWokenByTheRelease(t *testing.T) {
 		require.Equal(t, 5, b.tracking())
 		require.EqualValues(t, 5, b.reads(), "it does not poll")
 		start := time.Now()
-		_, err := b.release("a", out.Round)
+		_, err := b.release("a", out.Origin)
 		require.NoError(t, err)
 		a.requireWoken(start.Add(time.Millisecond))
 		b.requireNothingAwaited()

@@ -85,12 +85,12 @@ func (b *bubble) acquire(ctx context.Context, name string) (Outcome, error) {
 	return b.p.Do(ctx, Request{Op: Acquire, Name: name, Token: "token of " + name, TTL: hour})
 }
 
-func (b *bubble) release(name string, round uint64) (Outcome, error) {
-	return b.p.Do(context.Background(), releaseOf(name, round))
+func (b *bubble) release(name string, origin Origin) (Outcome, error) {
+	return b.p.Do(context.Background(), releaseOf(name, origin))
 }
 
-func releaseOf(name string, round uint64) Request {
-	return Request{Op: Release, Name: name, Token: "token of " + name, TTL: hour, Round: round}
+func releaseOf(name string, origin Origin) Request {
+	return Request{Op: Release, Name: name, Token: "token of " + name, TTL: hour, Origin: origin}
 }
 
 // mustAcquire acquires and asserts the verdict Won; any goroutine may call it.
@@ -105,8 +105,8 @@ func (b *bubble) mustAcquire(name string) Outcome {
 // cycle acquires and releases; any goroutine may call it.
 func (b *bubble) cycle(name string) {
 	b.Helper()
-	round := b.mustAcquire(name).Round
-	out, err := b.release(name, round)
+	origin := b.mustAcquire(name).Origin
+	out, err := b.release(name, origin)
 	assert.NoError(b, err)
 	assert.Equal(b, quorum.Won, out.Verdict, "%+v", out)
 }

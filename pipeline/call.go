@@ -13,6 +13,7 @@ import (
 // What a connection carries, and callers of the pipeline meet.
 type (
 	Op          = conn.Op
+	Origin      = conn.Origin
 	Request     = conn.Request
 	Master      = conn.Master
 	MasterError = conn.MasterError
@@ -23,7 +24,7 @@ const (
 	Extend  = conn.Extend
 	Release = conn.Release
 
-	AnyRound       = conn.AnyRound
+	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix
 )
 
@@ -53,7 +54,7 @@ var (
 type Outcome struct {
 	Verdict quorum.Verdict
 	Tally   quorum.Tally
-	Round   uint64        // the round that carried the request
+	Origin  Origin        // of a lock that the request acquired
 	Sent    clock.Instant // before the first byte of it was sent; zero if none was
 	// Of a fenced acquire that is won: its token, and who granted it and who stores it, as
 	// fencing.Decide has them.

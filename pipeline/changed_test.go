@@ -155,14 +155,14 @@ func TestCausesDoNotQuoteTheArgumentsOfAnUnknownCommand(t *testing.T) {
 		})
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.started()
-			round := b.mustAcquire("a").Round
+			origin := b.mustAcquire("a").Origin
 			for _, c := range []struct {
 				command string
 				ask     func() (Outcome, error)
 				later   string // what begins the cause of a probe
 			}{
 				{"SET", func() (Outcome, error) { return b.acquire(context.Background(), "b") }, "trial lock: "},
-				{"EVALSHA", func() (Outcome, error) { return b.release("a", round) }, ""}, // of the pending release
+				{"EVALSHA", func() (Outcome, error) { return b.release("a", origin) }, ""}, // of the pending release
 			} {
 				for _, f := range b.fakes {
 					unknown(f, c.command)

@@ -150,7 +150,7 @@ func TestGrantOfASessionThatDiedDoesNotCount(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, quorum.NoQuorum, out.Verdict)
 		require.EqualValues(t, 2, out.Tally.Unknown)
-		b.p.Post(releaseOf("a", out.Round))
+		b.p.Post(releaseOf("a", out.Origin))
 		b.untilUp(3)
 		time.Sleep(5 * time.Second)
 		b.requireNoKeys()
@@ -198,7 +198,7 @@ func TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease(t *te
 					b.untilUp(2)
 					b.untilUp(3)
 				}
-				b.p.Post(releaseOf("a", out.Round))
+				b.p.Post(releaseOf("a", out.Origin))
 				time.Sleep(time.Second)
 				require.Equal(t, 3, b.up())
 				require.Empty(t, late.keys())
@@ -219,7 +219,7 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
-		before := b.mustAcquire("before").Round
+		before := b.mustAcquire("before").Origin
 		time.Sleep(10 * time.Millisecond)
 		f.set(func() { f.refuse = true })
 		f.cut()
@@ -382,7 +382,7 @@ func TestCloseWaitsForCallsUnderWay(t *testing.T) {
 		synctest.Wait()
 		_, err := b.acquire(context.Background(), "late")
 		require.ErrorIs(t, err, ErrClosed)
-		b.p.Post(releaseOf("first", 1)) // a release is taken as long as something is under way
+		b.p.Post(releaseOf("first", OriginForeign)) // a release is taken as long as something is under way
 		closed()
 		first()
 		second()

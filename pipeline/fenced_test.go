@@ -157,7 +157,7 @@ func (b *fencedBubble) register(master int, name string) string {
 
 func (b *fencedBubble) ask(op Op, name string) Outcome {
 	b.Helper()
-	out, err := b.p.Do(b.Context(), Request{Op: op, Name: name, Token: "token of " + name, TTL: testWait, Round: AnyRound})
+	out, err := b.p.Do(b.Context(), Request{Op: op, Name: name, Token: "token of " + name, TTL: testWait, Origin: OriginForeign})
 	require.NoError(b, err)
 	return out
 }

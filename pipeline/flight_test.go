@@ -33,9 +33,9 @@ func TestCallToAFarMasterWaitsForNoOther(t *testing.T) {
 		all(6, func(i int) {
 			time.Sleep(time.Duration(i) * 150 * time.Microsecond)
 			start := time.Now()
-			round := b.mustAcquire(fmt.Sprint("name", i)).Round
+			origin := b.mustAcquire(fmt.Sprint("name", i)).Origin
 			assert.Equal(t, time.Millisecond, time.Since(start), "acquire %d", i)
-			_, err := b.release(fmt.Sprint("name", i), round)
+			_, err := b.release(fmt.Sprint("name", i), origin)
 			assert.NoError(t, err)
 			assert.Equal(t, 2*time.Millisecond, time.Since(start), "release %d", i)
 		})
@@ -140,8 +140,8 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 		b.started()
 		slow := b.fakes[4]
 		slow.set(func() { slow.cost = 100 * time.Microsecond }) // four times the timeout for a round of 4096
-		rounds := make([]uint64, 2*mostInRound)
-		all(len(rounds), func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+		rounds := make([]Origin, 2*mostInRound)
+		all(len(rounds), func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Origin })
 		most := 0
 		for range 5000 {
 			most = max(most, b.p.Stats().Masters[4].InFlight)
@@ -167,11 +167,11 @@ func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		slow := b.fakes[2]
-		held := b.mustAcquire("held before").Round
+		held := b.mustAcquire("held before").Origin
 		slow.set(func() { slow.cost = time.Millisecond })
 		const calls = maxBacklog + 2*mostInRound
-		rounds := make([]uint64, calls)
-		all(calls, func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+		rounds := make([]Origin, calls)
+		all(calls, func(i int) { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Origin })
 		stats := b.p.Stats().Masters[2]
 		require.True(t, stats.Up)
 		require.EqualValues(t, 1, stats.Behind)
@@ -225,7 +225,7 @@ func TestDeniedNameFailsForItsCallerAlone(t *testing.T) {
 			assert.Equal(t, quorum.NoQuorum, out.Verdict)
 			assert.ErrorIs(t, out.Denied, ErrDenied)
 			assert.ErrorContains(t, out.Denied, "NOPERM this user has no permissions to access")
-			b.p.Post(releaseOf(name, out.Round)) // as the engine does
+			b.p.Post(releaseOf(name, out.Origin)) // as the engine does
 		})
 		time.Sleep(time.Second)
 		b.requireNoKeys()
@@ -254,10 +254,10 @@ func TestNameThatOneMasterDeniesIsHeldOnTheOthers(t *testing.T) {
 func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
-		rounds := make([]uint64, 20)
+		rounds := make([]Origin, 20)
 		name := func(i int) string { return []string{"name", "denied"}[i%2] + fmt.Sprint(i) }
 		for i := range rounds {
-			rounds[i] = b.mustAcquire(name(i)).Round
+			rounds[i] = b.mustAcquire(name(i)).Origin
 		}
 		time.Sleep(testTimeout)
 		f := b.fakes[0]

@@ -11,6 +11,7 @@ import (
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
+	"muxlock/pipeline/internal/pending"
 )
 
 // A master is one Redis server and the goroutines that speak to it: one reads, and one
@@ -57,10 +58,9 @@ type master struct {
 	unclaimed       int           // flights, the newest, that nobody writes yet
 	written         sync.Cond     // that has ended, after the master was set aside
 	optimism        optimism
-	sendingPending  bool   // pending releases are on the wire
-	checking        bool   // a check is
-	awayFrom        uint64 // while away or behind: the first round that it was not asked in
-	pending         pendingReleases
+	sendingPending  bool // pending releases are on the wire
+	checking        bool // a check is
+	pending         pending.Releases
 	stats           MasterStats
 	reported        standing
 
@@ -119,7 +119,7 @@ func (m *master) run() {
 // not say what it has received must be checked more often: else its first replica would count
 // as a loss of its data (admission.lost). So is one whose wait has ended, which is to be reported.
 func (m *master) tickLocked(now time.Time) {
-	m.pending.prune(now)
+	m.pending.Prune(now)
 	if !m.up {
 		return
 	}

@@ -168,7 +168,7 @@ func TestConnectionThatIsCutAfterARefusedBatchLeavesNothingLocked(t *testing.T) 
 				outs := b.acquireTogether(numbered(30)...)
 				for i, out := range outs {
 					require.Equal(t, i != 7, out.Verdict == quorum.Won, "by the others")
-					_, err := b.p.Do(t.Context(), Request{Op: Release, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token ", i), TTL: hour, Round: out.Round})
+					_, err := b.p.Do(t.Context(), Request{Op: Release, Name: fmt.Sprint("name", i), Token: fmt.Sprint("token ", i), TTL: hour, Origin: out.Origin})
 					require.NoError(t, err)
 				}
 				_, err := b.release("name7", 0)

@@ -24,6 +24,25 @@ type part struct {
 	repeats    int   // how often what it carries was asked for before, and not executed
 }
 
+// What a master has seen of the entries of a part.
+type partState uint8
+
+const (
+	unsentPart   partState = iota // nothing
+	sentInPart                    // the first of them
+	repeatedPart                  // all of them: they were refused unexecuted, and are asked for again
+)
+
+func (p *part) state() partState {
+	switch {
+	case p.repeats > 0:
+		return repeatedPart
+	case p.next > 0:
+		return sentInPart
+	}
+	return unsentPart
+}
+
 // compactFrom is how many rounds must wait for a master before obsolete requests among them
 // are dropped.
 const compactFrom = 4
@@ -45,14 +64,14 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 	obsolete := make(map[string]bool)
 	for i := range parts {
 		p := &parts[i]
-		if p.next > 0 || p.repeats > 0 {
+		if p.state() != unsentPart {
 			continue
 		}
 		if from == 0 {
 			from = p.r.seq
 		}
 		for e := range p.Entries {
-			if q := &p.Entries[e]; q.Op == Release && q.Round >= from {
+			if q := &p.Entries[e]; q.Op == Release && q.Origin.Since(from) {
 				obsolete[q.Token] = true
 			}
 		}
@@ -61,7 +80,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 		return parts, nil
 	}
 	for i := range parts {
-		if p := &parts[i]; p.next == 0 && p.repeats == 0 {
+		if p := &parts[i]; p.state() == unsentPart {
 			*p = p.without(m, func(q *Request) error {
 				if !obsolete[q.Token] {
 					return nil

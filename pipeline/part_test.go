@@ -22,7 +22,7 @@ func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
 		late := b.fakes[4]
-		before := b.mustAcquire("held before").Round
+		before := b.mustAcquire("held before").Origin
 		b.mustAcquire("held on")
 		time.Sleep(time.Millisecond) // all five have answered
 		late.set(func() { late.delay = 50 * time.Millisecond })
@@ -76,7 +76,7 @@ func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
 					if random.IntN(4) == 0 {
 						time.Sleep(time.Duration(random.IntN(100)) * time.Millisecond)
 					}
-					_, err = b.release(name, out.Round)
+					_, err = b.release(name, out.Origin)
 					assert.NoError(t, err)
 				}
 			})

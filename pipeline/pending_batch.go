@@ -5,26 +5,27 @@ import (
 
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/pending"
 )
 
 // A pendingBatch sends pending releases.
 type pendingBatch struct {
 	conn.Batch
-	due    []*pendingRelease
+	due    []*pending.Release
 	lead   int  // replies that come before: of SCRIPT LOAD
 	single bool // a command each
 }
 
 // takePendingLocked takes out the pending releases that are due; nil if there are none.
 func (m *master) takePendingLocked(now time.Time) *pendingBatch {
-	due := m.pending.take(now, conn.FoldMax)
+	due := m.pending.Take(now, conn.FoldMax)
 	if len(due) == 0 {
 		return nil
 	}
 	return newPendingBatch(due, false, false)
 }
 
-func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
+func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 	b := &pendingBatch{due: due, single: single}
 	if load {
 		b.LoadScripts(false) // a missing script of fencing is loaded when it is called
@@ -32,7 +33,7 @@ func newPendingBatch(due []*pendingRelease, load, single bool) *pendingBatch {
 	}
 	entries := make([]Request, len(due))
 	for i, d := range due {
-		entries[i] = Request{Op: Release, Name: d.name, Token: d.token}
+		entries[i] = Request{Op: Release, Name: d.Name, Token: d.Token}
 		if single {
 			b.Plain(&entries[i], 0)
 		}
@@ -63,7 +64,7 @@ func (b *pendingBatch) answered(m *master, replies []resp.Reply) error {
 
 func (b *pendingBatch) requests() int { return len(b.due) }
 
-func (b *pendingBatch) lostLocked(m *master) { m.pending.unconfirmed(b.due) }
+func (b *pendingBatch) lostLocked(m *master) { m.pending.Unconfirmed(b.due) }
 
 // settle notes the answers, and returns what is asked again.
 func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
@@ -80,16 +81,16 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 	defer m.p.mu.Unlock()
 	released, deleted, err := b.read(m, replies)
 	if err != nil {
-		m.pending.unconfirmed(b.due)
+		m.pending.Unconfirmed(b.due)
 		return nil, err
 	}
-	m.pending.confirmed(released, time.Now())
+	m.pending.Confirmed(released, time.Now())
 	m.stats.PendingDeleted += deleted
 	return nil, nil
 }
 
 // read returns the releases that were answered and how many of them found their key.
-func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendingRelease, deleted uint64, err error) {
+func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pending.Release, deleted uint64, err error) {
 	if !b.single {
 		votes, fault, err := conn.BatchVotes(replies[0], len(b.due))
 		if err == nil && conn.IsUnfit(fault) {

@@ -26,7 +26,7 @@ func TestPendingReleasesAreSentUnderLoad(t *testing.T) {
 		late := b.fakes[2]
 		late.hold(true)
 		out := b.mustAcquire("a")
-		b.p.Post(releaseOf("a", out.Round))
+		b.p.Post(releaseOf("a", out.Origin))
 		time.Sleep(time.Second)
 		require.Equal(t, 3, b.up())
 		late.hold(false) // executes the acquire after its release
@@ -45,7 +45,7 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 		b.cfg.Timeout = time.Second
 		b.started()
 		f := b.fakes[2]
-		round := b.mustAcquire("held").Round
+		origin := b.mustAcquire("held").Origin
 		time.Sleep(10 * time.Millisecond)
 		before := f.connections()
 		f.cut()
@@ -56,7 +56,7 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 		}
 		time.Sleep(10 * time.Millisecond)
 		require.Equal(t, 2, b.up(), "the trial is under way")
-		_, err := b.release("held", round)
+		_, err := b.release("held", origin)
 		require.NoError(t, err)
 		// A call that waits for a second idle master, which this one is once it is admitted.
 		b.fakes[1].set(func() { b.fakes[1].delay = 600 * time.Millisecond })
@@ -94,11 +94,11 @@ func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
 				require.Equal(t, quorum.Won, out.Verdict)
 				time.Sleep(10 * time.Millisecond)
 				for i := range requests { // of locks that it cannot have
-					b.p.Post(releaseOf(fmt.Sprint("name", i), 1<<40))
+					b.p.Post(releaseOf(fmt.Sprint("name", i), conn.InRound(1<<40)))
 				}
 				time.Sleep(time.Second)
 				b.mustAcquire("sets it aside")
-				out, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Round: out.Round})
+				out, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
 				require.NoError(t, err)
 				require.Equal(t, quorum.Won, out.Verdict)
 				time.Sleep(12 * time.Second)
@@ -125,7 +125,7 @@ func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
 		b.mustAcquire("keeps it busy")
 		out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
 		require.NoError(t, err)
-		_, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Round: out.Round})
+		_, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
 		require.NoError(t, err)
 		time.Sleep(150 * time.Millisecond)
 		f.hold(true)
@@ -195,8 +195,8 @@ func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		b.p.mu.Lock()
 		defer b.p.mu.Unlock()
-		require.Empty(t, b.p.masters[2].pending.inDoubt, "every later round is searched for releases that they concern")
-		require.Zero(t, b.p.masters[2].pending.len())
+		require.False(t, b.p.masters[2].pending.InDoubt(), "every later round is searched for releases that they concern")
+		require.Zero(t, b.p.masters[2].pending.Len())
 	})
 }
 
@@ -204,17 +204,17 @@ func TestPendingReleasesOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *tes
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
-		var rounds []uint64
+		var rounds []Origin
 		for i := range 1000 {
 			out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second})
 			require.NoError(t, err)
-			rounds = append(rounds, out.Round)
+			rounds = append(rounds, out.Origin)
 		}
 		f.set(func() { f.refuse = true })
 		f.cut()
 		b.cycle("meets the cut")
-		for i, round := range rounds {
-			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Round: round})
+		for i, origin := range rounds {
+			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Origin: origin})
 		}
 		time.Sleep(time.Minute)
 		require.LessOrEqual(t, b.p.Stats().Masters[2].PendingReleases, 2)
@@ -227,17 +227,17 @@ func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
 		f := b.fakes[2]
 		const locks = 2*conn.FoldMax + 100
 		var callers sync.WaitGroup
-		rounds := make([]uint64, locks)
+		rounds := make([]Origin, locks)
 		for i := range locks {
-			callers.Go(func() { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Round })
+			callers.Go(func() { rounds[i] = b.mustAcquire(fmt.Sprint("name", i)).Origin })
 		}
 		callers.Wait()
 		time.Sleep(10 * time.Millisecond)
 		f.set(func() { f.refuse = true })
 		f.cut()
 		b.untilUp(2)
-		for i, round := range rounds {
-			b.p.Post(releaseOf(fmt.Sprint("name", i), round))
+		for i, origin := range rounds {
+			b.p.Post(releaseOf(fmt.Sprint("name", i), origin))
 		}
 		time.Sleep(time.Second)
 		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases)
@@ -255,7 +255,7 @@ func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		f := b.fakes[2]
-		round := b.mustAcquire("a").Round
+		origin := b.mustAcquire("a").Origin
 		time.Sleep(10 * time.Millisecond)
 		var lost atomic.Int32
 		f.set(func() {
@@ -269,7 +269,7 @@ func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 			f.cutLocked()
 		})
 		b.cycle("meets the cut")
-		_, err := b.release("a", round)
+		_, err := b.release("a", origin)
 		require.NoError(t, err)
 		time.Sleep(10 * time.Second)
 		require.EqualValues(t, 3, lost.Load())
@@ -326,14 +326,15 @@ func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
 			outs := b.acquireTogether(numbered(20)...)
 			b.p.mu.Lock()
 			waits := len(m.unsent)
-			m.behind, m.awayFrom = true, b.p.seq+1
+			m.behind = true
+			m.pending.LeaveOut(b.p.seq + 1)
 			b.p.mu.Unlock()
 			require.Positive(t, waits)
 			for i := range others {
-				b.p.Post(releaseOf(fmt.Sprint("other", i), AnyRound))
+				b.p.Post(releaseOf(fmt.Sprint("other", i), OriginForeign))
 			}
 			for i, name := range numbered(20) {
-				b.p.Post(Request{Op: Release, Name: name, Token: fmt.Sprint("token ", i), TTL: hour, Round: outs[i].Round})
+				b.p.Post(Request{Op: Release, Name: name, Token: fmt.Sprint("token ", i), TTL: hour, Origin: outs[i].Origin})
 			}
 			time.Sleep(20 * time.Millisecond)
 			f.hold(false)
@@ -364,7 +365,7 @@ func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *tes
 				}
 				f := b.fakes[2]
 				away(t, b, f)
-				out, err := b.release("a", AnyRound)
+				out, err := b.release("a", OriginForeign)
 				require.NoError(t, err)
 				require.Equal(t, quorum.Won, out.Verdict)
 				require.Equal(t, 1, b.p.Stats().Masters[2].PendingReleases)

@@ -16,6 +16,7 @@ import (
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
+	"muxlock/pipeline/internal/pending"
 	"muxlock/pipeline/internal/wakeup"
 )
 
@@ -110,7 +111,6 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		drained:       make(chan struct{}),
 		calls:         sync.Pool{New: newCall},
 		inspections:   make(chan struct{}, mostInspections),
-		seq:           AnyRound,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {
@@ -124,9 +124,8 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			written:   sync.Cond{L: &p.mu},
 			pace:      newPace(cfg.Timeout),
 			admission: membership.Admission{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
-			awayFrom:  AnyRound + 1,
 			reported:  standing{up: true, votes: true},
-			pending:   pendingReleases{deadPeer: time.Second + 2*cfg.Timeout},
+			pending:   pending.New(time.Second + 2*cfg.Timeout),
 		})
 	}
 	errs := make([]error, len(p.masters))
@@ -362,7 +361,7 @@ func (p *Pipeline) abandon(c *call) {
 	}
 	p.mu.Unlock()
 	if c.req.Op == Acquire && sent != 0 {
-		p.Post(Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Round: sent})
+		p.Post(Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Origin: conn.InRound(sent)})
 	}
 }
 

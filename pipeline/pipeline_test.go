@@ -189,7 +189,7 @@ func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
 					assert.ErrorIs(t, c, os.ErrDeadlineExceeded)
 					assert.Contains(t, []string{"m2", "m3", "m4"}, c.Master)
 				}
-				b.p.Post(releaseOf(name, out.Round))
+				b.p.Post(releaseOf(name, out.Origin))
 			})
 		}
 		callers.Wait()
@@ -246,12 +246,12 @@ func TestAcquireAbandonedBeforeItIsSentIsNeverSent(t *testing.T) {
 func TestReleaseGoesOnWithoutItsCaller(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
-		round := b.mustAcquire("a").Round
+		origin := b.mustAcquire("a").Origin
 		other := side(func() { b.cycle("other") })
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		_, err := b.p.Do(ctx, releaseOf("a", round)) // queued behind other
+		_, err := b.p.Do(ctx, releaseOf("a", origin)) // queued behind other
 		require.ErrorIs(t, err, context.Canceled)
 		other()
 		time.Sleep(testTimeout)
@@ -263,7 +263,7 @@ func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Queue = 10
 		b.started()
-		held := b.mustAcquire("held").Round
+		held := b.mustAcquire("held").Origin
 		for _, f := range b.fakes {
 			f.set(func() { f.stalled = true })
 		}
@@ -319,7 +319,7 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 		var callers sync.WaitGroup
 		for i, out := range held {
 			callers.Go(func() {
-				out, err := b.release(fmt.Sprint("held", i), out.Round)
+				out, err := b.release(fmt.Sprint("held", i), out.Origin)
 				assert.NoError(t, err)
 				assert.Equal(t, quorum.Won, out.Verdict)
 			})
@@ -327,13 +327,13 @@ func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
 		callers.Wait()
 		blocker()
 		// Not folded: a SET between two commands that miss their script.
-		round := b.mustAcquire("mine").Round
+		origin := b.mustAcquire("mine").Origin
 		flush()
 		blocker = side(func() { b.mustAcquire("blocker too") })
 		synctest.Wait()
 		callers.Go(func() { b.mustAcquire("between") })
 		callers.Go(func() {
-			out, err := b.release("mine", round)
+			out, err := b.release("mine", origin)
 			assert.NoError(t, err)
 			assert.Equal(t, quorum.Won, out.Verdict)
 		})
@@ -372,7 +372,7 @@ func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
 				require.False(t, stats[1].Up)
 				require.Equal(t, fault, conn.FirstWord(stats[1].Cause))
 				require.True(t, stats[0].Up && stats[2].Up)
-				_, err := b.release("a", out.Round)
+				_, err := b.release("a", out.Origin)
 				require.NoError(t, err)
 				f.set(func() { f.hook = nil })
 				b.untilUp(3)

@@ -269,12 +269,13 @@ func (m *master) tryAdmit() (again bool, err error) {
 		}
 	}
 	now := time.Now()
-	if m.pending.isDue(now) {
+	if m.pending.IsDue(now) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
 	m.admitted = now
-	m.pending.admitted(now)
+	m.pending.Admitted(now)
+	m.pending.TakeIn()
 	m.paceLocked()
 	m.session.Overdue, m.session.Ctx = m.overdue, p.ctx
 	p.up++

@@ -105,7 +105,7 @@ func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
 					assert.ErrorIs(t, err, context.DeadlineExceeded)
 					continue
 				}
-				if req.Op, req.Round = Release, out.Round; out.Verdict != quorum.Won {
+				if req.Op, req.Origin = Release, out.Origin; out.Verdict != quorum.Won {
 					p.Post(req)
 					continue
 				}
@@ -187,7 +187,7 @@ func TestNamesAndTokensAreBytes(t *testing.T) {
 					assert.NoError(t, err)
 					assert.Equal(t, quorum.Won, out.Verdict, "op %d of %q", op, name)
 					if op == Acquire {
-						req.Round = out.Round
+						req.Origin = out.Origin
 					}
 				}
 			})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/pending"
 )
 
 // Reading what a master answers, in order, and passing it on as votes.
@@ -123,10 +124,10 @@ func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.bud
 func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
 	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
-		m.pending.add(&f.part.Entries[i], now)
+		m.pending.Add(&f.part.Entries[i], now)
 	}
-	if len(m.pending.inDoubt) > 0 {
-		f.part.releases(f.first, f.end, func(q *Request) { m.pending.sent(q, now) })
+	if m.pending.InDoubt() {
+		f.part.releases(f.first, f.end, func(q *Request) { m.pending.Sent(q, now) })
 	}
 }
 
@@ -145,14 +146,27 @@ func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
 	if len(a.refused)+len(a.noScript) == 0 {
 		return
 	}
+	released := m.releasesFormedLocked()
+	if len(a.refused) > 0 {
+		m.waitLocked(f.part.repeat(m, a.refused, true, released))
+	}
+	if len(a.noScript) > 0 {
+		m.sendLocked(newLoading(m.p.set != nil), now)
+		m.waitLocked(f.part.repeat(m, a.noScript, false, released))
+	}
+}
+
+// releasesFormedLocked returns the tokens of all locks whose release the master was sent and has not
+// answered, or is to be sent. Their acquires must not be repeated: they would be executed behind it.
+func (m *master) releasesFormedLocked() map[string]bool {
 	released := make(map[string]bool)
 	note := func(q *Request) { released[q.Token] = true }
-	notePending := func(rs []*pendingRelease) {
+	notePending := func(rs []*pending.Release) {
 		for _, r := range rs {
-			released[r.token] = true
+			released[r.Token] = true
 		}
 	}
-	notePending(m.pending.first)
+	notePending(m.pending.All())
 	for i := range m.flights {
 		switch g := &m.flights[i]; sent := g.maintenance.(type) {
 		case nil:
@@ -164,11 +178,5 @@ func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
 	for i := range m.unsent {
 		m.unsent[i].releases(0, len(m.unsent[i].Ends), note)
 	}
-	if len(a.refused) > 0 {
-		m.waitLocked(f.part.repeat(m, a.refused, true, released))
-	}
-	if len(a.noScript) > 0 {
-		m.sendLocked(newLoading(m.p.set != nil), now)
-		m.waitLocked(f.part.repeat(m, a.noScript, false, released))
-	}
+	return released
 }

@@ -42,7 +42,7 @@ func (b *bubble) try(name, token string) Outcome {
 	out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: name, Token: token, TTL: hour})
 	require.NoError(b, err)
 	if out.Verdict != quorum.Won {
-		b.p.Post(Request{Op: Release, Name: name, Token: token, TTL: hour, Round: out.Round})
+		b.p.Post(Request{Op: Release, Name: name, Token: token, TTL: hour, Origin: out.Origin})
 	}
 	return out
 }
@@ -66,7 +66,7 @@ func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 		b.fakes[2].set(func() { b.fakes[2].refuse = true })
 		b.fakes[2].cut()
 		b.cycle("meets the cut")
-		round := b.mustAcquire("a").Round // on the first two
+		origin := b.mustAcquire("a").Origin // on the first two
 		b.fakes[2].set(func() { b.fakes[2].refuse = false })
 		b.untilUp(3)
 		b.restarted(1) // and forgets it: two of three would grant it again
@@ -76,7 +76,7 @@ func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 			require.Empty(t, b.fakes[1].keys())
 		}
 		time.Sleep(time.Until(b.votesFrom(1)))
-		b.p.Post(releaseOf("a", round))
+		b.p.Post(releaseOf("a", origin))
 		time.Sleep(time.Second)
 		require.Equal(t, quorum.Won, b.try("a", "third").Verdict)
 	})
@@ -179,7 +179,7 @@ func TestExtendAndReleaseReachAWaitingMasterAndCount(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
 		require.Equal(t, 2*hour, time.Until(f.data["a"].ends).Round(time.Second))
-		out, err = b.release("a", out.Round)
+		out, err = b.release("a", out.Origin)
 		require.NoError(t, err)
 		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
 		require.Empty(t, f.keys())
@@ -290,7 +290,7 @@ func TestWaitingMasterGrantsNothingUnderLoadAndNothingIsLeftBehind(t *testing.T)
 					extended, err := b.p.Do(context.Background(), Request{Op: Extend, Name: name, Token: "token of " + name, TTL: hour})
 					assert.NoError(t, err)
 					assert.Equal(t, quorum.Won, extended.Verdict, "%+v", extended)
-					_, err = b.release(name, out.Round)
+					_, err = b.release(name, out.Origin)
 					assert.NoError(t, err)
 					time.Sleep(400 * time.Millisecond)
 				}

@@ -148,7 +148,7 @@ func (r *round) notifyLocked(i int, verdict quorum.Verdict) {
 }
 
 func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
-	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Round: r.seq, Sent: r.formed}
+	out := Outcome{Verdict: verdict, Tally: r.tallies[i], Origin: conn.InRound(r.seq), Sent: r.formed}
 	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}

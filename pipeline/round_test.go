@@ -82,7 +82,7 @@ func TestFirstVerdictWakesOnceAndLaterVotesDoNotTouchTheCall(t *testing.T) {
 				if i+1 == c.after {
 					out = calls[0].out
 					require.Equal(t, c.verdict, out.Verdict)
-					require.EqualValues(t, 7, out.Round)
+					require.Equal(t, conn.InRound(7), out.Origin)
 					calls[0].out = Outcome{} // the caller's again
 				}
 			}

@@ -89,6 +89,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 	}
 	if m.behind && len(m.unsent) == 0 {
 		m.behind = false
+		m.pending.TakeIn()
 		m.sendPendingLocked(now)
 	}
 }

@@ -1,6 +1,10 @@
 package pipeline
 
-import "time"
+import (
+	"time"
+
+	"muxlock/pipeline/internal/conn"
+)
 
 // Taking a master out of rounds, and noting what it misses: the releases that are pending then.
 
@@ -20,14 +24,14 @@ func (m *master) setAside(cause error) {
 		if f := &flights[i]; f.maintenance != nil {
 			f.maintenance.lostLocked(m)
 		} else {
-			f.part.releases(f.first, f.end, func(q *Request) { m.pending.add(q, now) })
+			f.part.releases(f.first, f.end, func(q *Request) { m.pending.Add(q, now) })
 		}
 	}
 	for i := range unsent {
 		w := &unsent[i]
 		w.releases(w.next, len(w.Ends), func(q *Request) {
-			if w.next > 0 || w.repeats > 0 || q.Round < m.awayFrom {
-				m.pending.add(q, now)
+			if w.state() != unsentPart || m.pending.MustRelease(q.Origin) {
+				m.pending.Add(q, now)
 			}
 		})
 	}
@@ -76,21 +80,17 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 			sent(flights[i].part.r)
 		}
 	}
-	awayFrom := m.p.seq + 1
-	for i := len(unsent) - 1; i >= 0; i-- {
-		if w := &unsent[i]; w.next > 0 {
+	m.pending.LeaveOut(m.p.seq + 1)
+	for i := range unsent {
+		switch w := &unsent[i]; {
+		case w.next > 0:
 			sent(w.r)
-		} else if w.repeats == 0 {
-			awayFrom = w.r.seq
+		case w.state() == unsentPart:
+			m.pending.LeaveOut(w.r.seq)
 		}
 	}
 	if to != 0 {
-		m.pending.died(from, to)
-	}
-	if !m.behind {
-		m.awayFrom = awayFrom
-	} else {
-		m.awayFrom = min(m.awayFrom, awayFrom)
+		m.pending.Died(from, to)
 	}
 }
 
@@ -99,7 +99,7 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 func (m *master) whyNotAskedLocked(r *round) error {
 	if m.up && !m.behind && m.backlog > maxBacklog {
 		m.behind = true
-		m.awayFrom = r.seq
+		m.pending.LeaveOut(r.seq)
 		m.stats.Behind++
 	}
 	switch {
@@ -123,14 +123,14 @@ func (m *master) whyNotAskedLocked(r *round) error {
 func (m *master) skipRoundLocked(r *round) {
 	now := time.Time{}
 	for i := range r.entries {
-		if q := r.entries[i]; q.Op == Release && q.Round < m.awayFrom {
+		if q := r.entries[i]; q.Op == Release && m.pending.MustRelease(q.Origin) {
 			if now.IsZero() {
 				now = time.Now()
 			}
 			if m.behind {
-				q.Round = 0 // the acquire may still be executed, however late
+				q.Origin = conn.OriginUnknown // the acquire may still be executed, however late
 			}
-			m.pending.add(&q, now)
+			m.pending.Add(&q, now)
 		}
 	}
 }

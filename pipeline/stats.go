@@ -46,7 +46,7 @@ func (p *Pipeline) Stats() Stats {
 			ms.Cause, ms.VotesFrom = why, m.votesFrom()
 		}
 		ms.RoundTrip, ms.Window = m.pace.roundTrip(), m.window
-		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.len()
+		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.Len()
 		if p.wakeups != nil {
 			ms.Tracking, ms.Reads, ms.Pushes = p.wakeups.Stats(m.index)
 		}

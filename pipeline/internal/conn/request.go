@@ -19,10 +19,9 @@ type Request struct {
 	// TTL in whole milliseconds. For a Release: how long the key may still live. After
 	// that the release is not sent any more.
 	TTL time.Duration
-	// Round is, for a Release, the Outcome.Round of the acquire that it undoes.
-	// A master that was not asked in that round need not be asked to release. AnyRound if
-	// another process acquired it.
-	Round uint64
+	// Origin is, for a Release, that of the acquire which it undoes: its Outcome's, or
+	// OriginForeign. A master that was not asked in that round need not be asked to release.
+	Origin Origin
 	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
 	Alone bool
 	// Contended, of an Acquire, keeps it out of an MSETEX: one held name has all of it refused.
@@ -36,6 +35,18 @@ type Request struct {
 	Patient bool
 }
 
-// AnyRound is the Request.Round of a lock that another process acquired: any master may have it.
-// It is before the first round of every pipeline.
-const AnyRound = 1
+// An Origin says who acquired a lock. Which masters may have it follows (package pending).
+type Origin uint64
+
+const (
+	// OriginUnknown is nobody knows whose: the lock may come to any master at any time yet.
+	OriginUnknown Origin = iota
+	// OriginForeign is another process: any master may have it.
+	OriginForeign
+)
+
+// InRound is this pipeline, in its round n. Rounds count from 1.
+func InRound(n uint64) Origin { return OriginForeign + Origin(n) }
+
+// Since reports whether a lock was acquired in round n of this pipeline, or in a later one.
+func (o Origin) Since(n uint64) bool { return o >= InRound(n) }

@@ -1,4 +1,4 @@
-package pipeline
+package pending
 
 import (
 	"fmt"
@@ -17,51 +17,54 @@ func at(seconds float64) time.Time {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-func newPending() *pendingReleases { return &pendingReleases{deadPeer: 10 * time.Second} }
-
-func lease(name string, round uint64) *Request {
-	return &Request{Op: Release, Name: name, Token: "t", TTL: 30 * time.Second, Round: round}
+func newPending() *Releases {
+	r := New(10 * time.Second)
+	return &r
 }
 
-func names(releases []*pendingRelease) (names []string) {
+func lease(name string, origin conn.Origin) *conn.Request {
+	return &conn.Request{Op: conn.Release, Name: name, Token: "t", TTL: 30 * time.Second, Origin: origin}
+}
+
+func names(releases []*Release) (names []string) {
 	for _, r := range releases {
-		names = append(names, r.name)
+		names = append(names, r.Name)
 	}
 	return names
 }
 
 func TestPendingReleaseIsDueAtOnceAndSentTwice(t *testing.T) {
 	p := newPending()
-	p.add(lease("a", 1), at(0))
-	due := p.take(at(0), 10)
+	p.Add(lease("a", conn.OriginForeign), at(0))
+	due := p.Take(at(0), 10)
 	require.Equal(t, []string{"a"}, names(due))
-	require.Empty(t, p.take(at(0), 10), "taken once")
-	p.confirmed(due, at(1))
-	require.Empty(t, p.take(at(10.9), 10), "before the dead-peer time")
-	due = p.take(at(11), 10)
+	require.Empty(t, p.Take(at(0), 10), "taken once")
+	p.Confirmed(due, at(1))
+	require.Empty(t, p.Take(at(10.9), 10), "before the dead-peer time")
+	due = p.Take(at(11), 10)
 	require.Equal(t, []string{"a"}, names(due))
-	p.confirmed(due, at(12))
-	require.Empty(t, p.take(at(1e6), 10), "twice is enough")
-	require.Zero(t, p.len())
+	p.Confirmed(due, at(12))
+	require.Empty(t, p.Take(at(1e6), 10), "twice is enough")
+	require.Zero(t, p.Len())
 }
 
 func TestPendingReleaseThatIsNotAnsweredStartsOver(t *testing.T) {
 	for _, answers := range []int{0, 1} {
 		t.Run(fmt.Sprint("after ", answers, " answers"), func(t *testing.T) {
 			p := newPending()
-			p.add(lease("a", 1), at(0))
-			due := p.take(at(0), 10)
+			p.Add(lease("a", conn.OriginForeign), at(0))
+			due := p.Take(at(0), 10)
 			if answers == 1 {
-				p.confirmed(due, at(0))
-				due = p.take(at(10), 10)
+				p.Confirmed(due, at(0))
+				due = p.Take(at(10), 10)
 			}
 			require.Len(t, due, 1)
-			p.unconfirmed(due)
-			due = p.take(at(10), 10)
+			p.Unconfirmed(due)
+			due = p.Take(at(10), 10)
 			require.Equal(t, []string{"a"}, names(due), "on the next connection, without waiting")
-			p.confirmed(due, at(10))
-			require.Empty(t, p.take(at(19), 10))
-			require.Equal(t, []string{"a"}, names(p.take(at(20), 10)))
+			p.Confirmed(due, at(10))
+			require.Empty(t, p.Take(at(19), 10))
+			require.Equal(t, []string{"a"}, names(p.Take(at(20), 10)))
 		})
 	}
 }
@@ -69,98 +72,98 @@ func TestPendingReleaseThatIsNotAnsweredStartsOver(t *testing.T) {
 func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name      string
-		round     uint64
+		origin    conn.Origin
 		forgotten bool
 	}{
-		{"answered before the connection died", 4, true},
-		{"first of those in flight", 5, false},
-		{"last of those in flight", 7, false},
-		{"formed later", 8, true},
-		{"unknown round", 0, false},
+		{"answered before the connection died", conn.InRound(4), true},
+		{"first of those in flight", conn.InRound(5), false},
+		{"last of those in flight", conn.InRound(7), false},
+		{"formed later", conn.InRound(8), true},
+		{"unknown round", conn.OriginUnknown, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPending()
-			p.died(5, 7)
-			p.add(lease("a", c.round), at(0))
-			require.Equal(t, 1, p.len())
-			taken := p.take(at(30), 10) // the lease has run out
+			p.Died(5, 7)
+			p.Add(lease("a", c.origin), at(0))
+			require.Equal(t, 1, p.Len())
+			taken := p.Take(at(30), 10) // the lease has run out
 			require.Equal(t, c.forgotten, len(taken) == 0)
-			require.Zero(t, p.len())
+			require.Zero(t, p.Len())
 		})
 	}
 }
 
 func TestPendingReleaseThatIsNotForgottenYetIsKept(t *testing.T) {
 	p := newPending()
-	p.add(lease("a", 1), at(0))
-	require.Len(t, p.take(at(29.9), 10), 1)
+	p.Add(lease("a", conn.OriginForeign), at(0))
+	require.Len(t, p.Take(at(29.9), 10), 1)
 }
 
 func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		round    uint64
+		origin   conn.Origin
 		answered float64
 		repeated bool
 	}{
-		{"in flight", 6, 5, true},
-		{"in flight, answered at the last moment", 6, 11.9, true},
-		{"in flight, answered after the dead-peer time", 6, 12, false},
-		{"before", 4, 5, false},
-		{"later", 8, 5, false},
+		{"in flight", conn.InRound(6), 5, true},
+		{"in flight, answered at the last moment", conn.InRound(6), 11.9, true},
+		{"in flight, answered after the dead-peer time", conn.InRound(6), 12, false},
+		{"before", conn.InRound(4), 5, false},
+		{"later", conn.InRound(8), 5, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPending()
-			p.died(5, 7)
-			p.admitted(at(2)) // in doubt until 12
-			p.sent(lease("a", c.round), at(c.answered))
-			require.Empty(t, p.take(at(11.9), 10))
-			due := p.take(at(12), 10)
+			p.Died(5, 7)
+			p.Admitted(at(2)) // in doubt until 12
+			p.Sent(lease("a", c.origin), at(c.answered))
+			require.Empty(t, p.Take(at(11.9), 10))
+			due := p.Take(at(12), 10)
 			require.Equal(t, c.repeated, len(due) == 1)
-			p.confirmed(due, at(12))
-			require.Zero(t, p.len(), "the last time")
+			p.Confirmed(due, at(12))
+			require.Zero(t, p.Len(), "the last time")
 		})
 	}
 }
 
 func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
 	p := newPending()
-	p.died(5, 7)
-	_, yes := p.isInDoubt(6, at(1e6))
+	p.Died(5, 7)
+	_, yes := p.isInDoubt(conn.InRound(6), at(1e6))
 	require.True(t, yes, "no connection since")
-	p.admitted(at(100))
-	until, yes := p.isInDoubt(6, at(109.9))
+	p.Admitted(at(100))
+	until, yes := p.isInDoubt(conn.InRound(6), at(109.9))
 	require.True(t, yes)
 	require.Equal(t, at(110), until)
-	_, yes = p.isInDoubt(6, at(110))
+	_, yes = p.isInDoubt(conn.InRound(6), at(110))
 	require.False(t, yes)
 
-	p.died(9, 9)
-	p.admitted(at(105))
+	p.Died(9, 9)
+	p.Admitted(at(105))
 	require.Len(t, p.inDoubt, 2)
-	until, _ = p.isInDoubt(6, at(105))
+	until, _ = p.isInDoubt(conn.InRound(6), at(105))
 	require.Equal(t, at(110), until, "a second admission does not put it off")
-	p.prune(at(112))
+	p.Prune(at(112))
 	require.Len(t, p.inDoubt, 1, "those that ended are dropped")
 }
 
 func TestTakeIsLimitedAndBeginsWithWhatIsForgottenFirst(t *testing.T) {
 	p := newPending()
 	for i := range 5 {
-		p.add(lease(fmt.Sprint("n", i), 1), at(float64(i)))
+		p.Add(lease(fmt.Sprint("n", i), conn.OriginForeign), at(float64(i)))
 	}
-	require.Equal(t, []string{"n0", "n1"}, names(p.take(at(5), 2)))
-	require.Equal(t, []string{"n2", "n3"}, names(p.take(at(5), 2)))
-	require.Equal(t, []string{"n4"}, names(p.take(at(5), 2)))
-	require.Empty(t, p.take(at(5), 2))
+	require.Equal(t, []string{"n0", "n1"}, names(p.Take(at(5), 2)))
+	require.Equal(t, []string{"n2", "n3"}, names(p.Take(at(5), 2)))
+	require.Equal(t, []string{"n4"}, names(p.Take(at(5), 2)))
+	require.Empty(t, p.Take(at(5), 2))
 }
 
 func TestTakeForgetsAlsoBeyondItsLimit(t *testing.T) {
 	p := newPending()
-	p.add(lease("fresh", 1), at(20))
-	p.add(lease("stale", 1), at(0))
-	require.Equal(t, []string{"fresh"}, names(p.take(at(31), 1)))
-	require.Zero(t, p.len())
+	p.Add(lease("fresh", conn.OriginForeign), at(20))
+	p.Add(lease("stale", conn.OriginForeign), at(0))
+	require.Equal(t, []string{"fresh"}, names(p.Take(at(31), 1)))
+	require.Zero(t, p.Len())
 }
 
 // TestTakeLeavesTheOthersWhereTheyAre counts what moves: BenchmarkPendingReleases has the time.
@@ -168,14 +171,14 @@ func TestTakeLeavesTheOthersWhereTheyAre(t *testing.T) {
 	const n, most = 100_000, 10
 	p := newPending()
 	for i := range n {
-		q := lease("a", 1)
+		q := lease("a", conn.OriginForeign)
 		q.TTL += time.Duration(i*7919%n) * time.Millisecond
-		p.add(q, at(0))
+		p.Add(q, at(0))
 	}
 	before := slices.Clone(p.first)
-	require.True(t, p.isDue(at(0)))
+	require.True(t, p.IsDue(at(0)))
 	require.Equal(t, before, p.first)
-	require.Len(t, p.take(at(0), most), most)
+	require.Len(t, p.Take(at(0), most), most)
 	moved := 0
 	for i := range p.first {
 		if p.first[i] != before[i] {
@@ -193,18 +196,18 @@ func requireAllAreSentTwice(t require.TestingT, n int) {
 	p := newPending()
 	sent, now := 0, at(0)
 	for i := range n {
-		q := lease("a", 1)
+		q := lease("a", conn.OriginForeign)
 		q.TTL += time.Duration(i*7919%n) * time.Millisecond
-		p.add(q, now)
+		p.Add(q, now)
 		if i%100 == 0 {
-			p.prune(now)
+			p.Prune(now)
 		}
 	}
-	for p.len() > 0 {
-		for p.isDue(now) {
-			due := p.take(now, conn.FoldMax)
+	for p.Len() > 0 {
+		for p.IsDue(now) {
+			due := p.Take(now, conn.FoldMax)
 			sent += len(due)
-			p.confirmed(due, now)
+			p.Confirmed(due, now)
 		}
 		now = now.Add(p.deadPeer)
 	}

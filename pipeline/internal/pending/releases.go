@@ -1,0 +1,182 @@
+package pending
+
+import (
+	"container/heap"
+	"slices"
+	"time"
+
+	"muxlock/pipeline/internal/conn"
+)
+
+// Releases is what may be at one master of the locks that were asked for, and the releases that
+// it was not sent or has not answered. It is pure: no clock, no I/O. It is guarded by Pipeline.mu, and
+// so no call costs more than O(log n) for each release that it adds or takes out.
+//
+// A lock may be at the master if its acquire was sent, or may still come from the socket of a
+// connection that died. It cannot be there if the master was left out of the round. So a master that
+// is away or behind needs the releases of the rounds before (MustRelease), and no others. A lock whose
+// acquire and release both wait to be sent needs neither.
+//
+// Each release is sent twice. First on the next connection, before anything else. Then
+// once more a dead-peer time later: the bytes of an acquire may sit in the socket of the
+// connection that died, and a server that was stopped reads them after it has answered on
+// the new one.
+type Releases struct {
+	deadPeer time.Duration
+	leftOut  uint64      // the first round that the master is left out of; 0: it is asked in all
+	first    releaseHeap // due on the next connection; ordered by when they are forgotten
+	again    releaseHeap // ordered by when they are due
+	inDoubt  []roundRange
+}
+
+// A Release is one that is pending.
+type Release struct {
+	Name, Token string
+	at          time.Time // first: the key is gone by itself then; again: it is due then
+	again       bool
+}
+
+// A releaseHeap is ordered by at; zero is never, and comes last.
+type releaseHeap []*Release
+
+func (h releaseHeap) Len() int      { return len(h) }
+func (h releaseHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h releaseHeap) Less(i, j int) bool {
+	return h[j].at.IsZero() || !h[i].at.IsZero() && h[i].at.Before(h[j].at)
+}
+func (h *releaseHeap) Push(r any) { *h = append(*h, r.(*Release)) }
+func (h *releaseHeap) Pop() any {
+	last := len(*h) - 1
+	r := (*h)[last]
+	(*h)[last] = nil
+	if *h = (*h)[:last]; last == 0 {
+		*h = nil // the memory of a long absence is freed
+	}
+	return r
+}
+
+// reached reports whether the first one's time has come.
+func (h releaseHeap) reached(now time.Time) bool {
+	return len(h) > 0 && !h[0].at.IsZero() && !now.Before(h[0].at)
+}
+
+// A roundRange is rounds that were in flight when a connection died. Their acquires are in
+// doubt: they may be executed until the dead-peer time after the next admission.
+type roundRange struct {
+	from, to uint64
+	until    time.Time // zero until a new connection is admitted
+}
+
+// New returns those of a master that was asked for nothing yet. Bytes of a connection that died may
+// be executed until the dead-peer time after the next one was admitted.
+func New(deadPeer time.Duration) Releases { return Releases{deadPeer: deadPeer, leftOut: 1} }
+
+// LeaveOut notes that the master is not asked from round n on, or from an earlier one on.
+func (p *Releases) LeaveOut(n uint64) {
+	if p.leftOut == 0 || n < p.leftOut {
+		p.leftOut = n
+	}
+}
+
+// TakeIn notes that the master is asked in all rounds from now on.
+func (p *Releases) TakeIn() { p.leftOut = 0 }
+
+// MustRelease reports whether a lock may be at the master: it was not left out when the lock was
+// acquired.
+func (p *Releases) MustRelease(o conn.Origin) bool { return p.leftOut == 0 || !o.Since(p.leftOut) }
+
+// Died notes that rounds from to to were in flight on a connection that ended.
+func (p *Releases) Died(from, to uint64) {
+	p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to})
+}
+
+// Admitted starts the dead-peer time of the rounds that wait for it.
+func (p *Releases) Admitted(now time.Time) {
+	for i := range p.inDoubt {
+		if p.inDoubt[i].until.IsZero() {
+			p.inDoubt[i].until = now.Add(p.deadPeer)
+		}
+	}
+}
+
+// Prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose
+// keys have expired.
+func (p *Releases) Prune(now time.Time) {
+	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
+	for p.first.reached(now) {
+		heap.Pop(&p.first)
+	}
+}
+
+// Add notes a release that was not sent or not answered.
+func (p *Releases) Add(q *conn.Request, now time.Time) {
+	r := &Release{Name: q.Name, Token: q.Token, at: now.Add(q.TTL)}
+	if _, inDoubt := p.isInDoubt(q.Origin, now); inDoubt || q.Origin == conn.OriginUnknown {
+		r.at = time.Time{} // the lease may begin later than we think
+	}
+	heap.Push(&p.first, r)
+}
+
+// Sent notes a release that was answered; if the acquire that it undoes may still be
+// waiting in a dead connection, it is sent once more.
+func (p *Releases) Sent(q *conn.Request, now time.Time) {
+	if until, inDoubt := p.isInDoubt(q.Origin, now); inDoubt && !until.IsZero() {
+		heap.Push(&p.again, &Release{Name: q.Name, Token: q.Token, at: until, again: true})
+	}
+}
+
+func (p *Releases) isInDoubt(o conn.Origin, now time.Time) (until time.Time, yes bool) {
+	for _, r := range p.inDoubt {
+		if o.Since(r.from) && !o.Since(r.to+1) && (r.until.IsZero() || now.Before(r.until)) {
+			return r.until, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// Len returns how many releases are pending.
+func (p *Releases) Len() int { return len(p.first) + len(p.again) }
+
+// IsDue reports whether take would find something.
+func (p *Releases) IsDue(now time.Time) bool {
+	p.Prune(now)
+	return len(p.first) > 0 || p.again.reached(now)
+}
+
+// Take removes up to most releases that are due.
+func (p *Releases) Take(now time.Time, most int) (due []*Release) {
+	p.Prune(now)
+	for len(due) < most && len(p.first) > 0 {
+		due = append(due, heap.Pop(&p.first).(*Release))
+	}
+	for len(due) < most && p.again.reached(now) {
+		due = append(due, heap.Pop(&p.again).(*Release))
+	}
+	return due
+}
+
+// Confirmed notes releases that were answered: each that was sent first is sent again.
+func (p *Releases) Confirmed(releases []*Release, now time.Time) {
+	for _, r := range releases {
+		if !r.again {
+			r.again, r.at = true, now.Add(p.deadPeer)
+			heap.Push(&p.again, r)
+		}
+	}
+}
+
+// Unconfirmed puts releases back that were not answered; they start over.
+func (p *Releases) Unconfirmed(releases []*Release) {
+	for _, r := range releases {
+		if r.again {
+			r.again, r.at = false, time.Time{}
+		}
+		heap.Push(&p.first, r)
+	}
+}
+
+// All returns those that are due on the next connection. The caller must not change it.
+func (p *Releases) All() []*Release { return p.first }
+
+// InDoubt reports whether acquires may still be executed that a dead connection carried.
+func (p *Releases) InDoubt() bool { return len(p.inDoubt) > 0 }
