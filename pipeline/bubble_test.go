@@ -65,7 +65,7 @@ func (b *bubble) started() *Pipeline {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, m := range p.masters {
-		m.pace.base[0], m.pace.period = 1, time.Now().Add(100*hour)
+		m.pace.Base[0], m.pace.Period = 1, time.Now().Add(100*hour)
 		m.paceLocked()
 	}
 	return p

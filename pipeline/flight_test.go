@@ -15,6 +15,7 @@ import (
 
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/pace"
 	"muxlock/scripts"
 )
 
@@ -106,7 +107,7 @@ func TestWindowBoundsWhatIsOnTheWay(t *testing.T) {
 				most.Store(max(most.Load(), int32(m.writes)))
 			}
 		})
-		require.EqualValues(t, mostWindow, most.Load())
+		require.EqualValues(t, pace.MostWindow, most.Load())
 	})
 }
 
@@ -147,7 +148,7 @@ func TestRoundLargerThanASlowMasterCanAnswerInTimeIsSentToItInPieces(t *testing.
 			most = max(most, b.p.Stats().Masters[4].InFlight)
 			time.Sleep(time.Millisecond)
 		}
-		require.LessOrEqual(t, most, int(float64(testTimeout/budgetPart)/firstCost)+conn.FoldMax)
+		require.LessOrEqual(t, most, int(float64(testTimeout/pace.BudgetPart)/pace.FirstCost)+conn.FoldMax)
 		require.Len(t, slow.keys(), len(rounds))
 		require.EqualValues(t, 5, b.up())
 		require.Zero(t, b.p.Stats().Masters[4].SetAside)

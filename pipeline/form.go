@@ -7,6 +7,7 @@ import (
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/pace"
 )
 
 // Forming rounds.
@@ -74,7 +75,7 @@ func (p *Pipeline) roundLimitLocked() int {
 	most := mostInRound
 	for _, m := range p.masters {
 		if m.hasRoomLocked() {
-			most = min(most, max(m.budget-m.onWire, leastBudget))
+			most = min(most, max(m.budget-m.onWire, pace.LeastBudget))
 		}
 	}
 	return most

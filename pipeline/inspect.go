@@ -3,34 +3,22 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
-	"muxlock/scripts"
 )
 
 // Reading what the masters have under a name, for people: no rule of the lock rests on it.
 
 const (
-	// MaxValue is the longest string that is taken for a lock's value, in bytes.
-	MaxValue = 512
-	// NoExpiry is the time that is left to a key that does not expire.
-	NoExpiry = time.Duration(math.MaxInt64)
+	MaxValue = conn.MaxValue
+	NoExpiry = conn.NoExpiry
 	// mostInspections are under way at once: others wait.
 	mostInspections = 64
 )
 
-// ErrNotALock is matched where a key holds what no lock has as its value: another type, an empty
-// string, one longer than MaxValue.
-var ErrNotALock = errors.New("muxlock: key holds no lock")
-
-// notALock is the class of the error with which the script says so of a string.
-const notALock = "MUXLOCKVALUE"
+var ErrNotALock = conn.ErrNotALock
 
 var errUnanswered = errors.New("has not answered yet")
 
@@ -120,19 +108,14 @@ type answer struct {
 
 func newInspection(name string, answers chan<- answer) *inspection {
 	i := &inspection{answers: answers}
-	i.Begin(3)
-	i.Add("SCRIPT", "LOAD", scripts.Inspect.Source)
-	i.Begin(5)
-	i.Add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
+	i.Inspect(name)
 	return i
 }
 
 // answered never ends the connection: that is left to what the lock needs.
 func (i *inspection) answered(m *master, replies []resp.Reply) error {
 	a := answer{master: m.index}
-	if a.err = replies[0].Err(); a.err == nil {
-		a.token, a.left, a.err = readValue(replies[1])
-	}
+	a.token, a.left, a.err = conn.InspectedValue(replies)
 	i.answers <- a
 	return nil
 }
@@ -140,35 +123,3 @@ func (i *inspection) answered(m *master, replies []resp.Reply) error {
 func (i *inspection) requests() int { return 1 }
 
 func (i *inspection) lostLocked(m *master) { i.answers <- answer{master: m.index, err: m.cause} }
-
-// readValue reads the answer of the script.
-func readValue(reply resp.Reply) (token string, left time.Duration, err error) {
-	if err := reply.Err(); err != nil {
-		return "", 0, whyNoValue(err)
-	}
-	if reply.Kind == resp.Null {
-		return "", 0, nil
-	}
-	ms, token, _ := strings.Cut(reply.Text, " ")
-	n, err := strconv.ParseInt(ms, 10, 64)
-	switch {
-	case err != nil || token == "":
-		return "", 0, fmt.Errorf("%w to the inspection", conn.ErrUnexpected)
-	case n < 0:
-		return token, NoExpiry, nil
-	}
-	return token, time.Duration(n) * time.Millisecond, nil
-}
-
-// whyNoValue gives the error of the script its type.
-func whyNoValue(err error) error {
-	switch {
-	case conn.IsDenied(err):
-		return conn.AsDenied(err)
-	case conn.IsOtherType(err):
-		return fmt.Errorf("%w: %w", ErrNotALock, err)
-	case conn.FirstWord(err) == notALock:
-		return fmt.Errorf("%w:%s", ErrNotALock, strings.TrimPrefix(err.Error(), notALock))
-	}
-	return err
-}

@@ -144,15 +144,15 @@ func TestAnswersOfAnInspectionAreRead(t *testing.T) {
 		{failed("MUXLOCKVALUE a string of 513 bytes"), "", 0, ErrNotALock},
 		{failed("NOPERM this user has no permissions to access one of the keys"), "", 0, ErrDenied},
 	} {
-		token, left, err := readValue(c.reply)
+		token, left, err := conn.InspectedValue([]resp.Reply{text("sha"), c.reply})
 		require.Equal(t, c.token, token, "%+v", c.reply)
 		require.Equal(t, c.left, left, "%+v", c.reply)
 		require.ErrorIs(t, err, c.err, "%+v", c.reply)
 	}
-	_, _, err := readValue(failed("BUSY"))
+	_, _, err := conn.InspectedValue([]resp.Reply{text("sha"), failed("BUSY")})
 	require.EqualError(t, err, "BUSY")
-	_, _, err = readValue(failed("MUXLOCKVALUE a string of 513 bytes"))
+	_, _, err = conn.InspectedValue([]resp.Reply{text("sha"), failed("MUXLOCKVALUE a string of 513 bytes")})
 	require.EqualError(t, err, "muxlock: key holds no lock: a string of 513 bytes")
-	_, _, err = readValue(text(strings.Repeat("secret", 2)))
+	_, _, err = conn.InspectedValue([]resp.Reply{text("sha"), text(strings.Repeat("secret", 2))})
 	require.NotContains(t, err.Error(), "secret")
 }

@@ -11,6 +11,7 @@ import (
 	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
+	"muxlock/pipeline/internal/pace"
 	"muxlock/pipeline/internal/pending"
 )
 
@@ -47,7 +48,7 @@ type master struct {
 	flights         []flight      // on the wire, oldest first
 	onWire          int           // requests in flights
 	writes          int           // writes that flights belong to
-	pace            pace          // what it has been measured to do
+	pace            pace.Pace     // what it has been measured to do
 	window          int           // of pace: writes on the wire at once
 	budget          int           // of pace: requests
 	took            time.Duration // of the last flight

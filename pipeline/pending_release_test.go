@@ -320,7 +320,7 @@ func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
 			b.native(allNative)
 			b.started()
 			m, f := b.p.masters[2], b.fakes[2]
-			require.Less(t, m.pace.budget(), conn.FoldMax, "a repeat waits for the pending releases on the wire")
+			require.Less(t, m.pace.Budget(), conn.FoldMax, "a repeat waits for the pending releases on the wire")
 			f.set(func() { f.data["name7"] = value{text: "another's", ends: time.Now().Add(hour)} })
 			f.hold(true)
 			outs := b.acquireTogether(numbered(20)...)

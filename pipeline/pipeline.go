@@ -16,6 +16,7 @@ import (
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
+	"muxlock/pipeline/internal/pace"
 	"muxlock/pipeline/internal/pending"
 	"muxlock/pipeline/internal/wakeup"
 )
@@ -122,7 +123,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			stuck:     make(chan struct{}, 1),
 			wanted:    make(chan struct{}, 1),
 			written:   sync.Cond{L: &p.mu},
-			pace:      newPace(cfg.Timeout),
+			pace:      pace.New(cfg.Timeout),
 			admission: membership.Admission{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
 			reported:  standing{up: true, votes: true},
 			pending:   pending.New(time.Second + 2*cfg.Timeout),

@@ -157,7 +157,7 @@ func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	if err == nil {
 		now := time.Now()
 		m.p.mu.Lock()
-		m.pace.noteBase(now.Sub(start), now)
+		m.pace.NoteBase(now.Sub(start), now)
 		m.p.mu.Unlock()
 	}
 	return m.replies, err

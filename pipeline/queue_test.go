@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline/internal/pace"
 )
 
 func queueOf(counts map[Op]int) *queue {
@@ -41,7 +43,7 @@ func TestReleasesComeFirstThenExtendsThenAcquires(t *testing.T) {
 // could be full is not.
 func TestNoClassStarvesAndNoRoomIsLeft(t *testing.T) {
 	counts := []int{0, 1, 7, 8, 9, 60, 64, 1000}
-	for _, most := range []int{64, 100, leastBudget, mostInRound} {
+	for _, most := range []int{64, 100, pace.LeastBudget, mostInRound} {
 		for _, r := range counts {
 			for _, e := range counts {
 				for _, a := range counts {

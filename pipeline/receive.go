@@ -98,7 +98,7 @@ func (m *master) complete(f *flight) (unfit error) {
 // removeFlightLocked takes the oldest flight off the wire.
 func (m *master) removeFlightLocked(f *flight, now time.Time) {
 	m.took = now.Sub(f.sent)
-	m.pace.answered(f.requests, f.ahead, m.took, now)
+	m.pace.Answered(f.requests, f.ahead, m.took, now)
 	m.paceLocked()
 	m.far = m.window > 1
 	f.wrote = m.flights[0].wrote
@@ -117,7 +117,7 @@ func (m *master) leaveLocked(f *flight) {
 	}
 }
 
-func (m *master) paceLocked() { m.window, m.budget = m.pace.window(), m.pace.budget() }
+func (m *master) paceLocked() { m.window, m.budget = m.pace.Window(), m.pace.Budget() }
 
 // notePendingLocked notes the releases that failed and, after a connection died, those whose
 // acquire may still be executed.

@@ -45,7 +45,7 @@ func (p *Pipeline) Stats() Stats {
 		if why := m.notVoting(now); m.up && why != nil {
 			ms.Cause, ms.VotesFrom = why, m.votesFrom()
 		}
-		ms.RoundTrip, ms.Window = m.pace.roundTrip(), m.window
+		ms.RoundTrip, ms.Window = m.pace.RoundTrip(), m.window
 		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.Len()
 		if p.wakeups != nil {
 			ms.Tracking, ms.Reads, ms.Pushes = p.wakeups.Stats(m.index)

@@ -1,4 +1,4 @@
-package pipeline
+package pace
 
 import (
 	"time"
@@ -6,7 +6,7 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A pace is what a master has been measured to do, and what follows for what it is sent.
+// A Pace is what a master has been measured to do, and what follows for what it is sent.
 // It is pure: no clock, no I/O; guarded by Pipeline.mu.
 //
 // The budget bounds how many requests are on the wire at once: as many as it answers in a
@@ -18,21 +18,21 @@ import (
 // only wait there, and fewer, larger rounds cost everybody less. To one that is far, it is
 // as many as keep the connection filled: a call is sent at once, and does not wait for a reply
 // to come back.
-type pace struct {
+type Pace struct {
 	timeout time.Duration
 
 	cost     float64          // ns per request, smoothed
 	meanSize float64          // requests in a flight, smoothed
-	base     [2]time.Duration // least time of a small write: in this period, and in the one before
-	period   time.Time        // when this period ends
+	Base     [2]time.Duration // least time of a small write: in this period, and in the one before
+	Period   time.Time        // when this period ends
 }
 
 const (
-	// budgetPart is the part of the timeout that what is on the wire may take.
-	budgetPart = 4
+	// BudgetPart is the part of the timeout that what is on the wire may take.
+	BudgetPart = 4
 	// A write carries up to leastBudget requests, however slow the master, and there are
 	// never more than mostBudget on the wire.
-	leastBudget = 256
+	LeastBudget = 256
 	mostBudget  = 1 << 14
 
 	// near is up to which time to a master and back one write at a time is best; the same
@@ -41,10 +41,10 @@ const (
 	near       = 200 * time.Microsecond
 	nearPart   = 4
 	spacing    = 125 * time.Microsecond
-	mostWindow = 32
+	MostWindow = 32
 
-	// firstCost is assumed before anything has been measured; it is ten times the common cost.
-	firstCost = 40 * float64(time.Microsecond)
+	// FirstCost is assumed before anything has been measured; it is ten times the common cost.
+	FirstCost = 40 * float64(time.Microsecond)
 	// basePeriod is how long the least time counts, once to twice: a way that has become
 	// longer is noticed after that, one that has become shorter at once.
 	basePeriod = 30 * time.Second
@@ -52,53 +52,53 @@ const (
 	manyRequests = 16
 )
 
-func newPace(timeout time.Duration) pace { return pace{timeout: timeout, cost: firstCost} }
+func New(timeout time.Duration) Pace { return Pace{timeout: timeout, cost: FirstCost} }
 
-// answered notes n requests: took is the time since they were sent, ahead how many were on
+// Answered notes n requests: took is the time since they were sent, ahead how many were on
 // the wire then and had to be answered first.
-func (p *pace) answered(n, ahead int, took time.Duration, now time.Time) {
+func (p *Pace) Answered(n, ahead int, took time.Duration, now time.Time) {
 	p.meanSize += (float64(n) - p.meanSize) / 8
 	if n < conn.FoldFrom {
-		p.noteBase(took, now)
+		p.NoteBase(took, now)
 		return
 	}
 	if n < manyRequests {
 		return
 	}
-	cost := float64(max(took-p.roundTrip(), 1)) / float64(n+ahead)
+	cost := float64(max(took-p.RoundTrip(), 1)) / float64(n+ahead)
 	p.cost += (cost - p.cost) / 8
 }
 
-func (p *pace) noteBase(took time.Duration, now time.Time) {
-	if now.After(p.period) {
-		p.base[1], p.base[0] = p.base[0], 0
-		p.period = now.Add(basePeriod)
+func (p *Pace) NoteBase(took time.Duration, now time.Time) {
+	if now.After(p.Period) {
+		p.Base[1], p.Base[0] = p.Base[0], 0
+		p.Period = now.Add(basePeriod)
 	}
-	if p.base[0] == 0 || took < p.base[0] {
-		p.base[0] = took
+	if p.Base[0] == 0 || took < p.Base[0] {
+		p.Base[0] = took
 	}
 }
 
-// roundTrip is the time to the master and back, as far as it is known; 0: unknown.
-func (p *pace) roundTrip() time.Duration {
-	if p.base[1] == 0 || p.base[0] != 0 && p.base[0] < p.base[1] {
-		return p.base[0]
+// RoundTrip is the time to the master and back, as far as it is known; 0: unknown.
+func (p *Pace) RoundTrip() time.Duration {
+	if p.Base[1] == 0 || p.Base[0] != 0 && p.Base[0] < p.Base[1] {
+		return p.Base[0]
 	}
-	return p.base[1]
+	return p.Base[1]
 }
 
-// budget is how many requests may be on the wire.
-func (p *pace) budget() int {
-	n := float64(p.timeout/budgetPart) / p.cost
-	return int(min(max(n, leastBudget), mostBudget))
+// Budget is how many requests may be on the wire.
+func (p *Pace) Budget() int {
+	n := float64(p.timeout/BudgetPart) / p.cost
+	return int(min(max(n, LeastBudget), mostBudget))
 }
 
-// window is how many writes may be on the wire.
-func (p *pace) window() int {
-	trip, round := p.roundTrip(), time.Duration(p.meanSize*p.cost)
+// Window is how many writes may be on the wire.
+func (p *Pace) Window() int {
+	trip, round := p.RoundTrip(), time.Duration(p.meanSize*p.cost)
 	if trip <= near || trip < round/nearPart {
 		return 1
 	}
 	round = max(round, spacing)
-	return min(1+int((trip+round-1)/round), mostWindow)
+	return min(1+int((trip+round-1)/round), MostWindow)
 }

@@ -1,0 +1,71 @@
+package conn
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"muxlock/internal/resp"
+	"muxlock/scripts"
+)
+
+const (
+	// MaxValue is the longest string that is taken for a lock's value, in bytes.
+	MaxValue = 512
+	// NoExpiry is the time that is left to a key that does not expire.
+	NoExpiry = time.Duration(math.MaxInt64)
+)
+
+// ErrNotALock is matched where a key holds what no lock has as its value: another type, an empty
+// string, one longer than MaxValue.
+var ErrNotALock = errors.New("muxlock: key holds no lock")
+
+// notALock is the class of the error with which the script says so of a string.
+const notALock = "MUXLOCKVALUE"
+
+// Inspect adds the commands that read what is under a name.
+func (b *Batch) Inspect(name string) {
+	b.Begin(3)
+	b.Add("SCRIPT", "LOAD", scripts.Inspect.Source)
+	b.Begin(5)
+	b.Add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
+}
+
+// InspectedValue reads the replies to Inspect.
+func InspectedValue(replies []resp.Reply) (token string, left time.Duration, err error) {
+	if err := replies[0].Err(); err != nil {
+		return "", 0, err
+	}
+	reply := replies[1]
+	if err := reply.Err(); err != nil {
+		return "", 0, whyNoValue(err)
+	}
+	if reply.Kind == resp.Null {
+		return "", 0, nil
+	}
+	ms, token, _ := strings.Cut(reply.Text, " ")
+	n, err := strconv.ParseInt(ms, 10, 64)
+	switch {
+	case err != nil || token == "":
+		return "", 0, fmt.Errorf("%w to the inspection", ErrUnexpected)
+	case n < 0:
+		return token, NoExpiry, nil
+	}
+	return token, time.Duration(n) * time.Millisecond, nil
+}
+
+// whyNoValue gives the error of the script its type.
+func whyNoValue(err error) error {
+	switch {
+	case IsDenied(err):
+		return AsDenied(err)
+	case IsOtherType(err):
+		return fmt.Errorf("%w: %w", ErrNotALock, err)
+	case FirstWord(err) == notALock:
+		return fmt.Errorf("%w:%s", ErrNotALock, strings.TrimPrefix(err.Error(), notALock))
+	}
+	return err
+}
