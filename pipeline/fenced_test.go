@@ -471,7 +471,7 @@ func TestSetUpWatchesMastersThatAreNotNew(t *testing.T) {
 // memberOf returns a master of a set, without a connection.
 func memberOf(set *membership.Set) *master {
 	p := &Pipeline{set: set}
-	m := &master{p: p, address: "m"}
+	m := &master{p: p, target: target{address: "m"}}
 	m.admission.RunID, m.admission.ReplID, m.admission.Wait = "run", "data", 10*time.Second
 	p.masters = []*master{m}
 	return m

@@ -26,6 +26,16 @@ type flight struct {
 	writes int       // 1 for the first flight of a write, 0 for others and for maintenance
 }
 
+// An inFlight is what the master was sent and has not answered; guarded by Pipeline.mu.
+type inFlight struct {
+	flights        []flight // oldest first
+	onWire         int      // requests in flights
+	writes         int      // writes that flights belong to
+	unclaimed      int      // flights, the newest, that nobody writes yet
+	sendingPending bool     // pending releases are among them
+	checking       bool     // a check is
+}
+
 // commands returns how many replies the flight will have.
 func (f *flight) commands() int {
 	if f.maintenance != nil {

@@ -3,12 +3,10 @@ package pipeline
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
 
-	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
 	"muxlock/pipeline/internal/pace"
@@ -31,57 +29,51 @@ import (
 // away, the same goroutine probes, and rounds skip it: the caller that forms one casts its
 // unknown votes and notes its pending releases.
 type master struct {
-	p       *Pipeline
+	p *Pipeline
+	target
+	status
+	outbox
+	inFlight
+	speed
+	writer
+	link
+	reader
+	pending   pending.Releases     // guarded by Pipeline.mu
+	admission membership.Admission // written by run under Pipeline.mu, so run may read it without
+	member    member               // likewise
+}
+
+// A target is where the master is; fixed.
+type target struct {
 	index   int
 	address string
 	option  rueidis.ClientOption
-	stuck   chan struct{} // capacity 1: the writer is to write carried; closed when run returns
-	wanted  chan struct{} // capacity 1: a round was formed without the master
+}
 
-	// The following are guarded by Pipeline.mu.
-	up              bool
-	behind          bool          // while up
-	cause           error         // why it is away
-	unsent          []part        // formed, not sent or not wholly
-	backlog         int           // requests in unsent
-	compacting      bool          // run compacts what was unsent
-	flights         []flight      // on the wire, oldest first
-	onWire          int           // requests in flights
-	writes          int           // writes that flights belong to
-	pace            pace.Pace     // what it has been measured to do
-	window          int           // of pace: writes on the wire at once
-	budget          int           // of pace: requests
-	took            time.Duration // of the last flight
-	leaveAfterWrite []*round      // left when the write that is under way ends
-	out             [][]byte      // to be written
-	writing         bool          // somebody writes carried
-	blocked         bool          // and the socket takes no more
-	unclaimed       int           // flights, the newest, that nobody writes yet
-	written         sync.Cond     // that has ended, after the master was set aside
-	optimism        optimism
-	sendingPending  bool // pending releases are on the wire
-	checking        bool // a check is
-	pending         pending.Releases
-	stats           MasterStats
-	reported        standing
+// A status is whether the master takes part in rounds; guarded by Pipeline.mu.
+type status struct {
+	up       bool
+	behind   bool  // while up
+	cause    error // why it is away
+	reported standing
+	stats    MasterStats
+}
 
-	// Written by run, under Pipeline.mu; so run may read it without.
-	admission membership.Admission
-	member    member
-	session   *conn.Session // also used by who has set writing
-	dialect   conn.Dialect  // what the server of the session has
+// A speed is what the master has been measured to do; guarded by Pipeline.mu.
+type speed struct {
+	pace   pace.Pace
+	window int           // of pace: writes on the wire at once
+	budget int           // of pace: requests
+	took   time.Duration // of the last flight
+}
 
-	// The following are owned by who has set writing.
-	carried [][]byte // what is written
-	gone    int      // pieces of it that are
-
-	// The following are owned by run.
-	replies     []resp.Reply
-	triedInVain bool      // a connection broke off when native commands were tried
-	looked      time.Time // the last look at a silent master counted from then
-	far         bool      // window was above 1
-	admitted    time.Time
-	pause       time.Duration // before the next probe
+// A link is the connection to the master's server. It is written by run under Pipeline.mu, so run may
+// read it without.
+type link struct {
+	session     *conn.Session // also used by who has set writing
+	dialect     conn.Dialect  // what the server of the session has
+	optimism    optimism      // guarded by Pipeline.mu
+	triedInVain bool          // a connection broke off when native commands were tried; owned by run
 }
 
 const (

@@ -306,7 +306,7 @@ func TestPauseBoundsTheRoundsThatAreAskedForTwice(t *testing.T) {
 }
 
 func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
-	m := &master{dialect: allNative, optimism: optimism{left: 2}}
+	m := &master{link: link{dialect: allNative, optimism: optimism{left: 2}}}
 	for _, c := range []struct {
 		acquires, contended, releases, left int
 	}{{0, 0, 100, 2}, {conn.FoldFrom - 1, 100, 100, 2}, {conn.FoldFrom, 0, 0, 1}, {100, 0, 0, 0}} {

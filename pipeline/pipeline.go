@@ -117,16 +117,13 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	for i, c := range cfg.Masters {
 		p.masters = append(p.masters, &master{
 			p:         p,
-			index:     i,
-			address:   c.Address,
-			option:    conn.Limited(c.Option),
-			stuck:     make(chan struct{}, 1),
-			wanted:    make(chan struct{}, 1),
-			written:   sync.Cond{L: &p.mu},
-			pace:      pace.New(cfg.Timeout),
-			admission: membership.Admission{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
-			reported:  standing{up: true, votes: true},
+			target:    target{index: i, address: c.Address, option: conn.Limited(c.Option)},
+			status:    status{reported: standing{up: true, votes: true}},
+			speed:     speed{pace: pace.New(cfg.Timeout)},
+			writer:    writer{stuck: make(chan struct{}, 1), written: sync.Cond{L: &p.mu}},
+			reader:    reader{wanted: make(chan struct{}, 1)},
 			pending:   pending.New(time.Second + 2*cfg.Timeout),
+			admission: membership.Admission{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
 		})
 	}
 	errs := make([]error, len(p.masters))

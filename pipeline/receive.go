@@ -7,11 +7,22 @@ import (
 	"slices"
 	"time"
 
+	"muxlock/internal/resp"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/pending"
 )
 
 // Reading what a master answers, in order, and passing it on as votes.
+
+// A reader is what run needs to read and to connect; owned by run.
+type reader struct {
+	wanted   chan struct{} // capacity 1: a round was formed without the master
+	replies  []resp.Reply
+	looked   time.Time // the last look at a silent master counted from then
+	far      bool      // window was above 1
+	admitted time.Time
+	pause    time.Duration // before the next probe
+}
 
 // serve reads answers until the master is to be set aside, and returns why.
 func (m *master) serve() (cause error) {

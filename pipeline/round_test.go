@@ -29,7 +29,7 @@ var errTest = errors.New("for a test")
 func newRound(masters int, entries ...Request) (*round, []*call) {
 	r := &round{seq: 7, entries: entries}
 	for i := range masters {
-		r.masters = append(r.masters, &master{p: new(Pipeline), index: i, address: fmt.Sprint("m", i)})
+		r.masters = append(r.masters, &master{p: new(Pipeline), target: target{index: i, address: fmt.Sprint("m", i)}})
 		r.causes = append(r.causes, nil)
 	}
 	for range entries {

@@ -9,6 +9,13 @@ import (
 
 // Sending parts of rounds to a master: at once, or when it has room.
 
+// An outbox is what the master is still to be sent; guarded by Pipeline.mu.
+type outbox struct {
+	unsent     []part // formed, not sent or not wholly
+	backlog    int    // requests in unsent
+	compacting bool   // run compacts what was unsent
+}
+
 // takeLocked sends a round to the master, now or when there is room. One that must wait
 // before it votes is not sent the acquires, but all releases: one that finds no key does no
 // harm.

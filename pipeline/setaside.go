@@ -16,8 +16,8 @@ func (m *master) setAside(cause error) {
 	m.stats.SetAside++
 	p.up--
 	flights, unsent := m.flights, m.unsent
-	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out, m.unclaimed = nil, nil, 0, 0, 0, nil, 0
-	m.sendingPending, m.checking, m.member.busy = false, false, false
+	m.inFlight, m.outbox, m.out = inFlight{}, outbox{}, nil
+	m.member.busy = false
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {

@@ -2,11 +2,28 @@ package pipeline
 
 import (
 	"math/bits"
+	"sync"
 	"time"
 )
 
 // Writing what was sent, after the mutex was unlocked: by whoever formed a round, or by the
 // master's writer what a socket does not take at once.
+
+// A writer is what is written to the master.
+type writer struct {
+	stuck chan struct{} // capacity 1: the master's writer is to write carried; closed when run returns
+
+	// The following are guarded by Pipeline.mu.
+	out             [][]byte  // to be written
+	writing         bool      // somebody writes carried
+	blocked         bool      // and the socket takes no more
+	written         sync.Cond // that has ended, after the master was set aside
+	leaveAfterWrite []*round  // left when the write that is under way ends
+
+	// The following are owned by who has set writing.
+	carried [][]byte // what is written
+	gone    int      // pieces of it that are
+}
 
 // unlock unlocks mu and writes what there is to be written, also what others add meanwhile:
 // nobody has to wait for a write, and each master has one who writes at a time.
