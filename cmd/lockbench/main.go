@@ -100,7 +100,8 @@ func root() *cobra.Command {
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), usage.Formerly("--"+unknown.GetSpecifiedName())); gone != nil {
+			flag := "--" + unknown.GetSpecifiedName()
+			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), formerCommand(cmd, []string{flag}), usage.Formerly(flag)); gone != nil {
 				return gone
 			}
 			var names []string
