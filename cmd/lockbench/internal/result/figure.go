@@ -65,7 +65,7 @@ var figures = []Figure{
 	ratio("goodput", "", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
 	}).in(openLoop),
-	ratio("fence_second_trip_rate", "fence second trips", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
+	ratio("fence_second_trip_rate", "fences that took a second round trip", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
 		return float64(r.Totals.FenceSecondTrips), float64(r.Totals.Fenced)
 	}),
 	share("failure_rate", func(t bench.Totals) (int64, int64) { return t.Failed, t.Offered }),
