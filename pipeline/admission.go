@@ -52,8 +52,9 @@ func (r restarted) Unwrap() error { return ErrRestarted }
 //
 // What this does not see is a promotion before the first meeting, and what was granted between a
 // change and the next check. Acquires that are sent when the last check is tickPeriod old go
-// behind a new one (checkLocked), so that is a tickPeriod at most, however long the server was
-// idle before. Nor does it see what somebody hides who resets the count (CONFIG RESETSTAT)
+// behind a new one (checkLocked), so that is a tickPeriod at most, and the time that an acquire
+// takes to the server: however long that was idle before, or a check is under way. If this process
+// is stopped with an acquire that it was about to write, that time is part of it. Nor does it see what somebody hides who resets the count (CONFIG RESETSTAT)
 // after the server was a replica and its offset is wiped out, all of it between two checks.
 type admission struct {
 	wait    time.Duration // as Config.Wait; fixed after New

@@ -68,13 +68,6 @@ func newCheck(now time.Time, glance bool) *check {
 }
 
 func (e *check) answered(m *master, replies []resp.Reply) error {
-	m.p.mu.Lock()
-	m.checking = false
-	m.p.mu.Unlock()
-	return e.read(m, replies)
-}
-
-func (e *check) read(m *master, replies []resp.Reply) error {
 	var text strings.Builder
 	for _, r := range replies {
 		if err := r.Err(); err != nil {

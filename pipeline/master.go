@@ -55,9 +55,9 @@ type master struct {
 	unclaimed       int           // flights, the newest, that nobody writes yet
 	written         sync.Cond     // that has ended, after the master was set aside
 	optimism        optimism
-	sendingPending  bool   // pending releases are on the wire
-	checking        bool   // a check is
-	awayFrom        uint64 // while away or behind: the first round that it was not asked in
+	sendingPending  bool      // pending releases are on the wire
+	checked         time.Time // when the last check was sent
+	awayFrom        uint64    // while away or behind: the first round that it was not asked in
 	pending         pendingReleases
 	stats           MasterStats
 	reported        standing
@@ -130,12 +130,13 @@ func (m *master) tickLocked(now time.Time) {
 	m.checkLocked(now, age)
 }
 
-// checkLocked checks the server unless a check is under way, or one was sent less than age ago.
+// checkLocked checks the server unless a check was sent less than age ago. One that is still under
+// way may have been executed long ago: it does not stand for the data that a request meets now.
 func (m *master) checkLocked(now time.Time, age time.Duration) {
-	if m.checking || now.Sub(m.admission.asked) < age {
+	if now.Sub(m.checked) < age {
 		return
 	}
-	m.checking = true
+	m.checked = now
 	m.sendLocked(newCheck(now, m.admission.glanced(now)), now)
 }
 

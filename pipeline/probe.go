@@ -163,7 +163,7 @@ func (m *master) measure() error {
 		e := newCheck(time.Now(), true)
 		replies, err := m.ask(&e.batch)
 		if err == nil {
-			err = e.read(m, replies)
+			err = e.answered(m, replies)
 		}
 		if err != nil {
 			return err
@@ -290,7 +290,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
-	m.admitted = now
+	m.admitted, m.checked = now, m.admission.asked
 	m.pending.admitted(now)
 	m.paceLocked()
 	m.session.overdue, m.session.ctx = m.overdue, p.ctx

@@ -13,7 +13,7 @@ func (m *master) setAside(cause error) {
 	p.up--
 	flights, unsent := m.flights, m.unsent
 	m.flights, m.unsent, m.backlog, m.onWire, m.writes, m.out, m.unclaimed = nil, nil, 0, 0, 0, nil, 0
-	m.sendingPending, m.checking, m.member.busy = false, false, false
+	m.sendingPending, m.member.busy = false, false
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {
