@@ -335,6 +335,29 @@ func TestEveryAcquireWhoseContextEndsSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAcquireThatNeverAskedSaysWhatIsKnownOfTheMasters(t *testing.T) {
+	e, links := bent(t, redistest.Masters(t, 3))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	missing := func() (m *NotReadyError) {
+		_, err := e.Acquire(ended, t.Name(), 0)
+		require.ErrorIs(t, err, ErrNoQuorum)
+		require.ErrorIs(t, err, ErrNotAcquired)
+		require.ErrorIs(t, err, context.Canceled)
+		errors.As(err, &m)
+		return m
+	}
+	require.Nil(t, missing())
+	for _, link := range links[:2] {
+		link.RefuseDials(true)
+		link.Cut()
+	}
+	soon(t, func() bool { return upMasters(e) == 1 })
+	m := missing()
+	require.NotNil(t, m)
+	require.Len(t, m.Causes, 2)
+}
+
 // The next in line had no answer of its own.
 func TestWhatTheLastContenderFoundIsKnownToTheNext(t *testing.T) {
 	masters := redistest.Masters(t, 3)

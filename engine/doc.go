@@ -41,9 +41,11 @@
 // does too, which is why a restarted master is not asked for new locks
 // for MaxTTL and a little; Config.MastersAreDurable and Config.MastersAreNew leave that wait out.
 // Replicas that are promoted are not masters: do not point an address at something that
-// fails over. On Linux the local clock goes on while the machine sleeps: locks that ran out
-// meanwhile are lost when it wakes. On macOS it stands still, and such a lock seems valid for
-// as long as it had left.
+// fails over. An engine looks whether a server was a replica meanwhile: in front of what it sends
+// when its last look is 0.2 s old, and every 8 s while it sends nothing. What such a server granted
+// less than 0.2 s after a look, and what was on its way to it, counts. On Linux the local clock
+// goes on while the machine sleeps: locks that ran out meanwhile are lost when it wakes. On macOS
+// it stands still, and such a lock seems valid for as long as it had left.
 //
 // # Life of a lock
 //
@@ -99,8 +101,7 @@
 // fields). Processes without Fencing, and Redsync, on the same masters are excluded as before
 // and have no fence. A server that gets an older state of its own data back, and keeps running
 // (SWAPDB there and back, REPLICAOF a copy of itself, DEBUG RELOAD), is recognised only by engines
-// that have seen the state between: the ACL of nobody should allow these. An engine looks 0.2 s
-// after its last look if it asks for anything, and every 8 s if it does not.
+// that have seen the state between, in a look (above): the ACL of nobody should allow these.
 //
 // A register is used up after 1.4e11 tokens, less what it began with: by one name that is locked at the
 // masters 3,000 times a second for a year, or 30 times a second for a century. Its names

@@ -38,6 +38,7 @@ type fake struct {
 	delay       time.Duration   // from a command's arrival to its execution
 	cost        time.Duration   // that a request takes to be executed, one after the other
 	stalled     bool            // nothing is executed on any connection, as in SIGSTOP
+	unheard     bool            // what is executed is answered later
 	refuse      bool            // dials fail
 	silent      bool            // dials hang
 	ended       bool
@@ -287,7 +288,7 @@ func (c *fakeConn) send() {
 	f := c.f
 	for {
 		f.mu.Lock()
-		for len(c.outbox) == 0 && !c.closed {
+		for (len(c.outbox) == 0 || f.unheard) && !c.closed {
 			f.changed.Wait()
 		}
 		out := c.outbox

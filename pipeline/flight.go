@@ -28,12 +28,12 @@ type flight struct {
 
 // An inFlight is what the master was sent and has not answered; guarded by Pipeline.mu.
 type inFlight struct {
-	flights        []flight // oldest first
-	onWire         int      // requests in flights
-	writes         int      // writes that flights belong to
-	unclaimed      int      // flights, the newest, that nobody writes yet
-	sendingPending bool     // pending releases are among them
-	checking       bool     // a check is
+	flights        []flight  // oldest first
+	onWire         int       // requests in flights
+	writes         int       // writes that flights belong to
+	unclaimed      int       // flights, the newest, that nobody writes yet
+	sendingPending bool      // pending releases are among them
+	checked        time.Time // when the last check was sent
 }
 
 // commands returns how many replies the flight will have.
@@ -75,13 +75,6 @@ func newCheck(now time.Time, glance bool) *check {
 }
 
 func (e *check) answered(m *master, replies []resp.Reply) error {
-	m.p.mu.Lock()
-	m.checking = false
-	m.p.mu.Unlock()
-	return e.read(m, replies)
-}
-
-func (e *check) read(m *master, replies []resp.Reply) error {
 	var text strings.Builder
 	for _, r := range replies {
 		if err := r.Err(); err != nil {

@@ -125,12 +125,13 @@ func (m *master) tickLocked(now time.Time) {
 	m.checkLocked(now, age)
 }
 
-// checkLocked checks the server unless a check is under way, or one was sent less than age ago.
+// checkLocked checks the server unless a check was sent less than age ago. One that is still under
+// way may have been executed long ago: it does not stand for the data that a request meets now.
 func (m *master) checkLocked(now time.Time, age time.Duration) {
-	if m.checking || now.Sub(m.admission.Asked) < age {
+	if now.Sub(m.checked) < age {
 		return
 	}
-	m.checking = true
+	m.checked = now
 	m.sendLocked(newCheck(now, m.admission.Glanced(now)), now)
 }
 

@@ -140,7 +140,7 @@ func (m *master) measure() error {
 		e := newCheck(time.Now(), true)
 		replies, err := m.ask(&e.Batch)
 		if err == nil {
-			err = e.read(m, replies)
+			err = e.answered(m, replies)
 		}
 		if err != nil {
 			return err
@@ -273,7 +273,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
-	m.admitted = now
+	m.admitted, m.checked = now, m.admission.Asked
 	m.pending.Admitted(now)
 	m.pending.TakeIn()
 	m.paceLocked()

@@ -450,6 +450,37 @@ func TestMasterThatWasAReplicaWhileIdleIsFoundThoughTheTraceIsWipedOut(t *testin
 	})
 }
 
+// The check of an idle master was executed before, and is answered with the acquire.
+func TestMasterThatWasAReplicaWhileACheckIsUnderWayMakesNoSecondHolder(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Wait, b.cfg.MastersAreNew, b.cfg.Timeout = testWait, true, 2*time.Second
+		b.started()
+		b.mustAcquire("a")
+		time.Sleep(idlePeriod - tickPeriod)
+		unheard := func(on bool) {
+			for _, f := range b.fakes[:2] {
+				f.set(func() { f.unheard = on })
+			}
+		}
+		unheard(true)
+		time.Sleep(3 * tickPeriod)
+		for i, f := range b.fakes[:2] {
+			checks := f.commands("stats")
+			require.Less(t, time.Since(checks[len(checks)-1].at), 3*tickPeriod, "under way")
+			f.replicate()
+			f.promote(fmt.Sprint("new", i))
+		}
+		second := make(chan Outcome)
+		go func() { second <- b.try("a", "second") }()
+		time.Sleep(tickPeriod)
+		unheard(false)
+		require.NotEqual(t, quorum.Won, (<-second).Verdict)
+		b.untilUp(3)
+		require.NotZero(t, b.votesFrom(0))
+		require.NotZero(t, b.votesFrom(1))
+	})
+}
+
 func TestMastersWhoseAddressesAreSwappedComeBackAndWait(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
 		one, other := b.fakes[0], b.fakes[1]

@@ -42,11 +42,11 @@ func chaosCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "Try to make two hold one lock: many holders, few keys, masters that fail",
-		Long: `Chaos locks few names from many places while masters stop, die, restart and
-answer late, as a seed draws it, and watches for two
-holders at once, and for fencing tokens that do not grow. Never more than a minority of the masters is faulty (the one
-master, where the lock uses only one). With either it exits 4 and writes
-the events around the first of each name to --history.
+		Long: `Chaos locks few names from many places while masters stop, die, restart and answer late,
+as a seed draws it. It watches for two holders at once, and for fencing tokens that do not
+grow. On either it exits 4, and writes the events around the first of each name to
+--history. Never more than a minority of the masters is faulty (the one master, where the
+lock uses only one).
 
 flush (FLUSHALL) takes a master's data. That is outside of what a lock without fencing
 promises, so that it is only drawn when --faults names it.`,

@@ -58,7 +58,7 @@ func TestFencesAreShownWhereThereAreAny(t *testing.T) {
 		stdout, stderr, code := lockbench(t, append(words("run --embedded 3 --keys 2 --workers 4 --duration 300ms --warmup 0s"), map[bool]string{true: "--fencing", false: "-q"}[fencing])...)
 		requireMeasured(t, code, stderr)
 		require.Equal(t, fencing, strings.Contains(flat(stdout), "ttl 10s fencing seed"), stdout)
-		require.Equal(t, fencing, strings.Contains(stdout, "fence violations 0  fence second trips "), stdout)
+		require.Equal(t, fencing, strings.Contains(stdout, "fence violations 0  fences that took a second round trip "), stdout)
 	}
 }
 

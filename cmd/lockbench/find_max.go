@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,11 +43,9 @@ func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
 	if err := f.TakeConfig(fs); err != nil { // before what it may have gets a default
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(searchDefaults)) {
+	for name, value := range searchDefaults {
 		if !fs.Changed(name) {
-			if err := fs.Set(name, searchDefaults[name]); err != nil {
-				return err
-			}
+			_ = fs.Set(name, value) // which it takes
 		}
 	}
 	p, err := f.Plan(cmd.Name(), fs)
@@ -137,7 +135,7 @@ func (s *search) length(rate float64) time.Duration {
 // the machine stalled or the generator lagged: the lock may have had too little of the machine too.
 func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun {
 	run := result.CapacityRun{Outcome: result.RateMissed, ThroughputPerS: r.ThroughputPerS, P99Ns: float64(r.Headline().P["99"])}
-	var texts, passed []string
+	var passed, failed []string
 	missed := false
 	for _, o := range objectives {
 		slo := o.Judge(r)
@@ -145,31 +143,27 @@ func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun
 		if slo.Pass {
 			passed = append(passed, view.Judged(slo))
 		} else {
-			texts = append(texts, view.Judged(slo))
+			failed = append(failed, view.Judged(slo))
 		}
-	}
-	met := len(texts) == 0
-	valid := len(failures(r, []string{bench.ReasonFew, bench.ReasonGenerator})) == 0
-	lagged := slices.ContainsFunc(r.Valid.Reasons, func(reason string) bool { return strings.HasPrefix(reason, bench.ReasonGenerator) })
-	stalls := stalled(r)
-	switch {
-	case valid && met:
-		run.Outcome = result.RateMet
-	case valid && !missed:
-		run.Outcome = result.RateTooFew
-	case stalls != "" || lagged:
-		run.Outcome = result.RateSpoiled
-	}
-	if run.Outcome == result.RateSpoiled && stalls != "" {
-		texts = append(texts, stalls)
 	}
 	for _, reason := range r.Valid.Reasons {
 		kind, _, _ := strings.Cut(reason, ":") // the result has the rest
-		texts = append(texts, kind)
+		failed = append(failed, kind)
 	}
-	if run.Why = strings.Join(texts, "; "); run.Outcome == result.RateMet {
-		run.Why = passed[0]
+	valid := len(failures(r, []string{bench.ReasonFew, bench.ReasonGenerator})) == 0
+	stalls := stalled(r)
+	if slices.Contains(failed, bench.ReasonGenerator) {
+		stalls = cmp.Or(stalls, bench.ReasonGenerator)
 	}
+	switch {
+	case valid && len(passed) == len(objectives):
+		run.Outcome, failed = result.RateMet, passed[:1]
+	case valid && !missed:
+		run.Outcome = result.RateTooFew
+	case stalls != "":
+		run.Outcome, failed = result.RateSpoiled, []string{stalls}
+	}
+	run.Why = strings.Join(failed, "; ")
 	return run
 }
 

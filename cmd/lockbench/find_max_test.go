@@ -130,7 +130,7 @@ func TestWhatWasMetIsMetAlthoughTheGeneratorLagged(t *testing.T) {
 	require.Equal(t, result.RateMet, judgeRun(lagged(4e6), under5ms).Outcome)
 	run := judgeRun(lagged(6e6), under5ms)
 	require.Equal(t, result.RateSpoiled, run.Outcome)
-	require.Equal(t, "response.p99<5ms: 6.00ms; the generator could not keep up", run.Why)
+	require.Equal(t, "the generator could not keep up", run.Why)
 	require.Equal(t, result.RateMissed, judgeRun(responded(6e6, 2000), under5ms).Outcome, "without a lag")
 	late := lagged(6e6)
 	late.Invalidate(bench.ReasonRate)
@@ -147,7 +147,7 @@ func TestWhatTheMachineMayHaveMissedIsNoMissOfTheLock(t *testing.T) {
 		}
 		return judgeRun(r, under5ms)
 	}
-	require.Equal(t, "response.p99<5ms: 20.0ms; the machine stalled: p99 12.0ms", run(20e6, 12e6).Why)
+	require.Equal(t, "the machine stalled: p99 12.0ms", run(20e6, 12e6).Why)
 	require.Equal(t, result.RateSpoiled, run(20e6, 12e6).Outcome)
 	require.Equal(t, result.RateSpoiled, run(900e6, 2e9, bench.ReasonRate, bench.ReasonBacklog).Outcome)
 	require.Equal(t, result.RateMet, run(4e6, 12e6).Outcome, "in spite of it")

@@ -17,7 +17,9 @@ func TestWhatIsGoneSaysWhatReplacesIt(t *testing.T) {
 		"compare a.json b.json":   usage.Former["compare OLD.json NEW.json"],
 	}
 	for what, instead := range usage.Former {
-		if strings.HasPrefix(what, "-") {
+		if figure, ok := strings.CutPrefix(what, "figure "); ok {
+			what = "run --slo " + figure + "<5"
+		} else if strings.HasPrefix(what, "-") {
 			what = "run " + what
 		}
 		lines[what] = instead

@@ -25,8 +25,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -39,6 +41,7 @@ import (
 	"muxlock/cmd/lockbench/internal/suggest"
 	"muxlock/cmd/lockbench/internal/text"
 	"muxlock/cmd/lockbench/internal/usage"
+	"muxlock/internal/child"
 )
 
 // Exit codes. Scripts rely on them.
@@ -100,7 +103,8 @@ func root() *cobra.Command {
 	cmd.SetVersionTemplate("{{.Version}}\n")
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if unknown := (*pflag.NotExistError)(nil); errors.As(err, &unknown) {
-			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), usage.Formerly("--"+unknown.GetSpecifiedName())); gone != nil {
+			flag := "--" + unknown.GetSpecifiedName()
+			if gone := cmp.Or(formerCommand(cmd, cmd.Flags().Args()), formerCommand(cmd, []string{flag}), usage.Formerly(flag)); gone != nil {
 				return gone
 			}
 			var names []string
@@ -118,8 +122,8 @@ func root() *cobra.Command {
 		chaosCommand(),
 		reportCommand(),
 		mastersCommand(),
+		childCommand(),
 	)
-	cmd.AddCommand(childCommands()...)
 	return cmd
 }
 
@@ -146,17 +150,16 @@ func formerCommand(cmd *cobra.Command, args []string) error {
 	return usage.Formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 }
 
-// childCommands are those of processes that lockbench starts of itself, and nobody by hand.
-func childCommands() (all []*cobra.Command) {
-	for name, serve := range subprocess.Commands {
-		all = append(all, &cobra.Command{
-			Use:    name,
-			Hidden: true,
-			Args:   usageArgs(cobra.NoArgs),
-			RunE:   func(cmd *cobra.Command, _ []string) error { return serve(cmd.Context(), os.Stdin, os.Stdout) },
-		})
+// childCommand is of the processes that lockbench starts of itself, and nobody by hand.
+func childCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: child.Command, Hidden: true,
+		ValidArgs: slices.Sorted(maps.Keys(subprocess.Serve)),
+		Args:      usageArgs(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return subprocess.Serve[args[0]](cmd.Context(), os.Stdin, os.Stdout)
+		},
 	}
-	return all
 }
 
 // verdict ends a run whose result has been written and is not simply good.

@@ -41,29 +41,20 @@ fencing tokens set them up first: muxlock masters init --new-masters.`,
 	return cmd
 }
 
-// planned checks the command line.
-func planned(cmd *cobra.Command, f *plan.Flags, length time.Duration) (*plan.Plan, error) {
-	if length < 0 {
-		return nil, usage.Errorf("--for must not be negative, got %s", length)
-	}
-	p, err := f.MastersAlone(cmd.Flags())
-	if err != nil {
-		return nil, err
-	}
-	p.Masters.Chosen = true // no embedded ones: others are to lock on them
-	for _, fault := range p.Faults {
-		if fault.Kind != faults.Delay || !fault.Whole {
-			return nil, usage.Errorf("--fault %s: only a delay without times makes sense here", fault.Text)
-		}
-	}
-	return p, nil
-}
-
 func serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err error) {
-	p, err := planned(cmd, f, length)
+	p, err := f.MastersAlone(cmd.Flags())
 	if err != nil {
 		return err
 	}
+	if length < 0 {
+		return usage.Errorf("--for must not be negative, got %s", length)
+	}
+	for _, fault := range p.Faults {
+		if fault.Kind != faults.Delay || !fault.Whole {
+			return usage.Errorf("--fault %s: only a delay without times makes sense here", fault.Text)
+		}
+	}
+	p.Masters.Chosen = true // no embedded ones: others are to lock on them
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	s, err := session.Open(ctx, p, log)
 	if err != nil {

@@ -39,7 +39,9 @@ func sweepCommand() *cobra.Command {
 		switch {
 		case findMax:
 			return findCapacity(cmd, &f)
-		case len(params) != 1:
+		case len(params) > 1:
+			return usage.Formerly("sweep --param A --param B")
+		case len(params) == 0:
 			return usage.Errorf("sweep needs one --param, or --find-max")
 		}
 		return sweep(cmd, &f, params[0])

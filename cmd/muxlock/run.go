@@ -59,7 +59,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 		case <-p.stops:
 			p.stop()
 		case <-expiring:
-			if left := time.Until(h.lock.Until()); left > 0 { // else it is lost by now
+			if left := time.Until(h.lock.Until()); left > 0 && left <= grace { // else it is lost by now, or a renewal was answered late
 				on, total := h.lock.HeldOn()
 				end(min(grace, left), "cannot be renewed, it is held on %d of %d masters", on, total)
 			}

@@ -52,10 +52,13 @@ type Talker struct {
 // talking is set in the environment of a Talker.
 const talking = "MUXLOCK_TALKER"
 
-// Talk starts this program again, with an argument, as a Talker. Its errors go to log, and
-// files are open in it from descriptor 3 on. A Talker starts none itself: a program that knows
-// nothing of the argument, as a test without its TestMain, would start itself for ever.
-func Talk(log *os.File, files []*os.File, argument string) (*Talker, error) {
+// Command is the first argument of a Talker.
+const Command = "child-process"
+
+// Talk starts this program again as a Talker, with the arguments Command and what it is to do. Its
+// errors go to log, and files are open in it from descriptor 3 on. A Talker starts none itself: a
+// program that knows nothing of Command, as a test without its TestMain, would start itself for ever.
+func Talk(log *os.File, files []*os.File, what string) (*Talker, error) {
 	if os.Getenv(talking) != "" {
 		return nil, errors.New("child: a process that Talk has started starts no other one")
 	}
@@ -63,8 +66,8 @@ func Talk(log *os.File, files []*os.File, argument string) (*Talker, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Talker{Cmd: exec.Command(self, argument)}
-	t.Stderr, t.ExtraFiles, t.Env = log, files, append(os.Environ(), talking+"="+argument)
+	t := &Talker{Cmd: exec.Command(self, Command, what)}
+	t.Stderr, t.ExtraFiles, t.Env = log, files, append(os.Environ(), talking+"="+what)
 	if t.In, err = t.StdinPipe(); err != nil {
 		return nil, err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The child is this test binary, which does not know the argument and so runs the tests.
+// The child is this test binary, which does not know Command and so runs the tests.
 func TestAProgramThatDoesNotKnowItsArgumentStartsItselfOnce(t *testing.T) {
-	p, err := Talk(os.Stderr, nil, "-test.run=^TestAProgramThatDoesNotKnow")
+	p, err := Talk(os.Stderr, nil, "anything")
 	if os.Getenv(talking) != "" {
 		require.ErrorContains(t, err, "starts no other one")
 		return

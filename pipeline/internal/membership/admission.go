@@ -51,9 +51,11 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 // uptime counts.
 //
 // What this does not see is a promotion before the first meeting, and what was granted between a
-// change and the next check. Acquires that are sent when the last check is 0.2 s old go
-// behind a new one (master.checkLocked of the pipeline), so that is 0.2 s at most, however long the server was
-// idle before. Nor does it see what somebody hides who resets the count (CONFIG RESETSTAT)
+// change and the next check. Acquires that are sent when the last check is 0.2 s old go behind a new
+// one (master.checkLocked of the pipeline), so that is 0.2 s at most, and the time that an acquire
+// takes to the server: however long that was idle before, or a check is under way. If this process
+// is stopped with an acquire that it was about to write, that time is part of it. Nor does it see
+// what somebody hides who resets the count (CONFIG RESETSTAT)
 // after the server was a replica and its offset is wiped out, all of it between two checks.
 type Admission struct {
 	Wait    time.Duration // as Config.Wait; fixed after New

@@ -30,7 +30,7 @@ type Line struct {
 
 // OpenLine starts the process. Close it.
 func OpenLine() (*Line, error) {
-	p, err := child.Talk(os.Stderr, nil, Command)
+	p, err := child.Talk(os.Stderr, nil, Process)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (l *Line) Close() error {
 	<-l.process.Done
 	l.process.Out.Close()
 	if !l.process.ProcessState.Success() {
-		return fmt.Errorf("%s: %s", Command, l.process.ProcessState)
+		return fmt.Errorf("%s: %s", Process, l.process.ProcessState)
 	}
 	return l.err
 }

@@ -16,8 +16,8 @@ import (
 	"muxlock/internal/clock"
 )
 
-// Command is the only argument of a process that is a Line: this program again, or a test of it.
-const Command = "delay-line"
+// Process is what a process is that is a Line.
+const Process = "delay-line"
 
 // Serve is the life of a Line. It returns at the end of its input, and its process ends with
 // all connections. One processor serves all: what wakes a goroutine needs no other thread for it.

@@ -4,6 +4,7 @@
 package plan
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -83,10 +84,7 @@ func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 // ProbeTimeout is when a probe beside a load counts as lost: five times what a lock
 // waits for a master.
 func (p *Plan) ProbeTimeout() time.Duration {
-	if p.Engine.MasterTimeout > 0 {
-		return 5 * p.Engine.MasterTimeout
-	}
-	return time.Second
+	return cmp.Or(5*p.Engine.MasterTimeout, time.Second)
 }
 
 // Outages reports whether faults may leave too few masters to acquire anything for a time.

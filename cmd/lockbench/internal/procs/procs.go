@@ -35,8 +35,8 @@ import (
 	"muxlock/internal/child"
 )
 
-// Command is the hidden subcommand that calls Serve.
-const Command = "worker-process"
+// Process is what a process is that is one child.
+const Process = "workers"
 
 const (
 	// lead is between telling the children when to begin and that moment; it grows
@@ -95,7 +95,7 @@ func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os
 		return nil, err
 	}
 	for range procs {
-		t, err := child.Talk(log, []*os.File{r.table}, Command)
+		t, err := child.Talk(log, []*os.File{r.table}, Process)
 		if err != nil {
 			return nil, err
 		}

@@ -24,7 +24,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	from, to := json.NewDecoder(in), json.NewEncoder(out)
 	var j job
 	if err := from.Decode(&j); err != nil {
-		return fmt.Errorf("%s is for lockbench alone: %w", Command, err)
+		return fmt.Errorf("%s is for lockbench alone: %w", Process, err)
 	}
 	impl, ok := rivals.Find(j.Impl)
 	if !ok {
@@ -57,10 +57,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	})
 	a := failure(err)
 	a.Part = part
-	if err := to.Encode(a); err != nil {
-		return err
-	}
-	return nil
+	return to.Encode(a)
 }
 
 func failure(err error) answer {

@@ -8,6 +8,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/suggest"
+	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/internal/stats"
 )
 
@@ -64,7 +65,7 @@ var figures = []Figure{
 	ratio("goodput", "", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
 	}).in(openLoop),
-	ratio("fence_second_trip_rate", "fence second trips", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
+	ratio("fence_second_trip_rate", "fences that took a second round trip", bench.UnitShare, "no lock had a fencing token (--fencing)", func(r *bench.Result) (float64, float64) {
 		return float64(r.Totals.FenceSecondTrips), float64(r.Totals.Fenced)
 	}),
 	share("failure_rate", func(t bench.Totals) (int64, int64) { return t.Failed, t.Offered }),
@@ -140,31 +141,6 @@ func (f Figure) Median(results []*bench.Result) (float64, bool) {
 	return stats.Median(values), true
 }
 
-// kept is a figure that no objective is about any more.
-const kept = "-o json, where it is still"
-
-// former is what replaces a figure that is gone.
-var former = map[string]string{
-	"acquired":           "acquired_per_s",
-	"cpu_share":          kept,
-	"failed":             "failure_rate",
-	"fence_second_trips": "fence_second_trip_rate",
-	"fenced":             kept,
-	"finished":           kept,
-	"gc_p99_ns":          kept,
-	"late":               "late_rate",
-	"late_quorum":        "lost_validity_rate",
-	"late_quorum_rate":   "lost_validity_rate",
-	"mean_wait_ns":       "max_wait_ns",
-	"offered":            "offered_per_s",
-	"refused":            "refused_rate",
-	"sched_p99_ns":       kept,
-	"stall_p99_ns":       kept,
-	"started":            kept,
-	"timeouts":           "timeout_rate",
-	"unfinished":         "failure_rate",
-}
-
 // FindFigure returns the figure of a name such as throughput, cycle.p99 or
 // acquire.response.max. The error lists what there is.
 func FindFigure(name string) (Figure, error) {
@@ -183,8 +159,8 @@ func FindFigure(name string) (Figure, error) {
 		}
 		return f, nil
 	}
-	if instead := former[name]; instead != "" {
-		return Figure{}, fmt.Errorf("the figure %s is gone; instead: %s", name, instead)
+	if gone := usage.Formerly("figure " + name); gone != nil {
+		return Figure{}, gone
 	}
 	var plain, latencies, known []string
 	for _, f := range figures {

@@ -70,8 +70,11 @@ func (f *File) Abandon() {
 // documentMost bounds what Read takes, in bytes: a hundred times what a long run makes.
 const documentMost = 64 << 20
 
-// readsSchema1 is a commit whose lockbench reads documents of schema 1.
-const readsSchema1 = "967aab1"
+// Commits whose lockbench reads documents of schema 1, and of searches that knew no repeats.
+const (
+	readsSchema1  = "967aab1"
+	readsSearches = "7af9070"
+)
 
 // ReadFile is Read of a file, or of standard input where it is -; its errors name the file.
 func ReadFile(name string) (*Document, error) {
@@ -129,6 +132,7 @@ func Read(r io.Reader) (*Document, error) {
 func decode(text []byte, doc *Document) error {
 	err := json.Unmarshal(text, doc)
 	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input":
 		return fmt.Errorf("is cut off after %d bytes", len(text))
@@ -142,6 +146,8 @@ func decode(text []byte, doc *Document) error {
 		return fmt.Errorf("was made by an older lockbench: schema 1, which lockbench of commit %s reads", readsSchema1)
 	case doc.SchemaVersion < 1:
 		return fmt.Errorf("is damaged: there is no schema %d", doc.SchemaVersion)
+	case errors.As(err, &kind) && kind.Field == "capacity.steps.met":
+		return fmt.Errorf("is a search by an older lockbench, which lockbench of commit %s reads", readsSearches)
 	case err != nil:
 		return fmt.Errorf("is damaged: %w", err)
 	case doc.Results == nil:

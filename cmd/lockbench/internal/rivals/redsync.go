@@ -77,16 +77,16 @@ func openRedsync(o Options, open func(master string) (redsyncredis.Pool, func(),
 }
 
 func (l *redsyncLocker) Acquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
-	m := l.sync.NewMutex(name, redsync.WithExpiry(ttl))
-	if err := m.LockContext(ctx); err != nil {
-		return nil, redsyncError(ctx, err)
-	}
-	return redsyncHeld{m}, nil
+	return l.lock(ctx, name, ttl, (*redsync.Mutex).LockContext)
 }
 
 func (l *redsyncLocker) TryAcquire(ctx context.Context, name string, ttl time.Duration) (bench.Held, error) {
+	return l.lock(ctx, name, ttl, (*redsync.Mutex).TryLockContext)
+}
+
+func (l *redsyncLocker) lock(ctx context.Context, name string, ttl time.Duration, by func(*redsync.Mutex, context.Context) error) (bench.Held, error) {
 	m := l.sync.NewMutex(name, redsync.WithExpiry(ttl))
-	if err := m.TryLockContext(ctx); err != nil {
+	if err := by(m, ctx); err != nil {
 		return nil, redsyncError(ctx, err)
 	}
 	return redsyncHeld{m}, nil

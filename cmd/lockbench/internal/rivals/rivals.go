@@ -102,10 +102,9 @@ func CanFence(names []string) bool {
 }
 
 // Names lists what Find knows.
-func Names() []string {
-	names := make([]string, len(All))
-	for i, impl := range All {
-		names[i] = impl.Name
+func Names() (names []string) {
+	for _, impl := range All {
+		names = append(names, impl.Name)
 	}
 	return names
 }

@@ -21,11 +21,11 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 	m := Measured{Procs: cfg.Procs, Shared: cfg.Dist != bench.Dist{}, Masters: masters}
 	of := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != "muxlock" || r.Totals.Acquired == 0 })
 	if len(of) == 0 {
-		return m, fmt.Errorf("%w: no result in which muxlock acquired anything", ErrTooLittle)
+		return m, fmt.Errorf("%w: no result in which muxlock acquired anything: measure one, for longer than holds last", ErrTooLittle)
 	}
 	for _, r := range of {
 		if from, to, found := r.Outage(cfg); found {
-			return m, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d", ErrTooLittle, from, to, r.Round)
+			return m, fmt.Errorf("%w: nothing was acquired from %.0f s to %.0f s of round %d: mend the masters, then measure", ErrTooLittle, from, to, r.Round)
 		}
 		m.Masters = max(m.Masters, r.Masters)
 		m.Warnings = append(m.Warnings, against(r)...)
@@ -42,7 +42,7 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		m.Watched += time.Duration(r.DurationS * 1e9)
 	}
 	if m.Masters == 0 {
-		return m, fmt.Errorf("%w: the result does not have how many masters there were", ErrTooLittle)
+		return m, fmt.Errorf("%w: the result does not have how many masters there were: measure again", ErrTooLittle)
 	}
 	var err error
 	read := func(figure func(*bench.Result) *bench.Summary) Times {
@@ -160,7 +160,7 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 	m.Acquires, m.Holds = read("acquire", p.Acquires), read("hold", p.Holds)
 	read("pause", p.Pauses)
 	if err == nil && len(m.Acquires.took) == 0 {
-		err = fmt.Errorf("%w: nothing was acquired", ErrTooLittle)
+		err = fmt.Errorf("%w: nothing was acquired: measure while the process locks", ErrTooLittle)
 	}
 	for _, one := range p.Pauses.Longest {
 		m.Pauses = append(m.Pauses, Moment(one))

@@ -151,7 +151,10 @@ func TestHoldsAreAQuantileThatTheSamplesShowOrTheLongest(t *testing.T) {
 
 	m.Holds = Count(held, nil, 15)
 	ask.Eps = 0.01
-	require.Equal(t, 1995*ms, Size(m, ask).Hold.Took, "what outlived the measurement is longer than all")
+	h = Size(m, ask).Hold
+	require.Equal(t, 1995*ms, h.Took, "what outlived the measurement is longer than all")
+	require.InDelta(t, 20.0/2015, h.Beyond, 1e-9)
+	require.InDelta(t, 0.0144, h.AtMost, 0.0005)
 	m.Holds = Count(held, nil, 100)
 	s := Size(m, ask)
 	require.Len(t, s.Lacks, 1)

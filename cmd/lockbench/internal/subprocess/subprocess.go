@@ -1,5 +1,4 @@
-// Package subprocess is what the processes do that lockbench starts of itself, each with one
-// argument.
+// Package subprocess is what the processes do that lockbench starts of itself (child.Talk).
 package subprocess
 
 import (
@@ -10,21 +9,21 @@ import (
 
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/procs"
+	"muxlock/internal/child"
 )
 
-// Commands is what each does until its standard input ends, by its argument.
-var Commands = map[string]func(ctx context.Context, in io.Reader, out io.Writer) error{
-	procs.Command:  procs.Serve,
-	faults.Command: faults.Serve,
+// Serve is what each does until its standard input ends, by its argument behind child.Command.
+var Serve = map[string]func(ctx context.Context, in io.Reader, out io.Writer) error{
+	procs.Process:  procs.Serve,
+	faults.Process: faults.Serve,
 }
 
 // Main is for TestMain: it ends the process if that is one of them, started by a test.
 func Main() {
-	serve := Commands[os.Args[len(os.Args)-1]]
-	if serve == nil {
+	if len(os.Args) != 3 || os.Args[1] != child.Command {
 		return
 	}
-	if err := serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+	if err := Serve[os.Args[2]](context.Background(), os.Stdin, os.Stdout); err != nil {
 		log.Fatal(err)
 	}
 	os.Exit(0)

@@ -35,11 +35,20 @@ func TestRunShowsOverlapsInvalidFiguresAndThinTails(t *testing.T) {
 	text := shown(t, "run", resulttest.Document(r))
 	require.Contains(t, text, "SAFETY VIOLATION muxlock: 3 times")
 	require.Contains(t, text, "SAFETY VIOLATION muxlock: 2 times a fence")
-	require.Contains(t, text, "fences 400  fence violations 2  fence second trips 1.50%")
+	require.Contains(t, text, "fences 400  fence violations 2  fences that took a second round trip 1.50%")
 	require.Contains(t, text, "NOT VALID muxlock: rate not met")
 	require.Contains(t, text, "ERROR muxlock: it broke; badly")
 	require.Contains(t, text, "~3.00ms", "5 of 500 samples lie beyond p99")
 	require.NotContains(t, text, "~2.00ms")
+}
+
+func TestLocksThatAreHeldAreNoCycles(t *testing.T) {
+	r := resulttest.Result("muxlock", 1, 0)
+	r.Holding = &bench.Holding{Wanted: 1000, Held: 998, Lost: 3, CommandsPerRound: 111}
+	text := shown(t, "run", resulttest.Document(r))
+	require.Contains(t, text, "998 of 1,000 locks held for 5.0s  lost 3\n")
+	require.Contains(t, text, "111 commands a batch")
+	require.NotContains(t, text, "cycles/s")
 }
 
 func TestAnEmptyResultIsShown(t *testing.T) {
@@ -115,7 +124,7 @@ func TestRunTellsWhatItCostAndWhatDisturbedIt(t *testing.T) {
 	r := resulttest.Result("muxlock", 1, 1000)
 	r.Client.SchedP99Ns, r.Client.CPUShare, r.Client.Stall = 12_300, 0.42, resulttest.Summary(1)
 	require.Contains(t, flat(shown(t, "run", resulttest.Document(r))), "client: cpu 12.3us a cycle allocs 5.25 a cycle 42% of the machine's cpu"+
-		" gc pause p99 0ns ready to run p99 12.3us stall p99 ~3.00ms longest 9.00ms ")
+		" gc pause p99 0ns wait for a processor p99 12.3us stall p99 ~3.00ms longest 9.00ms ")
 
 	r.ThroughputPerS = 0 // op hold
 	require.Contains(t, shown(t, "run", resulttest.Document(r)), "client: 42% of the machine's cpu")

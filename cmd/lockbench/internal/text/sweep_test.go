@@ -38,7 +38,7 @@ func TestSweepShowsEachSettingAndHowItGrows(t *testing.T) {
 func TestASearchEndsWithItsAnswer(t *testing.T) {
 	met := result.CapacityStep{RatePerS: 41_000, Outcome: result.RateMet, Met: 3, Results: []int{0, 1, 2}, Why: "response.p99<5ms: 4.10ms", P99Ns: 4_100_000}
 	missed := result.CapacityStep{RatePerS: 43_000, Outcome: result.RateMissed, Missed: 2, Met: 1, Results: []int{3, 4, 5}, Why: "not valid: rate not met", P99Ns: 9_100_000}
-	spoiled := result.CapacityStep{RatePerS: 42_000, Outcome: result.RateSpoiled, Spoiled: 3, Results: []int{3, 4, 5}}
+	spoiled := result.CapacityStep{RatePerS: 42_000, Outcome: result.RateSpoiled, Spoiled: 3, Results: []int{3, 4, 5}, Why: "the machine stalled: p99 181ms"}
 	capacity := func(rate, next float64, steps ...result.CapacityStep) result.Capacity {
 		return result.Capacity{Impl: "muxlock", SLO: []string{"response.p99<5ms"}, RatePerS: rate, NextPerS: next, Steps: steps}
 	}
@@ -46,11 +46,14 @@ func TestASearchEndsWithItsAnswer(t *testing.T) {
 	doc.Capacity = []result.Capacity{
 		capacity(41_000, 43_000, met, missed), capacity(0, 43_000, missed), capacity(41_000, 0, met), capacity(41_000, 42_000, met, missed, spoiled),
 	}
-	text := flat(shown(t, "sweep", doc))
+	lines := shown(t, "sweep", doc)
+	require.Contains(t, lines, "\nstep  rate/s  met  missed  spoiled\n1     41,000    3       0        0  response.p99<5ms: 4.10ms\n"+
+		"2     43,000    1       2        0  not valid: rate not met\n3     42,000    0       0        3  the machine stalled: p99 181ms\n", "one line a step")
+	text := flat(lines)
 	for _, want := range []string{
 		"muxlock: highest rate that meets response.p99<5ms: 41,000/s, met in 3 of 3 runs; missed in 2 of 3 runs at 43,000/s ",
 		"none; missed in 2 of 3 runs at 43,000/s", "41,000/s, met in 3 of 3 runs; no higher one was tried",
-		"what is above is not known: 3 spoiled of 3 runs at 42,000/s", "1 41,000 ", "4.10ms met in 3 of 3 runs response.p99<5ms: 4.10ms", "not valid: rate not met",
+		"what is above is not known: 3 spoiled of 3 runs at 42,000/s",
 	} {
 		require.Contains(t, text, want)
 	}

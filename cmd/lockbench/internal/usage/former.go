@@ -1,7 +1,12 @@
 package usage
 
-// Former is what replaces a command ("masters init" where it stood below another), a flag,
-// a format of -o or an implementation that is gone.
+const (
+	aRun     = "lockbench run with it and -o json, then lockbench advise of that result"
+	document = "-o json, where it is still"
+)
+
+// Former is what replaces a command ("masters init" where it stood below another), a flag (of
+// one command, or of all), a format of -o, an implementation or a figure of --slo that is gone.
 var Former = map[string]string{
 	"--check":                   "the last line of lockbench advise: a run with --slo",
 	"--drop-after":              "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
@@ -27,14 +32,44 @@ var Former = map[string]string{
 	"--zones":                   "nothing: lockbench advise sizes the masters that there are",
 	"-o csv":                    "-o json, of which jq makes tables",
 	"-o ndjson":                 "-o json, whose series has every second",
+	"advise --embedded":         "--local, or " + aRun,
+	"advise --fault":            aRun,
+	"advise --fencing":          aRun,
+	"advise --html":             "--explain",
+	"advise --out":              "standard output",
+	"advise --rate":             aRun,
+	"advise --server":           aRun,
 	"compare OLD.json NEW.json": "lockbench report FILE -o bench of both, and benchstat",
 	"completion":                "--help, which lists the flags of a command",
 	"doctor":                    "muxlock doctor",
+	"figure acquired":           "acquired_per_s",
+	"figure cpu_share":          document,
+	"figure dropped":            "late_rate",
+	"figure dropped_rate":       "late_rate",
+	"figure failed":             "failure_rate",
+	"figure fence_second_trips": "fence_second_trip_rate",
+	"figure fenced":             document,
+	"figure finished":           document,
+	"figure gc_p99_ns":          document,
+	"figure late":               "late_rate",
+	"figure late_quorum":        "lost_validity_rate",
+	"figure late_quorum_rate":   "lost_validity_rate",
+	"figure mean_wait_ns":       "max_wait_ns",
+	"figure offered":            "offered_per_s",
+	"figure refused":            "refused_rate",
+	"figure sched_p99_ns":       document,
+	"figure stall_p99_ns":       document,
+	"figure started":            document,
+	"figure timeouts":           "timeout_rate",
+	"figure tool_cpu_ns_per_op": "cpu_ns_per_op beside --impl noop, which is the tool's own",
+	"figure tool_cpu_share":     "cpu_ns_per_op beside --impl noop, which is the tool's own",
+	"figure unfinished":         "failure_rate",
 	"masters init":              "muxlock masters init",
 	"masters repair":            "muxlock masters repair",
 	"masters replace":           "muxlock masters replace",
 	"masters status":            "muxlock masters status",
 	"schema":                    "the README of cmd/lockbench, which names the fields of -o json",
+	"sweep --param A --param B": "one sweep after the other, each with one --param",
 	"validate":                  "make validate",
 	"version":                   "--version",
 }

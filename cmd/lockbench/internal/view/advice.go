@@ -71,7 +71,7 @@ func settings(a *result.Advice) [][3]string {
 		{"MasterTimeout", short(c.MasterTimeout), timeout},
 		{"RetryHeld", short(c.RetryHeld), "how often waiters look where nothing wakes them"},
 		{"RetrySplit", short(c.RetrySplit), split},
-		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("what --rto allows; restarted masters wait for %s", short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
+		{"MaxTTL", short(c.MaxTTL), fmt.Sprintf("%s; restarted masters wait for %s", map[bool]string{false: "what --rto allows", true: "as TTL"}[a.Missed], short(redlock.RestartWait(c.MaxTTL, c.Drift)))},
 		{"Drift", strconv.FormatFloat(c.Drift, 'g', -1, 64), drift},
 	}
 }

@@ -82,5 +82,6 @@ func TestAnAdviceSaysWhatWasSeenAndWhatIsAssumed(t *testing.T) {
 	require.Contains(t, text("near, renewed"), "still wrong: longer pauses or outages, at most one in 5s (95 %)")
 	require.Contains(t, text("far, given"), "measured again, TTL would be 1.2s to 5.7s")
 	require.Contains(t, text("near, missed"), "BEYOND --rto")
+	require.NotContains(t, text("near, missed"), "what --rto allows")
 	require.Contains(t, text("far, given"), "Fencing: true")
 }

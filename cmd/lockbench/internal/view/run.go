@@ -33,7 +33,9 @@ const next = `next: lockbench compare                 beside Redsync and a singl
 func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	c := doc.Config
 	head := fmt.Sprintf("%s  %s cycles/s over %.1fs", runName(doc, r), units.Number(r.ThroughputPerS), r.DurationS)
-	if c.Rate > 0 && r.DurationS > 0 {
+	if h := r.Holding; h != nil {
+		head = fmt.Sprintf("%s  %s of %s locks held for %.1fs  lost %s", runName(doc, r), units.Number(h.Held), units.Number(h.Wanted), r.DurationS, units.Number(h.Lost))
+	} else if c.Rate > 0 && r.DurationS > 0 {
 		head += "  " + arrivals(r)
 	}
 	b.Line("%s", head)
@@ -140,7 +142,7 @@ func clientText(r *bench.Result) string {
 		parts = append(parts, fmt.Sprintf("cpu %s a cycle", units.Duration(c.CPUNsPerOp)), fmt.Sprintf("allocs %s a cycle", units.Digits(c.AllocsPerOp)))
 	}
 	parts = append(parts, fmt.Sprintf("%.0f%% of the machine's cpu", 100*c.CPUShare),
-		"gc pause p99 "+units.Duration(float64(c.GCP99Ns)), "ready to run p99 "+units.Duration(float64(c.SchedP99Ns)))
+		"gc pause p99 "+units.Duration(float64(c.GCP99Ns)), "wait for a processor p99 "+units.Duration(float64(c.SchedP99Ns)))
 	if s := c.Stall; s != nil {
 		parts = append(parts, fmt.Sprintf("stall p99 %s longest %s", units.Percentile(s, "99"), units.Duration(float64(s.Max))))
 	}
@@ -149,10 +151,9 @@ func clientText(r *bench.Result) string {
 
 // holdingText is what keeping many locks alive cost.
 func holdingText(h *bench.Holding) string {
-	text := fmt.Sprintf("holding: %s of %s  lost %s  heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.Held), units.Number(h.Wanted),
-		units.Number(h.Lost), units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
+	text := fmt.Sprintf("holding: heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
 	if h.CommandsPerRound > 0 {
-		text += fmt.Sprintf("  %s commands a round", units.Digits(h.CommandsPerRound))
+		text += fmt.Sprintf("  %s commands a batch to the masters", units.Digits(h.CommandsPerRound))
 	}
 	return text
 }

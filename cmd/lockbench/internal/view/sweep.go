@@ -124,10 +124,9 @@ func place(p result.SweepParam, text string) float64 {
 func (b *Blocks) capacities(doc result.Document) {
 	for _, c := range doc.Capacity {
 		b.Line("\n%s: the highest rate that meets %s", c.Impl, strings.Join(c.SLO, " and "))
-		t := Table{Texts: 1, Heads: []string{"step", "rate/s", "cycles/s", "p99", "", ""}, Remarks: 2}
+		t := Table{Texts: 1, Heads: []string{"step", "rate/s", "met", "missed", "spoiled", ""}, Remarks: 1}
 		for i, s := range c.Steps {
-			t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), units.In(bench.UnitCount, s.ThroughputPerS),
-				known(s.P99Ns, ns(s.P99Ns)), outcome(s), s.Why))
+			t.Rows = append(t.Rows, cells(fmt.Sprint(i+1), units.In(bench.UnitCount, s.RatePerS), fmt.Sprint(s.Met), fmt.Sprint(s.Missed), fmt.Sprint(s.Spoiled), s.Why))
 		}
 		b.Table(t)
 		b.Line("%s", Answer(c))
