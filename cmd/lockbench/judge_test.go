@@ -12,6 +12,12 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
+// CHANGELOG promises them.
+func TestExitCodesAreTheirNumbers(t *testing.T) {
+	require.Equal(t, []int{0, 1, 2, 3, 4, 5, 7}, []int{exitOK, exitRun, exitUsage, exitMissed, exitUnsafe, exitNotValid, exitLost})
+	require.Equal(t, []int{130, 141}, []int{exitInterrupted, exitPipe})
+}
+
 func TestObjectivesDecideTheExitCode(t *testing.T) {
 	t.Parallel()
 	// At most 9600 cycles, and on the busiest machine more than a p99 needs.

@@ -107,7 +107,7 @@ func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 	require.Contains(t, stderr, "connection refused")
 	stderr, code = run("--wait", "300ms")
 	require.Equal(t, exitTimeout, code)
-	require.Contains(t, stderr, "no quorum")
+	require.Contains(t, stderr, `"name" not had within 300ms: no quorum`)
 }
 
 func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {

@@ -1,7 +1,10 @@
 // Package redsync has the mutex of Redsync v4 over an engine, so that a service changes an
 // import and a constructor:
 //
-//	import "muxlock/engine/redsync" // was github.com/go-redsync/redsync/v4
+//	import (
+//		"muxlock/engine"
+//		"muxlock/engine/redsync" // was github.com/go-redsync/redsync/v4
+//	)
 //
 //	locks, err := engine.New(ctx, engine.Config{Masters: addresses}) // was a client and a pool for each
 //	...
@@ -37,7 +40,7 @@
 //
 // # Coming from Redsync
 //
-// Change the import and the constructor; give the engine the addresses that the pools had,
+// Require the module as README says under Install. Change the import and the constructor; give the engine the addresses that the pools had,
 // with password, TLS and database as engine.Config has them, and the longest expiry of all
 // processes as Config.MaxTTL, if it is above 30 s. Leave Config.Prefix empty: names are keys.
 // Leave Config.MaxAttempts 0. Compare errors with errors.Is and errors.As, not with ==. Then look at what is different:
@@ -57,7 +60,9 @@
 //	Redsync's own delays           10 % of the holds are Redsync's; 0.5 % without the moment
 //
 // With its own delays, and a pause of 5 ms after each turn, Redsync has 2 %: try more often while
-// processes are moved.
+// processes are moved. The shares of the first two rows, in one process, are shown by
+//
+//	go test -v -run FairShare ./engine/redsync/redsynctest
 //
 // Hand-over. Unlock hands the lock to the next waiter of the process without asking the
 // masters, for up to Config.HandOverTime in a row. Its validity may be as little as half of the
