@@ -30,7 +30,7 @@ func TestTheCommentOfAnAliasHasTheFieldsOfItsType(t *testing.T) {
 }
 
 // foreignPackage has the packages that a user of this one does not look into.
-var foreignPackage = regexp.MustCompile(`\b(pipeline|findings|fencing)\.`)
+var foreignPackage = regexp.MustCompile(`\b(pipeline|findings|fencing|conn|membership)\.`)
 
 func fieldsOf(of reflect.Type) (fields []string) {
 	for f := range of.Fields() {
