@@ -48,7 +48,7 @@ func BenchmarkRound(b *testing.B) {
 					p.queue.push(c)
 				}
 				p.formLocked()
-				p.unlock()
+				p.unlockAndWrite()
 				for _, c := range waiting {
 					if <-c.done; c.out.Verdict != quorum.Won {
 						b.Fatalf("%+v", c.out)

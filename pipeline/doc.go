@@ -39,7 +39,7 @@
 // load the rounds grow by themselves. Releases come first, then extends, then acquires
 // (queue.go).
 //
-// Room is what a master has been measured to do (pace.go): requests on the wire for a part
+// Room is what a master has been measured to do (package pace): requests on the wire for a part
 // of the timeout, and as many writes at once as keep the connection filled. A master that
 // is near has one, so that rounds are large where the processor is the limit; one that is
 // far has many, so that a call waits for no other. What does not fit waits for the master,
@@ -57,35 +57,44 @@
 //
 //	call           its caller; the round's while state is waiting; after the caller
 //	               left, nobody's (the collector's)
-//	queue, unsent, flights, pace, pending, session, up of a master   Pipeline.mu
+//	queue; status, outbox, inFlight, speed, link, pending of a master   Pipeline.mu
 //	round          fixed once encoded, but for calls, tallies and causes (round.mu);
 //	               recycled by the last master that leaves it
 //	connection     dialled, read and closed by its master's reader; written by who has set
 //	               writing: whoever formed a round or, what a socket does not take at
 //	               once, the master's writer (write.go)
-//	subscriptions  wakeups.mu; each ends with its last waiter (wakeup.go)
+//	subscriptions  Wakeups.mu; each ends with its last waiter (package wakeup)
 //	goroutines     a reader and a writer per master and one that ticks; started by New,
 //	               awaited by Close; one tracker per master from the first Await
 //	               on, with a connection of its own while names are awaited; user code that did not return is left behind
 //
-// Lock order: Pipeline.mu before round.mu and wakeups.mu. None is held during I/O.
+// Lock order: Pipeline.mu before round.mu and Wakeups.mu. None is held during I/O.
 //
-// # Files
+// # Rooms
+//
+// This package has the way of a call. What it needs of a master lies in rooms of its own, which know
+// nothing of rounds:
+//
+//	internal/conn         a connection: dialling, the wire, commands in a dialect, what replies mean
+//	internal/wakeup       notifying those who wait for a name: subscriptions, a tracker per master
+//	internal/membership   when a master may vote; the set; what operators do to masters
+//	internal/pending      what may be at a master, and the releases that it still needs; pure
+//	internal/pace         how much a master is sent at once; pure
+//
+// The steps of an admission (member, register_restore, register_raise) are here, although their rule
+// and their commands are membership's: each is sent and answered in order with the rounds.
+//
+// Files of this package:
 //
 //	pipeline, call, queue, form, round, part   from a caller to a round and its votes
-//	redis_commands, reply      the Redis commands of a request, and what their replies mean
 //	send, write, receive       a master's share of it; flight: what it has not answered
-//	pace                       how much a master is sent at once
-//	master, probe, admission, session, dial   connecting, and when a master may vote
+//	master, probe              connecting, and admitting a master to rounds
 //	standing                   reporting that to Config.Changed
-//	native                     the commands of newer servers, and who is sent them
-//	membership, wait_clock, register_restore, register_raise   fencing: when a master may vote,
-//	                           how long it waits, giving one its registers again
-//	setup, replace, visit, members   fencing: what operators do and see; the rules are package fencing's
-//	hung, setaside             finding a hung master, and taking it out of rounds
-//	pending, pending_batch     releases that a master could not be sent or has not answered
-//	wakeup, tracker            waking those who wait for a name
-//	inspect                    what the masters have under a name, for people
+//	optimism                   when many acquires are asked for at once, with a native command
+//	member, register_restore, register_raise   fencing: the steps of an admission
+//	hung_master, setaside      finding a hung master, and taking it out of rounds
+//	pending_batch              sending pending releases
+//	await, inspect, ready      waiting for a name, and for a quorum; what is under a name, for people
 //
 // # A master that does not answer
 //
@@ -106,7 +115,7 @@
 // that is another one, or has other data, may be empty, and would grant what somebody still holds. It is admitted like any other and sent releases and extends, which do no harm
 // where there is no key. Acquires are left out (part.go) until Config.Wait has passed since
 // it was seen first. They count as unknown there, so that a quorum is still one of all
-// masters. The rule, and that for a server that is met for the first time, is admission.go,
+// masters. The rule, and that for a server that is met for the first time, is membership.Admission,
 // and is pure. Nothing is done at the end of the wait: the next round is sent whole.
 //
 // # Fencing
@@ -125,7 +134,7 @@
 // be counted. An Extend carries the token too, so that masters which come and go in the life
 // of a lock keep it.
 //
-// A master votes while it is a member (membership.go): its description is the one that New
+// A master votes while it is a member (member.go): its description is the one that New
 // adopted, and its mark names it and the process of its session. An acquire that finds another
 // description, or no mark, is refused by the script, unexecuted. Every answer comes with the mark, since
 // a round is encoded once for all masters and can expect none: with another one than the session's
@@ -138,13 +147,13 @@
 // A SET whose answer never came is in doubt: it may have been executed, or may still be. It
 // is released like any other. If the master is away by then, the release is pending: it is
 // sent first on the next connection, and once more a while later, because a server that was
-// stopped may read the old connection's bytes after the new one's (pending.go). At most the
+// stopped may read the old connection's bytes after the new one's (package pending). At most the
 // locks that were alive or under way when the master went away have pending releases: rounds
-// that skip it add none, since it was never asked for their locks (Request.Round).
+// that skip it add none, since it was never asked for their locks (Request.Origin).
 //
 // # Folding
 //
-// An acquire is a plain SET, where the server has no MSETEX (native.go). conn.FoldFrom extends and
+// An acquire is a plain SET, where the server has no MSETEX (conn, native.go). conn.FoldFrom extends and
 // releases or more travel as calls of one script that works through them in order. A round puts its releases first, so that the
 // script can take them all with one MGET and one DEL: 0.7 us of server time each, beside
 // 2.1 by a script each. That order is safe because a release arrives only after the round
@@ -164,7 +173,7 @@
 //
 // # The wire
 //
-// rueidis dials, greets and authenticates; then the connection is ours (wire.go). A round
+// rueidis dials, greets and authenticates; then the connection is ours (conn, wire.go). A round
 // is encoded once, into bytes that all masters are sent, where rueidis would encode for
 // each; and rueidis in its synchronous mode has one batch in flight, in its pipelined mode
 // two goroutines and three hand-overs more per batch.
@@ -194,7 +203,7 @@
 //     the connection and put rueidis into its pipelined mode, where nothing ends a
 //     read from a hung server.
 //   - The user's dialler, credentials and TLS callbacks may never return: they run in goroutines
-//     that can be left behind, at most conn.MostCalls of each for a master (dial.go).
+//     that can be left behind, at most conn.MostCalls of each for a master.
 //   - NOSCRIPT and NOPERM on a key prove that a command was not executed; and a session is
 //     one server process, so it was a SCRIPT FLUSH and not a restart.
 //   - While a far master's votes wake many callers, none of them forms a round: they ask
@@ -220,5 +229,5 @@
 //     rueidis refuses that (ErrNoCache) unless DisableCache is set.
 //   - A server quotes the arguments of a command that it does not know: a token, or the
 //     password where AUTH was renamed. Errors lose them where they are read: those of replies
-//     in resp.Read, those in a script's answer in faultOf, those of rueidis in dial.
+//     in resp.Read, those in a script's answer in conn.faultOf, those of rueidis in conn.Dial.
 package pipeline

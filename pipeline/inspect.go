@@ -66,7 +66,7 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 // sendInspections asks the masters that are up, and says of the others why they are away.
 func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values []Value, open int, err error) {
 	p.mu.Lock()
-	defer p.unlock()
+	defer p.unlockAndWrite()
 	if p.closed {
 		return nil, 0, ErrClosed
 	}

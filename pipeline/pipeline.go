@@ -166,7 +166,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 			m.nextLocked(time.Now())
 		}
 	}
-	p.unlock()
+	p.unlockAndWrite()
 	return p, nil
 }
 
@@ -294,7 +294,7 @@ func (p *Pipeline) Close() {
 	p.mu.Lock()
 	p.formLocked() // what is left is decided at once: no master is up
 	u := p.wakeups
-	p.unlock()
+	p.unlockAndWrite()
 	if u != nil {
 		u.Wait()
 	}
@@ -326,7 +326,7 @@ func (p *Pipeline) push(c *call) error {
 	if p.voting == 0 { // else who votes forms the round
 		p.formLocked()
 	}
-	p.unlock()
+	p.unlockAndWrite()
 	return nil
 }
 
@@ -345,7 +345,7 @@ func (p *Pipeline) ticks() {
 		for _, m := range p.masters {
 			m.tickLocked(now)
 		}
-		p.unlock()
+		p.unlockAndWrite()
 	}
 }
 

@@ -262,7 +262,7 @@ func (m *master) admit() error {
 func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
-	defer p.unlock()
+	defer p.unlockAndWrite()
 	for _, other := range p.masters { // the server of one that is away may be behind our address by now
 		if other.up && other.admission.RunID == m.admission.RunID {
 			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.RunID)

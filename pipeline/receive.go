@@ -102,7 +102,7 @@ func (m *master) complete(f *flight) (unfit error) {
 		m.sendUnsentLocked(now)
 		p.formLocked()
 	}
-	p.unlock()
+	p.unlockAndWrite()
 	return unfit
 }
 

@@ -37,7 +37,7 @@ func (m *master) setAside(cause error) {
 	}
 	m.behind = false
 	p.formLocked()
-	p.unlock()
+	p.unlockAndWrite()
 
 	for i := range flights {
 		if f := &flights[i]; f.maintenance == nil {

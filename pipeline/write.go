@@ -25,9 +25,9 @@ type writer struct {
 	gone    int      // pieces of it that are
 }
 
-// unlock unlocks mu and writes what there is to be written, also what others add meanwhile:
+// unlockAndWrite unlocks mu and writes what there is to be written, also what others add meanwhile:
 // nobody has to wait for a write, and each master has one who writes at a time.
-func (p *Pipeline) unlock() {
+func (p *Pipeline) unlockAndWrite() {
 	for {
 		claimed := p.claimLocked()
 		p.mu.Unlock()
