@@ -13,6 +13,7 @@ import (
 	"muxlock/internal/fencing"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
 )
 
 // shortLease lets a master that lost its data be admitted again after about three seconds.
@@ -24,7 +25,7 @@ func shortLease(c *Config) {
 func shortSet(t testing.TB, n int) []*redisserver.Server {
 	t.Helper()
 	masters := redistest.MastersWith(t, n, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
-	require.NoError(t, SetUp(context.Background(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(context.Background(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 	return masters
 }
 
@@ -42,7 +43,7 @@ func (c Config) with(changes ...func(*Config)) Config {
 // admitted returns how many masters are members that vote.
 func admitted(t testing.TB, masters []*redisserver.Server) (n int) {
 	t.Helper()
-	members, err := Members(t.Context(), shortConfig(masters))
+	members, err := Admin.Members(t.Context(), shortConfig(masters))
 	require.NoError(t, err)
 	for _, m := range members {
 		if m.Admitted {
@@ -181,9 +182,9 @@ func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
 	_, err = New(t.Context(), shortConfig(masters).with(fenced))
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.ErrorContains(t, err, "1 of 3 masters show that they are members of the set, 2 are needed")
-	require.ErrorIs(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}), ErrRefused)
+	require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}), pipeline.ErrRefused)
 
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: last + 1<<30}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: last + 1<<30}))
 	refusedAsOfAnotherSet(t, e)
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last+1<<30)
 }
@@ -196,7 +197,7 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 	cfg := shortConfig(masters)
 	after := append(fourth, masters[1:]...)
 	for range 2 { // it may be run again
-		require.NoError(t, ReplaceMaster(t.Context(), cfg, masters[0].Addr(), fourth[0].Addr()))
+		require.NoError(t, Admin.ReplaceMaster(t.Context(), cfg, masters[0].Addr(), fourth[0].Addr()))
 	}
 	refusedAsOfAnotherSet(t, old)
 	_, err := New(t.Context(), cfg.with(fenced))
@@ -217,7 +218,7 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 		"one of the masters":      {masters[1].Addr(), masters[2].Addr()},
 		"every master must be up": {masters[1].Addr(), "127.0.0.1:1"},
 	} {
-		require.ErrorContains(t, ReplaceMaster(t.Context(), shortConfig(after), change[0], change[1]), err)
+		require.ErrorContains(t, Admin.ReplaceMaster(t.Context(), shortConfig(after), change[0], change[1]), err)
 	}
 }
 
@@ -226,8 +227,8 @@ func TestMaxTTLNeedNotBeWholeMilliseconds(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	cfg := setUpConfig(masters)
 	cfg.TTL = 40*time.Second + 1 // and so MaxTTL
-	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
-	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{}), "is there already")
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{}), "is there already")
 	cycle(t, open(t, masters, fenced, func(c *Config) { c.TTL = cfg.TTL }), "name")
 	cycle(t, open(t, masters, fenced, func(c *Config) { c.MaxTTL = 40 * time.Second }), "name")
 }
@@ -240,11 +241,11 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "muxlock masters init")
 
-	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
-	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")
 	other := cfg
 	other.MaxTTL = 3 * time.Second
-	require.ErrorIs(t, SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
+	require.ErrorIs(t, Admin.SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
 	_, err = New(t.Context(), other.with(fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "MaxTTL: here 3s, at the masters 2s")
@@ -367,7 +368,7 @@ func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, held.KeepAlive(0))
 	begun, done := time.Now(), make(chan error, 1)
-	go func() { done <- SetUp(context.Background(), shortConfig(masters), SetUpOptions{}) }()
+	go func() { done <- Admin.SetUp(context.Background(), shortConfig(masters), SetUpOptions{}) }()
 	for cycles := 0; ; cycles++ {
 		select {
 		case err := <-done:
@@ -399,7 +400,7 @@ func TestSetUpThatIsCutAnywhereIsRunAgain(t *testing.T) {
 	cut := 0
 	for d := time.Duration(0); ; d += 300 * time.Microsecond {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
-		err := SetUp(ctx, shortConfig(masters), SetUpOptions{MastersAreNew: true})
+		err := Admin.SetUp(ctx, shortConfig(masters), SetUpOptions{MastersAreNew: true})
 		cancel()
 		if err == nil {
 			break
@@ -416,7 +417,7 @@ func TestDurableMasterThatWasRestartedVotesAtOnce(t *testing.T) {
 	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}})
 	cfg := Config{Masters: redistest.Addrs(masters), MasterTimeout: patience} // MaxTTL is 30 s
-	require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
 	e := open(t, masters, fenced, durable)
 	last := fence(t, e, t.Name())
 	held, err := e.Acquire(t.Context(), "held", 20*time.Second)
@@ -444,15 +445,15 @@ func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
 	require.NoError(t, e.Close())
 	require.NoError(t, masters[0].Kill())
 	require.NoError(t, masters[0].Restart(t.Context())) // with the registers of before
-	err := SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
-	require.ErrorIs(t, err, ErrRefused)
+	err := Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, pipeline.ErrRefused)
 	require.ErrorContains(t, err, masters[0].Addr())
 	require.Equal(t, 2, admitted(t, masters))
 
 	e = open(t, masters, fenced, shortLease)
 	require.Greater(t, fence(t, e, t.Name()), last)
 	soon(t, func() bool { return admitted(t, masters) == 3 })
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{}))
 	redistest.Command(t, masters[1], "FLUSHALL") // the first is needed now
 	require.Greater(t, fence(t, e, t.Name()), last)
 }
@@ -470,19 +471,19 @@ func TestRecoveryThatIsCutBetweenTwoMastersKeepsItsFloor(t *testing.T) {
 			registers := "__muxlock__:registers"
 			redistest.Command(t, masters[cut], "DEL", registers)
 			redistest.Command(t, masters[cut], "RPUSH", registers, "a list")
-			err := SetUp(t.Context(), shortConfig(masters), recovery)
+			err := Admin.SetUp(t.Context(), shortConfig(masters), recovery)
 			require.ErrorContains(t, err, masters[cut].Addr())
 			require.ErrorContains(t, err, "WRONGTYPE")
 			redistest.Command(t, masters[cut], "DEL", registers)
 
 			again := SetUpOptions{MastersAreNew: true}
 			if lost < 3 { // one has a set that counts
-				require.ErrorIs(t, SetUp(t.Context(), shortConfig(masters), again), ErrRefused)
+				require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(masters), again), pipeline.ErrRefused)
 			}
 			if lost < 3 || cut == 0 { // in the latter nothing was begun
 				again = recovery
 			}
-			require.NoError(t, SetUp(t.Context(), shortConfig(masters), again))
+			require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), again))
 			for _, m := range masters {
 				require.Greater(t, tokenOf(t, m, t.Name()), uint64(above>>16), cut)
 			}

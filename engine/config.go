@@ -256,6 +256,14 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 	return ttl, nil
 }
 
+// setup is what c says of setting its masters up. No lease is asked for, so TTL is only the default of MaxTTL.
+func (c Config) setup() (s pipeline.Setup, err error) {
+	c = c.withDefaults()
+	c = Config{Masters: c.Masters, Client: c.Client, TTL: c.MaxTTL, MaxTTL: c.MaxTTL, MasterTimeout: c.MasterTimeout, Drift: c.Drift}.withDefaults()
+	masters, err := c.check()
+	return pipeline.Setup{Masters: masters, Timeout: c.MasterTimeout, MaxTTL: c.MaxTTL, Wait: c.restartWait()}, err
+}
+
 // restartWait is how long a master that was restarted casts no vote.
 func (c *Config) restartWait() time.Duration { return redlock.RestartWait(c.MaxTTL, c.Drift) }
 

@@ -86,7 +86,7 @@ func TestSettingUpLooksAtTheFieldsThatItUsesAndAtNoOther(t *testing.T) {
 	} {
 		cfg := Config{Masters: []string{"a:1", "b:1", "c:1"}, MaxTTL: 5 * time.Second}
 		change(&cfg)
-		s, err := setup(cfg)
+		s, err := cfg.setup()
 		require.NoError(t, err, field)
 		require.Equal(t, 5*time.Second, s.MaxTTL, field)
 		require.Equal(t, defaultMasterTimeout, s.Timeout, field)
@@ -101,11 +101,11 @@ func TestSettingUpLooksAtTheFieldsThatItUsesAndAtNoOther(t *testing.T) {
 	} {
 		cfg := Config{Masters: []string{"a:1", "b:1", "c:1"}}
 		change(&cfg)
-		_, err := setup(cfg)
+		_, err := cfg.setup()
 		require.ErrorIs(t, err, ErrInvalid, field)
 		require.ErrorContains(t, err, field)
 	}
-	s, err := setup(Config{Masters: []string{"a:1"}, TTL: time.Minute})
+	s, err := Config{Masters: []string{"a:1"}, TTL: time.Minute}.setup()
 	require.NoError(t, err)
 	require.Equal(t, time.Minute, s.MaxTTL, "as New has it")
 }

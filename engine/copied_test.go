@@ -65,7 +65,7 @@ func notHeldTwice(t *testing.T, lock, second *Lock, err error) {
 func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.T) {
 	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}})
-	require.NoError(t, SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
 	first := open(t, masters, fenced)
 	lock := heldBeside(t, first, masters, 25*time.Second)
 	stopped, links := bent(t, masters, fenced)
@@ -107,7 +107,7 @@ func calls(t testing.TB, m *redisserver.Server, command string) (n int) {
 func TestDurableMasterThatWasCopiedAndRestartedWaits(t *testing.T) {
 	t.Parallel()
 	masters := redistest.MastersWith(t, 3, redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"}})
-	require.NoError(t, SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
 	first := open(t, masters, fenced, durable)
 	for range 20 {
 		cycle(t, first, t.Name())
@@ -146,7 +146,7 @@ func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
 	adopted, err := open(t, masters, fenced, shortLease).Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
 	require.NoError(t, err)
 	require.NoError(t, adopted.KeepAlive(0))
-	require.NoError(t, ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
+	require.NoError(t, Admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
 	e := open(t, append(masters[:2:2], fourth...), fenced, shortLease)
 	soon(t, func() bool { return votesOn(e) == 3 })
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)

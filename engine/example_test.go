@@ -101,40 +101,6 @@ func ExampleLock_Extend() {
 	}
 }
 
-// A service that does not start on masters that may forget locks.
-func ExampleEngine_Check() {
-	var locks *engine.Engine // from engine.New
-	report, err := locks.Check(context.Background())
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, f := range report.Findings {
-		if f.Level == engine.LevelWarn {
-			log.Print(f.Check, ": ", f.Text, " -> ", f.ToDo)
-		}
-	}
-	if err := report.Err(); err != nil {
-		log.Fatal(err)
-	}
-}
-
-// Who is in the way, and what to do about it when its process is known to be gone.
-func ExampleEngine_Inspect() {
-	var locks *engine.Engine // from engine.New, with a Config.Holder
-	ctx := context.Background()
-	found, err := locks.Inspect(ctx, "nightly report")
-	if err != nil {
-		log.Fatal(err)
-	}
-	for _, m := range found.Masters {
-		fmt.Println(m.Address, m.Value, m.Holder, m.Left, m.Err)
-	}
-	if found.Held && found.Holder == "web-7/4211" {
-		deleted, err := locks.ForceRelease(ctx, found) // that lock, and no later one
-		fmt.Println("deleted on", deleted, "masters:", err)
-	}
-}
-
 // A job is begun by one process and ended by another: lock.Token().Reveal() travels with it.
 func ExampleEngine_Adopt() {
 	var locks *engine.Engine // from engine.New

@@ -18,7 +18,7 @@ import (
 func fencedSet(t testing.TB, n int) []*redisserver.Server {
 	t.Helper()
 	masters := redistest.Masters(t, n)
-	require.NoError(t, SetUp(context.Background(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(context.Background(), setUpConfig(masters), SetUpOptions{MastersAreNew: true}))
 	return masters
 }
 

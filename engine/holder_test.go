@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -224,4 +225,27 @@ func TestOneOfAnotherProcessGetsItsTurnBesideManyOfOurs(t *testing.T) {
 	cancel()
 	crowd.Wait()
 	t.Logf("one: %.0f a second, 64 others: %.0f a second", turns/took.Seconds(), float64(acquired)/took.Seconds())
+}
+
+func TestHolderIsPrintableAndShort(t *testing.T) {
+	for text, bad := range map[string]bool{
+		"": false, "web-7/4211 worker": false, "日本": false, strings.Repeat("x", 64): false,
+		strings.Repeat("x", 65): true, "a\nb": true, "a\x1b[31m": true, "\xff": true, "a\u202eb": true, "\u2028": true, "\x00": true,
+	} {
+		err := Config{Masters: []string{"a:1"}, Holder: text}.withDefaults().validate()
+		if bad {
+			require.ErrorIs(t, err, ErrInvalid, "%q", text)
+			require.ErrorContains(t, err, "Holder")
+			continue
+		}
+		require.NoError(t, err, "%q", text)
+	}
+}
+
+func TestWithoutAHolderATokenEndsWithAnEmptyOne(t *testing.T) {
+	masters := five(t)
+	lock, err := open(t, masters).Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.Regexp(t, "^[A-Za-z0-9+/]{22}==@$", lock.Token().Reveal())
+	require.NoError(t, lock.Release(t.Context()))
 }

@@ -94,6 +94,19 @@ func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.M
 // durable lets a restarted master vote as soon as it is admitted.
 func durable(c *Config) { c.MastersAreDurable = true }
 
+// redsyncs is a value as Redsync makes it.
+const redsyncs = "c29tZXRoaW5nIHJhbmRvbQ=="
+
+func holder(text string) func(*Config) { return func(c *Config) { c.Holder = text } }
+
+// put gives masters a lock's key as another client does.
+func put(t testing.TB, masters []*redisserver.Server, name, value string) {
+	t.Helper()
+	for _, m := range masters {
+		require.Equal(t, "OK", redistest.Command(t, m, "SET", name, value, "NX", "PX", "60000"))
+	}
+}
+
 // get returns the value of a key on each master; "" where it is missing.
 func get(t testing.TB, masters []*redisserver.Server, name string) []string {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
 )
 
 // killed dials for an operator that ends without a word after so many commands, as by kill -9:
@@ -79,12 +80,12 @@ func TestSetUpThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		for _, m := range masters { // nothing was set up
 			redistest.Command(t, m, "FLUSHALL")
 		}
-		return SetUp(t.Context(), shortConfig(masters).with(change), SetUpOptions{MastersAreNew: true})
+		return Admin.SetUp(t.Context(), shortConfig(masters).with(change), SetUpOptions{MastersAreNew: true})
 	}, func(bool) {
 		e, err := New(t.Context(), shortConfig(masters).with(fenced))
 		if err != nil {
 			require.True(t, errors.Is(err, ErrConfigMismatch) || errors.Is(err, ErrNoQuorum), err)
-			require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+			require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 			e = open(t, masters, fenced, shortLease)
 		} // else two of three serve, and the engine admits the last
 		soon(t, func() bool { return admitted(t, masters) == 3 && votesOn(e) == 3 })
@@ -103,9 +104,9 @@ func TestRecoveryThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		for _, m := range masters[:2] {
 			redistest.Command(t, m, "FLUSHALL")
 		}
-		return SetUp(t.Context(), shortConfig(masters).with(change), recovery)
+		return Admin.SetUp(t.Context(), shortConfig(masters).with(change), recovery)
 	}, func(bool) {
-		require.NoError(t, SetUp(t.Context(), shortConfig(masters), recovery))
+		require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), recovery))
 		require.Equal(t, 3, admitted(t, masters))
 		e := open(t, masters, fenced, shortLease)
 		require.Greater(t, fence(t, e, t.Name()), recovery.Above)
@@ -121,10 +122,10 @@ func TestReplacementThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 		for _, m := range all {
 			redistest.Command(t, m, "FLUSHALL")
 		}
-		require.NoError(t, SetUp(t.Context(), shortConfig(three), SetUpOptions{MastersAreNew: true}))
-		return ReplaceMaster(t.Context(), shortConfig(three).with(change), all[2].Addr(), all[3].Addr())
+		require.NoError(t, Admin.SetUp(t.Context(), shortConfig(three), SetUpOptions{MastersAreNew: true}))
+		return Admin.ReplaceMaster(t.Context(), shortConfig(three).with(change), all[2].Addr(), all[3].Addr())
 	}, func(bool) {
-		require.NoError(t, ReplaceMaster(t.Context(), shortConfig(three), all[2].Addr(), all[3].Addr()))
+		require.NoError(t, Admin.ReplaceMaster(t.Context(), shortConfig(three), all[2].Addr(), all[3].Addr()))
 		e := open(t, after, fenced, shortLease)
 		require.NotZero(t, fence(t, e, t.Name()))
 		require.NoError(t, e.Close())
@@ -139,14 +140,14 @@ func TestTwoOperatorsAtOnceLeaveOneSet(t *testing.T) {
 		errs := make([]error, 2)
 		for i := range errs {
 			both.Go(func() error {
-				errs[i] = SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+				errs[i] = Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
 				return nil
 			})
 		}
 		require.NoError(t, both.Wait())
 		if errs[0] != nil && errs[1] != nil { // each was first at some master
 			require.ErrorContains(t, errs[0], "run it again")
-			require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+			require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 		}
 		require.Equal(t, 3, admitted(t, masters))
 		require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
@@ -157,12 +158,12 @@ func TestOneOfTwoReplacementsOfASetOfFourEnds(t *testing.T) {
 	t.Parallel()
 	all := redistest.Masters(t, 6)
 	masters := all[:4]
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 	var both errgroup.Group
 	errs := make([]error, 2)
 	for i := range errs {
 		both.Go(func() error {
-			errs[i] = ReplaceMaster(t.Context(), shortConfig(masters), masters[i].Addr(), all[4+i].Addr())
+			errs[i] = Admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[i].Addr(), all[4+i].Addr())
 			return nil
 		})
 	}
@@ -186,16 +187,16 @@ func TestRecoveryMayChangeTheNumberOfMasters(t *testing.T) {
 	t.Parallel()
 	all := redistest.Masters(t, 5)
 	old := all[:3]
-	require.NoError(t, SetUp(t.Context(), shortConfig(old), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(old), SetUpOptions{MastersAreNew: true}))
 	e := open(t, old, fenced, shortLease)
 	held, err := e.Acquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	require.NoError(t, held.KeepAlive(0))
 	last := held.Fence()
-	require.ErrorIs(t, SetUp(t.Context(), shortConfig(all), SetUpOptions{}), ErrConfigMismatch)
-	require.ErrorIs(t, SetUp(t.Context(), shortConfig(all[2:4]), SetUpOptions{Recover: true, Above: last}), ErrConfigMismatch, "two of three are left outside")
+	require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(all), SetUpOptions{}), ErrConfigMismatch)
+	require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(all[2:4]), SetUpOptions{Recover: true, Above: last}), ErrConfigMismatch, "two of three are left outside")
 	require.True(t, held.Valid(), "nothing was changed")
-	require.NoError(t, SetUp(t.Context(), shortConfig(all), SetUpOptions{Recover: true, Above: last}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(all), SetUpOptions{Recover: true, Above: last}))
 	require.False(t, held.Valid())
 	_, err = e.TryAcquire(t.Context(), "another", 0)
 	require.ErrorIs(t, err, ErrNotAcquired)
@@ -220,7 +221,7 @@ func TestMastersThatAllLostTheirDataBeginAboveWhatTheyHad(t *testing.T) {
 	for begin := time.Now().Unix(); time.Now().Unix() < begin+2; { // 16 tokens a second, at least
 		time.Sleep(10 * time.Millisecond)
 	}
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
 }
 
@@ -237,10 +238,10 @@ func TestMajorityThatWasFlushedIsNotSetUpAgainWithoutAWord(t *testing.T) {
 	for _, m := range masters[:2] {
 		redistest.Command(t, m, "FLUSHALL")
 	}
-	err := SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
-	require.ErrorIs(t, err, ErrRefused)
-	require.ErrorIs(t, err, ErrMembersLost)
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, MastersAreNew: true, Above: last}))
+	err := Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, pipeline.ErrRefused)
+	require.ErrorIs(t, err, pipeline.ErrMembersLost)
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, MastersAreNew: true, Above: last}))
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last)
 }
 
@@ -261,7 +262,7 @@ func TestRegistersThatWereDeletedAreAnErrorAndAFlushHealsThem(t *testing.T) {
 		_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 		return strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
 	}, "those that are missing are not taken for small ones")
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: f}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: f}))
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), f)
 }
 
@@ -296,10 +297,10 @@ func TestSetOfAnEarlierVersionIsRefusedAndTakenOver(t *testing.T) {
 	_, err := New(t.Context(), shortConfig(masters).with(fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "earlier version")
-	err = SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	err = Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
 	require.ErrorIs(t, err, ErrConfigMismatch)
 	require.ErrorContains(t, err, "--recover")
 	require.Empty(t, redistest.Command(t, masters[0], "GET", "__muxlock__:ticket"), "nothing was changed")
-	require.NoError(t, SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, MastersAreNew: true, Above: 20 << 16}))
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, MastersAreNew: true, Above: 20 << 16}))
 	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(20<<16))
 }

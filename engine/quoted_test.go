@@ -108,12 +108,12 @@ func (q *quoter) restore(t *testing.T, e *Engine) {
 // requireNothingShown asserts that no event, log line or state of the engine has a secret.
 func (q *quoter) requireNothingShown(t *testing.T, e *Engine) {
 	t.Helper()
-	report, err := e.Check(t.Context())
+	findings, err := Admin.Check(t.Context(), e)
 	require.NoError(t, err)
-	inspection, err := e.Inspect(t.Context(), "name")
+	inspection, err := Admin.Inspect(t.Context(), e, "name")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	requireNoSecret(t, e.Stats(), report, report.Err(), inspection, err, e.Ready(ctx))
+	requireNoSecret(t, append(findings, e.Stats(), inspection, err, e.Ready(ctx))...)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	require.NotRegexp(t, secrets, q.log.String())
@@ -138,11 +138,11 @@ func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
 					q.cfg.Fencing = fencing
 					if fencing {
 						q.answer(refused)
-						err := SetUp(t.Context(), q.cfg, SetUpOptions{})
+						err := Admin.SetUp(t.Context(), q.cfg, SetUpOptions{})
 						require.ErrorContains(t, err, "unknown command")
 						requireNoSecret(t, err)
 						q.answer(nil)
-						require.NoError(t, SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
+						require.NoError(t, Admin.SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
 					}
 					q.answer(refused)
 					_, err := New(t.Context(), q.cfg)
@@ -217,7 +217,7 @@ func TestTokensThatAreQuotedInTheAnswerOfAScriptAreInNoText(t *testing.T) {
 					q := newQuoter(t)
 					q.cfg.Fencing = fencing
 					if fencing {
-						require.NoError(t, SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
+						require.NoError(t, Admin.SetUp(t.Context(), q.cfg, SetUpOptions{MastersAreNew: true}))
 					}
 					e, err := New(t.Context(), q.cfg)
 					require.NoError(t, err)
@@ -271,9 +271,9 @@ func TestPasswordsThatAServerQuotesAreInNoText(t *testing.T) {
 				_, err = New(t.Context(), q.cfg)
 				require.ErrorContains(t, err, "unknown command")
 				requireNoSecret(t, err)
-				report, err := e.Check(t.Context())
+				findings, err := Admin.Check(t.Context(), e)
 				require.NoError(t, err)
-				require.Contains(t, fmt.Sprint(report.Findings), "unknown command")
+				require.Contains(t, fmt.Sprint(findings), "unknown command")
 				q.requireNothingShown(t, e)
 			})
 		})

@@ -48,7 +48,7 @@ func overFencedFakes(t *testing.T, test func(t *testing.T, f *fencedFakes)) {
 		cfg.Client.DialCtxFn = func(ctx context.Context, address string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
 			return dials[address](ctx, address, d, c)
 		}
-		require.NoError(t, SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+		require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
 		cfg.Fencing = true
 		var err error
 		f.e, err = New(t.Context(), cfg)

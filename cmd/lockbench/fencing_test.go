@@ -12,6 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/commandline"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -44,7 +45,7 @@ func TestGivenMastersAreSetUpForFencingBefore(t *testing.T) {
 	require.Equal(t, exitRun, code, stderr)
 	require.Empty(t, stdout)
 	require.Contains(t, stderr, "muxlock masters init")
-	require.NoError(t, engine.SetUp(t.Context(), engine.Config{Masters: addrs, MasterTimeout: 2 * time.Second}, engine.SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, admin.SetUp(t.Context(), engine.Config{Masters: addrs, MasterTimeout: 2 * time.Second}, admin.SetUpOptions{MastersAreNew: true}))
 	stdout, stderr, code = lockbench(t, args...)
 	requireMeasured(t, code, stderr)
 	doc := requireFields(t, stdout)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/oneline"
 )
 
@@ -111,7 +112,7 @@ func tryAcquire(ctx context.Context, locks *engine.Engine, cfg engine.Config, na
 		if lock, err = locks.TryAcquire(ctx, name, 0); !errors.Is(err, engine.ErrTaken) {
 			break
 		}
-		i, unknown := locks.Inspect(ctx, name)
+		i, unknown := admin.Inspect(ctx, locks, name)
 		if err = takenBy(err, cfg, i); i.Held || unknown != nil {
 			break
 		}
@@ -126,7 +127,7 @@ func tryAcquire(ctx context.Context, locks *engine.Engine, cfg engine.Config, na
 }
 
 // takenBy is err, an ErrTaken, with the holder where the masters know another one than us.
-func takenBy(err error, cfg engine.Config, i engine.Inspection) error {
+func takenBy(err error, cfg engine.Config, i admin.Inspection) error {
 	if i.Holder == "" || i.Holder == cfg.Holder { // which may be of an attempt that is being undone
 		return err
 	}
@@ -143,7 +144,7 @@ func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) er
 		return err
 	}
 	defer locks.Close()
-	i, _ := locks.Inspect(ctx, name) // a master that cannot be asked is left out
+	i, _ := admin.Inspect(ctx, locks, name) // a master that cannot be asked is left out
 	return takenBy(err, cfg, i)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/faultconn"
 	"muxlock/internal/testing/redistest"
@@ -28,7 +29,7 @@ func newFencedSet(t *testing.T) fencedSet {
 	t.Helper()
 	s := newSet(t)
 	cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 2 * time.Second, MasterTimeout: time.Second}
-	require.NoError(t, engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	s.env = []string{
 		"MUXLOCK_MASTERS=" + strings.Join(cfg.Masters, ","), "MUXLOCK_FENCING=true",
 		"MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=1s",
@@ -46,9 +47,9 @@ func (s fencedSet) exec(t *testing.T) (fence uint64, said string) {
 	return fence, stderr
 }
 
-func (s fencedSet) members(t *testing.T) []engine.Member {
+func (s fencedSet) members(t *testing.T) []admin.Member {
 	t.Helper()
-	members, err := engine.Members(t.Context(), s.cfg)
+	members, err := admin.Members(t.Context(), s.cfg)
 	require.NoError(t, err)
 	for _, m := range members {
 		require.NoError(t, m.Err)

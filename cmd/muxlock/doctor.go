@@ -14,12 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
 	"github.com/spf13/cobra"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/address"
-	"muxlock/internal/findings"
-	"muxlock/pipeline"
 )
 
 // doctorFlags is the command line of doctor.
@@ -54,11 +54,11 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL, or an error, 2 usage
 
 // diagnosis is what doctor shows, and its JSON.
 type diagnosis struct {
-	SchemaVersion int                `json:"schema_version"`
-	Tool          tool               `json:"tool"`
-	Worst         findings.Level     `json:"worst"`
-	Findings      []findings.Finding `json:"findings"`
-	PerMaster     []findings.Watched `json:"per_master"`
+	SchemaVersion int             `json:"schema_version"`
+	Tool          tool            `json:"tool"`
+	Worst         admin.Level     `json:"worst"`
+	Findings      []admin.Finding `json:"findings"`
+	PerMaster     []watched       `json:"per_master"`
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command) error {
@@ -69,56 +69,56 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	case f.length <= 0:
 		return usagef("--for must be above 0, got %s", f.length)
 	}
-	var masters []pipeline.Master
+	var masters []rueidis.ClientOption
 	for i, addr := range cfg.Masters {
 		option, err := address.Parse(addr, cfg.Client)
 		if err != nil {
 			return usagef("--masters[%d] %w", i, err)
 		}
-		masters = append(masters, pipeline.Master{Address: option.InitAddress[0], Option: option})
+		masters = append(masters, option)
 	}
-	found, err := check(cmd.Context(), cfg, masters)
+	report, err := check(cmd.Context(), cfg)
 	if err != nil {
 		return inFlags(err)
 	}
-	d := diagnosis{SchemaVersion: 1, Tool: thisTool()}
-	var seen []findings.Finding
-	d.PerMaster, seen = findings.Watch(cmd.Context(), masters, f.length)
-	d.Findings = findings.Grouped(slices.Concat(found, seen, []findings.Finding{judgeProcessors(os.DirFS("/"))}))
-	d.Worst = findings.Worst(d.Findings)
+	seen, found := watch(cmd.Context(), masters, f.length)
+	report.Add(append(found, judgeProcessors(os.DirFS("/")))...)
+	d := diagnosis{SchemaVersion: 1, Tool: thisTool(), Findings: report.Findings, PerMaster: seen}
+	for _, f := range d.Findings {
+		d.Worst = max(d.Worst, f.Level)
+	}
 	if err := f.write(cmd.OutOrStdout(), d); err != nil {
 		return err
 	}
-	if d.Worst == findings.Fail {
+	if d.Worst == admin.LevelFail {
 		return exit{exitRun, "not fit to lock on, see FAIL"}
 	}
 	return nil
 }
 
-// check is Engine.Check, also where no engine starts.
-func check(ctx context.Context, cfg engine.Config, masters []pipeline.Master) ([]findings.Finding, error) {
+// check is admin.Check, also where no engine starts.
+func check(ctx context.Context, cfg engine.Config) (admin.Report, error) {
 	locks, err := engine.New(ctx, cfg)
 	switch {
 	case err == nil:
 		defer locks.Close()
-		r, err := locks.Check(ctx)
-		return r.Findings, err
+		return admin.Check(ctx, locks)
 	case errors.As(err, new(*engine.StartError)), errors.Is(err, engine.ErrConfigMismatch):
-		return findings.CheckRefused(ctx, masters, err, cfg.MastersAreDurable)
+		return admin.CheckRefused(ctx, cfg, err)
 	}
-	return nil, err
+	return admin.Report{}, err
 }
 
 // throttled finds in a cpu.stat how often the quota of a control group stopped it.
 var throttled = regexp.MustCompile(`(?m)^nr_throttled ([1-9]\d*)$`)
 
 // judgeProcessors judges the machine here; root is its file system.
-func judgeProcessors(root fs.FS) findings.Finding {
-	f := findings.Finding{Level: findings.OK, Check: "processors", Text: fmt.Sprintf("%d of %d processors", runtime.GOMAXPROCS(0), runtime.NumCPU())}
+func judgeProcessors(root fs.FS) admin.Finding {
+	f := admin.Finding{Level: admin.LevelOK, Check: "processors", Text: fmt.Sprintf("%d of %d processors", runtime.GOMAXPROCS(0), runtime.NumCPU())}
 	for _, name := range []string{"sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat"} {
 		stat, _ := fs.ReadFile(root, name) // absent: no quota
 		if n := throttled.FindSubmatch(stat); n != nil {
-			f.Level, f.ToDo = findings.Warn, "raise the CPU limit"
+			f.Level, f.ToDo = admin.LevelWarn, "raise the CPU limit"
 			f.Text += fmt.Sprintf("; its quota stopped this container %s times: a holder that stands still may outlast its lease", n[1])
 		}
 	}
@@ -133,9 +133,9 @@ func (d diagnosis) text(w io.Writer) {
 		fmt.Fprintf(w, "master %d: %s\n", i+1, m.Addr)
 	}
 	fmt.Fprintln(w)
-	count := map[findings.Level]int{}
+	count := map[admin.Level]int{}
 	var rows [][]string
-	for _, f := range slices.SortedStableFunc(slices.Values(d.Findings), func(a, b findings.Finding) int { return cmp.Compare(b.Level, a.Level) }) { // what is worst first
+	for _, f := range slices.SortedStableFunc(slices.Values(d.Findings), func(a, b admin.Finding) int { return cmp.Compare(b.Level, a.Level) }) { // what is worst first
 		count[f.Level]++
 		text := f.Text
 		if f.ToDo != "" {
@@ -148,7 +148,7 @@ func (d diagnosis) text(w io.Writer) {
 		}
 	}
 	table(w, rows)
-	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[findings.Fail], count[findings.Warn], count[findings.Unknown], count[findings.OK])
+	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[admin.LevelFail], count[admin.LevelWarn], count[admin.LevelUnknown], count[admin.LevelOK])
 }
 
 // folded is a text in lines of so many characters, except for words that are longer.

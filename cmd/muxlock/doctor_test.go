@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/findings"
+	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -136,11 +136,11 @@ func TestDoctorShowsWhatIsWorstFirstInFewColumnsAndNoPassword(t *testing.T) {
 }
 
 func TestAQuotaThatStoppedThisContainerIsAWarning(t *testing.T) {
-	stat := func(name, text string) findings.Level {
+	stat := func(name, text string) admin.Level {
 		return judgeProcessors(fstest.MapFS{name: &fstest.MapFile{Data: []byte(text)}}).Level
 	}
-	require.Equal(t, findings.OK, stat("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 0\n"))
-	require.Equal(t, findings.Warn, stat("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\n"))
-	require.Equal(t, findings.Warn, stat("sys/fs/cgroup/cpu/cpu.stat", "nr_periods 9\nnr_throttled 17\nthrottled_time 4\n"))
-	require.Equal(t, findings.OK, stat("etc/hosts", ""))
+	require.Equal(t, admin.LevelOK, stat("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 0\n"))
+	require.Equal(t, admin.LevelWarn, stat("sys/fs/cgroup/cpu.stat", "usage_usec 5\nnr_throttled 3\n"))
+	require.Equal(t, admin.LevelWarn, stat("sys/fs/cgroup/cpu/cpu.stat", "nr_periods 9\nnr_throttled 17\nthrottled_time 4\n"))
+	require.Equal(t, admin.LevelOK, stat("etc/hosts", ""))
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -206,7 +206,7 @@ func TestTheCommandGetsItsFenceWhichGrows(t *testing.T) {
 	s := newSet(t)
 	cfg := s.config()
 	cfg.MastersAreNew = false
-	require.NoError(t, engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	s.env = append(s.env, "MUXLOCK_NEW_MASTERS=false")
 	stdout, stderr, code := s.run(t, "exec", "--fencing", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
 	require.Zero(t, code, stderr)

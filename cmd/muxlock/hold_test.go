@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine/admin"
+
 	"muxlock/internal/testing/redistest"
 )
 
@@ -59,7 +61,7 @@ func TestASignalEndsTheHoldingOnAndTheLeaseRunsOutByItself(t *testing.T) {
 		require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 		require.Equal(t, 7, j.code(t), j.log)
 		require.NotContains(t, j.log.String(), "muxlock")
-		i, err := s.engine(t).Inspect(t.Context(), name)
+		i, err := admin.Inspect(t.Context(), s.engine(t), name)
 		require.NoError(t, err)
 		require.True(t, i.Held)
 		require.LessOrEqual(t, i.Left, 10*time.Second)

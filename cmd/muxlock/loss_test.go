@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -207,7 +208,7 @@ func TestAKilledMuxlockTakesItsCommandWithItAndTheNameIsFreeAfterTheLease(t *tes
 	pid := j.pid(t)
 	require.NoError(t, j.Process.Kill())
 	<-j.done
-	i, err := s.engine(t).Inspect(t.Context(), "name")
+	i, err := admin.Inspect(t.Context(), s.engine(t), "name")
 	require.NoError(t, err)
 	require.LessOrEqual(t, i.Left, 1500*time.Millisecond)
 	awaitGone(t, pid)

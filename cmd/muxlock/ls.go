@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/address"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
@@ -129,7 +130,7 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	all.SetLimit(64)
 	for n, name := range names {
 		all.Go(func() error {
-			i, err := locks.Inspect(ctx, name)
+			i, err := admin.Inspect(ctx, locks, name)
 			states[n] = stateOf(i, err)
 			return ctx.Err()
 		})

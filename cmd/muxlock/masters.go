@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/address"
 	"muxlock/internal/redlock"
 )
@@ -123,7 +124,7 @@ func (f *membersFlags) init(cmd *cobra.Command) error {
 	late := time.AfterFunc(time.Second, func() {
 		say(cmd.ErrOrStderr(), "%s left: the masters are watched; Ctrl-C is safe, run it again then", (wait(cfg) - time.Second).Round(time.Second))
 	})
-	err = engine.SetUp(ctx, cfg, engine.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
+	err = admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: f.fresh, Recover: f.recover, Above: f.above})
 	late.Stop()
 	if err != nil {
 		return changeFailed(ctx, err)
@@ -150,7 +151,7 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 	}
 	ctx, stop := untilSignal(cmd)
 	defer stop()
-	if err := engine.ReplaceMaster(ctx, cfg, f.replaced, f.with); err != nil {
+	if err := admin.ReplaceMaster(ctx, cfg, f.replaced, f.with); err != nil {
 		return changeFailed(ctx, err)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "configure all clients with %s in the place of %s now: those with the old one get no more locks\n%s votes %s after the first of them has met it: muxlock masters repair does, and waits\n",
@@ -175,7 +176,7 @@ func changeFailed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return exit{exitSignal + int(syscall.SIGINT), "interrupted: nothing is broken, run it again"}
-	case errors.Is(err, engine.ErrMembersLost):
+	case errors.Is(err, admin.ErrMembersLost):
 		return fmt.Errorf("%w (--recover --above FENCE)", err)
 	}
 	return inFlags(err)

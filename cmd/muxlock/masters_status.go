@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 )
@@ -56,7 +56,7 @@ func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 	if err != nil {
 		return s, err
 	}
-	found, err := engine.Members(ctx, cfg)
+	found, err := admin.Members(ctx, cfg)
 	if err != nil || ctx.Err() != nil {
 		return s, changeFailed(ctx, err)
 	}
@@ -89,7 +89,7 @@ type survey struct {
 	LargestFence  uint64   `json:"largest_fence"` // that the masters know; 0: no master has one
 	Masters       []member `json:"masters"`
 
-	set   engine.Set    // the newest that is found; no ID: none
+	set   fencing.Set   // the newest that is found; no ID: none
 	wait  time.Duration // of a master that lost its data
 	left  int           // masters that do not vote for the set, or are of another
 	votes int           // members of the set that vote for it
@@ -105,7 +105,7 @@ func (s *survey) peers() int {
 // beyondRepair reports whether there are too few others, whoever comes back.
 func (s *survey) beyondRepair() bool { return s.lost > len(s.set.Members)-s.peers() }
 
-func surveyOf(found []engine.Member, wait time.Duration) survey {
+func surveyOf(found []admin.Member, wait time.Duration) survey {
 	s := survey{SchemaVersion: 1, Tool: thisTool(), wait: wait}
 	var addrs []string
 	for _, m := range found {
@@ -113,20 +113,20 @@ func surveyOf(found []engine.Member, wait time.Duration) survey {
 		s.LargestFence = max(s.LargestFence, m.LargestFence)
 		begun := s.set.Generation == fencing.Preparing // or none: another one may have served
 		if m.Set.ID != "" && (begun || m.Set.ID == s.set.ID && m.Set.Generation > s.set.Generation) {
-			s.set = m.Set
+			s.set = fencing.Set(m.Set)
 		}
 	}
 	for _, m := range found {
 		switch {
 		case s.hasLost(m):
 			s.lost++
-		case m.Admitted && m.Set.Is(s.set):
+		case m.Admitted && fencing.Set(m.Set).Is(s.set):
 			s.votes++
 		}
 	}
 	for _, m := range found {
 		state, do := s.stateOf(m)
-		if state == "" && m.Set.Matches(m.Set.MaxTTL, addrs) != nil {
+		if state == "" && fencing.Set(m.Set).Matches(m.Set.MaxTTL, addrs) != nil {
 			state = "admitted, but --masters names others"
 		}
 		if state != "" {
@@ -139,7 +139,7 @@ func surveyOf(found []engine.Member, wait time.Duration) survey {
 }
 
 // hasLost reports whether a master is a member of a set that serves, without the data for it.
-func (s *survey) hasLost(m engine.Member) bool {
+func (s *survey) hasLost(m admin.Member) bool {
 	switch {
 	case m.Err != nil || s.set.Older || s.set.Generation < fencing.Serving || !slices.Contains(s.set.Members, m.Address):
 		return false
@@ -157,7 +157,7 @@ const (
 )
 
 // stateOf returns why a master does not vote, "" if it does, and what to do.
-func (s *survey) stateOf(m engine.Member) (state, do string) {
+func (s *survey) stateOf(m admin.Member) (state, do string) {
 	switch {
 	case m.Err != nil:
 		return "cannot be asked: " + m.Err.Error(), ""
@@ -180,7 +180,7 @@ func (s *survey) stateOf(m engine.Member) (state, do string) {
 	return "", ""
 }
 
-func (s *survey) stateOfLost(m engine.Member) (state, do string) {
+func (s *survey) stateOfLost(m admin.Member) (state, do string) {
 	if state, do = "lost its data", recoverIt; m.Set.ID == s.set.ID {
 		state, do = "was restarted", keepOrRecoverIt
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/fencing"
 	"muxlock/internal/testing/redistest"
 )
@@ -38,42 +39,44 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 	other := fencing.NewSet("other", time.Second, []string{"a"}).Next([]string{"a"}).Next([]string{"a"})
 	older := one
 	older.Older = true
-	at := func(address string, set fencing.Set) engine.Member { return engine.Member{Address: address, Set: set} }
-	votes := func(address string, set fencing.Set) engine.Member {
-		return engine.Member{Address: address, Set: set, Admitted: true}
+	at := func(address string, set fencing.Set) admin.Member {
+		return admin.Member{Address: address, Set: admin.Set(set)}
 	}
-	down := func(address string) engine.Member {
-		return engine.Member{Address: address, Err: errors.New("hung")}
+	votes := func(address string, set fencing.Set) admin.Member {
+		return admin.Member{Address: address, Set: admin.Set(set), Admitted: true}
 	}
-	waits := func(address string, left time.Duration) engine.Member {
-		return engine.Member{Address: address, Waits: true, Left: left}
+	down := func(address string) admin.Member {
+		return admin.Member{Address: address, Err: errors.New("hung")}
+	}
+	waits := func(address string, left time.Duration) admin.Member {
+		return admin.Member{Address: address, Waits: true, Left: left}
 	}
 	const restore, recovery = "muxlock masters repair", "muxlock masters init --recover --above FENCE"
 	for _, c := range []struct {
-		found    []engine.Member
+		found    []admin.Member
 		want, do string // of the first
 		left     int
 	}{
-		{[]engine.Member{votes("a", one), votes("b", one), votes("c", one)}, "admitted", "", 0},
-		{[]engine.Member{votes("a", one), votes("b", one)}, "admitted, but --masters names others", "", 2},
-		{[]engine.Member{{Address: "a"}, {Address: "b"}}, "not set up", recovery, 2},
-		{[]engine.Member{{Address: "a"}, votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1},
-		{[]engine.Member{at("a", one), votes("b", one), votes("c", one)}, "was restarted: votes in 32s from when a client meets it", restore, 1},
-		{[]engine.Member{waits("a", 23*time.Second+1), votes("b", one), votes("c", one)}, "lost its data: votes in 24s", restore, 1},
-		{[]engine.Member{waits("a", 0), votes("b", one), votes("c", one)}, "lost its data: its wait is over", restore, 1},
-		{[]engine.Member{waits("a", 0), down("b"), votes("c", one)}, "lost its data: needs 2 members that vote, 1 can be asked", restore, 2},
-		{[]engine.Member{waits("a", 0), votes("c", one)}, "lost its data: needs 2 members that vote, 1 can be asked", restore, 2},
-		{[]engine.Member{waits("a", 0), at("b", one), votes("c", one)}, "lost its data, like too many", recovery, 2},
-		{[]engine.Member{at("a", one), at("b", one), at("c", one)}, "was restarted, like too many", "MastersAreDurable; else " + recovery, 3},
-		{[]engine.Member{down("a"), votes("b", one), votes("c", one)}, "cannot be asked: hung", "", 1},
-		{[]engine.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, "a replacement was cut", "run muxlock masters replace --for c --with d again", 2},
-		{[]engine.Member{votes("c", one), votes("a", two), votes("b", two)}, "is no master of the set", "", 3},
-		{[]engine.Member{at("a", begun), at("b", begun), at("c", begun)}, "setting up was cut", "run muxlock masters init again", 3},
-		{[]engine.Member{at("a", prepared), votes("b", one), votes("c", one)}, "setting up was cut", "run muxlock masters init again", 1},
-		{[]engine.Member{at("a", anew), votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1}, // a recovery that was cut
-		{[]engine.Member{at("a", older), at("b", older), at("c", older)}, "set up by an earlier version", "stop its engines, then " + recovery, 3},
-		{[]engine.Member{votes("b", one), votes("c", one), votes("a", other)}, "admitted", "", 1},
-		{[]engine.Member{votes("a", other), votes("b", one), votes("c", one)}, "admitted, but --masters names others", "", 3},
+		{[]admin.Member{votes("a", one), votes("b", one), votes("c", one)}, "admitted", "", 0},
+		{[]admin.Member{votes("a", one), votes("b", one)}, "admitted, but --masters names others", "", 2},
+		{[]admin.Member{{Address: "a"}, {Address: "b"}}, "not set up", recovery, 2},
+		{[]admin.Member{{Address: "a"}, votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1},
+		{[]admin.Member{at("a", one), votes("b", one), votes("c", one)}, "was restarted: votes in 32s from when a client meets it", restore, 1},
+		{[]admin.Member{waits("a", 23*time.Second+1), votes("b", one), votes("c", one)}, "lost its data: votes in 24s", restore, 1},
+		{[]admin.Member{waits("a", 0), votes("b", one), votes("c", one)}, "lost its data: its wait is over", restore, 1},
+		{[]admin.Member{waits("a", 0), down("b"), votes("c", one)}, "lost its data: needs 2 members that vote, 1 can be asked", restore, 2},
+		{[]admin.Member{waits("a", 0), votes("c", one)}, "lost its data: needs 2 members that vote, 1 can be asked", restore, 2},
+		{[]admin.Member{waits("a", 0), at("b", one), votes("c", one)}, "lost its data, like too many", recovery, 2},
+		{[]admin.Member{at("a", one), at("b", one), at("c", one)}, "was restarted, like too many", "MastersAreDurable; else " + recovery, 3},
+		{[]admin.Member{down("a"), votes("b", one), votes("c", one)}, "cannot be asked: hung", "", 1},
+		{[]admin.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, "a replacement was cut", "run muxlock masters replace --for c --with d again", 2},
+		{[]admin.Member{votes("c", one), votes("a", two), votes("b", two)}, "is no master of the set", "", 3},
+		{[]admin.Member{at("a", begun), at("b", begun), at("c", begun)}, "setting up was cut", "run muxlock masters init again", 3},
+		{[]admin.Member{at("a", prepared), votes("b", one), votes("c", one)}, "setting up was cut", "run muxlock masters init again", 1},
+		{[]admin.Member{at("a", anew), votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1}, // a recovery that was cut
+		{[]admin.Member{at("a", older), at("b", older), at("c", older)}, "set up by an earlier version", "stop its engines, then " + recovery, 3},
+		{[]admin.Member{votes("b", one), votes("c", one), votes("a", other)}, "admitted", "", 1},
+		{[]admin.Member{votes("a", other), votes("b", one), votes("c", one)}, "admitted, but --masters names others", "", 3},
 	} {
 		s := surveyOf(c.found, 31302*time.Millisecond)
 		require.Equal(t, c.left, s.left, c.want)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/oneline"
 )
 
@@ -98,7 +99,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 			return exit{exitRun, "not released"}
 		}
 	}
-	if r.Deleted, err = locks.ForceRelease(ctx, i); errors.Is(err, engine.ErrNotHeld) {
+	if r.Deleted, err = admin.ForceRelease(ctx, locks, i); errors.Is(err, engine.ErrNotHeld) {
 		return exit{exitRun, fmt.Sprintf("%q has changed meanwhile: nothing was released", name)}
 	}
 	if r.Deleted > 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/quorum"
 )
 
@@ -73,16 +74,16 @@ func oneName(_ *cobra.Command, args []string) error {
 
 // inspect asks the masters about a name. The engine is nil if they could not be asked;
 // otherwise it is the caller's to close, and err says what of the answer is missing.
-func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, engine.Inspection, error) {
+func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, admin.Inspection, error) {
 	var locks *engine.Engine
 	cfg, err := s.engineConfig()
 	if err == nil {
 		locks, err = engine.New(ctx, cfg)
 	}
 	if err != nil {
-		return nil, engine.Inspection{}, inFlags(err)
+		return nil, admin.Inspection{}, inFlags(err)
 	}
-	i, err := locks.Inspect(ctx, name)
+	i, err := admin.Inspect(ctx, locks, name)
 	if len(i.Masters) == 0 {
 		locks.Close()
 		return nil, i, inFlags(err)
@@ -112,7 +113,7 @@ type holds struct {
 }
 
 // stateOf is the verdict on an inspection, whose error is err.
-func stateOf(i engine.Inspection, err error) state {
+func stateOf(i admin.Inspection, err error) state {
 	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left)}
 	free := 0
 	for _, m := range i.Masters {
@@ -139,7 +140,7 @@ func stateOf(i engine.Inspection, err error) state {
 
 // milliseconds is null for what is not held, or for ever.
 func milliseconds(held bool, left time.Duration) *int64 {
-	if !held || left == engine.NoExpiry {
+	if !held || left == admin.NoExpiry {
 		return nil
 	}
 	ms := left.Milliseconds()
@@ -186,7 +187,7 @@ func (v state) text(w io.Writer) {
 // duration is short, and never less than there is.
 func duration(d time.Duration) string {
 	const tenth = 100 * time.Millisecond
-	if d == engine.NoExpiry {
+	if d == admin.NoExpiry {
 		return "ever"
 	}
 	return (d + tenth - 1).Truncate(tenth).String()

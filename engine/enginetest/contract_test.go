@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 )
 
 func TestAnAcquiredLockIsValidUntilItIsReleased(t *testing.T) {
@@ -328,7 +329,7 @@ func TestALockCanBeInspectedAdoptedAndReleasedByForce(t *testing.T) {
 		other := w.open(t, engine.Config{Holder: "host 2", MasterTimeout: patience})
 		lock := mustAcquire(t, e, "name", 10*time.Second)
 		soon(t, func() bool { return len(w.keys()) == masters }, "all masters have it")
-		found, err := other.Inspect(t.Context(), "name")
+		found, err := admin.Inspect(t.Context(), other, "name")
 		require.NoError(t, err)
 		require.True(t, found.Held)
 		require.Equal(t, "host 1", found.Holder)
@@ -336,12 +337,12 @@ func TestALockCanBeInspectedAdoptedAndReleasedByForce(t *testing.T) {
 		adopted, err := other.Adopt(t.Context(), "name", lock.Token().Reveal(), 20*time.Second)
 		require.NoError(t, err)
 		require.True(t, adopted.Valid())
-		deleted, err := other.ForceRelease(t.Context(), found)
+		deleted, err := admin.ForceRelease(t.Context(), other, found)
 		require.NoError(t, err)
 		require.GreaterOrEqual(t, deleted, 3)
 		require.ErrorIs(t, lock.Extend(t.Context(), 0), engine.ErrLost)
 		free(t, w)
-		found, err = e.Inspect(t.Context(), "name")
+		found, err = admin.Inspect(t.Context(), e, "name")
 		require.NoError(t, err)
 		require.False(t, found.Held)
 	})

@@ -6,7 +6,7 @@
 //	func TestReporterStopsWhenItsLockIsLost(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) { // or without it: then in real time
 //			locks := enginetest.New(t, engine.Config{})
-//			service := &reporter{locks: locks} // takes an engine.Locker; an *engine.Engine is locks.Engine
+//			service := &reporter{locks: locks.Engine} // an *engine.Engine
 //			ended := make(chan error)
 //			go func() { ended <- service.run(t.Context()) }()
 //			time.Sleep(time.Second) // it is at work by now

@@ -12,9 +12,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
-	"muxlock/internal/testhook"
 )
 
 // Engine is a real engine on masters that are in this process, and can be made to fail. It is
@@ -57,7 +58,7 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 	}}
 	e.cfg = cfg
 	if cfg.Fencing {
-		if err := engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}); err != nil {
+		if err := admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}); err != nil {
 			t.Fatal("enginetest: ", err)
 		}
 	}
@@ -175,8 +176,7 @@ func (e *Engine) notice(name string) {
 	engines := e.engines
 	e.mu.Unlock()
 	for _, other := range engines {
-		held, _ := testhook.Held(other, name)
-		lock, _ := held.(*engine.Lock)
+		lock := inside.Of(other).Held(name)
 		for failed := 0; lock != nil && lock.Valid() && failed < 2; {
 			if lock.Extend(context.Background(), 0) != nil { // it asks, and that is all
 				failed++

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/engine/enginetest"
 )
 
@@ -84,7 +85,7 @@ func TestAWrongConfigFailsTheTest(t *testing.T) {
 
 func TestOpenPlaysAnotherProcess(t *testing.T) {
 	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
-	var locks engine.Locker = e.Open(t, engine.Config{MasterTimeout: patience})
+	locks := e.Open(t, engine.Config{MasterTimeout: patience})
 	require.NoError(t, locks.Do(t.Context(), "name", 0, func(context.Context) error {
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, engine.ErrTaken)
@@ -96,14 +97,14 @@ func TestOpenPlaysAnotherProcess(t *testing.T) {
 
 func TestAServiceThatChecksItsMastersFirstStarts(t *testing.T) {
 	e := enginetest.New(t, engine.Config{MasterTimeout: patience})
-	report, err := e.Check(t.Context())
+	report, err := admin.Check(t.Context(), e.Engine)
 	require.NoError(t, err)
 	require.NoError(t, report.Err())
 	e.NoQuorum()
 	soon(t, func() bool {
-		report, err = e.Check(t.Context())
+		report, err = admin.Check(t.Context(), e.Engine)
 		require.NoError(t, err)
-		return errors.Is(report.Err(), engine.ErrUnfit)
+		return errors.Is(report.Err(), admin.ErrUnfit)
 	}, "the engine knows that they are down")
 }
 

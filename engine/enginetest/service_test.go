@@ -14,7 +14,7 @@ import (
 
 // A reporter is a service as users write it: one process at a time makes the report.
 type reporter struct {
-	locks engine.Locker
+	locks *engine.Engine
 	made  int
 }
 
@@ -33,7 +33,7 @@ func (r *reporter) run(ctx context.Context) error {
 func TestReporterStopsWhenItsLockIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		locks := enginetest.New(t, engine.Config{})
-		service := &reporter{locks: locks}
+		service := &reporter{locks: locks.Engine}
 		ended := make(chan error, 1)
 		go func() { ended <- service.run(t.Context()) }()
 		time.Sleep(time.Second) // it is at work by now
@@ -51,7 +51,7 @@ func TestReporterWaitsForTheOtherProcess(t *testing.T) {
 		require.NoError(t, err)
 		start := time.Now()
 		time.AfterFunc(5*time.Second, func() { other.Release(t.Context()) })
-		require.NoError(t, (&reporter{locks: locks}).run(t.Context()))
+		require.NoError(t, (&reporter{locks: locks.Engine}).run(t.Context()))
 		require.WithinRange(t, time.Now(), start.Add(time.Minute+5*time.Second), start.Add(time.Minute+6*time.Second))
 	})
 }
@@ -59,7 +59,7 @@ func TestReporterWaitsForTheOtherProcess(t *testing.T) {
 func TestReporterGivesUpWithoutAQuorum(t *testing.T) {
 	locks := enginetest.New(t, engine.Config{MaxAttempts: 1})
 	locks.NoQuorum()
-	require.ErrorIs(t, (&reporter{locks: locks}).run(t.Context()), engine.ErrNoQuorum)
+	require.ErrorIs(t, (&reporter{locks: locks.Engine}).run(t.Context()), engine.ErrNoQuorum)
 	locks.Heal()
 	require.NoError(t, locks.Ready(t.Context()))
 	require.NoError(t, locks.Do(t.Context(), "report", 0, func(context.Context) error { return nil }))

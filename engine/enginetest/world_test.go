@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/engine/enginetest"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/faultconn"
@@ -70,7 +71,7 @@ func everywhere(t *testing.T, cfg engine.Config, test func(t *testing.T, w world
 		t.Parallel()
 		w := realMasters(t)
 		if cfg.Fencing {
-			require.NoError(t, engine.SetUp(t.Context(), w.config(cfg), engine.SetUpOptions{MastersAreNew: true}))
+			require.NoError(t, admin.SetUp(t.Context(), w.config(cfg), admin.SetUpOptions{MastersAreNew: true}))
 		}
 		test(t, w, w.open(t, cfg))
 	})

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/engine/fence"
 	"muxlock/internal/child"
 	"muxlock/internal/testing/redistest"
@@ -52,7 +53,7 @@ func config(masters []string) engine.Config {
 func fencedMasters(t *testing.T) []string {
 	t.Helper()
 	masters := redistest.Addrs(redistest.Masters(t, 3))
-	require.NoError(t, engine.SetUp(t.Context(), config(masters), engine.SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, admin.SetUp(t.Context(), config(masters), admin.SetUpOptions{MastersAreNew: true}))
 	return masters
 }
 

@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -135,7 +136,7 @@ func TestAMasterOfAnotherSetIsNoSpareOne(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	setUp := func(of []*redisserver.Server) {
 		cfg := engine.Config{Masters: redistest.Addrs(of), MasterTimeout: 5 * time.Second}
-		require.NoError(t, engine.SetUp(t.Context(), cfg, engine.SetUpOptions{MastersAreNew: true}))
+		require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	}
 	setUp(masters)
 	redistest.Command(t, masters[2], "FLUSHALL")

@@ -8,6 +8,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/engine"
+	"muxlock/engine/admin"
 	"muxlock/internal/redlock"
 )
 
@@ -49,7 +50,7 @@ func SetUp(ctx context.Context, o Options) (err error) {
 	longest := (o.TTL - redlock.DriftAllowance(o.TTL, redlock.DefaultDrift)) * 3 / 4
 	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, min(longest, 5*time.Second))
 	for range 10 {
-		err = engine.SetUp(ctx, o.engine(), engine.SetUpOptions{MastersAreNew: true, Recover: true})
+		err = admin.SetUp(ctx, o.engine(), admin.SetUpOptions{MastersAreNew: true, Recover: true})
 		if err == nil {
 			break
 		}

@@ -1,4 +1,4 @@
-package findings
+package main
 
 import (
 	"context"
@@ -12,23 +12,23 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine/admin"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 	"muxlock/internal/wallclock"
-	"muxlock/pipeline"
 )
 
 func TestMastersThatAnswerAreWatchedAndOthersLeftOut(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{})
 	redistest.Command(t, servers[1], "ACL", "SETUSER", "timeless", "on", ">secret", "+@all", "-time")
-	masters := []pipeline.Master{
-		{Address: "good", Option: rueidis.ClientOption{InitAddress: []string{servers[0].Addr()}}},
-		{Address: "timeless", Option: rueidis.ClientOption{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "secret"}},
-		{Address: "refused", Option: rueidis.ClientOption{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "wrong"}},
+	masters := []rueidis.ClientOption{
+		{InitAddress: []string{servers[0].Addr()}},
+		{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "secret"},
+		{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "wrong"},
 	}
-	all, found := Watch(t.Context(), masters, 300*time.Millisecond)
+	all, found := watch(t.Context(), masters, 300*time.Millisecond)
 	for i, m := range masters {
-		require.Equal(t, m.Address, all[i].Addr)
+		require.Equal(t, m.InitAddress[0], all[i].Addr)
 		require.Zero(t, all[i].Lost)
 		require.Equal(t, i < 2, all[i].RTT.Count > 0)
 	}
@@ -38,7 +38,7 @@ func TestMastersThatAnswerAreWatchedAndOthersLeftOut(t *testing.T) {
 	require.LessOrEqual(t, p.P["99"], p.Max)
 	require.Nil(t, all[1].Clock)
 	require.Len(t, found, 4)
-	require.Equal(t, Finding{Unknown, "clock", []int{2}, "not known: TIME is not permitted, or too few answers", ""}, found[3])
+	require.Equal(t, admin.Finding{Level: admin.LevelUnknown, Check: "clock", Masters: []int{2}, Text: "not known: TIME is not permitted, or too few answers"}, found[3])
 }
 
 func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
@@ -54,12 +54,12 @@ func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
 		conn, err = d.DialContext(ctx, "tcp", addr)
 		return conn, err
 	}
-	var all []Watched
-	var found []Finding
+	var all []watched
+	var found []admin.Finding
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		all, found = Watch(ctx, []pipeline.Master{{Address: "a", Option: option}}, time.Minute)
+		all, found = watch(ctx, []rueidis.ClientOption{option}, time.Minute)
 	}()
 	require.Eventually(t, func() bool {
 		return strings.Contains(redistest.Command(t, server, "INFO", "commandstats").(string), "cmdstat_time:")
@@ -69,30 +69,30 @@ func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
 	require.Positive(t, all[0].RTT.Count)
 	require.Positive(t, all[0].Lost)
 	require.Positive(t, all[0].Down)
-	require.Equal(t, Warn, found[0].Level)
+	require.Equal(t, admin.LevelWarn, found[0].Level)
 }
 
 func TestRoundTripsAndClocksAreJudged(t *testing.T) {
-	master := func(p50, lost int64, c *wallclock.Clock) Watched {
-		return Watched{RTT: RoundTrips{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
+	master := func(p50, lost int64, c *wallclock.Clock) watched {
+		return watched{RTT: roundTrips{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
 	}
 	good := &wallclock.Clock{PPM: 20, PPMError: 30}
 	for name, c := range map[string]struct {
-		Watched
-		trips, rate Level
+		watched
+		trips, rate admin.Level
 	}{
-		"good":          {master(100_000, 0, good), OK, OK},
-		"slow":          {master(210_000, 0, good), Warn, OK},
-		"loses":         {master(100_000, 1, good), Warn, OK},
-		"no clock":      {master(100_000, 0, nil), OK, Unknown},
-		"not seen well": {master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), OK, Unknown},
-		"drifts":        {master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), OK, Warn},
-		"drifts away":   {master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), OK, Fail},
-		"steps":         {master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), OK, Warn},
+		"good":          {master(100_000, 0, good), admin.LevelOK, admin.LevelOK},
+		"slow":          {master(210_000, 0, good), admin.LevelWarn, admin.LevelOK},
+		"loses":         {master(100_000, 1, good), admin.LevelWarn, admin.LevelOK},
+		"no clock":      {master(100_000, 0, nil), admin.LevelOK, admin.LevelUnknown},
+		"not seen well": {master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), admin.LevelOK, admin.LevelUnknown},
+		"drifts":        {master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), admin.LevelOK, admin.LevelWarn},
+		"drifts away":   {master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), admin.LevelOK, admin.LevelFail},
+		"steps":         {master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), admin.LevelOK, admin.LevelWarn},
 	} {
-		all := []Watched{c.Watched, master(100_000, 0, good), master(100_000, 0, good)}
+		all := []watched{c.watched, master(100_000, 0, good), master(100_000, 0, good)}
 		require.Equal(t, c.trips, roundTrip(all, 0).Level, name)
 		require.Equal(t, c.rate, clock(all, 0).Level, name)
 	}
-	require.Equal(t, OK, roundTrip([]Watched{master(100_000, 0, good)}, 0).Level, "alone")
+	require.Equal(t, admin.LevelOK, roundTrip([]watched{master(100_000, 0, good)}, 0).Level, "alone")
 }

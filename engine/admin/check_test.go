@@ -1,4 +1,4 @@
-package engine
+package admin
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -25,9 +26,9 @@ func levelsOf(t *testing.T, r Report) map[string]Level {
 	return bad
 }
 
-func check(t *testing.T, e *Engine) Report {
+func mustCheck(t *testing.T, e *engine.Engine) Report {
 	t.Helper()
-	r, err := e.Check(t.Context())
+	r, err := Check(t.Context(), e)
 	require.NoError(t, err)
 	return r
 }
@@ -35,14 +36,14 @@ func check(t *testing.T, e *Engine) Report {
 func TestGoodMastersPassTheCheckAndAreLeftAsTheyWere(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
-	r := check(t, open(t, masters))
+	r := mustCheck(t, open(t, masters))
 	require.NoError(t, r.Err())
 	require.Empty(t, levelsOf(t, r))
 	require.Greater(t, len(r.Findings), 10)
 	require.Empty(t, redistest.Keys(t, masters...))
 
-	strangers := func(c *Config) { c.MastersAreNew = false }
-	r = check(t, open(t, masters, strangers))
+	strangers := func(c *engine.Config) { c.MastersAreNew = false }
+	r = mustCheck(t, open(t, masters, strangers))
 	require.Equal(t, map[string]Level{"vote": LevelWarn}, levelsOf(t, r), "started just now")
 	require.NoError(t, r.Err())
 }
@@ -51,7 +52,7 @@ func TestCheckRefusesMastersThatThrowLocksAway(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
 	redistest.Command(t, masters[1], "CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru")
-	r := check(t, open(t, masters))
+	r := mustCheck(t, open(t, masters))
 	require.Equal(t, map[string]Level{"eviction": LevelFail}, levelsOf(t, r))
 	require.ErrorIs(t, r.Err(), ErrUnfit)
 	require.EqualError(t, r.Err(), "muxlock: masters are not fit to lock on: eviction (master 2): allkeys-lru: when memory runs out locks are thrown away that somebody holds -> CONFIG SET maxmemory-policy noeviction")
@@ -63,34 +64,33 @@ func TestMinorityThatIsAwayIsAWarningAndAMajorityIsNot(t *testing.T) {
 	e := open(t, masters)
 	require.NoError(t, masters[0].Kill())
 	soon(t, func() bool { return upMasters(e) == 2 })
-	r := check(t, e)
+	r := mustCheck(t, e)
 	require.Equal(t, map[string]Level{"reachable": LevelWarn}, levelsOf(t, r))
 	require.NoError(t, r.Err())
 	require.NoError(t, masters[1].Kill())
 	soon(t, func() bool { return upMasters(e) == 1 })
-	require.ErrorIs(t, check(t, e).Err(), ErrUnfit)
+	require.ErrorIs(t, mustCheck(t, e).Err(), ErrUnfit)
 }
 
 var onDisk = redisserver.Options{Args: []string{"--appendonly", "yes", "--appendfsync", "always"}}
 
 func TestCheckHoldsMastersAreDurableAgainstTheMasters(t *testing.T) {
 	t.Parallel()
-	r := check(t, open(t, redistest.Masters(t, 1), durable))
+	r := mustCheck(t, open(t, redistest.Masters(t, 1), durable))
 	require.Equal(t, map[string]Level{"how many": LevelWarn, "durable": LevelFail}, levelsOf(t, r))
 	require.ErrorContains(t, r.Err(), "MastersAreDurable")
 
 	always := redistest.MastersWith(t, 1, onDisk)
-	require.Equal(t, map[string]Level{"how many": LevelWarn}, levelsOf(t, check(t, open(t, always, durable))))
+	require.Equal(t, map[string]Level{"how many": LevelWarn}, levelsOf(t, mustCheck(t, open(t, always, durable))))
 	redistest.Command(t, always[0], "CONFIG", "SET", "appendfsync", "everysec")
-	require.ErrorIs(t, check(t, open(t, always, durable)).Err(), ErrUnfit)
+	require.ErrorIs(t, mustCheck(t, open(t, always, durable)).Err(), ErrUnfit)
 }
 
 func TestCheckNeedsNoRightThatLocksDoNotAndShowsNoPassword(t *testing.T) {
 	t.Parallel()
-	masters, documented := redistest.MastersWith(t, 1, onDisk), documentedRights(t)
-	e, err := openAs(t, masters, append(documented.needed, documented.faster...), durable)
-	require.NoError(t, err)
-	r := check(t, e)
+	masters := redistest.MastersWith(t, 1, onDisk)
+	e := open(t, masters, least(t, masters), durable)
+	r := mustCheck(t, e)
 	require.Equal(t, map[string]Level{"how many": LevelWarn, "durable": LevelUnknown, "persistence": LevelUnknown}, levelsOf(t, r))
 	require.NoError(t, r.Err())
 	text, err := json.Marshal(r)
@@ -98,7 +98,7 @@ func TestCheckNeedsNoRightThatLocksDoNotAndShowsNoPassword(t *testing.T) {
 	require.NotContains(t, string(text), "PASSWORD")
 
 	redistest.Command(t, masters[0], "ACL", "SETUSER", "locks", ">other", "<PASSWORD")
-	text, err = json.Marshal(check(t, e))
+	text, err = json.Marshal(mustCheck(t, e))
 	require.NoError(t, err)
 	require.Contains(t, string(text), "WRONGPASS")
 	require.NotContains(t, string(text), "PASSWORD")
@@ -106,13 +106,13 @@ func TestCheckNeedsNoRightThatLocksDoNotAndShowsNoPassword(t *testing.T) {
 
 func TestCheckEndsWithItsContextAndAfterClose(t *testing.T) {
 	t.Parallel()
-	e, err := New(t.Context(), Config{Masters: redistest.Addrs(five(t))})
+	e, err := engine.New(t.Context(), engine.Config{Masters: redistest.Addrs(five(t))})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = e.Check(ctx)
+	_, err = Check(ctx, e)
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, e.Close())
-	_, err = e.Check(t.Context())
-	require.ErrorIs(t, err, ErrClosed)
+	_, err = Check(t.Context(), e)
+	require.ErrorIs(t, err, engine.ErrClosed)
 }

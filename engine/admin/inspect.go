@@ -1,4 +1,4 @@
-package engine
+package admin
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"muxlock/engine"
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/token"
@@ -53,15 +55,16 @@ type found struct{ tokens *[]string }
 // Errors, with the MasterErrors and beside what was found: ErrNoQuorum when fewer than a majority
 // answered; ErrNotALock or ErrDenied when they did, but too many with that. Without: ErrInvalid;
 // ErrClosed; ctx's error when it has ended before.
-func (e *Engine) Inspect(ctx context.Context, name string) (Inspection, error) {
-	key, err := e.cfg.key(name)
+func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, error) {
+	in := inside.Of(e)
+	key, err := in.Key(name)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
 		return Inspection{}, err
 	}
-	values, err := e.pipe.Inspect(ctx, key)
+	values, err := in.Inspect(ctx, key)
 	if err != nil {
 		return Inspection{}, err
 	}
@@ -79,8 +82,8 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
 		switch {
 		case v.Err != nil:
-			causes = append(causes, MasterError{Master: v.Address, Err: v.Err})
-			if errors.Is(v.Err, ErrNotALock) || errors.Is(v.Err, ErrDenied) {
+			causes = append(causes, engine.MasterError{Master: v.Address, Err: v.Err})
+			if errors.Is(v.Err, ErrNotALock) || errors.Is(v.Err, engine.ErrDenied) {
 				refused++
 			}
 		case v.Token != "":
@@ -106,7 +109,7 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	case answered+refused >= majority:
 		return i, oneline.Join(causes...)
 	default:
-		return i, fmt.Errorf("%w: %d of %d answered: %w", ErrNoQuorum, answered, len(values), oneline.Join(causes...))
+		return i, fmt.Errorf("%w: %d of %d answered: %w", engine.ErrNoQuorum, answered, len(values), oneline.Join(causes...))
 	}
 }
 
@@ -129,11 +132,12 @@ func hashOf(token string) string {
 //
 // Errors: ErrNotHeld when no master has such a value any more, or none was found; ErrNoQuorum
 // when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed; ctx's error.
-func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
+func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, error) {
 	if i.found == nil {
-		return 0, invalid("i", "is not from Inspect")
+		return 0, fmt.Errorf("%w: i is not from Inspect", engine.ErrInvalid)
 	}
-	key, err := e.cfg.key(i.Name)
+	in := inside.Of(e)
+	key, err := in.Key(i.Name)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -143,8 +147,8 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 	var sent []*deletion
 	for _, t := range *i.found.tokens {
 		d := &deletion{counted: make(chan int, 1)}
-		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: e.cfg.MaxTTL, Origin: pipeline.OriginForeign}
-		if err := e.pipe.Start(req, d); err != nil {
+		req := pipeline.Request{Op: pipeline.Release, Name: key, Token: t, TTL: in.MaxTTL, Origin: pipeline.OriginForeign}
+		if err := in.Start(req, d); err != nil {
 			return 0, err
 		}
 		sent = append(sent, d)
@@ -154,7 +158,7 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 		select {
 		case n := <-d.counted:
 			deleted += n
-			if refusal := e.refusal(aRelease, d.out); !errors.Is(refusal, ErrNotHeld) { // of a value that a minority had
+			if refusal := in.Refusal(d.out); !errors.Is(refusal, engine.ErrNotHeld) { // of a value that a minority had
 				err = oneline.Join(err, refusal)
 			}
 		case <-ctx.Done():
@@ -162,7 +166,7 @@ func (e *Engine) ForceRelease(ctx context.Context, i Inspection) (int, error) {
 		}
 	}
 	if deleted == 0 && err == nil {
-		err = ErrNotHeld
+		err = engine.ErrNotHeld
 	}
 	return deleted, err
 }

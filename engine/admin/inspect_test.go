@@ -1,4 +1,4 @@
-package engine
+package admin
 
 import (
 	"context"
@@ -10,34 +10,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/internal/redisserver"
+	"muxlock/engine"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline"
 )
 
-// redsyncs is a value as Redsync makes it.
-const redsyncs = "c29tZXRoaW5nIHJhbmRvbQ=="
-
-func holder(text string) func(*Config) { return func(c *Config) { c.Holder = text } }
-
-// put gives masters a lock's key as another client does.
-func put(t testing.TB, masters []*redisserver.Server, name, value string) {
+func mustInspect(t testing.TB, e *engine.Engine, name string) Inspection {
 	t.Helper()
-	for _, m := range masters {
-		require.Equal(t, "OK", redistest.Command(t, m, "SET", name, value, "NX", "PX", "60000"))
-	}
-}
-
-func mustInspect(t testing.TB, e *Engine, name string) Inspection {
-	t.Helper()
-	i, err := e.Inspect(t.Context(), name)
+	i, err := Inspect(t.Context(), e, name)
 	require.NoError(t, err)
 	return i
 }
 
 func TestInspectShowsWhoHoldsALockOnEachMaster(t *testing.T) {
 	masters := five(t)
-	prefix := func(c *Config) { c.Prefix = "app:" }
+	prefix := func(c *engine.Config) { c.Prefix = "app:" }
 	service, tool := open(t, masters, holder("web-7/4211"), prefix), open(t, masters, prefix)
 	lock, err := service.Acquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
@@ -80,7 +67,7 @@ func TestALockOfRedsyncIsHeldByNobodyWithAName(t *testing.T) {
 		i := mustInspect(t, e, name)
 		require.True(t, i.Held)
 		require.Empty(t, i.Holder, "%q", value)
-		_, err := e.ForceRelease(t.Context(), i)
+		_, err := ForceRelease(t.Context(), e, i)
 		require.NoError(t, err)
 	}
 }
@@ -94,7 +81,7 @@ func TestAKeyWithoutExpiryIsLeftForEver(t *testing.T) {
 	i := mustInspect(t, e, t.Name())
 	require.True(t, i.Held)
 	require.Equal(t, NoExpiry, i.Left)
-	n, err := e.ForceRelease(t.Context(), i)
+	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
 }
@@ -111,7 +98,7 @@ func values(letters string) (values []pipeline.Value) {
 		case '?':
 			v.Err = fmt.Errorf("%w: WRONGTYPE", ErrNotALock)
 		case '#':
-			v.Err = ErrDenied
+			v.Err = engine.ErrDenied
 		default:
 			v.Token, v.Left = string(letter), time.Duration(i+1)*time.Second
 		}
@@ -138,13 +125,13 @@ func TestAMajorityOfAllMastersHoldsALock(t *testing.T) {
 		{"aa-!!", 0, 1, nil},
 		{"-----", 0, 0, nil},
 		{"?----", 0, 0, nil},
-		{"aa!!!", 0, 1, ErrNoQuorum},
-		{"!!!!!", 0, 0, ErrNoQuorum},
-		{"?a!!!", 0, 1, ErrNoQuorum},
+		{"aa!!!", 0, 1, engine.ErrNoQuorum},
+		{"!!!!!", 0, 0, engine.ErrNoQuorum},
+		{"?a!!!", 0, 1, engine.ErrNoQuorum},
 		{"???aa", 0, 1, ErrNotALock},
 		{"?????", 0, 0, ErrNotALock},
 		{"?!a-!", 0, 1, ErrNotALock},
-		{"###--", 0, 0, ErrDenied},
+		{"###--", 0, 0, engine.ErrDenied},
 		{"aaaa", 2 * time.Second, 1, nil},
 		{"aabb", 0, 2, nil},
 		{"a", time.Second, 1, nil},
@@ -155,14 +142,14 @@ func TestAMajorityOfAllMastersHoldsALock(t *testing.T) {
 		require.Len(t, *i.found.tokens, c.tokens, c.letters)
 		require.Len(t, i.Masters, len(c.letters), c.letters)
 		require.ErrorIs(t, err, c.err, c.letters)
-		for _, other := range []error{ErrNoQuorum, ErrNotALock, ErrDenied} {
-			if c.err != nil && other != c.err && other == ErrNoQuorum {
+		for _, other := range []error{engine.ErrNoQuorum, ErrNotALock, engine.ErrDenied} {
+			if c.err != nil && other != c.err && other == engine.ErrNoQuorum {
 				require.NotErrorIs(t, err, other, c.letters)
 			}
 		}
 		if c.err != nil {
 			require.NotContains(t, err.Error(), "\n")
-			require.ErrorAs(t, err, new(MasterError), c.letters)
+			require.ErrorAs(t, err, new(engine.MasterError), c.letters)
 		}
 	}
 }
@@ -170,9 +157,9 @@ func TestAMajorityOfAllMastersHoldsALock(t *testing.T) {
 func TestInspectGoesOnWithoutMastersThatAreAway(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, links := bent(t, masters, holder("me"))
-	lock, err := e.Acquire(t.Context(), t.Name(), 20*time.Second)
+	_, err := e.Acquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	everywhere(t, masters, t.Name())
 	away := func(n int) {
 		links[n].RefuseDials(true)
 		links[n].Cut()
@@ -187,9 +174,9 @@ func TestInspectGoesOnWithoutMastersThatAreAway(t *testing.T) {
 	}
 	away(2)
 	soon(t, func() bool { return upMasters(e) == 2 })
-	i, err = e.Inspect(t.Context(), t.Name())
-	require.ErrorIs(t, err, ErrNoQuorum)
-	require.ErrorAs(t, err, new(MasterError))
+	i, err = Inspect(t.Context(), e, t.Name())
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
+	require.ErrorAs(t, err, new(engine.MasterError))
 	require.False(t, i.Held)
 	require.Equal(t, "me", i.Masters[4].Holder, "beside what was found")
 	for _, link := range links {
@@ -208,15 +195,15 @@ func TestInspectOfWhatIsNoLockIsATypedErrorAndDisturbsNobody(t *testing.T) {
 		redistest.Command(t, m, "SET", "empty", "")
 	}
 	for _, name := range []string{"list", "large", "empty"} {
-		i, err := e.Inspect(t.Context(), name)
+		i, err := Inspect(t.Context(), e, name)
 		require.ErrorIs(t, err, ErrNotALock, name)
-		require.NotErrorIs(t, err, ErrNoQuorum, name)
+		require.NotErrorIs(t, err, engine.ErrNoQuorum, name)
 		require.Less(t, len(err.Error()), 1000)
 		for _, m := range i.Masters {
 			require.ErrorIs(t, m.Err, ErrNotALock, name)
 		}
-		n, err := e.ForceRelease(t.Context(), i)
-		require.ErrorIs(t, err, ErrNotHeld)
+		n, err := ForceRelease(t.Context(), e, i)
+		require.ErrorIs(t, err, engine.ErrNotHeld)
 		require.Zero(t, n)
 	}
 	redistest.Command(t, masters[0], "DEL", "list")
@@ -231,24 +218,24 @@ func TestInspectOfWhatIsNoLockIsATypedErrorAndDisturbsNobody(t *testing.T) {
 }
 
 func TestInspectWithBadArgumentsAsksNobody(t *testing.T) {
-	e := open(t, five(t), func(c *Config) { c.Prefix = "__mux" })
-	for _, name := range []string{"", "lock__:set", strings.Repeat("x", maxNameLength)} {
-		_, err := e.Inspect(t.Context(), name)
-		require.ErrorIs(t, err, ErrInvalid)
+	e := open(t, five(t), func(c *engine.Config) { c.Prefix = "__mux" })
+	for _, name := range []string{"", "lock__:set", strings.Repeat("x", 512)} {
+		_, err := Inspect(t.Context(), e, name)
+		require.ErrorIs(t, err, engine.ErrInvalid)
 		require.ErrorContains(t, err, "name")
 	}
-	_, err := e.ForceRelease(t.Context(), Inspection{})
-	require.ErrorIs(t, err, ErrInvalid)
-	_, err = e.ForceRelease(t.Context(), Inspection{Name: "name", Held: true})
-	require.ErrorIs(t, err, ErrInvalid)
+	_, err := ForceRelease(t.Context(), e, Inspection{})
+	require.ErrorIs(t, err, engine.ErrInvalid)
+	_, err = ForceRelease(t.Context(), e, Inspection{Name: "name", Held: true})
+	require.ErrorIs(t, err, engine.ErrInvalid)
 	require.ErrorContains(t, err, "not from Inspect")
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = e.Inspect(ended, "name")
+	_, err = Inspect(ended, e, "name")
 	require.ErrorIs(t, err, context.Canceled)
 	require.NoError(t, e.Close())
-	_, err = e.Inspect(t.Context(), "name")
-	require.ErrorIs(t, err, ErrClosed)
+	_, err = Inspect(t.Context(), e, "name")
+	require.ErrorIs(t, err, engine.ErrClosed)
 }
 
 func TestPrintedInspectionShowsNoToken(t *testing.T) {
@@ -256,10 +243,11 @@ func TestPrintedInspectionShowsNoToken(t *testing.T) {
 	e := open(t, masters, holder("me"))
 	lock, err := e.Acquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	everywhere(t, masters, t.Name())
 	i := mustInspect(t, e, t.Name())
-	require.Equal(t, []string{lock.lease.token}, *i.found.tokens)
-	random := lock.lease.token[:22] // before the padding and the holder
+	token := get(t, masters, t.Name())[0]
+	require.Equal(t, []string{token}, *i.found.tokens)
+	random := token[:22] // before the padding and the holder
 	requireHidden(t, random, i, &i, []Inspection{i}, []*Inspection{&i}, struct{ hidden Inspection }{i},
 		struct{ hidden *Inspection }{&i}, map[string]Inspection{"k": i}, i.Masters)
 	text, err := json.Marshal(i)
@@ -268,47 +256,23 @@ func TestPrintedInspectionShowsNoToken(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 }
 
-func TestHolderIsPrintableAndShort(t *testing.T) {
-	for text, bad := range map[string]bool{
-		"": false, "web-7/4211 worker": false, "日本": false, strings.Repeat("x", 64): false,
-		strings.Repeat("x", 65): true, "a\nb": true, "a\x1b[31m": true, "\xff": true, "a\u202eb": true, "\u2028": true, "\x00": true,
-	} {
-		err := Config{Masters: []string{"a:1"}, Holder: text}.withDefaults().validate()
-		if bad {
-			require.ErrorIs(t, err, ErrInvalid, "%q", text)
-			require.ErrorContains(t, err, "Holder")
-			continue
-		}
-		require.NoError(t, err, "%q", text)
-	}
-}
-
-func TestWithoutAHolderATokenEndsWithAnEmptyOne(t *testing.T) {
-	masters := five(t)
-	lock, err := open(t, masters).Acquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	require.Regexp(t, "^[A-Za-z0-9+/]{22}==@$", lock.Token().Reveal())
-	require.NoError(t, lock.Release(t.Context()))
-}
-
 func TestInspectNeedsNoMoreRightsThanALock(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	e, err := openAs(t, masters, documentedRights(t).needed, holder("me"))
-	require.NoError(t, err)
+	e := open(t, masters, least(t, masters), holder("me"))
 	lock, err := e.Acquire(t.Context(), "locks:a", 20*time.Second)
 	require.NoError(t, err)
 	i := mustInspect(t, e, "locks:a")
 	require.Equal(t, "me", i.Holder)
 	adopted, err := e.Adopt(t.Context(), "locks:a", lock.Token().Reveal(), 0)
 	require.NoError(t, err)
-	n, err := e.ForceRelease(t.Context(), i)
+	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
 	require.NotZero(t, n)
-	require.ErrorIs(t, adopted.Release(t.Context()), ErrNotHeld)
+	require.ErrorIs(t, adopted.Release(t.Context()), engine.ErrNotHeld)
 
-	_, err = e.Inspect(t.Context(), "others")
-	require.ErrorIs(t, err, ErrDenied)
-	require.NotErrorIs(t, err, ErrNoQuorum)
+	_, err = Inspect(t.Context(), e, "others")
+	require.ErrorIs(t, err, engine.ErrDenied)
+	require.NotErrorIs(t, err, engine.ErrNoQuorum)
 	for _, m := range e.Stats().Masters {
 		require.Zero(t, m.SetAside, "%v", m.Cause)
 	}

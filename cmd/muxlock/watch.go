@@ -1,4 +1,4 @@
-package findings
+package main
 
 import (
 	"context"
@@ -11,23 +11,23 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/engine/admin"
 	"muxlock/internal/redlock"
 	"muxlock/internal/wallclock"
-	"muxlock/pipeline"
 )
 
-// Watched is what was seen of a master while it was asked for its time over and over.
-type Watched struct {
+// watched is what was seen of a master while it was asked for its time over and over.
+type watched struct {
 	Addr string     `json:"addr"`       // without any password
-	RTT  RoundTrips `json:"rtt"`        // of its answers
+	RTT  roundTrips `json:"rtt"`        // of its answers
 	Lost int64      `json:"lost"`       // questions that it did not answer within a second
 	Down float64    `json:"down_share"` // part of the time that they took
 	// Clock is absent after too few answers, or where TIME is not permitted.
 	Clock *wallclock.Clock `json:"clock,omitempty"`
 }
 
-// RoundTrips is a summary of them.
-type RoundTrips struct {
+// roundTrips is a summary of them.
+type roundTrips struct {
 	Unit  string           `json:"unit"` // ns
 	Count int              `json:"count"`
 	Min   int64            `json:"min"`
@@ -46,20 +46,20 @@ const (
 	stepMost  = time.Millisecond
 )
 
-// Watch asks all masters side by side for their time, over and over until length is over or ctx
-// ends, and judges their round trips and clocks. Of one that is away, which Check finds, it finds
+// watch asks all masters side by side for their time, over and over until length is over or ctx
+// ends, and judges their round trips and clocks. Of one that is away, which admin.Check finds, it finds
 // nothing.
-func Watch(ctx context.Context, masters []pipeline.Master, length time.Duration) (all []Watched, found []Finding) {
-	all = make([]Watched, len(masters))
+func watch(ctx context.Context, masters []rueidis.ClientOption, length time.Duration) (all []watched, found []admin.Finding) {
+	all = make([]watched, len(masters))
 	var watching sync.WaitGroup
 	for i, m := range masters {
 		watching.Go(func() {
-			all[i].Addr = m.Address
-			all[i].watch(ctx, m.Option, length)
+			all[i].Addr = m.InitAddress[0]
+			all[i].watch(ctx, m, length)
 		})
 	}
 	watching.Wait()
-	for _, judge := range []func([]Watched, int) Finding{roundTrip, clock} {
+	for _, judge := range []func([]watched, int) admin.Finding{roundTrip, clock} {
 		for i, w := range all {
 			if w.RTT.Count > 0 {
 				f := judge(all, i)
@@ -71,12 +71,17 @@ func Watch(ctx context.Context, masters []pipeline.Master, length time.Duration)
 	return all, found
 }
 
-func (w *Watched) watch(ctx context.Context, option rueidis.ClientOption, length time.Duration) {
-	client, err := connect(option, watchTimeout)
+func (w *watched) watch(ctx context.Context, option rueidis.ClientOption, length time.Duration) {
+	option.ForceSingleClient, option.DisableCache = true, true // never a cluster
+	option.DisableRetry = true
+	option.Dialer.Timeout, option.ConnWriteTimeout = watchTimeout, watchTimeout
+	client, err := rueidis.NewClient(option)
+	if client != nil {
+		defer client.Close()
+	}
 	if err != nil {
 		return
 	}
-	defer client.Close()
 	var trips []int64
 	var readings []wallclock.Reading
 	begin := time.Now()
@@ -100,8 +105,8 @@ func (w *Watched) watch(ctx context.Context, option rueidis.ClientOption, length
 	w.RTT, w.Clock = summary(trips), wallclock.Of(readings)
 }
 
-func summary(trips []int64) RoundTrips {
-	s := RoundTrips{Unit: "ns", Count: len(trips), P: map[string]int64{}}
+func summary(trips []int64) roundTrips {
+	s := roundTrips{Unit: "ns", Count: len(trips), P: map[string]int64{}}
 	if s.Count == 0 {
 		return s
 	}
@@ -117,10 +122,10 @@ func summary(trips []int64) RoundTrips {
 }
 
 // roundTrip judges the round trips to a master.
-func roundTrip(all []Watched, i int) Finding {
+func roundTrip(all []watched, i int) admin.Finding {
 	w := all[i]
 	us := func(p string) time.Duration { return time.Duration(w.RTT.P[p]).Round(time.Microsecond) }
-	f := Finding{Level: OK, Check: "round trip", Text: fmt.Sprintf("p50 %s, p99 %s of %d", us("50"), us("99"), w.RTT.Count)}
+	f := admin.Finding{Level: admin.LevelOK, Check: "round trip", Text: fmt.Sprintf("p50 %s, p99 %s of %d", us("50"), us("99"), w.RTT.Count)}
 	var others []int64
 	for j, o := range all {
 		if j != i && o.RTT.Count > 0 {
@@ -130,31 +135,31 @@ func roundTrip(all []Watched, i int) Finding {
 	slices.Sort(others)
 	switch {
 	case w.Lost > 0:
-		f.Level, f.Text, f.ToDo = Warn, fmt.Sprintf("%s; %d got no answer", f.Text, w.Lost), "see the network, and whether it stalls"
+		f.Level, f.Text, f.ToDo = admin.LevelWarn, fmt.Sprintf("%s; %d got no answer", f.Text, w.Lost), "see the network, and whether it stalls"
 	case len(others) > 0 && w.RTT.P["50"] > slowTimes*others[len(others)/2]:
-		f.Level, f.ToDo = Warn, "nearer, or on a faster machine; it decides nothing as long as a majority is faster"
+		f.Level, f.ToDo = admin.LevelWarn, "nearer, or on a faster machine; it decides nothing as long as a majority is faster"
 	}
 	return f
 }
 
 // clock judges the clock of a master.
-func clock(all []Watched, i int) Finding {
+func clock(all []watched, i int) admin.Finding {
 	c := all[i].Clock
 	if c == nil {
-		return Finding{Level: Unknown, Check: "clock", Text: "not known: TIME is not permitted, or too few answers"}
+		return admin.Finding{Level: admin.LevelUnknown, Check: "clock", Text: "not known: TIME is not permitted, or too few answers"}
 	}
-	f := Finding{Level: OK, Check: "clock", Text: fmt.Sprintf("off by less than %d ppm, no step", driftWarn)}
+	f := admin.Finding{Level: admin.LevelOK, Check: "clock", Text: fmt.Sprintf("off by less than %d ppm, no step", driftWarn)}
 	rate := fmt.Sprintf("%+.0f±%.0fppm", c.PPM, c.PPMError)
 	switch least := math.Abs(c.PPM) - c.PPMError; {
 	case c.JumpNs > int64(stepMost):
-		f.Level, f.Text = Warn, fmt.Sprintf("stepped by %s: a step forward ends leases early", time.Duration(c.JumpNs).Round(time.Millisecond))
+		f.Level, f.Text = admin.LevelWarn, fmt.Sprintf("stepped by %s: a step forward ends leases early", time.Duration(c.JumpNs).Round(time.Millisecond))
 		f.ToDo = "let its time daemon slew, not step; look again for longer (--for 1m)"
 	case least > driftFail:
-		f.Level, f.Text, f.ToDo = Fail, rate+": more than the engine allows for", "mend its clock, or raise Drift"
+		f.Level, f.Text, f.ToDo = admin.LevelFail, rate+": more than the engine allows for", "mend its clock, or raise Drift"
 	case least > driftWarn:
-		f.Level, f.Text, f.ToDo = Warn, rate, "see its time daemon"
+		f.Level, f.Text, f.ToDo = admin.LevelWarn, rate, "see its time daemon"
 	case c.PPMError > driftWarn:
-		f.Level, f.Text, f.ToDo = Unknown, rate, "look for longer: --for 30s"
+		f.Level, f.Text, f.ToDo = admin.LevelUnknown, rate, "look for longer: --for 30s"
 	}
 	return f
 }

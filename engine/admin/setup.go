@@ -1,12 +1,11 @@
-package engine
+package admin
 
 import (
 	"context"
 	"time"
 
-	"github.com/redis/rueidis"
-
-	"muxlock/internal/fencing"
+	"muxlock/engine"
+	"muxlock/engine/internal/inside"
 	"muxlock/internal/oneline"
 	"muxlock/pipeline"
 )
@@ -34,8 +33,8 @@ type SetUpOptions struct {
 //
 // Errors: ErrInvalid; ErrRefused with the reason; ErrConfigMismatch when they are set up with
 // other values; a MasterError; ctx's error.
-func SetUp(ctx context.Context, cfg Config, opts SetUpOptions) error {
-	s, err := setup(cfg)
+func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
+	s, err := inside.Setup(cfg)
 	if err != nil {
 		return err
 	}
@@ -50,20 +49,20 @@ func SetUp(ctx context.Context, cfg Config, opts SetUpOptions) error {
 // only if all clients of these masters use Fencing: the others would not be refused.
 //
 // Errors: as SetUp.
-func ReplaceMaster(ctx context.Context, cfg Config, from, to string) error {
-	s, err := setup(cfg)
+func ReplaceMaster(ctx context.Context, cfg engine.Config, from, to string) error {
+	s, err := inside.Setup(cfg)
 	if err != nil {
 		return err
 	}
-	with, err := parseMasters([]string{to}, cfg.Client)
+	with, err := inside.Setup(engine.Config{Masters: []string{to}, Client: cfg.Client})
 	if err != nil {
 		return err
 	}
-	old, err := parseMasters([]string{from}, rueidis.ClientOption{})
+	old, err := inside.Setup(engine.Config{Masters: []string{from}})
 	if err != nil {
 		return err
 	}
-	return withCtx(ctx, pipeline.Replace(ctx, s, old[0].Address, with[0]))
+	return withCtx(ctx, pipeline.Replace(ctx, s, old.Masters[0].Address, with.Masters[0]))
 }
 
 // withCtx joins the error of a ctx that cut the connections, and so is the cause of err.
@@ -78,57 +77,38 @@ func withCtx(ctx context.Context, err error) error {
 }
 
 // A Set is what a master has stored about the set that it is a member of.
-//
-//	type Set struct {
-//		ID         string        // for good
-//		Generation int           // below 2: setting up was cut; grows with every change of the members
-//		MaxTTL     time.Duration // that all clients must have
-//		Registers  int           // for fencing tokens, at each member
-//		Members    []string      // the addresses, sorted
-//		Older      bool          // set up by an earlier version
-//	}
-type Set = fencing.Set
+type Set struct {
+	ID         string        // for good
+	Generation int           // below 2: setting up was cut; grows with every change of the members
+	MaxTTL     time.Duration // that all clients must have
+	Registers  int           // for fencing tokens, at each member
+	Members    []string      // the addresses, sorted
+	Older      bool          // set up by an earlier version
+}
 
 // A Member is a master as Members finds it.
-//
-//	type Member struct {
-//		Address      string
-//		Err          error         // why it cannot be asked; nil: it was
-//		Set          Set           // that it belongs to; no ID: to none
-//		Admitted     bool          // it votes for engines of that set
-//		LargestFence uint64        // SetUpOptions.Above must be at least this, as far as it knows; 0: it has no registers
-//		Waits        bool          // to be admitted
-//		Left         time.Duration // for how long yet, if engines ask for locks meanwhile
-//	}
-//
-// Left is by the clock of this machine, so all of the wait where no process of this machine has
-// met the master since it lost its data.
-type Member = pipeline.Member
+type Member struct {
+	Address      string
+	Err          error  // why it cannot be asked; nil: it was
+	Set          Set    // that it belongs to; no ID: to none
+	Admitted     bool   // it votes for engines of that set
+	LargestFence uint64 // SetUpOptions.Above must be at least this, as far as it knows; 0: it has no registers
+	Waits        bool   // to be admitted
+	// Left is for how long yet, if engines ask for locks meanwhile. It is by the clock of this
+	// machine, so all of the wait where no process of this machine has met the master since it
+	// lost its data.
+	Left time.Duration
+}
 
 // Members asks each of cfg.Masters what it is a member of. Errors: ErrInvalid.
-func Members(ctx context.Context, cfg Config) ([]Member, error) {
-	s, err := setup(cfg)
+func Members(ctx context.Context, cfg engine.Config) ([]Member, error) {
+	s, err := inside.Setup(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return pipeline.Members(ctx, s), nil
-}
-
-func setup(cfg Config) (s pipeline.Setup, err error) {
-	cfg = cfg.withDefaults() // of MaxTTL, too, which may be TTL
-	cfg = Config{
-		Masters: cfg.Masters, Client: cfg.Client, MaxTTL: cfg.MaxTTL, MasterTimeout: cfg.MasterTimeout, Drift: cfg.Drift,
-		TTL: cfg.MaxTTL, // no lease is asked for
-	}.withDefaults()
-	if err := cfg.validate(); err != nil {
-		return s, err
+	var members []Member
+	for _, m := range pipeline.Members(ctx, s) {
+		members = append(members, Member{m.Address, m.Err, Set(m.Set), m.Admitted, m.LargestFence, m.Waits, m.Left})
 	}
-	if err := checkTemplate(cfg.Client); err != nil {
-		return s, err
-	}
-	masters, err := parseMasters(cfg.Masters, cfg.Client)
-	if err != nil {
-		return s, err
-	}
-	return pipeline.Setup{Masters: masters, Timeout: cfg.MasterTimeout, MaxTTL: cfg.MaxTTL, Wait: cfg.restartWait()}, nil
+	return members, nil
 }

@@ -1,4 +1,4 @@
-package engine
+package admin
 
 import (
 	"context"
@@ -7,43 +7,41 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine"
 	"muxlock/internal/testing/redistest"
 )
 
 func TestForcedReleaseWakesAWaiterAndTheHolderFindsOut(t *testing.T) {
 	masters := five(t)
 	service, tool, other := open(t, masters), open(t, masters), open(t, masters)
-	lock := keeping(t, service, masters, 5*time.Second)
+	lock, err := service.Acquire(t.Context(), t.Name(), 5*time.Second)
+	require.NoError(t, err)
+	require.NoError(t, lock.KeepAlive(0))
+	everywhere(t, masters, t.Name())
 	next := make(chan error, 1)
 	go func() {
 		_, err := other.Acquire(context.Background(), t.Name(), 20*time.Second)
 		next <- err
 	}()
-	soon(t, func() bool { // it is notified, and does not poll
-		tracking := 0
-		for _, m := range other.Stats().Masters {
-			if m.Tracking && m.Reads > 0 {
-				tracking++
-			}
-		}
-		return tracking == 5
-	})
+	soon(t, func() bool {
+		return count(other, func(m engine.MasterStats) bool { return m.Tracking && m.Reads > 0 }) == 5
+	}, "it is notified, and does not poll")
 	i := mustInspect(t, tool, t.Name())
-	n, err := tool.ForceRelease(t.Context(), i)
+	n, err := ForceRelease(t.Context(), tool, i)
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
 	require.NoError(t, <-next, "long before the lease would have run out, as it is renewed")
 	<-lock.Done()
-	require.ErrorIs(t, lock.Err(), ErrLost)
-	require.ErrorIs(t, lock.Err(), ErrNotHeld)
+	require.ErrorIs(t, lock.Err(), engine.ErrLost)
+	require.ErrorIs(t, lock.Err(), engine.ErrNotHeld)
 
-	n, err = tool.ForceRelease(t.Context(), i)
-	require.ErrorIs(t, err, ErrNotHeld, "what another has locked since is not touched")
+	n, err = ForceRelease(t.Context(), tool, i)
+	require.ErrorIs(t, err, engine.ErrNotHeld, "what another has locked since is not touched")
 	require.Zero(t, n)
 	now := mustInspect(t, tool, t.Name())
 	require.True(t, now.Held)
 	require.NotEqual(t, i.Masters[0].Value, now.Masters[0].Value)
-	_, err = tool.ForceRelease(t.Context(), now)
+	_, err = ForceRelease(t.Context(), tool, now)
 	require.NoError(t, err)
 	gone(t, masters, t.Name())
 }
@@ -57,7 +55,7 @@ func TestForcedReleaseOfASplitVoteDeletesAllThatWasFound(t *testing.T) {
 	require.False(t, i.Held)
 	require.NotEqual(t, i.Masters[0].Value, i.Masters[2].Value)
 	put(t, masters[4:], t.Name(), "since")
-	n, err := e.ForceRelease(t.Context(), i)
+	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
 	require.Equal(t, []string{"", "", "", "", "since"}, get(t, masters, t.Name()))
@@ -69,15 +67,14 @@ func TestForcedReleaseReachesAMasterThatIsAwayWhenItIsBack(t *testing.T) {
 	e, links := bent(t, masters)
 	put(t, masters, t.Name(), redsyncs)
 	i := mustInspect(t, e, t.Name())
-	cycle(t, e, "another name")
-	quiet(t, e)
+	soon(t, func() bool { return count(e, func(m engine.MasterStats) bool { return m.InFlight+m.Backlog > 0 }) == 0 }, "nothing is under way")
 	links[0].RefuseDials(true)
 	links[0].Cut()
 	soon(t, func() bool { return upMasters(e) == 4 })
-	n, err := e.ForceRelease(t.Context(), i)
+	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
-	require.Equal(t, 1, pendingReleases(e))
+	require.Equal(t, 1, count(e, func(m engine.MasterStats) bool { return m.PendingReleases == 1 }))
 	links[0].RefuseDials(false)
 	gone(t, masters, t.Name())
 }
@@ -89,7 +86,7 @@ func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
 	i := mustInspect(t, e, t.Name())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := e.ForceRelease(ended, i)
+	_, err := ForceRelease(ended, e, i)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, []string{redsyncs, redsyncs, redsyncs}, get(t, masters, t.Name()), "nothing was sent")
 	for _, link := range links[:2] {
@@ -97,8 +94,8 @@ func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
 		link.Cut()
 	}
 	soon(t, func() bool { return upMasters(e) == 1 })
-	n, err := e.ForceRelease(t.Context(), i)
-	require.ErrorIs(t, err, ErrNoQuorum)
+	n, err := ForceRelease(t.Context(), e, i)
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.Equal(t, 1, n)
 	requireHidden(t, redsyncs, err)
 	for _, link := range links[:2] {

@@ -1,4 +1,4 @@
-package findings
+package admin
 
 import (
 	"errors"
@@ -29,7 +29,7 @@ func healthy() facts {
 func judged(found []Finding) map[string]Level {
 	bad := map[string]Level{}
 	for _, f := range found {
-		if f.Level != OK {
+		if f.Level != LevelOK {
 			bad[f.Check] = f.Level
 		}
 	}
@@ -52,32 +52,32 @@ func TestEachThingThatIsWrongWithAMasterIsFoundAndNothingElse(t *testing.T) {
 		want  map[string]Level
 	}{
 		"nothing":                     {set(), none},
-		"it is away":                  {func(f *facts) { f.err = errors.New("refused") }, map[string]Level{"reachable": Fail}},
-		"old":                         {set("redis_version", "5.0.7"), map[string]Level{"version": Warn}},
-		"no version":                  {set("redis_version", ""), map[string]Level{"version": Unknown}},
+		"it is away":                  {func(f *facts) { f.err = errors.New("refused") }, map[string]Level{"reachable": LevelFail}},
+		"old":                         {set("redis_version", "5.0.7"), map[string]Level{"version": LevelWarn}},
+		"no version":                  {set("redis_version", ""), map[string]Level{"version": LevelUnknown}},
 		"valkey":                      {set("valkey_version", "8.0.1"), none},
-		"replica":                     {set("role", "slave"), map[string]Level{"role": Fail}},
-		"replica, and so not fit":     {func(f *facts) { set("role", "slave")(f); f.seen = refused }, map[string]Level{"role": Fail, "vote": Warn}},
-		"cluster":                     {set("cluster_enabled", "1"), map[string]Level{"role": Fail}},
-		"sentinel":                    {set("redis_mode", "sentinel"), map[string]Level{"role": Fail}},
-		"nobody":                      {set("run_id", ""), map[string]Level{"role": Fail}},
-		"replicas":                    {set("connected_slaves", "2"), map[string]Level{"failover": Warn}},
-		"watched":                     {func(f *facts) { f.watchers = 3 }, map[string]Level{"failover": Warn}},
-		"watched, with replicas":      {func(f *facts) { set("connected_slaves", "1")(f); f.watchers = 3 }, map[string]Level{"failover": Fail}},
+		"replica":                     {set("role", "slave"), map[string]Level{"role": LevelFail}},
+		"replica, and so not fit":     {func(f *facts) { set("role", "slave")(f); f.seen = refused }, map[string]Level{"role": LevelFail, "vote": LevelWarn}},
+		"cluster":                     {set("cluster_enabled", "1"), map[string]Level{"role": LevelFail}},
+		"sentinel":                    {set("redis_mode", "sentinel"), map[string]Level{"role": LevelFail}},
+		"nobody":                      {set("run_id", ""), map[string]Level{"role": LevelFail}},
+		"replicas":                    {set("connected_slaves", "2"), map[string]Level{"failover": LevelWarn}},
+		"watched":                     {func(f *facts) { f.watchers = 3 }, map[string]Level{"failover": LevelWarn}},
+		"watched, with replicas":      {func(f *facts) { set("connected_slaves", "1")(f); f.watchers = 3 }, map[string]Level{"failover": LevelFail}},
 		"no PUBSUB":                   {func(f *facts) { f.watchers = -1 }, none},
-		"evicts, no limit":            {set("maxmemory_policy", "allkeys-lru"), map[string]Level{"eviction": Warn}},
-		"evicts":                      {set("maxmemory_policy", "volatile-ttl", "maxmemory", "1000000"), map[string]Level{"eviction": Fail}},
-		"reports no policy":           {set("maxmemory_policy", ""), map[string]Level{"eviction": Unknown}},
-		"cannot write":                {set("aof_last_write_status", "err"), map[string]Level{"persistence": Fail}},
-		"slow fork":                   {set("latest_fork_usec", "25000"), map[string]Level{"persistence": Warn}},
-		"no CONFIG":                   {func(f *facts) { f.config = nil }, map[string]Level{"persistence": Unknown}},
+		"evicts, no limit":            {set("maxmemory_policy", "allkeys-lru"), map[string]Level{"eviction": LevelWarn}},
+		"evicts":                      {set("maxmemory_policy", "volatile-ttl", "maxmemory", "1000000"), map[string]Level{"eviction": LevelFail}},
+		"reports no policy":           {set("maxmemory_policy", ""), map[string]Level{"eviction": LevelUnknown}},
+		"cannot write":                {set("aof_last_write_status", "err"), map[string]Level{"persistence": LevelFail}},
+		"slow fork":                   {set("latest_fork_usec", "25000"), map[string]Level{"persistence": LevelWarn}},
+		"no CONFIG":                   {func(f *facts) { f.config = nil }, map[string]Level{"persistence": LevelUnknown}},
 		"no CONFIG and none needed":   {func(f *facts) { f.config = nil; set("aof_enabled", "0")(f) }, none},
 		"everysec":                    {func(f *facts) { f.config = map[string]string{"appendfsync": "everysec"} }, none},
-		"it does not vote":            {func(f *facts) { f.seen.Cause = pipeline.ErrRestarted }, map[string]Level{"vote": Warn}},
-		"not admitted":                {func(f *facts) { f.seen = refused }, map[string]Level{"permissions": Fail, "vote": Warn}},
-		"no tracking":                 {func(f *facts) { f.tracking = errors.New("NOPERM") }, map[string]Level{"wake-ups": Warn}},
-		"slow commands":               {func(f *facts) { f.slow = slowlog{count: 1, longest: time.Second} }, map[string]Level{"slow commands": Warn}},
-		"slow commands not permitted": {func(f *facts) { f.slow.err = errors.New("NOPERM") }, map[string]Level{"slow commands": Unknown}},
+		"it does not vote":            {func(f *facts) { f.seen.Cause = pipeline.ErrRestarted }, map[string]Level{"vote": LevelWarn}},
+		"not admitted":                {func(f *facts) { f.seen = refused }, map[string]Level{"permissions": LevelFail, "vote": LevelWarn}},
+		"no tracking":                 {func(f *facts) { f.tracking = errors.New("NOPERM") }, map[string]Level{"wake-ups": LevelWarn}},
+		"slow commands":               {func(f *facts) { f.slow = slowlog{count: 1, longest: time.Second} }, map[string]Level{"slow commands": LevelWarn}},
+		"slow commands not permitted": {func(f *facts) { f.slow.err = errors.New("NOPERM") }, map[string]Level{"slow commands": LevelUnknown}},
 	} {
 		f := healthy()
 		c.spoil(&f)
@@ -97,7 +97,7 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 	require.Empty(t, judged(ofSet(group([]string{"a", "b", "c"}, []string{"1", "2", "3"}))))
 
 	found := ofSet(group([]string{"a", "b", "a"}, []string{"1", "1", "3"}))
-	require.Equal(t, map[string]Level{"same server": Fail, "same machine": Warn}, judged(found))
+	require.Equal(t, map[string]Level{"same server": LevelFail, "same machine": LevelWarn}, judged(found))
 	for _, f := range found {
 		switch f.Check {
 		case "same server":
@@ -106,21 +106,18 @@ func TestMastersThatAreTheSameAreFound(t *testing.T) {
 			require.Equal(t, []int{1, 3}, f.Masters)
 		}
 	}
-	require.Equal(t, map[string]Level{"how many": Warn}, judged(ofSet(group([]string{"a"}, []string{"1"}))))
-	require.Equal(t, map[string]Level{"how many": Warn}, judged(ofSet(group([]string{"a", "b"}, []string{"1", "2"}))))
+	require.Equal(t, map[string]Level{"how many": LevelWarn}, judged(ofSet(group([]string{"a"}, []string{"1"}))))
+	require.Equal(t, map[string]Level{"how many": LevelWarn}, judged(ofSet(group([]string{"a", "b"}, []string{"1", "2"}))))
 	require.Empty(t, judged(ofSet(group([]string{"a", "b", "c"}, []string{"", "", ""}))), "not reported is not the same")
 }
 
 func TestFindingsThatSayTheSameAreOne(t *testing.T) {
-	found := Grouped([]Finding{
-		{OK, "x", []int{1}, "fine", ""}, {Warn, "y", []int{1}, "bad", "do"}, {OK, "x", []int{2}, "fine", ""},
-		{Warn, "y", []int{3}, "bad", "do"}, {OK, "x", []int{4}, "other", ""}, {Fail, "z", nil, "", ""},
-	})
+	var r Report
+	r.Add(Finding{LevelOK, "x", []int{1}, "fine", ""}, Finding{LevelWarn, "y", []int{1}, "bad", "do"}, Finding{LevelOK, "x", []int{2}, "fine", ""})
+	r.Add(Finding{LevelWarn, "y", []int{3}, "bad", "do"}, Finding{LevelOK, "x", []int{4}, "other", ""}, Finding{LevelFail, "z", nil, "", ""})
 	require.Equal(t, []Finding{
-		{OK, "x", []int{1, 2}, "fine", ""}, {Warn, "y", []int{1, 3}, "bad", "do"}, {OK, "x", []int{4}, "other", ""}, {Fail, "z", []int{}, "", ""},
-	}, found)
-	require.Equal(t, Fail, Worst(found))
-	require.Equal(t, OK, Worst(nil))
+		{LevelOK, "x", []int{1, 2}, "fine", ""}, {LevelWarn, "y", []int{1, 3}, "bad", "do"}, {LevelOK, "x", []int{4}, "other", ""}, {LevelFail, "z", []int{}, "", ""},
+	}, r.Findings)
 	for want, masters := range map[string][]int{"-": {}, "3": {3}, "1,3": {1, 3}, "2-4": {2, 3, 4}, "all": {1, 2, 3, 4, 5}} {
 		require.Equal(t, want, Finding{Masters: masters}.Who(5))
 	}
@@ -149,13 +146,13 @@ func TestAMasterIsDurableOnlyIfItSyncsDuringRewritesToo(t *testing.T) {
 
 func TestVoteIsJudgedByWhatTheEngineSees(t *testing.T) {
 	for want, m := range map[Level]pipeline.MasterStats{
-		OK:   {Up: true},
-		Warn: {Up: true, Cause: pipeline.ErrRestarted},
-		Fail: {Up: true, Cause: fmt.Errorf("%w: MaxTTL", pipeline.ErrConfigMismatch)},
+		LevelOK:   {Up: true},
+		LevelWarn: {Up: true, Cause: pipeline.ErrRestarted},
+		LevelFail: {Up: true, Cause: fmt.Errorf("%w: MaxTTL", pipeline.ErrConfigMismatch)},
 	} {
 		require.Equal(t, want, vote(m).Level)
 		require.NoError(t, away(m))
 	}
-	require.Equal(t, Warn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}).Level)
+	require.Equal(t, LevelWarn, vote(pipeline.MasterStats{Cause: pipeline.ErrConfigMismatch}).Level)
 	require.Error(t, away(pipeline.MasterStats{}))
 }

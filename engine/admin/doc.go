@@ -1,0 +1,19 @@
+// Package admin is for operators of the masters that package engine locks on, and for services that
+// look after theirs. muxlock masters, doctor, status and release do the same from a shell.
+//
+// SetUp makes masters a set, which engine.Config.Fencing needs, once. ReplaceMaster puts another
+// master in the place of a member, and Members shows what each master is a member of.
+//
+// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
+// refuse to start on a bad set:
+//
+//	report, err := admin.Check(ctx, locks)
+//	if err == nil {
+//		err = report.Err() // errors.Is: admin.ErrUnfit, with each reason and what helps
+//	}
+//
+// Inspect asks the masters who holds a name, and for how long. ForceRelease deletes what Inspect
+// found, and nothing that was locked since.
+//
+// Every function is safe for concurrent use. Every error's text is one line, and holds no token.
+package admin

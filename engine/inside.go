@@ -1,0 +1,30 @@
+package engine
+
+import (
+	"muxlock/engine/internal/inside"
+	"muxlock/pipeline"
+)
+
+func init() {
+	inside.Of = func(engine any) inside.Engine { return engine.(*Engine).inside() }
+	inside.Setup = func(cfg any) (pipeline.Setup, error) { return cfg.(Config).setup() }
+}
+
+func (e *Engine) inside() inside.Engine {
+	return inside.Engine{
+		Pipe: e.pipe, Durable: e.cfg.MastersAreDurable, MaxTTL: e.cfg.MaxTTL, Closing: e.closing,
+		Setup: e.cfg.setup, Key: e.cfg.key, Held: e.held,
+		Refusal: func(out pipeline.Outcome) error { return e.refusal(aRelease, out) },
+	}
+}
+
+// held returns the lock that somebody holds under a name; nil if nobody does.
+func (e *Engine) held(name string) inside.Lock {
+	s := e.names.shard(e.cfg.Prefix + name)
+	s.mu.Lock()
+	defer s.unlock()
+	if n := s.states[e.cfg.Prefix+name]; n != nil && n.lease != nil && n.lease.holder != nil {
+		return n.lease.holder
+	}
+	return nil
+}
