@@ -20,7 +20,7 @@ import (
 // makes it faster, what fencing needs, and what newer servers have.
 type rights struct{ needed, faster, fencing, native []string }
 
-func documentedRights(t *testing.T) rights {
+func documentedRights(t testing.TB) rights {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func documentedRights(t *testing.T) rights {
 }
 
 // nativeRights is those of the commands that the server has; Valkey's has another name.
-func (r rights) nativeRights(t *testing.T, m *redisserver.Server) (has []string) {
+func (r rights) nativeRights(t testing.TB, m *redisserver.Server) (has []string) {
 	require.Equal(t, []string{"+msetex", "+delex"}, r.native)
 	for _, command := range []string{"msetex", "delex", "delifeq"} {
 		if redistest.Command(t, m, "COMMAND", "INFO", command).([]any)[0] != nil {

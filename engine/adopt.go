@@ -10,7 +10,7 @@ import (
 )
 
 // Adopt returns a handle to a lock that another process acquired, to use and release it here.
-// value is what that process got from Token.Reveal, or from Value of a Redsync Mutex; name is the
+// value is what that process got from Lock.Reveal, or from Value of a Redsync Mutex; name is the
 // name there. Adopt extends the lease to ttl (0 = Config.TTL; never shortens it), which proves
 // that a quorum of masters has the lock, and never creates one. It waits for nobody: it blocks
 // until the verdict, at most about twice Config.MasterTimeout, or until ctx ends, which ends the
@@ -19,7 +19,7 @@ import (
 // The handle's validity is counted from this extend. The lock is never handed over within the
 // process, and goroutines that want its name compete with it as with another process's. Its
 // Fence is 0: pass the first holder's on, with the value; it is the same lease. The holder that
-// Inspect shows stays the first one.
+// admin.Inspect shows stays the first one.
 //
 // Any number of handles may exist to one lock, in this process too. They do not know of each
 // other: each has its own validity, and Release of one deletes the lock, which the others find out

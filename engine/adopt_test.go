@@ -21,13 +21,13 @@ func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
 	lock, err := first.Acquire(t.Context(), t.Name(), 10*time.Second)
 	require.NoError(t, err)
 	everywhere(t, masters, lock)
-	token := lock.Token().Reveal()
+	token := lock.Reveal()
 	adopted, err := second.Adopt(t.Context(), t.Name(), token, 20*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, t.Name(), adopted.Name())
 	require.True(t, adopted.Valid())
 	require.Greater(t, time.Until(adopted.Until()), 10*time.Second)
-	require.Equal(t, token, adopted.Token().Reveal())
+	require.Equal(t, token, adopted.Reveal())
 	require.Zero(t, adopted.Fence())
 	soon(t, func() bool {
 		for _, left := range pttl(t, masters, t.Name()) {
@@ -137,9 +137,9 @@ func TestAdoptStandsBesideWhatTheProcessDoesWithTheName(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		waiting := line(t.Context(), e, 0)
-		adopted, err := e.Adopt(t.Context(), "name", lock.Token().Reveal(), 0)
+		adopted, err := e.Adopt(t.Context(), "name", lock.Reveal(), 0)
 		require.NoError(t, err)
-		again, err := e.Adopt(t.Context(), "name", lock.Token().Reveal(), 0)
+		again, err := e.Adopt(t.Context(), "name", lock.Reveal(), 0)
 		require.NoError(t, err, "any number of handles")
 		require.True(t, lock.Valid())
 		requireOpen(t, waiting, "the lock is held")
@@ -156,7 +156,7 @@ func TestAdoptStandsBesideWhatTheProcessDoesWithTheName(t *testing.T) {
 		require.NoError(t, next.Release(t.Context()))
 		require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
 		requireNothingLeft(t, e, s)
-	}, handOver(10, time.Minute))
+	}, handOver(time.Minute))
 }
 
 func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
@@ -176,7 +176,7 @@ func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
 		require.Equal(t, e.cfg.MaxTTL, requests[at].TTL, "a master that is away may have it for that long")
 		require.NoError(t, next.Release(t.Context()))
 		requireNothingLeft(t, e, s)
-	}, handOver(10, time.Minute))
+	}, handOver(time.Minute))
 }
 
 func TestAdoptedLockIsLostLikeAnyOther(t *testing.T) {
@@ -239,7 +239,7 @@ func TestAdoptWorksOnFencedMasters(t *testing.T) {
 	lock, err := first.Acquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
 	require.NotZero(t, lock.Fence())
-	adopted, err := second.Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
+	adopted, err := second.Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
 	require.NoError(t, err)
 	require.Zero(t, adopted.Fence())
 	require.NoError(t, adopted.Extend(t.Context(), 25*time.Second))

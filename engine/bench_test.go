@@ -24,13 +24,19 @@ import (
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
 
-func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, five(b), withoutNative) }
+func BenchmarkCycleWithoutNative(b *testing.B) {
+	masters := redistest.Masters(b, 5)
+	for _, m := range masters {
+		for _, right := range documentedRights(b).nativeRights(b, m) {
+			redistest.Command(b, m, "ACL", "SETUSER", "default", strings.Replace(right, "+", "-", 1))
+		}
+	}
+	benchmarkCycles(b, masters)
+}
 
 func BenchmarkCycleWithHolder(b *testing.B) {
 	benchmarkCycles(b, five(b), holder("web-7.example.com/4211"))
 }
-
-func withoutNative(c *Config) { c.DisableNative = true }
 
 func BenchmarkFencedCycle(b *testing.B) { benchmarkCycles(b, fencedSet(b, 5), fenced) }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"muxlock/internal/fencing"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/internal/token"
@@ -36,7 +35,7 @@ type Config struct {
 	// share locks must agree on it; it may not lead into the reserved names.
 	Prefix string
 
-	// Holder says who this process is to whoever inspects a lock that it holds (Engine.Inspect):
+	// Holder says who this process is to whoever inspects a lock that it holds (admin.Inspect):
 	// host, process id, a label. At most 64 bytes of printable UTF-8, no secret: it ends the
 	// lock's value on the masters, which Redsync and other clients take as a whole. It is sent
 	// with each acquire, extend and release, which costs the masters up to 15 % more time
@@ -77,7 +76,7 @@ type Config struct {
 
 	// Fencing gives every lock a fencing token (Lock.Fence), and a master that lost its data, or
 	// has another one's, no vote (package comment, Fencing). The masters must have been set up for it, once
-	// (SetUp, muxlock masters init). A cycle costs 1.05 times as much for a lone
+	// (muxlock masters init, admin.SetUp). A cycle costs 1.05 times as much for a lone
 	// caller, 1.6 times where the masters' CPU is the limit (bench/RESULTS.md), and an acquire
 	// rarely needs a second round trip. Default false. Neither MastersAreNew nor a guess from
 	// uptime is needed then: a master that is set up votes at once.
@@ -96,24 +95,11 @@ type Config struct {
 	// split in a row on the masters are first waited for, as for a lock that is held.
 	RetrySplit time.Duration
 
-	// MaxHold bounds for how long Do keeps a lock alive: after that its renewals end, and the
-	// lock is lost when the lease runs out. Default 0: for as long as the function runs, so
-	// that one that never returns blocks its name until its process ends. Too short, and
-	// slow work loses its lock.
-	MaxHold time.Duration
-
-	// HandOvers and HandOverTime bound how often and for how long the goroutines of one
-	// engine may hand a lock over among themselves before it is released at the masters, and
-	// other processes have their turn. Default 65535 times, the most with Fencing, and 20 ms.
-	// Longer is faster for many waiters in one process, and unfair to those of others; 1 ns,
-	// and every release goes to the masters.
-	HandOvers    int
+	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among
+	// themselves before it is released at the masters, and other processes have their turn; they
+	// do at most 65535 times. Default 20 ms. Longer is faster for many waiters in one process, and
+	// unfair to those of others; 1 ns, and every release goes to the masters.
 	HandOverTime time.Duration
-
-	// DisableNative keeps to commands that Redis 6.0 has. Otherwise servers that have them are
-	// sent MSETEX for many acquires at once, and DELEX or DELIFEQ for releases, which costs them
-	// less. Whether they have them is tried with each new connection.
-	DisableNative bool
 
 	// Observer and Logger are notified of events; both may be nil. The Logger gets, at level
 	// Warn, locks lost, releases not confirmed and renewals that failed (one of each, then the
@@ -133,7 +119,9 @@ type Config struct {
 
 	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
 	// and extends always find room. While it is full Acquire is refused at once, also
-	// where others of this engine hold the lock and it would have been handed over.
+	// where others of this engine hold the lock and it would have been handed over. With 1, for a
+	// process that takes one lock and ends, newer servers are not sent the commands that pay off
+	// only for many locks, and are not asked whether they have them.
 	Queue int
 	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
 	// of returning ErrOverloaded. TryAcquire never waits.
@@ -160,7 +148,6 @@ func (c Config) withDefaults() Config {
 	orDefault(&c.Drift, redlock.DefaultDrift)
 	orDefault(&c.RetryHeld, defaultRetryHeld)
 	orDefault(&c.RetrySplit, min(defaultRetrySplit, c.RetryHeld))
-	orDefault(&c.HandOvers, fencing.MaxHandOvers)
 	orDefault(&c.HandOverTime, redlock.DefaultHandOverTime)
 	orDefault(&c.Queue, defaultQueue)
 	return c
@@ -218,12 +205,6 @@ func (c Config) validate() error {
 		return invalid("RetryHeld", "%v is not between 0 and 1m", c.RetryHeld)
 	case c.RetrySplit < 0 || c.RetrySplit > time.Minute:
 		return invalid("RetrySplit", "%v is not between 0 and 1m", c.RetrySplit)
-	case c.MaxHold < 0:
-		return invalid("MaxHold", "%v is negative", c.MaxHold)
-	case c.HandOvers < 0:
-		return invalid("HandOvers", "%d is negative", c.HandOvers)
-	case c.Fencing && c.HandOvers > fencing.MaxHandOvers:
-		return invalid("HandOvers", "%d is above %d, the most with Fencing", c.HandOvers, fencing.MaxHandOvers)
 	case c.Fencing && c.MastersAreNew:
 		return invalid("MastersAreNew", "has no meaning with Fencing: it is asserted when the masters are set up")
 	case c.HandOverTime < 0 || c.HandOverTime > time.Minute:

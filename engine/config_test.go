@@ -54,7 +54,6 @@ func TestBadConfigIsRefusedByTheFieldsName(t *testing.T) {
 		{"TTL", func(c *Config) { c.TTL, c.MaxTTL = 10*time.Second, 9*time.Second }},
 		{"TTL", func(c *Config) { c.MasterTimeout = 10 * time.Second }},
 		{"MaxAttempts", func(c *Config) { c.MaxAttempts = -1 }},
-		{"MaxHold", func(c *Config) { c.MaxHold = -1 }},
 		{"RetryHeld", func(c *Config) { c.RetryHeld = -1 }},
 		{"RetryHeld", func(c *Config) { c.RetryHeld = time.Hour }},
 		{"RetrySplit", func(c *Config) { c.RetrySplit = -1 }},
@@ -79,8 +78,6 @@ func TestSettingUpLooksAtTheFieldsThatItUsesAndAtNoOther(t *testing.T) {
 		"MaxAttempts":   func(c *Config) { c.MaxAttempts = -1 },
 		"RetryHeld":     func(c *Config) { c.RetryHeld = -1 },
 		"RetrySplit":    func(c *Config) { c.RetrySplit = -1 },
-		"MaxHold":       func(c *Config) { c.MaxHold = -1 },
-		"HandOvers":     func(c *Config) { c.HandOvers = -1 },
 		"HandOverTime":  func(c *Config) { c.HandOverTime = -1 },
 		"Queue":         func(c *Config) { c.Queue = -1 },
 	} {
@@ -115,7 +112,7 @@ func TestZeroConfigMeansTheDocumentedDefaults(t *testing.T) {
 	require.NoError(t, cfg.validate())
 	require.Equal(t, Config{
 		Masters: []string{"a:1"}, TTL: 10 * time.Second, MaxTTL: 30 * time.Second, MasterTimeout: 200 * time.Millisecond,
-		Drift: 0.01, RetryHeld: 25 * time.Millisecond, RetrySplit: 2 * time.Millisecond, HandOvers: 65535, HandOverTime: 20 * time.Millisecond, Queue: 65536,
+		Drift: 0.01, RetryHeld: 25 * time.Millisecond, RetrySplit: 2 * time.Millisecond, HandOverTime: 20 * time.Millisecond, Queue: 65536,
 	}, cfg)
 	long := Config{Masters: []string{"a:1"}, TTL: time.Hour}.withDefaults()
 	require.NoError(t, long.validate())

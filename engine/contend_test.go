@@ -68,5 +68,5 @@ func TestTurnOfOthersFarFromTheMastersIsNoRoundTrip(t *testing.T) {
 		require.NoError(t, lock.Release(t.Context()))
 		requireGot(t, waiting)
 		require.Equal(t, 2*s.delay+4*redlock.WakeSpread(2*s.delay), time.Since(begin))
-	}, handOver(1000, time.Millisecond))
+	}, handOver(time.Millisecond))
 }

@@ -143,7 +143,7 @@ func TestAdoptedLockEndsWhenAMemberIsReplaced(t *testing.T) {
 	require.NoError(t, err)
 	everywhere(t, masters, lock)
 	redistest.Command(t, masters[0], "DEL", t.Name()) // it was late
-	adopted, err := open(t, masters, fenced, shortLease).Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
+	adopted, err := open(t, masters, fenced, shortLease).Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
 	require.NoError(t, err)
 	require.NoError(t, adopted.KeepAlive(0))
 	require.NoError(t, Admin.ReplaceMaster(t.Context(), shortConfig(masters), masters[2].Addr(), fourth[0].Addr()))
@@ -167,7 +167,7 @@ func TestAdoptedLockIsExtendedWithFencing(t *testing.T) {
 	everywhere(t, masters, lock)
 	token := tokenOf(t, masters[0], t.Name())
 	other := open(t, masters, fenced)
-	adopted, err := other.Adopt(t.Context(), t.Name(), lock.Token().Reveal(), 0)
+	adopted, err := other.Adopt(t.Context(), t.Name(), lock.Reveal(), 0)
 	require.NoError(t, err)
 	require.NoError(t, adopted.Extend(t.Context(), 20*time.Second))
 	require.Equal(t, token, tokenOf(t, masters[0], t.Name()))

@@ -65,7 +65,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
 		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
-		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL, DisableNative: cfg.DisableNative,
+		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL, DisableNative: cfg.Queue == 1,
 	})
 	if err != nil {
 		events.close()
@@ -138,7 +138,7 @@ func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 // Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics.
 // The ctx that fn gets ends when ctx does or when the lock is lost, with Err's error as its
 // cause, and carries the lock (LockFrom). Renewals go on after ctx has ended, until fn returns: it
-// may still be at work. Only Config.MaxHold bounds them. The release does not depend on ctx.
+// may still be at work. To bound them fn calls its lock's KeepAlive. The release does not depend on ctx.
 //
 // Do returns Acquire's error if fn was not called, else fn's, joined to ErrLost if the lock
 // was lost on the way, and to Release's error if the release was not confirmed. A nil fn is
@@ -162,7 +162,7 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 	if err != nil {
 		return err
 	}
-	return lock.hold(ctx, e.cfg.MaxHold, fn)
+	return lock.hold(ctx, fn)
 }
 
 // Close refuses new calls and ends waiting ones with ErrClosed, lets calls under way

@@ -101,7 +101,7 @@ func ExampleLock_Extend() {
 	}
 }
 
-// A job is begun by one process and ended by another: lock.Token().Reveal() travels with it.
+// A job is begun by one process and ended by another: lock.Reveal() travels with it.
 func ExampleEngine_Adopt() {
 	var locks *engine.Engine // from engine.New
 	var job struct{ ID, Token string }

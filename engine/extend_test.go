@@ -172,5 +172,5 @@ func TestInheritedLeaseIsRenewedWithTheNextHoldersTTL(t *testing.T) {
 		for _, req := range requests[1:] {
 			require.Equal(t, 5*time.Second, req.TTL)
 		}
-	}, handOver(10, time.Minute))
+	}, handOver(time.Minute))
 }

@@ -9,13 +9,12 @@ import (
 )
 
 // Handing a lock over within the process, without a request to the masters. It is bounded,
-// so that other processes have their turn: by number and by time, whichever is reached first
-// (Config.HandOvers and HandOverTime, redlock.MayHandOver).
+// so that other processes have their turn: by number (fencing.MaxHandOvers) and by time
+// (Config.HandOverTime), whichever is reached first.
 
 // mayHandOver reports whether the lease may go to another holder in this process.
 func (l *lease) mayHandOver(now clock.Instant) bool {
-	cfg := &l.e.cfg
-	return !l.revealed && !l.leads && redlock.MayHandOver(l.handed, cfg.HandOvers, now.Sub(l.since), cfg.HandOverTime)
+	return !l.revealed && !l.leads && redlock.MayHandOver(l.handed, fencing.MaxHandOvers, now.Sub(l.since), l.e.cfg.HandOverTime)
 }
 
 // handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"time"
 
 	"muxlock/internal/oneline"
 )
@@ -21,9 +20,8 @@ func LockFrom(ctx context.Context) (*Lock, bool) {
 	return lock, ok
 }
 
-// hold runs fn under the lock, keeps that alive meanwhile, for most at most, and releases it. It
-// returns fn's error, joined to those of the lock. fn is not called if the lock is lost already.
-func (l *Lock) hold(ctx context.Context, most time.Duration, fn func(context.Context) error) (err error) {
+// hold runs fn under the lock, keeps that alive meanwhile, and releases it. It returns fn's error, joined to those of the lock. fn is not called if the lock is lost already.
+func (l *Lock) hold(ctx context.Context, fn func(context.Context) error) (err error) {
 	defer func() {
 		lost := l.Err()
 		released := l.Release(context.WithoutCancel(ctx))
@@ -34,7 +32,7 @@ func (l *Lock) hold(ctx context.Context, most time.Duration, fn func(context.Con
 	}()
 	held, cancel := l.Context(context.WithValue(ctx, lockKey{}, l))
 	defer cancel()
-	if err := l.KeepAlive(most); err != nil {
+	if err := l.KeepAlive(0); err != nil {
 		return nil // lost already; the deferred function says so
 	}
 	return fn(held)

@@ -224,7 +224,7 @@ func TestWaiterGoesOnWhenARenewalFindsTheKeyDeleted(t *testing.T) {
 		s.drop("name")
 		next := requireGot(t, waiting)
 		require.ErrorIs(t, lock.Err(), ErrNotHeld)
-		require.NotEqual(t, lock.Token().Reveal(), next.Token().Reveal())
+		require.NotEqual(t, lock.Reveal(), next.Reveal())
 		require.NoError(t, next.Release(t.Context()))
 		requireNothingLeft(t, e, s)
 	})
@@ -321,10 +321,12 @@ func TestDoKeepsTheLockAliveWhileTheFunctionRuns(t *testing.T) {
 	})
 }
 
-func TestDoRenewsForNoLongerThanMaxHold(t *testing.T) {
+func TestFunctionOfDoBoundsItsRenewals(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		begin := time.Now()
 		err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
+			lock, _ := LockFrom(ctx)
+			require.NoError(t, lock.KeepAlive(time.Minute))
 			select {
 			case <-ctx.Done():
 			case <-time.After(time.Hour):
@@ -337,14 +339,16 @@ func TestDoRenewsForNoLongerThanMaxHold(t *testing.T) {
 		require.ErrorIs(t, err, ErrLost)
 		require.ErrorIs(t, err, ErrExpired)
 		requireNothingLeft(t, e, s)
-	}, func(c *Config) { c.MaxHold = time.Minute })
+	})
 }
 
 // In real time: virtual time begins in the past, and does not overflow.
 func TestLongestBoundIsNoBound(t *testing.T) {
 	s := &scripted{keys: make(map[string]scriptedKey)}
-	e := newEngine(Config{Masters: make([]string, 5), MaxHold: math.MaxInt64}.withDefaults(), s, nil)
+	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), s, nil)
 	require.NoError(t, e.Do(t.Context(), "name", 3*time.Second, func(ctx context.Context) error {
+		lock, _ := LockFrom(ctx)
+		require.NoError(t, lock.KeepAlive(math.MaxInt64))
 		for s.count(pipeline.Extend) == 0 {
 			select {
 			case <-ctx.Done():

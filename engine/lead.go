@@ -34,7 +34,7 @@ var errEnding = errors.New("muxlock: validity is about to end")
 // If fn panics, the lock is released.
 //
 // The lock is released at the masters and not handed over within the process, so that the
-// candidates of all processes have their turn. Neither Config.MaxAttempts nor MaxHold bounds
+// candidates of all processes have their turn. Config.MaxAttempts does not bound
 // Lead. fn gets the lock for its Fence, which each write of a leader should carry: a process
 // that was stopped believes that it leads until it looks. WarnBefore and Release of that lock
 // are Lead's.
@@ -82,7 +82,7 @@ func (l *Lock) term(ctx context.Context, early time.Duration, fn func(context.Co
 	l.lease.leads = true
 	l.unlock()
 	ended = true
-	err = l.hold(ctx, 0, func(held context.Context) error {
+	err = l.hold(ctx, func(held context.Context) error {
 		leading, stop := context.WithCancelCause(held)
 		defer stop(nil)
 		returned := make(chan struct{})

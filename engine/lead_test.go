@@ -67,7 +67,7 @@ func TestLeaderLeadsUntilItReturnsNilWhateverBoundsOtherCalls(t *testing.T) {
 			return ctx.Err()
 		}))
 		requireNothingLeft(t, e, s)
-	}, func(c *Config) { c.MaxAttempts, c.MaxHold = 1, time.Second })
+	}, func(c *Config) { c.MaxAttempts = 1 })
 }
 
 func TestLeadersContextEndsAThirdOfTheLeaseBeforeValidityAndTheLockIsKeptUntilItReturns(t *testing.T) {
@@ -308,7 +308,7 @@ func TestLockOfALeaderIsReleasedAtTheMastersAndNotHandedOver(t *testing.T) {
 		require.Zero(t, e.Stats().HandedOver)
 		require.NoError(t, last.Release(t.Context()))
 		requireNothingLeft(t, e, s)
-	}, handOver(10, time.Minute))
+	}, handOver(time.Minute))
 }
 
 func TestLockThatIsLostBeforeTheTermBeginsHasNoTerm(t *testing.T) {

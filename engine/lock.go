@@ -45,9 +45,24 @@ func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
 // Config.Fencing, and of a lock that was adopted.
 func (l *Lock) Fence() uint64 { return l.fence }
 
-// Token returns the value that the lock's key has on the masters. A lock that was handed
-// over within the process has the token of the holder before, which nobody has revealed.
-func (l *Lock) Token() Token { return Token{l} }
+// Reveal returns the lock's token, the value that its key has on the masters, for work that another
+// process or library finishes: who has it can extend or release the lock as Redlock clients do
+// (Engine.Adopt; in Redsync: a Mutex WithValue), for instance a worker that ends a job which this
+// process began. It is also what redis-cli GET shows, for a comparison by hand. It is a secret: the
+// engine prints it nowhere.
+//
+// The token may be used at any later time, so a lock whose token was revealed is deleted at
+// the masters when it is released, and not handed over to the next in this process. Once a
+// lock was handed over its token is the next holder's: Reveal returns "" then. No I/O.
+func (l *Lock) Reveal() string {
+	l.lock()
+	defer l.unlock()
+	if l.end != nil && !l.lease.ended {
+		return ""
+	}
+	l.lease.revealed = true
+	return l.lease.token
+}
 
 // Format prints the name, for every verb; never the token.
 func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name()) }
@@ -215,7 +230,7 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 }
 
 // Release gives the lock up. If somebody in this process waits for it, it is handed over
-// without asking the masters; after Config.HandOvers times or Config.HandOverTime, if its
+// without asking the masters; after Config.HandOverTime, if its
 // token was revealed, or if nobody waits, it is deleted on all masters, also on those that
 // seemed to refuse it, and Release waits for the verdict, at most about twice
 // Config.MasterTimeout. ctx ends the wait, never the command: a release with a ctx that has

@@ -54,7 +54,7 @@ func TestOneHolderPerNameAcrossEngines(t *testing.T) {
 	require.ErrorIs(t, err, ErrTaken)
 	b, err := two.TryAcquire(t.Context(), t.Name()+"/b", 0)
 	require.NoError(t, err, "another name is free")
-	require.NotEqual(t, a.Token().Reveal(), b.Token().Reveal())
+	require.NotEqual(t, a.Reveal(), b.Reveal())
 
 	passed := make(chan *Lock)
 	go func() {
@@ -233,7 +233,7 @@ func TestExtendDoesNotShortenWhatAnotherWithTheTokenAskedFor(t *testing.T) {
 	lock, err := open(t, masters).Acquire(t.Context(), "name", 5*time.Second)
 	require.NoError(t, err)
 	everywhere(t, masters, lock)
-	require.NotEmpty(t, lock.Token().Reveal())
+	require.NotEmpty(t, lock.Reveal())
 	for _, m := range masters {
 		redistest.Command(t, m, "PEXPIRE", "name", "60000")
 	}

@@ -165,7 +165,7 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 func having(t testing.TB, masters []*redisserver.Server, l *Lock) (n int) {
 	t.Helper()
 	for _, value := range get(t, masters, l.Name()) {
-		if value == l.Token().Reveal() {
+		if value == l.Reveal() {
 			n++
 		}
 	}

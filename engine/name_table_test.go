@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/fencing"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
 )
@@ -81,9 +82,7 @@ func (s *scripted) ops() (ops []pipeline.Op) {
 	return ops
 }
 
-func handOver(count int, d time.Duration) func(*Config) {
-	return func(c *Config) { c.HandOvers, c.HandOverTime = count, d }
-}
+func handOver(d time.Duration) func(*Config) { return func(c *Config) { c.HandOverTime = d } }
 
 func TestWaitersGetTheLockInOrderOfArrivalWithoutAskingTheMasters(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
@@ -323,7 +322,7 @@ func TestHandOverWithLittleLeftIsExtendedFirst(t *testing.T) {
 		require.Equal(t, old.lease.token, lock.lease.token)
 		require.NoError(t, lock.Release(t.Context()))
 		requireNothingLeft(t, e, s)
-	}, handOver(10, time.Minute))
+	}, handOver(time.Minute))
 }
 
 func TestInheritedLeaseThatCannotBeExtendedIsContendedFor(t *testing.T) {
@@ -354,7 +353,7 @@ func TestInheritedLeaseThatCannotBeExtendedIsContendedFor(t *testing.T) {
 				}
 				require.NoError(t, lock.Release(t.Context()))
 				requireNothingLeft(t, e, s)
-			}, handOver(10, time.Minute))
+			}, handOver(time.Minute))
 		})
 	}
 }
@@ -370,7 +369,7 @@ func TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing(t *testing.
 		cancel()
 		require.ErrorIs(t, (<-waiting).err, context.Canceled)
 		requireNothingLeft(t, e, s)
-	}, handOver(10, time.Minute))
+	}, handOver(time.Minute))
 }
 
 func TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor(t *testing.T) {
@@ -388,14 +387,18 @@ func TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor(t *testing.T) {
 }
 
 func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {
-	for name, config := range map[string]func(*Config){
-		"by count": handOver(2, time.Minute),
-		"by time":  handOver(1000, 20*time.Millisecond),
+	for name, c := range map[string]struct {
+		bound  time.Duration
+		before int
+	}{
+		"by count": {time.Minute, fencing.MaxHandOvers - 2},
+		"by time":  {20 * time.Millisecond, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
 				token := lock.lease.token
+				lock.lease.handed = c.before
 				var waiting []<-chan acquired
 				for range 4 {
 					waiting = append(waiting, line(t.Context(), e, 0))
@@ -423,7 +426,7 @@ func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {
 				require.Len(t, s.ops(), 3, "a new bound")
 				require.NoError(t, lock.Release(t.Context()))
 				requireNothingLeft(t, e, s)
-			}, config)
+			}, handOver(c.bound))
 		})
 	}
 }
@@ -441,7 +444,7 @@ func TestOtherProcessesGoFirstAlsoWhenTheNextInLineLeaves(t *testing.T) {
 		got := <-second
 		require.NoError(t, got.err)
 		require.Equal(t, 3*time.Millisecond, got.at.Sub(left))
-	}, handOver(10, time.Millisecond))
+	}, handOver(time.Millisecond))
 }
 
 func TestWaiterAsksTheMastersOnceTheLeaseHasRunOut(t *testing.T) {
@@ -632,7 +635,7 @@ func TestLeaseIsInheritedWhileTheEngineCloses(t *testing.T) {
 				require.ErrorIs(t, got.err, ErrClosed)
 			}
 			require.Zero(t, namesOf(e))
-		}, handOver(10, time.Minute))
+		}, handOver(time.Minute))
 	}
 }
 

@@ -17,7 +17,7 @@ func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
-				token := lock.Token().Reveal()
+				token := lock.Reveal()
 				waiting := line(t.Context(), e, 0)
 				time.Sleep(held)
 				require.NoError(t, lock.Release(t.Context()))
@@ -28,7 +28,7 @@ func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
 				require.NoError(t, next.Extend(t.Context(), 0))
 				require.NoError(t, next.Release(t.Context()))
 				requireNothingLeft(t, e, s)
-			}, handOver(10, time.Minute))
+			}, handOver(time.Minute))
 		})
 	}
 }
@@ -36,15 +36,14 @@ func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
 func TestTokenIsNotRevealedOnceTheLeaseIsAnothers(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		token := lock.Token()
 		waiting := line(t.Context(), e, 0)
 		require.NoError(t, lock.Release(context.Background()))
 		next := requireGot(t, waiting)
 		require.Equal(t, 1, s.requests(), "handed over: nobody has seen its token")
-		require.Empty(t, token.Reveal())
-		require.NotEmpty(t, next.Token().Reveal())
+		require.Empty(t, lock.Reveal())
+		require.NotEmpty(t, next.Reveal())
 		require.NoError(t, next.Release(context.Background()))
-		require.NotEmpty(t, next.Token().Reveal(), "of a lease that is over, it does no harm")
+		require.NotEmpty(t, next.Reveal(), "of a lease that is over, it does no harm")
 	})
 }
 
@@ -54,7 +53,7 @@ func TestExtendThatIsAnsweredTooLateIsUndoneUnlessTheTokenWasRevealed(t *testing
 		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 			lock := mustAcquire(t, e, "name", time.Second)
 			if revealed {
-				lock.Token().Reveal()
+				lock.Reveal()
 			}
 			s.set(func() { s.delay = 2 * time.Second })
 			ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
 	"log"
 	"log/slog"
@@ -59,23 +58,6 @@ func secretLock() *Lock {
 	return grant(&Engine{}, &nameState{shard: &shard{}}, req, 5, clock.Now(), clock.Now())
 }
 
-func TestTokenNeverPrintsItsValue(t *testing.T) {
-	token := secretLock().Token()
-	require.Equal(t, secret, token.Reveal())
-	requireHidden(t, secret, token, &token, []Token{token}, map[string]Token{"k": token}, map[Token]int{token: 1},
-		struct{ Exported Token }{token}, struct{ Exported any }{token}, errors.New(token.String()), fmt.Errorf("%v", token))
-	text, err := json.Marshal(map[string]any{"t": token})
-	require.NoError(t, err)
-	require.JSONEq(t, `{"t":"[token]"}`, string(text))
-	require.Equal(t, "[token] [token] [token]", fmt.Sprintf("%v %s %x", token, token, token))
-}
-
-// fmt reads unexported fields by reflection and calls no method of theirs.
-func TestTokenInAnUnexportedFieldIsHidden(t *testing.T) {
-	token := secretLock().Token()
-	requireHidden(t, secret, struct{ hidden Token }{token}, &struct{ hidden Token }{token}, struct{ hidden []Token }{[]Token{token}})
-}
-
 func TestPrintedLockShowsNoToken(t *testing.T) {
 	lock := secretLock()
 	requireHidden(t, secret, lock, []*Lock{lock}, struct{ Lock *Lock }{lock}, struct{ lock *Lock }{lock})
@@ -100,9 +82,9 @@ func TestNoErrorHoldsAToken(t *testing.T) {
 	release := lock.Release(t.Context())
 	require.ErrorIs(t, release, ErrNoQuorum)
 	for _, err := range []error{taken, ended, extend, release, lock.Err(), lock.Extend(t.Context(), 0)} {
-		requireHidden(t, lock.Token().Reveal(), err)
+		requireHidden(t, lock.Reveal(), err)
 	}
-	requireHidden(t, lock.Token().Reveal(), e.Stats())
+	requireHidden(t, lock.Reveal(), e.Stats())
 	for _, link := range links {
 		link.RefuseDials(false)
 	}

@@ -56,7 +56,7 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, e
 		return cfg, usagef("--try and --wait exclude each other")
 	}
 	// One lock: the round trips that pay off only for many are left out.
-	cfg.TTL, cfg.Queue, cfg.DisableNative = c.ttl, 1, true
+	cfg.TTL, cfg.Queue = c.ttl, 1
 	cfg.Holder = cmp.Or(c.holder, holder(command))
 	return cfg, nil
 }

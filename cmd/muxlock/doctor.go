@@ -34,9 +34,9 @@ func doctorCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what makes locks on the masters unsafe or slow",
-		Long: `Looks at the masters as the engine's Check does: who they are, replicas and Sentinels,
-eviction, persistence, permissions, who votes. Then it watches their round trips and clocks
-for a while. Run it where locks will be held.
+		Long: `Looks at the masters as Check of package engine/admin does: who they are, replicas and
+Sentinels, eviction, persistence, permissions, who votes. Then it watches their round trips
+and clocks for a while. Run it where locks will be held.
 
 Nothing is changed on them but one key each, of a random name, which the engine's own
 trial lock takes and releases, and which would expire within two seconds.

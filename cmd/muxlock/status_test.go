@@ -27,7 +27,7 @@ func TestStatusShowsWhoHoldsALockAndNoToken(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
 	lock := s.hold(t, "name")
-	token := lock.Token().Reveal()
+	token := lock.Reveal()
 	stdout, stderr, code := s.run(t, "status", "name")
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "name is held on 3 of 3 masters by the test, for ")

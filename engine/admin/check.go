@@ -18,6 +18,7 @@ import (
 // Config.MastersAreDurable, permissions, versions, slow commands, who casts no vote. So a service
 // can refuse to start on a bad set: Report.Err. A minority that is away is a warning.
 // muxlock doctor finds more, in more time: round trips and clocks.
+// CheckRefused is for where no engine starts.
 //
 // It opens a connection of its own to each master, changes nothing there, and asks all at
 // once, for about 5 s at most. The functions in Config.Client are called and waited for. ctx ends it,

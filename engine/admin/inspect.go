@@ -39,7 +39,7 @@ type MasterHolds struct {
 	Value   string        // the same for the same token: a hash of it, 8 hex digits; empty: the name is free there
 	Holder  string        // as of Inspection
 	Left    time.Duration // as of Inspection, at this master
-	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or ErrDenied
+	Err     error         // why it could not be asked or did not answer, or ErrNotALock, or engine.ErrDenied
 }
 
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
@@ -52,9 +52,9 @@ type found struct{ tokens *[]string }
 // set aside is not asked and has the cause as its Err. A name that is neither held nor free at a
 // majority, because votes are split, is seen in Masters. It changes nothing.
 //
-// Errors, with the MasterErrors and beside what was found: ErrNoQuorum when fewer than a majority
-// answered; ErrNotALock or ErrDenied when they did, but too many with that. Without: ErrInvalid;
-// ErrClosed; ctx's error when it has ended before.
+// Errors, with the MasterErrors and beside what was found: engine.ErrNoQuorum when fewer than a
+// majority answered; ErrNotALock or engine.ErrDenied when they did, but too many with that.
+// Without: engine.ErrInvalid; engine.ErrClosed; ctx's error when it has ended before.
 func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, error) {
 	in := inside.Of(e)
 	key, err := in.Key(name)
@@ -130,8 +130,9 @@ func hashOf(token string) string {
 // A ctx that has ended already sends nothing. A master that is set aside is sent the deletion
 // when it is back, for Config.MaxTTL.
 //
-// Errors: ErrNotHeld when no master has such a value any more, or none was found; ErrNoQuorum
-// when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed; ctx's error.
+// Errors, of package engine: ErrNotHeld when no master has such a value any more, or none was found;
+// ErrNoQuorum when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed;
+// ctx's error.
 func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, error) {
 	if i.found == nil {
 		return 0, fmt.Errorf("%w: i is not from Inspect", engine.ErrInvalid)

@@ -263,7 +263,7 @@ func TestInspectNeedsNoMoreRightsThanALock(t *testing.T) {
 	require.NoError(t, err)
 	i := mustInspect(t, e, "locks:a")
 	require.Equal(t, "me", i.Holder)
-	adopted, err := e.Adopt(t.Context(), "locks:a", lock.Token().Reveal(), 0)
+	adopted, err := e.Adopt(t.Context(), "locks:a", lock.Reveal(), 0)
 	require.NoError(t, err)
 	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)

@@ -25,14 +25,14 @@ type SetUpOptions struct {
 	Above   uint64
 }
 
-// SetUp makes cfg.Masters members of a set, which Config.Fencing needs, once. It blocks for
+// SetUp makes cfg.Masters members of a set, which engine.Config.Fencing needs, once. It blocks for
 // MaxTTL*(1+Drift) + 1s + 2ms, for which it watches that no master is restarted, unless they
 // are new; locks are held and acquired meanwhile. It may be cut anywhere and called again, and
 // does nothing where all is set up. All masters must be up. Only Masters, Client, MaxTTL (its
 // default, too, which may be TTL), MasterTimeout and Drift of cfg are used.
 //
-// Errors: ErrInvalid; ErrRefused with the reason; ErrConfigMismatch when they are set up with
-// other values; a MasterError; ctx's error.
+// Errors: engine.ErrInvalid; ErrRefused with the reason; engine.ErrConfigMismatch when they are set
+// up with other values; an engine.MasterError; ctx's error.
 func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 	s, err := inside.Setup(cfg)
 	if err != nil {
@@ -100,7 +100,7 @@ type Member struct {
 	Left time.Duration
 }
 
-// Members asks each of cfg.Masters what it is a member of. Errors: ErrInvalid.
+// Members asks each of cfg.Masters what it is a member of. Errors: engine.ErrInvalid.
 func Members(ctx context.Context, cfg engine.Config) ([]Member, error) {
 	s, err := inside.Setup(cfg)
 	if err != nil {

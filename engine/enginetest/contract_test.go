@@ -334,7 +334,7 @@ func TestALockCanBeInspectedAdoptedAndReleasedByForce(t *testing.T) {
 		require.True(t, found.Held)
 		require.Equal(t, "host 1", found.Holder)
 		require.LessOrEqual(t, found.Left, 10*time.Second)
-		adopted, err := other.Adopt(t.Context(), "name", lock.Token().Reveal(), 20*time.Second)
+		adopted, err := other.Adopt(t.Context(), "name", lock.Reveal(), 20*time.Second)
 		require.NoError(t, err)
 		require.True(t, adopted.Valid())
 		deleted, err := admin.ForceRelease(t.Context(), other, found)

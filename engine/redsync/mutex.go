@@ -42,7 +42,7 @@ func (m *Mutex) EngineLock() *engine.Lock { return m.lock.Load() }
 // value was asked for is not handed over: ask only when it is needed.
 func (m *Mutex) Value() string {
 	if lock := m.lock.Load(); lock != nil {
-		value := lock.Token().Reveal()
+		value := lock.Reveal()
 		m.redsync.shown.add(value, lock)
 		return value
 	}
