@@ -80,7 +80,7 @@
 // token times 65,536, plus how often the lease was handed over within the process. It stays
 // below 2^53, where a JSON or Lua number is exact.
 //
-// The masters must be set up, once: SetUp, or muxlock masters init. Then each knows what set
+// The masters must be set up, once: muxlock masters init, or admin.SetUp. Then each knows what set
 // it is a member of, and has a mark, which names it, its server process and its admission. A
 // process that starts uses a master with its mark at once; neither its uptime nor MastersAreNew
 // matter. Every answer to an acquire or extend comes with the mark, and counts only with the one
@@ -92,7 +92,7 @@
 // finish on Linux what others on the same machine began. With MastersAreDurable a restarted master votes
 // at once if the mark of before names it: its data is its own.
 //
-// If fewer than N-q+1 others have their registers, a majority was lost: SetUpOptions.Recover, with the
+// If fewer than N-q+1 others have their registers, a majority was lost: muxlock masters init --recover, with the
 // largest fence that any resource has seen. A set that is set up again without it begins above
 // 16 tokens for each second since 1970, which is a second line of defence and no promise.
 //
@@ -137,13 +137,13 @@
 // crashed is followed after at most its ttl, one that returned at once. There are two
 // leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
 // yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx,
-// and Inspect shows who leads, by its Config.Holder.
+// and admin.Inspect shows who leads, by its Config.Holder.
 //
 // # Who holds a lock
 //
-// Inspect asks the masters who holds a name, and for how long: it shows the Config.Holder that
-// the holder's process has, which ends the lock's token. ForceRelease deletes what Inspect found,
-// and nothing that was locked since. Adopt makes a handle of a token that another process
+// Package admin asks the masters who holds a name, and for how long (Inspect): it shows the
+// Config.Holder that the holder's process has, which ends the lock's token. ForceRelease deletes what
+// Inspect found, and nothing that was locked since. muxlock status and release do both. Adopt makes a handle of a token that another process
 // revealed, for work that begins in one process and ends in another.
 //
 // # Errors
@@ -190,22 +190,17 @@
 // names, and is refused. All tests run on Redis 7.0.15, Redis 8.6.3 and Valkey 9.1.2. Where a
 // server has MSETEX (Redis from 8.4, Valkey from 9.1), many acquires are one command; where it
 // has DELEX (Redis from 8.4) or DELIFEQ (Valkey from 9.0), releases need no script.
-// Both are tried with each new connection, and Config.DisableNative turns them off. Scripts
+// Both are tried with each new connection; an ACL without them turns them off. Scripts
 // (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
-// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
-// refuse to start on a bad set:
-//
-//	report, err := locks.Check(ctx)
-//	if err == nil {
-//		err = report.Err() // errors.Is: engine.ErrUnfit, with each reason and what helps
-//	}
+// admin.Check and muxlock doctor look at all masters for what makes locks on them unsafe or slow.
+// A service can refuse to start on a bad set.
 //
 // # Beside Redsync
 //
 // Processes with Redsync and processes with this package exclude each other on the same
 // masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
-// Redsync's expiry, 8 s by default. Token.Reveal gives what redsync.WithValue takes, and
+// Redsync's expiry, 8 s by default. Lock.Reveal gives what redsync.WithValue takes, and
 // Adopt takes what Value of a redsync.Mutex gives. Package engine/redsync has Redsync's mutex over
 // an engine, for services that come from there.
 //
@@ -222,7 +217,7 @@
 // Package enginetest gives unit tests a real engine on masters in the test's own process: no
 // servers, a few milliseconds, in real time or in a testing/synctest bubble, and masters that
 // are down, slow or restarted, names that are refused, locks that are lost, when the test
-// says so. A service that takes a Locker, or an *Engine, needs no other double.
+// says so. A service that takes an *Engine needs no other double.
 //
 // # Watching it
 //
