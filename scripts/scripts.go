@@ -1,12 +1,12 @@
-// Package scripts holds the Lua that runs inside the masters. Each file's header
-// documents what it takes and what each result means.
+// Package scripts holds the Lua that runs inside the masters. The header of each file says what the
+// script takes, and what each result means.
 package scripts
 
 import _ "embed"
 
-// Script is one Lua file and its SHA-1, the name by which EVALSHA calls it. The
-// SHA-1 is a constant, so that it is neither computed at start nor by an
-// algorithm that a FIPS build refuses; a test holds it against SCRIPT LOAD.
+// Script is one Lua file with its SHA-1, the name by which EVALSHA calls it. The SHA-1 is a
+// constant: so it is not computed at start, nor by an algorithm that a FIPS build refuses. A test
+// holds it against SCRIPT LOAD.
 type Script struct {
 	Name, Source, SHA1 string
 }
@@ -38,14 +38,15 @@ var (
 	inspectSource string
 )
 
-// The scripts that masters are to have loaded.
+// The scripts that every master has loaded.
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
 	Batch   = Script{"batch", batchSource, "391b928abe22a31995d52118a2727c152445b7aa"}
 )
 
-// The scripts of fencing: the first three are sent with rounds, the others set masters up.
+// The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
+// them.
 var (
 	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "6792caf9297b54c3646ff54dae0f2990a25ef86a"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
@@ -57,10 +58,10 @@ var (
 	Trial         = Script{"trial", trialSource, "72d52ea95cb8591316e4011517612127b4c61012"}
 )
 
-// Inspect is for people, and rare: it is loaded with each call.
+// Inspect is for people, and rare: each call loads it.
 var Inspect = Script{"inspect", inspectSource, "1de49599610cc61eb8de4851c153063d0e1bb133"}
 
-// All returns the scripts that a master is to have loaded, in the order in which they are.
+// All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {
 	if fencing {
 		return []Script{Release, Extend, Batch, FencedAcquire, FencedExtend, Raise, Open, Seed, ReadRegisters, Switch, Trial}

@@ -9,19 +9,19 @@ import (
 	"muxlock/scripts"
 )
 
-// ReservedPrefix starts the names of the keys that belong to the engine itself.
+// ReservedPrefix begins the names of the engine's own keys.
 const ReservedPrefix = "__muxlock__:"
 
-// The keys that belong to fencing, on every master.
+// The keys of fencing, on every master.
 const (
 	SetKey       = ReservedPrefix + "set"       // the description of the set
 	MarkKey      = ReservedPrefix + "admitted"  // the mark of the master's admission
-	TicketKey    = ReservedPrefix + "ticket"    // of the admission that is under way
-	SinceKey     = ReservedPrefix + "since"     // when it began, by clock; a hash
-	RegistersKey = ReservedPrefix + "registers" // a hash
+	TicketKey    = ReservedPrefix + "ticket"    // of the admission under way
+	SinceKey     = ReservedPrefix + "since"     // when that admission began, by clock; a hash
+	RegistersKey = ReservedPrefix + "registers" // the registers; a hash
 )
 
-// A Batch is commands in Redis's wire format, encoded once for all masters.
+// A Batch is commands in Redis's wire format.
 type Batch struct {
 	Text   []byte
 	starts []int // by command: where it begins in text
@@ -30,8 +30,10 @@ type Batch struct {
 // Commands returns how many replies the batch will have.
 func (b *Batch) Commands() int { return len(b.starts) }
 
+// Bytes returns all commands as they are sent; valid until Reset.
 func (b *Batch) Bytes() []byte { return b.Text }
 
+// Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() { b.Text, b.starts = b.Text[:0], b.starts[:0] }
 
 // Begin starts a command of n arguments, its name included.
@@ -40,13 +42,14 @@ func (b *Batch) Begin(n int) {
 	b.Text = resp.AppendHeader(b.Text, '*', n)
 }
 
+// Add adds arguments to the command that Begin began.
 func (b *Batch) Add(args ...string) {
 	for _, arg := range args {
 		b.Text = resp.AppendBulk(b.Text, arg)
 	}
 }
 
-// AddMillis adds what millis returns.
+// AddMillis adds a time to live in milliseconds.
 func (b *Batch) AddMillis(ttl time.Duration) { b.AddNumber(uint64(ttl.Milliseconds())) }
 
 // AddNumber adds a number, without an allocation.
@@ -83,7 +86,7 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 	}
 }
 
-// Fold adds one call of the batch script for all requests, of which there are at most FoldMax.
+// Fold adds one call of the batch script for all entries, at most FoldMax extends and releases.
 func (b *Batch) Fold(entries []Request) {
 	n := len(entries)
 	b.Begin(3 + 2*n + 2*runsIn(entries))
@@ -94,7 +97,7 @@ func (b *Batch) Fold(entries []Request) {
 	b.addRuns(entries)
 }
 
-// Msetex adds one command for all requests, which are acquires of different names with one TTL.
+// Msetex adds one MSETEX NX for all entries: acquires of different names with one TTL.
 func (b *Batch) Msetex(entries []Request) {
 	b.Begin(5 + 2*len(entries))
 	b.Add("MSETEX")
@@ -106,8 +109,8 @@ func (b *Batch) Msetex(entries []Request) {
 	b.AddMillis(entries[0].TTL)
 }
 
-// fenced adds one call of a script of fencing for all requests, which are acquires or extends
-// of locks on masters of the set with the given description.
+// fenced adds one call of a script of fencing for all entries, either acquires or extends. set is
+// the description that the master must have.
 func (b *Batch) fenced(set string, entries []Request, d Dialect) {
 	n, script := len(entries), &scripts.FencedAcquire
 	if entries[0].Op == Extend {
@@ -148,7 +151,7 @@ func (b *Batch) addTokens(entries []Request) {
 	}
 }
 
-// addRuns adds the runs of requests that are alike: what to do, and how many of them.
+// addRuns adds, for each run of entries that are alike, what to do and how many they are.
 func (b *Batch) addRuns(entries []Request) {
 	for from := 0; from < len(entries); {
 		to := runEnd(entries, from)
@@ -162,7 +165,7 @@ func (b *Batch) addRuns(entries []Request) {
 	}
 }
 
-// runsIn returns how many runs of requests that are alike there are.
+// runsIn returns how many runs the entries have.
 func runsIn(entries []Request) (runs int) {
 	for from := 0; from < len(entries); from = runEnd(entries, from) {
 		runs++
@@ -170,7 +173,7 @@ func runsIn(entries []Request) (runs int) {
 	return runs
 }
 
-// runEnd returns the end of the run of requests that are alike and begin at from.
+// runEnd returns the end of the run that begins at from.
 func runEnd(entries []Request, from int) int {
 	to := from + 1
 	for to < len(entries) && entries[to].alike(&entries[from]) {
@@ -179,7 +182,7 @@ func runEnd(entries []Request, from int) int {
 	return to
 }
 
-// LoadScripts adds one SCRIPT LOAD for each script.
+// LoadScripts adds a SCRIPT LOAD for each script; with fencing, also for the scripts of fencing.
 func (b *Batch) LoadScripts(fencing bool) {
 	for _, s := range scripts.All(fencing) {
 		b.Begin(3)

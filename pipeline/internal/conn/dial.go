@@ -14,25 +14,25 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// A connection needs user code: DialCtxFn, AuthCredentialsFn, and what Dialer and
-// TLSConfig call. It may block and need not look at a ctx, so each call has a goroutine of
-// its own, which is left behind when the time is up (within). What it returns later is
-// thrown away, and there are never more than MostCalls of a function for a master (Limited).
+// A connection needs user code: DialCtxFn, AuthCredentialsFn, and what Dialer and TLSConfig call.
+// User code may block and ignore its ctx. So each call has its own goroutine, which is left behind
+// when the time is up (within). What it returns later is thrown away. At most MostCalls of each
+// function are under way for a master (Limited).
 
 const (
-	// MostCalls under way at once: the master's, its tracker's and two that were left behind.
+	// MostCalls are under way at once: the master's, its tracker's and two that were left behind.
 	MostCalls = 4
-	// grace is how much later than its ctx ends a call is left behind, so that the error of a
-	// call that observes its ctx is not lost.
+	// grace is the time from the end of a call's ctx until the call is left behind. It keeps the
+	// error of a call that observes its ctx.
 	grace = 500 * time.Millisecond
 )
 
-// DialTimeout leaves room for name resolution and a TLS handshake. It bounds the user's
-// functions, each.
+// DialTimeout bounds each of the user's functions. It leaves room for name resolution and a TLS
+// handshake.
 func DialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
 
-// within calls a function and returns what it does, or an error when it has not returned
-// timeout later or when ctx ends. Then late is given what it may return after all.
+// within returns what call returns, or an error if call has not returned when ctx ends, or grace
+// after timeout. late then takes what call returns after all.
 func within[T any](ctx context.Context, timeout time.Duration, name string, call func(context.Context) (T, error), late func(T)) (T, error) {
 	type result struct {
 		value T
@@ -64,8 +64,8 @@ func within[T any](ctx context.Context, timeout time.Duration, name string, call
 	return none, fmt.Errorf("%s has not returned: %w", name, err)
 }
 
-// Limited returns the option with functions that refuse further calls while MostCalls of
-// them have not returned.
+// Limited returns the option with its functions wrapped: they refuse a call while MostCalls of them
+// have not returned.
 func Limited(option rueidis.ClientOption) rueidis.ClientOption {
 	connect := option.DialCtxFn
 	if connect == nil {
@@ -96,7 +96,7 @@ func Limited(option rueidis.ClientOption) rueidis.ClientOption {
 	return option
 }
 
-// dialTCP is the dialler of those who bring none.
+// dialTCP is the dialler of users who bring none.
 func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) (net.Conn, error) {
 	conn, err := d.DialContext(ctx, "tcp", address)
 	if err != nil || t == nil {
@@ -114,8 +114,8 @@ func dialTCP(ctx context.Context, address string, d *net.Dialer, t *tls.Config) 
 	return secured, nil
 }
 
-// handshakeError names the reason where the server speaks no TLS. Redis takes the greeting
-// for the beginning of a command, and waits for its end.
+// handshakeError names the likely reason if the server speaks no TLS. Redis takes the greeting for
+// the beginning of a command, and waits for its end.
 func handshakeError(err error) error {
 	if notTLS := (tls.RecordHeaderError{}); errors.Is(err, context.DeadlineExceeded) || errors.As(err, &notTLS) {
 		return fmt.Errorf("no TLS handshake, although TCP connects: is it a port without TLS? %w", err)
@@ -123,8 +123,8 @@ func handshakeError(err error) error {
 	return fmt.Errorf("TLS handshake: %w", err)
 }
 
-// greetingError says of a connection without TLS that ended, or was answered with the
-// alert of TLS, before a server had greeted what may have been the reason.
+// greetingError names the likely reason if a connection without TLS ended before the server
+// greeted, or was answered with a TLS alert.
 func greetingError(err error) error {
 	const alert = "received unknown message type: 21" // rueidis has no error for it
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), alert) {

@@ -1,4 +1,5 @@
-// Package conn is one connection to one master: it is dialled and greeted (dial, session), written
-// and read (wire), and it carries commands in a server's dialect (request, commands, load, native)
-// and brings replies (reply). It knows neither rounds nor when a master may vote.
+// Package conn is one connection to one master. dial and session open and greet it; wire writes and
+// reads it. request, commands, load and native encode requests in the server's dialect; reply
+// decodes the answers. redial has the pauses before a new connection. The package knows neither
+// rounds nor when a master may vote.
 package conn

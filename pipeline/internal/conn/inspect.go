@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// MaxValue is the longest string that is taken for a lock's value, in bytes.
+	// MaxValue is the longest string, in bytes, that may be a lock's value.
 	MaxValue = 512
-	// NoExpiry is the time that is left to a key that does not expire.
+	// NoExpiry is the time to live of a key that does not expire.
 	NoExpiry = time.Duration(math.MaxInt64)
 )
 
-// ErrNotALock is matched where a key holds what no lock has as its value: another type, an empty
-// string, one longer than MaxValue.
+// ErrNotALock is matched if a key holds what no lock has as its value: another type, an empty
+// string, or a string longer than MaxValue.
 var ErrNotALock = errors.New("muxlock: key holds no lock")
 
-// notALock is the class of the error with which the script says so of a string.
+// notALock is the class of the script's error about a string that no lock has.
 const notALock = "MUXLOCKVALUE"
 
 // Inspect adds the commands that read what is under a name.
@@ -34,7 +34,8 @@ func (b *Batch) Inspect(name string) {
 	b.Add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
 }
 
-// InspectedValue reads the replies to Inspect.
+// InspectedValue reads the replies to Inspect. Without an error, an empty token says that the name
+// is free.
 func InspectedValue(replies []resp.Reply) (token string, left time.Duration, err error) {
 	if err := replies[0].Err(); err != nil {
 		return "", 0, err
@@ -57,7 +58,7 @@ func InspectedValue(replies []resp.Reply) (token string, left time.Duration, err
 	return token, time.Duration(n) * time.Millisecond, nil
 }
 
-// whyNoValue gives the error of the script its type.
+// whyNoValue gives the script's error its type.
 func whyNoValue(err error) error {
 	switch {
 	case IsDenied(err):

@@ -1,24 +1,24 @@
 package conn
 
-// At least FoldFrom extends and releases are folded into calls of the batch script, at most
-// FoldMax requests each. Below, a script of their own costs the server less than the frame of
-// this one does; above, it saves a reply, a lookup and a dispatch per request. One call keeps
-// its server busy for about a microsecond per request. An acquire is a plain SET, or part of
-// an MSETEX where the server has it: a script would only make it dearer. So would it make a
-// release that has a command of its own, at any size. BenchmarkFold compares.
+// FoldFrom extends and releases or more are folded into calls of the batch script, of at most
+// FoldMax each. Fewer cost the server less as a script of their own each: the frame of the batch
+// script is dearer. More save a reply, a lookup and a dispatch per request. One call keeps the
+// server busy for about a microsecond per request. An acquire is a plain SET, or part of an MSETEX
+// if the server has it: a script would only make it dearer, as it would a release by a native
+// command, at any size. BenchmarkFold compares.
 const (
 	FoldFrom = 8
 	FoldMax  = 512
 )
 
-// A Fold is which requests may share one command.
+// A Fold says which requests may share one command.
 type Fold uint8
 
 const (
 	FoldNone     Fold = iota
 	FoldBatch         // a call of the batch script
-	FoldAcquires      // MSETEX, or a call of the fenced acquire; one of these is a call, too
-	FoldExtends       // a call of the fenced extend; one is a call, too
+	FoldAcquires      // MSETEX; or a call of the fenced acquire, also for one
+	FoldExtends       // a call of the fenced extend, also for one
 )
 
 // FoldOf returns the fold of a request.
@@ -34,19 +34,19 @@ func (l *Load) FoldOf(q *Request) Fold {
 	return FoldBatch
 }
 
-// A Load is requests and the commands that carry them, in one dialect. A command of one entry
-// is plain; one of several a call of the batch script, or an MSETEX.
+// A Load is requests and the commands that carry them, in one dialect. A command for one entry is
+// plain, but for fenced ones. A command for several is an MSETEX or a call of a script.
 type Load struct {
 	Entries []Request
 	Dialect Dialect
-	Fenced  bool // the acquires and extends are
+	Fenced  bool // the acquires and extends are fenced
 	Batch   Batch
 	Ends    []int               // by command: the end of its entries
-	Names   map[string]struct{} // of one FoldAcquires, while it is put together
+	Names   map[string]struct{} // scratch of foldEnd: the names in a FoldAcquires
 }
 
-// Seal encodes the entries, folded where enough that may be folded are next to each other.
-// With the description of a set the acquires and extends are fenced.
+// Seal encodes the entries. It folds enough neighbours that may share a command. With the
+// description of a set, the acquires and extends are fenced.
 func (l *Load) Seal(set string) {
 	l.Fenced = set != ""
 	for from := 0; from < len(l.Entries); {
@@ -89,8 +89,8 @@ func (l *Load) foldEnd(from int) int {
 		if kind != FoldAcquires {
 			continue
 		}
-		// A name that is there twice is answered as taken, and the last value counts: two
-		// would have the lock.
+		// MSETEX takes a name that is there twice, and the last value counts: two callers would
+		// have the lock.
 		if _, twice := l.Names[q.Name]; twice || q.TTL != first.TTL && !l.Fenced {
 			break
 		}

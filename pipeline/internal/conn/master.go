@@ -6,18 +6,18 @@ import (
 	"muxlock/internal/oneline"
 )
 
-// Master is where one master is and how to connect to it.
+// Master says where a master is and how to connect to it.
 type Master struct {
 	Address string               // for people: errors and statistics
-	Option  rueidis.ClientOption // one InitAddress; open sets what the safety of the lock rests on
+	Option  rueidis.ClientOption // one InitAddress; open overrides what the safety of locks rests on
 }
 
-// MasterError is why a master gave no vote.
+// MasterError says why a master gave no vote.
 type MasterError struct {
 	Master string // its address as configured, without credentials
 	Err    error
 }
 
-// Error is one line, also where user code (a dialer) returned joined errors.
+// Error returns one line, also if user code (a dialler) returned joined errors.
 func (e MasterError) Error() string { return e.Master + ": " + oneline.Text(e.Err) }
 func (e MasterError) Unwrap() error { return e.Err }

@@ -2,12 +2,12 @@ package conn
 
 import "muxlock/internal/resp"
 
-// Commands that newer servers have, and that cost them less: MSETEX NX takes many locks at
-// once, DELEX or DELIFEQ release one without a script. Whether a server has them is not asked
-// of its version (Valkey reports that of a Redis, and a proxy the one behind it) but tried with
-// each new connection.
+// Newer servers have native commands that cost them less: MSETEX NX takes many locks at once, and
+// DELEX or DELIFEQ releases one without a script. The version of a server does not tell whether it
+// has them: Valkey reports that of a Redis, and a proxy reports that of the server behind it. So
+// each new connection tries.
 
-// A Dialect is which of these commands a master is sent, one bit each.
+// A Dialect says which native commands a master is sent, one bit each.
 type Dialect uint8
 
 const (
@@ -16,8 +16,8 @@ const (
 	Delifeq                     // DELIFEQ key value: Valkey from 9.0
 )
 
-// NewNativeTrial tries what the commands do, on two keys of its own: whether MSETEX NX takes
-// both or none, with the lease, and whether a key is deleted for its value only.
+// NewNativeTrial returns commands that try the native ones on two keys of its own: whether MSETEX
+// NX takes both or none, with the lease, and whether a key is deleted for its value only.
 func NewNativeTrial(name, t string) (b Batch) {
 	held, free := name, name+":2"
 	for _, command := range [][]string{
@@ -41,8 +41,8 @@ func NewNativeTrial(name, t string) (b Batch) {
 	return b
 }
 
-// ReadNativeTrial returns what a server has. An error of a command is no reason not to admit
-// it: an unknown command, or one that its ACL denies.
+// ReadNativeTrial returns what a server has. An error says that it lacks the command, or that its
+// ACL denies it; neither keeps the master from being admitted.
 func ReadNativeTrial(replies []resp.Reply, t string) (d Dialect) {
 	number := func(i int, n int64) bool { return replies[i].Kind == resp.Number && replies[i].Number == n }
 	if left := replies[4]; number(0, 1) && number(1, 0) && replies[2].Text == t && replies[3].Kind == resp.Null &&

@@ -9,15 +9,15 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// The pause before a dial, drawn from half to one and a half times: it doubles from
-// FirstPause to LongestPause, and starts over once the master has been up that long,
-// so that one that comes and goes is not dialled each time.
+// The pause before a dial is drawn from half to one and a half times its mean. The mean doubles
+// from FirstPause to LongestPause. It starts over once the master has been up for LongestPause: a
+// master that comes and goes is not dialled each time.
 const (
 	FirstPause   = redlock.FirstRedial
 	LongestPause = redlock.LongestRedial
 )
 
-// SleepGrowing sleeps for a pause and doubles it. It returns false when ctx ends.
+// SleepGrowing sleeps for about *pause and doubles it. It returns false when ctx ends.
 func SleepGrowing(ctx context.Context, pause *time.Duration) bool {
 	from, to := redlock.RedialDelay(*pause)
 	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))

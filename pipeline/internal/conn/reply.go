@@ -12,10 +12,10 @@ import (
 	"muxlock/internal/resp"
 )
 
-// ErrUnexpected is a reply of a shape that the command cannot have.
+// ErrUnexpected is matched if a reply has a shape that the command cannot return.
 var ErrUnexpected = errors.New("unexpected reply")
 
-// PlainVote reads the reply to one command. Only a parsed yes or no is a vote.
+// PlainVote reads the reply to one plain command. Only a parsed yes or no is a vote.
 func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	switch {
 	case reply.Kind == resp.Failed:
@@ -37,8 +37,8 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 // allGranted is what the batch script's empty answer stands for.
 var allGranted = strings.Repeat("1", FoldMax)
 
-// BatchVotes reads the reply of the batch script: n characters, one per entry, and
-// the fault that the characters other than '0' and '1' stand for.
+// BatchVotes reads the reply of the batch script: n characters, one per entry. fault is the error
+// of the entries that are neither '0' nor '1'.
 func BatchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 	text := reply.Text
 	switch {
@@ -63,8 +63,7 @@ func CutMark(reply resp.Reply) (mark string, rest resp.Reply) {
 	return mark, reply
 }
 
-// GrantWords reads the reply of the fenced acquire: a word per entry, and the fault that a
-// word that is no number stands for.
+// GrantWords reads the reply of a fenced acquire: a word per entry. fault is the error of an 'e'.
 func GrantWords(reply resp.Reply) (words string, fault, err error) {
 	switch {
 	case reply.Kind == resp.Failed:
@@ -82,8 +81,8 @@ func GrantWords(reply resp.Reply) (words string, fault, err error) {
 // faultOf returns the error of a command that a script called. Older servers begin it with -.
 func faultOf(text string) error { return resp.ErrorOf(strings.TrimPrefix(text, "-")) }
 
-// ErrDenied is matched by the cause of a master whose ACL does not allow the name. That
-// command was not executed.
+// ErrDenied is matched by the cause of a master whose ACL forbids the name. It did not execute the
+// command.
 var ErrDenied = errors.New("muxlock: name is denied")
 
 // denied is a server's error about a key that its ACL keeps from us.
@@ -91,21 +90,21 @@ type denied struct{ error }
 
 func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
 
-// AsDenied has err match ErrDenied.
+// AsDenied returns err so that it matches ErrDenied.
 func AsDenied(err error) error { return denied{err} }
 
-// ErrRegister is matched by the cause of a master whose register for a name holds no token: text,
-// a negative number, or one that is too large. That name was not locked there.
+// ErrRegister is matched by the cause of a master whose register for a name holds no token: text, a
+// negative number, or too large a number. The name was not locked there.
 var ErrRegister = errors.New("muxlock: register holds no token")
 
-// BadRegister is the class of the error with which a script of fencing says so.
+// BadRegister is the class of the error with which a script of fencing reports such a register.
 const BadRegister = "MUXLOCKREGISTER"
 
 type registerError struct{ error }
 
 func (r registerError) Unwrap() []error { return []error{ErrRegister, r.error} }
 
-// AsBadRegister has err match ErrRegister.
+// AsBadRegister returns err so that it matches ErrRegister.
 func AsBadRegister(err error) error { return registerError{err} }
 
 // IsDenied reports whether a server's ACL keeps a key from us, whichever command it was.
@@ -118,6 +117,7 @@ func IsForbidden(err error) bool {
 	return IsACL(err) && !IsDenied(err)
 }
 
+// IsACL reports whether an ACL keeps a key or a command from us.
 func IsACL(err error) bool {
 	if err == nil {
 		return false
@@ -131,34 +131,34 @@ func IsOtherType(err error) bool {
 	return FirstWord(err) == "WRONGTYPE" || strings.Contains(err.Error(), "should be of string type") // DELEX
 }
 
+// IsNoScript reports whether the server misses the script.
 func IsNoScript(err error) bool { return FirstWord(err) == "NOSCRIPT" }
 
-// ServerWideErrors are the first words of replies about the whole server, not about one name:
-// the master must not be asked again before a probe has admitted it.
+// ServerWideErrors are the first words of replies about the whole server, not about one name. The
+// master is set aside, and a probe must admit it before it is asked again.
 var ServerWideErrors = []string{
 	"LOADING", "READONLY", "OOM", "BUSY", "MISCONF", "NOAUTH", "MASTERDOWN", "NOREPLICAS",
 	"CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "UNKILLABLE", "NOSCRIPT", NotMember,
 }
 
-// NotMember is the class of the error with which a master's scripts refuse a caller that
-// expects another set.
+// NotMember is the class of the error with which the scripts of fencing refuse a caller of another
+// set.
 const NotMember = "MUXLOCKSET"
 
-// IsServerWide reports whether a server's error is about the whole server, so that the master
-// is set aside.
-// Other server errors (a key of another type, a name that an ACL denies) are an
-// unknown vote for the one call.
+// IsServerWide reports whether a server's error is about the whole server. Other errors (a key of
+// another type, a name that an ACL denies) are an unknown vote on one call.
 func IsServerWide(err error) bool {
 	return slices.Contains(ServerWideErrors, FirstWord(err))
 }
 
-// IsUnfit reports whether a server's error is, or is about a command that rounds need: one that
-// its ACL forbids, or that it does not know, as after a proxy has gone over to another server.
+// IsUnfit reports whether an error shows that a server cannot serve rounds. It is about the whole
+// server, or about a command that rounds need: the ACL forbids it, or the server does not know it,
+// as after a proxy has gone over to another server.
 func IsUnfit(err error) bool {
 	return IsServerWide(err) || IsForbidden(err) || err != nil && strings.HasPrefix(err.Error(), "unknown command")
 }
 
-// FirstWord returns the class of a server's error, or "".
+// FirstWord returns the class of a server's error; "": it is not a server's.
 func FirstWord(err error) string {
 	if err == nil {
 		return ""

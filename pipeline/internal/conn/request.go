@@ -16,37 +16,37 @@ type Request struct {
 	Op    Op
 	Name  string
 	Token string
-	// TTL in whole milliseconds. For a Release: how long the key may still live. After
-	// that the release is not sent any more.
+	// TTL is in whole milliseconds. For a Release, it is how long the key may still live: the
+	// release is not sent later.
 	TTL time.Duration
-	// Origin is, for a Release, that of the acquire which it undoes: its Outcome's, or
+	// Origin is for a Release: the Outcome's Origin of the acquire that it undoes, or
 	// OriginForeign. A master that was not asked in that round need not be asked to release.
 	Origin Origin
-	// Alone keeps other requests out of the command of this one, since an ACL may deny its name.
+	// Alone keeps other requests out of this one's command, since an ACL may deny its name.
 	Alone bool
-	// Contended, of an Acquire, keeps it out of an MSETEX: one held name has all of it refused.
+	// Contended keeps an Acquire out of an MSETEX: one held name has all of it refused.
 	Contended bool
-	// Fence is, of an Extend, the fencing token of the lock, to which its registers are raised;
-	// 0: it is not known. An acquire's is set when its round is formed: the token that it proposes.
+	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not
+	// known. The pipeline sets an Acquire's when it forms the round: the token that it proposes.
 	Fence uint64
-	// Among, of an Extend, is the masters that count, one bit each; 0: all.
+	// Among is for an Extend: the masters whose votes count, one bit each; 0: all.
 	Among uint64
-	// Patient, of an Acquire, has it wait in the queue also where that is full.
+	// Patient lets an Acquire wait in the queue even if the queue is full.
 	Patient bool
 }
 
-// An Origin says who acquired a lock. Which masters may have it follows (package pending).
+// An Origin says who acquired a lock. Package pending derives which masters may have it.
 type Origin uint64
 
 const (
-	// OriginUnknown is nobody knows whose: the lock may come to any master at any time yet.
+	// OriginUnknown says that nobody knows: the lock may come to any master, at any time.
 	OriginUnknown Origin = iota
-	// OriginForeign is another process: any master may have it.
+	// OriginForeign says that another process did: any master may have the lock.
 	OriginForeign
 )
 
-// InRound is this pipeline, in its round n. Rounds count from 1.
+// InRound says that this pipeline did, in its round n. Rounds count from 1.
 func InRound(n uint64) Origin { return OriginForeign + Origin(n) }
 
-// Since reports whether a lock was acquired in round n of this pipeline, or in a later one.
+// Since reports whether this pipeline acquired the lock in round n or later.
 func (o Origin) Since(n uint64) bool { return o >= InRound(n) }

@@ -13,30 +13,28 @@ import (
 	"muxlock/internal/resp"
 )
 
-// A Session is one connection to one master, and dies with it. Its rueidis client
-// may dial once: rueidis would silently dial again when a connection has ended,
-// and a batch could reach a master that was restarted empty in between and be
-// granted there. With one connection per client, every reply of a session comes
-// from the server process that the probe has looked at.
+// A Session is one connection to one master, and dies with it. Its rueidis client may dial once.
+// rueidis would silently dial again after a connection has ended: a batch could reach a master that
+// was restarted empty in between, and be granted there. With one connection per client, every reply
+// of a session comes from the server process that the probe has looked at.
 //
-// rueidis dials, greets and authenticates. Then the connection is ours (wire.go): the
-// client stays in its synchronous mode, where it neither reads nor writes by itself, and
-// is only kept to be closed. A session that receives pushes (DialTracked) stays
-// rueidis's; it carries no votes.
+// rueidis dials, greets and authenticates. Then the wire takes the connection over. The client is
+// kept only to be closed: it stays in its synchronous mode, where it neither reads nor writes by
+// itself. A session that receives pushes (DialTracked) stays rueidis's; it carries no votes.
 type Session struct {
 	Client  rueidis.Client
 	Conn    net.Conn
-	Release func() bool // lets the session outlive dial's ctx; false if that has ended
-	wire                // of a session for batches
+	Release func() bool // lets the session outlive the ctx of Dial; false if that has ended
+	wire                // of a session for batches, not for pushes
 }
 
-// errRedial is what rueidis gets when it wants to dial on its own.
+// errRedial is what rueidis gets when it dials a second time.
 var errRedial = errors.New("connection has ended")
 
 // IdlePing is how long a tracker's connection may be silent before rueidis pings it.
 const IdlePing = time.Second
 
-// Dial opens a session for batches, which is written and read by its owner.
+// Dial opens a session for batches. Its owner writes and reads it.
 func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*Session, error) {
 	option.DisableCache = true
 	option.RingScaleEachConn = 1 // never used
@@ -56,11 +54,10 @@ func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	return s, nil
 }
 
-// DialTracked opens a session that calls onPush, from a goroutine of its own, with the
-// names of keys that were read after CLIENT CACHING YES and have changed, and with nil
-// when they all may have or when the connection has ended. The error is
-// rueidis.ErrNoCache if the server refuses tracking; it is not to be shown, as it may have
-// quoted arguments. rueidis pings a silent connection.
+// DialTracked opens a session that calls onPush from a goroutine of its own. A push has the names
+// of changed keys that were read after CLIENT CACHING YES. nil says that all keys may have changed,
+// or that the connection has ended. The error is rueidis.ErrNoCache if the server refuses tracking.
+// No error may be shown: it may quote arguments. rueidis pings a silent connection.
 func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*Session, error) {
 	option.DisableCache = false
 	option.ClientTrackingOptions = []string{"OPTIN"}
@@ -72,8 +69,8 @@ func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.
 	return open(ctx, option, timeout)
 }
 
-// open connects and greets the master. It returns within DialTimeout, once more for
-// AuthCredentialsFn, and timeout, or when ctx ends. Until release is called, the end of ctx ends the connection.
+// open connects and greets the master. It returns when ctx ends, or within DialTimeout, once more
+// for AuthCredentialsFn, and timeout. Until Release is called, the end of ctx ends the connection.
 func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duration) (*Session, error) {
 	s := &Session{Release: func() bool { return ctx.Err() == nil }}
 	var dialled atomic.Bool
@@ -93,8 +90,8 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		return s.Conn, nil
 	}
 	if fn := option.AuthCredentialsFn; fn != nil {
-		// Without RefreshAfter: re-authentication in the background would share the
-		// connection. New credentials are asked for with each new connection.
+		// RefreshAfter is taken out: re-authentication in the background would share the
+		// connection. Each new connection asks for new credentials.
 		option.AuthCredentialsFn = func(c rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 			credentials, err := within(ctx, DialTimeout(timeout), "AuthCredentialsFn", func(context.Context) (rueidis.AuthCredentials, error) {
 				return fn(c)
@@ -107,7 +104,7 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	option.DisableRetry = true
 	option.PipelineMultiplex = -1     // one connection
 	option.BlockingPipeline = -1      // never a second one for a large batch
-	option.ConnWriteTimeout = timeout // of a whole batch, write and read; of a PING
+	option.ConnWriteTimeout = timeout // for a whole batch, write and read; for a PING
 	option.Dialer.Timeout = DialTimeout(timeout)
 
 	client, err := rueidis.NewClient(option)
@@ -127,8 +124,8 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	return s, nil
 }
 
-// Close ends the connection at once: what has not left this machine is thrown
-// away rather than delivered late.
+// Close ends the connection at once: bytes that have not left this machine are thrown away rather
+// than delivered late.
 func (s *Session) Close() {
 	if s.Conn != nil {
 		conn := s.Conn

@@ -11,20 +11,19 @@ import (
 	"muxlock/internal/resp"
 )
 
-// A wire is a session's connection after the greeting. One goroutine reads it; another may
-// write meanwhile, one at a time. Who forms a round writes it, to all masters, without
-// waiting: what a socket does not take at once is left to the master's writer.
+// A wire is a session's connection after the greeting. One goroutine reads it. Another may write
+// meanwhile, one at a time.
 type wire struct {
 	conn    net.Conn
 	timeout time.Duration
-	In      *bufio.Reader // of the wire itself
-	now     immediate     // nil where writing without waiting cannot be had
+	In      *bufio.Reader // reads from the wire itself
+	now     immediate     // nil: this connection cannot write without waiting
 
 	// The following are owned by the reader.
 	Until    time.Time                                        // the read deadline
-	LastRead time.Time                                        // when it last returned bytes
-	Overdue  func(now time.Time) (until time.Time, err error) // asked when the deadline has passed; nil: that is the end
-	Ctx      context.Context                                  // whose end ends reading at once; set with overdue
+	LastRead time.Time                                        // when bytes came last
+	Overdue  func(now time.Time) (until time.Time, err error) // called when the deadline has passed; nil: reading ends then
+	Ctx      context.Context                                  // its end ends reading at once; set with Overdue
 }
 
 // An immediate writes what a socket takes at once.
@@ -33,7 +32,7 @@ type immediate interface{ write(b []byte) (n int) }
 // takeOver makes a wire of a connection on which everything has been answered.
 func takeOver(conn net.Conn, timeout time.Duration) (wire, error) {
 	w := wire{conn: conn, timeout: timeout}
-	switch c := conn.(type) { // and not what wraps one: its bytes are not the socket's
+	switch c := conn.(type) { // a wrapper's bytes are not the socket's
 	case *net.TCPConn:
 		w.now = immediately(c)
 	case *net.UnixConn:
@@ -42,7 +41,8 @@ func takeOver(conn net.Conn, timeout time.Duration) (wire, error) {
 	return w, conn.SetDeadline(time.Time{}) // rueidis leaves one behind
 }
 
-// Ask sends a batch and reads its replies, within the timeout. Nothing else may be under way.
+// Ask sends a batch and reads its replies, within the timeout. Nothing else may be under way. It
+// reuses the memory of replies.
 func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
 	if w.In == nil {
 		w.In = bufio.NewReaderSize(w, 64<<10)
@@ -60,7 +60,15 @@ func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
 	return replies, w.conn.SetDeadline(time.Time{})
 }
 
-// ReadReplies appends n replies.
+// Checked returns what Ask returned. If the first reply is an error, it returns that, too.
+func Checked(replies []resp.Reply, err error) ([]resp.Reply, error) {
+	if err == nil {
+		err = replies[0].Err()
+	}
+	return replies, err
+}
+
+// ReadReplies reads n replies and appends them.
 func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
 	for range n {
 		reply, err := resp.Read(w.In)
@@ -72,7 +80,7 @@ func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
 	return replies, nil
 }
 
-// Read reads from the connection, past deadlines for as long as overdue allows.
+// Read reads from the connection, past deadlines for as long as Overdue allows.
 func (w *wire) Read(b []byte) (int, error) {
 	for {
 		n, err := w.conn.Read(b)
@@ -94,7 +102,7 @@ func (w *wire) Read(b []byte) (int, error) {
 	}
 }
 
-// ListenUntil sets the read deadline; one of now if ctx has ended meanwhile, whose AfterFunc
+// ListenUntil sets the read deadline. If Ctx has ended, the deadline is now: the AfterFunc of Ctx
 // may have set its own just before.
 func (w *wire) ListenUntil(until time.Time) error {
 	w.Until = until
@@ -105,8 +113,8 @@ func (w *wire) ListenUntil(until time.Time) error {
 	return err
 }
 
-// Write sends what goes out without waiting. It returns how many of the pieces are gone;
-// of the one after them it keeps what is not.
+// Write writes what goes out without waiting. It returns how many of the pieces are gone. Of the
+// next piece it keeps the rest in out.
 func (w *wire) Write(out [][]byte) (gone int) {
 	if w.now == nil {
 		return 0

@@ -4,7 +4,7 @@ package conn
 
 import "syscall"
 
-// immediately returns nil if the connection cannot be had by its descriptor.
+// immediately returns nil if the connection has no descriptor.
 func immediately(c syscall.Conn) immediate {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -27,8 +27,8 @@ func immediately(c syscall.Conn) immediate {
 	return s
 }
 
-// A socket writes without waiting. Its fields belong to whoever writes: a closure for each
-// write would be an allocation for each.
+// A socket writes without waiting. Its fields belong to whoever writes. try is made once: a closure
+// for each write would be an allocation for each.
 type socket struct {
 	raw  syscall.RawConn
 	try  func(fd uintptr) bool
@@ -38,7 +38,7 @@ type socket struct {
 
 func (s *socket) write(b []byte) int {
 	s.b, s.sent = b, 0
-	_ = s.raw.Write(s.try) // the reader finds out that a connection has ended
+	_ = s.raw.Write(s.try) // the reader notices the end of a connection
 	s.b = nil
 	return s.sent
 }

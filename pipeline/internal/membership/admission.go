@@ -8,28 +8,27 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// ErrRestarted is matched by the cause of a master that was started so recently that it
-// may have forgotten locks: it is not asked for new ones yet. Releases and extends are
-// sent to it, and count.
+// ErrRestarted is matched by the cause of a master that was started so recently that it may have
+// forgotten locks. It is not asked for new ones yet. It is sent releases and extends, and they
+// count.
 var ErrRestarted = errors.New("muxlock: master was restarted")
 
-// Restarted has in its text how long the wait will be.
+// Restarted is an error that matches ErrRestarted. Its text says how long the wait will be.
 type Restarted string
 
 func (r Restarted) Error() string { return string(r) }
 func (r Restarted) Unwrap() error { return ErrRestarted }
 
-// An Admission decides from when on a master votes on acquires, by what its server reports
-// in INFO. It is pure: no clock, no I/O; guarded by Pipeline.mu and written by run.
+// An Admission decides from when on a master votes on acquires, by what its server reports in INFO.
+// It is pure: no clock, no I/O.
 //
-// A server that comes up empty would grant what it granted before it went down, so it
-// waits until the longest lease that may exist has run out. That is counted from when
-// we first saw the new run_id, on our own monotonic clock: uptime follows the server's
-// wall clock, which somebody may set. Only at the first meeting is there nothing better
-// to go by; else every start of a service would have to wait.
+// A server that comes up empty would grant what it granted before it went down. So it waits until
+// the longest lease that may exist has run out. The wait counts from when we first saw the new
+// run_id, on our own monotonic clock: uptime follows the server's wall clock, which somebody may
+// set. Only the first meeting goes by uptime: else every start of a service would have to wait.
 //
-// A server that becomes a replica has another one's data from then on, and keeps its
-// run_id. What Redis 7.0.15 reports in INFO replication (TestWhatRedisReportsOfADataSet):
+// A server that becomes a replica has another server's data from then on, and keeps its run_id.
+// What Redis 7.0.15 reports in INFO replication (TestWhatRedisReportsOfADataSet):
 //
 //	                                     role    master_replid  second_repl_offset
 //	REPLICAOF another                    slave   the other's    -1
@@ -41,48 +40,47 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 //	repl-backlog-ttl after its last      master  new            -1
 //	started from a replicated RDB file   master  new            0 or more
 //
-// So a data set is identified by run_id and master_replid. A new master_replid with an offset
-// shows that the server was a replica meanwhile. Whether it got the other's data then does
-// not matter: a transfer that breaks off leaves neither its own nor the other's. A new one
-// without an offset is the same data, if the last look was just now: repl-backlog-ttl also
-// wipes the offset out, but not within backlogTTL. It is also the same data if the server has
-// received nothing as a replica since the last look, which it counts: the transfer begins with
-// some bytes. At a first meeting the offset does not show when, and may come from a file; there
-// uptime counts.
+// So run_id and master_replid identify a data set. A new master_replid with an offset shows that
+// the server was a replica meanwhile. Whether it got the other's data does not matter: a transfer
+// that breaks off leaves neither its own nor the other's. A new master_replid without an offset is
+// the same data in two cases. Either the last look was just now: repl-backlog-ttl wipes the offset
+// out, too, but not within BacklogTTL. Or the server has received nothing as a replica since the
+// last look: it counts the bytes, and a transfer begins with some. At a first meeting the offset
+// may come from a file, and does not show when it was set; there uptime counts.
 //
-// What this does not see is a promotion before the first meeting, and what was granted between a
-// change and the next check. Acquires that are sent when the last check is 0.2 s old go behind a new
-// one (master.checkLocked of the pipeline), so that is 0.2 s at most, and the time that an acquire
-// takes to the server: however long that was idle before, or a check is under way. If this process
-// is stopped with an acquire that it was about to write, that time is part of it. Nor does it see
-// what somebody hides who resets the count (CONFIG RESETSTAT)
-// after the server was a replica and its offset is wiped out, all of it between two checks.
+// Three things go unseen. One is a promotion before the first meeting. The second is what was
+// granted between a change and the next check. If the last check is 0.2 s old, a new one goes in
+// front of acquires (master.checkLocked of the pipeline). So that is at most 0.2 s and the time
+// that an acquire takes to the server, however long the server was idle before, or a check is under
+// way. If this process is stopped with an acquire that it was about to write, that time counts,
+// too. The third is hidden by somebody who resets the count (CONFIG RESETSTAT) after the server was
+// a replica and its offset was wiped out, all between two checks.
 type Admission struct {
 	Wait    time.Duration // as Config.Wait; fixed after New
 	Durable bool          // as Config.MastersAreDurable; fixed after New
-	Trusted bool          // the first meeting needs no wait; only during New
+	Trusted bool          // the first meeting needs no wait; set only during New
 
-	RunID     string    // of the server that was seen last; "" before the first
-	ReplID    string    // its master_replid; "" if it does not say
-	Received  string    // as a replica, in bytes, when it was last asked for; "" if it does not say
-	Replica   bool      // that is what it was
-	Asked     time.Time // when it was asked what it was
+	RunID     string    // of the last server; "" before the first
+	ReplID    string    // its master_replid; "": it did not say
+	Received  string    // bytes that it received as a replica, as of the last answer; "": it did not say
+	Replica   bool      // it was a replica when it was asked last
+	Asked     time.Time // when it was asked last
 	VotesFrom time.Time // zero: it votes
-	started   time.Time // of a server that was met first; zero after a restart
-	replaced  bool      // it was no restart: another data set came in its place
-	Swaps     int       // how often that happened
-	// wasReplica is that the server was a replica before it had the data that it has.
+	started   time.Time // when the server started, if it is the first met; else zero
+	replaced  bool      // the wait follows no restart, but a data set that was replaced
+	Swaps     int       // how often a data set was replaced
+	// WasReplica says that the server was a replica before it got its present data.
 	WasReplica bool
 }
 
-// BacklogTTL is the least repl-backlog-ttl, of 1, which Redis counts in whole seconds.
+// BacklogTTL is the least repl-backlog-ttl, 1, which Redis counts in whole seconds.
 const BacklogTTL = time.Second
 
-// Check returns the admission after a server was asked at asked for INFO, or for its
-// section replication, and stats if the last look was longer ago (Glanced), over a connection on
-// which it had reported its run_id, and has answered by now. After an error the connection must end and its grants that are still to
-// come must not count: the server is no master, or has another data set than
-// when it was seen last. The admission is valid with an error, too.
+// Check returns the admission after a server has reported INFO, or its section replication. The
+// section stats comes with it if the last look was longer ago (Glanced). The server was asked at
+// asked and has answered by now, on a connection on which it had reported its run_id. After an
+// error the connection must end, and grants that are still to come must not count: the server is no
+// master, or has other data than when it was seen last. The admission is valid with an error, too.
 func (a Admission) Check(info serverinfo.Info, asked, now time.Time) (Admission, error) {
 	last := a
 	if id := info.RunID(); id != "" {
@@ -126,8 +124,8 @@ func (a Admission) Check(info serverinfo.Info, asked, now time.Time) (Admission,
 	return a, nil
 }
 
-// lost reports whether the data set that was seen last may be gone, although the server
-// is the same.
+// lost reports whether the server may have lost the data that it was seen with, although it is the
+// same server.
 func (a Admission) lost(info serverinfo.Info, now time.Time) bool {
 	received := info.Received()
 	switch {
@@ -139,11 +137,11 @@ func (a Admission) lost(info serverinfo.Info, now time.Time) bool {
 	return now.Sub(a.Asked) >= BacklogTTL && (received == "" || received != a.Received)
 }
 
-// Glanced reports whether the last look was so short ago that at the next one master_replid and the
-// offset suffice.
+// Glanced reports whether the last look was so recent that the next one needs only master_replid
+// and the offset.
 func (a Admission) Glanced(now time.Time) bool { return now.Sub(a.Asked) < BacklogTTL/2 }
 
-// NotVoting returns why the master casts no vote at now, or nil if it does.
+// NotVoting returns why the master casts no vote at now; nil: it votes.
 func (a Admission) NotVoting(now time.Time) error {
 	left := a.VotesFrom.Sub(now)
 	if left <= 0 {
@@ -156,7 +154,11 @@ func (a Admission) NotVoting(now time.Time) error {
 	case !a.started.IsZero():
 		what = fmt.Sprintf("started %v ago", now.Sub(a.started).Truncate(time.Second))
 	}
+	return Restarted(fmt.Sprintf("%s: no vote for another %v, until every lease it may have forgotten has run out", what, Tenths(left)))
+}
+
+// Tenths rounds up to tenths of a second: no text names too short a wait.
+func Tenths(d time.Duration) time.Duration {
 	const tenth = 100 * time.Millisecond
-	left = (left + tenth - 1).Truncate(tenth) // up: the text never has too short a wait
-	return Restarted(fmt.Sprintf("%s: no vote for another %v, until every lease it may have forgotten has run out", what, left))
+	return (d + tenth - 1).Truncate(tenth)
 }

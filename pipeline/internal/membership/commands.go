@@ -14,14 +14,14 @@ import (
 	"muxlock/scripts"
 )
 
-// A Look is what a master had when it was looked at.
+// A Look is what a master showed when it was looked at.
 type Look struct {
-	Shown string // the description of a set; "": none
-	Mark  string // of its admission, or an earlier one
+	Shown string // the description of its set; "": none
+	Mark  string // of its admission, or of an earlier one
 	Swaps string // how often its databases were swapped
 }
 
-// AddLook asks for what readLook reads.
+// AddLook adds the commands whose replies ReadLook reads.
 func AddLook(b *conn.Batch) {
 	for _, command := range [][2]string{{"GET", conn.SetKey}, {"GET", conn.MarkKey}, {"INFO", "commandstats"}} {
 		b.Begin(2)
@@ -39,8 +39,8 @@ func ReadLook(replies []resp.Reply) (l Look, err error) {
 	return Look{replies[0].Text, replies[1].Text, serverinfo.Parse(replies[2].Text).DatabasesSwapped()}, nil
 }
 
-// AddCheck asks for what Admission.Check reads; a glance leaves out what is needed only if the last one
-// was not just now.
+// AddCheck adds the commands whose replies Admission.Check reads. A glance leaves out what Check
+// needs only if the last look was longer ago.
 func AddCheck(b *conn.Batch, glance bool) {
 	b.Begin(2)
 	b.Add("INFO", "replication")
@@ -50,31 +50,34 @@ func AddCheck(b *conn.Batch, glance bool) {
 	}
 }
 
-// NewMark returns a mark, or ticket, for the server behind the address.
+// NewMark returns a mark, or ticket, for the server behind the address member.
 func NewMark(runID, member string) string {
 	return fencing.Mark{Nonce: token.New(), RunID: runID, Member: member}.String()
 }
 
-// AddSwitch gives a member another description and mark, where it has the given ones.
+// AddSwitch adds the call that gives a member the next description and mark, if it has the given
+// ones.
 func AddSwitch(b *conn.Batch, set, mark, nextSet, nextMark string) {
 	b.Begin(9)
 	b.Add("EVALSHA", scripts.Switch.SHA1, "2", conn.SetKey, conn.MarkKey, set, mark, nextSet, nextMark)
 }
 
-// AddOpen begins an admission, where description and mark are as they were found.
+// AddOpen adds the call that begins an admission, if the master still shows this description and
+// mark.
 func AddOpen(b *conn.Batch, shown, mark, ticket, clock string) {
 	b.Begin(11)
 	b.Add("EVALSHA", scripts.Open.SHA1, "4", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, shown, mark, ticket, clock)
 }
 
-// AddReadRegisters asks for all registers of a member with the given description and mark.
+// AddReadRegisters adds the call that reads all registers of a member with the given description
+// and mark.
 func AddReadRegisters(b *conn.Batch, set, mark string) {
 	b.Begin(8)
 	b.Add("EVALSHA", scripts.ReadRegisters.SHA1, "3", conn.SetKey, conn.MarkKey, conn.RegistersKey, set, mark)
 }
 
-// ParseRegisters reads fields and values, in turn. An error says that there is a register without
-// a token; the others have been read.
+// ParseRegisters reads fields and values, in turn. An error says that some register holds no token;
+// the others have been read.
 func ParseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
 	words, seen := strings.Fields(text), make(map[int]bool)
 	for i := 0; i+1 < len(words); i += 2 {
@@ -92,7 +95,8 @@ func ParseRegisters(text string, into *[fencing.Registers]uint64) (err error) {
 	return err
 }
 
-// AddSeed admits a master: it gets registers and description, and its ticket becomes its mark.
+// AddSeed adds the call that admits a master: it gets registers and description, and its ticket
+// becomes its mark.
 func AddSeed(b *conn.Batch, set, ticket, shown string, registers []uint64) {
 	b.Begin(11 + len(registers))
 	b.Add("EVALSHA", scripts.Seed.SHA1, "5", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, conn.RegistersKey)

@@ -11,21 +11,23 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A Member is a master as Members finds it.
+// A Member is a master as Members found it.
 type Member struct {
 	Address  string
-	Err      error       // why it cannot be asked; nil: it was
-	Set      fencing.Set // of the description that it has; no ID: it has none
-	Admitted bool        // votes for engines that expect that set
-	// LargestFence is above all fences that engines know of there, if none was lost. 0: it has none.
+	Err      error       // why it could not be asked
+	Set      fencing.Set // as it describes its set; no ID: it has no description
+	Admitted bool        // it votes for engines that expect this set
+	// LargestFence is not below any fence that engines know of there, if none was lost. 0: there is
+	// none.
 	LargestFence uint64
-	// Waits is that the master waits to be admitted, and Left for how long yet by the clock of this
-	// machine: all of it if nobody here has met it since it lost its data.
+	// Waits says that the master waits to be admitted, and Left for how long yet, by the clock of
+	// this machine. Left is the whole wait if nobody here has met the master since it lost its
+	// data.
 	Waits bool
 	Left  time.Duration
 }
 
-// Members asks all masters what they have.
+// Members asks all masters what they have, side by side.
 func Members(ctx context.Context, s Setup) (members []Member) {
 	visits := s.visit(ctx, s.Masters)
 	defer closeAll(visits)
@@ -44,22 +46,19 @@ func Members(ctx context.Context, s Setup) (members []Member) {
 	return members
 }
 
-// describe asks for what a visit has not asked for.
+// describe asks for what a visit has not asked yet.
 func (v *visit) describe(m *Member, wait time.Duration) error {
 	clock := NewWaitClock(v.replID, v.Swaps)
 	var b conn.Batch
 	b.Begin(2)
 	b.Add("GET", conn.TicketKey)
 	AddReadRegisters(&b, "", "")
-	replies, err := v.Ask(&b, nil)
-	if err == nil {
-		err = replies[0].Err()
-	}
+	replies, err := conn.Checked(v.Ask(&b, nil))
 	if err != nil {
 		return err
 	}
 	var registers [fencing.Registers]uint64
-	_ = ParseRegisters(replies[1].Text, &registers) // what there is
+	_ = ParseRegisters(replies[1].Text, &registers) // as many as can be read
 	if largest := slices.Max(registers[:]); largest > 0 {
 		m.LargestFence = fencing.Fence(largest, fencing.MaxHandOvers)
 	}

@@ -10,10 +10,10 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Replace makes to a member in the place of from. The others are members of the next
-// generation when it returns: clients that are configured with from are refused from then
-// on, and engines that have to instead admit it, as a master that lost its data. It is safe
-// only if all clients check: those without fencing do not.
+// Replace makes to a member in place of from. When it returns, the others are members of the next
+// generation. From then on they refuse clients that are configured with from. Engines that are
+// configured with to admit it, like a master that lost its data. Replace is safe only if all
+// clients check the set: those without fencing do not.
 func Replace(ctx context.Context, s Setup, from string, to conn.Master) error {
 	if n := len(s.Masters); n-1 < quorum.Size(n) {
 		return refuse("the others of %d masters are no quorum", n)

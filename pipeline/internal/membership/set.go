@@ -11,21 +11,22 @@ import (
 	"muxlock/scripts"
 )
 
-// ErrConfigMismatch is matched where masters are not set up for fencing, or as another set
-// than the one that is configured.
+// ErrConfigMismatch is matched if masters are not set up for fencing, or as another set than the
+// configured one.
 var ErrConfigMismatch = errors.New("muxlock: masters are set up otherwise")
 
-// A Set is the masters' set that the pipeline is a client of.
+// A Set is the set of masters that the pipeline is a client of. nil is no set.
 type Set struct {
 	text string // the description
-	// The largest token of each register that was seen. An acquire proposes the next one to all
-	// masters, so that one which missed some needs no raise.
+	// The largest token seen in each register. An acquire proposes the next one to all masters, so
+	// that a master that missed some needs no raise.
 	tokens [fencing.Registers]atomic.Uint64
 }
 
+// NewSet returns the set with a description that masters show.
 func NewSet(description string) *Set { return &Set{text: description} }
 
-// Description is empty without a set.
+// Description returns the description that masters of the set show; "": there is no set.
 func (s *Set) Description() string {
 	if s == nil {
 		return ""
@@ -33,9 +34,10 @@ func (s *Set) Description() string {
 	return s.text
 }
 
-// Propose returns the token that an acquire of the name asks for.
+// Propose returns the fencing token that an acquire of the name asks for.
 func (s *Set) Propose(name string) uint64 { return s.tokens[fencing.Register(name)].Load() + 1 }
 
+// Saw notes a fencing token that a master granted for the name.
 func (s *Set) Saw(name string, token uint64) {
 	last := &s.tokens[fencing.Register(name)]
 	for {
@@ -45,8 +47,7 @@ func (s *Set) Saw(name string, token uint64) {
 	}
 }
 
-// Matches returns why a description that a master has is not that of the set with these members, or
-// nil if it is.
+// Matches returns why a master's description is not that of the set with these members; nil: it is.
 func Matches(shown string, maxTTL time.Duration, members []string) error {
 	set, err := fencing.ParseSet(shown)
 	if err == nil {
@@ -61,8 +62,8 @@ func Matches(shown string, maxTTL time.Duration, members []string) error {
 	return nil
 }
 
-// Foreign returns an error if a master has the description of a set that must not be replaced: another
-// one, or a later one.
+// Foreign returns an error if a master's description is of a set that must not be replaced: another
+// set, or a later generation.
 func (s *Set) Foreign(shown string) error {
 	if shown == "" || shown == s.text {
 		return nil
@@ -78,7 +79,7 @@ func (s *Set) Foreign(shown string) error {
 	return nil
 }
 
-// AddRaise adds the call that raises registers to what was seen of them.
+// AddRaise adds the call that raises registers to the tokens seen in them.
 func (s *Set) AddRaise(b *conn.Batch, registers []int) {
 	b.Begin(6 + 2*len(registers))
 	b.Add("EVALSHA", scripts.Raise.SHA1, "2", conn.SetKey, conn.RegistersKey, s.text)

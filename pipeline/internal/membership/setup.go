@@ -14,44 +14,44 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Setting masters up as a set, which fencing needs once, and exchanging a member. Both may
-// be cut anywhere and run again: they find what is there, and go on from it.
+// Setting masters up as a set, which fencing needs once, and replacing a member may both be cut
+// anywhere and run again: they go on from what they find.
 //
-// A set is written in steps (package fencing): every master gets a description of generation
-// Preparing; when all have it they become Prepared, one by one, and when all are they Serve. So
-// masters of which some are Prepared and some have nothing have lost data, and are not taken for
-// a setting up that was cut.
+// A set is written in steps (package fencing). Every master gets a description of generation
+// Preparing. When all have it they become Prepared, one by one, and when all are they Serve. So if
+// some masters are Prepared and some have nothing, the latter have lost data: no set-up that was
+// cut leaves that.
 
-// Setup is what Init and Replace need to know.
+// Setup is what Init, Replace and Members need to know.
 type Setup struct {
 	Masters []conn.Master
 	Timeout time.Duration
 	MaxTTL  time.Duration // the longest lease that any client may ask for
-	Wait    time.Duration // for how long a master is watched before it is trusted, as Config.Wait
+	Wait    time.Duration // how long a master is watched before it is trusted, as Config.Wait
 	// New asserts that the masters never granted a lock: there is nothing to wait for.
 	New bool
-	// Recover sets masters up anew, whatever they were. From the begin of the wait on they serve
-	// no clients of before. Every fence will be larger than Above, which must be the largest
-	// that a resource has seen, by recoveryMargin.
+	// Recover sets masters up anew, whatever they were. From the beginning of the wait on they
+	// serve no earlier clients. Above must be the largest fence that a resource has seen. Every
+	// fence will be larger than Above, by RecoveryMargin.
 	Recover bool
 	Above   uint64
 }
 
-// ErrRefused is matched when masters are not in the state that an operation needs. Nothing
-// was changed then.
+// ErrRefused is matched if masters are not in the state that an operation needs. Nothing was
+// changed.
 var ErrRefused = errors.New("muxlock: refused")
 
-// ErrMembersLost is matched when masters were set up, and some have been restarted or have lost
-// their data since.
+// ErrMembersLost is matched if masters were set up, and some were restarted or have lost their data
+// since.
 var ErrMembersLost = errors.New("members were restarted or have lost their data")
 
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrRefused, fmt.Errorf(format, args...))
 }
 
-// Init sets the masters up as a set. It watches each for Wait, as it may have lost data just
-// now, and returns nil when all are members. Masters that are set up already stay as they are.
-// Errors: ErrRefused, ErrMembersLost, ErrConfigMismatch, a MasterError, or ctx's error.
+// Init sets the masters up as a set. It watches each for Wait, as it may have lost data just now.
+// It returns nil when all are members. Masters that are set up already stay as they are. Errors:
+// ErrRefused, ErrMembersLost, ErrConfigMismatch, a MasterError, or ctx's error.
 func Init(ctx context.Context, s Setup) error {
 	visits := s.visit(ctx, s.Masters)
 	defer closeAll(visits)
@@ -83,7 +83,7 @@ func Init(ctx context.Context, s Setup) error {
 	return nil
 }
 
-// plan returns the set that the masters are to become, or are.
+// plan returns the set that the masters are, or will be.
 func (s *Setup) plan(visits []*visit) (set fencing.Set, err error) {
 	members := make([]string, len(visits))
 	for i, v := range visits {
@@ -113,12 +113,13 @@ func ofOperator(err error) error {
 	return err
 }
 
-// RecoveryMargin is how many tokens are left out after the largest that a resource has seen:
-// the newest may not have come there.
+// RecoveryMargin is how many tokens are left out above Setup.Above: the resource may not have seen
+// the newest.
 const RecoveryMargin = 1 << 24
 
-// floor returns the least registers of the set: what those have that are prepared already,
-// since they may be recovered ones, and to recover what any has.
+// floor returns the least registers of the set. They are not below those of masters that are
+// prepared already, which may be recovered ones. With Recover, they are not below those of any
+// master.
 func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 	least := fencing.FirstToken(time.Now().Unix())
 	if s.Recover {
@@ -135,10 +136,7 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 		}
 		var b conn.Batch
 		AddReadRegisters(&b, "", "")
-		replies, err := v.Ask(&b, nil)
-		if err == nil {
-			err = replies[0].Err()
-		}
+		replies, err := conn.Checked(v.Ask(&b, nil))
 		var theirs [fencing.Registers]uint64
 		if err == nil {
 			err = ParseRegisters(replies[0].Text, &theirs)
@@ -146,12 +144,12 @@ func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 		if err != nil && !s.Recover {
 			return nil, conn.MasterError{Master: v.Member, Err: err}
 		}
-		fencing.Merge(registers, theirs[:]) // to recover: what there is, else Above has to do
+		fencing.Merge(registers, theirs[:]) // with Recover: as many as can be read; Above covers the rest
 	}
 	return registers, nil
 }
 
-// prepare gives a description of generation 0 to all masters that do not have it, after a
+// prepare gives a description of generation Preparing to all masters that do not have it, after a
 // wait.
 func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, registers []uint64) error {
 	var open []*visit
@@ -162,10 +160,7 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 		open = append(open, v)
 		var b conn.Batch
 		AddOpen(&b, v.Shown, v.Mark, NewMark(v.runID, v.Member), "")
-		replies, err := v.Ask(&b, nil)
-		if err == nil {
-			err = replies[0].Err()
-		}
+		replies, err := conn.Checked(v.Ask(&b, nil))
 		if err != nil {
 			return conn.MasterError{Master: v.Member, Err: err}
 		}
@@ -191,7 +186,7 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 	return nil
 }
 
-// watch waits on the connections, so that each master is the same server all the time.
+// watch waits, and keeps asking on the connections: each master is the same server all the time.
 func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 	end := time.Now().Add(s.Wait)
 	for left := s.Wait; left > 0; left = time.Until(end) {
@@ -205,10 +200,7 @@ func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 		for _, v := range visits {
 			var b conn.Batch
 			AddCheck(&b, true)
-			replies, err := v.Ask(&b, nil)
-			if err == nil {
-				err = replies[0].Err()
-			}
+			replies, err := conn.Checked(v.Ask(&b, nil))
 			if err == nil && serverinfo.Parse(replies[0].Text).Replica() {
 				err = ErrChanged
 			}

@@ -13,7 +13,7 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A visit is a connection to one master for setting it up.
+// A visit is a connection to one master, on behalf of an operator.
 type visit struct {
 	*conn.Session
 	fencing.Found
@@ -21,7 +21,7 @@ type visit struct {
 	Look
 	ticket   string
 	parseErr error // of the description
-	err      error // of the connection, or what shows that the server is unfit
+	err      error // of the connection, or why the server is unfit
 }
 
 func (s *Setup) visit(ctx context.Context, masters []conn.Master) (visits []*visit) {
@@ -78,14 +78,11 @@ func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration)
 	return nil
 }
 
-// call calls a script with one number as its answer.
+// call calls a script that answers with a number, and reports whether that is 1.
 func (v *visit) call(build func(*conn.Batch)) (bool, error) {
 	var b conn.Batch
 	build(&b)
-	replies, err := v.Ask(&b, nil)
-	if err == nil {
-		err = replies[0].Err()
-	}
+	replies, err := conn.Checked(v.Ask(&b, nil))
 	if err != nil {
 		return false, conn.MasterError{Master: v.Member, Err: err}
 	}
@@ -116,8 +113,8 @@ func distinct(visits []*visit) error {
 	return nil
 }
 
-// found returns what was found. An error says that a master has a description that this version
-// cannot read.
+// found returns what the visits found. An error says that this version cannot read a master's
+// description.
 func found(visits []*visit) (all []fencing.Found, err error) {
 	for _, v := range visits {
 		if all = append(all, v.Found); v.parseErr != nil {
@@ -140,4 +137,5 @@ func (v *visit) switchTo(next fencing.Set) error {
 	return nil
 }
 
+// ErrChanged is matched if a master changed between two steps of an operation.
 var ErrChanged = errors.New("was changed by somebody else meanwhile: run it again")

@@ -8,20 +8,21 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A WaitClock counts the wait of a master across processes. The wait may begin in one process
-// and end in the next, as with programs that run for a moment, so since when a master has its
-// ticket is kept there, by a clock that processes of one machine share and nobody sets
-// (clock.Shared). Processes of other machines count by their own. The servers' clocks would not do:
-// TIME and uptime can be set. Clones of a virtual machine that was running share
-// its id, and their clocks part when one is paused: such clones must not both run clients.
+// A WaitClock counts the wait of a master across processes. The wait may begin in one process and
+// end in the next, if programs run for a moment. So the master keeps since when it has its ticket,
+// by a clock that the processes of one machine share and nobody sets (clock.Shared). Processes of
+// other machines count by their own. The servers' clocks would not do: TIME and uptime can be set.
+// Clones of a running virtual machine share its id, and their clocks part when one is paused: such
+// clones must not both run clients.
 //
-// The entry holds for the data that the server has without a break: id names what changes when
-// that is replaced in a running server, by replication or by SWAPDB.
+// The entry holds as long as the server's data stay the same: ID names what changes when they are
+// replaced in a running server, by replication or by SWAPDB.
 type WaitClock struct {
-	ID  string // "": there is none
+	ID  string // "": this machine has no such clock
 	now func() time.Duration
 }
 
+// NewWaitClock returns the clock for a server with the given data: see Admission.ReplID and Look.Swaps.
 func NewWaitClock(replID, swaps string) WaitClock {
 	id, _ := clock.Shared()
 	if id == "" {
@@ -33,7 +34,7 @@ func NewWaitClock(replID, swaps string) WaitClock {
 	}}
 }
 
-// Passed returns how long ago since is, as a master has it.
+// Passed returns how long ago the entry of a master is, or that this is not known.
 func (c WaitClock) Passed(since string) (time.Duration, bool) {
 	ms, err := strconv.ParseInt(since, 10, 64)
 	if err != nil || c.ID == "" {
@@ -42,8 +43,8 @@ func (c WaitClock) Passed(since string) (time.Duration, bool) {
 	return max(0, c.now()-time.Duration(ms)*time.Millisecond), true
 }
 
-// AddNote keeps at a master that it has its ticket by now. The clock is read after the master has
-// answered, and rounded up, so that the wait is never too short.
+// AddNote adds the command that writes the entry: the master has its ticket by now. The clock is
+// read after the master has answered, and rounded up, so that no wait is too short.
 func (c WaitClock) AddNote(b *conn.Batch, ticket string) {
 	b.Begin(4)
 	b.Add("HSET", conn.SinceKey, ticket+" "+c.ID, strconv.FormatInt(c.now().Milliseconds()+1, 10))

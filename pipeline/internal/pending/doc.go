@@ -1,3 +1,3 @@
-// Package pending knows what may be at a master of the locks that were asked for. It keeps the
-// releases that the master was not sent, or has not answered. It is pure.
+// Package pending knows which locks may be at a master, and keeps the releases that the master
+// still needs: it was not sent them, or has not answered them. It is pure: no clock, no I/O.
 package pending

@@ -8,35 +8,33 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Releases is what may be at one master of the locks that were asked for, and the releases that
-// it was not sent or has not answered. It is pure: no clock, no I/O. It is guarded by Pipeline.mu, and
-// so no call costs more than O(log n) for each release that it adds or takes out.
+// Releases knows which locks may be at one master, and keeps its pending releases. Its owner calls
+// it under a mutex, so no call costs more than O(log n) for each release that it adds or takes out.
 //
-// A lock may be at the master if its acquire was sent, or may still come from the socket of a
-// connection that died. It cannot be there if the master was left out of the round. So a master that
-// is away or behind needs the releases of the rounds before (MustRelease), and no others. A lock whose
-// acquire and release both wait to be sent needs neither.
+// A lock may be at the master if its acquire was sent, or may still come out of the socket of a
+// connection that died. It cannot be there if the master was left out of the round. So a master
+// that is away or behind needs the releases of earlier rounds (MustRelease), and no others. A lock
+// whose acquire and release both wait to be sent needs neither.
 //
-// Each release is sent twice. First on the next connection, before anything else. Then
-// once more a dead-peer time later: the bytes of an acquire may sit in the socket of the
-// connection that died, and a server that was stopped reads them after it has answered on
-// the new one.
+// Each release is sent twice: first on the next connection, before anything else, and again a
+// dead-peer time later. The socket of the connection that died may still hold an acquire. A server
+// that was stopped reads it after it has answered on the new connection.
 type Releases struct {
 	deadPeer time.Duration
-	leftOut  uint64      // the first round that the master is left out of; 0: it is asked in all
-	first    releaseHeap // due on the next connection; ordered by when they are forgotten
+	leftOut  uint64      // the first round that leaves the master out; 0: none does
+	first    releaseHeap // due on the next connection; ordered by when the keys expire
 	again    releaseHeap // ordered by when they are due
 	inDoubt  []roundRange
 }
 
-// A Release is one that is pending.
+// A Release is a pending release.
 type Release struct {
 	Name, Token string
-	at          time.Time // first: the key is gone by itself then; again: it is due then
-	again       bool
+	at          time.Time // in first: when the key has expired; in again: when the release is due
+	again       bool      // it was answered once
 }
 
-// A releaseHeap is ordered by at; zero is never, and comes last.
+// A releaseHeap is ordered by at. Zero is never, and comes last.
 type releaseHeap []*Release
 
 func (h releaseHeap) Len() int      { return len(h) }
@@ -50,28 +48,29 @@ func (h *releaseHeap) Pop() any {
 	r := (*h)[last]
 	(*h)[last] = nil
 	if *h = (*h)[:last]; last == 0 {
-		*h = nil // the memory of a long absence is freed
+		*h = nil // frees the memory of a long absence
 	}
 	return r
 }
 
-// reached reports whether the first one's time has come.
+// reached reports whether the time of the first release has come.
 func (h releaseHeap) reached(now time.Time) bool {
 	return len(h) > 0 && !h[0].at.IsZero() && !now.Before(h[0].at)
 }
 
-// A roundRange is rounds that were in flight when a connection died. Their acquires are in
-// doubt: they may be executed until the dead-peer time after the next admission.
+// A roundRange is the rounds that were in flight when a connection died. Their acquires are in
+// doubt: until the dead-peer time after the next admission they may be executed.
 type roundRange struct {
 	from, to uint64
 	until    time.Time // zero until a new connection is admitted
 }
 
-// New returns those of a master that was asked for nothing yet. Bytes of a connection that died may
-// be executed until the dead-peer time after the next one was admitted.
+// New returns the Releases of a master that was asked for nothing yet. The bytes of a connection
+// that died may be executed until deadPeer after the next connection was admitted.
 func New(deadPeer time.Duration) Releases { return Releases{deadPeer: deadPeer, leftOut: 1} }
 
-// LeaveOut notes that the master is not asked from round n on, or from an earlier one on.
+// LeaveOut notes that the master is not asked from round n on, or has not been since an earlier
+// one.
 func (p *Releases) LeaveOut(n uint64) {
 	if p.leftOut == 0 || n < p.leftOut {
 		p.leftOut = n
@@ -81,16 +80,17 @@ func (p *Releases) LeaveOut(n uint64) {
 // TakeIn notes that the master is asked in all rounds from now on.
 func (p *Releases) TakeIn() { p.leftOut = 0 }
 
-// MustRelease reports whether a lock may be at the master: it was not left out when the lock was
-// acquired.
+// MustRelease reports whether a lock may be at the master: the round of its acquire did not leave
+// the master out.
 func (p *Releases) MustRelease(o conn.Origin) bool { return p.leftOut == 0 || !o.Since(p.leftOut) }
 
-// Died notes that rounds from to to were in flight on a connection that ended.
+// Died notes that the rounds from and to, and those between, were in flight on a connection that
+// died.
 func (p *Releases) Died(from, to uint64) {
 	p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to})
 }
 
-// Admitted starts the dead-peer time of the rounds that wait for it.
+// Admitted starts the dead-peer time of rounds that wait for the next admission.
 func (p *Releases) Admitted(now time.Time) {
 	for i := range p.inDoubt {
 		if p.inDoubt[i].until.IsZero() {
@@ -99,8 +99,8 @@ func (p *Releases) Admitted(now time.Time) {
 	}
 }
 
-// Prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose
-// keys have expired.
+// Prune drops what has ended: rounds in doubt after the dead-peer time, and releases whose keys have
+// expired.
 func (p *Releases) Prune(now time.Time) {
 	p.inDoubt = slices.DeleteFunc(p.inDoubt, func(r roundRange) bool { return !r.until.IsZero() && !now.Before(r.until) })
 	for p.first.reached(now) {
@@ -112,13 +112,13 @@ func (p *Releases) Prune(now time.Time) {
 func (p *Releases) Add(q *conn.Request, now time.Time) {
 	r := &Release{Name: q.Name, Token: q.Token, at: now.Add(q.TTL)}
 	if _, inDoubt := p.isInDoubt(q.Origin, now); inDoubt || q.Origin == conn.OriginUnknown {
-		r.at = time.Time{} // the lease may begin later than we think
+		r.at = time.Time{} // the acquire may be executed later, and the lease begin then
 	}
 	heap.Push(&p.first, r)
 }
 
-// Sent notes a release that was answered; if the acquire that it undoes may still be
-// waiting in a dead connection, it is sent once more.
+// Sent notes a release that was answered. If its acquire is in doubt, the release is sent once
+// more.
 func (p *Releases) Sent(q *conn.Request, now time.Time) {
 	if until, inDoubt := p.isInDoubt(q.Origin, now); inDoubt && !until.IsZero() {
 		heap.Push(&p.again, &Release{Name: q.Name, Token: q.Token, at: until, again: true})
@@ -137,7 +137,7 @@ func (p *Releases) isInDoubt(o conn.Origin, now time.Time) (until time.Time, yes
 // Len returns how many releases are pending.
 func (p *Releases) Len() int { return len(p.first) + len(p.again) }
 
-// IsDue reports whether take would find something.
+// IsDue reports whether Take would find a release.
 func (p *Releases) IsDue(now time.Time) bool {
 	p.Prune(now)
 	return len(p.first) > 0 || p.again.reached(now)
@@ -155,7 +155,7 @@ func (p *Releases) Take(now time.Time, most int) (due []*Release) {
 	return due
 }
 
-// Confirmed notes releases that were answered: each that was sent first is sent again.
+// Confirmed notes releases that were answered. Each that was sent for the first time is sent again.
 func (p *Releases) Confirmed(releases []*Release, now time.Time) {
 	for _, r := range releases {
 		if !r.again {
@@ -165,7 +165,7 @@ func (p *Releases) Confirmed(releases []*Release, now time.Time) {
 	}
 }
 
-// Unconfirmed puts releases back that were not answered; they start over.
+// Unconfirmed puts back releases that were not answered. They start over.
 func (p *Releases) Unconfirmed(releases []*Release) {
 	for _, r := range releases {
 		if r.again {
@@ -175,8 +175,9 @@ func (p *Releases) Unconfirmed(releases []*Release) {
 	}
 }
 
-// All returns those that are due on the next connection. The caller must not change it.
+// All returns the releases that are due on the next connection. The caller must not change it.
 func (p *Releases) All() []*Release { return p.first }
 
-// InDoubt reports whether acquires may still be executed that a dead connection carried.
+// InDoubt reports whether any acquire is in doubt: a dead connection carried it, and it may still
+// be executed.
 func (p *Releases) InDoubt() bool { return len(p.inDoubt) > 0 }

@@ -10,31 +10,31 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A tracker reads the awaited names on one master and receives its pushes. It has one
-// goroutine, and one connection while there are awaited names and a while longer:
+// A tracker reads the awaited names on one master and receives its pushes. It has one goroutine. It
+// has one connection while names are awaited, and a while longer:
 //
 //	run: dial -> take what is unread -> CLIENT CACHING YES, PTTL, for each name
 //	                    ^                                 |
 //	                    '---- onPush: push, or the end ---'--> observations
 //
-// The connection is a session: it dials once. Other than the master's own it is in
-// rueidis's pipelined mode. There rueidis reads in the background, calls onPush from there,
-// pings a silent connection, and reports its end with nil. It reports a flush alike, which
-// therefore ends the connection here.
+// The connection is a session: it dials once. Unlike a session for batches it stays in rueidis's
+// pipelined mode. There rueidis reads in the background, calls onPush from there, pings a silent
+// connection, and reports its end with nil. It reports a flush with nil, too. So a flush ends the
+// connection.
 //
-// PTTL both arms tracking and reads, so no change can fall between: what comes before it is
-// in its reply, what comes after is pushed. The push may overtake the reply on its way from
-// rueidis's goroutine to ours; applyLocked corrects that.
+// PTTL both arms tracking and reads, so no change falls between: an earlier change is in its reply,
+// a later one is pushed. The push may overtake the reply on its way from rueidis's goroutine to
+// ours; applyLocked corrects that.
 //
 // A server that refuses tracking is read over an ordinary session and cannot push.
 type tracker struct {
 	wakeups *Wakeups
-	index   int // of its master
+	index   int // of the master
 	option  rueidis.ClientOption
-	wake    chan struct{} // capacity 1; signals that there is something to do
+	wake    chan struct{} // capacity 1, signals that there is work; sent by signal
 
 	// The following are guarded by wakeups.mu.
-	connection uint64 // its number; the next as soon as it has ended
+	connection uint64 // counts connections: one more as soon as one has ended
 	tracked    bool   // the server pushes
 	unread     map[*subscription]struct{}
 	pushes     uint64
@@ -45,20 +45,20 @@ type tracker struct {
 	pause time.Duration // before the next dial
 }
 
-// maxRead is how many names are read in one write: some 0.1 ms of the server's time.
+// maxRead bounds the names that one write reads: they cost the server some 0.1 ms.
 const maxRead = 256
 
-// readAgainAfter is how long after its push a name is read again. Doing so at once wakes
-// more goroutines just when the waiter is to be woken (BenchmarkAwait: 180 us, not 150),
-// and is wasted whenever the other masters' pushes are on their way.
+// readAgainAfter is how long after its push a name is read again. A read at once would wake more
+// goroutines just when the waiter is to be woken (BenchmarkAwait: 180 us, not 150). It would be
+// wasted whenever the other masters' pushes are on their way.
 const readAgainAfter = time.Millisecond
 
-// KeepTracking is how long, at least, a connection stays open on which nobody waits: some 30 pings
-// cost the server as much as a new connection with TLS.
+// KeepTracking is the least time for which a connection stays open while nobody waits. Some 30
+// pings cost the server as much as a new connection with TLS.
 const KeepTracking = 30 * time.Second
 
-// run is the tracker's goroutine: it ends when the wakeups' ctx does. While nobody
-// waits for a name, it does not dial.
+// run is the tracker's goroutine: it ends when the ctx of the wakeups does. It dials only when a
+// name is awaited.
 func (t *tracker) run() {
 	t.pause = conn.FirstPause
 	for t.waitForWork() {
@@ -80,8 +80,7 @@ func (t *tracker) run() {
 	}
 }
 
-// waitForWork returns true when there is a name to be read, and false when it
-// ends.
+// waitForWork returns true when there is a name to read, and false when the ctx has ended.
 func (t *tracker) waitForWork() bool {
 	for t.wakeups.ctx.Err() == nil {
 		t.wakeups.mu.Lock()
@@ -109,8 +108,8 @@ func (t *tracker) signal() {
 	}
 }
 
-// dial opens a connection with tracking or, where that is refused, without. The end of
-// the wakeups' ctx ends it.
+// dial opens a connection with tracking or, if the server refuses that, without. It returns when
+// the ctx of the wakeups ends.
 func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 	ctx, timeout := t.wakeups.ctx, t.wakeups.timeout
 	t.wakeups.mu.Lock()
@@ -127,7 +126,7 @@ func (t *tracker) dial() (s *conn.Session, connection uint64, err error) {
 	return s, connection, err
 }
 
-// serve reads what comes until the connection or the ctx ends.
+// serve reads names until the connection or the ctx ends.
 func (t *tracker) serve(s *conn.Session, connection uint64) {
 	for {
 		tracked, live := t.take(connection)
@@ -146,8 +145,8 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 	}
 }
 
-// sleepWhileUsed sleeps for up to keepTracking, and reports false if nobody waited for a name at
-// the end.
+// sleepWhileUsed sleeps until there is work, for up to KeepTracking. Then it reports false if
+// nobody waits for a name.
 func (t *tracker) sleepWhileUsed() bool {
 	limit := time.NewTimer(KeepTracking)
 	defer limit.Stop()
@@ -185,18 +184,18 @@ func (t *tracker) take(connection uint64) (tracked, live bool) {
 // read asks for the names of the batch, and reports whether the connection goes on.
 func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	caching := s.Client.B().Arbitrary("CLIENT", "CACHING", "YES").Build().Pin()
-	commands := make([]rueidis.Completed, 0, 2*len(t.batch)) // not used again: rueidis may read it for longer than DoMulti takes
+	commands := make([]rueidis.Completed, 0, 2*len(t.batch)) // used once: rueidis may read it after DoMulti has returned
 	for _, sub := range t.batch {
 		if tracked {
 			commands = append(commands, caching) // of the next command only
 		}
 		commands = append(commands, s.Client.B().Pttl().Key(sub.name).Build())
 	}
-	// PTTL counts from when the server executed it, a moment that we do not know. Counted from
-	// before it was sent, the alarm is early by the way there, and the SET that follows has the
-	// same way to go. Counted from the reply, it would be late by the way back.
+	// PTTL counts from its execution, a moment that we do not know. We count from before it was
+	// sent. Then the alarm is early by the way there, and the SET that follows has the same way to
+	// go. Counted from the reply, the alarm would be late by the way back.
 	start := time.Now()
-	replies := s.Client.DoMulti(context.Background(), commands...) // a hung server: the PINGs end it
+	replies := s.Client.DoMulti(context.Background(), commands...) // if the server hangs, rueidis's PINGs end it
 	if transportError(replies) != nil {
 		return false
 	}
@@ -214,7 +213,7 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 				return false
 			}
 			if err != nil {
-				armed, t.tracked = false, false // not asked for again on this connection
+				armed, t.tracked = false, false // this connection does not ask for tracking again
 			}
 			replies = replies[1:]
 		}
@@ -231,11 +230,11 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	return true
 }
 
-// applyLocked notes what a read has found: milliseconds to live, as PTTL returns them, or
-// -3 for no answer.
+// applyLocked notes what a read has found: milliseconds to live, as PTTL returns them, or -3 for no
+// answer.
 func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start time.Time) {
 	if t.wakeups.names[sub.name] != sub {
-		return // nobody waits for it any more; later waiters have a subscription of their own
+		return // nobody waits for the name any more; later waiters have another subscription
 	}
 	o := &sub.observations[t.index]
 	pushed := o.pushed
@@ -251,15 +250,15 @@ func (t *tracker) applyLocked(sub *subscription, armed bool, left int64, start t
 	default:
 		o.armed = false
 	}
-	if pushed { // before or after the read was executed: unknown
+	if pushed { // the change came before or after the read: nobody knows
 		o.armed = false
 		t.queueLocked(sub)
 	}
 	t.wakeups.settleLocked(sub)
 }
 
-// onPush takes a push: the names that have changed; or nil for the end of tracking. rueidis
-// calls it, from the goroutine that reads the connection.
+// onPush takes a push: the names that have changed, or nil for the end of tracking. rueidis calls
+// it, from the goroutine that reads the connection.
 func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 	if names == nil {
 		t.lose(connection)
@@ -283,8 +282,8 @@ func (t *tracker) onPush(connection uint64, names []rueidis.RedisMessage) {
 	}
 }
 
-// pushedLocked notes that a name has changed. It is read again when the other masters have
-// had the time to push: by then it is no longer awaited, or the name was taken again.
+// pushedLocked notes that a name has changed. The name is read again when the other masters have
+// had the time to push. By then nobody waits for it, or somebody has taken it again.
 func (t *tracker) pushedLocked(sub *subscription) {
 	o := &sub.observations[t.index]
 	if o.reading {
@@ -302,7 +301,7 @@ func (t *tracker) pushedLocked(sub *subscription) {
 	t.unread[sub] = struct{}{}
 }
 
-// lose notes the end of a connection: all that was observed over it is read again.
+// lose notes the end of a connection: all names that it observed are read again.
 func (t *tracker) lose(connection uint64) {
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
@@ -329,8 +328,7 @@ func (t *tracker) queueLocked(sub *subscription) {
 	t.signal()
 }
 
-// transportError returns the error that ended the connection in the middle of a
-// batch, if one did.
+// transportError returns the error that ended the connection in the middle of a batch, if one did.
 func transportError(replies []rueidis.RedisResult) error {
 	for i := range replies {
 		if err := replies[i].NonRedisError(); err != nil {

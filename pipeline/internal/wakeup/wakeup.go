@@ -1,26 +1,26 @@
-// Package wakeup wakes the goroutines that wait for a name which others hold.
+// Package wakeup wakes goroutines that wait for a name that others hold.
 //
-// The naive way is to ask again every so often: too often for the masters, too seldom for
-// the caller. Redis can notify instead. A connection with client tracking that has read a
-// key gets a push when the key next changes: once, so that the key must be read again for
-// the change after that. So each master gets a second connection and a tracker (tracker.go)
-// that reads the awaited names, with PTTL and nothing else. PTTL arms the tracking of a key,
-// present or absent, returns how long the key has to live, and does not fetch the token.
+// The naive way is to ask again every so often: too often for the masters, too seldom for the
+// caller. Redis can notify instead. A connection with client tracking that has read a key gets a
+// push when the key next changes. It gets one: for the next push the key must be read again. So
+// each master gets a second connection and a tracker (tracker.go), which reads the awaited names,
+// with PTTL and nothing else. PTTL arms the tracking of a key, present or absent. It returns how
+// long the key has to live, and does not fetch the token.
 //
-// A name that somebody awaits has a subscription, with an observation per master: what the
-// master last reported of the name. Every change of an observation settles the subscription:
-// a quorum of observations that may be free wakes its waiters. A push counts as free at once.
-// Soon after, the name is read again, which corrects that if the key is still there. So a
-// waiter wakes a round trip sooner after a release than by reading first (BenchmarkAwait:
-// 150 us, not 255), and needlessly after an extend.
+// A name that somebody awaits has a subscription, with an observation per master: what the master
+// last reported of the name. Every change of an observation settles the subscription: when the name
+// may be free on a quorum, its waiters wake. A push counts as free at once. Soon after, the name is
+// read again, which corrects that if the key is still there. So after a release a waiter wakes a
+// round trip sooner than by reading first (BenchmarkAwait: 150 us, not 255). After an extend it
+// wakes needlessly.
 //
-// Redis notifies of an expired key only when it happens to find it, which takes from
-// milliseconds to seconds. Therefore the alarm: the moment from which, by the PTTLs, the
-// name is free on a quorum. Where fewer than a quorum would push (tracking refused,
-// connection lost), the waiter polls as it would without all this.
+// Redis notifies of an expired key only when it happens to find it, after milliseconds to seconds.
+// Hence the alarm: the moment from which on the name is free on a quorum, by the PTTLs. While fewer
+// than a quorum would push (tracking refused, connection lost), the waiter polls as it would
+// without all this.
 //
-// All of it is a hint. Nothing here grants or votes. A waiter that is woken asks the masters
-// like any other caller, and no rule of the lock rests on when it does.
+// All of it is a hint. Nothing here grants or votes. A waiter that wakes asks the masters like any
+// other caller, and no rule of the lock rests on when it does.
 package wakeup
 
 import (
@@ -38,12 +38,12 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// A Wakeups has the subscriptions of a pipeline. One mutex guards it: an event is a few
-// loads per master.
+// Wakeups has the subscriptions of a pipeline. One mutex guards it: an event is a few loads per
+// master.
 type Wakeups struct {
 	ctx      context.Context // its end ends the trackers
 	quorum   int
-	timeout  time.Duration // of a write to a master, and its answer
+	timeout  time.Duration // for a write to a master and its answer
 	trackers []*tracker    // one per master; fixed
 	running  sync.WaitGroup
 
@@ -63,7 +63,7 @@ type subscription struct {
 	waiters      []*Waiter
 }
 
-// An observation is what one master last reported of a name.
+// An observation is what one master last reported of a name; guarded by Wakeups.mu.
 //
 //	unseen --read--> absent or held   armed, if the server tracks
 //	held ----push--> changed          may be free; is read again
@@ -74,7 +74,7 @@ type observation struct {
 	armed   bool      // the next change will be pushed
 	reading bool      // a read is on the wire
 	pushed  bool      // and a push came meanwhile
-	ends    time.Time // of held: when the key will have expired; zero: not by itself
+	ends    time.Time // if held: when the key will have expired; zero: never
 }
 
 const (
@@ -89,17 +89,17 @@ func (o *observation) fresh(now time.Time) bool {
 	return o.armed && (o.state != held || o.ends.IsZero() || now.Before(o.ends))
 }
 
-// A Waiter is one who waits for a name: for Free and for the Timer.
+// A Waiter waits for a name: for Free and for the Timer.
 type Waiter struct {
 	sub    *subscription
 	poll   time.Duration
 	Free   chan struct{} // closed when a quorum may be free
-	Timer  *time.Timer   // its channel: at the alarm or at pollAt, whichever is first
+	Timer  *time.Timer   // fires at the alarm or at pollAt, whichever is first
 	pollAt time.Time     // zero while a quorum would push
 }
 
-// New starts a tracker for each master. They end with ctx, which Wait waits for. The options
-// are limited (conn.Limited).
+// New starts a tracker for each master. The trackers end with ctx, and Wait waits for them. The
+// options must have been through conn.Limited.
 func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeout time.Duration) *Wakeups {
 	u := &Wakeups{ctx: ctx, quorum: quorum, timeout: timeout, names: make(map[string]*subscription)}
 	for i, option := range masters {
@@ -115,8 +115,8 @@ func New(ctx context.Context, masters []rueidis.ClientOption, quorum int, timeou
 // Wait returns when all trackers have ended.
 func (u *Wakeups) Wait() { u.running.Wait() }
 
-// Join adds a waiter for a name, who must Leave. While fewer than a quorum of masters would push, the
-// Timer ends after poll, jittered by half.
+// Join adds a waiter for a name. It must Leave. While fewer than a quorum of masters would push,
+// the Timer fires after poll, jittered by half, at the latest.
 func (u *Wakeups) Join(name string, poll time.Duration) *Waiter {
 	w := &Waiter{poll: poll, Free: make(chan struct{}), Timer: time.NewTimer(poll)}
 	u.mu.Lock()
@@ -169,8 +169,8 @@ func (u *Wakeups) forgetLocked(sub *subscription) {
 	}
 }
 
-// settleLocked wakes the waiters of sub, or sets their timers. It follows every change of
-// an observation.
+// settleLocked wakes the waiters of sub, or sets their timers. It follows every change of an
+// observation.
 func (u *Wakeups) settleLocked(sub *subscription) {
 	free, armed, quorum := 0, 0, u.quorum
 	u.ends = u.ends[:0]
@@ -224,8 +224,8 @@ func (w *Waiter) setLocked(now, alarm time.Time, notified bool) {
 	}
 }
 
-// Awaited returns, by name that is awaited, how many masters would push its next change. Tests see
-// by it when waiters sleep, and that nothing is left of them.
+// Awaited returns, for each awaited name, how many masters would push its next change. Tests learn
+// from it when waiters sleep, and that nothing is left of them.
 func (u *Wakeups) Awaited() map[string]int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -246,7 +246,7 @@ func (u *Wakeups) Awaited() map[string]int {
 	return names
 }
 
-// Stats are the counters of a master's tracker, and whether its server pushes.
+// Stats returns the counters of a master's tracker, and whether its server pushes.
 func (u *Wakeups) Stats(master int) (tracking bool, reads, pushes uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
