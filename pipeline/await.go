@@ -9,15 +9,15 @@ import (
 	"muxlock/pipeline/internal/wakeup"
 )
 
-// Await returns nil when it is time to ask for name again: on a quorum of masters it may be
-// free (it was read absent, it changed after it was read present, or its lease has run out).
-// It does not poll, unless fewer than a quorum of masters notify: then it returns after poll,
-// jittered by half, at the latest. It is a hint and grants nothing. Callers add jitter of
-// their own, since all who wait for a name are woken at once.
+// Await returns nil when it is time to ask for name again: on a quorum of masters it may be free.
+// There it was read absent, or it changed after it was read present, or its lease has run out.
+// Await is a hint and grants nothing. It polls only while fewer than a quorum of masters notify:
+// then it returns after poll, jittered by half, at the latest. All who wait for a name are woken at
+// once, so callers add jitter of their own.
 //
-// The first call opens one more connection per master. Await returns ctx.Err() when ctx
-// ends and ErrClosed when the pipeline closes, at once. It starts no goroutine, and any
-// number of calls may wait, for one name or many.
+// The first call opens one more connection per master. Await returns ctx.Err() when ctx ends, and
+// ErrClosed when the pipeline closes, at once. It starts no goroutine. Any number of calls may
+// wait, for one name or many.
 func (p *Pipeline) Await(ctx context.Context, name string, poll time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err

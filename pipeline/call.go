@@ -10,7 +10,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// What a connection carries, and callers of the pipeline meet.
+// These are package conn's. Callers of the pipeline need them.
 type (
 	Op          = conn.Op
 	Origin      = conn.Origin
@@ -33,7 +33,7 @@ var (
 	ErrRegister = conn.ErrRegister
 )
 
-// What operators do to masters, and why a master may not vote: package membership has it.
+// These are package membership's: what operators do to masters, and why a master may not vote.
 type (
 	Setup  = membership.Setup
 	Member = membership.Member
@@ -50,46 +50,46 @@ var (
 	ErrRestarted      = membership.ErrRestarted
 )
 
-// Outcome is the votes when the verdict fell.
+// Outcome has the votes that were in when the verdict fell.
 type Outcome struct {
 	Verdict quorum.Verdict
 	Tally   quorum.Tally
-	Origin  Origin        // of a lock that the request acquired
-	Sent    clock.Instant // before the first byte of it was sent; zero if none was
-	// Of a fenced acquire that is won: its token, and who granted it and who stores it, as
-	// fencing.Decide has them.
+	Origin  Origin        // of the lock, if the request acquired one
+	Sent    clock.Instant // before the first byte was sent; zero: none was
+	// Only for a fenced acquire that is won: its token, who granted it and who stores it
+	// (fencing.Decide).
 	Fence           uint64
 	Granted, Stored uint64
-	Causes          []MasterError // of the unknown votes; only when the verdict is not Won
-	Denied          error         // a MasterError that matches ErrDenied, if a master's ACL forbids the name; only when not Won
+	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
+	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won
 }
 
 // A call is one caller's parked request.
 //
-//	waiting --a master's vote--> decided    (the voter wrote out and signals done)
+//	waiting --a master's vote--> decided    (the voter writes out and signals done)
 //	        --its caller-------> abandoned  (nobody reads out; left to the collector)
 //
-// One compare-and-swap away from waiting decides between the two. The caller of a decided
-// call puts it back into the pool, in Do; rounds drop it before they signal.
+// One compare-and-swap away from waiting decides between the two. A round drops a call before it
+// signals. Then the caller puts the call back into the pool, in Do.
 type call struct {
 	req   Request
 	round uint64 // set when a round takes the call; guarded by Pipeline.mu
 	state atomic.Uint32
 	out   Outcome       // written by the voter before done
-	done  chan struct{} // capacity 1, one signal per use; nil when nobody waits
-	to    Receiver      // of a call that was started; nil of others
-	until time.Time     // when its caller leaves; zero: not known
+	done  chan struct{} // capacity 1, one signal per use; nil: nobody waits
+	to    Receiver      // of Start; else nil
+	until time.Time     // the caller leaves then; zero: not known
 
-	// Its place in the queue; guarded by Pipeline.mu.
+	// The place in the queue; guarded by Pipeline.mu.
 	queued     bool
 	prev, next *call
 }
 
-// A Receiver is notified of the outcome of a request that was started. Both are called once,
-// in this order, under locks of the pipeline: they must neither block nor call it.
+// A Receiver is notified of the outcome of a request that Start took. The pipeline calls each
+// method once, in this order, under its own locks: neither may block or call the pipeline.
 type Receiver interface {
 	Decided(Outcome)     // the verdict
-	Counted(granted int) // every master has voted: so many granted
+	Counted(granted int) // every master has voted, and this many granted
 }
 
 const (
@@ -98,8 +98,8 @@ const (
 	abandoned
 )
 
-// newCall makes a call for the pool of a pipeline. A pipeline has its own, because a call holds
-// a channel, which must not travel between testing/synctest bubbles.
+// newCall makes a call for the pool of one pipeline. Pipelines share no pool: a call holds a
+// channel, and a channel must not move from one testing/synctest bubble to another.
 func newCall() any { return &call{done: make(chan struct{}, 1)} }
 
 // decide hands the outcome to the caller, if one still waits for it.

@@ -11,28 +11,28 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// A flight is what a master was sent and has not answered: some commands of a part, or
+// A flight was sent to a master and has not been answered. It is some commands of a part, or
 // maintenance.
 type flight struct {
 	part        part
-	first, end  int  // its commands, of the part
-	last        bool // the part's
+	first, end  int  // the part's commands in this flight: first to before end
+	last        bool // of the part
 	requests    int
-	ahead       int         // requests that were on the wire before it
+	ahead       int         // requests on the wire when it was sent
 	maintenance maintenance // instead of a part
 
-	sent   time.Time // before it was written
-	wrote  time.Time // after; zero: not yet
-	writes int       // 1 for the first flight of a write, 0 for others and for maintenance
+	sent   time.Time // before the write
+	wrote  time.Time // after the write; zero: not yet
+	writes int       // 1 for the first flight of a write; 0 for the others and for maintenance
 }
 
-// An inFlight is what the master was sent and has not answered; guarded by Pipeline.mu.
+// An inFlight is all flights of a master; guarded by Pipeline.mu.
 type inFlight struct {
 	flights        []flight  // oldest first
 	onWire         int       // requests in flights
-	writes         int       // writes that flights belong to
-	unclaimed      int       // flights, the newest, that nobody writes yet
-	sendingPending bool      // pending releases are among them
+	writes         int       // that carried flights
+	unclaimed      int       // newest flights that nobody writes yet
+	sendingPending bool      // a pendingBatch is among flights
 	checked        time.Time // when the last check was sent
 }
 
@@ -44,30 +44,30 @@ func (f *flight) commands() int {
 	return f.end - f.first
 }
 
-// A maintenance is a batch of commands that the pipeline sends one master for itself, in order
-// with the rounds.
+// A maintenance is a batch of commands that the pipeline sends a master on its own account, in
+// order with the rounds.
 type maintenance interface {
 	Bytes() []byte
 	Commands() int
 	requests() int
-	// answered takes the replies. An error means that the master is not fit to serve. It is
-	// called without the mutex.
+	// answered takes the replies, without the mutex. An error means that the master is not fit to
+	// serve.
 	answered(m *master, replies []resp.Reply) error
-	// lostLocked is called instead when the connection ends before.
+	// lostLocked is called instead if the connection ends before the replies.
 	lostLocked(m *master)
 }
 
-// A check asks the server of a connection whether it still is a master and has the data
-// that it had. It goes in front of requests when the last one is tickPeriod old, in the same
-// write, so that their answers do not count if the data are others (1 us of the server's time;
-// all of INFO takes 9). A server that is sent nothing is checked every idlePeriod, which tries out
-// the connection as well, so that one that was cut is replaced before a caller meets it.
+// A check asks whether the server of a connection is still a master and still has the same data. If
+// the last check is tickPeriod old, the next one goes in front of requests, in the same write: if
+// the data have changed, the answers behind it do not count. It costs the server 1 us; all of INFO
+// costs 9. A server that is sent nothing is checked every idlePeriod. That tries out the
+// connection, too: one that was cut is replaced before a caller meets it.
 type check struct {
 	conn.Batch
 	asked time.Time
 }
 
-// newCheck returns a check, of which a glance is enough if the last one was just now.
+// newCheck returns a check. A glance is enough if the last one was just now (Admission.Glanced).
 func newCheck(now time.Time, glance bool) *check {
 	e := &check{asked: now}
 	membership.AddCheck(&e.Batch, glance)
@@ -91,7 +91,7 @@ func (e *check) answered(m *master, replies []resp.Reply) error {
 func (e *check) requests() int      { return 0 }
 func (e *check) lostLocked(*master) {}
 
-// A loading loads the scripts.
+// A loading loads scripts that turned out to be missing.
 type loading struct{ conn.Batch }
 
 func newLoading(fencing bool) *loading {

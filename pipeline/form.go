@@ -10,22 +10,19 @@ import (
 	"muxlock/pipeline/internal/pace"
 )
 
-// Forming rounds.
-//
-// There is no timer: a round is formed by a caller that finds enough masters with room
-// for it, or by the reader whose master's answers make them enough. It is encoded once and
-// handed to every master that is up (send.go).
+// This file forms rounds, without a timer. A caller forms one if enough masters have room for it.
+// Else a reader does, when the answers of its master give enough of them room. Every master that is
+// up takes the round (send.go).
 
 const (
-	// promptFactor is how much longer than the fastest master another may take to answer
-	// and still be waited for.
+	// promptFactor bounds the masters that a round waits for: those that take at most this many
+	// times as long as the fastest.
 	promptFactor = 4
-	// mostInRound bounds a round: what comes first in the next one never waits for longer
-	// than this takes.
+	// mostInRound bounds a round. So it bounds how long the first calls of the next one wait.
 	mostInRound = 4096
 )
 
-// formLocked makes rounds of what has arrived, for as long as there is room for them.
+// formLocked makes rounds of the queue while there is room for them.
 func (p *Pipeline) formLocked() {
 	for p.shouldFormLocked() {
 		p.formOneLocked()
@@ -33,13 +30,13 @@ func (p *Pipeline) formLocked() {
 	p.checkDrainedLocked()
 }
 
-// shouldFormLocked reports whether a round is formed now. A few calls go out as soon as a
-// quorum of masters has room. Many wait for all but one of the prompt masters: fewer,
-// larger rounds cost everybody less (BenchmarkCycle: 15 % at 64 workers), and a master
-// that is slower than the others by some factor is never waited for.
+// shouldFormLocked reports whether a round is formed now. A few calls go out as soon as a quorum of
+// masters has room. Many calls wait for all but one of the prompt masters: fewer, larger rounds
+// cost everybody less (BenchmarkCycle: 15 % at 64 workers). No round waits for a master that is
+// several times slower than the fastest.
 func (p *Pipeline) shouldFormLocked() bool {
-	waiting := p.queue.waiting()
-	if waiting == 0 {
+	queued := p.queue.len()
+	if queued == 0 {
 		return false
 	}
 	rooms := 0
@@ -51,7 +48,7 @@ func (p *Pipeline) shouldFormLocked() bool {
 	if rooms < min(p.quorum, p.up) {
 		return false
 	}
-	if waiting < conn.FoldFrom || rooms == p.up {
+	if queued < conn.FoldFrom || rooms == p.up {
 		return true
 	}
 	fastest := p.timeout
@@ -69,8 +66,8 @@ func (p *Pipeline) shouldFormLocked() bool {
 	return rooms >= prompt-1
 }
 
-// roundLimitLocked is how many calls a round may take now: as many as go out at once to each
-// master that has room. A slower one takes it in pieces.
+// roundLimitLocked returns how many calls a round may take now: as many as can go out at once to
+// each master that has room. A slower master takes the round in pieces.
 func (p *Pipeline) roundLimitLocked() int {
 	most := mostInRound
 	for _, m := range p.masters {
@@ -81,7 +78,7 @@ func (p *Pipeline) roundLimitLocked() int {
 	return most
 }
 
-// roundTripLocked is how long a quorum takes to answer a round at the moment.
+// roundTripLocked returns how long a quorum takes to answer a round at the moment.
 func (p *Pipeline) roundTripLocked() time.Duration {
 	var took [quorum.MaxMasters]time.Duration
 	n := 0
@@ -98,18 +95,18 @@ func (p *Pipeline) roundTripLocked() time.Duration {
 	return took[min(p.quorum, n)-1]
 }
 
-// formOneLocked makes a round. Where more wait than it takes, callers who leave before it
-// could be answered are left out: rounds under overload are not spent on locks that nobody
-// waits for any more.
+// formOneLocked makes a round. If more calls wait than it takes, it drops those whose callers leave
+// before an answer could come: an overloaded pipeline spends no round on locks that nobody waits
+// for.
 func (p *Pipeline) formOneLocked() {
 	r := rounds.Get().(*round)
 	r.masters, r.seq, r.formed = p.masters, p.seq+1, clock.Now()
-	// Releases go first, so that the script can take them all at once. Within a round
-	// that changes nothing that a caller could have relied on: all of it is under way
-	// at once, and a release arrives only after the round of its acquire was formed.
+	// Releases go first, so that the script can take them all at once. No caller can see the
+	// difference: all of a round is under way at once, and a release arrives only after the round
+	// of its acquire was formed.
 	most := p.roundLimitLocked()
-	var late time.Time // callers that leave before then get no answer in time
-	if p.queue.waiting() > most {
+	var late time.Time // a caller that leaves before late gets no answer in time
+	if p.queue.len() > most {
 		late = time.Now().Add(p.roundTripLocked())
 	}
 	for class, n := range p.queue.shares(most) {
@@ -144,7 +141,7 @@ func (p *Pipeline) formOneLocked() {
 		}
 	}
 	r.begin(asked)
-	r.open++ // until all have taken it: one that is sent nothing of it leaves at once
+	r.open++ // until all have taken it: a master that is sent nothing of it leaves at once
 	for _, m := range p.masters {
 		if r.causes[m.index] == nil {
 			m.takeLocked(r, now)

@@ -25,7 +25,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 		for i := range entries {
 			plain.Plain(&entries[i], 0)
 		}
-		in := bufio.NewReader(bytes.NewReader(plain.Text))
+		in := bufio.NewReader(bytes.NewReader(plain.Bytes()))
 		for range entries {
 			args, err := redisfake.ReadCommand(in)
 			require.NoError(t, err)
@@ -37,7 +37,7 @@ func FuzzBatchCarriesAnyBytes(f *testing.F) {
 			entries[i].Op = max(entries[i].Op, Extend)
 		}
 		folded.Fold(entries)
-		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(folded.Text)))
+		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(folded.Bytes())))
 		require.NoError(t, err)
 		for i, e := range batchEntries(args) {
 			require.Equal(t, entries[i].Op, e.op)

@@ -6,25 +6,26 @@ import (
 	"time"
 )
 
-// How a hung master is found, by its reader and without a timer.
+// The reader of a master finds out that it is hung, without a timer.
 //
-// Each read has a deadline. When it passes, overdue looks since when an answer is due. The
-// master is hung when nothing has come for Config.Timeout since its oldest flight was sent.
-// The time that this process was stopped does not count. The connection then ends, and
-// the master is set aside (setaside.go).
+// Each read has a deadline. When it passes, overdue looks how long an answer has been due. The
+// master is hung if nothing has come for Config.Timeout since its oldest flight was written. The
+// time for which this process was stopped does not count. Then the connection ends, and the master
+// is set aside (setaside.go).
 
 const (
-	// lastLook is how long a master that has missed its time is read from once more.
+	// lastLook is how long the reader reads once more from a master that has missed its time.
 	lastLook = time.Millisecond
-	// overslept is by how much a goroutine may wake late on a machine that is merely busy.
-	// After more than that the process itself was stopped, and the master may have answered.
+	// overslept is how late a goroutine may wake on a machine that is merely busy. If it wakes
+	// later, this process was stopped, and the master may have answered meanwhile.
 	overslept = 10 * time.Millisecond
 )
 
 var errHung = fmt.Errorf("no answer in time: %w", os.ErrDeadlineExceeded)
 
-// overdue is called when a read deadline has passed. It returns until when to read on, or
-// errHung: nothing came for too long since the oldest flight was sent or anything was read.
+// overdue is called when a read deadline has passed. It returns until when to read on. It returns
+// errHung if nothing came for too long: since the oldest flight was written, or since the last
+// byte.
 func (m *master) overdue(now time.Time) (time.Time, error) {
 	p, s := m.p, m.session
 	if p.ctx.Err() != nil {
@@ -44,9 +45,9 @@ func (m *master) overdue(now time.Time) (time.Time, error) {
 	return until, nil
 }
 
-// unansweredSince returns since when an answer is due: since the oldest flight was written
-// or, where the socket does not take it, since the write began. The caller that writes it
-// may have been stopped before; then no answer is due yet.
+// unansweredSince returns since when an answer is due: since the oldest flight was written or, if
+// the socket does not take it, since the write began. If its writer was stopped before that, no
+// answer is due yet.
 func (m *master) unansweredSince(now time.Time) time.Time {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -61,9 +62,9 @@ func (m *master) unansweredSince(now time.Time) time.Time {
 	return now
 }
 
-// lookAgain returns, at now, after reading until asked has brought nothing, until when to read
-// on, or that the master is hung because nothing came for timeout since the given time.
-// looked is the since for which the last look was taken.
+// lookAgain is called at now, when reading until asked has brought nothing. It returns until when
+// to read on, or that the master is hung because nothing came for timeout after since. looked is
+// the since of the last look.
 func lookAgain(timeout time.Duration, since, asked, looked, now time.Time) (until time.Time, hung bool) {
 	if end := since.Add(timeout); now.Before(end) {
 		return end, false

@@ -9,12 +9,12 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Reading what the masters have under a name, for people: no rule of the lock rests on it.
+// This file reads what the masters have under a name, for people. No rule of the lock rests on it.
 
 const (
 	MaxValue = conn.MaxValue
 	NoExpiry = conn.NoExpiry
-	// mostInspections are under way at once: others wait.
+	// mostInspections bounds the inspections under way; others wait.
 	mostInspections = 64
 )
 
@@ -22,19 +22,18 @@ var ErrNotALock = conn.ErrNotALock
 
 var errUnanswered = errors.New("has not answered yet")
 
-// A Value is what one master has under a name. It is a token: it must not be printed.
+// A Value is what one master has under a name. The token in it must not be printed.
 type Value struct {
 	Address string
-	Token   string        // "": the name is free there
-	Left    time.Duration // to live, when the master answered; or NoExpiry
-	Err     error         // why it was not asked or has not answered, or ErrNotALock, or ErrDenied
+	Token   string        // "": the name is free
+	Left    time.Duration // to live, as of the master's answer; or NoExpiry
+	Err     error         // why there is no answer, or ErrNotALock, or ErrDenied
 }
 
-// Inspect asks all masters that are up, side by side and behind what they have been sent, what they
-// have under a name: in the order of Config.Masters. It blocks until all have answered, or ctx ends,
-// or Config.Timeout has passed; those that have not answered then have that as their Err.
-//
-// Errors: ErrClosed; ctx's error if it ends before anything is sent.
+// Inspect asks all masters that are up what they have under name, side by side, and returns a Value
+// for each master in the order of Config.Masters. The question goes behind what a master has been
+// sent. Inspect blocks until all have answered, ctx ends or Config.Timeout has passed. A master
+// that has not answered by then has the reason as its Err.
 func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	select {
 	case p.inspections <- struct{}{}:
@@ -55,15 +54,15 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 			v := &values[a.master]
 			v.Token, v.Left, v.Err = a.token, a.left, a.err
 		case <-ctx.Done():
-			return missing(values, ctx.Err()), nil
+			return explainUnanswered(values, ctx.Err()), nil
 		case <-timeout.C:
-			return missing(values, errHung), nil
+			return explainUnanswered(values, errHung), nil
 		}
 	}
 	return values, nil
 }
 
-// sendInspections asks the masters that are up, and says of the others why they are away.
+// sendInspections asks the masters that are up. The values of the others say why they are away.
 func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values []Value, open int, err error) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
@@ -83,8 +82,8 @@ func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values [
 	return values, open, nil
 }
 
-// missing gives the masters that have not answered the reason.
-func missing(values []Value, why error) []Value {
+// explainUnanswered gives the masters that have not answered the reason.
+func explainUnanswered(values []Value, why error) []Value {
 	for i := range values {
 		if values[i].Err == errUnanswered {
 			values[i].Err = why
@@ -112,7 +111,7 @@ func newInspection(name string, answers chan<- answer) *inspection {
 	return i
 }
 
-// answered never ends the connection: that is left to what the lock needs.
+// answered never ends the connection: only what locks need may end it.
 func (i *inspection) answered(m *master, replies []resp.Reply) error {
 	a := answer{master: m.index}
 	a.token, a.left, a.err = conn.InspectedValue(replies)

@@ -13,21 +13,21 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// A master is one Redis server and the goroutines that speak to it: one reads, and one
-// writes what could not be written at once.
+// A master is one Redis server, with a goroutine that reads from it, and one that writes what could
+// not be written at once.
 //
-//	away --probe admits----------> up     (a connection, its scripts, its pending releases sent)
-//	up   --error, hung-----------> away   (set aside: no votes, nothing sent)
-//	up   --too far behind--------> behind (up, but rounds skip it)
-//	behind --all of it is sent---> up
+//	away   --admitted by a probe--> up     (connected; scripts and pending releases sent)
+//	up     --error, hung----------> away   (set aside: no votes, nothing sent)
+//	up     --too far behind-------> behind (up, but rounds skip it)
+//	behind --all of it is sent----> up
 //
-// One whose server was restarted is up at once, but is not sent acquires until
-// admission.votesFrom.
+// A master whose server was restarted is up at once, but is not sent acquires until
+// admission.VotesFrom.
 //
-// While it is up, rounds are sent to it by whoever forms them, as far as its pace allows;
-// the rest waits in unsent. Its own goroutine reads the answers, oldest first. While it is
-// away, the same goroutine probes, and rounds skip it: the caller that forms one casts its
-// unknown votes and notes its pending releases.
+// While the master is up, whoever forms a round sends it, as far as the pace allows; the rest waits
+// in unsent. The reader reads the answers, oldest first. While the master is away, the reader
+// probes it, and rounds skip it: whoever forms a round casts the master's unknown votes and notes
+// its pending releases.
 type master struct {
 	p *Pipeline
 	target
@@ -39,52 +39,52 @@ type master struct {
 	link
 	reader
 	pending   pending.Releases     // guarded by Pipeline.mu
-	admission membership.Admission // written by run under Pipeline.mu, so run may read it without
+	admission membership.Admission // written by run under Pipeline.mu: run may read it without
 	member    member               // likewise
 }
 
-// A target is where the master is; fixed.
+// A target is where the master is; fixed after New.
 type target struct {
 	index   int
 	address string
 	option  rueidis.ClientOption
 }
 
-// A status is whether the master takes part in rounds; guarded by Pipeline.mu.
+// A status says whether the master takes part in rounds; guarded by Pipeline.mu.
 type status struct {
 	up       bool
-	behind   bool  // while up
-	cause    error // why it is away
+	behind   bool  // up, but rounds skip it
+	cause    error // of being away
 	reported standing
 	stats    MasterStats
 }
 
-// A speed is what the master has been measured to do; guarded by Pipeline.mu.
+// A speed is what the master was measured to do; guarded by Pipeline.mu.
 type speed struct {
 	pace   pace.Pace
-	window int           // of pace: writes on the wire at once
-	budget int           // of pace: requests
-	took   time.Duration // of the last flight
+	window int           // pace.Window: writes on the wire at once
+	budget int           // pace.Budget: requests on the wire at once
+	took   time.Duration // by the last flight
 }
 
-// A link is the connection to the master's server. It is written by run under Pipeline.mu, so run may
-// read it without.
+// A link is the connection to the master's server. Only run writes it, under Pipeline.mu, so run
+// may read it without.
 type link struct {
-	session     *conn.Session // also used by who has set writing
-	dialect     conn.Dialect  // what the server of the session has
+	session     *conn.Session // also used by whoever has set writing
+	dialect     conn.Dialect  // of the session's server
 	optimism    optimism      // guarded by Pipeline.mu
-	triedInVain bool          // a connection broke off when native commands were tried; owned by run
+	triedInVain bool          // a connection broke off during a trial of native commands; owned by run
 }
 
 const (
-	// maxBacklog bounds the requests that may wait for one master while the others go
-	// ahead. Rounds skip one that reaches it until it has been sent what waits.
+	// maxBacklog bounds the requests that may wait for one master while the others go ahead. Rounds
+	// skip a master that has more, until all of it is sent.
 	maxBacklog = 1 << 16
-	// tickPeriod is how often pending releases that are due are sent, and the age from which on a
-	// check is too old for what is sent next.
+	// tickPeriod is how often due pending releases are sent. A check that is older is too old for
+	// what is sent next.
 	tickPeriod = 200 * time.Millisecond
-	// idlePeriod is how often a server is checked that is sent nothing else. A check costs it
-	// some 40 us, most of them for the system calls.
+	// idlePeriod is how often a server that is sent nothing else is checked. A check costs it some
+	// 40 us, most of them for system calls.
 	idlePeriod = 8 * time.Second
 )
 
@@ -108,9 +108,10 @@ func (m *master) run() {
 	}
 }
 
-// tickLocked sends the releases that have come due and checks a server that was idle. One that does
-// not say what it has received must be checked more often: else its first replica would count
-// as a loss of its data (admission.lost). So is one whose wait has ended, which is to be reported.
+// tickLocked sends the releases that have come due, and checks a server that was idle. Two kinds of
+// server are checked more often. One does not say how much it has received: else its first replica
+// would look like a loss of its data (Admission.lost). The other has just ended its wait, which is
+// to be reported.
 func (m *master) tickLocked(now time.Time) {
 	m.pending.Prune(now)
 	if !m.up {
@@ -125,8 +126,9 @@ func (m *master) tickLocked(now time.Time) {
 	m.checkLocked(now, age)
 }
 
-// checkLocked checks the server unless a check was sent less than age ago. One that is still under
-// way may have been executed long ago: it does not stand for the data that a request meets now.
+// checkLocked checks the server unless a check was sent less than age ago. An older check does not
+// do, even if its answer is still to come: it may have been executed long ago, and says nothing
+// about the data that a request meets now.
 func (m *master) checkLocked(now time.Time, age time.Duration) {
 	if now.Sub(m.checked) < age {
 		return
@@ -135,8 +137,8 @@ func (m *master) checkLocked(now time.Time, age time.Duration) {
 	m.sendLocked(newCheck(now, m.admission.Glanced(now)), now)
 }
 
-// dialAndAdmit opens a connection and admits the master if its server is fit. It
-// returns when ctx ends.
+// dialAndAdmit opens a connection, and admits the master if its server is fit. It returns when ctx
+// ends.
 func (m *master) dialAndAdmit(ctx context.Context) error {
 	s, err := conn.Dial(ctx, m.option, m.p.timeout)
 	if err != nil {

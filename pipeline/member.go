@@ -11,34 +11,34 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// Whether a master may vote with fencing: only as a member of the set that New adopted, whose
-// registers are known to be large enough. The rule is fencing.Admission; here are the
-// commands. All of a master's go over its own session, so to one server process, and each
-// begins with a look, which comes with a tick until the master is admitted:
+// With fencing, a master may vote only as a member of the set that New adopted, with registers that
+// are known to be large enough. fencing.Admission has the rule. This file has the steps. All
+// commands for a master go over its own session, so to one server process. Each series of steps
+// begins with a look. Looks come with a tick until the master is admitted:
 //
-//	look:  what set and mark are there? ----> admitted, by whoever did it
-//	keep:  the mark of an earlier process is renewed, where that forgot nothing
-//	open:  a ticket, and the wait begins, or one that was begun goes on (wait_clock.go)
-//	       (looks go on: another client may be done first)
-//	read:  the registers of the admitted others, N-q+1 of them
-//	seed:  these registers, description and mark, if the ticket still is the same
+//	look:  which set and mark does it have? ---> admitted, if another client did it
+//	keep:  renew the mark of an earlier process, if that process forgot nothing
+//	open:  take a ticket, and begin the wait or go on with one (membership.WaitClock);
+//	       looks go on: another client may be done first
+//	read:  the registers of N-q+1 other masters that are admitted
+//	seed:  write these registers, the description and the mark, if the ticket is still the same
 //
-// Any error ends the session or leaves the next step to the next tick.
+// An error ends the session, or leaves the next step to the next tick.
 
-// A member is a master's part in the set; guarded by Pipeline.mu. Admission and look are
-// written by run, so run may read them without; the readers of other masters end a gathering.
+// A member is a master's part in the set; guarded by Pipeline.mu. Only run writes admission and
+// Look, so run may read them without. The readers of other masters may end a gathering.
 type member struct {
 	admission fencing.Admission[time.Time]
 	membership.Look
-	busy     bool          // a step is under way; Close waits for it, since a process may live for no more than one
-	lookedAt time.Time     // last, with a tick
-	read     int           // masters whose registers could be read last, and 1, when they were too few
-	pause    time.Duration // before they are read again
-	readAt   time.Time
+	busy     bool          // a step is under way; Close waits for it: a process may live for no longer than one
+	lookedAt time.Time     // when the last look of a tick was sent
+	read     int           // if too few registers could be read: of how many masters, plus 1; else 0
+	pause    time.Duration // before registers are read again
+	readAt   time.Time     // when they may be read again
 }
 
-// adopt takes the set that the masters belong to, if it is the configured one. It takes a
-// quorum that shows it: while members are exchanged, a few may show the one before.
+// adopt takes over the set that the masters show, if it is the configured one. A quorum must show
+// it: a few may show the set before, while members are exchanged.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	count := make(map[string]int)
 	for _, m := range p.masters {
@@ -76,8 +76,7 @@ func (p *Pipeline) addresses() (members []string) {
 	return members
 }
 
-// metLocked passes what a server has on to the master's admission. During New there is no
-// set yet.
+// metLocked passes a look on to the master's admission. During New there is no set yet.
 func (m *master) metLocked(l membership.Look) {
 	m.member.Look = l
 	if m.p.set == nil {
@@ -90,7 +89,7 @@ func (m *master) metLocked(l membership.Look) {
 	m.member.admission.Met(m.address, m.admission.RunID, mark, m.admission.Durable && !m.admission.WasReplica)
 }
 
-// notMember returns why the master casts no vote on fenced acquires at now, or nil if it does.
+// notMember returns why the master casts no vote on fenced acquires at now; nil: it votes.
 func (m *master) notMember(now time.Time) error {
 	if m.member.admission.Admitted() {
 		return nil
@@ -102,7 +101,7 @@ func (m *master) notMember(now time.Time) error {
 	switch step := m.member.admission.Next(now); {
 	case step == fencing.Wait:
 		return membership.Restarted(fmt.Sprintf("lost its data or was restarted: no vote for another %v, until every lease it may have forgotten has run out",
-			tenths(until.Sub(now))))
+			membership.Tenths(until.Sub(now))))
 	case step == fencing.Seed && m.member.read > 0:
 		return membership.Restarted(fmt.Sprintf("lost its data or was restarted: it needs the registers of %d admitted masters, %d can be read; see muxlock masters status",
 			fencing.Peers(len(m.p.masters), m.p.quorum), m.member.read-1))
@@ -117,8 +116,8 @@ const (
 	errNotAdmitted = membership.Restarted("lost its data or was restarted, and is not admitted yet")
 )
 
-// notMarked returns why an answer that came with the given mark is no vote, or nil. It is called by
-// run, without Pipeline.mu.
+// notMarked returns why an answer with the given mark is no vote; nil: it is one. Run calls it,
+// without Pipeline.mu.
 func (m *master) notMarked(mark string) error {
 	switch a := &m.member.admission; {
 	case a.Counts(mark):
@@ -129,8 +128,8 @@ func (m *master) notMarked(mark string) error {
 	return errNotAdmitted
 }
 
-// admitLocked takes the next step of the master's admission, with every tick. Where nothing can be
-// done but to wait, it looks now and then whether somebody else has done something.
+// admitLocked begins the next step of the master's admission, with a look. If nothing helps but to
+// wait, it looks less often: another client may have admitted the master.
 func (m *master) admitLocked(now time.Time) {
 	if m.p.set == nil || m.member.busy || m.member.admission.Admitted() || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
 		return
@@ -139,7 +138,7 @@ func (m *master) admitLocked(now time.Time) {
 	m.sendLocked(newLooking(), now)
 }
 
-// stuckPeriod is how often a master is looked at that only an operator or others can help.
+// stuckPeriod is how often run looks at a master that only an operator or other clients can help.
 const stuckPeriod = time.Second
 
 // lookPeriodLocked returns how long after the last look the next one is due.
@@ -153,7 +152,7 @@ func (m *master) lookPeriodLocked(now time.Time) time.Duration {
 	return 0
 }
 
-// nextLocked takes the step that follows from what is known.
+// nextLocked takes the step that follows from the last look.
 func (m *master) nextLocked(now time.Time) {
 	if m.p.set == nil || m.member.busy || m.p.set.Foreign(m.member.Shown) != nil {
 		return
@@ -170,16 +169,16 @@ func (m *master) nextLocked(now time.Time) {
 	}
 }
 
-// A step is what the steps of an admission have in common.
-type step struct{}
+// A memberStep has what all steps of an admission share: they count as no requests and end busy.
+type memberStep struct{}
 
-func (step) requests() int        { return 0 }
-func (step) lostLocked(m *master) { m.member.busy = false }
+func (memberStep) requests() int        { return 0 }
+func (memberStep) lostLocked(m *master) { m.member.busy = false }
 
-// A looking asks what a master has.
+// A looking asks which set and mark a master has.
 type looking struct {
 	conn.Batch
-	step
+	memberStep
 }
 
 func newLooking() *looking {
@@ -204,7 +203,7 @@ func (l *looking) answered(m *master, replies []resp.Reply) error {
 // A keeping renews the mark of a master that was restarted and forgot nothing.
 type keeping struct {
 	conn.Batch
-	step
+	memberStep
 	mark string
 }
 
@@ -228,9 +227,9 @@ func (k *keeping) answered(m *master, replies []resp.Reply) error {
 // An opening begins the wait of a master, or goes on with it.
 type opening struct {
 	conn.Batch
-	step
+	memberStep
 	clock membership.WaitClock
-	swaps int // of data sets, as of when it was sent
+	swaps int // Admission.Swaps when it was sent
 }
 
 func (m *master) newOpening() *opening {
@@ -248,7 +247,7 @@ func (o *opening) answered(m *master, replies []resp.Reply) error {
 	}
 	ticket, since, opened := strings.Cut(replies[0].Text, "\n")
 	if !opened || o.swaps != m.admission.Swaps {
-		return nil // another client was first, or the data is another's since: the next look finds out
+		return nil // another client was first, or the data are others by now: the next look finds out
 	}
 	now := time.Now()
 	passed, known := o.clock.Passed(since)
@@ -263,10 +262,10 @@ func (o *opening) answered(m *master, replies []resp.Reply) error {
 	return nil
 }
 
-// A noting notes since when a master waits.
+// A noting writes to a master since when it waits.
 type noting struct {
 	conn.Batch
-	step
+	memberStep
 }
 
 func (n *noting) answered(m *master, replies []resp.Reply) error {

@@ -2,9 +2,9 @@ package pipeline
 
 import "muxlock/pipeline/internal/conn"
 
-// tryNative finds out what the server has. A connection that breaks off meanwhile may be
-// through a proxy that does not pass on what it does not know: it is not tried again before the
-// server is another one.
+// tryNative finds out which native commands the server has. If the connection breaks off meanwhile,
+// a proxy may refuse what it does not know. Then the trial is left out until the server is another
+// one.
 func (m *master) tryNative(name, t string) error {
 	var d conn.Dialect
 	if !m.p.disableNative && !m.triedInVain {
@@ -23,14 +23,14 @@ func (m *master) tryNative(name, t string) error {
 	return nil
 }
 
-// An optimism decides whether many acquires are asked for at once. Where one of the names is
-// held, none is taken, and each is asked for singly, a round trip later. After such a refusal
-// rounds are asked singly for a while: leastPause of them, twice as many after each refusal
-// that follows, up to mostPause, and half as many after each success. So where every batch
-// would be refused, one of mostPause rounds is asked for twice.
+// An optimism decides whether many acquires are asked for at once. If one of the names is held, the
+// master takes none, and each is asked for singly, a round trip later. After such a refusal rounds
+// are asked singly for a pause: leastPause rounds, twice as many after each further refusal, at
+// most mostPause, and half as many after each success. So if every batch would be refused, one
+// round in mostPause is asked for twice.
 type optimism struct {
-	pause int // rounds of the next pause; below leastPause: that many
-	left  int // of this pause
+	pause int // the next pause, in rounds; less than leastPause counts as leastPause
+	left  int // rounds left of this pause
 }
 
 const (
@@ -38,7 +38,7 @@ const (
 	mostPause  = 512
 )
 
-// takes reports whether the next round that has a batch of acquires is asked for at once.
+// takes reports whether the next round with a batch of acquires asks for them at once.
 func (o *optimism) takes() bool {
 	if o.left == 0 {
 		return true
@@ -48,7 +48,7 @@ func (o *optimism) takes() bool {
 }
 
 func (o *optimism) refused() {
-	if o.left == 0 { // else it was on the wire when the pause began
+	if o.left == 0 { // else the batch was on the wire when the pause began
 		o.pause = min(max(2*o.pause, leastPause), mostPause)
 		o.left = o.pause
 	}

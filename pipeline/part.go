@@ -13,24 +13,24 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A part is what one master is sent of a round: all of it or, where the master is late,
-// what is not obsolete, and no acquires where it must wait. Its answers become votes in the
-// round. It is sent in one piece or, where the master is slow, a few commands at a time.
+// A part is what one master is sent of a round. That is all of it, or less: no acquires while the
+// master must wait, and nothing obsolete when it is late. A slow master is sent a part a few
+// commands at a time. The answers become votes in the round.
 type part struct {
 	r          *round
-	*conn.Load       // the round's own, or the rest of it
-	index      []int // by entry of the load: its place in the round; nil for the round's own
-	next       int   // the first command that has not been sent
-	repeats    int   // how often what it carries was asked for before, and not executed
+	*conn.Load       // the round's own, or the rest of one
+	index      []int // by entry of the load: its place in the round; nil: the same
+	next       int   // the first unsent command
+	repeats    int   // how often its entries were asked for before, and not executed
 }
 
-// What a master has seen of the entries of a part.
+// A partState says what the master has seen of the entries of a part.
 type partState uint8
 
 const (
 	unsentPart   partState = iota // nothing
-	sentInPart                    // the first of them
-	repeatedPart                  // all of them: they were refused unexecuted, and are asked for again
+	sentInPart                    // the first entries
+	repeatedPart                  // all entries: it refused them unexecuted, and is asked again
 )
 
 func (p *part) state() partState {
@@ -43,24 +43,24 @@ func (p *part) state() partState {
 	return unsentPart
 }
 
-// compactFrom is how many rounds must wait for a master before obsolete requests among them
-// are dropped.
+// compactFrom is the number of waiting rounds from which on a master's obsolete requests are
+// dropped.
 const compactFrom = 4
 
-// mostRepeats bounds how often a call is repeated because its script was missing: somebody
-// may flush the scripts between the load and the call.
+// mostRepeats bounds how often a call with a missing script is repeated: somebody may flush the
+// scripts between the load and the call.
 const mostRepeats = 3
 
-// errObsolete is why a late master gave no vote on a lock that was acquired and released meanwhile.
+// errObsolete is why a late master gave no vote: the lock was acquired and released meanwhile.
 var errObsolete = errors.New("was not asked in time")
 
-// compact returns what m is still sent of the parts that wait for it, which are all that
-// wait, and the registers of the fenced acquires that it is spared. A lock whose acquire and release both wait is obsolete: neither is sent, since the
-// master was never asked for it. What has been sent in part counts as sent. Without this, a
-// late master executes at once all that the others did in the meantime, and the machine waits
-// for it (make faults: at 64 workers and 50 ms, a p99 three times as long).
+// compact drops each queued acquire whose release is queued too, and the release: m was never asked
+// for that lock. parts are all that wait for m; what was sent in part counts as sent. It returns
+// the rest, and the fencing registers of the dropped acquires. Without it, a late master executes
+// at once all that the others did meanwhile, and the machine waits for it (make faults: at 64
+// workers and 50 ms, a p99 three times as long).
 func compact(m *master, parts []part) (rest []part, spared []int) {
-	from := uint64(0) // the first round that has not been sent at all
+	from := uint64(0) // the first round of which nothing was sent
 	obsolete := make(map[string]bool)
 	for i := range parts {
 		p := &parts[i]
@@ -96,8 +96,8 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 	return parts, slices.Compact(spared)
 }
 
-// without returns the part without the entries for which against returns a cause, and casts
-// m's unknown votes for those.
+// without returns the part without the entries for which against returns a cause. It casts m's
+// unknown votes for those.
 func (p *part) without(m *master, against func(*Request) error) part {
 	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}}
 	p.r.mu.Lock()
@@ -125,16 +125,14 @@ func (p *part) unknownLocked(m *master, i int, cause error) {
 	p.voteLocked(m, i, quorum.Unknown)
 }
 
-// grantLocked votes for entry i of the part, a fenced acquire.
 func (p *part) grantLocked(m *master, i int, token uint64) {
 	m.p.set.Saw(p.Entries[i].Name, token)
 	p.r.grantLocked(m, p.position(i), token)
 }
 
-// voteLocked votes for entry i of the part.
 func (p *part) voteLocked(m *master, i int, v quorum.Vote) { p.r.voteLocked(m, p.position(i), v) }
 
-// position is the position of entry i of the part in its round.
+// position returns the place of entry i in the round.
 func (p *part) position(i int) int {
 	if p.index != nil {
 		return p.index[i]
@@ -142,19 +140,19 @@ func (p *part) position(i int) int {
 	return i
 }
 
-// answers is what the replies to some commands of a part leave to be done.
-type answers struct {
-	noScript []int // commands that a missing script kept from being executed: no vote yet
-	refused  []int // commands that were refused for a key, of whichever entry: no vote yet
-	taken    int   // batches of acquires that were granted
-	notTaken int   // and that were refused
-	failed   []int // releases that failed
+// A followUp is what remains to be done after the replies to some commands of a part.
+type followUp struct {
+	noScript []int // commands not executed because a script was missing: no vote yet
+	refused  []int // commands not executed because of the key of some entry: no vote yet
+	taken    int   // granted batches of acquires
+	notTaken int   // refused batches of acquires
+	failed   []int // entries: releases that failed
 	dropped  int   // releases that the master's ACL forbids
-	unfit    error // a reply which shows that the master is not fit to serve
+	unfit    error // a reply that shows the master unfit to serve
 }
 
-// read turns one master's replies to the commands from first on into votes.
-func (p *part) read(m *master, first int, replies []resp.Reply) (a answers) {
+// read turns m's replies to the commands from first on into votes.
+func (p *part) read(m *master, first int, replies []resp.Reply) (a followUp) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for i := range replies {
@@ -163,7 +161,7 @@ func (p *part) read(m *master, first int, replies []resp.Reply) (a answers) {
 	return a
 }
 
-func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
+func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	from, to := p.EntriesOf(c)
 	if err := reply.Err(); err != nil && p.repeats < mostRepeats && conn.IsNoScript(err) {
 		a.noScript = append(a.noScript, c)
@@ -210,8 +208,8 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *answers) {
 	}
 }
 
-// readSetLocked turns the reply of MSETEX into votes: all were taken, or none.
-func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *answers) {
+// readSetLocked turns the reply of MSETEX into votes: it took all names, or none.
+func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	var err error
 	switch {
 	case reply.Kind == resp.Number && reply.Number == 1:
@@ -231,9 +229,9 @@ func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *answers) {
 	}
 }
 
-// readGrantsLocked turns the reply of the fenced acquire into votes: a word per entry, or
-// nothing where all were granted with the tokens that they proposed.
-func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *answers) {
+// readGrantsLocked turns the reply of a fenced acquire into votes. The reply has a word per entry;
+// it is empty if all were granted with the tokens that they proposed.
+func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *followUp) {
 	words, fault, err := conn.GrantWords(reply)
 	for i, all := from, words == ""; i < to; i++ {
 		word, rest, _ := strings.Cut(words, " ")
@@ -256,8 +254,8 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *an
 	}
 }
 
-// countLocked counts a vote, or why there is none.
-func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answers) {
+// countLocked counts a vote, or the reason why there is none.
+func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *followUp) {
 	if err == nil {
 		p.voteLocked(m, i, v)
 		return
@@ -285,13 +283,13 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *answer
 	p.unknownLocked(m, i, err)
 }
 
-// errNotRepeated is why a master gave no vote to an acquire that was not executed there and
-// whose release is on its way.
+// errNotRepeated is why a master gave no vote to an acquire: the master did not execute it, and its
+// release is on its way.
 var errNotRepeated = errors.New("was not executed, and is released already")
 
-// repeat returns the part that asks again for the entries of commands that were not
-// executed, each alone or folded. An acquire whose release was sent or waits, by its token in
-// released, must not be granted behind that: its vote is unknown.
+// repeat returns the part that asks again for the entries of commands that were not executed, each
+// alone or folded. released has the tokens of locks whose release was sent or waits. Their acquires
+// must not be granted behind it: they get an unknown vote.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
 	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}, repeats: p.repeats + 1}
 	p.r.mu.Lock()
@@ -308,12 +306,12 @@ func (p *part) repeat(m *master, commands []int, alone bool, released map[string
 		}
 	}
 	rest.Seal(m.p.set.Description())
-	p.r.open++ // it leaves the round, too
+	p.r.open++ // the rest leaves the round, too
 	return rest
 }
 
-// fail casts an unknown vote for the entries of the commands from first to before end:
-// the master was not asked, or its answer never came.
+// fail casts m's unknown votes for the commands from first to before end: m was not asked, or its
+// answer never came.
 func (p *part) fail(m *master, first, end int, err error) {
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
@@ -325,8 +323,7 @@ func (p *part) fail(m *master, first, end int, err error) {
 	}
 }
 
-// releases calls do with the releases among the entries of the commands from first to
-// before end.
+// releases calls do with each release in the commands from first to before end.
 func (p *part) releases(first, end int, do func(*Request)) {
 	if first == end {
 		return
@@ -340,8 +337,8 @@ func (p *part) releases(first, end int, do func(*Request)) {
 	}
 }
 
-// fit returns the end of the commands that are to be sent next: as many as carry at most
-// most requests, and at least one.
+// fit returns the end of the commands to be sent next: as many as carry at most most requests, and
+// at least one.
 func (p *part) fit(most int) (end, requests int) {
 	for end = p.next; end < len(p.Ends); end++ {
 		from, to := p.EntriesOf(end)

@@ -12,11 +12,11 @@ import (
 type pendingBatch struct {
 	conn.Batch
 	due    []*pending.Release
-	lead   int  // replies that come before: of SCRIPT LOAD
-	single bool // a command each
+	lead   int  // replies of SCRIPT LOAD in front
+	single bool // each release is a command of its own
 }
 
-// takePendingLocked takes out the pending releases that are due; nil if there are none.
+// takePendingLocked takes out the pending releases that are due; nil: none are.
 func (m *master) takePendingLocked(now time.Time) *pendingBatch {
 	due := m.pending.Take(now, conn.FoldMax)
 	if len(due) == 0 {
@@ -66,7 +66,7 @@ func (b *pendingBatch) requests() int { return len(b.due) }
 
 func (b *pendingBatch) lostLocked(m *master) { m.pending.Unconfirmed(b.due) }
 
-// settle notes the answers, and returns what is asked again.
+// settle notes the answers, and returns the batch that asks again; nil: there is no need.
 func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
 	replies = replies[b.lead:]
 	if err := replies[0].Err(); !b.single {
@@ -89,7 +89,7 @@ func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBa
 	return nil, nil
 }
 
-// read returns the releases that were answered and how many of them found their key.
+// read returns the releases that were answered, and how many of them found their key.
 func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pending.Release, deleted uint64, err error) {
 	if !b.single {
 		votes, fault, err := conn.BatchVotes(replies[0], len(b.due))
@@ -119,7 +119,7 @@ func (b *pendingBatch) read(m *master, replies []resp.Reply) (released []*pendin
 	return released, deleted, nil
 }
 
-// sendPendingLocked sends the pending releases that are due, up to conn.FoldMax at a time.
+// sendPendingLocked sends pending releases that are due, up to conn.FoldMax at a time.
 func (m *master) sendPendingLocked(now time.Time) {
 	if m.sendingPending || m.behind {
 		return
@@ -130,7 +130,7 @@ func (m *master) sendPendingLocked(now time.Time) {
 	}
 }
 
-// sendAllPending sends the pending releases that are due, before the master is admitted.
+// sendAllPending sends all pending releases that are due, before the master is admitted.
 func (m *master) sendAllPending() error {
 	for {
 		m.p.mu.Lock()

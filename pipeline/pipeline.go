@@ -24,7 +24,7 @@ import (
 var (
 	// ErrOverloaded is returned when the queue is full; nothing was sent.
 	ErrOverloaded = errors.New("muxlock: overloaded")
-	// ErrClosed is returned for a call that meets a pipeline that is closing; nothing was sent.
+	// ErrClosed is returned for a call on a pipeline that is closing; nothing was sent.
 	ErrClosed = errors.New("muxlock: closed")
 )
 
@@ -33,16 +33,16 @@ type Config struct {
 	Masters []Master
 	// Timeout is how long one master may take for a batch before it is set aside.
 	Timeout time.Duration
-	// Queue is how many acquires may wait to be sent, patient ones aside. Releases and
-	// extends are always taken: there are never more than a few for each lock that lives.
+	// Queue is how many acquires may wait to be sent, patient ones aside. Releases and extends
+	// always may: there are never more than a few for each live lock.
 	Queue int
-	// Wait is how long a master that was restarted is not asked for new locks: as long
-	// as a lease that it has forgotten may live. 0: the masters forget nothing.
+	// Wait is how long a restarted master is not asked for new locks: as long as a lease that it
+	// forgot may live. 0: the masters forget nothing.
 	Wait time.Duration
-	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica meanwhile
-	// waits all the same.
+	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica
+	// meanwhile waits all the same.
 	MastersAreDurable bool
-	DisableNative     bool // no command is sent that older servers do not have
+	DisableNative     bool // send only commands that older servers have, too
 	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
 	// Fencing has every acquire take a fencing token. The masters must have been set up for it
@@ -51,55 +51,55 @@ type Config struct {
 	// MaxTTL is the longest lease that any client may ask for; only for Fencing.
 	MaxTTL time.Duration
 	// Changed is called when a master is set aside, with the cause; when it is up again but must
-	// wait before it votes, with the cause that says for how long (ErrRestarted) or what else is
-	// missing; and when it votes, with none. Masters are taken to vote when New begins. It may
-	// be nil. The master's own goroutine calls it, and does nothing else meanwhile, with no
-	// lock held: in order for one master, side by side for several, also before New returns.
+	// wait before it votes, with a cause that says how long (ErrRestarted) or what is missing; and
+	// when it votes, with none. It may be nil. When New begins, masters are taken to vote. Each
+	// master's reader makes the calls, in order, also before New returns; the calls of several
+	// masters run side by side. No lock is held. While Changed runs, the reader does nothing else.
 	// It must not call Close, which waits for it.
 	Changed func(master string, up bool, cause error)
 }
 
-// Pipeline carries the requests of any number of goroutines to all masters. It is
-// safe for concurrent use.
+// Pipeline carries the requests of any number of goroutines to all masters. It is safe for
+// concurrent use.
 type Pipeline struct {
 	masters       []*master // fixed after New
 	quorum        int
 	timeout       time.Duration
 	limit         int
 	changed       func(master string, up bool, cause error)
-	ctx           context.Context // ends when Close gives up waiting for what is under way
+	ctx           context.Context // ends when Close has waited for what is under way
 	cancel        context.CancelFunc
-	closing       chan struct{} // closed by the first Close
+	closing       chan struct{} // closed by the first Refuse or Close
 	fencing       bool
 	disableNative bool
 	set           *membership.Set // fixed after New; nil without fencing
-	running       sync.WaitGroup  // the masters' and trackers' goroutines and ticks
+	running       sync.WaitGroup  // the masters' goroutines and ticks
 	calls         sync.Pool       // of Do
 
-	inspections chan struct{} // one for each that is under way, at most mostInspections
+	inspections chan struct{} // one for each inspection under way, at most mostInspections
 
-	acquires   atomic.Int64 // in the queue, or about to be: they wait for mu
+	acquires   atomic.Int64 // in the queue, or waiting for mu to join it
 	overloaded atomic.Uint64
 
 	mu      sync.Mutex    // guards the following
-	queue   queue         // what has arrived since the last round was formed
+	queue   queue         // calls that no round has taken yet
 	seq     uint64        // of the last round
 	formed  time.Time     // when that was
 	up      int           // masters that are up
-	voting  int           // masters whose votes wake many callers at this moment
-	toWrite uint64        // masters that have something to be written, one bit each
-	closed  bool          // only releases are taken
-	closes  bool          // Close was called
+	voting  int           // far masters whose votes wake many callers at this moment
+	toWrite uint64        // masters with something to write, one bit each
+	closed  bool          // Refuse was called: only releases are taken
+	drains  bool          // Close was called: it waits for drained
 	ended   bool          // nothing is taken
-	drained chan struct{} // closed when closes is set and nothing is under way
+	drained chan struct{} // closed when drains is set and nothing is under way
 	stats   Stats
 	wakeups *wakeup.Wakeups // nil until the first Await
 }
 
-// New connects to all masters side by side and returns once each has been admitted
-// or has failed. It works with a majority; the others are probed from then on. With
-// fewer, or if ctx ends first, it returns the errors of all masters that failed. Masters
-// that must wait before they vote are admitted like others: New does not wait for them.
+// New connects to all masters side by side and returns once each has been admitted or has failed.
+// It works with a majority; the others are probed from then on. With fewer, or if ctx ends first,
+// it returns the errors of all masters that failed. Masters that must wait before they vote are
+// admitted like others: New does not wait for them.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
 		quorum:        quorum.Size(len(cfg.Masters)),
@@ -150,7 +150,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	for i, m := range p.masters {
 		m.cause = errs[i]
-		m.admission.Trusted = false // whoever is met later may have been restarted meanwhile
+		m.admission.Trusted = false // a master that is met later may have been restarted meanwhile
 		name := "master " + strconv.Itoa(i)
 		p.running.Go(func() {
 			pprof.Do(p.ctx, pprof.Labels("muxlock", name), func(context.Context) { m.run() })
@@ -173,7 +173,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 // StartError is returned by New, with the cause of each master that was not admitted.
 type StartError struct {
 	Admitted, Quorum, Masters int
-	Misconfigured             bool // waiting does not help: a refused password, one server given twice
+	Misconfigured             bool // waiting does not help: a refused password, or one server given twice
 	Causes                    []MasterError
 }
 
@@ -189,16 +189,16 @@ func (e *StartError) Error() string {
 }
 
 // Unwrap makes the masters' errors visible to errors.Is and errors.As.
-func (e *StartError) Unwrap() []error {
-	var errs []error
-	for _, c := range e.Causes {
+func (e *StartError) Unwrap() []error { return errorsOf(e.Causes) }
+
+func errorsOf(causes []MasterError) (errs []error) {
+	for _, c := range causes {
 		errs = append(errs, c)
 	}
 	return errs
 }
 
-// checkStart refuses to start without a majority, and with a configuration that
-// cannot come right by waiting.
+// checkStart refuses to start without a majority, and with a configuration that time cannot mend.
 func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	e := &StartError{Admitted: p.up, Quorum: p.quorum, Masters: len(p.masters)}
 	for i, err := range errs {
@@ -213,12 +213,12 @@ func (p *Pipeline) checkStart(ctx context.Context, errs []error) error {
 	return nil
 }
 
-// Do asks all masters and returns the verdict as soon as their votes decide it,
-// within about twice Config.Timeout after it was sent. An acquire waits to be sent while
-// Queue or fewer wait, for as long as ctx; where more wait than a round takes, one whose
-// ctx has a deadline that no answer could meet is not sent. When ctx ends first, Do returns its error at
-// once; an acquire that has been sent is then followed by its release, one that
-// has not been sent is dropped, and a release goes on without its caller.
+// Do asks all masters and returns the verdict as soon as their votes decide it, within about twice
+// Config.Timeout after it was sent. An acquire waits to be sent while Queue or fewer wait, for as
+// long as ctx. If more wait than a round takes, an acquire is not sent if no answer could meet its
+// ctx's deadline. When ctx ends first, Do returns its error at once. What becomes of the request
+// depends: the release of an acquire follows if the acquire was sent, a queued acquire or extend is
+// dropped, and a release goes on without its caller.
 func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	c := p.calls.Get().(*call)
 	c.req = req
@@ -249,19 +249,19 @@ func (p *Pipeline) Do(ctx context.Context, req Request) (Outcome, error) {
 	return out, nil
 }
 
-// Start asks all masters like Do, without waiting: the Receiver is notified. It returns
-// ErrOverloaded or ErrClosed instead if the request is not taken.
+// Start asks all masters like Do, but does not wait: the pipeline notifies the Receiver. Start
+// returns ErrOverloaded or ErrClosed if it does not take the request.
 func (p *Pipeline) Start(req Request, to Receiver) error {
 	return p.push(&call{req: req, to: to})
 }
 
-// Post sends a Release that nobody waits for. After Close it is left to its lease.
+// Post sends a Release that nobody waits for. After Close nothing is sent, and the lease runs out.
 func (p *Pipeline) Post(req Request) {
 	_ = p.push(&call{req: req})
 }
 
-// Refuse takes no calls but releases from now on, and ends what waits in Await and Ready. What
-// is under way goes on, and its callers can release what they were granted before they Close.
+// Refuse takes no calls but releases from now on, and ends all waits in Await and Ready. What is
+// under way goes on: callers can release what they were granted before they Close.
 func (p *Pipeline) Refuse() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -271,13 +271,13 @@ func (p *Pipeline) Refuse() {
 	}
 }
 
-// Close refuses new calls, waits for those under way, at most twice Config.Timeout,
-// and ends all connections and goroutines. Pending releases are dropped: their leases run
-// out. A second Close waits for the first.
+// Close refuses new calls, waits for those under way, at most twice Config.Timeout, and ends all
+// connections and goroutines. It drops pending releases: their leases run out. A second Close waits
+// for the first.
 func (p *Pipeline) Close() {
 	p.Refuse()
 	p.mu.Lock()
-	p.closes = true
+	p.drains = true
 	p.checkDrainedLocked()
 	p.mu.Unlock()
 	patience := time.NewTimer(2 * p.timeout)
@@ -292,7 +292,7 @@ func (p *Pipeline) Close() {
 	p.cancel()
 	p.running.Wait()
 	p.mu.Lock()
-	p.formLocked() // what is left is decided at once: no master is up
+	p.formLocked() // decides at once what is left: no master is up
 	u := p.wakeups
 	p.unlockAndWrite()
 	if u != nil {
@@ -300,13 +300,12 @@ func (p *Pipeline) Close() {
 	}
 }
 
-// Full reports whether an acquire would be refused with ErrOverloaded at the moment. It is
-// cheap, and takes no mutex.
+// Full reports whether an acquire would be refused with ErrOverloaded now. It takes no mutex.
 func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
-// push queues a call, and sends it if there is room. An acquire takes its place in the queue
-// before it waits for the mutex: else an overload would wait there, unbounded and in line
-// with those who are to serve it.
+// push queues a call, and forms a round if there is room. An acquire is counted before it waits for
+// the mutex. Else an overload would wait there: without a bound, and in line with those who could
+// serve it.
 func (p *Pipeline) push(c *call) error {
 	if c.req.Op == Acquire && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {
 		p.acquires.Add(-1)
@@ -323,14 +322,14 @@ func (p *Pipeline) push(c *call) error {
 	}
 	c.round = 0
 	p.queue.push(c)
-	if p.voting == 0 { // else who votes forms the round
+	if p.voting == 0 { // else the reader that votes forms the round
 		p.formLocked()
 	}
 	p.unlockAndWrite()
 	return nil
 }
 
-// ticks looks at the masters from time to time, until the pipeline closes.
+// ticks calls tickLocked of all masters every tickPeriod, until ctx ends.
 func (p *Pipeline) ticks() {
 	ticker := time.NewTicker(tickPeriod)
 	defer ticker.Stop()
@@ -349,7 +348,8 @@ func (p *Pipeline) ticks() {
 	}
 }
 
-// abandon drops a call whose caller has left, or follows an acquire that has been sent.
+// abandon drops a call whose caller has left. If it is an acquire that was sent, its release
+// follows.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
 	sent := c.round
@@ -371,7 +371,7 @@ func (p *Pipeline) dequeueLocked(c *call) {
 }
 
 func (p *Pipeline) checkDrainedLocked() {
-	if !p.closes || p.queue.waiting() > 0 {
+	if !p.drains || p.queue.len() > 0 {
 		return
 	}
 	for _, m := range p.masters {

@@ -21,8 +21,8 @@ import (
 // errSameServer is returned when two of the configured addresses reach one server.
 var errSameServer = errors.New("two addresses reach the same server")
 
-// probeUntilAdmitted tries the master with pauses in between. It returns false when
-// the pipeline closes.
+// probeUntilAdmitted probes the master, with pauses in between. It returns false when the pipeline
+// closes.
 func (m *master) probeUntilAdmitted() bool {
 	if m.pause == 0 || time.Since(m.admitted) > conn.LongestPause {
 		m.pause = conn.FirstPause
@@ -45,10 +45,10 @@ func (m *master) probeUntilAdmitted() bool {
 	}
 }
 
-// waitWhileIdle waits before the first dial for up to conn.LongestPause, drawn from 0, if no round was
-// formed for that long, and until one is. So the processes of a fleet, most of which are idle, do
-// not all dial at once when a restart of the master ends their connections: an admission costs the
-// master 0.4 ms.
+// waitWhileIdle waits before the first dial, if no round was formed for conn.LongestPause: until
+// one is, for at most a time drawn from 0 to conn.LongestPause. When a restart of the master ends
+// the connections of a whole fleet, most of whose processes are idle, they do not all dial at once.
+// An admission costs the master 0.4 ms.
 func (m *master) waitWhileIdle() {
 	m.p.mu.Lock()
 	idle := time.Since(m.p.formed) > conn.LongestPause
@@ -57,7 +57,7 @@ func (m *master) waitWhileIdle() {
 		return
 	}
 	select {
-	case <-m.wanted: // of before
+	case <-m.wanted: // an old signal
 	default:
 	}
 	wait := time.NewTimer(redlock.Jitter(0, conn.LongestPause, fastrand.Uint32n))
@@ -69,19 +69,16 @@ func (m *master) waitWhileIdle() {
 	}
 }
 
-// probe checks whether the server behind a new connection is fit to vote. In this order: its
-// identity, the scripts, the pending releases, and a trial of what every call does. Nothing
-// else is sent before it is admitted.
+// probe checks whether the server behind a new connection is fit to vote, in this order: its
+// identity, the scripts, the pending releases, and a trial of what calls do. Until the master is
+// admitted, nothing else is sent.
 func (m *master) probe() error {
 	var first conn.Batch
 	first.Begin(1)
 	first.Add("INFO")
 	first.LoadScripts(m.p.fencing)
 	asked := time.Now()
-	replies, err := m.ask(&first)
-	if err == nil {
-		err = replies[0].Err()
-	}
+	replies, err := conn.Checked(m.ask(&first))
 	if err != nil {
 		return err
 	}
@@ -129,9 +126,9 @@ func (m *master) probe() error {
 	return m.measure()
 }
 
-// measure asks for next to nothing, a few times, so that the pace knows how far away the
-// master is before it is under load. Where so few acquires may wait that there is no load, it
-// costs three round trips for nothing: the first small writes tell the same.
+// measure asks for next to nothing, a few times, so that the pace knows how far away the master is
+// before load comes. If so few acquires may wait that there can be no load, it does nothing, and
+// saves three round trips: the first small writes tell the same.
 func (m *master) measure() error {
 	if m.p.limit < conn.FoldFrom {
 		return nil
@@ -149,8 +146,8 @@ func (m *master) measure() error {
 	return nil
 }
 
-// ask sends a batch before anything else is under way, and returns the replies. It is also
-// how the pace gets to know how far away the master is.
+// ask sends a batch while nothing else is under way, and returns the replies. The pace learns from
+// it how far away the master is.
 func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	start := time.Now()
 	m.replies, err = m.session.Ask(b, m.replies)
@@ -163,8 +160,8 @@ func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	return m.replies, err
 }
 
-// note passes what INFO returned to the master's admission, and returns why the connection
-// must end, if it must.
+// note passes what INFO returned to the master's admission. An error means that the connection must
+// end.
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
@@ -179,9 +176,9 @@ func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	return err
 }
 
-// trial takes, extends and releases a lock of the engine's own, and calls every script,
-// so that a server that answers but refuses (OOM, MISCONF, READONLY, an ACL without a
-// command that the scripts need) is not admitted.
+// trial takes, extends and releases a lock of the engine's own, and calls every script. So a server
+// that answers but refuses (OOM, MISCONF, READONLY, an ACL without a command that the scripts need)
+// is not admitted.
 func (m *master) trial() error {
 	t := token.New()
 	name := ReservedPrefix + "trial:" + t
@@ -214,16 +211,12 @@ func (m *master) trial() error {
 	return m.tryNative(name, t)
 }
 
-// trialOfFencing calls what the scripts of fencing do, on a key of its own.
+// trialOfFencing calls what the scripts of fencing do, on a key that nobody uses.
 func (m *master) trialOfFencing(key string) error {
 	var b conn.Batch
 	b.Begin(4)
 	b.Add("EVALSHA", scripts.Trial.SHA1, "1", key)
-	replies, err := m.ask(&b)
-	if err == nil {
-		err = replies[0].Err()
-	}
-	if err != nil {
+	if _, err := conn.Checked(m.ask(&b)); err != nil {
 		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
 	}
 	return nil
@@ -235,8 +228,7 @@ func isMisconfigured(err error) bool {
 	return errors.Is(err, errSameServer) || conn.IsACL(err) || slices.Contains([]string{"WRONGPASS", "NOAUTH"}, conn.FirstWord(err))
 }
 
-// deniedInScript gives the class of its own to the error of a script that may not use one
-// of the commands.
+// deniedInScript returns err with the class NOPERM if an ACL denied a script one of the commands.
 func deniedInScript(err error, commands string) error {
 	if conn.IsForbidden(err) && conn.FirstWord(err) != "NOPERM" {
 		return resp.Error(fmt.Sprintf("NOPERM the user may not run %s in a script (%s)", commands, err))
@@ -244,9 +236,9 @@ func deniedInScript(err error, commands string) error {
 	return err
 }
 
-// admit opens the gate: from now on rounds are sent to the master and its answers
-// count; acquires only once its admission lets it vote. Releases that have become pending
-// since the probe are sent first.
+// admit opens the gate: from now on rounds are sent to the master and its answers count. It is
+// asked for acquires once its admission lets it vote. Releases that became pending since the probe
+// go first.
 func (m *master) admit() error {
 	for {
 		again, err := m.tryAdmit()
@@ -263,7 +255,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p := m.p
 	p.mu.Lock()
 	defer p.unlockAndWrite()
-	for _, other := range p.masters { // the server of one that is away may be behind our address by now
+	for _, other := range p.masters { // our address may lead to another master's server by now
 		if other.up && other.admission.RunID == m.admission.RunID {
 			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.RunID)
 		}

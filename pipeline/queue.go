@@ -1,12 +1,11 @@
 package pipeline
 
-// A queue holds the calls that wait for a round, by class: releases, then extends, then
-// acquires; in order of arrival within each. It is pure bookkeeping, guarded by
-// Pipeline.mu.
+// A queue holds the calls that wait for a round, in three classes: releases, then extends, then
+// acquires. Each is in order of arrival. It is pure bookkeeping, guarded by Pipeline.mu.
 //
-// A round takes the classes in that order: a release makes room for others, and a lease
-// that lives comes before one that does not yet. A class that waits never gets nothing:
-// of a full round, one part in keptPart is kept for each class that comes later.
+// A round takes the classes in that order. A release makes room for others, and a live lease comes
+// before a new one. No waiting class gets nothing: a full round keeps one part in keptPart for each
+// later class.
 type queue struct{ classes [classes]callList }
 
 const (
@@ -14,11 +13,10 @@ const (
 	keptPart = 8
 )
 
-// classOf is where an operation stands in line.
+// classOf returns the class of an operation.
 func classOf(o Op) int { return [...]int{Release: 0, Extend: 1, Acquire: 2}[o] }
 
-// A callList is linked through them, so that one whose caller
-// has left can be taken out of the middle.
+// A callList is linked through its calls, so that a call can be taken out of the middle.
 type callList struct {
 	first, last *call
 	n           int
@@ -52,8 +50,8 @@ func (q *queue) remove(c *call) {
 	l.n--
 }
 
-// waiting returns how many calls wait.
-func (q *queue) waiting() (n int) {
+// len returns how many calls wait.
+func (q *queue) len() (n int) {
 	for i := range q.classes {
 		n += q.classes[i].n
 	}

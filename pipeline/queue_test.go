@@ -33,7 +33,7 @@ func TestReleasesComeFirstThenExtendsThenAcquires(t *testing.T) {
 		{60, 0, 100, 64, [classes]int{56, 0, 8}},
 	} {
 		q := queueOf(map[Op]int{Release: c.releases, Extend: c.extends, Acquire: c.acquires})
-		require.Equal(t, c.releases+c.extends+c.acquires, q.waiting())
+		require.Equal(t, c.releases+c.extends+c.acquires, q.len())
 		require.Equal(t, c.acquires, q.classes[classOf(Acquire)].n)
 		require.Equal(t, c.want, q.shares(c.most), "%+v", c)
 	}
@@ -78,7 +78,7 @@ func TestCallsAreTakenInOrderOfArrivalAndOutOfTheMiddle(t *testing.T) {
 				q.remove(c)
 			}
 		}
-		require.Zero(t, q.waiting())
+		require.Zero(t, q.len())
 		require.Nil(t, q.classes[classOf(Acquire)].first)
 		require.Nil(t, q.classes[classOf(Acquire)].last)
 	}

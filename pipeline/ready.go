@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"muxlock/internal/oneline"
+	"muxlock/pipeline/internal/membership"
 )
 
-// NotReadyError is returned by Ready: which masters do not vote, and why.
+// NotReadyError is returned by Ready. It says which masters do not vote, and why.
 type NotReadyError struct {
 	Voting, Quorum, Masters int
-	// Left is how long it will be until a quorum votes, if nothing else happens. 0: not
-	// known, because too many masters are away.
+	// Left is how long it takes until a quorum votes, if nothing else happens. 0: not known,
+	// because too many masters are away.
 	Left   time.Duration
 	Causes []MasterError // of the masters that do not vote
 }
@@ -21,7 +22,7 @@ type NotReadyError struct {
 func (e *NotReadyError) Error() string {
 	text := fmt.Sprintf("%d of %d masters vote, %d are needed", e.Voting, e.Masters, e.Quorum)
 	if e.Left > 0 {
-		text += fmt.Sprintf(", in %v", tenths(e.Left))
+		text += fmt.Sprintf(", in %v", membership.Tenths(e.Left))
 	}
 	for _, c := range e.Causes {
 		text += "; " + c.Error()
@@ -30,26 +31,13 @@ func (e *NotReadyError) Error() string {
 }
 
 // Unwrap makes the masters' errors visible to errors.Is and errors.As.
-func (e *NotReadyError) Unwrap() []error {
-	var errs []error
-	for _, c := range e.Causes {
-		errs = append(errs, c)
-	}
-	return errs
-}
+func (e *NotReadyError) Unwrap() []error { return errorsOf(e.Causes) }
 
-// tenths rounds up: a text never has too short a wait.
-func tenths(d time.Duration) time.Duration {
-	const tenth = 100 * time.Millisecond
-	return (d + tenth - 1).Truncate(tenth)
-}
-
-// readyTick is how often Ready looks whether masters have come or gone. The end of a wait
-// it knows beforehand.
+// readyTick is how often Ready looks whether masters have come or gone. It computes the end of waits.
 const readyTick = 50 * time.Millisecond
 
-// Ready returns nil once a quorum of masters votes: up, and not waiting after a restart.
-// When ctx ends first it returns a NotReadyError joined to ctx's error, and ErrClosed when
+// Ready returns nil once a quorum of masters votes: they are up, and do not wait after a restart.
+// When ctx ends first, it returns a NotReadyError joined to ctx's error. It returns ErrClosed when
 // the pipeline closes. With a ctx that has ended it returns the present state.
 func (p *Pipeline) Ready(ctx context.Context) error {
 	for {
@@ -76,7 +64,7 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 	}
 }
 
-// missing returns what is missing to a quorum, nil if there is one.
+// missing returns what a quorum lacks; nil: there is one.
 func (p *Pipeline) missing(now time.Time) (*NotReadyError, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,19 +12,19 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// Reading what a master answers, in order, and passing it on as votes.
+// This file reads what a master answers, in order, and passes it on as votes.
 
 // A reader is what run needs to read and to connect; owned by run.
 type reader struct {
-	wanted   chan struct{} // capacity 1: a round was formed without the master
+	wanted   chan struct{} // capacity 1, signals a round without the master; sent by whoever forms one
 	replies  []resp.Reply
-	looked   time.Time // the last look at a silent master counted from then
-	far      bool      // window was above 1
-	admitted time.Time
+	looked   time.Time     // the since of the last look at a silent master (lookAgain)
+	far      bool          // the window was above 1 after the last flight
+	admitted time.Time     // when the master was admitted last
 	pause    time.Duration // before the next probe
 }
 
-// serve reads answers until the master is to be set aside, and returns why.
+// serve reads answers until the master must be set aside, and returns why.
 func (m *master) serve() (cause error) {
 	s := m.session
 	defer context.AfterFunc(m.p.ctx, func() { _ = s.Conn.SetReadDeadline(time.Now()) })()
@@ -61,14 +61,14 @@ func (m *master) oldest() (flight, bool) {
 	return m.flights[0], true
 }
 
-// complete takes the replies to the oldest flight, and sends what waited for it to end. The
-// error is non-nil if the master is not fit to serve.
+// complete takes the replies to the oldest flight, and sends what waited for it to end. An error
+// means that the master is not fit to serve.
 func (m *master) complete(f *flight) (unfit error) {
 	p := m.p
-	var a answers
+	var a followUp
 	many := f.requests >= conn.FoldFrom || m.far && f.requests > 1
 	if many && m.far {
-		// The callers that are woken ask again. Their requests should share a round.
+		// The callers that it wakes ask again. Their requests should share a round.
 		p.mu.Lock()
 		p.voting++
 		p.mu.Unlock()
@@ -118,8 +118,8 @@ func (m *master) removeFlightLocked(f *flight, now time.Time) {
 	m.writes -= f.writes
 }
 
-// leaveLocked leaves the round of a flight that is complete. Its answer may come before its
-// writer is done with its bytes; then the round is left at the end of the write.
+// leaveLocked leaves the round of a complete flight. An answer may come before the write of the
+// flight's bytes has returned; then the end of the write leaves the round.
 func (m *master) leaveLocked(f *flight) {
 	if f.wrote.IsZero() {
 		m.leaveAfterWrite = append(m.leaveAfterWrite, f.part.r)
@@ -130,9 +130,9 @@ func (m *master) leaveLocked(f *flight) {
 
 func (m *master) paceLocked() { m.window, m.budget = m.pace.Window(), m.pace.Budget() }
 
-// notePendingLocked notes the releases that failed and, after a connection died, those whose
-// acquire may still be executed.
-func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
+// notePendingLocked notes the releases that failed. After a connection died, it also notes those
+// whose acquire may still be executed.
+func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
 		m.pending.Add(&f.part.Entries[i], now)
@@ -142,11 +142,11 @@ func (m *master) notePendingLocked(f *flight, a *answers, now time.Time) {
 	}
 }
 
-// repeatLocked has what was not executed asked for again: the calls of a script that was
-// missing, after it was loaded, and alone those that were refused for one name. NOSCRIPT, NOPERM
-// and the 0 of MSETEX NX prove that they were not executed, and the session that the server is
-// still the one that was admitted. They run behind what has been sent meanwhile.
-func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
+// repeatLocked asks again for what was not executed: calls of a missing script after it was loaded,
+// and commands that were refused for one name, each entry alone. NOSCRIPT, NOPERM and the 0 of
+// MSETEX NX prove that nothing was executed, and the session proves that the server is still the
+// admitted one. Repeats run behind what has been sent meanwhile.
+func (m *master) repeatLocked(f *flight, a *followUp, now time.Time) {
 	switch {
 	case a.notTaken > 0:
 		m.optimism.refused()
@@ -167,8 +167,8 @@ func (m *master) repeatLocked(f *flight, a *answers, now time.Time) {
 	}
 }
 
-// releasesFormedLocked returns the tokens of all locks whose release the master was sent and has not
-// answered, or is to be sent. Their acquires must not be repeated: they would be executed behind it.
+// releasesFormedLocked returns the tokens of all locks whose release waits for the master or for
+// its answer. Their acquires must not be repeated: they would be executed behind the release.
 func (m *master) releasesFormedLocked() map[string]bool {
 	released := make(map[string]bool)
 	note := func(q *Request) { released[q.Token] = true }

@@ -6,10 +6,10 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// A raising raises registers of a late master that was spared the acquires which moved them
-// elsewhere. Nothing rests on it. Without, it would grant smaller tokens than the others to
-// another process, which does not know of those that this one used, and needs a second
-// round trip then.
+// A raising raises registers of a late master. Its acquires were dropped (compact), so they moved
+// these registers elsewhere only. No rule rests on it. Without it, the late master would grant
+// smaller tokens than the others to another process, and that process would need a second round
+// trip.
 type raising struct {
 	conn.Batch
 	registers int

@@ -14,20 +14,20 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// Restoring the registers of a master that lost its data, from those of the others.
+// This file restores the registers of a master that lost its data, from those of the others.
 
-// A gathering is the registers of the others that a master is to be seeded with.
+// A gathering collects the registers of other masters, to seed a master with them.
 type gathering struct {
 	m         *master
-	session   *conn.Session // of m: what was gathered for one server is not sent to the next
+	session   *conn.Session // of m: registers gathered for one server are not sent to the next
 	ticket    string
-	open      int // masters that are still to answer
-	read      uint64
+	open      int    // masters that are still to answer
+	read      uint64 // masters that have answered, one bit each
 	registers [fencing.Registers]uint64
 }
 
-// gatherLocked reads the registers of the others, if enough of them are there, and the last try
-// was not just now.
+// gatherLocked reads the registers of the other masters, if enough of them are admitted and the
+// last try was not just now.
 func (m *master) gatherLocked(now time.Time) {
 	if now.Before(m.member.readAt) {
 		return
@@ -52,13 +52,13 @@ func (m *master) gatherLocked(now time.Time) {
 	}
 }
 
-// The pause before the registers of others are read again, where too few could be.
+// The pause before registers are read again, if too few could be.
 const (
 	firstReadPause   = tickPeriod
 	longestReadPause = 10 * time.Second
 )
 
-// checkLocked seeds the master, or gives up until the next tick, when all have answered.
+// checkLocked seeds the master when all have answered, or gives up until a later tick.
 func (g *gathering) checkLocked(now time.Time) {
 	m := g.m
 	switch {
@@ -112,10 +112,10 @@ func (r *reading) lostLocked(*master) {
 	r.g.checkLocked(time.Now())
 }
 
-// A seeding admits a master.
+// A seeding writes the gathered registers to a master, and so admits it.
 type seeding struct {
 	conn.Batch
-	step
+	memberStep
 	ticket string
 }
 

@@ -11,29 +11,28 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// A round is one batch on its way to all masters: encoded once, sent by each
-// master's goroutine when that is free, and read reply by reply. It keeps its
-// own copy of the requests, because a call belongs to its caller again as soon
-// as it is decided, while slower masters are still to be read.
+// A round is one batch on its way to all masters. It is encoded once per dialect, and written by
+// whoever formed it or by the master's writer. It has its own copy of the requests: a decided call
+// belongs to its caller again while slower masters are still to answer.
 type round struct {
 	seq     uint64
-	formed  clock.Instant // before anything of it was sent
+	formed  clock.Instant // before anything was sent
 	masters []*master     // of the pipeline
-	entries []Request     // releases first, then the rest in order of arrival; fixed once it is formed
-	fenced  bool          // the acquires are
-	sets    int           // acquires that an MSETEX may carry
-	loads   []*conn.Load  // the entries in each dialect that was asked for; behind its end, used ones
+	entries []Request     // releases first, then extends, then acquires; fixed once it is formed
+	fenced  bool          // the acquires are fenced
+	sets    int           // acquires that MSETEX may carry
+	loads   []*conn.Load  // the entries, by dialect in use; between len and cap, loads to be used again
 
 	mu        sync.Mutex // guards the following
-	calls     []*call    // by entry; nil once it needs no more votes
+	calls     []*call    // by entry; nil: it needs no more votes
 	tallies   []quorum.Tally
-	grants    []uint64      // by entry and master: the fencing token of a grant; empty without fencing
-	unknown   []uint64      // by entry: the masters whose vote is unknown, one bit each
-	causes    []error       // by master: why it gave no vote to some entry
-	denied    map[int]error // by entry: that a master's ACL forbids its name
-	listed    []MasterError
-	listedFor uint64 // the masters in listed
-	open      int    // masters that have not been read yet; the last one recycles the round
+	grants    []uint64      // by entry and master: the fencing token granted; empty without fencing
+	unknown   []uint64      // by entry: the masters with an unknown vote, one bit each
+	causes    []error       // by master: why it gave no vote on some entry
+	denied    map[int]error // by entry: a master's ACL forbids its name
+	listed    []MasterError // what causesLocked returned last
+	listedFor uint64        // the masters in listed, one bit each
+	open      int           // masters that have not left; the last one recycles the round
 }
 
 var rounds = sync.Pool{New: func() any { return new(round) }}
@@ -48,8 +47,8 @@ func (r *round) add(c *call) {
 	}
 }
 
-// in returns the round in a dialect. It is encoded once for all masters that use that. The
-// caller holds Pipeline.mu.
+// in returns the round in a dialect, encoded once for all masters that use it. The caller holds
+// Pipeline.mu.
 func (r *round) in(d conn.Dialect, set string) *conn.Load {
 	for _, l := range r.loads {
 		if l.Dialect == d {
@@ -70,8 +69,8 @@ func (r *round) in(d conn.Dialect, set string) *conn.Load {
 	return l
 }
 
-// begin sets the votes of the masters that are not asked; asked is the number of the others.
-// It is called once, before any master can see the round.
+// begin casts the unknown votes of the masters that are not asked; asked is how many are. It is
+// called once, before any master sees the round.
 func (r *round) begin(asked int) {
 	r.open = asked
 	unasked := quorum.Tally{Unknown: uint8(len(r.masters) - asked)}
@@ -96,17 +95,16 @@ func (r *round) begin(asked int) {
 	}
 }
 
-// errNotAmong is why the answer of a master does not count that granted the lock after its
-// fencing token had been decided.
+// errNotAmong is why a master's answer does not count: it granted the lock after the fencing token
+// was decided.
 var errNotAmong = errors.New("its grant came too late for the fencing token")
 
-// grantLocked votes for a fenced acquire.
 func (r *round) grantLocked(m *master, i int, token uint64) {
 	r.grants[i*len(r.masters)+m.index] = token
 	r.voteLocked(m, i, quorum.Granted)
 }
 
-// voteLocked is the one door through which a master's answer counts.
+// voteLocked is the only door through which an answer counts.
 func (r *round) voteLocked(m *master, i int, v quorum.Vote) {
 	if among := r.entries[i].Among; v != quorum.Unknown && among != 0 && among&(1<<m.index) == 0 {
 		v, r.causes[m.index] = quorum.Unknown, errNotAmong
@@ -159,7 +157,7 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	return out
 }
 
-// denyLocked notes why a master will never vote for the entry.
+// denyLocked notes why a master will never vote on the entry.
 func (r *round) denyLocked(i int, cause error) {
 	if r.denied == nil {
 		r.denied = make(map[int]error)
@@ -167,8 +165,8 @@ func (r *round) denyLocked(i int, cause error) {
 	r.denied[i] = cause
 }
 
-// causesLocked lists why the given masters gave no vote; calls that failed by the
-// same masters share one slice.
+// causesLocked lists why the given masters gave no vote. Calls that failed by the same masters
+// share a list.
 func (r *round) causesLocked(unknown uint64) []MasterError {
 	if r.listedFor != unknown {
 		r.listed, r.listedFor = nil, unknown
@@ -181,7 +179,7 @@ func (r *round) causesLocked(unknown uint64) []MasterError {
 	return r.listed
 }
 
-// leave is each asked master's last act on the round.
+// leave is the last act of each asked master on the round.
 func (r *round) leave() {
 	r.mu.Lock()
 	r.open--
@@ -192,7 +190,7 @@ func (r *round) leave() {
 	}
 }
 
-// recycle gives the round back; nobody else holds it.
+// recycle gives the round back to the pool; nobody else holds it.
 func (r *round) recycle() {
 	clear(r.entries)
 	clear(r.calls)

@@ -309,7 +309,7 @@ func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 	for c := range l.Ends {
 		joined = append(joined, l.BytesOf(c, c+1)...)
 	}
-	require.Equal(t, l.Batch.Text, joined)
+	require.Equal(t, l.Batch.Bytes(), joined)
 	require.Equal(t, joined, l.BytesOf(0, len(l.Ends)))
 	require.Empty(t, l.BytesOf(1, 1))
 }

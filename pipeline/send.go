@@ -7,34 +7,33 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Sending parts of rounds to a master: at once, or when it has room.
+// This file sends parts of rounds to a master, at once or when it has room.
 
-// An outbox is what the master is still to be sent; guarded by Pipeline.mu.
+// An outbox is what waits for the master to have room; guarded by Pipeline.mu.
 type outbox struct {
-	unsent     []part // formed, not sent or not wholly
+	unsent     []part // oldest first; the first may have been sent in part
 	backlog    int    // requests in unsent
-	compacting bool   // run compacts what was unsent
+	compacting bool   // run has taken unsent to compact it
 }
 
-// takeLocked sends a round to the master, now or when there is room. One that must wait
-// before it votes is not sent the acquires, but all releases: one that finds no key does no
-// harm.
+// takeLocked sends a round to the master, now or when there is room. A master that must wait before
+// it votes is sent no acquires, but all releases: a release that finds no key does no harm.
 func (m *master) takeLocked(r *round, now time.Time) {
-	part := part{r: r, Load: r.in(m.dialectLocked(r), m.p.set.Description())}
+	p := part{r: r, Load: r.in(m.dialectLocked(r), m.p.set.Description())}
 	if cause := m.notVoting(now); cause != nil {
-		part = part.without(m, func(q *Request) error {
+		p = p.without(m, func(q *Request) error {
 			if q.Op == Acquire {
 				return cause
 			}
 			return nil
 		})
 	}
-	m.unsent = append(m.unsent, part)
-	m.backlog += len(part.Entries)
+	m.unsent = append(m.unsent, p)
+	m.backlog += len(p.Entries)
 	m.sendUnsentLocked(now)
 }
 
-// dialectLocked returns how the master is sent a round.
+// dialectLocked returns the dialect in which the master is sent a round.
 func (m *master) dialectLocked(r *round) conn.Dialect {
 	if m.dialect&conn.Msetex != 0 && !r.fenced && r.sets >= conn.FoldFrom && !m.optimism.takes() {
 		return m.dialect &^ conn.Msetex
@@ -42,30 +41,30 @@ func (m *master) dialectLocked(r *round) conn.Dialect {
 	return m.dialect
 }
 
-// waitLocked puts a part in front of those that wait.
+// waitLocked puts a part in front of all that wait.
 func (m *master) waitLocked(p part) {
 	m.unsent = slices.Insert(m.unsent, 0, p)
 	m.backlog += len(p.Entries)
 }
 
-// compactLocked drops what is obsolete from all that waits, without the mutex meanwhile.
+// compactLocked compacts all that waits, without the mutex meanwhile.
 func (m *master) compactLocked() {
-	waiting := m.unsent
+	unsent := m.unsent
 	m.unsent, m.compacting = nil, true
 	m.p.mu.Unlock()
-	waiting, spared := compact(m, waiting)
+	rest, spared := compact(m, unsent)
 	m.p.mu.Lock()
 	for registers := range slices.Chunk(spared, conn.FoldMax) {
 		m.sendLocked(newRaising(m.p.set, registers), time.Now())
 	}
-	m.unsent, m.compacting = append(waiting, m.unsent...), false
+	m.unsent, m.compacting = append(rest, m.unsent...), false
 	m.backlog = 0
 	for i := range m.unsent {
 		m.backlog += m.unsent[i].left()
 	}
 }
 
-// hasRoomLocked reports whether a round that is formed now would be sent at once.
+// hasRoomLocked reports whether a round formed now would be sent at once.
 func (m *master) hasRoomLocked() bool {
 	return m.up && len(m.unsent) == 0 && !m.compacting && m.writes < m.window && m.onWire < m.budget
 }
@@ -75,7 +74,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 	if m.compacting || m.writes >= m.window {
 		return
 	}
-	writes := 1 // of the first flight
+	writes := 1 // for the first flight
 	for len(m.unsent) > 0 && m.onWire < m.budget {
 		p := &m.unsent[0]
 		end, requests := p.fit(m.budget - m.onWire)
@@ -89,7 +88,7 @@ func (m *master) sendUnsentLocked(now time.Time) {
 			f.part.r.leave() // all of it is obsolete
 			continue
 		}
-		m.checkLocked(now, tickPeriod) // before what its answer vouches for
+		m.checkLocked(now, tickPeriod) // its answer vouches for what follows
 		m.writes += writes
 		writes = 0
 		m.addFlightLocked(f, f.part.BytesOf(f.first, f.end))

@@ -6,9 +6,9 @@ import (
 	"muxlock/pipeline/internal/conn"
 )
 
-// Taking a master out of rounds, and noting what it misses: the releases that are pending then.
+// This file takes a master out of rounds, and notes the releases that are pending then.
 
-// setAside ends the master's part in rounds until a probe admits it again.
+// setAside ends the master's part in rounds, until a probe admits it again.
 func (m *master) setAside(cause error) {
 	p, s := m.p, m.session
 	p.mu.Lock()
@@ -50,7 +50,7 @@ func (m *master) setAside(cause error) {
 	}
 	s.Close()
 	p.mu.Lock()
-	for m.writing { // what is being written belongs to the rounds
+	for m.writing { // the bytes being written belong to the rounds
 		m.written.Wait()
 	}
 	m.session = nil
@@ -65,8 +65,8 @@ func (m *master) setAside(cause error) {
 	}
 }
 
-// noteInDoubtLocked notes which acquires may still be executed although the connection has ended,
-// and in which round the master was first not asked.
+// noteInDoubtLocked notes which acquires are in doubt now that the connection has ended, and from
+// which round on the master is not asked.
 func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 	var from, to uint64
 	sent := func(r *round) {
@@ -94,8 +94,8 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 	}
 }
 
-// whyNotAskedLocked returns why the master is not asked in a round, and notes what it misses;
-// nil if it is asked.
+// whyNotAskedLocked returns why the master is not asked in a round, and notes its pending releases;
+// nil: it is asked.
 func (m *master) whyNotAskedLocked(r *round) error {
 	if m.up && !m.behind && m.backlog > maxBacklog {
 		m.behind = true
@@ -117,9 +117,8 @@ func (m *master) whyNotAskedLocked(r *round) error {
 	return nil
 }
 
-// skipRoundLocked notes the pending releases of a round that this master is not asked in:
-// those of locks that it may have granted. A lock that was acquired while it was away cannot
-// be there.
+// skipRoundLocked notes the pending releases of a round in which the master is not asked: those of
+// locks that it may have granted. It cannot have a lock that was acquired while it was away.
 func (m *master) skipRoundLocked(r *round) {
 	now := time.Time{}
 	for i := range r.entries {

@@ -7,16 +7,16 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// A standing is what Config.Changed is told of a master: that it is away, that it is up and
-// waits, or that it votes.
+// A standing is what Config.Changed reports: the master is away, or up and waiting, or votes.
 type standing struct {
 	up, votes bool
-	from      time.Time // while it waits: the end of that; zero: not known
+	from      time.Time // the end of its wait; zero: not known, or it does not wait
 }
 
-// report calls Config.Changed if the master has another standing than was reported last, unless
-// the pipeline closes. Run calls it where a standing may have changed: between two sessions, and
-// after the answers to maintenance, since a check is sent when a wait has ended (tickLocked).
+// report calls Config.Changed if the standing is not the one reported last, unless the pipeline
+// closes. Run calls it where the standing may have changed: between two sessions, and after the
+// answers to maintenance. The latter suffices for the end of a wait, since tickLocked sends a check
+// then.
 func (m *master) report() {
 	p := m.p
 	p.mu.Lock()
@@ -32,8 +32,8 @@ func (m *master) report() {
 	}
 }
 
-// standingLocked returns the master's standing, and why it does not vote. Where an admission takes
-// its next step at this moment, it is the one that was reported last.
+// standingLocked returns the master's standing, and why it does not vote. While an admission takes
+// a step, the standing is the one reported last.
 func (m *master) standingLocked(now time.Time) (standing, error) {
 	if !m.up {
 		return standing{}, m.cause
@@ -51,7 +51,7 @@ func (m *master) standingLocked(now time.Time) (standing, error) {
 	return standing{up: true, from: m.votesFrom()}, why
 }
 
-// notVoting returns why the master is not sent acquires, or nil if it is. The caller holds Pipeline.mu.
+// notVoting returns why the master is not sent acquires; nil: it is. The caller holds Pipeline.mu.
 func (m *master) notVoting(now time.Time) error {
 	if m.p.set != nil {
 		return m.notMember(now)
@@ -59,7 +59,7 @@ func (m *master) notVoting(now time.Time) error {
 	return m.admission.NotVoting(now)
 }
 
-// votesFrom returns the end of the wait of a master that does not vote.
+// votesFrom returns when the wait of a master that does not vote ends; zero: not known.
 func (m *master) votesFrom() time.Time {
 	if m.p.set == nil {
 		return m.admission.VotesFrom

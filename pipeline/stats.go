@@ -2,17 +2,17 @@ package pipeline
 
 import "time"
 
-// Stats are counters since New and the state at the moment ("now").
+// Stats are counters since New and, where it says "now", the present state.
 type Stats struct {
 	Rounds       uint64 // batches formed; each goes to all masters that are up
-	Requests     uint64 // acquires, extends and releases in them; Requests/Rounds is the mean size
-	LargestRound int    // requests in the largest since New
+	Requests     uint64 // acquires, extends and releases in rounds; Requests/Rounds is the mean size
+	LargestRound int    // requests in the largest round
 	Overloaded   uint64 // calls refused because the queue was full
 	Queued       int    // requests that wait for a round, now
 	Masters      []MasterStats
 }
 
-// MasterStats is one master's part: see engine.MasterStats, which has the same fields.
+// MasterStats is one master's part. See engine.MasterStats, which has the same fields.
 type MasterStats struct {
 	Address         string
 	Up              bool
@@ -38,7 +38,7 @@ func (p *Pipeline) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s, now := p.stats, time.Now()
-	s.Queued, s.Overloaded = p.queue.waiting(), p.overloaded.Load()
+	s.Queued, s.Overloaded = p.queue.len(), p.overloaded.Load()
 	for _, m := range p.masters {
 		ms := m.stats
 		ms.Address, ms.Up, ms.Cause = m.address, m.up, m.cause

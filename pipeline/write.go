@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Writing what was sent, after the mutex was unlocked: by whoever formed a round, or by the
-// master's writer what a socket does not take at once.
+// This file writes what was sent, after the mutex was unlocked. Whoever formed a round writes it;
+// what a socket does not take at once is left to the master's writer.
 
-// A writer is what is written to the master.
+// A writer has the bytes on their way to the master's socket.
 type writer struct {
-	stuck chan struct{} // capacity 1: the master's writer is to write carried; closed when run returns
+	stuck chan struct{} // capacity 1, hands carried over to the master's writer; closed when run returns
 
 	// The following are guarded by Pipeline.mu.
-	out             [][]byte  // to be written
+	out             [][]byte  // nobody has claimed these yet
 	writing         bool      // somebody writes carried
-	blocked         bool      // and the socket takes no more
-	written         sync.Cond // that has ended, after the master was set aside
-	leaveAfterWrite []*round  // left when the write that is under way ends
+	blocked         bool      // the socket took no more; the writer writes
+	written         sync.Cond // signals the end of a write after the master was set aside
+	leaveAfterWrite []*round  // left when the present write ends
 
-	// The following are owned by who has set writing.
-	carried [][]byte // what is written
-	gone    int      // pieces of it that are
+	// The following are owned by whoever has set writing.
+	carried [][]byte // being written
+	gone    int      // pieces of carried that are written
 }
 
-// unlockAndWrite unlocks mu and writes what there is to be written, also what others add meanwhile:
-// nobody has to wait for a write, and each master has one who writes at a time.
+// unlockAndWrite unlocks mu and writes what waits to be written, including what others add
+// meanwhile. Nobody waits for a write, and each master has one writer at a time.
 func (p *Pipeline) unlockAndWrite() {
 	for {
 		claimed := p.claimLocked()
@@ -48,7 +48,7 @@ func (p *Pipeline) unlockAndWrite() {
 	}
 }
 
-// claimLocked makes the caller the one who writes to the masters that it returns.
+// claimLocked makes the caller the writer of the masters that it returns, one bit each.
 func (p *Pipeline) claimLocked() (claimed uint64) {
 	for rest := p.toWrite; rest != 0; rest &= rest - 1 {
 		i := bits.TrailingZeros64(rest)
@@ -56,7 +56,7 @@ func (p *Pipeline) claimLocked() (claimed uint64) {
 			claimed |= 1 << i
 		}
 	}
-	p.toWrite = 0 // who writes looks again when it has done so
+	p.toWrite = 0 // whoever writes to a master looks again at the end
 	return claimed
 }
 
@@ -69,8 +69,8 @@ func (m *master) claimLocked() bool {
 	return true
 }
 
-// writeAtOnce writes what the socket takes, and leaves the rest to the writer. It reports
-// whether that was all.
+// writeAtOnce writes what the socket takes at once, and leaves the rest to the master's writer. It
+// reports whether it wrote all.
 func (m *master) writeAtOnce() bool {
 	if m.gone = m.session.Write(m.carried); m.gone == len(m.carried) {
 		return true
@@ -82,7 +82,7 @@ func (m *master) writeAtOnce() bool {
 	return false
 }
 
-// writeWhatIsStuck is the writer's goroutine: it ends when run has.
+// writeWhatIsStuck is the writer's goroutine: it ends after run.
 func (m *master) writeWhatIsStuck() {
 	for range m.stuck {
 		for more := true; more; {
@@ -99,7 +99,6 @@ func (m *master) writeWhatIsStuck() {
 	}
 }
 
-// writtenLocked ends a write.
 func (m *master) writtenLocked() {
 	clear(m.carried)
 	m.carried = m.carried[:0]

@@ -23,7 +23,7 @@ const (
 
 // A Batch is commands in Redis's wire format.
 type Batch struct {
-	Text   []byte
+	text   []byte
 	starts []int // by command: where it begins in text
 }
 
@@ -31,21 +31,21 @@ type Batch struct {
 func (b *Batch) Commands() int { return len(b.starts) }
 
 // Bytes returns all commands as they are sent; valid until Reset.
-func (b *Batch) Bytes() []byte { return b.Text }
+func (b *Batch) Bytes() []byte { return b.text }
 
 // Reset empties the batch and keeps its memory.
-func (b *Batch) Reset() { b.Text, b.starts = b.Text[:0], b.starts[:0] }
+func (b *Batch) Reset() { b.text, b.starts = b.text[:0], b.starts[:0] }
 
 // Begin starts a command of n arguments, its name included.
 func (b *Batch) Begin(n int) {
-	b.starts = append(b.starts, len(b.Text))
-	b.Text = resp.AppendHeader(b.Text, '*', n)
+	b.starts = append(b.starts, len(b.text))
+	b.text = resp.AppendHeader(b.text, '*', n)
 }
 
 // Add adds arguments to the command that Begin began.
 func (b *Batch) Add(args ...string) {
 	for _, arg := range args {
-		b.Text = resp.AppendBulk(b.Text, arg)
+		b.text = resp.AppendBulk(b.text, arg)
 	}
 }
 
@@ -58,9 +58,9 @@ func (b *Batch) AddNumber(n uint64) {
 	for rest := n / 10; rest > 0; rest /= 10 {
 		digits++
 	}
-	b.Text = resp.AppendHeader(b.Text, '$', digits)
-	b.Text = strconv.AppendUint(b.Text, n, 10)
-	b.Text = append(b.Text, "\r\n"...)
+	b.text = resp.AppendHeader(b.text, '$', digits)
+	b.text = strconv.AppendUint(b.text, n, 10)
+	b.text = append(b.text, "\r\n"...)
 }
 
 // Plain adds the command for one request.

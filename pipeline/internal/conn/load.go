@@ -104,11 +104,11 @@ func (l *Load) BytesOf(first, end int) []byte {
 	if first == end {
 		return nil
 	}
-	to := len(l.Batch.Text)
+	to := len(l.Batch.text)
 	if end < len(l.Batch.starts) {
 		to = l.Batch.starts[end]
 	}
-	return l.Batch.Text[l.Batch.starts[first]:to]
+	return l.Batch.text[l.Batch.starts[first]:to]
 }
 
 // EntriesOf returns the range of entries that command c carries.

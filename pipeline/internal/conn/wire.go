@@ -50,7 +50,7 @@ func (w *wire) Ask(b *Batch, replies []resp.Reply) ([]resp.Reply, error) {
 	if err := w.conn.SetDeadline(time.Now().Add(w.timeout)); err != nil {
 		return nil, err
 	}
-	if _, err := w.conn.Write(b.Text); err != nil {
+	if _, err := w.conn.Write(b.text); err != nil {
 		return nil, err
 	}
 	replies, err := w.ReadReplies(b.Commands(), replies[:0])
