@@ -22,7 +22,7 @@ import (
 	"muxlock/internal/token"
 )
 
-// longLease is long beside a test: a waiter that sleeps through a release is seen to.
+// longLease outlasts a test, so a waiter that sleeps through a release is noticed.
 const longLease = 60 * time.Second
 
 // waitLimit is how long a wake-up may take on a busy machine.
@@ -103,8 +103,8 @@ func TestAwaitIsWokenByARealRelease(t *testing.T) {
 	requireNothingAwaited(t, p)
 }
 
-// BenchmarkAwait is the time from before a release is sent until a waiter has been
-// woken: to the masters, and back over the second connections.
+// BenchmarkAwait measures from before a release is sent until a waiter has woken: to the masters,
+// and back over the second connections.
 //
 //	go test -bench Await ./pipeline
 func BenchmarkAwait(b *testing.B) {
@@ -123,10 +123,9 @@ func BenchmarkAwait(b *testing.B) {
 	}
 }
 
-// The alarm is early by the way that the PTTL takes to the server (tracker.go), which has no
-// bound on a busy machine. A waiter that is woken too soon reads again, and then the way there
-// is all that is left to be early by. TestAttemptAtTheAlarmComesNeitherEarlyNorLate has the
-// exact rule, in a bubble.
+// The alarm is early by the PTTL's way to the server (package wakeup). On a busy machine that has
+// no bound. A waiter that wakes too soon reads again, and then it is early by that way only.
+// TestAttemptAtTheAlarmComesNeitherEarlyNorLate has the exact rule, in a bubble.
 func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
 	const lease = 150 * time.Millisecond
 	p, _ := overServers(t, redistest.Masters(t, 5), time.Second)
@@ -224,7 +223,7 @@ func TestRestartedMastersAreReadAgain(t *testing.T) {
 	requireWakes(t, p, woken)
 }
 
-// The least that the locks need, without CLIENT: no tracking.
+// Locks need no tracking. A server may refuse it in each of these ways.
 func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 	for _, refusal := range []string{"ACL", "RESP2", "ACL of CACHING"} {
 		t.Run(refusal, func(t *testing.T) {
@@ -265,7 +264,7 @@ func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 	}
 }
 
-// Waiters have nothing but Await to wake them: one lost wake-up is a minute's wait.
+// Only Await wakes the waiters, so one lost wake-up is a minute's wait.
 func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

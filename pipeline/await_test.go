@@ -306,7 +306,7 @@ func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 	}
 }
 
-// Two that take turns keep the subscription alive: what was read for the first is old when
+// Two waiters that take turns keep the subscription alive. What was read for the first is old when
 // the second comes back.
 func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {

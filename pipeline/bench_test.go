@@ -26,8 +26,8 @@ func lockRequests(op Op, n int) []Request {
 	return list
 }
 
-// BenchmarkRound is the time from the arrival of a batch until every call of it has
-// its verdict: by turns a batch of acquires and the batch of their releases.
+// BenchmarkRound measures from the arrival of a batch until every call of it has its verdict.
+// Batches of acquires and of their releases take turns.
 //
 //	go test -bench Round ./pipeline
 func BenchmarkRound(b *testing.B) {
@@ -85,10 +85,10 @@ func overBareServers(b *testing.B, n int) (*Pipeline, []string) {
 	return p, addrs
 }
 
-// BenchmarkFold justifies conn.FoldFrom, and that acquires are not folded: one server, a batch of
-// acquires, extends or releases, the latter two sent each by itself or as one call of the
-// batch script, whatever the pipeline would choose. From the batch size on at which fold=true
-// is faster, folding is worth it; server-ns/request is the server's own CPU time for the commands,
+// BenchmarkFold justifies conn.FoldFrom, and that acquires are not folded. It sends one server a
+// batch of acquires, extends or releases. Extends and releases go each by itself or as one call of
+// the batch script, whatever the pipeline would choose. Folding is worth it from the batch size on
+// at which fold=true is faster. server-ns/request is the server's own CPU time for the commands,
 // without parsing and sockets.
 //
 //	go test -bench Fold ./pipeline

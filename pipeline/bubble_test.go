@@ -57,8 +57,8 @@ func inBubble(t *testing.T, n int, test func(t *testing.T, b *bubble)) {
 	})
 }
 
-// started returns the bubble's pipeline, all masters up. It takes them for near ones, which
-// are sent one write at a time, although they answer after a millisecond.
+// started returns the bubble's pipeline, all masters up. Its pace takes them for near masters and
+// sends one write at a time, although they answer after a millisecond.
 func (b *bubble) started() *Pipeline {
 	b.Helper()
 	p := b.startedAsMeasured()

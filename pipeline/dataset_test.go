@@ -14,7 +14,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// TestWhatRedisReportsOfADataSet holds the table above admission against real servers, and
+// TestWhatRedisReportsOfADataSet holds the table of membership.Admission against real servers, and
 // the rule against each row.
 func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})

@@ -122,20 +122,18 @@
 //
 // # Fencing
 //
-// A fenced acquire is a call of one script, which checks the set's description, moves the
-// registers and sets the keys. Package fencing has the rule, and internal/testing/model checks
-// it. The round counts by master who grants a token and who stores it (round.grants). If it must,
-// the engine raises a token with an Extend whose votes count only from those who granted it
-// (Request.Among).
+// A fenced acquire is a call of one script, which checks the set's description, moves the registers
+// and sets the keys. Package fencing has the rule, and internal/testing/model checks it. The round
+// counts by master who grants a token and who stores it (round.grants). If it must, the engine
+// raises a token with an Extend, where only the masters that granted it count (Request.Among).
 //
-// Rounds in flight keep the conditions of the rule. There is one grant per attempt: an acquire
-// that is repeated was not executed before. A late master, whose acquires were skipped or
-// dropped, has smaller registers and grants less; it counts for a token only where it stores as
-// much. To make that rare, each acquire proposes a token above all that this process has seen,
-// the same to all masters, and a master whose acquires were dropped gets their registers
-// (register_raise). A grant that arrives after the verdict is in no Outcome, so it cannot be
-// counted. An Extend carries the token, too, so that masters which come and go in the life of a
-// lock keep it.
+// Rounds in flight keep the conditions of the rule. There is one grant per attempt: an acquire that
+// is repeated was not executed before. A late master, whose acquires were skipped or dropped, has
+// smaller registers and grants less; it counts for a token only where it stores as much. To make
+// that rare, each acquire proposes one token to all masters, above all tokens that this process has
+// seen. A master gets the registers of acquires that were dropped (register_raise). A grant that
+// arrives after the verdict is in no Outcome, so it cannot be counted. An Extend carries the token,
+// too: masters keep it although they come and go in the life of a lock.
 //
 // A master votes while it is a member (member): its description is the one that New adopted, and
 // its mark names it and the process of its session. The script refuses an acquire unexecuted if
@@ -147,12 +145,12 @@
 //
 // # Pending releases
 //
-// An acquire whose answer never came is in doubt: it may have been executed, or may still be. It
-// is released like any other. If the master is away by then, the release is pending. It is sent
-// first on the next connection, and again a while later: a server that was stopped may read the
-// old connection's bytes after the new one's (package pending). At most the locks that were alive or
-// under way when the master went away have pending releases. Rounds that skip it add none: it was
-// never asked for their locks (Request.Origin).
+// An acquire whose answer never came is in doubt: it may have been executed, or may still be. It is
+// released like any other. If the master is away by then, the release is pending. It is sent first
+// on the next connection, and again a while later: a server that was stopped may read the old
+// connection's bytes after the new one's (package pending). Only locks that were alive or under way
+// when the master went away can have pending releases. A lock acquired meanwhile adds none: the
+// master was never asked for it (Request.Origin).
 //
 // # Folding
 //

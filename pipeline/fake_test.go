@@ -18,11 +18,10 @@ import (
 	"muxlock/scripts"
 )
 
-// A fake is a scripted master for tests in virtual time: enough of Redis for the
-// pipeline, over net.Pipe, with an in-memory map. Each connection has a goroutine
-// that reads into an inbox without limit, as a kernel does, one that executes the
-// inbox in order, and one that writes the replies. When a connection ends, what its
-// inbox holds is still executed.
+// A fake is a scripted master for tests in virtual time: enough of Redis for the pipeline, over
+// net.Pipe, with an in-memory map. Each connection has three goroutines. One reads into an inbox
+// without limit, as a kernel does; one executes the inbox in order; one writes the replies. When a
+// connection ends, the rest of its inbox is still executed.
 type fake struct {
 	address string
 

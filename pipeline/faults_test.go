@@ -19,8 +19,8 @@ import (
 	"muxlock/scripts"
 )
 
-// onlyProbe fails unless everything in the log up to the trial lock's answer is
-// what a probe sends: releases, but nothing that takes or extends a lock.
+// onlyProbe fails if the log has, before the trial lock's answer, a command that no probe sends. A
+// probe may release, but neither take nor extend a lock.
 func onlyProbe(log []logged) error {
 	for _, l := range log {
 		switch l.args[0] {
@@ -40,7 +40,7 @@ func onlyProbe(log []logged) error {
 	return nil
 }
 
-// since returns what f has executed on connections that were opened after the first n.
+// since returns what f has executed on all connections but the first n.
 func (f *fake) since(n int) (found []logged) {
 	for _, l := range f.commands("") {
 		if l.conn >= n {

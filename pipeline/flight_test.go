@@ -111,7 +111,7 @@ func TestWindowBoundsWhatIsOnTheWay(t *testing.T) {
 	})
 }
 
-// Servers that need a multiple of the timeout for what arrives at once.
+// The servers need a multiple of the timeout for the load.
 func TestBurstIsSentInPiecesAndNobodyIsSetAside(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		b.started()
@@ -194,7 +194,7 @@ func TestMasterThatFallsTooFarBehindIsSkippedAndCatchesUp(t *testing.T) {
 	})
 }
 
-// denies makes a fake answer as a server whose ACL does not allow names that begin so.
+// denies makes a fake's ACL forbid names with a prefix.
 func (f *fake) denies(prefix string) {
 	const answer = "-NOPERM this user has no permissions to access one of the keys used as arguments\r\n"
 	f.set(func() {
@@ -301,8 +301,8 @@ func TestDeniedCommandSetsTheMasterAside(t *testing.T) {
 	})
 }
 
-// SCRIPT FLUSH while acquires and their releases follow each other on the wire: what is
-// repeated runs behind the release that was sent already.
+// SCRIPT FLUSH comes while acquires and their releases follow each other on the wire. A repeated
+// acquire would run behind its release.
 func TestScriptsThatVanishWhileRoundsAreUnderWayLeaveNoKey(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.startedAsMeasured()

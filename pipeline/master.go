@@ -13,8 +13,8 @@ import (
 	"muxlock/pipeline/internal/pending"
 )
 
-// A master is one Redis server, with a goroutine that reads from it, and one that writes what could
-// not be written at once.
+// A master is one Redis server with two goroutines: a reader, and a writer for what could not be
+// written at once.
 //
 //	away   --admitted by a probe--> up     (connected; scripts and pending releases sent)
 //	up     --error, hung----------> away   (set aside: no votes, nothing sent)
@@ -39,8 +39,8 @@ type master struct {
 	link
 	reader
 	pending   pending.Releases     // guarded by Pipeline.mu
-	admission membership.Admission // written by run under Pipeline.mu: run may read it without
-	member    member               // likewise
+	admission membership.Admission // as the server's INFO has it; written by run under Pipeline.mu: run may read it without
+	member    member               // as the set has it, with fencing; likewise
 }
 
 // A target is where the master is; fixed after New.
@@ -80,8 +80,8 @@ const (
 	// maxBacklog bounds the requests that may wait for one master while the others go ahead. Rounds
 	// skip a master that has more, until all of it is sent.
 	maxBacklog = 1 << 16
-	// tickPeriod is how often due pending releases are sent. A check that is older is too old for
-	// what is sent next.
+	// tickPeriod is how often due pending releases are sent. An older check does not vouch for what
+	// is sent next.
 	tickPeriod = 200 * time.Millisecond
 	// idlePeriod is how often a server that is sent nothing else is checked. A check costs it some
 	// 40 us, most of them for system calls.

@@ -181,7 +181,7 @@ func TestConnectionThatIsCutAfterARefusedBatchLeavesNothingLocked(t *testing.T) 
 	}
 }
 
-// Each server answers the trial as one that has the commands, but for one thing.
+// Each server answers the trial as if it had the commands, but for one answer.
 func TestServerIsSentWhatItProvedToHave(t *testing.T) {
 	for name, c := range map[string]struct {
 		lies func(args []string) string
@@ -241,7 +241,7 @@ func TestProxyThatCutsOffWhatItDoesNotKnowIsUsedWithoutIt(t *testing.T) {
 	})
 }
 
-// A server that lost a command, as behind a proxy that went over to another one, is found out.
+// A server loses a command when a proxy goes over to another server. The pipeline finds out.
 func TestServerThatHasACommandNoMoreIsAdmittedWithout(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
 		b.native(allNative)
@@ -279,7 +279,7 @@ func TestWithoutNativeNothingNewIsSent(t *testing.T) {
 	})
 }
 
-// What refusals cost: the share of rounds that are asked for twice.
+// Rounds that meet refusals are asked for twice. The pause bounds their share.
 func TestPauseBoundsTheRoundsThatAreAskedForTwice(t *testing.T) {
 	for _, c := range []struct{ refused, twice, atOnce float64 }{
 		{0, 0, 1}, {0.01, 0.01, 0.9}, {0.1, 0.06, 0.4}, {0.5, 0.02, 0}, {1, 0.003, 0},
@@ -324,7 +324,7 @@ func TestOnlyRoundsThatHaveABatchOfAcquiresEndAPause(t *testing.T) {
 	}
 }
 
-// A lockServer is what rounds are compared on: a real server, or a fake.
+// A lockServer is a real server or a fake. The tests compare rounds on both.
 type lockServer struct {
 	do    func(args ...string)
 	ask   func(*conn.Batch) []resp.Reply

@@ -13,8 +13,8 @@ import (
 	"muxlock/internal/quorum"
 )
 
-// Callers leave as fast as the masters answer: what is asked for those who leave before the
-// answer is work for nobody, and the next round is late for the same reason.
+// Callers leave as fast as the masters answer. A request whose caller leaves before the answer is
+// work for nobody, and makes the next round late.
 func TestOverloadedRoundLeavesOutThoseWhoLeaveBeforeItsAnswer(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
@@ -36,7 +36,7 @@ func TestOverloadedRoundLeavesOutThoseWhoLeaveBeforeItsAnswer(t *testing.T) {
 	})
 }
 
-// Those who are refused must not stand in line at the mutex with those who serve.
+// A refused caller must not stand in line at the mutex with the goroutines that serve.
 func TestAcquireBeyondTheQueueIsRefusedWithoutTheMutex(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Queue = 2
@@ -60,7 +60,7 @@ func TestAcquireBeyondTheQueueIsRefusedWithoutTheMutex(t *testing.T) {
 	})
 }
 
-// A call is decided by the fastest masters: how far away the others are is no reason to leave it out.
+// The fastest masters decide a call. Far masters are no reason to leave it out.
 func TestOverloadedRoundIsLateByTheQuorumsRoundTripNotByTheFarthest(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		for i, f := range b.fakes {

@@ -130,7 +130,7 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 	}
 }
 
-// The tokens of a part, and of what is repeated of that, count for their own entries only.
+// The tokens of a part and of its repeats count for their own entries only.
 func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 	const n = 12
 	entries := make([]Request, n)

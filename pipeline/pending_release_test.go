@@ -58,7 +58,7 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 		require.Equal(t, 2, b.up(), "the trial is under way")
 		_, err := b.release("held", origin)
 		require.NoError(t, err)
-		// A call that waits for a second idle master, which this one is once it is admitted.
+		// This call waits for a second idle master: this one, once it is admitted.
 		b.fakes[1].set(func() { b.fakes[1].delay = 600 * time.Millisecond })
 		first := side(func() { b.mustAcquire("first") })
 		time.Sleep(10 * time.Millisecond)
@@ -311,8 +311,8 @@ func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
 	})
 }
 
-// Releases of a master that is behind are pending. Those that are on the wire by then, or still
-// wait there, come before what is repeated.
+// Releases of a master that is behind are pending. Releases on the wire, or still waiting for it,
+// come before repeats.
 func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
 	for _, others := range []int{0, 3 * conn.FoldMax} {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {

@@ -304,7 +304,7 @@ func (p *Pipeline) Close() {
 func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
 // push queues a call, and forms a round if there is room. An acquire is counted before it waits for
-// the mutex. Else an overload would wait there: without a bound, and in line with those who could
+// the mutex. Else an overload would wait there, without a bound, in line with the goroutines that
 // serve it.
 func (p *Pipeline) push(c *call) error {
 	if c.req.Op == Acquire && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {

@@ -39,8 +39,7 @@ func TestReleasesComeFirstThenExtendsThenAcquires(t *testing.T) {
 	}
 }
 
-// Whatever waits, every class that waits has a part of every round, and no round that
-// could be full is not.
+// Every waiting class has a part of every round, and a round is full if enough calls wait.
 func TestNoClassStarvesAndNoRoomIsLeft(t *testing.T) {
 	counts := []int{0, 1, 7, 8, 9, 60, 64, 1000}
 	for _, most := range []int{64, 100, pace.LeastBudget, mostInRound} {

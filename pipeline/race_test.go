@@ -21,7 +21,7 @@ import (
 	"muxlock/internal/token"
 )
 
-// patience is how long masters may take that no test stops: longer than a busy machine keeps them waiting.
+// patience is the timeout of masters that no test stops. A busy machine delays them for less.
 const patience = 2 * time.Second
 
 // overServers starts a pipeline over real servers, each behind a link.
@@ -84,7 +84,7 @@ func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
 	p, links := overServers(t, servers, 200*time.Millisecond)
 
 	const workers, names, cycles = 200, 50, 30
-	var held [names]atomic.Int32 // callers that believe to hold the name
+	var held [names]atomic.Int32 // callers that believe they hold the name
 	var requests, won atomic.Int64
 	var running sync.WaitGroup
 	for w := range workers {

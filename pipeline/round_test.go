@@ -156,7 +156,7 @@ func TestCallWithoutACallerIsNotSignalled(t *testing.T) {
 	}
 }
 
-// A master that granted after the token was decided may have granted more than that.
+// A master that granted after the token was decided may have granted a larger one.
 func TestAnswerOfAMasterThatIsNotAmongThoseThatCountIsUnknown(t *testing.T) {
 	raise := Request{Op: Extend, Name: "a", Token: "t", TTL: time.Second, Fence: 7, Among: 0b011}
 	r, calls := newRound(3, raise)

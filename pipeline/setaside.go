@@ -65,8 +65,8 @@ func (m *master) setAside(cause error) {
 	}
 }
 
-// noteInDoubtLocked notes which acquires are in doubt now that the connection has ended, and from
-// which round on the master is not asked.
+// noteInDoubtLocked notes the acquires that the end of the connection leaves in doubt, and the
+// first round without the master.
 func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 	var from, to uint64
 	sent := func(r *round) {

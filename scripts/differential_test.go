@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// compare runs one random sequence of operations twice, one command at a time in
-// database 0 and through the given batch script in database 1, and returns where the
-// answers or what is left differ. Lease times lie so far apart that the time
-// between the two runs does not matter.
+// compare runs one random sequence of operations twice: one command at a time in database 0, and
+// through the given batch script in database 1. It returns where the answers or the final keys
+// differ. Lease times lie so far apart that the time between the two runs does not matter.
 func compare(m testMaster, seed uint64, batchSHA string) error {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var start [][]string // of keys that are there already

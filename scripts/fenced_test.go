@@ -41,7 +41,7 @@ func fencedOnce(m testMaster, seed uint64, script string, more ...string) string
 	return fmt.Sprint(reply, "\n", registers, "\n", m.state(keys[1:]))
 }
 
-// Where the server has no MSETEX, this is that the script goes on without.
+// If the server has no MSETEX, the test shows that the script goes on without.
 func TestFencedAcquireIsTheSameWithMSETEX(t *testing.T) {
 	m := newMaster(t)
 	if m.do("MSETEX", "1", "a", "b").Error() != nil {
@@ -81,8 +81,8 @@ func (m testMaster) commandsOf(call ...string) (commands []string) {
 	return nil
 }
 
-// A server whose process ends in the middle, with a log that has the first half, has a token that
-// nobody got. The other way round it would have a lock whose token is granted again.
+// If the server's process ends in the middle, its log has the first half: a token that nobody got.
+// The other way round the log would have a lock, and its token would be granted again.
 func TestRegistersAreWrittenBeforeTheLocks(t *testing.T) {
 	m := newMaster(t)
 	m.text("SET", fencedSet, "the set")

@@ -5,7 +5,7 @@ package scripts
 import _ "embed"
 
 // Script is one Lua file with its SHA-1, the name by which EVALSHA calls it. The SHA-1 is a
-// constant: so it is not computed at start, nor by an algorithm that a FIPS build refuses. A test
+// constant: nothing is computed at start, or by an algorithm that a FIPS build refuses. A test
 // holds it against SCRIPT LOAD.
 type Script struct {
 	Name, Source, SHA1 string

@@ -50,11 +50,11 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 //
 // Three things go unseen. One is a promotion before the first meeting. The second is what was
 // granted between a change and the next check. If the last check is 0.2 s old, a new one goes in
-// front of acquires (master.checkLocked of the pipeline). So that is at most 0.2 s and the time
-// that an acquire takes to the server, however long the server was idle before, or a check is under
-// way. If this process is stopped with an acquire that it was about to write, that time counts,
-// too. The third is hidden by somebody who resets the count (CONFIG RESETSTAT) after the server was
-// a replica and its offset was wiped out, all between two checks.
+// front of acquires (master.checkLocked of the pipeline). So the gap is at most 0.2 s and an
+// acquire's way to the server, even if the server was idle before, or a check is under way. If this
+// process is stopped before it writes an acquire, the stop counts, too. The third is hidden by
+// somebody who resets the count (CONFIG RESETSTAT) after the server was a replica and its offset
+// was wiped out, all between two checks.
 type Admission struct {
 	Wait    time.Duration // as Config.Wait; fixed after New
 	Durable bool          // as Config.MastersAreDurable; fixed after New

@@ -19,7 +19,7 @@ func at(seconds float64) time.Time {
 	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
 }
 
-// see is check of a server whose INFO has nothing on replication.
+// see calls Check for a server whose INFO has nothing on replication.
 func (a Admission) see(runID string, uptime time.Duration, now time.Time) Admission {
 	a, err := a.Check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
 	if err != nil {
@@ -74,8 +74,8 @@ func TestWhenAMasterVotes(t *testing.T) {
 	}
 }
 
-// TestWaitOverAllShortHistories walks through every history of three probes and states
-// of each, in other words than see does, when the master may vote.
+// TestWaitOverAllShortHistories walks through every history of three probes. After each it states
+// when the master may vote, in other words than see does.
 func TestWaitOverAllShortHistories(t *testing.T) {
 	histories := 0
 	for _, wait := range []time.Duration{0, testedWait} {
@@ -203,7 +203,8 @@ func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
 	require.NoError(t, a.see("b", 0, at(5)).NotVoting(at(5)))
 }
 
-// A model is a server as Redis is, with what INFO does not have: when its data were replaced.
+// A model is a server as Redis is. It also knows when its data were replaced, which INFO does not
+// say.
 type model struct {
 	ids, ID      int // the last master_replid that was given out, and its own
 	replica      bool
@@ -254,9 +255,9 @@ var events = map[string]func(m *model, now time.Time) bool{
 	"nothing": func(*model, time.Time) bool { return true },
 }
 
-// TestNoReplacedDataSetVotesInAnyShortHistory walks through every history of four events
-// that a check does or does not follow, some time later, of servers that say how much they
-// received and of others.
+// TestNoReplacedDataSetVotesInAnyShortHistory walks through every history of four events. After
+// each event there is a check, some time later, or none. Some servers say how much they received,
+// some do not.
 func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 	for _, says := range []bool{true, false} {
 		t.Run(fmt.Sprint("says what it received ", says), func(t *testing.T) { noReplacedDataSetVotes(t, says) })

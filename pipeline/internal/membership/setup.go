@@ -19,8 +19,8 @@ import (
 //
 // A set is written in steps (package fencing). Every master gets a description of generation
 // Preparing. When all have it they become Prepared, one by one, and when all are they Serve. So if
-// some masters are Prepared and some have nothing, the latter have lost data: no set-up that was
-// cut leaves that.
+// some masters are Prepared and some have nothing, the latter have lost data: a set-up that was cut
+// leaves no such state.
 
 // Setup is what Init, Replace and Members need to know.
 type Setup struct {
@@ -117,9 +117,9 @@ func ofOperator(err error) error {
 // the newest.
 const RecoveryMargin = 1 << 24
 
-// floor returns the least registers of the set. They are not below those of masters that are
-// prepared already, which may be recovered ones. With Recover, they are not below those of any
-// master.
+// floor returns the least registers of the set. They are not below the registers of a master that
+// is prepared already: it may have been recovered. With Recover, they are not below the registers
+// of any master.
 func (s *Setup) floor(visits []*visit, set fencing.Set) ([]uint64, error) {
 	least := fencing.FirstToken(time.Now().Unix())
 	if s.Recover {

@@ -34,7 +34,7 @@ func NewWaitClock(replID, swaps string) WaitClock {
 	}}
 }
 
-// Passed returns how long ago the entry of a master is, or that this is not known.
+// Passed returns the age of a master's entry; false: it is not known.
 func (c WaitClock) Passed(since string) (time.Duration, bool) {
 	ms, err := strconv.ParseInt(since, 10, 64)
 	if err != nil || c.ID == "" {

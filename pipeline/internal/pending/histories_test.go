@@ -26,7 +26,7 @@ type world struct {
 	has   map[uint64]bool
 }
 
-// A dead is what a connection that died carried.
+// A dead has the commands that a dead connection carried.
 type dead struct {
 	commands []command
 	deadline time.Time // zero: the master was not admitted since

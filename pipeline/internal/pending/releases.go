@@ -84,8 +84,7 @@ func (p *Releases) TakeIn() { p.leftOut = 0 }
 // the master out.
 func (p *Releases) MustRelease(o conn.Origin) bool { return p.leftOut == 0 || !o.Since(p.leftOut) }
 
-// Died notes that the rounds from and to, and those between, were in flight on a connection that
-// died.
+// Died notes the rounds in flight on a connection that died: from, to and all between.
 func (p *Releases) Died(from, to uint64) {
 	p.inDoubt = append(p.inDoubt, roundRange{from: from, to: to})
 }

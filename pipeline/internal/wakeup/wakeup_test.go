@@ -28,7 +28,7 @@ func testWakeups(masters int) (*Wakeups, *subscription, *Waiter) {
 	return u, w.sub, w
 }
 
-// taken makes a tracker take what is unread, as its run does before it sends.
+// taken makes a tracker take its unread names, as run does before it sends.
 func (tr *tracker) taken(t *testing.T) {
 	t.Helper()
 	_, live := tr.take(tr.connection)
