@@ -77,7 +77,7 @@ type call struct {
 	state atomic.Uint32
 	out   Outcome       // written by the voter before done
 	done  chan struct{} // capacity 1, one signal per use; nil: nobody waits
-	to    Receiver      // of Start; else nil
+	to    Receiver      // given to Start; else nil
 	until time.Time     // the caller leaves then; zero: not known
 
 	// The place in the queue; guarded by Pipeline.mu.

@@ -15,8 +15,7 @@ import (
 // up takes the round (send.go).
 
 const (
-	// promptFactor bounds the masters that a round waits for: those that take at most this many
-	// times as long as the fastest.
+	// A round waits for no master that takes more than promptFactor times as long as the fastest.
 	promptFactor = 4
 	// mostInRound bounds a round. So it bounds how long the first calls of the next one wait.
 	mostInRound = 4096

@@ -39,8 +39,8 @@ type master struct {
 	link
 	reader
 	pending   pending.Releases     // guarded by Pipeline.mu
-	admission membership.Admission // as the server's INFO has it; written by run under Pipeline.mu: run may read it without
-	member    member               // as the set has it, with fencing; likewise
+	admission membership.Admission // by the server's INFO; run writes it under Pipeline.mu and reads it without
+	member    member               // by the set, with fencing; likewise
 }
 
 // A target is where the master is; fixed after New.
@@ -110,8 +110,8 @@ func (m *master) run() {
 
 // tickLocked sends the releases that have come due, and checks a server that was idle. Two kinds of
 // server are checked more often. One does not say how much it has received: else its first replica
-// would look like a loss of its data (Admission.lost). The other has just ended its wait, which is
-// to be reported.
+// would look like a loss of its data (Admission.lost). The other has ended its wait, and that must
+// be reported.
 func (m *master) tickLocked(now time.Time) {
 	m.pending.Prune(now)
 	if !m.up {

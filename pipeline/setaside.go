@@ -118,7 +118,7 @@ func (m *master) whyNotAskedLocked(r *round) error {
 }
 
 // skipRoundLocked notes the pending releases of a round in which the master is not asked: those of
-// locks that it may have granted. It cannot have a lock that was acquired while it was away.
+// locks that it may have. It cannot have a lock that was acquired while it was away.
 func (m *master) skipRoundLocked(r *round) {
 	now := time.Time{}
 	for i := range r.entries {
