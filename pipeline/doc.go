@@ -37,11 +37,11 @@
 // nothing waits for a timer, a lone call is sent at once, and rounds grow with the load. Releases
 // come first, then extends, then acquires (queue).
 //
-// Room follows from what a master was measured to do (package pace). Its requests on the wire are
-// bounded by a part of the timeout, its writes on the wire by what keeps the connection filled. A
+// Room follows from what a master was measured to do (package pace). A part of the timeout bounds
+// its requests on the wire. Its writes on the wire are as many as keep the connection filled. A
 // near master has one write, so that rounds are large where the processor is the limit. A far one
-// has many, so that a call waits for no other. What does not fit waits for the master, in pieces
-// if it must. A master slower than the others takes all that waits in one write when it has room:
+// has many, so that a call waits for no other. What does not fit waits for the master, in pieces if
+// it must. A master slower than the others takes all that waits in one write when it has room:
 // being late never makes it later. If a lock's acquire and release both wait, neither is sent
 // (compact): a master cannot have granted what it was never asked. If too much waits even so, the
 // master is behind: rounds skip it until it has caught up. It is not set aside for that.

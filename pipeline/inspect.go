@@ -82,7 +82,7 @@ func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values [
 	return values, open, nil
 }
 
-// explainUnanswered gives the masters that have not answered the reason.
+// explainUnanswered sets why as the Err of each master that has not answered.
 func explainUnanswered(values []Value, why error) []Value {
 	for i := range values {
 		if values[i].Err == errUnanswered {

@@ -32,7 +32,7 @@ const (
 func DialTimeout(timeout time.Duration) time.Duration { return max(2*timeout, time.Second) }
 
 // within returns what call returns, or an error if call has not returned when ctx ends, or grace
-// after timeout. late then takes what call returns after all.
+// after timeout. What call returns later goes to late.
 func within[T any](ctx context.Context, timeout time.Duration, name string, call func(context.Context) (T, error), late func(T)) (T, error) {
 	type result struct {
 		value T

@@ -90,7 +90,7 @@ type denied struct{ error }
 
 func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
 
-// AsDenied returns err so that it matches ErrDenied.
+// AsDenied wraps err: the result matches ErrDenied, too.
 func AsDenied(err error) error { return denied{err} }
 
 // ErrRegister is matched by the cause of a master whose register for a name holds no token: text, a
@@ -104,7 +104,7 @@ type registerError struct{ error }
 
 func (r registerError) Unwrap() []error { return []error{ErrRegister, r.error} }
 
-// AsBadRegister returns err so that it matches ErrRegister.
+// AsBadRegister wraps err: the result matches ErrRegister, too.
 func AsBadRegister(err error) error { return registerError{err} }
 
 // IsDenied reports whether a server's ACL keeps a key from us, whichever command it was.
@@ -151,9 +151,9 @@ func IsServerWide(err error) bool {
 	return slices.Contains(ServerWideErrors, FirstWord(err))
 }
 
-// IsUnfit reports whether an error shows that a server cannot serve rounds. It is about the whole
-// server, or about a command that rounds need: the ACL forbids it, or the server does not know it,
-// as after a proxy has gone over to another server.
+// IsUnfit reports whether an error shows that a server cannot serve rounds. Either the error is
+// about the whole server, or rounds need a command that the ACL forbids or the server does not
+// know. A proxy may have gone over to another server.
 func IsUnfit(err error) bool {
 	return IsServerWide(err) || IsForbidden(err) || err != nil && strings.HasPrefix(err.Error(), "unknown command")
 }

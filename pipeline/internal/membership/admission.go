@@ -45,8 +45,8 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 // that breaks off leaves neither its own nor the other's. A new master_replid without an offset is
 // the same data in two cases. Either the last look was just now: repl-backlog-ttl wipes the offset
 // out, too, but not within BacklogTTL. Or the server has received nothing as a replica since the
-// last look: it counts the bytes, and a transfer begins with some. At a first meeting the offset
-// may come from a file, and does not show when it was set; there uptime counts.
+// last look: it counts the bytes, and every transfer begins with some. At a first meeting the
+// offset may come from a file, and does not show when it was set; there uptime counts.
 //
 // Three things go unseen. One is a promotion before the first meeting. The second is what was
 // granted between a change and the next check. If the last check is 0.2 s old, a new one goes in
