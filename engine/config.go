@@ -119,9 +119,9 @@ type Config struct {
 
 	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
 	// and extends always find room. While it is full Acquire is refused at once, also
-	// where others of this engine hold the lock and it would have been handed over. With 1, for a
-	// process that takes one lock and ends, newer servers are not sent the commands that pay off
-	// only for many locks, and are not asked whether they have them.
+	// where others of this engine hold the lock and it would have been handed over. Below 8, for
+	// a process that takes a few locks and ends, the engine connects in fewer round trips: it
+	// leaves out what pays off only for many locks, such as the commands of newer servers.
 	Queue int
 	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
 	// of returning ErrOverloaded. TryAcquire never waits.

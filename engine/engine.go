@@ -65,7 +65,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	pipe, err := pipeline.New(ctx, pipeline.Config{
 		Masters: masters, Timeout: cfg.MasterTimeout, Queue: cfg.Queue,
 		Wait: cfg.restartWait(), MastersAreDurable: cfg.MastersAreDurable, MastersAreNew: cfg.MastersAreNew, Changed: events.master,
-		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL, DisableNative: cfg.Queue == 1,
+		Fencing: cfg.Fencing, MaxTTL: cfg.MaxTTL,
 	})
 	if err != nil {
 		events.close()

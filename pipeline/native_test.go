@@ -267,12 +267,12 @@ func TestServerThatHasACommandNoMoreIsAdmittedWithout(t *testing.T) {
 	})
 }
 
-func TestWithoutNativeNothingNewIsSent(t *testing.T) {
+func TestPipelineThatTakesFewAcquiresIsSentNothingNew(t *testing.T) {
 	inBubble(t, 1, func(t *testing.T, b *bubble) {
-		b.cfg.DisableNative = true
+		b.cfg.Queue = conn.FoldFrom - 1
 		b.native(allNative)
 		b.started()
-		b.acquireTogether(numbered(20)...)
+		b.acquireTogether(numbered(b.cfg.Queue)...)
 		for _, l := range b.fakes[0].commands("") {
 			require.NotContains(t, []string{"MSETEX", "DELEX", "DELIFEQ"}, l.args[0])
 		}

@@ -7,7 +7,7 @@ import "muxlock/pipeline/internal/conn"
 // one.
 func (m *master) tryNative(name, t string) error {
 	var d conn.Dialect
-	if !m.p.disableNative && !m.triedInVain {
+	if !m.p.takesFew() && !m.triedInVain {
 		trial := conn.NewNativeTrial(name, t)
 		m.triedInVain = true
 		replies, err := m.ask(&trial)

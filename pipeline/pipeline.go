@@ -42,7 +42,6 @@ type Config struct {
 	// MastersAreDurable asserts that a restart forgets nothing. A master that was a replica
 	// meanwhile waits all the same.
 	MastersAreDurable bool
-	DisableNative     bool // send only commands that older servers have, too
 	// MastersAreNew asserts that the masters which New connects to never granted a lock.
 	MastersAreNew bool
 	// Fencing has every acquire take a fencing token. The masters must have been set up for it
@@ -62,19 +61,18 @@ type Config struct {
 // Pipeline carries the requests of any number of goroutines to all masters. It is safe for
 // concurrent use.
 type Pipeline struct {
-	masters       []*master // fixed after New
-	quorum        int
-	timeout       time.Duration
-	limit         int
-	changed       func(master string, up bool, cause error)
-	ctx           context.Context // ends when Close has waited for what is under way
-	cancel        context.CancelFunc
-	closing       chan struct{} // closed by the first Refuse or Close
-	fencing       bool
-	disableNative bool
-	set           *membership.Set // fixed after New; nil without fencing
-	running       sync.WaitGroup  // the masters' goroutines and ticks
-	calls         sync.Pool       // of Do
+	masters []*master // fixed after New
+	quorum  int
+	timeout time.Duration
+	limit   int
+	changed func(master string, up bool, cause error)
+	ctx     context.Context // ends when Close has waited for what is under way
+	cancel  context.CancelFunc
+	closing chan struct{} // closed by the first Refuse or Close
+	fencing bool
+	set     *membership.Set // fixed after New; nil without fencing
+	running sync.WaitGroup  // the masters' goroutines and ticks
+	calls   sync.Pool       // of Do
 
 	inspections chan struct{} // one for each inspection under way, at most mostInspections
 
@@ -102,16 +100,15 @@ type Pipeline struct {
 // admitted like others: New does not wait for them.
 func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p := &Pipeline{
-		quorum:        quorum.Size(len(cfg.Masters)),
-		timeout:       cfg.Timeout,
-		limit:         cfg.Queue,
-		changed:       cfg.Changed,
-		fencing:       cfg.Fencing,
-		disableNative: cfg.DisableNative,
-		closing:       make(chan struct{}),
-		drained:       make(chan struct{}),
-		calls:         sync.Pool{New: newCall},
-		inspections:   make(chan struct{}, mostInspections),
+		quorum:      quorum.Size(len(cfg.Masters)),
+		timeout:     cfg.Timeout,
+		limit:       cfg.Queue,
+		changed:     cfg.Changed,
+		fencing:     cfg.Fencing,
+		closing:     make(chan struct{}),
+		drained:     make(chan struct{}),
+		calls:       sync.Pool{New: newCall},
+		inspections: make(chan struct{}, mostInspections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {
@@ -299,6 +296,10 @@ func (p *Pipeline) Close() {
 		u.Wait()
 	}
 }
+
+// takesFew reports whether so few acquires may wait that no load can build up. Then what New measures
+// and tries for loads would cost more than it brings.
+func (p *Pipeline) takesFew() bool { return p.limit < conn.FoldFrom }
 
 // Full reports whether an acquire would be refused with ErrOverloaded now. It takes no mutex.
 func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }

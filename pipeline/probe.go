@@ -130,7 +130,7 @@ func (m *master) probe() error {
 // before load comes. If so few acquires may wait that there can be no load, it does nothing, and
 // saves three round trips: the first small writes tell the same.
 func (m *master) measure() error {
-	if m.p.limit < conn.FoldFrom {
+	if m.p.takesFew() {
 		return nil
 	}
 	for range 3 {

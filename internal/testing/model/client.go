@@ -6,7 +6,7 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// What an engine does to find out which masters may vote, as in pipeline/membership.go.
+// What an engine does to find out which masters may vote, as in pipeline/member.go.
 
 // names are those of run_ids.
 var names = func() (names [256]string) {

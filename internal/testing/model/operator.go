@@ -2,7 +2,7 @@ package model
 
 import "muxlock/internal/fencing"
 
-// What operators do, as in pipeline/setup.go and replace.go. What is decided is decided by
+// What operators do, as in pipeline/internal/membership/setup.go and replace.go. What is decided is decided by
 // package fencing (sets.go).
 
 // An operation is what an operator does.
