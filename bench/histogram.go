@@ -7,28 +7,30 @@ import (
 	"math"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"muxlock/internal/stats"
 )
 
-// The range of every histogram, in ns; what lies outside is counted at its edge.
+// The range of every histogram, in ns. Record counts a value outside it at the nearer edge.
 const (
 	shortest = 1
 	longest  = 3_600_000_000_000
 	digits   = 3
 )
 
-// Histogram counts latencies in ns, in the range and to the digits that Summary
-// names. It takes some 0.2 MB, twice that with censored ones. Not safe for concurrent use.
+// Histogram counts latencies from 1 ns to 1 hour, to 3 digits. It takes some 0.2 MB, and
+// twice that with censored latencies. Not safe for concurrent use.
 //
-// A censored latency is known only to be at least so long: what was waited for never came.
-// All censored ones rank above all known ones, so that a quantile is exact up to the share
-// that is known, and beyond it a lower bound: of the censored latencies if they were exact,
-// and of the longest known one.
+// A censored latency is a lower bound: the operation was cut off or never began. Censored
+// latencies rank above all known ones. A quantile is therefore exact up to the known share,
+// and a lower bound beyond it: at least the longest known latency, and at least the quantile
+// that treats censored latencies as exact.
 type Histogram struct {
 	hdr      *hdrhistogram.Histogram
-	censored *hdrhistogram.Histogram // nil until there is one
+	censored *hdrhistogram.Histogram // nil until RecordAtLeast
 }
 
-// NewHistogram returns an empty one.
+// NewHistogram returns an empty Histogram.
 func NewHistogram() *Histogram { return &Histogram{hdr: newHDR()} }
 
 func newHDR() *hdrhistogram.Histogram { return hdrhistogram.New(shortest, longest, digits) }
@@ -46,7 +48,7 @@ func (h *Histogram) RecordAtLeast(ns, n int64) {
 	_ = h.censored.RecordValues(min(max(ns, shortest), longest), n)
 }
 
-// Merge adds what g has counted.
+// Merge adds the counts of g.
 func (h *Histogram) Merge(g *Histogram) {
 	h.hdr.Merge(g.hdr)
 	if g.Censored() > 0 {
@@ -57,8 +59,8 @@ func (h *Histogram) Merge(g *Histogram) {
 	}
 }
 
-// MarshalText encodes it for another process, in the compressed form of HdrHistogram; the
-// censored ones follow a comma.
+// MarshalText encodes h for another process, in the compressed form of HdrHistogram.
+// Censored latencies follow a comma.
 func (h *Histogram) MarshalText() ([]byte, error) {
 	text, err := h.hdr.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err == nil && h.Censored() > 0 {
@@ -69,7 +71,7 @@ func (h *Histogram) MarshalText() ([]byte, error) {
 	return text, err
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText decodes the text of MarshalText.
 func (h *Histogram) UnmarshalText(b []byte) (err error) {
 	known, more, found := bytes.Cut(b, []byte(","))
 	if h.hdr, err = hdrhistogram.Decode(known); err == nil && found {
@@ -78,10 +80,10 @@ func (h *Histogram) UnmarshalText(b []byte) (err error) {
 	return err
 }
 
-// Count is how many latencies it holds, censored ones among them.
+// Count returns the number of latencies, censored ones included.
 func (h *Histogram) Count() int64 { return h.hdr.TotalCount() + h.Censored() }
 
-// Censored is how many of them are.
+// Censored returns the number of censored latencies.
 func (h *Histogram) Censored() int64 {
 	if h.censored == nil {
 		return 0
@@ -89,8 +91,8 @@ func (h *Histogram) Censored() int64 {
 	return h.censored.TotalCount()
 }
 
-// Quantile is the latency in ns that a share of q, from 0 to 1, does not exceed; 0 when
-// it is empty. Where AtLeast, it is a lower bound.
+// Quantile returns quantile q (0 to 1) in ns, and 0 when h is empty. It is a lower bound
+// when AtLeast(q).
 func (h *Histogram) Quantile(q float64) int64 {
 	known, all := h.hdr.TotalCount(), h.Count()
 	switch {
@@ -105,16 +107,17 @@ func (h *Histogram) Quantile(q float64) int64 {
 	return max(both.ValueAtPercentile(100*q), h.hdr.Max())
 }
 
-// AtLeast reports whether quantile q is one of the censored ones.
+// AtLeast reports whether quantile q falls among the censored latencies.
 func (h *Histogram) AtLeast(q float64) bool { return amongCensored(q, h.Censored(), h.Count()) }
 
-// amongCensored reports whether quantile q of so many is among the last, which are censored.
+// amongCensored reports whether quantile q of all latencies falls among the censored ones,
+// which are the last.
 func amongCensored(q float64, censored, all int64) bool {
 	return censored > 0 && math.Ceil(q*float64(all)-1e-6) > float64(all-censored) // 0.9*10 is not quite 9
 }
 
-// Bars are the known values that it distinguishes, rising, each with how many latencies
-// were there and at most half a digit below it. Empty ones are left out.
+// Bars yields the non-empty bars of the known latencies, ascending: the upper end of each
+// bar and the number of latencies in it.
 func (h *Histogram) Bars() iter.Seq2[int64, int64] {
 	return func(yield func(value, count int64) bool) {
 		for _, bar := range h.hdr.Distribution() {
@@ -125,8 +128,8 @@ func (h *Histogram) Bars() iter.Seq2[int64, int64] {
 	}
 }
 
-// Histogram reads HDR and CensoredHDR back; an empty Histogram when both are absent. The
-// error is that of a text which is no histogram.
+// Histogram decodes HDR and CensoredHDR. It returns an empty Histogram when both are absent,
+// and an error when one of them cannot be decoded.
 func (s *Summary) Histogram() (*Histogram, error) {
 	h, err := NewHistogram(), error(nil)
 	if s.HDR != "" {
@@ -141,7 +144,7 @@ func (s *Summary) Histogram() (*Histogram, error) {
 	return h, nil
 }
 
-// Summary puts it in figures; zeros when it is empty. A nil one was not measured, and has none.
+// Summary returns the figures of h: zeros when h is empty, nil when h is nil (not measured).
 func (h *Histogram) Summary() *Summary {
 	if h == nil {
 		return nil
@@ -151,19 +154,19 @@ func (h *Histogram) Summary() *Summary {
 	if s.Censored > 0 {
 		s.take(h.censored, &s.CensoredHDR)
 	}
-	for _, p := range percentiles {
-		s.P[p.name] = 0
+	for _, p := range stats.Percentiles {
+		s.P[p.Name] = 0
 		if s.Count > 0 {
-			s.P[p.name] = h.Quantile(p.value / 100)
+			s.P[p.Name] = h.Quantile(p.Value / 100)
 		}
-		if h.AtLeast(p.value / 100) {
-			s.AtLeast = append(s.AtLeast, p.name)
+		if h.AtLeast(p.Value / 100) {
+			s.AtLeast = append(s.AtLeast, p.Name)
 		}
 	}
 	return s
 }
 
-// take adds latencies, known or censored, to least, mean and longest.
+// take adds latencies, known or censored, to Min, Mean and Max, and encodes them.
 func (s *Summary) take(hdr *hdrhistogram.Histogram, into *string) {
 	n := hdr.TotalCount()
 	if n == 0 {
@@ -177,11 +180,6 @@ func (s *Summary) take(hdr *hdrhistogram.Histogram, into *string) {
 	text, _ := hdr.Encode(hdrhistogram.V2CompressedEncodingCookieBase) // cannot fail: it writes to memory
 	*into = string(text)
 }
-
-var percentiles = []struct {
-	name  string
-	value float64
-}{{"50", 50}, {"90", 90}, {"99", 99}, {"99.9", 99.9}, {"99.99", 99.99}}
 
 func (h *Histogram) reset() {
 	h.hdr.Reset()

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/stats"
 )
 
 func TestClampedValuesAreCountedAtTheEdge(t *testing.T) {
@@ -25,8 +27,8 @@ func TestASummaryHoldsItsWholeHistogram(t *testing.T) {
 	back, err := s.Histogram()
 	require.NoError(t, err)
 	require.EqualValues(t, 10_000, back.Count())
-	for _, p := range percentiles {
-		require.Equal(t, s.P[p.name], back.Quantile(p.value/100), p.name)
+	for _, p := range stats.Percentiles {
+		require.Equal(t, s.P[p.Name], back.Quantile(p.Value/100), p.Name)
 	}
 	var count, last int64
 	for value, n := range back.Bars() {

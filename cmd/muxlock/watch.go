@@ -13,6 +13,7 @@ import (
 
 	"muxlock/engine/admin"
 	"muxlock/internal/redlock"
+	"muxlock/internal/stats"
 	"muxlock/internal/wallclock"
 )
 
@@ -33,7 +34,7 @@ type roundTrips struct {
 	Min   int64            `json:"min"`
 	Mean  float64          `json:"mean"`
 	Max   int64            `json:"max"`
-	P     map[string]int64 `json:"p"` // "50", "90", "99", "99.9", "99.99"
+	P     map[string]int64 `json:"p"` // by the names of stats.Percentiles
 }
 
 const (
@@ -115,8 +116,8 @@ func summary(trips []int64) roundTrips {
 		s.Mean += float64(t) / float64(s.Count)
 	}
 	s.Min, s.Max = trips[0], trips[s.Count-1]
-	for name, q := range map[string]float64{"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999} {
-		s.P[name] = trips[int(q*float64(s.Count))]
+	for _, p := range stats.Percentiles {
+		s.P[p.Name] = trips[int(p.Value*float64(s.Count)/100)]
 	}
 	return s
 }

@@ -67,11 +67,8 @@ func In(unit string, v float64) string {
 	return Digits(v)
 }
 
-// Percentiles are those that a Summary has, rising.
-var Percentiles = []string{"50", "90", "99", "99.9", "99.99"}
-
-// Percentile is one of a summary, with a ~ when fewer than ten samples lie beyond it,
-// with >= when it is a lower bound, and - when there is none.
+// Percentile writes percentile p of a summary: with ~ if fewer than ten samples lie beyond
+// it, with >= if it is a lower bound, and as - if there is none.
 func Percentile(s *bench.Summary, p string) string {
 	if s == nil || s.Count == 0 {
 		return "-"

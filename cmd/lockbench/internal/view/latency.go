@@ -7,6 +7,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/stats"
 )
 
 // latencies is a plot and the figures of each latency, of all implementations together.
@@ -81,14 +82,14 @@ func pooled(t result.Timing, name string, color int, results ...*bench.Result) *
 // percentiles is the figures of latencies.
 func percentiles(curves []curve) Table {
 	t := Table{Texts: 1, Heads: []string{""}}
-	for _, p := range units.Percentiles {
-		t.Heads = append(t.Heads, "p"+p)
+	for _, p := range stats.Percentiles {
+		t.Heads = append(t.Heads, "p"+p.Name)
 	}
 	t.Heads = append(t.Heads, "max", "n")
 	for _, c := range curves {
 		row := []string{c.name}
-		for _, p := range units.Percentiles {
-			row = append(row, units.Percentile(c.summary, p))
+		for _, p := range stats.Percentiles {
+			row = append(row, units.Percentile(c.summary, p.Name))
 		}
 		t.Rows = append(t.Rows, cells(append(row, units.AtLeast(ns(c.summary.Max), c.summary.Censored > 0), units.Number(c.summary.Count))...))
 	}

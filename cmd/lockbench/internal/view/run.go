@@ -2,12 +2,12 @@ package view
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/result"
 	"muxlock/cmd/lockbench/internal/units"
+	"muxlock/internal/stats"
 )
 
 // runs is every figure of every result; of many that are compared, charts stand elsewhere.
@@ -102,10 +102,9 @@ func partOf(n, all int64) string {
 // tail is what the percentiles without a base would need.
 func (b *Blocks) tail(r *bench.Result) {
 	var needs []string
-	for _, p := range units.Percentiles {
-		q, _ := strconv.ParseFloat(p, 64)
-		if more := r.MoreSeconds(q); more > 0 {
-			needs = append(needs, fmt.Sprintf("p%s needs %.0f s more", p, more))
+	for _, p := range stats.Percentiles {
+		if more := r.MoreSeconds(p.Value); more > 0 {
+			needs = append(needs, fmt.Sprintf("p%s needs %.0f s more", p.Name, more))
 		}
 	}
 	if len(needs) > 0 {
