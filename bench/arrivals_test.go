@@ -62,7 +62,7 @@ func TestPoissonGapsHaveMeanAndDeviationOfTheRate(t *testing.T) {
 }
 
 func TestUniformArrivalsHaveEqualGaps(t *testing.T) {
-	for i, a := range arrivals(Config{Rate: 1000, Arrivals: Even}, 100) {
+	for i, a := range arrivals(Config{Rate: 1000, Arrivals: ArrivalsUniform}, 100) {
 		require.EqualValues(t, (i+1)*1_000_000, a.at)
 	}
 }

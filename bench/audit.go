@@ -6,29 +6,28 @@ import (
 	"time"
 )
 
-// audit watches every hold of a run for a second holder of the same name, and for a fence
-// that is not larger than that of the hold before. A hold is the interval from Acquire's
-// return to the end of its validity or the call of Release, whichever comes first, on the
-// run's monotonic clock.
+// audit looks for two holders of one name at the same time, and for fences that do not grow.
+// A hold begins when Acquire returns. It ends when its validity ends or Release is called,
+// whichever comes first, on the run's monotonic clock.
 //
-// One word per name holds the stamp of its holder, which is unique among live holds. enter
-// swaps its stamp in; if the old one is neither cleared nor past, two held at once. leave
-// clears no stamp but its own, and before the call of Release, so a correct lock's next
-// holder always finds the word clear.
+// Each name has a word for the stamp of its holder. Stamps are unique among live holds. enter
+// swaps the new holder's stamp in; if the old one is neither cleared nor past, two held at
+// once. leave clears only its own stamp, before Release is called, so the next holder of a
+// correct lock finds the word clear.
 //
-// A second word has the fence of the name's last hold that had one. Holds of a correct
-// lock enter in the order in which they were acquired, as long as they are valid.
+// A second word has the fence of the name's last fenced hold. Valid holds of a correct lock
+// enter in the order in which they were acquired.
 //
-// It may miss an overlap that follows another on the same name (the word has
-// room for one holder), never all of them, and does not report one that is none.
+// The audit may miss an overlap that follows another on the same name, since the word has
+// room for one holder. It never misses all of them, and never reports a false one.
 type audit struct {
 	*table
 	overlaps atomic.Int64
-	stale    atomic.Int64 // holds whose fence is not larger than that before
+	stale    atomic.Int64 // holds whose fence is no larger than the one before
 }
 
-// A stamp is the end of validity in whole microseconds (rounded down: a hold
-// seems shorter, never longer) above the worker's number.
+// A stamp has the worker's number in its low bits and the end of validity, in microseconds,
+// above them. The end is rounded down: a hold seems shorter, never longer.
 const (
 	workerBits = 20
 	forever    = math.MaxInt64 >> workerBits // microseconds
@@ -36,9 +35,8 @@ const (
 
 func newAudit(t *table) *audit { return &audit{table: t} }
 
-// enter notes that worker has held key since acquired, until the given times on
-// the clock now, with a fence. It returns the stamp for leave. A hold that was over before
-// it began is not one; a zero stamp.
+// enter notes that worker holds key from acquired to until, times on the clock now, with a
+// fence. It returns the stamp for leave: 0 if the hold was over before it began.
 func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now func() int64) int64 {
 	if until <= acquired {
 		return 0
@@ -53,9 +51,9 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 	if !overlaps && !stale {
 		return stamp
 	}
-	// Another seems to hold it, or to have come after this one. If this goroutine was not run
-	// between Acquire's return and the swap for so long that its own lease ended, the other
-	// may be a rightful successor: put its words back.
+	// Another worker seems to hold key, or to have followed this one. If this goroutine was
+	// not scheduled between Acquire's return and the swap until its own lease had ended, the
+	// other may be a rightful successor: put its words back.
 	if now() >= until {
 		slot.CompareAndSwap(stamp, old)
 		last.CompareAndSwap(int64(fence), before)
@@ -73,8 +71,8 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 	return stamp
 }
 
-// renew notes that the holder's validity ends later. It returns the new stamp; that
-// of a hold which has been overwritten stays as it is.
+// renew notes that the holder's validity ends later, and returns the new stamp. It returns
+// the old one if another holder has overwritten it.
 func (a *audit) renew(key int, stamp, until int64) int64 {
 	next := min(until/1000, forever)<<workerBits | stamp&(1<<workerBits-1)
 	if stamp == 0 || !a.holder(key).CompareAndSwap(stamp, next) {
@@ -83,14 +81,14 @@ func (a *audit) renew(key int, stamp, until int64) int64 {
 	return next
 }
 
-// leave notes that the holder is about to call Release. It is false when that
-// gives the lock to nobody: it had run out, or had been another's.
+// leave notes that the holder is about to call Release. It returns false when there is
+// nothing to hand over: the lock had run out, or another had taken it.
 func (a *audit) leave(key int, stamp, now int64) bool {
 	return stamp != 0 && a.holder(key).CompareAndSwap(stamp, 0) && stamp>>workerBits > now/1000
 }
 
-// untilNs puts the end of a validity on the clock that began at base. The zero
-// time is a lock that does not end by itself.
+// untilNs converts the end of a validity to the clock that began at base. The zero time
+// means a lock that never ends by itself.
 func untilNs(base, until time.Time) int64 {
 	if until.IsZero() {
 		return math.MaxInt64

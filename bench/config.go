@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// ErrConfig is matched by every error of Config.Validate and of all that reads
-// text: the caller asked for something that no run can do. Each is a ConfigError.
+// ErrConfig is matched by every ConfigError: the caller asked for something that no run
+// can do. Config.Validate and all parsers of this package return such errors.
 var ErrConfig = errors.New("bench: invalid configuration")
 
-// ConfigError is what cannot be done. Its text is for the command line and names the flag.
+// ConfigError says which setting is wrong. Its text is for the command line and names the flag.
 type ConfigError struct {
-	Field  string // of Config; "" if it is about none of them
-	Flag   string // of lockbench, which sets it; "" if it is about a value for any flag
+	Field  string // of Config; "" if none is meant
+	Flag   string // the flag of lockbench that sets it; "" if several may
 	Reason string
 }
 
@@ -27,25 +27,24 @@ func (e *ConfigError) Error() string {
 
 func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
-// Limits that Validate holds.
+// Limits of Validate.
 const (
-	maxWorkers = 1 << workerBits // as the audit keeps a worker's number
+	maxWorkers = 1 << workerBits // a worker's number must fit into an audit stamp
 	maxKeys    = 1 << 26
 	minTTL     = time.Millisecond
 )
 
-// Config describes one run. It is read once, when the run begins, and its JSON
-// form is the workload part of a Document's config.
+// Config describes one run. It is read once, when the run begins. Its JSON form is the
+// workload part of a Document's config.
 type Config struct {
-	// Workers is the number of goroutines that lock, in each process. In an open loop it is the
-	// most operations that can be in flight. Too few: the rate cannot be met.
+	// Workers is the number of goroutines that lock, in each process. It limits the
+	// operations in flight; with too few, an open loop cannot meet its rate.
 	Workers int `json:"workers"`
 	// Procs is the number of processes, each with Workers of its own; 0 means 1.
-	// Run is one process; RunPart is one of several.
+	// Run runs one process, RunPart one of several.
 	Procs int `json:"procs,omitempty"`
-	// Keys is the number of distinct lock names, for every distribution but own,
-	// where it is ignored: every worker has a name to itself, but with
-	// op hold, where the workers share all out among them.
+	// Keys is the number of distinct lock names. Distribution own ignores it, since each
+	// worker has a name to itself; with op hold the workers divide all names among them.
 	Keys int `json:"keys"`
 	// Dist chooses the name of an operation. The zero value is own.
 	Dist Dist `json:"dist"`
@@ -53,43 +52,41 @@ type Config struct {
 	// operations (closed loop only). Neither counts as latency.
 	Hold  Span `json:"hold"`
 	Think Span `json:"think"`
-	// Rate is the number of operations that arrive per second, at all processes together. Above 0 the loop
+	// Rate is the number of arrivals per second, at all processes together. Above 0 the loop
 	// is open; 0 means closed: a worker begins again when it has finished.
 	Rate float64 `json:"rate"`
-	// Arrivals is poisson (the default) or uniform. Open loop only.
+	// Arrivals is ArrivalsPoisson (the default) or ArrivalsUniform. Open loop only.
 	Arrivals string `json:"arrivals,omitempty"`
-	// Duration is the measured time; Warmup runs before it and leaves no trace
-	// in any figure but the audit's.
+	// Duration is the measured time. Warmup runs before it, and counts in no figure but
+	// the audit's.
 	Duration time.Duration `json:"duration_ns"`
 	Warmup   time.Duration `json:"warmup_ns"`
-	// TTL is the lease asked for, at least 1 ms.
+	// TTL is the lease requested, at least 1 ms.
 	TTL time.Duration `json:"ttl_ns"`
-	// Wait is how long one Acquire may wait; then it counts as a timeout. 0
-	// means until the drain ends, see Run. TryAcquire gets the same limit.
+	// Wait limits one Acquire or TryAcquire; a longer one counts as a timeout. 0 means
+	// until the drain ends, see Run.
 	Wait time.Duration `json:"wait_ns"`
 	// Op is what a worker does. The zero value is acquire-release.
 	Op Op `json:"op"`
-	// Seed fixes what the run draws. In an open loop that is the sequence of arrivals,
-	// each with its name, its hold and, in a mix, its operation, whichever worker takes
-	// it; in a closed loop each worker's sequence of the same and of thinks. Every
-	// process has its own.
+	// Seed fixes all random draws: names, holds, thinks, and the operations of a mix. In an
+	// open loop each process has one sequence, whichever worker takes an arrival; in a
+	// closed loop each worker has one.
 	Seed uint64 `json:"seed"`
-	// KeyPrefix begins every lock name. Empty: a random one is made for the run,
-	// so that runs collide neither with each other nor with foreign keys.
+	// KeyPrefix begins every lock name. If it is empty, the run makes a random one, so that
+	// runs collide neither with each other nor with foreign keys.
 	KeyPrefix string `json:"key_prefix,omitempty"`
-	// History is how many of the latest events of each name to keep in each process for
-	// Result.History; 0 is none. It costs a lock and a copy each, and is for few names.
+	// History is the number of latest events that each process keeps of each name for
+	// Result.History; 0 is none. Each event costs a lock and a copy, so it is for few names.
 	History int `json:"history,omitempty"`
-	// Outages: so many masters may be taken away on purpose that nothing can be acquired for a
-	// time, which then speaks against no figure.
+	// Outages says that faults may take a majority away on purpose. A time without any
+	// acquisition then does not make the figures invalid.
 	Outages bool `json:"-"`
-	// Progress, when set, is called from a goroutine of its own: when the warm-up and
-	// the measured time begin, with an empty Point, then about once a second, and once
-	// at the end with the Result. A slow one misses calls, and
-	// delays the end of the run, never its load.
+	// Progress, when set, is called from a goroutine of its own: with an empty Point when
+	// the warm-up and the measured time begin, then about once a second, and at the end with
+	// the Result. A slow one misses calls and delays the end of the run, never its load.
 	Progress func(Progress) `json:"-"`
-	// Begin, when set, is called once, before the first operation, with the moment at
-	// which the run begins, which may lie ahead. The measured time begins Warmup later.
+	// Begin, when set, is called once, before the first operation, with the moment at which
+	// the run begins. That may lie ahead. The measured time begins Warmup later.
 	Begin func(time.Time) `json:"-"`
 
 	proc int // number of this process, from 0; set by RunPart
@@ -99,12 +96,12 @@ type Config struct {
 type Progress struct {
 	Impl    string
 	Round   int               // as in Result
-	Setting map[string]string // likewise
-	Warmup  bool              // true: still warming up, Point is not part of the result
-	Elapsed time.Duration     // since the warm-up or the measured window began
+	Setting map[string]string // as in Result
+	Warmup  bool              // still warming up: Point is not part of the result
+	Elapsed time.Duration     // since the warm-up or the measured time began
 	Total   time.Duration     // planned length of that phase
 	Point   Point             // the interval since the last call
-	Result  *Result           // nil but in the last call of a run
+	Result  *Result           // set in the last call of a run only
 }
 
 // Validate reports the first field that is wrong, as a ConfigError.
@@ -126,8 +123,8 @@ func (c Config) Validate() error {
 		return wrong("Rate", "rate", "must be 0 (closed loop) or up to %d per second, got %v", MaxRate, c.Rate)
 	case c.Rate > 0 && c.Think.Mean() > 0:
 		return wrong("Think", "think", "has no meaning in an open loop (rate %v)", c.Rate)
-	case c.Arrivals != "" && c.Arrivals != Poisson && c.Arrivals != Even:
-		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", Poisson, Even, c.Arrivals)
+	case c.Arrivals != "" && c.Arrivals != ArrivalsPoisson && c.Arrivals != ArrivalsUniform:
+		return wrong("Arrivals", "arrivals", "must be %s or %s, got %q", ArrivalsPoisson, ArrivalsUniform, c.Arrivals)
 	case c.Duration <= 0:
 		return wrong("Duration", "duration", "must be above 0, got %s", c.Duration)
 	case c.Warmup < 0:
@@ -150,7 +147,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// keys is the number of names that the run uses.
+// keys returns the number of names that the run uses.
 func (c Config) keys() int {
 	if c.Dist.kind == distOwn && c.Op != Hold {
 		return c.Workers * c.procs()
@@ -158,30 +155,30 @@ func (c Config) keys() int {
 	return c.Keys
 }
 
-// Waits reports whether workers wait for each other at names that they share.
+// Waits reports whether workers share names and wait for each other there.
 func (c Config) Waits() bool { return c.Dist.kind != distOwn && c.Op.waits() }
 
 func (c Config) procs() int { return max(c.Procs, 1) }
 
-// shareOf is how many of the names of op hold the worker of that number keeps.
+// shareOf returns how many names the worker of that number holds with op hold.
 func (c Config) shareOf(number int) int {
 	all := c.Workers * c.procs()
 	return max(c.Keys-number+all-1, 0) / all
 }
 
-// first is the number of this process's first worker.
+// first returns the number of this process's first worker.
 func (c Config) first() int { return c.proc * c.Workers }
 
-// stream is the number of this process's n-th random stream.
+// stream returns the number of this process's n-th random stream.
 func (c Config) stream(n uint64) uint64 { return uint64(c.proc)*streamsEach + n }
 
 func wrong(field, flag, format string, args ...any) error {
-	return &ConfigError{field, flag, fmt.Sprintf(format, args...)}
+	return &ConfigError{Field: field, Flag: flag, Reason: fmt.Sprintf(format, args...)}
 }
 
 // Values of Config.Arrivals, and the highest rate.
 const (
-	Poisson = "poisson" // exponential gaps, as independent callers make them
-	Even    = "uniform" // equal gaps
-	MaxRate = 10_000_000
+	ArrivalsPoisson = "poisson" // exponential gaps, as independent callers make them
+	ArrivalsUniform = "uniform" // equal gaps
+	MaxRate         = 10_000_000
 )

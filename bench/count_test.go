@@ -30,7 +30,7 @@ func outage(from, to time.Duration) func() Locker {
 
 func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
 	for _, workers := range []int{64, 2000} { // most of it waits for a worker, or for the lock
-		cfg := Config{Workers: workers, Rate: 500, Arrivals: Even, Duration: 10 * time.Second, TTL: time.Second}
+		cfg := Config{Workers: workers, Rate: 500, Arrivals: ArrivalsUniform, Duration: 10 * time.Second, TTL: time.Second}
 		p99 := func(from time.Duration) (ns int64) {
 			inVirtualTime(t, outage(from, from+1500*time.Millisecond), cfg, func(t *testing.T, r *Result) {
 				require.Equal(t, r.Totals.Offered, r.Latency.Response.Count, "every operation counts")
@@ -43,7 +43,7 @@ func TestAnOutageAtTheEndOfARunShowsAsMuchAsOneBefore(t *testing.T) {
 }
 
 func TestWhatIsLeftAtTheEndIsWaitedForButNotForEver(t *testing.T) {
-	cfg := Config{Workers: 4, Rate: 100, Arrivals: Even, Duration: 10 * time.Second, TTL: time.Second}
+	cfg := Config{Workers: 4, Rate: 100, Arrivals: ArrivalsUniform, Duration: 10 * time.Second, TTL: time.Second}
 	const from = 9005 * time.Millisecond
 	inVirtualTime(t, outage(from, from+4*time.Second), cfg, func(t *testing.T, r *Result) {
 		require.Zero(t, r.Totals.Unfinished)
@@ -115,7 +115,7 @@ func TestWhatNeverGotItsLockCountsAsLongerThanAllThatDid(t *testing.T) {
 func TestARefusalFailsWhoWaitedAndAnswersWhoOnlyTried(t *testing.T) {
 	l := slow{acquire: func(context.Context) error { time.Sleep(time.Millisecond); return ErrRefused }}
 	for op, failed := range map[Op]bool{AcquireRelease: true, Try: false} {
-		cfg := Config{Workers: 4, Rate: 100, Arrivals: Even, Duration: time.Second, TTL: time.Second, Op: op}
+		cfg := Config{Workers: 4, Rate: 100, Arrivals: ArrivalsUniform, Duration: time.Second, TTL: time.Second, Op: op}
 		inVirtualTime(t, func() Locker { return l }, cfg, func(t *testing.T, r *Result) {
 			require.Equal(t, r.Totals.Offered, r.Totals.Refused)
 			require.Equal(t, failed, r.Totals.Failed == r.Totals.Offered)

@@ -6,16 +6,15 @@ import (
 	"time"
 )
 
-// waitCtx limits one Acquire after another of one worker to a time each, without
-// a context per call: the same context is armed again as long as it has not run
-// out. Its Done channel is that of a context.WithCancelCause, so contexts that a
-// locker derives from it need no goroutine.
+// waitCtx limits each Acquire of one worker without a context per call: arm starts it again
+// until its time runs out once. Its Done channel comes from a context.WithCancelCause, so
+// a context derived from it needs no goroutine.
 type waitCtx struct {
 	context.Context
 	limit    time.Duration
 	timer    *time.Timer
 	base     time.Time
-	deadline atomic.Int64 // ns after base; a locker's leftovers may read it late
+	deadline atomic.Int64 // ns after base; a locker's background work may read it late
 }
 
 func newWaitCtx(parent context.Context, base time.Time, limit time.Duration) *waitCtx {
@@ -26,24 +25,24 @@ func newWaitCtx(parent context.Context, base time.Time, limit time.Duration) *wa
 	return c
 }
 
-// arm begins a call's time at now.
+// arm starts the time of a call at now.
 func (c *waitCtx) arm(now int64) {
 	c.deadline.Store(now + int64(c.limit))
 	c.timer.Reset(c.limit)
 }
 
-// disarm ends it; false when the time had run out: the context is then spent.
+// disarm stops the time. It returns false when the time had run out: c is then spent.
 func (c *waitCtx) disarm() bool { return c.timer.Stop() }
 
-// Deadline is that of the call under way.
+// Deadline returns the deadline of the call under way.
 func (c *waitCtx) Deadline() (time.Time, bool) {
 	return c.base.Add(time.Duration(c.deadline.Load())), true
 }
 
-// Err is context.DeadlineExceeded when the time ran out.
+// Err returns context.DeadlineExceeded when the time ran out.
 func (c *waitCtx) Err() error {
 	if c.Context.Err() == nil {
 		return nil
 	}
-	return context.Cause(c.Context) // which takes a mutex
+	return context.Cause(c.Context) // takes a mutex
 }

@@ -10,7 +10,7 @@ type Dist struct {
 	kind distKind
 	s    float64 // exponent of zipf
 	hot  float64 // hotspot: share of the names that are hot
-	heat float64 // hotspot: share of the operations that they get
+	heat float64 // hotspot: share of the operations on hot names
 }
 
 type distKind uint8
@@ -22,18 +22,17 @@ const (
 	distHotspot
 )
 
-const maxZipf = 20 // beyond it every draw is rank 1
+const maxZipf = 20 // a larger exponent draws rank 1 every time
 
 // Uniform draws every name equally often.
 func Uniform() Dist { return Dist{kind: distUniform} }
 
-// Zipf draws the name of rank k with a probability proportional to k^-s; any s
-// above 0 is good.
+// Zipf draws the name of rank k with a probability proportional to k^-s, for any s above 0.
 func Zipf(s float64) Dist { return Dist{kind: distZipf, s: s} }
 
-// Hotspot gives a share of the names, rounded up to whole ones, a share of the
-// operations; within both groups every name is drawn equally often. Both shares are
-// above 0 and below 1.
+// Hotspot gives a share of the operations to a share of the names, rounded up to whole
+// names. Within both groups every name is drawn equally often. Both shares are above 0 and
+// below 1.
 func Hotspot(names, operations float64) Dist {
 	return Dist{kind: distHotspot, hot: names, heat: operations}
 }
@@ -68,8 +67,8 @@ func decimal(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 // MarshalText and UnmarshalText make a Dist a JSON string and a flag value.
 func (d Dist) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads own, uniform, zipf:S, for example zipf:0.99, or hotspot:F,P, for
-// example hotspot:0.01,0.9: a hundredth of the names gets nine tenths of the operations.
+// UnmarshalText reads own, uniform, zipf:S (zipf:0.99) or hotspot:F,P. hotspot:0.01,0.9
+// gives nine tenths of the operations to a hundredth of the names.
 func (d *Dist) UnmarshalText(b []byte) error {
 	name, arg, _ := strings.Cut(string(b), ":")
 	switch {

@@ -1,14 +1,14 @@
 package bench
 
-// extending is what a worker of op extend holds all the time.
+// extending is the one lock of a worker with op extend.
 type extending struct {
 	lock  Held // nil: not acquired yet, or lost
 	ext   Extender
-	stamp int64 // of the audit
+	stamp int64 // of audit
 }
 
-// extend is one operation: Extend, after Acquire if this is the first or the lock
-// was lost. What an Extend that failed has left is released.
+// extend is one operation. It acquires the lock first if the worker has none, then calls
+// Extend. It releases the lock when Extend fails.
 func (w *worker) extend(a arrival) {
 	r := w.r
 	if w.ext.lock == nil && !w.beginExtending(a) {
@@ -33,7 +33,8 @@ func (w *worker) extend(a arrival) {
 	w.ext.stamp = r.audit.renew(w.keys.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
 }
 
-// beginExtending is false when the lock could not be had, or not be extended.
+// beginExtending acquires the lock. It returns false if that fails, or if the lock is no
+// Extender.
 func (w *worker) beginExtending(a arrival) bool {
 	r, key := w.r, w.keys.own
 	begin := r.now()
@@ -53,7 +54,7 @@ func (w *worker) beginExtending(a arrival) bool {
 	return ok
 }
 
-// extender ends the run when the lock cannot be extended.
+// extender returns held as an Extender. It ends the run when held is none.
 func (w *worker) extender(held Held) (Extender, bool) {
 	ext, ok := held.(Extender)
 	if !ok {
@@ -62,7 +63,7 @@ func (w *worker) extender(held Held) (Extender, bool) {
 	return ext, ok
 }
 
-// extendOnce is the Extend of an operation of a mix. It returns the new stamp.
+// extendOnce calls Extend for an operation of a mix. It returns the new stamp.
 func (w *worker) extendOnce(held Held, key int, stamp int64, measured bool) (int64, error) {
 	r := w.r
 	ext, ok := w.extender(held)

@@ -2,8 +2,8 @@ package bench
 
 import "sync"
 
-// Event is one call on a lock, as its worker saw it. Times are ns since the begin of
-// the run, on the clock that all its processes share.
+// Event is one call on a lock, as its worker saw it. Times are ns since the run began, on
+// the clock that all its processes share.
 type Event struct {
 	Kind    string `json:"kind"` // acquired, refused (with Error: failed), released
 	Key     string `json:"key"`
@@ -11,9 +11,9 @@ type Event struct {
 	Worker  int    `json:"worker"` // among those of all processes, from 0
 	FromNs  int64  `json:"from_ns"`
 	ToNs    int64  `json:"to_ns"`
-	UntilNs int64  `json:"until_ns,omitempty"` // end of the validity of what was acquired
-	Fence   uint64 `json:"fence,omitempty"`    // of what was acquired; 0: none
-	Overlap bool   `json:"overlap,omitempty"`  // the first of its key that another's hold, or its fence, was in the way of
+	UntilNs int64  `json:"until_ns,omitempty"` // of acquired: end of the validity
+	Fence   uint64 `json:"fence,omitempty"`    // of acquired: fencing token; 0: none
+	Overlap bool   `json:"overlap,omitempty"`  // the first acquire of its key that overlapped a hold, or whose fence did not grow
 	Error   string `json:"error,omitempty"`
 }
 
@@ -24,9 +24,9 @@ const (
 	EventReleased = "released"
 )
 
-// history keeps the latest events of each name, so that those around an overlap can
-// be shown, or around a fence that did not grow. The first of a name, in whichever process,
-// freezes its rings soon after. A nil history has kept nothing.
+// history keeps the latest events of each name, to show the events around a violation: an
+// overlap, or a fence that did not grow. Soon after the first violation of a name, the
+// rings of that name are frozen in all processes. A nil history keeps nothing.
 type history struct {
 	*table
 	names []string
@@ -37,11 +37,11 @@ type history struct {
 type ring struct {
 	mu     sync.Mutex // guards the following
 	events []Event
-	next   int // the oldest, once all places are taken
-	after  int // events taken since the violation
+	next   int // the oldest event, once events is full
+	after  int // events since the violation
 }
 
-// newHistory keeps the latest n events of each name; 0 is none, and a nil history.
+// newHistory makes a history of the latest n events of each name; nil when n is 0.
 func newHistory(t *table, names []string, proc, n int) *history {
 	if n == 0 {
 		return nil
@@ -53,8 +53,8 @@ func newHistory(t *table, names []string, proc, n int) *history {
 	return h
 }
 
-// add notes an event, unless a violation of its name lies so far back that the place is
-// needed for what led to it.
+// add keeps an event. Once a quarter of the ring is newer than the violation of its name,
+// add drops it: the rest is for the events that led to the violation.
 func (h *history) add(key int, e Event) {
 	e.Key, e.Proc = h.names[key], h.proc
 	r := &h.rings[key]
@@ -74,7 +74,7 @@ func (h *history) add(key int, e Event) {
 	r.next = (r.next + 1) % len(r.events)
 }
 
-// violations is the events of the names that have one.
+// violations returns the events of all names with a violation.
 func (h *history) violations() (events []Event) {
 	if h == nil {
 		return nil

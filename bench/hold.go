@@ -2,7 +2,7 @@ package bench
 
 import "runtime"
 
-// holdingPart is a process's share, in figures that can be added.
+// holdingPart is a process's share of Holding, in figures that can be added.
 type holdingPart struct {
 	Wanted, Held, Lost                int64
 	HeapBytes                         int64
@@ -30,7 +30,8 @@ func (h *holdingPart) result() *Holding {
 	}
 }
 
-// meterHolding reads what locks cost, at the begin of a run and at its end.
+// meterHolding adds the heap and the commands so far to h: with sign -1 when the run begins,
+// with 1 when it ends.
 func (r *runner) meterHolding(h *holdingPart, sign int64) {
 	runtime.GC()
 	var m runtime.MemStats
@@ -41,9 +42,8 @@ func (r *runner) meterHolding(h *holdingPart, sign int64) {
 	h.Commands += uint64(sign) * c.Commands
 }
 
-// keep acquires the worker's share of the names, keeps the locks alive until the
-// run is over, and releases them. The names are nobody else's, so there is nothing
-// to audit.
+// keep acquires the worker's share of the names, keeps the locks alive until the run is
+// over, and releases them. No other worker wants these names, so there is nothing to audit.
 func (w *worker) keep() {
 	r := w.r
 	all := r.cfg.Workers * r.cfg.procs()
@@ -52,7 +52,7 @@ func (w *worker) keep() {
 		begin := r.now()
 		held, timedOut, err := w.acquire(r.names[key], begin, opHold)
 		now := r.now()
-		w.waits.add(waits{now - begin, now - begin, 1})
+		w.waits.add(waits{Longest: now - begin, Sum: now - begin, Count: 1})
 		if err != nil {
 			w.refused(arrival{at: -1, measured: true, op: opHold}, now, "acquire", err, timedOut)
 			continue
@@ -64,7 +64,7 @@ func (w *worker) keep() {
 			w.acquired++
 			w.kept = append(w.kept, held)
 			w.shard.mu.Lock()
-			w.shard.acquiredLocked(gotten{acquire: now - begin, used: -1, wait: -1, handover: -1, fence: fenceOf(held)})
+			w.shard.acquiredLocked(acquired{acquire: now - begin, used: -1, wait: -1, handover: -1, fence: fenceOf(held)})
 			w.shard.mu.Unlock()
 			continue
 		} else {
@@ -82,6 +82,6 @@ func (w *worker) keep() {
 			w.lost++
 		default:
 		}
-		_ = held.Release(w.relCtx) // its verdict belongs to no figure: the run is over
+		_ = held.Release(w.relCtx) // the run is over: no figure counts the verdict
 	}
 }

@@ -7,11 +7,11 @@ import (
 	"strconv"
 )
 
-// rng is the generator of one worker or of the arrivals: owned by one goroutine
-// at a time, no allocation, no shared state.
+// rng is the random generator of one worker or of the arrivals. One goroutine at a time
+// owns it. It allocates nothing and shares no state.
 type rng struct{ pcg rand.PCG }
 
-// newRNG gives stream number n of a seed; streams do not overlap in practice.
+// newRNG returns stream number n of a seed. Streams do not overlap in practice.
 func newRNG(seed, n uint64) rng {
 	mix := rand.NewPCG(seed, n)
 	var r rng
@@ -19,37 +19,37 @@ func newRNG(seed, n uint64) rng {
 	return r
 }
 
-// intn is uniform in [0, n); its bias is below n/2^64.
+// intn draws uniformly from [0, n); its bias is below n/2^64.
 func (r *rng) intn(n int) int {
 	hi, _ := bits.Mul64(r.pcg.Uint64(), uint64(n))
 	return int(hi)
 }
 
-// float is uniform in [0, 1).
+// float draws uniformly from [0, 1).
 func (r *rng) float() float64 { return float64(r.pcg.Uint64()>>11) / (1 << 53) }
 
-// exp is exponential with mean 1. The Rand does not leave the stack.
+// exp draws an exponential value with mean 1. The Rand does not leave the stack.
 func (r *rng) exp() float64 { return rand.New(&r.pcg).ExpFloat64() }
 
-// normal has mean 0 and deviation 1 (Box and Muller 1958; half of each pair is thrown
-// away, so that a draw leaves nothing behind).
+// normal draws a normal value with mean 0 and deviation 1 (Box and Muller 1958). It throws
+// half of each pair away, so that a draw leaves no state behind.
 func (r *rng) normal() float64 {
 	radius := math.Sqrt(2 * r.exp())
 	return radius * math.Cos(2*math.Pi*r.float())
 }
 
-// keyGen draws key numbers. Copies share nothing but the read-only zipf.
+// keyGen draws key numbers. Copies share only zipf, which is read-only.
 type keyGen struct {
 	rng  rng
 	n    int
-	own  int     // the answer when n is 0
+	own  int     // drawn when n is 0
 	zipf *zipf   // nil: uniform or hotspot
-	hot  int     // how many names, the first ones, are hot; 0: uniform
-	heat float64 // share of the draws that they get
+	hot  int     // the first so many names are hot; 0: uniform
+	heat float64 // share of the draws on hot names
 }
 
-// newKeyGen gives the generator of stream n; own is the key for the own
-// distribution. z comes from newZipf, once per run.
+// newKeyGen returns the generator of stream n. own is the key with distribution own. z comes
+// from newZipf, once per run.
 func newKeyGen(cfg Config, z *zipf, n uint64, own int) keyGen {
 	if cfg.Dist.kind == distOwn {
 		return keyGen{own: own}
@@ -77,7 +77,7 @@ func (g *keyGen) next() int {
 	}
 }
 
-// names makes the lock names prefix0, prefix1, ...
+// names returns the lock names prefix0, prefix1, ...
 func names(prefix string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -86,16 +86,17 @@ func names(prefix string, n int) []string {
 	return all
 }
 
-// zipf draws ranks 1..n with probability proportional to rank^-s for any s > 0,
-// in constant memory: rejection-inversion (Hörmann and Derflinger, "Rejection-
-// inversion to generate variates from monotone discrete distributions", 1996).
-// math/rand/v2 has only s > 1.
+// zipf draws ranks 1..n with probability proportional to rank^-s for any s > 0, in constant
+// memory. The method is rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to
+// generate variates from monotone discrete distributions", 1996). math/rand/v2 supports
+// only s > 1.
 type zipf struct {
-	n, s           float64
-	low, high, cut float64 // range of the integral, and where acceptance is sure
+	n, s      float64
+	low, high float64 // range of the integral
+	cut       float64 // a draw this close below its rank is accepted without a test
 }
 
-// newZipf is nil when the distribution is another.
+// newZipf returns nil when cfg.Dist is no zipf.
 func newZipf(cfg Config) *zipf {
 	if cfg.Dist.kind != distZipf {
 		return nil
@@ -120,14 +121,14 @@ func (z *zipf) rank(r *rng) int {
 
 func (z *zipf) density(x float64) float64 { return math.Exp(-z.s * math.Log(x)) }
 
-// integral of density, continued through s = 1 by way of expm1.
+// integral is the integral of density. expm1 continues it through s = 1.
 func (z *zipf) integral(x float64) float64 {
 	log := math.Log(x)
 	return expm1Over((1-z.s)*log) * log
 }
 
 func (z *zipf) inverse(x float64) float64 {
-	t := max(x*(1-z.s), -1) // rounding may step out of the domain
+	t := max(x*(1-z.s), -1) // rounding may leave the domain
 	return math.Exp(log1pOver(t) * x)
 }
 

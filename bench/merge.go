@@ -56,7 +56,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	if res.DurationS > 0 {
 		res.ThroughputPerS = float64(cycles) / res.DurationS
 	}
-	if res.DurationS > 0 && res.Holding == nil { // which acquires in the warm-up as well
+	if res.DurationS > 0 && res.Holding == nil { // op hold acquires in the warm-up as well
 		for _, share := range shares {
 			res.AcquiredPerS += float64(share) / res.DurationS
 		}
@@ -78,7 +78,7 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 	res.Fairness.MeanWaitNs = waits.Sum / max(waits.Count, 1)
 	res.ErrorSamples = append(res.ErrorSamples, seen.texts...)
 	slices.SortStableFunc(res.History, func(a, b Event) int { return cmp.Compare(a.FromNs, b.FromNs) })
-	judge(res, cfg, parts)
+	checkValid(res, cfg, parts)
 	return res
 }
 
@@ -94,7 +94,7 @@ func (h hists) summaries() Latencies {
 	return l
 }
 
-// merged adds up two histograms that may be nil. It may change the first.
+// merged adds up two histograms, either of which may be nil. It may change the first.
 func merged(h, g *Histogram) *Histogram {
 	if h == nil || g == nil {
 		return cmp.Or(h, g)
@@ -120,7 +120,7 @@ func mergeSeries(parts []*Part) []Point {
 	}
 }
 
-// mergeDrain is nil when nothing came after the measured time.
+// mergeDrain returns nil when nothing came after the measured time.
 func mergeDrain(parts []*Part) *Point {
 	var all []Interval
 	for _, p := range parts {
@@ -133,7 +133,7 @@ func mergeDrain(parts []*Part) *Point {
 	return &drain
 }
 
-// mergePoint adds up one interval of several processes.
+// mergePoint adds up the same interval of several processes.
 func mergePoint(parts []Interval) Point {
 	sum, all := parts[0], NewHistogram()
 	for n, i := range parts {

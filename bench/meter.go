@@ -7,13 +7,14 @@ import (
 	"time"
 )
 
-// Meter is what this process has used so far; two of them bound the measured time.
+// Meter has the resources that this process has used so far. Two of them bound the measured
+// time.
 type Meter struct {
 	at     time.Time
 	cpu    time.Duration
 	allocs uint64
-	pauses metrics.Float64Histogram // of the collector
-	ready  metrics.Float64Histogram // goroutines that stood ready to run
+	pauses metrics.Float64Histogram // of the garbage collector
+	ready  metrics.Float64Histogram // times that goroutines stood ready to run
 }
 
 const (
@@ -21,8 +22,8 @@ const (
 	readyMetric  = "/sched/latencies:seconds"
 )
 
-// ReadMeter stops the world for some tens of microseconds: ReadMemStats is exact
-// where runtime/metrics counts an object only when its span is full.
+// ReadMeter stops the world for some tens of microseconds. It uses ReadMemStats, which is
+// exact: runtime/metrics counts an object only when its span is full.
 func ReadMeter() Meter {
 	var m Meter
 	var mem runtime.MemStats
@@ -39,7 +40,7 @@ func ReadMeter() Meter {
 	return m
 }
 
-// Since gives the use per cycle since an earlier reading; per cycle zeros without one.
+// Since returns the use since an earlier reading. Figures per cycle are 0 without cycles.
 func (m Meter) Since(before Meter, cycles int64) Client {
 	c := Client{
 		GCP99Ns:    quantileSince(m.pauses, before.pauses, 0.99),
@@ -55,8 +56,8 @@ func (m Meter) Since(before Meter, cycles int64) Client {
 	return c
 }
 
-// quantileSince is the upper bound in ns of the bucket that holds quantile q of
-// what came between two readings; 0 when nothing did.
+// quantileSince returns quantile q of the values between two readings, as the upper bound
+// of its bucket in ns; 0 when there are none.
 func quantileSince(after, before metrics.Float64Histogram, q float64) int64 {
 	var total uint64
 	diff := make([]uint64, len(after.Counts))

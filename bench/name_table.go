@@ -2,10 +2,9 @@ package bench
 
 import "sync/atomic"
 
-// table is what the workers of a run know about each name beside the lock: who
-// holds it, with which fence (audit), and who released it last and when (hand-over). With several
-// processes it lies in memory that they share, with one in plain memory; the
-// code is the same. All words begin at 0. Safe for concurrent use.
+// table has what the workers of a run share about each name beside the lock: holder and
+// fence for the audit; last release, its time and its process for hand-overs. The table of
+// several processes lies in shared memory. All words begin at 0. Safe for concurrent use.
 type table struct {
 	words  []atomic.Int64
 	stride int // words from one name to the next
@@ -17,11 +16,11 @@ const (
 	releaseWord
 	fenceWord
 	wordsUsed
-	violationWord = wordsUsed // only where a name has a line to itself
+	violationWord = wordsUsed // only if each name has a cache line to itself
 )
 
-// spreadNames is up to how many names have a cache line each; among more,
-// neighbours rarely meet.
+// Up to spreadNames names have a cache line each. Among more names, neighbours are rarely
+// used at the same time.
 const (
 	spreadNames = 1 << 16
 	lineWords   = 8
@@ -42,15 +41,15 @@ func stride(names int) int {
 
 func (t *table) holder(key int) *atomic.Int64 { return &t.words[key*t.stride+holderWord] }
 
-// fence is that of the last hold that had one; 0 is none.
+// fence is the fence of the last fenced hold; 0 is none.
 func (t *table) fence(key int) *atomic.Int64 { return &t.words[key*t.stride+fenceWord] }
 
-// firstViolation is when a name was first acquired although another held it or had a fence
-// as large, plus one; 0 is never. Only where a name has a line to itself.
+// firstViolation is the time of the first acquire of a name that overlapped another hold or
+// whose fence did not grow, plus one; 0 is never. Only if each name has a cache line to itself.
 func (t *table) firstViolation(key int) *atomic.Int64 { return &t.words[key*t.stride+violationWord] }
 
-// A release is its time on the run's clock in ns, plus one, above the number of
-// the process: 0 is none, and 104 days fit.
+// A release word has the number of the process in its low bits, and above them the time on
+// the run's clock in ns, plus one. 0 is none; 104 days fit.
 const (
 	procBits = 10
 	maxProcs = 1 << procBits
@@ -61,14 +60,13 @@ func (t *table) released(key, proc int, now int64) {
 	t.words[key*t.stride+releaseWord].Store((now+1)<<procBits | int64(proc))
 }
 
-// handover returns how long a lock that was acquired at now had been on its way from
-// its last holder, and whether that was in process proc. It is below 0 when there
-// was no hand-over: the caller has begun to wait only after the release, so that
-// the lock lay free.
+// handover returns the time from the last release to now, when the caller acquired the lock.
+// remote says that the last holder was in another process than proc. ns is below 0 without
+// a hand-over: the lock was free when the caller began to wait.
 func (t *table) handover(key, proc int, begin, now int64) (ns int64, remote bool) {
 	word := t.words[key*t.stride+releaseWord].Load()
 	at := word>>procBits - 1
-	if word == 0 || at < begin || at > now { // after now: an earlier holder, late
+	if word == 0 || at < begin || at > now { // after now: an earlier holder wrote it late
 		return -1, false
 	}
 	return now - at, word&(maxProcs-1) != int64(proc)

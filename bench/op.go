@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// Op is what a worker does in one operation, or a mix of several such, of which each
-// operation draws one. The zero value is AcquireRelease.
+// Op is what a worker does in one operation, or a mix from which each operation draws. The
+// zero value is AcquireRelease.
 type Op struct {
-	kind    opKind       // opMix: drawn
+	kind    opKind       // opMix: drawn for each operation
 	weights [mixable]int // of a mix, by kind
 }
 
-// opKind is what one operation does.
+// opKind says what one operation does.
 type opKind uint8
 
 const (
 	opAcquireRelease opKind = iota
 	opTry
-	opExtend // op extend: of one lock that is held all the time; in a mix: acquire, extend half way through the hold, release
-	mixable  // as many kinds can be mixed
+	opExtend // op extend: Extend of one lock that is held all the time; in a mix: acquire, extend half way through the hold, release
+	mixable  // number of kinds that a mix may have
 
 	opHold = mixable
 	opMix  = mixable + 1
 )
 
-// The operations that are no mix.
+// The operations other than mixes.
 var (
 	AcquireRelease = Op{kind: opAcquireRelease} // Acquire, hold, Release
-	Try            = Op{kind: opTry}            // TryAcquire; when it won: hold, Release
-	Extend         = Op{kind: opExtend}         // Extend of one lock, acquired before and released at the end
+	Try            = Op{kind: opTry}            // TryAcquire; if it succeeds: hold, Release
+	Extend         = Op{kind: opExtend}         // Extend of one lock, acquired first and released at the end
 	Hold           = Op{kind: opHold}           // Acquire a share of Keys, keep all alive until the run ends
 )
 
@@ -42,10 +42,10 @@ const (
 	maxWeight = 1_000_000
 )
 
-// Extends reports whether locks must be an Extender.
+// Extends reports whether op needs an Extender.
 func (o Op) Extends() bool { return o.has(opExtend) }
 
-// has reports whether operations of that kind are done.
+// has reports whether o has operations of that kind.
 func (o Op) has(kind opKind) bool {
 	if o.kind == opMix {
 		return o.weights[kind] > 0
@@ -53,12 +53,12 @@ func (o Op) has(kind opKind) bool {
 	return o.kind == kind
 }
 
-// waits reports whether an operation waits for a lock that somebody else has and will release.
+// waits reports whether an operation waits for a lock that another worker will release.
 func (o Op) waits() bool {
 	return o.has(opAcquireRelease) || o.kind == opMix && o.has(opExtend)
 }
 
-// draw is the kind of one operation.
+// draw returns the kind of the next operation.
 func (o Op) draw(r *rng) opKind {
 	if o.kind != opMix {
 		return o.kind
@@ -92,9 +92,9 @@ func (o Op) String() string {
 // MarshalText and UnmarshalText make an Op a JSON string and a flag value.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// UnmarshalText reads acquire-release, try, extend or hold; or a mix of the first three by
-// weight, such as mix:acquire-release=90,try=8,extend=2. In a mix, extend is to
-// acquire, to extend once half way through the hold, and to release.
+// UnmarshalText reads acquire-release, try, extend, hold, or a mix of the first three by
+// weight: mix:acquire-release=90,try=8,extend=2. In a mix, extend acquires, extends once half
+// way through the hold, and releases.
 func (o *Op) UnmarshalText(b []byte) error {
 	if parts, mix := strings.CutPrefix(string(b), mixPrefix); mix {
 		return o.readMix(parts)

@@ -50,7 +50,7 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 		{"stalls", 20 * time.Millisecond, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			cfg := Config{Workers: 8, Rate: 500, Arrivals: Even, Duration: 4 * time.Second, TTL: time.Second}
+			cfg := Config{Workers: 8, Rate: 500, Arrivals: ArrivalsUniform, Duration: 4 * time.Second, TTL: time.Second}
 			r := newRunner(t.Context(), "test", slow{acquire: takes(time.Millisecond)}, cfg)
 			var staller sync.WaitGroup
 			staller.Go(func() {

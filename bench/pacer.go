@@ -8,21 +8,20 @@ import (
 	"muxlock/internal/clock"
 )
 
-// pacer hands arrivals to workers. There is no dispatcher and no timer per
-// arrival: a worker that becomes free takes the next arrival itself if it is due,
-// without any wake-up; otherwise it queues for the baton, and only the one who has
-// the baton sleeps until the next arrival, takes it, and passes the baton on.
-// Arrivals that find nobody free stay in the schedule, where their age counts as
-// waiting.
+// pacer hands arrivals to workers, without a dispatcher and without a timer per arrival. A
+// worker that becomes free takes the next arrival if it is due. Otherwise the worker queues
+// for the baton. The holder of the baton sleeps until the next arrival, takes it, and passes
+// the baton on. An arrival that finds no free worker stays in the schedule; its age counts
+// as wait.
 //
-// What the generator itself is late with is kept apart from that: an ideal one
-// would give each arrival, the moment it is due, to the worker that stands ready
-// longest. So every take is matched with the oldest of the ready times, whoever
-// takes, and only what lies between them is lag.
+// The pacer measures the generator's own lag apart from that wait. An ideal generator gives
+// each arrival, when it is due, to the worker that has stood ready longest. So each take
+// uses up the oldest ready time, whichever worker takes. Lag is the time that the arrival
+// was due and that worker ready.
 type pacer struct {
 	now    func() int64
 	alarms *clock.Alarms   // nil in virtual time
-	alarm  *clock.Alarm    // owned by who has the baton
+	alarm  *clock.Alarm    // owned by the holder of the baton
 	stop   <-chan struct{} // ends every nap
 	baton  chan struct{}   // one token
 
@@ -32,18 +31,18 @@ type pacer struct {
 	ready  ready
 	from   int64 // begin of the measured time, once open
 	length int64 // of the measured time, at most
-	until  int64 // end of the measured time, once it is over: what was due by then may still be taken
+	until  int64 // end of the measured time, once it is over: an earlier arrival may still be taken
 	open   bool
-	closed bool          // nothing may be taken any more
+	closed bool          // no arrival may be taken any more
 	totals Totals        // of the measured time
 	ages   [ageParts]age // of arrivals taken in each part of the measured time
 }
 
-// age is how long arrivals were due when they were begun, in ns.
+// age adds up how long arrivals were due when they were begun, in ns.
 type age struct{ sum, count int64 }
 
 const (
-	ageParts  = 10  // in how many parts the measured time is cut to see a backlog grow
+	ageParts  = 10  // parts of the measured time, for grows
 	lateAfter = 1e6 // an arrival begun more than 1 ms after it was due is late
 )
 
@@ -64,7 +63,7 @@ func newPacer(cfg Config, z *zipf, now func() int64, alarms *clock.Alarms, stop 
 	return p
 }
 
-// next waits for an arrival; false when the run is over.
+// next waits for an arrival. It returns false when the run is over.
 func (p *pacer) next() (arrival, bool) {
 	a, wait := p.take(true)
 	if wait == 0 {
@@ -84,11 +83,11 @@ func (p *pacer) next() (arrival, bool) {
 	}
 }
 
-// shortestNap keeps a high rate from setting the alarm for every arrival: at 50,000/s it
-// saves a quarter of the CPU for 13 us more at the median.
+// shortestNap keeps a high rate from setting the alarm for every arrival. At 50,000/s it
+// saves a quarter of the CPU, and adds 13 us to the median.
 const shortestNap = 50 * time.Microsecond
 
-// nap sleeps about d: who calls looks at the clock again.
+// nap sleeps about d; the caller reads the clock again.
 func (p *pacer) nap(d time.Duration) {
 	if p.alarms != nil {
 		d = max(d, shortestNap)
@@ -96,8 +95,8 @@ func (p *pacer) nap(d time.Duration) {
 	p.alarms.Sleep(d, p.alarm, p.stop)
 }
 
-// take is the next arrival when it is due, else how long until then, -1 when there
-// will be none. first: the worker was busy until now.
+// take returns the next arrival and 0 if it is due, else the time until it is due, or -1 if
+// there will be none. first says that the worker was busy until now.
 func (p *pacer) take(first bool) (arrival, int64) {
 	now := p.now()
 	p.mu.Lock()
@@ -134,8 +133,8 @@ func (p *pacer) take(first bool) (arrival, int64) {
 	return a, 0
 }
 
-// begin starts the measured time. What the warm-up left waiting is forgotten:
-// it belongs to no figure and would stand before those that do.
+// begin starts the measured time. It drops the arrivals that the warm-up left waiting: they
+// count in no figure, and would delay those that do.
 func (p *pacer) begin(now int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,9 +144,8 @@ func (p *pacer) begin(now int64) {
 	p.from, p.open = now, true
 }
 
-// end ends the measured time: what is due later never arrives. Who sleeps is woken by
-// stop, not from here. It reports whether those that waited did so
-// longer and longer.
+// end ends the measured time: later arrivals are never taken. It reports whether a backlog
+// grew. Closing stop, not end, wakes a sleeping worker.
 func (p *pacer) end(now int64) (growing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,8 +153,8 @@ func (p *pacer) end(now int64) (growing bool) {
 	return p.open && grows(p.ages[:p.partLocked(now)+1])
 }
 
-// close ends the drain, after end. It returns what was counted of the measured time's
-// arrivals, and calls each with how long one had been due that nobody began.
+// close ends the drain, after end. It returns the counts of the measured time's arrivals. It
+// calls each with the age of every arrival that no worker began.
 func (p *pacer) close(now int64, each func(age int64)) Totals {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,14 +169,14 @@ func (p *pacer) close(now int64, each func(age int64)) Totals {
 	return p.totals
 }
 
-// partLocked is the part of the measured time that now is in.
+// partLocked returns the part of the measured time that has now in it.
 func (p *pacer) partLocked(now int64) int64 {
 	return min((now-p.from)*ageParts/p.length, ageParts-1)
 }
 
-// grows compares the mean age in the last of the parts with the first three and the
-// middle. A stall that was worked off leaves the last small; a rate
-// just above what the lock can do makes it the largest.
+// grows reports whether a backlog grew. It compares the mean age in the last part with the
+// first three parts and the middle. After a stall that was worked off, the last is small. At
+// a rate just above the lock's capacity, the last is the largest.
 func grows(parts []age) bool {
 	if len(parts) < ageParts { // cut short
 		return false
@@ -194,11 +192,10 @@ func grows(parts []age) bool {
 	return last > backlogFloor && last > 2*mean(0, 3) && last > mean(4, 7)
 }
 
-// backlogFloor is the age that is never called a backlog, 10 ms.
+// backlogFloor is the mean age up to which there is no backlog, 10 ms.
 const backlogFloor = 10e6
 
-// ready is since when the workers stand ready that wait in next, in a ring with
-// room for all workers.
+// ready is a ring with room for all workers: the times since which those in next stand ready.
 type ready struct {
 	times    []int64
 	first, n int
@@ -213,7 +210,7 @@ func (r *ready) push(since int64) {
 	r.n++
 }
 
-// pop takes the oldest.
+// pop removes the oldest time.
 func (r *ready) pop() int64 {
 	since := r.times[r.first]
 	if r.first++; r.first == len(r.times) {

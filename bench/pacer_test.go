@@ -12,7 +12,7 @@ import (
 // for one second from second 1.
 func clockwork() (p *pacer, now *int64) {
 	now = new(int64)
-	cfg := Config{Workers: 1000, Rate: 1000, Arrivals: Even, Duration: time.Second}
+	cfg := Config{Workers: 1000, Rate: 1000, Arrivals: ArrivalsUniform, Duration: time.Second}
 	return newPacer(cfg, nil, func() int64 { return *now }, nil, nil), now
 }
 

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Part is what one process of a run found. It can be written and read as JSON by
-// processes of the same build; Merge makes the Result of all parts.
+// Part has the figures of one process of a run. Processes of the same build exchange it as
+// JSON. Merge makes the Result from all parts.
 type Part struct {
 	Complete        bool // not interrupted, no panic
 	Panicked        bool
-	Growing         bool          // the pacer's verdict
-	Elapsed         time.Duration // measured; 0: nothing was
+	Growing         bool          // a backlog grew, from pacer.end
+	Elapsed         time.Duration // of the measured time; 0: interrupted before it
 	Totals          Totals
 	Cycles          int64 // in the measured time
 	Latency         hists
@@ -24,20 +24,19 @@ type Part struct {
 	FenceViolations int64
 	History         []Event
 	Holding         *holdingPart // op hold only
-	Client          Client       // of all cycles together
+	Client          Client       // its figures per cycle are totals here
 	Series          []Interval
-	Drain           Interval // what came after the measured time
+	Drain           Interval // after the measured time
 
-	Stall       *Histogram // nil: not measured, as are the next
+	Stall       *Histogram // nil: not measured, as with the next two
 	Stalls      *Peaks
 	Uncontended *Histogram
 
 	ErrorSamples []string
-	Why          string // what kept an acquire that never got its lock; empty if unknown
+	Why          string // from samples.why
 }
 
-// Interval is a Point and, where the points of processes must be merged, what its
-// percentiles are of.
+// Interval is a Point and, with several processes, the histogram of its percentiles.
 type Interval struct {
 	Point
 	Latency []byte `json:",omitempty"` // an encoded Histogram
@@ -51,16 +50,16 @@ func (i *Interval) quantiles(h *Histogram) {
 // Place is one process's place in a run of Config.Procs processes.
 type Place struct {
 	Proc  int   // number of this process, from 0
-	Begin int64 // when all processes begin, as Monotonic gives the time; may be past
-	// Table is TableSize bytes of zeros that all processes of the run have open: a
-	// file for this run alone. RunPart maps it, and does not close it.
+	Begin int64 // when all processes begin, on the clock of Monotonic; may be past
+	// Table is a file of TableSize zero bytes, for this run alone, open in all its processes.
+	// RunPart maps it, and does not close it.
 	Table *os.File
 }
 
-// RunPart is Run for one process of several: it begins at place.Begin, and its
-// workers watch for overlaps with those of all other processes. cfg, and so its
-// KeyPrefix, which must be set, is the same for all. The Part is there whenever Run
-// would return a Result; its errors are those of Run, and those of mapping the table.
+// RunPart is Run for one process of several. It begins at place.Begin, and its audit covers
+// the workers of all processes. cfg must be the same in all processes, with a KeyPrefix. It
+// returns a Part whenever Run would return a Result. It returns the errors of Run, and the
+// error of mapping the table.
 func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place) (part *Part, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -82,11 +81,11 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 	return part, context.Cause(r.failed)
 }
 
-// TableSize is the size in bytes of the table that the processes of a run share.
+// TableSize returns the size in bytes of the table that the processes of a run share.
 func TableSize(cfg Config) int64 { return int64(tableWords(cfg.keys())) * 8 }
 
-// baseAt is the time of this process's clock at a moment of the machine's. The two
-// are read one after the other; the closest of several readings counts.
+// baseAt converts a time of Monotonic to this process's clock. It reads the two clocks one
+// after the other, several times, and uses the closest pair.
 func baseAt(begin int64) (base time.Time) {
 	closest := time.Hour
 	for range 20 {

@@ -93,7 +93,7 @@ func TestProcessesDrawDifferentNamesAndArrivals(t *testing.T) {
 	require.NotEqual(t, a.key, b.key)
 	require.NotEqual(t, a.hold, b.hold)
 
-	cfg.Arrivals, cfg.proc = Even, 0
+	cfg.Arrivals, cfg.proc = ArrivalsUniform, 0
 	one = newSchedule(cfg, nil)
 	cfg.proc = 1
 	other = newSchedule(cfg, nil)

@@ -11,11 +11,11 @@ func (k Peak) length() int64 { return k.Ns }
 
 // add keeps a time if it is among the longest.
 func (p *Peaks) add(at, ns int64) {
-	p.All, p.FromNs = peaks.Keep(p.All, Peak{at, ns}, p.FromNs, Peak.length)
+	p.All, p.FromNs = peaks.Keep(p.All, Peak{AtNs: at, Ns: ns}, p.FromNs, Peak.length)
 }
 
-// mergePeaks is those of several, each of which may have kept less than the others; nil
-// when there are none.
+// mergePeaks merges several Peaks. The highest FromNs of them becomes that of the result. It
+// returns nil when there are none.
 func mergePeaks(parts ...*Peaks) *Peaks {
 	var all *Peaks
 	for _, part := range parts {

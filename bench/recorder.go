@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// shardsMost bounds the memory on large machines: a shard takes 0.7 to 2 MB.
-// Shards, not a histogram per worker: ten thousand of those would take 8 GB.
+// shardsMost bounds the memory on large machines: a shard takes 0.7 to 2 MB. Workers share
+// shards, since the histograms of ten thousand workers would take 8 GB.
 const shardsMost = 64
 
-// waits is the calls of Acquire, those that failed or were cut off included.
-type waits struct{ Longest, Sum, Count int64 } // ns
+// waits adds up the calls of Acquire, including failed and cut-off ones. Times are in ns.
+type waits struct{ Longest, Sum, Count int64 }
 
 func (w *waits) add(v waits) {
 	w.Longest = max(w.Longest, v.Longest)
@@ -23,13 +23,13 @@ func (w *waits) add(v waits) {
 
 // hists are the histograms of a shard or of a run.
 type hists struct {
-	Response *Histogram // nil in a closed loop, as are the next two
+	Response *Histogram // nil in a closed loop, as with the next two
 	Wait     *Histogram
 	Lag      *Histogram
 	Acquire  *Histogram
 	Release  *Histogram
 	Cycle    *Histogram
-	Handover *Histogram // nil unless Config.Waits, as is the next
+	Handover *Histogram // nil unless Config.Waits, as with the next
 	Remote   *Histogram // nil in a run of one process
 	Extend   *Histogram // nil unless Op.Extends
 	Hold     *Histogram // nil unless Config.Hold
@@ -76,29 +76,29 @@ func (h hists) all() [11]*Histogram {
 	return [...]*Histogram{h.Response, h.Wait, h.Lag, h.Acquire, h.Release, h.Cycle, h.Handover, h.Remote, h.Extend, h.Hold, h.Used}
 }
 
-// shard is where a few workers write down their operations: one lock per
-// operation, held for some tens of ns.
+// shard counts the operations of a few workers. Each operation takes the mutex once, for some
+// tens of ns.
 type shard struct {
 	mu     sync.Mutex // guards the following
 	counts Totals
 	cycles int64
 	hists  hists
-	_      [56]byte // the next shard's lock is another core's
+	_      [56]byte // no cache line shared with the next shard's mutex
 }
 
-// gotten is the times of an acquire that got its lock, in ns.
-type gotten struct {
+// acquired describes an acquire that got its lock; times are in ns.
+type acquired struct {
 	acquire  int64
 	wait     int64 // below 0: a closed loop
 	lag      int64
-	handover int64 // below 0: the lock lay free
-	used     int64 // of its validity, at that time; below 0: unknown
+	handover int64 // below 0: the lock was free
+	used     int64 // of its validity, when Acquire returned; below 0: unknown
 	remote   bool  // the hand-over was from another process
 	fence    uint64
 }
 
-// acquiredLocked writes an acquire that got its lock.
-func (s *shard) acquiredLocked(g gotten) {
+// acquiredLocked counts an acquire that got its lock.
+func (s *shard) acquiredLocked(g acquired) {
 	s.counts.Finished++
 	s.counts.Acquired++
 	if g.fence > 0 {
@@ -118,7 +118,8 @@ func (s *shard) acquiredLocked(g gotten) {
 	}
 }
 
-// openLocked writes the three clocks of an open loop: response is wait and service.
+// openLocked counts the three latencies of an open loop. Response is the sum of wait and
+// service.
 func (s *shard) openLocked(wait, lag, service int64) {
 	if wait < 0 {
 		return
@@ -128,8 +129,8 @@ func (s *shard) openLocked(wait, lag, service int64) {
 	s.hists.Lag.Record(lag, 1)
 }
 
-// failedLocked writes an operation that never got its lock; response is how long it had
-// been due, below 0 in a closed loop.
+// failedLocked counts an operation that never got its lock. response is the time it had been
+// due; below 0 in a closed loop.
 func (s *shard) failedLocked(c Totals, response int64) {
 	c.Failed++
 	s.counts.add(c)
@@ -138,15 +139,15 @@ func (s *shard) failedLocked(c Totals, response int64) {
 	}
 }
 
-// released is what became of a lock that was acquired; times are in ns.
+// released describes the rest of an operation that got its lock; times are in ns.
 type released struct {
 	acquire, hold, release int64
 	cut                    bool // the end of the drain ended the hold
 	outlived               bool
 }
 
-// releasedLocked writes a hold and its release, which failed with err if not nil. Where the hold
-// was cut it is known to be at least as long, and the operation was not what it was to be.
+// releasedLocked counts a hold and its release; err is the error of Release or Extend. A hold
+// that was cut off is censored, and its operation is no cycle.
 func (s *shard) releasedLocked(l released, err error) {
 	switch h := s.hists.Hold; {
 	case h == nil:
@@ -169,7 +170,7 @@ func (s *shard) releasedLocked(l released, err error) {
 	}
 }
 
-// extendedLocked writes an Extend that succeeded, which is the cycle of its op.
+// extendedLocked counts a successful Extend, which is the cycle of op extend.
 func (s *shard) extendedLocked(took, wait, lag int64) {
 	s.counts.Finished++
 	s.counts.Acquired++
@@ -179,19 +180,19 @@ func (s *shard) extendedLocked(took, wait, lag int64) {
 	s.openLocked(wait, lag, took)
 }
 
-// recorder owns the shards. Once a second, at both ends of the measured time and after its
-// drain, rotate empties them.
+// recorder owns the shards. rotate empties them once a second, at both ends of the measured
+// time and after the drain.
 type recorder struct {
 	shards   []shard
 	spare    hists // empty; owned by rotate, as are the following
 	interval *Histogram
 	total    hists
-	counts   Totals // but what the pacer counts
+	counts   Totals // without the counts of the pacer
 	cycles   int64
-	encode   bool // Intervals will be merged with those of other processes
+	encode   bool // Intervals carry their histograms, to be merged with other processes'
 }
 
-// newRecorder makes a shard per processor, fewer for few workers.
+// newRecorder makes a shard per processor, or fewer for few workers.
 func newRecorder(cfg Config) *recorder {
 	r := &recorder{
 		shards:   make([]shard, min(runtime.GOMAXPROCS(0), shardsMost, cfg.Workers)),
@@ -208,7 +209,7 @@ func newRecorder(cfg Config) *recorder {
 
 func (r *recorder) shard(worker int) *shard { return &r.shards[worker%len(r.shards)] }
 
-// neverBegun writes an arrival of an open loop that no worker came to begin.
+// neverBegun counts an arrival that no worker began.
 func (r *recorder) neverBegun(response int64) {
 	s := r.shard(0)
 	s.mu.Lock()
@@ -216,8 +217,8 @@ func (r *recorder) neverBegun(response int64) {
 	s.mu.Unlock()
 }
 
-// rotate takes what the shards hold, adds it to the totals and returns it as an Interval.
-// A shard is locked only for the exchange of its histograms.
+// rotate empties the shards into the totals, and returns the figures as an Interval. It
+// locks a shard only to exchange its histograms.
 func (r *recorder) rotate() Interval {
 	c, cycles := Totals{}, int64(0)
 	for i := range r.shards {
@@ -256,20 +257,20 @@ func (r *recorder) rotate() Interval {
 	return i
 }
 
-// forget empties everything: the warm-up is over.
+// forget empties shards and totals: the warm-up is over.
 func (r *recorder) forget() {
 	r.rotate()
 	r.total.each(r.total, func(h, _ *Histogram) { h.reset() })
 	r.counts, r.cycles = Totals{}, 0
 }
 
-// samples keeps the first few distinct error texts. Looking is limited to once a
-// millisecond, so that a flood of errors costs nothing.
+// samples keeps the first few distinct error texts. It looks at one error a millisecond at
+// most, so that a flood of errors costs little.
 type samples struct {
 	mu    sync.Mutex // guards the following
 	texts []string
-	next  int64  // not before, on the run's clock
-	why   string // what an acquire met whose time ran out, or that of the run
+	next  int64  // ignore errors until then, on the run's clock
+	why   string // longest error text of an acquire cut off by its timeout or the end of the run
 }
 
 const (
@@ -290,12 +291,12 @@ func (s *samples) add(now int64, call string, err error) {
 	s.keep(clipped(call + ": " + err.Error()))
 }
 
-// vain receives the error of an acquire that the end of its time ended, or of the run.
-// The longest is remembered: the others say that somebody else was asking already.
+// vain receives the error of an acquire cut off by its timeout or, if ended, by the end of
+// the run. It keeps the longest text: shorter ones only say that another caller was asking.
 func (s *samples) vain(now int64, ended bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now < s.next && !ended || err == context.Canceled || err == context.DeadlineExceeded { // as they are: nothing is joined to them
+	if now < s.next && !ended || err == context.Canceled || err == context.DeadlineExceeded { // bare: no cause is joined to them
 		return
 	}
 	s.next = now + sampleEvery
@@ -317,7 +318,7 @@ func (s *samples) keep(text string) {
 	}
 }
 
-// Jain is Jain's index of fairness (Jain, Chiu, Hawe 1984); 0 when all are 0.
+// Jain returns Jain's index of fairness (Jain, Chiu, Hawe 1984); 0 when all shares are 0.
 func Jain(shares []int64) float64 {
 	var sum, squares float64
 	for _, x := range shares {

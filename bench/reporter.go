@@ -1,8 +1,8 @@
 package bench
 
-// reporter starts the goroutine that calls Config.Progress. report never
-// blocks: a call that finds the last one not yet delivered is dropped. finish
-// delivers the last and waits for it.
+// reporter starts the goroutine that calls Config.Progress. report never blocks: it drops
+// the call if the previous one is not delivered yet. finish delivers the last call and
+// waits for it.
 func (r *runner) reporter() (report, finish func(Progress)) {
 	if r.cfg.Progress == nil {
 		return func(Progress) {}, func(Progress) {}

@@ -26,7 +26,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 func TestAResultKeepsItsShape(t *testing.T) {
-	cfg := Config{Workers: 4, Rate: 250, Arrivals: Even, Duration: 4003500 * time.Microsecond, TTL: time.Second, KeyPrefix: "k:", Seed: 42}
+	cfg := Config{Workers: 4, Rate: 250, Arrivals: ArrivalsUniform, Duration: 4003500 * time.Microsecond, TTL: time.Second, KeyPrefix: "k:", Seed: 42}
 	virtual(t, nil, slow{acquire: takes(2 * time.Millisecond), release: time.Millisecond}, cfg, func(t *testing.T, r *Result, err error) {
 		require.NoError(t, err)
 		r.Client = Client{CPUNsPerOp: 1234.5, AllocsPerOp: 6, GCP99Ns: 81920}

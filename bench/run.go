@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Run loads one locker as cfg describes and measures it. It blocks for Warmup and
-// Duration, then for the drain: nothing new is due, but what was due is still begun and
-// ends, for at most 5 s and no longer than Duration. What has not ended by then is cut off
-// and counts as unfinished. Run returns when every worker has released what it held, at
-// most releaseGrace later with a locker that obeys its ctx. It does not close l.
+// Run loads one locker as cfg describes and measures it. It blocks for Warmup and Duration,
+// then for the drain. In the drain nothing new is due; operations that were due still begin
+// and end, for at most 5 s and no longer than Duration. An operation that has not ended then
+// is cut off and counts as unfinished. Run returns when every worker has released its lock,
+// at most releaseGrace later if the locker obeys its ctx. It does not close l.
 //
-// When ctx ends, there is no drain: Run stops and returns the Result so far, its Valid saying
-// ReasonInterrupted, and a nil error. Errors: ErrConfig before anything was sent;
-// a panic of the locker, with its stack, beside the Result so far. Errors of the
+// When ctx ends, Run stops without a drain. It returns the Result so far, whose Valid has
+// ReasonInterrupted, and a nil error. Run returns ErrConfig before it sends anything. If the
+// locker panics, it returns the Result so far and the panic with its stack. Errors of the
 // lock itself are figures, not errors of Run.
 func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error) {
 	if err := cfg.Validate(); err != nil {
@@ -25,17 +25,16 @@ func Run(ctx context.Context, impl string, l Locker, cfg Config) (*Result, error
 	if cfg.procs() > 1 {
 		return nil, wrong("Procs", "procs", "needs RunPart in each of %d processes", cfg.Procs)
 	}
-	// The last run's garbage is not this one's.
-	runtime.GC()
+	runtime.GC() // the previous run's garbage is no cost of this run
 	return newRunner(ctx, impl, l, cfg).run(ctx)
 }
 
 const (
-	drainMost    = 5 * time.Second // a drain may take, see Run
-	releaseGrace = 5 * time.Second // releases may take after it
+	drainMost    = 5 * time.Second // longest drain, see Run
+	releaseGrace = 5 * time.Second // for releases after the drain
 )
 
-// run is a whole run in this process.
+// run makes a whole run in this process.
 func (r *runner) run(ctx context.Context) (*Result, error) {
 	report, finish := r.reporter()
 	part := r.drive(ctx, report)
@@ -48,7 +47,7 @@ func (r *runner) run(ctx context.Context) (*Result, error) {
 	return res, context.Cause(r.failed)
 }
 
-// drive drives the phases; the workers drive the load.
+// drive goes through the phases of the run; the workers make the load.
 func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	part := &Part{}
 	var done sync.WaitGroup
@@ -75,7 +74,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		})
 	}
 	before := ReadMeter()
-	if r.cfg.Op != Hold { // which acquires from the begin
+	if r.cfg.Op != Hold { // op hold acquires from the begin
 		r.rec.forget()
 	}
 	from, counted := r.now(), countsOf(r.locker)
@@ -84,7 +83,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		stalls = r.measure(ctx, from, part, &done, report, start)
 	}
 
-	// Figures of the measured time first, then what is left of its operations.
+	// First the figures of the measured time, then the rest of its operations.
 	after := ReadMeter()
 	if part.Holding != nil {
 		part.Holding.GoroutinesAfter = int64(runtime.NumGoroutine())
@@ -103,7 +102,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		var took time.Duration
 		part.Stall, took = stalls.end()
 		part.Stalls = mergePeaks(&stalls.peaks)
-		after.cpu -= took // no part of the load
+		after.cpu -= took // the stall watch is no part of the load
 	}
 	r.drain(ctx, &done, part)
 	r.alarms.Close()
@@ -124,7 +123,7 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	return part
 }
 
-// measure is the measured time. The stall watch that it started, if any, goes on.
+// measure runs the measured time. It returns the stall watch, still running.
 func (r *runner) measure(ctx context.Context, from int64, part *Part, done *sync.WaitGroup, report func(Progress), start func()) (stalls *stallWatch) {
 	if r.pacer != nil {
 		r.pacer.begin(from)
@@ -146,8 +145,8 @@ func (r *runner) measure(ctx context.Context, from int64, part *Part, done *sync
 	return stalls
 }
 
-// drain waits for the operations that are left, and cuts off those that take too long. A
-// run that was cut short itself waits for none, nor does one that holds until its end.
+// drain waits for the operations under way, and cuts off those that take too long. An
+// interrupted run and a run with op hold do not wait.
 func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part) {
 	over := make(chan struct{})
 	go func() {
@@ -176,7 +175,7 @@ func (r *runner) drain(ctx context.Context, workers *sync.WaitGroup, part *Part)
 	r.release()
 }
 
-// await waits for the begin of the run; false when ctx ended before.
+// await waits for the begin of the run. It returns false when ctx ends first.
 func (r *runner) await(ctx context.Context) bool {
 	select {
 	case <-time.After(time.Duration(-r.now())):
@@ -186,9 +185,9 @@ func (r *runner) await(ctx context.Context) bool {
 	}
 }
 
-// watch waits until length after from on the run's clock, and gives each a point
-// about once a second, but not the last, which ends with the load. It is false when ctx
-// ended or the locker panicked before.
+// watch waits until length after from on the run's clock. About once a second it calls each
+// with an Interval; drive takes the last one. It returns false when ctx ends or the locker
+// panics first.
 func (r *runner) watch(ctx context.Context, from int64, length time.Duration, each func(i Interval, at time.Duration)) bool {
 	for at := time.Second; ; at += time.Second {
 		if at > length-pointLeast {
@@ -213,7 +212,7 @@ func (r *runner) watch(ctx context.Context, from int64, length time.Duration, ea
 // pointLeast is the shortest last interval of a series.
 const pointLeast = 100 * time.Millisecond
 
-// figures fills in what was counted.
+// figures fills in the counts and the histograms.
 func (r *runner) figures(p *Part) {
 	p.Totals.add(r.rec.counts)
 	p.Totals.LostValidity = p.Totals.Outlived + p.Totals.LateQuorum

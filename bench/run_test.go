@@ -250,7 +250,7 @@ func TestPanicOfTheLockerEndsTheRun(t *testing.T) {
 
 func TestOpenLoopMeetsItsRate(t *testing.T) {
 	l := slow{acquire: takes(2 * time.Millisecond), release: time.Millisecond}
-	cfg := Config{Workers: 20, Rate: 1000, Arrivals: Even, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
+	cfg := Config{Workers: 20, Rate: 1000, Arrivals: ArrivalsUniform, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.True(t, r.Valid.OK, r.Valid.Reasons)
 		require.InDelta(t, 2000, r.Totals.Offered, 1)
@@ -264,7 +264,7 @@ func TestOpenLoopMeetsItsRate(t *testing.T) {
 func TestRateThatCannotBeMetIsSaid(t *testing.T) {
 	// Two workers at 10 ms a cycle: 200/s of the 400/s.
 	l := slow{acquire: takes(10 * time.Millisecond)}
-	cfg := Config{Workers: 2, Rate: 400, Arrivals: Even, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
+	cfg := Config{Workers: 2, Rate: 400, Arrivals: ArrivalsUniform, Duration: 2 * time.Second, Warmup: time.Second, TTL: time.Second}
 	virtual(t, nil, l, cfg, func(t *testing.T, r *Result, err error) {
 		require.False(t, r.Valid.OK)
 		require.Contains(t, r.Valid.Reasons[0], "rate not met: offered 400.0/s, achieved 20")
@@ -291,7 +291,7 @@ func TestResponseSeesAStallThatClosedLoopServiceHides(t *testing.T) {
 		cfg := Config{Workers: 1, Duration: 3 * time.Second, TTL: time.Second}
 		closed, err := newRunner(t.Context(), "", stall(), cfg).run(t.Context())
 		require.NoError(t, err)
-		cfg.Rate, cfg.Arrivals = 1000, Even
+		cfg.Rate, cfg.Arrivals = 1000, ArrivalsUniform
 		open, err := newRunner(t.Context(), "", stall(), cfg).run(t.Context())
 		require.NoError(t, err)
 

@@ -11,8 +11,8 @@ import (
 	"muxlock/internal/clock"
 )
 
-// A run is warming, then measuring, then draining, in which nothing begins that was not due
-// before, then stopped. An interrupt leaves out what is left but for the last.
+// The phases of a run. In draining, only operations that were due before may begin. An
+// interrupted run goes on to draining and stopped at once.
 const (
 	warming int32 = iota
 	measuring
@@ -20,8 +20,8 @@ const (
 	stopped
 )
 
-// runner is one run, or one process's part of it. It is shared by the workers; all but phase, samples, audit,
-// recorder and pacer, which look after themselves, is read-only once they run.
+// runner is one run, or one process's part of it. The workers share it. phase, samples, audit,
+// history, rec and pacer synchronize themselves; the rest is read-only once the workers run.
 type runner struct {
 	impl    string
 	cfg     Config
@@ -35,17 +35,17 @@ type runner struct {
 	audit   *audit
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.Waits
-	allowed int64    // for the clocks, of each lease; below 0: unknown
+	allowed int64    // allowance for drift of each lease; below 0: unknown
 
 	ctx     context.Context // of acquires; ends with the drain
 	cancel  context.CancelFunc
 	relCtx  context.Context // of releases
 	release context.CancelFunc
 	ended   chan struct{} // closed when the measured time is over
-	stop    chan struct{} // closed when the drain is over, too
+	stop    chan struct{} // closed when the drain is over
 	workers []*worker
 
-	failed context.Context         // ends with the first call of fail, which is its cause
+	failed context.Context         // its cause is the error of the first call of fail
 	fail   context.CancelCauseFunc // ends the run
 
 	_       [64]byte // phase is read by every operation
@@ -54,14 +54,13 @@ type runner struct {
 	samples samples
 }
 
-// newRunner prepares a run of one process, which begins at once.
+// newRunner prepares a run of one process that begins at once.
 func newRunner(ctx context.Context, impl string, l Locker, cfg Config) *runner {
 	return newPartRunner(ctx, impl, l, cfg, newTable(cfg.keys()), time.Now())
 }
 
-// newPartRunner prepares one process of a run that begins at base. The contexts of
-// the calls do not end with ctx but when the runner ends them, after the figures are
-// taken.
+// newPartRunner prepares one process of a run that begins at base. The contexts of calls do
+// not end with ctx: the runner ends them after it has taken the figures.
 func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *table, base time.Time) *runner {
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = RandomKeyPrefix()
@@ -97,7 +96,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *ta
 	return r
 }
 
-// used is how much validity a lock had used up when it was acquired at now, which ends at
+// used returns the used part of the validity of a lock that was acquired at now and ends at
 // until; below 0: unknown.
 func (r *runner) used(now, until int64) int64 {
 	if r.allowed < 0 {
@@ -106,13 +105,13 @@ func (r *runner) used(now, until int64) int64 {
 	return max(int64(r.cfg.TTL)-r.allowed-(until-now), 0)
 }
 
-// RandomKeyPrefix makes the default of Config.KeyPrefix.
+// RandomKeyPrefix returns a default for Config.KeyPrefix.
 func RandomKeyPrefix() string { return "lockbench:" + rand.Text()[:10] + ":" }
 
-// now is the run's clock: monotonic, ns; time.Now would read a second clock.
+// now is the run's clock: monotonic, in ns. time.Now would read a second clock.
 func (r *runner) now() int64 { return int64(time.Since(r.base)) }
 
-// caught is deferred by who calls the locker: a panic of it ends the run.
+// caught is deferred by each goroutine that calls the locker. A panic there ends the run.
 func (r *runner) caught() {
 	if v := recover(); v != nil {
 		r.fail(fmt.Errorf("bench: %s: %s: %v\n%s", r.impl, ReasonPanic, v, debug.Stack()))

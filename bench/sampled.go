@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// sampled is times that were measured, each as likely as any other.
+// sampled has measured times, each as likely as any other.
 type sampled struct {
 	source string
 	sorted []time.Duration
 	mean   time.Duration
 }
 
-// MaxSamples is how many Sampled takes: so many show a p99.9, and a document can keep them.
+// MaxSamples limits the times of Sampled: enough for a p99.9, few enough for a document.
 const MaxSamples = 10_000
 
 const (
@@ -23,9 +23,9 @@ const (
 	sampledFileWord = "file:"
 )
 
-// Sampled draws from measured times, 1 to 10,000 of them, each as likely as any other: a
-// Span whose String is file:source, while its MarshalText has the times themselves, so that
-// a document can be read, and a run repeated, without the file.
+// Sampled draws from 1 to MaxSamples measured times, each as likely as any other. String
+// returns file:source. MarshalText returns the times themselves, so that a document can be
+// read and its run repeated without the file.
 func Sampled(source string, times []time.Duration) (Span, error) {
 	if len(times) == 0 || len(times) > MaxSamples {
 		return Span{}, wrong("", "", "has %d samples, must have 1 to %d", len(times), MaxSamples)
@@ -42,8 +42,8 @@ func Sampled(source string, times []time.Duration) (Span, error) {
 	return Span{kind: spanSampled, of: s}, nil
 }
 
-// Samples is the times of a Sampled Span, ascending; nil for every other one. They are not to
-// be changed.
+// Samples returns the times of a Sampled Span, ascending, and nil for any other Span. The
+// caller must not change them.
 func (s Span) Samples() []time.Duration {
 	if s.of == nil {
 		return nil
@@ -51,7 +51,7 @@ func (s Span) Samples() []time.Duration {
 	return s.of.sorted
 }
 
-// text is what parseSampled reads.
+// text returns the form that parseSampled reads, after sampledWord.
 func (s *sampled) text() string {
 	var b strings.Builder
 	b.WriteString(sampledWord)
@@ -72,7 +72,7 @@ func (s *sampled) text() string {
 	return b.String() + "@" + s.source
 }
 
-// parseSampled reads what follows sampledWord.
+// parseSampled reads the rest of a text after sampledWord.
 func parseSampled(text string) (Span, error) {
 	list, source, _ := strings.Cut(text, "@")
 	var times []time.Duration

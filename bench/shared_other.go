@@ -10,7 +10,7 @@ import (
 // SharesMemory reports whether runs of several processes are possible here.
 const SharesMemory = false
 
-// Monotonic has no common clock to read here.
+// Monotonic returns 0: processes have no common clock here.
 func Monotonic() int64 { return 0 }
 
 func mapTable(*os.File, int) (*table, func(), error) { return nil, nil, errors.ErrUnsupported }

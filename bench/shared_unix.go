@@ -22,13 +22,13 @@ func Monotonic() int64 {
 	return ts.Nano()
 }
 
-// mapTable maps the table of a run from f; unmap it when no worker is left.
+// mapTable maps the table of a run from f. The caller calls unmap when no worker is left.
 func mapTable(f *os.File, names int) (t *table, unmap func(), err error) {
 	words := tableWords(names)
 	mem, err := unix.Mmap(int(f.Fd()), 0, words*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, err
 	}
-	first := (*atomic.Int64)(unsafe.Pointer(unsafe.SliceData(mem))) // pages are aligned for it
+	first := (*atomic.Int64)(unsafe.Pointer(unsafe.SliceData(mem))) // a page is aligned for an Int64
 	return &table{unsafe.Slice(first, words), stride(names)}, func() { _ = unix.Munmap(mem) }, nil
 }

@@ -7,13 +7,13 @@ import (
 	"time"
 )
 
-// A Span is a length of time that each operation draws anew. The zero value is no
-// time at all.
+// A Span is a distribution of times, from which each operation draws. The zero value always
+// draws 0.
 type Span struct {
 	kind  spanKind
 	scale time.Duration // fixed: the time; exp: the mean; lognormal: the median
-	sigma float64       // of lognormal: how far the logarithms spread
-	of    *sampled      // of sampled: what it draws from
+	sigma float64       // lognormal: deviation of the logarithms
+	of    *sampled      // sampled: the times
 }
 
 type spanKind uint8
@@ -26,26 +26,26 @@ const (
 )
 
 const (
-	maxSigma = 5                    // beyond it the mean is no guide: half of it comes from one draw in millions
+	maxSigma = 5                    // beyond it one draw in millions makes half of the mean
 	maxSpan  = 365 * 24 * time.Hour // no draw is longer
 )
 
-// Fixed is the Span that is always d.
+// Fixed always draws d.
 func Fixed(d time.Duration) Span { return Span{scale: d} }
 
-// Exp draws exponential times: mostly short ones and a few of many times the mean.
+// Exp draws exponential times: most are short, a few are many times the mean.
 func Exp(mean time.Duration) Span { return Span{kind: spanExp, scale: mean} }
 
-// Lognormal draws times whose logarithms are normal with deviation sigma, as times of
-// real work often are: half of them below the median, with a tail that sigma makes
-// long. One in 43 is longer than median * e^(2 sigma).
+// Lognormal draws times whose logarithms are normal with deviation sigma, like the times of
+// much real work. A larger sigma makes the tail longer: one time in 43 exceeds
+// median * e^(2 sigma).
 func Lognormal(median time.Duration, sigma float64) Span {
 	return Span{kind: spanLognormal, scale: median, sigma: sigma}
 }
 
-// ParseSpan reads a duration such as 1ms, or 0, which is the same as fixed:1ms; or
-// exp:MEAN; or lognormal:MEDIAN,SIGMA. Parentheses may stand for the colon:
-// lognormal(5ms,1). It opens no file: see Sampled.
+// ParseSpan reads a duration (1ms, the same as fixed:1ms, or 0), exp:MEAN, or
+// lognormal:MEDIAN,SIGMA. Parentheses may replace the colon: lognormal(5ms,1). It opens no
+// file: see Sampled.
 func ParseSpan(text string) (Span, error) {
 	if list, ok := strings.CutPrefix(text, sampledWord); ok {
 		return parseSampled(list)
@@ -74,8 +74,7 @@ func ParseSpan(text string) (Span, error) {
 
 func (s Span) valid() bool { return s.scale >= 0 && s.sigma >= 0 && s.sigma <= maxSigma }
 
-// spanWords takes name:a,b and name(a,b) apart; a bare time is fixed. There is always
-// a first argument.
+// spanWords splits name:a,b or name(a,b). A bare time is fixed. args is never empty.
 func spanWords(text string) (name string, args []string) {
 	name, rest, found := strings.Cut(text, ":")
 	if inner, closed := strings.CutSuffix(text, ")"); closed && !found {
@@ -91,7 +90,7 @@ func badSpan(text string) error {
 	return wrong("", "", "a span must be a duration such as 1ms, or exp:1ms, or lognormal:1ms,SIGMA with SIGMA from 0 to %d, got %.80q", maxSigma, text)
 }
 
-// Mean is the mean of the draws.
+// Mean returns the mean of the draws.
 func (s Span) Mean() time.Duration {
 	switch s.kind {
 	case spanLognormal:
@@ -114,8 +113,8 @@ func (s Span) String() string {
 	return s.scale.String()
 }
 
-// MarshalText and UnmarshalText make a Span a JSON string and a flag value, with all that is
-// needed to draw from it again.
+// MarshalText and UnmarshalText make a Span a JSON string and a flag value. The text is
+// complete: it draws the same times again.
 func (s Span) MarshalText() ([]byte, error) {
 	if s.kind == spanSampled {
 		return []byte(s.of.text()), nil
@@ -123,13 +122,13 @@ func (s Span) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// UnmarshalText reads what ParseSpan reads.
+// UnmarshalText is ParseSpan.
 func (s *Span) UnmarshalText(b []byte) (err error) {
 	*s, err = ParseSpan(string(b))
 	return err
 }
 
-// draw is the time for one operation.
+// draw returns the time for one operation.
 func (s Span) draw(r *rng) time.Duration {
 	switch s.kind {
 	case spanExp:
@@ -144,8 +143,8 @@ func (s Span) draw(r *rng) time.Duration {
 
 func spanOf(ns float64) time.Duration { return time.Duration(min(ns, float64(maxSpan))) }
 
-// Sampler draws the same times for the same seed and stream; different streams of one
-// seed have nothing to do with each other. Not safe for concurrent use.
+// Sampler draws the same times for the same seed and stream. Streams of one seed are
+// independent. Not safe for concurrent use.
 func (s Span) Sampler(seed, stream uint64) func() time.Duration {
 	r := newRNG(seed, stream)
 	return func() time.Duration { return s.draw(&r) }

@@ -7,14 +7,13 @@ import (
 	"muxlock/internal/clock"
 )
 
-// stallWatch is a thread that sleeps stallPeriod at a time and writes down how much too
-// late it woke: what the machine, the scheduler and the garbage collector may take from
-// a holder at any moment.
+// stallWatch is a thread that sleeps stallPeriod at a time and records how late it woke. It
+// shows what the machine, the scheduler and the garbage collector may take from a holder.
 type stallWatch struct {
-	hist  *Histogram    // owned by run until done is closed, as is the next
-	cpu   time.Duration // that the thread took
+	hist  *Histogram    // owned by run until done is closed, as are cpu and peaks
+	cpu   time.Duration // of the thread
 	begin clock.Instant
-	peaks Peaks // of whole stalls
+	peaks Peaks // whole stalls
 	stop  chan struct{}
 	done  chan struct{}
 }
@@ -22,11 +21,10 @@ type stallWatch struct {
 // stallPeriod is the time that each sample of Client.Stall stands for.
 const stallPeriod = 10 * time.Millisecond
 
-// stallLeast is the shortest stall that is kept by itself: what is shorter is lost in
-// what a master rounds a lease by.
+// stallLeast is the shortest stall among the peaks. A master rounds a lease by as much.
 const stallLeast = time.Millisecond
 
-// watchStalls starts the thread. It has to be ended.
+// watchStalls starts the thread. The caller must call end.
 func watchStalls() *stallWatch {
 	s := &stallWatch{
 		hist: NewHistogram(), begin: clock.Now(), peaks: Peaks{FromNs: int64(stallLeast)},
@@ -36,8 +34,8 @@ func watchStalls() *stallWatch {
 	return s
 }
 
-// end stops the thread, which takes a period at most, and returns what it saw and what
-// processor time it took. It is called once.
+// end stops the thread, within one period. It returns the stalls and the thread's processor
+// time. It is called once.
 func (s *stallWatch) end() (*Histogram, time.Duration) {
 	close(s.stop)
 	<-s.done
@@ -46,14 +44,14 @@ func (s *stallWatch) end() (*Histogram, time.Duration) {
 
 func (s *stallWatch) run() {
 	defer close(s.done)
-	runtime.LockOSThread() // whose time is looked at
+	runtime.LockOSThread() // threadCPU is of this thread
 	before := threadCPU()
 	clock.WatchStalls(stallPeriod, s.stop, s.add)
 	s.cpu = threadCPU() - before
 }
 
-// add counts a stall, and what those would have seen of it who had wanted to wake in the
-// midst of it: it kept them waiting too, though the thread could not look.
+// add counts a stall once for each period in it. The thread could not wake there, but a
+// holder that had to would have waited for the rest of the stall.
 func (s *stallWatch) add(due clock.Instant, late time.Duration) {
 	s.peaks.add(int64(due.Sub(s.begin)), int64(late))
 	for ; late >= 0; late -= stallPeriod {

@@ -5,33 +5,33 @@ import (
 	"time"
 )
 
-// rateSlack is the share of arrivals that may be unstarted in a run that
-// met its rate, and how many may be in any case.
+// A run has met its rate if no more than rateSlack of its arrivals, or leastSlack arrivals,
+// were not started.
 const (
 	rateSlack  = 0.01
 	leastSlack = 3
 )
 
-// The generator has not kept up when at the p99 its own lag is more than half of the
-// response, and more than 1 ms: the tail then shows more of it than of the lock. A tenth
-// would be nicer, and refused every open loop on two cores that also run five masters,
-// at 200 operations a second as at 5000: there threads wait for a core, those of the
-// lock as long as those of the generator.
+// The generator has not kept up if its lag at the p99 is more than half of the response and
+// more than 1 ms. The tail then shows more of the generator than of the lock. A limit of a
+// tenth refused every open loop on two cores that also run five masters, at 200 and at 5000
+// operations a second: there all threads wait for a core, the lock's as long as the
+// generator's.
 const (
 	lagShare = 0.5
 	lagFloor = time.Millisecond
 )
 
-// A stretch without acquisitions is an outage when it has several whole seconds, and so
-// many acquisitions are missing in it that chance does not explain it.
+// Some whole seconds without acquisitions are an outage if so many acquisitions are missing
+// that chance does not explain it.
 const (
 	outageLeast  = 2  // seconds
 	outageMisses = 20 // acquisitions at the pace of the other seconds
 )
 
-// judge collects the reasons why the figures are not valid. A run with op hold has none of a pace,
-// and one that keeps a history looks for overlaps: there they need not be exact.
-func judge(res *Result, cfg Config, parts []*Part) {
+// checkValid collects the reasons why the figures are not valid. Latencies need not be exact
+// with op hold, or in a run that keeps a history to look for overlaps.
+func checkValid(res *Result, cfg Config, parts []*Part) {
 	var panicked, interrupted, growing bool
 	for _, p := range parts {
 		panicked = panicked || p.Panicked
@@ -74,8 +74,8 @@ func judge(res *Result, cfg Config, parts []*Part) {
 	}
 }
 
-// LagShare is the generator's own lag over the response, both at the p99; 0 in a closed
-// loop, and for a lag of up to 1 ms.
+// LagShare returns the generator's lag over the response, both at the p99. It returns 0 in a
+// closed loop, and for a lag of up to 1 ms.
 func (r *Result) LagShare() float64 {
 	lag := r.Latency.Lag
 	if lag == nil || lag.P["99"] <= int64(lagFloor) {
@@ -84,8 +84,8 @@ func (r *Result) LagShare() float64 {
 	return float64(lag.P["99"]) / float64(r.Latency.Response.P["99"])
 }
 
-// Outage is the longest stretch of whole seconds in which nothing was acquired, although
-// the rest of the run acquired a lot and nobody holds a lock or pauses that long.
+// Outage returns the longest stretch of whole seconds without acquisitions, if chance, holds
+// and pauses do not explain it.
 func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 	if cfg.Op == Hold {
 		return 0, 0, false
@@ -112,7 +112,7 @@ func (r *Result) Outage(cfg Config) (fromS, toS float64, found bool) {
 	return fromS, toS, true
 }
 
-// nothing is the reason why nothing was acquired, as far as any call returned one.
+// nothing returns ReasonNothing with the first error text, if there is one.
 func nothing(errors []string, parts []*Part) string {
 	for _, p := range parts {
 		if p.Why != "" {

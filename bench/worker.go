@@ -9,11 +9,10 @@ import (
 	"muxlock/internal/clock"
 )
 
-// worker is one goroutine that locks. Everything in it belongs to that goroutine
-// until it has returned.
+// worker is one goroutine that locks. That goroutine owns all fields until it returns.
 type worker struct {
 	r      *runner
-	number int // among those of all processes
+	number int // among the workers of all processes
 	shard  *shard
 	keys   keyGen
 	spans  rng // of hold and think
@@ -22,27 +21,26 @@ type worker struct {
 	ctx    context.Context // ends with the drain
 	cancel context.CancelFunc
 	wait   *waitCtx        // nil: an Acquire may wait until the drain ends
-	relCtx context.Context // ends releaseGrace after it
+	relCtx context.Context // ends releaseGrace after the drain
 
 	acquired int64 // in the measured time
 	waits    waits
 
 	ext  extending // op extend
-	kept []Held    // op hold, as is the next
-	lost int64
+	kept []Held    // op hold
+	lost int64     // op hold
 }
 
-// errorPause is what a worker waits after an error, so that a lock that fails at
-// once is not called in a tight loop.
+// errorPause keeps a worker from calling a lock that fails at once in a tight loop.
 const errorPause = time.Millisecond
 
-// yieldEvery is after how many operations a worker lets others run. Without it
-// workers of a lock that never blocks (noop) run 10 ms each, and a thousand of
-// them keep the run's own clock waiting for seconds.
+// After yieldEvery operations a worker lets others run. Otherwise the workers of a lock that
+// never blocks (noop) run 10 ms each, and a thousand of them delay the run's own goroutine by
+// seconds.
 const yieldEvery = 128
 
-// newWorker gives the worker contexts of its own: hundreds of goroutines that
-// derive from one would queue at its lock, which no real caller does.
+// newWorker gives each worker contexts of its own. Hundreds of goroutines that derive from
+// one context would queue at its mutex, unlike real callers.
 func newWorker(r *runner, id int) *worker {
 	w := &worker{
 		r:      r,
@@ -107,8 +105,8 @@ func (w *worker) openLoop() {
 	}
 }
 
-// operate is one operation: acquire, hold, release, and writing it down. One
-// clock reading ends a phase and begins the next.
+// operate makes one operation (acquire, hold, release) and counts it. One clock reading ends
+// a phase and begins the next.
 func (w *worker) operate(a arrival) {
 	r, key := w.r, a.key
 	if r.cfg.Op == Extend {
@@ -120,9 +118,9 @@ func (w *worker) operate(a arrival) {
 	begin := r.now()
 	held, timedOut, err := w.acquire(name, begin, a.op)
 	now := r.now()
-	got := gotten{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
+	got := acquired{acquire: now - begin, wait: a.waited(begin), lag: a.lag, handover: -1}
 	if p := r.phase.Load(); p != warming {
-		w.waits.add(waits{got.acquire, got.acquire, 1})
+		w.waits.add(waits{Longest: got.acquire, Sum: got.acquire, Count: 1})
 		if err == nil && p == measuring {
 			w.acquired++
 		}
@@ -133,7 +131,7 @@ func (w *worker) operate(a arrival) {
 		return
 	}
 
-	if r.waits && a.op != opTry { // which does not wait
+	if r.waits && a.op != opTry { // opTry does not wait
 		got.handover, got.remote = r.audit.handover(key, r.cfg.proc, begin, now)
 	}
 	until := untilNs(r.base, held.Until())
@@ -164,7 +162,7 @@ func (w *worker) operate(a arrival) {
 		r.audit.released(key, r.cfg.proc, now)
 	}
 	until = untilNs(r.base, held.Until())
-	outlived := begin <= until && until < now // before begin: it claims nothing
+	outlived := begin <= until && until < now // a validity before begin makes no claim
 	if failed := held.Release(w.relCtx); err == nil {
 		err = failed
 	}
@@ -184,7 +182,7 @@ func (w *worker) operate(a arrival) {
 	}
 }
 
-// note writes an event into the history, if there is one.
+// note adds an event to the history, if there is one.
 func (w *worker) note(key int, e Event, err error) {
 	if w.r.history == nil {
 		return
@@ -196,7 +194,7 @@ func (w *worker) note(key int, e Event, err error) {
 	w.r.history.add(key, e)
 }
 
-// acquire is the one call, limited to Config.Wait.
+// acquire calls Acquire or TryAcquire, limited to Config.Wait.
 func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut bool, err error) {
 	ctx := w.ctx
 	if w.wait != nil {
@@ -215,8 +213,8 @@ func (w *worker) acquire(name string, now int64, op opKind) (held Held, timedOut
 	return held, timedOut, err
 }
 
-// refused writes down an operation whose call did not get its lock. The timeout comes
-// first: after it, what the locker met on the way does not matter.
+// refused counts an operation whose call failed. A timeout comes first, whatever else the
+// locker met.
 func (w *worker) refused(a arrival, now int64, call string, err error, timedOut bool) {
 	c := Totals{Finished: 1}
 	switch {
@@ -231,7 +229,7 @@ func (w *worker) refused(a arrival, now int64, call string, err error, timedOut 
 	}
 	if a.measured {
 		w.shard.mu.Lock()
-		if a.op == opTry && c.Refused > 0 { // the answer that it asked for
+		if a.op == opTry && c.Refused > 0 { // an answer, not a failure
 			w.shard.counts.add(c)
 		} else {
 			w.shard.failedLocked(c, a.waited(now))
@@ -255,7 +253,7 @@ func (w *worker) failed(now int64, call string, err error) {
 	}
 }
 
-// sleep returns after d or when end is closed.
+// sleep returns after d, or earlier when end is closed.
 func (w *worker) sleep(d time.Duration, end <-chan struct{}) {
 	if d <= 0 {
 		return

@@ -50,7 +50,7 @@ func workersText(c result.Config) string {
 		s = fmt.Sprintf("%d processes x %d workers", c.Procs, c.Workers)
 	}
 	if c.Rate > 0 {
-		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), cmp.Or(c.Arrivals, bench.Poisson), s)
+		return fmt.Sprintf("%s/s %s, at most %s", units.Number(c.Rate), cmp.Or(c.Arrivals, bench.ArrivalsPoisson), s)
 	}
 	return s
 }
