@@ -28,20 +28,20 @@ const (
 	adviseLeast    = time.Second
 	longestWatch   = 10 * time.Minute
 	mostContenders = 1_000_000
-	redraws        = 200 // of a measurement, for intervals
+	redraws        = 200 // of a measurement, for its intervals
 )
 
 // adviseFlags is the command line of advise.
 type adviseFlags struct {
 	load    plan.Flags     // of the measurement
-	run     *pflag.FlagSet // those of load, most of which are no flags of advise
+	run     *pflag.FlagSet // flags of load; advise offers only a few of them
 	from    string         // a file of engine.Measurements
 	hold    bench.Span
 	ask     sizing.Ask
 	explain bool
 }
 
-// measuredBy is the flags that say what a measurement is of.
+// measuredBy are the flags that describe a measurement.
 var measuredBy = []string{"masters", "local", "new-masters", "duration"}
 
 func adviseCommand() *cobra.Command {
@@ -50,10 +50,9 @@ func adviseCommand() *cobra.Command {
 		Use:   "advise [RESULT.json]",
 		Short: "Say how to set TTL, timeouts and delays, and how often locks will still be lost",
 		Long: `Say how to set TTL, timeouts and delays of the engine, why, and how often locks will still
-be lost: what of that was seen, and what is assumed. It rests best on what a process of your
-own has seen (--from: engine.Config.Measure, and engine.Engine.Measured as JSON), else on a
-result of an earlier run (-o json), which can be of any load, or on a light load of the
-masters that it makes itself.
+be lost. Each figure is marked as seen or assumed. The best source is a process of your own
+(--from: engine.Config.Measure, and engine.Engine.Measured as JSON). Other sources are a result
+of an earlier run of any load (-o json), or a light load of the masters that advise makes.
 
 Exit codes: 3 no TTL can be short enough for --rto, 5 too little was measured.`,
 		Example: `  curl -s invoices:8080/debug/locks >process.json && lockbench advise --from process.json
@@ -66,23 +65,23 @@ Exit codes: 3 no TTL can be short enough for --rto, 5 too little was measured.`,
 	f.run = pflag.NewFlagSet("", pflag.ContinueOnError)
 	f.load.Declare(f.run, adviseImpl, 1, few...)
 	plan.Preset(f.run, map[string]string{
-		// An open loop, which also asks while nobody answers; enough workers for all that is
-		// due in an outage of a second.
+		// An open loop also asks while no master answers. The workers suffice for all
+		// arrivals in an outage of a second.
 		"rate": "500", "workers": "512", "hold": "1ms", "warmup": "1s", "duration": "20s",
-		"probe-every": "10ms", // 20 s fill the rows that a result keeps
+		"probe-every": "10ms", // 20 s make as many rows as a result keeps
 	})
 	plan.Borrow(cmd.Flags(), f.run, measuredBy...)
 	plan.Declare(cmd.Flags(), plan.OfAdvice, func(fs *pflag.FlagSet) {
-		fs.StringVar(&f.from, "from", "", "a file with the JSON of engine.Engine.Measured, to rest on instead")
+		fs.StringVar(&f.from, "from", "", "size from this file, the JSON of engine.Engine.Measured")
 		fs.Var(plan.Span{Span: &f.hold}, "hold", "how long you hold a lock: 200ms, exp:50ms, lognormal:50ms,1, file:PATH with a duration on each line (default: as measured, else 1s is assumed)")
 		fs.Lookup("hold").DefValue = "" // not even 0s
 		fs.DurationVar(&f.ask.RTO, "rto", 30*time.Second, "how long a crashed holder may block others")
-		fs.Float64Var(&f.ask.Eps, "eps", 1e-6, "the part of the holds that may outlast the lease")
-		fs.DurationVar(&f.ask.Pause, "pause", 500*time.Millisecond, "a pause of the holder to survive where no longer one was seen: rarer ones than can be measured")
+		fs.Float64Var(&f.ask.Eps, "eps", 1e-6, "share of the holds that may outlast the lease")
+		fs.DurationVar(&f.ask.Pause, "pause", 500*time.Millisecond, "shortest pause of the holder to survive, even if none so long was seen")
 		fs.IntVar(&f.ask.Waiters, "waiters", 0, "processes that may want one name at once (default: those of the result, at least 2)")
 	})
 	plan.Declare(cmd.Flags(), plan.OfOutput, func(fs *pflag.FlagSet) {
-		fs.BoolVar(&f.explain, "explain", false, "show what was measured, and the formulae")
+		fs.BoolVar(&f.explain, "explain", false, "show the measurements and the formulas")
 	})
 	plan.Borrow(cmd.Flags(), f.run, "output")
 	return cmd
@@ -115,7 +114,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 		return interruptedOr(ctx, runErr)
 	}
 	for _, r := range doc.Results {
-		r.Latency.Hold = nil // of a moment only, to see how others come and go
+		r.Latency.Hold = nil // the holds of this load are no measurement
 	}
 	judged := judge(ctx, doc.Results, runErr)
 	m, err := sizing.FromResults(doc.Config.Config, len(doc.Config.Masters), doc.Results)
@@ -128,7 +127,7 @@ func (f *adviseFlags) execute(cmd *cobra.Command, args []string) error {
 	return worst(cmp.Or(judged, missed(doc.Advice)), out.document(*doc))
 }
 
-// read sizes from a file: a result, or what a process measured.
+// read sizes from a file: a result, or the measurements of a process.
 func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error {
 	if isResult && cmd.Flags().Changed("from") {
 		return usage.Errorf("--from reads %s, and %s was given, too: give one of them", f.from, cmd.Flags().Arg(0))
@@ -157,11 +156,11 @@ func (f *adviseFlags) read(cmd *cobra.Command, name string, isResult bool) error
 	return errors.Join(out.document(*doc), missed(doc.Advice))
 }
 
-// fromResult is for a result of an earlier run. Figures of several settings cannot be put together.
+// fromResult reads the result of an earlier run. It refuses results of several settings.
 func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	doc, err := result.ReadFile(name)
 	if err != nil {
-		return nil, sizing.Measured{}, usage.Error{Err: err} // which names the file
+		return nil, sizing.Measured{}, usage.Error{Err: err} // err names the file
 	}
 	if doc.Sweep != nil {
 		return nil, sizing.Measured{}, errors.New("is of a sweep, and advice needs a run at one setting")
@@ -171,7 +170,8 @@ func fromResult(name string) (*result.Document, sizing.Measured, error) {
 	return doc, m, err
 }
 
-// fromProcess has no results, and knows nothing of the machine: it was another one.
+// fromProcess reads what a process measured. Its document has no results and no machine,
+// since the process ran elsewhere.
 func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	p, err := sizing.ReadProcess(name)
 	if err != nil {
@@ -186,7 +186,7 @@ func fromProcess(name string) (*result.Document, sizing.Measured, error) {
 	return &doc, m, err
 }
 
-// size puts the advice into the document, and the arguments that ask for it.
+// size puts the advice and its arguments into the document.
 func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Measured, but ...string) error {
 	a := &result.Advice{Ask: f.ask, Sizes: sizing.WithSpread(m, f.ask, redraws), Args: plan.Arguments(cmd.Flags(), but...), Explain: f.explain}
 	if len(a.Lacks) > 0 {
@@ -197,7 +197,7 @@ func (f *adviseFlags) size(cmd *cobra.Command, doc *result.Document, m sizing.Me
 	return nil
 }
 
-// tooLittle is the error of what nothing can be sized from, or of what cannot be read.
+// tooLittle turns an error of reading or sizing a file into the error of the command.
 func tooLittle(name string, err error) error {
 	switch {
 	case errors.Is(err, sizing.ErrTooLittle):
@@ -208,7 +208,7 @@ func tooLittle(name string, err error) error {
 	return usage.Errorf("%s%w", name, err)
 }
 
-// missed is an answer that is longer than was asked for.
+// missed returns the verdict on sizes that exceed the RTO.
 func missed(a *result.Advice) error {
 	if !a.Missed {
 		return nil
@@ -216,7 +216,7 @@ func missed(a *result.Advice) error {
 	return verdict{exitMissed, fmt.Sprintf("missed: not even a renewed lease can be short enough: a crashed holder would block others for %s, and --rto asks for %s", a.Blocks.Round(time.Millisecond), a.Ask.RTO)}
 }
 
-// check checks what the user wants.
+// check checks f.ask.
 func (f *adviseFlags) check(cmd *cobra.Command) error {
 	set, ask := cmd.Flags().Changed, &f.ask
 	switch {

@@ -22,15 +22,14 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// Of chaos alone.
 const (
 	historyPerKey = 4096 // events that each process keeps of a name
-	// restPause is what a restarted master stays away beyond the longest lease: the
-	// engine's second, and the time it takes to notice.
+	// A restarted master has no vote for the longest lease and restPause: the second of the
+	// engine, and the time until it notices the master.
 	restPause = 1200 * time.Millisecond
 )
 
-// chaosFlags is the load's flags with defaults of their own, and which faults.
+// chaosFlags has the load's flags, with other defaults, and the faults.
 type chaosFlags struct {
 	load    plan.Flags
 	kinds   []string
@@ -41,15 +40,14 @@ func chaosCommand() *cobra.Command {
 	var f chaosFlags
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Try to make two hold one lock: many holders, few keys, masters that fail",
-		Long: `Chaos locks few names from many places while masters stop, die, restart and answer late,
-as a seed draws it. It watches for two holders at once, and for fencing tokens that do not
-grow. On either it exits 4, and writes the events around the first of each name to
---history. Never more than a minority of the masters is faulty (the one master, where the
-lock uses only one).
+		Short: "Try to make two hold one lock: many holders, few keys, failing masters",
+		Long: `Chaos locks few names from many workers while masters stop, die, restart and answer
+late. A seed draws the faults. Chaos looks for two holders at once, and for fencing tokens that
+do not grow. On either it exits 4, and writes the events around the first violation of each
+name to --history. At most a minority of the masters is faulty; of a single master, that one.
 
-flush (FLUSHALL) takes a master's data. That is outside of what a lock without fencing
-promises, so that it is only drawn when --faults names it.`,
+flush (FLUSHALL) deletes a master's data. A lock without fencing makes no promise then, so
+flush is drawn only if --faults names it.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
@@ -67,7 +65,7 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 		"workers": "16", "procs": strconv.Itoa(min(2, maxChaosProcs)), "keys": "8", "hold": "lognormal:10ms,1.5", "duration": "30s", "ttl": "500ms",
 		"warmup": "0s", "probe-every": "0s", "fencing": "true",
 	})
-	load.Lookup("ttl").Usage += ", and the longest one that the engine assumes"
+	load.Lookup("ttl").Usage += ", and the longest one the engine assumes"
 	load.Lookup("keys").Usage = "lock names"
 	load.Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
 	plan.Borrow(to, load, "impl", "local", "server")
@@ -81,7 +79,7 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 	plan.Borrow(to, load, "output", "out", "html", "quiet")
 }
 
-// maxChaosProcs is 1 where processes cannot share the table of the audit.
+// maxChaosProcs is 1 if processes cannot share the table of the audit.
 var maxChaosProcs = map[bool]int{true: 1 << 10, false: 1}[bench.SharesMemory]
 
 // plan checks the command line and draws the faults.
@@ -106,7 +104,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 		return nil, usage.Errorf("--faults %w", err)
 	}
 	if !p.Engine.Fencing {
-		_ = fs.Set("fencing", "false") // for arguments, where it cannot be had; a bool takes it
+		_ = fs.Set("fencing", "false") // for Arguments; a bool takes it
 	}
 	p.FaultKinds, p.Args = f.kinds, plan.Arguments(fs)
 	if p.History = f.history; p.History == "" {
@@ -117,17 +115,17 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	}
 	rest := p.Load.TTL + restPause
 	if impl, _ := rivals.Find(p.Impls[0]); impl.Single {
-		p.Masters.Count, rest = 1, 0 // no other master to vote meanwhile
+		p.Masters.Count, rest = 1, 0 // no other master votes meanwhile
 	}
 	p.Load.Dist, p.Load.History, p.Engine.MaxTTL = bench.Uniform(), historyPerKey, p.Load.TTL
 	if err := p.Load.Validate(); err != nil {
 		return nil, usage.Error{Err: err}
 	}
 	atOnce := max(1, (p.Masters.Count-1)/2)
-	p.MajorityServes = p.Masters.Count > 2 // with one or two, none may fail
+	p.MajorityServes = p.Masters.Count > 2 // one or two masters have no majority without the faulty one
 	if p.Engine.Fencing {
-		// A master that lost its data is admitted with the registers of a majority's worth of
-		// others. On a busy machine that takes longer than its rest, and a lost majority
+		// A master that lost its data needs the registers of a majority of other masters to
+		// be admitted. On a busy machine that takes longer than rest, and a lost majority
 		// would stay lost.
 		atOnce, rest = 1, 2*rest
 	}
@@ -152,9 +150,9 @@ func executeChaos(cmd *cobra.Command, f *chaosFlags) error {
 	if !p.Output.Quiet {
 		fmt.Fprintf(cmd.ErrOrStderr(), "chaos: seed %d draws %d faults\n", p.Load.Seed, len(p.Faults))
 	}
-	return execute(cmd, p, schedule{
+	return execute(cmd, p, procedure{
 		runs: session.Rounds(p),
-		// That holds outlive their lease is part of the drill.
+		// Holds outlive their lease on purpose, so lost is not asked.
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
 			for _, r := range results {
 				if r.Safety.Violated() {

@@ -17,7 +17,7 @@ func compareCommand() *cobra.Command {
 	}, "muxlock,redsync-autopipeline,redsync-rueidis,redsync-goredis,muxlock-single,raw", 6)
 }
 
-// noFilesToCompare is the Args of compare, which once took two results.
+// noFilesToCompare is the Args of compare. An earlier compare took two result files.
 func noFilesToCompare(cmd *cobra.Command, args []string) error {
 	if len(args) == 2 {
 		return usage.Formerly("compare OLD.json NEW.json")

@@ -20,19 +20,18 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// searchDefaults is what a search has unless it is given: many workers, as the lock should be
-// the limit.
+// searchDefaults are the defaults of a search. Workers are many, so that the lock is the limit.
 var searchDefaults = map[string]string{"rate": "1000", "workers": "1024", "duration": "2s"}
 
-// A run of a search is made searchMargin times as long as the objectives need, or
-// searchOperations, but no longer than searchLongest or --duration.
+// A run of a search takes searchMargin times as long as its objectives or searchOperations
+// need. It takes no longer than searchLongest or --duration.
 const (
 	searchOperations = 100
 	searchMargin     = 1.2
 	searchLongest    = time.Minute
 )
 
-// findCapacity is --find-max.
+// findCapacity is sweep --find-max.
 func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
 	fs := cmd.Flags()
 	for _, name := range []string{"rounds", "param"} {
@@ -40,12 +39,12 @@ func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
 			return usage.Errorf("--%s cannot be used with --find-max, which gives --rate one value after the other and repeats its runs", name)
 		}
 	}
-	if err := f.TakeConfig(fs); err != nil { // before what it may have gets a default
+	if err := f.TakeConfig(fs); err != nil { // before defaults are set
 		return err
 	}
 	for name, value := range searchDefaults {
 		if !fs.Changed(name) {
-			_ = fs.Set(name, value) // which it takes
+			_ = fs.Set(name, value) // the flag takes its default
 		}
 	}
 	p, err := f.Plan(cmd.Name(), fs)
@@ -57,7 +56,7 @@ func findCapacity(cmd *cobra.Command, f *plan.Flags) error {
 	}
 	p.Args = plan.Arguments(fs, "rounds")
 	s := &search{plan: p}
-	return execute(cmd, p, schedule{s.run, s.complete, s.judge})
+	return execute(cmd, p, procedure{runs: s.run, complete: s.complete, judge: s.judge})
 }
 
 // search looks for the capacity of every implementation.
@@ -120,7 +119,7 @@ func (s *search) one(ctx context.Context, t session.Target, results *[]*bench.Re
 	return c, err
 }
 
-// length is how long a run at a rate is to be, if each operation is a sample for every objective.
+// length returns the time of a run at a rate, if each operation is a sample for every objective.
 func (s *search) length(rate float64) time.Duration {
 	needs := int64(searchOperations)
 	for _, o := range s.plan.Objectives {
@@ -129,10 +128,10 @@ func (s *search) length(rate float64) time.Duration {
 	return max(s.plan.Load.Duration, time.Duration(searchMargin*float64(needs)/rate*float64(time.Second)))
 }
 
-// judgeRun holds a run against every objective. One that is not valid misses them, whatever
-// its figures are: a rate that was not kept has not been shown. But too few operations are no
-// fault of the rate. What is met is met, whatever disturbed it; what is missed is not known if
-// the machine stalled or the generator lagged: the lock may have had too little of the machine too.
+// judgeRun judges a run by every objective. A run that is not valid misses them all: it did
+// not show its rate. Too few operations are no fault of the rate. A pass counts even in a
+// disturbed run. A miss does not if the machine stalled, or if only the generator's lag
+// explains it.
 func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun {
 	run := result.CapacityRun{Outcome: result.RateMissed, ThroughputPerS: r.ThroughputPerS, P99Ns: float64(r.Headline().P["99"])}
 	var passed, failed []string
@@ -147,7 +146,7 @@ func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun
 		}
 	}
 	for _, reason := range r.Valid.Reasons {
-		kind, _, _ := strings.Cut(reason, ":") // the result has the rest
+		kind, _, _ := strings.Cut(reason, ":") // the details are in the result
 		failed = append(failed, kind)
 	}
 	valid := len(failures(r, []string{bench.ReasonFew, bench.ReasonGenerator})) == 0
@@ -167,8 +166,8 @@ func judgeRun(r *bench.Result, objectives []result.Objective) result.CapacityRun
 	return run
 }
 
-// stalled says how long the machine stalled where that is more than half of the response, both
-// at the p99: the tail then shows more of the machine than of the lock.
+// stalled returns a text if the p99 of the machine's stalls is more than half of the response's:
+// the tail then shows more of the machine than of the lock.
 func stalled(r *bench.Result) string {
 	s, response := r.Client.Stall, r.Headline()
 	if s == nil || response.Count == 0 || s.P["99"] <= int64(time.Millisecond) || 2*s.P["99"] <= response.P["99"] {
@@ -178,13 +177,13 @@ func stalled(r *bench.Result) string {
 }
 
 func (s *search) complete(doc *result.Document) {
-	doc.Relative = []result.Relative{} // it knows no rates
+	doc.Relative = []result.Relative{} // Relative knows no rates
 	doc.Capacity = s.found
 	doc.Sweep = result.NewSweep([]result.SweepParam{{Name: "rate", Values: []result.SweepValue{}}}, doc.Results)
 }
 
-// judge: runs that miss are how the search works; only a search without an answer has
-// failed.
+// judge returns the verdict on a search. Missing runs are part of it; only a search without an
+// answer has failed.
 func (s *search) judge(ctx context.Context, results []*bench.Result, runErr error) error {
 	if err := grave(ctx, results, runErr); err != nil {
 		return err

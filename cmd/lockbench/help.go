@@ -11,7 +11,7 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 )
 
-// usageTemplate is cobra's, shorter, with the flags under headings.
+// usageTemplate is a shorter form of cobra's, with the flags under headings.
 const usageTemplate = `Usage:
   {{if .HasAvailableSubCommands}}{{.CommandPath}} {{if .HasParent}}[COMMAND]{{else}}COMMAND{{end}} [flags]{{else}}{{.UseLine}}{{end}}
 {{- if .HasExample}}
@@ -28,16 +28,16 @@ Commands:{{range .Commands}}{{if .IsAvailableCommand}}
 {{groupedFlags .LocalFlags}}{{end}}
 `
 
-// groupHelp gives a command, and those below it, help with flags under headings.
+// groupHelp gives a command and its subcommands help with flags under headings.
 func groupHelp(cmd *cobra.Command) {
 	cobra.AddTemplateFunc("groupedFlags", func(fs *pflag.FlagSet) string {
-		width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0, no limit, where there is no terminal
+		width, _, _ := term.GetSize(int(os.Stdout.Fd())) // 0, no limit, without a terminal
 		return groupedFlags(fs, width)
 	})
 	cmd.SetUsageTemplate(usageTemplate)
 }
 
-// groupedFlags is the usages of flags as pflag writes them, by heading.
+// groupedFlags returns pflag's usages of flags, under their headings.
 func groupedFlags(fs *pflag.FlagSet, width int) string {
 	var b strings.Builder
 	for _, heading := range plan.Headings {

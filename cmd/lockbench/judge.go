@@ -16,16 +16,16 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// judge turns results into the exit code: what is worst comes first. Figures that
-// mean nothing can neither meet an objective nor miss it.
+// judge turns results into the exit code; the worst verdict wins. A run that is not valid
+// neither meets nor misses an objective.
 func judge(ctx context.Context, results []*bench.Result, runErr error) error {
 	return cmp.Or(grave(ctx, results, runErr), notValid(results), judgeObjectives(results))
 }
 
-// nameOf is the implementation, and of a sweep its setting.
+// nameOf returns the implementation and, in a sweep, the setting.
 func nameOf(r *bench.Result) string { return result.Name(r.Impl, r.Setting) }
 
-// grave is what no other verdict can outweigh.
+// grave returns the verdicts that outweigh all others.
 func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 	for _, r := range results {
 		found := fmt.Sprintf("let %d holders overlap", r.Safety.Overlaps)
@@ -42,9 +42,9 @@ func grave(ctx context.Context, results []*bench.Result, runErr error) error {
 	return nil
 }
 
-// lost names the first run in which locks lost their validity while they were held,
-// although nobody asked for it: no objective is about it, which judges it then, and no
-// master was taken away. Rivals count where they are run by themselves; view shows the others.
+// lost names the first run in which held locks lost their validity. It returns nil if an
+// objective is about that, and so judges it, or if a fault took a master away. Rivals count
+// only when they run by themselves; package view shows the others.
 func lost(p *plan.Plan, results []*bench.Result) error {
 	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() }) {
 		return nil
@@ -66,9 +66,8 @@ func lost(p *plan.Plan, results []*bench.Result) error {
 	return nil
 }
 
-// notValid names the first run that does not show what it seems to, but for the
-// reasons that begin with one of excused. That masters are embedded makes figures
-// invalid, as they say, but is no failure of the run.
+// notValid names the first run that is not valid. Reasons that begin with one of excused do
+// not count. Embedded masters make figures invalid, but do not fail the run.
 func notValid(results []*bench.Result, excused ...string) error {
 	for _, r := range results {
 		if bad := failures(r, excused); len(bad) > 0 {
@@ -78,8 +77,8 @@ func notValid(results []*bench.Result, excused ...string) error {
 	return nil
 }
 
-// failures is the reasons for which a result fails the run. On embedded masters, whose
-// figures are never exact, too few operations or too little machine are no failure.
+// failures returns the reasons for which a result fails the run. Figures of embedded masters
+// are never exact: there, too few operations or a lagging generator are no failure.
 func failures(r *bench.Result, excused []string) []string {
 	if slices.Contains(r.Valid.Reasons, result.EmbeddedReason) {
 		excused = append(slices.Clone(excused), result.EmbeddedReason, bench.ReasonFew, bench.ReasonGenerator)
@@ -89,7 +88,7 @@ func failures(r *bench.Result, excused []string) []string {
 	})
 }
 
-// judgeObjectives: one that is missed comes before one that cannot be judged.
+// judgeObjectives puts a missed objective before one that cannot be judged.
 func judgeObjectives(results []*bench.Result) error {
 	var unjudged error
 	for _, r := range results {
@@ -105,8 +104,8 @@ func judgeObjectives(results []*bench.Result) error {
 	return unjudged
 }
 
-// worst puts a safety violation before a result that could not be written, and that
-// before all other verdicts.
+// worst puts a safety violation before a failure to write the result, and that failure before
+// all other verdicts.
 func worst(judged, writing error) error {
 	if code, _ := exitCode(judged); code == exitUnsafe {
 		return errors.Join(judged, writing)
@@ -114,7 +113,7 @@ func worst(judged, writing error) error {
 	return errors.Join(writing, judged)
 }
 
-// interruptedOr puts the user's interruption before the errors that follow from it.
+// interruptedOr puts the user's interrupt before the errors that follow from it.
 func interruptedOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return verdict{exitInterrupted, "interrupted"}

@@ -1,10 +1,10 @@
-// Lockbench loads distributed locks and shows what they do: throughput, latency,
-// what the client pays, and whether two holders ever overlapped.
+// Lockbench loads distributed locks and shows throughput, latency, the cost for the client,
+// and whether two holders ever overlapped.
 //
-// By default it starts five redis-server (or valkey-server) processes on free
-// ports and stops them when it ends. Results go to standard output or --out, as
-// text, as one JSON document (-o json), or as lines for benchstat (-o bench); progress
-// goes to standard error. --out keeps what it writes in FILE.partial until it is whole.
+// By default it starts five redis-server (or valkey-server) processes on free ports and stops
+// them when it ends. Results go to standard output or --out, as text, as one JSON document
+// (-o json), or as lines for benchstat (-o bench). Progress goes to standard error. --out
+// writes to FILE.partial until the result is complete.
 //
 // Exit codes:
 //
@@ -13,11 +13,11 @@
 //	2    usage: nothing was started
 //	3    an objective (--slo) was missed
 //	4    safety violation: two holders at once, or a fencing token that did not grow
-//	5    measurement not valid, such as a rate that was not met, or too little of it to size from
-//	7    locks lost their validity while they were held, and no --slo or --fault asks for that;
-//	     not of chaos, whose holds are to outlive their leases, nor of sweep --find-max, which goes too far on purpose
+//	5    measurement not valid: a rate was not met, or it is too short to size from
+//	7    locks lost their validity while they were held, without --slo or --fault about that;
+//	     never of chaos or sweep --find-max, where that is expected
 //	130  interrupted with the partial result written
-//	141  nobody reads the output any more (closed pipe)
+//	141  the output was closed (closed pipe)
 package main
 
 import (
@@ -58,15 +58,15 @@ const (
 )
 
 func main() {
-	// The first signal ends the run in order; the second one ends the process.
+	// The first signal ends the run in order, the second ends the process.
 	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup does
 		ends = append(ends, syscall.SIGHUP) // the terminal was closed
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	context.AfterFunc(ctx, stop)
-	// A write to a closed pipe is an error like others instead of the end of the
-	// process, so that servers are stopped and folders removed first.
+	// A write to a closed pipe is an error, not the end of the process: servers are stopped
+	// and folders removed first.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 
 	cmd, err := root().ExecuteContextC(ctx)
@@ -127,7 +127,7 @@ func root() *cobra.Command {
 	return cmd
 }
 
-// noSuchCommand is the Args of commands that have others below them, or had.
+// noSuchCommand is the Args of commands that have, or had, subcommands.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -142,7 +142,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return usage.Errorf("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggest.Near(args[0], "", names))
 }
 
-// formerCommand is the error for a command that stood below cmd, args being what follows it.
+// formerCommand returns the error for a former subcommand of cmd; args begin with its name.
 func formerCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -150,7 +150,7 @@ func formerCommand(cmd *cobra.Command, args []string) error {
 	return usage.Formerly(strings.TrimPrefix(cmd.CommandPath()+" "+args[0], cmd.Root().Name()+" "))
 }
 
-// childCommand is of the processes that lockbench starts of itself, and nobody by hand.
+// childCommand is for the processes that lockbench starts of itself.
 func childCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: child.Command, Hidden: true,
@@ -162,7 +162,7 @@ func childCommand() *cobra.Command {
 	}
 }
 
-// verdict ends a run whose result has been written and is not simply good.
+// verdict is the error of a run whose result is written but not good.
 type verdict struct {
 	code int
 	text string
@@ -184,7 +184,7 @@ func exitCode(err error) (code int, quiet bool) {
 	return exitRun, false
 }
 
-// plain is an error in terms of the command line: "--workers must be ...".
+// plain returns an error's text in terms of the command line: "--workers must be ...".
 func plain(err error) string {
 	if invalid := (*pflag.InvalidValueError)(nil); errors.As(err, &invalid) {
 		cause := invalid.Unwrap().Error()
@@ -196,7 +196,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// usageArgs makes cobra's own complaints about arguments usage errors.
+// usageArgs turns cobra's own errors about arguments into usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {

@@ -22,10 +22,10 @@ func mastersCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "masters",
 		Short: "Start servers to lock on, until Ctrl-C",
-		Long: `Starts servers on free ports of this machine and prints their addresses, for --masters,
-as one line on standard output. They stop at Ctrl-C, or after --for. Whoever locks on them
-should say that they are new: --new-masters, or engine.Config.MastersAreNew. For locks with
-fencing tokens set them up first: muxlock masters init --new-masters.`,
+		Long: `Starts servers on free ports of this machine. Standard output gets their addresses in
+one line, for --masters. The servers stop at Ctrl-C, or after --for. Tell a client that they
+are new: --new-masters, or engine.Config.MastersAreNew. For locks with fencing tokens, set
+them up first: muxlock masters init --new-masters.`,
 		Example: `  lockbench masters --local 3
   lockbench masters --local 3 --fault delay:1:1ms --fault delay:2:2ms --fault delay:3:20ms`,
 		Args: noSuchCommand,
@@ -54,7 +54,7 @@ func serveMasters(cmd *cobra.Command, f *plan.Flags, length time.Duration) (err 
 			return usage.Errorf("--fault %s: only a delay without times makes sense here", fault.Text)
 		}
 	}
-	p.Masters.Chosen = true // no embedded ones: others are to lock on them
+	p.Masters.Chosen = true // no embedded ones: other processes lock on them
 	ctx, log := cmd.Context(), cmd.ErrOrStderr()
 	s, err := session.Open(ctx, p, log)
 	if err != nil {

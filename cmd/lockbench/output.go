@@ -22,10 +22,10 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// formats is what -o takes.
+// formats are the values of -o.
 var formats = []string{"text", "json", "bench"}
 
-// few is the formats of commands whose result is no table of runs.
+// few are the formats of commands without a table of runs.
 var few = []string{"text", "json"}
 
 func checkFormat(format string, formats []string) error {
@@ -41,10 +41,10 @@ func checkFormat(format string, formats []string) error {
 	return usage.Errorf("-o must be one of %s, got %q", strings.Join(formats, ", "), format)
 }
 
-// closedPipe ends a run that nobody reads any more: quietly, as tools do.
-var closedPipe error = verdict{exitPipe, ""}
+// closedPipe ends a run without a text, since nobody reads the output any more.
+var closedPipe error = verdict{code: exitPipe}
 
-// sink is where a result goes: --out, or standard output, and as a page --html.
+// sink takes a result: --out or standard output, and --html for the page.
 type sink struct {
 	format string
 	stdout io.Writer
@@ -52,7 +52,7 @@ type sink struct {
 	page   *result.File // nil: no page
 }
 
-// open finds out whether the output can be written, before anything is started.
+// open checks that the output can be written, before anything is started.
 func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err error) {
 	if o.Page != "" && o.Page == o.File {
 		return nil, usage.Errorf("--html and --out name the same file, %s", o.Page)
@@ -75,7 +75,7 @@ func open(cmd *cobra.Command, o plan.Output, formats []string) (_ *sink, err err
 	return s, nil
 }
 
-// close leaves nothing behind of files that were not written.
+// close removes files that were not completed.
 func (s *sink) close() {
 	for _, file := range []*result.File{s.file, s.page} {
 		if file != nil {
@@ -84,7 +84,7 @@ func (s *sink) close() {
 	}
 }
 
-// document writes doc, and its page.
+// document writes doc and its page.
 func (s *sink) document(doc result.Document) error {
 	return errors.Join(s.write(func(w io.Writer) error { return format(w, s.format, doc) }), s.writePage(pageOf(doc)))
 }
@@ -104,13 +104,13 @@ func (s *sink) writePage(shown view.Page) error {
 	return nil
 }
 
-// write writes the result. When the file does not take it, standard output gets it,
-// so that a run was not for nothing.
-func (s *sink) write(result func(io.Writer) error) error {
+// write writes a result with do. When the file cannot be written, standard output gets the
+// result instead: the run is not lost.
+func (s *sink) write(do func(io.Writer) error) error {
 	if s.file == nil {
-		return writeError(result(s.stdout))
+		return writeError(do(s.stdout))
 	}
-	err := result(s.file)
+	err := do(s.file)
 	if err == nil {
 		err = s.file.Commit()
 	}
@@ -118,7 +118,7 @@ func (s *sink) write(result func(io.Writer) error) error {
 		return nil
 	}
 	lost := verdict{exitRun, fmt.Sprintf("--out: %v; the result goes to standard output instead", err)}
-	return errors.Join(lost, writeError(result(s.stdout)))
+	return errors.Join(lost, writeError(do(s.stdout)))
 }
 
 func writeError(err error) error {
@@ -131,12 +131,12 @@ func writeError(err error) error {
 	return verdict{exitRun, fmt.Sprintf("the result could not be written: %v", err)}
 }
 
-// pageOf is what is shown of a document.
+// pageOf returns the page of a document.
 func pageOf(doc result.Document) view.Page {
 	return view.New(doc, session.Caveats(doc.Config), commandline.Of(doc))
 }
 
-// format writes a document in one of formats, or as a page.
+// format writes a document in one of reportFormats.
 func format(w io.Writer, name string, doc result.Document) error {
 	switch name {
 	case "json":
@@ -151,7 +151,7 @@ func format(w io.Writer, name string, doc result.Document) error {
 	return text.Write(w, pageOf(doc), onTerminal(w))
 }
 
-// onTerminal reports whether a person reads what is written there.
+// onTerminal reports whether w is a terminal.
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

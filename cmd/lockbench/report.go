@@ -13,13 +13,13 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// htmlFormat is a page and svgFormat one picture, which only the report command writes by -o.
+// Only the report command takes these as -o: a page, and one picture.
 const (
 	htmlFormat = "html"
 	svgFormat  = "svg"
 )
 
-// reportFormats is all that the report command writes.
+// reportFormats are all formats of the report command.
 var reportFormats = append([]string{htmlFormat, svgFormat}, formats...)
 
 func reportCommand() *cobra.Command {
@@ -27,9 +27,9 @@ func reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE",
 		Short: "Show a kept result: as a page with charts, or in any other format",
-		Long: `Report reads a result that was kept with -o json, and shows it again: as text on a
-terminal or into a pipe, as a page into a file, unless -o names another format. FILE may be -
-for standard input.`,
+		Long: `Report reads a result that was kept with -o json, and shows it again. A terminal or a
+pipe gets text, a file gets a page; -o chooses another format. FILE may be - for standard
+input.`,
 		Example: `  lockbench report result.json
   lockbench report result.json --out report.html
   lockbench report result.json -o bench`,
@@ -65,7 +65,7 @@ func reportFile(cmd *cobra.Command, name string, o plan.Output) error {
 	return to.document(*doc)
 }
 
-// isFile distinguishes a file that somebody redirected to from a terminal or a pipe.
+// isFile reports whether w is a regular file, not a terminal or a pipe.
 func isFile(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {

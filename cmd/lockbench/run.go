@@ -23,7 +23,7 @@ func runCommand() *cobra.Command {
 	}, "muxlock", 1)
 }
 
-// loadCommand gives a command the load's flags, and lets it make the rounds that they ask for.
+// loadCommand gives a command the flags of a load. The command makes the rounds of that load.
 func loadCommand(cmd *cobra.Command, impls string, rounds int) *cobra.Command {
 	var f plan.Flags
 	f.Declare(cmd.Flags(), impls, rounds, formats...)
@@ -37,18 +37,18 @@ func loadCommand(cmd *cobra.Command, impls string, rounds int) *cobra.Command {
 	return cmd
 }
 
-// A schedule is the runs that a command makes of a plan, and what follows from them.
-type schedule struct {
+// procedure is the way from a plan to an exit code.
+type procedure struct {
 	runs session.Runs
-	// complete adds to the document what the runs show together; may be nil.
+	// complete adds figures of all runs together to the document; may be nil.
 	complete func(*result.Document)
-	// judge is the verdict on the results. It may take up what went wrong beside them.
+	// judge returns the verdict on the results, and on an error beside them.
 	judge func(ctx context.Context, results []*bench.Result, runErr error) error
 }
 
-// inRounds is every implementation in turn.
-func inRounds(p *plan.Plan) schedule {
-	return schedule{
+// inRounds runs every implementation in turn.
+func inRounds(p *plan.Plan) procedure {
+	return procedure{
 		runs: session.Rounds(p),
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
 			return cmp.Or(grave(ctx, results, runErr), lost(p, results), notValid(results), judgeObjectives(results))
@@ -56,8 +56,8 @@ func inRounds(p *plan.Plan) schedule {
 	}
 }
 
-// execute is what all commands that load have in common: find masters, load, write, judge.
-func execute(cmd *cobra.Command, p *plan.Plan, s schedule) error {
+// execute is the common part of all commands with a load: find masters, load, write, judge.
+func execute(cmd *cobra.Command, p *plan.Plan, s procedure) error {
 	out, err := open(cmd, p.Output, formats)
 	if err != nil {
 		return err

@@ -49,8 +49,8 @@ func sweepCommand() *cobra.Command {
 	return cmd
 }
 
-// sweep announces how long it will take and makes the runs, on the masters of the
-// setting that has the most of them.
+// sweep prints its expected time and makes the runs. All runs share the masters of the setting
+// with the most masters.
 func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
 	param, err := plan.ParseParam(text)
 	if err != nil {
@@ -68,10 +68,10 @@ func sweep(cmd *cobra.Command, f *plan.Flags, text string) error {
 	return execute(cmd, p, swept(param, plans))
 }
 
-// swept is every implementation at every setting, in rounds: a drift of the machine
-// hits all settings alike.
-func swept(param result.SweepParam, plans []*plan.Plan) schedule {
-	return schedule{
+// swept runs every implementation at every setting, in rounds: a drift of the machine affects
+// all settings alike.
+func swept(param result.SweepParam, plans []*plan.Plan) procedure {
+	return procedure{
 		runs: func(ctx context.Context, s *session.Session) ([]*bench.Result, error) {
 			var targets []session.Target
 			for _, p := range plans {
@@ -80,10 +80,10 @@ func swept(param result.SweepParam, plans []*plan.Plan) schedule {
 			return session.InTurn(ctx, targets, plans[0].Rounds)
 		},
 		complete: func(doc *result.Document) {
-			doc.Relative = []result.Relative{} // it knows no settings
+			doc.Relative = []result.Relative{} // Relative knows no settings
 			doc.Sweep = result.NewSweep([]result.SweepParam{param}, doc.Results)
 		},
-		// Where the rate is swept, one that was not met is the answer and no fault.
+		// In a sweep of the rate, a rate that was not met is an answer, not a failure.
 		judge: func(ctx context.Context, results []*bench.Result, runErr error) error {
 			var excused []string
 			if param.Name == "rate" {

@@ -1,5 +1,5 @@
-// Package commandline is between the flags of a command and the document that it made: what
-// a document keeps of them, as settings, and as lines for a shell.
+// Package commandline turns the flags that a document keeps into settings and into lines for a
+// shell.
 package commandline
 
 import (
@@ -11,13 +11,13 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// Setting is a flag and its value. A flag that may be repeated has several of them.
+// Setting is a flag and its values; several if the flag may be repeated.
 type Setting struct {
 	Flag  string
 	Value string
 }
 
-// Settings is the flags that a document has kept, each --name=value, or --name for true.
+// Settings parses the flags of a document: --name=value each, or --name for true.
 func Settings(args []string) (settings []Setting) {
 	for _, arg := range args {
 		name, value, ok := strings.Cut(strings.TrimPrefix(arg, "--"), "=")
@@ -29,7 +29,7 @@ func Settings(args []string) (settings []Setting) {
 	return settings
 }
 
-// Target is the flag that gets the same kind of masters, or the same ones.
+// Target returns the flag for the same masters, or for masters of the same kind.
 func Target(c result.Config) (Setting, error) {
 	switch masters.Kind(c.Target) {
 	case masters.Local, masters.Embedded:
@@ -43,7 +43,7 @@ func Target(c result.Config) (Setting, error) {
 	return Setting{}, fmt.Errorf("is damaged: its masters are neither given, local nor embedded but %q", c.Target)
 }
 
-// targetShown is the same for people, who can put in passwords that are not kept.
+// targetShown is Target for people, who can add the passwords that a document lacks.
 func targetShown(c result.Config) Setting {
 	target, err := Target(c)
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// A trial is long enough for some holds, or some renewals, and for as many acquisitions as show
-// that no more are lost than was said, where that is not for ever.
+// A trial is long enough for several holds or renewals. It is also long enough for the
+// acquisitions that show the advised share of lost locks, if that share is not tiny.
 const (
 	trialLeast  = 10 * time.Second
 	trialMost   = 2 * time.Minute
 	trialHolds  = 20
 	trialLeases = 2
-	leastLimit  = 1e-4 // of what is lost
+	leastLimit  = 1e-4 // least share of lost locks that a trial shows
 )
 
-// loadFlags is what a trial takes of the load of the measurement.
+// loadFlags are the flags that a trial takes from the load of the measurement.
 var loadFlags = []string{"workers", "procs", "keys", "dist", "think", "rate", "arrivals", "fencing"}
 
-// Trial is the command that runs what is advised, on the masters and under the load of the
+// Trial returns the command that tries the advice, on the masters and under the load of the
 // measurement.
 func Trial(c result.Config, a *result.Advice) string {
 	var settings []Setting
@@ -60,7 +60,7 @@ func Trial(c result.Config, a *result.Advice) string {
 	return strings.Join(wordsOf("run", &c, settings), " ")
 }
 
-// flagTime is a time as a flag takes it, in one unit.
+// flagTime writes a time for a flag, in one unit.
 func flagTime(d time.Duration) string {
 	if d >= time.Second {
 		return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"

@@ -7,21 +7,21 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// Of makes such a document again: every choice written out, folded to lines
-// of a shell; empty where an older document does not have them. Passwords of masters are
-// not known any more and have to be put in.
+// Of returns the command that makes such a document again, with every choice written out,
+// folded to lines of a shell. It is empty for an older document without Args. The user has to
+// add passwords of masters.
 func Of(doc result.Document) string {
 	c := doc.Config
-	var asked []Setting // of the advice
+	var asked []Setting // flags of the advice
 	if doc.Advice != nil {
 		asked = Settings(doc.Advice.Args)
 	}
 	switch {
-	case len(c.Args) == 0 && len(asked) > 0: // of a process: there was no load
+	case len(c.Args) == 0 && len(asked) > 0: // advice from a process: there was no load
 		return folded(wordsOf("advise", nil, asked))
 	case len(c.Args) == 0:
 		return ""
-	case c.Command == "advise": // Args is its load
+	case c.Command == "advise": // Args is the load of the measurement
 		return folded(wordsOf("advise", &c, asked))
 	}
 	line := folded(wordsOf(c.Command, &c, Settings(c.Args)))
@@ -32,7 +32,7 @@ func Of(doc result.Document) string {
 	return line + " \\\n    -o json --out result.json\n" + folded(wordsOf("advise result.json", nil, asked))
 }
 
-// wordsOf is a command with its flags, the one of its masters first if there are any.
+// wordsOf returns a command with its flags; the flag of its masters, if any, comes first.
 func wordsOf(command string, of *result.Config, settings []Setting) []string {
 	words := []string{"lockbench " + command}
 	swept := slices.ContainsFunc(settings, func(s Setting) bool { return s.Flag == "param" && strings.HasPrefix(s.Value, "masters=") })
@@ -52,7 +52,7 @@ func wordsOf(command string, of *result.Config, settings []Setting) []string {
 	return words
 }
 
-// folded joins words to lines of a shell that fit into a window.
+// folded joins words into lines of a shell that fit into a window.
 func folded(words []string) string {
 	const width = 76
 	text, line := "", ""
@@ -68,7 +68,7 @@ func folded(words []string) string {
 	return text + line
 }
 
-// quoted is an argument as a shell takes it.
+// quoted quotes an argument for a shell.
 func quoted(arg string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.,:/@=+%", r)

@@ -7,32 +7,31 @@ import (
 	"time"
 )
 
-// Lottery is what Draw draws from.
+// Lottery sets the bounds of Draw.
 type Lottery struct {
 	Seed     uint64
 	Kinds    []Kind
 	Masters  int
-	AtOnce   int // masters with a fault at the same time, at most
+	AtOnce   int // most masters with a fault at the same time
 	Duration time.Duration
-	TTL      time.Duration // of the locks: a fault lasts up to three times as long
-	// Rest is how long a master counts as faulty after it has lost its locks, since it may
-	// be without a vote.
+	TTL      time.Duration // of the locks; a fault lasts up to three times as long
+	// Rest is how long a master counts as faulty after it has lost its locks: it may have no
+	// vote then.
 	Rest time.Duration
 }
 
-// delays are what a drawn delay is drawn from: within what a round trip may take, or
-// beyond what anybody waits for.
+// Draw chooses from these delays: some are usual for a round trip, some beyond any timeout.
 var delays = []string{"exp(2ms)", "lognormal(10ms,1)", "100ms", "400ms"}
 
-// Draw makes faults up; the same lottery makes the same ones. Never are more than
-// AtOnce masters faulty, and no master twice at the same time.
+// Draw draws faults. The same lottery gives the same faults. At most AtOnce masters are faulty
+// at a time, each with one fault.
 func (l Lottery) Draw() (list []Fault, err error) {
 	rng := rand.New(rand.NewPCG(l.Seed, 0xfa17))
 	between := func(from, to time.Duration) time.Duration {
 		return from + time.Duration(rng.Int64N(int64(max(to-from, 1))))
 	}
 	busy := make([]time.Duration, l.Masters) // until when a master is faulty
-	turns := make([]time.Duration, l.AtOnce) // when each of as many troublemakers goes on
+	turns := make([]time.Duration, l.AtOnce) // when each of AtOnce sources makes its next fault
 	for {
 		turn := slices.Index(turns, slices.Min(turns))
 		from := (turns[turn] + between(l.TTL/20, l.TTL)).Round(time.Millisecond)
@@ -42,7 +41,7 @@ func (l Lottery) Draw() (list []Fault, err error) {
 		}
 		kind := l.Kinds[rng.IntN(len(l.Kinds))]
 		master := rng.IntN(l.Masters)
-		for busy[master] > from { // never all: AtOnce troublemakers are fewer or as many, and this one is idle
+		for busy[master] > from { // not all are busy: at most AtOnce-1 other sources have a master
 			master = (master + 1) % l.Masters
 		}
 		f, err := Parse(spell(rng, kind, master, from, to), l.Masters, l.Duration)
@@ -69,7 +68,7 @@ func spell(rng *rand.Rand, kind Kind, master int, from, to time.Duration) string
 	return fmt.Sprintf("%s@%s-%s", text, from, to)
 }
 
-// ParseKinds reads names of kinds.
+// ParseKinds parses names of kinds.
 func ParseKinds(names []string) (kinds []Kind, err error) {
 	for _, name := range names {
 		if kind := Kind(name); !slices.Contains(Kinds, kind) {

@@ -1,10 +1,9 @@
-// Package faults injects faults into local masters, for a while or all the time: it
-// stops, kills or restarts one, takes its data, or delays the replies that a proxy in front
-// of it passes on.
+// Package faults injects faults into local masters, for a while or for the whole run. A fault
+// stops, kills or restarts a master, deletes its data, or delays its replies in a proxy.
 //
-// A Rig applies the faults to servers that somebody else owns, and undoes them, so
-// that a stopped server is never left behind stopped. Times are those of the
-// measured time; its Band has when a fault really began and ended.
+// A Rig applies the faults to servers of its caller, and undoes them: no server stays stopped.
+// Times count from the begin of the measured time. A Band has the times at which a fault
+// really began and ended.
 package faults
 
 import (
@@ -21,23 +20,23 @@ import (
 
 // Fault is one parsed --fault.
 type Fault struct {
-	Text   string // as it was given
+	Text   string // as given
 	Kind   Kind
 	Master int        // 0-based
-	Delay  bench.Span // of Kind Delay
-	// Whole is a fault without times: a delay from the first connection to the last,
-	// else from a second before the measured time to its end.
+	Delay  bench.Span // Kind Delay only
+	// Whole marks a fault without times. A delay then lasts from the first connection to the
+	// last; another fault lasts from a second before the measured time to its end.
 	Whole bool
-	// From and To are on the clock of the measured time; equal for an event.
+	// From and To count from the begin of the measured time. They are equal for an event.
 	From, To time.Duration
 }
 
-// lead is how long before the measured time a fault without times begins, so that
-// the first second after it is warm-up.
+// A fault without times begins lead before the measured time, so that its first second is
+// warm-up.
 const lead = time.Second
 
-// Parse reads KIND:K[:ARG][@FROM-TO] or KIND:K@AT; K counts from 1 to masters, the
-// times must lie within duration.
+// Parse parses KIND:K[:ARG][@FROM-TO] or KIND:K@AT. K counts from 1 to masters; the times must
+// lie within duration.
 func Parse(text string, masters int, duration time.Duration) (f Fault, err error) {
 	defer func() {
 		if err != nil {
@@ -96,8 +95,8 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 	return nil
 }
 
-// Check refuses faults that contradict each other: what stops or kills one server or
-// takes its data at the same time. Delays add up.
+// Check refuses faults that contradict each other: two that stop, kill or empty one server at
+// the same time. Delays add up.
 func Check(list []Fault) error {
 	for i, f := range list {
 		for _, g := range list[:i] {
@@ -109,7 +108,8 @@ func Check(list []Fault) error {
 	return nil
 }
 
-// overlap: a fault that ends when the other begins is over; an event takes its instant.
+// overlap reports whether two faults overlap. A fault that ends when the other begins does
+// not; two events at one instant do.
 func overlap(f, g Fault) bool {
 	return f.From == g.From || f.From < g.To && g.From < f.To
 }
@@ -117,27 +117,26 @@ func overlap(f, g Fault) bool {
 // A step is the begin of a fault or its end. An event has only a begin.
 type step struct {
 	at    time.Duration
-	fault int // index of the list
+	fault int // index in the list of faults
 	end   bool
 }
 
-// never is when a fault without times ends: with the run.
+// never is the end of a fault without times: it ends with the run.
 const never = 1 << 62
 
-// steps is what happens to one master, in order. What ends comes before what begins
-// at the same time.
+// steps returns the steps of one master, in order. At the same time, ends come before begins.
 func steps(list []Fault, master int) []step {
 	var begins, ends []step
 	for i, f := range list {
 		if f.Master != master || f.Kind == Delay && f.Whole {
 			continue
 		}
-		begins = append(begins, step{f.From, i, false})
+		begins = append(begins, step{at: f.From, fault: i})
 		switch {
 		case f.Whole:
-			ends = append(ends, step{never, i, true})
+			ends = append(ends, step{at: never, fault: i, end: true})
 		case f.To > f.From:
-			ends = append(ends, step{f.To, i, true})
+			ends = append(ends, step{at: f.To, fault: i, end: true})
 		}
 	}
 	all := slices.Concat(ends, begins)

@@ -11,31 +11,31 @@ import (
 	"muxlock/internal/redisserver"
 )
 
-// askLimit is how long a FLUSHALL may take.
+// askLimit bounds a FLUSHALL.
 const askLimit = 2 * time.Second
 
-// Kind is what a fault does.
+// Kind says what a fault does.
 type Kind string
 
-// The kinds. A restarted master comes back empty on its port; the engine gives it no
-// vote for its MaxTTL and a little, so it stays away longer than the fault lasts.
+// The kinds. A restarted master comes back empty on its port. The engine gives it no vote for
+// MaxTTL and a little, so it stays away longer than the fault lasts.
 const (
 	Delay   Kind = "delay"   // every reply is late
-	Stop    Kind = "stop"    // SIGSTOP, then SIGCONT: connections stay, nothing answers
-	Kill    Kind = "kill"    // SIGKILL, and started again at the end
-	Restart Kind = "restart" // killed, and started again at once
-	Flush   Kind = "flush"   // FLUSHALL: the master forgets its locks and does not know it
+	Stop    Kind = "stop"    // SIGSTOP, then SIGCONT: connections stay, replies do not come
+	Kill    Kind = "kill"    // SIGKILL; started again at the end
+	Restart Kind = "restart" // SIGKILL; started again at once
+	Flush   Kind = "flush"   // FLUSHALL: the master loses its locks and does not know it
 )
 
-// Kinds is all of them, in the order of the documentation.
+// Kinds has all kinds, in the order of the documentation.
 var Kinds = []Kind{Delay, Stop, Kill, Restart, Flush}
 
-// Grammar is what Parse reads, for people.
+// Grammar describes the texts of Parse for people.
 const Grammar = "delay:K:SPAN, stop:K, kill:K, which last for the whole run or @FROM-TO, restart:K@AT, flush:K@AT " +
 	"(stop:1@2s-4s, delay:2:lognormal(5ms,1))"
 
-// TakesAway reports whether the master does not answer, or has forgotten its locks: whether
-// the others have to do without it.
+// TakesAway reports whether the other masters must do without this one: it does not answer, or
+// has lost its locks.
 func (k Kind) TakesAway() bool { return k != Delay }
 
 // event reports whether a fault of that kind has no length.
@@ -44,7 +44,7 @@ func (k Kind) event() bool { return k == Restart || k == Flush }
 // forgets reports whether the master has lost its locks afterwards.
 func (k Kind) forgets() bool { return k == Kill || k.event() }
 
-// master is one server and what is in front of it.
+// master is one server, its proxy and its faults.
 type master struct {
 	server  *redisserver.Server
 	proxy   *Proxy // nil: no fault needs one
@@ -81,7 +81,7 @@ func (m *master) undo(fault int) error {
 	return nil
 }
 
-// delay adds a fault's delay to those in force, or takes it out.
+// delay adds a fault's delay to those in force, or removes it.
 func (m *master) delay(fault int, on bool) {
 	m.delayed = slices.DeleteFunc(m.delayed, func(i int) bool { return i == fault })
 	if on {

@@ -11,24 +11,22 @@ import (
 	"muxlock/internal/child"
 )
 
-// Line is a process that proxies run in, each in front of one master. In the process of
-// the load each waited for the load's own goroutines, and half of what counted as the
-// client's CPU time was the proxy's.
+// Line is a process with proxies, each in front of one master. Inside the process of the load,
+// proxies waited for the load's own goroutines, and half of the client's CPU time was theirs.
 //
-// toxiproxy does more, as a library too, but its delay is in whole milliseconds,
-// drawn evenly around a mean, and kept by Go timers, which an idle process rounds up
-// by as much as a millisecond; and it brings an HTTP API, its router, metrics and a
-// log along.
+// toxiproxy does more, as a library too. But its delays are whole milliseconds, drawn evenly
+// around a mean. It uses Go timers, which an idle process rounds up by as much as a
+// millisecond. It also brings an HTTP API, a router, metrics and a log.
 type Line struct {
 	process *child.Talker
 
 	mu  sync.Mutex // guards the following
 	to  *json.Encoder
 	dec *json.Decoder
-	err error // why it does not answer any more
+	err error // set when the process no longer answers
 }
 
-// OpenLine starts the process. Close it.
+// OpenLine starts the process. The caller must Close it.
 func OpenLine() (*Line, error) {
 	p, err := child.Talk(os.Stderr, nil, Process)
 	if err != nil {
@@ -37,8 +35,8 @@ func OpenLine() (*Line, error) {
 	return &Line{process: p, to: json.NewEncoder(p.In), dec: json.NewDecoder(p.Out)}, nil
 }
 
-// Close cuts all connections and waits until the process is gone. Nothing that is under
-// way arrives early.
+// Close cuts all connections and waits until the process is gone. A delayed reply is dropped,
+// never sent early.
 func (l *Line) Close() error {
 	l.process.In.Close()
 	<-l.process.Done
@@ -61,18 +59,15 @@ func (l *Line) ask(c command) (a answer, err error) {
 	return a, l.err
 }
 
-// Proxy forwards TCP connections to one master. It can hold back every reply for a
-// time that is drawn when the reply arrives. Requests pass at once; each connection is
-// on its own.
+// Proxy forwards TCP connections to one master. It can delay every reply by a time that it
+// draws when the reply arrives. Requests pass at once. Connections do not affect each other.
 //
-// Replies behind each other are late together, not one after the other, as on a long
-// cable, and none overtakes another, as TCP does not let it: a reply is due at its
-// own time or when the one before it is, whichever is later. So with drawn delays two
-// things are not independent. Replies that were read together share one draw, as
-// those of one packet do; a batch of pipelined commands is late as a whole. And a
-// reply close behind a very late one is late as well: where many follow each other
-// within the spread of the delay, what a caller sees is longer than the distribution
-// alone. It is the distribution itself only where one reply at a time is on its way.
+// Delays of successive replies overlap, as on a long cable. No reply overtakes another, as in
+// TCP: a reply is due at its own time or when the previous reply is due, whichever is later.
+// So drawn delays are not independent, in two ways. Replies that are read together share one
+// draw: a batch of pipelined commands is late as a whole. A reply close behind a very late one
+// is late as well: with many replies within the spread of the delay, a caller sees longer
+// delays than the distribution. Only single replies have the distribution itself.
 type Proxy struct {
 	line *Line
 	id   int
@@ -88,16 +83,16 @@ func (l *Line) Proxy(target string) (*Proxy, error) {
 	return &Proxy{l, a.Proxy, a.Addr}, nil
 }
 
-// Addr is what clients connect to.
+// Addr returns the address for clients.
 func (p *Proxy) Addr() string { return p.addr }
 
-// Delay makes every reply that arrives from now on late by a draw from each span. Line.Close
-// reports that the process has died.
+// Delay delays every reply that arrives from now on by the sum of a draw from each span. If the
+// process has died, Line.Close reports it.
 func (p *Proxy) Delay(spans ...bench.Span) {
 	_, _ = p.line.ask(command{Proxy: p.id, Spans: spans})
 }
 
-// command is what a Line receives: a proxy to open, or the delays of one. Each has an answer.
+// command asks a Line to open a proxy or to set the delays of one. Each has an answer.
 type command struct {
 	Target string // of a new proxy
 	Proxy  int

@@ -16,11 +16,11 @@ import (
 	"muxlock/internal/clock"
 )
 
-// Process is what a process is that is a Line.
+// Process names the process of a Line, for child.Talk.
 const Process = "delay-line"
 
-// Serve is the life of a Line. It returns at the end of its input, and its process ends with
-// all connections. One processor serves all: what wakes a goroutine needs no other thread for it.
+// Serve is the process of a Line. It returns at the end of its input; its connections end with
+// the process. It uses one processor, so that a wake-up never waits for another thread.
 func Serve(_ context.Context, in io.Reader, out io.Writer) error {
 	runtime.GOMAXPROCS(1)
 	alarms := clock.NewAlarms()
@@ -50,7 +50,7 @@ func Serve(_ context.Context, in io.Reader, out io.Writer) error {
 	}
 }
 
-// listener is a Proxy in its process.
+// listener is a Proxy in the process of the Line.
 type listener struct {
 	net.Listener
 	target string
@@ -105,7 +105,7 @@ func (ln *listener) serve(client net.Conn) {
 	ln.mu.Unlock()
 	go func() {
 		_, _ = io.Copy(server, client)
-		server.Close() // ends the replies
+		server.Close() // ends carry
 	}()
 	replies.carry(client, server, ln.alarms)
 	ln.mu.Lock()
@@ -113,12 +113,12 @@ func (ln *listener) serve(client net.Conn) {
 	ln.mu.Unlock()
 }
 
-// flow is the replies of one connection.
+// flow delays the replies of one connection.
 type flow struct {
 	mu    sync.Mutex             // guards the following
-	draws []func() time.Duration // of how late a reply is: their sum
-	queue []chunk                // under way
-	ended bool                   // nothing comes any more
+	draws []func() time.Duration // a reply is late by their sum
+	queue []chunk                // delayed replies
+	ended bool                   // no more replies will come
 	more  chan struct{}          // capacity 1: queue or ended has changed
 }
 
@@ -136,7 +136,7 @@ func (f *flow) delay(spans []bench.Span) {
 	}
 }
 
-// lateLocked draws how late the next reply is.
+// lateLocked draws the delay of the next reply.
 func (f *flow) lateLocked() (sum time.Duration) {
 	for _, draw := range f.draws {
 		sum += draw()
@@ -144,7 +144,7 @@ func (f *flow) lateLocked() (sum time.Duration) {
 	return sum
 }
 
-// carry copies until either end is closed.
+// carry copies replies until either end is closed.
 func (f *flow) carry(to, from net.Conn, alarms *clock.Alarms) {
 	go f.read(from)
 	alarm := clock.NewAlarm()
@@ -154,7 +154,7 @@ func (f *flow) carry(to, from net.Conn, alarms *clock.Alarms) {
 		queue := f.queue
 		f.queue, ended = nil, f.ended
 		f.mu.Unlock()
-		for _, c := range queue { // in this order: none overtakes another
+		for _, c := range queue { // in order: no reply overtakes another
 			if d := time.Until(c.due); d > 0 {
 				alarms.Sleep(d, alarm, nil)
 			}
@@ -166,7 +166,7 @@ func (f *flow) carry(to, from net.Conn, alarms *clock.Alarms) {
 	}
 }
 
-// read reads on without waiting for what is under way.
+// read queues replies without waiting for delayed ones.
 func (f *flow) read(from net.Conn) {
 	buf := make([]byte, 64<<10)
 	for {

@@ -11,15 +11,15 @@ import (
 	"muxlock/internal/redisserver"
 )
 
-// Rig is faults applied to local masters. It owns the proxies, not the servers. Its
-// methods are for one goroutine.
+// Rig applies faults to local masters. It owns the proxies, not the servers. One goroutine may
+// use it at a time.
 type Rig struct {
 	list    []Fault
 	masters []*master
 	line    *Line // nil: no fault needs one
 }
 
-// NewRig puts a proxy in front of each master whose replies are to be late. Close it.
+// NewRig puts a proxy in front of each master with a delay. The caller must Close the Rig.
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 	r := &Rig{list: list}
 	for _, s := range servers {
@@ -47,7 +47,7 @@ func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 	return r, nil
 }
 
-// Addrs is where clients reach the masters, in their order.
+// Addrs returns the addresses of the masters for clients, in order: of the proxy if there is one.
 func (r *Rig) Addrs() []string {
 	addrs := make([]string, len(r.masters))
 	for i, m := range r.masters {
@@ -58,9 +58,8 @@ func (r *Rig) Addrs() []string {
 	return addrs
 }
 
-// Begin starts what is to happen in a run whose measured time begins at start. end
-// undoes what is still in force and returns what happened, and what went wrong; call it
-// when the run is over.
+// Begin starts the faults of a run whose measured time begins at start. The caller calls end
+// when the run is over: it undoes the faults in force, and returns the bands and the errors.
 func (r *Rig) Begin(start time.Time) (end func() ([]bench.Band, error)) {
 	stop := make(chan struct{})
 	shows := make([]show, len(r.masters))
@@ -102,17 +101,17 @@ func band(f Fault, from, to time.Duration) bench.Band {
 	return bench.Band{Spec: f.Text, Kind: string(f.Kind), Master: f.Master + 1, FromS: from.Seconds(), ToS: to.Seconds()}
 }
 
-// show is what happens to one master in one run, one step after the other; a slow
-// one, such as a start, keeps no other master's waiting. Only run touches it.
+// show takes the steps of one master in one run, one after the other. A slow step, such as a
+// start, delays no other master. Only run touches its fields.
 type show struct {
 	*master
 	start time.Time
-	open  map[int]bench.Band // of the faults in force
-	bands []bench.Band       // of those that are over
+	open  map[int]bench.Band // faults in force
+	bands []bench.Band       // faults that are over
 	errs  []error
 }
 
-// run takes the steps in their time, and when stop closes the ends that are left.
+// run takes each step when it is due. When stop closes, run takes the ends that are left.
 func (s *show) run(todo []step, stop <-chan struct{}) {
 	for _, next := range todo {
 		select {
@@ -130,13 +129,13 @@ func (s *show) run(todo []step, stop <-chan struct{}) {
 	}
 }
 
-// take begins or ends a fault. From is when it is in force, To when it begins to go.
+// take begins or ends a fault. Band.From is when the fault is in force, To when its end begins.
 func (s *show) take(next step) {
 	f := s.list[next.fault]
 	if next.end {
 		b, begun := s.open[next.fault]
 		if !begun {
-			return // its begin went wrong
+			return // its begin failed
 		}
 		err := s.undo(next.fault)
 		b.ToS = time.Since(s.start).Seconds()

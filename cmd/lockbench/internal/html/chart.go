@@ -12,17 +12,15 @@ import (
 
 // Charts are inline SVG: data of package view in, markup out.
 //
-// A picture that is scaled to the width of a telephone takes its text with it, and
-// nobody can read it. Here nothing is scaled but the curves. A drawing fills
-// whatever width it is given at a fixed height; what has a place, such as a tick, a
-// label or a dot, has it in percent, which SVG allows everywhere but in a path; and
-// paths lie in an inner picture of 1000 x 1000 that is stretched without regard to
-// its proportions while its lines keep their width. Text stands outside the plot by
-// a fixed number of pixels, in the margin that the style sheet leaves.
+// An SVG that is scaled to the width of a telephone scales its text too, until nobody can read
+// it. Here only curves are scaled. A drawing has a fixed height and any width. Ticks, labels and
+// dots have places in percent, which SVG allows everywhere but in a path. Paths lie in an inner
+// picture of 1000 x 1000, which is stretched to the plot while its lines keep their width. Text
+// stands a fixed number of pixels outside the plot, in the margin of the style sheet.
 //
-// Colours, dashes and fonts are the style sheet's too: series i has class s<i>.
+// The style sheet also has colours, dashes and fonts: series i has class s<i>.
 
-// linesView is what the template of lines is filled with.
+// linesView is the data of the template of lines.
 type linesView struct {
 	Title, XLabel string
 	X, Y          []mark
@@ -35,10 +33,10 @@ type series struct {
 	Dots              []mark
 }
 
-// mark is a tick or a dot: where it is drawn, and its text.
+// mark is a tick or a dot: its place and its text.
 type mark struct{ X, Y, Text string }
 
-// linesOf is nil where nothing can be seen.
+// linesOf returns nil if there is nothing to draw.
 func linesOf(l *view.Lines) *linesView {
 	var xs, ys [][]float64
 	for _, s := range l.Series {
@@ -64,10 +62,10 @@ func linesOf(l *view.Lines) *linesView {
 	return v
 }
 
-// colors is how many series can be told apart by their colour.
+// colors is the number of colours for series.
 const colors = 8
 
-// seriesOf has no path for a series of which nothing can be seen.
+// seriesOf makes no path for a series without a visible point.
 func seriesOf(s view.Series, l *view.Lines, x, y scale) series {
 	v := series{Name: s.Name, Class: "s" + strconv.Itoa(s.Color%colors)}
 	if s.Dash || s.Color >= colors {
@@ -98,16 +96,16 @@ func bandsOf(x scale, all []bench.Band) (bs []band) {
 	for _, b := range all {
 		from, to := max(x.at(b.FromS), 0), min(x.at(b.ToS), 1)
 		if finite(from) && finite(to) && from <= 1 && to >= 0 {
-			bs = append(bs, band{percent(from), percent(max(to-from, 0.002)), b.Spec}) // a moment can be seen
+			bs = append(bs, band{X: percent(from), Width: percent(max(to-from, 0.002)), Label: b.Spec}) // wide enough to see
 		}
 	}
 	return bs
 }
 
-// picture is bars, in pixels.
+// picture is the data of the template of bars, in pixels.
 type picture struct {
 	Title  string
-	Alone  bool // a file of its own, with its style
+	Alone  bool // a file of its own, with the style in it
 	Height int
 	Rows   []pictureRow
 }
@@ -134,16 +132,15 @@ func pictureOf(b *view.Bars, alone bool) picture {
 	return p
 }
 
-// WritePicture writes bars as an SVG of its own, which follows the reader's light or dark
-// setting.
+// WritePicture writes bars as an SVG file, which follows the reader's light or dark setting.
 func WritePicture(w io.Writer, b view.Bars) error {
 	return templates.ExecuteTemplate(w, "picture.svg", pictureOf(&b, true))
 }
 
-// percent is a place between 0 and 1 as an SVG length.
+// percent writes a place between 0 and 1 as an SVG length.
 func percent(at float64) string { return short(100*at, 2) + "%" }
 
-// short is a number without zeros that say nothing.
+// short writes a number without trailing zeros.
 func short(v float64, decimals int) string {
 	power := math.Pow10(decimals)
 	return strconv.FormatFloat(math.Round(v*power)/power+0, 'f', -1, 64) // +0: no -0

@@ -1,5 +1,5 @@
-// Package html renders the view of a document as a page: one HTML file with charts and
-// tables, that needs nothing beside it and opens without a network.
+// Package html renders the view of a document as a page: one HTML file with charts and tables. It
+// needs no other file and no network.
 package html
 
 import (
@@ -16,7 +16,7 @@ var files embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"lines": linesOf, "bars": pictureOf}).ParseFS(files, "*"))
 
-// Write writes a page. It is whole before anything is written.
+// Write renders a page completely, then writes it.
 func Write(w io.Writer, p view.Page) error {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, "page.html", p); err != nil {

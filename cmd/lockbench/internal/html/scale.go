@@ -14,7 +14,7 @@ func axisText(a view.Axis, v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// ticks is places on the axis within the scale, about n of them.
+// ticks returns about n values on the axis, within the scale.
 func ticks(s scale, n int) []float64 {
 	if s.log {
 		return logTicks(s.lo, s.hi, n)
@@ -28,7 +28,7 @@ type scale struct {
 	log    bool
 }
 
-// at is the place of v, NaN when it has none.
+// at returns the place of v; NaN if it has none.
 func (s scale) at(v float64) float64 {
 	if s.log {
 		if v <= 0 {
@@ -39,8 +39,8 @@ func (s scale) at(v float64) float64 {
 	return (v - s.lo) / (s.hi - s.lo)
 }
 
-// scaleOf spans all values, on a linear axis also 0; false when none has a place.
-// exact ends it at the last value, else it ends at a round one above.
+// scaleOf spans all values, and 0 on a linear axis. It returns false if no value has a place. The
+// scale ends at the last value if exact, else at a round value above.
 func scaleOf(a view.Axis, exact bool, values ...[]float64) (scale, bool) {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, vs := range values {
@@ -73,7 +73,7 @@ func scaleOf(a view.Axis, exact bool, values ...[]float64) (scale, bool) {
 	return scale{lo, hi, false}, true
 }
 
-// niceAbove and niceBelow are the nearest of 1, 2 or 5 times a power of ten.
+// niceAbove and niceBelow return the nearest value that is 1, 2 or 5 times a power of ten.
 func niceAbove(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 1
@@ -89,7 +89,7 @@ func niceAbove(v float64) float64 {
 
 func niceBelow(v float64) float64 { return 1 / niceAbove(1/v) }
 
-// every is the multiples of step from lo to hi.
+// every returns the multiples of step from lo to hi.
 func every(lo, hi, step float64) (at []float64) {
 	for i := int(math.Ceil(lo/step - 1e-9)); float64(i)*step <= hi+step*1e-9; i++ {
 		at = append(at, float64(i)*step)
@@ -97,8 +97,8 @@ func every(lo, hi, step float64) (at []float64) {
 	return at
 }
 
-// logTicks marks powers of ten; when there are too many every second, third or
-// later one, and when there are few also 2 and 5 times a power.
+// logTicks returns powers of ten. It leaves some out if they are too many, and adds 2 and 5 times
+// a power if they are few.
 func logTicks(lo, hi float64, n int) (at []float64) {
 	first, step := niceAbove(lo), 1.5
 	if decades := math.Log10(hi / lo); 3*decades > float64(n)+1 {

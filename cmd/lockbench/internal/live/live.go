@@ -1,5 +1,5 @@
-// Package live shows how runs go on, in one line: rewritten on a terminal, else a new one
-// now and then.
+// Package live shows the progress of runs. A terminal has one line, rewritten in place; other
+// outputs get a new line now and then.
 package live
 
 import (
@@ -15,22 +15,22 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// pause is between two lines where there is no terminal.
+// pause is the time between two lines without a terminal.
 const pause = 2 * time.Second
 
-// A Line writes progress to one place. Show is for bench.Config.Progress; it is not called
-// at the same time as itself or End.
+// A Line writes progress to one writer. Show is for bench.Config.Progress. Only one goroutine at
+// a time may call Show or End.
 type Line struct {
 	w      io.Writer
 	rounds int                                   // of each implementation
-	size   func() (columns, rows int, err error) // of the terminal; nil: there is none
+	size   func() (columns, rows int, err error) // of the terminal; nil: no terminal
 
-	last  time.Time // when it was written
-	width int       // of what stands on the terminal
-	at    float64   // of the latest point; a phase begins with one at 0
+	last  time.Time // when the last line was written
+	width int       // of the text on the terminal
+	at    float64   // of the latest point; a phase begins with a point at 0
 }
 
-// NewLine is a Line on w.
+// NewLine returns a Line on w.
 func NewLine(w io.Writer, rounds int) *Line {
 	l := &Line{w: w, rounds: rounds}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -39,7 +39,7 @@ func NewLine(w io.Writer, rounds int) *Line {
 	return l
 }
 
-// Show writes what bench reports: about once a second, and when a run has ended.
+// Show writes the progress of a run. bench calls it about once a second and at the end.
 func (l *Line) Show(now bench.Progress) {
 	text := l.text(now)
 	if l.size != nil {
@@ -60,8 +60,8 @@ func (l *Line) End() {
 	}
 }
 
-// rewrite puts text in the place of what stands there; spaces also do on a terminal that
-// knows no escape sequences. The last column stays free: a cursor beyond it begins a row.
+// rewrite replaces the text on the terminal. It overwrites with spaces, which need no escape
+// sequences. The last column stays free: a cursor beyond it would begin a new row.
 func (l *Line) rewrite(text string) {
 	line := []rune(text)
 	if columns, _, err := l.size(); err == nil {

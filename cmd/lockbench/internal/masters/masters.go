@@ -1,7 +1,7 @@
-// Package masters finds or starts the masters that a run locks on: servers of
-// the user's, real servers started for the run, or masters inside this process.
+// Package masters finds or starts the masters of a run: the user's servers, real servers started
+// for the run, or masters inside this process.
 //
-// A Set owns what it started; Close stops it.
+// A Set owns the masters that it started; Close stops them.
 package masters
 
 import (
@@ -24,7 +24,7 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// Kind is where masters came from.
+// Kind is the origin of masters.
 type Kind string
 
 const (
@@ -33,23 +33,21 @@ const (
 	Embedded Kind = "embedded" // in this process; their speed means nothing
 )
 
-// Set is the masters of a run.
+// Set has the masters of a run.
 type Set struct {
 	Kind    Kind
-	Addrs   []string              // as the implementations are given them
-	Version string                // "redis 7.0.15", of given masters that of the first; empty if it does not report it
+	Addrs   []string              // for the implementations
+	Version string                // "redis 7.0.15"; of the first of given masters; empty if it reports none
 	Servers []*redisserver.Server // of a local set, in the order of Addrs
-	// Distance is the shortest of a few round trips to the farthest of given masters that
-	// answers.
+	// Distance is the shortest of a few round trips to the farthest given master that answers.
 	Distance time.Duration
 	stop     func() error
 }
 
-// Close stops what the set started, and may be called again.
+// Close stops the masters that the set started. It may be called again.
 func (s *Set) Close() error { return s.stop() }
 
-// Use takes masters that run already and asks the first for its version. It
-// fails when that one does not answer.
+// Use makes a Set of running masters. It fails if the first master does not answer.
 func Use(ctx context.Context, addrs []string) (*Set, error) {
 	s := &Set{Kind: Given, Addrs: addrs, stop: func() error { return nil }}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
@@ -68,7 +66,7 @@ func Use(ctx context.Context, addrs []string) (*Set, error) {
 	return s, nil
 }
 
-// meet asks one master who it is, some times, and returns the shortest round trip. It
+// meet asks one master for its version several times, and returns the shortest round trip. It
 // blocks for 5 s at most.
 func meet(ctx context.Context, addr string, times int) (version string, shortest time.Duration, err error) {
 	opt, err := Option(addr)
@@ -97,7 +95,7 @@ func meet(ctx context.Context, addr string, times int) (version string, shortest
 	return version, shortest, nil
 }
 
-// StartLocal starts n servers. Close it, or they run until this process ends.
+// StartLocal starts n servers. They run until Close, or until this process ends.
 func StartLocal(ctx context.Context, n int, opts redisserver.Options) (*Set, error) {
 	servers, err := redisserver.StartN(ctx, n, opts)
 	if err != nil {
@@ -108,7 +106,7 @@ func StartLocal(ctx context.Context, n int, opts redisserver.Options) (*Set, err
 		s.Addrs = append(s.Addrs, server.Addr())
 	}
 	s.stop = func() error { return redisserver.StopAll(servers) }
-	var versions []string // of each program once
+	var versions []string // one for each program
 	for _, addr := range s.Addrs[:max(1, min(n, len(opts.Programs)))] {
 		version, _, err := meet(ctx, addr, 1)
 		if err != nil {
@@ -135,7 +133,7 @@ func StartEmbedded(n int) (*Set, error) {
 	}
 	for range n {
 		m := miniredis.NewMiniRedis()
-		m.ClockTTL(true) // without it no key ever expires
+		m.ClockTTL(true) // otherwise no key ever expires
 		if err := m.Start(); err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -146,8 +144,8 @@ func StartEmbedded(n int) (*Set, error) {
 	return s, nil
 }
 
-// identify lets an embedded master answer INFO as a server does, since clients distinguish
-// masters by run_id; miniredis knows no such section.
+// identify lets an embedded master answer INFO as a server does. Clients distinguish masters by
+// run_id, which miniredis does not have.
 func identify(m *miniredis.Miniredis) {
 	info := fmt.Sprintf("# Server\r\nredis_version:7.0.0\r\nrun_id:%016x%016x\r\n# Replication\r\nrole:master\r\n", rand.Uint64(), rand.Uint64())
 	m.Server().SetPreHook(func(c *server.Peer, cmd string, _ ...string) bool {
@@ -158,9 +156,8 @@ func identify(m *miniredis.Miniredis) {
 	})
 }
 
-// Parse reads a list of addresses, separated by commas: host:port, or a URL with
-// redis, rediss or unix. It refuses what cannot be an address, and an address that
-// is there twice.
+// Parse parses addresses separated by commas: host:port, or a URL with redis, rediss or unix. It
+// refuses malformed and repeated addresses.
 func Parse(list string) ([]string, error) {
 	var addrs []string
 	seen := map[string]bool{}
@@ -180,7 +177,7 @@ func Parse(list string) ([]string, error) {
 	return addrs, nil
 }
 
-// Option is how a rueidis client of one independent master begins.
+// Option returns the options of a rueidis client for one independent master.
 func Option(addr string) (rueidis.ClientOption, error) {
 	opt, err := address.Parse(addr, rueidis.ClientOption{
 		ForceSingleClient: true, // never a cluster
@@ -192,7 +189,7 @@ func Option(addr string) (rueidis.ClientOption, error) {
 	return opt, err
 }
 
-// Redact leaves user and password out of an address.
+// Redact removes user and password from an address.
 func Redact(addr string) string {
 	scheme, rest, isURL := strings.Cut(addr, "://")
 	bare := addr[strings.LastIndexByte(addr, '@')+1:]

@@ -12,12 +12,12 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// keptElsewhere is the flags that are no arguments of a document: it has the masters
-// themselves, and that they were new may be wrong later.
+// keptElsewhere are flags that a document does not keep as arguments. It keeps the masters
+// themselves; that they were new may be wrong later.
 var keptElsewhere = append([]string{"new-masters"}, targetFlags...)
 
-// Arguments is the flags of a command that make its result, each as --name=value and
-// every choice written out, without those in but.
+// Arguments returns the flags that make a command's result, each as --name=value, defaults
+// included. It leaves out the names in but.
 func Arguments(fs *pflag.FlagSet, but ...string) (args []string) {
 	but = append(but, keptElsewhere...)
 	fs.VisitAll(func(f *pflag.Flag) {
@@ -36,7 +36,7 @@ func Arguments(fs *pflag.FlagSet, but ...string) (args []string) {
 	return args
 }
 
-// valuesOf is a flag as it would be given, several times where that makes a list.
+// valuesOf returns the values of a flag; several if the flag is a list.
 func valuesOf(f *pflag.Flag) []string {
 	list, ok := f.Value.(pflag.SliceValue)
 	switch {
@@ -48,8 +48,7 @@ func valuesOf(f *pflag.Flag) []string {
 	return list.GetSlice()
 }
 
-// TakeConfig gives the flags that the user left alone the values that an earlier
-// run had, as the result file that --config names has them.
+// TakeConfig sets all flags that the user did not set, from the result file of --config.
 func (f *Flags) TakeConfig(fs *pflag.FlagSet) error {
 	if f.config == "" {
 		return nil
@@ -80,9 +79,9 @@ func (f *Flags) TakeConfig(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// take sets the flags that are not set yet, and would not contradict one that is:
-// the number of names means nothing where every worker has one of its own. What the
-// command does not have, and what another sweep swept, is left out.
+// take sets flags that are not set yet. It skips flags that contradict a set one: keys means
+// nothing if every worker has a name of its own. It also skips flags that the command does
+// not have, and those that another sweep varied.
 func take(fs *pflag.FlagSet, settings []commandline.Setting) error {
 	given := map[string]bool{}
 	fs.Visit(func(flag *pflag.Flag) { given[flag.Name] = true })
@@ -101,8 +100,8 @@ func take(fs *pflag.FlagSet, settings []commandline.Setting) error {
 	return nil
 }
 
-// withSamples puts the samples that a document has kept in the place of the file that they
-// came from, which may be another one by now.
+// withSamples replaces the name of a sample file by the samples in the document. The file may
+// have changed since.
 func withSamples(settings []commandline.Setting, doc *result.Document) []commandline.Setting {
 	kept := []bench.Span{doc.Config.Hold, doc.Config.Think}
 	if doc.Advice != nil && doc.Advice.Ask.Hold != nil {

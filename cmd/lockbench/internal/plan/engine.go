@@ -14,10 +14,10 @@ import (
 	"muxlock/engine"
 )
 
-// checkEngine finds what the engine would refuse.
+// checkEngine returns the error that the engine would return.
 func (p *Plan) checkEngine() error {
 	addrs := slices.Clone(p.Masters.Given)
-	for i := len(addrs); i < p.Masters.Count; i++ { // until there are any
+	for i := len(addrs); i < p.Masters.Count; i++ { // stand-ins for masters not started yet
 		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", i+1))
 	}
 	for _, name := range p.Impls {
@@ -36,7 +36,7 @@ func (p *Plan) checkEngine() error {
 	return nil
 }
 
-// Options is what every implementation is opened with.
+// Options returns the options for opening every implementation.
 func (p *Plan) Options(addrs []string, kind masters.Kind) rivals.Options {
 	o := p.Engine
 	o.Masters, o.TTL, o.Workers, o.NoTracking = addrs, p.Load.TTL, p.Load.Workers, kind == masters.Embedded
@@ -45,7 +45,7 @@ func (p *Plan) Options(addrs []string, kind masters.Kind) rivals.Options {
 	return o
 }
 
-// Refused is an error of the engine, by the flags that it may come from.
+// Refused turns an error of the engine into one that names the flags it may come from.
 func (p *Plan) Refused(err error) error {
 	if errors.Is(err, engine.ErrInvalid) {
 		return usage.Errorf("--ttl, --master-timeout, --masters or another setting of the engine: %w%s", err, p.shortLease(err))
@@ -53,14 +53,14 @@ func (p *Plan) Refused(err error) error {
 	return err
 }
 
-// shortest is a lease and a MasterTimeout with which the engine can lock.
+// The engine can lock with this lease and MasterTimeout.
 const (
 	shortestLease   = 4 * time.Millisecond
 	shortestTimeout = time.Millisecond
 )
 
-// shortLease is how to have a lease that is not longer than the engine's default
-// MasterTimeout, or that there is none so short.
+// shortLease explains how to have a lease no longer than the engine's default MasterTimeout,
+// or that no lease can be so short.
 func (p *Plan) shortLease(err error) string {
 	if p.Engine.MasterTimeout > 0 || !strings.Contains(err.Error(), "MasterTimeout") {
 		return ""

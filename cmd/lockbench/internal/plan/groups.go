@@ -2,8 +2,8 @@ package plan
 
 import "github.com/spf13/pflag"
 
-// Headings of the help, in its order. A flag is declared once, under one of them: where it
-// stands in the help and what a document keeps follow.
+// Headings of the help, in its order. A flag is declared once, under one of them. The heading
+// decides where the help shows the flag, and whether a document keeps it.
 const (
 	OfTarget    = "Target"
 	OfSweep     = "Sweep"
@@ -18,10 +18,10 @@ const (
 
 var Headings = []string{OfTarget, OfSweep, OfLoad, OfLock, OfAdvice, OfFaults, OfJudgement, OfOutput, OfNothing}
 
-// headingKey is the annotation of a flag with its heading.
+// headingKey is the key of a flag's annotation with its heading.
 const headingKey = "heading"
 
-// Declare gives a command the flags that add declares, under a heading.
+// Declare gives a command the flags that add declares, under one heading.
 func Declare(to *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	fs.SortFlags, to.SortFlags = false, false
@@ -32,7 +32,7 @@ func Declare(to *pflag.FlagSet, heading string, add func(*pflag.FlagSet)) {
 	})
 }
 
-// Borrow gives a command flags that are declared for another; their values are the same.
+// Borrow gives a command flags of another flag set. Both share the values.
 func Borrow(to, from *pflag.FlagSet, names ...string) {
 	to.SortFlags = false
 	for _, name := range names {
@@ -51,7 +51,7 @@ func Preset(fs *pflag.FlagSet, values map[string]string) {
 	}
 }
 
-// HeadingOf is where a flag stands in the help.
+// HeadingOf returns the heading of a flag.
 func HeadingOf(f *pflag.Flag) string {
 	switch h := f.Annotations[headingKey]; {
 	case len(h) == 1:

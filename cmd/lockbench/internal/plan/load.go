@@ -13,7 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// probeLeast is the shortest time between probes: more often, and probing is a load of its own.
+// probeLeast is the shortest time between probes. More frequent probes would be a load.
 const probeLeast = time.Millisecond
 
 func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
@@ -24,7 +24,7 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		if set("impl") {
 			return err
 		}
-		f.impl = slices.DeleteFunc(slices.Clone(f.impl), func(name string) bool { return name == raw.Name }) // of the default
+		f.impl = slices.DeleteFunc(slices.Clone(f.impl), func(name string) bool { return name == raw.Name }) // the default has it
 		p.Impls = f.impl
 	}
 	for i, name := range f.impl {
@@ -42,7 +42,7 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 		if set("fencing") {
 			return usage.Errorf("--fencing cannot be used with --impl %s, whose locks have no fencing tokens", strings.Join(f.impl, ","))
 		}
-		p.Engine.Fencing = false // where it is the default
+		p.Engine.Fencing = false // it was the default
 	}
 	if f.rounds < 1 {
 		return usage.Errorf("--rounds must be at least 1, got %d", f.rounds)
@@ -56,7 +56,7 @@ func (f *Flags) planImpls(p *Plan, set func(string) bool) error {
 	return nil
 }
 
-// refuseRaw is why raw cannot take the load on that many masters, if so.
+// refuseRaw returns an error if raw cannot make this load on so many masters.
 func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
 	switch {
 	case set("rate"):
@@ -74,7 +74,7 @@ func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
 
 func (f *Flags) planLoad(p *Plan, set func(string) bool) error {
 	switch {
-	case f.load.Op == bench.Hold: // the workers share --keys out among them
+	case f.load.Op == bench.Hold: // the workers divide --keys among them
 	case set("keys") && !set("dist"):
 		f.load.Dist = bench.Uniform()
 	case set("keys") && f.load.Dist == (bench.Dist{}):

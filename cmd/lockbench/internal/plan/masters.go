@@ -17,19 +17,19 @@ import (
 
 const (
 	maxMasters  = 99              // --local and --embedded
-	faultWarmup = 2 * time.Second // a fault for the whole run is in force for the last second of it
+	faultWarmup = 2 * time.Second // a fault for the whole run is in force for its last second
 )
 
-// Masters is the masters that a plan asks for.
+// Masters describes the masters of a plan.
 type Masters struct {
 	Kind     masters.Kind
-	Chosen   bool     // false: the default, which may fall back to embedded
-	Given    []string // addresses
+	Chosen   bool     // false: the default, which may fall back to embedded masters
+	Given    []string // addresses of the user's masters
 	Count    int
 	Programs []string // of local servers
 }
 
-// MastersAlone is a plan of masters and their faults, without a load.
+// MastersAlone returns a plan of masters and their faults, without a load.
 func (f *Flags) MastersAlone(fs *pflag.FlagSet) (*Plan, error) {
 	p := &Plan{Load: bench.Config{Duration: time.Hour}}
 	return p, cmp.Or(f.planMasters(p, fs.Changed), f.planFaults(p, fs.Changed))

@@ -1,6 +1,5 @@
-// Package plan makes a checked plan of a command line: which masters, which implementations,
-// under which load, faults and objectives. It starts nothing, and does not know what is made
-// of the plan.
+// Package plan turns a command line into a checked plan: masters, implementations, load,
+// faults and objectives. It starts nothing, and does not know the use of a plan.
 package plan
 
 import (
@@ -20,25 +19,24 @@ import (
 // Plan is a checked command line.
 type Plan struct {
 	Command        string            // run, compare, sweep, advise or chaos
-	Setting        map[string]string // what a sweep gave it, by param
+	Setting        map[string]string // the sweep's values, by param
 	Masters        Masters
 	Impls          []string
-	Reference      string // empty: nothing to compare with
+	Reference      string // empty: no comparison
 	Rounds         int
 	Load           bench.Config
-	Engine         rivals.Options // but for what Options adds
+	Engine         rivals.Options // Options adds the rest
 	Faults         []faults.Fault
-	FaultKinds     []string      // that chaos drew the faults from
-	MajorityServes bool          // the faults always leave a majority: a time without locks is a finding
+	FaultKinds     []string      // chaos drew the faults from these
+	MajorityServes bool          // the faults always leave a majority, so a time without locks is a finding
 	ProbeEvery     time.Duration // 0: no prober
 	Objectives     []result.Objective
-	History        string // file for the events around an overlap; chaos only
+	History        string // file for the events around a violation; chaos only
 	Output         Output
 	Args           []string // see Arguments
 }
 
-// Plan checks everything that can be checked without starting anything. Each
-// error names its flag.
+// Plan checks all that can be checked before anything is started. Each error names its flag.
 func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
 	if err := f.TakeConfig(fs); err != nil {
 		return nil, err
@@ -60,8 +58,7 @@ func (f *Flags) Plan(command string, fs *pflag.FlagSet) (*Plan, error) {
 	return p, nil
 }
 
-// ownNames reports whether every worker has a name of its own, so that --keys has no
-// meaning.
+// ownNames reports whether every worker has a name of its own. Then --keys has no meaning.
 func (p *Plan) ownNames() bool { return p.Load.Dist == (bench.Dist{}) && p.Load.Op != bench.Hold }
 
 func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
@@ -81,13 +78,13 @@ func (f *Flags) planObjectives(p *Plan, _ func(string) bool) error {
 	return nil
 }
 
-// ProbeTimeout is when a probe beside a load counts as lost: five times what a lock
-// waits for a master.
+// ProbeTimeout returns the time after which a probe beside a load counts as lost: five times
+// the MasterTimeout of a lock.
 func (p *Plan) ProbeTimeout() time.Duration {
 	return cmp.Or(5*p.Engine.MasterTimeout, time.Second)
 }
 
-// Outages reports whether faults may leave too few masters to acquire anything for a time.
+// Outages reports whether faults may leave no majority for a time.
 func (p *Plan) Outages() bool {
 	return !p.MajorityServes && slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind.TakesAway() })
 }

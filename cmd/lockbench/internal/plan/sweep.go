@@ -16,16 +16,16 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// maxSettings is how many values --param may have.
+// maxSettings limits the values of --param.
 const maxSettings = 200
 
-// swept is the flags that --param takes, and of which unit their numbers are.
+// swept has the flags that --param takes, with the unit of their numbers.
 var swept = map[string]string{
 	"workers": "", "procs": "", "keys": "", "rate": "", "masters": "", "dist": "",
 	"hold": bench.UnitNs, "think": bench.UnitNs, "ttl": bench.UnitNs, "wait": bench.UnitNs,
 }
 
-// ParseParam reads NAME=VALUES: values apart by commas, each as the flag takes it, or
+// ParseParam parses NAME=VALUES. Commas separate values; each is a value of the flag, or
 // FROM..TOxFACTOR for FROM, FROM*FACTOR and so on up to TO.
 func ParseParam(s string) (result.SweepParam, error) {
 	name, list, ok := strings.Cut(s, "=")
@@ -55,7 +55,7 @@ func ParseParam(s string) (result.SweepParam, error) {
 	return p, nil
 }
 
-// expand is a value, or those of a range.
+// expand returns a single value, or the values of a range.
 func expand(text, unit string) ([]string, error) {
 	from, rest, ok := strings.Cut(text, "..")
 	if !ok {
@@ -82,7 +82,7 @@ func expand(text, unit string) ([]string, error) {
 	return texts, nil
 }
 
-// axis is where a value stands on an axis; nil for one that is no number.
+// axis returns the place of a value on an axis; nil if it is no number.
 func axis(text, unit string) *float64 {
 	var v float64
 	if unit == bench.UnitNs {
@@ -104,12 +104,12 @@ func axis(text, unit string) *float64 {
 	return &v
 }
 
-// Sweep checks the command line anew for each value of a param, as if it had been given by
-// its flag, so that a sweep can do what a run can and refuses what a run refuses. All have
-// one seed. What is swept is no argument of its own.
+// Sweep checks the command line anew for each value of a param, as if the flag had been given.
+// So a sweep can do, and refuses, the same as a run. All plans have one seed. Args leave out
+// the swept flag.
 func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam) (plans []*Plan, err error) {
 	flag := param.Name
-	if flag == "masters" { // how many there are
+	if flag == "masters" { // the param is their number
 		flag = "local"
 		if fs.Changed("embedded") {
 			flag = "embedded"
@@ -131,7 +131,7 @@ func (f *Flags) Sweep(command string, fs *pflag.FlagSet, param result.SweepParam
 		}
 		p.Setting = map[string]string{param.Name: v.Text}
 		if p.ownNames() {
-			but = append(but, "keys") // have no meaning there
+			but = append(but, "keys") // no meaning there
 		}
 		plans = append(plans, p)
 	}

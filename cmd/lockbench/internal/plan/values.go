@@ -57,8 +57,8 @@ func (s Span) Set(text string) (err error) {
 
 func (s Span) Type() string { return "span" }
 
-// readSamples reads times: a duration such as 12ms on each line. What follows
-// a # does not count, nor do empty lines. Errors name the line.
+// readSamples reads a duration such as 12ms from each line. It skips empty lines and comments
+// after #. Errors name the line.
 func readSamples(r io.Reader) (times []time.Duration, err error) {
 	lines := bufio.NewScanner(r)
 	number := 1

@@ -12,17 +12,17 @@ import (
 	"muxlock/internal/wallclock"
 )
 
-// rowsMost is how many rows a Report has at most: a few thousand show the tail of an
-// attempt, and keep a result small.
+// rowsMost limits the rows of a Report. A few thousand rows show the tail of an attempt, and keep
+// a result small.
 const rowsMost = 2000
 
-// row is one probe of every master. Whoever is done with its part of it calls end; the
-// last one hands it to the book.
+// row is one probe of every master. Each lane and the conductor call end once; the last call
+// hands the row to the book.
 type row struct {
 	book   *book
 	number int
 	at     time.Duration
-	rtt    []int64 // one each, by its lane or the conductor; -1: lost
+	rtt    []int64 // of each master, set by its lane or the conductor; -1: lost
 	left   atomic.Int32
 }
 
@@ -42,7 +42,7 @@ func (r *row) end() {
 	}
 }
 
-// book is where complete rows are written down.
+// book collects complete rows.
 type book struct {
 	names   []string
 	timeout time.Duration
@@ -55,8 +55,8 @@ type book struct {
 	kept    []*row     // at most rowsMost, each row as likely as any other
 	rtt     []*bench.Histogram
 	lost    []int64
-	seconds [][]int64 // medians of the full seconds
-	open    [][]int64 // round trips of the second that is running, by master
+	seconds [][]int64 // medians of the past seconds
+	open    [][]int64 // round trips of the current second, by master
 	length  time.Duration
 }
 
@@ -68,7 +68,7 @@ func newBook(names []string, timeout time.Duration) *book {
 	return b
 }
 
-// begin makes a row that waits for every lane and for its maker.
+// begin makes a row that waits for every lane and for the conductor.
 func (b *book) begin() *row {
 	r := &row{book: b, number: b.begun, at: time.Since(b.base), rtt: make([]int64, len(b.names))}
 	r.left.Store(int32(len(b.names)) + 1)
@@ -97,8 +97,8 @@ func (b *book) add(r *row) {
 	}
 }
 
-// turnLocked closes the seconds before at. A row that completes later than that counts
-// in the second that is open.
+// turnLocked closes the seconds before at. A row that completes late counts in the current
+// second.
 func (b *book) turnLocked(at time.Duration) {
 	for len(b.seconds) < int(at/time.Second) {
 		b.closeLocked()
@@ -121,19 +121,19 @@ func (b *book) close(now time.Time) {
 	b.length = max(now.Sub(b.base), 0)
 }
 
-// Report is what a Prober saw, in the order of its masters.
+// Report has the findings of a Prober, in the order of its masters.
 type Report struct {
 	Masters []bench.Master
 	Probe   bench.Probe
-	Rows    int       // how many there were; Probe has at most 2000 of them
+	Rows    int       // all rows; Probe has at most rowsMost of them
 	Seconds [][]int64 // median round trip to each master in each second, in ns; -1: no answer
 }
 
-// report is for when all goroutines have ended.
+// report makes the Report. All goroutines must have ended.
 func (b *book) report(lanes []*lane) *Report {
 	b.turnLocked(b.length)
 	if b.length > 0 {
-		b.closeLocked() // the second that was cut off
+		b.closeLocked() // the last second, cut off
 	}
 	r := &Report{Rows: b.seen, Seconds: b.seconds, Probe: bench.Probe{TimeoutNs: int64(b.timeout), Rows: [][]int64{}}}
 	slices.SortFunc(b.kept, func(x, y *row) int { return cmp.Compare(x.number, y.number) })
@@ -153,7 +153,7 @@ func (b *book) report(lanes []*lane) *Report {
 	return r
 }
 
-// Into adds what was seen to the result of the load that ran beside it.
+// Into adds the Report to the result of the load that ran beside it.
 func (r *Report) Into(res *bench.Result) {
 	res.PerMaster, res.Probe = r.Masters, &r.Probe
 	for i := range res.Series {
@@ -163,7 +163,7 @@ func (r *Report) Into(res *bench.Result) {
 	}
 }
 
-// median of unsorted numbers, which it sorts; none if there are none.
+// median sorts all and returns the median; none if all is empty.
 func median[T cmp.Ordered](all []T, none T) T {
 	if len(all) == 0 {
 		return none

@@ -25,10 +25,10 @@ type lane struct {
 
 	mu     sync.Mutex // guards the following
 	conn   *wire.Conn // nil: out
-	under  []sent     // way: not answered yet, oldest first
+	under  []sent     // probes under way, oldest first
 	ending bool       // no more probes will come
 
-	// Owned by the lane's goroutine, and by whoever waited for its end.
+	// Owned by the lane's goroutine until it ends.
 	clock  readings
 	outage []span
 }
@@ -39,10 +39,10 @@ type sent struct {
 	at  time.Time
 }
 
-// span is a time from the base of the book.
+// span is a stretch of time, from the base of the book.
 type span struct{ from, to time.Duration }
 
-// send sends the row's probe. It is false when the lane is out.
+// send sends the row's probe. It returns false if the lane is out.
 func (l *lane) send(r *row) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,15 +51,15 @@ func (l *lane) send(r *row) bool {
 	}
 	now := time.Now()
 	if l.under = append(l.under, sent{r, now}); len(l.under) == 1 {
-		_ = l.conn.SetReadDeadline(now.Add(l.timeout)) // of the oldest
+		_ = l.conn.SetReadDeadline(now.Add(l.timeout)) // of the oldest probe
 	}
 	if _, err := l.conn.Write(timeCommand); err != nil {
-		l.conn.Close() // the goroutine that reads does the rest
+		l.conn.Close() // the lane's goroutine sees it
 	}
 	return true
 }
 
-// end: no more probes will come; those under way are waited for.
+// end says that no more probes will come. The lane still waits for those under way.
 func (l *lane) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,7 +69,7 @@ func (l *lane) end() {
 	}
 }
 
-// run reads answers until all is over. ctx is for reaching a master that is out.
+// run reads answers until all probes are answered or lost after end. ctx bounds reach.
 func (l *lane) run(ctx context.Context, b *book) {
 	for {
 		from := l.read(b)
@@ -77,15 +77,15 @@ func (l *lane) run(ctx context.Context, b *book) {
 			return
 		}
 		if !l.reach(ctx) {
-			l.outage = append(l.outage, span{from.Sub(b.base), math.MaxInt64}) // to the end, which may be later than ctx's
+			l.outage = append(l.outage, span{from: from.Sub(b.base), to: math.MaxInt64}) // to the end of the probing
 			return
 		}
-		l.outage = append(l.outage, span{from.Sub(b.base), time.Since(b.base)})
+		l.outage = append(l.outage, span{from: from.Sub(b.base), to: time.Since(b.base)})
 	}
 }
 
-// read reads until the connection is of no use any more, and returns since when; zero
-// when that is because all is over.
+// read reads answers until the connection fails, and returns since when the master has been out.
+// It returns the zero time when all is over.
 func (l *lane) read(b *book) (since time.Time) {
 	l.mu.Lock()
 	conn := l.conn
@@ -96,7 +96,7 @@ func (l *lane) read(b *book) (since time.Time) {
 	for {
 		_, err := conn.In.Peek(1)
 		now := time.Now()
-		var answer []resp.Reply // an error reply came as fast as any
+		var answer []resp.Reply // an error reply is an answer too
 		if err == nil {
 			answer, err = resp.ReadList(conn.In)
 		}
@@ -105,7 +105,7 @@ func (l *lane) read(b *book) (since time.Time) {
 		}
 		s, more := l.answered()
 		if s.row == nil {
-			break // an answer that nobody asked for
+			break // an answer without a probe
 		}
 		l.note(answer, s.at, now.Sub(s.at), b.base)
 		s.row.answered(l.number, now.Sub(s.at))
@@ -116,7 +116,7 @@ func (l *lane) read(b *book) (since time.Time) {
 	return l.out()
 }
 
-// answered takes the oldest probe. more is false when no more answers will come.
+// answered removes the oldest probe. more is false if no more answers will come.
 func (l *lane) answered() (s sent, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -133,8 +133,8 @@ func (l *lane) answered() (s sent, more bool) {
 	return s, !l.ending || len(l.under) > 0
 }
 
-// out gives the connection up. What is under way on it is lost, since when is the time
-// of the oldest.
+// out gives up the connection. All probes under way on it are lost; since is the time of the
+// oldest.
 func (l *lane) out() (since time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -154,8 +154,7 @@ func (l *lane) out() (since time.Time) {
 	return since
 }
 
-// reach tries to get an answer on a new connection, until it does or ctx ends, which is
-// false.
+// reach dials until the master answers on a new connection. It returns false if ctx ends first.
 func (l *lane) reach(ctx context.Context) bool {
 	for {
 		if l.connect(ctx) == nil {
@@ -169,7 +168,7 @@ func (l *lane) reach(ctx context.Context) bool {
 	}
 }
 
-// connect makes a connection on which the master has answered.
+// connect dials a new connection and waits for one answer on it.
 func (l *lane) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
@@ -189,7 +188,7 @@ func (l *lane) connect(ctx context.Context) error {
 	return nil
 }
 
-// note keeps what an answer reports of the master's clock.
+// note keeps the reading of the master's clock in an answer.
 func (l *lane) note(answer []resp.Reply, at time.Time, took time.Duration, base time.Time) {
 	if len(answer) != 2 {
 		return
@@ -204,7 +203,7 @@ func (l *lane) note(answer []resp.Reply, at time.Time, took time.Duration, base 
 	l.clock.add(wallclock.Reading{At: middle, Offset: there - base.UnixNano() - middle, Trip: int64(took)})
 }
 
-// readings keeps the reading with the shortest trip of each stretch of time.
+// readings keeps, of each stretch of time, the reading with the shortest trip.
 type readings []wallclock.Reading
 
 const stretch = int64(100 * time.Millisecond)
@@ -219,7 +218,7 @@ func (r *readings) add(x wallclock.Reading) {
 	}
 }
 
-// close is for a lane whose goroutine has ended, or never began.
+// close closes a lane whose goroutine has ended, or never began.
 func (l *lane) close() {
 	if l.conn != nil {
 		l.conn.Close()

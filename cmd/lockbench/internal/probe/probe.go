@@ -1,22 +1,20 @@
-// Package probe watches masters from beside a load: round trips, times
-// without an answer, and clocks.
+// Package probe watches masters beside a load: round trips, times without an answer, and clocks.
 //
-// A Prober has a connection of its own to each master. Now and then, at moments that
-// are in step with nothing, it sends TIME to all of them at once; what comes back is
-// a row of round trips that belong together, as those of one attempt to lock do.
+// A Prober has its own connection to each master. At random moments it sends TIME to all masters
+// at once. The answers make a row: joint round trips, like those of one attempt to lock.
 //
 //	conductor --TIME--> master 1 --answer--> lane 1 --+
 //	          --TIME--> master 2 --answer--> lane 2 --+--> the last one hands the row to the book
 //	          ...
 //
-// Probes follow each other without waiting for answers, so a distant master lowers no
-// rate. A lane whose master did not answer in time is out: it tries to reach its master
-// again in the background, and rows that begin meanwhile count it as lost at once. So a
-// master that hangs holds nothing up.
+// A probe does not wait for the answers to earlier ones, so a distant master does not lower the
+// rate. A lane whose master did not answer in time is out. It dials its master again in the
+// background, and rows that begin meanwhile count it as lost at once. So a hung master delays
+// nothing.
 //
-// TIME takes a server about as long as the SET of a lock does, and reports its clock. It
-// goes over a bare socket: rueidis comes within 8 us of that at the median when one
-// goroutine calls and waits, but adds 90 us when probes are to follow each other.
+// TIME costs a server about as much as the SET of a lock, and reports the server's clock. It goes
+// over a bare socket. rueidis adds 8 us at the median if one goroutine calls and waits, but 90 us
+// if probes overlap.
 package probe
 
 import (
@@ -31,30 +29,29 @@ import (
 
 // Options of a Prober.
 type Options struct {
-	// Every is the mean time between two rows, drawn anew for each: exponential, so
-	// that no rhythm of the load or of a master is met or missed always.
+	// Every is the mean time between two rows. The times are exponential, so that rows do not
+	// fall in step with the load or with a master.
 	Every time.Duration
-	// Timeout is when a probe counts as lost. Too short, and slow answers count as none;
-	// a connection is given up then.
+	// Timeout is the time after which a probe counts as lost, and its connection is given up. Too
+	// short: slow answers count as lost.
 	Timeout time.Duration
 }
 
-const retryPause = 50 * time.Millisecond // of a lane that is out
+const retryPause = 50 * time.Millisecond // between two dials of a lane that is out
 
-// Prober is the connections and what they have seen. It is used once: Open, Start, Stop.
+// Prober probes masters on its own connections. It is used once: Open, Start, Stop.
 type Prober struct {
 	opts  Options
 	lanes []*lane
 	book  *book
 
-	ctx    context.Context // ends with Stop, or when the time to watch is over
+	ctx    context.Context // ends with Stop, or after the length of Start
 	cancel context.CancelFunc
 	all    sync.WaitGroup // conductor and lanes
 }
 
-// Open connects to all masters at once and blocks for at most one timeout. A master
-// that cannot be reached is no error: its lane is out until it can. An address that is
-// none is one.
+// Open connects to all masters at once and blocks for at most one timeout. An unreachable master
+// is no error: its lane is out until it can be reached. A malformed address is an error.
 func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
 	p := &Prober{opts: opts, ctx: ctx}
 	var names []string
@@ -67,14 +64,14 @@ func Open(ctx context.Context, addrs []string, opts Options) (*Prober, error) {
 	}
 	p.book = newBook(names, opts.Timeout)
 	for _, l := range p.lanes {
-		p.all.Go(func() { _ = l.connect(ctx) }) // one that cannot be reached is out
+		p.all.Go(func() { _ = l.connect(ctx) }) // an unreachable master is out
 	}
 	p.all.Wait()
 	return p, nil
 }
 
-// Start begins to probe at a moment that may lie ahead, for length or until Stop. It returns
-// at once. The times of the Report count from that moment.
+// Start returns at once. Probing begins at a moment that may lie ahead, and lasts for length or
+// until Stop. The times of the Report count from that moment.
 func (p *Prober) Start(at time.Time, length time.Duration) {
 	p.ctx, p.cancel = context.WithDeadline(context.WithoutCancel(p.ctx), at.Add(length))
 	p.book.base = at
@@ -86,9 +83,8 @@ func (p *Prober) Start(at time.Time, length time.Duration) {
 	})
 }
 
-// Stop ends the probing, waits for the answers that are still out, at most for one
-// timeout, closes the connections and returns what was seen. Without Start before, the
-// Report is nil.
+// Stop ends the probing. It waits for answers under way, for at most one timeout, and closes the
+// connections. It returns nil if Start was not called.
 func (p *Prober) Stop() *Report {
 	var report *Report
 	if p.cancel != nil {
@@ -102,7 +98,7 @@ func (p *Prober) Stop() *Report {
 	return report
 }
 
-// conduct begins the rows.
+// conduct begins the rows. It runs in the conductor's goroutine.
 func (p *Prober) conduct() {
 	defer func() {
 		for _, l := range p.lanes {

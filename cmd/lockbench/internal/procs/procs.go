@@ -1,10 +1,9 @@
-// Package procs runs one implementation in several processes of this machine at
-// once, each with clients and workers of its own, as services do that share locks.
+// Package procs runs one implementation in several processes of this machine at once, each with
+// its own clients and workers, like services that share locks.
 //
-// A Runner is the parent. It starts the same program again for each process (Serve
-// is what such a child does), sends it over its standard input what to open and
-// when to begin, and reads what it found from its standard output, one JSON value
-// after the other:
+// A Runner is the parent. It starts its own program again for each child, which calls Serve. The
+// child reads from standard input what to open and when to begin, and writes its findings to
+// standard output. Both are JSON values, one after the other:
 //
 //	parent                                child
 //	job (implementation, masters) ------>
@@ -14,9 +13,8 @@
 //	                              <------ answer with the part of the result
 //	end of input ----------------------->  stops early or, when it is done, exits
 //
-// So a child ends when its parent does, and when one child fails the parent ends the others. All have
-// one file open, which has no name any more, so that nobody has to remove it: the
-// table in which workers see overlaps and hand-overs across processes.
+// So a child ends when its parent ends, and the parent ends all children when one fails. All have
+// one unlinked file open: the table in which workers see overlaps and hand-overs across processes.
 package procs
 
 import (
@@ -35,18 +33,18 @@ import (
 	"muxlock/internal/child"
 )
 
-// Process is what a process is that is one child.
+// Process names a child of a Runner, for child.Talk.
 const Process = "workers"
 
 const (
-	// lead is between telling the children when to begin and that moment; it grows
-	// with the names, which each of them builds first.
+	// lead is the time from the start message to the begin of the run. It grows with the names,
+	// which each child makes first.
 	lead        = 100 * time.Millisecond
 	leadPerName = 200 * time.Nanosecond
-	closeLimit  = 10 * time.Second // for a child to exit when it has been asked to
+	closeLimit  = 10 * time.Second // for a child to exit after the end of its input
 )
 
-// Messages.
+// Messages between parent and child.
 type (
 	job struct {
 		Impl    string
@@ -65,7 +63,7 @@ type (
 	}
 )
 
-// Runner is the processes of one implementation, connected. Close it.
+// Runner has the processes of one implementation, connected. The caller must Close it.
 type Runner struct {
 	name  string
 	table *os.File
@@ -78,8 +76,8 @@ type process struct {
 	dec *json.Decoder
 }
 
-// Open starts the processes and returns when all have opened their locker, or with
-// the error of the first that cannot. What they have to say besides goes to log.
+// Open starts the processes. It returns when all have opened their locker, or with the error of
+// the first that cannot. Their standard error goes to log.
 func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os.File) (_ *Runner, err error) {
 	r := &Runner{name: name}
 	defer func() {
@@ -101,7 +99,7 @@ func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os
 		}
 		r.procs = append(r.procs, &process{t, json.NewDecoder(t.Out)})
 	}
-	defer context.AfterFunc(ctx, r.kill)() // opening waits for masters, but not for its input
+	defer context.AfterFunc(ctx, r.kill)() // a child that opens does not read its input
 	var g errgroup.Group
 	for i, p := range r.procs {
 		g.Go(func() error {
@@ -115,8 +113,8 @@ func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os
 	return r, g.Wait()
 }
 
-// Run follows the rules of bench.Run. When a process dies, the others are ended and
-// there is no result.
+// Run follows the rules of bench.Run. When a process dies, Run ends the others and returns no
+// result.
 func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -195,7 +193,7 @@ func (p *process) next(number int) (a answer, err error) {
 	return a, err
 }
 
-// part reads answers up to the last. A panic of the locker comes beside its part.
+// part reads answers up to the last. A panic of the locker comes with its part.
 func (p *process) part(number int, progress *progress) (*bench.Part, error) {
 	for {
 		a, err := p.next(number)
@@ -206,7 +204,7 @@ func (p *process) part(number int, progress *progress) (*bench.Part, error) {
 	}
 }
 
-// failed returns how a process ended that does not talk any more.
+// failed returns an error that says how a silent process ended.
 func (p *process) failed(number int, err error) error {
 	select {
 	case <-p.Done:

@@ -7,7 +7,7 @@ import (
 	"muxlock/bench"
 )
 
-// progress puts together what the processes report about the same second.
+// progress merges the reports of all processes about the same second.
 type progress struct {
 	name  string
 	procs int
@@ -31,7 +31,7 @@ func newProgress(name string, procs int, show func(bench.Progress)) *progress {
 	return &progress{name: name, procs: procs, show: show, seen: map[moment]*gathered{}}
 }
 
-// add shows a second when the last process has reported it. Its p99 is the worst.
+// add shows a second when the last process has reported it, with the worst p99 of them.
 func (g *progress) add(p bench.Progress) {
 	if g.show == nil {
 		return

@@ -16,8 +16,8 @@ import (
 // tableFD is the first of exec.Cmd's ExtraFiles.
 const tableFD = 3
 
-// Serve is the life of a child: it answers in on out, and returns when in ends. The
-// run ends early when in or ctx does.
+// Serve is the main function of a child. It answers in on out, and returns when in ends. The run
+// ends early when in or ctx ends.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -46,11 +46,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 		return err
 	}
 	go func() {
-		_, _ = io.Copy(io.Discard, in) // the parent has nothing more to say
+		_, _ = io.Copy(io.Discard, in) // the parent sends nothing more
 		cancel()
 	}()
 	s.Config.Progress = func(p bench.Progress) {
-		_ = to.Encode(answer{Progress: &p}) // an error: nobody reads, so in has ended too
+		_ = to.Encode(answer{Progress: &p}) // after an error here, in has ended too
 	}
 	part, err := bench.RunPart(ctx, impl.Name, locker, s.Config, bench.Place{
 		Proc: s.Proc, Begin: s.Begin, Table: os.NewFile(tableFD, "table"),

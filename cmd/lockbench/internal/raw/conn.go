@@ -13,14 +13,14 @@ import (
 	"muxlock/internal/resp"
 )
 
-// release is compare-and-delete, as every lock library sends it.
+// release is the compare-and-delete of every lock library.
 const release = `if redis.call("GET",KEYS[1]) == ARGV[1] then return redis.call("DEL",KEYS[1]) else return 0 end`
 
-// conn is one connection with everything it will ever send. One goroutine uses it.
+// conn is one connection with its encoded batches. One goroutine uses it.
 type conn struct {
 	*wire.Conn
 	sets, releases       []byte // one batch each, encoded once
-	setReplies, relReply []byte // what the server must answer
+	setReplies, relReply []byte // expected replies
 	buf                  []byte
 }
 
@@ -67,7 +67,7 @@ func (c *conn) cycle() (middle time.Time, err error) {
 	return middle, nil
 }
 
-// batch is one write and the reads until every reply is there.
+// batch writes once and reads until every reply has come.
 func (c *conn) batch(commands, want []byte) error {
 	if _, err := c.Write(commands); err != nil {
 		return err

@@ -1,13 +1,12 @@
-// Package raw measures what the masters themselves can do: pipelined SET NX PX and
-// compare-and-delete, one command per operation, with no lock around them.
+// Package raw measures the masters themselves: pipelined SET NX PX and compare-and-delete, one
+// command per operation, without a lock.
 //
-// A Load owns its connections: four per master, each driven by one goroutine that
-// writes 64 SETs, reads 64 replies, writes 64 EVALSHAs, reads 64 replies. The bytes
-// are encoded once, before the run, so that the client costs as little as it can.
-// Every key is free when it is set and there when it is released; any other reply
-// fails the run. A cycle on the masters is one SET and one release on each of them,
-// so the cycles of all connections are summed and divided by the number of masters;
-// latencies are those of each operation on one master, and count them all.
+// A Load owns its connections, four per master. One goroutine drives each connection: it writes 64
+// SETs, reads 64 replies, writes 64 EVALSHAs, reads 64 replies. The bytes are encoded once, before
+// the run, so that the client costs little. Every key is free when it is set and present when it
+// is released; any other reply fails the run. A cycle is one SET and one release on every master,
+// so throughput is the sum over all connections divided by the number of masters. Latencies
+// are of each operation on one master.
 package raw
 
 import (
@@ -26,8 +25,8 @@ import (
 // Name of this load among the implementations.
 const Name = "raw"
 
-// Caveat is what its figures are not.
-const Caveat = "no lock: what the servers can do with one command per operation, 4 connections to each, 64 operations deep; ignores --workers and all that shapes a lock's load"
+// Caveat limits what its figures mean.
+const Caveat = "no lock: the servers alone, one command per operation, 4 connections to each, 64 operations deep; ignores --workers and other flags of the load"
 
 // The shape of the load.
 const (
@@ -35,16 +34,16 @@ const (
 	Depth          = 64
 )
 
-// patience is how long the last batch may take once the run is over.
+// patience bounds the last batch after the end of the run.
 const patience = 2 * time.Second
 
-// Load is the connections to all masters. Close it. Not safe for concurrent use.
+// Load has the connections to all masters. The caller must Close it. Not safe for concurrent use.
 type Load struct {
 	masters int
 	conns   []*conn
 }
 
-// Open dials everything. It blocks until all is connected or ctx ends.
+// Open dials all connections. It blocks until all are connected or ctx ends.
 func Open(ctx context.Context, addrs []string, ttl time.Duration) (*Load, error) {
 	l := &Load{masters: len(addrs)}
 	for _, master := range addrs {
@@ -68,11 +67,11 @@ func (l *Load) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run drives all connections through cfg.Warmup and cfg.Duration, or until ctx
-// ends, which leaves an interrupted result and no error. Of cfg it reads those two,
-// Seed (to repeat it in the result), Progress and Begin. The first bad reply or broken
-// connection ends the run with an error, as does a master that has not answered two
-// seconds after the end; after an error the Load can only be closed.
+// Run drives all connections through cfg.Warmup and cfg.Duration. When ctx ends, it returns an
+// interrupted result and no error. Of cfg it reads Warmup, Duration, Seed (for the result),
+// Progress and Begin. The run ends with an error at the first bad reply or broken connection, or
+// if a master has not answered two seconds after the end. After an error the Load can only be
+// closed.
 func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
 	workers := make([]*worker, len(l.conns))
 	for i, c := range l.conns {
@@ -96,7 +95,7 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	elapsed := time.Since(start)
 	after := bench.ReadMeter()
 	for _, c := range l.conns {
-		_ = c.SetDeadline(time.Now().Add(patience)) // or a hung master would hold the run for ever
+		_ = c.SetDeadline(time.Now().Add(patience)) // a hung master cannot block the run for ever
 	}
 	if err := g.Wait(); err != nil && ctx.Err() == nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (l *Load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	return r, nil
 }
 
-// watch lets a phase last and reports it once a second.
+// watch waits for the end of a phase and reports it once a second.
 func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration, workers []*worker, warmup bool) []bench.Point {
 	series := []bench.Point{}
 	start, seen := time.Now(), l.cycles(workers)
@@ -144,7 +143,7 @@ func (l *Load) watch(ctx context.Context, cfg bench.Config, total time.Duration,
 	}
 }
 
-// phase is what the workers look at between two batches.
+// phase is read by the workers between two batches.
 type phase = atomic.Int32
 
 const (
@@ -153,7 +152,7 @@ const (
 	over
 )
 
-// worker drives one connection; its histograms are its own until run returns.
+// worker drives one connection. It owns its histograms until run returns.
 type worker struct {
 	conn                    *conn
 	batches                 atomic.Int64 // read by watch
@@ -184,7 +183,7 @@ func (w *worker) run(now *phase) error {
 	}
 }
 
-// cycles so far, on the masters together.
+// cycles returns the cycles so far, each on all masters.
 func (l *Load) cycles(workers []*worker) (n int64) {
 	for _, w := range workers {
 		n += w.batches.Load()

@@ -12,10 +12,10 @@ import (
 	"muxlock/bench"
 )
 
-// WriteBench writes results in the Go benchmark format that benchstat reads, one
-// line each. ns/op is measured time over cycles, as b.RunParallel would give;
-// p50-ns and p99-ns are of Headline. Runs without a cycle, and percentiles that are lower
-// bounds, are left out: the format cannot say them.
+// WriteBench writes results in the Go benchmark format of benchstat, one line each. ns/op is the
+// measured time over the cycles, as with b.RunParallel. p50-ns and p99-ns are of Headline. It
+// leaves out runs without a cycle and percentiles that are lower bounds: the format has no way
+// to say them.
 func WriteBench(w io.Writer, results []*bench.Result) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "goos: %s\ngoarch: %s\npkg: muxlock/bench\n", runtime.GOOS, runtime.GOARCH)
@@ -39,7 +39,7 @@ func WriteBench(w io.Writer, results []*bench.Result) error {
 	return b.Flush()
 }
 
-// benchName has what is usual, and all that a sweep changes.
+// benchName has the usual settings, and those that a sweep varies.
 func benchName(r *bench.Result) string {
 	name := fmt.Sprintf("BenchmarkCycle/impl=%s/masters=%d/workers=%d", r.Impl, r.Masters, r.Workers)
 	if r.Procs > 1 {
@@ -53,5 +53,5 @@ func benchName(r *bench.Result) string {
 	return name
 }
 
-// benchSafe replaces what would end a name or a part of it.
+// benchSafe replaces characters that end a name or a part of it.
 var benchSafe = strings.NewReplacer("/", "_", " ", "_", "\t", "_", "\n", "_")

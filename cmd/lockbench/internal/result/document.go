@@ -1,5 +1,5 @@
-// Package result is what a run found, as one document: its fields, its formats for
-// programs, reading it back, and the comparison of several.
+// Package result has the document of results: its fields, its formats for programs, reading it
+// back, and the comparison of results.
 package result
 
 import (
@@ -28,23 +28,23 @@ type Document struct {
 	Config        Config          `json:"config"`
 	Results       []*bench.Result `json:"results"`
 	Relative      []Relative      `json:"relative"`
-	Sweep         *Sweep          `json:"sweep,omitempty"`    // runs of several settings
+	Sweep         *Sweep          `json:"sweep,omitempty"`    // figures by setting
 	Capacity      []Capacity      `json:"capacity,omitempty"` // searches of the highest rate
 	Advice        *Advice         `json:"advice,omitempty"`   // of advise only
 }
 
-// Advice is what was sized, from what, and how to try it.
+// Advice has the sizes and the command to try them.
 type Advice struct {
 	Ask sizing.Ask `json:"ask"`
 	sizing.Sizes
-	Try  string   `json:"try"`            // the command that runs Config on the masters of the measurement
-	Args []string `json:"args,omitempty"` // of lockbench advise, as in Config of the document
-	// Explain shows what it was made of, too.
+	Try  string   `json:"try"`            // command that runs Config on the masters of the measurement
+	Args []string `json:"args,omitempty"` // of lockbench advise, as in the document's Config
+	// Explain shows the parts of the sizes too.
 	Explain bool `json:"-"`
 }
 
-// NewDocument puts results into a document of this process and this machine,
-// with the rows of Relative when cfg names a reference.
+// NewDocument makes a document of results from this process and this machine. It has Relative if
+// cfg names a reference.
 func NewDocument(cfg Config, results []*bench.Result) Document {
 	cfg.Impls, cfg.Masters, cfg.Faults, cfg.SLO = notNil(cfg.Impls), notNil(cfg.Masters), notNil(cfg.Faults), notNil(cfg.SLO)
 	d := Document{
@@ -61,10 +61,10 @@ func NewDocument(cfg Config, results []*bench.Result) Document {
 	return d
 }
 
-// notNil keeps null out of the JSON where readers expect an array.
+// notNil keeps null out of the JSON: readers expect an array.
 func notNil[T any](s []T) []T { return append([]T{}, s...) }
 
-// Config is everything that is needed to do it again.
+// Config has all that is needed to repeat the runs.
 type Config struct {
 	bench.Config
 	Impls         []string      `json:"impls"`
@@ -76,21 +76,21 @@ type Config struct {
 	Server        string        `json:"server"`  // version of the first master
 	MasterTimeout time.Duration `json:"master_timeout_ns"`
 	NewMasters    bool          `json:"new_masters"`
-	Fencing       bool          `json:"fencing,omitempty"` // locks of implementations that can had fencing tokens
+	Fencing       bool          `json:"fencing,omitempty"` // locks had fencing tokens, if the implementation has them
 	ProbeEvery    time.Duration `json:"probe_every_ns"`    // 0: no prober ran
 	Faults        []string      `json:"faults"`
-	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos: what it drew Faults from
-	History       string        `json:"history_file,omitempty"` // chaos: where the events around an overlap went
-	// MastersRedacted: user names or passwords were left out of Masters.
+	FaultKinds    []string      `json:"fault_kinds,omitempty"`  // chaos drew Faults from these
+	History       string        `json:"history_file,omitempty"` // chaos: file of the events around a violation
+	// MastersRedacted says that Masters lack user names or passwords.
 	MastersRedacted bool     `json:"masters_redacted,omitempty"`
 	SLO             []string `json:"slo"`
-	// Clients is what each implementation ran on, by its name.
+	// Clients has the client libraries, by the name of the implementation.
 	Clients map[string]rivals.Client `json:"clients,omitempty"`
-	// Args is the flags that made the results, as --name=value, without the masters.
+	// Args has the flags that made the results, as --name=value, without the masters.
 	Args []string `json:"args,omitempty"`
 }
 
-// Kind is what a document is about.
+// Kind is the subject of a document.
 type Kind string
 
 // The kinds, by the commands that make them.
@@ -103,30 +103,30 @@ const (
 	KindChaos    Kind = "chaos"
 )
 
-// Kind is decided here alone: by the command, but for two. Advice may be added to a kept
-// result of another command, and a sweep may search instead.
+// Kind returns the kind of a document; nothing else decides on it. The command decides, with two
+// exceptions: advice may be added to a kept result, and a sweep may search a capacity.
 func (d Document) Kind() Kind {
 	command := Kind(d.Config.Command)
 	switch {
-	case d.Advice != nil && d.Advice.Least > 0: // earlier versions put another one there
+	case d.Advice != nil && d.Advice.Least > 0: // earlier versions had another advice there
 		return KindAdvise
 	case command == KindSweep && len(d.Capacity) > 0:
 		return KindCapacity
 	case command == KindSweep && d.Sweep != nil, command == KindCompare, command == KindChaos:
 		return command
 	}
-	return KindRun // also what came to no advice and to no sweep
+	return KindRun // also an advise or a sweep that ended before its answer
 }
 
-// Open tells whether the load came at its own times.
+// Open reports whether the load was an open loop.
 func (d Document) Open() bool { return d.Config.Rate > 0 }
 
-// Sweeps tells whether a flag has a value of its own in each setting.
+// Sweeps reports whether a sweep varied that flag.
 func (d Document) Sweeps(flag string) bool {
 	return d.Sweep != nil && slices.ContainsFunc(d.Sweep.Params, func(p SweepParam) bool { return p.Name == flag })
 }
 
-// Impls is the implementations in the order of the results.
+// Impls returns the implementations in the order of the results.
 func Impls(results []*bench.Result) (impls []string) {
 	for _, r := range results {
 		if !slices.Contains(impls, r.Impl) {
@@ -136,12 +136,12 @@ func Impls(results []*bench.Result) (impls []string) {
 	return impls
 }
 
-// Finished is the runs of one implementation that were not cut short.
+// Finished returns impl's runs that were not interrupted.
 func Finished(results []*bench.Result, impl string) []*bench.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl || r.Interrupted() })
 }
 
-// Of is the same, or those that were cut short when there are no others.
+// Of returns impl's finished runs, or its interrupted ones if none finished.
 func Of(results []*bench.Result, impl string) []*bench.Result {
 	if whole := Finished(results, impl); len(whole) > 0 {
 		return whole
@@ -149,12 +149,12 @@ func Of(results []*bench.Result, impl string) []*bench.Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != impl })
 }
 
-// Name is an implementation at a setting.
+// Name names an implementation at a setting.
 func Name(impl string, setting map[string]string) string {
 	return strings.TrimRight(impl+"  "+SettingText(setting), " ")
 }
 
-// JSON writes a document, or what else a command gives to programs.
+// JSON writes a document, or another value for programs.
 func JSON(w io.Writer, v any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

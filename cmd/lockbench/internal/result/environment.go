@@ -32,19 +32,19 @@ func CurrentTool() Tool {
 	return t
 }
 
-// Env is the machine it measured on.
+// Env describes the machine of a measurement.
 type Env struct {
 	OS         string `json:"os"`
 	Arch       string `json:"arch"`
 	CPUs       int    `json:"cpus"`
-	GOMAXPROCS int    `json:"gomaxprocs"` // follows a limit of the control group, but is 2 at least
+	GOMAXPROCS int    `json:"gomaxprocs"` // follows the limit of the control group; at least 2
 	Kernel     string `json:"kernel"`
 	CPU        string `json:"cpu,omitempty"` // model name, where the system reports it
 	Host       string `json:"host,omitempty"`
 	// The following are as Linux reports them, and absent elsewhere.
 	MemoryBytes    int64  `json:"memory_bytes,omitempty"`
-	Virtualization string `json:"virtualization,omitempty"` // "vm (QEMU), container"; absent: none that shows
-	Clocksource    string `json:"clocksource,omitempty"`    // tsc; others make every reading of the clock slower
+	Virtualization string `json:"virtualization,omitempty"` // "vm (QEMU), container"; absent: none found
+	Clocksource    string `json:"clocksource,omitempty"`    // tsc; with others, reading the clock is slower
 	Governor       string `json:"governor,omitempty"`       // of the first processor's frequency
 }
 
@@ -63,14 +63,13 @@ func CurrentEnv() Env {
 	return e
 }
 
-// describe fills in what a Linux system reports of itself in files. Other systems have none
-// of them, and fields stay empty.
+// describe fills in fields from files of a Linux system. On other systems the fields stay empty.
 func (e *Env) describe(root fs.FS) {
 	text := func(name string) string {
-		b, _ := fs.ReadFile(root, name) // empty where there is none
+		b, _ := fs.ReadFile(root, name) // empty without the file
 		return strings.TrimSpace(string(b))
 	}
-	// field is the first of that name in a file of lines "name: value".
+	// field returns the first value of that name in a file of lines "name: value".
 	field := func(file, name string) string {
 		_, after, _ := strings.Cut("\n"+text(file), "\n"+name)
 		line, _, _ := strings.Cut(after, "\n")

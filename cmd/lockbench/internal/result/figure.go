@@ -12,30 +12,30 @@ import (
 	"muxlock/internal/stats"
 )
 
-// A Figure is one number of a Result. Objectives, comparisons, sweeps and tables all take
-// theirs from figures, for what is one number, and from Timings, for what is a histogram and
-// has a figure for each statistic. Whoever adds one adds it there.
+// A Figure is one number of a Result. Objectives, comparisons, sweeps and tables all take their
+// numbers from two lists: figures has single numbers, Timings has histograms with a figure for
+// each statistic. A new figure goes into one of them.
 type Figure struct {
-	Name  string // as --slo has it: throughput, cycle.p99
-	Label string // as the head of a column: cycles/s
+	Name  string // in --slo: throughput, cycle.p99
+	Label string // head of a column: cycles/s
 	Unit  string // as in bench.SLO
 
 	read    func(*bench.Result) reading
-	needs   []need // what a run must be to have it
-	counted bool   // it is a share of operations: the reading has part and whole
-	samples int64  // it takes at least so many of whole; 0: it is of no samples
+	needs   []need // a run must meet all of them to have the figure
+	counted bool   // a share of operations: the reading has part and whole
+	samples int64  // least whole that shows the figure; 0: no samples needed
 }
 
-// reading is a figure of one result.
+// reading is the value of a figure in one result.
 type reading struct {
 	value       float64
-	atLeast     bool   // it is a lower bound: of operations that never got their lock
-	none        string // why the result has no such figure; empty: it has
-	thin        string // why it rests on too few samples; empty: it does not
-	part, whole int64  // of a latency, whole is its samples
+	atLeast     bool   // a lower bound, since operations never got their lock
+	none        string // why the result has no such figure; else empty
+	thin        string // why the samples are too few; else empty
+	part, whole int64  // of a latency, whole is the number of samples
 }
 
-// need is what a run must be for some figures.
+// need is a condition on a run for some figures.
 type need struct {
 	met  func(bench.Config) bool
 	what string
@@ -61,7 +61,7 @@ var figures = []Figure{
 	ratio("offered_per_s", "offered/s", bench.UnitCount, "nothing was measured", func(r *bench.Result) (float64, float64) { return float64(r.Totals.Offered), r.DurationS }),
 	ratio("cpu_ns_per_op", "cpu/cycle", bench.UnitNs, "no CPU time was measured", func(r *bench.Result) (float64, float64) { return r.Client.CPUNsPerOp, one(r.Client.CPUNsPerOp > 0) }),
 	ratio("allocs_per_op", "allocs/cycle", bench.UnitCount, "nothing was finished", func(r *bench.Result) (float64, float64) { return r.Client.AllocsPerOp, one(r.ThroughputPerS > 0) }),
-	// Goodput is what was acquired of what was asked for, both per second of the measured time.
+	// Goodput is acquired over offered operations, both per second of the measured time.
 	ratio("goodput", "", bench.UnitShare, "nothing was offered", func(r *bench.Result) (float64, float64) {
 		return r.AcquiredPerS * r.DurationS, float64(r.Totals.Offered)
 	}).in(openLoop),
@@ -77,13 +77,13 @@ var figures = []Figure{
 	share("lost_validity_rate", func(t bench.Totals) (int64, int64) { return t.LostValidity, t.Quorums() }),
 }
 
-// number is of figures that every result has.
+// number makes a figure that every result has.
 func number(name, label, unit string, of func(*bench.Result) float64) Figure {
 	return ratio(name, label, unit, "", func(r *bench.Result) (part, whole float64) { return of(r), 1 })
 }
 
-// ratio is of figures that a result lacks where the second number is 0, none says why. Without a
-// label it is the name.
+// ratio makes a figure that a result lacks if whole is 0; none says why. An empty label means the
+// name.
 func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole float64)) Figure {
 	return Figure{Name: name, Label: cmp.Or(label, strings.ReplaceAll(name, "_", " ")), Unit: unit, read: func(r *bench.Result) reading {
 		part, whole := of(r)
@@ -94,7 +94,7 @@ func ratio(name, label, unit, none string, of func(*bench.Result) (part, whole f
 	}}
 }
 
-// share is the operations to which something happened.
+// share makes a figure of the share of operations with some outcome.
 func share(name string, of func(bench.Totals) (part, whole int64)) Figure {
 	f := ratio(name, "", bench.UnitShare, "nothing was begun", func(r *bench.Result) (float64, float64) {
 		part, whole := of(r.Totals)
@@ -104,7 +104,7 @@ func share(name string, of func(bench.Totals) (part, whole int64)) Figure {
 	return f
 }
 
-// one is the whole of what was divided already.
+// one is the whole of a ratio that is divided already.
 func one(known bool) float64 {
 	if known {
 		return 1
@@ -117,17 +117,16 @@ func (f Figure) in(needs ...need) Figure {
 	return f
 }
 
-// AtLeast reports whether the figure is a lower bound: it is of operations that never got
-// their lock.
+// AtLeast reports whether the figure is a lower bound, since operations never got their lock.
 func (f Figure) AtLeast(r *bench.Result) bool { return f.read(r).atLeast }
 
-// Measured is the figure, also where it rests on few samples; false where r lacks it.
+// Measured returns the figure of r, even of few samples. It returns false if r lacks the figure.
 func (f Figure) Measured(r *bench.Result) (v float64, ok bool) {
 	now := f.read(r)
 	return now.value, now.none == ""
 }
 
-// Median is that of the results that have the figure; false when none has.
+// Median returns the median over the results with the figure. It returns false if none has it.
 func (f Figure) Median(results []*bench.Result) (float64, bool) {
 	var values []float64
 	for _, r := range results {
@@ -141,14 +140,14 @@ func (f Figure) Median(results []*bench.Result) (float64, bool) {
 	return stats.Median(values), true
 }
 
-// FindFigure returns the figure of a name such as throughput, cycle.p99 or
-// acquire.response.max. The error lists what there is.
+// FindFigure returns the figure of a name such as throughput, cycle.p99 or acquire.response.max.
+// The error lists all figures.
 func FindFigure(name string) (Figure, error) {
 	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name }); i >= 0 {
 		return figures[i], nil
 	}
 	which, statistic, _ := strings.Cut(name, ".")
-	// The three latencies of an acquire are also known as acquire.response and so on.
+	// acquire.response, acquire.wait and acquire.service are other names of three latencies.
 	if clock, rest, ok := strings.Cut(statistic, "."); ok && which == "acquire" && slices.Contains([]string{"response", "wait", "service"}, clock) {
 		which, statistic = clock, rest
 	}
@@ -175,10 +174,10 @@ func FindFigure(name string) (Figure, error) {
 		name, suggest.Near(name, "", append(known, plain...)), strings.Join(plain, ", "), strings.Join(latencies, ", "))
 }
 
-// Headline is a latency for MustFigure alone: response in an open loop, else cycle.
+// Headline is a latency only for MustFigure: response in an open loop, else cycle.
 const Headline = "headline"
 
-// MustFigure is FindFigure of a name that stands in the code.
+// MustFigure is FindFigure for a name in the code.
 func MustFigure(name string) Figure {
 	if statistic, ok := strings.CutPrefix(name, Headline+"."); ok {
 		return must(headline.Figure(statistic))
@@ -186,7 +185,7 @@ func MustFigure(name string) Figure {
 	return must(FindFigure(name))
 }
 
-// must is for what is parsed of texts that stand in the code.
+// must is for parsing texts in the code.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)

@@ -14,24 +14,23 @@ import (
 	"muxlock/bench"
 )
 
-// File is a result file in the making. Until Commit what is written lies beside it
-// in NAME.partial, so that a file that bears the name is always whole, and an
-// earlier one stays until there is something better. What is no plain file, such as
-// a device or a pipe, is written as it is.
+// File is a result file in the making. Its text is in NAME.partial until Commit. So the file NAME
+// is always complete, and an earlier one stays until the new one is. A device or a pipe is written
+// directly.
 type File struct {
 	*os.File
 	name string // empty: nothing to rename
 }
 
-// Create finds out whether name can be written, and opens it. End it with Commit or
+// Create checks that name can be written, and opens it. The caller ends it with Commit or
 // Abandon.
 func Create(name string) (*File, error) {
 	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real // a rename would replace the link
+		name = real // a rename would replace the symbolic link
 	}
 	mode := fs.FileMode(0o666)
 	if info, err := os.Stat(name); err == nil {
-		// Opened as it is, so that one that must not be written is found out.
+		// Opening the file itself shows whether it may be written.
 		f, err := os.OpenFile(name, os.O_WRONLY, 0)
 		if err != nil || !info.Mode().IsRegular() {
 			return &File{File: f}, err
@@ -46,8 +45,8 @@ func Create(name string) (*File, error) {
 	return &File{f, name}, nil
 }
 
-// Commit gives the file its name once all of it is on the disk. When that fails the
-// partial file is gone too, unless it is no plain file.
+// Commit syncs the file to disk and gives it its name. If that fails, Commit removes the partial
+// file.
 func (f *File) Commit() error {
 	if f.name == "" {
 		return f.Close()
@@ -59,24 +58,24 @@ func (f *File) Commit() error {
 	return os.Rename(f.File.Name(), f.name)
 }
 
-// Abandon leaves nothing behind; an earlier file of that name stays. It does no harm
-// after Commit.
+// Abandon removes the partial file; an earlier file of that name stays. After Commit it does
+// nothing.
 func (f *File) Abandon() {
 	if f.Close() == nil && f.name != "" {
 		os.Remove(f.File.Name())
 	}
 }
 
-// documentMost bounds what Read takes, in bytes: a hundred times what a long run makes.
+// documentMost bounds the bytes of Read: a hundred times the document of a long run.
 const documentMost = 64 << 20
 
-// Commits whose lockbench reads documents of schema 1, and of searches that knew no repeats.
+// The lockbench of these commits reads documents of schema 1, and of searches without repeats.
 const (
 	readsSchema1  = "967aab1"
 	readsSearches = "7af9070"
 )
 
-// ReadFile is Read of a file, or of standard input where it is -; its errors name the file.
+// ReadFile is Read of a file, or of standard input for the name -. Its errors name the file.
 func ReadFile(name string) (*Document, error) {
 	f := os.Stdin
 	if name != "-" {
@@ -93,9 +92,9 @@ func ReadFile(name string) (*Document, error) {
 	return doc, nil
 }
 
-// Read reads what JSON wrote, at most 64 MB. What it returns is whole: every result has its
-// name and its latencies, so that nobody who uses it has to look. The error says what the
-// text is instead, to be read after its name.
+// Read decodes a document, at most 64 MB. In the document every result has its name and its
+// latencies, so users need not check. The error says what the text is instead; the caller puts
+// the file's name before it.
 func Read(r io.Reader) (*Document, error) {
 	text, err := io.ReadAll(io.LimitReader(r, documentMost+1))
 	switch {
@@ -127,8 +126,8 @@ func Read(r io.Reader) (*Document, error) {
 	return doc, nil
 }
 
-// decode tells a result of a version that is known here from everything else. What is of
-// another version may not fit: its version is told all the same, as it stands at the begin.
+// decode accepts a document of a known version only. A document of another version may not fit
+// the fields; the error has its version all the same.
 func decode(text []byte, doc *Document) error {
 	err := json.Unmarshal(text, doc)
 	var syntax *json.SyntaxError
@@ -156,7 +155,7 @@ func decode(text []byte, doc *Document) error {
 	return nil
 }
 
-// whole says what a result lacks that the others rely on.
+// whole returns an error that says which required part r lacks.
 func whole(r *bench.Result) error {
 	switch {
 	case r == nil:

@@ -9,8 +9,8 @@ import (
 	"muxlock/bench"
 )
 
-// History writes the events around overlaps and the faults, one JSON object a line, in
-// the order of their begin.
+// History writes the events around violations and the faults, one JSON object a line, in the
+// order in which they began.
 func History(w io.Writer, r *bench.Result) error {
 	type line struct {
 		fromNs int64

@@ -13,8 +13,8 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// Objective is one service level objective: a figure of a result, a comparison and
-// a limit, such as response.p99<5ms.
+// Objective is one service level objective: a figure, a comparison and a limit, such as
+// response.p99<5ms.
 type Objective struct {
 	text   string
 	figure Figure
@@ -22,14 +22,13 @@ type Objective struct {
 	limit  float64
 }
 
-// comparisons, the longer ones first, as they begin like the others.
+// comparisons has <= before <, since one begins with the other.
 var comparisons = []string{"<=", ">=", "==", "<", ">"}
 
-// ParseObjective reads FIGURE OP VALUE. Figures are those of figures, and of every latency
-// in Timings its mean, min, max and any percentile (cycle.p99.9); OP is < <= > >= or ==. VALUE
-// has a unit where the figure is a time (5ms), may end in % where it is a share,
-// and in k or M where it is a number. The error, which matches ErrConfig, lists
-// what there is.
+// ParseObjective parses FIGURE OP VALUE. FIGURE is a figure, or mean, min, max or any percentile of
+// a latency in Timings (cycle.p99.9). OP is < <= > >= or ==. VALUE has a unit for a time (5ms), may
+// end in % for a share, and in k or M for a number. The error matches ErrConfig and lists the
+// figures.
 func ParseObjective(s string) (Objective, error) {
 	for at := range s {
 		for _, op := range comparisons {
@@ -51,15 +50,15 @@ func newObjective(name, op, value string) (Objective, error) {
 		return Objective{}, wrong("%s%s%s: %v", name, op, value, err)
 	}
 	o := Objective{name + op + value, f, op, limit}
-	if o.bounds() { // as many as show it where none is counted
+	if o.bounds() { // enough to show the limit if no operation counts against it
 		o.figure.samples = int64(math.Ceil(math.Log(1-sizing.Confidence) / math.Log1p(-limit)))
 	}
 	return o, nil
 }
 
-// Implied is what a run that is given objectives has to meet besides: that the operations
-// got their locks, and in an open loop that locks were acquired at the rate at which they
-// were asked for, or a latency means little. One about the same figure takes its place.
+// Implied returns the objectives that any given objective implies: operations get their locks, and
+// in an open loop at the offered rate. Otherwise a latency means little. A given objective about
+// the same figure replaces an implied one.
 func Implied(given []Objective, cfg bench.Config) (more []Objective) {
 	for _, text := range []string{"failure_rate<=1%", "goodput>=95%"} {
 		o := must(ParseObjective(text))
@@ -71,12 +70,12 @@ func Implied(given []Objective, cfg bench.Config) (more []Objective) {
 	return more
 }
 
-// wrong is an error about --slo.
+// wrong returns an error about --slo.
 func wrong(format string, args ...any) error {
 	return &bench.ConfigError{Flag: "slo", Reason: fmt.Sprintf(format, args...)}
 }
 
-// parseLimit reads a value in the unit of the figure.
+// parseLimit parses a value in the unit of the figure.
 func parseLimit(s, unit string) (v float64, err error) {
 	switch unit {
 	case bench.UnitNs:
@@ -101,7 +100,7 @@ func parseLimit(s, unit string) (v float64, err error) {
 	return v, nil
 }
 
-// ParseNumber reads a number that may end in k or M.
+// ParseNumber parses a number that may end in k or M.
 func ParseNumber(s string) (float64, error) {
 	factor := 1.0
 	if number, thousands := strings.CutSuffix(s, "k"); thousands {
@@ -113,11 +112,11 @@ func ParseNumber(s string) (float64, error) {
 	return v * factor, err
 }
 
-// String is the objective without the spaces that it may have been given with.
+// String returns the objective without spaces.
 func (o Objective) String() string { return o.text }
 
-// Possible reports whether a run of cfg can have the figure; the error, which matches
-// ErrConfig, names what it lacks.
+// Possible returns an error if a run of cfg cannot have the figure. The error matches ErrConfig
+// and says what cfg lacks.
 func (o Objective) Possible(cfg bench.Config) error {
 	for _, need := range o.figure.needs {
 		if !need.met(cfg) {
@@ -127,7 +126,7 @@ func (o Objective) Possible(cfg bench.Config) error {
 	return nil
 }
 
-// Judge holds a result against the objective.
+// Judge judges a result by the objective.
 func (o Objective) Judge(r *bench.Result) bench.SLO {
 	s := bench.SLO{Text: o.text, Unit: o.figure.Unit, Limit: o.limit}
 	v := o.figure.read(r)
@@ -147,19 +146,19 @@ func (o Objective) Judge(r *bench.Result) bench.SLO {
 	return s
 }
 
-// bounds reports whether a share of operations is to stay below a limit: it passes where what it
-// is at most, with 95 %, does.
+// bounds reports whether the objective is an upper limit for a share of operations. It passes if
+// the 95 % upper bound of the share does.
 func (o Objective) bounds() bool {
 	return o.figure.counted && o.op[0] == '<' && o.limit > 0 && o.limit < 1
 }
 
-// Samples is how many operations a run needs to be judged by the objective.
+// Samples returns the number of operations that a run needs to be judged by the objective.
 func (o Objective) Samples() int64 { return o.figure.samples }
 
-// longest is how many times as long a run Longer asks for at most.
+// longest is the largest answer of Longer.
 const longest = 10
 
-// Longer is how many times as long the run should have been, at its pace, to be judged.
+// Longer returns how many times longer the run should have been, at its pace, to be judged.
 func (o Objective) Longer(r *bench.Result) float64 {
 	v := o.figure.read(r)
 	switch {

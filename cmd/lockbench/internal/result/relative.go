@@ -8,15 +8,14 @@ import (
 	"muxlock/internal/stats"
 )
 
-// Relative is one implementation against the reference: for each figure the
-// ratio within a round, then the median of the rounds and their spread. Above 1
-// means more than the reference, which is good for throughput alone. A figure
-// that no round had on both sides is absent.
+// Relative compares one implementation with the reference. Each figure has the ratio within each
+// round, then the median and the spread of the rounds. Above 1 means more than the reference,
+// which is good only for throughput. A figure is absent if no round had it on both sides.
 type Relative struct {
 	Impl        string `json:"impl"`
 	Reference   string `json:"reference"`
 	Rounds      int    `json:"rounds"`  // rounds that both finished
-	Latency     string `json:"latency"` // what p50 and p99 are of: response or cycle
+	Latency     string `json:"latency"` // of p50 and p99: response or cycle
 	Throughput  *Ratio `json:"throughput,omitempty"`
 	P50         *Ratio `json:"p50,omitempty"`
 	P99         *Ratio `json:"p99,omitempty"`
@@ -24,22 +23,21 @@ type Relative struct {
 	AllocsPerOp *Ratio `json:"allocs_per_op,omitempty"`
 }
 
-// Ratio over rounds. The rounds are pairs: both sides ran in the same minute.
+// Ratio is over rounds. Each round is a pair: both sides ran in the same minute.
 type Ratio struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
-	// CI is the 95 % interval that the test inverts, low and high, and P the two-sided p-value of the
-	// permutation test of the logarithms. Absent: too few rounds to tell a difference from chance.
+	// P is the two-sided p-value of a permutation test of the logarithms. CI is its 95 % interval,
+	// low and high. Absent: too few rounds to tell a difference from chance.
 	CI          []float64 `json:"ci,omitempty"`
 	P           *float64  `json:"p_value,omitempty"`
-	Significant bool      `json:"significant"` // P below 0.05; else nothing is decided
+	Significant bool      `json:"significant"` // P below 0.05; else undecided
 }
 
-// RelativeTo compares every implementation in results with the one named
-// reference, in order of first appearance, the reference itself included (its
-// ratios are 1). Interrupted runs are left out. No result of the reference: no
-// rows.
+// RelativeTo compares every implementation with the reference, in order of first appearance. The
+// reference has a row too, with ratios of 1. Interrupted runs do not count. Without a result of
+// the reference there are no rows.
 func RelativeTo(reference string, results []*bench.Result) []Relative {
 	rows := []Relative{}
 	base := Finished(results, reference)
@@ -54,7 +52,7 @@ func RelativeTo(reference string, results []*bench.Result) []Relative {
 	return rows
 }
 
-// relative is the row of one implementation, by its finished runs and those of the reference.
+// relative compares the finished runs of one implementation with those of the reference.
 func relative(own, base []*bench.Result) Relative {
 	row := Relative{Impl: own[0].Impl, Reference: base[0].Impl, Latency: "cycle"}
 	if own[0].Latency.Response != nil {
@@ -73,7 +71,7 @@ func relative(own, base []*bench.Result) Relative {
 	return row
 }
 
-// ratioOf is the first of each round over the second.
+// ratioOf divides the first result of each round by the second.
 func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {
 	var ratios []float64
 	for _, pair := range rounds {
@@ -86,7 +84,7 @@ func ratioOf(f Figure, rounds [][2]*bench.Result) *Ratio {
 	return over(ratios)
 }
 
-// over is nil where there are none.
+// over returns the Ratio of ratios; nil if there are none.
 func over(ratios []float64) *Ratio {
 	if len(ratios) == 0 {
 		return nil

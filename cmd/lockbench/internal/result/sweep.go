@@ -8,41 +8,41 @@ import (
 	"muxlock/bench"
 )
 
-// Sweep is what runs of several settings show together.
+// Sweep has the figures of several settings.
 type Sweep struct {
 	Params []SweepParam `json:"params"`
 	Points []SweepPoint `json:"points"` // in the order of the settings
 }
 
-// SweepParam is one flag that a sweep gives one value after the other.
+// SweepParam is a flag that a sweep varies.
 type SweepParam struct {
 	Name   string       `json:"name"` // workers
 	Unit   string       `json:"unit"` // of Number: ns, or empty
 	Values []SweepValue `json:"values"`
 }
 
-// SweepValue is one of them.
+// SweepValue is one value of a SweepParam.
 type SweepValue struct {
 	Text   string   `json:"text"`             // as on the command line
-	Number *float64 `json:"number,omitempty"` // for an axis; absent where it is none, as zipf:0.9
+	Number *float64 `json:"number,omitempty"` // for an axis; absent if it is none, as zipf:0.9
 }
 
-// SweepPoint is one implementation at one setting: medians over the rounds that
-// ended. A figure that none of them has is 0.
+// SweepPoint is one implementation at one setting: medians over the finished rounds. A figure that
+// no round has is 0.
 type SweepPoint struct {
 	Setting        map[string]string `json:"setting"` // by SweepParam.Name
 	Impl           string            `json:"impl"`
-	Results        []int             `json:"results"` // where they stand in Document.Results
+	Results        []int             `json:"results"` // indices into Document.Results
 	OfferedPerS    float64           `json:"offered_per_s"`
 	ThroughputPerS float64           `json:"throughput_per_s"`
 	P50Ns          float64           `json:"p50_ns"` // of response in an open loop, else of cycle
 	P99Ns          float64           `json:"p99_ns"`
 	HandoverP50Ns  float64           `json:"handover_p50_ns"`
 	CPUNsPerOp     float64           `json:"cpu_ns_per_op"`
-	Valid          bool              `json:"valid"` // all of them
+	Valid          bool              `json:"valid"` // all rounds are valid
 }
 
-// SettingText is keys=1 workers=8.
+// SettingText writes a setting, such as keys=1 workers=8.
 func SettingText(setting map[string]string) string {
 	var values []string
 	for _, name := range slices.Sorted(maps.Keys(setting)) {
@@ -51,7 +51,7 @@ func SettingText(setting map[string]string) string {
 	return strings.Join(values, " ")
 }
 
-// NewSweep puts the results together that have the same setting and implementation.
+// NewSweep groups the results by setting and implementation.
 func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	s := &Sweep{Params: notNil(params), Points: []SweepPoint{}}
 	for i, r := range results {
@@ -69,7 +69,7 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	}
 	for i := range s.Points {
 		p := &s.Points[i]
-		own := p.Of(results) // a figure that none of them has stays 0
+		own := p.Of(results) // a figure that no result has stays 0
 		p.OfferedPerS, _ = MustFigure("offered_per_s").Median(own)
 		p.ThroughputPerS, _ = MustFigure("throughput").Median(own)
 		p.P50Ns, _ = MustFigure("headline.p50").Median(own)
@@ -80,7 +80,7 @@ func NewSweep(params []SweepParam, results []*bench.Result) *Sweep {
 	return s
 }
 
-// Of is those of the results that are the point's.
+// Of returns the results of the point.
 func (p SweepPoint) Of(results []*bench.Result) (own []*bench.Result) {
 	for _, at := range p.Results {
 		own = append(own, results[at])

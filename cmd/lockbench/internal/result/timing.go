@@ -10,17 +10,17 @@ import (
 
 // A Timing is one latency of a Result.
 type Timing struct {
-	Name  string // as in JSON
+	Name  string // in JSON
 	Label string // for people
 	Of    func(*bench.Result) *bench.Summary
 
 	needs []need // as in Figure
 }
 
-// headline is the latency that comparisons look at, see Result.Headline.
-var headline = Timing{Headline, Headline, (*bench.Result).Headline, nil}
+// headline is the latency that comparisons use, see Result.Headline.
+var headline = Timing{Name: Headline, Label: Headline, Of: (*bench.Result).Headline}
 
-// Timings is all latencies, in the order in which a reader wants them.
+// Timings has all latencies, in the order of tables.
 var Timings = []Timing{
 	{"response", "response", func(r *bench.Result) *bench.Summary { return r.Latency.Response }, []need{openLoop}},
 	{"wait", "wait", func(r *bench.Result) *bench.Summary { return r.Latency.Wait }, []need{openLoop}},
@@ -36,10 +36,10 @@ var Timings = []Timing{
 	{"uncontended", "uncontended", func(r *bench.Result) *bench.Summary { return r.Latency.Uncontended }, []need{waiting}},
 }
 
-// Figure is what pNN, mean, min or max reads from the latency.
+// Figure returns the figure of a statistic of the latency: pNN, mean, min or max.
 func (t Timing) Figure(statistic string) (Figure, error) {
 	samples := int64(1)
-	var of func(*bench.Summary) reading // of one that is not empty
+	var of func(*bench.Summary) reading // of a non-empty summary
 	switch statistic {
 	case "mean":
 		of = func(s *bench.Summary) reading { return reading{value: s.Mean, atLeast: s.Censored > 0} }
@@ -70,7 +70,7 @@ func (t Timing) Figure(statistic string) (Figure, error) {
 	}, nil
 }
 
-// percentile reads one of the percentiles kept, or any from the histogram.
+// percentile reads a kept percentile, or any other one from the histogram.
 func percentile(s *bench.Summary, p float64) reading {
 	now := reading{atLeast: s.CensoredAt(p)}
 	if kept, ok := s.P[strconv.FormatFloat(p, 'f', -1, 64)]; ok {

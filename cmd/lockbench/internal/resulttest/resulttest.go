@@ -8,14 +8,14 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// Summary is 500 operations with that median and a tail.
+// Summary returns a summary of 500 operations with that median and a tail.
 func Summary(p50 int64) *bench.Summary {
 	return &bench.Summary{Unit: "ns", Count: 500, Min: 1, Mean: 2e6, Max: 9e6, P: map[string]int64{
 		"50": p50, "90": 2e6, "99": 3e6, "99.9": 4e6, "99.99": 5e6,
 	}}
 }
 
-// Result is a run of a closed loop.
+// Result returns a run of a closed loop.
 func Result(impl string, round int, perSecond float64) *bench.Result {
 	s := Summary(1_234_567)
 	return &bench.Result{
@@ -27,7 +27,7 @@ func Result(impl string, round int, perSecond float64) *bench.Result {
 	}
 }
 
-// Document is a comparison of these results.
+// Document returns a comparison of these results.
 func Document(results ...*bench.Result) result.Document {
 	return result.NewDocument(result.Config{
 		Config: bench.Config{Workers: 64, TTL: 10 * time.Second, Duration: 5 * time.Second, Seed: 42},

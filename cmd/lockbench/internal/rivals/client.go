@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Client is what an implementation runs on, as a comparison has to show.
+// Client describes the client libraries of an implementation, for comparisons.
 type Client struct {
 	Versions []string `json:"versions"`            // "redsync v4.18.0"; of the build that ran
-	Pool     int      `json:"pool_size,omitempty"` // connections to each master, at most
-	// Retries is how often the client library itself repeats a command that failed, within
-	// what the implementation counts as one try.
+	Pool     int      `json:"pool_size,omitempty"` // most connections to each master
+	// Retries is how often the client library repeats a failed command, within one try of the
+	// implementation.
 	Retries int `json:"retries,omitempty"`
 }
 
-// String is the same in a line; empty for what runs on no library of others.
+// String writes a Client in one line; empty without foreign libraries.
 func (c Client) String() string {
 	parts := append([]string{}, c.Versions...)
 	if c.Pool > 0 {
@@ -28,7 +28,7 @@ func (c Client) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Modules of the libraries; the third part of each is the name that people use.
+// Modules of the libraries. The third part of each path is its usual name.
 const (
 	moduleRedsync   = "github.com/go-redsync/redsync/v4"
 	moduleGoRedis   = "github.com/redis/go-redis/v9"
@@ -41,7 +41,7 @@ const (
 	poolMost       = 512
 )
 
-// Client is what the implementation runs on when it is opened with o.
+// Client returns the client libraries of the implementation when opened with o.
 func (i Impl) Client(o Options) Client {
 	c := Client{Versions: []string{}}
 	for _, module := range i.modules {
@@ -53,7 +53,7 @@ func (i Impl) Client(o Options) Client {
 	return c
 }
 
-// version is that of the build.
+// version returns the version of a module in this build.
 func version(module string) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
@@ -65,11 +65,11 @@ func version(module string) string {
 	return "(version unknown)"
 }
 
-// poolSize is go-redis's connections to a master, one for each command in flight. On
-// loopback its default of ten per processor is the fastest at every number of workers
-// (Redsync on two processors, five masters, 1024 workers: 6.8 k cycles/s with 20
-// connections, 5.5 k with 512), so it stays. Over a distance the pool would be a queue of
-// its own, so there it grows with the workers, up to 512.
+// poolSize returns go-redis's connections to a master, one for each command in flight. On
+// loopback its default of ten per processor is the fastest at every number of workers, so it
+// stays (Redsync on two processors, five masters, 1024 workers: 6.8 k cycles/s with 20
+// connections, 5.5 k with 512). With distant masters a small pool would be a queue, so there it
+// grows with the workers, up to 512.
 func poolSize(o Options) int {
 	size := 10 * runtime.GOMAXPROCS(0)
 	if o.Distant {

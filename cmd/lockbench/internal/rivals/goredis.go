@@ -10,7 +10,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 )
 
-// go-redis would write every failed dial to standard error, amid the progress; the
+// go-redis would write every failed dial to standard error, between the lines of progress. Its
 // calls return the same errors.
 func init() { redis.SetLogger(silence{}) }
 
@@ -18,8 +18,8 @@ type silence struct{}
 
 func (silence) Printf(context.Context, string, ...any) {}
 
-// openGoRedis connects go-redis, with its defaults but for the size of its pool, to one
-// master and proves that it answers.
+// openGoRedis connects go-redis to one master and checks that it answers. All options but the
+// pool size are go-redis's defaults.
 func openGoRedis(ctx context.Context, master string, o Options) (*redis.Client, error) {
 	opt := &redis.Options{Addr: master}
 	if strings.Contains(master, "://") {

@@ -12,8 +12,8 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// muxlock is this project's engine with its defaults: an Acquire tries again until
-// ctx ends, after 12 to 37 ms when somebody holds the lock, sooner after a split vote.
+// muxlock is this project's engine with its defaults. An Acquire retries until ctx ends: after 12
+// to 37 ms if the lock is held, sooner after a split vote.
 type muxlock struct{ engine *engine.Engine }
 
 func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
@@ -21,7 +21,7 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	now, cancel := context.WithTimeout(ctx, 0) // a load on masters that do not vote measures nothing
+	now, cancel := context.WithTimeout(ctx, 0) // without voting masters there is nothing to measure
 	defer cancel()
 	var missing *engine.NotReadyError
 	if errors.As(e.Ready(now), &missing) {
@@ -31,7 +31,7 @@ func openMuxlock(ctx context.Context, o Options) (bench.Locker, error) {
 	return muxlock{e}, nil
 }
 
-// Validate returns what the engine would find wrong with the options.
+// Validate returns the engine's error about the options.
 func (o Options) Validate() error { return o.engine().Validate() }
 
 func (o Options) engine() engine.Config {
@@ -41,12 +41,11 @@ func (o Options) engine() engine.Config {
 	}
 }
 
-// SetUp makes masters that were started for this run a set, which fencing needs. They may
-// have been another one in an earlier round, or lost what they had: no name outlives a
-// round, so that there is nothing to wait for, nor a fence to be above. A machine that is
-// kept busy by other things may take several tries.
+// SetUp makes masters that were started for this run a set, which fencing needs. An earlier round
+// may have made them another set, or they may have lost their data. No name outlives a round, so
+// SetUp need not wait for leases or keep fences growing. A busy machine may take several tries.
 func SetUp(ctx context.Context, o Options) (err error) {
-	// As long as a lease of that length, which is not asked for, could do with: embedded masters take 0.1 s.
+	// The longest MasterTimeout that this TTL allows; embedded masters take 0.1 s.
 	longest := (o.TTL - redlock.DriftAllowance(o.TTL, redlock.DefaultDrift)) * 3 / 4
 	o.Fencing, o.MasterTimeout = false, max(o.MasterTimeout, min(longest, 5*time.Second))
 	for range 10 {
@@ -58,7 +57,7 @@ func SetUp(ctx context.Context, o Options) (err error) {
 	return err
 }
 
-// One of several masters is not what was set up, so these locks have no fencing tokens.
+// A single master is not the set that was set up, so these locks have no fencing tokens.
 func openMuxlockSingle(ctx context.Context, o Options) (bench.Locker, error) {
 	o.Masters, o.Fencing = o.Masters[:1], false
 	return openMuxlock(ctx, o)
@@ -76,13 +75,13 @@ func (l muxlock) TryAcquire(ctx context.Context, name string, ttl time.Duration)
 
 func (l muxlock) Close() error { return l.engine.Close() }
 
-// Counts is the batches sent to the masters, the requests in them, and attempts that went badly.
+// Counts returns the engine's counters.
 func (l muxlock) Counts() bench.Counts {
 	s := l.engine.Stats()
 	return bench.Counts{Rounds: s.Rounds, Commands: s.Requests, LateQuorum: s.Expired, FenceSecondTrips: s.FencesRaised}
 }
 
-// Allowance is what the engine gives up of a lease.
+// Allowance returns the engine's allowance for clock drift.
 func (l muxlock) Allowance(ttl time.Duration) time.Duration {
 	return redlock.DriftAllowance(ttl, redlock.DefaultDrift)
 }

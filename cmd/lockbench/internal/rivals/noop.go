@@ -7,8 +7,8 @@ import (
 	"muxlock/bench"
 )
 
-// Noop is a bench.Locker that grants everything at once, so that a run shows what the load
-// generator itself costs and, where workers share names, that the audit finds two holders.
+// Noop is a bench.Locker that grants everything at once. A run of it shows the cost of the load
+// generator itself. If workers share names, it shows that the audit finds two holders.
 type Noop struct{}
 
 // Acquire grants.
@@ -21,7 +21,7 @@ func (Noop) TryAcquire(ctx context.Context, _ string, _ time.Duration) (bench.He
 	return Noop{}, ctx.Err()
 }
 
-// Until is never.
+// Until returns the zero time: a Noop never ends.
 func (Noop) Until() time.Time { return time.Time{} }
 
 // Extend does nothing.

@@ -11,12 +11,12 @@ import (
 	"muxlock/bench"
 )
 
-// redislockPause is the linear backoff that redislock's documentation shows. By
-// default it does not wait at all.
+// redislockPause is the linear backoff in redislock's documentation. By default redislock does not
+// wait at all.
 const redislockPause = 100 * time.Millisecond
 
-// redislocker is bsm/redislock on one server. Without a deadline in ctx it gives
-// up after one ttl by itself; that counts as refused.
+// redislocker is bsm/redislock on one server. Without a deadline in ctx it gives up after one ttl;
+// that counts as refused.
 type redislocker struct {
 	client *redis.Client
 	lock   *redislock.Client
@@ -58,8 +58,8 @@ func redislockError(ctx context.Context, err error) error {
 	return err
 }
 
-// backoff is redislock's linear backoff that also remembers before which moment
-// the next attempt cannot start: redislock does not report when a lock expires.
+// backoff is redislock's linear backoff. It also keeps the earliest start of the next attempt,
+// since redislock does not report when a lock expires.
 type backoff struct{ attempt time.Time }
 
 func (b *backoff) NextBackoff() time.Duration {

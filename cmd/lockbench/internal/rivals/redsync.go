@@ -14,9 +14,8 @@ import (
 	"muxlock/bench"
 )
 
-// redsyncLocker is Redsync with its defaults but for the expiry: 32 tries with
-// 50 to 250 ms between them, an attempt's timeout of 5 % of the expiry, drift of
-// 1 %, and no early return at a quorum.
+// redsyncLocker is Redsync with its defaults except the expiry: 32 tries with 50 to 250 ms between
+// them, an attempt timeout of 5 % of the expiry, a drift of 1 %, and no early return at a quorum.
 type redsyncLocker struct {
 	sync       *redsync.Redsync
 	closePools func()
@@ -29,8 +28,8 @@ func openRedsyncGoRedis(ctx context.Context, o Options) (bench.Locker, error) {
 	})
 }
 
-// openRedsyncAutoPipeline is Redsync over go-redis whose AutoPipeline, with its defaults,
-// sends the commands of all callers together.
+// openRedsyncAutoPipeline opens Redsync over go-redis with AutoPipeline and its defaults. It sends
+// the commands of all callers together.
 func openRedsyncAutoPipeline(ctx context.Context, o Options) (bench.Locker, error) {
 	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
 		client, err := openGoRedis(ctx, master, o)
@@ -92,7 +91,7 @@ func (l *redsyncLocker) lock(ctx context.Context, name string, ttl time.Duration
 	return redsyncHeld{m}, nil
 }
 
-// Allowance is Redsync's default drift factor.
+// Allowance returns the allowance of Redsync's default drift factor.
 func (l *redsyncLocker) Allowance(ttl time.Duration) time.Duration { return ttl / 100 }
 
 func (l *redsyncLocker) Close() error {
@@ -100,8 +99,8 @@ func (l *redsyncLocker) Close() error {
 	return nil
 }
 
-// redsyncError finds the ctx error that Redsync swallows, and the refusals: taken
-// at a quorum, or votes split with every master answering.
+// redsyncError returns the ctx error that Redsync swallows. It returns bench.ErrRefused if a quorum
+// of masters has the lock, or if the vote split and every master answered.
 func redsyncError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.Join(ctx.Err(), err)
@@ -119,7 +118,7 @@ type redsyncHeld struct{ m *redsync.Mutex }
 
 func (h redsyncHeld) Until() time.Time { return h.m.Until() }
 
-// Extend is to the expiry that the mutex was made with, which is the same ttl.
+// Extend extends to the expiry of the mutex, which is the same ttl.
 func (h redsyncHeld) Extend(ctx context.Context, _ time.Duration) error {
 	_, err := h.m.ExtendContext(ctx)
 	return err

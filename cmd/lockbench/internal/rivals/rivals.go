@@ -1,10 +1,9 @@
-// Package rivals puts every implementation that lockbench can run behind
-// bench.Locker: the engine, the libraries people use today, and two yardsticks.
+// Package rivals has a bench.Locker for every implementation of lockbench: the engine, other
+// libraries, and two yardsticks.
 //
-// Each adapter owns the clients it opens and closes them in Close. Waiting is
-// left to each library's own defaults, because that is what its users get; where
-// a library has no default, its documentation's example is taken. The comment on
-// each type names it.
+// Each adapter owns its clients and closes them in Close. Each library waits and retries by its
+// defaults, since its users get those. If a library has no default, the adapter takes the example
+// of its documentation. The comment on each type names both.
 package rivals
 
 import (
@@ -16,19 +15,19 @@ import (
 	"muxlock/engine"
 )
 
-// Options is what an implementation needs to know before it opens.
+// Options are the options for opening an implementation.
 type Options struct {
 	Masters       []string      // host:port, redis://, rediss:// or unix://; a single-server implementation uses the first
-	TTL           time.Duration // the lease every call will ask for
-	MaxTTL        time.Duration // the longest lease that the engine assumes; 0 = its default
+	TTL           time.Duration // lease of every call
+	MaxTTL        time.Duration // longest lease that the engine assumes; 0 = its default
 	MasterTimeout time.Duration // how long the engine waits for one master; 0 = its default
 	RetryHeld     time.Duration // of the engine, as is the next; 0 = its default
 	RetrySplit    time.Duration
 	Workers       int  // callers at once: sizes connection pools
 	Distant       bool // a reply may take milliseconds
-	NewMasters    bool // the masters were started for this run, and not again since
+	NewMasters    bool // the masters were started for this run, and not restarted
 	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
-	Fencing       bool // of an implementation that Fences; the masters are set up for it
+	Fencing       bool // only of an implementation that Fences; the masters are set up for it
 }
 
 // Impl is one implementation.
@@ -36,19 +35,19 @@ type Impl struct {
 	Name string
 	// Open connects. It blocks until the masters answered or ctx ends.
 	Open func(ctx context.Context, o Options) (bench.Locker, error)
-	// Caveat is, in one line, what the implementation does not promise, or what
-	// its numbers do not show. Empty for the engine itself.
+	// Caveat says in one line what the implementation does not promise, or what its figures do not
+	// show. Empty for the engine itself.
 	Caveat string
-	// Lock is a nil one of its locks, which reports whether they are a bench.Extender
-	// or a bench.Keeper. Unset: neither.
+	// Lock is a nil lock of its type. The type shows whether its locks are a bench.Extender or a
+	// bench.Keeper. Unset: neither.
 	Lock bench.Held
-	// Single: only the first master is used.
+	// Single says that it uses only the first master.
 	Single bool
-	// Fences: its locks can have fencing tokens, which Options.Fencing asks for.
+	// Fences says that its locks have fencing tokens if Options.Fencing is set.
 	Fences bool
-	// Yardstick: no lock to compare with, but a bound.
+	// Yardstick says that it is no lock, but a bound for locks.
 	Yardstick bool
-	modules   []string // of the libraries that it runs on
+	modules   []string // of its client libraries
 }
 
 // All lists the implementations in the order in which tables show them.
@@ -101,7 +100,7 @@ func CanFence(names []string) bool {
 	return slices.ContainsFunc(All, func(impl Impl) bool { return impl.Fences && slices.Contains(names, impl.Name) })
 }
 
-// Names lists what Find knows.
+// Names returns the names of all implementations.
 func Names() (names []string) {
 	for _, impl := range All {
 		names = append(names, impl.Name)

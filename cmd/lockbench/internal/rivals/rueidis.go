@@ -9,8 +9,7 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 )
 
-// openRueidis connects rueidis, with its defaults, to one master and proves that
-// it answers.
+// openRueidis connects rueidis with its defaults to one master, and checks that it answers.
 func openRueidis(ctx context.Context, master string) (rueidis.Client, error) {
 	opt, err := masters.Option(master)
 	if err != nil {

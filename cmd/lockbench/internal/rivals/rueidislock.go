@@ -11,12 +11,12 @@ import (
 	"muxlock/cmd/lockbench/internal/masters"
 )
 
-// rueidislocker is rueidislock on one server with its defaults but for the
-// validity: two of three keys of a name make a lock, each held lock is renewed
-// every half validity, waiters are woken by client tracking.
+// rueidislocker is rueidislock on one server, with its defaults except the validity. Two of three
+// keys of a name make a lock. A held lock is renewed every half validity. Client tracking wakes
+// waiters.
 type rueidislocker struct{ locker rueidislock.Locker }
 
-// openRueidislock fixes the validity to o.TTL: rueidislock has one for all locks.
+// openRueidislock sets the validity to o.TTL: rueidislock has one validity for all locks.
 func openRueidislock(_ context.Context, o Options) (bench.Locker, error) {
 	opt, err := masters.Option(o.Masters[0])
 	if err != nil {
@@ -43,8 +43,8 @@ func (l rueidislocker) Close() error {
 	return nil
 }
 
-// hold asks for the lock under a ctx of its own, because rueidislock gives a lock
-// up when the ctx it was asked for with ends; the caller's ctx bounds the wait only.
+// hold acquires the lock with a ctx of its own, since rueidislock releases a lock when the ctx of
+// its acquire ends. The caller's ctx bounds only the wait.
 func hold(ctx context.Context, name string, ttl time.Duration,
 	acquire func(context.Context, string) (context.Context, context.CancelFunc, error),
 ) (bench.Held, error) {
@@ -69,10 +69,11 @@ type rueidislockHeld struct {
 	lost    context.Context // ends when the lock is lost or released
 	cancel  context.CancelFunc
 	release context.CancelFunc // returns when all keys are deleted
-	until   time.Time          // without renewals
+	until   time.Time          // end of the validity without renewals
 }
 
-// Until is now when renewals have pushed the end further: how far, it does not tell.
+// Until returns at least now while the lock is not lost: rueidislock renews it, but does not say
+// until when.
 func (h *rueidislockHeld) Until() time.Time {
 	if now := time.Now(); now.After(h.until) && h.lost.Err() == nil {
 		return now

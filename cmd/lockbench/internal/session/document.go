@@ -13,7 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 )
 
-// document is the results of a plan, and what they are of.
+// document makes a document of the results of a plan.
 func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Document {
 	cfg := result.Config{
 		Config: p.Load, Impls: p.Impls, Rounds: p.Rounds, Reference: p.Reference, Command: p.Command, Target: string(s.Set.Kind), Server: s.Set.Version,
@@ -26,7 +26,7 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 		cfg.Masters = append(cfg.Masters, bare)
 	}
 	for _, r := range results {
-		for i := range r.PerMaster { // where there is a proxy in front, by the master's own name
+		for i := range r.PerMaster { // by the master's own address, not the proxy's
 			r.PerMaster[i].Addr = cfg.Masters[i]
 		}
 	}
@@ -43,8 +43,8 @@ func (s *Session) document(p *plan.Plan, results []*bench.Result) *result.Docume
 	return &doc
 }
 
-// Caveats is what every implementation but the engine should be read with: what it does
-// not promise, and what it ran on.
+// Caveats returns a text for every implementation but the engine: what it does not promise, and
+// its client libraries.
 func Caveats(c result.Config) map[string]string {
 	m := map[string]string{}
 	for _, name := range c.Impls {
@@ -63,12 +63,12 @@ func Caveats(c result.Config) map[string]string {
 	return m
 }
 
-// ranked is the order in which a comparison shows implementations: the reference, then
-// the best first, locks on all masters before those on one, and last what is no lock.
+// ranked orders implementations for a comparison: the reference, then locks on all masters, locks
+// on one master, and yardsticks; the best first in each group.
 func ranked(impls []string, reference string, results []*bench.Result) []string {
 	better := func(name string) float64 {
 		whole := result.Finished(results, name)
-		if p50, open := result.MustFigure("response.p50").Median(whole); open { // all have the same throughput
+		if p50, open := result.MustFigure("response.p50").Median(whole); open { // in an open loop all have the same throughput
 			return -p50
 		}
 		if rate, ran := result.MustFigure("throughput").Median(whole); ran {

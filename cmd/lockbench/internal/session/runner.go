@@ -10,14 +10,14 @@ import (
 	"muxlock/cmd/lockbench/internal/probe"
 )
 
-// Runner is one implementation, connected: a lockRunner, or a load of its own.
+// Runner is one connected implementation: a lockRunner, or a load of its own.
 type Runner interface {
-	// Run follows the rules of the function Run.
+	// Run follows the rules of bench.Run.
 	Run(ctx context.Context, cfg bench.Config) (*bench.Result, error)
 	Close() error
 }
 
-// lockRunner is a Locker under the load of Run.
+// lockRunner runs a Locker under the load of bench.Run.
 type lockRunner struct {
 	Name string
 	bench.Locker
@@ -28,8 +28,8 @@ func (r lockRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, e
 	return bench.Run(ctx, r.Name, r.Locker, cfg)
 }
 
-// riggedRunner is a runner whose masters have the rig's faults and are probed, by the way
-// that the locks take, while it runs, but not when it is opened or closed.
+// riggedRunner runs another runner with the rig's faults and with probes. Probes go through the
+// same proxies as the locks. Opening and closing meet no faults.
 type riggedRunner struct {
 	Runner
 	session *Session
@@ -38,9 +38,9 @@ type riggedRunner struct {
 
 func (s *Session) rigged(r Runner, p *plan.Plan) Runner { return riggedRunner{r, s, p} }
 
-// Run adds the faults to the result, as they were in the measured time, and the probes.
+// Run adds the probes and the faults of the measured time to the result.
 func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) {
-	prober := &probe.Prober{} // of no master
+	prober := &probe.Prober{} // without masters
 	if r.plan.ProbeEvery > 0 {
 		var err error
 		if prober, err = probe.Open(ctx, r.session.Addrs[:r.plan.Masters.Count], probe.Options{Every: r.plan.ProbeEvery, Timeout: r.plan.ProbeTimeout()}); err != nil {
@@ -67,7 +67,7 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	return res, errors.Join(err, faultErr)
 }
 
-// clip leaves of the bands what lies in the measured time.
+// clip cuts the bands to the measured time.
 func clip(bands []bench.Band, duration float64) (seen []bench.Band) {
 	for _, b := range bands {
 		if b.FromS < duration && b.ToS >= 0 {

@@ -1,5 +1,5 @@
-// Package session is one use of masters: it finds or starts them, lets implementations load
-// them, with faults and probes beside the load, and makes a document of the results.
+// Package session makes runs on masters. It finds or starts the masters, runs implementations on
+// them with faults and probes beside the load, and makes a document of the results.
 package session
 
 import (
@@ -22,19 +22,19 @@ import (
 	"muxlock/internal/redisserver"
 )
 
-// distant is the distance of masters from which on connection pools grow with the workers.
+// At this distance of the masters, and beyond, connection pools grow with the workers.
 const distant = time.Millisecond
 
-// Session is masters that can be loaded. Close lets them go.
+// Session has masters that are ready for runs. The caller must Close it.
 type Session struct {
 	Set     *masters.Set
-	Addrs   []string // by which they are reached: their own, or those of proxies in front of them
+	Addrs   []string // of the masters, or of proxies in front of them
 	rig     *faults.Rig
-	clients map[string]rivals.Client // what the implementations ran on
+	clients map[string]rivals.Client // by implementation
 	show    func(bench.Progress)     // may be nil
 }
 
-// Open gets the masters that a plan asks for, with its faults.
+// Open finds or starts the masters of a plan, and prepares its faults.
 func Open(ctx context.Context, p *plan.Plan, log io.Writer) (*Session, error) {
 	set, err := start(ctx, p, log)
 	if err != nil {
@@ -50,13 +50,13 @@ func Open(ctx context.Context, p *plan.Plan, log io.Writer) (*Session, error) {
 	return s, nil
 }
 
-// Close ends the faults, and stops the servers that Open started.
+// Close removes the proxies and stops the servers that Open started.
 func (s *Session) Close() error {
 	return errors.Join(s.rig.Close(), s.Set.Close())
 }
 
-// start gets the masters themselves. Only when the user did not ask for any does a missing
-// server program lead to embedded ones.
+// start finds or starts the masters. Without a server program it starts embedded masters, unless
+// the user chose others.
 func start(ctx context.Context, p *plan.Plan, log io.Writer) (*masters.Set, error) {
 	m := p.Masters
 	switch m.Kind {
@@ -76,11 +76,11 @@ func start(ctx context.Context, p *plan.Plan, log io.Writer) (*masters.Set, erro
 	return masters.StartEmbedded(m.Count)
 }
 
-// Runs makes runs in a session and returns their results, also beside an error.
+// Runs makes runs in a session. It returns the results so far, also with an error.
 type Runs func(context.Context, *Session) ([]*bench.Result, error)
 
-// Measure opens a session for runs and closes it. The document holds the results so far,
-// also beside an error; it is nil when no run could begin.
+// Measure opens a session, makes the runs and closes it. The document has the results so far, also
+// with an error. It is nil if no run could begin.
 func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *result.Document, err error) {
 	s, err := Open(ctx, p, log)
 	if err != nil {
@@ -98,7 +98,7 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 		progress = io.Discard
 	}
 	line := live.NewLine(progress, p.Rounds)
-	defer line.End() // also when something panics
+	defer line.End() // also after a panic
 	s.show = line.Show
 	results, err := runs(ctx, s)
 	line.End()
@@ -113,7 +113,7 @@ func Measure(ctx context.Context, p *plan.Plan, log io.Writer, runs Runs) (_ *re
 	return s.document(p, results), err
 }
 
-// Rounds is every implementation of a plan in turn.
+// Rounds runs the implementations of a plan in turn.
 func Rounds(p *plan.Plan) Runs {
 	return func(ctx context.Context, s *Session) ([]*bench.Result, error) {
 		return InTurn(ctx, s.Targets(p), p.Rounds)

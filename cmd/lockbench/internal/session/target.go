@@ -21,13 +21,13 @@ import (
 // A Target is one implementation of a comparison.
 type Target struct {
 	Name    string
-	Masters int // how many masters it locks on, for Result.Masters
+	Masters int // number of masters that it locks on, for Result.Masters
 	Load    bench.Config
-	Setting map[string]string                     // how Load differs from others', for Result.Setting
+	Setting map[string]string                     // its difference to other targets, for Result.Setting
 	Open    func(context.Context) (Runner, error) // connects it
 }
 
-// Targets is the implementations of a plan, which has checked their names.
+// Targets returns the implementations of a plan, which has checked their names.
 func (s *Session) Targets(p *plan.Plan) (targets []Target) {
 	for _, name := range p.Impls {
 		targets = append(targets, s.target(name, p))
@@ -52,7 +52,7 @@ func (s *Session) target(name string, p *plan.Plan) Target {
 	}
 	options := p.Options(addrs, s.Set.Kind)
 	options.Distant = options.Distant || s.Set.Distance >= distant
-	if c := impl.Client(options); c.Pool >= s.clients[name].Pool { // of several settings the largest pool
+	if c := impl.Client(options); c.Pool >= s.clients[name].Pool { // the largest pool of all settings
 		s.clients[name] = c
 	}
 	t.Open = func(ctx context.Context) (runner Runner, err error) {
@@ -67,7 +67,7 @@ func (s *Session) target(name string, p *plan.Plan) Target {
 	return t
 }
 
-// open connects the implementation in this process, or in several others.
+// open connects the implementation, in this process or in several others.
 func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (Runner, error) {
 	if n > 1 {
 		return procs.Open(ctx, impl.Name, o, n, os.Stderr)
@@ -76,8 +76,8 @@ func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (Runne
 	return lockRunner{Name: impl.Name, Locker: locker}, err
 }
 
-// tryOut opens each target once, before anything is measured: one that cannot run on these
-// masters would end a comparison in its first round. A rival that cannot is a usage error.
+// tryOut opens each target once before the first run. Otherwise a target that cannot run on these
+// masters would end a comparison in its first round. A rival that fails is a usage error.
 func tryOut(ctx context.Context, targets []Target) error {
 	for _, t := range targets {
 		runner, err := t.Open(ctx)
@@ -94,12 +94,12 @@ func tryOut(ctx context.Context, targets []Target) error {
 	return nil
 }
 
-// InTurn makes a Target.Run of every target once per round, in the order A B C, then
-// C B A, and so on, so that a drift of the machine hits all alike.
+// InTurn runs every target once per round, in the order A B C, then C B A, and so on. A drift of
+// the machine thus affects all alike.
 //
-// Results come in the order of the runs. When ctx ends the results so far are
-// returned with a nil error, the last with ReasonInterrupted. When a target cannot be
-// opened, run or closed, that error comes with its name, beside the results so far.
+// Results come in the order of the runs. When ctx ends, InTurn returns the results so far and a nil
+// error; the last result has ReasonInterrupted. When a target cannot be opened, run or closed, it
+// returns the results so far and the error with the target's name.
 func InTurn(ctx context.Context, targets []Target, rounds int) ([]*bench.Result, error) {
 	var results []*bench.Result
 	for round := 1; round <= rounds; round++ {
@@ -123,8 +123,7 @@ func InTurn(ctx context.Context, targets []Target, rounds int) ([]*bench.Result,
 	return results, nil
 }
 
-// Failed returns the error with the target's name, if that is not in front of it already, and
-// its setting.
+// Failed puts the target's name, unless it is there already, and its setting before an error.
 func (t Target) Failed(err error) error {
 	if !strings.HasPrefix(err.Error(), t.Name+":") {
 		err = fmt.Errorf("%s: %w", t.Name, err)
@@ -135,10 +134,9 @@ func (t Target) Failed(err error) error {
 	return err
 }
 
-// Run opens the target, runs it as one of a round, which counts from 1, and closes it, so
-// that it carries no marks of an earlier run. All targets of a round get the seed
-// Load.Seed+round-1. Errors and the end of ctx are as in Runner; a result beside an error is
-// what was measured before it.
+// Run opens the target, runs it in a round, counted from 1, and closes it. So no state of an
+// earlier run is left. All targets of a round get the seed Load.Seed+round-1. Errors and the end of
+// ctx are as in Runner. With an error, the result has the figures before it.
 func (t Target) Run(ctx context.Context, round int) (res *bench.Result, err error) {
 	place := func(r *bench.Result) {
 		if r != nil {

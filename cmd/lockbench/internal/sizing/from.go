@@ -13,10 +13,10 @@ import (
 	"muxlock/engine"
 )
 
-// ErrTooLittle is returned where nothing can be sized from a measurement.
+// ErrTooLittle is returned when a measurement is too small to size from.
 var ErrTooLittle = errors.New("nothing to size from")
 
-// FromResults puts together the results of muxlock, all under cfg and with so many masters.
+// FromResults merges results of muxlock, all under cfg and with so many masters.
 func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measured, error) {
 	m := Measured{Procs: cfg.Procs, Shared: cfg.Dist != bench.Dist{}, Masters: masters}
 	of := slices.DeleteFunc(slices.Clone(results), func(r *bench.Result) bool { return r.Impl != "muxlock" || r.Totals.Acquired == 0 })
@@ -33,7 +33,7 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 		if p := r.Probe; p != nil {
 			m.addRounds(p)
 		}
-		m.Clocks = nil // the longest watched are the last
+		m.Clocks = nil // the last clocks were watched longest
 		for _, one := range r.PerMaster {
 			if one.Clock != nil {
 				m.Clocks = append(m.Clocks, *one.Clock)
@@ -56,7 +56,7 @@ func FromResults(cfg bench.Config, masters int, results []*bench.Result) (Measur
 	return m, err
 }
 
-// against is what speaks against a result.
+// against returns the doubts about a result.
 func against(r *bench.Result) (warnings []string) {
 	warn := func(format string, args ...any) {
 		warnings = append(warnings, fmt.Sprintf("round %d: ", r.Round)+fmt.Sprintf(format, args...))
@@ -83,11 +83,11 @@ func (m *Measured) addStalls(s *bench.Summary) {
 		m.Pauses = []Moment{}
 	}
 	if s.Peaks == nil {
-		m.Pauses = append(m.Pauses, Moment{m.Watched, time.Duration(s.Max)})
+		m.Pauses = append(m.Pauses, Moment{At: m.Watched, Took: time.Duration(s.Max)})
 		return
 	}
 	for _, k := range s.Peaks.All {
-		m.Pauses = append(m.Pauses, Moment{m.Watched + time.Duration(k.AtNs), time.Duration(k.Ns)})
+		m.Pauses = append(m.Pauses, Moment{At: m.Watched + time.Duration(k.AtNs), Took: time.Duration(k.Ns)})
 	}
 }
 
@@ -100,7 +100,7 @@ func (m *Measured) addRounds(p *bench.Probe) {
 		for j, ns := range row {
 			trips[j] = time.Duration(ns)
 		}
-		m.Rounds = append(m.Rounds, Round{m.Watched + time.Duration(p.AtNs[i]), trips})
+		m.Rounds = append(m.Rounds, Round{At: m.Watched + time.Duration(p.AtNs[i]), Trips: trips})
 	}
 }
 
@@ -126,8 +126,8 @@ func timesOf(results []*bench.Result, figure func(*bench.Result) *bench.Summary)
 	return Count(took, counts, censored), nil
 }
 
-// ReadProcess reads the JSON of what an engine measured in a user's process. Its error is
-// to be read after the name of the file.
+// ReadProcess reads the JSON of an engine's measurements in a user's process. The caller puts the
+// name of the file before its error.
 func ReadProcess(name string) (p engine.Measurements, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -146,8 +146,8 @@ func ReadProcess(name string) (p engine.Measurements, err error) {
 	return p, nil
 }
 
-// FromProcess is what an engine saw in a user's process. Round trips to single masters, their
-// clocks and outages are not in it.
+// FromProcess converts the measurements of an engine in a user's process. They lack round trips
+// to single masters, clocks and outages.
 func FromProcess(p engine.Measurements) (m Measured, err error) {
 	m = Measured{Masters: len(p.Masters), Procs: 1, Fencing: p.Fencing, Shared: p.HandOvers.Count > 0, Watched: p.Span, Pauses: []Moment{}}
 	read := func(name string, d engine.Durations) Times {
@@ -169,8 +169,8 @@ func FromProcess(p engine.Measurements) (m Measured, err error) {
 	return m, err
 }
 
-// timesOfProcess takes the longest as they are, and all others as the most that their bucket
-// holds.
+// timesOfProcess takes the longest times as they are, and all others at the upper end of their
+// bucket.
 func timesOfProcess(d engine.Durations) (Times, error) {
 	var took []time.Duration
 	var counts []int64

@@ -8,16 +8,16 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// clocks is what of a lease is given up because clocks differ: rho of it, and c.
+// clocks is the allowance for clocks: the share rho of a lease, and c.
 type clocks struct {
 	rho   float64
 	c     time.Duration
 	jump  time.Duration // part of c
-	worst float64       // ppm
+	worst float64       // rate of the worst clock, ppm
 }
 
-// clocksOf allows for any two of the clocks, each known up to its error; the one here is among
-// them, and loses nothing.
+// clocksOf allows for any two clocks, each known up to its error. The clock here is one of
+// them, with rate 0.
 func clocksOf(watched []bench.Clock) clocks {
 	c := clocks{rho: redlock.DefaultDrift, c: redlock.Granularity}
 	slowest, fastest := 0.0, 0.0
@@ -32,12 +32,12 @@ func clocksOf(watched []bench.Clock) clocks {
 	return c
 }
 
-// lease is the one with that much usable time, of which a part of taken is spent in any case.
+// lease returns the lease with need of usable time, beside a share of taken that is not usable.
 func (c clocks) lease(need time.Duration, taken float64) time.Duration {
 	return time.Duration(math.Ceil(float64(need+c.c) / (1 - c.rho - taken)))
 }
 
-// drift is Config.Drift, which has to cover jumps as well.
+// drift returns Config.Drift, which covers jumps as well.
 func (c clocks) drift(ttl time.Duration) float64 {
 	if c.jump < time.Millisecond/2 {
 		return c.rho
@@ -45,8 +45,8 @@ func (c clocks) drift(ttl time.Duration) float64 {
 	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, 0.49)
 }
 
-// pause is the most time that pauses took from work of that length, with the longest of them
-// once more; or what was asked for, if that is longer.
+// pause returns the most time that pauses took from work of that length, plus the longest
+// pause; or ask.Pause, if that is longer.
 func (m Measured) pause(work time.Duration, ask Ask) Part {
 	most, longest := stolen(m.Pauses, work)
 	p := Part{Took: most + longest, From: Seen, N: int64(len(m.Pauses)), Longest: longest}
@@ -56,7 +56,7 @@ func (m Measured) pause(work time.Duration, ask Ask) Part {
 	return p
 }
 
-// outage is twice the longest of all masters, after which they have to be found again.
+// outage returns twice the longest outage, plus the time until the masters are dialled again.
 func (m Measured) outage(timeout time.Duration) (p Part) {
 	all := m.outages(timeout)
 	for _, o := range all {
@@ -69,7 +69,8 @@ func (m Measured) outage(timeout time.Duration) (p Part) {
 	return p
 }
 
-// lost is which part of the acquisitions loses its lock at most, with 95 %.
+// lost returns 95 % bounds on the shares of acquisitions that lose their lock to a long hold
+// and to a long pause.
 func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) {
 	if !s.Config.Renew {
 		toHold = s.Hold.AtMost
@@ -77,7 +78,7 @@ func (m Measured) lost(s Sizes, during time.Duration) (toHold, toPause float64) 
 	if m.Pauses == nil || m.Watched <= 0 {
 		return toHold, 1
 	}
-	// No longer pause came in the time that was watched: of events that come at random at most 3
-	// come in such a time, with 95 %.
+	// No longer pause came in the watched time. With 95 %, the mean number of random events in
+	// such a time is 3 at most.
 	return toHold, -math.Expm1(math.Log(1-Confidence) * float64(during) / float64(m.Watched))
 }

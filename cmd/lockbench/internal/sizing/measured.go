@@ -11,25 +11,25 @@ import (
 	"muxlock/internal/quorum"
 )
 
-// Measured is what was seen. Whoever has other figures may fill it by hand.
+// Measured has the times of a measurement. A user with other figures may fill it by hand.
 type Measured struct {
 	Masters int
 	Fencing bool
 	Shared  bool          // locks were handed over within the process
 	Procs   int           // processes that locked
-	Watched time.Duration // for how long
+	Watched time.Duration // length of the measurement
 
-	Acquires Times    // how much of its validity a lock had used up when its caller got it
-	Releases Times    // none: not known
-	Holds    Times    // likewise
-	Pauses   []Moment // of the holder, in order; nil: nobody watched
+	Acquires Times    // validity used up when Acquire returned
+	Releases Times    // empty: not known
+	Holds    Times    // empty: not known
+	Pauses   []Moment // of the holder, in order; nil: not measured
 	Rounds   []Round  // probes of all masters, in order; nil: none
 	Clocks   []bench.Clock
 
-	Warnings []string // what speaks against the measurement
+	Warnings []string // doubts about the measurement
 }
 
-// Moment is a time when something lasted.
+// Moment is a stretch of time.
 type Moment struct{ At, Took time.Duration }
 
 // Round is one probe of all masters, sent to all at once.
@@ -38,8 +38,8 @@ type Round struct {
 	Trips []time.Duration // of each master; below 0: no answer
 }
 
-// took is when that many of the masters have answered, leaving one out (-1: none); false: they
-// have not.
+// took returns the time until q masters have answered, without the master but (-1: with all). It
+// returns false if fewer answered.
 func (r Round) took(q, but int) (time.Duration, bool) {
 	var room [16]time.Duration
 	answers := room[:0]
@@ -55,7 +55,7 @@ func (r Round) took(q, but int) (time.Duration, bool) {
 	return answers[q-1], true
 }
 
-// quorums is the times of a quorum, without one of the masters (-1: with all).
+// quorums returns the times of a quorum, without the master but (-1: with all).
 func (m Measured) quorums(but int) Times {
 	var took []time.Duration
 	failed := int64(0)
@@ -69,10 +69,10 @@ func (m Measured) quorums(but int) Times {
 	return Count(took, nil, failed)
 }
 
-// few is how many show a p90.
+// few samples show a p90.
 const few = 10 * enough
 
-// attempts is what a quorum takes: as probed, or as acquires took where too few probes were.
+// attempts returns the times of a quorum: of probes, or of acquires if the probes are too few.
 func (m Measured) attempts() Times {
 	if len(m.Rounds) >= few || len(m.Acquires.took) == 0 {
 		return m.quorums(-1)
@@ -80,9 +80,9 @@ func (m Measured) attempts() Times {
 	return m.Acquires
 }
 
-// outages is the times in which probes found no quorum within the timeout. A round that was
-// answered late shows when it ended; one that never was says that it lasted until the next. What
-// a pause of the holder explains is none.
+// outages returns the times in which probes found no quorum within the timeout. A late answer
+// shows when the outage ended; without an answer, it lasted until the next round. A delay that a
+// pause of the holder explains is no outage.
 func (m Measured) outages(timeout time.Duration) (all []Moment) {
 	for i, r := range m.Rounds {
 		took, answered := r.took(quorum.Size(m.Masters), -1)
@@ -96,13 +96,13 @@ func (m Measured) outages(timeout time.Duration) (all []Moment) {
 		if last := len(all) - 1; last >= 0 && r.At <= all[last].At+all[last].Took {
 			all[last].Took = max(all[last].Took, end-all[last].At)
 		} else {
-			all = append(all, Moment{r.At, end - r.At})
+			all = append(all, Moment{At: r.At, Took: end - r.At})
 		}
 	}
 	return all
 }
 
-// paused is how much of that time the holder was paused.
+// paused returns how long the holder was paused between from and to.
 func (m Measured) paused(from, to time.Duration) (sum time.Duration) {
 	i := sort.Search(len(m.Pauses), func(i int) bool { return m.Pauses[i].At+m.Pauses[i].Took > from })
 	for ; i < len(m.Pauses) && m.Pauses[i].At < to; i++ {
@@ -111,8 +111,8 @@ func (m Measured) paused(from, to time.Duration) (sum time.Duration) {
 	return sum
 }
 
-// stolen is the most that pauses took from work of that length, begun at any moment: the work
-// goes on for as much longer. longest is the longest one of all.
+// stolen returns the most time that pauses took from work of that length, whenever it began.
+// Each pause prolongs the work. longest is the longest pause.
 func stolen(pauses []Moment, work time.Duration) (most, longest time.Duration) {
 	sum, end := time.Duration(0), 0 // of the pauses from i to before end
 	for _, first := range pauses {
@@ -125,11 +125,11 @@ func stolen(pauses []Moment, work time.Duration) (most, longest time.Duration) {
 	return most, longest
 }
 
-// blocks is how many stretches a measurement is cut into, to be put together to another one:
-// what happens together stays together (Künsch 1989).
+// blocks is the number of blocks of a block bootstrap (Künsch 1989). Drawing whole blocks keeps
+// the correlation within them.
 const blocks = 40
 
-// redrawn is a measurement that might have been made instead of this one.
+// redrawn returns a bootstrap sample of the measurement.
 func (m Measured) redrawn(rng *rand.Rand) Measured {
 	m.Acquires, m.Holds = m.Acquires.redrawn(rng), m.Holds.redrawn(rng)
 	length := max(m.Watched/blocks, 1)
@@ -141,7 +141,7 @@ func (m Measured) redrawn(rng *rand.Rand) Measured {
 			return i
 		}
 		for _, r := range m.Rounds[within(begin):within(begin+length)] {
-			rounds = append(rounds, Round{r.At - begin + length*time.Duration(n), r.Trips})
+			rounds = append(rounds, Round{At: r.At - begin + length*time.Duration(n), Trips: r.Trips})
 		}
 	}
 	m.Rounds = rounds

@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	gapPart      = 0.1 // of an occupation of the lock may be lost at a hand-over without a wake-up
-	pollsPerTrip = 10  // a poll is that many round trips after the last
+	gapPart      = 0.1 // a hand-over without a wake-up may leave the lock free for this share of a hold
+	pollsPerTrip = 10  // least round trips between two polls
 	longestPoll  = 250 * time.Millisecond
 	shortestPoll = 2 * time.Millisecond
 	leastSplit   = 100 * time.Microsecond
-	unknownSplit = 4 // round trips, where nobody probed
+	unknownSplit = 4 // span in round trips, without probes
 )
 
-// retries is RetryHeld and RetrySplit, and the share of votes that split all the same.
+// retries returns RetryHeld and RetrySplit, and the share of votes that still split.
 func (m Measured) retries(trip time.Duration, hold Part, waiters int) (held, split time.Duration, votes float64) {
 	release, _ := m.Releases.Quantile(0.5)
 	undo := trip + cmp.Or(release, trip)
@@ -34,34 +34,33 @@ func (m Measured) retries(trip time.Duration, hold Part, waiters int) (held, spl
 	return held, split, SplitVotes(area, waiters, float64(split))
 }
 
-// gap is how long a lock lies free before one of k waiters looks, each of which looks again after
-// a delay drawn evenly from from to to. At the release each
-// is somewhere in a delay of mean m and width w, what is left of it has the residual law of a
-// renewal process, F(t) = integral to t of P(Y > u)/m, and the first of them counts: the
-// integral of (1-F)^k, whose base is 1-t/m up to from and (to-t)^2/(2wm) beyond, both of which
-// are r = w/(2m) at from.
+// gap returns the mean time a lock is free before the first of k waiters polls. Each polls after
+// uniform delays Y between from and to, of mean m and width w. At the release each is somewhere in
+// a delay, whose rest has the residual law of a renewal process: F(t) = integral to t of P(Y > u)/m.
+// The first rest has the mean integral of (1-F)^k. 1-F is 1-t/m up to from, and (to-t)^2/(2wm)
+// beyond; at from both are r = w/(2m).
 func gap(from, to float64, k int) float64 {
 	m, w, n := (from+to)/2, to-from, float64(k)
 	r := w / (2 * m)
 	return m/(n+1)*(1-math.Pow(r, n+1)) + w*math.Pow(r, n)/(2*n+1)
 }
 
-// HeldGap is the gap, in ns, that k waiters of the engine leave where nothing wakes them.
+// HeldGap returns the gap, in ns, of k waiters of the engine without wake-ups.
 func HeldGap(mean time.Duration, k int) float64 {
 	from, to := redlock.HeldDelay(mean)
 	return gap(float64(from), float64(to), k)
 }
 
-// SplitArea ties the share of split votes to the span that callers are spread over: the mean
-// length, in ns, of the gap between two callers at which neither gets a quorum. Only an even
-// number of masters can be split by two, so of an odd one the last is down. The one-way times
-// of two callers are half the round trips of two probes, without what is common to each; 0:
-// it is not known, or one master cannot be split.
+// SplitArea returns the mean length, in ns, of the interval of gaps between two callers at which
+// neither gets a quorum. SplitVotes turns it into a share of votes. Two callers can split only an
+// even number of masters, so with an odd number the last master is down. The one-way times of a
+// caller are half the round trips of a probe, less their common part. The area is 0 if it is not
+// known, or if a single master cannot be split.
 func (m Measured) SplitArea() float64 {
 	q := quorum.Size(m.Masters)
 	up := 2 * (q - 1)
 	sum, pairs := 0.0, 0
-	lead := make([]float64, up) // the second gets a master as long as the gap is shorter
+	lead := make([]float64, up) // the second caller gets a master if the gap is shorter
 	var first []time.Duration
 	for _, r := range m.Rounds {
 		second := r.Trips
@@ -80,15 +79,15 @@ func (m Measured) SplitArea() float64 {
 	return sum / float64(max(pairs, 1))
 }
 
-// SplitVotes is the share of split votes of k callers within span: the gap of two of them has
-// density k/span at 0.
+// SplitVotes returns the share of split votes of k callers within span. The gap between two
+// callers has density k/span at 0.
 func SplitVotes(area float64, k int, span float64) float64 {
 	return min(1, float64(k)*area/span)
 }
 
-// BestSpread is the span that makes the mean time to a decided vote shortest when a lost round
-// costs lost. The first of k comes after span/(k+1) and a round succeeds with 1-b/span, b =
-// k*area: (span/(k+1) + lost) / (1 - b/span) is least at b + sqrt(b^2 + b*(k+1)*lost).
+// BestSpread returns the span with the shortest mean time to a decided vote, if a lost round
+// costs lost. The first of k callers comes after span/(k+1). A round succeeds with probability
+// 1-b/span, b = k*area. (span/(k+1) + lost) / (1 - b/span) is least at b + sqrt(b^2 + b*(k+1)*lost).
 func BestSpread(area float64, k int, lost float64) float64 {
 	b := float64(k) * area
 	return b + math.Sqrt(b*b+b*float64(k+1)*lost)

@@ -14,16 +14,16 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// Ask is what the user wants.
+// Ask has the user's requirements.
 type Ask struct {
 	Eps     float64       `json:"eps"`      // accepted share of acquisitions that lose validity
 	RTO     time.Duration `json:"rto_ns"`   // how long a crashed holder may block others
-	Pause   time.Duration `json:"pause_ns"` // to be survived where no longer ones were seen
+	Pause   time.Duration `json:"pause_ns"` // least pause to survive
 	Waiters int           `json:"waiters"`  // processes that may want one name at once; 0: as measured
 	Hold    *bench.Span   `json:"hold_given,omitempty"`
 }
 
-// Config is the fields of engine.Config that are sized.
+// Config has the sized fields of engine.Config.
 type Config struct {
 	TTL           time.Duration `json:"ttl_ns"`
 	MaxTTL        time.Duration `json:"max_ttl_ns"`
@@ -31,14 +31,14 @@ type Config struct {
 	Drift         float64       `json:"drift"`
 	RetryHeld     time.Duration `json:"retry_held_ns"`
 	RetrySplit    time.Duration `json:"retry_split_ns"`
-	Fencing       bool          `json:"fencing,omitempty"` // as it was measured
+	Fencing       bool          `json:"fencing,omitempty"` // as in the measurement
 	Renew         bool          `json:"renew"`             // hold with KeepAlive, Do or Lead
 }
 
-// From is where a part comes from.
+// From is the source of a part.
 type From string
 
-// Where parts come from.
+// Sources of parts.
 const (
 	Seen    From = "seen"
 	Asked   From = "given"
@@ -46,55 +46,55 @@ const (
 	Bounded From = "bounded" // by a rule or a constant of the engine
 )
 
-// Part is a time that others are made of.
+// Part is a time that sizes are made of.
 type Part struct {
 	Took    time.Duration `json:"took_ns"`
 	From    From          `json:"from"`
 	N       int64         `json:"n"`       // samples; 0: none
-	Beyond  float64       `json:"beyond"`  // share that takes longer
-	AtMost  float64       `json:"at_most"` // that it is at most, with 95 %
+	Beyond  float64       `json:"beyond"`  // share of longer times
+	AtMost  float64       `json:"at_most"` // 95 % bound on that share
 	Longest time.Duration `json:"longest_ns"`
 }
 
-// Sizes is the answer, with what it is made of.
+// Sizes is the answer, with its parts.
 type Sizes struct {
 	Masters int    `json:"masters"`
 	Waiters int    `json:"waiters"`
 	Config  Config `json:"config"`
-	// Least is the shortest TTL by the rules, not rounded, and Most the longest that the RTO
-	// leaves room for. Missed: Least is longer.
+	// Least is the shortest TTL by the rules, not rounded. Most is the longest TTL that the RTO
+	// allows. Missed says that Least is longer than Most.
 	Least  time.Duration `json:"least_ttl_ns"`
 	Most   time.Duration `json:"most_ttl_ns"`
 	Missed bool          `json:"missed"`
-	Blocks time.Duration `json:"blocks_ns"` // for how long a crashed holder blocks others at most
+	Blocks time.Duration `json:"blocks_ns"` // longest time that a crashed holder blocks others
 
 	Watched  time.Duration `json:"watched_ns"`
-	Quorum   Part          `json:"quorum"`   // at the farthest quantile that is shown
-	OneDown  Part          `json:"one_down"` // median of a quorum without the master that is missed most; 0: there is none
-	Acquire  Part          `json:"acquire"`  // the most that one uses up
-	Hold     Part          `json:"hold"`     // not renewed
+	Quorum   Part          `json:"quorum"`   // at the farthest quantile that the samples show
+	OneDown  Part          `json:"one_down"` // median of a quorum without the most important master; 0: no quorum without it
+	Acquire  Part          `json:"acquire"`  // the most validity that an acquire uses up
+	Hold     Part          `json:"hold"`     // without renewals
 	Pause    Part          `json:"pause"`    // within such a hold, or within one renewal
 	Outage   Part          `json:"outage"`   // of all masters; renewed only
 	Clocks   time.Duration `json:"clocks_ns"`
 	MeanHold time.Duration `json:"mean_hold_ns"`
 	Slowest  float64       `json:"slowest_ppm"` // rate of the worst clock, its error included
 
-	// Lost is how many of the acquisitions lose their lock at most, with 95 %: holds that take
-	// longer, and pauses that are longer than any that was seen.
+	// Lost is a 95 % bound on the share of acquisitions that lose their lock: to longer holds, and
+	// to pauses longer than any seen.
 	Lost       float64 `json:"lost_at_most"`
 	LostHold   float64 `json:"lost_to_hold"`
 	LostPause  float64 `json:"lost_to_pause"`
 	SplitShare float64 `json:"split_share"` // of votes, with one master down
 
-	// Spread has 95 % intervals; empty where a constant decides, or the longest time that was seen.
+	// Spread has 95 % intervals. A size decided by a constant or by the longest time has none.
 	Spread Spread `json:"spread"`
-	// Lacks is what has to be measured before any of this is worth something.
+	// Lacks says what must be measured before the sizes are of use.
 	Lacks    []string `json:"lacks,omitempty"`
 	Inputs   []Input  `json:"inputs"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Input is one thing that was measured.
+// Input summarizes one measured kind of times.
 type Input struct {
 	Name     string        `json:"name"`
 	N        int64         `json:"n"`
@@ -105,13 +105,13 @@ type Input struct {
 }
 
 const (
-	margin       = 2 // what is measured may become that much worse
+	margin       = 2 // measured times may become this many times longer
 	leastTimeout = 50 * time.Millisecond
-	timeoutOfRTO = 10 // at most that part of it
+	timeoutOfRTO = 10 // MasterTimeout is at most the RTO divided by this
 	assumedHold  = time.Second
 )
 
-// Size is the rules of the package, once.
+// Size applies the rules of the package once.
 func Size(m Measured, ask Ask) Sizes {
 	attempts := m.attempts()
 	s := Sizes{Masters: m.Masters, Waiters: max(cmp.Or(ask.Waiters, m.Procs), 2), Watched: m.Watched, Inputs: m.inputs(), Warnings: m.Warnings}
@@ -134,10 +134,10 @@ func Size(m Measured, ask Ask) Sizes {
 	s.Least = clocks.lease(work+s.Pause.Took, 0)
 	renew := s.Least > s.Most
 	if renew {
-		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it:
-		// the lease has to outlast what pauses take from one renewal of the usual length, an outage
-		// of all masters, or a try that ends with MasterTimeout; and beside it a renewal that takes
-		// what a quorum takes, and the time until it is due and until it is tried again.
+		// The keeper sleeps between two renewals, so only a pause in which one falls due delays it.
+		// The lease must outlast the longest of: pauses during one usual renewal, an outage of all
+		// masters, a try that ends with MasterTimeout. To that come the time until the renewal is
+		// due, the delay before it is retried, and the time of a quorum.
 		s.Pause, s.Outage = m.pause(trip, ask), m.outage(timeout)
 		s.Least = clocks.lease(s.Quorum.Took+max(s.Pause.Took, s.Outage.Took, timeout), 1.0/redlock.RenewalsPerTTL+1.0/redlock.RetriesPerTTL)
 	}
@@ -158,7 +158,7 @@ func Size(m Measured, ask Ask) Sizes {
 	return s
 }
 
-// farthest is the time at the farthest quantile that the samples show, or the longest.
+// farthest returns the farthest quantile that the samples show, or the longest time.
 func farthest(t Times) Part {
 	p := Part{Took: t.Longest(), From: Seen, N: t.n, AtMost: 1, Longest: t.Longest()}
 	for _, beyond := range []float64{0.1, 0.01, 0.001} {
@@ -173,7 +173,8 @@ func farthest(t Times) Part {
 	return p
 }
 
-// withoutOne is what a quorum mostly takes while the master is down that is missed most.
+// withoutOne returns the median time of a quorum without the most important master: the one
+// whose absence makes it longest.
 func (m Measured) withoutOne() (worst Part) {
 	for i := range m.Masters {
 		t := m.quorums(i)
@@ -184,8 +185,8 @@ func (m Measured) withoutOne() (worst Part) {
 	return worst
 }
 
-// longestAttempt is how much of a lease an acquire can have used up: the engine lets one trip
-// take MasterTimeout, needs two for some fences, and bounds what is handed over in a process.
+// longestAttempt returns the most validity that an acquire can use up. The engine lets one trip
+// take MasterTimeout, needs two trips for some fences, and bounds hand-overs in a process.
 func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 	most := timeout
 	if m.Fencing {
@@ -197,9 +198,8 @@ func (m Measured) longestAttempt(timeout time.Duration) time.Duration {
 	return most
 }
 
-// hold is how long a lock is held at the quantile that was asked for, if the samples show it,
-// or the longest, and how long one is held on average. Where too many outlived the measurement,
-// longer ones may be anything.
+// hold returns the hold at the quantile of ask.Eps if the samples show it, else the longest, and
+// the mean hold. If too many holds are censored, there is no bound on longer ones.
 func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 	t, mean, from := m.Holds, cmp.Or(m.Holds.Mean(), assumedHold), Seen
 	switch {
@@ -223,11 +223,11 @@ func (m Measured) hold(ask Ask) (p Part, mean time.Duration) {
 	return p, mean
 }
 
-// given is what all but a part of beyond of the holds take at most that are drawn from a law.
+// given returns the hold that a share of beyond exceeds, for holds drawn from a distribution.
 func given(hold bench.Span, beyond float64) Part {
 	kind, args, _ := strings.Cut(hold.String(), ":")
 	first, second, _ := strings.Cut(args, ",")
-	scale, _ := time.ParseDuration(first) // of what a span writes itself
+	scale, _ := time.ParseDuration(first) // Span.String wrote it
 	sigma, _ := strconv.ParseFloat(second, 64)
 	took := float64(hold.Mean())
 	switch kind {
@@ -254,7 +254,7 @@ func (m Measured) lacks(s Sizes, attempts Times) (lacks []string) {
 	return lacks
 }
 
-// inputs is what was measured, for people.
+// inputs summarizes the measurement for people.
 func (m Measured) inputs() []Input {
 	var pauses []time.Duration
 	for _, p := range m.Pauses {
@@ -275,13 +275,13 @@ func (m Measured) inputs() []Input {
 	return all
 }
 
-// roundUp is to two digits, in whole ms from 10 ms on.
+// roundUp rounds up to two digits; from 10 ms on also to whole ms.
 func roundUp(d time.Duration) time.Duration {
 	step := stepOf(d)
 	return (d + step - 1) / step * step
 }
 
-// roundDown is to two digits, in whole ms.
+// roundDown rounds down to two digits and whole ms.
 func roundDown(d time.Duration) time.Duration {
 	return max(d/stepOf(d)*stepOf(d), 0).Truncate(time.Millisecond)
 }

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Spread is how far apart the same answer may come out when it is measured again.
+// Spread has the intervals of sizes: another measurement would give sizes in them.
 type Spread struct {
 	TTL           *Interval `json:"ttl,omitempty"`
 	MasterTimeout *Interval `json:"master_timeout,omitempty"`
 }
 
-// Interval is where a value lies with 95 %.
+// Interval is a 95 % interval.
 type Interval struct {
 	From time.Duration `json:"from_ns"`
 	To   time.Duration `json:"to_ns"`
 }
 
-// WithSpread is Size, and again for each redraw of what was measured. There is no interval of what
-// a constant decides, since it would say nothing, nor of what the longest time that was seen
-// decides, since no redraw shows one that is longer.
+// WithSpread is Size with intervals from redraws of the measurement. A size decided by a constant
+// has none, since it would say nothing. A size decided by the longest time has none, since no
+// redraw has a longer one.
 func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 	s := Size(m, ask)
 	t := s.Config.MasterTimeout
@@ -52,5 +52,5 @@ func WithSpread(m Measured, ask Ask, redraws int) Sizes {
 func interval(all []time.Duration) *Interval {
 	slices.Sort(all)
 	cut := int(math.Ceil(float64(len(all))*(1-Confidence)/2)) - 1
-	return &Interval{all[cut], all[len(all)-1-cut]}
+	return &Interval{From: all[cut], To: all[len(all)-1-cut]}
 }

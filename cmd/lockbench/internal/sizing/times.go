@@ -9,15 +9,15 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Times is how long something took, every time that it was seen. The zero value is none.
+// Times is a sample of times. The zero value is empty.
 type Times struct {
 	took     []time.Duration // ascending, without repetition
 	counts   []int64         // of each
-	n        int64           // all, those of Censored too
-	censored int64           // whose end was not seen: they count as longer than all others
+	n        int64           // all, with censored ones
+	censored int64           // times whose end was not seen; they count as longer than all others
 }
 
-// Count makes Times of values that were seen so many times each; nil counts: once each.
+// Count makes Times from values and their counts. Nil counts means once each.
 func Count(took []time.Duration, counts []int64, censored int64) Times {
 	if counts == nil {
 		counts = slices.Repeat([]int64{1}, len(took))
@@ -34,7 +34,7 @@ func Count(took []time.Duration, counts []int64, censored int64) Times {
 	return t
 }
 
-// add adds n of a time that none before is longer than.
+// add adds n times of took, which is no shorter than those before.
 func (t *Times) add(took time.Duration, n int64) {
 	if n == 0 {
 		return
@@ -47,7 +47,7 @@ func (t *Times) add(took time.Duration, n int64) {
 	t.took, t.counts = append(t.took, took), append(t.counts, n)
 }
 
-// Longest is the longest whose end was seen.
+// Longest returns the longest time that is not censored.
 func (t Times) Longest() time.Duration {
 	if len(t.took) == 0 {
 		return 0
@@ -55,7 +55,7 @@ func (t Times) Longest() time.Duration {
 	return t.took[len(t.took)-1]
 }
 
-// Mean counts those whose end was not seen as long as the longest.
+// Mean counts a censored time as long as the longest.
 func (t Times) Mean() time.Duration {
 	sum := float64(t.Longest()) * float64(t.censored)
 	for i, took := range t.took {
@@ -64,10 +64,10 @@ func (t Times) Mean() time.Duration {
 	return time.Duration(sum / float64(max(t.n, 1)))
 }
 
-// Quantile is what all but a part of beyond took at most: an order statistic. It is false,
-// and the longest, where the one of that rank did not end.
+// Quantile returns the order statistic that a share of beyond exceeds. It returns the longest
+// time and false if the time of that rank is censored.
 func (t Times) Quantile(beyond float64) (time.Duration, bool) {
-	rank := max(t.n-int64(beyond*float64(t.n)*(1+1e-12)), 1) // from 1, of all in order
+	rank := max(t.n-int64(beyond*float64(t.n)*(1+1e-12)), 1) // from 1
 	seen := int64(0)
 	for i, n := range t.counts {
 		if seen += n; seen >= rank {
@@ -77,18 +77,18 @@ func (t Times) Quantile(beyond float64) (time.Duration, bool) {
 	return t.Longest(), false
 }
 
-// enough is how many samples lie beyond a quantile that is read off them.
+// A quantile needs enough samples beyond it.
 const enough = 10
 
-// Shows reports whether the samples show what a part of beyond exceeds.
+// Shows reports whether the samples show the quantile that a share of beyond exceeds.
 func (t Times) Shows(beyond float64) bool {
 	return beyond*float64(t.n) >= enough*(1-1e-9)
 }
 
-// Above is the part that takes longer, and what it is at most, with 95 %: by Clopper and
-// Pearson, which is 3/n where none of n does.
+// Above returns the share of times longer than took, and its 95 % bound by Clopper and Pearson.
+// The bound is 3/n if none of n is longer.
 func (t Times) Above(took time.Duration) (p, most float64) {
-	k := t.n // those included whose end was not seen
+	k := t.n // includes censored times
 	for i, one := range t.took {
 		if one <= took {
 			k -= t.counts[i]
@@ -97,7 +97,7 @@ func (t Times) Above(took time.Duration) (p, most float64) {
 	return float64(k) / float64(max(t.n, 1)), AtMost(k, t.n)
 }
 
-// AtMost is what the probability behind k of n is at most, with 95 %.
+// AtMost returns the 95 % upper bound on the probability of an event seen k times in n.
 func AtMost(k, n int64) float64 {
 	if k >= n || n <= 0 {
 		return 1
@@ -108,8 +108,7 @@ func AtMost(k, n int64) float64 {
 // Confidence of all bounds and intervals.
 const Confidence = 0.95
 
-// redrawn is other samples of as many, which might have been seen instead: each value comes as
-// often as a Poisson law of its count has it.
+// redrawn returns a bootstrap sample: each count is drawn from a Poisson law with that mean.
 func (t Times) redrawn(rng *rand.Rand) Times {
 	draw := func(n int64) int64 {
 		if n == 0 {

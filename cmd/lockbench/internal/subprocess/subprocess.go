@@ -1,4 +1,5 @@
-// Package subprocess is what the processes do that lockbench starts of itself (child.Talk).
+// Package subprocess has the main functions of the processes that lockbench starts of itself with
+// child.Talk.
 package subprocess
 
 import (
@@ -12,13 +13,14 @@ import (
 	"muxlock/internal/child"
 )
 
-// Serve is what each does until its standard input ends, by its argument behind child.Command.
+// Serve has the main functions, by the argument after child.Command. Each runs until its standard
+// input ends.
 var Serve = map[string]func(ctx context.Context, in io.Reader, out io.Writer) error{
 	procs.Process:  procs.Serve,
 	faults.Process: faults.Serve,
 }
 
-// Main is for TestMain: it ends the process if that is one of them, started by a test.
+// Main is for TestMain. If a test started this process as a subprocess, Main serves and exits.
 func Main() {
 	if len(os.Args) != 3 || os.Args[1] != child.Command {
 		return

@@ -1,4 +1,4 @@
-// Package suggest names what somebody may have meant.
+// Package suggest finds names like a mistyped one.
 package suggest
 
 import (
@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Near is "; did you mean NAME?", with prefix before each name, of the names that are near to
-// what was typed, as cobra does for commands; empty if none is.
+// Near returns "; did you mean NAME?" with the names that are near to typed, as cobra does for
+// commands. Each name has the prefix. The text is empty if no name is near.
 func Near(typed, prefix string, names []string) string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {

@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// Fold breaks lines at spaces so that they fit. What goes on stands two cells further in. A
-// command can be pasted all the same.
+// Fold breaks lines at spaces so that they fit. A continued line is indented by two cells. A
+// folded command can still be pasted.
 func Fold(text string) string {
 	var lines []string
 	for _, line := range strings.Split(text, "\n") {
@@ -18,12 +18,12 @@ func Fold(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// goesOn tells a shell that a command goes on in the next line.
+// goesOn makes a shell continue a command in the next line.
 const goesOn = " \\"
 
-// fold breaks text into lines of at most so many cells, but for a word that is longer. It
-// breaks between two figures, which two spaces keep apart, rather than within one. The
-// first line begins with first spaces, the others with rest.
+// fold breaks text into lines of at most so many cells; only a longer word exceeds them. It
+// prefers breaks at two spaces, which separate figures. The first line begins with first spaces,
+// the others with rest.
 func fold(text string, cells, first, rest int) (lines []string) {
 	indent, text := strings.Repeat(" ", first), strings.Trim(text, " ")
 	for {

@@ -12,19 +12,19 @@ import (
 
 const (
 	between   = 2  // cells between two columns
-	leastText = 12 // a column of text does not become narrower
+	leastText = 12 // least width of a column of text
 )
 
-// grid is a table as text, its headings first.
+// grid is a table as text. Its first row has the headings.
 type grid struct {
 	view.Table
 	rows   [][]string
 	widths []int
 }
 
-// table writes text at the left of its column and figures at the right. Where it is too
-// wide, the last column is folded if it is text; where that does not help, the columns that have no
-// room stand below in a second table, which begins with the same names.
+// table aligns text left and figures right. If the table is too wide, it folds the last column of
+// text. If that does not suffice, a second table below has the rest of the columns, after the same
+// names.
 func table(w io.Writer, t view.Table) {
 	indent := ""
 	if t.Caption != "" {
@@ -62,8 +62,8 @@ func gridOf(t view.Table) grid {
 	return g
 }
 
-// narrow leaves text at most half of the room, and the last column, where it is one of text, what
-// the others leave. No word is broken, and none becomes narrower than leastText.
+// narrow gives a column of text at most half of the room, and a last column of text the rest. It
+// breaks no word, and makes no column narrower than leastText.
 func (g *grid) narrow(room int) {
 	left := room
 	for i, width := range g.widths {
@@ -78,7 +78,7 @@ func (g *grid) narrow(room int) {
 	}
 }
 
-// least is the width of the longest word of a column, or leastText.
+// least returns the width of the longest word of a column, at least leastText.
 func (g *grid) least(column int) int {
 	least := leastText
 	for _, row := range g.rows {
@@ -89,8 +89,8 @@ func (g *grid) least(column int) int {
 	return least
 }
 
-// parts is the columns that fit beside each other. The names, which are the first columns of text,
-// are in each part.
+// parts divides the columns into parts that fit. Each part begins with the names: the first columns
+// of text.
 func (g *grid) parts(room int) (parts [][]int) {
 	var part []int
 	used := -between
@@ -107,7 +107,7 @@ func (g *grid) parts(room int) (parts [][]int) {
 	return append(parts, part)
 }
 
-// lines is one row of a part: as many as its highest cell has.
+// lines returns the lines of one row of a part.
 func (g *grid) lines(row []string, part []int) (lines []string) {
 	folded, height := make([][]string, len(part)), 1
 	for n, i := range part {

@@ -1,5 +1,5 @@
-// Package text renders views for a terminal: no line is longer than 80 cells, and none
-// breaks inside a word.
+// Package text renders views for a terminal. No line is longer than 80 cells, and no word is
+// broken.
 package text
 
 import (
@@ -11,11 +11,10 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// width is what a terminal, a mail and a commit have room for, in cells.
+// width is the room in a terminal, a mail and a commit, in cells.
 const width = 80
 
-// Write writes a page, hints only where a person reads them. All of it is made before
-// anything is written.
+// Write renders a page completely, then writes it. hints are for a person at a terminal.
 func Write(w io.Writer, p view.Page, hints bool) error {
 	var b bytes.Buffer
 	for _, block := range slices.Concat(p.Setup, p.Body, p.Findings) {

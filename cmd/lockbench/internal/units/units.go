@@ -1,4 +1,4 @@
-// Package units writes measured values for people, everywhere alike.
+// Package units writes measured values for people.
 package units
 
 import (
@@ -9,7 +9,7 @@ import (
 	"muxlock/bench"
 )
 
-// Duration is ns with three digits and a unit.
+// Duration writes ns with three digits and a unit.
 func Duration(ns float64) string {
 	switch {
 	case ns >= 1e9:
@@ -22,7 +22,7 @@ func Duration(ns float64) string {
 	return Digits(ns) + "ns"
 }
 
-// Digits is three significant digits, or all that stand before the point.
+// Digits writes three significant digits, or all digits before the point.
 func Digits(v float64) string {
 	switch {
 	case v == 0:
@@ -37,7 +37,7 @@ func Digits(v float64) string {
 	return fmt.Sprintf("%.1g", v)
 }
 
-// Number is a count, grouped by thousands.
+// Number writes a count, grouped by thousands.
 func Number[T int | int64 | float64](v T) string {
 	s := fmt.Sprintf("%.0f", math.Round(float64(v)))
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -46,13 +46,13 @@ func Number[T int | int64 | float64](v T) string {
 	return s
 }
 
-// Share is a part of the whole, from 0 to 1.
+// Share writes a share from 0 to 1 in percent.
 func Share(v float64) string { return Digits(100*v) + "%" }
 
-// Rate is so many a second.
+// Rate writes a number per second.
 func Rate(v float64) string { return In(bench.UnitCount, v) + "/s" }
 
-// In is a figure of one of bench's units: one that fits, three digits; counts are whole.
+// In writes a figure in one of bench's units, with three digits. Counts are whole.
 func In(unit string, v float64) string {
 	switch {
 	case unit == bench.UnitNs:

@@ -5,8 +5,8 @@ const (
 	document = "-o json, where it is still"
 )
 
-// Former is what replaces a command ("masters init" where it stood below another), a flag (of
-// one command, or of all), a format of -o, an implementation or a figure of --slo that is gone.
+// Former has the successors of removed commands ("masters init" for a subcommand), flags (of one
+// command or of all), formats of -o, implementations and figures of --slo.
 var Former = map[string]string{
 	"--check":                   "the last line of lockbench advise: a run with --slo",
 	"--drop-after":              "nothing is dropped; --slo 'acquire.response.p99<100ms' judges how long operations wait",
@@ -74,7 +74,7 @@ var Former = map[string]string{
 	"version":                   "--version",
 }
 
-// Formerly is the usage error for something of that name in Former, nil for anything else.
+// Formerly returns the usage error for a name in Former, and nil for any other name.
 func Formerly(what string) error {
 	if instead := Former[what]; instead != "" {
 		return Errorf("%s is gone; instead: %s", what, instead)

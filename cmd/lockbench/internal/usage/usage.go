@@ -1,4 +1,4 @@
-// Package usage is mistakes in a command line: nothing was started.
+// Package usage has the error for a mistake in a command line: nothing was started.
 package usage
 
 import "fmt"
@@ -9,7 +9,7 @@ type Error struct{ Err error }
 func (e Error) Error() string { return e.Err.Error() }
 func (e Error) Unwrap() error { return e.Err }
 
-// Errorf is an Error as fmt.Errorf makes it.
+// Errorf is fmt.Errorf for an Error.
 func Errorf(format string, args ...any) error {
 	return Error{fmt.Errorf(format, args...)}
 }

@@ -12,7 +12,7 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// advice is one screen: what to set and why, how often it will still be wrong, what to change
+// advice shows one screen: what to set and why, how often locks will still be lost, what to change
 // then, and how to set it and try it.
 func (b *Blocks) advice(a *result.Advice) {
 	b.Line("muxlock on %d masters, watched for %s; a crashed holder may block for %s", a.Masters, short(a.Watched), short(a.Ask.RTO))
@@ -34,7 +34,7 @@ func (b *Blocks) advice(a *result.Advice) {
 	b.Line("  %s", a.Try)
 }
 
-// settings is name, value and reason of each.
+// settings returns name, value and reason of each setting.
 func settings(a *result.Advice) [][3]string {
 	c := a.Config
 	ttl := fmt.Sprintf("acquire %s, hold %s, pause %s, clocks %s", short(a.Acquire.Took), short(a.Hold.Took), short(a.Pause.Took), short(a.Clocks))
@@ -76,11 +76,11 @@ func settings(a *result.Advice) [][3]string {
 	}
 }
 
-// wrong is how often a lock will still be lost, by what was seen and by what was assumed.
+// wrong shows how often a lock will still be lost, as seen and as assumed.
 func (b *Blocks) wrong(a *result.Advice) {
 	if a.Lost <= 0.5 || a.Watched == 0 {
 		b.Line("still wrong: at most %s of the acquisitions lose their lock (95 %%)", units.Share(a.Lost))
-	} else { // none of them came while it was watched, which shows no more
+	} else { // no such pause came in the watched time, which shows no more
 		b.Line("still wrong: longer pauses or outages, at most one in %s (95 %%)", short(a.Watched/3))
 	}
 	if !a.Config.Renew {
@@ -105,7 +105,7 @@ func (b *Blocks) wrong(a *result.Advice) {
 	}
 }
 
-// changeFirst is what has most of the TTL, or of what is not known.
+// changeFirst names the largest part of the TTL, or of the unknown.
 func changeFirst(a *result.Advice) string {
 	switch {
 	case a.Hold.From == sizing.Assumed:
@@ -122,14 +122,14 @@ func changeFirst(a *result.Advice) string {
 	return "renew (KeepAlive, Do): then no hold is too long"
 }
 
-// spread is how far apart a size may come out when it is measured again.
+// spread shows the interval of a size.
 func (b *Blocks) spread(name string, i *sizing.Interval) {
 	if i != nil {
 		b.Line("  measured again, %s would be %s to %s (95 %%)", name, short(i.From), short(i.To))
 	}
 }
 
-// explained is what the sizes are made of.
+// explained shows the parts of the sizes.
 func (b *Blocks) explained(a *result.Advice) {
 	t := Table{Caption: "Measured; an end that was not seen counts as longer than all", Texts: 1, Heads: []string{"", "p50", "p99", "longest", "n", "no end seen"}}
 	for _, in := range a.Inputs {
@@ -152,10 +152,10 @@ func (b *Blocks) explained(a *result.Advice) {
 	}
 }
 
-// percentile is p99 where a part of 0.01 is beyond.
+// percentile returns p99 if a share of 0.01 is beyond.
 func percentile(beyond float64) string { return "p" + strconv.FormatFloat(100-100*beyond, 'g', 4, 64) }
 
-// snippet is Go to be pasted; where the masters are is not for it to know.
+// snippet returns Go code to paste; the user adds the masters.
 func snippet(c sizing.Config) string {
 	fencing := ""
 	if c.Fencing {
@@ -176,7 +176,7 @@ func literal(d time.Duration) string {
 	return fmt.Sprintf("%d * time.Microsecond", d/time.Microsecond)
 }
 
-// short is a time with as many digits as are meant.
+// short writes a time without digits that mean nothing.
 func short(d time.Duration) string {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(float64(d), 'g', 2, 64), 64)
 	if v >= 1e9 {

@@ -11,7 +11,7 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// chaos is the summary of a run that tried to break a lock.
+// chaos shows the summary of a chaos run.
 func (b *Blocks) chaos(doc result.Document) {
 	if len(doc.Results) == 0 {
 		b.Line("nothing was measured")
@@ -59,8 +59,8 @@ func byKind(bands []bench.Band) string {
 	return strings.Join(texts, ", ")
 }
 
-// example is the first hold that violates, and the last one of its key before it that it conflicts
-// with.
+// example shows the first hold that violates, and the last hold of its key before it that it
+// conflicts with.
 func (b *Blocks) example(events []bench.Event, conflicts func(first, second bench.Event) bool) {
 	hold := func(e bench.Event) string {
 		text := fmt.Sprintf("worker %d from %.4fs, valid until %.4fs", e.Worker, float64(e.ToNs)/1e9, float64(e.UntilNs)/1e9)

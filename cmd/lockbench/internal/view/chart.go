@@ -9,14 +9,14 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Axis is how one direction is divided.
+// Axis describes one direction of a chart.
 type Axis struct {
 	Label string
 	Log   bool                 // values of 0 and below have no place
 	Text  func(float64) string // of a tick; nil: plain digits
 }
 
-// counts is an axis of counts and of rates.
+// counts is the axis of counts and rates.
 var counts = Axis{Text: func(v float64) string { return units.In(bench.UnitCount, v) }}
 
 // Lines is curves over one axis.
@@ -24,11 +24,11 @@ type Lines struct {
 	Title  string
 	X, Y   Axis
 	Series []Series
-	Bands  []bench.Band // what happened meanwhile, in seconds on X
+	Bands  []bench.Band // faults, in seconds on X
 }
 
-// Series is one curve: its places, ascending, and a value for each, NaN where it has none and is
-// interrupted. One without values is left out.
+// Series is one curve: its places, ascending, and a value for each. NaN interrupts the curve. A
+// series without values is left out.
 type Series struct {
 	Name  string
 	Color int // from 0
@@ -37,7 +37,7 @@ type Series struct {
 	Dots  bool // a mark at each value
 }
 
-// Bars is a horizontal bar from 0 for each row; the first is the one that it is about.
+// Bars has a horizontal bar from 0 for each row. The first row is the subject.
 type Bars struct {
 	Title string
 	Rows  []Bar
@@ -50,7 +50,7 @@ type Bar struct {
 	Text  string // the figure in words
 }
 
-// Picture is a document in one drawing: cycles a second of each implementation.
+// Picture shows a document in one drawing: cycles a second of each implementation.
 func Picture(doc result.Document) Bars {
 	b := Bars{Title: "cycles a second: " + strings.Join(workload(doc), ", ")}
 	for _, impl := range doc.Config.Impls {
@@ -62,11 +62,11 @@ func Picture(doc result.Document) Bars {
 	return b
 }
 
-// shortest is the least part of a second that a rate can be made of, such as the remainder
-// at the end of a run.
+// shortest is the least part of a second that shows a rate. The end of a run may have a shorter
+// rest.
 const shortest = 0.2
 
-// overTime is how runs beside each other went on, second by second, with their faults.
+// overTime charts runs of the same time, second by second, with their faults.
 func (b *Blocks) overTime(results ...*bench.Result) {
 	x := Axis{Label: "seconds since the measured time began"}
 	rate := Lines{Title: "cycles a second", X: x, Y: counts}
@@ -104,7 +104,7 @@ func (b *Blocks) overTime(results ...*bench.Result) {
 	b.chart(trouble)
 }
 
-// where is a time that belongs to a curve; else 0, which has no place on its axis.
+// where returns a time that belongs to a curve; else 0, which has no place on its axis.
 func where(belongs bool, ns int64) float64 {
 	if belongs {
 		return float64(ns)
@@ -112,7 +112,7 @@ func where(belongs bool, ns int64) float64 {
 	return 0
 }
 
-// bands is the faults of a run, and what came after its end.
+// bands returns the faults of a run, and its drain.
 func bands(r *bench.Result) []bench.Band {
 	all := slices.Clone(r.Faults)
 	if d := r.Drain; d != nil && d.TS-r.DurationS >= shortest {

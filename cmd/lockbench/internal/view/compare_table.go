@@ -11,8 +11,8 @@ import (
 	"muxlock/internal/stats"
 )
 
-// sideBySide is the figures that implementations are compared by, beside their throughput. The
-// last ones only where workers waited for each other at shared names.
+// sideBySide returns the figures of a comparison, beside throughput. The last ones only appear if
+// workers waited for each other at shared names.
 func sideBySide(doc result.Document) []result.Figure {
 	names := []string{"headline.p50", "headline.p99", "acquire.p50", "cpu_ns_per_op", "allocs_per_op"}
 	if slices.ContainsFunc(doc.Results, waits) {
@@ -21,7 +21,7 @@ func sideBySide(doc result.Document) []result.Figure {
 	return shown(doc, names)
 }
 
-// shown is the figures of these names that any run has.
+// shown returns the figures of these names that any run has.
 func shown(doc result.Document, names []string) (figures []result.Figure) {
 	for _, name := range names {
 		f := result.MustFigure(name)
@@ -32,8 +32,8 @@ func shown(doc result.Document, names []string) (figures []result.Figure) {
 	return figures
 }
 
-// compare is one line per implementation: medians over the rounds, and how the reference
-// stands to it.
+// compare shows one line per implementation: medians over the rounds, and the ratio of the
+// reference to it.
 func (b *Blocks) compare(doc result.Document) {
 	b.Line("rounds: %d of %s each, in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	picture := Picture(doc)
@@ -83,7 +83,7 @@ func compareTable(doc result.Document) Table {
 	return t
 }
 
-// labels are the heads of figures.
+// labels returns the heads of figures.
 func labels(doc result.Document, figures []result.Figure) (heads []string) {
 	latency := "cycle"
 	if doc.Open() {
@@ -95,8 +95,8 @@ func labels(doc result.Document, figures []result.Figure) (heads []string) {
 	return heads
 }
 
-// standing puts the reference first, so that nobody has to guess what is divided
-// by what: "muxlock is 15.2x [14.8..15.9]", or "undecided: 1.02x [0.97..1.08]".
+// standing puts the reference first, so that the ratio is clear: "muxlock is 15.2x [14.8..15.9]",
+// or "undecided: 1.02x [0.97..1.08]".
 func standing(rel result.Relative) string {
 	switch {
 	case rel.Impl == "":
@@ -109,7 +109,7 @@ func standing(rel result.Relative) string {
 	return ratioText(rel.Reference+" is ", rel.Throughput, true)
 }
 
-// legend says what stands behind a ratio.
+// legend explains the ratios.
 func legend(rows []result.Relative) string {
 	if slices.ContainsFunc(rows, func(r result.Relative) bool { return r.Throughput != nil && r.Throughput.P != nil }) {
 		return "[95 % interval]; undecided: the difference may be chance (permutation test of the rounds, p >= 0.05)"
@@ -117,9 +117,9 @@ func legend(rows []result.Relative) string {
 	return fmt.Sprintf("[least..greatest of the rounds]; all undecided: it takes %d rounds to tell a difference from chance", stats.PairsNeeded)
 }
 
-// ratioText is who stands how to the other, and the interval: what the rounds make certain, else
-// what they showed. Turned is the other over the first. Where the rounds do not say which side is
-// ahead it names none; where they are too few for any, the legend says it of all.
+// ratioText writes a ratio of who to the other, with its interval: the 95 % interval, or the range
+// of the rounds if they are too few. turned inverts the ratio. It names nobody if the rounds do not
+// decide which side is ahead. If they are too few for any decision, the legend says so.
 func ratioText(who string, r *result.Ratio, turned bool) string {
 	median, low, high := r.Median, r.Min, r.Max
 	if len(r.CI) == 2 {

@@ -9,10 +9,10 @@ import (
 	"muxlock/internal/stats"
 )
 
-// impacts is a line for each fault: what the users of the lock saw while it was in force,
-// and while none was. It takes rounds of one implementation, whose seconds are put together;
-// a figure is the median second's. Seconds that a fault covers in part belong to neither
-// side, unless no second lies within it.
+// impacts shows a line for each fault: throughput and latency while it was in force, and without
+// any fault. It pools the seconds of all rounds of one implementation; a figure is of the median
+// second. A second that a fault covers in part belongs to neither side, unless the fault covers
+// no whole second.
 func (b *Blocks) impacts(name string, results []*bench.Result) {
 	seen, all := map[string]bool{}, secondsOf(results)
 	without := secondsText(all, func(s second) bool { some, _ := s.hit(""); return !some })
@@ -37,7 +37,7 @@ func (b *Blocks) impacts(name string, results []*bench.Result) {
 	}
 }
 
-// span is when a fault was in force in one run.
+// span writes the time of a fault in one run.
 func span(b bench.Band) string {
 	if b.ToS == b.FromS {
 		return fmt.Sprintf("at %.2fs", b.FromS)
@@ -45,7 +45,7 @@ func span(b bench.Band) string {
 	return fmt.Sprintf("%.2fs-%.2fs", b.FromS, b.ToS)
 }
 
-// second is one point, what it lasted, and the faults of its run.
+// second is one point, its length, and the faults of its run.
 type second struct {
 	bench.Point
 	from   float64
@@ -54,7 +54,7 @@ type second struct {
 
 func (s second) length() float64 { return s.TS - s.from }
 
-// secondsOf is those of all runs.
+// secondsOf returns the seconds of all runs.
 func secondsOf(results []*bench.Result) (all []second) {
 	for _, r := range results {
 		from := 0.0
@@ -68,11 +68,11 @@ func secondsOf(results []*bench.Result) (all []second) {
 	return all
 }
 
-// edge is how far a fault may miss the border of a second: its begin is not exact.
+// edge is the tolerance between a fault and the border of a second, since begins are not exact.
 const edge = 0.05
 
-// hit tells whether a fault of that spec, or of any if it is empty, fell into the second, and
-// whether one covered it from end to end.
+// hit reports whether a fault with that spec (any, if it is empty) touched the second, and whether
+// one covered it completely.
 func (s second) hit(spec string) (some, whole bool) {
 	for _, b := range s.faults {
 		if spec == "" || b.Spec == spec {
@@ -83,8 +83,8 @@ func (s second) hit(spec string) (some, whole bool) {
 	return some, whole
 }
 
-// secondsText is the median of the throughput and p99 of those that which chooses, and all that
-// went wrong in them; empty where there are none.
+// secondsText writes the median throughput and p99 of the seconds that which chooses, and their
+// errors. It is empty if which chooses none.
 func secondsText(all []second, which func(second) bool) string {
 	var rates, p99s []float64
 	var failed int64

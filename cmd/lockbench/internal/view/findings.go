@@ -11,7 +11,7 @@ import (
 	"muxlock/internal/stats"
 )
 
-// header is the lines above every table.
+// header shows the lines above every table.
 func (b *Blocks) header(doc result.Document) {
 	c := doc.Config
 	b.Line("%s  seed %d", strings.Join(workload(doc), "  "), c.Seed)
@@ -33,11 +33,11 @@ func (b *Blocks) header(doc result.Document) {
 	}
 }
 
-// findings is how the results stood to what was asked, what speaks against them, each once,
-// and what the implementations do not promise.
+// findings shows the verdicts on objectives, the warnings, each once, and the caveats of the
+// implementations.
 func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 	b.Line("")
-	if doc.Sweep == nil { // what puts all settings together would mislead
+	if doc.Sweep == nil { // a verdict over all settings would mislead
 		b.objectives(doc)
 	}
 	b.warnings(doc)
@@ -57,8 +57,8 @@ func (b *Blocks) findings(doc result.Document, caveats map[string]string) {
 	}
 }
 
-// objectives is how each implementation stood to what was asked of it: over several
-// rounds the median, and in how many it was met.
+// objectives shows each implementation's verdicts: the median over the rounds, and in how many
+// rounds an objective was met.
 func (b *Blocks) objectives(doc result.Document) {
 	t := Table{Texts: 2, Heads: make([]string, 4), Remarks: 1}
 	for _, impl := range doc.Config.Impls {
@@ -74,7 +74,7 @@ func (b *Blocks) objectives(doc result.Document) {
 	b.Table(t)
 }
 
-// judged is the objectives of an implementation in their order, each in all rounds.
+// judged returns the objectives of an implementation in their order, each in all rounds.
 func judged(results []*bench.Result, impl string) (all [][]bench.SLO) {
 	for _, r := range results {
 		for i, s := range r.SLO {
@@ -90,8 +90,8 @@ func judged(results []*bench.Result, impl string) (all [][]bench.SLO) {
 	return all
 }
 
-// stood is the measured value and the verdict; a round that missed says more than
-// one that could not be judged.
+// stood returns the measured value and the verdict. A missed round says more than a round that
+// could not be judged.
 func stood(rounds []bench.SLO) (value string, verdict Cell) {
 	var values []float64
 	passed, reason, bound := 0, "", false
@@ -122,7 +122,7 @@ func stood(rounds []bench.SLO) (value string, verdict Cell) {
 	return value, Cell{Text: "NOT JUDGED" + count + ": " + reason, Class: Bad}
 }
 
-// Judged is an objective and what was measured.
+// Judged writes an objective and its measured value.
 func Judged(s bench.SLO) string {
 	if s.Reason != "" {
 		return s.Text + ": " + s.Reason
@@ -130,7 +130,7 @@ func Judged(s bench.SLO) string {
 	return s.Text + ": " + units.AtLeast(units.In(s.Unit, s.Value), s.AtLeast)
 }
 
-// warnings is what speaks against the results, those of an implementation at a setting together.
+// warnings shows the doubts about the results, by implementation and setting.
 func (b *Blocks) warnings(doc result.Document) {
 	groups := map[string][]*bench.Result{}
 	var names []string
@@ -158,7 +158,7 @@ func (b *Blocks) warnings(doc result.Document) {
 				samples[sample] = true
 			}
 		}
-		if doc.Kind() != result.KindCapacity { // where the steps say the rest
+		if doc.Kind() != result.KindCapacity { // there the steps have the reasons
 			lagged = b.reasons(name, groups[name]) || lagged
 			short = b.outlasted(name, groups[name]) || short
 		}
@@ -171,16 +171,16 @@ func (b *Blocks) warnings(doc result.Document) {
 	}
 }
 
-// reasons is why runs are not valid, those of a kind once: their figures differ. It reports whether
-// the generator is one.
+// reasons shows why runs are not valid, each kind of reason once, since only figures differ. It
+// reports whether the generator lagged.
 func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
 	var firsts []string
-	rounds := map[string]int{} // by the first of its kind
+	rounds := map[string]int{} // by the first reason of its kind
 	for _, r := range results {
 		for _, reason := range r.Valid.Reasons {
 			kind, _, _ := strings.Cut(reason, ":")
 			i := slices.IndexFunc(firsts, func(first string) bool { return strings.HasPrefix(first, kind) })
-			if i < 0 && reason != result.EmbeddedReason { // which the header says
+			if i < 0 && reason != result.EmbeddedReason { // the header has that one
 				i, firsts = len(firsts), append(firsts, reason)
 			}
 			if i >= 0 {
@@ -199,7 +199,7 @@ func (b *Blocks) reasons(name string, results []*bench.Result) (lagged bool) {
 	return lagged
 }
 
-// outlasted warns of leases that were too short, and reports whether there were any.
+// outlasted warns of leases that were too short. It reports whether there were any.
 func (b *Blocks) outlasted(name string, results []*bench.Result) bool {
 	var t bench.Totals
 	for _, r := range results {

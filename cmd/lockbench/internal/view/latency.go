@@ -10,7 +10,7 @@ import (
 	"muxlock/internal/stats"
 )
 
-// latencies is a plot and the figures of each latency, of all implementations together.
+// latencies shows a plot and the figures of each latency, with all implementations.
 func (b *Blocks) latencies(doc result.Document) {
 	for _, t := range result.Timings {
 		var curves []curve
@@ -28,14 +28,14 @@ func (b *Blocks) latencies(doc result.Document) {
 	}
 }
 
-// twice tells whether a timing is another one of that result under a second name: service
-// is the acquire of an open loop, and each of the two is shown where its name says more.
+// twice reports whether a timing repeats another one under a second name. service and acquire are
+// the same: an open loop shows service, a closed loop acquire.
 func twice(t result.Timing, r *bench.Result) bool {
 	open := r.Latency.Response != nil
 	return t.Name == "service" && !open || t.Name == "acquire" && open
 }
 
-// curve is one latency, by its name.
+// curve is one latency of one or several rounds.
 type curve struct {
 	name    string
 	color   int
@@ -43,7 +43,7 @@ type curve struct {
 	all     *bench.Histogram // nil: only the percentiles of summary are known
 }
 
-// timingsOf is those of one run.
+// timingsOf returns the latencies of one run.
 func timingsOf(r *bench.Result) (curves []curve) {
 	for _, t := range result.Timings {
 		if c := pooled(t, t.Label, len(curves), r); c != nil {
@@ -53,8 +53,8 @@ func timingsOf(r *bench.Result) (curves []curve) {
 	return curves
 }
 
-// pooled puts rounds together, which only histograms can be; of several rounds without
-// them, and when there is nothing, it is nil.
+// pooled merges the histograms of rounds. It returns nil if there is no data, or if several rounds
+// lack histograms.
 func pooled(t result.Timing, name string, color int, results ...*bench.Result) *curve {
 	c := &curve{name: name, color: color, all: bench.NewHistogram()}
 	parts := 0
@@ -79,7 +79,7 @@ func pooled(t result.Timing, name string, color int, results ...*bench.Result) *
 	return c
 }
 
-// percentiles is the figures of latencies.
+// percentiles returns the table of latencies.
 func percentiles(curves []curve) Table {
 	t := Table{Texts: 1, Heads: []string{""}}
 	for _, p := range stats.Percentiles {
@@ -96,11 +96,11 @@ func percentiles(curves []curve) Table {
 	return t
 }
 
-// stepsPerDecade is how many points of a percentile curve lie between 90 % and 99 %.
+// stepsPerDecade is the number of points of a percentile curve between 90 % and 99 %.
 const stepsPerDecade = 24
 
-// percentilePlot has 1/(1-p) on its axis, as plots of HdrHistogram have. Lower bounds are a
-// curve of their own. A latency of which only some percentiles are known has no curve.
+// percentilePlot has 1/(1-p) on its axis, like plots of HdrHistogram. Lower bounds have a curve of
+// their own. A latency without a histogram has no curve.
 func percentilePlot(title string, curves []curve) Lines {
 	l := Lines{Title: title, X: Axis{Label: "percentile", Log: true, Text: percentileText}, Y: Axis{Log: true, Text: units.Duration}}
 	for _, c := range curves {
@@ -111,7 +111,7 @@ func percentilePlot(title string, curves []curve) Lines {
 		bound := Series{Name: c.name + ", at least", Color: c.color, Dash: true}
 		for i := 0; ; i++ {
 			x := math.Pow(10, float64(i)/stepsPerDecade)
-			if x > float64(c.summary.Count) { // beyond it there is nobody
+			if x > float64(c.summary.Count) { // no latency lies beyond
 				break
 			}
 			y, atLeast := int64(c.all.Quantile(1-1/x)), c.all.AtLeast(1-1/x)
@@ -123,5 +123,5 @@ func percentilePlot(title string, curves []curve) Lines {
 	return l
 }
 
-// percentileText is 99 at 100.
+// percentileText writes the percentile at a place of the axis: 99 at 100.
 func percentileText(x float64) string { return strconv.FormatFloat(100-100/x, 'g', 7, 64) }

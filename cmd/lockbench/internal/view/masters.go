@@ -10,12 +10,11 @@ import (
 	"muxlock/internal/stats"
 )
 
-// slow is how many times the median of the others a master's round trip must be for it
-// to be pointed at.
+// A master is slow if its round trip is this many times the median of the others.
 const slow = 2
 
-// masterTable is what a prober beside the load, with connections of its own, saw of each
-// master. Away is the part of the time between an unanswered probe and the next answer.
+// masterTable shows a prober's findings about each master. Away is the share of the time between an
+// unanswered probe and the next answer.
 func masterTable(all []bench.Master) Table {
 	t := Table{Texts: 1, Heads: []string{"master", "rtt p50", "p99", "max", "no reply", "away", "clock rate", ""}, Remarks: 1}
 	for i, m := range all {
@@ -32,7 +31,7 @@ func masterTable(all []bench.Master) Table {
 	return t
 }
 
-// clockText is a master's clock in a few words; none if too little was seen of it.
+// clockText writes a master's clock in a few words; none if it is not known.
 func clockText(c *bench.Clock) string {
 	if c == nil {
 		return none
@@ -47,7 +46,7 @@ func clockText(c *bench.Clock) string {
 	return text
 }
 
-// remark points at a master that was away, or much slower than most of the others.
+// remark marks a master that was away, or slow.
 func remark(masters []bench.Master, i int) string {
 	var others []float64
 	for j, m := range masters {

@@ -10,7 +10,7 @@ import (
 	"muxlock/internal/stats"
 )
 
-// runs is every figure of every result; of many that are compared, charts stand elsewhere.
+// runs shows every figure of every result. A comparison has its charts elsewhere.
 func runs(doc result.Document) (b Blocks) {
 	for _, r := range doc.Results {
 		b.Line("")
@@ -24,7 +24,7 @@ func runs(doc result.Document) (b Blocks) {
 	return b
 }
 
-// next is what to try after a run.
+// next suggests commands after a run.
 const next = `next: lockbench compare                 beside Redsync and a single master
       lockbench run --rate 5k           open loop: what callers wait
       lockbench run --keys 1            all fight for one lock
@@ -66,14 +66,14 @@ func (b *Blocks) result(doc result.Document, r *bench.Result) {
 	b.impacts("", []*bench.Result{r})
 }
 
-// fencesText is the fencing tokens that the audit compared, and what they cost.
+// fencesText writes the number of audited fencing tokens and their cost.
 func fencesText(r *bench.Result) string {
 	trips := result.MustFigure("fence_second_trip_rate")
 	return fmt.Sprintf("fences %s  fence violations %s  %s %s", units.Number(r.Totals.Fenced), units.Number(r.Safety.FenceViolations),
 		trips.Label, medianText(trips, []*bench.Result{r}))
 }
 
-// outcomes is what became of the operations.
+// outcomes writes the outcomes of operations.
 func outcomes(r *bench.Result) string {
 	t := r.Totals
 	text := fmt.Sprintf("acquired %s  refused %s  timeouts %s  errors %s",
@@ -84,7 +84,7 @@ func outcomes(r *bench.Result) string {
 	return text
 }
 
-// arrivals is how an open loop was served.
+// arrivals writes how an open loop was served.
 func arrivals(r *bench.Result) string {
 	t := r.Totals
 	text := fmt.Sprintf("offered %s/s, started %s/s, late %s", units.Number(float64(t.Offered)/r.DurationS), units.Number(float64(t.Started)/r.DurationS), partOf(t.Late, t.Offered))
@@ -94,12 +94,12 @@ func arrivals(r *bench.Result) string {
 	return text
 }
 
-// partOf is a count and its share of all.
+// partOf writes a count and its share of all.
 func partOf(n, all int64) string {
 	return fmt.Sprintf("%s (%s)", units.Number(n), units.Share(float64(n)/float64(max(all, 1))))
 }
 
-// tail is what the percentiles without a base would need.
+// tail shows how much longer a run should be for its thin percentiles.
 func (b *Blocks) tail(r *bench.Result) {
 	var needs []string
 	for _, p := range stats.Percentiles {
@@ -112,12 +112,12 @@ func (b *Blocks) tail(r *bench.Result) {
 	}
 }
 
-// waits tells whether workers waited for each other at shared names.
+// waits reports whether workers waited for each other at shared names.
 func waits(r *bench.Result) bool { return r.Latency.Handover != nil }
 
 const handoverMeans = "hand-over: from the call of Release to the return of an Acquire that was waiting"
 
-// fairness is how evenly the workers, and the processes, got their locks.
+// fairness shows how evenly workers and processes got their locks.
 func (b *Blocks) fairness(r *bench.Result) {
 	fair, longest := r.Fairness, ""
 	if waits(r) && fair.MeanWaitNs > 0 {
@@ -133,7 +133,7 @@ func (b *Blocks) fairness(r *bench.Result) {
 	}
 }
 
-// clientText is what the load cost here, and what may have disturbed it.
+// clientText writes the cost of the load for the client, and disturbances of the machine.
 func clientText(r *bench.Result) string {
 	c := r.Client
 	var parts []string
@@ -148,7 +148,7 @@ func clientText(r *bench.Result) string {
 	return "client: " + strings.Join(parts, "  ")
 }
 
-// holdingText is what keeping many locks alive cost.
+// holdingText writes the cost of keeping many locks alive.
 func holdingText(h *bench.Holding) string {
 	text := fmt.Sprintf("holding: heap %s bytes a lock  goroutines %s before, %s with all held", units.Number(h.HeapBytesPerLock), units.Number(h.GoroutinesBefore), units.Number(h.GoroutinesAfter))
 	if h.CommandsPerRound > 0 {
@@ -157,7 +157,7 @@ func holdingText(h *bench.Holding) string {
 	return text
 }
 
-// runName is an implementation, and the round where there are several.
+// runName writes an implementation, and the round if there are several.
 func runName(doc result.Document, r *bench.Result) string {
 	if doc.Config.Rounds > 1 {
 		return fmt.Sprintf("%s  round %d", r.Impl, r.Round)

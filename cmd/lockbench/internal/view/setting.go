@@ -10,8 +10,8 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// workload is what was run, in a few words each, but for the seed. What a sweep gives
-// a value of its own in each setting is left out.
+// workload writes the settings of the load, in a few words each. It leaves out the seed, and the
+// flags that a sweep varied.
 func workload(doc result.Document) []string {
 	c := doc.Config
 	parts := []string{mastersText(c)}
@@ -55,7 +55,7 @@ func workersText(c result.Config) string {
 	return s
 }
 
-// keysText is how many lock names and how they are drawn.
+// keysText writes the number and the distribution of lock names.
 func keysText(c result.Config) string {
 	switch {
 	case c.Op == bench.Hold:
@@ -66,7 +66,7 @@ func keysText(c result.Config) string {
 	return fmt.Sprintf("%d %s", c.Keys, c.Dist)
 }
 
-// surroundings is the masters, the machine and the tool.
+// surroundings shows the masters, the machine and the tool.
 func (b *Blocks) surroundings(doc result.Document) {
 	e, tool := doc.Env, doc.Tool
 	b.heading("Environment")

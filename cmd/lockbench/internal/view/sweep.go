@@ -13,14 +13,14 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// sweep is a line for each setting and implementation, and on a page how the figures grow.
+// sweep shows a line for each setting and implementation, and on a page how the figures grow.
 func (b *Blocks) sweep(doc result.Document) {
 	b.Line("rounds: %d of %s each, all settings in turn; the figures are medians\n", doc.Config.Rounds, doc.Config.Duration)
 	b.Table(pointsTable(doc))
 	b.growth(doc)
 }
 
-// swept is the figures of a sweep, the first one in an open loop.
+// swept returns the figures of a sweep. The first one is for an open loop only.
 func swept(doc result.Document) []result.Figure {
 	names := []string{"offered_per_s", "throughput", "headline.p50", "headline.p99", "handover.p50", "cpu_ns_per_op"}
 	if !slices.ContainsFunc(doc.Results, func(r *bench.Result) bool { return r.Latency.Response != nil }) {
@@ -29,7 +29,7 @@ func swept(doc result.Document) []result.Figure {
 	return shown(doc, names)
 }
 
-// pointsTable is every setting; a figure that no run has is -.
+// pointsTable returns the table of all settings. A figure that no run has is -.
 func pointsTable(doc result.Document) Table {
 	t := Table{Texts: len(doc.Sweep.Params) + 1, Remarks: 1}
 	for _, p := range doc.Sweep.Params {
@@ -48,9 +48,9 @@ func pointsTable(doc result.Document) Table {
 	return t
 }
 
-// pointRemark is what speaks against the figures of a setting.
+// pointRemark writes the doubts about the figures of a setting.
 func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Result) string {
-	if !p.Valid && doc.Config.Target != "embedded" { // of which none is
+	if !p.Valid && doc.Config.Target != "embedded" { // runs on embedded masters are never valid
 		return "not valid"
 	}
 	var missed []string
@@ -67,7 +67,7 @@ func pointRemark(doc result.Document, p result.SweepPoint, results []*bench.Resu
 	return "missed " + strings.Join(missed, "; ")
 }
 
-// growth is how the figures of a sweep change with its param.
+// growth charts the figures of a sweep over its param.
 func (b *Blocks) growth(doc result.Document) {
 	if doc.Sweep == nil || len(doc.Sweep.Params) != 1 {
 		return
@@ -106,8 +106,8 @@ func (b *Blocks) growth(doc result.Document) {
 	}
 }
 
-// place is where a value stands on the axis, NaN if it is no number. A search names no values
-// beforehand; its rates are numbers.
+// place returns the place of a value on the axis; NaN if it is no number. The rates of a search are
+// numbers, but no values of the param.
 func place(p result.SweepParam, text string) float64 {
 	for _, v := range p.Values {
 		if v.Text == text && v.Number != nil {
@@ -120,7 +120,7 @@ func place(p result.SweepParam, text string) float64 {
 	return math.NaN()
 }
 
-// capacities is searches, their steps and what each found.
+// capacities shows searches: their steps and answers.
 func (b *Blocks) capacities(doc result.Document) {
 	for _, c := range doc.Capacity {
 		b.Line("\n%s: the highest rate that meets %s", c.Impl, strings.Join(c.SLO, " and "))
@@ -134,7 +134,7 @@ func (b *Blocks) capacities(doc result.Document) {
 	b.growth(doc)
 }
 
-// outcome is what most runs at a rate came to, and how many.
+// outcome writes the outcome of most runs at a rate, and their number.
 func outcome(s result.CapacityStep) string {
 	text := string(s.Outcome)
 	switch s.Outcome {
@@ -151,7 +151,7 @@ func outcome(s result.CapacityStep) string {
 	return text
 }
 
-// Answer is what a search found, in a sentence, and what it rests on.
+// Answer writes the answer of a search and its runs in a sentence.
 func Answer(c result.Capacity) string {
 	at, next := c.At(c.RatePerS), c.At(c.NextPerS)
 	text := fmt.Sprintf("%s: highest rate that meets %s: ", c.Impl, strings.Join(c.SLO, " and "))

@@ -1,6 +1,5 @@
-// Package view decides what is shown of a result: documents in, blocks out. How a block
-// looks is decided by the renderers, package text for a terminal and package html for a
-// browser. One file is one topic, for both.
+// Package view decides what is shown of a result: documents in, blocks out. Package text renders
+// blocks for a terminal, package html for a browser. Each file has one topic, for both.
 package view
 
 import (
@@ -13,18 +12,18 @@ import (
 	"muxlock/cmd/lockbench/internal/units"
 )
 
-// Page is what is shown of a document. Who reads a terminal looks at its end, and who
-// reads a page in a browser at its beginning: there stand the findings.
+// Page has the blocks of a document. The findings stand at the end in a terminal and at the top in
+// a browser: there readers look first.
 type Page struct {
 	Title    string
-	Setup    Blocks // what was run
-	Body     Blocks // its figures
-	Findings Blocks // how it stood to what was asked, and what speaks against it
-	Notes    Blocks // for a browser: where it was run, and how to do it again
+	Setup    Blocks // the settings
+	Body     Blocks // the figures
+	Findings Blocks // verdicts and warnings
+	Notes    Blocks // for a browser: masters, machine, and the command to repeat it
 }
 
-// New is the page of a document. The rest is what a document has not: what
-// implementations do not promise, and the command line that makes such a result.
+// New makes the page of a document. The document lacks the other arguments: the caveats of
+// implementations, and the command that repeats it.
 func New(doc result.Document, caveats map[string]string, again string) Page {
 	p, kind := Page{Title: title(doc)}, doc.Kind()
 	if kind != result.KindAdvise && kind != result.KindChaos {
@@ -63,34 +62,34 @@ func New(doc result.Document, caveats map[string]string, again string) Page {
 
 func title(doc result.Document) string {
 	command := cmp.Or(doc.Config.Command, "run")
-	if doc.Kind() == result.KindAdvise { // also of a result of another command
+	if doc.Kind() == result.KindAdvise { // also if another command made the result
 		command = "advise"
 	}
 	return strings.TrimSuffix("lockbench "+command+": "+strings.Join(doc.Config.Impls, ", "), ": ")
 }
 
-// Blocks is what is shown, from above.
+// Blocks are shown from top to bottom.
 type Blocks []Block
 
 // Block is a heading, a line, a table or a chart.
 type Block struct {
-	Browser bool // there is no room for it on a terminal
+	Browser bool // for a browser only
 	Heading string
 	Line    string
 	Bad     bool // Line speaks against the result
-	Code    bool // Line is several, to be copied as they are
-	Hint    bool // Line is what to try: for a person at a terminal, not for what reads a pipe
+	Code    bool // Line has several lines, to be copied
+	Hint    bool // Line is a suggestion, only for a person at a terminal
 	Table   *Table
-	Lines   *Lines // left out where there is nothing to draw, as is Bars
+	Lines   *Lines // like Bars, left out if there is nothing to draw
 	Bars    *Bars
 }
 
-// Line adds one.
+// Line adds a line.
 func (b *Blocks) Line(format string, args ...any) {
 	*b = append(*b, Block{Line: fmt.Sprintf(format, args...)})
 }
 
-// Table adds one that has rows.
+// Table adds a table, if it has rows.
 func (b *Blocks) Table(t Table) {
 	if len(t.Rows) > 0 {
 		*b = append(*b, Block{Table: &t})
@@ -109,7 +108,7 @@ func (b *Blocks) hint(format string, args ...any) {
 	*b = append(*b, Block{Line: fmt.Sprintf(format, args...), Hint: true})
 }
 
-// browser adds blocks for which a terminal has no room.
+// browser adds blocks for a browser only.
 func (b *Blocks) browser(more Blocks) {
 	for _, block := range more {
 		block.Browser = true
@@ -117,18 +116,18 @@ func (b *Blocks) browser(more Blocks) {
 	}
 }
 
-// Table is figures in rows, beside texts. The heads say how many columns there are.
+// Table has rows of figures and texts, with as many columns as heads.
 type Table struct {
 	Caption        string
 	Heads          []string
-	Texts, Remarks int // so many of the first and of the last columns are text
+	Texts, Remarks int // numbers of first and last columns with text
 	Rows           [][]Cell
 }
 
-// Headed tells whether a column has a heading.
+// Headed reports whether any column has a heading.
 func (t Table) Headed() bool { return strings.Join(t.Heads, "") != "" }
 
-// Left tells whether a column is text, which begins at the left.
+// Left reports whether a column is text, which is aligned left.
 func (t Table) Left(column int) bool { return column < t.Texts || column >= len(t.Heads)-t.Remarks }
 
 // Cell is a figure for people.
@@ -143,7 +142,7 @@ const (
 	Bad  = "bad"
 )
 
-// cells is a row of texts.
+// cells makes a row of texts.
 func cells(texts ...string) (row []Cell) {
 	for _, text := range texts {
 		row = append(row, Cell{Text: text})
@@ -151,13 +150,13 @@ func cells(texts ...string) (row []Cell) {
 	return row
 }
 
-// none is what was not measured.
+// none stands for a value that was not measured.
 const none = "-"
 
-// ns is a time.
+// ns writes a time.
 func ns[T ~int64 | ~float64](v T) string { return units.Duration(float64(v)) }
 
-// known is text when v was measured, where 0 says that it was not.
+// known returns text, or none if v is 0: not measured.
 func known[T int64 | float64](v T, text string) string {
 	if v == 0 {
 		return none
@@ -165,8 +164,8 @@ func known[T int64 | float64](v T, text string) string {
 	return text
 }
 
-// medianText is the median of a figure over the results that have it, a lower bound when it
-// is one in half of them.
+// medianText writes the median of a figure over the results with it. It is a lower bound if it is
+// one in half of them.
 func medianText(f result.Figure, results []*bench.Result) string {
 	v, ok := f.Median(results)
 	if !ok {
@@ -181,7 +180,7 @@ func medianText(f result.Figure, results []*bench.Result) string {
 	return units.AtLeast(units.In(f.Unit, v), 2*bounds >= len(results))
 }
 
-// medianTexts is those of several figures.
+// medianTexts writes the medians of several figures.
 func medianTexts(figures []result.Figure, results []*bench.Result) (texts []string) {
 	for _, f := range figures {
 		texts = append(texts, medianText(f, results))

@@ -1,6 +1,5 @@
-// Package wire is a bare connection to one master, for loads and measurements that
-// want nothing between them and the socket. Whatever else talks to masters uses a
-// client library.
+// Package wire has a bare connection to one master, for loads and measurements without a client
+// library between them and the socket. Other code uses a client library.
 package wire
 
 import (
@@ -18,14 +17,14 @@ import (
 	"muxlock/internal/resp"
 )
 
-// Conn is a connection that is logged in. Not safe for concurrent use, but one
-// goroutine may write while another one reads In.
+// Conn is a connection that is logged in. Not safe for concurrent use, except that one goroutine
+// may write while another reads In.
 type Conn struct {
 	net.Conn
 	In *bufio.Reader
 }
 
-// Dial connects and logs in as the address asks. It blocks until that is done or ctx ends.
+// Dial connects and logs in, as the address says. It blocks until that is done or ctx ends.
 func Dial(ctx context.Context, master string) (*Conn, error) {
 	opt, err := masters.Option(master)
 	if err != nil {
@@ -73,8 +72,8 @@ func (c *Conn) login(opt rueidis.ClientOption) error {
 	return err
 }
 
-// Ask sends one command over a connection of its own. It blocks for limit at most; the end of
-// ctx ends the dialing.
+// Ask sends one command over a connection of its own. It blocks for at most limit. When ctx ends,
+// dialing ends.
 func Ask(ctx context.Context, master string, limit time.Duration, words ...string) ([]resp.Reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -88,7 +87,7 @@ func Ask(ctx context.Context, master string, limit time.Duration, words ...strin
 	return c.Call(words...)
 }
 
-// Call sends one command and reads its reply; an error reply is an error, a resp.Error.
+// Call sends one command and reads its reply. It returns an error reply as a resp.Error.
 func (c *Conn) Call(words ...string) ([]resp.Reply, error) {
 	if _, err := c.Write(resp.AppendCommand(nil, words...)); err != nil {
 		return nil, err
