@@ -107,10 +107,10 @@ func TestCtrlCWritesThePartialResultAndStopsTheServers(t *testing.T) {
 	r.end(t, os.Interrupt)
 
 	doc := requireFields(t, r.stdout.String())
-	result := doc["results"].([]any)[0]
-	acquired, _ := at(result, "totals.acquired")
+	first := doc["results"].([]any)[0]
+	acquired, _ := at(first, "totals.acquired")
 	require.Positive(t, acquired)
-	reasons, _ := at(result, "valid.reasons")
+	reasons, _ := at(first, "valid.reasons")
 	require.Contains(t, fmt.Sprint(reasons), "interrupted")
 }
 

@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"muxlock/cmd/lockbench/internal/subprocess"
+	"muxlock/cmd/lockbench/internal/subprocesstest"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
@@ -25,7 +25,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	subprocess.Main()
+	subprocesstest.Serve()
 	// A test here waits for a process nearly all its time.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)

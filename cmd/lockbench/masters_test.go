@@ -51,15 +51,15 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	doc := requireFields(t, stdout)
 	given, _ := at(doc, "config.new_masters")
 	require.Equal(t, true, given)
-	result := doc["results"].([]any)[0]
-	seen, _ := at(result, "per_master")
+	first := doc["results"].([]any)[0]
+	seen, _ := at(first, "per_master")
 	require.Len(t, seen, 2)
 	p50, _ := at(seen.([]any)[1], "rtt.p.50")
 	require.Greater(t, p50, float64(30*time.Millisecond))
-	rows, _ := at(result, "probe.rows")
+	rows, _ := at(first, "probe.rows")
 	require.Greater(t, len(rows.([]any)), 20)
 	require.Len(t, rows.([]any)[0], 2)
-	medians, _ := at(result.(map[string]any)["series"].([]any)[0], "master_ns")
+	medians, _ := at(first.(map[string]any)["series"].([]any)[0], "master_ns")
 	require.Len(t, medians, 2)
 
 	require.NoError(t, cmd.Process.Signal(os.Interrupt))

@@ -11,8 +11,7 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// runFlags is the flags of run as a command line sets them.
-// keep runs and returns the name of the result file.
+// keep runs lockbench and returns the name of its result file.
 func keep(t *testing.T, args ...string) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "result.json")
@@ -47,7 +46,6 @@ func TestAnEarlierRunIsDoneAgain(t *testing.T) {
 	require.Len(t, again.Config.Masters, 1)
 }
 
-// A flag that takes part in the load and is not kept would make --config lie.
 func TestDamagedAndForeignFilesAreUsageErrors(t *testing.T) {
 	t.Parallel()
 	whole := read(t, keep(t, words(quick)...))

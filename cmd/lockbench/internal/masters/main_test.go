@@ -3,12 +3,7 @@ package masters_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
-	"muxlock/cmd/lockbench/internal/subprocess"
+	"muxlock/cmd/lockbench/internal/subprocesstest"
 )
 
-func TestMain(m *testing.M) {
-	subprocess.Main()
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { subprocesstest.Main(m) }

@@ -4,10 +4,10 @@ import (
 	"os"
 	"testing"
 
-	"muxlock/cmd/lockbench/internal/subprocess"
+	"muxlock/cmd/lockbench/internal/subprocesstest"
 )
 
 func TestMain(m *testing.M) {
-	subprocess.Main() // a delay is put in by a process of this program
+	subprocesstest.Serve() // a fault's delay needs a subprocess
 	os.Exit(m.Run())
 }
