@@ -42,8 +42,7 @@ func TestAuditLetsALateLeaveTouchNobodyElse(t *testing.T) {
 
 func TestAuditForgivesAHolderThatSleptThroughItsLease(t *testing.T) {
 	a := newAudit(newTable(1))
-	// Worker 1 was granted the lock at 0 until 10 ms, but gets to enter at 20 ms,
-	// when worker 2 holds it by right.
+	// Worker 1 got the lock from 0 to 10 ms, but enters at 20 ms, when worker 2 rightly holds it.
 	second := a.enter(0, 2, 12*ms, 100*ms, 0, at(12*ms))
 	stamp := a.enter(0, 1, 0, 10*ms, 0, at(20*ms))
 	require.Zero(t, stamp)

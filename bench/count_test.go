@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// outage is a lock that takes 1 ms, and while its masters are away until they are back.
+// outage is a lock that takes 1 ms. While its masters are away, it waits until they are back.
 func outage(from, to time.Duration) func() Locker {
 	return func() Locker {
 		begin := time.Now()
@@ -133,8 +133,8 @@ func TestPartsAddUpWhatIsCensored(t *testing.T) {
 	require.GreaterOrEqual(t, r.Series[0].P50Ns, 5*ms-ms/100)
 }
 
-// A waiter in the lock is no arrival without a worker: neither starts nor the backlog show
-// that more is asked for than acquired.
+// A waiter inside the lock has a worker. So neither Started nor the backlog shows that more locks are
+// wanted than acquired.
 func TestGoodputIsOfWhatWasAcquiredNotOfWhatWasStarted(t *testing.T) {
 	cfg := Config{Workers: 2000, Rate: 1100, Keys: 1, Dist: Uniform(), Hold: Fixed(time.Millisecond), Duration: 4 * time.Second, Warmup: time.Second, TTL: time.Hour, Seed: 1}
 	b := &baton{}

@@ -9,21 +9,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// held is a hold of 1 ms from at, in ms.
+type held struct {
+	key   int
+	at    int64
+	fence uint64
+}
+
 func TestAuditSeesAFenceThatDoesNotGrow(t *testing.T) {
 	for _, names := range []int{2, spreadNames + 1} {
 		a := newAudit(newTable(names))
-		hold := func(key int, acquired int64, fence uint64, want int64) {
+		hold := func(h held, stale int64) {
 			t.Helper()
-			a.leave(key, a.enter(key, 1, acquired*ms, (acquired+10)*ms, fence, at(acquired*ms)), (acquired+1)*ms)
-			require.Equal(t, want, a.stale.Load())
+			a.leave(h.key, a.enter(h.key, 1, h.at*ms, (h.at+10)*ms, h.fence, at(h.at*ms)), (h.at+1)*ms)
+			require.Equal(t, stale, a.stale.Load())
 		}
-		hold(0, 0, 7, 0)
-		hold(1, 1, 3, 0) // another name
-		hold(0, 2, 8, 0)
-		hold(0, 3, 0, 0) // has none
-		hold(0, 4, 8, 1) // equal
-		hold(0, 5, 5, 2)
-		hold(0, 6, 6, 2) // the hold before had a smaller one
+		hold(held{key: 0, at: 0, fence: 7}, 0)
+		hold(held{key: 1, at: 1, fence: 3}, 0) // another name
+		hold(held{key: 0, at: 2, fence: 8}, 0)
+		hold(held{key: 0, at: 3, fence: 0}, 0) // has none
+		hold(held{key: 0, at: 4, fence: 8}, 1) // equal
+		hold(held{key: 0, at: 5, fence: 5}, 2)
+		hold(held{key: 0, at: 6, fence: 6}, 2) // the hold before had a smaller one
 		require.Zero(t, a.overlaps.Load())
 	}
 }
@@ -39,7 +46,7 @@ func TestAuditForgivesTheFenceOfAHolderThatSleptThroughItsLease(t *testing.T) {
 	require.Zero(t, a.overlaps.Load())
 }
 
-// fencedLeases is a correct lock, but for its fences. A tenth of its attempts needs a second trip.
+// fencedLeases is a correct lock with chosen fences. A tenth of its attempts needs a second trip.
 type fencedLeases struct{ *leases }
 
 func newFencedLeases(fence func(n uint64) uint64) fencedLeases {
@@ -82,7 +89,7 @@ func TestAuditOfARunComparesFences(t *testing.T) {
 }
 
 func TestPartsCompareFencesWithEachOther(t *testing.T) {
-	// One worker in each process: when they take turns, equal fences are each of another one.
+	// With one worker in each process that take turns, equal fences come from both processes.
 	cfg := Config{Workers: 1, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 200 * time.Millisecond, TTL: time.Hour, History: 64}
 	r := inParts(t, newFencedLeases(growing), cfg)
 	require.Zero(t, r.Safety.FenceViolations)

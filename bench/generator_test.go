@@ -21,14 +21,14 @@ func TestGeneratorAllocatesNothingPerCycle(t *testing.T) {
 			cfg.Duration, cfg.Warmup = 200*time.Millisecond, 50*time.Millisecond
 			r, err := Run(t.Context(), "noop", noop{}, cfg)
 			require.NoError(t, err)
-			// What a run allocates on its own, some dozens of objects, is spread over few cycles here.
+			// The run itself allocates some dozens of objects, and has few cycles here.
 			require.Less(t, r.Client.AllocsPerOp*float64(r.Latency.Cycle.Count), 0.01*float64(r.Latency.Cycle.Count)+150)
 			requireJSON(t, r)
 		})
 	}
 }
 
-// BenchmarkCycle is the generator's own price: everything but the lock.
+// BenchmarkCycle measures the generator without a lock.
 func BenchmarkCycle(b *testing.B) {
 	for name, cfg := range map[string]Config{
 		"dist=own":           {},

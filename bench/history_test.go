@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// offenders is the events of both sides of the first overlap of a key: the acquire that
-// is marked, and one before it of another worker that was neither over nor released.
+// offenders returns both sides of the first overlap of a key: the marked acquire, and an earlier one of
+// another worker that was neither over nor released.
 func offenders(events []Event) (second, first *Event) {
 	for i, e := range events {
 		if !e.Overlap {

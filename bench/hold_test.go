@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// kept is a lock that can be extended and kept alive; every so many of them are
-// lost at once, or refuse to be extended.
+// kept is a lock that can be extended and kept alive. Every everyLost-th one is lost at once, or cannot
+// be extended.
 type kept struct {
 	noop
 	done chan struct{}

@@ -17,10 +17,9 @@ func draw(cfg Config, stream uint64, n int) []int {
 	return out
 }
 
-// requireLaw draws with the seed and holds the counts against the exact probabilities
-// of all keys, which are given up to a factor, by Pearson's chi-square: it has n-1
-// degrees of freedom, so n-1 on average with a deviation of sqrt(2(n-1)). Five of them
-// are met by chance less than once in ten thousand seeds.
+// requireLaw compares drawn counts with the exact distribution of keys by Pearson's chi-square. weight
+// gives the probabilities up to a factor. Chi-square has n-1 degrees of freedom: mean n-1, deviation
+// sqrt(2(n-1)). Fewer than one seed in ten thousand exceeds five deviations by chance.
 func requireLaw(t *testing.T, cfg Config, weight func(key int) float64) {
 	t.Helper()
 	const draws = 400_000

@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// noop grants at once and claims nothing.
+// noop grants at once and claims no validity.
 type noop struct{}
 
 var longAgo = time.Unix(0, 0)
@@ -23,7 +23,7 @@ func (noop) Until() time.Time                                                { r
 func (noop) Release(context.Context) error                                   { return nil }
 func (noop) Close() error                                                    { return nil }
 
-// slow is noop with a time for each call, which a test may change per call.
+// slow is noop with a time for each call. A test may change it per call.
 type slow struct {
 	acquire func(ctx context.Context) error
 	release time.Duration
@@ -62,8 +62,8 @@ func hangs(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// leases is a correct lock with expiring leases in memory; slots above 1 is a
-// broken one, which grants that many at once.
+// leases is a correct lock with expiring leases in memory. With slots above 1 it is broken: it grants
+// so many at once.
 type leases struct {
 	slots int
 	poll  time.Duration

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lapsing gives locks that end so long after they were acquired, and reports of every tenth
-// attempt that its quorum came too late.
+// lapsing gives locks that end some time after they were acquired. It reports a late quorum for every
+// tenth attempt.
 type lapsing struct {
 	noop
 	valid    time.Duration

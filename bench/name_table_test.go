@@ -47,12 +47,12 @@ func TestNamesOfATableDoNotTouchEachOther(t *testing.T) {
 	}
 }
 
-// baton is one lock for all names but that of the reference, which the next waiter
-// gets a while after the call of Release.
+// baton is one lock for all names except the uncontended one. The next waiter gets it some time after
+// the call of Release.
 type baton struct {
 	token chan struct{}
 	delay time.Duration
-	alone time.Duration // an acquire of the reference
+	alone time.Duration // time of an uncontended acquire
 }
 
 // inBubble makes the token inside the bubble of virtual time.
@@ -63,7 +63,7 @@ func (b *baton) inBubble(ctx context.Context) context.Context {
 }
 
 func (b *baton) Acquire(ctx context.Context, name string, _ time.Duration) (Held, error) {
-	if strings.Contains(name, "uncontended") { // not the name that the baton stands for
+	if strings.Contains(name, "uncontended") { // not a name of the baton
 		time.Sleep(b.alone)
 		return noop{}, nil
 	}
@@ -79,7 +79,7 @@ func (b *baton) TryAcquire(ctx context.Context, _ string, _ time.Duration) (Held
 	select {
 	case <-b.token:
 		return b, nil
-	case <-time.After(time.Millisecond): // virtual time stands still for who never sleeps
+	case <-time.After(time.Millisecond): // virtual time passes only when all sleep
 		return nil, ErrRefused
 	}
 }

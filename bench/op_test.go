@@ -58,7 +58,7 @@ func TestOnlyAMixWithExtendNeedsAnExtender(t *testing.T) {
 	}
 }
 
-// calls is a lock in memory that counts what is called, and by default does it at once.
+// calls is a lock in memory that counts its calls. By default they return at once.
 type calls struct {
 	noop
 	tries, acquires, extends, releases atomic.Int64
@@ -157,10 +157,10 @@ func TestMixOfOverlapsIsSeen(t *testing.T) {
 }
 
 func TestTryIsNoHandover(t *testing.T) {
-	b := &baton{delay: 500 * time.Microsecond} // a try lasts 1 ms, so that many begin before a release and get the lock
+	b := &baton{delay: 500 * time.Microsecond} // a try takes 1 ms, so many begin before a release and get the lock
 	cfg := Config{
 		Workers: 2, Keys: 1, Dist: Uniform(), Duration: time.Second, TTL: time.Minute, Seed: 1,
-		Op: mixOf(t, "mix:try=1000000,acquire-release=1"), // as good as tries alone, but for Config.waits
+		Op: mixOf(t, "mix:try=1000000,acquire-release=1"), // nearly all are tries, but Config.Waits is true
 	}
 	virtual(t, b.inBubble, b, cfg, func(t *testing.T, r *Result, err error) {
 		require.Greater(t, r.Totals.Acquired, int64(1000))

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inVirtualTime is virtual for a locker that is made in it.
+// inVirtualTime is virtual for a locker that must be made in virtual time.
 func inVirtualTime(t *testing.T, l func() Locker, cfg Config, f func(*testing.T, *Result)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -38,7 +38,7 @@ func TestResponseIsWaitAndService(t *testing.T) {
 	})
 }
 
-// A generator that does not run for a while is one that nobody has the baton of.
+// While no worker has the baton, the generator does not run.
 func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -73,7 +73,7 @@ func TestAGeneratorThatCannotKeepUpIsNotValid(t *testing.T) {
 	}
 }
 
-// diary writes down what is locked when, and for how long.
+// diary records each lock with its time and its length.
 type diary struct {
 	mu    sync.Mutex // guards the following
 	begin time.Time

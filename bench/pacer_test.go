@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// clockwork is a pacer with a clock set by hand, at 1000 equal arrivals a second
-// for one second from second 1.
+// clockwork is a pacer with a manual clock. From second 1 it has 1000 equal arrivals a second for one
+// second.
 func clockwork() (p *pacer, now *int64) {
 	now = new(int64)
 	cfg := Config{Workers: 1000, Rate: 1000, Arrivals: ArrivalsUniform, Duration: time.Second}
@@ -34,7 +34,7 @@ func TestTakeGivesOnlyWhatIsDue(t *testing.T) {
 func TestUnstartedArrivalsAreOffered(t *testing.T) {
 	p, now := clockwork()
 	*now = int64(time.Second)
-	p.begin(*now) // what the warm-up left is forgotten
+	p.begin(*now) // drops the arrivals of the warm-up
 	*now = int64(2 * time.Second)
 	for range 400 {
 		a, wait := p.take(true)
@@ -93,9 +93,9 @@ func TestLagIsOnlyWhatAWorkerStoodReadyFor(t *testing.T) {
 	p, now = clockwork()
 	waits(p)
 	*now = 3 * ms
-	take(p, true, ms, 2*ms) // although this one was busy, the first stood ready
+	take(p, true, ms, 2*ms) // this worker was busy, but the first stood ready
 	*now = 5 * ms
-	take(p, false, 2*ms, 2*ms) // and the other since 3 ms
+	take(p, false, 2*ms, 2*ms) // the other worker was ready since 3 ms
 
 	p, now = clockwork()
 	for range 1000 { // goes round
@@ -131,7 +131,7 @@ func TestBacklogGrowsOnlyWhenItGrows(t *testing.T) {
 	}
 }
 
-// BenchmarkTake is what an arrival costs under the lock that all workers share.
+// BenchmarkTake measures an arrival under the mutex that all workers share.
 func BenchmarkTake(b *testing.B) {
 	cfg := Config{Workers: 1, Rate: MaxRate, Duration: time.Second}
 	p := newPacer(cfg, nil, func() int64 { return math.MaxInt64 >> 8 }, nil, nil)

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// inParts runs cfg as its processes would, each over its own mapping of the table
-// and its own clock; they have the locker in common. Parts go through JSON.
+// inParts runs cfg like several processes. Each has its own mapping of the table and its own clock; they
+// share the locker. Parts go through JSON.
 func inParts(t *testing.T, l Locker, cfg Config) *Result {
 	t.Helper()
 	if !SharesMemory {

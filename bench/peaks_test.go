@@ -37,7 +37,7 @@ func TestPeaksAreAllThatAreAtLeastSoLong(t *testing.T) {
 	require.Nil(t, mergePeaks(nil))
 }
 
-// flaky is a locker whose attempts fail for long, after which one takes winning.
+// flaky is a locker whose attempts fail for the time failing; then one takes the time winning.
 type flaky struct{ failing, winning, allowance time.Duration }
 
 type until struct {
@@ -60,7 +60,7 @@ func (l flaky) TryAcquire(ctx context.Context, name string, ttl time.Duration) (
 
 func (flaky) Close() error { return nil }
 
-// promising is one that tells what it allows for clocks.
+// promising is a flaky that is an Allower.
 type promising struct{ flaky }
 
 func (l promising) Allowance(time.Duration) time.Duration { return l.allowance }

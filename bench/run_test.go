@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// virtual runs l in virtual time; f may look at the Result while the clock stands.
+// virtual runs l in virtual time. f may read the Result while the clock stands.
 func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, cfg Config, f func(*testing.T, *Result, error)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,7 +27,7 @@ func virtual(t *testing.T, ctx func(context.Context) context.Context, l Locker, 
 	})
 }
 
-// requireJSON holds that a Result can always be written: no NaN, no null array.
+// requireJSON requires that a Result can be written: no NaN, no null array.
 func requireJSON(t *testing.T, res *Result) {
 	t.Helper()
 	b, err := json.Marshal(res)
@@ -206,8 +206,8 @@ func TestInterruptedRunReturnsWhatItHas(t *testing.T) {
 		wantS  float64
 		cycles int64
 	}{
-		{"while measuring", 1500*time.Millisecond + 500*time.Microsecond, 0.5005, 501}, // in the middle of a cycle, which still ends
-		{"while warming up", 500 * time.Millisecond, 0, 0},
+		{name: "while measuring", after: 1500*time.Millisecond + 500*time.Microsecond, wantS: 0.5005, cycles: 501}, // in the middle of a cycle, which still ends
+		{name: "while warming up", after: 500 * time.Millisecond},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := Config{Workers: 1, Warmup: time.Second, Duration: time.Minute, TTL: time.Second}
@@ -319,7 +319,7 @@ func TestAuditOfARunIsSilentForReleasedLocks(t *testing.T) {
 }
 
 func TestAuditOfARunIsSilentForExpiringLeases(t *testing.T) {
-	// Every hold outlives its lease by far; the next holder is right.
+	// Every hold outlives its lease by far, so the next holder is correct.
 	cfg := Config{Workers: 8, Keys: 2, Dist: Uniform(), Duration: 500 * time.Millisecond, TTL: 2 * time.Millisecond, Hold: Fixed(5 * time.Millisecond)}
 	virtual(t, nil, newLeases(1, time.Millisecond), cfg, func(t *testing.T, r *Result, err error) {
 		require.Positive(t, r.Totals.Acquired)
@@ -375,7 +375,7 @@ func TestRealOpenLoopStartsArrivalsOnTime(t *testing.T) {
 	r, err := Run(t.Context(), "noop", noop{}, Config{Workers: 16, Rate: 2000, Duration: 500 * time.Millisecond, TTL: time.Second})
 	require.NoError(t, err)
 	require.InDelta(t, 2000*r.DurationS, r.Totals.Offered, 200)
-	stalled := r.Client.Stall.Max // a busy machine keeps all of it waiting
+	stalled := r.Client.Stall.Max // a busy machine delays everything by a stall
 	require.InDelta(t, r.Totals.Offered, r.Totals.Started, 200+2000*float64(stalled)/1e9)
 	require.Less(t, r.Latency.Response.P["50"], 100*ms+stalled)
 }

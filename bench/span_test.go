@@ -31,8 +31,8 @@ func TestSpansAreReadInBothSpellingsAndPrintedInOne(t *testing.T) {
 	}
 }
 
-// The quantiles are those of the laws: F(x) = 1 - exp(-x/mean), and the normal one of
-// ln(x/median)/sigma. 2 % is five standard errors of the least certain of them.
+// The quantiles come from the laws: F(x) = 1 - exp(-x/mean), and the normal law of ln(x/median)/sigma.
+// 2 % is five standard errors of the least certain one.
 func TestDrawsFollowTheirLawAndMean(t *testing.T) {
 	const draws = 200_000
 	const deviation = 1.2816 // of the normal law, at 90 %
@@ -42,10 +42,10 @@ func TestDrawsFollowTheirLawAndMean(t *testing.T) {
 		mean          float64
 		meanTolerance float64 // 5 standard errors, relative
 	}{
-		{"3ms", 3, 3, 3, 3, 1e-9},
-		{"exp:2ms", 2 * 0.10536, 2 * math.Ln2, 2 * 2.302585, 2, 0.012},
-		{"lognormal:5ms,0.5", 5 * math.Exp(-deviation/2), 5, 5 * math.Exp(deviation/2), 5 * math.Exp(0.125), 0.006},
-		{"lognormal(5ms,1)", 5 * math.Exp(-deviation), 5, 5 * math.Exp(deviation), 5 * math.Exp(0.5), 0.015},
+		{text: "3ms", p10: 3, p50: 3, p90: 3, mean: 3, meanTolerance: 1e-9},
+		{text: "exp:2ms", p10: 2 * 0.10536, p50: 2 * math.Ln2, p90: 2 * 2.302585, mean: 2, meanTolerance: 0.012},
+		{text: "lognormal:5ms,0.5", p10: 5 * math.Exp(-deviation/2), p50: 5, p90: 5 * math.Exp(deviation/2), mean: 5 * math.Exp(0.125), meanTolerance: 0.006},
+		{text: "lognormal(5ms,1)", p10: 5 * math.Exp(-deviation), p50: 5, p90: 5 * math.Exp(deviation), mean: 5 * math.Exp(0.5), meanTolerance: 0.015},
 	} {
 		t.Run(c.text, func(t *testing.T) {
 			s, err := ParseSpan(c.text)

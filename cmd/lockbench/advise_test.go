@@ -86,7 +86,7 @@ func TestHelpOfAdviceHasTwelveFlags(t *testing.T) {
 	require.LessOrEqual(t, n, 12)
 }
 
-// The file may be gone, or be another one: the document has what was in it.
+// The file may be gone or changed: the document has its samples.
 func TestHoldsFromAFileAreKeptInTheDocument(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -142,7 +142,7 @@ func TestAdviseRefusesRunsOfSeveralSettings(t *testing.T) {
 	require.Empty(t, stdout)
 }
 
-// worked is what an engine measured of some work.
+// worked returns an engine's measurements of some work.
 func worked(t *testing.T) engine.Measurements {
 	t.Helper()
 	set, err := masters.StartEmbedded(3)

@@ -11,14 +11,14 @@ import (
 
 const internal = "muxlock/cmd/lockbench/internal/"
 
-// ladders is of what a result goes through, and of what a command goes through: each floor
-// knows those before it, and none beside it or after it.
+// ladders are the packages on the way of a result, and on the way of a command. A package imports
+// only from earlier floors of its ladder.
 var ladders = [][][]string{
 	{{"result"}, {"view"}, {"text", "html"}, {"live"}},
 	{{"usage"}, {"result"}, {"commandline"}, {"plan"}, {"session"}},
 }
 
-// upward returns the imports that go against a ladder, of lines of a package and one that it imports.
+// upward returns the imports that go against a ladder; each line has a package and its import.
 func upward(imports []string) (wrong []string) {
 	for _, line := range imports {
 		from, to, _ := strings.Cut(line, " ")

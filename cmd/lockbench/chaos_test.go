@@ -81,8 +81,8 @@ func TestCtrlCEndsChaosInOrder(t *testing.T) {
 	require.Contains(t, r.stdout.String(), "overlaps 0")
 }
 
-// Chaos always leaves a majority of several masters alone: then a time without locks is a
-// finding, and else no fault of the lock.
+// Chaos always leaves a majority if there are several masters. Then a time without locks is a finding;
+// otherwise it is no fault of the lock.
 func TestATimeWithoutLocksIsExpectedOnlyWhereFaultsTakeTooManyMasters(t *testing.T) {
 	for _, c := range []struct {
 		args []string

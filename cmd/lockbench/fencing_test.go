@@ -63,7 +63,7 @@ func TestFencesAreShownWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// Set-up is anew for each setting, also for another number of masters and another longest lease.
+// Each setting sets the masters up anew, even with another number of masters or another longest lease.
 func TestASweepSetsMastersUpForEachSetting(t *testing.T) {
 	t.Parallel()
 	needServer(t)

@@ -32,14 +32,14 @@ func TestFindMaxEndsWithARateOrSaysThatThereIsNone(t *testing.T) {
 	}
 }
 
-// runner is a lock of which a run has that result.
+// runner is a lock whose runs have that result.
 type runner func(bench.Config) *bench.Result
 
 func (r runner) Run(_ context.Context, cfg bench.Config) (*bench.Result, error) { return r(cfg), nil }
 func (runner) Close() error                                                     { return nil }
 
-// searching is a search on a lock that answers in 1 ms up to a rate, in 1 s above it, and of whose
-// operations every n-th is counted.
+// searching searches a lock that answers in 1 ms up to a rate, and in 1 s above it. Every n-th
+// operation counts.
 func searching(t *testing.T, slo string, capacity float64, n int64) (result.Capacity, []*bench.Result) {
 	s := &search{plan: &plan.Plan{Load: bench.Config{Rate: 1000, Duration: 2 * time.Second}, Objectives: objective(t, slo)}}
 	lock := runner(func(cfg bench.Config) *bench.Result {
@@ -71,7 +71,7 @@ func TestARunIsMadeAsLongAsItsObjectivesNeed(t *testing.T) {
 		}
 	}
 
-	c, results = searching(t, "response.p99<5ms", 300, 4) // fewer than it asks for: the run says how many it lacks
+	c, results = searching(t, "response.p99<5ms", 300, 4) // fewer operations than offered: the run says how many it lacks
 	require.InEpsilon(t, 300, c.RatePerS, 0.1)
 	longer := 0
 	for _, r := range results {
@@ -98,7 +98,7 @@ func objective(t *testing.T, text string) []result.Objective {
 	return []result.Objective{o}
 }
 
-// responded is a valid run of so many operations.
+// responded returns a valid run of so many operations.
 func responded(p99, count int64) *bench.Result {
 	s := &bench.Summary{Count: count, P: map[string]int64{"99": p99}}
 	return &bench.Result{Latency: bench.Latencies{Response: s}, Valid: bench.Valid{OK: true}}

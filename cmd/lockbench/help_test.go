@@ -12,7 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/plan"
 )
 
-// flagLine is the first line of a flag in the help.
+// flagLine matches the first line of a flag in the help.
 var flagLine = regexp.MustCompile(`^ +(?:-\w, )?--([\w-]+)`)
 
 func TestEveryFlagStandsOnceInTheHelpUnderAHeading(t *testing.T) {

@@ -76,7 +76,7 @@ func children(t *testing.T, pid int) (pids []int) {
 	return pids
 }
 
-// end interrupts it: no server stays, and no folder.
+// end interrupts lockbench. No server and no folder is left.
 func (r *running) end(t *testing.T, signal os.Signal) {
 	t.Helper()
 	require.NoError(t, r.cmd.Process.Signal(signal))
@@ -123,7 +123,7 @@ func TestCtrlCWhileAMasterIsStoppedLeavesNoServer(t *testing.T) {
 
 func TestAClosedTerminalEndsTheRunInOrder(t *testing.T) {
 	t.Parallel()
-	ours := make(chan os.Signal, 1) // a signal that is caught here is not ignored by a child, as nohup has it
+	ours := make(chan os.Signal, 1) // catching the signal here undoes nohup for the child
 	signal.Notify(ours, syscall.SIGHUP)
 	defer signal.Stop(ours)
 	r := start(t, "run", "--local", "1", "--duration", "1m", "--warmup", "10ms", "-o", "json")
@@ -136,7 +136,7 @@ func TestASecondCtrlCLeavesNoServer(t *testing.T) {
 	r := start(t, "run", "--local", "3", "--duration", "1m", "--warmup", "10ms")
 	require.Len(t, r.servers, 3)
 	require.NoError(t, r.cmd.Process.Signal(os.Interrupt))
-	r.cmd.Process.Signal(os.Interrupt) // whenever it comes
+	r.cmd.Process.Signal(os.Interrupt) // at any moment
 	r.cmd.Wait()
 	require.Eventually(t, r.serversGone, 20*time.Second, time.Millisecond)
 }

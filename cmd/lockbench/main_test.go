@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// flat is a text as one line, whatever was folded in it.
+// flat returns a text as one line, unfolded.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // lockbench runs the binary to its end.
@@ -70,14 +70,14 @@ func lockbenchEnv(t *testing.T, env []string, args ...string) (stdout, stderr st
 	return out.String(), log.String(), cmd.ProcessState.ExitCode()
 }
 
-// requireMeasured holds that a run ended in order. How much so short a one is worth
-// depends on the machine, and is not what the test is about.
+// requireMeasured requires that a run ended in order. Whether so short a run is valid depends on the
+// machine, and is no matter of the test.
 func requireMeasured(t *testing.T, code int, stderr string) {
 	t.Helper()
 	require.Contains(t, []int{exitOK, exitMissed, exitNotValid}, code, stderr)
 }
 
-// needServer skips where no server program is installed.
+// needServer skips the test if no server program is installed.
 func needServer(t *testing.T) {
 	t.Helper()
 	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
@@ -85,7 +85,7 @@ func needServer(t *testing.T) {
 	}
 }
 
-// fields is every name that DESIGN promises of a result, as paths.
+// fields has every field that DESIGN promises of a result, as paths.
 var fields = strings.Fields(`impl round masters workers procs keys seed duration_s throughput_per_s series
 	totals.offered totals.started totals.acquired totals.refused totals.timeouts totals.errors
 	totals.finished totals.unfinished totals.failed totals.outlived
@@ -94,7 +94,7 @@ var fields = strings.Fields(`impl round masters workers procs keys seed duration
 	fairness.jain fairness.max_wait_ns fairness.per_proc safety.overlaps safety.fence_violations
 	client.cpu_ns_per_op client.allocs_per_op client.gc_p99_ns valid.ok valid.reasons`)
 
-// at looks a path up; a name may hold a point of its own ("99.9").
+// at looks up a path. A name may contain a point ("99.9").
 func at(v any, path string) (any, bool) {
 	object, ok := v.(map[string]any)
 	if !ok {
@@ -129,7 +129,7 @@ func requireFields(t *testing.T, document string) map[string]any {
 	return doc
 }
 
-// quick is a run of the generator alone, which is over soon.
+// quick is a short run of the generator alone.
 const quick = "run --embedded 1 --impl noop --rate 2k --duration 600ms --warmup 10ms --workers 256"
 
 func words(line string) []string { return strings.Fields(line) }

@@ -39,7 +39,7 @@ func TestMastersRunUntilTheyAreStoppedAndCanBeLockedOn(t *testing.T) {
 	addrs := strings.TrimSpace(line)
 	require.Len(t, strings.Split(addrs, ","), 2)
 
-	// Too young to vote: that is said.
+	// The masters are too young to vote, and the error says so.
 	stdout, stderr, code := lockbench(t, "run", "--masters", addrs, "--master-timeout", "2s", "--duration", "200ms", "--warmup", "0s")
 	require.Equal(t, exitRun, code, stderr)
 	require.Empty(t, stdout)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// number looks a figure of the first result up.
+// number looks up a figure of the first result.
 func number(t *testing.T, doc map[string]any, path string) float64 {
 	t.Helper()
 	v, ok := at(doc["results"].([]any)[0], path)
@@ -44,7 +44,7 @@ func TestProcessesShareOneContendedName(t *testing.T) {
 
 func TestOverlapsAcrossProcessesAreASafetyViolation(t *testing.T) {
 	t.Parallel()
-	// One worker in each process: whoever overlaps is in the other one.
+	// With one worker in each process, an overlap is always with the other process.
 	stdout, stderr, code := lockbench(t, "run", "--embedded", "1", "--impl", "noop", "--keys", "1", "--procs", "2", "--workers", "1",
 		"--hold", "1ms", "--duration", "200ms", "--warmup", "0s")
 	require.Equal(t, exitUnsafe, code, stderr)
@@ -82,7 +82,7 @@ func TestCtrlCEndsAllProcessesAndKeepsTheirResult(t *testing.T) {
 	require.Positive(t, number(t, requireFields(t, r.stdout.String()), "totals.acquired"))
 }
 
-// worker returns the pid of a process that loads.
+// worker returns the pid of a child with workers.
 func (r *running) worker(t *testing.T) int {
 	t.Helper()
 	i := slices.IndexFunc(r.servers, func(pid int) bool {

@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// onPty starts lockbench with its standard error on a terminal of 80 columns. seen is what
-// the terminal got, so far; ended is closed when that is all.
+// onPty starts lockbench with its standard error on a terminal of 80 columns. seen returns the text
+// so far; ended is closed when the text is complete.
 func onPty(t *testing.T, args ...string) (cmd *exec.Cmd, seen func() string, ended chan struct{}) {
 	t.Helper()
 	ours, theirs, err := pty.Open()

@@ -201,7 +201,7 @@ func TestMoreMastersThanTheEngineTakesAreNoMistakeWhereOneIsUsed(t *testing.T) {
 	require.Contains(t, stderr, "neither redis-server nor valkey-server", "it came as far as starting them")
 }
 
-// requireRefused runs command lines that have a mistake: each names its flag, and no server is started.
+// requireRefused runs mistaken command lines. Each error names its flag, and no server is started.
 func requireRefused(t *testing.T, lines map[string]string) {
 	t.Helper()
 	tmp := t.TempDir()                                         // where servers would put their data,

@@ -11,7 +11,7 @@ import (
 	"muxlock/cmd/lockbench/internal/faults"
 )
 
-// atOnce is the most masters that are faulty at one moment.
+// atOnce returns the most masters that are faulty at one moment.
 func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 	for _, f := range list {
 		n := 0

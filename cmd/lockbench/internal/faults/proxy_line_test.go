@@ -20,7 +20,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// pings sends count PINGs to each address at a rate, whether or not replies come, and returns the median time from write to reply in us.
+// pings sends count PINGs to each address at a rate, without waiting for replies. It returns the median time from write to reply in us.
 func pings(t testing.TB, addrs []string, rate, count int) float64 {
 	var all []net.Conn
 	for _, addr := range addrs {
@@ -61,7 +61,7 @@ func pings(t testing.TB, addrs []string, rate, count int) float64 {
 	return stats.Median(slices.Concat(took...))
 }
 
-// BenchmarkLine is what the line adds to its delay.
+// BenchmarkLine measures the time that the line adds to its delay.
 func BenchmarkLine(b *testing.B) {
 	for _, masters := range []int{1, 5} {
 		servers := redistest.Masters(b, masters)
@@ -93,7 +93,7 @@ func BenchmarkLine(b *testing.B) {
 	}
 }
 
-// throughput is replies a second of an echo behind a delay, to a client that keeps window requests under way.
+// throughput returns the replies a second of an echo behind a delay, with window requests under way.
 func throughput(t *testing.T, c net.Conn, delay time.Duration, window int) float64 {
 	start, replies := time.Now(), 0
 	for range window {

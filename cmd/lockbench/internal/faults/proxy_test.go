@@ -40,7 +40,7 @@ func spanOf(t *testing.T, text string) bench.Span {
 	return s
 }
 
-// proxied is a connection to an echo through a proxy, both closed with the test.
+// proxied connects to an echo through a proxy. Both are closed with the test.
 func proxied(t *testing.T, spans ...bench.Span) (*faults.Proxy, net.Conn) {
 	line, err := faults.OpenLine()
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func proxied(t *testing.T, spans ...bench.Span) (*faults.Proxy, net.Conn) {
 	return p, c
 }
 
-// ask is one round trip.
+// ask makes one round trip.
 func ask(c net.Conn) (time.Duration, error) {
 	start := time.Now()
 	if _, err := c.Write([]byte("ping")); err != nil {
@@ -95,7 +95,7 @@ func TestCloseCutsTheConnections(t *testing.T) {
 	defer c.Close()
 	_, err = c.Write([]byte("ping"))
 	require.NoError(t, err)
-	require.NoError(t, line.Close()) // waits for nobody's reply
+	require.NoError(t, line.Close()) // waits for no reply
 	_, err = c.Read(make([]byte, 1))
 	require.Error(t, err)
 }
@@ -117,7 +117,7 @@ func TestProxyKeepsTheOrderOfRepliesUnderRandomDelays(t *testing.T) {
 	}
 }
 
-// median round trip of n that follow each other.
+// median returns the median of n successive round trips.
 func median(t *testing.T, c net.Conn, n int) time.Duration {
 	t.Helper()
 	all := make([]time.Duration, n)

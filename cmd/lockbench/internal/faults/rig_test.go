@@ -13,10 +13,10 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// unresponsive reports whether a server does not reply to PING soon, or not at all.
+// unresponsive reports whether a server does not reply to PING soon.
 func unresponsive(addr string) bool { return !answers(addr, 300*time.Millisecond) }
 
-// responsive reports whether it does, be it late.
+// responsive reports whether a server replies at all, even late.
 func responsive(addr string) bool { return answers(addr, 20*time.Second) }
 
 func answers(addr string, within time.Duration) bool {
@@ -33,7 +33,7 @@ func answers(addr string, within time.Duration) bool {
 	return err == nil && line == "+PONG\r\n"
 }
 
-// rigOf is faults on servers of their own, removed with the test.
+// rigOf applies faults to servers of their own, removed with the test.
 func rigOf(t *testing.T, servers int, texts ...string) (*faults.Rig, []*redisserver.Server) {
 	t.Helper()
 	masters := redistest.Masters(t, servers)

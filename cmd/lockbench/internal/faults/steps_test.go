@@ -15,16 +15,16 @@ func TestWhatEndsComesBeforeWhatBeginsAtTheSameTime(t *testing.T) {
 		list = append(list, f)
 	}
 	require.Equal(t, []step{
-		{0, 5, false},
-		{time.Second, 1, false},
-		{2 * time.Second, 1, true},
-		{2 * time.Second, 5, true},
-		{2 * time.Second, 0, false},
-		{3 * time.Second, 3, false},
-		{4 * time.Second, 3, true},
+		{at: 0, fault: 5},
+		{at: time.Second, fault: 1},
+		{at: 2 * time.Second, fault: 1, end: true},
+		{at: 2 * time.Second, fault: 5, end: true},
+		{at: 2 * time.Second, fault: 0},
+		{at: 3 * time.Second, fault: 3},
+		{at: 4 * time.Second, fault: 3, end: true},
 	}, steps(list, 0), "a delay for the whole run has no steps")
 
 	whole, err := Parse("stop:1", 2, 10*time.Second)
 	require.NoError(t, err)
-	require.Equal(t, []step{{-lead, 0, false}, {never, 0, true}}, steps([]Fault{whole}, 0))
+	require.Equal(t, []step{{at: -lead}, {at: never, end: true}}, steps([]Fault{whole}, 0))
 }

@@ -78,7 +78,7 @@ func TestAScaleSpansItsValues(t *testing.T) {
 	}
 }
 
-// drawn is the markup of a chart, which is well-formed and free of what is no number.
+// drawn returns the markup of a chart, and requires that it is well-formed and free of NaN.
 func drawn(t *testing.T, b view.Block) string {
 	t.Helper()
 	var markup strings.Builder
@@ -130,7 +130,7 @@ func TestOfSeriesThatCannotBeSeenNothingIsSaid(t *testing.T) {
 }
 
 func TestBandsStayWithinThePlot(t *testing.T) {
-	require.Equal(t, []band{{"20%", "20%", "a"}, {"30%", "70%", "b"}, {"90%", "0.2%", "moment"}}, bandsOf(scale{0, 10, false}, []bench.Band{
+	require.Equal(t, []band{{X: "20%", Width: "20%", Label: "a"}, {X: "30%", Width: "70%", Label: "b"}, {X: "90%", Width: "0.2%", Label: "moment"}}, bandsOf(scale{0, 10, false}, []bench.Band{
 		{FromS: 2, ToS: 4, Spec: "a"}, {FromS: 3, ToS: 30, Spec: "b"}, {FromS: 9, ToS: 9, Spec: "moment"}, {FromS: 11, ToS: 12, Spec: "beyond"},
 	}))
 }

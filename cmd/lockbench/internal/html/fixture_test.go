@@ -9,7 +9,7 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// latency is a summary of n operations around a median of so many ns, with a tail.
+// latency returns a summary of n operations around a median in ns, with a tail.
 func latency(n int, median float64) *bench.Summary {
 	key := [2]float64{float64(n), median}
 	if made[key] == nil {
@@ -18,7 +18,7 @@ func latency(n int, median float64) *bench.Summary {
 	return made[key]
 }
 
-var made = map[[2]float64]*bench.Summary{} // nobody changes one; owned by the test that runs
+var made = map[[2]float64]*bench.Summary{} // read-only values; owned by the running test
 
 func makeLatency(n int, median float64) *bench.Summary {
 	h := bench.NewHistogram()
@@ -38,8 +38,8 @@ func makeLatency(n int, median float64) *bench.Summary {
 // probit is the quantile of the normal distribution, near enough.
 func probit(q float64) float64 { return math.Log(q/(1-q)) / 1.702 }
 
-// full is a result of an open loop with shared names, in which everything that can
-// be measured was, and a master was lost for some seconds.
+// full returns a result of an open loop with shared names. Everything was measured, and a master was
+// lost for some seconds.
 func full(impl string, round int, speed float64) *bench.Result {
 	at := func(ns float64) *bench.Summary { return latency(20_000, ns/speed) }
 	r := &bench.Result{
@@ -96,14 +96,14 @@ func full(impl string, round int, speed float64) *bench.Result {
 	return r
 }
 
-// advised adds what could be advised.
+// advised adds an advice.
 func advised(doc result.Document) result.Document {
 	doc.Advice = &result.Advice{Ask: sizing.Ask{Eps: 1e-6, RTO: 30 * time.Second}, Try: "lockbench run --slo '<x>'"}
 	doc.Advice.Sizes = sizing.Size(sizing.Measured{Masters: 3, Warnings: []string{"round 1: not valid"}}, doc.Advice.Ask)
 	return doc
 }
 
-// document puts results into a document of nowhere and never.
+// document makes a document without machine and time.
 func document(command string, results ...*bench.Result) result.Document {
 	cfg := result.Config{
 		Config: bench.Config{

@@ -14,7 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// page is the page of a document, with more at its end.
+// page returns the page of a document, with more at its end.
 func page(t *testing.T, doc result.Document, more ...view.Block) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -24,7 +24,7 @@ func page(t *testing.T, doc result.Document, more ...view.Block) string {
 	return b.String()
 }
 
-// documents are one of each kind.
+// documents returns one document of each kind.
 func documents() map[string]result.Document {
 	closed := full("muxlock", 1, 1)
 	closed.Latency.Response, closed.Latency.Wait, closed.Latency.Lag = nil, nil, nil

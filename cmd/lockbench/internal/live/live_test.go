@@ -13,7 +13,7 @@ import (
 	"muxlock/bench"
 )
 
-// news is a run with a warm-up as bench reports it.
+// news returns the progress of a run with a warm-up.
 func news() (all []bench.Progress) {
 	add := func(p bench.Progress) {
 		p.Impl, p.Round = "muxlock", 2

@@ -36,7 +36,7 @@ func TestEveryFlagOfALoadIsKept(t *testing.T) {
 		require.False(t, kept[s.Flag], "--%s is there twice", s.Flag)
 		kept[s.Flag] = true
 	}
-	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "check", "new-masters") { // these are not of the load
+	for _, name := range append(targetFlags, "output", "out", "html", "quiet", "config", "check", "new-masters") { // no flags of the load
 		require.False(t, kept[name], name)
 		kept[name] = true
 	}

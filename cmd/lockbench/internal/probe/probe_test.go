@@ -14,7 +14,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// often is a few probes in any test.
+// often makes several probes in any test.
 var often = Options{Every: time.Millisecond, Timeout: time.Second}
 
 func open(t *testing.T, addrs []string, o Options) *Prober {
@@ -25,14 +25,14 @@ func open(t *testing.T, addrs []string, o Options) *Prober {
 	return p
 }
 
-// lost is how often each master gave no answer so far.
+// lost returns the unanswered probes of each master so far.
 func lost(p *Prober) (each []int64, rows int) {
 	p.book.mu.Lock()
 	defer p.book.mu.Unlock()
 	return append(each, p.book.lost...), p.book.seen
 }
 
-// Run is Start, the time, or less when ctx ends, and Stop.
+// Run calls Start, waits for length or the end of ctx, and calls Stop.
 func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
 	p.Start(time.Now(), length)
 	select {
@@ -42,7 +42,7 @@ func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
 	return p.Stop()
 }
 
-// delayed are the addresses of masters of which one answers late.
+// delayed returns the addresses of masters, one of which answers late.
 func delayed(t *testing.T, servers []*redisserver.Server, text string) []string {
 	t.Helper()
 	fault, err := faults.Parse(text, len(servers), time.Hour)
@@ -168,7 +168,7 @@ func TestSecondsAreWhereTheirRowsBegan(t *testing.T) {
 	add(200*time.Millisecond, 5, -1)
 	add(900*time.Millisecond, 3, -1)
 	add(3100*time.Millisecond, 4, -1)
-	add(2900*time.Millisecond, 6, 2) // complete too late for its own second
+	add(2900*time.Millisecond, 6, 2) // too late for its own second
 	b.length = 3500 * time.Millisecond
 	require.Equal(t, [][]int64{{3, 7}, {-1, -1}, {-1, -1}, {4, 2}}, b.report([]*lane{{}, {}}).Seconds)
 }

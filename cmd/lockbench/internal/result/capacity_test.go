@@ -12,7 +12,7 @@ import (
 	"muxlock/bench"
 )
 
-// outcome is a run in which the objectives were met, or not.
+// outcome returns a run that met the objectives, or missed them.
 func outcome(met bool) CapacityRun {
 	if met {
 		return CapacityRun{Outcome: RateMet}
@@ -20,7 +20,7 @@ func outcome(met bool) CapacityRun {
 	return CapacityRun{Outcome: RateMissed}
 }
 
-// found searches from 1,000/s on what one says of each run.
+// found searches from 1,000/s; one returns each run.
 func found(t *testing.T, one func(rate float64) CapacityRun) Capacity {
 	c, err := FindCapacity(t.Context(), 1000, func(rate float64) (CapacityRun, error) { return one(rate), nil })
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestCapacityIsFoundFromAnyFirstRate(t *testing.T) {
 	}
 }
 
-// At its capacity a run meets the objectives half of the time, and 5 % of all runs do the opposite.
+// At its capacity a run meets the objectives half of the time; 5 % of all other runs have the wrong outcome.
 func TestSearchesOfANoisyCapacityAgree(t *testing.T) {
 	far := 0
 	for seed := range uint64(200) {
@@ -96,7 +96,7 @@ func TestMissesAmongAsManySpoiledRunsDecideNothing(t *testing.T) {
 		case rate <= 5000:
 			return outcome(true)
 		case runs[rate]%2 == 0:
-			return outcome(false) // what spoils the others has its part in it
+			return outcome(false) // missed, but likely spoiled as well
 		}
 		return CapacityRun{Outcome: RateSpoiled}
 	})

@@ -31,7 +31,7 @@ func judged() *bench.Result {
 func TestAnObjectiveIsMetOrMissedAsItsTextSays(t *testing.T) {
 	for text, pass := range map[string]bool{
 		"acquire.response.p99<1ms": true, "acquire.response.p99<900us": false, "response.p50<=501us": true,
-		"response.p75<760us": true, "response.p75>740us": true, // not among those kept: from the histogram
+		"response.p75<760us": true, "response.p75>740us": true, // not kept: from the histogram
 		"acquire.service.p90 > 800us": true, "release.mean<501us": true, "release.mean<500us": false,
 		"release.max<2ms": true, "release.min<=1us": true, "release.max<1ms": false,
 		"throughput>4.9k": true, "throughput>=5000": true, "throughput>5k": false, "throughput<0.01M": true,
@@ -217,7 +217,7 @@ func TestAnObjectiveImpliesThatLocksAreHadAtTheRateAskedFor(t *testing.T) {
 	require.Equal(t, []string{"goodput>=95%"}, implied(open, "failure_rate<50%"), "what the user says")
 }
 
-// closedLoop is a load that no figure of an open loop, of shared names or of extending is of.
+// closedLoop is a load without the figures of an open loop, of shared names or of extending.
 func closedLoop() bench.Config {
 	return bench.Config{Workers: 4, Duration: time.Second, TTL: time.Second}
 }

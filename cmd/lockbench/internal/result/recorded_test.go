@@ -14,8 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/result"
 )
 
-// testdata/result.json is of a real run with five local masters; testdata/README
-// tells the command.
+// testdata/result.json is from a real run with five local masters. testdata/README has the command.
 func recordedText(t *testing.T) string { return read(t, "testdata/result.json") }
 
 func recorded(t *testing.T) result.Document {
@@ -37,7 +36,7 @@ func TestNothingOfARecordedResultIsLost(t *testing.T) {
 	require.Equal(t, "/results/1/workers", lost("", want, got), "the check can fail")
 }
 
-// lost is the path of the first value of want that got does not have.
+// lost returns the path of the first value of want that got lacks.
 func lost(at string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:

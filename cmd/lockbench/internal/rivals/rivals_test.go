@@ -18,7 +18,7 @@ import (
 
 const ttl = 10 * time.Second
 
-// locks is every implementation that locks.
+// locks returns every implementation that locks.
 func locks() (all []rivals.Impl) {
 	for _, impl := range rivals.All {
 		if impl.Name != "noop" {
@@ -37,7 +37,7 @@ func open(t *testing.T, impl rivals.Impl, o rivals.Options) bench.Locker {
 	return l
 }
 
-// eachOnServers runs a test of every implementation that locks, side by side on three servers.
+// eachOnServers runs a test for every implementation that locks, side by side on three servers.
 func eachOnServers(t *testing.T, test func(*testing.T, rivals.Impl, bench.Locker)) {
 	o := rivals.Options{Masters: redistest.Addrs(redistest.Masters(t, 3))}
 	for _, impl := range locks() {
@@ -48,7 +48,7 @@ func eachOnServers(t *testing.T, test func(*testing.T, rivals.Impl, bench.Locker
 	}
 }
 
-// try repeats a TryAcquire that ran out of a time of its own: rueidislock gives each key 20 ms.
+// try repeats a TryAcquire that hit a timeout of its own: rueidislock gives each key 20 ms.
 func try(ctx context.Context, l bench.Locker, name string) (held bench.Held, err error) {
 	for {
 		held, err = l.TryAcquire(ctx, name, ttl)
@@ -58,8 +58,8 @@ func try(ctx context.Context, l bench.Locker, name string) (held bench.Held, err
 	}
 }
 
-// excludes reports whether a second TryAcquire of a held name is refused, from the
-// same client and from another, and granted again once it has been released.
+// excludes returns an error unless a second TryAcquire of a held name is refused, from the same client
+// and from another, and granted after the release.
 func excludes(ctx context.Context, one, other bench.Locker, name string) error {
 	before := time.Now()
 	held, err := try(ctx, one, name)

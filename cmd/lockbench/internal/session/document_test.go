@@ -36,7 +36,7 @@ func TestAComparisonShowsTheBestRivalFirst(t *testing.T) {
 	require.Equal(t, []string{"muxlock", "redsync-goredis", "redsync-rueidis", "rueidislock", "redislock", "noop", "raw"}, ranked(impls, "muxlock", results))
 }
 
-// pool is how many connections redsync-goredis would have to each master.
+// pool returns redsync-goredis's connections to each master.
 func pool(kind masters.Kind, distance time.Duration, f ...faults.Fault) int {
 	p := &plan.Plan{Load: bench.Config{Workers: 1024}, Impls: []string{"redsync-goredis"}, Faults: f}
 	s := &Session{Set: &masters.Set{Kind: kind, Distance: distance}, clients: map[string]rivals.Client{}}
@@ -75,7 +75,7 @@ func TestThePoolGrowsWithTheDistanceAtEverySettingOfASweep(t *testing.T) {
 }
 
 func TestPasswordsAreNotKeptAndThatIsSaid(t *testing.T) {
-	// Nobody listens there; the plan and the document are all that is looked at.
+	// Nothing listens there; the test needs only the plan and the document.
 	var f plan.Flags
 	fs := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	f.Declare(fs, "muxlock", 1, "text")

@@ -14,7 +14,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 )
 
-// opening is a target that locks nothing; it counts and can fail to close.
+// opening is a target without locks. It counts calls, and can fail to close.
 type opening struct {
 	rivals.Noop
 	opened, closed int
@@ -30,7 +30,7 @@ func (o *opening) target(name string) Target {
 
 func (o *opening) Close() error { o.closed++; return o.closeErr }
 
-// load is a runner that is no Locker.
+// load is a Runner without a Locker.
 type load func(context.Context, bench.Config) (*bench.Result, error)
 
 func (l load) Run(ctx context.Context, cfg bench.Config) (*bench.Result, error) { return l(ctx, cfg) }
@@ -44,7 +44,7 @@ func short() bench.Config {
 	return bench.Config{Workers: 1, Duration: 5 * time.Millisecond, TTL: time.Second}
 }
 
-// inTurn is InTurn of targets that all have one load.
+// inTurn is InTurn for targets with one load.
 func inTurn(ctx context.Context, targets []Target, load bench.Config, rounds int) ([]*bench.Result, error) {
 	for i := range targets {
 		targets[i].Load = load
@@ -128,7 +128,7 @@ func TestCompareReportsATargetThatDoesNotClose(t *testing.T) {
 	require.Len(t, results, 1)
 }
 
-// interrupting ends the run once it is under way.
+// interrupting ends a run that is under way.
 type interrupting struct {
 	*opening
 	cancel context.CancelFunc

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMain leaves the simulations out of -short, which the race detector runs with: they
-// are arithmetic in one goroutine, and a hundred seconds of it there.
+// TestMain skips the simulations with -short, which the race detector uses: they are arithmetic in one
+// goroutine, and take a hundred seconds there.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {

@@ -19,7 +19,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// exact is a prediction, and what its rule leaves out on purpose.
+// exact sets a prediction, with a tolerance for what its rule leaves out on purpose.
 func (c check) exact(v, tolerance float64) check {
 	c.predicted, c.from, c.to = v, v*(1-tolerance), v*(1+tolerance)
 	return c
@@ -50,8 +50,8 @@ func (c check) quantile(samples []float64, p float64) check {
 
 func inMs(d time.Duration) float64 { return float64(d) / 1e6 }
 
-// far is a way to a master: what is sent to it, or what it answers, is late by what law draws,
-// in order.
+// far returns an address that leads to a master with delays. requests and replies draw the delays;
+// order is kept.
 func far(t *testing.T, master string, requests, replies func() time.Duration) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -110,7 +110,7 @@ func fars(t *testing.T, n int, requests, replies func() time.Duration) (addrs []
 	return addrs
 }
 
-// engines that have no connection in common.
+// engines returns engines without common connections.
 func engines(t *testing.T, n int, cfg engine.Config) []*engine.Engine {
 	cfg.MastersAreNew, cfg.MasterTimeout = true, patience
 	all := make([]*engine.Engine, n)
@@ -131,7 +131,7 @@ func engines(t *testing.T, n int, cfg engine.Config) []*engine.Engine {
 	return all
 }
 
-// probed is what single probers see, each on connections of its own and one probe at a time.
+// probed starts single probers, each on its own connections and with one probe at a time.
 func probed(t *testing.T, addrs []string, probers int, length time.Duration) (join func() sizing.Measured) {
 	var all []*probe.Prober
 	for range probers {
@@ -156,6 +156,6 @@ func probed(t *testing.T, addrs []string, probers int, length time.Duration) (jo
 }
 
 const (
-	patience = 1500 * time.Millisecond // with masters that are late, and never given up
+	patience = 1500 * time.Millisecond // with late masters, which are never given up
 	length   = 8 * time.Second
 )

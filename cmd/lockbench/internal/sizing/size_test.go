@@ -14,11 +14,11 @@ import (
 
 const ms = time.Millisecond
 
-// quiet is a measurement of three masters a millisecond away, in which nothing happens.
+// quiet is a measurement of three masters a millisecond away, without any disturbance.
 func quiet() Measured {
 	m := Measured{Masters: 3, Procs: 1, Watched: 20 * time.Second, Pauses: []Moment{}}
 	for i := range 2000 {
-		m.Rounds = append(m.Rounds, Round{time.Duration(i) * 10 * ms, []time.Duration{ms, ms + time.Duration(i%7)*time.Microsecond, 2 * ms}})
+		m.Rounds = append(m.Rounds, Round{At: time.Duration(i) * 10 * ms, Trips: []time.Duration{ms, ms + time.Duration(i%7)*time.Microsecond, 2 * ms}})
 	}
 	return m
 }
@@ -28,7 +28,7 @@ func holding(hold time.Duration) Ask {
 	return Ask{Eps: 1e-6, RTO: 30 * time.Second, Pause: 500 * ms, Hold: &span}
 }
 
-// usable is what redlock leaves of a lease.
+// usable returns the usable time of a lease.
 func usable(ttl time.Duration) time.Duration { return redlock.Validity(ttl, 0, redlock.DefaultDrift) }
 
 func TestALeaseIsAcquireHoldPauseAndClocks(t *testing.T) {
@@ -48,18 +48,18 @@ func TestALeaseIsAcquireHoldPauseAndClocks(t *testing.T) {
 
 func TestTheLongestPauseCountsTwiceAndAnAssumedOneWhereThatIsLonger(t *testing.T) {
 	m := quiet()
-	m.Pauses = []Moment{{time.Second, 100 * ms}}
+	m.Pauses = []Moment{{At: time.Second, Took: 100 * ms}}
 	require.Equal(t, Part{Took: 500 * ms, From: Assumed, N: 1, Longest: 100 * ms}, Size(m, holding(50*ms)).Pause)
-	m.Pauses = append(m.Pauses, Moment{5 * time.Second, 300 * ms})
+	m.Pauses = append(m.Pauses, Moment{At: 5 * time.Second, Took: 300 * ms})
 	require.Equal(t, Part{Took: 600 * ms, From: Seen, N: 2, Longest: 300 * ms}, Size(m, holding(50*ms)).Pause)
-	m.Pauses = append(m.Pauses, Moment{6 * time.Second, 200 * ms})
+	m.Pauses = append(m.Pauses, Moment{At: 6 * time.Second, Took: 200 * ms})
 	require.Equal(t, 800*ms, Size(m, holding(time.Second)).Pause.Took, "two in one hold, and the longest once more")
 }
 
 func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
 	m := quiet()
 	for i := range 19 {
-		m.Pauses = append(m.Pauses, Moment{time.Duration(i+1) * time.Second, 130 * ms})
+		m.Pauses = append(m.Pauses, Moment{At: time.Duration(i+1) * time.Second, Took: 130 * ms})
 	}
 	ask := holding(time.Minute)
 	ask.RTO = 5 * time.Second
@@ -189,12 +189,12 @@ func TestStolenIsTheMostThatPausesTakeFromAnyStretchOfWork(t *testing.T) {
 	at := time.Duration(0)
 	for range 200 {
 		at += time.Duration(rng.ExpFloat64() * float64(100*ms))
-		pauses = append(pauses, Moment{at, time.Duration(rng.Float64() * float64(60*ms))})
+		pauses = append(pauses, Moment{At: at, Took: time.Duration(rng.Float64() * float64(60*ms))})
 		at += pauses[len(pauses)-1].Took
 	}
 	for _, work := range []time.Duration{ms, 50 * ms, 300 * ms, 2 * time.Second} {
 		var want time.Duration
-		for i, first := range pauses { // by going through it
+		for i, first := range pauses { // step by step
 			left, end := work, first.At
 			sum := time.Duration(0)
 			for _, p := range pauses[i:] {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// known is a measurement of a world whose acquires, holds and stalls of all masters are drawn from laws.
+// known measures a world whose acquires, holds and stalls of all masters are drawn from laws.
 func known(rng *rand.Rand, watched time.Duration, stalls bool) Measured {
 	w := world{hold: exponential, every: time.Hour, who: []int{0, 1, 2}}
 	if stalls {
@@ -18,7 +18,7 @@ func known(rng *rand.Rand, watched time.Duration, stalls bool) Measured {
 	c := w.course(rng, watched)
 	m := Measured{Masters: 3, Watched: watched, Pauses: []Moment{}}
 	for at := time.Duration(0); at < watched; at += time.Duration(rng.ExpFloat64() * float64(20*time.Millisecond)) {
-		r := Round{at, make([]time.Duration, 3)}
+		r := Round{At: at, Trips: make([]time.Duration, 3)}
 		for i := range r.Trips {
 			r.Trips[i] = c.trip(i, at) - at
 		}
@@ -39,7 +39,7 @@ func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 	for _, stalls := range []bool{false, true} {
 		rng := rand.New(rand.NewPCG(3, 3))
 		all := known(rng, 200*watched, stalls)
-		trip, _ := all.quorums(-1).Quantile(0.1) // which the few of one measurement show
+		trip, _ := all.quorums(-1).Quantile(0.1) // a quantile that the few samples of one measurement show
 		hold, _ := all.Holds.Quantile(ask.Eps)
 		timeout := roundUp(max(2*trip, 50*time.Millisecond))
 		ttl := time.Duration(float64(timeout+hold+ask.Pause+2*time.Millisecond) / 0.99)

@@ -22,8 +22,8 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// check is a prediction beside what was measured, each with an interval of some four standard
-// errors: of a dozen true ones hardly ever one is outside.
+// check compares a prediction with a measurement. Each has an interval of some four standard
+// errors, so that of a dozen true predictions hardly ever one fails.
 type check struct {
 	rule                 string
 	predicted, from, to  float64
@@ -40,7 +40,7 @@ func TestValidate(t *testing.T) {
 	}
 	var checks []check
 	for _, one := range []func(*testing.T) []check{quorums, splits, gaps, holds, renewals} {
-		for try := 1; ; try++ { // a machine that stands still is in no rule
+		for try := 1; ; try++ { // no rule covers a machine that stalls
 			got := one(t)
 			if try == 3 || !slices.ContainsFunc(got, func(c check) bool { return !c.holds() }) {
 				checks = append(checks, got...)
@@ -104,7 +104,7 @@ func quorums(t *testing.T) (checks []check) {
 // splits: two callers that are spread over a span split their vote as often as SplitArea says.
 func splits(t *testing.T) []check {
 	const callers, groups, span = 2, 40, 100 * time.Millisecond
-	// All of a round are under way before the first answer is back, and who is refused releases.
+	// All callers of a round have sent before the first answer is back. A refused caller releases.
 	own := lognormal(20*time.Millisecond, 0.5)
 	addrs := fars(t, 4, func() time.Duration { return 60*time.Millisecond + own() }, never)
 	all := engines(t, callers*groups, engine.Config{Masters: addrs})
@@ -123,7 +123,7 @@ func splits(t *testing.T) []check {
 						time.Sleep(time.Duration(rand.Float64() * float64(span)))
 						lock, err := e.TryAcquire(t.Context(), fmt.Sprint("split", g, round), 0)
 						if won[i] = err == nil; won[i] {
-							time.Sleep(span) // nobody comes after it
+							time.Sleep(span) // no caller comes later
 							_ = lock.Release(t.Context())
 						} else if !errors.Is(err, engine.ErrTaken) {
 							t.Error(err)
@@ -142,7 +142,7 @@ func splits(t *testing.T) []check {
 	}
 	running.Wait()
 	m := join()
-	for _, r := range m.Rounds { // the way back is not late: as if it were
+	for _, r := range m.Rounds { // only requests are late; double them, as if replies were too
 		for i := range r.Trips {
 			r.Trips[i] *= 2
 		}
@@ -150,7 +150,7 @@ func splits(t *testing.T) []check {
 	return []check{check{rule: "votes of 2 split over 100ms"}.exact(sizing.SplitVotes(m.SplitArea(), callers, float64(span)), 0.15).share(split, rounds)}
 }
 
-// gaps: waiters that nobody wakes leave the lock free for as long as HeldGap says.
+// gaps: waiters without wake-ups leave the lock free for as long as HeldGap says.
 func gaps(t *testing.T) (checks []check) {
 	const retry = 100 * time.Millisecond
 	masters := redistest.Masters(t, 3)
@@ -200,14 +200,14 @@ func gaps(t *testing.T) (checks []check) {
 	return checks
 }
 
-// lost is how many of the locks are lost in a run with that lease.
+// lost returns the lost locks and all locks of a run with that lease.
 func lost(t *testing.T, cfg bench.Config, addrs []string, c sizing.Config) (int, int) {
 	r := run(t, cfg, addrs, c)
 	return int(r.Totals.LostValidity), int(r.Totals.Quorums())
 }
 
-// holds: a lease of exactly the hold at a quantile loses that part of the locks, and the one
-// that is sized loses no more than was asked for.
+// holds: a lease of exactly the quantile of the hold loses that share of the locks. The sized lease
+// loses no more than --eps.
 func holds(t *testing.T) []check {
 	addrs := redistest.Addrs(redistest.Masters(t, 3))
 	hold := bench.Exp(40 * time.Millisecond)
@@ -225,7 +225,7 @@ func holds(t *testing.T) []check {
 	}
 }
 
-// renewals: the lease that is sized for an outage outlasts it, and one as long as the outage does not.
+// renewals: the lease sized for an outage outlasts it; a lease as long as the outage does not.
 func renewals(t *testing.T) []check {
 	const outage, names = 600 * time.Millisecond, 200
 	masters := redistest.Masters(t, 3)

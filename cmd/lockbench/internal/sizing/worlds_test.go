@@ -13,14 +13,14 @@ import (
 	"muxlock/bench"
 )
 
-// A world is what a holder and three masters live in, simulated in virtual time from the rules
-// of Redlock and not from the formulae: who sends what when, who stands still, who answers.
+// A world has a holder and three masters. It simulates the rules of Redlock in virtual time: who
+// sends when, who stalls, who answers. It does not use the formulas of the package.
 type world struct {
 	name  string
 	hold  func(*rand.Rand) time.Duration // nil: held for an hour, and renewed
 	every time.Duration                  // mean time between two stalls
-	lasts time.Duration                  // a stall on average: half of it to one and a half times
-	who   []int                          // stalls: a master from 0 to 2; holder
+	lasts time.Duration                  // mean length of a stall; each is half to one and a half times as long
+	who   []int                          // who stalls: a master from 0 to 2, or holder
 }
 
 const (
@@ -40,11 +40,11 @@ func pareto(r *rand.Rand) time.Duration {
 
 var worlds = func() (all []world) {
 	stalls := []world{
-		{"the holder stalls every second", nil, time.Second, 60 * time.Millisecond, []int{holder}},
-		{"the holder stalls once a minute", nil, time.Minute, 800 * time.Millisecond, []int{holder}},
-		{"all masters stall every second", nil, time.Second, 100 * time.Millisecond, []int{0, 1, 2}},
-		{"all masters stall once a minute", nil, time.Minute, time.Second, []int{0, 1, 2}},
-		{"one master stalls every second", nil, time.Second, 300 * time.Millisecond, []int{1}},
+		{name: "the holder stalls every second", every: time.Second, lasts: 60 * time.Millisecond, who: []int{holder}},
+		{name: "the holder stalls once a minute", every: time.Minute, lasts: 800 * time.Millisecond, who: []int{holder}},
+		{name: "all masters stall every second", every: time.Second, lasts: 100 * time.Millisecond, who: []int{0, 1, 2}},
+		{name: "all masters stall once a minute", every: time.Minute, lasts: time.Second, who: []int{0, 1, 2}},
+		{name: "one master stalls every second", every: time.Second, lasts: 300 * time.Millisecond, who: []int{1}},
 	}
 	for _, hold := range []struct {
 		name string
@@ -58,7 +58,7 @@ var worlds = func() (all []world) {
 	return all
 }()
 
-// course is what happens in a world.
+// course is one run of a world.
 type course struct {
 	rng    *rand.Rand
 	stalls [4][]Moment // of the masters and of the holder, in order
@@ -72,7 +72,7 @@ func (w world) course(rng *rand.Rand, length time.Duration) *course {
 		if at > length {
 			return c
 		}
-		m := Moment{at, w.lasts/2 + time.Duration(rng.Float64()*float64(w.lasts))}
+		m := Moment{At: at, Took: w.lasts/2 + time.Duration(rng.Float64()*float64(w.lasts))}
 		for _, who := range w.who {
 			c.stalls[who] = append(c.stalls[who], m)
 		}
@@ -80,7 +80,7 @@ func (w world) course(rng *rand.Rand, length time.Duration) *course {
 	}
 }
 
-// free is when somebody who wants to do something then can.
+// free returns when who is not stalled, at or after at.
 func (c *course) free(who int, at time.Duration) time.Duration {
 	i, found := slices.BinarySearchFunc(c.stalls[who], at, func(m Moment, at time.Duration) int { return int(m.At - at) })
 	if !found {
@@ -92,7 +92,7 @@ func (c *course) free(who int, at time.Duration) time.Duration {
 	return at
 }
 
-// works is when the holder has worked for so long.
+// works returns when the holder has done so much work.
 func (c *course) works(from, work time.Duration) time.Duration {
 	end := from + work
 	i, _ := slices.BinarySearchFunc(c.stalls[holder], from, func(m Moment, at time.Duration) int { return int(m.At - at) })
@@ -102,14 +102,14 @@ func (c *course) works(from, work time.Duration) time.Duration {
 	return end
 }
 
-// trip is when the answer of a master is there.
+// trip returns when the answer of a master arrives.
 func (c *course) trip(master int, at time.Duration) time.Duration {
 	way := func() time.Duration { return time.Duration(500e3 * math.Exp(0.3*c.rng.NormFloat64())) }
 	return c.free(master, at+way()) + way()
 }
 
-// attempt is one that begins then: when the holder knows how it ended, and whether it won. Who
-// has not answered in time is found again some time after its stall.
+// attempt returns when the holder knows the outcome of an attempt, and whether it won. A master
+// without an answer in time is dialled again some time after its stall.
 func (c *course) attempt(at, timeout time.Duration) (end time.Duration, won bool) {
 	var answers []time.Duration
 	for master := range 3 {
@@ -131,7 +131,7 @@ func (c *course) attempt(at, timeout time.Duration) (end time.Duration, won bool
 	return c.free(holder, answers[1]), true
 }
 
-// measured is what is seen of 20 s of a world.
+// measured returns a measurement of 20 s of a world.
 func (w world) measured(rng *rand.Rand) Measured {
 	c := w.course(rng, measure+time.Minute)
 	m := Measured{Masters: 3, Procs: 1, Watched: measure, Pauses: []Moment{}}
@@ -161,7 +161,7 @@ func (w world) measured(rng *rand.Rand) Measured {
 	m.Holds = Count(held, nil, outlived)
 	for at := time.Duration(0); at < measure; at += time.Duration(rng.ExpFloat64() * float64(10*time.Millisecond)) {
 		begin := c.free(holder, at)
-		r := Round{begin, make([]time.Duration, 3)}
+		r := Round{At: begin, Trips: make([]time.Duration, 3)}
 		for i := range r.Trips {
 			if r.Trips[i] = c.free(holder, c.trip(i, begin)) - begin; r.Trips[i] > time.Second {
 				r.Trips[i] = -1
@@ -172,7 +172,7 @@ func (w world) measured(rng *rand.Rand) Measured {
 	return m
 }
 
-// loss is the share of locks that are lost in a world with such a lease.
+// loss returns the share of locks lost in a world with that lease.
 func (w world) loss(seed uint64, cfg Config, ttl time.Duration) float64 {
 	const holds, hours = 20_000, 5
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -202,7 +202,7 @@ func (w world) loss(seed uint64, cfg Config, ttl time.Duration) float64 {
 	return float64(lost) / holds
 }
 
-// losesRenewed is whether a lock is lost within an hour.
+// losesRenewed reports whether a renewed lock is lost within an hour.
 func (c *course) losesRenewed(timeout, ttl, valid time.Duration) bool {
 	at, won := c.attempt(0, timeout)
 	for !won {
@@ -224,9 +224,9 @@ func (c *course) losesRenewed(timeout, ttl, valid time.Duration) bool {
 	return false
 }
 
-// least is the shortest lease with which no larger share is lost.
+// least returns the shortest lease that loses no larger share.
 func (w world) least(seed uint64, cfg Config, share float64) time.Duration {
-	from, to := cfg.MasterTimeout, time.Minute // which a lease has to outlast
+	from, to := cfg.MasterTimeout, time.Minute // a lease must outlast MasterTimeout
 	for to-from > from/20 {
 		if middle := time.Duration(math.Sqrt(float64(from) * float64(to))); w.loss(seed, cfg, middle) > share {
 			from = middle
@@ -266,7 +266,7 @@ func TestWhatFollowsIsAtMostWhatWasSaid(t *testing.T) {
 			w.name, s.Config.TTL, lost, s.Lost, seen.Config.TTL, least.Round(time.Millisecond), float64(seen.Config.TTL)/float64(least))
 		assert.LessOrEqual(t, seen.Config.TTL, 3*least, w.name)
 		if w.hold == nil && w.every == time.Second {
-			assert.Zero(t, lost, w.name) // of all that can be seen in 20 s
+			assert.Zero(t, lost, w.name) // no stall of this world is missing in 20 s
 		}
 	}
 	require.GreaterOrEqual(t, kept, 19)

@@ -20,13 +20,13 @@ import (
 
 var update = flag.Bool("update", false, "write testdata anew")
 
-// write shows a document as that command would, with hints.
+// write shows a document of that command, with hints.
 func write(w io.Writer, command string, doc result.Document, caveats map[string]string) error {
 	doc.Config.Command = command
 	return text.Write(w, view.New(doc, caveats, ""), true)
 }
 
-// shown is the text of a document by that command.
+// shown returns the text of a document of that command.
 func shown(t *testing.T, command string, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -37,7 +37,7 @@ func shown(t *testing.T, command string, doc result.Document) string {
 	return b.String()
 }
 
-// piped is the same without hints.
+// piped is shown without hints.
 func piped(t *testing.T, doc result.Document) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -45,7 +45,7 @@ func piped(t *testing.T, doc result.Document) string {
 	return b.String()
 }
 
-// flat is a text as one line, whatever was folded in it.
+// flat returns a text as one line, unfolded.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
@@ -66,7 +66,7 @@ func TestTheTextOfARecordedResultStaysAsItIs(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, it is refused or everything can be shown of it.
+// Any file is either refused, or can be shown completely.
 func FuzzRead(f *testing.F) {
 	var whole bytes.Buffer
 	require.NoError(f, result.JSON(&whole, resulttest.Document(resulttest.Result("muxlock", 1, 15000), resulttest.Result("slow", 1, 1000))))

@@ -11,7 +11,7 @@ import (
 	"muxlock/cmd/lockbench/internal/view"
 )
 
-// rendered is blocks as lines, none of which is too long.
+// rendered returns blocks as lines, and requires that no line is too long.
 func rendered(t *testing.T, blocks view.Blocks) []string {
 	t.Helper()
 	var b bytes.Buffer
@@ -47,7 +47,7 @@ func TestACommandCanBePastedAsItIsShown(t *testing.T) {
 	}, rendered(t, b))
 }
 
-// tableOf has a name, so many figures and a remark in each row.
+// tableOf makes a table whose rows have a name, so many figures and a remark.
 func tableOf(figures int, remark string) view.Blocks {
 	t := view.Table{Texts: 1, Heads: []string{""}, Remarks: 1}
 	row := []view.Cell{{Text: "muxlock"}}

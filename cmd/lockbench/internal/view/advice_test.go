@@ -13,7 +13,7 @@ import (
 	"muxlock/cmd/lockbench/internal/sizing"
 )
 
-// advices is one of each kind that reads differently.
+// advices returns one advice of each kind.
 func advices() map[string]*result.Advice {
 	hold := bench.Exp(20 * time.Millisecond)
 	hour := bench.Fixed(time.Hour)
