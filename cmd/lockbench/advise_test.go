@@ -27,7 +27,7 @@ func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Contains(t, stdout, "muxlock on 3 masters")
 	require.Contains(t, stdout, "engine.Config{")
-	require.NotContains(t, stdout, "Formulae")
+	require.NotContains(t, stdout, "Formulas")
 	require.LessOrEqual(t, strings.Count(stdout, "\n"), 24, stdout)
 	last := stdout[strings.Index(stdout, "  lockbench run --local 3 --workers 8 --ttl"):]
 	require.Contains(t, flat(last), "--slo 'lost_validity_rate<=")
@@ -35,7 +35,7 @@ func TestAdviceOfARunFollowsFromItsFile(t *testing.T) {
 
 	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "20ms", "--rto", "10m", "--explain")
 	require.Zero(t, code, stderr)
-	require.Contains(t, stdout, "Formulae")
+	require.Contains(t, stdout, "Formulas")
 
 	stdout, stderr, code = lockbench(t, "advise", file, "--hold", "1m", "--rto", "20ms")
 	require.Equal(t, exitMissed, code, stderr)

@@ -136,7 +136,7 @@ func (b *Blocks) explained(a *result.Advice) {
 		t.Rows = append(t.Rows, cells(in.Name, ns(in.P50), ns(in.P99), ns(in.Longest), units.Number(in.N), units.Number(in.Censored)))
 	}
 	b.Table(t)
-	b.Line("Formulae, T the TTL:")
+	b.Line("Formulas, T the TTL:")
 	if a.Config.Renew {
 		b.Line("  T = (quorum %s + the longest of MasterTimeout %s, pause %s and outage %s + clocks) / (1 - Drift - 1/%d - 1/%d) = %s", ns(a.Quorum.Took), ns(a.Config.MasterTimeout),
 			ns(a.Pause.Took), ns(a.Outage.Took), redlock.RenewalsPerTTL, redlock.RetriesPerTTL, ns(a.Least))
