@@ -3,12 +3,9 @@ package engine
 import (
 	"bufio"
 	"context"
-	"errors"
-	"fmt"
 	"net"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -27,36 +24,16 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	code := m.Run()
-	if err := redisserver.StopAll(shared.masters); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	if err := goleak.Find(); err != nil && code == 0 {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(shared.Run(m, func() error { return goleak.Find() }))
 }
 
-// shared are five masters for tests that leave them as they were. TestMain stops them.
-var shared struct {
-	once    sync.Once
-	masters []*redisserver.Server
-	err     error
-}
+// shared are five masters for tests that leave them as they were.
+var shared = redistest.Shared{N: 5}
 
 // five returns the shared masters.
 func five(t testing.TB) []*redisserver.Server {
 	t.Helper()
-	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
-		t.Skip(err)
-	}
-	shared.once.Do(func() {
-		shared.masters, shared.err = redisserver.StartN(context.Background(), 5, redisserver.Options{})
-	})
-	require.NoError(t, shared.err)
-	return shared.masters
+	return shared.Masters(t)
 }
 
 // patience is how long masters may take that no test stops: longer than a busy machine keeps

@@ -115,11 +115,10 @@ func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
 	s := newSet(t)
 	lock := s.hold(t, "name")
 	j := s.start(t, "exec", "name", "--", "echo", "ran")
-	select {
-	case <-j.done:
-		require.Fail(t, "did not wait", "%s", j.log)
-	case <-time.After(500 * time.Millisecond): // long enough to see that it does
-	}
+	require.Eventually(t, func() bool { // refused, it has asked this master to notify it
+		return strings.Contains(redistest.Command(t, s.masters[0], "INFO", "stats").(string), "tracking_total_keys:1")
+	}, limit, time.Millisecond)
+	require.Empty(t, j.out.String())
 	require.NoError(t, lock.Release(t.Context()))
 	require.Zero(t, j.code(t), j.log)
 	require.Equal(t, "ran\n", j.out.String())

@@ -3,13 +3,11 @@ package admin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -24,33 +22,16 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	err := errors.Join(redisserver.StopAll(shared.masters), goleak.Find())
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(shared.Run(m, func() error { return goleak.Find() }))
 }
 
-// shared are five masters for tests that leave them as they were. TestMain stops them.
-var shared struct {
-	once    sync.Once
-	masters []*redisserver.Server
-	err     error
-}
+// shared are five masters for tests that leave them as they were.
+var shared = redistest.Shared{N: 5}
 
 // five returns the shared masters.
 func five(t *testing.T) []*redisserver.Server {
 	t.Helper()
-	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
-		t.Skip(err)
-	}
-	shared.once.Do(func() {
-		shared.masters, shared.err = redisserver.StartN(context.Background(), 5, redisserver.Options{})
-	})
-	require.NoError(t, shared.err)
-	return shared.masters
+	return shared.Masters(t)
 }
 
 // open connects an engine to masters, closed at cleanup.

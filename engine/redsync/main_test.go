@@ -1,11 +1,8 @@
 package redsync
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,35 +16,15 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	err := redisserver.StopAll(shared.masters)
-	if code == 0 {
-		err = errors.Join(err, goleak.Find())
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(shared.Run(m, func() error { return goleak.Find() }))
 }
 
 // shared are five masters for tests that leave them as they were.
-var shared struct {
-	once    sync.Once
-	masters []*redisserver.Server
-	err     error
-}
+var shared = redistest.Shared{N: 5}
 
 func five(t testing.TB) []*redisserver.Server {
 	t.Helper()
-	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
-		t.Skip(err)
-	}
-	shared.once.Do(func() {
-		shared.masters, shared.err = redisserver.StartN(context.Background(), 5, redisserver.Options{})
-	})
-	require.NoError(t, shared.err)
-	return shared.masters
+	return shared.Masters(t)
 }
 
 // open connects an engine to the shared masters, closed at cleanup.

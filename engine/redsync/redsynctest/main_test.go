@@ -2,11 +2,9 @@ package redsynctest
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -28,17 +26,10 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "16"); err != nil { // most tests wait for a lease to run out
 		panic(err)
 	}
-	code := m.Run()
-	err := redisserver.StopAll(shared.masters)
-	if code == 0 {
+	os.Exit(shared.Run(m, func() error {
 		// go-redis dials a master that is down once a second, and looks whether it was closed in between.
-		err = errors.Join(err, goleak.Find(goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial")))
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+		return goleak.Find(goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
+	}))
 }
 
 type silence struct{}
@@ -46,22 +37,11 @@ type silence struct{}
 func (silence) Printf(context.Context, string, ...any) {}
 
 // shared are three masters for tests that leave them as they were.
-var shared struct {
-	once    sync.Once
-	masters []*redisserver.Server
-	err     error
-}
+var shared = redistest.Shared{N: 3}
 
 func three(t testing.TB) []*redisserver.Server {
 	t.Helper()
-	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(redistest.RequireEnv) != "1" {
-		t.Skip(err)
-	}
-	shared.once.Do(func() {
-		shared.masters, shared.err = redisserver.StartN(context.Background(), 3, redisserver.Options{})
-	})
-	require.NoError(t, shared.err)
-	return shared.masters
+	return shared.Masters(t)
 }
 
 // having returns how many masters have value as the key's, "" for those that have no key.

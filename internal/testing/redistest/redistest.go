@@ -30,12 +30,12 @@ func Masters(t testing.TB, n int) []*redisserver.Server {
 // MastersWith is Masters with options.
 func MastersWith(t testing.TB, n int, opts redisserver.Options) []*redisserver.Server {
 	t.Helper()
+	if len(opts.Programs) == 0 {
+		NeedServer(t)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	masters, err := redisserver.StartN(ctx, n, opts)
-	if errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(RequireEnv) != "1" {
-		t.Skip(err)
-	}
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := redisserver.StopAll(masters); err != nil {
@@ -43,6 +43,14 @@ func MastersWith(t testing.TB, n int, opts redisserver.Options) []*redisserver.S
 		}
 	})
 	return masters
+}
+
+// NeedServer skips a test where no server program is installed. If RequireEnv is 1, starting a server fails instead.
+func NeedServer(t testing.TB) {
+	t.Helper()
+	if _, err := redisserver.Binary(); errors.Is(err, redisserver.ErrNoBinary) && os.Getenv(RequireEnv) != "1" {
+		t.Skip(err)
+	}
 }
 
 // Addrs returns the addresses of masters, in order.

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -72,4 +73,23 @@ func TestErrorReplyFailsTheTest(t *testing.T) {
 	v := &verdict{TB: t}
 	require.PanicsWithValue(t, v, func() { Command(v, master, "NO-SUCH-COMMAND") })
 	require.True(t, v.failed)
+}
+
+// tests are those of a package, with their exit code.
+type tests int
+
+func (code tests) Run() int { return int(code) }
+
+func TestSharedMastersStartOnceAndStopAfterTheTests(t *testing.T) {
+	shared := Shared{N: 2}
+	masters := shared.Masters(t)
+	require.Len(t, masters, 2)
+	require.Equal(t, masters, shared.Masters(t))
+	leak := func() error { return errors.New("a goroutine still runs") }
+	require.Equal(t, 3, shared.Run(tests(3), leak), "the tests' own")
+	for _, m := range masters {
+		require.Error(t, m.Resume(), "no process")
+	}
+	require.Equal(t, 1, shared.Run(tests(0), leak))
+	require.Zero(t, shared.Run(tests(0), func() error { return nil }))
 }
