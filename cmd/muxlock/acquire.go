@@ -14,13 +14,13 @@ import (
 	"muxlock/internal/oneline"
 )
 
-// held is a lock, and the engine that it is of.
+// held is an acquired lock and its engine.
 type held struct {
 	locks *engine.Engine
 	lock  *engine.Lock
 }
 
-// acquire waits for the masters and the lock until ctx ends; with try it does neither.
+// acquire waits for the masters and the lock until ctx ends. With try it waits for neither.
 func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (*held, error) {
 	locks, leave, err := open(ctx, cfg, name, try, log)
 	if err != nil {
@@ -48,9 +48,9 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	return &held{locks, lock}, nil
 }
 
-// open connects to the masters, again and again until ctx ends, with a place in the queue of
-// this machine, which leave gives up; with try once, and without. Who finds no masters gives
-// its place up meanwhile: that may be for its own settings, and others have better ones.
+// open waits for a place in the machine's queue and connects to the masters; it tries again until ctx ends. With try it
+// connects once, without a place. leave gives the place up. A process that finds no masters gives its place up between
+// its tries: its own settings may be wrong, and others' right.
 func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (locks *engine.Engine, leave func(), err error) {
 	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -71,7 +71,7 @@ func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.
 		case last == nil:
 			say(log, "waiting for the masters: %s", err)
 		}
-		if last == nil || ctx.Err() == nil { // one that ctx cut says less
+		if last == nil || ctx.Err() == nil { // an error cut short by ctx says less than the one before
 			last = err
 		}
 		select {
@@ -82,8 +82,8 @@ func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.
 	}
 }
 
-// sayWhoDoesNotVote says which members of a set have no part in a lock that is had, and what to do: one
-// that lost its data votes again only if clients ask for locks after its wait.
+// sayWhoDoesNotVote names the members of the set that did not vote for the acquired lock, and says what to do. A member
+// that lost its data votes again only once a client acquires a lock after its wait.
 func sayWhoDoesNotVote(locks *engine.Engine, log io.Writer) {
 	var missing []string
 	do := "see muxlock masters status"
@@ -101,11 +101,11 @@ func sayWhoDoesNotVote(locks *engine.Engine, log io.Writer) {
 	}
 }
 
-// mostTries bounds how often those who try at the same moment ask the masters.
+// mostTries bounds how often --try asks the masters.
 const mostTries = 20
 
-// tryAcquire tries again while nobody has the lock: those who came at the same moment, as
-// cron lets several machines do, have split the votes.
+// tryAcquire tries again while nobody has the lock: contenders that came at the same moment, as cron has several
+// machines do, split the votes.
 func tryAcquire(ctx context.Context, locks *engine.Engine, cfg engine.Config, name string) (lock *engine.Lock, err error) {
 	pause := time.Millisecond
 	for range mostTries {
@@ -126,41 +126,41 @@ func tryAcquire(ctx context.Context, locks *engine.Engine, cfg engine.Config, na
 	return lock, err
 }
 
-// takenBy is err, an ErrTaken, with the holder where the masters know another one than us.
+// takenBy adds the holder to err, an ErrTaken, if the masters name a holder other than this process.
 func takenBy(err error, cfg engine.Config, i admin.Inspection) error {
-	if i.Holder == "" || i.Holder == cfg.Holder { // which may be of an attempt that is being undone
+	if i.Holder == "" || i.Holder == cfg.Holder { // our own key may be of an attempt that is being undone
 		return err
 	}
 	return fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
 }
 
-// whoHolds is err, an ErrTaken, with who the masters say has the lock. It connects: a wait may have ended in
-// the queue of the machine.
+// whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that ended in
+// the machine's queue has no engine.
 func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second) // for masters that hang by now
+	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
 	defer cancel()
 	locks, failed := engine.New(ctx, cfg)
 	if failed != nil {
 		return err
 	}
 	defer locks.Close()
-	i, _ := admin.Inspect(ctx, locks, name) // a master that cannot be asked is left out
+	i, _ := admin.Inspect(ctx, locks, name) // the error names masters that cannot be asked; the others are enough
 	return takenBy(err, cfg, i)
 }
 
-// end releases the lock, and returns why it was lost, if it was.
+// end releases the lock. It returns an error if the lock was lost before.
 func (h *held) end(log io.Writer) (lost error) {
 	err := oneline.Join(h.lock.Err(), h.release())
 	switch {
 	case errors.Is(err, engine.ErrLost), errors.Is(err, engine.ErrNotHeld):
 		return err
-	case err != nil: // its lease runs out
+	case err != nil: // the lease runs out by itself
 		say(log, "%q may be held for the rest of its lease: %s", h.lock.Name(), err)
 	}
 	return nil
 }
 
-// release gives the lock up, if it was not lost, and ends the engine.
+// release releases the lock, unless it was lost, and closes the engine.
 func (h *held) release() error {
 	err := h.lock.Release(context.Background())
 	h.locks.Close()

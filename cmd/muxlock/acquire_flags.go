@@ -17,34 +17,34 @@ import (
 	"muxlock/engine"
 )
 
-// claim is how a command that holds a lock asks for it.
+// claim are the flags of exec and lock that say how to acquire the lock.
 type claim struct {
 	*settings
 	ttl, wait time.Duration
 	try       bool
 	quiet     bool
-	conflict  uint8 // an exit code, if given
+	conflict  uint8 // exit code for another holder; used only if given
 	holder    string
 }
 
-// declare gives a command the flags. It says on log what happens to its lock, where no write may block.
+// declare gives a command the flags, and has it write its messages to log. Writes to log must not block.
 func (c *claim) declare(cmd *cobra.Command, log io.Writer) {
 	cmd.SetErr(log)
 	fs := cmd.Flags()
-	fs.DurationVar(&c.ttl, "ttl", 10*time.Second, "lease: for how long a crashed holder blocks others; renewed every third of it")
-	fs.DurationVar(&c.wait, "wait", 0, "how long to wait for the lock and the masters; until it is had where not given; 0 = --try")
-	fs.BoolVar(&c.try, "try", false, "do not wait for another holder, nor for masters")
-	fs.BoolVarP(&c.quiet, "quiet", "q", false, "do not say that another one holds the lock")
-	fs.Uint8VarP(&c.conflict, "conflict-exit-code", "E", 0, "exit code when another one holds the lock, 0 to 255 (default 123, and 122 when --wait was over)")
+	fs.DurationVar(&c.ttl, "ttl", 10*time.Second, "lease, renewed every third of it; a crashed holder blocks others for this long")
+	fs.DurationVar(&c.wait, "wait", 0, "how long to wait for the lock and the masters; without it, for ever; 0 = --try")
+	fs.BoolVar(&c.try, "try", false, "wait neither for another holder nor for masters")
+	fs.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing when another holder has the lock")
+	fs.Uint8VarP(&c.conflict, "conflict-exit-code", "E", 0, "exit code when another holder has the lock, 0 to 255 (default 123, or 122 when --wait is over)")
 	fs.StringVar(&c.holder, "holder", "", "what others see of this holder, at most 64 bytes (default \"HOST:PID COMMAND\")")
 }
 
-// config finds what is wrong with the flags, before anything is sent. Others see who holds the lock by command.
+// config finds mistakes in the flags before anything is sent. Without --holder, others see command as the holder.
 func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, err error) {
 	if cfg, err = c.engineConfig(); err != nil {
 		return cfg, err
 	}
-	c.try = c.try || cmd.Flags().Changed("wait") && c.wait == 0 // as flock has it
+	c.try = c.try || cmd.Flags().Changed("wait") && c.wait == 0 // as flock does
 	switch {
 	case c.ttl <= 0:
 		return cfg, usagef("--ttl must be above 0, got %s", c.ttl)
@@ -55,18 +55,17 @@ func (c *claim) config(cmd *cobra.Command, command string) (cfg engine.Config, e
 	case c.try && c.wait > 0:
 		return cfg, usagef("--try and --wait exclude each other")
 	}
-	// One lock: the round trips that pay off only for many are left out.
+	// muxlock takes one lock: a queue of 1 saves the round trips that pay off only for many.
 	cfg.TTL, cfg.Queue = c.ttl, 1
 	cfg.Holder = cmp.Or(c.holder, holder(command))
 	return cfg, nil
 }
 
-// acquire waits for the lock until it is had, --wait is over or a signal comes. The signals that come
-// later are the caller's to act on.
+// acquire waits for the lock until it has it, --wait is over or a signal comes. The caller acts on later signals.
 func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*held, <-chan os.Signal, error) {
 	signals := make(chan os.Signal, 16)
-	// A signal that is ignored, as by nohup, stays ignored, for a command too. Of SIGQUIT the runtime does not
-	// know: shells ignore it together with SIGINT, for what a script starts in the background.
+	// A signal that was ignored at the start, as under nohup, stays ignored, for a command too. The runtime does not
+	// know that of SIGQUIT, but shells ignore it together with SIGINT for a script's background jobs.
 	if signal.Ignored(os.Interrupt) {
 		signal.Ignore(syscall.SIGQUIT)
 	}
@@ -100,7 +99,7 @@ func (c *claim) acquire(cmd *cobra.Command, cfg engine.Config, name string) (*he
 	return h, signals, err
 }
 
-// refused is how err, for which the lock was not had, ends a command.
+// refused turns err, because of which the lock was not acquired, into the command's exit.
 func (c *claim) refused(cmd *cobra.Command, cfg engine.Config, name string, err error) error {
 	late, taken := c.wait > 0 && errors.Is(err, context.DeadlineExceeded), errors.Is(err, engine.ErrTaken) && !errors.Is(err, engine.ErrNoQuorum)
 	e := exit{exitTaken, fmt.Sprintf("%q: %v", name, err)}

@@ -22,7 +22,7 @@ import (
 	"muxlock/internal/address"
 )
 
-// doctorFlags is the command line of doctor.
+// doctorFlags are the flags of doctor.
 type doctorFlags struct {
 	*settings
 	output
@@ -34,14 +34,14 @@ func doctorCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for what makes locks on the masters unsafe or slow",
-		Long: `Looks at the masters as Check of package engine/admin does: who they are, replicas and
-Sentinels, eviction, persistence, permissions, who votes. Then it watches their round trips
-and clocks for a while. Run it where locks will be held.
+		Long: `Checks the masters with Check of package engine/admin: identity, replicas and Sentinels,
+eviction, persistence, permissions, votes. Then it watches their round trips and clocks.
+Run it where you will hold locks.
 
-Nothing is changed on them but one key each, of a random name, which the engine's own
-trial lock takes and releases, and which would expire within two seconds.
+Doctor changes one key on each master: the engine takes and releases a trial lock with a
+random name. The key would expire within two seconds.
 
-Exit codes: 0 nothing worse than WARN, 1 something is FAIL, or an error, 2 usage.`,
+Exit codes: 0 nothing worse than WARN, 1 a FAIL or an error, 2 usage.`,
 		Example: `  muxlock doctor --masters a:6379,b:6379,c:6379
   muxlock doctor --masters redis://user:secret@a:6379,rediss://b:6380 --for 30s -o json`,
 		Args: usageArgs(cobra.NoArgs),
@@ -52,7 +52,7 @@ Exit codes: 0 nothing worse than WARN, 1 something is FAIL, or an error, 2 usage
 	return cmd
 }
 
-// diagnosis is what doctor shows, and its JSON.
+// diagnosis is the result of doctor, and its JSON.
 type diagnosis struct {
 	SchemaVersion int             `json:"schema_version"`
 	Tool          tool            `json:"tool"`
@@ -96,7 +96,7 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// check is admin.Check, also where no engine starts.
+// check runs admin.Check, or admin.CheckRefused where the masters let no engine start.
 func check(ctx context.Context, cfg engine.Config) (admin.Report, error) {
 	locks, err := engine.New(ctx, cfg)
 	switch {
@@ -109,10 +109,10 @@ func check(ctx context.Context, cfg engine.Config) (admin.Report, error) {
 	return admin.Report{}, err
 }
 
-// throttled finds in a cpu.stat how often the quota of a control group stopped it.
+// throttled matches how often its CPU quota stopped a control group, in the group's cpu.stat.
 var throttled = regexp.MustCompile(`(?m)^nr_throttled ([1-9]\d*)$`)
 
-// judgeProcessors judges the machine here; root is its file system.
+// judgeProcessors judges the processors of this machine, whose file system is root.
 func judgeProcessors(root fs.FS) admin.Finding {
 	f := admin.Finding{Level: admin.LevelOK, Check: "processors", Text: fmt.Sprintf("%d of %d processors", runtime.GOMAXPROCS(0), runtime.NumCPU())}
 	for _, name := range []string{"sys/fs/cgroup/cpu.stat", "sys/fs/cgroup/cpu/cpu.stat"} {
@@ -125,7 +125,7 @@ func judgeProcessors(root fs.FS) admin.Finding {
 	return f
 }
 
-// textWidth is what a finding's level, check and masters leave of 80 columns.
+// textWidth is the width of a finding's text: the columns before it take the rest of 80.
 const textWidth = 54
 
 func (d diagnosis) text(w io.Writer) {
@@ -135,7 +135,7 @@ func (d diagnosis) text(w io.Writer) {
 	fmt.Fprintln(w)
 	count := map[admin.Level]int{}
 	var rows [][]string
-	for _, f := range slices.SortedStableFunc(slices.Values(d.Findings), func(a, b admin.Finding) int { return cmp.Compare(b.Level, a.Level) }) { // what is worst first
+	for _, f := range slices.SortedStableFunc(slices.Values(d.Findings), func(a, b admin.Finding) int { return cmp.Compare(b.Level, a.Level) }) { // worst first
 		count[f.Level]++
 		text := f.Text
 		if f.ToDo != "" {
@@ -151,7 +151,7 @@ func (d diagnosis) text(w io.Writer) {
 	fmt.Fprintf(w, "\n%d FAIL, %d WARN, %d ?, %d OK\n", count[admin.LevelFail], count[admin.LevelWarn], count[admin.LevelUnknown], count[admin.LevelOK])
 }
 
-// folded is a text in lines of so many characters, except for words that are longer.
+// folded breaks a text into lines of at most width characters. A longer word gets its own line.
 func folded(text string, width int) (lines []string) {
 	line := ""
 	for _, word := range strings.Fields(text) {

@@ -17,17 +17,17 @@ import (
 	"muxlock/internal/wallclock"
 )
 
-// watched is what was seen of a master while it was asked for its time over and over.
+// watched is what doctor sees of one master while it sends TIME again and again.
 type watched struct {
 	Addr string     `json:"addr"`       // without any password
 	RTT  roundTrips `json:"rtt"`        // of its answers
-	Lost int64      `json:"lost"`       // questions that it did not answer within a second
-	Down float64    `json:"down_share"` // part of the time that they took
-	// Clock is absent after too few answers, or where TIME is not permitted.
+	Lost int64      `json:"lost"`       // number of TIMEs without an answer within a second
+	Down float64    `json:"down_share"` // share of the watch spent on lost TIMEs
+	// Clock is absent after too few answers, or where the ACL forbids TIME.
 	Clock *wallclock.Clock `json:"clock,omitempty"`
 }
 
-// roundTrips is a summary of them.
+// roundTrips summarizes round trips.
 type roundTrips struct {
 	Unit  string           `json:"unit"` // ns
 	Count int              `json:"count"`
@@ -38,18 +38,17 @@ type roundTrips struct {
 }
 
 const (
-	watchPause   = 5 * time.Millisecond // mean time between an answer and the next question
+	watchPause   = 5 * time.Millisecond // mean pause between an answer and the next TIME
 	watchTimeout = time.Second
 
-	slowTimes = 2                          // a round trip beside the median of the other masters'
-	driftWarn = 500                        // ppm: a time daemon that has found the right time changes a rate by less
+	slowTimes = 2                          // a median round trip above this many times the other masters' is slow
+	driftWarn = 500                        // ppm: a time daemon in its steady state changes the rate by less
 	driftFail = redlock.DefaultDrift * 1e6 // ppm
 	stepMost  = time.Millisecond
 )
 
-// watch asks all masters side by side for their time, over and over until length is over or ctx
-// ends, and judges their round trips and clocks. Of one that is away, which admin.Check finds, it finds
-// nothing.
+// watch sends TIME to all masters side by side, again and again until length is over or ctx ends. It judges their round
+// trips and clocks, except those of a master that never answers: admin.Check reports that one.
 func watch(ctx context.Context, masters []rueidis.ClientOption, length time.Duration) (all []watched, found []admin.Finding) {
 	all = make([]watched, len(masters))
 	var watching sync.WaitGroup
@@ -73,7 +72,7 @@ func watch(ctx context.Context, masters []rueidis.ClientOption, length time.Dura
 }
 
 func (w *watched) watch(ctx context.Context, option rueidis.ClientOption, length time.Duration) {
-	option.ForceSingleClient, option.DisableCache = true, true // never a cluster
+	option.ForceSingleClient, option.DisableCache = true, true // a master is never a cluster
 	option.DisableRetry = true
 	option.Dialer.Timeout, option.ConnWriteTimeout = watchTimeout, watchTimeout
 	client, err := rueidis.NewClient(option)
@@ -92,7 +91,7 @@ func (w *watched) watch(ctx context.Context, option rueidis.ClientOption, length
 		now, err := client.Do(asking, client.B().Time().Build()).AsIntSlice()
 		cancel()
 		trip := time.Since(begin) - at
-		if _, refused := rueidis.IsRedisErr(err); err != nil && !refused { // a refusal comes as fast as any answer
+		if _, refused := rueidis.IsRedisErr(err); err != nil && !refused { // a refusal is an answer: its round trip counts
 			w.Lost++
 			w.Down += float64(trip) / float64(length)
 		} else {
@@ -122,7 +121,7 @@ func summary(trips []int64) roundTrips {
 	return s
 }
 
-// roundTrip judges the round trips to a master.
+// roundTrip judges the round trips to master i.
 func roundTrip(all []watched, i int) admin.Finding {
 	w := all[i]
 	us := func(p string) time.Duration { return time.Duration(w.RTT.P[p]).Round(time.Microsecond) }
@@ -143,7 +142,7 @@ func roundTrip(all []watched, i int) admin.Finding {
 	return f
 }
 
-// clock judges the clock of a master.
+// clock judges the clock of master i.
 func clock(all []watched, i int) admin.Finding {
 	c := all[i].Clock
 	if c == nil {

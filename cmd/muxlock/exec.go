@@ -19,7 +19,7 @@ import (
 
 const execName = "exec"
 
-// execFlags is the command line of exec.
+// execFlags are the flags of exec.
 type execFlags struct {
 	claim
 	grace, hold time.Duration
@@ -32,54 +32,57 @@ func execCommand(s *settings, log io.Writer) *cobra.Command {
 		Use:   execName + " NAME [flags] -- COMMAND [ARGUMENT]...",
 		Short: "Run a command while holding a lock",
 		Long: `Acquires the lock NAME, keeps it alive while COMMAND runs, releases it when COMMAND has
-ended, and ends with its exit code. Standard input, output and error are the command's.
+ended, and ends with COMMAND's exit code. COMMAND has muxlock's standard input, output and
+error.
 
-Waiting. Without --wait and --try it waits until the lock is had. A set of masters that
-cannot be reached, or whose masters were started within the last half minute and do not
-vote yet, is waited for likewise; standard error says so. Of those on one machine that wait
-for one name a few ask the masters, and the others wait behind them, in no order.
+Waiting. Without --wait and --try, muxlock waits until it has the lock. It also waits for
+masters that it cannot reach, and for masters that do not vote yet because they were started
+within the last half minute; standard error says so. Of all waiters for a name on one
+machine, a few ask the masters. The others wait behind them, in no order.
 
-Cron. Machines' clocks differ, so the next one may come when a short job has ended, and run it
-again. With --hold-at-least muxlock stays and renews the lock until so much time has passed since
-it was had; a longer command is not affected. A signal, also one that the command got, ends that
-at once: the lease runs out by itself, as when muxlock is killed.
+Cron. Machines' clocks differ: another machine may come after a short job has ended, and run
+it again. With --hold-at-least, muxlock renews the lock until that much time has passed since
+it got the lock. A longer command is not affected. A signal ends the hold at once, even one
+that the command got. The lease then runs out by itself, as when muxlock is killed.
 
 Loss. When the lock cannot be renewed, the command gets SIGTERM while --grace of the lease
-is left, and SIGKILL --grace later: it has ended before another one can have the lock. When
-the masters say that the lock is gone (released by force, flushed), which is noticed at the
-next renewal, within a third of --ttl, it gets the same at once. The exit code is 124. On a
-machine that was suspended it may go on for a moment: only fencing keeps that harmless.
+is left, and SIGKILL --grace later. So it has ended before another holder can have the lock.
+A lock can also vanish from the masters (released by force, flushed). Muxlock notices that at
+its next renewal, within a third of --ttl; the command then gets SIGTERM at once, and SIGKILL
+--grace later. The exit code is 124. After a suspend of the machine, the command may go on for
+a moment: only fencing makes that harmless.
 
-Signals. SIGINT, SIGTERM, SIGHUP and SIGQUIT are passed on to the command, and muxlock waits
-for its end. On a terminal the command is in the same process group as muxlock: Ctrl-C,
-Ctrl-\ and Ctrl-Z reach it directly, SIGINT and SIGQUIT that muxlock gets in the foreground
-count as those, and other signals reach only itself, not what it has started. While both are
-stopped by Ctrl-Z the lease runs out; where nobody could continue them (as the first process of
-a container, under ssh -t without a shell) neither is stopped. Without a terminal (cron,
-systemd, CI) the command has a process group of its own, and all of that gets them.
+Signals. Muxlock passes SIGINT, SIGTERM, SIGHUP and SIGQUIT on to the command and waits for
+its end. Without a terminal (cron, systemd, CI) the command has its own process group, and
+the whole group gets them. On a terminal the command shares muxlock's process group: Ctrl-C,
+Ctrl-\ and Ctrl-Z reach it directly. A SIGINT or SIGQUIT to muxlock in the foreground counts
+as such a key. Muxlock passes other signals to the command alone, not to the command's
+children. While Ctrl-Z stops both, the lease runs out. Where nobody could continue them (the
+first process of a container, ssh -t without a shell), Ctrl-Z stops neither.
 
-SIGHUP and SIGINT that were ignored when muxlock was started (nohup, & in a script) stay ignored, for
-the command too, and SIGQUIT when SIGINT was. SIGTERM is never: Go cannot tell whether it was.
+If SIGHUP or SIGINT was ignored when muxlock was started (nohup, & in a script), it stays
+ignored, for the command too. SIGQUIT stays ignored if SIGINT was ignored. SIGTERM is never
+ignored: Go cannot tell whether it was.
 
-When muxlock is killed with SIGKILL, Linux kills the command too (not what it has started,
-and not a setuid program), and the name is free when the lease has run out, after --ttl at
-most. On other systems the command lives on without a lock.
+If muxlock is killed with SIGKILL, Linux kills the command too, but not the command's children
+and not a setuid program. The name is free when the lease has run out, after --ttl at most.
+On other systems the command lives on without a lock.
 
-Environment of the command: with --fencing MUXLOCK_FENCE is the fencing token, a number
-that is larger than that of every holder of NAME before. Standard error names each master
-that has no part in that, because it is down or lost its data.
+Environment of the command: with --fencing, MUXLOCK_FENCE is the fencing token, a number
+larger than that of every earlier holder of NAME. Standard error names each master that does
+not vote because it is down or lost its data.
 
 Exit codes:
-  122    --wait was over before the lock could be had
-  123    --try (or --wait 0), and another one holds the lock; -E sets another code, for 122 too
+  122    --wait ended before muxlock had the lock
+  123    --try or --wait 0, and another holder has the lock; -E sets another code, for 122 too
   124    the lock was lost while the command ran, or before --hold-at-least had passed
   125    muxlock failed: a mistake in the command line, or too few masters with --try
   126    the command cannot be started; nothing is locked
   127    the command was not found; nothing was locked
   128+N  signal N ended the command, or muxlock while it waited
   else   the command's own
-Each but the command's own comes with a line on standard error. Muxlock waits for no reader
-of its lines: a full pipe, or a terminal after Ctrl-S, loses them, and not the lock.`,
+Muxlock explains each code of its own in a line on standard error. It does not wait for a
+reader: a full pipe, or a terminal after Ctrl-S, loses lines, never the lock.`,
 		Example: `  muxlock exec jobs/nightly -- backup.sh /srv
   muxlock exec -q --try --hold-at-least 1m jobs/nightly -- backup.sh /srv     # in the crontab of several machines
   muxlock exec --wait 30s --ttl 5s deploy -- make deploy
@@ -96,12 +99,12 @@ of its lines: a full pipe, or a terminal after Ctrl-S, loses them, and not the l
 	f.declare(cmd, log)
 	fs := cmd.Flags()
 	fs.DurationVar(&f.grace, "grace", 0, "from SIGTERM to SIGKILL when the lock is lost, at most half of --ttl; 0 = a third of it")
-	fs.DurationVar(&f.hold, "hold-at-least", 0, "keep the lock for so long since it was had, also when the command has ended before; it may be above --max-ttl")
-	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; given, it means --fencing")
+	fs.DurationVar(&f.hold, "hold-at-least", 0, "keep the lock for at least this long, even after the command has ended; may be above --max-ttl")
+	fs.StringVar(&f.fenceEnv, "fence-env", "MUXLOCK_FENCE", "environment variable for the fencing token; implies --fencing")
 	return cmd
 }
 
-// nameAndCommand asks for NAME -- COMMAND: without the --, flags of the command would be taken for ours.
+// nameAndCommand requires NAME -- COMMAND. Without the --, cobra would take the command's flags for muxlock's.
 func nameAndCommand(cmd *cobra.Command, args []string) error {
 	switch dash := cmd.ArgsLenAtDash(); {
 	case len(args) == 0 || dash == 0:
@@ -116,12 +119,12 @@ func nameAndCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// check finds what is wrong with the command line, before anything is sent.
+// check finds mistakes in the command line before anything is sent.
 func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Config, path string, err error) {
 	if cfg, err = f.config(cmd, command[0]); err != nil {
 		return cfg, "", err
 	}
-	cfg.Fencing = cfg.Fencing || cmd.Flags().Changed("fence-env") // which counts more than a file or the environment
+	cfg.Fencing = cfg.Fencing || cmd.Flags().Changed("fence-env") // overrides MUXLOCK_FENCING of a file or the environment
 	f.grace = cmp.Or(f.grace, f.ttl/3)
 	switch {
 	case f.grace < 0 || f.grace > f.ttl/2:
@@ -140,12 +143,12 @@ func (f *execFlags) check(cmd *cobra.Command, command []string) (cfg engine.Conf
 	return cfg, path, err
 }
 
-// variableName is the name of a variable of the environment.
+// variableName matches the names of environment variables.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func cannotRun(command string, err error) error {
 	for cause := err; cause != nil; cause = errors.Unwrap(cause) {
-		err = cause // without what was done to which path
+		err = cause // leaves out the operation and the path
 	}
 	return exit{exitCannotRun, fmt.Sprintf("%s: cannot be started: %v", command, err)}
 }

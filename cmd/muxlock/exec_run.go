@@ -14,12 +14,12 @@ import (
 	"muxlock/internal/child"
 )
 
-// dyingTime is how long is waited for the end of processes that were killed: nobody may wait for
-// them, and then they stay in their group.
+// dyingTime bounds the wait for a killed process group to vanish. A zombie that nobody reaps stays in its group.
 const dyingTime = time.Second
 
-// run runs the command under the lock, releases that when hold has passed, too, and returns how the
-// command ended. It says on log what happens meanwhile, where no write may block: the lease is watched here.
+// run runs the command under the lock and returns how the command ended. It releases the lock once the command has
+// ended and hold has passed. If the lock is lost, or cannot be renewed while grace of the lease is left, the command
+// gets SIGTERM, and SIGKILL after grace. run also watches the lease, so writes to log must not block.
 func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Duration, log io.Writer) error {
 	name := h.lock.Name()
 	over, signalled := context.WithTimeout(context.Background(), hold)
@@ -41,7 +41,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 		return cannotRun(c.Args[0], err)
 	}
 
-	var kill <-chan time.Time // set once the lock is lost, or will be
+	var kill <-chan time.Time // fires when the grace is over; nil until the lock is lost or about to be
 	killed := false
 	end := func(grace time.Duration, format string, args ...any) {
 		if kill != nil {
@@ -59,7 +59,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 		case <-p.stops:
 			p.stop()
 		case <-expiring:
-			if left := time.Until(h.lock.Until()); left > 0 && left <= grace { // else it is lost by now, or a renewal was answered late
+			if left := time.Until(h.lock.Until()); left > 0 && left <= grace { // else the lock is lost by now, or a late answer renewed it
 				on, total := h.lock.HeldOn()
 				end(min(grace, left), "cannot be renewed, it is held on %d of %d masters", on, total)
 			}
@@ -70,7 +70,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 			killed = true
 			_ = p.signal(syscall.SIGKILL)
 		case <-p.ended:
-			if killed { // what is left of the group is dead, or soon
+			if killed { // the rest of the group got SIGKILL too
 				kill = time.After(dyingTime)
 			}
 			if kill != nil {
@@ -79,7 +79,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 				h.stay(over, signals, signalled)
 			}
 			if kill == nil && h.lock.Valid() && errors.Is(over.Err(), context.Canceled) {
-				h.locks.Close() // the lease runs out by itself
+				h.locks.Close() // a signal ended the hold: leave the lease to run out
 			} else if lost := h.end(log); lost != nil || kill != nil {
 				return exit{exitLost, fmt.Sprintf("%q was lost while the command ran, which ended with %v", name, c.ProcessState)}
 			}
@@ -88,7 +88,7 @@ func (h *held) run(c *exec.Cmd, signals <-chan os.Signal, grace, hold time.Durat
 	}
 }
 
-// stay keeps the lock until over ends, which a signal does by calling signalled, or the lock is lost.
+// stay keeps the lock until over ends or the lock is lost. A signal calls signalled, which ends over.
 func (h *held) stay(over context.Context, signals <-chan os.Signal, signalled func()) {
 	select {
 	case <-over.Done():
@@ -98,7 +98,7 @@ func (h *held) stay(over context.Context, signals <-chan os.Signal, signalled fu
 	}
 }
 
-// codeOf is the exit code of the command, as shells have it.
+// codeOf returns the command's exit code as a shell reports it: 128 plus the signal for a command ended by one.
 func codeOf(s *os.ProcessState) int {
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return exitSignal + int(w.Signal())
@@ -111,16 +111,15 @@ type process struct {
 	*exec.Cmd
 	ended    <-chan struct{}
 	terminal *os.File         // nil: the command has a process group of its own
-	stops    <-chan os.Signal // of the terminal's Ctrl-Z, if there is one
+	stops    <-chan os.Signal // receives the terminal's Ctrl-Z; nil without a terminal
 }
 
-// start leaves the command in our process group on a terminal, so that Ctrl-C and Ctrl-Z
-// reach it there.
+// start starts the command. On a terminal the command stays in muxlock's process group, so that Ctrl-C and Ctrl-Z reach it.
 func start(c *exec.Cmd) (p *process, err error) {
 	p = &process{Cmd: c}
 	p.terminal, err = os.Open("/dev/tty")
 	if err == nil {
-		p.stops = stopKey() // first: a Ctrl-Z may follow the command's first word
+		p.stops = stopKey() // before the command starts: its first output may be answered with Ctrl-Z
 		p.ended, err = child.StartBeside(c)
 	} else {
 		p.ended, err = child.Start(c)
@@ -128,16 +127,15 @@ func start(c *exec.Cmd) (p *process, err error) {
 	return p, err
 }
 
-// pass passes a signal on, unless a key of the terminal has sent it to the command, too.
+// pass passes a signal on to the command, unless a key of the terminal has sent it to both.
 func (p *process) pass(s os.Signal) {
 	if p.terminal != nil && (s == os.Interrupt || s == syscall.SIGQUIT) && inForeground(p.terminal) {
 		return
 	}
-	_ = p.signal(s.(syscall.Signal)) // as all that are notified
+	_ = p.signal(s.(syscall.Signal)) // signal.Notify was asked for syscall.Signals only
 }
 
-// signal sends a signal to the command, and to all of its group if that is its own. It may
-// have ended.
+// signal sends a signal to the command, or to its whole process group if it has its own. The command may have ended.
 func (p *process) signal(s syscall.Signal) error {
 	if p.terminal != nil {
 		return p.Process.Signal(s)
@@ -145,7 +143,7 @@ func (p *process) signal(s syscall.Signal) error {
 	return child.SignalGroup(p.Process, s)
 }
 
-// endGroup gives what the command has left of its group until kill, as the command had it.
+// endGroup waits until the command's process group is empty. When kill fires first, the rest of the group gets SIGKILL.
 func (p *process) endGroup(kill <-chan time.Time) {
 	for p.signal(0) == nil {
 		select {

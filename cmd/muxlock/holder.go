@@ -9,8 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// holder is who others see: the machine, this process, and the command without its
-// arguments, which may be secret.
+// holder returns what others see of this holder: machine, process and command. Its arguments may be secret.
 func holder(command string) string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -19,12 +18,12 @@ func holder(command string) string {
 	return fitted(printable(host), 32) + ":" + strconv.Itoa(os.Getpid()) + " " + fitted(printable(filepath.Base(command)), 20)
 }
 
-// fitted shortens a text to some bytes.
+// fitted shortens a text to at most most bytes.
 func fitted(text string, most int) string {
-	return strings.ToValidUTF8(text[:min(len(text), most)], "") // it may end within a letter
+	return strings.ToValidUTF8(text[:min(len(text), most)], "") // drops a character that was cut in two
 }
 
-// printable has a ? for what would do more to a terminal than print.
+// printable replaces each character that a terminal would not simply print by a question mark.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -20,20 +20,20 @@ import (
 	"muxlock/engine"
 )
 
-// Of all processes of one machine that wait for a name, places contend for it at the masters;
-// the others do not even connect. Each that contends is notified of every attempt of every
-// other one, so hundreds would keep each other, and the masters, from getting anywhere.
+// Of all processes of one machine that wait for a name, only a few contend at the masters; the others do not even
+// connect. The masters notify each contender of every attempt of every other, so hundreds of contenders would block
+// each other and load the masters.
 //
-// A place is a file with a flock, which ends with its process. It is written to again and again; when
-// that has not happened for staleTime its process is stopped, as by Ctrl-Z, and another one replaces
-// the file. Nothing rests on it: where there can be no such file, everybody contends.
+// A place among the contenders is a file with a flock, which ends with its process. The process writes to its file
+// every touchTime. A file that is older than staleTime belongs to a stopped process (Ctrl-Z), and the next waiter
+// replaces it. No guarantee depends on the queue: where its files cannot be made, all waiters contend.
 const (
 	places    = 4
 	touchTime = time.Second
 	staleTime = 4 * touchTime
 )
 
-// queue waits until this process has a place, or ctx ends. leave gives it to the next one.
+// queue waits until this process has a place, or ctx ends. leave gives the place up.
 func queue(ctx context.Context, cfg engine.Config, name string) (leave func(), err error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("muxlock-%d", os.Getuid()))
 	if err := os.Mkdir(dir, 0o700); err != nil && !isOurs(dir) {
@@ -61,7 +61,7 @@ func queue(ctx context.Context, cfg engine.Config, name string) (leave func(), e
 	}
 }
 
-// isOurs reports whether nobody else can put anything into a folder.
+// isOurs reports whether only this user can write to a folder.
 func isOurs(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() || info.Mode().Perm() != 0o700 {
@@ -71,7 +71,7 @@ func isOurs(dir string) bool {
 	return ok && int(stat.Uid) == os.Getuid()
 }
 
-// take returns a place, or EWOULDBLOCK if another one has it.
+// take returns a place, or EWOULDBLOCK if another process has it.
 func take(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -82,7 +82,7 @@ func take(path string) (*os.File, error) {
 		if isAt(path, f) {
 			return f, nil
 		}
-		err = unix.EWOULDBLOCK // who had it has removed it meanwhile
+		err = unix.EWOULDBLOCK // its last owner removed the file after it was opened here
 	} else if info, is := f.Stat(); is == nil && time.Since(info.ModTime()) > staleTime {
 		remove(path, f)
 	}
@@ -90,7 +90,7 @@ func take(path string) (*os.File, error) {
 	return nil, err
 }
 
-// touch shows that this process is not stopped, until a place is closed.
+// touch writes to a place until it is closed, to show that this process is not stopped.
 func touch(place *os.File) {
 	for {
 		if _, err := place.WriteAt([]byte{0}, 0); err != nil {
@@ -100,7 +100,7 @@ func touch(place *os.File) {
 	}
 }
 
-// remove removes a place, unless another one has replaced it.
+// remove removes a place, unless another process has replaced its file.
 func remove(path string, place *os.File) {
 	if isAt(path, place) {
 		os.Remove(path)

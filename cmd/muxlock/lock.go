@@ -16,16 +16,19 @@ func lockCommand(s *settings, log io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   lockName + " NAME",
 		Short: "Hold a lock until standard input ends or a signal comes",
-		Long: `Acquires the lock NAME as exec does, and keeps it alive without a command, for scripts and
-programs in other languages. Standard output has a line "locked NAME" when the lock is had.
-When standard input has ended, or SIGINT, SIGTERM, SIGHUP or SIGQUIT has come, it is released.
-When it is lost, the line is "lost NAME: " and why, and muxlock ends: whoever works under the
-lock has to stop by itself, since another one may have it by then. Exec ends its command before.
+		Long: `Acquires the lock NAME as exec does, and keeps it alive without a command. It is for scripts
+and programs in other languages. Once muxlock has the lock, it prints "locked NAME". It
+releases the lock when standard input ends, or on SIGINT, SIGTERM, SIGHUP or SIGQUIT.
 
-Standard input is read once the lock is had. That of cron, of systemd and of what a script starts in
-the background is at its end: give it a pipe, as below, which ends when the script does.
+If the lock is lost, muxlock prints "lost NAME: " with the reason, and ends. Your program must
+then stop by itself, since another holder may have the lock by then. Exec would have ended its
+command earlier.
 
-Exit codes: 0 released, 122 to 125 and -E as those of exec, 128+N signal N ended the wait.`,
+Muxlock reads standard input only once it has the lock. Under cron, under systemd and in a
+script's background, standard input is at its end: give muxlock a pipe, as below. The pipe
+ends when the script does.
+
+Exit codes: 0 released, 122 to 125 and -E as for exec, 128+N signal N ended the wait.`,
 		Example: `  muxlock lock deploy     # until Ctrl-D
   mkfifo in out; muxlock lock deploy <in >out & exec 3>in; read -r locked <out && make deploy; exec 3>&-`,
 		Args:              usageArgs(oneName),

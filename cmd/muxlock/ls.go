@@ -23,7 +23,7 @@ import (
 	"muxlock/pipeline"
 )
 
-// lsFlags is the command line of ls.
+// lsFlags are the flags of ls.
 type lsFlags struct {
 	*settings
 	output
@@ -35,12 +35,12 @@ func lsCommand(s *settings) *cobra.Command {
 	f := lsFlags{settings: s}
 	cmd := &cobra.Command{
 		Use:   "ls [BEGINNING]",
-		Short: "List the locks whose names begin so",
-		Long: `Scans all masters side by side (SCAN, which goes through all their keys a thousand at a
-time), asks them about each name that was found, as status does, and lists what looks
-like a lock: a short string that expires. Other programs' keys may look like that;
-BEGINNING and --prefix leave them out. A lock that comes or goes meanwhile may be missing.
-A user of an ACL needs +scan.
+		Short: "List the locks whose names start with BEGINNING",
+		Long: `Scans all masters side by side: SCAN goes through all their keys, a thousand at a time.
+Then it asks about each name found, as status does, and lists what looks like a lock: a
+short string that expires. Keys of other programs may look the same; BEGINNING and --prefix
+leave them out. A lock acquired or released meanwhile may be missing. A user of an ACL
+needs +scan.
 
 Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.`,
 		Example: `  muxlock ls
@@ -51,25 +51,25 @@ Exit codes: 0 listed, 1 a majority of the masters could not be scanned, 2 usage.
 			return f.run(cmd, strings.Join(args, ""))
 		},
 	}
-	cmd.Flags().IntVar(&f.limit, "limit", 1000, "how many names to find at most")
-	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long it may take")
+	cmd.Flags().IntVar(&f.limit, "limit", 1000, "most names to find")
+	cmd.Flags().DurationVar(&f.timeout, "timeout", 30*time.Second, "how long the listing may take")
 	f.output.declare(cmd)
 	return cmd
 }
 
-// listing is what ls shows, and its JSON.
+// listing is the result of ls, and its JSON.
 type listing struct {
 	SchemaVersion int      `json:"schema_version"`
 	Locks         []listed `json:"locks"`
 	Masters       int      `json:"masters"`
-	Scanned       int      `json:"scanned"` // masters
-	More          bool     `json:"more"`    // than --limit
+	Scanned       int      `json:"scanned"` // number of masters
+	More          bool     `json:"more"`    // there are more names than --limit
 }
 
 type listed struct {
 	Name    string `json:"name"`
 	Verdict string `json:"verdict"`
-	On      int    `json:"on"` // so many masters have a value
+	On      int    `json:"on"` // number of masters that have a value
 	Holder  string `json:"holder"`
 	LeftMs  *int64 `json:"left_ms"`
 }
@@ -123,7 +123,7 @@ func (f *lsFlags) run(cmd *cobra.Command, beginning string) error {
 	return f.write(cmd.OutOrStdout(), l)
 }
 
-// lookAt inspects each name, and returns those that look like locks.
+// lookAt inspects each name and returns the names that look like locks.
 func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed, error) {
 	states := make([]state, len(names))
 	var all errgroup.Group
@@ -142,19 +142,19 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	for _, v := range states {
 		n := listed{Name: v.Name, Verdict: v.Verdict, Holder: v.Holder, LeftMs: v.LeftMs}
 		for _, m := range v.Masters {
-			if m.LeftMs != nil { // a lock expires
+			if m.LeftMs != nil { // a lock expires; other keys may not
 				n.On++
 			}
 		}
-		if n.On > 0 { // Inspect refuses reserved names
+		if n.On > 0 { // also leaves out reserved names: Inspect refuses them
 			found = append(found, n)
 		}
 	}
 	return found, nil
 }
 
-// scanAll returns the names that masters have, and one more than --limit if there are more;
-// failed is of those that could not be scanned.
+// scanAll returns the names found on the masters, more than --limit if there are more, and the error of each master
+// that it could not scan.
 func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning string) (names []string, failed []error) {
 	found, errs := make([]map[string]bool, len(cfg.Masters)), make([]error, len(cfg.Masters))
 	var all sync.WaitGroup
@@ -169,7 +169,7 @@ func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning stri
 	return slices.Sorted(maps.Keys(once)), slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// scan returns the names of one master, up to one more than --limit.
+// scan returns the names on one master. It stops once it has more than --limit.
 func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names map[string]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
 	option, err := address.Parse(addr, template)
@@ -199,7 +199,7 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 	}
 }
 
-// literal is a text in a pattern of Redis.
+// literal escapes text for a pattern of Redis.
 func literal(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`).Replace(text)
 }

@@ -1,14 +1,14 @@
-// Muxlock runs commands under locks on independent Redis masters, shows and releases such
-// locks, looks for what is wrong with masters, and sets them up for fencing.
+// Muxlock runs commands under locks on independent Redis masters. It also shows and releases
+// locks, diagnoses masters, and sets them up for fencing.
 //
-//	muxlock exec jobs/nightly -- backup.sh /srv     one at a time on all machines; the lock is kept alive meanwhile
+//	muxlock exec jobs/nightly -- backup.sh /srv     run one at a time on all machines; muxlock renews the lock meanwhile
 //	muxlock exec --try jobs/nightly -- backup.sh    do nothing if another one runs
-//	muxlock lock jobs/nightly                       hold it without a command
-//	muxlock status jobs/nightly                     who holds it, on which masters, for how long yet
-//	muxlock release --force jobs/nightly            take it away from a holder that hangs
-//	muxlock ls jobs/                                what is held
-//	muxlock doctor                                  what makes locks on these masters unsafe or slow
-//	muxlock masters init                            make masters a set, for fencing tokens; status, replace, repair
+//	muxlock lock jobs/nightly                       hold the lock without a command
+//	muxlock status jobs/nightly                     show who holds the lock, on which masters, and for how long
+//	muxlock release --force jobs/nightly            take the lock away from a holder that hangs
+//	muxlock ls jobs/                                list the locks that are held
+//	muxlock doctor                                  find what makes locks on these masters unsafe or slow
+//	muxlock masters init                            make the masters a set, for fencing tokens; also status, replace, repair
 //
 // Settings and exit codes: muxlock COMMAND --help.
 package main
@@ -43,12 +43,11 @@ const (
 	exitOurs      = 125
 	exitCannotRun = 126
 	exitNotFound  = 127
-	exitSignal    = 128 // and the signal's number
+	exitSignal    = 128 // plus the signal's number
 )
 
 func main() {
-	// A write to a closed pipe is an error like others: it must not end muxlock, and its command
-	// with it.
+	// A write to a closed pipe must be an ordinary error: SIGPIPE would end muxlock, and its command with it.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	holdersLog := newBacklog(os.Stderr)
 	cmd, err := root(holdersLog).ExecuteC()
@@ -64,16 +63,16 @@ func main() {
 	os.Exit(code)
 }
 
-// root is all commands. Those that hold a lock say on log what the others say on standard error.
+// root returns muxlock with all its commands. exec and lock write their messages to log, the others to standard error.
 func root(log io.Writer) *cobra.Command {
 	set := newSettings()
 	cmd := &cobra.Command{
 		Use:   "muxlock",
 		Short: "Run commands under locks on independent Redis masters",
-		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock), shows and
-releases such locks, and looks after the masters. Locks are held while a majority of the masters is up; programs
-that use the engine, or Redsync, on the same masters exclude these commands, and the
-other way round.
+		Long: `Runs commands under locks on independent Redis or Valkey masters (Redlock). It also shows
+and releases locks, and looks after the masters. A lock needs a majority of the masters.
+Programs that lock the same name on the same masters, with the engine or with Redsync,
+exclude these commands, and these commands exclude them.
 
 ` + settingsHelp,
 		Example: `  export MUXLOCK_MASTERS=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379
@@ -104,7 +103,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{Use: "version", Short: "Print the version", Args: usageArgs(cobra.NoArgs), Run: say}
 }
 
-// tool is this program, in JSON.
+// tool identifies this program in JSON.
 type tool struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
@@ -121,14 +120,14 @@ func thisTool() tool {
 	return t
 }
 
-// usageError is a mistake in the command line: nothing was sent.
+// usageError is a mistake in the command line, found before anything was sent.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// exit ends muxlock with a code, and a text unless that is empty.
+// exit is an error with its exit code. muxlock prints the text unless it is empty.
 type exit struct {
 	code int
 	text string
@@ -136,10 +135,10 @@ type exit struct {
 
 func (e exit) Error() string { return e.text }
 
-// outcome is the exit code for an error of a command, and what is said about it.
+// outcome returns the exit code for a command's error, and the text to print.
 func outcome(cmd *cobra.Command, err error) (code int, text string) {
 	usage, failed := exitUsage, exitRun
-	if cmd.Name() == execName || cmd.Name() == lockName { // the command of the first may end with 1 and 2
+	if cmd.Name() == execName || cmd.Name() == lockName { // 1 and 2 may be exit codes of exec's command
 		usage, failed = exitOurs, exitOurs
 	}
 	var e exit
@@ -154,8 +153,7 @@ func outcome(cmd *cobra.Command, err error) (code int, text string) {
 	return failed, err.Error()
 }
 
-// inFlags is an error of the engine in terms of the command line, and a usage error if it
-// is about what was given there.
+// inFlags rewords an engine's error: if the engine refused an argument or a flag, it returns a usage error that names it.
 func inFlags(err error) error {
 	if !errors.Is(err, engine.ErrInvalid) {
 		return err
@@ -175,7 +173,7 @@ func inFlags(err error) error {
 	return usageError{errors.New(text)}
 }
 
-// usageArgs makes cobra's own complaints about arguments usage errors.
+// usageArgs turns cobra's errors about arguments into usage errors.
 func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(cmd, args); err != nil {
@@ -196,7 +194,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	return usagef("unknown command %q for %q%s", args[0], cmd.CommandPath(), suggestion(args[0], "", names))
 }
 
-// suggestion names what is near to what was typed, as cobra does for commands.
+// suggestion returns "; did you mean ...?" with the names close to the typed one, or "". Cobra decides what is close.
 func suggestion(typed, prefix string, names []string) string {
 	all := &cobra.Command{SuggestionsMinimumDistance: 2}
 	for _, name := range names {

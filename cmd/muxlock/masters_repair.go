@@ -17,12 +17,12 @@ func repairCommand(f *membersFlags) *cobra.Command {
 	return &cobra.Command{
 		Use:   "repair",
 		Short: "Admit masters that lost their data, and wait until they vote",
-		Long: `Waits until all masters of a set vote that can be reached, and shows them as status does.
-One that was restarted or has lost its data has no vote for the set's MaxTTL and a second;
-then it gets the fences that the others know. Clients with fencing do the same while they
-run, and locks can be had meanwhile.
+		Long: `Waits until every reachable master of the set votes, and shows the masters as status does.
+A master that was restarted or has lost its data does not vote for the set's MaxTTL and a
+second; then it gets the fences that the others know. Running clients with fencing do the
+same. Clients can acquire locks meanwhile.
 
-Where a majority has lost its data it ends at once: muxlock masters init --recover.`,
+If a majority has lost its data, repair ends at once: use muxlock masters init --recover.`,
 		Example: `  muxlock masters repair --masters a:6379,b:6379,c:6379`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,8 +36,8 @@ Where a majority has lost its data it ends at once: muxlock masters init --recov
 	}
 }
 
-// admitAll returns when all members vote that can be asked, or too few are left to restore the
-// others. Engines do that: all that it takes is one that runs.
+// admitAll returns when every reachable member votes, or when too few members are left to restore the others. It only
+// keeps an engine running: the engine admits the members.
 func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 	var e *engine.Engine
 	defer func() {
@@ -71,14 +71,14 @@ func (f *membersFlags) admitAll(ctx context.Context, log io.Writer) error {
 			if said++; said%5 == 1 { // every five seconds
 				say(log, "%s; Ctrl-C is safe, run it again then", who)
 			}
-		} else { // all are admitted by now, or one was flushed unnoticed, which the next engine sees
+		} else { // either all are admitted, or this engine has missed a flush, which a new one will see
 			e.Close()
 			e = nil
 		}
 	}
 }
 
-// whoWaits is the masters that are about to be admitted, and for how long they wait.
+// whoWaits names the masters that are about to be admitted, and how long each still waits.
 func whoWaits(masters []engine.MasterStats) string {
 	var waits []string
 	for _, m := range masters {

@@ -19,8 +19,7 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// membersFlags is the command line of what sets masters up for fencing, changes the set or
-// shows it.
+// membersFlags are the flags of muxlock masters init, replace, repair and status.
 type membersFlags struct {
 	*settings
 	output
@@ -37,8 +36,8 @@ func mastersCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "masters",
 		Short: "Set masters up for fencing, show, replace and repair the set",
-		Long: `Fencing tokens need masters that are members of a set: init makes them one, once. All of
-these commands may be cut anywhere and run again.
+		Long: `Fencing tokens need masters that are members of a set. Init makes the masters a set, once.
+You may interrupt any of these commands and run it again.
 
 Exit codes: 0 all masters are admitted members of one set (replace: done), 1 not all are, or
 an error, 2 usage, 130 interrupted: nothing is broken.`,
@@ -54,20 +53,20 @@ func initCommand(f *membersFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set masters up for fencing, once",
-		Long: `Makes masters members of a set, which engine.Config.Fencing and --fencing need. It
-watches them for --max-ttl and a second, because one may have forgotten a lock just
-before; locks are held and acquired meanwhile. With --new-masters there is nothing to
-wait for. Where all is set up it does nothing.
+		Long: `Makes the masters members of a set, which engine.Config.Fencing and --fencing need. Init
+waits for --max-ttl and a second, because a master may have forgotten a lock just before.
+Clients hold and acquire locks meanwhile. With --new-masters init does not wait. If the
+set is complete, init does nothing.
 
---recover is for a majority that lost its data: engines and muxlock masters repair
-restore a minority. Clients that are running are refused from then on, and have to be
-restarted. Every fence will be larger than --above.`,
+Use --recover after a majority lost its data. (Engines and muxlock masters repair restore a
+minority.) The set is new: it refuses running clients, so restart them. Every fence will be
+larger than --above.`,
 		Example: `  muxlock masters init --masters a:6379,b:6379,c:6379 --max-ttl 30s
   muxlock masters init --masters a:6379,b:6379,c:6379 --max-ttl 30s --recover --above 1866240000131072`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.init(cmd) },
 	}
-	cmd.Flags().BoolVar(&f.recover, "recover", false, "set them up again: a majority lost its data")
+	cmd.Flags().BoolVar(&f.recover, "recover", false, "set the masters up again after a majority lost its data")
 	cmd.Flags().Uint64Var(&f.above, "above", 0, "with --recover: the largest fence that any resource has seen")
 	return cmd
 }
@@ -75,36 +74,36 @@ restarted. Every fence will be larger than --above.`,
 func replaceCommand(f *membersFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replace",
-		Short: "Put a master in the place of another",
-		Long: `Makes a master a member of the set in the place of another, which may be down; all
-others must be up. Clients that have the old one get no more locks from then on, and
-those with the new one serve at once.`,
+		Short: "Put a new master in the place of an old one",
+		Long: `Makes the new master a member of the set in the place of the old one. The old master may
+be down; all others must be up. From then on, clients configured with the old master get
+no more locks, and clients configured with the new one do.`,
 		Example: `  muxlock masters replace --masters a:6379,b:6379,c:6379 --max-ttl 30s --with d:6379 --for b:6379 --all-clients-fence`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.replace(cmd) },
 	}
-	cmd.Flags().StringVar(&f.with, "with", "", "the master that comes")
-	cmd.Flags().StringVar(&f.replaced, "for", "", "the one of --masters that goes")
-	cmd.Flags().BoolVar(&f.allFence, "all-clients-fence", false, "all clients of these masters use fencing; those that do not would go on with the old one, and two may hold a lock")
+	cmd.Flags().StringVar(&f.with, "with", "", "the new master")
+	cmd.Flags().StringVar(&f.replaced, "for", "", "the old master, one of --masters")
+	cmd.Flags().BoolVar(&f.allFence, "all-clients-fence", false, "assert that all clients of these masters use fencing: others would go on with the old master, and two may hold a lock")
 	return cmd
 }
 
-// config is of the settings what matters to the set.
+// config returns the settings that matter to the set, as an engine's configuration.
 func (f *membersFlags) config() (engine.Config, error) {
 	all, err := f.engineConfig()
 	cfg := engine.Config{Masters: all.Masters, Client: all.Client, MaxTTL: f.maxTTL, MasterTimeout: f.masterTimeout, Drift: f.drift}
-	if !f.flags.Changed("master-timeout") { // no lease is asked for: who takes longer is waited for
+	if !f.flags.Changed("master-timeout") { // no lease runs meanwhile, so a slow master may take its time
 		cfg.MasterTimeout = min(f.maxTTL/2, 5*time.Second)
 	}
 	return cfg, err
 }
 
-// wait is for how long masters are watched before they vote.
+// wait returns how long a master that may have forgotten a lock has no vote.
 func wait(cfg engine.Config) time.Duration {
 	return redlock.RestartWait(cfg.MaxTTL, cmp.Or(cfg.Drift, redlock.DefaultDrift))
 }
 
-// untilSignal is the context of a command that says so when a signal ends it.
+// untilSignal returns a context that SIGINT or SIGTERM ends.
 func untilSignal(cmd *cobra.Command) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 }
@@ -159,7 +158,7 @@ func (f *membersFlags) replace(cmd *cobra.Command) error {
 	return err
 }
 
-// masterIn is the address that a flag has, without credentials.
+// masterIn returns the address in a flag's value, without credentials.
 func masterIn(flag, text string) (string, error) {
 	if text == "" {
 		return "", usagef("%s is missing", flag)
@@ -171,7 +170,7 @@ func masterIn(flag, text string) (string, error) {
 	return option.InitAddress[0], nil
 }
 
-// changeFailed is how an error of the engine ends a command.
+// changeFailed turns an error of package admin into the command's exit.
 func changeFailed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

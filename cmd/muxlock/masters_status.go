@@ -20,13 +20,14 @@ import (
 func mastersStatusCommand(f *membersFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show of which set masters are members, and whether they vote",
-		Long: `Asks each master of which set it is a member, and whether it is admitted, so that it
-votes. Of one that does not it says what to do, and for how long it will not. Nothing is
-changed.
+		Short: "Show which set each master is a member of, and whether it votes",
+		Long: `Asks each master which set it is a member of, and whether it is admitted: an admitted
+master votes. For a master that does not vote, status says what to do and how long the
+master still waits. Status changes nothing.
 
-The largest fence that the masters know is for init --recover --above, after a majority has
-lost its data. It asks for the largest that any resource has seen, which may be larger.`,
+Status also shows the largest fence that the masters know, for init --recover --above after
+a majority has lost its data. A resource may have seen a larger one: --above needs the
+largest of all.`,
 		Example: `  muxlock masters status --masters a:6379,b:6379,c:6379`,
 		Args:    usageArgs(cobra.NoArgs),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.show(cmd.Context(), cmd.OutOrStdout()) },
@@ -35,7 +36,7 @@ lost its data. It asks for the largest that any resource has seen, which may be 
 	return cmd
 }
 
-// show writes what the masters are members of. The error is that not all are admitted.
+// show writes the survey. It returns an error if not all masters are admitted.
 func (f *membersFlags) show(ctx context.Context, w io.Writer) error {
 	s, err := f.survey(ctx)
 	if err != nil {
@@ -50,7 +51,8 @@ func (f *membersFlags) show(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// survey asks the masters. The command line need not have the set's MaxTTL, by which they wait.
+// survey asks the masters. It asks again if the set's MaxTTL, which decides how long they wait, is not that of the
+// command line.
 func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 	cfg, err := f.config()
 	if err != nil {
@@ -68,7 +70,7 @@ func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 	return s, nil
 }
 
-// member is a line of status, and its JSON.
+// member is one master in the survey, and its JSON.
 type member struct {
 	Address    string        `json:"address"`
 	Set        string        `json:"set"` // its ID; empty: none
@@ -80,29 +82,28 @@ type member struct {
 	Do         string        `json:"do"`    // what an operator can do; empty: nothing, or more than a command
 }
 
-// A survey is what masters are members of, and what is to be done about it. It is the JSON of
-// masters status.
+// A survey is the result of masters status, and its JSON: the set of each master, and what to do.
 type survey struct {
 	SchemaVersion int      `json:"schema_version"`
 	Tool          tool     `json:"tool"`
 	OK            bool     `json:"ok"`            // all are admitted members of one set
-	LargestFence  uint64   `json:"largest_fence"` // that the masters know; 0: no master has one
+	LargestFence  uint64   `json:"largest_fence"` // known to the masters; 0: none
 	Masters       []member `json:"masters"`
 
-	set   fencing.Set   // the newest that is found; no ID: none
-	wait  time.Duration // of a master that lost its data
-	left  int           // masters that do not vote for the set, or are of another
-	votes int           // members of the set that vote for it
-	lost  int           // members that have lost their data or were restarted
+	set   fencing.Set   // the newest set found; no ID: none
+	wait  time.Duration // before a master that lost its data votes
+	left  int           // number of masters whose state is not "admitted"
+	votes int           // number of members that vote
+	lost  int           // number of members that lost their data or were restarted
 }
 
-// peers is how many others that vote it takes to restore a member that lost its data.
+// peers returns how many voting members it takes to restore one that lost its data.
 func (s *survey) peers() int {
 	n := len(s.set.Members)
 	return fencing.Peers(n, quorum.Size(n))
 }
 
-// beyondRepair reports whether there are too few others, whoever comes back.
+// beyondRepair reports whether too few members have kept their data, even if those that are down come back.
 func (s *survey) beyondRepair() bool { return s.lost > len(s.set.Members)-s.peers() }
 
 func surveyOf(found []admin.Member, wait time.Duration) survey {
@@ -111,7 +112,7 @@ func surveyOf(found []admin.Member, wait time.Duration) survey {
 	for _, m := range found {
 		addrs = append(addrs, m.Address)
 		s.LargestFence = max(s.LargestFence, m.LargestFence)
-		begun := s.set.Generation == fencing.Preparing // or none: another one may have served
+		begun := s.set.Generation == fencing.Preparing // no set, or one that never served: another may have
 		if m.Set.ID != "" && (begun || m.Set.ID == s.set.ID && m.Set.Generation > s.set.Generation) {
 			s.set = fencing.Set(m.Set)
 		}
@@ -138,7 +139,7 @@ func surveyOf(found []admin.Member, wait time.Duration) survey {
 	return s
 }
 
-// hasLost reports whether a master is a member of a set that serves, without the data for it.
+// hasLost reports whether a master is a member of a serving set but has lost the data for it.
 func (s *survey) hasLost(m admin.Member) bool {
 	switch {
 	case m.Err != nil || s.set.Older || s.set.Generation < fencing.Serving || !slices.Contains(s.set.Members, m.Address):
@@ -146,17 +147,17 @@ func (s *survey) hasLost(m admin.Member) bool {
 	case m.Set.ID == s.set.ID && m.Set.Generation >= fencing.Serving:
 		return !m.Admitted
 	}
-	return m.Set.Generation == fencing.Preparing // as where there is none
+	return m.Set.Generation == fencing.Preparing // also the generation of a master without a set
 }
 
-// What to do.
+// Values of member.Do.
 const (
 	recoverIt       = "muxlock masters init --recover --above FENCE, with the largest fence that any resource has seen"
 	keepOrRecoverIt = "where no restart loses data, start a client with MastersAreDurable; else " + recoverIt
 	repairIt        = "clients with fencing admit what was restarted or lost its data while they run; muxlock masters repair does, and waits"
 )
 
-// stateOf returns why a master does not vote, "" if it does, and what to do.
+// stateOf returns why a master does not vote, or "", and what to do about it.
 func (s *survey) stateOf(m admin.Member) (state, do string) {
 	switch {
 	case m.Err != nil:
@@ -199,7 +200,7 @@ func (s *survey) stateOfLost(m admin.Member) (state, do string) {
 	return state, repairIt
 }
 
-// upToSeconds rounds up: no wait is said to be too short.
+// upToSeconds rounds up, so that no wait is announced too short.
 func upToSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }

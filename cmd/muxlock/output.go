@@ -11,10 +11,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// output is how a result is written.
+// output writes results in the format of --output.
 type output struct{ format format }
 
-// format is text or json; it is a flag's value.
+// format is the flag value text or json.
 type format string
 
 func (f *format) String() string { return string(*f) }
@@ -31,10 +31,10 @@ func (f *format) Set(text string) error {
 func (o *output) declare(cmd *cobra.Command) {
 	o.format = "text"
 	cmd.Flags().VarP(&o.format, "output", "o", "text or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // there is such a flag
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not declared
 }
 
-// write writes a result as one document, or as its text.
+// write writes a result as one JSON document or as text.
 func (o *output) write(w io.Writer, result interface{ text(io.Writer) }) error {
 	var b strings.Builder
 	if o.format == "json" {
@@ -51,11 +51,11 @@ func (o *output) write(w io.Writer, result interface{ text(io.Writer) }) error {
 	return err
 }
 
-// table writes rows whose columns are aligned.
+// table writes rows with aligned columns.
 func table(w io.Writer, rows [][]string) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		fmt.Fprintln(t, strings.Join(row, "\t"))
 	}
-	_ = t.Flush() // of a strings.Builder
+	_ = t.Flush() // w is a strings.Builder, which never fails
 }

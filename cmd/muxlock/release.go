@@ -18,7 +18,7 @@ import (
 	"muxlock/internal/oneline"
 )
 
-// releaseFlags is the command line of release.
+// releaseFlags are the flags of release.
 type releaseFlags struct {
 	*settings
 	output
@@ -30,34 +30,34 @@ func releaseCommand(s *settings) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "release --force NAME",
 		Short: "Take a lock away from its holder",
-		Long: `Shows who holds the lock, asks, and deletes on all masters exactly the values that it
-has shown: what somebody else has locked since is left alone.
+		Long: `Shows who holds the lock, asks you, and deletes exactly the values it has shown, on all
+masters. A lock that somebody else has acquired since is left alone.
 
-The holder is not asked. It finds out at its next renewal (muxlock exec: within a third of
-its --ttl, and ends its command then), and works on until then, beside the next holder.
-Only fencing tokens keep that harmless. A lock whose holder has died is freed by itself when
-its lease has run out: see muxlock status.
+The holder is not asked. It works on until its next renewal, beside the next holder; muxlock
+exec notices within a third of its --ttl and then ends its command. Only fencing tokens make
+that harmless. If the holder has died, the lock frees itself when its lease has run out: see
+muxlock status.
 
-Exit codes: 0 released, 1 not (or not known at a majority), 2 usage, 3 nobody held it.`,
+Exit codes: 0 released, 1 not released (or not known at a majority), 2 usage, 3 nobody held it.`,
 		Example:           `  muxlock release --force jobs/nightly`,
 		Args:              usageArgs(oneName),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
-	cmd.Flags().BoolVar(&f.force, "force", false, "needed: the lock is another's, which goes on working")
+	cmd.Flags().BoolVar(&f.force, "force", false, "required: the holder works on until it notices")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	f.output.declare(cmd)
 	return cmd
 }
 
-// released is what release shows, and its JSON.
+// released is the result of release, and its JSON.
 type released struct {
 	SchemaVersion int      `json:"schema_version"`
 	Name          string   `json:"name"`
 	Holder        string   `json:"holder"`
 	Values        []string `json:"values"` // hashes
 	LeftMs        *int64   `json:"left_ms"`
-	Deleted       int      `json:"deleted"` // on so many masters
+	Deleted       int      `json:"deleted"` // number of masters
 	Masters       int      `json:"masters"`
 }
 
@@ -108,7 +108,7 @@ func (f *releaseFlags) run(cmd *cobra.Command, name string) error {
 	return err
 }
 
-// values is each value that a master has, once.
+// values returns the masters' values without repetition.
 func (v state) values() (values []string) {
 	for _, m := range v.Masters {
 		if m.Value != "" && !slices.Contains(values, m.Value) {
@@ -118,10 +118,10 @@ func (v state) values() (values []string) {
 	return values
 }
 
-// yes asks a person.
+// yes asks a person on the terminal.
 func yes(w io.Writer, question string) bool {
 	fmt.Fprint(w, question)
-	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // what could not be read is no
+	line, _ := bufio.NewReader(os.Stdin).ReadString('\n') // a failed read means no
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"
 }

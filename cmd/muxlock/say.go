@@ -13,23 +13,22 @@ func say(log io.Writer, format string, args ...any) {
 	fmt.Fprintln(log, "muxlock: "+plain(fmt.Sprintf(format, args...)))
 }
 
-// plain leaves out that errors are muxlock's, which the line around them says, and is one line.
+// plain returns text on one line, without the prefix "muxlock: " of errors: the line around it has that prefix.
 func plain(text string) string {
 	return strings.NewReplacer("muxlock: ", "", "\n", "; ").Replace(text)
 }
 
 const (
-	// mostLines bounds a backlog. Holders say far fewer: it fills up only when nobody reads.
+	// mostLines bounds a backlog. A holder writes far fewer lines, so only an unread output fills the backlog up.
 	mostLines = 64
-	// lastWords is how long the end of muxlock waits for its backlog. A write that finds room takes
-	// microseconds; the rest is for a busy machine. When nobody reads, the exit code comes this much
-	// later. Neither the lock nor the command is there any more.
+	// lastWords bounds how long muxlock waits for its backlog before it exits. A write that finds room takes
+	// microseconds; the rest is for a busy machine. An unread output delays the exit code by this long. The lock is
+	// released and the command has ended by then.
 	lastWords = 250 * time.Millisecond
 )
 
-// backlog is an output of a command that holds a lock. A write to a full pipe or a stopped terminal blocks,
-// perhaps for ever, so a goroutine writes for the command, which has a lease to watch. All methods but run are safe for
-// concurrent use.
+// backlog is the output of a command that holds a lock. A write to a full pipe or a stopped terminal may block for ever,
+// and the command has a lease to watch; so a goroutine writes. All methods but run are safe for concurrent use.
 type backlog struct {
 	w   io.Writer // owned by run
 	due chan func()
@@ -41,16 +40,16 @@ func newBacklog(w io.Writer) *backlog {
 	return b
 }
 
-// run ends with the process.
+// run writes the lines; it ends with the process.
 func (b *backlog) run() {
 	for do := range b.due {
 		do()
 	}
 }
 
-// Write never blocks and never fails: a line for which the backlog has no room is lost.
+// Write never blocks and never fails. A full backlog loses the line.
 func (b *backlog) Write(line []byte) (int, error) {
-	line = bytes.Clone(line) // the caller may change its own when Write has returned
+	line = bytes.Clone(line) // the caller may reuse its slice after Write
 	select {
 	case b.due <- func() { _, _ = b.w.Write(line) }:
 	default:
@@ -58,7 +57,7 @@ func (b *backlog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// flush waits until the lines so far are written, at most for limit.
+// flush waits until all lines so far are written, but no longer than limit.
 func (b *backlog) flush(limit time.Duration) {
 	late, written := time.After(limit), make(chan struct{})
 	select {

@@ -13,22 +13,22 @@ import (
 	"muxlock/engine"
 )
 
-const settingsHelp = `Settings of the set of masters ("Global Flags") are taken from the command line, else
-from the environment (MUXLOCK_MASTERS for --masters, MUXLOCK_MAX_TTL for --max-ttl, ...),
-else from the file of --config or MUXLOCK_CONFIG, which has the same names, one a line:
+const settingsHelp = `Settings of the masters ("Global Flags") come from the command line, else from the
+environment (MUXLOCK_MASTERS for --masters, MUXLOCK_MAX_TTL for --max-ttl, ...), else from
+the file of --config or MUXLOCK_CONFIG. The file has one variable per line:
 
   # /etc/muxlock.conf
   MUXLOCK_MASTERS=10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379
   MUXLOCK_USER=locks
   MUXLOCK_PASSWORD_FILE=/run/secrets/locks
 
-A password is in the file of --password-file or MUXLOCK_PASSWORD_FILE, or in
-MUXLOCK_PASSWORD (there is no flag for it: others would see it in ps), or in the URLs of
-the masters, which go before the rest.`
+A password comes from the file of --password-file or MUXLOCK_PASSWORD_FILE, or from
+MUXLOCK_PASSWORD. There is no flag for it: ps would show it to others. The URL of a master
+may have a password too, which overrides these.`
 
-// settings is what all processes that share locks agree on, and how to log in.
+// settings are the global flags: what all processes that share locks agree on, and how to log in.
 type settings struct {
-	flags *pflag.FlagSet // all of them, the password too
+	flags *pflag.FlagSet // one per setting, and one for the password, which the command line does not have
 
 	config        string
 	masters       string
@@ -44,7 +44,7 @@ type settings struct {
 	fresh         bool
 }
 
-const passwordName = "password" // no flag of the command line
+const passwordName = "password"
 
 func newSettings() *settings {
 	s := &settings{flags: pflag.NewFlagSet("", pflag.ContinueOnError)}
@@ -53,20 +53,20 @@ func newSettings() *settings {
 	fs.StringVar(&s.masters, "masters", "", "the masters: host:port, redis://, rediss:// (TLS) or unix://, separated by commas")
 	fs.StringVar(&s.user, "user", "", "user of the masters' ACL")
 	fs.StringVar(&s.password, passwordName, "", "")
-	fs.StringVar(&s.passwordFile, "password-file", "", "`file` that has the password, and nothing else")
-	fs.StringVar(&s.tls.ca, "tls-ca", "", "connect with TLS; `file` of the authorities that may have signed the masters' certificates")
-	fs.StringVar(&s.tls.cert, "tls-cert", "", "`file` of the certificate to show the masters")
-	fs.StringVar(&s.tls.key, "tls-key", "", "`file` of its key")
-	fs.StringVar(&s.prefix, "prefix", "", "begins the key of every lock on the masters; names are without it")
+	fs.StringVar(&s.passwordFile, "password-file", "", "`file` with the password and nothing else")
+	fs.StringVar(&s.tls.ca, "tls-ca", "", "connect with TLS; `file` of the authorities trusted to sign the masters' certificates")
+	fs.StringVar(&s.tls.cert, "tls-cert", "", "`file` of the client certificate")
+	fs.StringVar(&s.tls.key, "tls-key", "", "`file` of the client certificate's key")
+	fs.StringVar(&s.prefix, "prefix", "", "begins the key of every lock on the masters; a NAME does not include it")
 	fs.DurationVar(&s.maxTTL, "max-ttl", 30*time.Second, "longest lease that any client of these masters may ask for, as engine.Config.MaxTTL")
 	fs.DurationVar(&s.masterTimeout, "master-timeout", 200*time.Millisecond, "how long one master may take before the others decide")
 	fs.BoolVar(&s.fencing, "fencing", false, "locks have fencing tokens; the masters must be set up for it (muxlock masters init)")
-	fs.BoolVar(&s.durable, "durable-masters", false, "all masters write to disk before they answer (appendfsync always), so that a restarted one votes at once;\nif that is wrong, two may hold a lock")
-	fs.BoolVar(&s.fresh, "new-masters", false, "the masters have never granted a lock, so that those started just now vote at once; if that is wrong, two may hold a lock")
+	fs.BoolVar(&s.durable, "durable-masters", false, "assert that all masters write to disk before they answer (appendfsync always): a restarted master votes at once;\nif that is wrong, two may hold a lock")
+	fs.BoolVar(&s.fresh, "new-masters", false, "assert that the masters have never granted a lock: masters started just now vote at once; if that is wrong, two may hold a lock")
 	return s
 }
 
-// declare gives a command, and those below it, the flags.
+// declare gives a command and its subcommands the flags.
 func (s *settings) declare(cmd *cobra.Command) {
 	s.flags.VisitAll(func(f *pflag.Flag) {
 		if f.Name != passwordName {
@@ -77,12 +77,12 @@ func (s *settings) declare(cmd *cobra.Command) {
 
 const variablePrefix = "MUXLOCK_"
 
-// variable is the name of a setting in the environment and in a file.
+// variable returns the name that a setting has in the environment and in a file.
 func variable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// engineConfig completes the settings, and is what they are for the engine.
+// engineConfig completes the settings from the environment and the file, and returns them as an engine's configuration.
 func (s *settings) engineConfig() (cfg engine.Config, err error) {
 	if err := s.complete("the environment", os.LookupEnv); err != nil {
 		return cfg, err
@@ -121,7 +121,7 @@ func (s *settings) engineConfig() (cfg engine.Config, err error) {
 	return cfg, nil
 }
 
-// complete sets what nothing before has set. The password and its file are one setting.
+// complete sets each setting that is still unset and that lookup has. The password and its file count as one setting.
 func (s *settings) complete(where string, lookup func(name string) (string, bool)) (err error) {
 	had := s.flags.Changed(passwordName) || s.flags.Changed("password-file")
 	s.flags.VisitAll(func(f *pflag.Flag) {
@@ -140,8 +140,8 @@ func (s *settings) complete(where string, lookup func(name string) (string, bool
 	return err
 }
 
-// read reads a file of settings. Values may be in quotes, as systemd and shells have them.
-// No error repeats a line.
+// read reads a file of settings. Values may be quoted, as for systemd and shells. No error repeats a line of the file:
+// it may be a password.
 func (s *settings) read(name string) (map[string]string, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -158,7 +158,7 @@ func (s *settings) read(name string) (map[string]string, error) {
 		at := fmt.Sprintf("%s line %d", name, n+1)
 		variable, value, ok := strings.Cut(line, "=")
 		switch _, twice := values[variable]; {
-		case !ok || !strings.HasPrefix(variable, variablePrefix): // it may be a password
+		case !ok || !strings.HasPrefix(variable, variablePrefix):
 			return nil, usagef("%s is not like MUXLOCK_MASTERS=a:6379,b:6379,c:6379", at)
 		case !slices.Contains(known, variable):
 			return nil, usagef("%s: there is no setting %s%s", at, variable, suggestion(variable, "", known))

@@ -27,16 +27,16 @@ func statusCommand(s *settings) *cobra.Command {
 	var o output
 	cmd := &cobra.Command{
 		Use:   "status NAME",
-		Short: "Show who holds a lock, on which masters, for how long yet",
-		Long: `Asks all masters side by side, and changes nothing. Holders that use the same value are
-one holder; what is shown of the value, which is a secret, is a hash.
+		Short: "Show who holds a lock, on which masters, and for how long",
+		Long: `Asks all masters side by side, and changes nothing. A lock's value is a secret, so status
+shows its hash. The same value on several masters is the same holder.
 
 Verdicts and exit codes:
   held     0  a majority of the masters has the same value
-  free     3  a majority has none
-  split    4  neither: several came at once, or masters have lost a value
+  free     3  a majority has no value
+  split    4  neither: several contenders came at once, or masters have lost a value
   unknown  1  too few masters answered, or the key holds something else than a lock
-Left is how long a majority will have it if it is not renewed.`,
+LEFT is how long a majority will keep the value unless the holder renews it.`,
 		Example: `  muxlock status jobs/nightly
   muxlock status -o json jobs/nightly | jq -r .holder`,
 		Args:              usageArgs(oneName),
@@ -61,7 +61,7 @@ Left is how long a majority will have it if it is not renewed.`,
 	return cmd
 }
 
-// oneName is the Args of commands that take a NAME.
+// oneName requires exactly one argument, NAME.
 func oneName(_ *cobra.Command, args []string) error {
 	switch len(args) {
 	case 0:
@@ -72,8 +72,8 @@ func oneName(_ *cobra.Command, args []string) error {
 	return fmt.Errorf("one NAME at a time, got %q", args)
 }
 
-// inspect asks the masters about a name. The engine is nil if they could not be asked;
-// otherwise it is the caller's to close, and err says what of the answer is missing.
+// inspect asks the masters about a name. The engine is nil if the masters could not be asked. Otherwise the caller
+// closes the engine, and err says which part of the answer is missing.
 func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, admin.Inspection, error) {
 	var locks *engine.Engine
 	cfg, err := s.engineConfig()
@@ -91,17 +91,17 @@ func inspect(ctx context.Context, s *settings, name string) (*engine.Engine, adm
 	return locks, i, err
 }
 
-// state is what status shows, and its JSON.
+// state is the result of status, and its JSON.
 type state struct {
 	SchemaVersion int     `json:"schema_version"`
 	Name          string  `json:"name"`
 	Verdict       string  `json:"verdict"`
 	Holder        string  `json:"holder"`
-	LeftMs        *int64  `json:"left_ms"` // null: not held, or for ever
+	LeftMs        *int64  `json:"left_ms"` // null: not held, or never expires
 	Masters       []holds `json:"masters"`
 }
 
-// holds is what one master has.
+// holds is the answer of one master.
 type holds struct {
 	Address string `json:"address"`
 	State   string `json:"state"` // held, free or unknown
@@ -112,7 +112,7 @@ type holds struct {
 	left    time.Duration
 }
 
-// stateOf is the verdict on an inspection, whose error is err.
+// stateOf judges an inspection, whose error is err.
 func stateOf(i admin.Inspection, err error) state {
 	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left)}
 	free := 0
@@ -138,7 +138,7 @@ func stateOf(i admin.Inspection, err error) state {
 	return v
 }
 
-// milliseconds is null for what is not held, or for ever.
+// milliseconds returns the time left; nil for a lock that is not held or never expires.
 func milliseconds(held bool, left time.Duration) *int64 {
 	if !held || left == admin.NoExpiry {
 		return nil
@@ -184,7 +184,7 @@ func (v state) text(w io.Writer) {
 	table(w, rows)
 }
 
-// duration is short, and never less than there is.
+// duration rounds up to a tenth of a second.
 func duration(d time.Duration) string {
 	const tenth = 100 * time.Millisecond
 	if d == admin.NoExpiry {
@@ -193,7 +193,7 @@ func duration(d time.Duration) string {
 	return (d + tenth - 1).Truncate(tenth).String()
 }
 
-// shown is a name as it can be printed and pasted.
+// shown quotes a name if it could not be printed and pasted as it is.
 func shown(name string) string {
 	if name != printable(name) || strings.ContainsAny(name, " \"") {
 		return fmt.Sprintf("%q", name)

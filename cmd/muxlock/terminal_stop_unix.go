@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// raiseStop is that of Linux, but returns stopTime later where muxlock is not stopped.
+// raiseStop does what it does on Linux. Where the kernel does not stop muxlock, it returns after stopTime.
 func raiseStop() {
 	_ = unix.Kill(unix.Getpid(), unix.SIGTTOU)
-	time.Sleep(stopTime) // another thread may get it; a SIGCONT takes it back if none has by then
+	time.Sleep(stopTime) // another thread may get the signal; the SIGCONT that follows cancels one still pending
 }

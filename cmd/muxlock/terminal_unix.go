@@ -10,16 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inForeground reports whether the keys of the terminal send signals to our process group.
+// inForeground reports whether the terminal's keys send signals to muxlock's process group.
 func inForeground(terminal *os.File) bool {
 	group, err := unix.IoctlGetInt(int(terminal.Fd()), unix.TIOCGPGRP)
 	return err == nil && group == unix.Getpgrp()
 }
 
-// readInBackground lets a read from the terminal fail that would stop a job in the background, with its lock.
+// readInBackground makes a read from the terminal fail in a background job. Otherwise the read would stop muxlock, and
+// the lock would be lost.
 func readInBackground() { signal.Ignore(unix.SIGTTIN) }
 
-// stopKey takes over the SIGTSTPs of the terminal's Ctrl-Z.
+// stopKey returns the terminal's Ctrl-Z as signals (SIGTSTP), which no longer stop muxlock by themselves.
 func stopKey() <-chan os.Signal {
 	stops := make(chan os.Signal, 1)
 	if !signal.Ignored(unix.SIGTSTP) {
@@ -28,11 +29,12 @@ func stopKey() <-chan os.Signal {
 	return stops
 }
 
-// stopTime is for a command that leaves the terminal as it found it before it stops.
+// stopTime is what a command gets after Ctrl-Z to restore the terminal's settings before it stops.
 const stopTime = 100 * time.Millisecond
 
-// stop stops the command, also one that ignored Ctrl-Z or is in a session of its own, and then
-// muxlock, which renews the lock no more, until both are continued. Where nobody could do that both go on.
+// stop acts on Ctrl-Z: it stops the command, then muxlock, until both are continued. It also stops a command that
+// ignores Ctrl-Z or has its own session, because muxlock renews no lock while stopped. Where nobody could continue
+// muxlock, both go on.
 func (p *process) stop() {
 	select {
 	case <-p.ended:
@@ -42,5 +44,5 @@ func (p *process) stop() {
 	_ = p.signal(unix.SIGSTOP)
 	raiseStop()
 	_ = p.signal(unix.SIGCONT)
-	_ = unix.Kill(0, unix.SIGCONT) // what the command has started
+	_ = unix.Kill(0, unix.SIGCONT) // for processes that the command started
 }

@@ -6,10 +6,10 @@ import (
 	"os"
 )
 
-// tlsFiles is how to connect with TLS beyond what rediss:// says.
+// tlsFiles are the files of --tls-ca, --tls-cert and --tls-key. A rediss:// URL needs none of them.
 type tlsFiles struct{ ca, cert, key string }
 
-// config is nil if there is nothing to say.
+// config returns nil if no file is given.
 func (f tlsFiles) config() (*tls.Config, error) {
 	if f == (tlsFiles{}) {
 		return nil, nil

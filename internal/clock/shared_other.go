@@ -1,5 +1,0 @@
-//go:build !linux
-
-package clock
-
-func bootID() string { return "" }
