@@ -1,5 +1,4 @@
-// Package address reads the addresses of masters, for the engine and for whatever else
-// connects to them.
+// Package address parses the addresses of masters.
 package address
 
 import (
@@ -13,9 +12,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// Parse returns the template with what the address of a master says: host:port, or a URL with
-// redis, rediss or unix and, in it, user, password and database. Parts of a URL override the
-// template. No error repeats a password.
+// Parse applies the address of a master to the template. The address is host:port or a redis, rediss or unix URL. User,
+// password and database of a URL override the template's. No error repeats a password.
 func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption, error) {
 	option := template
 	if !strings.Contains(address, "://") {
@@ -37,7 +35,7 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 	from, err := rueidis.ParseURL(address)
 	switch {
 	case err != nil && strings.Contains(u.Path, "@"):
-		return option, errURL // the path is a password that has a slash in it
+		return option, errURL // what looks like a path is a password with a slash
 	case err != nil:
 		return option, err
 	}
@@ -67,7 +65,7 @@ func Parse(address string, template rueidis.ClientOption) (rueidis.ClientOption,
 	return option, nil
 }
 
-// Server is equal for two addresses of one server.
+// Server returns the same text for two spellings of one address.
 func Server(option rueidis.ClientOption) string {
 	at := option.InitAddress[0]
 	if strings.HasPrefix(at, "/") { // the path of a socket is case-sensitive
@@ -76,12 +74,12 @@ func Server(option rueidis.ClientOption) string {
 	return strings.ToLower(at)
 }
 
-// errURL leaves out url.Parse's text, which may quote a password.
+// errURL replaces url.Parse's error, which may quote a password.
 var errURL = fmt.Errorf("is not a URL")
 
 func checkHostPort(address string) error {
 	if strings.Contains(address, "@") {
-		return errURL // credentials without a scheme; not to be repeated
+		return errURL // an address with credentials but no scheme; do not repeat them
 	}
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -93,7 +91,7 @@ func checkHostPort(address string) error {
 	return nil
 }
 
-// mergeTLS keeps the template's certificates and adds what the URL asks for.
+// mergeTLS keeps the template's certificates and adds the URL's settings.
 func mergeTLS(template, from *tls.Config) *tls.Config {
 	if template == nil {
 		return from

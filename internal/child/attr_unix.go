@@ -4,5 +4,5 @@ package child
 
 import "syscall"
 
-// attr: only Linux can be asked to kill the child with its parent.
+// attr leaves the child alive when its parent is killed: only Linux can kill it.
 func attr(ownGroup bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: ownGroup} }

@@ -1,4 +1,4 @@
-// Package child starts processes that do not outlive this one.
+// Package child starts processes that end with this one.
 package child
 
 import (
@@ -10,14 +10,12 @@ import (
 	"syscall"
 )
 
-// Start starts cmd in a process group of its own, so that Ctrl-C on the terminal
-// reaches only the parent, which then ends its children in order; when the parent is
-// killed, Linux kills the child. The channel is closed once the child has been reaped;
-// cmd.ProcessState then tells how it ended. Start calls cmd.Wait itself.
+// Start starts cmd in its own process group: Ctrl-C on the terminal reaches only the parent, which can then end its
+// children in order. When the parent is killed, Linux kills the child. Start calls cmd.Wait. The channel is closed once
+// the child has been reaped; cmd.ProcessState then tells how it ended.
 func Start(cmd *exec.Cmd) (<-chan struct{}, error) { return start(cmd, attr(true)) }
 
-// StartBeside is Start in the process group of this process, where the terminal's signals
-// reach the child, too.
+// StartBeside is Start in the process group of this process. The terminal's signals reach the child too.
 func StartBeside(cmd *exec.Cmd) (<-chan struct{}, error) { return start(cmd, attr(false)) }
 
 func start(cmd *exec.Cmd, attr *syscall.SysProcAttr) (<-chan struct{}, error) {
@@ -27,9 +25,9 @@ func start(cmd *exec.Cmd, attr *syscall.SysProcAttr) (<-chan struct{}, error) {
 	return done, <-started
 }
 
-// run forks the child and keeps the forking OS thread to itself until the child is gone: the kernel sends the
-// parent-death signal when that thread ends, not when the process does, and the runtime ends threads whose goroutine exits
-// locked. The thread costs nothing, waiting for a child blocks one anyway.
+// run forks the child and keeps the forking OS thread until the child is gone. The kernel sends the parent-death signal
+// when that thread ends, even if the process lives on, and the runtime may end any thread. The thread costs nothing:
+// waiting for a child blocks one anyway.
 func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -37,16 +35,16 @@ func run(cmd *exec.Cmd, started chan<- error, done chan<- struct{}) {
 	err := cmd.Start()
 	started <- err
 	if err == nil {
-		_ = cmd.Wait() // ProcessState tells
+		_ = cmd.Wait() // the result is in ProcessState
 	}
 }
 
-// Talker is a process that answers on its standard output what comes on its standard input.
+// Talker is a process that reads requests on its standard input and answers on its standard output.
 type Talker struct {
 	*exec.Cmd
 	In   io.WriteCloser
-	Out  *os.File        // the reader's to close: its last words stay readable
-	Done <-chan struct{} // closed when it is gone
+	Out  *os.File        // the reader closes it; what the process wrote last stays readable after its end
+	Done <-chan struct{} // closed when the process is gone
 }
 
 // talking is set in the environment of a Talker.
@@ -55,9 +53,9 @@ const talking = "MUXLOCK_TALKER"
 // Command is the first argument of a Talker.
 const Command = "child-process"
 
-// Talk starts this program again as a Talker, with the arguments Command and what it is to do. Its
-// errors go to log, and files are open in it from descriptor 3 on. A Talker starts none itself: a
-// program that knows nothing of Command, as a test without its TestMain, would start itself for ever.
+// Talk starts this program again as a Talker, with the arguments Command and what. The Talker's errors go to log; its
+// descriptors from 3 on are files. Talk fails within a Talker: a program that ignores Command, such as a test binary
+// without TestMain, would start itself for ever.
 func Talk(log *os.File, files []*os.File, what string) (*Talker, error) {
 	if os.Getenv(talking) != "" {
 		return nil, errors.New("child: a process that Talk has started starts no other one")
@@ -71,7 +69,7 @@ func Talk(log *os.File, files []*os.File, what string) (*Talker, error) {
 	if t.In, err = t.StdinPipe(); err != nil {
 		return nil, err
 	}
-	// Not StdoutPipe, which closes when the child ends, with its last words in it.
+	// StdoutPipe would close when the child ends, and lose what the child wrote last.
 	out, w, err := os.Pipe()
 	if err != nil {
 		return nil, err

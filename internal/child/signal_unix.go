@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// SignalGroup sends a signal to a process that Start started, and to all in its group.
+// SignalGroup sends a signal to a process from Start and to its whole group.
 func SignalGroup(p *os.Process, s syscall.Signal) error { return syscall.Kill(-p.Pid, s) }

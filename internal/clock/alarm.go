@@ -2,27 +2,26 @@ package clock
 
 import "time"
 
-// Alarm is one sleeper's, used again and again.
+// Alarm belongs to one sleeper, which reuses it.
 type Alarm struct {
 	at    time.Time
-	index int           // in the heap of its Alarms, -1: not there
+	index int           // in the heap of its Alarms; -1: not in a heap
 	ring  chan struct{} // capacity 1
 	timer *time.Timer
 }
 
-// grace is how late an alarm may be before a Go timer ends the sleep: the network poller is
-// asked last on a busy machine.
+// grace is how late an alarm may ring before a Go timer ends the sleep. On a busy machine the network poller comes last.
 const grace = 100 * time.Microsecond
 
-// NewAlarm returns one that no Alarms knows yet.
+// NewAlarm returns an alarm that is in no heap.
 func NewAlarm() *Alarm {
 	timer := time.NewTimer(time.Hour)
 	timer.Stop()
 	return &Alarm{index: -1, ring: make(chan struct{}, 1), timer: timer}
 }
 
-// Sleep returns after d or when stop is closed. one is the caller's, for one sleep at a time.
-// Alarms that are nil sleep by Go timers, as virtual time and systems without a timerfd need.
+// Sleep returns after d or when stop is closed. The caller uses one for one sleep at a time. Nil Alarms sleep by Go
+// timers: virtual time needs that, and a system without a timerfd.
 func (a *Alarms) Sleep(d time.Duration, one *Alarm, stop <-chan struct{}) {
 	select {
 	case <-stop:

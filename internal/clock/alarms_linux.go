@@ -10,10 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Alarms wake any number of sleepers more exactly than Go timers can, which an idle
-// process rounds up by as much as 1 ms: a sleep of 1 ms would be one of 1.6 ms on
-// average, if it is drawn from an exponential distribution. One timerfd in the network
-// poller and one goroutine serve all; no thread waits, as one would in Nap.
+// Alarms wake any number of sleepers more exactly than Go timers. An idle process rounds Go timers up by as much as
+// 1 ms: sleeps drawn from an exponential distribution with a mean of 1 ms would take 1.6 ms on average. One timerfd in
+// the network poller and one goroutine serve all sleepers. No thread waits, as it would in Nap.
 type Alarms struct {
 	file    *os.File // owns the timerfd
 	fd      int
@@ -25,8 +24,8 @@ type Alarms struct {
 	closed bool
 }
 
-// NewAlarms returns nil, which sleeps by Go timers, where there is no timerfd, and in a synctest
-// bubble. Close it.
+// NewAlarms returns Alarms for the caller to close. It returns nil, which sleeps by Go timers, in a synctest bubble and
+// where there is no timerfd.
 func NewAlarms() *Alarms {
 	if inBubble() {
 		return nil
@@ -44,7 +43,7 @@ func NewAlarms() *Alarms {
 	return a
 }
 
-// run rings what is due, until Close.
+// run rings the alarms that are due, until Close.
 func (a *Alarms) run() {
 	var expirations [8]byte
 	fired := func(fd uintptr) bool {
@@ -62,7 +61,7 @@ func (a *Alarms) run() {
 	}
 }
 
-// set lets one ring after d.
+// set makes one ring after d.
 func (a *Alarms) set(d time.Duration, one *Alarm) {
 	now := time.Now()
 	one.at = now.Add(d)
@@ -74,7 +73,7 @@ func (a *Alarms) set(d time.Duration, one *Alarm) {
 	}
 }
 
-// unset takes one out that nobody waits for any more, rung or not.
+// unset takes one out of the heap, whether it has rung or not.
 func (a *Alarms) unset(one *Alarm) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -95,7 +94,7 @@ func (a *Alarms) setLocked(now time.Time) {
 	}
 }
 
-// Close ends the goroutine; nobody may call Sleep any more.
+// Close ends the goroutine. Do not call Sleep afterwards.
 func (a *Alarms) Close() {
 	if a == nil {
 		return

@@ -2,7 +2,7 @@ package clock
 
 import "golang.org/x/sys/unix"
 
-// Boottime returns CLOCK_BOOTTIME in ns, 0 if it cannot be read.
+// Boottime returns CLOCK_BOOTTIME in ns, or 0 if it cannot be read.
 func Boottime() int64 {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts) != nil {

@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Shared returns a clock that all processes of this machine read alike and nobody sets, until the
-// machine is started again: its id, and how long it has run. The id is "" where there is none, as
-// in a synctest bubble.
+// Shared reads a clock that all processes of this machine share and nobody can set. id names the clock and changes when
+// the machine restarts; now is how long it has run. The id is "" where there is no such clock, as in a synctest bubble.
 func Shared() (id string, now time.Duration) {
 	if inBubble() {
 		return "", 0

@@ -5,16 +5,13 @@ import (
 	"time"
 )
 
-// WatchStalls sleeps a period at a time, until stop is closed, and calls woke with when
-// each sleep was due to end and how much too late it did: what the machine, the scheduler
-// and the garbage collector may take from anybody at that moment, a suspend included. The
-// way is that of jHiccup (Gil Tene). It takes the thread of its goroutine for good.
+// WatchStalls sleeps a period at a time until stop is closed. After each sleep it calls woke with the time the sleep was
+// due to end, and how late it ended. The machine, the scheduler, the garbage collector or a suspend would have delayed
+// anybody else at that moment as much. The method is jHiccup's (Gil Tene). WatchStalls keeps its goroutine's thread.
 //
-// 100 wake-ups a second cost 1 % of a core. 1000, as jHiccup has, cost ten times that in
-// a Go process, whose monitor looks around every 20 us as long as a thread is in a call.
-// Nothing longer than the period is missed that way; of what is shorter a sample is seen.
-//
-// In a synctest bubble it sees nothing: virtual time would wait for a thread that sleeps.
+// 100 wake-ups a second cost 1 % of a core. 1000, jHiccup's rate, cost ten times as much in a Go process: its monitor
+// looks around every 20 us while a thread is in a call. WatchStalls sees every stall longer than the period, and a
+// sample of the shorter ones. In a synctest bubble it sees none: virtual time would wait for a sleeping thread.
 func WatchStalls(period time.Duration, stop <-chan struct{}, woke func(due Instant, late time.Duration)) {
 	if inBubble() {
 		<-stop

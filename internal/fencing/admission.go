@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// An Admission is one client's view of whether a master may vote. T is its clock.
+// An Admission is one client's view of whether a master may vote. T is an instant on the client's clock.
 //
 //	          .-- its mark ---------------------------------------------------> votes
 //	looked at +-- its mark, of an earlier process that forgot nothing --keep--> votes
@@ -13,24 +13,23 @@ import (
 //	                 ^------------ the ticket is another --------'
 //	any       --look--> looked at
 //
-// A master that lost data would grant what it granted before, so it waits until the longest
-// lease that it may have forgotten has run out. Its registers may be too small, so it gets
-// those of N-q+1 admitted others: one of them stores every token that counts. They are read
-// after the wait, when no attempt that rests on the lost data can count any more.
+// A master that lost data could grant a lock twice. So it waits until the longest lease it may have forgotten has run
+// out. Its registers may be too small, so it gets the registers of N-q+1 other admitted masters: at least one of them
+// stores each token that counts. The client reads them after the wait: by then no attempt that used the lost data can
+// count.
 //
-// The ticket is a key on the master that goes with its data. Another client may admit the
-// master meanwhile, locks be granted and all of it be flushed: then the ticket is not
-// the one that was remembered, and the wait starts again.
+// The ticket is a key on the master, and is lost with the master's data. Meanwhile another client may admit the master,
+// have locks granted, and all of it be flushed. The master then has another ticket, and the wait starts again.
 //
-// A mark that went away is not believed again: what came back with it, as by SWAPDB, is older
-// than what others may have been granted meanwhile.
+// The client never again believes a mark that disappeared. Data that returns with its mark, as by SWAPDB, is older than
+// grants made meanwhile.
 type Admission[T Time[T]] struct {
 	runID  string
-	mark   string // under which it votes; "": it does not
+	mark   string // the mark under which the master votes; "": it does not vote
 	keeps  string // the mark of an earlier process, whose data the master still has
-	gone   string // marks that are not believed, a line each
+	gone   string // marks that disappeared, one per line
 	ticket string // "" before Opened
-	from   T      // its votes may count from then on, if it is seeded
+	from   T      // its votes may count from then on, once it is seeded
 }
 
 // Time is an instant on the client's own clock.
@@ -40,19 +39,18 @@ type Time[T any] interface{ Before(T) bool }
 type Step uint8
 
 const (
-	Vote Step = iota // nothing: it does
-	Keep             // renew its mark
-	Open             // have it wait
+	Vote Step = iota // nothing: the master votes
+	Keep             // renew the mark
+	Open             // start the wait
 	Wait             // nothing yet
-	Seed             // with the registers of others
+	Seed             // send the registers of others
 )
 
-// mostGone bounds how many bytes of marks that went away are remembered.
+// mostGone bounds the bytes of the marks in gone.
 const mostGone = 16 << 10
 
-// Met is a look at the server of a member. mark is what it has there, "" if the set's
-// description is missing or another. forgetsNothing asserts that a restart loses no data, and
-// that the server was no replica before.
+// Met takes in a look at the server of a member. mark is the server's mark, or "" if it has no description of the set,
+// or another one. forgetsNothing asserts that a restart loses no data and that the server was no replica before.
 func (a *Admission[T]) Met(member, runID, mark string, forgetsNothing bool) {
 	last := a.mark
 	a.mark, a.keeps = "", ""
@@ -73,7 +71,7 @@ func (a *Admission[T]) Met(member, runID, mark string, forgetsNothing bool) {
 
 func (a *Admission[T]) admit(mark string) { a.mark, a.keeps, a.ticket = mark, "", "" }
 
-// forget notes a mark that went away.
+// forget notes a mark that disappeared.
 func (a *Admission[T]) forget(mark string) {
 	if mark == "" {
 		return
@@ -84,14 +82,14 @@ func (a *Admission[T]) forget(mark string) {
 	}
 }
 
-// Lost is that the data is gone or another's: what is there with the same mark is not believed. Another
-// client may have admitted the master since, under another mark.
+// Lost takes in that the data is lost or replaced. The client no longer believes the same mark; another client may have
+// admitted the master under another mark since.
 func (a *Admission[T]) Lost() {
 	a.forget(a.mark)
 	a.mark, a.keeps, a.ticket = "", "", ""
 }
 
-// Next returns what is to be done at now.
+// Next returns what to do at now.
 func (a *Admission[T]) Next(now T) Step {
 	switch {
 	case a.mark != "":
@@ -106,19 +104,18 @@ func (a *Admission[T]) Next(now T) Step {
 	return Seed
 }
 
-// Kept returns the mark of an earlier process that is to be renewed.
+// Kept returns the mark of an earlier process, which Keep renews.
 func (a *Admission[T]) Kept() string { return a.keeps }
 
-// Renewed is the answer of the master to a new mark: whether it still had the one that it kept.
-// If not, it must be looked at again.
+// Renewed takes in the master's answer to a new mark. ok means that it still had the kept mark. Otherwise look again.
 func (a *Admission[T]) Renewed(mark string, ok bool) {
 	if a.keeps = ""; ok {
 		a.admit(mark)
 	}
 }
 
-// Opened is that the master has the given ticket. Its votes may count from the given time
-// on. A ticket that was known before never moves that out.
+// Opened takes in that the master has the ticket, and that its votes may count from the given time. Opening with the
+// same ticket again never moves that time out.
 func (a *Admission[T]) Opened(ticket string, from T) {
 	a.forget(a.mark)
 	if a.ticket != ticket || from.Before(a.from) {
@@ -127,15 +124,14 @@ func (a *Admission[T]) Opened(ticket string, from T) {
 	a.mark, a.keeps = "", ""
 }
 
-// Ticket returns the ticket of the master, and from when on its votes may count; "" if it was
-// not opened.
+// Ticket returns the master's ticket, or "" before Opened, and when its votes may count.
 func (a *Admission[T]) Ticket() (ticket string, from T) { return a.ticket, a.from }
 
-// Seeded is the answer of the master to the registers that it was sent with a ticket: whether
-// it still had that. If not, it must be opened again.
+// Seeded takes in the master's answer to registers sent with a ticket. ok means that it still had the ticket. Otherwise
+// open it again.
 func (a *Admission[T]) Seeded(ticket string, ok bool) {
 	if ticket != a.ticket {
-		return // of an admission before this one
+		return // the answer belongs to an earlier admission
 	}
 	a.ticket = ""
 	if ok {
@@ -149,11 +145,10 @@ func (a *Admission[T]) Admitted() bool { return a.mark != "" }
 // Mark returns the mark under which the master votes, "" if it does not.
 func (a *Admission[T]) Mark() string { return a.mark }
 
-// Counts reports whether an answer counts that came with the given mark.
+// Counts reports whether an answer with the given mark counts.
 func (a *Admission[T]) Counts(mark string) bool { return a.mark != "" && mark == a.mark }
 
-// Peers returns how many admitted others' registers a master needs, of n masters: as many
-// as share one with every quorum.
+// Peers returns how many other masters' registers a master needs: any n-quorum+1 masters share one with every quorum.
 func Peers(n, quorum int) int { return n - quorum + 1 }
 
 // Enough reports whether the registers of the given masters suffice.

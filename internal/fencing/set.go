@@ -9,20 +9,19 @@ import (
 	"time"
 )
 
-// A Set describes masters that were set up together. Every member stores the description,
-// and every acquire names the one that it expects: a master that lost its data, or has
-// another set's, does not have it.
+// A Set describes masters that were set up together. Every member stores the description, and every acquire names the
+// description it expects. A master that lost its data, or belongs to another set, does not have that description.
 type Set struct {
-	ID         string // of the set, for good
+	ID         string // never changes
 	Generation int    // see the constants; grows with every change of the members
 	MaxTTL     time.Duration
 	Registers  int
-	Members    []string // the addresses, sorted
+	Members    []string // addresses, sorted
 	Older      bool     // written by a version whose scripts compare no marks
 }
 
-// Generations of a set. Engines take part from Serving on, which no member has before all of
-// them were Prepared: so a member that is still Preparing shows that none has ever served.
+// Generations of a set. Engines use a set from Serving on. No member is Serving before all were Prepared, so a member
+// that is still Preparing shows that the set has never served.
 const (
 	Preparing = iota
 	Prepared
@@ -56,7 +55,7 @@ func (s Set) String() string {
 
 var errFormat = errors.New("is no description of a set of masters that this version knows")
 
-// ParseSet reads a description, also one of the version before.
+// ParseSet reads a description, including one of the previous version.
 func ParseSet(text string) (s Set, err error) {
 	words := strings.Split(text, " ")
 	if len(words) < 6 || words[0] != format && words[0] != olderFormat {
@@ -71,8 +70,8 @@ func ParseSet(text string) (s Set, err error) {
 	return Set{words[1], generation, time.Duration(maxTTL) * time.Millisecond, registers, words[5:], words[0] == olderFormat}, nil
 }
 
-// Over returns nil if a master that has the description theirs may be admitted to s: an earlier one
-// of the same set, as an old snapshot has. Else it is not the client's to change.
+// Over returns nil if a master with the description theirs may be admitted to s: theirs must be s or an earlier
+// generation of it, as in an old snapshot. A client must not change any other master.
 func (s Set) Over(theirs Set) error {
 	switch {
 	case theirs.ID != s.ID || theirs.Older:
@@ -83,13 +82,12 @@ func (s Set) Over(theirs Set) error {
 	return nil
 }
 
-// Mismatch is what a client expects of a set of masters and finds otherwise, field by field.
+// Mismatch lists the fields in which a set differs from what a client expects.
 type Mismatch struct{ Fields []string }
 
 func (m *Mismatch) Error() string { return strings.Join(m.Fields, "; ") }
 
-// Matches returns nil if s is a set for a client with the given MaxTTL and masters, and
-// else a Mismatch that names each field.
+// Matches returns nil if a client with the given MaxTTL and masters may use s. Otherwise it returns a *Mismatch.
 func (s Set) Matches(maxTTL time.Duration, members []string) error {
 	var fields []string
 	differs := func(field string, here, there any) {
@@ -98,7 +96,7 @@ func (s Set) Matches(maxTTL time.Duration, members []string) error {
 	if s.Older {
 		fields = append(fields, "set up by an earlier version, whose engines must be stopped; muxlock masters init --recover takes the masters over")
 	}
-	if s.MaxTTL.Milliseconds() != maxTTL.Milliseconds() { // as stored, and as leases are
+	if s.MaxTTL.Milliseconds() != maxTTL.Milliseconds() { // the set stores milliseconds, as leases do
 		differs("MaxTTL", maxTTL, s.MaxTTL)
 	}
 	if s.Registers != Registers {

@@ -6,42 +6,40 @@ import (
 	"slices"
 )
 
-// What an operator does to masters, from what is found at each. All of it may be cut anywhere
-// and begun again by anybody.
+// These functions decide what an operator does to masters, given what the operator found at each. Every change may be
+// interrupted anywhere, and anybody may begin it again.
 
 // Found is what an operator finds at a master.
 type Found struct {
 	Member   string
 	Set      Set  // no ID: none
-	Admitted bool // it has a mark that names it and its process
+	Admitted bool // its mark names it and its present process
 }
 
-// In reports whether the master is an admitted member of the set, in that generation.
+// In reports whether the master is an admitted member of exactly this generation of the set.
 func (f Found) In(s Set) bool { return f.Admitted && f.Set.Is(s) }
 
-// Is reports whether two descriptions are the same.
+// Is reports whether two descriptions are equal and describe a set.
 func (s Set) Is(other Set) bool {
 	return s.ID != "" && s.String() == other.String() && s.Older == other.Older
 }
 
-// ErrOther is matched where masters are members of sets that are not the one to be set up.
+// ErrOther is returned when masters are members of another set than the wanted one.
 var ErrOther = errors.New("masters are set up otherwise")
 
-// A LostError names members that only engines, or a recovery, can admit.
+// A LostError names members that set-up must not admit: only engines or a recovery can.
 type LostError struct{ Members []string }
 
 func (e *LostError) Error() string {
 	return fmt.Sprintf("members were restarted or have lost their data: %v", e.Members)
 }
 
-// SetUp returns the set that the masters found are to become, or are: want describes it, with an
-// ID for a new one. Of a set below Prepared the masters that are not yet in it are to be opened
-// and seeded; then all are to be switched from generation to generation (Switches), up to
-// Serving. Errors: ErrOther, a *LostError.
+// SetUp returns the set that the found masters shall become, or already are. want describes the set, with an ID for a new
+// one. If the result is Preparing, the caller opens and seeds each master that is not in it. Then the caller switches all
+// masters from generation to generation up to Serving. Errors: ErrOther, a *LostError.
 //
-// No engine takes part in a set below Serving, so of several that were begun one is chosen,
-// by everybody the same. Where one has been Prepared, masters without it have lost data: the
-// set may have served, and its registers must not begin again.
+// No engine uses a set below Serving. So among several sets that were begun, every operator chooses the same one. Once a
+// set is Prepared, a master without it has lost data: the set may have served, and its registers must not start again.
 func SetUp(found []Found, want Set) (Set, error) {
 	chosen := want
 	for _, f := range found {
@@ -77,15 +75,15 @@ func SetUp(found []Found, want Set) (Set, error) {
 	return chosen, nil
 }
 
-// before describes the set in the generation before, with the same members.
+// before describes the previous generation, with the same members.
 func (s Set) before() Set {
 	s.Generation--
 	return s
 }
 
-// Recover returns nil if masters may be set up anew, whatever they were: of each set that they
-// are of, so many members are among them that the others are no quorum, and clients of that
-// set get no more locks. MaxTTL must not be below that of any of these sets.
+// Recover returns nil if the masters may be set up anew. They may have been members of any sets, but the members of such
+// a set that are not recovered must be no quorum of it: then its clients get no more locks. The new MaxTTL must not be
+// below the old ones. Error: ErrOther.
 func Recover(found []Found, want Set) error {
 	for _, f := range found {
 		if f.Set.ID == "" || f.Set.Generation == Preparing {
@@ -107,13 +105,12 @@ func Recover(found []Found, want Set) error {
 	return nil
 }
 
-// A Replacement is a member that goes and another that comes in its place.
+// A Replacement puts master To in the place of member From.
 type Replacement struct{ From, To string }
 
-// Replace returns the set before and after a member is replaced, where stay is found at the
-// others of it and joins at the one that comes. now has the members before. The members that
-// stay are to be switched in the order of their addresses: so of two operators who begin at the
-// same time one ends, and the other is refused before a quorum is split. Errors: ErrOther, a
+// Replace returns the set before and after the replacement. stay was found at the members that stay, joins at the new
+// master; want has the members before. The caller switches the members that stay in the order of their addresses: of two
+// operators at the same time one then finishes, and the other is refused before a quorum is split. Errors: ErrOther, a
 // *LostError.
 func (r Replacement) Replace(stay []Found, joins Found, want Set) (before, after Set, err error) {
 	next := slices.Clone(want.Members)
@@ -126,7 +123,7 @@ func (r Replacement) Replace(stay []Found, joins Found, want Set) (before, after
 			return before, after, &LostError{[]string{f.Member}}
 		}
 		was, switched := f.Set, f.Set.Matches(want.MaxTTL, next) == nil
-		if switched { // before this one was cut
+		if switched { // by an operator who was interrupted
 			was = f.Set.before()
 			was.Members = sorted(want.Members)
 		} else if err := f.Set.Matches(want.MaxTTL, want.Members); err != nil {

@@ -1,12 +1,11 @@
-// Package oneline joins errors into one line of text. Those of errors.Join have a line feed
-// in between, which tears log lines and tables.
+// Package oneline joins errors into one line of text. errors.Join puts a line feed between them, which breaks log lines
+// and tables.
 package oneline
 
 import "strings"
 
-// Join returns an error that matches each of errs for errors.Is and errors.As. Its text is
-// theirs with "; " in between. Of errs that are nil nothing is left: a single other one is
-// returned as it is, and nil if all are.
+// Join returns an error that matches each of errs for errors.Is and errors.As. "; " separates their texts. Join drops nil
+// errors; it returns a single error unchanged, and nil if none is left.
 func Join(errs ...error) error {
 	var j joined
 	for _, err := range errs {
@@ -35,5 +34,5 @@ func (j joined) Error() string {
 
 func (j joined) Unwrap() []error { return j }
 
-// Text returns the text of an error, also one that errors.Join made, on one line.
+// Text returns an error's text on one line, even if errors.Join made the error.
 func Text(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }

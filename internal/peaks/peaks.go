@@ -1,5 +1,5 @@
-// Package peaks keeps the longest of many times one by one: a histogram does not show
-// when they were, and whether they came together.
+// Package peaks keeps the longest of many durations individually. A histogram does not show when they occurred, and
+// whether they came together.
 package peaks
 
 import (
@@ -7,12 +7,11 @@ import (
 	"slices"
 )
 
-// Most is how many are kept: a minute of what comes a thousand times a second has its
-// longest 3 % there.
+// Most is how many are kept. For something that occurs a thousand times a second, they are the longest 3 % of a minute.
 const Most = 2000
 
-// Keep adds one to all, which holds every one of at least from, if it is that long. It
-// returns them, and from which length on all are there now.
+// Keep adds one to all if its length is at least from. all contains every value of at least that length so far. Keep
+// returns the new list, and the new from.
 func Keep[T any](all []T, one T, from int64, length func(T) int64) ([]T, int64) {
 	if length(one) < from {
 		return all, from
@@ -23,8 +22,7 @@ func Keep[T any](all []T, one T, from int64, length func(T) int64) ([]T, int64) 
 	return all, from
 }
 
-// Halve forgets all but the longest Most/2, so that the next thousand cost one sort. What
-// is left is in the order of length.
+// Halve keeps the longest Most/2, sorted by length, so that the next thousand values cost one sort.
 func Halve[T any](all []T, length func(T) int64) ([]T, int64) {
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(length(b), length(a)) })
 	all = all[:Most/2]

@@ -1,24 +1,22 @@
-// Package quorum is the arithmetic of majorities: values in, values out, no
-// clock, no I/O, no goroutine.
+// Package quorum is the arithmetic of majorities: values in, values out, no clock, no I/O, no goroutine.
 package quorum
 
 // MaxMasters is the largest number of masters that a Tally can count.
 const MaxMasters = 64
 
-// Size returns the smallest majority of n masters: n/2+1. With an even n two
-// halves can never both win.
+// Size returns the smallest majority of n masters, n/2+1. Even with an even n, two halves cannot both win.
 func Size(n int) int { return n/2 + 1 }
 
 // Vote is what one master said about one call.
 type Vote uint8
 
 const (
-	Unknown Vote = iota // no parsed answer: it may or may not have been executed
+	Unknown Vote = iota // no parsed answer: the master may have executed the call, or not
 	Granted             // a parsed yes
 	Refused             // a parsed no
 )
 
-// Tally counts the votes of one call. The zero value has none.
+// Tally counts the votes of one call. The zero value has no votes.
 type Tally struct {
 	Granted, Refused, Unknown uint8
 }
@@ -35,23 +33,22 @@ func (t *Tally) Add(v Vote) {
 	}
 }
 
-// Votes returns how many were counted.
+// Votes returns the number of votes counted.
 func (t Tally) Votes() int { return int(t.Granted) + int(t.Refused) + int(t.Unknown) }
 
 // Verdict is what the votes so far decide.
 type Verdict uint8
 
 const (
-	Pending  Verdict = iota // more votes can still change the answer
+	Pending  Verdict = iota // further votes can still change the verdict
 	Won                     // a quorum granted
 	Denied                  // refusals alone make a quorum of grants impossible
-	NoQuorum                // no quorum of grants can come, and refusals alone cannot explain it
+	NoQuorum                // a quorum of grants is impossible, but not because of refusals alone
 )
 
-// Verdict returns the first verdict that no further vote of n masters can
-// change. A call that can no longer be won stays Pending while refusals that
-// are still to come may turn NoQuorum into Denied: "someone holds it" and "the
-// masters are away" ask different things of a caller.
+// Verdict returns the first verdict that no further vote of n masters can change. A call that can no longer be won stays
+// Pending while further refusals could still make it Denied rather than NoQuorum. Callers act differently on "somebody
+// holds it" and "the masters are away".
 func (t Tally) Verdict(n int) Verdict {
 	q := Size(n)
 	granted, refused := int(t.Granted), int(t.Refused)

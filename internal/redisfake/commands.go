@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// version is of the server whose answers these are.
+// version is the version of the server that the fake imitates.
 const version = "7.0.15"
 
 // executeLocked executes a command and returns the reply.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A conn is a connection. One goroutine reads and executes commands, one writes the replies: a
-// client may send many before it reads any, and a net.Pipe holds nothing.
+// A conn is a connection. One goroutine reads and executes commands, another writes the replies: a client may send many
+// commands before it reads, and a net.Pipe buffers nothing.
 type conn struct {
 	s      *Server
 	net    net.Conn
@@ -18,10 +18,10 @@ type conn struct {
 	ended    bool
 	outbox   []delivery
 	tracking bool // CLIENT TRACKING ON OPTIN
-	caching  bool // CLIENT CACHING YES was the command before
+	caching  bool // the previous command was CLIENT CACHING YES
 }
 
-// A delivery is a reply that is not sent yet.
+// A delivery is a reply still to be sent.
 type delivery struct {
 	since time.Time
 	bytes []byte
@@ -71,7 +71,7 @@ func (c *conn) send() {
 	}
 }
 
-// due takes the replies whose time has come, and returns when the next is due, if there is one.
+// due takes the replies that are due out of the outbox, and returns when the next one will be, or the zero time.
 func (c *conn) due() (out []byte, next time.Time) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -89,7 +89,7 @@ func (c *conn) due() (out []byte, next time.Time) {
 func (c *conn) wakeSender() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // it has been woken already
+	default: // a wake-up is pending
 	}
 }
 

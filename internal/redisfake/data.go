@@ -8,18 +8,18 @@ import (
 // A dataSet is the keys of a master. The server's mutex guards it.
 type dataSet struct {
 	values  map[string]value
-	changed func(key string) // called when a key is set, deleted, expired or given another expiry
+	changed func(key string) // called when a key is set, deleted, expires or gets another expiry
 }
 
 type value struct {
 	text string
-	hash map[string]string // nil: a string
-	ends int64             // in Unix milliseconds, of which it lives through the last; 0: it does not expire
+	hash map[string]string // nil: the value is a string
+	ends int64             // last Unix millisecond of its life; 0: it does not expire
 }
 
 var errWrongType = errors.New("WRONGTYPE Operation against a key holding the wrong kind of value")
 
-// find returns the value of a key. As on a server, one that has expired goes when it is looked at.
+// find returns the value of a key. As on a server, looking at an expired key deletes it.
 func (d *dataSet) find(key string) (v value, there bool) {
 	v, there = d.values[key]
 	if there && v.ends != 0 && time.Now().UnixMilli() > v.ends {
@@ -37,13 +37,13 @@ func (d *dataSet) get(key string) (text string, there bool, err error) {
 	return v.text, there, nil
 }
 
-// is reports whether the key is a string with that value, as MGET and a comparison do.
+// is reports whether the key is a string with that value, as MGET and a comparison would.
 func (d *dataSet) is(key, text string) bool {
 	is, there, err := d.get(key)
 	return there && err == nil && is == text
 }
 
-// set is SET; ms is the time to live, 0 for ever.
+// set is SET. ms is the time to live; 0 means for ever.
 func (d *dataSet) set(key, text string, ms int64) {
 	v := value{text: text}
 	if ms > 0 {
@@ -53,7 +53,7 @@ func (d *dataSet) set(key, text string, ms int64) {
 	d.changed(key)
 }
 
-// delete returns 1 if there was such a key.
+// delete deletes a key and returns how many there were, 0 or 1.
 func (d *dataSet) delete(key string) int {
 	if _, there := d.values[key]; !there {
 		return 0
@@ -63,7 +63,7 @@ func (d *dataSet) delete(key string) int {
 	return 1
 }
 
-// pttl is PTTL: the milliseconds that are left, -1 for ever, -2 there is no such key.
+// pttl is PTTL: the milliseconds left, -1 for ever, -2 for no such key.
 func (d *dataSet) pttl(key string) int64 {
 	switch v, there := d.find(key); {
 	case !there:
@@ -75,7 +75,7 @@ func (d *dataSet) pttl(key string) int64 {
 	}
 }
 
-// pexpire is PEXPIRE of a key that is there.
+// pexpire is PEXPIRE of an existing key.
 func (d *dataSet) pexpire(key string, ms int64) {
 	v := d.values[key]
 	v.ends = time.Now().UnixMilli() + ms
@@ -83,7 +83,7 @@ func (d *dataSet) pexpire(key string, ms int64) {
 	d.changed(key)
 }
 
-// hash returns the fields of a hash, none if there is no such key.
+// hash returns the fields of a hash, or none if there is no such key.
 func (d *dataSet) hash(key string) (map[string]string, error) {
 	v, there := d.find(key)
 	if there && v.hash == nil {
@@ -92,7 +92,7 @@ func (d *dataSet) hash(key string) (map[string]string, error) {
 	return v.hash, nil
 }
 
-// hset sets a field of a key that is a hash, or not there, and returns how many it has then.
+// hset sets a field of a hash, which it makes if there is no such key. It returns how many fields the hash has then.
 func (d *dataSet) hset(key, field, text string) int {
 	v, there := d.find(key)
 	if !there {

@@ -1,8 +1,6 @@
-// Package redisfake is a Redis master in this process: it executes the commands that the
-// engine sends, over connections that are net.Pipes. Time is time.Now, so that in a
-// testing/synctest bubble keys expire by the bubble's clock.
+// Package redisfake is a Redis master within this process. It executes the commands that the engine sends over net.Pipes.
+// Keys expire by time.Now, and so by the bubble's clock in a testing/synctest bubble.
 //
-// It is no Redis: it has the commands of package pipeline, and in the place of Lua a Go
-// function for each script of package scripts. TestFakeAnswersAsAServerDoes holds it against
-// a real one. To everything else it answers as to an unknown command.
+// The fake knows only the commands of package pipeline. For each Lua script of package scripts it has a Go function. It
+// answers everything else as an unknown command. TestFakeAnswersAsAServerDoes compares it with a real server.
 package redisfake

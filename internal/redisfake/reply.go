@@ -10,11 +10,11 @@ import (
 	"muxlock/internal/resp"
 )
 
-// What a command is answered with: nil, a string, strings, an int, an int64, an error, or one of these.
+// A reply to a command is nil, a string, strings, an int, an int64, an error, or one of these.
 type (
 	status string // a simple string
 	table  []any  // a map: keys and values in turn
-	push   []any  // out of band: a word and what it is about
+	push   []any  // an out-of-band message: its kind and its content
 )
 
 // appendReply appends a reply in RESP3.
@@ -47,7 +47,7 @@ func appendAll(b []byte, parts []any) []byte {
 	return b
 }
 
-// ReadCommand reads one command, an array of bulk strings. It blocks until all of it is there.
+// ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete.
 func ReadCommand(in *bufio.Reader) ([]string, error) {
 	n, err := readLength(in, '*')
 	if err != nil {

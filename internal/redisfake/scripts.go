@@ -12,7 +12,8 @@ import (
 	"muxlock/scripts"
 )
 
-// What the scripts do, by their SHA-1. Each takes and returns what the head of its Lua file says.
+// known maps the SHA-1 of each script to a function that does the same. The head of the Lua file describes keys,
+// arguments and reply.
 var known = map[string]func(d *dataSet, keys, args []string) any{
 	scripts.Release.SHA1:       release,
 	scripts.Extend.SHA1:        extend,
@@ -44,7 +45,7 @@ func extend(d *dataSet, keys, args []string) any {
 	return either(n, err)
 }
 
-// ours returns 1 if the key has the token, 0 if it is another's, -1 if it is gone.
+// ours returns 1 if the key has the token, 0 if it has another value, -1 if there is no such key.
 func (d *dataSet) ours(key, token string) (int, error) {
 	switch value, there, err := d.get(key); {
 	case err != nil:
@@ -57,7 +58,7 @@ func (d *dataSet) ours(key, token string) (int, error) {
 	return 1, nil
 }
 
-// extend moves the expiry of a key out, never in.
+// extend moves the expiry of a key later, never earlier.
 func (d *dataSet) extend(key, ms string) {
 	if lease := int64(atoi(ms)); lease > d.pttl(key) {
 		d.pexpire(key, lease)
@@ -75,7 +76,7 @@ func batch(d *dataSet, keys, args []string) any {
 			found, err := d.ours(keys[i], tokens[i])
 			switch {
 			case found == 1 && runs[0] == "-":
-				ours = append(ours, i) // all are read before any is deleted
+				ours = append(ours, i) // the script reads all keys before it deletes any
 			case found == 1:
 				d.extend(keys[i], runs[0])
 			case err != nil && runs[0] != "-":
@@ -114,13 +115,13 @@ func errRegister(register string) error {
 	return errors.New("MUXLOCKREGISTER register " + register + " holds no token")
 }
 
-// maxToken is above all tokens; a number that is not below it is none.
+// maxToken is above all tokens.
 const maxToken = 1 << 37
 
-// A fenced is the arguments of the scripts of fencing, by entry.
+// A fenced is the parsed keys and arguments of the fencing scripts, with one element per entry.
 type fenced struct {
-	mark, registersKey               string // the mark that is there
-	member                           bool   // admitted, to the set that is expected
+	mark, registersKey               string // mark is the master's
+	member                           bool   // the master is admitted to the expected set
 	names, tokens, registers, fences []string
 	runs                             []string
 }
@@ -148,13 +149,13 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 	if err != nil {
 		return err
 	}
-	hash = maps.Clone(hash) // all are read before any is written
+	hash = maps.Clone(hash) // the script reads all registers before it writes any
 	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
 	for i, register := range f.registers {
 		_, there, err := d.get(f.names[i])
 		value, proposed := number(hash[register]), number(f.fences[i])
 		switch {
-		case there && err == nil: // of another type it shows only when it is set
+		case there && err == nil: // a key of another type is found only by the set below
 			words[i] = "0"
 		case !isToken(value) || value >= maxToken-1 || proposed >= maxToken:
 			words[i], fault = "e", "\n"+errRegister(register).Error()
@@ -228,7 +229,7 @@ func raise(d *dataSet, keys, args []string) any {
 		if err != nil {
 			return err
 		}
-		if number(hash[args[i]]) < number(args[i+1]) { // not of one that is missing
+		if number(hash[args[i]]) < number(args[i+1]) { // false for a missing register, which is NaN
 			d.hset(keys[1], args[i], args[i+1])
 		}
 	}
@@ -307,7 +308,7 @@ func switchMember(d *dataSet, keys, args []string) any {
 	return 0
 }
 
-// number is a register as Lua's tonumber reads it: NaN if it is none, or missing.
+// number reads a register as Lua's tonumber does. It returns NaN for a missing register, or one that is no number.
 func number(text string) float64 {
 	n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
 	if err != nil {
@@ -316,10 +317,10 @@ func number(text string) float64 {
 	return n
 }
 
-// isToken reports whether a register holds one, or 0.
+// isToken reports whether a register holds a token or 0.
 func isToken(n float64) bool { return n >= 0 && n < maxToken && n == math.Trunc(n) }
 
-// atoi reads a number that the engine has sent.
+// atoi reads a number sent by the engine.
 func atoi(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// A Server is a master that has been up for long and has no data. It is safe for concurrent
-// use. Close ends it.
+// A Server is a master that has been up for a year and has no data. It is safe for concurrent use. Close ends it.
 type Server struct {
 	running sync.WaitGroup // the goroutines of the connections
 
@@ -24,10 +23,10 @@ type Server struct {
 	started time.Time
 	down    bool
 	delay   time.Duration            // of replies
-	denied  map[string]bool          // keys
-	answer  func(words []string) any // of Answer, or nil
+	denied  map[string]bool          // keys that the ACL forbids
+	answer  func(words []string) any // set by Answer, or nil
 	conns   map[*conn]struct{}
-	tracked map[string][]*conn // by key: who is notified, once, when it changes
+	tracked map[string][]*conn // by key: the connections to notify, once, when it changes
 }
 
 // New returns a master that can be dialled.
@@ -37,14 +36,14 @@ func New() *Server {
 	return s
 }
 
-// startLocked makes it a server process that has just been started.
+// startLocked makes the server a new process without data, started at the given time.
 func (s *Server) startLocked(at time.Time) {
 	s.started, s.runID = at, fmt.Sprintf("%016x%016x%08x", rand.Uint64(), rand.Uint64(), rand.Uint32())
 	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked}
 	s.loaded, s.tracked = make(map[string]bool), make(map[string][]*conn)
 }
 
-// Dial connects to it, as rueidis.ClientOption.DialCtxFn does. It does not block.
+// Dial connects to the server; its signature is that of rueidis.ClientOption.DialCtxFn. It does not block.
 func (s *Server) Dial(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +58,7 @@ func (s *Server) Dial(context.Context, string, *net.Dialer, *tls.Config) (net.Co
 	return theirs, nil
 }
 
-// Down ends all connections, and lets none begin. What they have sent is executed, or not.
+// Down ends all connections and refuses new ones. Commands already sent may or may not be executed.
 func (s *Server) Down() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,14 +66,14 @@ func (s *Server) Down() {
 	s.cutLocked()
 }
 
-// Up ends Down: it is as it was before.
+// Up ends Down. The data is unchanged.
 func (s *Server) Up() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.down = false
 }
 
-// Restart makes it another process, without data, that is up.
+// Restart replaces the server process by a new one that is up and has no data.
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +82,7 @@ func (s *Server) Restart() {
 	s.down = false
 }
 
-// Slow has every reply come d later, also those under way.
+// Slow delays every reply by d, including those under way.
 func (s *Server) Slow(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,29 +92,29 @@ func (s *Server) Slow(d time.Duration) {
 	}
 }
 
-// Deny has its ACL forbid a key, or allow it again.
+// Deny makes the ACL forbid a key, or allow it again.
 func (s *Server) Deny(key string, denied bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.denied[key] = denied
 }
 
-// Answer has a function answer commands in the server's place, with a string or an error; nil
-// leaves a command to the server. It is called under the server's lock.
+// Answer installs a function that answers commands with a string or an error, and leaves a command to the server with nil.
+// It runs under the server's lock.
 func (s *Server) Answer(answer func(words []string) any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
 }
 
-// Set gives a key a value, for ever.
+// Set gives a key a value that does not expire.
 func (s *Server) Set(key, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.data.set(key, value, 0)
 }
 
-// Value returns that of a key, or "".
+// Value returns the value of a key, or "".
 func (s *Server) Value(key string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +154,7 @@ func (s *Server) cutLocked() {
 	}
 }
 
-// notifyLocked is client tracking: who has read the key is told that it has changed.
+// notifyLocked is client tracking: it notifies the connections that have read the key.
 func (s *Server) notifyLocked(key string) {
 	for _, c := range s.tracked[key] {
 		c.replyLocked(push{"invalidate", []string{key}})

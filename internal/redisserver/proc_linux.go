@@ -13,7 +13,7 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// awaitStopped waits, a second at most, until SIGSTOP has taken effect, which kill(2) does not promise on return.
+// awaitStopped waits for a second at most until SIGSTOP has taken effect. kill(2) may return before.
 func awaitStopped(pid int) error {
 	for range 1000 {
 		var info unix.Siginfo

@@ -4,7 +4,7 @@ package redisserver
 
 import "syscall"
 
-// Signals that this system does not have: sending one fails.
+// This system does not have these signals: sending one fails.
 const (
 	sigStop = syscall.Signal(-1)
 	sigCont = syscall.Signal(-2)

@@ -9,5 +9,5 @@ const (
 	sigCont = syscall.SIGCONT
 )
 
-// awaitStopped relies on signals that arrive at once.
+// awaitStopped does not wait: it assumes that SIGSTOP has taken effect.
 func awaitStopped(int) error { return nil }

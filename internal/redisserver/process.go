@@ -11,7 +11,7 @@ import (
 	"muxlock/internal/child"
 )
 
-// process is one child. Everyone sends signals and waits for done.
+// process is one child. Any goroutine may send it signals and wait for done.
 type process struct {
 	cmd  *exec.Cmd
 	log  tail
@@ -55,7 +55,7 @@ func (p *process) kill() error {
 	return nil
 }
 
-// terminate asks politely for as long as limit, then kills.
+// terminate sends SIGTERM, and kills the process if it still runs after limit.
 func (p *process) terminate(limit time.Duration) error {
 	_ = p.resume() // a stopped process would not see SIGTERM
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
@@ -67,7 +67,7 @@ func (p *process) terminate(limit time.Duration) error {
 	}
 }
 
-// tail keeps the last bytes that were written to it.
+// tail keeps the last tailSize bytes written to it.
 type tail struct {
 	mu  sync.Mutex // guards the following
 	buf []byte     // at most tailSize

@@ -13,11 +13,11 @@ import (
 	"muxlock/internal/serverinfo"
 )
 
-// askLimit is how long one INFO may take; after it the question is asked anew, on a new connection.
+// askLimit is how long one INFO may take before it is sent again on a new connection.
 const askLimit = 250 * time.Millisecond
 
-// awaitReady asks until the child answers under addr. It fails when the child ends, when another process answers
-// (errPortTaken) or when ctx ends, then with the last reason for which the child was not ready.
+// awaitReady asks until the child answers at addr. It fails when the child ends, when another process answers
+// (errPortTaken), or when ctx ends; the error then says why the child was not ready.
 func awaitReady(ctx context.Context, p *process, addr, password string) error {
 	for {
 		pid, err := processID(ctx, addr, password)
@@ -37,7 +37,7 @@ func awaitReady(ctx context.Context, p *process, addr, password string) error {
 	}
 }
 
-// processID asks the server under addr for its process id.
+// processID asks the server at addr for its process id.
 func processID(ctx context.Context, addr, password string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()

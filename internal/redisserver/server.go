@@ -1,10 +1,9 @@
 // Package redisserver starts and stops real redis-server (or valkey-server) processes on loopback, for tests and for
 // local measurements.
 //
-// A Server owns its child process, the port and a data folder of its own. Nothing outlives it: Stop ends the child and
-// removes the folder; when the parent is killed, Linux kills the child, and the folder of a server that keeps nothing is
-// gone already. No command but INFO
-// (and AUTH, given a password) is sent before the answer has shown that the process behind the port is the child.
+// A Server owns its child process, its port and its data folder. Stop ends the child and removes the folder. When the
+// parent is killed, Linux kills the child; the folder of a server that stores nothing is removed at the start. Before
+// any other command, INFO (after AUTH, given a password) shows that the process behind the port is the child.
 package redisserver
 
 import (
@@ -28,7 +27,7 @@ const (
 	stopLimit  = 2 * time.Second  // between SIGTERM and SIGKILL
 )
 
-// BinaryEnv names the environment variable that says which server program to start: a path, or a name on PATH.
+// BinaryEnv names the environment variable for the server program to start: a path, or a name on PATH.
 const BinaryEnv = "MUXLOCK_SERVER"
 
 // ErrNoBinary is returned when no server program is on PATH.
@@ -38,8 +37,8 @@ var ErrNoBinary = errors.New("redisserver: neither redis-server nor valkey-serve
 // errPortTaken is returned by launch when something else has the port.
 var errPortTaken = errors.New("port taken by another process")
 
-// Binary returns the path of the server program: the one that BinaryEnv names, or an error, never another one in its
-// place; without it redis-server; where there is none on PATH, valkey-server; or ErrNoBinary.
+// Binary returns the path of the server program. If BinaryEnv is set, that is its program or an error. Otherwise it is
+// redis-server, or else valkey-server, or else ErrNoBinary.
 func Binary() (string, error) {
 	if name := os.Getenv(BinaryEnv); name != "" {
 		return find(BinaryEnv, name)
@@ -52,7 +51,7 @@ func Binary() (string, error) {
 	return "", ErrNoBinary
 }
 
-// find returns the path of a program that was asked for.
+// find returns the path of a program; by says who asked for it.
 func find(by, name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
@@ -63,13 +62,13 @@ func find(by, name string) (string, error) {
 
 // Options say how servers are started. The zero value is an empty server without password and persistence.
 type Options struct {
-	// Programs, unless empty, are the server programs to run, each a path or a name on PATH, instead of that of Binary:
-	// Start runs the first, StartN each in turn.
+	// Programs, unless empty, replaces the program of Binary: each is a path or a name on PATH. Start runs the first,
+	// StartN each in turn.
 	Programs []string
 	// Args is further configuration, for example "--maxmemory", "1mb". It overrides the default of no persistence, but
-	// neither address nor folder.
+	// not the address or the folder.
 	Args []string
-	// Password, unless empty, is required by the server and used for the readiness check.
+	// Password, unless empty, is the password that the server requires.
 	Password string
 	// Dir is the parent of the data folders; empty means the folder for temporary files.
 	Dir string
@@ -79,20 +78,20 @@ type Options struct {
 type Server struct {
 	opts Options
 	bin  string
-	dir  string // data folder; removed by Stop, or without Args as soon as the server has it as its own
+	dir  string // data folder; removed by Stop, or without Args as soon as the server runs
 	port int
 
 	mu      sync.Mutex // guards the following
 	proc    *process   // the child, or the last one
-	stopped bool       // for good
+	stopped bool       // Stop was called
 }
 
-// Start starts one server on a free port of 127.0.0.1 and returns when it answers. It blocks for at most 10 seconds; ctx
-// bounds the start, not the life of the server. On any error, which carries the end of the server's log, nothing stays
-// behind. Errors: ErrNoBinary, the ctx error, or what the server said.
+// Start starts one server on a free port of 127.0.0.1 and returns when it answers. It blocks for at most 10 seconds. ctx
+// bounds the start, not the life of the server. On an error nothing stays behind. Errors: ErrNoBinary, the ctx error, or
+// an error with the end of the server's log.
 func Start(ctx context.Context, opts Options) (*Server, error) { return start(ctx, opts, freePort) }
 
-// StartN starts n servers side by side, as Start does. Unless all of them start, none stays.
+// StartN starts n servers side by side, as Start does. If one fails to start, StartN stops the others.
 func StartN(ctx context.Context, n int, opts Options) ([]*Server, error) {
 	servers := make([]*Server, n)
 	g, ctx := errgroup.WithContext(ctx)
@@ -113,7 +112,7 @@ func StartN(ctx context.Context, n int, opts Options) ([]*Server, error) {
 	return servers, nil
 }
 
-// StopAll stops servers side by side and returns when all of them are gone, with the errors of those that resisted.
+// StopAll stops servers side by side, waits until all are gone, and joins their errors.
 func StopAll(servers []*Server) error {
 	errs := make([]error, len(servers))
 	var all sync.WaitGroup
@@ -131,7 +130,7 @@ func (o *Options) program() (string, error) {
 	return Binary()
 }
 
-// start tries the ports that choose names until one is the server's own.
+// start tries ports from choose until the server gets one.
 func start(ctx context.Context, opts Options, choose func() (int, error)) (_ *Server, err error) {
 	s := &Server{opts: opts}
 	if s.bin, err = opts.program(); err != nil {
@@ -159,44 +158,44 @@ func start(ctx context.Context, opts Options, choose func() (int, error)) (_ *Se
 // Addr returns the address, 127.0.0.1:port; it never changes.
 func (s *Server) Addr() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)) }
 
-// Password returns what Options asked for.
+// Password returns the password of Options.
 func (s *Server) Password() string { return s.opts.Password }
 
-// Dir returns the data folder. Without Args there is none once the server runs.
+// Dir returns the path of the data folder. Without Args the folder is gone once the server runs.
 func (s *Server) Dir() string { return s.dir }
 
-// PID returns the process id of the child, or of the last one when none runs.
+// PID returns the process id of the child, or of the last child if none runs.
 func (s *Server) PID() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc.pid()
 }
 
-// Pause stops the process with SIGSTOP: connections stay and new ones are accepted by the kernel, but nothing answers.
-// On Linux it returns when the process has stopped. It fails with os.ErrProcessDone when no process runs.
+// Pause stops the process with SIGSTOP. Connections stay and the kernel accepts new ones, but nothing answers. On Linux
+// Pause returns once the process has stopped. It fails with os.ErrProcessDone if no process runs.
 func (s *Server) Pause() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc.pause()
 }
 
-// Resume lets a paused process go on with SIGCONT. It fails with os.ErrProcessDone when no process runs.
+// Resume continues a paused process with SIGCONT. It fails with os.ErrProcessDone if no process runs.
 func (s *Server) Resume() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc.resume()
 }
 
-// Kill ends the process with SIGKILL, paused or not, and waits until it is gone. Restart brings an empty one back.
+// Kill ends the process with SIGKILL, paused or not, and waits until it is gone. Restart starts a new one.
 func (s *Server) Kill() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.proc.kill()
 }
 
-// Restart starts a new process on the same port and returns when it answers; it is empty unless Args asked for
-// persistence. It fails unless Kill (or the process itself) ended the last one. It blocks for at most 10 seconds, also
-// while something else uses the port; ctx bounds the start.
+// Restart starts a new process on the same port and returns when it answers. The process has no data unless Args asked
+// for persistence. Restart fails while the last process still runs. It blocks for at most 10 seconds, even if something
+// else uses the port; ctx bounds the start.
 func (s *Server) Restart(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,8 +217,8 @@ func (s *Server) Restart(ctx context.Context) error {
 	}
 }
 
-// Stop ends the server for good and removes its data folder: SIGTERM, and SIGKILL after two seconds. It returns when the
-// process is gone, paused or killed before or not, and may be called again.
+// Stop ends the server for good with SIGTERM, or SIGKILL after two seconds, and removes its data folder. It returns when
+// the process is gone, works on a paused or killed process too, and may be called again.
 func (s *Server) Stop() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +226,7 @@ func (s *Server) Stop() error {
 	return errors.Join(s.proc.terminate(stopLimit), os.RemoveAll(s.dir))
 }
 
-// launch starts a child on s.port and waits until it answers. Unless it does, it is gone on return.
+// launch starts a child on s.port and waits until it answers. On an error the child is gone.
 func (s *Server) launch(ctx context.Context) (*process, error) {
 	args := append([]string{"--save", "", "--appendonly", "no"}, s.opts.Args...)
 	if s.opts.Password != "" {
@@ -249,13 +248,13 @@ func (s *Server) launch(ctx context.Context) (*process, error) {
 		}
 		return nil, fmt.Errorf("%w; log of the server:\n%s", err, log)
 	}
-	if len(s.opts.Args) == 0 { // nothing is ever written to it, and a killed parent removes nothing
+	if len(s.opts.Args) == 0 { // the server writes nothing there, and a killed parent could not remove it later
 		_ = os.RemoveAll(s.dir)
 	}
 	return proc, nil
 }
 
-// freePort returns a port of 127.0.0.1 that was free a moment ago.
+// freePort returns a port of 127.0.0.1 that has just been free.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -265,7 +264,7 @@ func freePort() (int, error) {
 	return l.Addr().(*net.TCPAddr).Port, nil
 }
 
-// sleep waits for d and tells whether ctx is still open.
+// sleep waits for d and reports whether ctx is still open.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d):

@@ -1,10 +1,9 @@
-// Package redlock is the arithmetic of the lock: how long a grant may be relied on, when a
-// lease is renewed, how long a contender waits before its next attempt. Values in, values
-// out: no clock, no I/O, no goroutine. The engine and its pipeline act by it, and what lockbench
-// advises and predicts comes from the same functions and constants.
+// Package redlock is the arithmetic of the lock: how long a grant is valid, when to renew a lease, how long to wait before
+// the next attempt. Values in, values out: no clock, no I/O, no goroutine. The engine and its pipeline use it; lockbench
+// predicts and advises with the same functions and constants.
 //
 //	drift             the allowance for clocks that differ
-//	validity          what of a lease is left
+//	validity          how long a lease is still valid
 //	renewal_interval  when KeepAlive renews, and how soon again
 //	crowd             how far apart many contenders keep
 //	retry_jitter      delays before the next attempt, and their jitter
@@ -16,16 +15,13 @@ package redlock
 
 import "time"
 
-// DefaultDrift is the relative error between the rates of two clocks that is allowed for
-// where nothing else is configured.
+// DefaultDrift is the default allowance for the relative difference between the rates of two clocks.
 const DefaultDrift = 0.01
 
-// Granularity is allowed for beside the rates: a master counts in whole milliseconds and
-// may expire a key up to one early.
+// Granularity is the allowance for rounding: a master counts whole milliseconds and may expire a key up to one early.
 const Granularity = 2 * time.Millisecond
 
-// DriftAllowance returns how much of a lease is given up because the clocks of masters and
-// clients differ: ttl*drift + 2ms, rounded up, against the holder.
+// DriftAllowance returns how much of a lease the holder gives up because clocks differ: ttl*drift + 2ms, rounded up.
 func DriftAllowance(ttl time.Duration, drift float64) time.Duration {
 	return time.Duration(float64(ttl)*drift) + 1 + Granularity
 }

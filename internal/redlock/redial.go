@@ -2,19 +2,19 @@ package redlock
 
 import "time"
 
-// The pause before a master that went away is dialled again is drawn from half to one and
-// a half times of what doubles from FirstRedial to LongestRedial.
+// The mean pause before a client dials a lost master again doubles from FirstRedial to LongestRedial. Each pause is drawn
+// from half the mean to one and a half times the mean.
 const (
 	FirstRedial   = 25 * time.Millisecond
 	LongestRedial = time.Second
 )
 
-// RedialWithin returns how long after the end of an outage of that length a master is
-// dialled at the latest: the pauses before this one add up to less than the outage.
+// RedialWithin returns the longest time from the end of an outage until a client dials the master. The pauses before the
+// last one add up to less than the outage.
 func RedialWithin(outage time.Duration) time.Duration {
 	_, latest := RedialDelay(min(outage+FirstRedial, LongestRedial))
 	return latest
 }
 
-// RedialDelay returns the bounds of a pause of that mean.
+// RedialDelay returns the bounds of a pause with the given mean.
 func RedialDelay(mean time.Duration) (from, to time.Duration) { return mean / 2, mean / 2 * 3 }

@@ -2,8 +2,8 @@ package redlock
 
 import "time"
 
-// Validity returns how long a lock may still be relied on: the lease, less the time since
-// before the first command was sent, less the allowance for the clocks.
+// Validity returns how long a lock is still valid: the lease, less the time elapsed since before the first command was
+// sent, less the drift allowance.
 func Validity(ttl, elapsed time.Duration, drift float64) time.Duration {
 	return ttl - elapsed - DriftAllowance(ttl, drift)
 }

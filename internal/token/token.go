@@ -10,23 +10,22 @@ import (
 )
 
 const (
-	// MaxHolder is how many bytes a holder may have.
+	// MaxHolder is the most bytes a holder may have.
 	MaxHolder = 64
 
 	randomLength = 24 // 16 bytes in base64
 	separator    = '@'
 )
 
-// New returns 128 bits from crypto/rand in 24 printable characters. It reads the source anew each
-// time and keeps no block of random bytes, so that a snapshot or clone of the machine cannot repeat
-// them.
+// New returns 128 bits from crypto/rand in 24 printable characters. It reads the source at every call and buffers no random
+// bytes, so a snapshot or clone of the machine cannot repeat them.
 func New() string {
 	text := random()
 	return string(text[:])
 }
 
-// For returns a fresh token of a lock: New, and an @ with the holder, which may be empty:
-// "...==@web-7/4211". The holder must be Printable and have at most MaxHolder bytes.
+// For returns a fresh token for a lock: New, @, and the holder, for example "...==@web-7/4211". The holder may be empty; it
+// must be Printable and have at most MaxHolder bytes.
 func For(holder string) string {
 	var text [randomLength + 1 + MaxHolder]byte
 	first := random()
@@ -43,16 +42,15 @@ func random() (text [randomLength]byte) {
 	return text
 }
 
-// Ours reports whether a lock's value has the form of For. Those of other clients that have it by
-// chance, and tokens without a holder of versions before November 2026, which do not, are taken
-// for the wrong one: no rule of safety rests on it.
+// Ours reports whether a lock's value has the form of For. It is wrong about another client's value of the same form, and
+// about tokens without a holder, which versions before November 2026 wrote. No safety rule relies on it.
 func Ours(value string) bool {
 	_, ours := parse(value)
 	return ours
 }
 
-// Holder returns the holder that a lock's value ends with, or "". It takes no other form than
-// that of For, since the values of other clients may be anything.
+// Holder returns the holder in a lock's value, or "" if the value does not have the form of For: values of other clients
+// may be anything.
 func Holder(value string) string {
 	holder, _ := parse(value)
 	return holder
@@ -70,7 +68,7 @@ func parse(value string) (holder string, ours bool) {
 	return holder, true
 }
 
-// Printable reports whether text is UTF-8 that does nothing to a terminal but print.
+// Printable reports whether text is UTF-8 that a terminal simply prints.
 func Printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }

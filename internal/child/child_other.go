@@ -1,0 +1,13 @@
+//go:build !unix
+
+package child
+
+import (
+	"os"
+	"syscall"
+)
+
+func attr(bool) *syscall.SysProcAttr { return nil }
+
+// SignalGroup signals the process alone: this system has no process groups.
+func SignalGroup(p *os.Process, s syscall.Signal) error { return p.Signal(s) }
