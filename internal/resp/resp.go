@@ -1,6 +1,5 @@
-// Package resp is the wire format of a Redis server: commands, and the replies that hold a
-// single value or a flat list of them, of RESP2 and RESP3. It is for connections that are
-// written and read by hand; whatever else talks to masters uses a client library.
+// Package resp is the wire format of a Redis server: commands, and replies of RESP2 and RESP3 with one value or a flat
+// list. It is for connections without a client library.
 package resp
 
 import (
@@ -12,14 +11,14 @@ import (
 	"strings"
 )
 
-// Kind is what a reply is, whichever protocol version it came in.
+// Kind is the kind of a reply, in either protocol version.
 type Kind uint8
 
 const (
 	Null   Kind = iota // no value
 	Text               // a simple, bulk or verbatim string
 	Number             // an integer
-	Failed             // an error; its text, as of ErrorOf, is in Text
+	Failed             // an error; Text is its text, as of ErrorOf
 )
 
 // Reply is one reply.
@@ -29,12 +28,12 @@ type Reply struct {
 	Number int64
 }
 
-// Error is the text of a reply that says that the command failed.
+// Error is the text of an error reply.
 type Error string
 
 func (e Error) Error() string { return string(e) }
 
-// Err returns the Error of a reply that says that its command failed, else nil.
+// Err returns the Error of a Failed reply, else nil.
 func (r Reply) Err() error {
 	if r.Kind == Failed {
 		return Error(r.Text)
@@ -42,20 +41,18 @@ func (r Reply) Err() error {
 	return nil
 }
 
-// arguments comes before those that a server quotes of a command that it does not know. Redis
-// quotes them with ' since version 7, with ` before; proxies copy the text.
+// arguments precedes the arguments that a server quotes from an unknown command. Redis quotes them with ' since version 7,
+// with ` before; proxies copy the text.
 const arguments = ", with args beginning with:"
 
-// ErrorOf returns the error of a text that a server wrote. It leaves out the class ERR, which
-// says nothing, and quoted arguments: one may be a token, or the password of an AUTH that was
-// renamed.
+// ErrorOf turns a server's text into an Error. It removes the class ERR, which says nothing, and quoted arguments: one may
+// be a token, or the password of a renamed AUTH.
 func ErrorOf(text string) Error {
 	text, _, _ = strings.Cut(text, arguments)
 	return Error(strings.TrimPrefix(text, "ERR "))
 }
 
-// WithoutArguments returns an error that a client library has read without quoted arguments.
-// If there are any, nothing of it can be unwrapped.
+// WithoutArguments removes quoted arguments from a client library's error. An error that had some cannot be unwrapped.
 func WithoutArguments(err error) error {
 	if err != nil && strings.Contains(err.Error(), arguments) {
 		return ErrorOf(err.Error())
@@ -72,8 +69,7 @@ func AppendCommand(b []byte, words ...string) []byte {
 	return b
 }
 
-// AppendHeader appends the line that begins an array of n elements, with the sign *, or a
-// bulk string of n bytes, with the sign $.
+// AppendHeader appends the first line of an array of n elements (sign *) or of a bulk string of n bytes (sign $).
 func AppendHeader(b []byte, sign byte, n int) []byte {
 	b = strconv.AppendInt(append(b, sign), int64(n), 10)
 	return append(b, "\r\n"...)
@@ -85,18 +81,16 @@ func AppendBulk(b []byte, text string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// ErrProtocol is returned for what is not a reply of one value: the connection is of no
-// use then.
+// ErrProtocol is returned when the bytes read are no reply of one value. The connection is unusable then.
 var ErrProtocol = errors.New("unexpected bytes in a reply")
 
-// Bounds of a bulk string and of a list: far above what any command here is answered with.
+// Bounds of a bulk string and of a list, far above the replies to any command used here.
 const (
 	longest   = 16 << 20
 	mostItems = 1 << 10
 )
 
-// Read reads one reply. It blocks until all of it is there. After an error the connection
-// is of no use.
+// Read reads one reply. It blocks until the reply is complete. After an error the connection is unusable.
 func Read(in *bufio.Reader) (Reply, error) {
 	line, err := readLine(in)
 	if err != nil {
@@ -109,7 +103,7 @@ func Read(in *bufio.Reader) (Reply, error) {
 	switch sign {
 	case '+':
 		if string(rest) == "OK" {
-			return Reply{Kind: Text, Text: "OK"}, nil // without an allocation
+			return Reply{Kind: Text, Text: "OK"}, nil // avoids an allocation
 		}
 		return Reply{Kind: Text, Text: string(rest)}, nil
 	case '-':
@@ -128,8 +122,7 @@ func Read(in *bufio.Reader) (Reply, error) {
 	return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
 }
 
-// ReadList reads a flat list of replies, or one reply as a list of one. Like Read it blocks
-// until all of it is there.
+// ReadList reads a flat list of replies, or one reply as a list of one. It blocks until the list is complete.
 func ReadList(in *bufio.Reader) ([]Reply, error) {
 	n := 1
 	if sign, err := in.Peek(1); err != nil {
@@ -154,7 +147,7 @@ func ReadList(in *bufio.Reader) ([]Reply, error) {
 	return list, nil
 }
 
-// readBulk reads what follows the line with the length.
+// readBulk reads the bytes after the line with their length.
 func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
 	n, err := strconv.Atoi(string(line[1:]))
 	switch {
@@ -180,13 +173,13 @@ func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
 		return Reply{}, err
 	case sign == '!':
 		return Reply{Kind: Failed, Text: string(ErrorOf(text))}, nil
-	case sign == '=' && len(text) >= 4: // "txt:" before a verbatim string
+	case sign == '=' && len(text) >= 4: // a verbatim string begins with "txt:"
 		text = text[4:]
 	}
 	return Reply{Kind: Text, Text: text}, nil
 }
 
-// readLine returns a line without its end; it is good until the next read.
+// readLine returns a line without its end. The line is valid until the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	switch {

@@ -1,5 +1,4 @@
-// Package serverinfo reads what a server reports of itself in its reply to INFO. It is
-// the one reading of it, for the engine's admission of a master as for lockbench.
+// Package serverinfo reads a server's reply to INFO, for the engine's admission of a master and for lockbench.
 package serverinfo
 
 import (
@@ -10,10 +9,10 @@ import (
 	"time"
 )
 
-// Info is the fields of a reply to INFO; what a server does not report is absent.
+// Info is the fields of a reply to INFO. A field that the server does not report is absent.
 type Info map[string]string
 
-// Parse reads the reply to INFO, of all sections or some.
+// Parse reads a reply to INFO, with all sections or some.
 func Parse(text string) Info {
 	info := make(Info)
 	for line := range strings.Lines(text) {
@@ -24,10 +23,10 @@ func Parse(text string) Info {
 	return info
 }
 
-// RunID is new with every start of the server; "" if it is not reported.
+// RunID returns the run_id, which is new with every start of the server, or "".
 func (i Info) RunID() string { return i["run_id"] }
 
-// ProcessID is the server's, on its own machine.
+// ProcessID returns the process id on the server's machine.
 func (i Info) ProcessID() (int, error) {
 	id, err := strconv.Atoi(i["process_id"])
 	if err != nil {
@@ -36,7 +35,7 @@ func (i Info) ProcessID() (int, error) {
 	return id, nil
 }
 
-// Product returns redis or valkey, and the version; "" if that is not reported.
+// Product returns redis or valkey, and the version, or "".
 func (i Info) Product() (name, version string) {
 	if version := i["valkey_version"]; version != "" {
 		return "valkey", version
@@ -44,8 +43,8 @@ func (i Info) Product() (name, version string) {
 	return "redis", i["redis_version"]
 }
 
-// Uptime returns how long the server reports that it has been up. It follows the server's
-// wall clock. 0 and false if it is not reported.
+// Uptime returns how long the server says it has been up, by its wall clock. It returns 0 and false if the server does not
+// say.
 func (i Info) Uptime() (up time.Duration, known bool) {
 	const most = math.MaxInt64 / int64(time.Second)
 	seconds, err := strconv.ParseInt(i["uptime_in_seconds"], 10, 64) // 0, or the nearest, if it fails
@@ -55,8 +54,7 @@ func (i Info) Uptime() (up time.Duration, known bool) {
 // Loading reports whether the server still reads its data set from disk.
 func (i Info) Loading() bool { return i["loading"] != "" && i["loading"] != "0" }
 
-// Cluster reports whether the server runs in cluster mode, where names move between
-// servers.
+// Cluster reports whether the server runs in cluster mode, in which names move between servers.
 func (i Info) Cluster() bool { return i["cluster_enabled"] == "1" }
 
 // Evicts reports whether the server drops keys when its memory is full.
@@ -65,28 +63,26 @@ func (i Info) Evicts() bool {
 	return i["maxmemory"] != "" && i["maxmemory"] != "0" && policy != "" && policy != "noeviction"
 }
 
-// Role returns master or slave, "" if it is not reported.
+// Role returns master or slave, or "".
 func (i Info) Role() string { return i["role"] }
 
-// Replica reports whether the server has another one's data.
+// Replica reports whether the server replicates another one.
 func (i Info) Replica() bool { return i.Role() != "" && i.Role() != "master" }
 
-// ReplID names the server's data set; "" if it is not reported.
+// ReplID returns the name of the server's data set, or "".
 func (i Info) ReplID() string { return i["master_replid"] }
 
-// WasReplica reports whether a master was a replica before its ReplID, as far as it
-// remembers.
+// WasReplica reports whether a master remembers that it was a replica before its ReplID.
 func (i Info) WasReplica() bool {
 	offset := i["second_repl_offset"]
 	return offset != "" && offset != "-1"
 }
 
-// Received returns how many bytes the server has received as a replica since it was started, as
-// text; "" if it does not say so, as before Redis 7.0.
+// Received returns, as text, how many bytes the server has received as a replica since its start. It returns "" before
+// Redis 7.0, which does not report it.
 func (i Info) Received() string { return i["total_net_repl_input_bytes"] }
 
-// DatabasesSwapped returns how often SWAPDB was called since the server was started, as text; "" if
-// it never was, or that is not reported.
+// DatabasesSwapped returns, as text, how many times SWAPDB was called since the server's start, or "".
 func (i Info) DatabasesSwapped() string {
 	_, calls, _ := strings.Cut(i["cmdstat_swapdb"], "calls=")
 	calls, _, _ = strings.Cut(calls, ",")

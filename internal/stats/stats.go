@@ -1,6 +1,5 @@
-// Package stats tells differences between measurements from chance, with few
-// samples and without assuming how they are distributed: measured rates and
-// latencies are anything but normal.
+// Package stats tells differences between measurements from chance. It works with few samples and assumes no distribution:
+// measured rates and latencies are far from normal.
 package stats
 
 import (
@@ -9,33 +8,33 @@ import (
 	"slices"
 )
 
-// Alpha is how often a difference may be called one although there is none.
+// Alpha is the significance level: how often chance alone may pass for a difference.
 const Alpha = 0.05
 
-// Median of xs, which is not empty and is left as it is.
+// Median returns the median of xs, which must not be empty. It does not reorder xs.
 func Median(xs []float64) float64 { return medianOf(slices.Clone(xs)) }
 
-// medianOf sorts.
+// medianOf sorts xs and returns the median.
 func medianOf(xs []float64) float64 {
 	slices.Sort(xs)
 	n := len(xs)
 	return (xs[(n-1)/2] + xs[n/2]) / 2
 }
 
-// PairsNeeded is the least number of pairs among which a difference can be told from chance.
+// PairsNeeded is the least number of pairs that can show a difference.
 const PairsNeeded = 6
 
-// enumeratedMost is up to how many pairs all changes of signs are looked at; of more, as many
-// are drawn.
+// enumeratedMost is the largest number of pairs for which Paired tries all sign changes. For more pairs it draws as many
+// sign changes at random.
 const enumeratedMost = 16
 
-// Paired tests whether differences, one of each pair, lie around 0 (Fisher's permutation test): p is
-// how often their mean would be as far away if each could as well have had the other sign.
-// low to high is the 95 % interval that the test inverts: every shift of the differences
-// that it does not reject (Hartigan 1969). With fewer pairs than PairsNeeded it is unbounded.
+// Paired tests whether differences, one per pair, lie around 0 (Fisher's permutation test). p is how often the mean would
+// be as far from 0 if each difference could as well have the other sign. low to high is the 95 % interval from inverting
+// the test: the shifts of the differences that the test does not reject (Hartigan 1969). With fewer pairs than
+// PairsNeeded the interval is unbounded.
 func Paired(differences []float64) (p, low, high float64) {
 	means := subsetMeans(differences)
-	all := float64(len(means) + 1) // and the empty subset
+	all := float64(len(means) + 1) // 1 for the empty subset
 	below, above := 0, 0
 	for _, m := range means {
 		if m <= 0 {
@@ -53,8 +52,8 @@ func Paired(differences []float64) (p, low, high float64) {
 	return p, means[cut-1], means[len(means)-cut]
 }
 
-// subsetMeans is, ascending, the mean of every subset of xs that is not empty: to change the
-// signs of a subset moves the sum of xs by twice that subset's.
+// subsetMeans returns the means of all nonempty subsets of xs, in ascending order. They stand for sign changes: changing
+// the signs of a subset moves the sum of xs by twice the subset's sum.
 func subsetMeans(xs []float64) (means []float64) {
 	mean := func(in func(i int) bool) {
 		sum, n := 0.0, 0
@@ -72,7 +71,7 @@ func subsetMeans(xs []float64) (means []float64) {
 			mean(func(i int) bool { return set>>i&1 == 1 })
 		}
 	} else {
-		r := rand.New(rand.NewPCG(1, 2)) // the same pairs have the same interval
+		r := rand.New(rand.NewPCG(1, 2)) // fixed, so that the same pairs always give the same interval
 		for range 1 << enumeratedMost {
 			mean(func(int) bool { return r.IntN(2) == 1 })
 		}

@@ -7,34 +7,33 @@ import (
 	"slices"
 )
 
-// Reading is one look at the clock, in ns. The true offset lies within half of Trip of Offset.
+// Reading is one reading of the other clock, in ns. The true offset is within half of Trip of Offset.
 type Reading struct {
-	At     int64 // by the monotonic clock here: middle between question and answer
-	Offset int64 // ahead of the clock here
+	At     int64 // by the local monotonic clock: the middle between question and answer
+	Offset int64 // how far the other clock is ahead of the local one
 	Trip   int64 // from question to answer
 }
 
-// Clock is a wall clock against the monotonic clock here.
+// Clock describes a wall clock relative to the local monotonic clock.
 type Clock struct {
-	PPM       float64 `json:"ppm"`        // it gains that many us a second between steps; below 0: it loses
-	PPMError  float64 `json:"ppm_error"`  // less than this cannot be seen
-	JumpNs    int64   `json:"jump_ns"`    // largest step between two readings, beyond what explains it
-	OffsetNs  int64   `json:"offset_ns"`  // ahead of the wall clock here, at the begin
-	WatchedNs int64   `json:"watched_ns"` // between the first reading and the last
+	PPM       float64 `json:"ppm"`        // rate between steps: microseconds gained per second; below 0: lost
+	PPMError  float64 `json:"ppm_error"`  // uncertainty of PPM
+	JumpNs    int64   `json:"jump_ns"`    // largest step between two readings, less what trips and rates explain
+	OffsetNs  int64   `json:"offset_ns"`  // ahead of the local wall clock, at the start
+	WatchedNs int64   `json:"watched_ns"` // from the first reading to the last
 }
 
 const (
-	least = 8     // readings, between steps, too; fewer show nothing
-	tick  = 1_000 // of TIME, in ns
-	// slew is by how much a daemon that has found the right time still changes a clock's rate.
-	// A clock that changes faster is being set.
+	least = 8     // readings needed, also between two steps
+	tick  = 1_000 // resolution of TIME, in ns
+	// slew is how much a time daemon in its steady state changes a clock's rate. A faster change is a step.
 	slew   = 500e-6
-	unseen = 1e6 // ppm
+	unseen = 1e6 // PPMError, if the rate is not known
 )
 
-// Of estimates a clock from readings in order of time; nil if they are too few. The rate is of the
-// longest stretch without a step: from the reading with the shortest trip in its first quarter to
-// that in its last.
+// Of estimates a clock from readings in order of time. It returns nil if there are too few. It takes the rate from the
+// longest stretch without a step. The rate's two readings are those with the shortest trips, one in the first quarter of
+// the stretch and one in the last.
 func Of(all []Reading) *Clock {
 	if len(all) < least || all[len(all)-1].At <= all[0].At {
 		return nil
@@ -45,7 +44,7 @@ func Of(all []Reading) *Clock {
 		slopes = append(slopes, float64(x.Offset-all[i].Offset)/float64(max(x.At-all[i].At, 1)))
 	}
 	slices.Sort(slopes)
-	usual := slopes[len(slopes)/2] // few of them have a step
+	usual := slopes[len(slopes)/2] // the median, since few slopes contain a step
 	var longest []Reading
 	from := 0
 	for i := 1; i <= len(all); i++ {
@@ -73,8 +72,8 @@ func Of(all []Reading) *Clock {
 	return c
 }
 
-// unexplained is the change between two readings that neither the usual rate, nor their trips, nor a
-// clock that is being slewed explain; 0 or less: none.
+// unexplained returns how much of the change between two readings is a step: the change less what the usual rate, the
+// trips and slewing explain. 0 or less means no step.
 func unexplained(x, y Reading, usual float64) int64 {
 	apart := float64(y.At - x.At)
 	explained := float64(x.Trip+y.Trip)/2 + 2*tick + slew*apart

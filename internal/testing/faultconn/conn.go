@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// capacity is how many bytes one direction of a connection holds before its writer has to wait: far above
-	// bandwidth times delay of any test, so that a delay never throttles.
+	// capacity is how many bytes one direction of a connection buffers before the writer waits. It is far above the
+	// bandwidth times the delay of any test, so that a delay never throttles.
 	capacity = 4 << 20
 
-	// closeGrace is how long Close lets bytes go that nothing held back, when the master does not read.
+	// closeGrace bounds how long Close writes remaining bytes to a master that does not read.
 	closeGrace = 50 * time.Millisecond
 )
 
-// conn is a connection with a link in between. Two goroutines move its bytes: pump owns the writing side of inner and
-// closes inner when it ends, receive owns the reading side and ends when inner is closed.
+// conn is a connection through a link. Two goroutines move its bytes. pump owns the writing side of inner, and closes
+// inner when it ends. receive owns the reading side, and ends when inner is closed.
 type conn struct {
 	link  *Link
 	inner net.Conn
@@ -32,22 +32,22 @@ type conn struct {
 	readDeadline  time.Time // zero = none
 	writeDeadline time.Time // zero = none
 	err           error     // why the connection is over for its user; nil while it is open
-	writeErr      error     // what inner said to a write; nil while it takes them
-	lingering     bool      // closed, but its requests still travel
+	writeErr      error     // first error of a write to inner
+	lingering     bool      // closed, but requests are still under way
 }
 
-// queue holds the bytes that are under way in one direction, oldest first.
+// queue holds the bytes under way in one direction, oldest first.
 type queue struct {
 	chunks []chunk
 	size   int           // bytes in chunks
 	wake   chan struct{} // closed at the next change; nil when nobody waits
 }
 
-// chunk is what one write or read of the other side brought.
+// chunk is the bytes of one write, or of one read from the master.
 type chunk struct {
 	at   time.Time // of arrival in the queue
 	data []byte    // never empty unless err is set
-	err  error     // the end of the stream; stays in the queue
+	err  error     // end of the stream; stays in the queue
 }
 
 func newConn(l *Link, inner net.Conn) *conn {
@@ -61,8 +61,8 @@ func newConn(l *Link, inner net.Conn) *conn {
 	return c
 }
 
-// Read returns replies as the link lets them pass. It fails with os.ErrDeadlineExceeded when the read deadline passes,
-// also while the link holds replies back.
+// Read returns replies as the link lets them pass. It fails with os.ErrDeadlineExceeded when the read deadline passes, even
+// while the link holds replies back.
 func (c *conn) Read(p []byte) (int, error) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -94,8 +94,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	}
 }
 
-// Write hands p to the link and returns; it waits only while capacity is used up, at most until the write deadline,
-// which it answers with os.ErrDeadlineExceeded and nothing written.
+// Write hands p to the link and returns. It waits only while the queue is full, until the write deadline at most; it then
+// returns os.ErrDeadlineExceeded and has written nothing.
 func (c *conn) Write(p []byte) (int, error) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 }
 
-// Close ends the connection and its goroutines before it returns, unless the link lets requests outlive it. Requests
-// that nothing holds back still pass. It always returns nil and may be called again.
+// Close ends the connection, and waits for its goroutines unless the link has OutliveClose. Requests that nothing holds
+// back still pass. Close always returns nil and may be called again.
 func (c *conn) Close() error {
 	c.link.mu.Lock()
 	if c.err == nil {
@@ -161,7 +161,7 @@ func (c *conn) setDeadlines(read, write *time.Time) error {
 	return nil
 }
 
-// pump moves requests to inner until the connection is over and nothing is left that may still travel.
+// pump moves requests to inner until the connection is over and no request may still pass.
 func (c *conn) pump(context.Context) {
 	defer func() {
 		c.inner.Close()
@@ -184,15 +184,14 @@ func (c *conn) pump(context.Context) {
 	}
 }
 
-// nextRequests waits for requests that may pass and fills buf with as many as fit. It returns 0 when the connection is
-// over.
+// nextRequests waits for requests that may pass, and fills buf with them. It returns 0 when the connection is over.
 func (c *conn) nextRequests(buf []byte) (n int) {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
 	q := &c.queues[requests]
 	for {
 		due, moving := c.dueLocked(requests)
-		// A spent budget cuts only after the bytes before it have been written, so it is met with an empty buf.
+		// A spent budget must cut only after the bytes before it have been written, so it counts only with an empty buf.
 		for moving && passed(due) && n < len(buf) && (n == 0 || c.link.budget[requests] != 0) {
 			if n += c.takeLocked(requests, buf[n:]); n == 0 {
 				return 0 // cut
@@ -209,7 +208,7 @@ func (c *conn) nextRequests(buf []byte) (n int) {
 	}
 }
 
-// receive moves what inner brings into the queue of replies until inner ends. Nobody reads what comes after Close.
+// receive moves bytes from inner to the queue of replies until inner ends. It drops those that come after Close.
 func (c *conn) receive(context.Context) {
 	q := &c.queues[replies]
 	buf := make([]byte, 64<<10)
@@ -232,8 +231,7 @@ func (c *conn) receive(context.Context) {
 	}
 }
 
-// dueLocked returns when the oldest chunk of a direction may leave; moving is false when that depends on something else
-// than time.
+// dueLocked returns when the oldest chunk of a direction may leave. moving is false if time alone will not let it leave.
 func (c *conn) dueLocked(d direction) (due time.Time, moving bool) {
 	q, l := &c.queues[d], c.link
 	if len(q.chunks) == 0 || l.blackHole || d == replies && l.holdReplies {
@@ -242,8 +240,8 @@ func (c *conn) dueLocked(d direction) (due time.Time, moving bool) {
 	return q.chunks[0].at.Add(l.delay[d]), true
 }
 
-// takeLocked moves bytes of the oldest chunk to p, as many as the link's budget lets pass. None means that the link has
-// just been cut.
+// takeLocked moves bytes of the oldest chunk to p, as many as the link's budget allows. It returns 0 if it has cut the
+// link.
 func (c *conn) takeLocked(d direction, p []byte) int {
 	q := &c.queues[d]
 	n := c.link.passLocked(d, min(len(p), len(q.chunks[0].data)))
@@ -254,7 +252,7 @@ func (c *conn) takeLocked(d direction, p []byte) int {
 	return n
 }
 
-// waitLocked lets go of the mutex until the queue changes or the moment has come; a zero moment never comes.
+// waitLocked releases the mutex until the queue changes or the time until is reached. A zero time is never reached.
 func (c *conn) waitLocked(q *queue, until time.Time) {
 	if q.wake == nil {
 		q.wake = make(chan struct{})
@@ -297,7 +295,7 @@ func (q *queue) push(c chunk) {
 	q.changed()
 }
 
-// drop forgets the first n bytes of the oldest chunk.
+// drop removes the first n bytes of the oldest chunk.
 func (q *queue) drop(n int) {
 	q.size -= n
 	head := &q.chunks[0]
@@ -312,7 +310,7 @@ func (q *queue) clear() {
 	q.changed()
 }
 
-// changed wakes everyone who waits for the queue.
+// changed wakes all that wait for the queue.
 func (q *queue) changed() {
 	if q.wake != nil {
 		close(q.wake)
@@ -320,5 +318,5 @@ func (q *queue) changed() {
 	}
 }
 
-// passed tells whether a moment has come; the zero moment never comes.
+// passed reports whether t has passed. The zero time never has.
 func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }

@@ -1,4 +1,4 @@
-// Package faultconn bends the connections to one master at run time, in user space: delay, black hole, held replies,
+// Package faultconn injects faults into the connections to one master, in user space: delays, black holes, held replies,
 // cuts and refused dials.
 //
 //	            Write                pump                 inner.Write
@@ -6,12 +6,12 @@
 //	       <--------------- replies  <----- gate of the Link <----------
 //	            Read                                      inner.Read
 //
-// A Link owns the settings and the mutex; every connection dialled through it belongs to it. Each direction is a queue of
-// chunks stamped with their time of arrival. A chunk leaves when the link lets it: not while black-holed, not (replies)
-// while held, and not before its arrival plus the delay. Because the gate is asked when a chunk leaves, a changed setting
-// also applies to bytes under way, order is kept, and a delay costs no throughput.
+// A Link owns the settings, the mutex and every connection dialled through it. Each direction is a queue of chunks, with
+// their times of arrival. A chunk leaves no earlier than its arrival plus the delay. In a black hole no chunk leaves; while
+// replies are held, no reply does. The gate decides when a chunk leaves, so a changed setting applies to bytes under way
+// too, the order stays, and a delay costs no throughput.
 //
-// Nothing here needs a network: Wrap takes any net.Conn, also a net.Pipe end inside a testing/synctest bubble.
+// The package needs no network: Wrap takes any net.Conn, also one end of a net.Pipe in a testing/synctest bubble.
 package faultconn
 
 import (
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// direction is the side of a connection on which bytes travel, seen from the client.
+// direction is a direction of a connection, seen from the client.
 type direction int
 
 const (
@@ -32,11 +32,11 @@ const (
 	replies                   // master to client
 )
 
-// unlimited is the budget of a direction that no cut waits for.
+// unlimited is the budget of a direction without a pending cut.
 const unlimited = -1
 
-// Link controls every connection to one master. The zero value is not usable; NewLink makes a healthy one.
-// Every method is safe for concurrent use; settings hold for open connections, bytes under way and future dials alike.
+// Link controls every connection to one master. NewLink makes a healthy one; the zero value is not usable. All methods are
+// safe for concurrent use. A setting applies to open connections, bytes under way and later dials alike.
 type Link struct {
 	mu          sync.Mutex         // guards the following and the mutable fields of every conn of the link
 	delay       [2]time.Duration   // by direction
@@ -47,7 +47,7 @@ type Link struct {
 	outlive     bool               //
 	dials       int                //
 	conns       map[*conn]struct{} // a conn leaves when its pump ends
-	changed     chan struct{}      // closed and replaced at every change of a setting; dials in a black hole wait on it
+	changed     chan struct{}      // closed and replaced at every change of a setting; dials in a black hole wait for it
 }
 
 // NewLink returns a healthy link without connections.
@@ -59,10 +59,9 @@ func NewLink() *Link {
 	}
 }
 
-// Dial connects to addr over TCP and puts the link in between; its signature is that of rueidis.ClientOption.DialCtxFn.
-// With a TLS configuration the handshake and all records travel over the bent connection. It blocks while the link is a
-// black hole, until ctx ends, the dialer's Timeout has passed or the link heals. A link that refuses dials answers with
-// ECONNREFUSED at once.
+// Dial connects to addr over TCP, through the link. Its signature is that of rueidis.ClientOption.DialCtxFn. With a TLS
+// configuration, the handshake and all records go through the link too. In a black hole Dial blocks until ctx ends, the
+// dialer's Timeout has passed or the link heals. A link that refuses dials returns ECONNREFUSED at once.
 func (l *Link) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsConfig *tls.Config) (net.Conn, error) {
 	if dialer.Timeout > 0 {
 		var cancel context.CancelFunc
@@ -92,53 +91,51 @@ func (l *Link) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsCon
 	return secure, nil
 }
 
-// Wrap puts the link in front of an open connection, which the returned one then owns. Neither RefuseDials nor Dials
-// takes notice of it.
+// Wrap puts the link in front of an open connection. The returned connection owns inner. RefuseDials and Dials ignore it.
 func (l *Link) Wrap(inner net.Conn) net.Conn { return newConn(l, inner) }
 
-// Dials returns how often Dial was called, refused and unanswered calls included.
+// Dials returns how often Dial was called, including refused and unanswered calls.
 func (l *Link) Dials() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dials
 }
 
-// Delay makes every reply arrive d later than it would. Zero ends it.
+// Delay makes every reply arrive d later. Zero ends the delay.
 func (l *Link) Delay(d time.Duration) { l.set(func() { l.delay[replies] = d }) }
 
-// DelayRequests makes every request reach the master d later than it would. Zero ends it.
+// DelayRequests makes every request reach the master d later. Zero ends the delay.
 func (l *Link) DelayRequests(d time.Duration) { l.set(func() { l.delay[requests] = d }) }
 
-// BlackHole when on lets no byte pass in either direction, as when a network drops packets: writes succeed until about
-// 4 MiB are waiting and then block, reads hang until their deadline, dials hang, the end of the connection is not seen.
-// Off it heals: what waited travels on, in order. What a connection had waiting when it was closed is lost,
-// unless OutliveClose says otherwise.
+// BlackHole lets no byte pass while it is on, as a network that drops packets: writes succeed until about 4 MiB wait and
+// then block, reads hang until their deadline, dials hang, and no side sees the connection end. When it goes off, the
+// waiting bytes move on, in order. A connection that is closed loses its waiting bytes, except with OutliveClose.
 func (l *Link) BlackHole(on bool) { l.set(func() { l.blackHole = on }) }
 
-// HoldReplies when on lets requests pass and holds every reply back; off it releases them in order.
+// HoldReplies holds every reply back while it is on, and lets requests pass. When it goes off, the replies follow in order.
 func (l *Link) HoldReplies(on bool) { l.set(func() { l.holdReplies = on }) }
 
-// OutliveClose when on lets the requests of a connection that is closed from now on still reach the master, after delay or
-// black hole, as a kernel does with bytes that were written before close. Such a connection keeps its goroutines
+// OutliveClose lets the requests of a connection still reach the master if the connection is closed while it is on. A
+// kernel does so with bytes written before close. Delay and BlackHole still apply. Such a connection keeps its goroutines
 // until its last byte has passed or Cut ends it.
 func (l *Link) OutliveClose(on bool) { l.set(func() { l.outlive = on }) }
 
-// RefuseDials when on makes every Dial fail with ECONNREFUSED; open connections are left alone.
+// RefuseDials makes every Dial fail with ECONNREFUSED while it is on. It does not affect open connections.
 func (l *Link) RefuseDials(on bool) { l.set(func() { l.refuse = on }) }
 
-// Cut closes every connection of the link. Bytes under way are lost; the client's reads and writes fail with ECONNRESET,
-// also in a black hole. New dials are welcome.
+// Cut closes every connection of the link. Bytes under way are lost. The client's reads and writes fail with ECONNRESET,
+// even in a black hole. New dials succeed.
 func (l *Link) Cut() { l.set(l.cutLocked) }
 
-// CutRequestsAfter lets k more bytes of requests pass, counted over all connections; the byte after them cuts the link,
-// once. Zero cuts at the next request, which does not reach the master.
+// CutRequestsAfter lets k more bytes of requests pass, over all connections together. The next byte cuts the link, once.
+// With k = 0 the next request cuts the link and does not reach the master.
 func (l *Link) CutRequestsAfter(k int) { l.set(func() { l.budget[requests] = k }) }
 
-// CutRepliesAfter lets k more bytes of replies pass, counted over all connections; the byte after them cuts the link,
-// once. Zero lets the next request be executed and loses its reply.
+// CutRepliesAfter lets k more bytes of replies pass, over all connections together. The next byte cuts the link, once.
+// With k = 0 the master executes the next request, and its reply is lost.
 func (l *Link) CutRepliesAfter(k int) { l.set(func() { l.budget[replies] = k }) }
 
-// set applies one change and wakes everyone who may be waiting for it.
+// set applies a change and wakes all that may wait for it.
 func (l *Link) set(change func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +147,7 @@ func (l *Link) set(change func()) {
 	}
 }
 
-// admit counts a dial, refuses it, or keeps it waiting while the link is a black hole.
+// admit counts a dial. It refuses the dial, or makes it wait while the link is a black hole.
 func (l *Link) admit(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,8 +171,8 @@ func (l *Link) admit(ctx context.Context) error {
 	}
 }
 
-// passLocked takes n bytes out of the budget of a direction and returns how many of them may pass. None means that the
-// link has just been cut.
+// passLocked takes up to n bytes from a direction's budget and returns how many may pass. It returns 0 if it has cut the
+// link.
 func (l *Link) passLocked(d direction, n int) int {
 	if l.budget[d] == unlimited {
 		return n
@@ -189,7 +186,7 @@ func (l *Link) passLocked(d direction, n int) int {
 	return n
 }
 
-// cutLocked ends every connection and forgets about cuts that were still to come.
+// cutLocked ends every connection and cancels pending cuts.
 func (l *Link) cutLocked() {
 	l.budget = [2]int{unlimited, unlimited}
 	for c := range l.conns {
@@ -200,7 +197,7 @@ func (l *Link) cutLocked() {
 // Links holds one Link per master, by address, so that one client template can serve all masters.
 type Links map[string]*Link
 
-// Dial hands over to the Link of addr; it fails when there is none.
+// Dial dials through the Link of addr, and fails if there is none.
 func (ls Links) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsConfig *tls.Config) (net.Conn, error) {
 	l, ok := ls[addr]
 	if !ok {
