@@ -6,7 +6,7 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// steps finds all that may happen next.
+// steps finds all possible next steps.
 func (x *search) steps() {
 	m, s := x.m, &x.state
 	for a := range m.Attempts {
@@ -36,7 +36,7 @@ func (x *search) steps() {
 	}
 }
 
-// mayBegin keeps attempts that are alike in order.
+// mayBegin reports whether an attempt may begin. Attempts that are alike begin in order, which saves states.
 func (m *Model) mayBegin(s *state, a int) bool {
 	if m.set(s, a) == noSet {
 		return false
@@ -73,7 +73,7 @@ func (x *search) attempt(a int) {
 	case at.phase == held && m.timed() && s.now < at.until:
 		x.hold(a)
 	}
-	// Where masters are set up a lease only ends with its time: else there are too many states.
+	// With operators, leases only expire: releases would make too many states.
 	if m.timed() && len(m.Operations) == 0 && at.phase != idle && at.phase != ended {
 		t := *s
 		t.attempts[a].phase = ended
@@ -81,7 +81,7 @@ func (x *search) attempt(a int) {
 	}
 }
 
-// decide fixes the token, by any quorum of the grants: the others are lost or come too late.
+// decide fixes the token, once for each quorum of the grants: the other grants are lost or too late.
 func (x *search) decide(a int) {
 	m, s := x.m, &x.state
 	var all uint
@@ -120,7 +120,7 @@ func (x *search) decide(a int) {
 	}
 }
 
-// send sends an extend, which also raises.
+// send sends a master an extend, which also raises its register.
 func (x *search) send(t *state, a int, c *column) {
 	client := t.attempts[a].client(x.m, a)
 	if x.m.member(client, c) && x.connected(c, client) {
@@ -147,7 +147,7 @@ func (x *search) storedByQuorum(a int) bool {
 	return fencing.Counts(granted, stored, raised, x.m.quorum())
 }
 
-// hold is what a holder does: it extends, and hands over.
+// hold takes the steps of a holder: extend, adopt, hand over.
 func (x *search) hold(a int) {
 	m, s, by := x.m, &x.state, int8(a)
 	at := &s.attempts[a]
@@ -190,7 +190,7 @@ func (x *search) hold(a int) {
 	}
 }
 
-// deliver executes what an attempt has under way to a master.
+// deliver executes an attempt's messages that are under way to a master.
 func (x *search) deliver(a, i int) {
 	m, s, by, on := x.m, &x.state, int8(a), int8(i)
 	at, c := &s.attempts[a], &s.columns[i]
@@ -247,7 +247,7 @@ func (x *search) deliver(a, i int) {
 	}
 }
 
-// acquire is what the master does; without a rule, otherwise.
+// acquire is the master's acquire, without the rule that Fault leaves out.
 func (x *search) acquire(c *column, set uint8, name int, owner, hint, until uint8) (token uint8, granted, member bool) {
 	there := c.mark
 	switch {
@@ -275,7 +275,7 @@ func (x *search) extend(c *column, set uint8, name int, owner, token, until uint
 	return ours
 }
 
-// counts reports whether a client believes an answer that came with a mark.
+// counts reports whether a client believes an answer with a mark.
 func (x *search) counts(c *column, client int, with mark) bool {
 	if x.m.Clients == 0 || x.m.Fault == AcquireIgnoresAll {
 		return true

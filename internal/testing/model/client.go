@@ -6,9 +6,9 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// What an engine does to find out which masters may vote, as in pipeline/member.go.
+// This file is how an engine finds out which masters may vote, as in pipeline/member.go.
 
-// names are those of run_ids.
+// names are the run_ids as text.
 var names = func() (names [256]string) {
 	for i := 1; i < len(names); i++ {
 		names[i] = strconv.Itoa(i)
@@ -16,7 +16,7 @@ var names = func() (names [256]string) {
 	return names
 }()
 
-// textOf returns a mark of a master as a client reads it.
+// textOf returns a master's mark as a client reads it.
 func (x *search) textOf(c *column, k mark) string {
 	switch {
 	case x.m.Fault == AnyMember:
@@ -27,7 +27,7 @@ func (x *search) textOf(c *column, k mark) string {
 	return k.text()
 }
 
-// connected reports whether a client can send something to a master.
+// connected reports whether a client's connection leads to the master's present process.
 func (x *search) connected(c *column, client int) bool {
 	return x.m.Clients == 0 || c.views[client].session == c.run
 }
@@ -41,7 +41,7 @@ func (x *search) votes(c *column, client int) bool {
 	return x.m.Clients == 0 || a.Admitted()
 }
 
-// look is a new connection, or a look over the old one.
+// look has a client look at a master, over a new connection or the old one.
 func (m *Model) look(x *search, s *state, c *column, client int) {
 	v := &c.views[client]
 	a := x.admissions[v.admission]
@@ -50,7 +50,7 @@ func (m *Model) look(x *search, s *state, c *column, client int) {
 		text = x.textOf(c, c.mark)
 	}
 	if m.Fault == GoneMarkCounts && text != "" {
-		a = fencing.Admission[tick]{} // it remembers none
+		a = fencing.Admission[tick]{} // an admission that remembers no mark
 	}
 	v.session, v.shown, v.mark = c.run, c.set, c.mark
 	a.Met("m", names[c.run], text, m.Durable)
@@ -71,7 +71,7 @@ func (x *search) client(client int) {
 	}
 }
 
-// adopt has a client begin to use a set that a quorum shows.
+// adopt has a client begin to use a set that a quorum of masters shows.
 func (x *search) adopt(client int) {
 	m, s := x.m, &x.state
 	var shown [numberOfSets]int
@@ -112,7 +112,7 @@ func (x *search) admit(client, i int) {
 		x.goes(&t, step{"sees that it was a replica", by, on, 0})
 	}
 	if c := &s.columns[i]; x.votes(c, client) && c.set == s.clients[client] && x.counts(c, client, c.mark) {
-		return // it looks no more
+		return // the master votes: the client need not look again
 	}
 	t := *s
 	c := &t.columns[i]
@@ -143,7 +143,7 @@ func (x *search) admit(client, i int) {
 	x.goes(&t, step{what, by, on, 0})
 }
 
-// open opens a master, and notes since when it is known to wait.
+// open opens a master, and notes since when the master waits.
 func (x *search) open(t *state, c *column, a *fencing.Admission[tick]) {
 	m := x.m
 	if m.Fault == TicketNamesNobody && c.ticket.nonce != 0 {
@@ -167,7 +167,7 @@ func (x *search) open(t *state, c *column, a *fencing.Admission[tick]) {
 	a.Opened(opened.text(), tick(from))
 }
 
-// gather reads the register of another master for master i, or seeds that with what was read.
+// gather reads the register of another master for master i, or seeds master i with the registers read.
 func (x *search) gather(client, i int) {
 	m, s, by := x.m, &x.state, int8(client)
 	var read, open uint64

@@ -1,15 +1,14 @@
-// Package model searches every state of small configurations of fencing, breadth first: the
-// masters (what the Lua does), the network (what is sent arrives late, never, or twice), leases
-// and clocks; restarts, flushes, copies, swapped databases and old snapshots; the admission of
-// masters, and operators who set up, recover and replace. What is decided is decided by the engine's own
-// functions (internal/fencing).
+// Package model is a model checker: it searches every state of small fencing configurations, breadth first. It models the
+// masters (as the Lua does), the network (messages arrive late, never, or twice), leases and clocks. It models restarts,
+// flushes, copies, swapped databases and old snapshots; the admission of masters; and operators who set up, recover and
+// replace. The engine's own functions (internal/fencing) make all decisions.
 //
-// In every state one at most may rely on the lock of a name. A token that counts is larger than
-// all that counted before its attempt began, and no token counts twice, even where clocks are
-// wrong. With leases the fences of successive holders grow.
+// Three properties must hold in every state. At most one holder has a valid lock on a name. A token that counts is larger
+// than all that counted before its attempt began, and no token counts twice, even if clocks are wrong. With leases, the
+// fences of successive holders grow.
 //
-// What holds in every state, for three masters and two attempts, and how many states that is,
-// those that differ in the order of masters taken for one (53,302,117 together):
+// They hold in every state of these configurations of three masters and two attempts. The figure is the number of states;
+// states that differ only in the order of the masters are one (53,302,117 together):
 //
 //	no clock, locks end at any time                       3,186,140
 //	hints of any size                                     1,196,528
@@ -39,18 +38,17 @@
 //	two set masters up                                    5,449,027
 //	a majority is recovered                               3,675,722
 //
-// TestEachRuleIsNeeded leaves one rule out at a time, and shows with -v the shortest way to what
-// breaks then. Two of these are what the rest of the program must see to:
+// TestEachRuleIsNeeded leaves out one rule at a time. With -v it prints the shortest trace to a broken property. Two rules
+// are up to the rest of the program:
 //
-//   - A master executes an acquire once at most, or tokens hang on clocks: a lock that was lost
-//     and is taken again by the same acquire lets a raise count that does not (no clock, an
-//     acquire is executed twice).
-//   - A master that was restarted is admitted by engines only, never by setting it up again.
+//   - A master executes an acquire at most once. Otherwise tokens depend on clocks: the same acquire takes a lost lock
+//     again, and a raise then counts that must not (no clock, an acquire is executed twice).
+//   - Only engines admit a restarted master; setting it up again never does.
 //
-// Both would also break where a server gets an older state of its own data back, and keeps running,
-// while a client that has seen nothing of it sleeps: SWAPDB there and back, with an admission in
-// between. The client that meets both marks believes none of them (a mark that went away).
+// Both would also break if a server gets an older state of its own data back and keeps running, while a client sleeps and
+// sees nothing of it: SWAPDB there and back, with an admission in between. A client that meets both marks believes
+// neither, because a mark that disappeared no longer counts.
 //
-// What is assumed and not searched: that leases run at the same rate everywhere (the wait has
-// the allowance for drift), 64 bits of fingerprint for a state, and more than three masters.
+// The search assumes that leases run at the same rate everywhere (the wait includes the drift allowance), and that 64-bit
+// fingerprints of states differ. It does not cover more than three masters.
 package model

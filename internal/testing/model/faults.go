@@ -1,6 +1,6 @@
 package model
 
-// What happens to masters.
+// faults takes the steps that are faults of masters.
 func (x *search) faults() {
 	m, s := x.m, &x.state
 	for i := range m.Masters {
@@ -48,7 +48,7 @@ func (x *search) faults() {
 		}
 		happens("databases are swapped", &s.swaps, m.Swaps, func(_ *state, c *column) {
 			c.data, c.other = c.other, c.data
-			c.since, c.other.since = 0, 0 // what was noted is of another count of swaps
+			c.since, c.other.since = 0, 0 // the times noted belong to another count of swaps
 		})
 		happens("registers are deleted", &s.deletions, m.Deletions, func(_ *state, c *column) { c.registers, c.register = false, 0 })
 		happens("clock jumps", &s.jumps, m.Jumps, func(_ *state, c *column) { c.locks = [maxNames]lock{} })
@@ -60,7 +60,7 @@ func (x *search) faults() {
 	}
 }
 
-// restart has another process behind the address. What is under way to the old one is lost.
+// restart puts a new process behind the address. Messages under way to the old process are lost.
 func (c *column) restart(t *state) {
 	c.run++
 	for a := range c.asks {

@@ -6,33 +6,33 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// A master is what the scripts see and change on one server. Descriptions, run_ids, nonces and
-// token values are numbers here, 0 is none; of the registers there is one, which all names share.
-// TestMasterAgreesWithTheScripts compares it with a server that runs the Lua.
+// A master is the data that the scripts read and change on one server. Descriptions, run_ids, nonces and token values are
+// numbers here; 0 means none. There is one register, which all names share. TestMasterAgreesWithTheScripts compares a
+// master with a server that runs the Lua.
 type master struct {
 	run uint8 // run_id of the process
 	data
 }
 
-// data is what a snapshot, a copy or another database has.
+// data is the part of a master that a snapshot, a copy or another database contains.
 type data struct {
 	set          uint8 // the description
 	mark, ticket mark
-	since        uint8 // when the ticket was there by the clock that clients share, and 1; 0: not known
-	registers    bool  // there are any
+	since        uint8 // 1 plus the time of the ticket by the clock that clients share; 0: not known
+	registers    bool  // the registers exist
 	register     uint8
 	locks        [maxNames]lock
 }
 
-// A mark names the member that was admitted, or copied: another one whose data this is.
+// A mark is a fencing.Mark.
 type mark struct {
 	nonce, run uint8
-	copied     bool
+	copied     bool // it names another member, from which the data was copied
 }
 
 type lock struct{ owner, until uint8 }
 
-// markTexts are the marks as clients have them.
+// markTexts are the marks as text, as clients read them.
 var markTexts = func() (texts [32][16][2]string) {
 	for nonce := range texts {
 		for run := range texts[nonce] {
@@ -44,7 +44,7 @@ var markTexts = func() (texts [32][16][2]string) {
 	return texts
 }()
 
-// text is "" for none.
+// text returns the mark as text, or "" for no mark.
 func (k mark) text() string {
 	switch {
 	case k.nonce == 0:
@@ -55,7 +55,7 @@ func (k mark) text() string {
 	return markTexts[k.nonce][k.run][0]
 }
 
-// textOf returns the mark of a text of this member.
+// markOf returns the mark of a text.
 func markOf(text string) (k mark) {
 	m := fencing.ParseMark(text)
 	nonce, _ := strconv.Atoi(m.Nonce)
@@ -63,8 +63,7 @@ func markOf(text string) (k mark) {
 	return mark{uint8(nonce), uint8(run), m.Member != "m"}
 }
 
-// acquire is scripts/fenced_acquire.lua. With member false the caller expects another set, or the
-// master is not admitted.
+// acquire is scripts/fenced_acquire.lua. member is false if the caller expects another set or the master is not admitted.
 func (m *master) acquire(set uint8, name int, owner, hint, until uint8) (token uint8, granted, member bool) {
 	l := &m.locks[name]
 	switch {
@@ -78,7 +77,7 @@ func (m *master) acquire(set uint8, name int, owner, hint, until uint8) (token u
 	return m.register, true, true
 }
 
-// extend is scripts/fenced_extend.lua. Token 0 is not known.
+// extend is scripts/fenced_extend.lua. Token 0 means that the caller does not know the token.
 func (m *master) extend(set uint8, name int, owner, token, until uint8) (ours, member bool) {
 	l := &m.locks[name]
 	switch {

@@ -15,44 +15,46 @@ const (
 	maxOperators = 2
 )
 
-// A Model is a configuration of the protocol, small enough to be searched wholly.
+// A Model is a configuration of the protocol, small enough to be searched completely.
 type Model struct {
 	Name              string
 	Masters, Attempts int
 	Names             int       // 0: one
-	Clients           int       // engines with an admission of their own; 0: every master votes
-	Registers         [][]uint8 // at the begin, one search from each
+	Clients           int       // engines, each with its own admissions; 0: every master votes
+	Registers         [][]uint8 // at the start; one search begins from each
 	Hints             []uint8   // that an acquire may carry; nil: 0
 
 	TTL, Horizon uint8   // in ticks; Horizon 0: no clock, and a lock may vanish at any time
 	Wait         uint8   // of a master before it is admitted
 	HandOvers    uint8   // of a lease
 	Extensions   uint8   // of a lease
-	Duplicate    message // one of these is delivered twice
+	Duplicate    message // kind of message of which one is delivered twice
 
-	Crashes    uint8       // a master restarts empty
-	Flushes    uint8       // a master loses its data, and its connections stay
-	Rollbacks  uint8       // a master restarts with what it had when it was saved, locks and mark too
-	Durable    bool        // a crash forgets nothing, and clients know that
-	Copies     uint8       // a master gets the data of another, and its connections stay
-	Swaps      uint8       // a master's databases are swapped, or back
-	Deletions  uint8       // the registers of a master are deleted
-	Jumps      uint8       // a master's clock jumps ahead: its locks expire
-	Lost       int         // masters that are flushed at the begin
-	Counted    uint8       // the largest token that counted before
-	Operations []operation // of operators, who are cut at any step, and begin again
-	Begins     uint8       // how often operators begin; 0: as often as they like
-	Blank      bool        // nothing is set up at the begin
-	ReadAtOnce bool        // the registers of the others are
-	Replace    bool        // the last master takes the place of the one before
+	// How often each fault may occur:
+	Crashes   uint8 // a master restarts empty
+	Flushes   uint8 // a master loses its data and keeps its connections
+	Rollbacks uint8 // a master restarts with an old snapshot, including locks and mark
+	Copies    uint8 // a master gets the data of another and keeps its connections
+	Swaps     uint8 // a master's two databases are swapped
+	Deletions uint8 // the registers of a master are deleted
+	Jumps     uint8 // a master's clock jumps ahead, and its locks expire
+
+	Durable    bool        // a crash loses no data, and clients know that
+	Lost       int         // number of masters that are flushed at the start
+	Counted    uint8       // the largest token that counted before the start
+	Operations []operation // one per operator, who may be cut at any step and begin again
+	Begins     uint8       // how often operators may begin; 0: without limit
+	Blank      bool        // nothing is set up at the start
+	ReadAtOnce bool        // a client reads the registers of all other masters in one step
+	Replace    bool        // the last master takes the place of the one before it
 	Adopts     bool        // the second client adopts locks of the first
 
-	Only  property // that is looked at; 0: all are
+	Only  property // to check; 0: all
 	Fault Fault
-	Most  int // states after which a search ends early; 0: it does not
+	Most  int // number of states after which a search ends early; 0: no limit
 }
 
-// A message may be delivered once more, at any time.
+// A message is a kind of message that may be delivered once more, at any time.
 type message uint8
 
 const (
@@ -81,25 +83,25 @@ const (
 	SmallQuorum
 	ValidFromLastReply
 	AcquireIgnoresSet
-	AcquireIgnoresAll // the set, that there is no mark, and whose it is
+	AcquireIgnoresAll // the set, a missing mark, and whose mark it is
 	ExtendIgnoresSet
 	OldSnapshotCounts
 	FenceWithoutRoom
 	AdoptWithoutQuorum
 	JoinsWithoutWait
-	AnyAdmission      // a mark counts whatever its nonce
-	AnyMember         // and whatever member it names
-	GoneMarkCounts    // also one that went away and came back
-	KeepsAnyMark      // a restarted master forgets nothing, whatever its mark
-	MissingIsZero     // a register that is missing begins again
+	AnyAdmission      // a mark counts with any nonce
+	AnyMember         // a mark counts with any member
+	GoneMarkCounts    // a mark that disappeared counts when it is back
+	KeepsAnyMark      // a restarted master keeps its vote with any mark
+	MissingIsZero     // a missing register starts again from 0
 	PlainExtend       // an extend compares neither set nor mark
-	TicketNamesNobody // a ticket counts whichever process and member it was for
+	TicketNamesNobody // a ticket counts for any process and member
 	SetUpMarksRestarted
 	SetUpInOneStep
-	RecoverFromZero // its registers begin again
+	RecoverFromZero // the registers of a recovered set start again from 0
 )
 
-// A property is what has to hold, one bit each.
+// A property is one that must hold in every state, one bit each.
 type property uint8
 
 const (
@@ -118,7 +120,7 @@ func (p property) String() string {
 
 func (m *Model) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
 
-// quorum is also that of the set with a member replaced.
+// quorum is the quorum of the set, before and after a replacement.
 func (m *Model) quorum() int {
 	n := m.size()
 	if m.Fault == SmallQuorum {
@@ -127,7 +129,7 @@ func (m *Model) quorum() int {
 	return n/2 + 1
 }
 
-// size is how many masters the set has.
+// size is the number of masters in the set.
 func (m *Model) size() int {
 	if m.Replace {
 		return m.Masters - 1
@@ -135,7 +137,7 @@ func (m *Model) size() int {
 	return m.Masters
 }
 
-// member reports whether a client is configured with a master.
+// member reports whether a client's configuration names a master.
 func (m *Model) member(client int, c *column) bool {
 	return !m.Replace || c.kind == stays || (c.kind == goes) == (client == 0)
 }
@@ -144,7 +146,7 @@ func (m *Model) client(attempt int) int { return attempt % max(m.Clients, 1) }
 func (m *Model) name(attempt int) int   { return attempt % max(m.Names, 1) }
 func (m *Model) timed() bool            { return m.Horizon > 0 }
 
-// owner is the value that the locks of an attempt have.
+// owner is the value of an attempt's locks.
 func (m *Model) owner(attempt int) uint8 {
 	if m.Fault == ValueReuse && attempt == 1 {
 		attempt = 0
@@ -157,8 +159,7 @@ func (m *Model) set(s *state, attempt int) uint8 {
 	return s.clients[s.attempts[attempt].client(m, attempt)]
 }
 
-// mayAdopt reports whether a set is one that a client is configured for, and in which engines take
-// part.
+// mayAdopt reports whether a client may use a set: its configuration matches, and the set is serving.
 func (m *Model) mayAdopt(client int, set uint8) bool {
 	configured := members
 	if m.Replace && client == 1 {

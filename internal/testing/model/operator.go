@@ -2,10 +2,10 @@ package model
 
 import "muxlock/internal/fencing"
 
-// What operators do, as in pipeline/internal/membership/setup.go and replace.go. What is decided is decided by
-// package fencing (sets.go).
+// This file is what operators do, as in pipeline/internal/membership/setup.go and replace.go. Package fencing makes the
+// decisions (ask in sets.go).
 
-// An operation is what an operator does.
+// An operation is the task of an operator.
 type operation uint8
 
 const (
@@ -17,8 +17,8 @@ const (
 // An operator may be cut at any step and begin again.
 type operator struct {
 	at    at
-	until uint8 // it watches the masters
-	set   uint8 // that the masters get, or are switched from
+	until uint8 // end of watching
+	set   uint8 // set that the masters get, or are switched from
 }
 
 type at uint8
@@ -37,10 +37,10 @@ type visit struct {
 	mark   mark
 	run    uint8
 	ticket mark
-	done   bool // in this step
+	done   bool // the master needs nothing more in this step
 }
 
-// concerns reports whether an operator has to do with a master.
+// concerns reports whether an operator's task includes a master.
 func (m *Model) concerns(operator int, c *column) bool {
 	if m.Operations[operator] == replaces {
 		return c.kind != goes
@@ -48,7 +48,7 @@ func (m *Model) concerns(operator int, c *column) bool {
 	return c.kind != comes
 }
 
-// operator takes the next step of one. Whatever fails ends it, and it may begin again.
+// operator takes the next step of operator n. A failure ends its task; it may begin again.
 func (x *search) operator(n int) {
 	m, s := x.m, &x.state
 	op := &s.operators[n]
@@ -74,7 +74,7 @@ func (x *search) operator(n int) {
 	x.goes(&t, step{"operator goes on", int8(n), -1, 0})
 }
 
-// begin has an operator visit all masters, and ask what to do.
+// begin has an operator visit all masters and ask package fencing what to do.
 func (x *search) begin(n int) {
 	m, t := x.m, x.state
 	if m.Begins > 0 {
@@ -124,7 +124,7 @@ func (x *search) begin(n int) {
 	x.goes(&t, step{"operator begins", int8(n), -1, 0})
 }
 
-// goOn begins the next step.
+// goOn begins an operator's next step.
 func (m *Model) goOn(t *state, n int) {
 	op := &t.operators[n]
 	switch {
@@ -164,13 +164,13 @@ func (m *Model) leave(t *state, n int) {
 	}
 }
 
-// visit does with a master what an operator is at.
+// visit takes an operator's present step at one master.
 func (x *search) visit(n, i int) {
 	m, t := x.m, x.state
 	op, c := &t.operators[n], &t.columns[i]
 	v := &c.visits[n]
 	v.done = true
-	ok := v.run == c.run // else its connection is cut
+	ok := v.run == c.run // else the operator's connection is cut
 	what := ""
 	switch op.at {
 	case opening:
@@ -183,7 +183,7 @@ func (x *search) visit(n, i int) {
 		what = "operator seeds"
 		least := uint8(0)
 		if m.Operations[n] == recovers && m.Fault != RecoverFromZero {
-			for _, counted := range t.counted { // the largest that a resource has seen
+			for _, counted := range t.counted { // above the largest token that a resource has seen
 				least = max(least, largest(counted)+1)
 			}
 		}

@@ -8,33 +8,33 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// A Result is what a search found.
+// A Result is the outcome of a search.
 type Result struct {
 	States, Depth int
 	Counted       int      // the most tokens that count in one state
-	Broken        string   // the property that does not hold; "": all do, in every state
-	Trace         []string // the shortest way there
+	Broken        string   // the property that does not hold; "": all hold in every state
+	Trace         []string // the shortest way to the broken state
 }
 
-// A search visits every state, breadth first. It keeps a fingerprint of each, of 64 bits: that
-// one of ten million states is missed for another's has a chance of about one in a million.
+// A search visits every state, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten million
+// states share one, and the search misses a state, is about one in a million.
 type search struct {
 	m       *Model
 	seed    maphash.Seed
 	seen    fingerprints
 	counted int
-	came    []origin // by state, in the order in which they were found
+	came    []origin // by state, in the order of discovery
 
-	admissions []fencing.Admission[tick] // the values that were met
-	known      map[fencing.Admission[tick]]uint16
-	answers    map[question]answer // to operators
+	admissions []fencing.Admission[tick]          // all values so far
+	known      map[fencing.Admission[tick]]uint16 // their indices
+	answers    map[question]answer                // to operators
 
 	state  state // whose steps are being found
 	index  uint32
-	branch uint16 // of the steps of that state
+	branch uint16 // index of the next step of that state
 	next   []found
 	broken *found
-	pick   int // the step that is looked for; -1: all
+	pick   int // index of the step to replay; -1: take all steps
 	picked struct {
 		state state
 		step  step
@@ -55,7 +55,7 @@ type tick uint8
 
 func (t tick) Before(u tick) bool { return t < u }
 
-// Search searches a model wholly, or until a property does not hold.
+// Search searches a model completely, or until a property does not hold.
 func (m *Model) Search() (r Result) {
 	x := &search{m: m, seed: maphash.MakeSeed(), known: make(map[fencing.Admission[tick]]uint16), answers: make(map[question]answer), pick: -1}
 	x.admission(fencing.Admission[tick]{}) // is 0
@@ -83,7 +83,7 @@ func (m *Model) Search() (r Result) {
 	return r
 }
 
-// goes takes a step to a state.
+// goes takes a step to state s.
 func (x *search) goes(s *state, t step) {
 	x.m.forget(s)
 	if x.pick >= 0 {
@@ -117,7 +117,7 @@ func (x *search) add(s *state) {
 	}
 }
 
-// fingerprint is the same for states that differ in the order of their masters only.
+// fingerprint is equal for states that differ only in the order of their masters.
 func (x *search) fingerprint(s *state) uint64 {
 	var columns [maxMasters]uint64
 	for i := range x.m.Masters {
@@ -130,7 +130,7 @@ func (x *search) fingerprint(s *state) uint64 {
 	}{s.core, columns})
 }
 
-// trace takes the steps to the broken state once more.
+// trace replays the steps to the broken state.
 func (x *search) trace(starts []state) (lines []string) {
 	var branches []uint16
 	index := x.broken.index
@@ -148,7 +148,7 @@ func (x *search) trace(starts []state) (lines []string) {
 	return lines
 }
 
-// admission returns the number of a value, which states keep instead of it.
+// admission returns the index of a value. States store the index.
 func (x *search) admission(a fencing.Admission[tick]) uint16 {
 	number, ok := x.known[a]
 	if !ok {
@@ -158,9 +158,9 @@ func (x *search) admission(a fencing.Admission[tick]) uint16 {
 	return number
 }
 
-// fingerprints is a set: a map takes three times as long.
+// fingerprints is a hash set, three times as fast as a map.
 type fingerprints struct {
-	slots []uint64 // 0: free; half of them at least are
+	slots []uint64 // 0: free; at least half of them are free
 	n     int
 }
 

@@ -8,20 +8,20 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// The descriptions of sets, as numbers. Each operator has an ID for the set that it begins.
+// The descriptions of sets, as numbers. Each operator begins a set with an ID of its own.
 const (
 	noSet     uint8 = iota
-	preparing       // of the first operator
+	preparing       // this and the next two: the first operator's set
 	prepared
 	serving
-	following      // a member of serving was replaced
-	otherPreparing // of the second operator
+	following      // serving, after a member was replaced
+	otherPreparing // this and the next two: the second operator's set
 	otherPrepared
 	otherServing
 	numberOfSets
 )
 
-// sets are the descriptions of the numbers, and nothing else knows what they mean.
+// sets maps the numbers to descriptions.
 var sets = func() (sets [numberOfSets]fencing.Set) {
 	for family, first := range []uint8{preparing, otherPreparing} {
 		set := fencing.NewSet(strconv.Itoa(family), time.Second, members)
@@ -34,7 +34,7 @@ var sets = func() (sets [numberOfSets]fencing.Set) {
 	return sets
 }()
 
-// The members of a set before and after one was replaced.
+// The members of a set before and after a replacement.
 var (
 	members      = []string{"a", "b", "goes"}
 	membersAfter = []string{"a", "b", "comes"}
@@ -45,7 +45,7 @@ func numberOf(s fencing.Set) uint8 {
 	return uint8(max(0, slices.IndexFunc(sets[:], func(other fencing.Set) bool { return s.Is(other) })))
 }
 
-// foreign reports whether a client of a set leaves a master alone that has a description.
+// foreign reports whether a client of the set ours must not change a master that shows a description.
 func foreign(shown, ours uint8) bool {
 	return shown != noSet && shown != ours && sets[ours].Over(sets[shown]) != nil
 }
@@ -60,7 +60,7 @@ func (f finding) found(member string) fencing.Found {
 	return fencing.Found{Member: member, Set: sets[f.set], Admitted: f.admitted}
 }
 
-// A question is what an operator asks of package fencing; answers are kept.
+// A question is an operator's question to package fencing. The search keeps the answers.
 type question struct {
 	operation operation
 	operator  int
@@ -68,13 +68,13 @@ type question struct {
 }
 
 type answer struct {
-	set     uint8 // that the masters are to become, or to be switched to
-	before  uint8 // of a replacement
+	set     uint8 // set that the masters shall become
+	before  uint8 // set before a replacement
 	refused bool
 }
 
-// ask returns what an operator is to do. It may find a member twice in an order that no two
-// masters have in a set: nothing rests on names.
+// ask returns what an operator is to do. It names the masters members[0], [1], [2] in the order found, whichever they are:
+// no decision depends on the names.
 func (x *search) ask(q question, n int) (a answer) {
 	if a, known := x.answers[q]; known {
 		return a

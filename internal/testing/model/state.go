@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// A state is everything: the masters, what is under way, who believes what.
+// A state is everything: the masters, the messages under way, and what each client and operator knows.
 //
-// What one has to do with a master is in that master's column, and no column names another, so
-// that two states are alike if their columns are, in whatever order.
+// Everything about one master is in its column, and no column names another. So two states are alike if they have the
+// same columns in any order.
 type state struct {
 	core
 	columns [maxMasters]column
@@ -18,14 +18,14 @@ type state struct {
 type core struct {
 	counted   [maxNames]uint32 // tokens that counted, one bit each
 	now       uint8
-	broken    property // and does not hold
-	repeated  bool     // a message was
+	broken    property // the property that does not hold; 0: all hold
+	repeated  bool     // a message was delivered twice
 	attempts  [maxAttempts]attempt
 	clients   [maxClients]uint8                       // the set that it adopted
 	last      [maxNames]struct{ token, handed uint8 } // of the last holder's fence
 	operators [maxOperators]operator
 
-	crashes, flushes, saves, rollbacks, copies, swaps, deletions, jumps, begins uint8 // so many so far
+	crashes, flushes, saves, rollbacks, copies, swaps, deletions, jumps, begins uint8 // counts so far
 }
 
 // A phase of an attempt.
@@ -50,7 +50,7 @@ type attempt struct {
 	adopted                 bool // by the second client
 }
 
-// client is the one that speaks to the masters for an attempt.
+// client returns the client that sends an attempt's messages.
 func (at *attempt) client(m *Model, a int) int {
 	if at.adopted {
 		return 1
@@ -58,14 +58,14 @@ func (at *attempt) client(m *Model, a int) int {
 	return m.client(a)
 }
 
-// A column is a master and what others have to do with it.
+// A column is a master, and everything that attempts, clients and operators know of it.
 type column struct {
-	kind uint8 // what tells it from the others
+	kind uint8 // its role in the configuration
 	master
-	saved  data  // in a snapshot
-	other  data  // in its other database
-	nonces uint8 // that were used there
-	copied bool  // it has another's data, and nobody was told
+	saved  data  // its snapshot
+	other  data  // its other database
+	nonces uint8 // number of nonces used there
+	copied bool  // it has another master's data
 	asks   [maxAttempts]ask
 	views  [maxClients]view
 	visits [maxOperators]visit
@@ -79,13 +79,13 @@ const (
 	lost
 )
 
-// An ask is what an attempt asks of a master.
+// An ask is what an attempt has asked a master, and the answers.
 type ask struct {
 	sent    bool  // the acquire is under way
 	grant   uint8 // 0: none
 	extend  delivery
-	granted bool // and seen when the token was decided
-	stored  bool
+	granted bool // the grant was seen when the token was decided
+	stored  bool // the grant was the token
 }
 
 type delivery uint8
@@ -98,17 +98,17 @@ const (
 
 // A view is what a client knows of a master.
 type view struct {
-	admission uint16 // the value in search.admissions
-	session   uint8  // the run_id behind its connection; 0: it has none
-	shown     uint8  // the description that was there
-	mark      mark   // and the mark
-	told      bool   // that it was a replica
-	target    bool   // registers are gathered for it
-	read      bool   // its register was
-	gathered  uint16 // by the target
+	admission uint16 // index into search.admissions
+	session   uint8  // run_id behind the client's connection; 0: no connection
+	shown     uint8  // description seen at the last look
+	mark      mark   // mark seen at the last look
+	told      bool   // the client knows that the master was a replica
+	target    bool   // the client gathers registers for the master
+	read      bool   // the client has read the master's register for the target
+	gathered  uint16 // of a target: the largest register read
 }
 
-// takes notes that an attempt has a holder from now on.
+// takes notes that an attempt has a new holder, and checks that its fence is larger.
 func (m *Model) takes(s *state, a int) {
 	if !m.timed() || !m.looksAt(fenceNotLarger) {
 		return
@@ -120,7 +120,7 @@ func (m *Model) takes(s *state, a int) {
 	last.token, last.handed = at.token, at.handed
 }
 
-// counts notes that the token of an attempt counts.
+// counts notes that an attempt's token counts, and checks the order of tokens.
 func (m *Model) counts(s *state, a int) {
 	at, name := &s.attempts[a], m.name(a)
 	m.takes(s, a)
@@ -137,7 +137,7 @@ func (m *Model) counts(s *state, a int) {
 	}
 }
 
-// forget clears what nothing depends on any more, so that states differ only in what matters.
+// forget clears everything that no later step depends on, so that states differ only in what matters.
 func (m *Model) forget(s *state) {
 	for a := range m.Attempts {
 		at := &s.attempts[a]
@@ -170,7 +170,7 @@ func (m *Model) forget(s *state) {
 
 func largest(tokens uint32) uint8 { return uint8(max(bits.Len32(tokens), 1) - 1) }
 
-// check looks for two holders.
+// check looks for two holders of one name.
 func (m *Model) check(s *state) {
 	if !m.timed() || !m.looksAt(twoHolders) || s.broken != 0 {
 		return
@@ -210,7 +210,7 @@ func (m *Model) starts(x *search) (states []state) {
 			}
 		}
 		for client := range max(m.Clients, 1) {
-			if !m.Blank && m.mayAdopt(client, serving) && !slices.Contains(m.Operations, recovers) { // else it is started later
+			if !m.Blank && m.mayAdopt(client, serving) && !slices.Contains(m.Operations, recovers) { // else the client starts later
 				s.clients[client] = serving
 			}
 			for i := range m.Clients * m.Masters {
@@ -224,12 +224,12 @@ func (m *Model) starts(x *search) (states []state) {
 	return states
 }
 
-// A step is what happens between two states.
+// A step leads from one state to the next.
 type step struct {
 	what    string
-	by      int8 // attempt or client; -1: neither
-	master  int8 // -1: none
-	decided uint8
+	by      int8  // attempt, client or operator; -1: none
+	master  int8  // -1: none
+	decided uint8 // masters whose grants a decision saw, one bit each
 }
 
 func (t step) String() string {

@@ -1,4 +1,4 @@
-// Package redistest gives tests real masters and a look into them.
+// Package redistest gives tests real masters, and commands to look into them.
 package redistest
 
 import (
@@ -15,13 +15,14 @@ import (
 	"muxlock/internal/redisserver"
 )
 
-// RequireEnv names the environment variable that, set to 1, turns a missing server program from a skip into a failure.
+// RequireEnv names an environment variable. If it is 1, a missing server program fails a test instead of skipping it.
 const RequireEnv = "MUXLOCK_REQUIRE_REDIS"
 
 // limit bounds each command and each start.
 const limit = 10 * time.Second
 
-// Masters starts n masters, stopped at cleanup. Without a server program the test is skipped, or fails if RequireEnv is 1.
+// Masters starts n masters and stops them at cleanup. Without a server program it skips the test, or fails it if RequireEnv
+// is 1.
 func Masters(t testing.TB, n int) []*redisserver.Server {
 	t.Helper()
 	return MastersWith(t, n, redisserver.Options{})
@@ -62,8 +63,8 @@ func Addrs(masters []*redisserver.Server) []string {
 	return addrs
 }
 
-// Command sends one command to one master over a connection of its own and returns the reply: string, int64, []any, or
-// nil. An error reply, or none within ten seconds, fails the test.
+// Command sends one command to one master, over a new connection, and returns the reply: string, int64, []any, or nil. An
+// error reply fails the test, and so does none within ten seconds.
 func Command(t testing.TB, master *redisserver.Server, args ...string) any {
 	t.Helper()
 	client := dial(t, master)
@@ -71,8 +72,8 @@ func Command(t testing.TB, master *redisserver.Server, args ...string) any {
 	return do(t, client, args...)
 }
 
-// Keys returns every key of every master, sorted; a key that k masters hold is there k times. Each master is scanned to
-// the end, so that no key is missed that was there all the time.
+// Keys returns the keys of all masters, sorted. A key on k masters occurs k times. Keys finds every key that exists for the
+// whole scan.
 func Keys(t testing.TB, masters ...*redisserver.Server) []string {
 	t.Helper()
 	var keys []string
@@ -109,7 +110,7 @@ func dial(t testing.TB, master *redisserver.Server) rueidis.Client {
 		ForceSingleClient: true,
 		DisableCache:      true,
 		DisableRetry:      true,
-		AlwaysRESP2:       true, // one shape of replies
+		AlwaysRESP2:       true, // gives replies one shape
 		ConnWriteTimeout:  limit,
 	})
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"muxlock/internal/resp"
 )
 
-// Stranger returns the address of a server that knows no command, and quotes arguments as Redis
-// does. It ends with the test.
+// Stranger returns the address of a server that refuses every command as unknown, and quotes its arguments as Redis does.
+// The server ends with the test.
 func Stranger(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
