@@ -79,20 +79,20 @@ func TestRoundTripsAndClocksAreJudged(t *testing.T) {
 	good := &wallclock.Clock{PPM: 20, PPMError: 30}
 	for name, c := range map[string]struct {
 		watched
-		trips, rate admin.Level
+		trips, clock admin.Level
 	}{
-		"good":          {master(100_000, 0, good), admin.LevelOK, admin.LevelOK},
-		"slow":          {master(210_000, 0, good), admin.LevelWarn, admin.LevelOK},
-		"loses":         {master(100_000, 1, good), admin.LevelWarn, admin.LevelOK},
-		"no clock":      {master(100_000, 0, nil), admin.LevelOK, admin.LevelUnknown},
-		"not seen well": {master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), admin.LevelOK, admin.LevelUnknown},
-		"drifts":        {master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), admin.LevelOK, admin.LevelWarn},
-		"drifts away":   {master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), admin.LevelOK, admin.LevelFail},
-		"steps":         {master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), admin.LevelOK, admin.LevelWarn},
+		"good":          {watched: master(100_000, 0, good), trips: admin.LevelOK, clock: admin.LevelOK},
+		"slow":          {watched: master(210_000, 0, good), trips: admin.LevelWarn, clock: admin.LevelOK},
+		"loses":         {watched: master(100_000, 1, good), trips: admin.LevelWarn, clock: admin.LevelOK},
+		"no clock":      {watched: master(100_000, 0, nil), trips: admin.LevelOK, clock: admin.LevelUnknown},
+		"not seen well": {watched: master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), trips: admin.LevelOK, clock: admin.LevelUnknown},
+		"drifts":        {watched: master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), trips: admin.LevelOK, clock: admin.LevelWarn},
+		"drifts away":   {watched: master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), trips: admin.LevelOK, clock: admin.LevelFail},
+		"steps":         {watched: master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), trips: admin.LevelOK, clock: admin.LevelWarn},
 	} {
 		all := []watched{c.watched, master(100_000, 0, good), master(100_000, 0, good)}
 		require.Equal(t, c.trips, roundTrip(all, 0).Level, name)
-		require.Equal(t, c.rate, clock(all, 0).Level, name)
+		require.Equal(t, c.clock, clock(all, 0).Level, name)
 	}
 	require.Equal(t, admin.LevelOK, roundTrip([]watched{master(100_000, 0, good)}, 0).Level, "alone")
 }

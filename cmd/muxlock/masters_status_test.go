@@ -53,36 +53,36 @@ func TestStatusSaysWhyAMasterDoesNotVoteAndWhatToDo(t *testing.T) {
 	}
 	const restore, recovery = "muxlock masters repair", "muxlock masters init --recover --above FENCE"
 	for _, c := range []struct {
-		found    []admin.Member
-		want, do string // of the first
-		left     int
+		found     []admin.Member
+		state, do string // of the first master found
+		left      int
 	}{
-		{[]admin.Member{votes("a", one), votes("b", one), votes("c", one)}, "admitted", "", 0},
-		{[]admin.Member{votes("a", one), votes("b", one)}, "admitted, but --masters names others", "", 2},
-		{[]admin.Member{{Address: "a"}, {Address: "b"}}, "not set up", recovery, 2},
-		{[]admin.Member{{Address: "a"}, votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1},
-		{[]admin.Member{at("a", one), votes("b", one), votes("c", one)}, "was restarted: votes in 32s from when a client meets it", restore, 1},
-		{[]admin.Member{waits("a", 23*time.Second+1), votes("b", one), votes("c", one)}, "lost its data: votes in 24s", restore, 1},
-		{[]admin.Member{waits("a", 0), votes("b", one), votes("c", one)}, "lost its data: its wait is over", restore, 1},
-		{[]admin.Member{waits("a", 0), down("b"), votes("c", one)}, "lost its data: needs 2 members that vote, 1 can be asked", restore, 2},
-		{[]admin.Member{waits("a", 0), votes("c", one)}, "lost its data: needs 2 members that vote, 1 can be asked", restore, 2},
-		{[]admin.Member{waits("a", 0), at("b", one), votes("c", one)}, "lost its data, like too many", recovery, 2},
-		{[]admin.Member{at("a", one), at("b", one), at("c", one)}, "was restarted, like too many", "MastersAreDurable; else " + recovery, 3},
-		{[]admin.Member{down("a"), votes("b", one), votes("c", one)}, "cannot be asked: hung", "", 1},
-		{[]admin.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, "a replacement was cut", "run muxlock masters replace --for c --with d again", 2},
-		{[]admin.Member{votes("c", one), votes("a", two), votes("b", two)}, "is no master of the set", "", 3},
-		{[]admin.Member{at("a", begun), at("b", begun), at("c", begun)}, "setting up was cut", "run muxlock masters init again", 3},
-		{[]admin.Member{at("a", prepared), votes("b", one), votes("c", one)}, "setting up was cut", "run muxlock masters init again", 1},
-		{[]admin.Member{at("a", anew), votes("b", one), votes("c", one)}, "lost its data: votes in 32s from when a client meets it", restore, 1}, // a recovery that was cut
-		{[]admin.Member{at("a", older), at("b", older), at("c", older)}, "set up by an earlier version", "stop its engines, then " + recovery, 3},
-		{[]admin.Member{votes("b", one), votes("c", one), votes("a", other)}, "admitted", "", 1},
-		{[]admin.Member{votes("a", other), votes("b", one), votes("c", one)}, "admitted, but --masters names others", "", 3},
+		{found: []admin.Member{votes("a", one), votes("b", one), votes("c", one)}, state: "admitted"},
+		{found: []admin.Member{votes("a", one), votes("b", one)}, state: "admitted, but --masters names others", left: 2},
+		{found: []admin.Member{{Address: "a"}, {Address: "b"}}, state: "not set up", do: recovery, left: 2},
+		{found: []admin.Member{{Address: "a"}, votes("b", one), votes("c", one)}, state: "lost its data: votes in 32s from when a client meets it", do: restore, left: 1},
+		{found: []admin.Member{at("a", one), votes("b", one), votes("c", one)}, state: "was restarted: votes in 32s from when a client meets it", do: restore, left: 1},
+		{found: []admin.Member{waits("a", 23*time.Second+1), votes("b", one), votes("c", one)}, state: "lost its data: votes in 24s", do: restore, left: 1},
+		{found: []admin.Member{waits("a", 0), votes("b", one), votes("c", one)}, state: "lost its data: its wait is over", do: restore, left: 1},
+		{found: []admin.Member{waits("a", 0), down("b"), votes("c", one)}, state: "lost its data: needs 2 members that vote, 1 can be asked", do: restore, left: 2},
+		{found: []admin.Member{waits("a", 0), votes("c", one)}, state: "lost its data: needs 2 members that vote, 1 can be asked", do: restore, left: 2},
+		{found: []admin.Member{waits("a", 0), at("b", one), votes("c", one)}, state: "lost its data, like too many", do: recovery, left: 2},
+		{found: []admin.Member{at("a", one), at("b", one), at("c", one)}, state: "was restarted, like too many", do: "MastersAreDurable; else " + recovery, left: 3},
+		{found: []admin.Member{down("a"), votes("b", one), votes("c", one)}, state: "cannot be asked: hung", left: 1},
+		{found: []admin.Member{votes("a", one), votes("b", two), at("d", fencing.Set{})}, state: "a replacement was cut", do: "run muxlock masters replace --for c --with d again", left: 2},
+		{found: []admin.Member{votes("c", one), votes("a", two), votes("b", two)}, state: "is no master of the set", left: 3},
+		{found: []admin.Member{at("a", begun), at("b", begun), at("c", begun)}, state: "setting up was cut", do: "run muxlock masters init again", left: 3},
+		{found: []admin.Member{at("a", prepared), votes("b", one), votes("c", one)}, state: "setting up was cut", do: "run muxlock masters init again", left: 1},
+		{found: []admin.Member{at("a", anew), votes("b", one), votes("c", one)}, state: "lost its data: votes in 32s from when a client meets it", do: restore, left: 1}, // a recovery that was cut
+		{found: []admin.Member{at("a", older), at("b", older), at("c", older)}, state: "set up by an earlier version", do: "stop its engines, then " + recovery, left: 3},
+		{found: []admin.Member{votes("b", one), votes("c", one), votes("a", other)}, state: "admitted", left: 1},
+		{found: []admin.Member{votes("a", other), votes("b", one), votes("c", one)}, state: "admitted, but --masters names others", left: 3},
 	} {
 		s := surveyOf(c.found, 31302*time.Millisecond)
-		require.Equal(t, c.left, s.left, c.want)
-		require.Equal(t, c.want, s.Masters[0].State)
+		require.Equal(t, c.left, s.left, c.state)
+		require.Equal(t, c.state, s.Masters[0].State)
 		require.Contains(t, s.Masters[0].Do, c.do)
-		require.Equal(t, c.do == "", s.Masters[0].Do == "", c.want)
+		require.Equal(t, c.do == "", s.Masters[0].Do == "", c.state)
 	}
 }
 

@@ -10,11 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// CHANGELOG promises what is below: scripts rely on it.
+// CHANGELOG promises these codes and fields: scripts rely on them.
 
 func TestExitCodesAreTheirNumbers(t *testing.T) {
-	require.Equal(t, []int{0, 1, 2, 3, 4}, []int{exitOK, exitRun, exitUsage, exitFree, exitSplit})
-	require.Equal(t, []int{122, 123, 124, 125, 126, 127, 128}, []int{exitTimeout, exitTaken, exitLost, exitOurs, exitCannotRun, exitNotFound, exitSignal})
+	for name, c := range map[string]struct{ promised, code int }{
+		"ok": {0, exitOK}, "run": {1, exitRun}, "usage": {2, exitUsage}, "free": {3, exitFree}, "split": {4, exitSplit}, "timeout": {122, exitTimeout}, "taken": {123, exitTaken},
+		"lost": {124, exitLost}, "ours": {125, exitOurs}, "cannot run": {126, exitCannotRun}, "not found": {127, exitNotFound}, "signal": {128, exitSignal},
+	} {
+		require.Equal(t, c.promised, c.code, name)
+	}
 }
 
 func TestJSONKeepsItsFields(t *testing.T) {

@@ -28,7 +28,9 @@ func TestFirstTokenGrowsFasterThanASetIsUsed(t *testing.T) {
 }
 
 func TestRegisterOfANameNeverChanges(t *testing.T) {
-	require.Equal(t, []int{3525, 2348, 2116}, []int{fencing.Register(""), fencing.Register("a"), fencing.Register("invoice:42")}, "processes of different versions share them")
+	for name, register := range map[string]int{"": 3525, "a": 2348, "invoice:42": 2116} {
+		require.Equal(t, register, fencing.Register(name), "processes of different versions share %q", name)
+	}
 	used := make(map[int]int)
 	for i := range 100 * fencing.Registers {
 		used[fencing.Register(fmt.Sprint("name ", i))]++
@@ -38,23 +40,24 @@ func TestRegisterOfANameNeverChanges(t *testing.T) {
 
 func TestTokenIsTheLargestGrantAndCountsOnlyWhereAQuorumStoresIt(t *testing.T) {
 	for _, c := range []struct {
-		grants         []uint64
-		token          uint64
-		granted, store uint64
-		raised         uint64
-		counts         bool
+		grants                  []uint64 // by master; 0: none
+		token                   uint64
+		granted, stored, raised uint64 // one bit per master
+		counts                  bool
 	}{
-		{[]uint64{0, 0, 0}, 0, 0, 0, 0, false},
-		{[]uint64{4, 4, 0}, 4, 0b011, 0b011, 0, true},
-		{[]uint64{4, 4, 4}, 4, 0b111, 0b111, 0, true},
-		{[]uint64{2, 1, 0}, 2, 0b011, 0b001, 0, false},
-		{[]uint64{2, 1, 0}, 2, 0b011, 0b001, 0b010, true},
-		{[]uint64{2, 1, 0}, 2, 0b011, 0b001, 0b100, false}, // raised by a grant that was not seen when it was decided
-		{[]uint64{1, 2, 3}, 3, 0b111, 0b100, 0b001, true},
-		{[]uint64{1, 2, 3}, 3, 0b111, 0b100, 0, false},
+		{grants: []uint64{0, 0, 0}},
+		{grants: []uint64{4, 4, 0}, token: 4, granted: 0b011, stored: 0b011, counts: true},
+		{grants: []uint64{4, 4, 4}, token: 4, granted: 0b111, stored: 0b111, counts: true},
+		{grants: []uint64{2, 1, 0}, token: 2, granted: 0b011, stored: 0b001},
+		{grants: []uint64{2, 1, 0}, token: 2, granted: 0b011, stored: 0b001, raised: 0b010, counts: true},
+		{grants: []uint64{2, 1, 0}, token: 2, granted: 0b011, stored: 0b001, raised: 0b100}, // the raised master's grant came after the decision
+		{grants: []uint64{1, 2, 3}, token: 3, granted: 0b111, stored: 0b100, raised: 0b001, counts: true},
+		{grants: []uint64{1, 2, 3}, token: 3, granted: 0b111, stored: 0b100},
 	} {
 		token, granted, stored := fencing.Decide(c.grants)
-		require.Equal(t, []uint64{c.token, c.granted, c.store}, []uint64{token, granted, stored}, c.grants)
+		require.Equal(t, c.token, token, c.grants)
+		require.Equal(t, c.granted, granted, c.grants)
+		require.Equal(t, c.stored, stored, c.grants)
 		require.Equal(t, c.counts, fencing.Counts(granted, stored, c.raised, 2), c.grants)
 	}
 }
