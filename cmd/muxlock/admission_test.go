@@ -16,8 +16,8 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// A fencedSet is set up for fencing, with leases so short that one which lost its data votes
-// after about three seconds.
+// A fencedSet is set up for fencing. Its leases are so short that a master that lost its data votes again after about
+// three seconds.
 type fencedSet struct {
 	*set
 	cfg engine.Config
@@ -37,7 +37,7 @@ func newFencedSet(t *testing.T) fencedSet {
 	return fencedSet{s, cfg}
 }
 
-// exec returns the fence that a command gets, and what is said meanwhile.
+// exec runs a command, and returns its fence and muxlock's messages.
 func (s fencedSet) exec(t *testing.T) (fence uint64, said string) {
 	t.Helper()
 	stdout, stderr, code := s.run(t, "exec", "--ttl", "2s", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
@@ -68,7 +68,7 @@ func TestRunsOfExecAloneHaveEveryMasterVoteAgain(t *testing.T) {
 	s := newFencedSet(t)
 	last, said := s.exec(t)
 	require.Empty(t, said)
-	for _, m := range s.masters { // were one not admitted, the next restart would end all locks
+	for _, m := range s.masters { // if one were not admitted, the next restart would end all locks
 		begun := time.Now()
 		restart(t, m)
 		for said = "first"; said != ""; {

@@ -23,7 +23,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// fullPipe is a pipe that nobody reads and that takes not one byte more.
+// fullPipe returns a full pipe that nobody reads.
 func fullPipe(t testing.TB) *os.File {
 	t.Helper()
 	var ends [2]int
@@ -43,7 +43,7 @@ func fullPipe(t testing.TB) *os.File {
 	return w
 }
 
-// stoppedTerminal is a terminal after Ctrl-S.
+// stoppedTerminal returns a terminal after Ctrl-S.
 func stoppedTerminal(t testing.TB) *os.File {
 	t.Helper()
 	keys, terminal, err := pty.Open()
@@ -56,7 +56,7 @@ func stoppedTerminal(t testing.TB) *os.File {
 	return terminal
 }
 
-// blocked is each output of muxlock and its command that can block.
+// blocked lists the outputs of muxlock and its command that can block.
 var blocked = map[string]func(t testing.TB, c *exec.Cmd){
 	"stderr": func(t testing.TB, c *exec.Cmd) { c.Stderr, c.SysProcAttr = fullPipe(t), withoutTerminal },
 	"stdout": func(t testing.TB, c *exec.Cmd) { c.Stdout, c.SysProcAttr = fullPipe(t), withoutTerminal },
@@ -85,8 +85,8 @@ func (s *set) startBlocked(t testing.TB, output string, args ...string) *job {
 	return j
 }
 
-// stubborn puts its process id into a file, its steps into another, and ends only by SIGKILL. A part
-// of it writes to its outputs.
+// stubborn is a command that writes its process id to one file and its steps to another. It also writes to its outputs.
+// Only SIGKILL ends it.
 const stubborn = `trap '' TERM; { echo step; echo step >&2; } & echo $$ >"$0.new"; mv "$0.new" "$0"; while :; do echo >>"$0.steps"; sleep 0.01; done`
 
 // awaitPid waits for the file that stubborn writes.
@@ -117,8 +117,7 @@ func TestALossEndsTheCommandAlthoughAnOutputIsBlocked(t *testing.T) {
 	}
 }
 
-// deafMaster is the address of a master that hangs up on everybody. The channel has a value for
-// each connection.
+// deafMaster returns the address of a master that closes every connection. The channel gets a value for each one.
 func deafMaster(t *testing.T) (address string, calls <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -159,7 +158,7 @@ func TestASignalEndsTheWaitAlthoughAnOutputIsBlocked(t *testing.T) {
 			address, calls := deafMaster(t)
 			s := &set{env: []string{"MUXLOCK_MASTERS=" + address}}
 			j := s.startBlocked(t, output, "exec", "name", "--", "true")
-			<-calls // it listens to signals before it connects
+			<-calls // muxlock catches signals before it connects
 			require.NoError(t, j.Process.Signal(syscall.SIGTERM))
 			require.Equal(t, exitSignal+int(syscall.SIGTERM), j.code(t))
 		})
@@ -169,13 +168,13 @@ func TestASignalEndsTheWaitAlthoughAnOutputIsBlocked(t *testing.T) {
 func TestLockEndsAlthoughItsOutputIsBlocked(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	j := s.startBlocked(t, "stdout", "lock", "name") // its standard input is at its end
+	j := s.startBlocked(t, "stdout", "lock", "name") // standard input is at its end
 	require.Zero(t, j.code(t))
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
-// BenchmarkCommandBeyondTheLease pauses masters until the lease has run out at one of them. It measures
-// how much later the last step is of a command that ignores SIGTERM. Negative is before.
+// BenchmarkCommandBeyondTheLease pauses masters until the lease has run out at one of them. It measures how much later a
+// command that ignores SIGTERM takes its last step; a negative time is before the end of the lease.
 //
 //	go test -run '^$' -bench BeyondTheLease -benchtime 50x ./cmd/muxlock
 func BenchmarkCommandBeyondTheLease(b *testing.B) {
@@ -200,7 +199,7 @@ func BenchmarkCommandBeyondTheLease(b *testing.B) {
 				longest = max(longest, float64(last.ModTime().Sub(lease))/float64(time.Millisecond))
 			}
 			b.ReportMetric(longest, "longest-ms")
-			b.ReportMetric(0, "ns/op") // which is that of the whole try
+			b.ReportMetric(0, "ns/op") // else it would be the time of the whole run
 		})
 	}
 }

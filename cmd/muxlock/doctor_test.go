@@ -15,8 +15,8 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// examine returns what doctor finds and does not find OK, but for what a short look, a shared
-// machine and a busy one bring about.
+// examine returns doctor's findings that are not OK. It leaves out those that a short watch, or a shared or busy machine,
+// may cause.
 func examine(t *testing.T, masters string, args ...string) (bad map[string]string, code int) {
 	t.Helper()
 	args = append([]string{"doctor", "--for", "100ms", "--master-timeout", "2s", "-o", "json", "--masters", masters}, args...)

@@ -17,7 +17,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// Longer than --ttl and --max-ttl: it is renewed.
+// The hold is longer than --ttl and --max-ttl, so muxlock must renew the lock.
 func TestTheLockIsHeldOnAfterTheCommandHasEnded(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -45,7 +45,7 @@ func TestACommandThatTakesLongerIsNotHeldOn(t *testing.T) {
 	require.Empty(t, redistest.Keys(t, s.masters...))
 }
 
-// A signal that the command got counts: it is why that has ended.
+// A signal that the command got counts too, since it ended the command.
 func TestASignalEndsTheHoldingOnAndTheLeaseRunsOutByItself(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -79,7 +79,7 @@ func TestALossWhileTheLockIsHeldOnIsSaid(t *testing.T) {
 	require.NotContains(t, j.log.String(), "SIGTERM")
 }
 
-// As cron does it: the job is shorter than what lies between the machines' clocks.
+// The job is shorter than the difference between the machines' clocks.
 func TestOfTwoMachinesThatFire300msApartOneRuns(t *testing.T) {
 	t.Parallel()
 	s, ran := newSet(t), filepath.Join(t.TempDir(), "ran")

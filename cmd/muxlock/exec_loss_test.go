@@ -23,7 +23,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// forced releases a name by force, as another machine.
+// forced releases a name by force, as from another machine.
 func (s *set) forced(t *testing.T, name string) {
 	t.Helper()
 	stdout, stderr, code := s.run(t, "release", "--force", "--yes", name)
@@ -31,9 +31,9 @@ func (s *set) forced(t *testing.T, name string) {
 	require.Contains(t, stdout, "was deleted on 3 of 3 masters")
 }
 
-const quick = "--ttl=1500ms" // so that a loss is noticed soon
+const quick = "--ttl=1500ms" // muxlock notices a loss at its next renewal
 
-// quickSet is one with masters that may take no longer than a part of quick.
+// quickSet is a set whose --master-timeout is a fraction of quick.
 func quickSet(t *testing.T) *set {
 	s := newSet(t)
 	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
@@ -86,8 +86,8 @@ func TestACommandThatIgnoresSIGTERMIsKilledAfterTheGrace(t *testing.T) {
 	require.Contains(t, j.log.String(), "ended with signal: killed")
 }
 
-// firstProcess is the variable with the program that this one becomes, as the one that is left
-// what its descendants leave, like the first process of a container.
+// firstProcess names a variable with a program. The test binary becomes that program after it has made itself the
+// subreaper of its descendants, like the first process of a container.
 const firstProcess = "FIRST_PROCESS"
 
 func init() {
@@ -97,7 +97,7 @@ func init() {
 	}
 }
 
-// Signals reach the group of what the command has left for as long as nobody waits for it.
+// A zombie stays in the command's process group until somebody waits for it, and signals still reach the group.
 func TestAKilledCommandThatLeavesAZombieIsTheEndOfMuxlock(t *testing.T) {
 	t.Parallel()
 	s := quickSet(t)
@@ -115,7 +115,7 @@ func TestAKilledCommandThatLeavesAZombieIsTheEndOfMuxlock(t *testing.T) {
 func TestALossEndsWhatTheCommandHasStartedToo(t *testing.T) {
 	t.Parallel()
 	s := quickSet(t)
-	// The shell ends at once, what it has started ignores SIGTERM.
+	// The shell ends at once; its child ignores SIGTERM.
 	j := s.start(t, "exec", quick, "name", "--", "sh", "-c", `sh -c 'trap "" TERM; echo $$; exec sleep 100' & wait`)
 	j.out.await(t, "\n")
 	pid := j.pid(t)
@@ -162,8 +162,8 @@ func TestAMuxlockThatIsLateLeavesTheCommandOnlyTheRestOfTheLease(t *testing.T) {
 	require.LessOrEqual(t, grace, left)
 }
 
-// pauseAfterRenewal pauses two masters after a renewal of a name, before the next one, which is due when
-// two thirds of ttl are left. It returns when the lease ends at the first of the two.
+// pauseAfterRenewal pauses two masters between two renewals of a name; the second is due when two thirds of ttl are left.
+// It returns when the lease ends at the first of the two masters.
 func (s *set) pauseAfterRenewal(t testing.TB, name string, ttl time.Duration) time.Time {
 	t.Helper()
 	renewed := ttl*2/3 + ttl/20
@@ -182,7 +182,7 @@ func (s *set) pauseAfterRenewal(t testing.TB, name string, ttl time.Duration) ti
 		if time.Until(end) > renewed {
 			return end
 		}
-		for _, m := range s.masters[:2] { // the next one may have come
+		for _, m := range s.masters[:2] { // the next renewal may have come
 			require.NoError(t, m.Resume())
 		}
 	}
@@ -234,7 +234,7 @@ func TestSignalsArePassedOnAndTheLockIsReleasedAfterTheCommand(t *testing.T) {
 	}
 }
 
-// pid is the process id that a command has written.
+// pid returns the process id that a command has written.
 func (j *job) pid(t *testing.T) int {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(j.out.String()))
@@ -242,7 +242,7 @@ func (j *job) pid(t *testing.T) int {
 	return pid
 }
 
-// awaitGone waits until a process runs no more: it may be left unreaped.
+// awaitGone waits until a process has ended, even if nobody has reaped it.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -254,7 +254,7 @@ func awaitGone(t *testing.T, pid int) {
 func TestWhatTheCommandHasStartedHasTheGraceToo(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	// The shell ends at once, what it has started cleans up.
+	// The shell ends at once; its child cleans up.
 	j := s.start(t, "exec", "--ttl", "8s", "--grace", "4s", "name", "--", "sh", "-c",
 		`sh -c 'trap "sleep 0.3; echo cleaned up; exit" TERM; echo ready; while :; do sleep 0.02; done' & wait`)
 	j.out.await(t, "ready")

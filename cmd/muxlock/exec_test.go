@@ -44,13 +44,13 @@ func TestACommandThatCannotBeStartedIsFoundOutBeforeAnythingIsLocked(t *testing.
 	text, noProgram := filepath.Join(dir, "text"), filepath.Join(dir, "program")
 	require.NoError(t, os.WriteFile(text, []byte("text"), 0o600))
 	require.NoError(t, os.WriteFile(noProgram, []byte("\x7fELF, or not"), 0o700))
-	const nowhere = "127.0.0.1:1" // asking it would take until --wait
+	const nowhere = "127.0.0.1:1" // connecting would take until --wait
 	for command, want := range map[string]int{"no-such-command": exitNotFound, filepath.Join(dir, "nothing"): exitNotFound, text: exitCannotRun, dir: exitCannotRun} {
 		_, stderr, code := muxlock(t, "exec", "--masters", nowhere, "name", "--", command)
 		require.Equal(t, want, code, stderr)
 		require.True(t, strings.HasPrefix(stderr, "muxlock: "+command+": "), stderr)
 	}
-	s := newSet(t) // only the kernel knows that this one is none
+	s := newSet(t) // only the kernel can tell that this file is no program
 	_, stderr, code := s.run(t, "exec", "name", "--", noProgram)
 	require.Equal(t, exitCannotRun, code)
 	require.Equal(t, "muxlock: "+noProgram+": cannot be started: exec format error\n", stderr)
@@ -127,7 +127,7 @@ func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
 func TestTryIsNotRefusedBecauseOthersSplitTheVotes(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	for i, m := range s.masters[:2] { // as two that came at the same moment have, before they give up
+	for i, m := range s.masters[:2] { // like two contenders that came at the same moment, before they give up
 		redistest.Command(t, m, "SET", "name", "another "+strconv.Itoa(i), "PX", "200")
 	}
 	stdout, stderr, code := s.run(t, "exec", "--try", "name", "--", "echo", "ran")

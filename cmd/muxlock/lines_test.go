@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lines is the output of a process, which tests wait for.
+// lines is the output of a process. Tests can wait for a text in it.
 type lines struct {
 	mu      sync.Mutex
 	text    strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// waiters starts a muxlock for each place, which waits for a name that is taken.
+// waiters starts a waiting muxlock for each place of the machine's queue. The name must be taken.
 func (s *set) waiters(t *testing.T) (all []*job) {
 	t.Helper()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestAWaitThatEndsInTheQueueNamesTheHolder(t *testing.T) {
 	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
 }
 
-// As by Ctrl-Z.
+// Ctrl-Z stops waiters in the same way.
 func TestFourStoppedWaitersLetOthersOfTheMachinePass(t *testing.T) {
 	t.Parallel()
 	s := quickSet(t)
@@ -50,7 +50,7 @@ func TestFourStoppedWaitersLetOthersOfTheMachinePass(t *testing.T) {
 	stdout, stderr, code := s.run(t, "exec", quick, "name", "--", "echo", "ran")
 	require.Zero(t, code, stderr)
 	require.Equal(t, "ran\n", stdout)
-	for _, j := range stopped { // without a place: the lock is theirs all the same
+	for _, j := range stopped { // they have lost their places, and still get the lock
 		require.NoError(t, j.Process.Signal(syscall.SIGCONT))
 		require.Zero(t, j.code(t), j.log)
 	}

@@ -69,7 +69,7 @@ func TestWhereThereCanBeNoQueueEverybodyContends(t *testing.T) {
 	}
 }
 
-// Else a few with a wrong setting would keep the whole machine from a name.
+// Otherwise a few processes with a wrong setting would keep the whole machine from a name.
 func TestWhoFindsNoMastersLetsOthersOfTheMachinePass(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	cfg := engine.Config{Masters: []string{"127.0.0.1:1"}} // where nobody listens

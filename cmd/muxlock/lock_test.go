@@ -12,7 +12,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// lock starts a muxlock that has had the lock. Its standard input ends with in.
+// lock starts muxlock lock and waits until it has the lock. Its standard input ends when in is closed.
 func (s *set) lock(t *testing.T, args ...string) (j *job, in io.Closer) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -64,7 +64,7 @@ func TestLockSaysThatItIsLost(t *testing.T) {
 	require.Empty(t, j.log.String())
 }
 
-// It is that of the help.
+// The script is the example of the help.
 func TestAScriptWorksUnderLock(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)

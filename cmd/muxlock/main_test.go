@@ -26,12 +26,11 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	// A test here waits for a process nearly all its time.
+	// Nearly all the time, a test here waits for a process.
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
 	}
-	// What is started in the background, or by nohup, ignores signals, and so would all that
-	// it starts.
+	// A process started in the background, or by nohup, ignores signals, and its children inherit that.
 	for _, sig := range []os.Signal{os.Interrupt, syscall.SIGHUP, syscall.SIGQUIT} {
 		if signal.Ignored(sig) {
 			signal.Notify(make(chan os.Signal, 1), sig)
@@ -57,7 +56,7 @@ func TestMain(m *testing.M) {
 // limit bounds every wait of a test; nothing is expected to come near it.
 const limit = time.Minute
 
-// cleanEnv is the environment without settings of muxlock, and with more.
+// cleanEnv returns the environment without muxlock's settings, plus more.
 func cleanEnv(more ...string) (env []string) {
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, variablePrefix) {
@@ -88,13 +87,13 @@ func muxlockEnv(t *testing.T, env []string, args ...string) (stdout, stderr stri
 	return out.String(), log.String(), cmd.ProcessState.ExitCode()
 }
 
-// A set is masters of a test, and how to name them on a command line.
+// A set is the masters of a test, and the environment that names them to muxlock.
 type set struct {
 	masters []*redisserver.Server
 	env     []string
 }
 
-// newSet starts three masters. They are empty: muxlock need not wait for leases of an earlier life.
+// newSet starts three masters. They have never granted a lock, so muxlock need not wait for their votes.
 func newSet(t *testing.T) *set {
 	t.Helper()
 	return setOf(redistest.Masters(t, 3))
@@ -116,7 +115,7 @@ func (s *set) config() engine.Config {
 	return engine.Config{Masters: redistest.Addrs(s.masters), MastersAreNew: true, MasterTimeout: 2 * time.Second, Holder: "the test"}
 }
 
-// engine is one of this process on the masters.
+// engine connects an engine of this process to the masters.
 func (s *set) engine(t *testing.T) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(t.Context(), s.config())
@@ -125,7 +124,7 @@ func (s *set) engine(t *testing.T) *engine.Engine {
 	return e
 }
 
-// hold has this process hold a name until the end of the test.
+// hold makes this process hold a name until the end of the test.
 func (s *set) hold(t *testing.T, name string) *engine.Lock {
 	t.Helper()
 	lock, err := s.engine(t).Acquire(t.Context(), name, 0)
@@ -134,14 +133,14 @@ func (s *set) hold(t *testing.T, name string) *engine.Lock {
 	return lock
 }
 
-// A job is a muxlock that runs.
+// A job is a running muxlock.
 type job struct {
 	*exec.Cmd
 	out, log *lines
 	done     chan struct{} // closed when it has ended
 }
 
-// start starts a muxlock, which is killed at the end of the test.
+// start starts a muxlock and kills it at the end of the test.
 func (s *set) start(t *testing.T, args ...string) *job {
 	t.Helper()
 	return s.startBy(t, binary, args...)
@@ -158,7 +157,7 @@ func (s *set) startFrom(t *testing.T, in *os.File, program string, args ...strin
 	t.Helper()
 	j := &job{Cmd: exec.Command(program, args...), out: newLines(), log: newLines(), done: make(chan struct{})}
 	j.SysProcAttr = withoutTerminal
-	j.WaitDelay = limit / 4 // where it has left behind a process that has its output
+	j.WaitDelay = limit / 4 // in case a process that it left behind keeps its outputs open
 	if in != nil {
 		j.Stdin = in
 	}

@@ -15,7 +15,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// fencedMasters is masters that are set up, and how to name them on a command line.
+// fencedMasters starts masters, sets them up for fencing, and returns them with their addresses.
 func fencedMasters(t *testing.T, n int, maxTTL string) ([]*redisserver.Server, string) {
 	t.Helper()
 	servers := redistest.Masters(t, n)
@@ -45,7 +45,7 @@ func TestRepairWaitsUntilAMasterThatLostItsDataVotes(t *testing.T) {
 	require.Less(t, time.Since(begun), 3*time.Second, "nothing is left to wait for")
 }
 
-// A repair runs until something happens.
+// A repair is a running muxlock masters repair.
 type repair struct {
 	*exec.Cmd
 	said *bufio.Scanner
@@ -141,7 +141,7 @@ func TestRepairDoesNotWaitForAMasterThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	servers, addrs := fencedMasters(t, 5, "2s")
 	restart(t, servers[0])
-	require.NoError(t, servers[4].Pause()) // a port that is free may be another test's next
+	require.NoError(t, servers[4].Pause()) // paused, since another test could take a freed port
 	stdout, stderr, code := muxlock(t, "masters", "repair", "--master-timeout", "900ms", "--masters", addrs)
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, "1 of 5 masters are not admitted members")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inside notes that it ran, and whether another one was inside at the same time: only one can
-// make a folder.
+// inside is a command that notes that it ran, and whether another one ran at the same time: only one can make the
+// folder.
 const inside = `mkdir "$0/inside" || echo >"$0/overlap"; echo >>"$0/ran"; sleep 0.003; rmdir "$0/inside"`
 
 // manyAtOnce runs n commands side by side, each under the lock that name returns.

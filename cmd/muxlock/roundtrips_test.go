@@ -13,8 +13,7 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// A counter passes connections on to a master and counts the round trips until it is asked
-// for a lock of a name.
+// A counter passes connections on to a master. It counts the round trips until a request for a lock of a name.
 type counter struct {
 	net.Listener
 	until string

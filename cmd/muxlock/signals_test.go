@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// As of what a script starts in the background.
+// A script's background jobs start with these signals ignored.
 func TestIgnoredSignalsStayIgnoredForMuxlockAndItsCommand(t *testing.T) {
 	t.Parallel()
 	s, dir := newSet(t), t.TempDir()

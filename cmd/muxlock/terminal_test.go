@@ -19,15 +19,15 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// onTerminal starts a muxlock that has a terminal for itself, which is returned. What it and its
-// command write there is in out.
+// onTerminal starts a muxlock on a terminal of its own and returns the terminal. out collects what muxlock and its command
+// write there.
 func (s *set) onTerminal(t *testing.T, args ...string) (j *job, terminal *os.File) {
 	t.Helper()
 	return s.runOnTerminal(t, exec.Command(binary, args...))
 }
 
-// underShell has a shell with job control start muxlock, continue it for each line that it reads, and
-// write how it ended, or was stopped. Onwards from the shell, the keys of the terminal are muxlock's.
+// underShell starts a shell with job control that starts muxlock in the foreground of the returned terminal. The shell
+// continues muxlock for each line it reads, and writes the exit status when muxlock ends or stops.
 func (s *set) underShell(t *testing.T, args ...string) (shell *job, terminal *os.File) {
 	t.Helper()
 	const script = `"$0" "$@"; while echo "shell: $?"; read -r line; do fg; done`
@@ -72,7 +72,7 @@ func TestCtrlCReachesTheCommandAndMuxlockWaitsForItsEnd(t *testing.T) {
 	require.Equal(t, 5, j.code(t), j.out)
 }
 
-// Else the command would get each Ctrl-C twice, and many take the second for impatience.
+// Otherwise the command would get each Ctrl-C twice, and many programs take the second for impatience.
 func TestOnATerminalSIGINTIsLeftToTheTerminalAndOthersPassedOn(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -86,7 +86,7 @@ func TestOnATerminalSIGINTIsLeftToTheTerminalAndOthersPassedOn(t *testing.T) {
 	require.NotContains(t, j.out.String(), "interrupted")
 }
 
-// Else it would go on when the lease has run out, and another one beside it.
+// Otherwise the command would go on after the lease, beside the next holder.
 func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
@@ -106,7 +106,7 @@ func TestCtrlZStopsACommandThatIgnoresIt(t *testing.T) {
 	shell.out.await(t, "shell: 5")
 }
 
-// As the first process of a container, and where ssh has started it without a shell.
+// Such is the first process of a container, or muxlock under ssh -t without a shell.
 func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 	t.Parallel()
 	for where, attr := range map[string]*syscall.SysProcAttr{"process 1": {Cloneflags: syscall.CLONE_NEWPID}, "orphaned group": {}} {
@@ -131,7 +131,7 @@ func TestCtrlZStopsNothingThatNobodyCouldContinue(t *testing.T) {
 	}
 }
 
-// A read from the terminal would stop it there, and the lease would run out.
+// Otherwise a read from the terminal would stop muxlock, and the lease would run out.
 func TestLockIsNotStoppedInTheBackgroundOfATerminal(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)

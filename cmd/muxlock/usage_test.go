@@ -101,7 +101,7 @@ func TestBadInputOfDoctorAndMastersNamesItsFlagAndSendsNothing(t *testing.T) {
 	})
 }
 
-// requireRefused runs command lines that have a mistake: each names it, and nothing is sent.
+// requireRefused runs faulty command lines. Each must name its mistake and send nothing.
 func requireRefused(t *testing.T, lines map[string]string) {
 	t.Helper()
 	for line, want := range lines {
@@ -119,7 +119,7 @@ func requireRefused(t *testing.T, lines map[string]string) {
 	}
 }
 
-// A letter is no beginning of a name: -n, of other tools, is no --new-masters, with which two may hold a lock.
+// -n, a flag of other tools, must not suggest --new-masters: with that, two may hold a lock.
 func TestAnUnknownLetterHasNoSuggestion(t *testing.T) {
 	t.Parallel()
 	for _, letter := range []string{"-n", "-w"} {

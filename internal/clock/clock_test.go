@@ -90,7 +90,7 @@ func (m *machine) set(d time.Duration)   { m.wall += int64(d) }
 
 func (m *machine) read() (mono, wall int64) { return m.mono, m.wall }
 
-// at returns the instant of now; stop is what happens between the readings of the clocks.
+// at returns the instant of now. stop happens between the readings of the clocks.
 func (m *machine) at(s *sleeper, stop func()) Instant {
 	return s.now(m.read, func() int64 {
 		m.reads++

@@ -12,8 +12,7 @@ import (
 	"muxlock/internal/fencing"
 )
 
-// An operator in the middle of a replacement: it found all that stay as they were, and switches
-// them one after the other.
+// An operator in the middle of a replacement has looked at the members that stay, and switches them one by one.
 type operator struct {
 	fencing.Replacement
 	stay []string // in the order of their addresses
@@ -21,8 +20,8 @@ type operator struct {
 	cut  bool
 }
 
-// Two replacements of a set of n members take their steps in every order, each may be cut at any
-// step. Afterwards one of the two can be ended, or neither has begun.
+// Two replacements of a set of n members take their steps in every order, and each may be cut at any step. Afterwards an
+// operator can finish one of the two, or neither has begun.
 func TestOfTwoReplacementsAtOnceOneEnds(t *testing.T) {
 	ended, schedules := 0, 0
 	for n := 3; n <= 5; n++ {

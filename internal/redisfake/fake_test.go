@@ -46,8 +46,7 @@ func real(t testing.TB) client {
 	return connect(t, rueidis.ClientOption{InitAddress: []string{redistest.Masters(t, 1)[0].Addr()}})
 }
 
-// do returns what is the same of two answers to a command: of errors their class, of times to
-// live about how long they are, of registers no order.
+// do returns the comparable part of an answer: the class of an error, a rough time to live, registers in any order.
 func (c client) do(words ...string) string {
 	c.t.Helper()
 	reply := c.Do(context.Background(), c.B().Arbitrary(words[0]).Args(words[1:]...).Build())
@@ -99,8 +98,7 @@ const (
 	registers = "__muxlock__:registers"
 )
 
-// randomCommand draws one of what the engine sends, on few enough names to meet again. One of
-// them is that of a hash.
+// randomCommand draws a command that the engine sends, on so few names that they repeat. One name is that of a hash.
 func randomCommand(rng *rand.Rand) []string {
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	names := []string{"a", "b", "c", "d\r\n\x00", "e", registers}

@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alive tells whether a process runs; one that nobody has reaped yet does not.
+// alive reports whether a process runs. A zombie does not.
 func alive(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestServerDiesWithItsKilledParent(t *testing.T) {
 // Goroutines that exit locked make the runtime end their threads; none of these may be the one that forked the server.
 func TestServerOutlivesTheThreadsOfOthers(t *testing.T) {
 	s := startOne(t, Options{})
-	const count = 50 // more than idle threads there may be: each of these gets taken
+	const count = 50 // more goroutines than idle threads, so that each idle thread gets one
 	threads := make(chan int, count)
 	end := make(chan struct{})
 	for range count {

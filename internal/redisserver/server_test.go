@@ -25,10 +25,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// parentEnv makes this test binary a parent to be killed; its value is the folder for the data.
+// parentEnv makes this test binary a parent for the test to kill. Its value is the folder for the data.
 const parentEnv = "MUXLOCK_TEST_PARENT"
 
-// actAsParent starts a server and waits for its end; the server's pid goes to standard output.
+// actAsParent starts a server, prints the server's pid, and waits for its end.
 func actAsParent() {
 	s, err := Start(context.Background(), Options{Dir: os.Getenv(parentEnv)})
 	if err != nil {
@@ -39,7 +39,7 @@ func actAsParent() {
 	<-s.proc.done
 }
 
-// needServer skips where there is nothing to start.
+// needServer skips a test where no server program is installed.
 func needServer(t *testing.T) {
 	t.Helper()
 	if _, err := Binary(); err != nil {

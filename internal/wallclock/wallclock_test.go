@@ -9,14 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watch makes readings of a clock that is ahead of here by offset(at): the answer takes
-// at least 60 us, and what it takes longer is spent on either way.
+// watch simulates readings of a clock that is ahead by offset(at). An answer takes at least 60 us; any longer time is
+// spent on either way.
 func watch(seed uint64, length time.Duration, offset func(at float64) float64) (all []Reading) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	for sent := int64(0); sent < int64(length); sent += int64(50 * time.Millisecond) {
 		there, back := 30_000+rng.ExpFloat64()*40_000, 30_000+rng.ExpFloat64()*40_000
 		middle := sent + int64((there+back)/2)
-		read := float64(sent) + there // when the master looks at its clock
+		read := float64(sent) + there // the moment at which the master reads its clock
 		reading := math.Floor((read+offset(read))/1000) * 1000
 		all = append(all, Reading{At: middle, Offset: int64(reading) - middle, Trip: int64(there + back)})
 	}

@@ -15,7 +15,7 @@ import (
 	"muxlock/scripts"
 )
 
-// A server is a real one that the same is done to as to a master of the model.
+// A server is a real server that gets the same operations as a master of the model.
 type server struct {
 	t      *testing.T
 	client rueidis.Client
@@ -60,7 +60,7 @@ func (s *server) call(script scripts.Script, keys int, args ...string) string {
 	return s.text(append([]string{"EVALSHA", sha, strconv.Itoa(keys)}, args...)...)
 }
 
-// unit is a tick in milliseconds: so long that the time that a test takes does not matter.
+// unit is a tick in milliseconds, so long that the duration of a test does not matter.
 const unit = 100_000
 
 // number writes a number of the model as the servers have it: 0 is none.
@@ -73,7 +73,7 @@ func number[N int | uint8](n N) string {
 
 func digit(b bool) string { return map[bool]string{true: "1", false: "0"}[b] }
 
-// written is a mark as the server has it: its nonce has 24 bytes.
+// written returns a mark as the server stores it, with a nonce of 24 bytes.
 func (k mark) written() string {
 	if k.nonce == 0 {
 		return ""
@@ -81,7 +81,7 @@ func (k mark) written() string {
 	return fmt.Sprintf("%024d %d %s", k.nonce, k.run, map[bool]string{false: "m", true: "another"}[k.copied])
 }
 
-// ours is the time that the clock of the model's clients shows, in the field that they use.
+// clientsClock names the clock that the model's clients share, as the scripts store it.
 const clientsClock = "clock"
 
 // shown describes a master of the model as state does the server.
@@ -110,7 +110,7 @@ func (s *server) state() string {
 	return text
 }
 
-// compare does the same to both, at random, and returns where they differ.
+// compare runs the same random operations on both and returns the first difference.
 func compare(s *server, seed uint64, steps int) error {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	m := &master{run: 1}
@@ -130,7 +130,7 @@ func compare(s *server, seed uint64, steps int) error {
 			ticket = mark{nonce: 1, run: run}
 		}
 		if draw(2) == 0 {
-			set = max(m.set, preparing) // mostly what is there
+			set = max(m.set, preparing) // mostly the master's own set
 		}
 		if draw(2) == 0 {
 			other = m.set
@@ -158,7 +158,7 @@ func compare(s *server, seed uint64, steps int) error {
 			}
 		case "extend":
 			if draw(2) == 0 {
-				hint = m.register + 1 // else few are above a register that has grown
+				hint = m.register + 1 // otherwise few hints would exceed a grown register
 			}
 			there = s.call(scripts.FencedExtend, 4, "set", "mark", "registers", lock, number(set), number(owner), "0", strconv.Itoa(int(hint)), ttl, "1")
 			lines := strings.SplitN(there, "\n", 3)
@@ -225,7 +225,7 @@ func compare(s *server, seed uint64, steps int) error {
 	return nil
 }
 
-// markOr is a mark, some one if it is none.
+// markOr returns a mark, or an arbitrary one instead of none.
 func markOr(k mark) mark {
 	if k.nonce == 0 {
 		return mark{nonce: 1, run: 1}

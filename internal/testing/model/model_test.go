@@ -20,11 +20,11 @@ var (
 const (
 	// large is more states than the race detector should see.
 	large = 100_000
-	// huge is more than every run of all tests should take its time for: make model searches them, too.
+	// huge is too many states for every run of all tests. make model searches them too.
 	huge = 1_000_000
 )
 
-// sound are the rules as they are. The table of the package comment has these figures.
+// sound are models with all rules. The package comment has the number of their states.
 var sound = []struct {
 	Model
 	states int
@@ -75,7 +75,7 @@ func TestRulesHoldInEveryState(t *testing.T) {
 	}
 }
 
-// controls are models without one rule. NC are the controls of the design's fault catalogue.
+// controls are models without one rule each. NC names a control of the design's fault catalogue.
 var controls = []struct {
 	Model
 	broken property
