@@ -53,6 +53,7 @@ var floors = [][]string{
 	{"engine"},
 	{"engine/admin"},
 	{"bench", "engine/enginetest", "engine/fence", "engine/internal/metrics", "engine/redsync"},
+	{"internal/watch"},
 	{"engine/lockotel", "engine/lockprom", "cmd"},
 	{"internal/testing"}, // no product imports it
 }

@@ -20,6 +20,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/address"
+	"muxlock/internal/watch"
 )
 
 // doctorFlags are the flags of doctor.
@@ -58,7 +59,7 @@ type diagnosis struct {
 	Tool          tool            `json:"tool"`
 	Worst         admin.Level     `json:"worst"`
 	Findings      []admin.Finding `json:"findings"`
-	PerMaster     []watched       `json:"per_master"`
+	PerMaster     []watch.Master  `json:"per_master"`
 }
 
 func (f *doctorFlags) run(cmd *cobra.Command) error {
@@ -81,7 +82,7 @@ func (f *doctorFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return inFlags(err)
 	}
-	seen, found := watch(cmd.Context(), masters, f.length)
+	seen, found := watch.Masters(cmd.Context(), masters, f.length)
 	report.Add(append(found, judgeProcessors(os.DirFS("/")))...)
 	d := diagnosis{SchemaVersion: 1, Tool: thisTool(), Findings: report.Findings, PerMaster: seen}
 	for _, f := range d.Findings {

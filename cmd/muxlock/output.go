@@ -11,33 +11,30 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// output writes results in the format of --output.
-type output struct{ format format }
+// output writes results in the format of --output, text or json.
+type output string
 
-// format is the flag value text or json.
-type format string
+func (o *output) String() string { return string(*o) }
+func (o *output) Type() string   { return "string" }
 
-func (f *format) String() string { return string(*f) }
-func (f *format) Type() string   { return "string" }
-
-func (f *format) Set(text string) error {
+func (o *output) Set(text string) error {
 	if text != "text" && text != "json" {
 		return errors.New("must be text or json")
 	}
-	*f = format(text)
+	*o = output(text)
 	return nil
 }
 
 func (o *output) declare(cmd *cobra.Command) {
-	o.format = "text"
-	cmd.Flags().VarP(&o.format, "output", "o", "text or json")
+	*o = "text"
+	cmd.Flags().VarP(o, "output", "o", "text or json")
 	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions([]string{"text", "json"}, cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not declared
 }
 
 // write writes a result as one JSON document or as text.
 func (o *output) write(w io.Writer, result interface{ text(io.Writer) }) error {
 	var b strings.Builder
-	if o.format == "json" {
+	if *o == "json" {
 		e := json.NewEncoder(&b)
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")

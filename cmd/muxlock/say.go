@@ -28,23 +28,20 @@ const (
 )
 
 // backlog is the output of a command that holds a lock. A write to a full pipe or a stopped terminal may block for ever,
-// and the command has a lease to watch; so a goroutine writes. All methods but run are safe for concurrent use.
+// and the command has a lease to watch; so a goroutine writes. All methods are safe for concurrent use.
 type backlog struct {
-	w   io.Writer // owned by run
+	w   io.Writer // owned by the goroutine
 	due chan func()
 }
 
 func newBacklog(w io.Writer) *backlog {
 	b := &backlog{w, make(chan func(), mostLines)}
-	go b.run()
+	go func() { // ends with the process
+		for do := range b.due {
+			do()
+		}
+	}()
 	return b
-}
-
-// run writes the lines; it ends with the process.
-func (b *backlog) run() {
-	for do := range b.due {
-		do()
-	}
 }
 
 // Write never blocks and never fails. A full backlog loses the line.

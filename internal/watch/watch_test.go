@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"context"
@@ -26,7 +26,7 @@ func TestMastersThatAnswerAreWatchedAndOthersLeftOut(t *testing.T) {
 		{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "secret"},
 		{InitAddress: []string{servers[1].Addr()}, Username: "timeless", Password: "wrong"},
 	}
-	all, found := watch(t.Context(), masters, 300*time.Millisecond)
+	all, found := Masters(t.Context(), masters, 300*time.Millisecond)
 	for i, m := range masters {
 		require.Equal(t, m.InitAddress[0], all[i].Addr)
 		require.Zero(t, all[i].Lost)
@@ -54,12 +54,12 @@ func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
 		conn, err = d.DialContext(ctx, "tcp", addr)
 		return conn, err
 	}
-	var all []watched
+	var all []Master
 	var found []admin.Finding
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		all, found = watch(ctx, []rueidis.ClientOption{option}, time.Minute)
+		all, found = Masters(ctx, []rueidis.ClientOption{option}, time.Minute)
 	}()
 	require.Eventually(t, func() bool {
 		return strings.Contains(redistest.Command(t, server, "INFO", "commandstats").(string), "cmdstat_time:")
@@ -73,26 +73,26 @@ func TestWhatGetsNoAnswerIsCounted(t *testing.T) {
 }
 
 func TestRoundTripsAndClocksAreJudged(t *testing.T) {
-	master := func(p50, lost int64, c *wallclock.Clock) watched {
-		return watched{RTT: roundTrips{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
+	master := func(p50, lost int64, c *wallclock.Clock) Master {
+		return Master{RTT: RoundTrips{Count: 100, P: map[string]int64{"50": p50, "99": 2 * p50}}, Lost: lost, Clock: c}
 	}
 	good := &wallclock.Clock{PPM: 20, PPMError: 30}
 	for name, c := range map[string]struct {
-		watched
+		Master
 		trips, clock admin.Level
 	}{
-		"good":          {watched: master(100_000, 0, good), trips: admin.LevelOK, clock: admin.LevelOK},
-		"slow":          {watched: master(210_000, 0, good), trips: admin.LevelWarn, clock: admin.LevelOK},
-		"loses":         {watched: master(100_000, 1, good), trips: admin.LevelWarn, clock: admin.LevelOK},
-		"no clock":      {watched: master(100_000, 0, nil), trips: admin.LevelOK, clock: admin.LevelUnknown},
-		"not seen well": {watched: master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), trips: admin.LevelOK, clock: admin.LevelUnknown},
-		"drifts":        {watched: master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), trips: admin.LevelOK, clock: admin.LevelWarn},
-		"drifts away":   {watched: master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), trips: admin.LevelOK, clock: admin.LevelFail},
-		"steps":         {watched: master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), trips: admin.LevelOK, clock: admin.LevelWarn},
+		"good":          {Master: master(100_000, 0, good), trips: admin.LevelOK, clock: admin.LevelOK},
+		"slow":          {Master: master(210_000, 0, good), trips: admin.LevelWarn, clock: admin.LevelOK},
+		"loses":         {Master: master(100_000, 1, good), trips: admin.LevelWarn, clock: admin.LevelOK},
+		"no clock":      {Master: master(100_000, 0, nil), trips: admin.LevelOK, clock: admin.LevelUnknown},
+		"not seen well": {Master: master(100_000, 0, &wallclock.Clock{PPM: 300, PPMError: 900}), trips: admin.LevelOK, clock: admin.LevelUnknown},
+		"drifts":        {Master: master(100_000, 0, &wallclock.Clock{PPM: -600, PPMError: 30}), trips: admin.LevelOK, clock: admin.LevelWarn},
+		"drifts away":   {Master: master(100_000, 0, &wallclock.Clock{PPM: 12_000, PPMError: 900}), trips: admin.LevelOK, clock: admin.LevelFail},
+		"steps":         {Master: master(100_000, 0, &wallclock.Clock{PPM: 12_000, JumpNs: 20_000_000}), trips: admin.LevelOK, clock: admin.LevelWarn},
 	} {
-		all := []watched{c.watched, master(100_000, 0, good), master(100_000, 0, good)}
+		all := []Master{c.Master, master(100_000, 0, good), master(100_000, 0, good)}
 		require.Equal(t, c.trips, roundTrip(all, 0).Level, name)
 		require.Equal(t, c.clock, clock(all, 0).Level, name)
 	}
-	require.Equal(t, admin.LevelOK, roundTrip([]watched{master(100_000, 0, good)}, 0).Level, "alone")
+	require.Equal(t, admin.LevelOK, roundTrip([]Master{master(100_000, 0, good)}, 0).Level, "alone")
 }

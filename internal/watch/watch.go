@@ -1,4 +1,6 @@
-package main
+// Package watch watches the masters for a while: their round trips and their clocks, and what is wrong
+// with them.
+package watch
 
 import (
 	"context"
@@ -17,18 +19,18 @@ import (
 	"muxlock/internal/wallclock"
 )
 
-// watched is what doctor sees of one master while it sends TIME again and again.
-type watched struct {
+// Master is what a watch sees of one master while it sends TIME again and again.
+type Master struct {
 	Addr string     `json:"addr"`       // without any password
-	RTT  roundTrips `json:"rtt"`        // of its answers
+	RTT  RoundTrips `json:"rtt"`        // of its answers
 	Lost int64      `json:"lost"`       // number of TIMEs without an answer within a second
 	Down float64    `json:"down_share"` // share of the watch spent on lost TIMEs
 	// Clock is absent after too few answers, or where the ACL forbids TIME.
 	Clock *wallclock.Clock `json:"clock,omitempty"`
 }
 
-// roundTrips summarizes round trips.
-type roundTrips struct {
+// RoundTrips summarizes round trips.
+type RoundTrips struct {
 	Unit  string           `json:"unit"` // ns
 	Count int              `json:"count"`
 	Min   int64            `json:"min"`
@@ -47,10 +49,10 @@ const (
 	stepMost  = time.Millisecond
 )
 
-// watch sends TIME to all masters side by side, again and again until length is over or ctx ends. It judges their round
+// Masters sends TIME to all masters side by side, again and again until length is over or ctx ends. It judges their round
 // trips and clocks, except those of a master that never answers: admin.Check reports that one.
-func watch(ctx context.Context, masters []rueidis.ClientOption, length time.Duration) (all []watched, found []admin.Finding) {
-	all = make([]watched, len(masters))
+func Masters(ctx context.Context, masters []rueidis.ClientOption, length time.Duration) (all []Master, found []admin.Finding) {
+	all = make([]Master, len(masters))
 	var watching sync.WaitGroup
 	for i, m := range masters {
 		watching.Go(func() {
@@ -59,7 +61,7 @@ func watch(ctx context.Context, masters []rueidis.ClientOption, length time.Dura
 		})
 	}
 	watching.Wait()
-	for _, judge := range []func([]watched, int) admin.Finding{roundTrip, clock} {
+	for _, judge := range []func([]Master, int) admin.Finding{roundTrip, clock} {
 		for i, w := range all {
 			if w.RTT.Count > 0 {
 				f := judge(all, i)
@@ -71,7 +73,7 @@ func watch(ctx context.Context, masters []rueidis.ClientOption, length time.Dura
 	return all, found
 }
 
-func (w *watched) watch(ctx context.Context, option rueidis.ClientOption, length time.Duration) {
+func (w *Master) watch(ctx context.Context, option rueidis.ClientOption, length time.Duration) {
 	option.ForceSingleClient, option.DisableCache = true, true // a master is never a cluster
 	option.DisableRetry = true
 	option.Dialer.Timeout, option.ConnWriteTimeout = watchTimeout, watchTimeout
@@ -105,8 +107,8 @@ func (w *watched) watch(ctx context.Context, option rueidis.ClientOption, length
 	w.RTT, w.Clock = summary(trips), wallclock.Of(readings)
 }
 
-func summary(trips []int64) roundTrips {
-	s := roundTrips{Unit: "ns", Count: len(trips), P: map[string]int64{}}
+func summary(trips []int64) RoundTrips {
+	s := RoundTrips{Unit: "ns", Count: len(trips), P: map[string]int64{}}
 	if s.Count == 0 {
 		return s
 	}
@@ -122,7 +124,7 @@ func summary(trips []int64) roundTrips {
 }
 
 // roundTrip judges the round trips to master i.
-func roundTrip(all []watched, i int) admin.Finding {
+func roundTrip(all []Master, i int) admin.Finding {
 	w := all[i]
 	us := func(p string) time.Duration { return time.Duration(w.RTT.P[p]).Round(time.Microsecond) }
 	f := admin.Finding{Level: admin.LevelOK, Check: "round trip", Text: fmt.Sprintf("p50 %s, p99 %s of %d", us("50"), us("99"), w.RTT.Count)}
@@ -143,7 +145,7 @@ func roundTrip(all []watched, i int) admin.Finding {
 }
 
 // clock judges the clock of master i.
-func clock(all []watched, i int) admin.Finding {
+func clock(all []Master, i int) admin.Finding {
 	c := all[i].Clock
 	if c == nil {
 		return admin.Finding{Level: admin.LevelUnknown, Check: "clock", Text: "not known: TIME is not permitted, or too few answers"}
