@@ -9,9 +9,8 @@ import (
 	"muxlock/pipeline"
 )
 
-// sentAt is the instant from which validity counts: before the first command was sent, or
-// before it was handed to the pipeline if that does not say. Waiting in the queue is no
-// part of the lease.
+// sentAt returns the instant from which validity counts: before the first command was sent. If out does not
+// say, it is before the call was handed to the pipeline. Waiting in the queue is no part of the lease.
 func sentAt(out pipeline.Outcome, handed clock.Instant) clock.Instant {
 	if out.Sent.IsZero() {
 		return handed
@@ -19,8 +18,8 @@ func sentAt(out pipeline.Outcome, handed clock.Instant) clock.Instant {
 	return out.Sent
 }
 
-// attempts decides, for one Acquire, what follows from what the masters said. It is
-// pure: it reads no clock, sends nothing and draws no random number.
+// attempts decides, for one Acquire, what follows from the masters' votes. It is pure: it reads no clock,
+// sends nothing and draws no random number.
 type attempts struct {
 	ttl   time.Duration
 	drift float64
@@ -46,7 +45,7 @@ type step struct {
 	failed   error // the votes, with kind; set by attempt
 }
 
-// next takes the outcome of one attempt and the time since it was sent.
+// next decides from the outcome of one attempt and the time since it was sent.
 func (a *attempts) next(out pipeline.Outcome, elapsed time.Duration) step {
 	a.made++
 	if out.Verdict == quorum.Won && redlock.Validity(a.ttl, elapsed, a.drift) > 0 {

@@ -12,22 +12,21 @@ import (
 	"muxlock/pipeline"
 )
 
-// allowedInTemplate names the fields of rueidis.ClientOption that Config.Client may
-// set. Whatever else rueidis has, or will have, is refused until somebody has looked
-// at what it does to the rules of the lock.
+// allowedInTemplate names the fields of rueidis.ClientOption that Config.Client may set. Every other field,
+// present or future, is refused until somebody has checked it against the rules of the lock.
 var allowedInTemplate = []string{
 	"TLSConfig", "DialCtxFn", "AuthCredentialsFn", "Dialer",
 	"Username", "Password", "ClientName", "ClientSetInfo", "SelectDB",
 	"ClientNoTouch", "ClientNoEvict", "AlwaysRESP2",
 }
 
-// allowedInDialer names the fields of Config.Client.Dialer that may be set. Timeout follows
-// from MasterTimeout, and the engine tries idle connections itself; Deadline and Cancel
-// would end all reconnecting for good, at a moment or by a signal.
+// allowedInDialer names the fields of Config.Client.Dialer that may be set. Timeout follows from
+// MasterTimeout, and the engine tries idle connections itself. Deadline and Cancel would end all reconnecting
+// for good, at a moment or by a signal.
 var allowedInDialer = []string{"LocalAddr", "DualStack", "FallbackDelay", "KeepAliveConfig", "Resolver", "Control", "ControlContext"}
 
-// checkTemplate refuses a template that sets what the engine sets, or what would
-// send commands to another server, twice, or out of order.
+// checkTemplate refuses a template that sets what the engine sets, or that would send commands to another
+// server, twice, or out of order.
 func checkTemplate(option rueidis.ClientOption) error {
 	v := reflect.ValueOf(option)
 	for i := range v.NumField() {

@@ -18,110 +18,104 @@ import (
 // Config is read once, by New. Only Masters must be set. All processes that share
 // locks must agree on Masters and MaxTTL.
 type Config struct {
-	// Masters are the addresses of independent masters, one per server, never
-	// replicas: host:port, redis://, rediss:// or unix:// with user, password and
-	// database as rueidis.ParseURL takes them. Five is common, three the least that
-	// survives a failure; an even number costs a server and survives no more.
+	// Masters are the addresses of independent masters, one per server, never replicas. An address is
+	// host:port, or redis://, rediss:// or unix:// with user, password and database as rueidis.ParseURL
+	// takes them. Five is common, three the least that survives a failure; an even number costs a server
+	// and survives no more.
 	Masters []string
-	// Client is the template for every connection: Username, Password or
-	// AuthCredentialsFn, TLSConfig, ClientName, SelectDB, Dialer, DialCtxFn. Parts of
-	// a master's URL override it. New refuses fields that would void a rule of the
-	// lock, and those that it sets itself. A function that does not return is given up
-	// after a second or twice MasterTimeout, and what it returns later thrown away.
+	// Client is the template for every connection: Username, Password or AuthCredentialsFn, TLSConfig,
+	// ClientName, SelectDB, Dialer, DialCtxFn. Parts of a master's URL override it. New refuses fields
+	// that would void a rule of the lock, and fields that it sets itself. The engine gives up a function
+	// that does not return, after a second or twice MasterTimeout, and throws its later result away.
 	Client rueidis.ClientOption
 
-	// Prefix begins the key of every lock on the masters, for an ACL or beside other data;
-	// the name that callers use and see is without it. Default none. Processes that
-	// share locks must agree on it; it may not lead into the reserved names.
+	// Prefix begins the key of every lock on the masters, for an ACL or beside other data. Callers use
+	// and see names without it. Default none. Processes that share locks must agree on it; it may not
+	// lead into the reserved names.
 	Prefix string
 
-	// Holder says who this process is to whoever inspects a lock that it holds (admin.Inspect):
-	// host, process id, a label. At most 64 bytes of printable UTF-8, no secret: it ends the
-	// lock's value on the masters, which Redsync and other clients take as a whole. It is sent
-	// with each acquire, extend and release, which costs the masters up to 15 % more time
-	// (bench/RESULTS.md). Default none.
+	// Holder says who this process is to whoever inspects its locks (admin.Inspect): host, process id, a
+	// label. At most 64 bytes of printable UTF-8, no secret. It ends the lock's value on the masters,
+	// which Redsync and other clients take as a whole. Each acquire, extend and release carries it, which
+	// costs the masters up to 15 % more time (bench/RESULTS.md). Default none.
 	Holder string
 
-	// TTL is the lease of calls that ask for ttl 0. Default 10 s. Shorter frees the
-	// lock of a crashed holder sooner; too short and a pause of the holder outlives
-	// the lease.
+	// TTL is the lease of calls that ask for ttl 0. Default 10 s. A shorter one frees the lock of a
+	// crashed holder sooner. With one that is too short, a pause of the holder outlives the lease.
 	TTL time.Duration
-	// MaxTTL is the longest lease that any client of these masters may ask for,
-	// clients of other libraries included. Default: the larger of 30 s and TTL. Too
-	// short for those clients, and a master that was restarted may grant what they
-	// hold; longer than needed, and it is held back longer.
+	// MaxTTL is the longest lease that any client of these masters may ask for, clients of other
+	// libraries included. Default: the larger of 30 s and TTL. If it is too short for those clients, a
+	// restarted master may grant what they hold. If it is longer than needed, a restarted master is held
+	// back longer.
 	MaxTTL time.Duration
-	// MasterTimeout is how long one master may take for a batch before it is set
-	// aside and the batch counts as unanswered. Default 200 ms. Too short and a slow
-	// moment costs a reconnect; too long and a call that needs the hung master waits.
+	// MasterTimeout is how long one master may take for a batch. Then it is set aside, and the batch
+	// counts as unanswered. Default 200 ms. Too short, and a slow moment costs a reconnect; too long, and
+	// a call that needs the hung master waits.
 	MasterTimeout time.Duration
 	// Drift is the largest relative error between the clocks' rates, of masters and
 	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
 	Drift float64
 
-	// MastersAreDurable asserts that every master writes each command to disk before it
-	// answers (appendonly yes, appendfsync always), at all times, so that a restart forgets
-	// nothing. It makes nothing durable. Default false: a master that was restarted, or whose
-	// uptime is short when it is first met, casts no vote for MaxTTL*(1+Drift) + 1s + 2ms,
-	// because it may have forgotten a lock that long. If true and wrong, it may grant that
-	// lock again. A master that was a replica meanwhile waits in either case: it may have
-	// another one's data.
+	// MastersAreDurable asserts that every master writes each command to disk before it answers
+	// (appendonly yes, appendfsync always), at all times, so that a restart forgets nothing. It makes
+	// nothing durable. Default false: a master that was restarted may have forgotten a lock, and casts no
+	// vote for MaxTTL*(1+Drift) + 1s + 2ms. So does one whose uptime is short when it is first met. If
+	// true and wrong, a master may grant the forgotten lock again. A master that was a replica meanwhile
+	// waits in either case: it may have another one's data.
 	MastersAreDurable bool
-	// MastersAreNew asserts that the masters which New connects to have never granted a lock,
-	// so that those started just now vote at once. It is for tests and for the very first
-	// start. Later restarts of a master are waited for all the same. Default false. If true
-	// and wrong, as in a service that is restarted after a master was, two may hold a lock:
-	// leave it out of a configuration that stays.
+	// MastersAreNew asserts that the masters which New connects to have never granted a lock, so that
+	// those started just now vote at once. It is for tests and for the very first start. Later restarts
+	// of a master are waited for all the same. Default false. If true and wrong, two may hold a lock, as
+	// in a service that is restarted after a master was: leave it out of a configuration that stays.
 	MastersAreNew bool
 
-	// Fencing gives every lock a fencing token (Lock.Fence), and a master that lost its data, or
-	// has another one's, no vote (package comment, Fencing). The masters must have been set up for it, once
-	// (muxlock masters init, admin.SetUp). A cycle costs 1.05 times as much for a lone
-	// caller, 1.6 times where the masters' CPU is the limit (bench/RESULTS.md), and an acquire
-	// rarely needs a second round trip. Default false. Neither MastersAreNew nor a guess from
-	// uptime is needed then: a master that is set up votes at once.
+	// Fencing gives every lock a fencing token (Lock.Fence), and no vote to a master that lost its data
+	// or has another one's (package comment, Fencing). The masters must have been set up for it, once
+	// (muxlock masters init, admin.SetUp). A master that is set up votes at once: neither MastersAreNew
+	// nor a guess from uptime is needed. A cycle costs 1.05 times as much for a lone caller, 1.6 times
+	// where the masters' CPU is the limit (bench/RESULTS.md). An acquire rarely needs a second round
+	// trip. Default false.
 	Fencing bool
 
-	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends.
-	// Waiting behind others of this engine is not counted, but with 1 there is no waiting.
+	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. Waiting behind
+	// others of this engine does not count, but with 1 there is no waiting.
 	MaxAttempts int
-	// RetryHeld is the mean delay before the next attempt when somebody holds the
-	// lock or too few masters answer; drawn from 0.5 to 1.5 times. Default 25 ms.
-	// Shorter finds a freed lock sooner and costs the masters more.
+	// RetryHeld is the mean delay before the next attempt when somebody holds the lock or too few masters
+	// answer. The delay is drawn from 0.5 to 1.5 times that. Default 25 ms. Shorter finds a freed lock
+	// sooner and costs the masters more.
 	RetryHeld time.Duration
-	// RetrySplit is the longest delay after a split vote, where several callers
-	// came at once and none got a quorum; drawn from 0 up, doubled with each further
-	// split up to RetryHeld. Default 2 ms. Should be several round trips. From the second
-	// split in a row on the masters are first waited for, as for a lock that is held.
+	// RetrySplit is the longest delay after a split vote, where several callers came at once and none got
+	// a quorum. The delay is drawn from 0 up. Its bound doubles with each further split, up to RetryHeld.
+	// Default 2 ms; it should be several round trips. From the second split in a row on, the masters are
+	// first waited for, as for a lock that is held.
 	RetrySplit time.Duration
 
 	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among
-	// themselves before it is released at the masters, and other processes have their turn; they
-	// do at most 65535 times. Default 20 ms. Longer is faster for many waiters in one process, and
-	// unfair to those of others; 1 ns, and every release goes to the masters.
+	// themselves. Then it is released at the masters, and other processes have their turn. There are at
+	// most 65535 hand-overs. Default 20 ms. Longer is faster for many waiters in one process, and unfair
+	// to those of others. With 1 ns every release goes to the masters.
 	HandOverTime time.Duration
 
-	// Observer and Logger are notified of events; both may be nil. The Logger gets, at level
-	// Warn, locks lost, releases not confirmed and renewals that failed (one of each, then the
-	// number of those that followed within ten seconds), leaders (Lead) that failed or go on
-	// without their lock, and masters set aside, and, at level Info, masters that are up but must
-	// wait, and how long, masters from the moment at which they vote and, once, what all
-	// processes that share locks must agree on: the masters, MaxTTL, the wait after a restart.
-	// Neither gets a token or a password.
+	// Observer and Logger are notified of events; both may be nil. At level Warn the Logger gets locks
+	// lost, masters set aside, and leaders (Lead) that failed or go on without their lock. It also gets
+	// releases not confirmed and renewals that failed: one of each, then the number of those that
+	// followed within ten seconds. At level Info it gets masters that are up but must wait, and how long,
+	// and masters from the moment at which they vote. Once it gets what all processes that share locks
+	// must agree on: the masters, MaxTTL, the wait after a restart. Neither gets a token or a password.
 	Observer *Observer
 	Logger   *slog.Logger
 
-	// Measure keeps, for Engine.Measured, how long locks are held, how long acquires take and
-	// for how long this process is paused, to choose TTL and timeouts from. Default false. It
-	// costs some 60 ns a lock, a tenth where many callers take all of the CPU, 200 kB, and a thread
-	// that wakes 100 times a second, 1 % of a core.
+	// Measure records, for Engine.Measured, how long locks are held, how long acquires take and how long
+	// this process pauses, to choose TTL and timeouts from. Default false. It costs some 60 ns a lock, a
+	// tenth where many callers take all of the CPU, 200 kB, and a thread that wakes 100 times a second,
+	// 1 % of a core.
 	Measure bool
 
-	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals
-	// and extends always find room. While it is full Acquire is refused at once, also
-	// where others of this engine hold the lock and it would have been handed over. Below 8, for
-	// a process that takes a few locks and ends, the engine connects in fewer round trips: it
-	// leaves out what pays off only for many locks, such as the commands of newer servers.
+	// Queue is how many acquires may wait to be sent. Default 65536. Releases, renewals and extends
+	// always find room. While the queue is full Acquire is refused at once, even where others of this
+	// engine hold the lock and would have handed it over. Below 8 is for a process that takes a few locks
+	// and ends. The engine then connects in fewer round trips: it leaves out what pays off only for many
+	// locks, such as the commands of newer servers.
 	Queue int
 	// WaitWhenFull makes Acquire wait and try again when the queue is full, instead
 	// of returning ErrOverloaded. TryAcquire never waits.
@@ -160,14 +154,14 @@ func orDefault[T comparable](field *T, value T) {
 	}
 }
 
-// Validate returns the ErrInvalid, with the name of the field, that New would return for c
-// alone. Nothing is asked of the masters.
+// Validate returns the ErrInvalid that New would return for c alone, with the name of the field. It asks
+// nothing of the masters.
 func (c Config) Validate() error {
 	_, err := c.withDefaults().check()
 	return err
 }
 
-// check is all that New finds wrong before it connects.
+// check finds all that New refuses before it connects.
 func (c Config) check() ([]pipeline.Master, error) {
 	if err := c.validate(); err != nil {
 		return nil, err
@@ -237,7 +231,7 @@ func (c *Config) lease(ttl time.Duration) (time.Duration, error) {
 	return ttl, nil
 }
 
-// setup is what c says of setting its masters up. No lease is asked for, so TTL is only the default of MaxTTL.
+// setup returns the set-up of c's masters. It asks for no lease, so TTL is only the default of MaxTTL.
 func (c Config) setup() (s pipeline.Setup, err error) {
 	c = c.withDefaults()
 	c = Config{Masters: c.Masters, Client: c.Client, TTL: c.MaxTTL, MaxTTL: c.MaxTTL, MasterTimeout: c.MasterTimeout, Drift: c.Drift}.withDefaults()
@@ -245,10 +239,10 @@ func (c Config) setup() (s pipeline.Setup, err error) {
 	return pipeline.Setup{Masters: masters, Timeout: c.MasterTimeout, MaxTTL: c.MaxTTL, Wait: c.restartWait()}, err
 }
 
-// restartWait is how long a master that was restarted casts no vote.
+// restartWait is how long a restarted master casts no vote.
 func (c *Config) restartWait() time.Duration { return redlock.RestartWait(c.MaxTTL, c.Drift) }
 
-// key is where the lock of a name is on the masters.
+// key returns the key of a name's lock on the masters.
 func (c *Config) key(name string) (string, error) {
 	key := c.Prefix + name
 	switch {

@@ -23,11 +23,11 @@ type contender struct {
 	e            *Engine
 	state        *nameState
 	name         string
-	asked        clock.Instant // when the caller called
+	asked        clock.Instant // when its caller called Acquire
 	begin        clock.Instant // when it became the contender
 	inherited    *lease        // extended instead of a first attempt; nil: none
 	yieldFirst   bool          // let other processes go first
-	gaps         int           // that were left for strangers
+	gaps         int           // how many it left for strangers
 	waitWhenFull bool
 }
 
@@ -78,8 +78,8 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 	handed := c.begin // before the attempt was handed to the pipeline
 	if c.yieldFirst {
-		// Other processes are notified of the release at about the time that we are, however
-		// far the masters are, and wait for up to a spread. The rest is for slow machines.
+		// Other processes learn of the release at about the same time, however far the masters
+		// are, and wait for up to a spread. The rest is for slow machines.
 		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
 			return nil, err
 		}
@@ -115,9 +115,9 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 }
 
-// await waits until the name may be free, and then for a random delay, since all who wait are
-// woken at once: three that ask at once would split the vote. After a long delay it looks
-// whether the name is still free, once.
+// await waits until the name may be free, and then for a random delay. All who wait are woken at once, and
+// three that ask at once would split the vote. After a long delay await checks once whether the name is still
+// free.
 func (c *contender) await(ctx context.Context, next step) error {
 	e := c.e
 	asked := clock.Now()
@@ -138,8 +138,8 @@ func (c *contender) await(ctx context.Context, next step) error {
 	return err
 }
 
-// attempt asks the masters once. It returns the lock, or what to do next and why it failed,
-// or an error if they were not asked or ctx ended.
+// attempt asks the masters once. It returns the lock, or the next step and why the attempt failed. It returns
+// an error if the masters were not asked or ctx ended.
 func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, step, error) {
 	e := c.e
 	// A token is used for one attempt only: a late release of this attempt must
@@ -185,8 +185,8 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	return nil, next, nil
 }
 
-// unlessKnown is the error of an acquire whose ctx ended, with ctx's error and why there is no
-// lock: what this process knows last of the name, else of the masters, else otherwise.
+// unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.
+// The reason is the last one that this process knows of the name, else of the masters, else otherwise.
 func (e *Engine) unlessKnown(name string, otherwise, err error) error {
 	if errors.Is(err, ErrNotAcquired) || !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
 		return err
@@ -208,8 +208,8 @@ var ended = func() context.Context {
 	return ctx
 }()
 
-// raise has a quorum store the fencing token of an attempt that was granted, where too few do
-// by their grant. It is a second round trip, and rare. It returns the outcome of both.
+// raise has a quorum store the fencing token of a granted attempt, where too few masters store it by their
+// grant. It is a second round trip, and rare. It returns the outcome of both.
 func (c *contender) raise(ctx context.Context, req pipeline.Request, won pipeline.Outcome) (pipeline.Outcome, error) {
 	c.e.counts.raised.Add(1)
 	req.Op, req.Among = pipeline.Extend, won.Granted
@@ -218,8 +218,8 @@ func (c *contender) raise(ctx context.Context, req pipeline.Request, won pipelin
 	return out, err
 }
 
-// take gives c the lock that it contended for. If its lease has ended by now, or the engine
-// was closed, c still is the contender.
+// take gives c the lock that it contended for. If the lease has ended by now, or the engine was closed, c
+// remains the contender.
 func (c *contender) take(lock *Lock) (*Lock, error) {
 	n, l := c.state, lock.lease
 	n.shard.mu.Lock()
@@ -260,12 +260,12 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// finest is what a timer of an idle Go process rounds shorter times up to.
+// finest is the shortest sleep that a timer of an idle Go process keeps: it rounds shorter ones up to this.
 const finest = time.Millisecond
 
-// roundTrip is how long an attempt takes at the moment; noteTook keeps the smoothed time.
-// It follows faster attempts at once and slower ones slowly: a slow moment would make this
-// process hesitate, and lose to the others, for long.
+// roundTrip returns how long an attempt takes at the moment. noteTook keeps that smoothed: it follows faster
+// attempts at once and slower ones slowly. Otherwise a slow moment would make this process hesitate, and lose
+// to the others, for long.
 func (e *Engine) roundTrip() time.Duration { return time.Duration(e.took.Load()) }
 
 // spread is the longest delay of those who are woken at once.

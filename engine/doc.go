@@ -1,130 +1,149 @@
-// Package engine gives out locks on N independent Redis masters: Redlock, with the
-// calls of all goroutines multiplexed onto one connection per master.
+// Package engine gives out locks on N independent Redis masters. It implements Redlock, and
+// multiplexes the calls of all goroutines onto one connection per master.
 //
 //	locks, err := engine.New(ctx, engine.Config{Masters: []string{"10.0.0.1:6379", "10.0.0.2:6379", "10.0.0.3:6379"}})
 //	...
 //	err = locks.Do(ctx, "invoice:42", 10*time.Second, func(ctx context.Context) error {
-//		... // ctx ends when the lock is lost; it is kept alive as long as this runs
+//		... // the lock is kept alive meanwhile; ctx ends when it is lost
 //	})
 //
-// or, with the lock in your own hands:
+// Or hold the lock yourself:
 //
 //	lock, err := locks.Acquire(ctx, "invoice:42", 10*time.Second) // waits until ctx ends
 //	if err != nil {
 //		return err // errors.Is: engine.ErrTaken, engine.ErrNoQuorum, ctx's error
 //	}
 //	defer lock.Release(ctx)
-//	if err := lock.KeepAlive(time.Hour); err != nil { // else it lives for 10 s, or until Extend
+//	if err := lock.KeepAlive(time.Hour); err != nil { // without it the lock lives for 10 s, or as Extend says
 //		return err
 //	}
 //	for lock.Valid() { // or select on lock.Done(), or work under lock.Context(ctx)
 //		...
 //	}
-//	return lock.Err() // why it was lost
+//	return lock.Err() // why the lock was lost
 //
 // # What a lock promises
 //
-// At most one holder per name is Valid at any moment, as long as the clocks of masters
-// and clients run at rates within Config.Drift of each other, no master forgets a key
-// that it granted (see below), all clients use the same set of masters, and nothing else
-// writes to the lock's key. A crashed holder blocks others for at most its ttl, the longest
-// that it asked for, or what was left of the lease that it was handed. Locks can be had
-// while a majority of the masters is up and votes: Ready waits for that.
+// At most one holder per name is Valid at any moment, as long as:
+//
+//   - the clocks of masters and clients run at rates within Config.Drift of each other,
+//   - no master forgets a key that it granted (see below),
+//   - all clients use the same set of masters, and
+//   - nothing else writes to the lock's key.
+//
+// A crashed holder blocks others for at most its ttl, the longest that it asked for, or for the rest
+// of a lease that was handed over to it. Locks can be had while a majority of the masters is up and
+// votes: Ready waits for that.
 //
 // # What it does not promise
 //
-// No lease, of any maker, keeps a process that was stopped between its last check and its
-// write from writing after the lease has run out; only a fencing token that the resource
-// checks does (Config.Fencing, Lock.Fence, package fence). FLUSHALL and eviction (maxmemory
-// with any policy but noeviction) forget locks; with Fencing a master that was flushed
-// gives no more votes until it is admitted again. A restart
-// does too, which is why a restarted master is not asked for new locks
-// for MaxTTL and a little; Config.MastersAreDurable and Config.MastersAreNew leave that wait out.
-// Replicas that are promoted are not masters: do not point an address at something that
-// fails over. An engine looks whether a server was a replica meanwhile: in front of what it sends
-// when its last look is 0.2 s old, and every 8 s while it sends nothing. What such a server granted
-// less than 0.2 s after a look, and what was on its way to it, counts. On Linux the local clock
-// goes on while the machine sleeps: locks that ran out meanwhile are lost when it wakes. On macOS
-// it stands still, and such a lock seems valid for as long as it had left.
+// A process may be stopped between its last check and its write, and write after its lease has run
+// out. No lease, of any maker, prevents that. A fencing token does, if the resource checks it
+// (Config.Fencing, Lock.Fence, package fence).
+//
+// FLUSHALL and eviction (maxmemory with any policy but noeviction) forget locks. With Fencing a
+// flushed master gives no votes until it is admitted again. A restart forgets locks, too. So a
+// restarted master is not asked for new locks for MaxTTL and a little. Config.MastersAreDurable
+// and Config.MastersAreNew leave that wait out.
+//
+// A promoted replica is no master: do not point an address at something that fails over. The engine
+// checks whether a server was a replica meanwhile: before it sends anything, if the last check is
+// 0.2 s old, and every 8 s while it sends nothing. Grants of such a server still count within 0.2 s
+// of a check, or if their requests were on the way to it.
+//
+// On Linux the local clock goes on while the machine sleeps. Locks that ran out meanwhile are lost
+// when it wakes. On macOS the clock stands still, and such a lock seems valid for as long as it had
+// left.
 //
 // # Life of a lock
 //
-// Acquire sends SET name token NX PX ttl to all masters. It is won when a quorum, N/2+1,
-// granted and validity is left: ttl, less the time since before the first send (waiting in
-// this process's queue does not count), less ttl*Drift+2ms. Everything else is undone on
-// all masters and tried again with a fresh token. Valid, Err, Done and Context show, by
-// the local clock alone, when validity has run out; Extend and the renewals of KeepAlive
-// move it out; Release deletes the key where it still has our token.
+// Acquire sends SET name token NX PX ttl to all masters. It wins when a quorum, N/2+1, granted the
+// lock and validity is left. Validity is ttl, less the time since before the first send, less
+// ttl*Drift+2ms. Waiting in this process's queue does not count. Everything else is undone on all
+// masters and tried again with a fresh token. Valid, Err, Done and Context go by the local clock
+// alone. Extend and the renewals of KeepAlive move the end of validity out. Release deletes the
+// key wherever it still has our token.
 //
-// A lock is lost, with ErrLost, when validity runs out, which it does after every failed
-// renewal has been tried again until then; when a majority of the masters answers that the
-// key is gone or another's; or when the engine is closed. It is never set again: extend
-// creates no key, and one that is answered too late is undone. WarnBefore warns before
-// validity ends, again after each extend that moved the end; HeldOn returns how many masters
-// still have the key.
+// A lock is lost, with ErrLost, when:
+//
+//   - validity runs out (failed renewals are tried again until then),
+//   - a majority of the masters answers that the key is gone or another's, or
+//   - the engine is closed.
+//
+// A lost lock never comes back: extend creates no key, and an extend that is answered too late is
+// undone. WarnBefore warns before validity ends, and again after each extend that moved the end.
+// HeldOn returns how many masters still have the key.
 //
 // # Fencing
 //
-// With Config.Fencing every holder gets a number, Lock.Fence, that is larger than that of
-// every holder of the name before it. A resource that keeps the largest number it has seen,
-// and refuses a smaller one, is safe from a holder that lost its lock and does not know it
-// yet. The numbers grow across processes, hand-overs, restarts, flushes and copies of a
-// minority of the masters, and replaced masters. Their order rests on no clock that can be set: only
-// on the rates of clocks, where a master that lost its data waits to be admitted again.
+// With Config.Fencing every holder gets a number, Lock.Fence. It is larger than that of every
+// earlier holder of the name. A resource keeps the largest number it has seen and refuses a smaller
+// one. That protects it from a holder that lost its lock and does not know it yet. The numbers grow
+// across processes, hand-overs, restarts, flushes and copies of a minority of the masters, and
+// replaced masters. Their order rests on no clock that can be set. It rests on the rates of clocks
+// only where a master that lost its data waits to be admitted again.
 //
-// Each master has 4,096 registers, which names share and which only grow. A master that
-// grants a lock adds to the register in the same step. The token of an acquire is the largest
-// of a quorum's grants, and counts only when a quorum of them stores it: nearly always by the
-// grants themselves, else after one more round trip that raises it (Stats.FencesRaised).
-// Every later quorum has one of these masters in it, and that one grants more. A fence is the
-// token times 65,536, plus how often the lease was handed over within the process. It stays
-// below 2^53, where a JSON or Lua number is exact.
+// Each master has 4,096 registers, which names share and which only grow. A master that grants a
+// lock adds to the register in the same step. The token of an acquire is the largest of a quorum's
+// grants. It counts only when a quorum of them stores it. Nearly always the grants themselves store
+// it; otherwise one more round trip raises it (Stats.FencesRaised). Every later quorum has one of
+// these masters in it, and that one grants more. A fence is the token times 65,536, plus how often
+// the lease was handed over within the process. It stays below 2^53, where a JSON or Lua number is
+// exact.
 //
-// The masters must be set up, once: muxlock masters init, or admin.SetUp. Then each knows what set
-// it is a member of, and has a mark, which names it, its server process and its admission. A
-// process that starts uses a master with its mark at once; neither its uptime nor MastersAreNew
-// matter. Every answer to an acquire or extend comes with the mark, and counts only with the one
-// that the engine knows. So a master that was restarted, flushed or copied from another one gives
-// no vote, not even to a process that was stopped meanwhile, and extends of adopted locks are no
-// exception. Such a master is opened: it waits for MaxTTL*(1+Drift) + 1s + 2ms, and gets the
-// registers of N-q+1 others. The engines see to that by themselves. Since when a master waits is kept
-// there by CLOCK_BOOTTIME, under the id of the machine's start, so that processes which live for a moment
-// finish on Linux what others on the same machine began. With MastersAreDurable a restarted master votes
-// at once if the mark of before names it: its data is its own.
+// The masters must be set up, once: muxlock masters init, or admin.SetUp. Then each knows its set
+// and has a mark. The mark names the member, its server process and its admission. A process that
+// starts uses a master with its mark at once; neither uptime nor MastersAreNew matter. Every answer
+// to an acquire or extend carries the mark, and counts only with the mark that the engine knows. So
+// a master that was restarted, flushed or copied from another one gives no vote, not even to a
+// process that was stopped meanwhile. Extends of adopted locks are no exception.
 //
-// If fewer than N-q+1 others have their registers, a majority was lost: muxlock masters init --recover, with the
-// largest fence that any resource has seen. A set that is set up again without it begins above
-// 16 tokens for each second since 1970, which is a second line of defence and no promise.
+// The engines admit such a master by themselves. They open it: it waits for
+// MaxTTL*(1+Drift) + 1s + 2ms, and gets the registers of N-q+1 others. On Linux the start of the
+// wait is kept on the master, by CLOCK_BOOTTIME and under the id of the machine's start. So
+// processes that live for a moment finish a wait that others on the same machine began. With
+// MastersAreDurable a restarted master votes at once if its earlier mark names it: its data is its
+// own.
 //
-// What it needs: that nobody writes to the keys that begin with __muxlock__:, and that all
-// processes name the masters with the same addresses (ErrConfigMismatch has the differing
-// fields). Processes without Fencing, and Redsync, on the same masters are excluded as before
-// and have no fence. A server that gets an older state of its own data back, and keeps running
-// (SWAPDB there and back, REPLICAOF a copy of itself, DEBUG RELOAD), is recognised only by engines
-// that have seen the state between, in a look (above): the ACL of nobody should allow these.
+// If fewer than N-q+1 others have their registers, a majority was lost. Then run muxlock masters
+// init --recover, with the largest fence that any resource has seen. A set that is set up again
+// without it begins above 16 tokens for each second since 1970. That is a second line of defence
+// and no promise.
 //
-// A register is used up after 1.4e11 tokens, less what it began with: by one name that is locked at the
-// masters 3,000 times a second for a year, or 30 times a second for a century. Its names
-// get ErrRegister from then on; engine/README.md has the way out.
+// Fencing needs two things. Nobody writes to the keys that begin with __muxlock__:, and all
+// processes name the masters with the same addresses (ErrConfigMismatch has the differing fields).
+// Processes without Fencing, and Redsync, on the same masters are excluded as before and have no
+// fence. A server may get an older state of its own data back and keep running: SWAPDB there and
+// back, REPLICAOF a copy of itself, DEBUG RELOAD. Only engines that checked it in between (above)
+// recognise that, so no ACL should allow these commands.
+//
+// A register is used up after 1.4e11 tokens, less what it began with. One name gets there when it
+// is locked at the masters 3,000 times a second for a year, or 30 times a second for a century. The
+// names of a used-up register get ErrRegister from then on; engine/README.md has the way out.
 //
 // # Waiting
 //
-// The goroutines of one engine that want a name queue, in order of arrival, and only the
-// first of them asks the masters. Release hands the lock to the next, without asking
-// anybody, for as long as Config.HandOverTime allows; then it is released at the masters
-// and others have their turn. A lock whose token was revealed is never handed over: others
-// may release it with that token at any time. A contender that was refused, or that met a
-// second split vote in a row, does not poll: the masters notify it when the key changes
-// (client tracking, over a second connection each, opened when it is first needed), or its
-// lease runs out. Where they cannot (an old server, an ACL without client|tracking and
-// client|caching), it asks again every Config.RetryHeld. Contenders of many processes back
-// off from each other: where the name is free again sooner than somebody could have held it,
-// several times in a row, they spread over a longer time, up to that of 32 attempts.
+// The goroutines of one engine that want a name queue, in order of arrival. Only the first of them
+// asks the masters. Release hands the lock to the next without asking anybody, for as long as
+// Config.HandOverTime allows. Then it is released at the masters, and others have their turn. A
+// lock whose token was revealed is never handed over, because others may release it with that token
+// at any time.
+//
+// A contender that was refused does not poll, nor does one that met a second split vote in a row.
+// It waits until the masters notify it that the key has changed, or until the lease runs out.
+// Notification is client tracking, over a second connection to each master, which opens when it is
+// first needed. Where masters cannot notify (an old server, an ACL without client|tracking and
+// client|caching), the contender asks again every Config.RetryHeld.
+//
+// Contenders of many processes back off from each other. A name may be free again sooner than
+// somebody could have held it. When that happens several times in a row, they spread over a longer
+// time, up to that of 32 attempts.
 //
 // Clients of other libraries poll, and would hardly ever find a name free that engines want. So an
-// engine that was refused a name which it had before looks who has it. For two seconds after it saw
-// a value that no engine made, it leaves the name alone for an eighth to a quarter of
-// Config.HandOverTime before it asks, up to four times in a row (package engine/redsync has figures).
+// engine that had a name before and is now refused it looks who has it. After it saw a value that
+// no engine made, it gives way for two seconds: it leaves the name alone for an eighth to a quarter
+// of Config.HandOverTime before it asks, up to four times in a row (package engine/redsync has
+// figures).
 //
 // # Leader election
 //
@@ -132,26 +151,27 @@
 //		... // this process leads until ctx ends, 5 s before another one can
 //	})
 //
-// Lead is for work that one process of many does, for as long as it lives, and another one
-// after it. Each process calls it; one runs the function, the others wait. A leader that
-// crashed is followed after at most its ttl, one that returned at once. There are two
-// leaders, as with any lease, while one is stopped for longer than its ttl and has not noticed
-// yet: give each write the lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx,
-// and admin.Inspect shows who leads, by its Config.Holder.
+// Lead is for work that one process of many does for as long as it lives, and another one after it.
+// Each process calls it; one runs the function, the others wait. A new leader follows one that
+// crashed after at most its ttl, and one that returned at once. There are two leaders, as with any
+// lease, while one is stopped for longer than its ttl and has not noticed yet: give each write the
+// lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx. admin.Inspect shows who leads,
+// by its Config.Holder.
 //
 // # Who holds a lock
 //
-// Package admin asks the masters who holds a name, and for how long (Inspect): it shows the
-// Config.Holder that the holder's process has, which ends the lock's token. ForceRelease deletes what
-// Inspect found, and nothing that was locked since. muxlock status and release do both. Adopt makes a handle of a token that another process
-// revealed, for work that begins in one process and ends in another.
+// Package admin asks the masters who holds a name, and for how long (Inspect). It shows the
+// Config.Holder of the holder's process, which ends the lock's token. ForceRelease deletes what
+// Inspect found, and nothing that was locked since. muxlock status and release do both. Adopt makes
+// a handle of a token that another process revealed, for work that begins in one process and ends
+// in another.
 //
 // # Errors
 //
-// ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few
-// masters answered. ErrLost: it was ours and is no longer. ErrInvalid: the call was wrong,
-// and nothing was sent. AttemptError has the votes and each failing master's MasterError.
-// Every text is one line; all parts of it are found by errors.Is and errors.As.
+// ErrTaken: somebody has it, or several callers split the votes. ErrNoQuorum: too few masters
+// answered. ErrLost: it was ours and is no longer. ErrInvalid: the call was wrong, and nothing was
+// sent. AttemptError has the votes and each failing master's MasterError. Every text is one line.
+// errors.Is and errors.As find all parts of it.
 //
 // # Masters
 //
@@ -159,16 +179,16 @@
 // rediss://... for TLS (?skip_verify=true for tests only) and
 // unix://user:password@/path/to/socket?db=1. A password without a user is
 // redis://:password@host:port. Parts of a URL override Config.Client, which also takes
-// certificates, a private CA, credentials that change and a dialer. Errors show addresses,
-// never passwords.
+// certificates, a private CA, credentials that change and a dialer. Errors show addresses, never
+// passwords.
 //
-// The least that a user needs in the ACL, on Redis 7.0, for locks named locks:...; the second
-// key pattern is for the lock that a probe tries. Without any one of these New fails with
-// ErrInvalid:
+// These are the least permissions that a user needs in the ACL, on Redis 7.0, for locks named
+// locks:... Without any one of them New fails with ErrInvalid. The second key pattern is for the
+// lock that a probe tries:
 //
 //	ACL SETUSER locks on '>PASSWORD' ~locks:* ~__muxlock__:* -@all +info +script|load +evalsha +set +get +del +pttl +pexpire
 //
-// Faster with these: mget reads many locks that are released at once; without the other two
+// These make it faster. mget reads many locks that are released at once. Without the other two,
 // waiters poll every Config.RetryHeld:
 //
 //	ACL SETUSER locks +mget +client|tracking +client|caching
@@ -186,45 +206,45 @@
 //
 // # Which servers
 //
-// Redis and Valkey, as independent masters, with the commands of Redis 6.0; a cluster moves
-// names, and is refused. All tests run on Redis 7.0.15, Redis 8.6.3 and Valkey 9.1.2. Where a
-// server has MSETEX (Redis from 8.4, Valkey from 9.1), many acquires are one command; where it
-// has DELEX (Redis from 8.4) or DELIFEQ (Valkey from 9.0), releases need no script.
-// Both are tried with each new connection; an ACL without them turns them off. Scripts
-// (EVALSHA) are needed in any case: New fails with ErrInvalid where an ACL forbids them.
+// The engine locks on Redis and Valkey, as independent masters, with the commands of Redis 6.0. It
+// refuses a cluster, which moves names. All tests run on Redis 7.0.15, Redis 8.6.3 and Valkey
+// 9.1.2. Where a server has MSETEX (Redis from 8.4, Valkey from 9.1), many acquires are one
+// command. Where it has DELEX (Redis from 8.4) or DELIFEQ (Valkey from 9.0), releases need no
+// script. Each new connection tries both; an ACL without them turns them off. Scripts (EVALSHA) are
+// needed in any case: New fails with ErrInvalid where an ACL forbids them.
 //
-// admin.Check and muxlock doctor look at all masters for what makes locks on them unsafe or slow.
-// A service can refuse to start on a bad set.
+// admin.Check and muxlock doctor look at all masters for what makes locks on them unsafe or slow. A
+// service can refuse to start on a bad set.
 //
 // # Beside Redsync
 //
-// Processes with Redsync and processes with this package exclude each other on the same
-// masters, when names, database and the set of masters are equal. Config.MaxTTL must cover
-// Redsync's expiry, 8 s by default. Lock.Reveal gives what redsync.WithValue takes, and
-// Adopt takes what Value of a redsync.Mutex gives. Package engine/redsync has Redsync's mutex over
-// an engine, for services that come from there.
+// Processes with Redsync and processes with this package exclude each other on the same masters,
+// when names, database and the set of masters are equal. Config.MaxTTL must cover Redsync's expiry,
+// 8 s by default. Lock.Reveal gives what redsync.WithValue takes, and Adopt takes what Value of a
+// redsync.Mutex gives. Package engine/redsync has Redsync's mutex over an engine, for services that
+// come from there.
 //
 // # Sizing from your own process
 //
-// How long a lease must be follows from how long your code holds locks and how long your
-// process is paused, which no load generator knows. Config.Measure keeps both, and how long
-// acquires take, since New; Engine.Measured returns them. Serve that as JSON beside your metrics,
-// let the process do a day's work, and give the file to lockbench advise --from. It says which
-// TTL, timeouts and delays to choose, and how often they will still be wrong.
+// How long a lease must be follows from how long your code holds locks and how long your process
+// pauses. No load generator knows either. Config.Measure records both since New, and how long
+// acquires take; Engine.Measured returns them. Serve that as JSON beside your metrics, let the
+// process do a day's work, and give the file to lockbench advise --from. It says which TTL,
+// timeouts and delays to choose, and how often they will still be wrong.
 //
 // # Testing with it
 //
-// Package enginetest gives unit tests a real engine on masters in the test's own process: no
-// servers, a few milliseconds, in real time or in a testing/synctest bubble, and masters that
-// are down, slow or restarted, names that are refused, locks that are lost, when the test
-// says so. A service that takes an *Engine needs no other double.
+// Package enginetest gives unit tests a real engine on masters in the test's own process. A test
+// needs no servers and takes a few milliseconds, in real time or in a testing/synctest bubble. It
+// decides when masters are down, slow or restarted, when names are refused, and when locks are
+// lost. A service that takes an *Engine needs no other double.
 //
 // # Watching it
 //
-// Stats has counters and the state at the moment; Config.Observer gets single events, with
-// names and durations; Config.Logger gets what somebody should look at. Both run on a
-// goroutine of their own and may be slow: what they miss is counted. Alert on
-// locks lost, on attempts without a quorum, and on fewer masters that vote than one more
-// than a quorum: the next failure stops all locks. Packages lockprom and lockotel, modules of
-// their own, export all of it to Prometheus and OpenTelemetry, with these alerts and a dashboard.
+// Stats has counters and the present state. Config.Observer gets single events, with names and
+// durations. Config.Logger gets what somebody should look at. Both run on a goroutine of their own
+// and may be slow; the events that they miss are counted. Alert on locks lost, on attempts without
+// a quorum, and on fewer voting masters than one more than a quorum: the next failure stops all
+// locks. Packages lockprom and lockotel, modules of their own, export all of it to Prometheus and
+// OpenTelemetry, with these alerts and a dashboard.
 package engine

@@ -22,16 +22,16 @@ type Engine struct {
 	pipe    pipe
 	names   nameTable
 	keeper  keeper
-	took    atomic.Int64 // ns that an attempt takes, smoothed
+	took    atomic.Int64 // how long an attempt takes, smoothed; ns
 	counts  counters
 	events  *events       // nil: neither Observer nor Logger is set
 	measure *measures     // nil: Config.Measure is not set
 	closing chan struct{} // closed by the first Close
 	close   sync.Once
 	running sync.WaitGroup // the keeper and the watch of measures
-	adopted atomic.Uint64  // locks, so far
+	adopted atomic.Uint64  // how many locks, so far
 	began   clock.Instant  // fixed
-	looked  atomic.Int64   // for a stranger, last: ns since began
+	looked  atomic.Int64   // when a stranger was last looked for; ns since began
 }
 
 // A pipe is what the engine asks of package pipeline.
@@ -48,12 +48,13 @@ type pipe interface {
 	Close()
 }
 
-// New checks cfg, asks all masters side by side and returns once each has answered
-// or failed, within a second or two or when ctx ends; ctx is not used afterwards. It
-// works while a minority of masters is away: they are probed in the background. Masters
-// that were started just now are counted, although they do not vote yet (Ready waits for that).
-// Errors: ErrInvalid names the field that is wrong, a refused password or an address
-// given twice included; ErrNoQuorum otherwise. A StartError has each failed master's error.
+// New checks cfg and asks all masters side by side. It returns once each has answered or failed, within a
+// second or two, or when ctx ends; ctx is not used afterwards. New works while a minority of masters is
+// away: they are probed in the background. Masters that were started just now are counted, although they
+// do not vote yet (Ready waits for that).
+//
+// Errors: ErrInvalid names the wrong field, a refused password or an address given twice included;
+// ErrConfigMismatch (Config.Fencing); ErrNoQuorum otherwise. A StartError has each failed master's error.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	cfg = cfg.withDefaults()
 	cfg.Masters = slices.Clone(cfg.Masters)
@@ -95,13 +96,13 @@ func newEngine(cfg Config, pipe pipe, events *events) *Engine {
 	return e
 }
 
-// Ready returns nil once a quorum of masters votes: they can be reached, and do not wait
-// because they were started a short while ago (Config.MastersAreDurable), which takes half a
-// minute by default. It blocks until then or until ctx ends; with a ctx that has ended it
-// returns the present state. It need not be called: Acquire waits likewise.
+// Ready returns nil once a quorum of masters votes. A master votes when it can be reached, and not within
+// a short while after its start, half a minute by default (Config.MastersAreDurable). Ready blocks until
+// then or until ctx ends; with a ctx that has ended it returns the present state. It need not be called:
+// Acquire waits likewise.
 //
-// Errors: ErrNoQuorum, joined to ctx's error, with a NotReadyError that has each missing
-// master's reason and the time that is left, as far as it is known; ErrClosed.
+// Errors: ErrNoQuorum, joined to ctx's error; ErrClosed. The NotReadyError in the former has each missing
+// master's reason, and the time that is left as far as it is known.
 func (e *Engine) Ready(ctx context.Context) error {
 	err := e.pipe.Ready(ctx)
 	if err == nil || errors.Is(err, ErrClosed) {
@@ -110,45 +111,43 @@ func (e *Engine) Ready(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", ErrNoQuorum, err)
 }
 
-// Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds) and waits
-// for it until ctx ends or Config.MaxAttempts is used up. The returned lock has validity
-// left. The goroutines of one engine that want one name queue, in order of arrival: one of
-// them asks the masters, with a random delay before each further attempt, and a lock that
-// is released is handed to the next one. A lock that was handed over may have as little as
-// half of ttl left.
+// Acquire takes the lock name for ttl (0 = Config.TTL; whole milliseconds). It waits until ctx ends or
+// Config.MaxAttempts is used up. The returned lock has validity left. The goroutines of one engine that
+// want one name queue, in order of arrival. One of them asks the masters, with a random delay before each
+// further attempt. A lock that is released is handed to the next one, with as little as half of ttl left.
 //
-// ctx ends the wait and nothing else: an acquire that has been sent is followed by
-// its release on every master. A ctx that has ended already sends nothing.
+// ctx ends the wait and nothing else: an acquire that has been sent is followed by its release on every
+// master. A ctx that has ended already sends nothing.
 //
-// Errors: ErrTaken or ErrNoQuorum of the last attempt, joined to ctx's error if that
-// ended the wait, also where another goroutine of this process made it; ErrNoQuorum if none was
-// decided; ErrInvalid; ErrOverloaded; ErrClosed. Use errors.As with
-// *AttemptError for the votes. Follows the Redlock algorithm as redis.io gives it.
+// Errors: ErrTaken or ErrNoQuorum of the last attempt at the name, also where another goroutine of this
+// process made it; ErrNoQuorum if none was decided; ErrInvalid; ErrOverloaded; ErrClosed. ctx's error is
+// joined if it ended the wait. errors.As finds the votes as an *AttemptError. Acquire follows the Redlock
+// algorithm as redis.io gives it.
 func (e *Engine) Acquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, e.cfg.MaxAttempts, e.cfg.WaitWhenFull)
 }
 
-// TryAcquire is Acquire with one attempt: it returns ErrTaken when somebody holds the
-// lock, ErrNoQuorum or ErrExpired, within about twice Config.MasterTimeout. While somebody
-// in this engine holds the lock or waits for it, it is ErrTaken without asking the masters.
+// TryAcquire is Acquire with one attempt. It returns ErrTaken when somebody holds the lock, ErrNoQuorum
+// or ErrExpired, within about twice Config.MasterTimeout. While somebody in this engine holds the lock or
+// waits for it, TryAcquire returns ErrTaken without asking the masters.
 func (e *Engine) TryAcquire(ctx context.Context, name string, ttl time.Duration) (*Lock, error) {
 	return e.acquire(ctx, name, ttl, 1, false)
 }
 
-// Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics.
-// The ctx that fn gets ends when ctx does or when the lock is lost, with Err's error as its
-// cause, and carries the lock (LockFrom). Renewals go on after ctx has ended, until fn returns: it
-// may still be at work. To bound them fn calls its lock's KeepAlive. The release does not depend on ctx.
+// Do acquires the lock, keeps it alive while fn runs and releases it, also when fn panics. The ctx of fn
+// carries the lock (LockFrom). It ends when ctx does, or when the lock is lost, with Err's error as its
+// cause. Renewals go on after ctx has ended, until fn returns, since fn may still be at work. To bound
+// them fn calls its lock's KeepAlive. The release does not depend on ctx.
 //
-// Do returns Acquire's error if fn was not called, else fn's, joined to ErrLost if the lock
-// was lost on the way, and to Release's error if the release was not confirmed. A nil fn is
-// ErrInvalid, before anything is sent.
+// Do returns Acquire's error if fn was not called, else fn's. It joins ErrLost if the lock was lost on
+// the way, and Release's error if the release was not confirmed. A nil fn is ErrInvalid, before anything
+// is sent.
 func (e *Engine) Do(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	return e.do(ctx, name, ttl, fn, e.Acquire)
 }
 
-// TryDo is Do with one attempt, as TryAcquire makes it: for a job that one of many processes is to
-// do, and the others are to leave.
+// TryDo is Do with one attempt, as TryAcquire makes it: for a job that one of many processes does and the
+// others skip.
 func (e *Engine) TryDo(ctx context.Context, name string, ttl time.Duration, fn func(context.Context) error) error {
 	return e.do(ctx, name, ttl, fn, e.TryAcquire)
 }
@@ -165,12 +164,11 @@ func (e *Engine) do(ctx context.Context, name string, ttl time.Duration, fn func
 	return lock.hold(ctx, fn)
 }
 
-// Close refuses new calls and ends waiting ones with ErrClosed, lets calls under way
-// finish and releases what they are granted, at most about twice Config.MasterTimeout for each of
-// the two, and ends all connections and goroutines.
-// Observer and Logger get the events until then, for a second at most. Locks that are held
-// are lost, for their holders, with ErrClosed as the cause. They are not released at the
-// masters, since their holders may still be at work: their leases run out.
+// Close refuses new calls and ends waiting ones with ErrClosed. It lets calls under way finish and
+// releases what they are granted, for at most about twice Config.MasterTimeout each. Then it ends all
+// connections and goroutines. Observer and Logger get the events until then, for a second at most.
+// Holders lose their locks, with ErrClosed as the cause. Close does not release these locks at the
+// masters, since their holders may still be at work: the leases run out.
 func (e *Engine) Close() error {
 	e.close.Do(func() {
 		close(e.closing)

@@ -25,9 +25,9 @@ var (
 	// ErrExpired is returned when the quorum came too late to leave any validity, and
 	// is part of ErrLost when validity ran out.
 	ErrExpired = errors.New("muxlock: validity has run out")
-	// ErrNotHeld is returned by Release when the lock was gone or another's, and by
-	// every call on a Lock that was released; it is part of ErrLost when a majority of
-	// the masters answered that the key is gone or another's.
+	// ErrNotHeld is returned by Release when the lock was gone or another's, and by every call on a Lock
+	// that was released. It is part of ErrLost when a majority of the masters answered that the key is
+	// gone or another's.
 	ErrNotHeld = errors.New("muxlock: lock is not held")
 	// ErrLost is returned once validity has run out, the masters answered that the lock is
 	// no longer ours, or the engine was closed. It is final. Its cause is ErrExpired,
@@ -41,16 +41,16 @@ var (
 	// ErrDenied is returned when too few masters could decide and the ACL of one does not
 	// allow the name; its cause has the server's text. Retrying does not help.
 	ErrDenied = pipeline.ErrDenied
-	// ErrRestarted is matched by an AttemptError one of whose masters was started too
-	// recently to vote (Config.MastersAreDurable); its cause has the time that is left.
+	// ErrRestarted is matched by an AttemptError when one of its masters was started too recently to vote
+	// (Config.MastersAreDurable); its cause has the time that is left.
 	ErrRestarted = pipeline.ErrRestarted
-	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up,
-	// or for another MaxTTL or other masters: each field that differs is named. It is a
-	// master's cause when it is a member of another set.
+	// ErrConfigMismatch is returned by New with Config.Fencing when the masters are not set up, or are
+	// set up for another MaxTTL or other masters. It names each field that differs. It is also the cause
+	// of a master that is a member of another set.
 	ErrConfigMismatch = pipeline.ErrConfigMismatch
-	// ErrRegister is matched by an AttemptError one of whose masters has no usable number where
-	// the fencing token of the name should be; the name was not locked there. Somebody else wrote
-	// to the reserved keys: flush that master, and the others restore it.
+	// ErrRegister is matched by an AttemptError when one of its masters has no usable number where the
+	// fencing token of the name should be; the name was not locked there. Somebody else wrote to the
+	// reserved keys: flush that master, and the others restore it.
 	ErrRegister = pipeline.ErrRegister
 	// ErrClosed is returned after Close; nothing was sent.
 	ErrClosed = pipeline.ErrClosed
@@ -59,11 +59,11 @@ var (
 var (
 	// errTakenHere refuses a TryAcquire without asking the masters.
 	errTakenHere = fmt.Errorf("%w, or waited for, in this process: %w", ErrTaken, ErrNotAcquired)
-	// errUnanswered is of an acquire whose ctx ended before any attempt at the name was decided.
+	// errUnanswered is for an acquire whose ctx ended before any attempt at the name was decided.
 	errUnanswered = fmt.Errorf("%w answered in time: %w", ErrNoQuorum, ErrNotAcquired)
 )
 
-// MasterError is why one master gave no vote. It is a value, for errors.As with a *MasterError.
+// MasterError says why one master gave no vote. It is a value, for errors.As with a *MasterError.
 //
 //	type MasterError struct {
 //		Master string // its address as configured, without credentials
@@ -71,7 +71,7 @@ var (
 //	}
 type MasterError = pipeline.MasterError
 
-// StartError is why New failed. errors.As finds it as a *StartError, and its causes.
+// StartError says why New failed. errors.As finds it as a *StartError, and its causes.
 //
 //	type StartError struct {
 //		Admitted, Quorum, Masters int
@@ -80,7 +80,7 @@ type MasterError = pipeline.MasterError
 //	}
 type StartError = pipeline.StartError
 
-// NotReadyError is what Ready waits for. errors.As finds it as a *NotReadyError, and its causes.
+// NotReadyError says what Ready waits for. errors.As finds it as a *NotReadyError, and its causes.
 //
 //	type NotReadyError struct {
 //		Voting, Quorum, Masters int
@@ -89,8 +89,8 @@ type StartError = pipeline.StartError
 //	}
 type NotReadyError = pipeline.NotReadyError
 
-// AttemptError has the votes of the last attempt at an acquire, extend or release, as of
-// when it was decided. That of an acquire matches ErrNotAcquired, too.
+// AttemptError has the votes of the last attempt at an acquire, extend or release, as they were when it
+// was decided. That of an acquire matches ErrNotAcquired, too.
 type AttemptError struct {
 	Kind                      error         // ErrTaken, ErrNoQuorum, ErrDenied, ErrExpired or ErrNotHeld
 	Masters                   int           // all; those that had not answered yet have no vote
@@ -100,7 +100,7 @@ type AttemptError struct {
 	op operation
 }
 
-// An operation is what was attempted, and how a text has its votes.
+// An operation is what was attempted, with the words that a text has for its votes.
 type operation struct{ granted, refused string }
 
 var (

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// events is the queue between the engine and user code, the Observer and the Logger. They may
-// take any time, and nobody else waits for them.
+// events is the queue between the engine and user code, the Observer and the Logger. User code may take any
+// time: nobody else waits for it.
 //
 //	calls, keeper, masters --add--> oldest ... newest --run, one goroutine--> Observer, Logger
 //
-// It is bounded: where user code falls behind, the oldest event is dropped. Those that should not
-// be missed, locks lost and masters set aside or admitted again, have a bound of their own. Beyond
-// it a loss replaces the last one, and a master's event the last one of that master. A nil *events takes nothing and costs nothing.
+// The queue is bounded: where user code falls behind, the oldest event is dropped. Events that should not be
+// missed have a bound of their own: locks lost, and masters set aside or admitted again. Beyond it a loss
+// replaces the last loss, and a master's event the last one of that master. A nil *events takes nothing and
+// costs nothing.
 type events struct {
 	observer Observer     // fixed, like logger
 	logger   *slog.Logger // nil: gaps are only counted
@@ -26,27 +27,27 @@ type events struct {
 	releases, renewals warning // owned by run
 
 	mu        sync.Mutex // guards the following; a leaf: taken under any lock, none is taken under it
-	added     uint64     // number of events so far; the order of delivery
+	added     uint64     // how many events so far; numbers the next one
 	queue     []event    // at most eventQueue
-	required  []event    // kept longer; at most eventQueue, a loss, and an event of each master
+	required  []event    // kept longer; at most eventQueue, a loss, and one event of each master
 	dropped   uint64     // since New
-	gap       uint64     // of those: not logged yet
-	losses    uint64     // of gap: of required, and no master's
-	over      []*warning // whose period is over
+	gap       uint64     // how many of dropped are not logged yet
+	losses    uint64     // how many of gap were losses of locks
+	over      []*warning // their periods are over
 	closed    bool       // nothing is taken any more
-	abandoned bool       // Close waits no longer: what is queued is not delivered
+	abandoned bool       // Close waits no longer: run drops the rest
 }
 
-// An event is what run calls, and its number.
+// An event is a call that run makes, with its number.
 type event struct {
 	deliver func()
 	seq     uint64
-	master  string // that it is of; empty: of a lock
+	master  string // whose event it is; empty: a lock's
 }
 
 const (
 	eventQueue = 4096
-	// closeWait is how long Close waits until the rest is delivered.
+	// closeWait is how long Close waits for the delivery of the rest.
 	closeWait = time.Second
 )
 
@@ -66,7 +67,7 @@ func newEvents(cfg *Config) *events {
 	return q
 }
 
-// add queues an event of a lock; one that is required is not dropped for others that are not.
+// add queues an event of a lock. A required one is not dropped for others that are not.
 func (q *events) add(required bool, deliver func()) {
 	q.put(required, event{deliver: deliver})
 }
@@ -102,8 +103,8 @@ func (q *events) wake() {
 	}
 }
 
-// makeRoomLocked drops the oldest event; of those that are required the last of the same master,
-// or the last loss.
+// makeRoomLocked drops the oldest event. Of the required ones it drops the last of the same master, or the
+// last loss.
 func (q *events) makeRoomLocked(required bool, master string) {
 	i := 0
 	if required {
@@ -128,7 +129,7 @@ func (q *events) makeRoomLocked(required bool, master string) {
 	q.gap++
 }
 
-// run is the goroutine of user code.
+// run is the loop of the goroutine that calls user code.
 func (q *events) run() {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "events")))
 	defer close(q.ended)
@@ -146,7 +147,7 @@ func (q *events) run() {
 	}
 }
 
-// next takes the oldest event, or a gap before it; nil if there is none.
+// next takes the oldest event, or the report of a gap before it; nil if there is none.
 func (q *events) next() (deliver func(), closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -175,8 +176,8 @@ func (q *events) next() (deliver func(), closed bool) {
 	return deliver, false
 }
 
-// close takes no more events, and returns when all are delivered or closeWait has passed; the
-// goroutine then ends with the call that it is in.
+// close takes no more events. It returns when all are delivered or closeWait has passed; the goroutine then
+// ends after the call that it is in.
 func (q *events) close() {
 	if q == nil {
 		return

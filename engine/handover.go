@@ -17,12 +17,12 @@ func (l *lease) mayHandOver(now clock.Instant) bool {
 	return !l.revealed && !l.leads && redlock.MayHandOver(l.handed, fencing.MaxHandOvers, now.Sub(l.since), l.e.cfg.HandOverTime)
 }
 
-// handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may
-// be handed over. If too little validity is left, the waiter extends it first.
+// handOverLocked ends a holder's use of the lease. The first waiter gets the lease if it may be handed over.
+// If too little validity is left, the waiter extends it first.
 //
-// Otherwise the lease is over, and the caller has it deleted at the masters (mustDelete).
-// While others wait here, the caller contends until then, and calls stopContending after
-// the deletion. So they ask the masters after the deletion, and after other processes.
+// Otherwise the lease is over, and the caller has it deleted at the masters (mustDelete). If others wait
+// here, the caller contends until then, and calls stopContending after the deletion. So they ask the masters
+// after the deletion, and after other processes.
 func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) {
 	holder := l.holder
 	l.holder = nil
@@ -47,7 +47,7 @@ func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) 
 		n.contendNextLocked(false, l)
 		return false, false
 	}
-	l.ttl = w.ttl // of its renewals
+	l.ttl = w.ttl // what its renewals ask for
 	n.popLocked()
 	l.holder = l.handleLocked()
 	w.lock = l.holder
@@ -76,8 +76,8 @@ func (l *Lock) collect(asked clock.Instant) bool {
 	return true
 }
 
-// inherit extends a lease that was handed over with too little validity. It returns nil if
-// that fails; the lease is given up then.
+// inherit extends a lease that was handed over with too little validity. If that fails, it gives the lease up
+// and returns nil.
 func (c *contender) inherit(ctx context.Context) *Lock {
 	l := c.inherited
 	l.state.shard.mu.Lock()

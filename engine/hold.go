@@ -8,19 +8,20 @@ import (
 
 type lockKey struct{}
 
-// LockFrom returns the lock of the innermost Do or Lead that ctx comes from, and whether there
-// is one. Code deep inside gets its Fence or Until from there, and whether it is under the
-// lock at all. It may have been lost or released by now: see Valid. No I/O.
+// LockFrom returns the lock of the innermost Do or Lead that ctx comes from, and whether there is one. It
+// tells code deep inside whether it is under a lock, and its Fence or Until. The lock may have been lost or
+// released by now: see Valid. No I/O.
 //
-// Locks are not reentrant: Go tells nobody which goroutine calls, so a second Acquire of a name
-// cannot be told from another caller's, and waits as that would, until its ctx ends. What may run
-// inside and outside of the lock asks LockFrom.
+// Locks are not reentrant. Go tells nobody which goroutine calls, so a second Acquire of a name looks like
+// another caller's, and waits like one until its ctx ends. A function that may run inside or outside of the
+// lock asks LockFrom.
 func LockFrom(ctx context.Context) (*Lock, bool) {
 	lock, ok := ctx.Value(lockKey{}).(*Lock)
 	return lock, ok
 }
 
-// hold runs fn under the lock, keeps that alive meanwhile, and releases it. It returns fn's error, joined to those of the lock. fn is not called if the lock is lost already.
+// hold runs fn under the lock, keeps it alive meanwhile, and releases it. It returns fn's error, joined to
+// those of the lock. If the lock is lost already, hold does not call fn.
 func (l *Lock) hold(ctx context.Context, fn func(context.Context) error) (err error) {
 	defer func() {
 		lost := l.Err()

@@ -18,7 +18,7 @@ func (e *Engine) inside() inside.Engine {
 	}
 }
 
-// held returns the lock that somebody holds under a name; nil if nobody does.
+// held returns the lock that somebody in this process holds under a name; nil if nobody does.
 func (e *Engine) held(name string) inside.Lock {
 	s := e.names.shard(e.cfg.Prefix + name)
 	s.mu.Lock()

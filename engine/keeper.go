@@ -11,9 +11,9 @@ import (
 	"muxlock/pipeline"
 )
 
-// A keeper serves all leases that are kept alive, awaited, or whose Done or Context is used:
-// one goroutine, one timer and one heap for all of them. Renewals that are due at about the
-// same time are handed to the pipeline together, and so share rounds.
+// A keeper serves all leases that are kept alive, awaited, or whose Done or Context is used. It has one
+// goroutine, one timer and one heap for all of them. It hands renewals that are due at about the same time to
+// the pipeline together, so they share rounds.
 type keeper struct {
 	e      *Engine
 	wakeup chan struct{} // capacity 1: the heap's top or answers have changed
@@ -32,11 +32,11 @@ type answer struct {
 	err error
 }
 
-// gather is how long before it is due a lease is served along with others.
+// gather is how long before its time a lease may be served along with others.
 const gather = 5 * time.Millisecond
 
-// longestSleep bounds a sleep of the keeper while it has leases: its timer stands still in a
-// suspend, and what was due meanwhile is served that much later at most.
+// longestSleep bounds a sleep of the keeper while it has leases. Its timer stands still in a suspend, so what
+// was due meanwhile is served at most that much later.
 const longestSleep = time.Second
 
 func (k *keeper) run(closing <-chan struct{}) {
@@ -73,7 +73,7 @@ func (k *keeper) run(closing <-chan struct{}) {
 	}
 }
 
-// dueLocked takes the leases that are due, or will be within gather of them.
+// dueLocked takes the leases off the heap: all within gather of being due, once the first is due.
 func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
 	if len(k.leases) == 0 || !k.leases[0].due.Reached(now) {
 		return due
@@ -84,12 +84,12 @@ func (k *keeper) dueLocked(due []*lease, now clock.Instant) []*lease {
 	return due
 }
 
-// sleepLocked returns for how long there is nothing to do, with one lease or more.
+// sleepLocked returns for how long the keeper has nothing to do. The heap must not be empty.
 func (k *keeper) sleepLocked(now clock.Instant) time.Duration {
 	return min(max(0, k.leases[0].due.Left(now)), longestSleep)
 }
 
-// send notes a renewal, to be sent with the others that are due.
+// send queues a renewal, which flush sends along with the others that are due.
 func (k *keeper) send(l *lease) { k.sends = append(k.sends, l) }
 
 func (k *keeper) flush() {
@@ -105,7 +105,7 @@ func (k *keeper) flush() {
 	k.sends = k.sends[:0]
 }
 
-// answer is called with locks of the pipeline held.
+// answer queues the outcome for run. The pipeline calls it with its locks held.
 func (k *keeper) answer(a answer) {
 	k.mu.Lock()
 	k.answers = append(k.answers, a)
@@ -113,7 +113,7 @@ func (k *keeper) answer(a answer) {
 	k.wake()
 }
 
-// schedule has run call onDue at the given time, or before.
+// schedule makes run call onDue no later than at.
 func (k *keeper) schedule(l *lease, at clock.Instant) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -15,33 +15,32 @@ import (
 // errEnding is why a leader's ctx ends while the lock is still valid.
 var errEnding = errors.New("muxlock: validity is about to end")
 
-// Lead elects a leader: it acquires the lock name for ttl (0 = Config.TTL), runs fn as the leader
-// for as long as the lock can be kept alive, releases it and campaigns again, until fn returns
-// nil or ctx ends.
+// Lead elects a leader. It acquires the lock name for ttl (0 = Config.TTL), runs fn as the leader for as long
+// as the lock can be kept alive, releases it and campaigns again, until fn returns nil or ctx ends.
 //
 //	campaigns --acquired--> leads: fn runs --returned nil---------------------> released: Lead returns nil
 //	                                       --returned, ctx has ended----------> released: Lead returns
 //	                                       --returned an error----------------> released, pauses, campaigns
 //	                                       --returned, only fn's ctx has ended-> released, campaigns
 //
-// fn's ctx carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while
-// renewals fail, a third of ttl before validity does: fn has that long to stop, or less if the process was paused
-// until then. A pause that a renewal makes good does not end it. Whatever fn
-// returns then, it no longer leads, and Lead campaigns again. While fn runs, also after its ctx has ended,
-// its lock is not released and Lead does not campaign. An fn that goes on without the lock, and for longer
-// than a third of ttl after the end of its ctx, is logged at level Warn, once. So is an error
-// that fn returns while it leads; the pause after it is a third of ttl to ttl, of 3 s at most.
-// If fn panics, the lock is released.
+// The ctx of fn carries the lock (LockFrom). It ends when ctx does, when the lock is lost or, while renewals
+// fail, a third of ttl before validity does. fn has that long to stop, or less if the process was paused
+// until then. A pause that a renewal makes good does not end it. After that fn no longer leads, whatever it
+// returns, and Lead campaigns again. While fn runs, also after its ctx has ended, Lead neither releases the
+// lock nor campaigns.
 //
-// The lock is released at the masters and not handed over within the process, so that the
-// candidates of all processes have their turn. Config.MaxAttempts does not bound
-// Lead. fn gets the lock for its Fence, which each write of a leader should carry: a process
-// that was stopped believes that it leads until it looks. WarnBefore and Release of that lock
-// are Lead's.
+// If fn goes on without the lock, and for longer than a third of ttl after the end of its ctx, that is logged
+// at level Warn, once. So is an error that fn returns while it leads; the pause after it is a third of ttl to
+// ttl, of 3 s at most. If fn panics, the lock is released.
 //
-// Errors: ctx's, joined to fn's if that led, and to ErrTaken or ErrNoQuorum if Lead was
-// campaigning; ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid,
-// before anything is sent; ErrDenied; ErrClosed.
+// Lead releases the lock at the masters and never hands it over within the process, so that the candidates of
+// all processes have their turn. Config.MaxAttempts does not bound Lead. fn gets the lock for its Fence,
+// which each write of a leader should carry: a process that was stopped believes that it leads until it
+// looks. WarnBefore and Release of that lock are Lead's.
+//
+// Errors: ctx's, joined to fn's if that led, and to ErrTaken or ErrNoQuorum if Lead was campaigning;
+// ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid, before anything is sent;
+// ErrDenied; ErrClosed.
 func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn func(context.Context, *Lock) error) error {
 	if fn == nil {
 		return invalid("fn", "is nil")
@@ -75,8 +74,8 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 	}
 }
 
-// term runs fn as the leader, and releases the lock. early is how long before the end of validity
-// fn's ctx ends. ended: it had ended when fn returned failed, or fn was not called.
+// term runs fn as the leader, and releases the lock. fn's ctx ends early before the end of validity. ended
+// reports that it had ended when fn returned failed, or that fn was not called.
 func (l *Lock) term(ctx context.Context, early time.Duration, fn func(context.Context, *Lock) error) (ended bool, failed, err error) {
 	l.lock()
 	l.lease.leads = true
@@ -109,7 +108,7 @@ func (l *Lock) ending() error {
 	return oneline.Join(errEnding, l.lease.fault)
 }
 
-// watch reports a leader that goes on without the lock, grace after its ctx has ended.
+// watch reports a leader that still runs without the lock when grace has passed since the end of its ctx.
 func (l *Lock) watch(grace time.Duration, returned <-chan struct{}) {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

@@ -12,9 +12,8 @@ import (
 	"muxlock/pipeline"
 )
 
-// A lease is a key that the masters granted this process: its token, its renewal, and the
-// handle of its holder. It may have several holders, one after the other (a Lock each); the
-// token stays.
+// A lease is a key that the masters granted this process: its token, its renewal, and the handle of its
+// holder. Several holders may have it, one after the other (a Lock each), with the same token.
 //
 //	held --Release, handed over (handover.go)--> held by the next, or extended by it first
 //	     --Release, not handed over------------> ended, and deleted at the masters
@@ -26,17 +25,17 @@ type lease struct {
 	token   string          // fixed
 	origin  pipeline.Origin // fixed: of the acquire
 	fencing uint64          // fixed: its fencing token; 0: none
-	since   clock.Instant
-	heldOn  atomic.Int32 // masters that had it when they last answered
+	since   clock.Instant   // fixed: when it was granted
+	heldOn  atomic.Int32    // how many masters have it, as last known
 
 	// The shard's mutex guards the following.
 	ended     bool
 	expired   bool          // ended because validity ran out
 	holder    *Lock         // nil while nobody holds it
-	handed    int           // times that it was handed over
-	revealed  bool          // others may have the token: it is not handed over any more
+	handed    int           // how often it was handed over
+	revealed  bool          // others may have the token: it must not be handed over
 	leads     bool          // its holder is a leader: it is not handed over either
-	longest   time.Duration // ttl that a master may have been sent
+	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
 	renewal
 
@@ -44,7 +43,7 @@ type lease struct {
 	index int           // in the keeper's heap, from 1; 0: not in it
 }
 
-// grant makes a lease and its first handle, in one piece; take makes that the holder.
+// grant makes a lease and its first handle in one allocation; take makes that handle the holder.
 func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now clock.Instant) *Lock {
 	both := &struct {
 		lock  Lock
@@ -62,18 +61,18 @@ func grant(e *Engine, n *nameState, req pipeline.Request, heldOn int, start, now
 	return &both.lock
 }
 
-// extendLocked is the request to let the lease live for ttl.
+// extendLocked returns the request that lets the lease live for ttl.
 func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	l.longest = max(l.longest, ttl) // a master may extend although its reply is lost
 	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing}
 }
 
-// releaseLocked is the request to delete the lease's key.
+// releaseLocked returns the request that deletes the lease's key.
 func (l *lease) releaseLocked() pipeline.Request {
 	return pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin}
 }
 
-// endLocked is the end of the lease.
+// endLocked ends the lease.
 func (l *lease) endLocked() {
 	if !l.ended {
 		l.ended = true
@@ -115,7 +114,7 @@ func (l *lease) loseLocked(cause error) {
 	}
 }
 
-// scheduleLocked has the keeper run onDue when the renewal next has something to do.
+// scheduleLocked makes the keeper run onDue when the renewal next has something to do.
 func (l *lease) scheduleLocked(now clock.Instant) {
 	if !l.ended {
 		l.e.keeper.schedule(l, l.soonest(now))
@@ -131,8 +130,8 @@ func (l *lease) soonest(now clock.Instant) clock.Instant {
 	return now
 }
 
-// An extension is one Extend at the masters. A lease has one at a time. Callers that ask for
-// no more share its outcome; others follow it.
+// An extension is one Extend at the masters. A lease has one at a time. A caller that asks for no more shares
+// its outcome; another one follows it.
 type extension struct {
 	lease  *lease        // fixed, like the following
 	ttl    time.Duration // asked for
@@ -141,9 +140,8 @@ type extension struct {
 	err    error         // the outcome; written before
 }
 
-// extend lets the lease live for ttl from now on. h is the caller's handle, nil for an
-// inherited lease: the caller gets ErrNotHeld once h is not the holder any more. ctx ends the
-// wait, and not what was sent.
+// extend lets the lease live for ttl from now on. h is the caller's handle, nil for an inherited lease. The
+// caller gets ErrNotHeld once h is no longer the holder. ctx ends the wait, and not what was sent.
 func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 	for wanted := clock.Now().Add(ttl); ; {
 		l.state.shard.mu.Lock()
@@ -177,8 +175,7 @@ func (l *lease) extend(ctx context.Context, h *Lock, ttl time.Duration) error {
 	}
 }
 
-// Decided and Counted make the lease the receiver of its renewals, and an extension that
-// of its own.
+// The lease receives the outcomes of its renewals by Decided and Counted, and an extension those of its own.
 func (l *lease) Decided(out pipeline.Outcome) { l.e.keeper.answer(answer{l: l, out: out}) }
 func (l *lease) Counted(granted int)          { l.heldOn.Store(int32(granted)) }
 func (x *extension) Decided(out pipeline.Outcome) {
@@ -186,7 +183,7 @@ func (x *extension) Decided(out pipeline.Outcome) {
 }
 func (x *extension) Counted(granted int) { x.lease.Counted(granted) }
 
-// settle ends a renewal or an extension.
+// settle takes the outcome of a renewal or an extension.
 func (l *lease) settle(a answer, now clock.Instant) {
 	err := a.err
 	if err == nil {
@@ -228,7 +225,7 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	}
 }
 
-// onDue does what the renewal asks for. The keeper calls it.
+// onDue carries out what the renewal asks for. The keeper calls it.
 func (l *lease) onDue(now clock.Instant) {
 	l.state.shard.mu.Lock()
 	defer l.state.shard.unlock()

@@ -12,16 +12,14 @@ import (
 	"muxlock/pipeline"
 )
 
-// Lock is a lock that was acquired: a handle to a lease, for one holder. It is safe for
-// concurrent use.
+// Lock is a lock that was acquired: a handle to a lease, for one holder. It is safe for concurrent use.
 //
 //	held --Release---------------------------> released
 //	held --validity out, denied, or Close----> lost
 //
-// Both are final: calls on a handle that is not held any more reach no master's key, also
-// where the lease was handed over to another holder in this process. Every method reads the
-// clock itself, so a process that was stopped finds a loss at its first call. The timer behind
-// Done is only the early path.
+// Both are final. A call on a handle that is not held any more reaches no master's key, even if the lease
+// was handed over to another holder in this process. Every method reads the clock itself, so a process
+// that was stopped finds a loss at its first call. The timer behind Done is only the early path.
 type Lock struct {
 	lease *lease
 	fence uint64 // fixed; 0: none
@@ -32,28 +30,27 @@ type Lock struct {
 	released bool          // Release was called
 	done     chan struct{} // made when somebody asks; closed with end
 	cancels  map[*context.CancelCauseFunc]struct{}
-	warn     func() // the holder's, before validity ends
+	warn     func() // what WarnBefore runs; nil: nothing
 }
 
 // Name returns the name that was locked.
 func (l *Lock) Name() string { return l.lease.name[len(l.lease.e.cfg.Prefix):] }
 
-// Fence returns the lock's fencing token: larger than that of every holder of the name before,
-// in any process, however long any was paused, and below 2^53 (package comment, Fencing). A resource that keeps
-// the largest one it has seen refuses a holder that lost the lock and does not know it
-// (package fence). It stays the same for as long as the lock is held. 0 without
-// Config.Fencing, and of a lock that was adopted.
+// Fence returns the lock's fencing token. It is larger than that of every earlier holder of the name, in
+// any process, however long any was paused, and below 2^53 (package comment, Fencing). A resource that
+// keeps the largest one it has seen refuses a holder that lost the lock and does not know it (package
+// fence). The fence stays the same while the lock is held. It is 0 without Config.Fencing, and for an
+// adopted lock.
 func (l *Lock) Fence() uint64 { return l.fence }
 
-// Reveal returns the lock's token, the value that its key has on the masters, for work that another
-// process or library finishes: who has it can extend or release the lock as Redlock clients do
-// (Engine.Adopt; in Redsync: a Mutex WithValue), for instance a worker that ends a job which this
-// process began. It is also what redis-cli GET shows, for a comparison by hand. It is a secret: the
-// engine prints it nowhere.
+// Reveal returns the lock's token, the value of its key on the masters. With it another process or
+// library can finish the work: a worker ends a job which this process began. Who has the token can extend
+// or release the lock as Redlock clients do (Engine.Adopt; in Redsync, a Mutex WithValue). redis-cli GET
+// shows it too, for a comparison by hand. The token is a secret: the engine prints it nowhere.
 //
-// The token may be used at any later time, so a lock whose token was revealed is deleted at
-// the masters when it is released, and not handed over to the next in this process. Once a
-// lock was handed over its token is the next holder's: Reveal returns "" then. No I/O.
+// Others may use the token at any later time. So the release of such a lock deletes it at the masters,
+// and never hands it over within this process. After a hand-over the token is the next holder's: Reveal
+// returns "" then. No I/O.
 func (l *Lock) Reveal() string {
 	l.lock()
 	defer l.unlock()
@@ -67,8 +64,8 @@ func (l *Lock) Reveal() string {
 // Format prints the name, for every verb; never the token.
 func (l *Lock) Format(s fmt.State, _ rune) { fmt.Fprintf(s, "lock %q", l.Name()) }
 
-// LogValue is a Lock in slog: its name, the end of its validity and its fencing token, if it has
-// one. No I/O.
+// LogValue shows a Lock in slog: its name, the end of its validity, and its fencing token if it has one.
+// No I/O.
 func (l *Lock) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("name", l.Name()), slog.Time("until", l.Until())}
 	if l.fence > 0 {
@@ -84,22 +81,22 @@ func (l *Lock) Until() time.Time {
 	return l.lease.until.Time(clock.Now())
 }
 
-// HeldOn returns on how many of all masters the lock is held, as of the last answers: to the
-// acquire, as far as they were there when it was decided, or to the last renewal or Extend.
-// If it stays below total, one more failure may cost the lock. No I/O.
+// HeldOn returns on how many of all masters the lock is held, as last known: from answers that arrived
+// before the acquire was decided, or from the latest renewal or Extend. If it stays below total, one more
+// failure may cost the lock. No I/O.
 func (l *Lock) HeldOn() (masters, total int) {
 	return int(l.lease.heldOn.Load()), len(l.lease.e.cfg.Masters)
 }
 
-// Valid reports whether the lock may be relied on at this moment: not released, not
-// lost, validity left. No I/O: between this answer and what is done upon it the
-// process may be stopped for any time, which only a fencing token can make harmless.
+// Valid reports whether the lock may be relied on at this moment: not released, not lost, validity left.
+// No I/O. The process may be stopped for any time between this answer and its next step. Only a fencing
+// token makes that harmless.
 func (l *Lock) Valid() bool { return l.Err() == nil }
 
-// Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock
-// was lost: the error matches ErrLost, and ErrExpired if validity ran out (ErrNoQuorum
-// too, if renewals failed for lack of masters), ErrNotHeld if a majority of the masters
-// answered that the key is gone or another's, or ErrClosed. No I/O.
+// Err returns nil while the lock is valid and ErrNotHeld after Release. Otherwise the lock was lost, and
+// the error matches ErrLost. It also matches ErrExpired if validity ran out (ErrNoQuorum too, if renewals
+// failed for lack of masters), ErrNotHeld if a majority of the masters answered that the key is gone or
+// another's, or ErrClosed. No I/O.
 func (l *Lock) Err() error {
 	l.lock()
 	defer l.unlock()
@@ -121,9 +118,9 @@ func (l *Lock) Done() <-chan struct{} {
 	return l.done
 }
 
-// Context returns a copy of parent that ends when the lock is released or lost, with
-// Err's error as its context.Cause: before the Release or Close that ended it returns, and a
-// moment after a loss was found. Valid is false by then. Call the CancelFunc when it is no longer needed.
+// Context returns a copy of parent that ends when the lock is released or lost, with Err's error as its
+// context.Cause. It ends before a Release or Close returns, and a moment after a loss was found. Valid is
+// false by then. Call the CancelFunc when the context is no longer needed.
 func (l *Lock) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(parent)
 	now := l.lock()
@@ -150,12 +147,11 @@ func (l *Lock) Context(parent context.Context) (context.Context, context.CancelF
 	}
 }
 
-// KeepAlive renews the lock in the background from now on, every third of its ttl, until
-// Release, loss, or until max has passed (0: no such bound); the lease then runs out by
-// itself. A renewal that too few masters answer is tried again until validity ends; the
-// answer of a majority that the key is gone or another's is final. The renewals of all
-// locks share one goroutine and go out in batches. A second call replaces max. It does no
-// I/O itself. Err, Done and Context show a loss.
+// KeepAlive renews the lock in the background from now on, every third of its ttl. It stops at Release,
+// at a loss, or when max has passed (0: no such bound); the lease then runs out by itself. A renewal that
+// too few masters answer is tried again until validity ends. The answer of a majority that the key is
+// gone or another's is final. The renewals of all locks share one goroutine and go out in batches. A
+// second call replaces max. KeepAlive does no I/O itself. Err, Done and Context show a loss.
 //
 // Errors: Err's if the lock is not held; ErrInvalid if max is negative.
 func (l *Lock) KeepAlive(max time.Duration) error {
@@ -176,12 +172,12 @@ func (l *Lock) KeepAlive(max time.Duration) error {
 	return nil
 }
 
-// WarnBefore runs fn in a goroutine of its own when no more than left of validity
-// remains; once, and again after each renewal or Extend, also one from inside fn, that has
-// moved Until out. To a lock that is kept alive this happens only when renewals fail, if
-// left is below two thirds of its ttl: after a pause of the process it is renewed first, and fn
-// runs if that fails or is not answered within ttl/24. An Extend from fn should ask for much more than left:
-// what leaves less warns again at once. A second call replaces the first, a nil fn ends it.
+// WarnBefore runs fn in a goroutine of its own when no more than left of validity remains. fn runs once,
+// and again after each renewal or Extend, also one from inside fn, that has moved Until out. For a lock
+// that is kept alive, with left below two thirds of its ttl, this happens only when renewals fail. After
+// a pause of the process the lock is renewed first, and fn runs if that fails or is not answered within
+// ttl/24. An Extend from fn should ask for much more than left, or fn runs again at once. A second call
+// replaces the first, a nil fn ends it.
 //
 // Errors: Err's if the lock is not held; ErrInvalid unless left is positive.
 func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
@@ -202,18 +198,16 @@ func (l *Lock) WarnBefore(left time.Duration, fn func()) error {
 	return nil
 }
 
-// Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on.
-// Masters that no longer have it with our token are not counted and not given it
-// again; a ttl shorter than what is left succeeds and changes nothing. It blocks
-// until the verdict, at most about twice Config.MasterTimeout, or until ctx ends, which
-// ends the wait and not what was sent: Until may still move. One Extend of a lock is
-// asked for at a time: one that asks for no more than what is under way shares its
-// outcome, others wait for it first. KeepAlive goes on with the longest ttl that its
-// holder has asked for.
+// Extend asks the masters to let the lock live for ttl (0 = Config.TTL) from now on. A master that no
+// longer has our token does not count, and does not get it again. A ttl shorter than what is left
+// succeeds and changes nothing. Extend blocks until the verdict, at most about twice
+// Config.MasterTimeout, or until ctx ends. That ends the wait and not what was sent: Until may still
+// move. A lock has one Extend under way at a time. A call that asks for no more shares its outcome;
+// others wait for it first. KeepAlive goes on with the longest ttl that its holder has asked for.
 //
-// Errors: ErrLost when N-q+1 masters answer that the lock is not ours, or validity ran
-// out on the way, both final; ErrNoQuorum when too few answered, and the old Until
-// stands; ErrNotHeld after Release; ErrInvalid; ErrClosed; ctx's error.
+// Errors: ErrLost when N-q+1 masters answer that the lock is not ours, or validity ran out on the way,
+// both final; ErrNoQuorum when too few answered, and the old Until stands; ErrNotHeld after Release;
+// ErrInvalid; ErrClosed; ctx's error.
 func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	ttl, err := l.lease.e.cfg.lease(ttl)
 	if err != nil {
@@ -229,17 +223,15 @@ func (l *Lock) Extend(ctx context.Context, ttl time.Duration) error {
 	return err
 }
 
-// Release gives the lock up. If somebody in this process waits for it, it is handed over
-// without asking the masters; after Config.HandOverTime, if its
-// token was revealed, or if nobody waits, it is deleted on all masters, also on those that
-// seemed to refuse it, and Release waits for the verdict, at most about twice
-// Config.MasterTimeout. ctx ends the wait, never the command: a release with a ctx that has
+// Release gives the lock up. If somebody in this process waits for it, Release hands it over without
+// asking the masters. If nobody waits, after Config.HandOverTime, or if its token was revealed, Release
+// deletes it on all masters, also on those that seemed to refuse it. It waits for the verdict, at most
+// about twice Config.MasterTimeout. ctx ends the wait, never the command: a release with a ctx that has
 // ended is sent all the same. A nil ctx is context.Background().
 //
-// It returns nil when the lock was handed over or a quorum confirmed the deletion.
-// ErrNotHeld: the lock was gone or another's, which counts as a loss (Stats.Lost), or Release was called before. ErrNoQuorum:
-// not confirmed, and still being sent in the background; joined to ctx's error if that
-// ended the wait.
+// It returns nil when the lock was handed over or a quorum confirmed the deletion. ErrNotHeld: Release
+// was called before, or the lock was gone or another's, which counts as a loss (Stats.Lost). ErrNoQuorum:
+// not confirmed, and still being sent in the background; joined to ctx's error if that ended the wait.
 func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
@@ -253,8 +245,8 @@ func (l *Lock) Release(ctx context.Context) error {
 	l.released = true
 	held := l.end == nil
 	l.endLocked(ErrNotHeld)
-	if s := lease.state.shard; s.ended != nil { // they end before the next holder begins
-		lease.kept = false // user code may not return
+	if s := lease.state.shard; s.ended != nil { // the contexts end before the next holder begins
+		lease.kept = false // no renewals meanwhile: user code may not return
 		cancelAll(s.unlockEnded())
 		now = l.lock()
 	}
@@ -300,8 +292,8 @@ func (l *Lock) lock() (now clock.Instant) {
 
 func (l *Lock) unlock() { l.lease.state.shard.unlock() }
 
-// endLocked makes the lock released or lost. The first reason stays, unless Release
-// follows a loss: Err then returns what every later call does.
+// endLocked makes the lock released or lost. The first reason stays. Only a Release after a loss replaces
+// it: Err then returns what every later call does.
 func (l *Lock) endLocked(why error) {
 	first := l.end == nil
 	l.end = why

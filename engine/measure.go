@@ -15,9 +15,9 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// Measurements is what leases of this process have to last for, as Config.Measure has it
-// measured: lockbench advise --from reads them as JSON, and says which TTL and timeouts to
-// choose. Fields may be added to version 1 of that form. All times are ns in it.
+// Measurements is how long leases of this process have to last, as Config.Measure measured it. lockbench
+// advise --from reads it as JSON, and says which TTL and timeouts to choose. Version 1 of that form may gain
+// fields. All its times are ns.
 type Measurements struct {
 	Version int           `json:"version"` // of the form; 0: Config.Measure is not set, and all else is empty
 	Begin   time.Time     `json:"begin"`   // when New returned
@@ -25,26 +25,25 @@ type Measurements struct {
 	Masters []string      `json:"masters"` // addresses, without passwords, in the order of Config.Masters
 	Fencing bool          `json:"fencing"` // as in Config
 
-	// Acquires is, for each lock that was won at the masters, how much of the validity that
-	// was asked for was gone when its caller got it: the time since the attempt that won was
-	// sent. HandOvers is the same for each that was handed over within the process.
+	// Acquires has, for each lock that was won at the masters, how much of its validity was gone when its
+	// caller got it: the time since the winning attempt was sent. HandOvers has the same for each lock that
+	// was handed over within the process.
 	Acquires  Durations `json:"acquires"`
 	HandOvers Durations `json:"hand_overs"`
-	// Holds is from then to the call of Release, of all names together. A lock that is never
+	// Holds has the times from then to the call of Release, of all names together. A lock that is never
 	// released does not count.
 	Holds Durations `json:"holds"`
-	// Pauses is by how much too late a thread woke that sleeps 10 ms at a time: what the
-	// machine, the scheduler and the garbage collector may take from a holder at any moment.
+	// Pauses has by how much a thread woke too late that sleeps 10 ms at a time: what the machine, the
+	// scheduler and the garbage collector may take from a holder at any moment.
 	Pauses Durations `json:"pauses"`
 }
 
-// Durations is a histogram of times, and the longest of them one by one: from what comes
-// once a week a lease is chosen.
+// Durations is a histogram of times, and a list of the longest: a lease is chosen by what comes once a week.
 type Durations struct {
 	Count   int64    `json:"count"`
 	Buckets []Bucket `json:"buckets"` // in rising order, those that are empty left out
-	// Longest has up to 2000 in the order in which they were, all that took LongestFrom or
-	// longer, but for some that took just that. They are in Buckets, too.
+	// Longest has up to 2000 times in the order in which they were, also counted in Buckets. It has all that
+	// took longer than LongestFrom, and some that took just that.
 	LongestFrom time.Duration `json:"longest_from_ns"`
 	Longest     []Moment      `json:"longest"`
 }
@@ -55,7 +54,7 @@ type Bucket struct {
 	Count int64         `json:"count"`
 }
 
-// Moment is one time, and when it was: since Measurements.Begin, of a pause its begin.
+// Moment is one time, and when it was: since Measurements.Begin. A pause was when it began.
 type Moment struct {
 	At   time.Duration `json:"at_ns"`
 	Took time.Duration `json:"took_ns"`
@@ -63,8 +62,8 @@ type Moment struct {
 
 func (m Moment) length() int64 { return int64(m.Took) }
 
-// Measured returns what was measured so far: the zero value unless Config.Measure is set. It
-// does no I/O and is safe for concurrent use. After Close no pauses are seen any more.
+// Measured returns the measurements so far: the zero value unless Config.Measure is set. It does no I/O and
+// is safe for concurrent use. It sees no pauses after Close.
 func (e *Engine) Measured() Measurements {
 	m := e.measure
 	if m == nil {
@@ -83,9 +82,9 @@ func (e *Engine) Measured() Measurements {
 }
 
 const (
-	// pausePeriod is how long the thread sleeps that sees pauses.
+	// pausePeriod is how long the thread that sees pauses sleeps at a time.
 	pausePeriod = 10 * time.Millisecond
-	// leastPause is the shortest that is kept one by one: a master rounds a lease by as much.
+	// leastPause is the shortest pause in Longest: a master rounds a lease by as much.
 	leastPause = time.Millisecond
 )
 
@@ -103,7 +102,7 @@ func newMeasures() *measures {
 	return m
 }
 
-// watch sees pauses until closing is closed.
+// watch records pauses until closing is closed.
 func (m *measures) watch(closing <-chan struct{}) {
 	pprof.SetGoroutineLabels(pprof.WithLabels(context.Background(), pprof.Labels("muxlock", "pauses")))
 	clock.WatchStalls(pausePeriod, closing, func(due clock.Instant, late time.Duration) { m.pauses.add(due.Sub(m.begin), late) })
@@ -125,7 +124,7 @@ func (m *measures) released(l *Lock, at clock.Instant) {
 	}
 }
 
-// durations is Durations in the making.
+// durations is a Durations under construction.
 type durations struct {
 	counts [bucketCount]atomic.Int64
 	from   atomic.Int64 // ns; changes under mu
@@ -172,7 +171,7 @@ func bucketOf(d time.Duration) int {
 	return shift<<bucketBits + int(d>>shift)
 }
 
-// mostIn is the longest time in a bucket.
+// mostIn returns the longest time in a bucket.
 func mostIn(bucket int) time.Duration {
 	shift := max(0, bucket>>bucketBits-1)
 	return time.Duration(bucket-shift<<bucketBits+1)<<shift - 1

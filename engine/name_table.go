@@ -11,9 +11,9 @@ import (
 	"muxlock/internal/clock"
 )
 
-// A nameTable has the state of each name that this process locks. Of all goroutines that
-// want one name, one contends for it at the masters. The others queue behind it, and get
-// the lock in order of arrival, most of them without a request to the masters:
+// A nameTable has the state of each name that this process locks. Of all goroutines that want one name, one
+// contends for it at the masters. The others queue behind it. They get the lock in order of arrival, most of
+// them without a request to the masters:
 //
 //	       join                    take                 handOverLocked
 //	idle ------> one contends ---------> one holds --------------------> the next holds
@@ -21,16 +21,16 @@ import (
 //	stopContending |    '-- the next one ---'
 //	               '------> idle, if nobody waits
 //
-// The mutex of a shard guards all about its names: states, waiters, leases, handles.
-// Under it nobody does I/O, calls the pipeline or runs user code: the contexts of a lock that
-// ends are cancelled after it (shard.unlock).
+// The mutex of a shard guards all about its names: states, waiters, leases, handles. Who holds it does no
+// I/O, calls no pipeline and runs no user code. When a lock ends, its contexts are cancelled after the mutex
+// is unlocked (shard.unlock).
 type nameTable struct {
 	seed    maphash.Seed
-	waiters sync.Pool // of this table: a waiter holds a channel, which must not travel between testing/synctest bubbles
+	waiters sync.Pool // each table has its own: a waiter's channel must stay in its testing/synctest bubble
 	shards  [nameShards]shard
 
-	awaited atomic.Int64  // contenders that close has met, and 1 until it has met all
-	drained chan struct{} // closed when those have ended
+	awaited atomic.Int64  // contenders that close waits for, plus 1 until it has met all
+	drained chan struct{} // closed when awaited falls to 0
 }
 
 const nameShards = 256
@@ -45,13 +45,13 @@ type shard struct {
 	table  *nameTable // fixed; no two shards share a cache line
 }
 
-// contexts are those of a lock that has ended, to be cancelled for the reason why.
+// contexts are those of a lock that has ended. They are cancelled with the cause why.
 type contexts struct {
 	cancels map[*context.CancelCauseFunc]struct{}
 	why     error
 }
 
-// unlock unlocks mu. Contexts of locks that ended meanwhile are cancelled in a goroutine: that
+// unlock unlocks mu. A goroutine of its own cancels the contexts of locks that ended meanwhile: cancelling
 // calls their parents, which are user code and may wait for the caller, the keeper included.
 func (s *shard) unlock() {
 	if s.ended == nil {
@@ -61,14 +61,14 @@ func (s *shard) unlock() {
 	go cancelAll(s.unlockEnded())
 }
 
-// unlockEnded unlocks mu, and returns what the caller has to cancel.
+// unlockEnded unlocks mu, and returns the contexts that the caller has to cancel.
 func (s *shard) unlockEnded() (ended []contexts) {
 	ended, s.ended = s.ended, nil
 	s.mu.Unlock()
 	return ended
 }
 
-// cancelAll returns when all have ended. None waits for the parent of another.
+// cancelAll cancels all contexts and waits for that. None waits for the parent of another.
 func cancelAll(ended []contexts) {
 	var all sync.WaitGroup
 	for _, c := range ended {
@@ -89,20 +89,20 @@ type nameState struct {
 	name       string
 	lease      *lease        // held by this process; nil: not
 	contending bool          // one of our goroutines contends
-	awaited    bool          // and close has met it
-	failed     error         // why the last attempt did, ErrTaken or ErrNoQuorum; nil: not known
-	term       clock.Instant // when this process last gave it up for others, while some waited here; zero: never
-	stranger   clock.Instant // when one was last seen to have it; zero: never
+	awaited    bool          // close waits for it
+	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
+	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
+	stranger   clock.Instant // when a stranger last had it; zero: never
 	first      *waiter
 	last       *waiter
 }
 
-// idleLocked reports whether nobody in this process holds, wants or contends for the name.
-// Its state stays until the next sweep: removing it at once would cost the next caller an insertion.
+// idleLocked reports whether nobody in this process holds, wants or contends for the name. An idle state
+// stays until the next sweep: removing it at once would cost the next caller an insertion.
 func (n *nameState) idleLocked() bool { return n.lease == nil && !n.contending && n.first == nil }
 
-// A waiter is one goroutine in the queue of a name. ready signals that it has left the
-// queue: with the lock, or to contend for it.
+// A waiter is one goroutine in the queue of a name. ready signals that it has left the queue: it has the
+// lock, or is to contend for it.
 type waiter struct {
 	ttl        time.Duration
 	ready      chan struct{} // capacity 1
@@ -110,8 +110,8 @@ type waiter struct {
 	queued     bool
 	lock       *Lock  // handed over
 	inherited  *lease // handed over, but to be extended first
-	yieldFirst bool   // contend after other processes
-	err        error  // closed
+	yieldFirst bool   // other processes contend first
+	err        error  // ErrClosed, after Close
 }
 
 func (t *nameTable) init() {
@@ -130,8 +130,8 @@ func (t *nameTable) shard(name string) *shard {
 	return &t.shards[maphash.String(t.seed, name)%nameShards]
 }
 
-// join makes the caller the contender, or puts it into the queue (w is not nil then), or
-// refuses a caller that does not wait.
+// join makes the caller the contender, or puts it into the queue and returns its waiter, or refuses a caller
+// that does not wait.
 func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, now clock.Instant) (n *nameState, w *waiter, err error) {
 	s := t.shard(name)
 	s.mu.Lock()
@@ -176,8 +176,8 @@ func (t *nameTable) join(e *Engine, name string, ttl time.Duration, wait bool, n
 }
 
 const (
-	// sweepFrom is the number of names from which on a shard is swept of idle states and of
-	// leases that ran out and that nobody released: when it has twice as many as it last kept.
+	// sweepFrom is the number of names from which on a shard is swept when it has twice as many as the last
+	// sweep left. A sweep drops idle states, and leases that ran out without a release.
 	sweepFrom = 16
 	// sweepEvery is the period of further sweeps. They free the memory of a burst of names.
 	sweepEvery = 10 * time.Second
@@ -235,8 +235,8 @@ func (n *nameState) removeLocked(w *waiter) {
 	w.prev, w.next, w.queued = nil, nil, false
 }
 
-// contendNextLocked makes the first waiter contend. It yields first if this process has just
-// had the lock. With an inherited lease it extends that first.
+// contendNextLocked makes the first waiter contend. It yields first if this process has just had the lock. If
+// it inherits a lease, it extends that first.
 func (n *nameState) contendNextLocked(yieldFirst bool, inherited *lease) {
 	n.lease = nil
 	if n.awaited {
@@ -265,8 +265,8 @@ func (n *nameState) failedFor(kind error) {
 	n.shard.unlock()
 }
 
-// why returns ErrTaken or ErrNoQuorum, as this process knows last why the name cannot be had;
-// nil: it does not know.
+// why returns ErrTaken or ErrNoQuorum: the last reason that this process knows why the name cannot be had.
+// nil: it knows none.
 func (t *nameTable) why(name string) error {
 	s := t.shard(name)
 	s.mu.Lock()
@@ -288,8 +288,8 @@ func (n *nameState) stopContending(yieldFirst bool) {
 	n.contendNextLocked(yieldFirst, nil)
 }
 
-// wait parks the caller until it leaves the queue or ctx ends. What it is given at the moment
-// at which ctx ends goes to the next.
+// wait parks the caller until it leaves the queue or ctx ends. If it is given something just as ctx ends,
+// wait passes that on to the next.
 func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got waiter, err error) {
 	left := false
 	select {
@@ -323,8 +323,8 @@ func (t *nameTable) wait(ctx context.Context, n *nameState, w *waiter) (got wait
 	return waiter{}, err
 }
 
-// close ends all leases, and ends the wait of all waiters with ErrClosed. drained is closed when
-// those who contended have ended: what they were granted meanwhile, they have released.
+// close ends all leases, and the wait of all waiters with ErrClosed. Contenders release what they are granted
+// meanwhile. drained is closed when the last of them has ended.
 func (t *nameTable) close() {
 	var ended []contexts
 	for i := range t.shards {

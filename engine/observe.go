@@ -10,18 +10,20 @@ import (
 	"muxlock/pipeline"
 )
 
-// An Observer has functions for events of locks and masters. Fields may be nil. The functions
-// are called one at a time, in the order of the events, by a goroutine of their own that no
-// lock, call or master waits for: they may be slow, and may call the engine. While they are
-// slow, up to 4096 events wait for them. Then the oldest is dropped, counted in
-// Stats.EventsDropped and logged, but not one of Lost or Master. Of these 4096 more
-// wait; then a loss replaces the last one, a master's event that master's last, and those are dropped. Close waits for the
-// remaining events for a second at most, also if one of the functions calls it. Beware of
-// lock names as labels of metrics where there are many. What has no event is in Stats: queue
-// depth, rounds and their sizes, pending releases.
+// An Observer has functions for events of locks and masters. Fields may be nil. A goroutine of their own
+// calls the functions one at a time, in the order of the events. No lock, call or master waits for it: the
+// functions may be slow, and may call the engine.
+//
+// While they are slow, up to 4096 events wait for them. Then the oldest is dropped, counted in
+// Stats.EventsDropped and logged. Events of Lost and Master are kept longer: 4096 more of them wait. Then a
+// loss replaces the last loss, a master's event that master's last, and the replaced ones are dropped. Close
+// waits for the remaining events for a second at most, also if one of the functions calls it.
+//
+// Beware of lock names as labels of metrics where there are many. Some facts have no event and are in Stats:
+// queue depth, rounds and their sizes, pending releases.
 type Observer struct {
-	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0:
-	// it was handed over within the process.
+	// Acquired: a lock was given out after wait, with so many attempts at the masters; 0: it was handed over
+	// within the process.
 	Acquired func(name string, wait time.Duration, attempts int)
 	// NotAcquired: an acquire ended without a lock. There is no event for bad arguments.
 	NotAcquired func(name string, wait time.Duration, attempts int, err error)
@@ -31,16 +33,16 @@ type Observer struct {
 	// ReleaseTook: a Release that asked the masters returned err after took. There is no such
 	// event for a lock that was handed over.
 	ReleaseTook func(name string, took time.Duration, err error)
-	// Lost: a lock was lost after held, for the given cause, which a renewal, an Extend or Release
-	// found out, or the end of its validity.
+	// Lost: a lock was lost after held, for the given cause. A renewal, an Extend or Release found that out,
+	// or its validity ended.
 	Lost func(name string, held time.Duration, cause error)
 	// Renewed: a renewal in the background was confirmed, or failed with err and will be
 	// tried again unless the lock is lost.
 	Renewed func(name string, err error)
-	// Master: a master was set aside (up is false, and cause says why), is up again but must wait
-	// before it votes (cause says for how long, and matches ErrRestarted), or votes (cause is nil).
-	// Of the masters that New connects to, there are events for those that are away or must wait,
-	// maybe before New returns. address is as in MasterError.
+	// Master: a master was set aside (up is false, and cause says why), is up again but must wait before it
+	// votes (cause says for how long, and matches ErrRestarted), or votes (cause is nil). Of the masters that
+	// New connects to, those that are away or must wait have events, maybe before New returns. address is as
+	// in MasterError.
 	Master func(address string, up bool, cause error)
 }
 
@@ -138,8 +140,8 @@ func (e *Engine) renewed(name string, err error) {
 	})
 }
 
-// assumed logs what all processes that share locks must assume alike: nothing else would
-// show that two of them do not.
+// assumed logs what all processes that share locks must assume alike. Nothing else would show that two of
+// them do not.
 func (q *events) assumed(c *Config, masters []pipeline.Master) {
 	if q == nil || q.logger == nil {
 		return

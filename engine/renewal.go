@@ -7,9 +7,9 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// A renewal is the timing of a lease: until when it is valid, when it is renewed and when its
-// holder is warned. It is pure: it reads no clock and sends nothing. The keeper carries out
-// the action that next returns.
+// A renewal is the timing of a lease: until when it is valid, when it is renewed and when its holder is
+// warned. It is pure: it reads no clock and sends nothing. The keeper carries out the action that next
+// returns.
 //
 //	         renew            renewed: until moves out, next renewal a third of ttl later
 //	idle ----------> asking -<
@@ -17,22 +17,22 @@ import (
 //	   |  '-------------------'
 //	   '--- until is reached ---> expire, whatever the renewals were doing
 type renewal struct {
-	ttl   time.Duration // what the holder asked for, and its renewals do
+	ttl   time.Duration // what the holder asked for; its renewals ask for the same
 	drift float64
 	until clock.Instant // end of validity
 
-	kept    bool          // is to be renewed
-	warned  bool          // since until was moved
+	kept    bool          // the keeper renews it
+	warned  bool          // the holder was warned since until was moved
 	stop    clock.Instant // renewals end then; zero: never
-	renewAt clock.Instant // when the next one is due; while one is under way, when that is overdue; zero: not known yet
-	asked   clock.Instant // when the renewal that is under way was asked for; zero: none is
-	asking  time.Duration // what it asks for: ttl may have grown since
-	fault   error         // of the last renewal; part of why validity ran out
+	renewAt clock.Instant // when the next one is due, or the one under way is overdue; zero: not known yet
+	asked   clock.Instant // start of the renewal under way; zero: none is
+	asking  time.Duration // its ttl: r.ttl may have grown since
+	fault   error         // why the last renewal failed; part of why validity ran out
 
 	warn time.Duration // how long before until the holder is warned; 0: never
 }
 
-// What next can ask for.
+// An action is what next asks for.
 type action uint8
 
 const (
@@ -42,12 +42,12 @@ const (
 	expire               // validity has run out
 )
 
-// newRenewal returns the renewal of an acquire that was sent at start.
+// newRenewal returns the renewal of a lease whose acquire was sent at start.
 func newRenewal(ttl time.Duration, drift float64, start clock.Instant) renewal {
 	return renewal{ttl: ttl, drift: drift, until: start.Add(redlock.Validity(ttl, 0, drift))}
 }
 
-// keep starts the renewals. stop is when they end; zero: never.
+// keep starts the renewals. They end at stop; zero: never.
 func (r *renewal) keep(now, stop clock.Instant) {
 	r.stop = stop
 	if r.kept {
@@ -63,7 +63,7 @@ func (r *renewal) keep(now, stop clock.Instant) {
 	}
 }
 
-// next returns what is to be done at now, and when to call it again if that is nothing.
+// next returns the action that is due at now. If none is, it returns idle, and when to call it again.
 func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 	if r.until.Reached(now) {
 		return expire, r.until
@@ -94,9 +94,9 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 	return idle, again
 }
 
-// warnAt returns when the holder is to be warned. After a pause of the process that is less than
-// the lease a renewal is sent first, or may have been answered already: it has the pause between
-// two tries to be answered, from the first call that finds the warning due.
+// warnAt returns when the holder is warned. After a pause of the process, if less than the lease, a renewal
+// goes first or may have been answered already. From the first call that finds the warning due, it may take
+// as long as the pause between two tries.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
 	if !due.Reached(now) || r.asked.IsZero() || r.fault != nil {
@@ -108,8 +108,7 @@ func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	return r.renewAt
 }
 
-// extended moves the end of validity out: a quorum confirmed an extend to ttl that was
-// sent at start.
+// extended moves the end of validity out, after a quorum confirmed an extend to ttl that was sent at start.
 func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
 	if until := start.Add(redlock.Validity(ttl, 0, r.drift)); r.until.Before(until) {
 		r.until, r.warned = until, false

@@ -9,7 +9,7 @@ import (
 	"muxlock/pipeline"
 )
 
-// Stats are counters since New and the state at the moment ("now").
+// Stats are counters since New, and the present state where a field says "now".
 type Stats struct {
 	Acquired            uint64 // locks given out
 	Taken               uint64 // attempts refused because somebody held the lock
@@ -27,8 +27,8 @@ type Stats struct {
 	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's
 	Renewed             uint64 // renewals in the background that a quorum confirmed
 	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
-	Waiting             int    // goroutines in line behind others of this process, now
-	EventsDropped       uint64 // events that Observer and Logger were too slow for
+	Waiting             int    // goroutines that queue behind others of this process, now
+	EventsDropped       uint64 // events that Observer and Logger missed, being too slow
 
 	Rounds       uint64 // batches formed; each goes to all masters that are up
 	Requests     uint64 // acquires, extends and releases in them; Requests/Rounds is the mean size
@@ -39,22 +39,22 @@ type Stats struct {
 	Masters []MasterStats // in the order of Config.Masters
 }
 
-// MasterStats is the part of one master in Stats.
+// MasterStats is one master's part of Stats.
 type MasterStats struct {
 	Address         string
 	Up              bool          // now
 	Cause           error         // why it is away, or casts no vote, now; a MasterError's Err
 	VotesFrom       time.Time     // when it votes on new locks again after a restart; zero: it does, or Cause says why not
 	SetAside        uint64        // times that it was set aside
-	RoundTrip       time.Duration // least time that it took lately to answer a few requests
+	RoundTrip       time.Duration // shortest answer to a few requests lately
 	Window          int           // writes that may be under way to it at once; follows from RoundTrip
-	InFlight        int           // requests that it was sent and has not answered, pending releases included, now
+	InFlight        int           // requests sent to it and not answered, pending releases included, now
 	Backlog         int           // requests that wait to be sent to it, now
-	Behind          uint64        // times that it fell too far behind the others, and got no rounds until it had caught up
-	PendingReleases int           // releases that it could not be sent or has not answered, now
+	Behind          uint64        // times that it fell too far behind the others; it gets no rounds until it has caught up
+	PendingReleases int           // releases not sent to it yet, or not answered, now
 	PendingDeleted  uint64        // keys that pending releases found and deleted
 	ReleasesDenied  uint64        // releases that its ACL forbids; their locks run out by themselves
-	BatchesRefused  uint64        // MSETEX of many names of which one was held; the names were asked for singly then
+	BatchesRefused  uint64        // MSETEX of many names that one held name refused; the names were then asked for singly
 	Tracking        bool          // it has a second connection for notifications of released names, now
 	Reads           uint64        // awaited names that were read over that connection
 	Pushes          uint64        // notifications received over it
@@ -98,7 +98,7 @@ func (c *counters) release(handedOver bool, err error) {
 	}
 }
 
-// Stats returns a snapshot; the counters are read one after the other.
+// Stats returns a snapshot. It reads the counters one after the other.
 func (e *Engine) Stats() Stats {
 	c, p := &e.counts, e.pipe.Stats()
 	s := Stats{

@@ -11,26 +11,26 @@ import (
 	"muxlock/internal/token"
 )
 
-// Clients of other libraries on the same masters, such as Redsync, are strangers: they poll, and would
-// find a name that engines hand over and are notified of free once in fifty times. So a name is
-// left alone for a while longer where a stranger was seen to have it:
+// Clients of other libraries on the same masters, such as Redsync, are strangers. They poll. Engines
+// hand a name over and are notified of it, so a stranger would find it free once in fifty times. So an
+// engine leaves a name alone for a while longer where it saw a stranger have it:
 //
 //	refused, after terms of our own --look: whose value is it?--> a stranger's: seen
 //	before the next attempts --gap, while one was seen lately--> the stranger finds it free, or not
 //
-// A look is rare and there is no gap where there are engines only, so strangers cost nothing when
-// none is there. Values tell: the tokens of engines have a form (token.Ours).
+// Where there are engines only, a look is rare and there is no gap, so this costs nothing. A stranger
+// shows by its value: the tokens of engines have a form (token.Ours).
 
 const (
 	// lookPeriod is the least time between two looks of an engine. One costs each master some 10 us.
 	lookPeriod = 10 * time.Millisecond
-	// strangerMemory is for how long gaps are left after a stranger was seen, and for how long
-	// after a term of its own a process looks for one.
+	// strangerMemory is for how long after a stranger was seen an engine leaves gaps. It is also for how long
+	// after a term of its own a process looks for strangers.
 	strangerMemory = 2 * time.Second
 )
 
-// look notes whether a stranger has the name, after an attempt that was refused. Processes that never
-// had a term of their own keep nobody from the name, and need not look.
+// look notes whether a stranger has the name, after an attempt that was refused. A process that never had a
+// term of its own keeps nobody from the name, and need not look.
 func (c *contender) look(ctx context.Context) {
 	e, n, now := c.e, c.state, clock.Now()
 	n.shard.mu.Lock()
@@ -53,7 +53,7 @@ func (c *contender) look(ctx context.Context) {
 	}
 }
 
-// gap returns for how long to leave the name alone now: 0, unless a stranger was seen.
+// gap returns for how long to leave the name alone now: 0 unless a stranger was seen.
 func (c *contender) gap() time.Duration {
 	n, now := c.state, clock.Now()
 	n.shard.mu.Lock()

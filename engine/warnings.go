@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A warning is a line of the log that comes for each lock when too few masters answer. The first
-// is logged at once. Those of the next warnPeriod become one line, with their count and what the
-// last of them had. It is owned by events.run.
+// A warning is a line of the log that would come for each lock when too few masters answer. The first is
+// logged at once. Those of the next warnPeriod become one line, with their count and the lock and error of
+// the last. A warning is owned by events.run.
 type warning struct {
 	text  string
 	open  bool   // a warnPeriod has begun
@@ -30,8 +30,8 @@ func (q *events) warn(w *warning, lock string, err error) {
 	q.warnLater(w)
 }
 
-// warnLater has run look at a warning again when its period is over. That is no event, which may be
-// dropped: the warning would stay silent from then on.
+// warnLater makes run check a warning again when its period is over. It queues no event: events may be
+// dropped, and the warning would then stay silent for good.
 func (q *events) warnLater(w *warning) {
 	time.AfterFunc(warnPeriod, func() {
 		q.mu.Lock()
@@ -41,7 +41,7 @@ func (q *events) warnLater(w *warning) {
 	})
 }
 
-// warnAgain ends a period, and begins the next one if there were warnings in it.
+// warnAgain ends a period. It begins the next one if there were warnings in it.
 func (q *events) warnAgain(w *warning) {
 	if w.open = w.count > 0; w.open {
 		q.warnCounted(w)
@@ -57,7 +57,7 @@ func (q *events) warnCounted(w *warning) {
 	w.count, w.lock, w.err = 0, "", nil
 }
 
-// warnLast logs what was counted, at the end of run, if Close still waits for that.
+// warnLast logs the counted warnings at the end of run, if Close still waits for that.
 func (q *events) warnLast() {
 	q.mu.Lock()
 	abandoned := q.abandoned
