@@ -13,17 +13,16 @@ import (
 	"muxlock/pipeline"
 )
 
-// Check looks at all masters for what makes locks on them unsafe or slow: eviction, replicas and
-// Sentinels, cluster mode, one server under two addresses, persistence beside
-// Config.MastersAreDurable, permissions, versions, slow commands, who casts no vote. So a service
-// can refuse to start on a bad set: Report.Err. A minority that is away is a warning.
-// muxlock doctor finds more, in more time: round trips and clocks.
+// Check looks at all masters for what makes locks on them unsafe or slow: eviction, replicas and Sentinels,
+// cluster mode, one server under two addresses, persistence beside Config.MastersAreDurable, permissions,
+// versions, slow commands, missing votes. A service can refuse to start on a bad set by Report.Err. A
+// minority that is away is a warning. muxlock doctor takes more time and finds more: round trips and clocks.
 // CheckRefused is for where no engine starts.
 //
-// It opens a connection of its own to each master, changes nothing there, and asks all at
-// once, for about 5 s at most. The functions in Config.Client are called and waited for. ctx ends it,
-// but a connection that is being made may first take its time. What the ACL forbids to
-// look at is LevelUnknown. Errors: engine.ErrClosed; ctx's error.
+// Check opens a connection of its own to each master, changes nothing there, and asks all at once, for about
+// 5 s at most. It calls the functions in Config.Client and waits for them. ctx ends it, but a connection that
+// is being made may first take its time. What the ACL forbids to look at is LevelUnknown. Errors:
+// engine.ErrClosed; ctx's error.
 func Check(ctx context.Context, e *engine.Engine) (Report, error) {
 	in := inside.Of(e)
 	select {
@@ -38,8 +37,8 @@ func Check(ctx context.Context, e *engine.Engine) (Report, error) {
 	return check(ctx, s.Masters, in.Stats().Masters, in.Durable)
 }
 
-// CheckRefused is Check where no engine starts: refusal is the error of engine.New for cfg. It
-// blocks as Check does. Errors: engine.ErrInvalid; ctx's error.
+// CheckRefused is Check for where no engine starts: refusal is the error of engine.New for cfg. It blocks as
+// Check does. Errors: engine.ErrInvalid; ctx's error.
 func CheckRefused(ctx context.Context, cfg engine.Config, refusal error) (Report, error) {
 	s, err := inside.Setup(cfg)
 	if err != nil {
@@ -49,7 +48,7 @@ func CheckRefused(ctx context.Context, cfg engine.Config, refusal error) (Report
 	seen := make([]pipeline.MasterStats, len(s.Masters))
 	for i, m := range s.Masters {
 		if seen[i].Up = true; !errors.As(refusal, &start) {
-			seen[i].Cause = refusal // of all together
+			seen[i].Cause = refusal // one cause for all
 			continue
 		}
 		for _, c := range start.Causes {
@@ -63,8 +62,8 @@ func CheckRefused(ctx context.Context, cfg engine.Config, refusal error) (Report
 	return r, err
 }
 
-// check asks all masters at once, and judges their answers beside what an engine has seen of each.
-// durable is that the engine relies on their disks.
+// check asks all masters at once, and judges each answer beside what an engine has seen of that master.
+// durable says that the engine relies on their disks.
 func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.MasterStats, durable bool) (Report, error) {
 	all := make([]facts, len(masters))
 	var asking sync.WaitGroup
@@ -103,7 +102,7 @@ func check(ctx context.Context, masters []pipeline.Master, seen []pipeline.Maste
 	return Report{grouped(append(ofSet(all), inOrder(grouped(each))...)), len(all)}, nil
 }
 
-// away returns why the engine has set a master aside, nil if it has not: it tried each with a
+// away returns why the engine has set a master aside; nil if it has not. The engine tried each master with a
 // lock when it admitted it.
 func away(m pipeline.MasterStats) error {
 	switch {
@@ -115,7 +114,7 @@ func away(m pipeline.MasterStats) error {
 	return m.Cause
 }
 
-// vote is whether a master votes on new locks.
+// vote finds whether a master votes on new locks.
 func vote(m pipeline.MasterStats) Finding {
 	f := Finding{Level: LevelWarn, Check: "vote"}
 	switch {
@@ -131,7 +130,7 @@ func vote(m pipeline.MasterStats) Finding {
 	return f
 }
 
-// asserted is whether what Config.MastersAreDurable asserts is so.
+// asserted finds whether Config.MastersAreDurable is true of a master.
 func asserted(f facts) Finding {
 	d := Finding{Level: LevelOK, Check: "durable", Text: "as MastersAreDurable asserts"}
 	switch durable, known := f.durable(); {

@@ -1,11 +1,11 @@
 // Package admin is for operators of the masters that package engine locks on, and for services that
 // look after theirs. muxlock masters, doctor, status and release do the same from a shell.
 //
-// SetUp makes masters a set, which engine.Config.Fencing needs, once. ReplaceMaster puts another
-// master in the place of a member, and Members shows what each master is a member of.
+// SetUp makes masters a set, once; engine.Config.Fencing needs one. ReplaceMaster puts another
+// master in the place of a member. Members shows which set each master belongs to.
 //
-// Check looks at all masters for what makes locks on them unsafe or slow, so that a service can
-// refuse to start on a bad set:
+// Check looks at all masters for what makes locks on them unsafe or slow. A service can refuse to
+// start on a bad set:
 //
 //	report, err := admin.Check(ctx, locks)
 //	if err == nil {

@@ -15,22 +15,22 @@ import (
 	"muxlock/pipeline"
 )
 
-// facts is what was seen of one master.
+// facts is what Check saw of one master.
 type facts struct {
 	address string
-	host    string // what its name stands for; thisHost if it is here
-	err     error  // it cannot be reached
+	host    string // the machine that its name stands for; thisHost if it is this one
+	err     error  // why it cannot be reached
 	info    serverinfo.Info
-	seen    pipeline.MasterStats // how the engine stands to it
+	seen    pipeline.MasterStats // what the engine has seen of it
 	config  map[string]string    // of CONFIG GET; absent: not permitted
 
 	tracking error // why CLIENT TRACKING does not work
 	watchers int64 // connections that listen as Sentinels do; below 0: not permitted
 	slow     slowlog
-	secured  string // how the connection is
+	secured  string // how the connection is secured
 }
 
-// slowlog is the commands of the last hour that a master itself calls slow.
+// slowlog sums up the commands of the last hour that a master itself calls slow.
 type slowlog struct {
 	err     error
 	count   int
@@ -91,7 +91,7 @@ func connect(option rueidis.ClientOption, timeout time.Duration) (rueidis.Client
 	return client, err
 }
 
-// tryTracking does what waiters do, to be notified when a lock is released.
+// tryTracking sends what a waiter sends, to be notified when a lock is released.
 func tryTracking(ctx context.Context, client rueidis.Client) error {
 	c, done := client.Dedicate()
 	defer done()
@@ -135,7 +135,7 @@ func askSlowlog(ctx context.Context, client rueidis.Client) (s slowlog) {
 	return s
 }
 
-// resolve returns which machine an address means, as far as its name does.
+// resolve returns which machine an address means, as far as its name tells.
 func resolve(ctx context.Context, option rueidis.ClientOption) string {
 	host, _, err := net.SplitHostPort(option.InitAddress[0])
 	if err != nil { // a socket file

@@ -17,12 +17,12 @@ import (
 	"muxlock/pipeline"
 )
 
-// NoExpiry is what is left of a key that does not expire: no client of these masters that
-// follows the rules has set it.
+// NoExpiry is the time left of a key that does not expire. No client that follows the rules has set such a
+// key.
 const NoExpiry = pipeline.NoExpiry
 
-// An Inspection is what the masters had under a name when they were asked, as Inspect returns it.
-// Nothing in it is a token, and it may be printed; ForceRelease knows the tokens by it.
+// An Inspection is what the masters had under a name when Inspect asked them. It may be printed: it shows no token.
+// ForceRelease finds the tokens by it.
 type Inspection struct {
 	Name    string
 	Held    bool          // a majority of all masters has the same value
@@ -45,16 +45,17 @@ type MasterHolds struct {
 // found keeps tokens behind two pointers: package fmt follows one for a verb that does not fit.
 type found struct{ tokens *[]string }
 
-// Inspect asks all masters who holds a name, for people and tools: what it returns may have
-// changed by now, so it does not replace an acquire. It takes one round trip over the
-// connections of the engine; it blocks until all masters have answered, or until ctx ends or
-// Config.MasterTimeout has passed, and goes on without those that have not. A master that is
-// set aside is not asked and has the cause as its Err. A name that is neither held nor free at a
-// majority, because votes are split, is seen in Masters. It changes nothing.
+// Inspect asks all masters who holds a name, for people and tools. Its answer may be out of date on arrival,
+// so it does not replace an acquire. It changes nothing.
 //
-// Errors, with the MasterErrors and beside what was found: engine.ErrNoQuorum when fewer than a
-// majority answered; ErrNotALock or engine.ErrDenied when they did, but too many with that.
-// Without: engine.ErrInvalid; engine.ErrClosed; ctx's error when it has ended before.
+// Inspect takes one round trip over the connections of the engine. It blocks until all masters have answered,
+// ctx ends or Config.MasterTimeout has passed, and goes on without the missing ones. A master that is set
+// aside is not asked, and has the cause as its Err. When votes are split, no majority holds the name or has
+// it free: Masters shows that.
+//
+// Errors with what was found, and with the MasterErrors: engine.ErrNoQuorum when fewer than a majority
+// answered; ErrNotALock or engine.ErrDenied when a majority answered, but too many with that. Errors alone:
+// engine.ErrInvalid; engine.ErrClosed; ctx's error when it has ended before.
 func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, error) {
 	in := inside.Of(e)
 	key, err := in.Key(name)
@@ -71,7 +72,7 @@ func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, er
 	return inspected(name, values)
 }
 
-// inspected is what follows from what the masters have.
+// inspected returns the conclusion from the values at the masters.
 func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	i := Inspection{Name: name}
 	var tokens []string                      // each once
@@ -119,20 +120,18 @@ func hashOf(token string) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// ForceRelease deletes, on all masters, the values that Inspect found, where they still are: never
-// what somebody else has acquired at the masters since. A lock that was handed over within its
-// process since then has the same value, so the next holder there loses it. Whoever held the lock is not asked: its next renewal or
-// Extend finds out (ErrLost), and until then it goes on working, beside the next holder. Only
-// a fence keeps that harmless. Those who wait for the name are woken.
+// ForceRelease deletes, on all masters, the values that Inspect found, where they still are. It never deletes
+// what somebody else has acquired at the masters since. A lock that was handed over within its process since
+// then has the same value, so the next holder there loses it. ForceRelease does not ask the holder. Its next
+// renewal or Extend finds out (ErrLost). Until then it goes on working, beside the next holder; only a fence
+// keeps that harmless. Those who wait for the name are woken.
 //
-// It returns how many masters deleted a value once all have answered; it blocks for at most
-// about twice Config.MasterTimeout, or until ctx ends, which ends the wait and not what was sent.
-// A ctx that has ended already sends nothing. A master that is set aside is sent the deletion
-// when it is back, for Config.MaxTTL.
+// It returns how many masters deleted a value once all have answered. It blocks for at most about twice
+// Config.MasterTimeout, or until ctx ends, which ends the wait and not what was sent. A ctx that has ended
+// already sends nothing. A master that is set aside is sent the deletion when it is back, for Config.MaxTTL.
 //
 // Errors, of package engine: ErrNotHeld when no master has such a value any more, or none was found;
-// ErrNoQuorum when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed;
-// ctx's error.
+// ErrNoQuorum when too few answered; ErrDenied; ErrInvalid if i is not from Inspect; ErrClosed; ctx's error.
 func ForceRelease(ctx context.Context, e *engine.Engine, i Inspection) (int, error) {
 	if i.found == nil {
 		return 0, fmt.Errorf("%w: i is not from Inspect", engine.ErrInvalid)

@@ -35,7 +35,7 @@ func ofSet(masters []facts) (found []Finding) {
 	return found
 }
 
-// same finds masters that have something in common which they should not.
+// same finds masters that share a property which should differ.
 func same(masters []facts, check string, of func(facts) string, bad Finding, good string) (found []Finding) {
 	groups := map[string][]int{}
 	var order []string
@@ -126,7 +126,7 @@ func ofMaster(f facts) (found []Finding) {
 	return found
 }
 
-// followers is about replicas and whoever would promote them.
+// followers judges replicas, and whoever would promote them.
 func followers(f facts) (found []Finding) {
 	replicas := f.info["connected_slaves"]
 	attached := replicas != "" && replicas != "0"
@@ -185,11 +185,10 @@ func persistence(f facts) Finding {
 	return Finding{LevelOK, "persistence", nil, "appendfsync always: forgets nothing; MastersAreDurable is possible if all are so", ""}
 }
 
-// durable reports whether a master writes each command to disk before it answers, and whether
-// that is known.
+// durable reports whether a master writes each command to disk before it answers, and whether that is known.
 func (f facts) durable() (durable, known bool) {
 	fsync, knownSync := f.config["appendfsync"]
-	rewrite, knownRewrite := f.config["no-appendfsync-on-rewrite"] // with yes, none during a snapshot or a rewrite
+	rewrite, knownRewrite := f.config["no-appendfsync-on-rewrite"] // yes: no fsync during a snapshot or a rewrite
 	switch {
 	case f.info["aof_enabled"] == "0":
 		return false, true

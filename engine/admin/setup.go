@@ -12,27 +12,27 @@ import (
 
 // SetUpOptions are what SetUp is told of the masters.
 type SetUpOptions struct {
-	// MastersAreNew asserts that they never granted a lock, so that there is nothing to wait
-	// for. If true and wrong, two may hold a lock.
+	// MastersAreNew asserts that the masters never granted a lock, so that there is nothing to wait for. If
+	// true and wrong, two may hold a lock.
 	MastersAreNew bool
-	// Recover sets them up anew, whatever they were before: for a majority that lost its data, a
-	// set of another number of masters, or one of an earlier version. Clients that are running
-	// get no locks from its begin on, until they call New again. Every fence will be larger than
-	// Above, which must be the largest that any resource has seen, by a margin: the newest may not
-	// have come there. MaxTTL must not be shorter than before, and so many masters of each set of
-	// before must be among these that the others of it are no quorum.
+	// Recover sets the masters up anew, whatever they were before. It is for a majority that lost its data, a
+	// set of another number of masters, or one of an earlier version. From its begin on, running clients get
+	// no locks until they call New again. Every fence will be larger than Above. So Above must be the largest
+	// fence that any resource has seen, plus a margin: the newest may not have come there. MaxTTL must not be
+	// shorter than before. These masters must include so many of each earlier set that the rest of it is no
+	// quorum.
 	Recover bool
 	Above   uint64
 }
 
-// SetUp makes cfg.Masters members of a set, which engine.Config.Fencing needs, once. It blocks for
-// MaxTTL*(1+Drift) + 1s + 2ms, for which it watches that no master is restarted, unless they
-// are new; locks are held and acquired meanwhile. It may be cut anywhere and called again, and
-// does nothing where all is set up. All masters must be up. Only Masters, Client, MaxTTL (its
-// default, too, which may be TTL), MasterTimeout and Drift of cfg are used.
+// SetUp makes cfg.Masters members of a set, which engine.Config.Fencing needs, once. All masters must be up.
+// SetUp blocks for MaxTTL*(1+Drift) + 1s + 2ms, unless they are new, and watches that no master is restarted.
+// Locks are held and acquired meanwhile. It may be cut anywhere and called again, and does nothing where all
+// is set up. It uses only Masters, Client, MaxTTL (its default, too, which may be TTL), MasterTimeout and
+// Drift of cfg.
 //
-// Errors: engine.ErrInvalid; ErrRefused with the reason; engine.ErrConfigMismatch when they are set
-// up with other values; an engine.MasterError; ctx's error.
+// Errors: engine.ErrInvalid; ErrRefused with the reason; engine.ErrConfigMismatch when they are set up with
+// other values; an engine.MasterError; ctx's error.
 func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 	s, err := inside.Setup(cfg)
 	if err != nil {
@@ -42,11 +42,11 @@ func SetUp(ctx context.Context, cfg engine.Config, opts SetUpOptions) error {
 	return withCtx(ctx, pipeline.Init(ctx, s))
 }
 
-// ReplaceMaster makes the master at the address to a member in the place of from, which may
-// be down; all others must be up. Afterwards clients must be configured with to: those that
-// still have from get no more locks. Engines with to serve at once, and admit it
-// after MaxTTL*(1+Drift) + 1s + 2ms. It may be cut anywhere and called again. It is safe
-// only if all clients of these masters use Fencing: the others would not be refused.
+// ReplaceMaster makes the master at the address to a member in the place of from. from may be down; all
+// others must be up. Afterwards clients must be configured with to: clients that still have from get no more
+// locks. Engines with to serve at once, and admit it after MaxTTL*(1+Drift) + 1s + 2ms. ReplaceMaster may be
+// cut anywhere and called again. It is safe only if all clients of these masters use Fencing: no master would
+// refuse the others.
 //
 // Errors: as SetUp.
 func ReplaceMaster(ctx context.Context, cfg engine.Config, from, to string) error {
@@ -76,7 +76,7 @@ func withCtx(ctx context.Context, err error) error {
 	return oneline.Join(err, ctx.Err())
 }
 
-// A Set is what a master has stored about the set that it is a member of.
+// A Set is what a master has stored about its set.
 type Set struct {
 	ID         string        // for good
 	Generation int           // below 2: setting up was cut; grows with every change of the members
@@ -94,13 +94,12 @@ type Member struct {
 	Admitted     bool   // it votes for engines of that set
 	LargestFence uint64 // SetUpOptions.Above must be at least this, as far as it knows; 0: it has no registers
 	Waits        bool   // to be admitted
-	// Left is for how long yet, if engines ask for locks meanwhile. It is by the clock of this
-	// machine, so all of the wait where no process of this machine has met the master since it
-	// lost its data.
+	// Left is for how long yet, if engines ask for locks meanwhile. It goes by the clock of this machine. It
+	// is all of the wait if no process of this machine has met the master since it lost its data.
 	Left time.Duration
 }
 
-// Members asks each of cfg.Masters what it is a member of. Errors: engine.ErrInvalid.
+// Members asks each of cfg.Masters which set it belongs to. Errors: engine.ErrInvalid.
 func Members(ctx context.Context, cfg engine.Config) ([]Member, error) {
 	s, err := inside.Setup(cfg)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package enginetest gives unit tests real locks without servers: an engine on masters that
-// are in the test's own process, execute the engine's commands, and fail on demand. It is no
-// mock: acquires, renewals, hand-overs, wake-ups, losses and errors are those of the engine,
-// which cannot tell these masters from servers. The package's own tests run on both.
+// Package enginetest gives unit tests real locks without servers. Its engine locks on masters in
+// the test's own process, which execute the engine's commands and fail on demand. It is no mock:
+// acquires, renewals, hand-overs, wake-ups, losses and errors are the engine's own. The engine
+// cannot tell these masters from servers; the package's own tests run on both.
 //
 //	func TestReporterStopsWhenItsLockIsLost(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) { // or without it: then in real time
@@ -15,10 +15,10 @@
 //		})
 //	}
 //
-// In a bubble nothing takes time, and what is measured is exact; an hour of the bubble's time
-// costs two seconds, for the engine looks at its masters all the time. In real time it is a
-// matter of milliseconds, unless the test waits for a lease to run out.
+// In a bubble nothing takes time, and measured times are exact. An hour of the bubble's time costs
+// two seconds, because the engine checks its masters all the time. In real time a test takes
+// milliseconds, unless it waits for a lease to run out.
 //
-// Only distance is missing: calls take microseconds. How long real masters take, and how locks
-// fare under load, is for lockbench.
+// Only distance is missing: calls take microseconds. lockbench measures real masters, and locks
+// under load.
 package enginetest

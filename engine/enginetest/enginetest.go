@@ -18,8 +18,8 @@ import (
 	"muxlock/internal/redisfake"
 )
 
-// Engine is a real engine on masters that are in this process, and can be made to fail. It is
-// safe for concurrent use.
+// Engine is a real engine on masters in this process, which can be made to fail. It is safe for concurrent
+// use.
 type Engine struct {
 	*engine.Engine
 	cfg     engine.Config
@@ -31,13 +31,13 @@ type Engine struct {
 	denied  map[string]bool  // names
 }
 
-// New starts masters and an engine on them, which t.Cleanup closes. cfg is as for engine.New,
-// but for Masters and Client: there are as many masters as cfg.Masters has, five if it has
-// none, and neither addresses nor passwords matter; errors have master i as 192.0.2.i:6379. They have been up for long, have no data
-// and, with cfg.Fencing, are set up. It fails t if engine.New fails.
+// New starts masters and an engine on them; t.Cleanup closes both. cfg is as for engine.New, but for Masters
+// and Client: there are as many masters as cfg.Masters has, five if it has none, and neither addresses nor
+// passwords matter. Errors name master i as 192.0.2.i:6379. The masters have been up for long, have no data
+// and, with cfg.Fencing, are set up. New fails t if engine.New fails.
 //
-// In a testing/synctest bubble call it with the bubble's t. All leases and timeouts are in
-// the bubble's time then.
+// In a testing/synctest bubble call New with the bubble's t. All leases and timeouts are in the bubble's time
+// then.
 func New(t testing.TB, cfg engine.Config) *Engine {
 	t.Helper()
 	n := len(cfg.Masters)
@@ -66,8 +66,8 @@ func New(t testing.TB, cfg engine.Config) *Engine {
 	return e
 }
 
-// Open returns another engine on the same masters, which t.Cleanup closes: it plays another
-// process. cfg is as for New. Faults by name are of names with New's Config.Prefix.
+// Open returns another engine on the same masters, which plays another process; t.Cleanup closes it. cfg is
+// as for New. Faults by name apply to names with New's Config.Prefix.
 func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	t.Helper()
 	cfg.Masters, cfg.Client = e.cfg.Masters, e.cfg.Client
@@ -82,11 +82,11 @@ func (e *Engine) Open(t testing.TB, cfg engine.Config) *engine.Engine {
 	return other
 }
 
-// Down makes a master, counted from 0, unreachable. It keeps its data: leases run out as ever. The
-// engines have noticed when it returns: Ready does not count the master.
+// Down makes a master, counted from 0, unreachable. It keeps its data: leases run out as ever. When Down
+// returns the engines have noticed: Ready does not count the master.
 func (e *Engine) Down(master int) { e.cut(master, e.masters[master].Down) }
 
-// cut runs what ends a master's connections, and returns when the engines have set it aside.
+// cut runs end, which ends a master's connections, and returns when the engines have set the master aside.
 func (e *Engine) cut(master int, end func()) {
 	e.mu.Lock()
 	engines := e.engines
@@ -106,14 +106,13 @@ func (e *Engine) cut(master int, end func()) {
 // Up ends Down. The engine dials again after a moment, of 1.5 s at most; Ready waits for that.
 func (e *Engine) Up(master int) { e.masters[master].Up() }
 
-// Slow has a master execute commands at once and answer them d later. One that is slower than
+// Slow makes a master execute commands at once and answer them d later. A master slower than
 // Config.MasterTimeout is hung. 0 ends it.
 func (e *Engine) Slow(master int, d time.Duration) { e.masters[master].Slow(d) }
 
-// Restart restarts a master, up or down, without its data. As in production the engine asks it
-// for no new locks until all leases that it may have forgotten have run out:
-// MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no time at all. The engines have noticed when it returns:
-// Ready waits for that.
+// Restart restarts a master, up or down, without its data. As in production, the engine asks it for no new
+// locks until all leases that it may have forgotten have run out: MaxTTL*(1+Drift) + 1s + 2ms, in a bubble no
+// time at all. When Restart returns the engines have noticed: Ready waits for that.
 func (e *Engine) Restart(master int) {
 	e.cut(master, func() {
 		e.mu.Lock()
@@ -125,19 +124,18 @@ func (e *Engine) Restart(master int) {
 	})
 }
 
-// NoQuorum makes as many masters unreachable as leave no quorum: what needs one gets
-// engine.ErrNoQuorum. Locks that are held live until their validity ends.
+// NoQuorum makes as many masters unreachable as leave no quorum. Calls that need one get engine.ErrNoQuorum.
+// Locks that are held live until their validity ends.
 func (e *Engine) NoQuorum() {
 	for i := range quorum.Size(len(e.masters)) {
 		e.Down(i)
 	}
 }
 
-// nobody has the names that are refused.
+// nobody is the value of a name that is refused.
 const nobody = "nobody"
 
-// Refuse gives a name to nobody: an acquire finds it taken until Heal. Who holds it loses it,
-// as with Lose.
+// Refuse gives a name to nobody: an acquire finds it taken until Heal. A holder loses it, as with Lose.
 func (e *Engine) Refuse(name string) {
 	e.mu.Lock()
 	e.refused[name] = true
@@ -148,7 +146,7 @@ func (e *Engine) Refuse(name string) {
 	e.notice(name)
 }
 
-// Deny has the masters' ACL forbid a name until Heal: an acquire gets engine.ErrDenied.
+// Deny makes the masters' ACL forbid a name until Heal: an acquire gets engine.ErrDenied.
 func (e *Engine) Deny(name string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -158,10 +156,10 @@ func (e *Engine) Deny(name string) {
 	}
 }
 
-// Lose deletes a lock at all masters, whoever holds it, also at those that are down. An engine
-// would find that out with the next renewal, and a lock that is not kept alive with Extend; here
-// it has when Lose returns, if a majority of the masters is up: Done is closed, and Err matches
-// engine.ErrLost. Of a lock that was adopted only the next Extend finds out.
+// Lose deletes a lock at all masters, whoever holds it, also at those that are down. An engine would find
+// that out with the next renewal, or Extend of a lock that is not kept alive. Here it has when Lose returns,
+// if a majority of the masters is up: Done is closed, and Err matches engine.ErrLost. Only an adopted lock
+// finds out later, at its next Extend.
 func (e *Engine) Lose(name string) {
 	for _, m := range e.masters {
 		m.Delete(e.cfg.Prefix + name)
@@ -169,8 +167,8 @@ func (e *Engine) Lose(name string) {
 	e.notice(name)
 }
 
-// notice has the holder of a name ask the masters for it. What it shares with a call that is under
-// way may have been answered before, so it asks again.
+// notice makes the holder of a name ask the masters for it, twice: a first Extend may share the outcome of a
+// call that was answered before.
 func (e *Engine) notice(name string) {
 	e.mu.Lock()
 	engines := e.engines
@@ -185,8 +183,8 @@ func (e *Engine) notice(name string) {
 	}
 }
 
-// Heal ends all faults: every master is up and fast, and no name is refused or denied. The engine dials
-// again as after Up.
+// Heal ends all faults: every master is up and fast, and no name is refused or denied. The engine dials again
+// as after Up.
 func (e *Engine) Heal() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -10,17 +10,17 @@ const Max uint64 = 1<<53 - 1
 
 // All errors are for errors.Is; StaleError is for errors.As, too.
 var (
-	// ErrStale is returned when the resource has seen a larger fence: a newer holder
-	// has sealed it. Nothing was written. It is final for this lock: acquire again, and read again.
-	// A transaction around it goes on, and must be rolled back: Table.InTx does so.
+	// ErrStale is returned when the resource has seen a larger fence: a newer holder has sealed it. Nothing
+	// was written. It is final for this lock: acquire again, and read again. A transaction around it goes on,
+	// and must be rolled back: Table.InTx does that.
 	ErrStale = errors.New("fence: stale")
-	// ErrInvalid is returned, before anything is sent or written, when a fence is not
-	// a number from 1 to Max. 0 is what a lock has whose engine runs without fencing.
+	// ErrInvalid is returned, before anything is sent or written, when a fence is not a number from 1 to Max.
+	// A lock has fence 0 when its engine runs without fencing.
 	ErrInvalid = errors.New("fence: invalid")
 )
 
-// StaleError is an ErrStale with its numbers: Fence came, but the resource has seen Seen.
-// errors.As finds it as a *StaleError.
+// StaleError is an ErrStale with its numbers: Fence came, but the resource has seen Seen. errors.As finds it
+// as a *StaleError.
 type StaleError struct{ Fence, Seen uint64 }
 
 func (e *StaleError) Error() string {
@@ -30,9 +30,9 @@ func (e *StaleError) Error() string {
 // Unwrap returns ErrStale.
 func (e *StaleError) Unwrap() error { return ErrStale }
 
-// Check returns nil if a resource that has seen the fence seen, 0 if none, may accept fence: it is
-// at least as large. The resource then keeps fence, in the same atomic step as its data. Errors:
-// ErrInvalid if fence is 0 or above Max, else a StaleError. It is safe for concurrent use. See the
+// Check reports whether a resource may accept fence. seen is the largest fence that the resource has seen, 0
+// if none. nil: fence is at least as large, and the resource keeps it, in the same atomic step as its data.
+// Errors: ErrInvalid if fence is 0 or above Max, else a StaleError. It is safe for concurrent use. See the
 // package comment for the rule.
 func Check(seen, fence uint64) error {
 	if fence == 0 || fence > Max {

@@ -15,13 +15,13 @@ const Header = "Lock-Fence"
 var (
 	// ErrNoHeader is returned when a request has no Header.
 	ErrNoHeader = errors.New("fence: the request has no " + Header + " header")
-	// ErrFull is returned when a Store keeps as many names as it may, and the name is not
-	// among them. Nothing was kept. Old names are not dropped: their fences would be forgotten.
+	// ErrFull is returned when a Store has no room for another name. Nothing was kept. Old names are not
+	// dropped: their fences would be forgotten.
 	ErrFull = errors.New("fence: too many names")
 )
 
 // SetHeader puts the fence of a lock into a request, for a server behind Middleware. A new holder's first
-// request, also one that only reads, seals. Errors: ErrInvalid, and the header stays as it was.
+// request seals, even if it only reads. Errors: ErrInvalid, and the header stays as it was.
 func SetHeader(r *http.Request, fence uint64) error {
 	err := Check(0, fence)
 	if err == nil {
@@ -30,8 +30,8 @@ func SetHeader(r *http.Request, fence uint64) error {
 	return err
 }
 
-// FromHeader returns the fence of a request. Errors: ErrNoHeader; ErrInvalid if it is not one number from
-// 1 to Max. Handlers use it that pass the fence on, for instance to Table.Update.
+// FromHeader returns the fence of a request, for handlers that pass it on, for instance to Table.Update.
+// Errors: ErrNoHeader; ErrInvalid if it is not one number from 1 to Max.
 func FromHeader(h http.Header) (uint64, error) {
 	values := h.Values(Header)
 	if len(values) == 0 {
@@ -65,24 +65,24 @@ func WriteError(w http.ResponseWriter, err error) {
 	http.Error(w, "fence: not checked", http.StatusServiceUnavailable)
 }
 
-// Store keeps the largest fence of each name, of a bounded number of names.
+// Store keeps the largest fence of each name, for a bounded number of names.
 type Store interface {
-	// Seal keeps fence as that of name and the name for the caller alone until release is called, once. It
-	// waits for whoever has the name; the end of ctx ends the wait, with ctx's error. Other errors:
-	// ErrInvalid, a StaleError, ErrFull; with any of them nothing is kept and release is nil.
+	// Seal keeps fence as that of name, and keeps the name for the caller alone until release is called,
+	// once. It waits for whoever has the name; the end of ctx ends the wait, with ctx's error. Other errors:
+	// ErrInvalid, a StaleError, ErrFull. With any error nothing is kept and release is nil.
 	Seal(ctx context.Context, name string, fence uint64) (release func(), err error)
 }
 
-// Middleware lets a request pass that carries, in Header, a fence that is not older than any that store
-// has seen for the resource that name returns. Others get WriteError's answer. Reads are requests
-// too: that of a new holder seals. Mount it where all requests come from holders, behind authentication; where some
-// have no fence yet, see the example of FromHeader.
+// Middleware lets a request pass if the fence in its Header is not older than any that store has seen for the
+// resource. name returns the resource of a request. Other requests get WriteError's answer. Reads are
+// requests too: a new holder's read seals. Mount Middleware where all requests come from holders, behind
+// authentication. Where some have no fence yet, see the example of FromHeader.
 //
-// Requests for one name run one after the other, until the handler returns: otherwise an older
-// holder's could pass, be paused, and write after a newer holder has read. A request waits for those
-// before it; the end of its context ends that with 503. A client that stops in the middle of its
-// body keeps the name until the server gives it up: set http.Server.ReadTimeout. A handler must not go on
-// after it returns, as that of http.TimeoutHandler does: wrap that around Middleware.
+// Requests for one name run one after the other, until the handler returns. Otherwise an older holder's
+// request could pass, be paused, and write after a newer holder has read. A request waits for those before
+// it; the end of its context ends that with 503. A client that stops in the middle of its body keeps the name
+// until the server gives it up: set http.Server.ReadTimeout. A handler must not go on after it returns. One
+// inside http.TimeoutHandler does: wrap TimeoutHandler around Middleware.
 func Middleware(store Store, name func(*http.Request) string) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,9 +103,9 @@ func Middleware(store Store, name func(*http.Request) string) func(http.Handler)
 }
 
 // Memory is a Store for one process whose data, too, lives no longer than the process. It cannot promise
-// more: after a restart an older holder may write until a newer one has sealed, and two replicas
-// of a server do not know each other's fences. Where the data is in a database, keep the
-// fence there: FromHeader and Table. Make it with NewMemory. It is safe for concurrent use.
+// more. After a restart an older holder may write until a newer one has sealed, and two replicas of a server
+// do not know each other's fences. Where the data is in a database, keep the fence there: FromHeader and
+// Table. Make a Memory with NewMemory. It is safe for concurrent use.
 type Memory struct {
 	max int
 
@@ -113,17 +113,17 @@ type Memory struct {
 	names map[string]*memory
 }
 
-// memory is one name: who has put a value into busy owns seen.
+// memory is one name. seen belongs to whoever has put a value into busy.
 type memory struct {
 	busy chan struct{}
 	seen uint64
 }
 
-// NewMemory returns a Memory for up to so many names, about 200 bytes each beside the text of the name; with 0
-// or less every name is ErrFull.
+// NewMemory returns a Memory for so many names at most, about 200 bytes each beside the text of the name.
+// With 0 or less, every name is ErrFull.
 func NewMemory(names int) *Memory { return &Memory{max: names, names: make(map[string]*memory)} }
 
-// Seal is that of Store.
+// Seal implements Store.
 func (m *Memory) Seal(ctx context.Context, name string, fence uint64) (release func(), err error) {
 	if err := Check(0, fence); err != nil {
 		return nil, err

@@ -16,20 +16,20 @@ type DB interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// TxBeginner is what Table.InTx needs of a *sql.DB or *sql.Conn. InTx passes no options: for another isolation level
-// wrap one in a type whose BeginTx sets it.
+// TxBeginner is what Table.InTx needs of a *sql.DB or *sql.Conn. InTx passes no options. For another
+// isolation level wrap one in a type whose BeginTx sets it.
 type TxBeginner interface {
 	BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error)
 }
 
-// Table is a table whose rows are fenced: the column Fence of each, BIGINT NOT NULL DEFAULT 0,
-// is the largest fence that the row has seen. Name, Key and Fence go into the statements
-// as they are, so they are constants, never input; Key is unique. Insert a row, with fence 0,
-// before it is first sealed. Do not delete it while a holder may still write: the fence goes with it.
+// Table is a table whose rows are fenced. The column Fence of a row, BIGINT NOT NULL DEFAULT 0, is the
+// largest fence that the row has seen. Key is unique. Name, Key and Fence go into the statements as they are,
+// so they are constants, never input. Insert a row, with fence 0, before it is first sealed. Do not delete it
+// while a holder may still write: the fence goes with it.
 type Table struct {
 	Name, Key, Fence string
-	// Placeholder returns the text for the n-th argument of a statement, from 1; nil means ?
-	// for each. PostgreSQL has $1, SQL Server @p1.
+	// Placeholder returns the text for the n-th argument of a statement, from 1. nil means ? for each.
+	// PostgreSQL has $1, SQL Server @p1.
 	Placeholder func(n int) string
 }
 
@@ -42,15 +42,15 @@ func (t Table) Seal(ctx context.Context, db DB, key any, fence uint64) error {
 //
 //	UPDATE name SET set, fence = ? WHERE key = ? AND fence <= ?
 //
-// set is a constant such as "balance = ?, changed = ?", with args for its placeholders, which come
-// first. The one statement makes the check and the write atomic, also outside a transaction. It
-// blocks and ends with ctx as database/sql does.
+// set is a constant such as "balance = ?, changed = ?", with args for its placeholders, which come first. The
+// one statement makes the check and the write atomic, also outside a transaction. Update blocks and ends with
+// ctx as database/sql does.
 //
-// Errors: ErrInvalid before anything is sent; a StaleError or ErrNoRow when the statement changed
-// nothing, by a second one that asks why; those of the driver, after which, as ever, the write may have
-// happened. To the database neither of the first two is an error: a transaction around it goes on, and must be
-// rolled back. A driver that does not count rows that it leaves as they are makes that an error, too: MySQL
-// needs clientFoundRows=true. It is safe for concurrent use as far as db is.
+// Errors: ErrInvalid before anything is sent; a StaleError or ErrNoRow when the statement changed nothing (a
+// second one asks why); those of the driver. After an error of the driver the write may have happened, as
+// ever. To the database neither of the first two is an error: a transaction around it goes on, and must be
+// rolled back. It is an error, too, if the driver does not count a row that it leaves as it is: MySQL needs
+// clientFoundRows=true. Update is safe for concurrent use as far as db is.
 func (t Table) Update(ctx context.Context, db DB, key any, fence uint64, set string, args ...any) error {
 	if err := Check(0, fence); err != nil {
 		return err
@@ -71,18 +71,18 @@ func (t Table) Update(ctx context.Context, db DB, key any, fence uint64, set str
 	return t.why(ctx, db, key, fence)
 }
 
-// InTx runs fn in a transaction whose first statement is Seal, and commits. From the seal to the commit the database
-// keeps every older and newer holder out of the row: what fn reads and writes through tx, in any table, is fenced
-// by this one row. Keep it short: a holder that is paused in it keeps out the next one, too.
+// InTx runs fn in a transaction whose first statement is Seal, and commits. From the seal to the commit the
+// database keeps every older and newer holder out of the row. So this one row fences all that fn reads and
+// writes through tx, in any table. Keep it short: a holder that is paused in it keeps out the next one, too.
 //
-// InTx rolls back after an error of Seal, for which fn is not called, an error of fn, a panic in fn, and the end of ctx
-// before the commit. The end of ctx stops the statements of fn, not fn. fn leaves Commit and Rollback to InTx, and
-// returns the errors of further Seals and Updates.
+// InTx rolls back after an error of Seal (fn is not called then), an error of fn, a panic in fn, and the end
+// of ctx before the commit. The end of ctx stops the statements of fn, not fn. fn leaves Commit and Rollback
+// to InTx, and returns the errors of further Seals and Updates.
 //
-// Errors: ErrInvalid before anything is sent; those of BeginTx, Seal, fn and Commit, with ctx's if its end rolled back.
-// After an error of Commit the write may have happened; after the others nothing was written. A database may refuse
-// a seal that waited for another holder, as PostgreSQL does from REPEATABLE READ up: call InTx again. InTx is safe
-// for concurrent use as far as db and fn are.
+// Errors: ErrInvalid before anything is sent; those of BeginTx, Seal, fn and Commit, with ctx's if its end
+// rolled back. After an error of Commit the write may have happened; after the others nothing was written. A
+// database may refuse a seal that waited for another holder, as PostgreSQL does from REPEATABLE READ up: call
+// InTx again. InTx is safe for concurrent use as far as db and fn are.
 func (t Table) InTx(ctx context.Context, db TxBeginner, key any, fence uint64, fn func(tx *sql.Tx) error) error {
 	if err := Check(0, fence); err != nil {
 		return err
@@ -104,7 +104,7 @@ func (t Table) InTx(ctx context.Context, db TxBeginner, key any, fence uint64, f
 	return err
 }
 
-// why returns the reason for which a row was not written, never nil.
+// why returns why a row was not written, never nil.
 func (t Table) why(ctx context.Context, db DB, key any, fence uint64) error {
 	var seen uint64
 	query := fmt.Sprintf("SELECT %s FROM %s WHERE %s = %s", t.Fence, t.Name, t.Key, t.placeholder(1))

@@ -13,16 +13,16 @@
 //		return err
 //	}
 //
-// Each field of engine.Stats is an observable counter, up-down counter or gauge, those of a master
-// with its address as the attribute master; histograms have the time that callers waited
-// (muxlock.wait, with how it ended as the attribute result), for how long they held
-// (muxlock.hold), and how long a release took that asked the masters (muxlock.release).
-// muxlock.build_info has the attribute version. The names of locks are no attribute: they are as many as there are invoices,
-// say, and may reveal whose they are. Look for a single lock in the log; for a few kinds of
-// locks there is Options.Class. A view can change the histograms' buckets.
+// Each field of engine.Stats is an observable counter, up-down counter or gauge. Fields of a master have
+// its address as the attribute master. Histograms have how long callers waited (muxlock.wait, whose
+// attribute result is how the wait ended), how long they held (muxlock.hold), and how long a release took
+// that asked the masters (muxlock.release). muxlock.build_info has the attribute version. The names of
+// locks are no attribute: there may be as many as invoices, and they may reveal whose they are. Look for a
+// single lock in the log. For a few kinds of locks there is Options.Class. A view can change the
+// histograms' buckets.
 //
 // Several engines in one process need Options.Attributes, such as a name for each.
 //
-// Through OpenTelemetry's exporter for Prometheus the metrics have the names of package lockprom:
-// its dashboard and alerts hold for both.
+// Through OpenTelemetry's exporter for Prometheus the metrics have the names of package lockprom. So its
+// dashboard and alerts hold for both.
 package lockotel

@@ -16,17 +16,16 @@ import (
 type Options struct {
 	// Attributes are on every point. They tell several engines of one process apart.
 	Attributes []attribute.KeyValue
-	// Class maps the name of a lock to the attribute class of the histograms, "invoice:42"
-	// to "invoice" for example. Default nil: no such attribute. Each value makes time series of
-	// its own: never return what grows with the data, such as the name itself, or what should
-	// not be read by all who read metrics. As a safeguard, all values beyond the first 100
-	// become "other". It is called as an Observer's functions are.
+	// Class maps the name of a lock to the attribute class of the histograms, "invoice:42" to "invoice" for
+	// example. Default nil: no such attribute. Each value makes time series of its own. Never return what
+	// grows with the data, such as the name itself, or what not all readers of metrics may read. As a
+	// safeguard, all values beyond the first 100 become "other". Class is called as an Observer's functions
+	// are.
 	Class func(name string) string
 }
 
-// Metrics are the instruments of one engine. Histograms are filled by its Observer, everything
-// else is read from Engine.Stats whenever the reader collects. All methods are safe for concurrent
-// use.
+// Metrics are the instruments of one engine. Its Observer fills the histograms. All else is read from
+// Engine.Stats whenever the reader collects. All methods are safe for concurrent use.
 type Metrics struct {
 	meter      metric.Meter
 	attributes []attribute.KeyValue
@@ -67,13 +66,13 @@ func New(meter metric.Meter, opts Options) (*Metrics, error) {
 	return m, nil
 }
 
-// Observer returns the Config.Observer that fills the histograms; without it they are empty. It has
-// Acquired, NotAcquired, Released and ReleaseTook: a service sets the other functions as it likes,
-// and calls these four from its own where it wants both. It must not be changed after engine.New.
+// Observer returns the Config.Observer that fills the histograms; without it they are empty. It sets
+// Acquired, NotAcquired, Released and ReleaseTook. A service may set the other functions. It may replace
+// these four, and call them from its own. It must not change the Observer after engine.New.
 func (m *Metrics) Observer() *engine.Observer { return m.observer }
 
-// Watch has the Stats of locks collected until the registration that it returns is ended, or
-// the provider shut down. Errors are the meter's.
+// Watch makes the reader collect the Stats of locks, until the returned registration ends or the provider is
+// shut down. Errors are the meter's.
 func (m *Metrics) Watch(locks *engine.Engine) (metric.Registration, error) {
 	all := make([]metric.Observable, 0, len(m.byName))
 	for _, o := range m.byName {

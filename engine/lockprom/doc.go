@@ -10,12 +10,12 @@
 //	prometheus.MustRegister(metrics)
 //	http.Handle("/metrics", promhttp.Handler())
 //
-// Each field of engine.Stats is a counter or a gauge, those of a master with its address as the
-// label master; histograms have the time that callers waited (muxlock_wait_seconds, with how
-// it ended as the label result), for how long they held (muxlock_hold_seconds), and how long a release
-// took that asked the masters (muxlock_release_seconds). muxlock_build_info has the label version. The names of
-// locks are no label: they are as many as there are invoices, say, and may reveal whose they
-// are. Look for a single lock in the log; for a few kinds of locks there is Options.Class.
+// Each field of engine.Stats is a counter or a gauge. Fields of a master have its address as the label
+// master. Histograms have how long callers waited (muxlock_wait_seconds, whose label result is how the
+// wait ended), how long they held (muxlock_hold_seconds), and how long a release took that asked the
+// masters (muxlock_release_seconds). muxlock_build_info has the label version. The names of locks are no
+// label: there may be as many as invoices, and they may reveal whose they are. Look for a single lock in
+// the log. For a few kinds of locks there is Options.Class.
 //
 // # Several engines
 //
@@ -26,16 +26,15 @@
 // # Dashboard and alerts
 //
 // dashboard.json, in this directory, is for Grafana: import it and choose the data source.
-// alerts.yaml is for Prometheus (rule_files). It has an alert for each of the three facts that
-// somebody should look at: a lock was lost while it was held, attempts found no quorum for minutes, and so
-// few masters vote that the next failure stops all locks. Dashboard and alerts hold for any number
-// of engines and masters, and also for what package lockotel exports through OpenTelemetry's exporter for
-// Prometheus, which makes the same names. Module rulestest evaluates all their queries on
-// scrapes of real engines.
+// alerts.yaml is for Prometheus (rule_files). It has an alert for each of three facts: a lock was lost while
+// it was held, attempts found no quorum for minutes, and so few masters vote that the next failure stops all
+// locks. Dashboard and alerts hold for any number of engines and masters. They also hold for package lockotel
+// through OpenTelemetry's exporter for Prometheus, which makes the same names. Module rulestest evaluates all
+// their queries on scrapes of real engines.
 //
 // # What it costs
 //
-// Stats are read once per scrape. The Observer is notified of each acquire and release by a
-// goroutine of the engine's own: no lock waits for it, and what it misses is counted in
-// muxlock_events_dropped_total. Without it in the Config there are no histograms; all else is there.
+// Stats are read once per scrape. A goroutine of the engine notifies the Observer of each acquire and
+// release. No lock waits for it; muxlock_events_dropped_total counts the events that it misses. Without the
+// Observer in the Config there are no histograms; all else is there.
 package lockprom

@@ -11,18 +11,16 @@ import (
 
 // Options of New; all may be left out.
 type Options struct {
-	// Class maps the name of a lock to the label class of the histograms, "invoice:42" to
-	// "invoice" for example. Default nil: no such label. Each value is two dozen time series
-	// and more that live as long as the process, in this process and in Prometheus: never return
-	// what grows with the data, such as the name itself, or what should not be read by all who
-	// read metrics. As a safeguard, all values beyond the first 100 become "other". It is called
-	// as an Observer's functions are.
+	// Class maps the name of a lock to the label class of the histograms, "invoice:42" to "invoice" for
+	// example. Default nil: no such label. Each value is two dozen time series and more, which live as long
+	// as the process, here and in Prometheus. Never return what grows with the data, such as the name itself,
+	// or what not all readers of metrics may read. As a safeguard, all values beyond the first 100 become
+	// "other". Class is called as an Observer's functions are.
 	Class func(name string) string
 }
 
-// Metrics is a prometheus.Collector for one engine. Histograms are filled by its Observer,
-// everything else is read from Engine.Stats at each scrape. All methods are safe for concurrent
-// use.
+// Metrics is a prometheus.Collector for one engine. Its Observer fills the histograms. All else is read from
+// Engine.Stats at each scrape. All methods are safe for concurrent use.
 type Metrics struct {
 	wait, hold, release *prometheus.HistogramVec
 	observer            *engine.Observer
@@ -45,9 +43,9 @@ func New(opts Options) *Metrics {
 	return m
 }
 
-// Observer returns the Config.Observer that fills the histograms; without it they are empty. It has
-// Acquired, NotAcquired, Released and ReleaseTook: a service sets the other functions as it likes,
-// and calls these four from its own where it wants both. It must not be changed after engine.New.
+// Observer returns the Config.Observer that fills the histograms; without it they are empty. It sets
+// Acquired, NotAcquired, Released and ReleaseTook. A service may set the other functions. It may replace
+// these four, and call them from its own. It must not change the Observer after engine.New.
 func (m *Metrics) Observer() *engine.Observer { return m.observer }
 
 // Watch makes locks the engine whose Stats are collected. Before that there are none.

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// bound returns a copy of ctx that ends when Redsync's tries after the first would be over: after
-// the delays before them, and what one of them may take.
+// bound returns a copy of ctx that ends when Redsync's tries after the first would be over: after the delays
+// before them, and the time that one of them may take.
 func (m *Mutex) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	try := time.Duration(float64(m.expiry) * m.timeoutFactor)
 	if m.delayFunc == nil {
@@ -26,8 +26,8 @@ func (m *Mutex) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	}
 }
 
-// await returns after the tries, or when ctx ends. The delay function is asked for one delay
-// after the other, as there may be very many.
+// await returns after the tries, or when ctx ends. It asks the delay function for one delay after the other,
+// as there may be very many.
 func (m *Mutex) await(ctx context.Context, try time.Duration) {
 	for i := 1; i < m.tries && pause(ctx, m.delayFunc(i)); i++ {
 	}
@@ -46,7 +46,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// times is n times d, at most what is as good as for ever.
+// times is n times d, but at most about 73 years.
 func times(d time.Duration, n int) time.Duration {
 	const longest = math.MaxInt64 / 4
 	if d > 0 && int64(n) > int64(longest/d) {

@@ -15,10 +15,10 @@
 //	if err := mutex.Lock(); err != nil { ... }
 //	defer mutex.Unlock()
 //
-// All that Redsync v4.18 exports is here with the same types, but for New's arguments and the
+// This package exports all of Redsync v4.18 with the same types, but for New's arguments and the
 // drivers. Processes with Redsync and with this package exclude each other on the same masters,
-// and unlock each other's locks WithValue: a service may move one process at a time.
-// A service that is written anew is better off with package engine itself.
+// and unlock each other's locks WithValue. So a service may move one process at a time. A new
+// service is better off with package engine itself.
 //
 // # Options
 //
@@ -34,25 +34,26 @@
 //	WithGenValueFunc       refused   a value is safe for one attempt only; Config.Holder says who holds a lock
 //
 // Option and OptionFunc can be wrapped as before. A value that makes no sense (an expiry below 1 ms,
-// no tries, a negative delay, a factor that is not a number) is refused, too: NewMutex cannot return
-// an error, so each call of the mutex does, before anything is sent. It matches
+// no tries, a negative delay, a factor that is not a number) is refused, too. NewMutex cannot return
+// an error, so each call of the mutex does, before anything is sent. That error matches
 // engine.ErrInvalid and names the option.
 //
 // # Coming from Redsync
 //
-// Require the module as README says under Install. Change the import and the constructor; give the engine the addresses that the pools had,
-// with password, TLS and database as engine.Config has them, and the longest expiry of all
-// processes as Config.MaxTTL, if it is above 30 s. Leave Config.Prefix empty: names are keys.
-// Leave Config.MaxAttempts 0. Compare errors with errors.Is and errors.As, not with ==. Then look at what is different:
+// Require the module as README says under Install. Change the import and the constructor. Give the
+// engine the addresses of the pools, with password, TLS and database as engine.Config has them. If the
+// longest expiry of all processes is above 30 s, set Config.MaxTTL to it. Leave Config.Prefix empty:
+// names are keys. Leave Config.MaxAttempts 0. Compare errors with errors.Is and errors.As, not with ==.
+// Then look at the differences:
 //
 // Waiting. Lock gives up when Redsync would: after the delays between its tries, 4.65 s by
-// default, and what a try may take, 0.4 s. But it does not sleep: waiters are woken when
-// the lock is free, and those of one process are served in order of arrival. A ctx with a
-// deadline and WithTries(math.MaxInt) waits for the deadline.
+// default, and the time of one try, 0.4 s. But it does not sleep: waiters are woken when the lock
+// is free, and those of one process are served in order of arrival. With WithTries(math.MaxInt)
+// Lock waits until ctx's deadline.
 //
-// Sharing a name with Redsync. Redsync polls where an engine is woken, so engines leave a name alone
-// for a moment while they see Redsync's there. With one process each, eight goroutines each that
-// hold one name for 1 ms, and three masters of one machine, in ten seconds:
+// Sharing a name with Redsync. Redsync polls where an engine is woken. So engines leave a name alone
+// for a moment while they see Redsync's value there. Holds in ten seconds, with one process each,
+// eight goroutines each that hold one name for 1 ms, and three masters of one machine:
 //
 //	                               engines        Redsync       without the moment
 //	Redsync, tries every 20 ms     4,980          1,981         8,178 and 167, 13 time-outs of 3 s
@@ -60,29 +61,26 @@
 //	Redsync's own delays           10 % of the holds are Redsync's; 0.5 % without the moment
 //
 // With its own delays, and a pause of 5 ms after each turn, Redsync has 2 %: try more often while
-// processes are moved. The shares of the first two rows, in one process, are shown by
+// you move processes. This shows the shares of the first two rows, in one process:
 //
 //	go test -v -run FairShare ./engine/redsync/redsynctest
 //
 // Hand-over. Unlock hands the lock to the next waiter of the process without asking the
-// masters, for up to Config.HandOverTime in a row. Its validity may be as little as half of the
-// expiry: go by Until. A lock whose Value was asked for is not handed over, so
-// ask only when another mutex needs it. After a hand-over Value is empty.
+// masters, for up to Config.HandOverTime in a row. The next one may get as little validity as half
+// of the expiry: go by Until. A lock whose Value was asked for is not handed over, so ask only when
+// another mutex needs it. After a hand-over Value is empty.
 //
-// Validity. Until is 2 ms earlier than Redsync's.
-// A lock whose Until has passed is lost for good, even if its key is still there. A master that
-// was restarted does not vote on new locks for a while (Config.MastersAreDurable). Valid goes by the
-// clock and asks nobody.
+// Validity. Until is 2 ms earlier than Redsync's. A lock whose Until has passed is lost for good, even
+// if its key is still there. A restarted master does not vote on new locks for a while
+// (Config.MastersAreDurable). Valid goes by the clock and asks nobody.
 //
-// Unlock. The end of ctx ends the wait, and not the release. ErrLockAlreadyExpired stands for
-// a lock that is another's by now, too, where Redsync has ErrTaken. While a lock whose value was
-// passed on to another process has validity left here, others of this process wait for it, though it was
-// unlocked there.
+// Unlock. The end of ctx ends the wait, and not the release. ErrLockAlreadyExpired also stands for
+// a lock that is another's by now, where Redsync has ErrTaken. If another process unlocks a lock by
+// its value, others of this process still wait for it until its validity here has run out.
 //
-// Extend. It never makes a lease shorter, and never creates a key: WithSetNXOnExtend is a new
-// lock.
+// Extend. It never makes a lease shorter, and never creates a key: WithSetNXOnExtend makes a new lock.
 //
-// Errors. They match what Redsync's would, and the engine's beside it, which say more:
+// Errors. They match Redsync's errors, and also the engine's, which say more:
 //
 //	*ErrTaken              engine.ErrTaken from Lock; engine.ErrLost or ErrNotHeld from Extend. Nodes is nil
 //	*RedisError            engine.ErrNoQuorum: one for each master that gave no vote, with its place in Config.Masters
@@ -92,14 +90,14 @@
 //	ErrLockAlreadyExpired  engine.ErrNotHeld from Unlock
 //	none                   engine.ErrInvalid, ErrOverloaded, ErrClosed: nothing was sent
 //
-// Fencing, renewal, loss. EngineLock is the engine's lock: its Fence grows with each holder
-// where Config.Fencing is set (0 for a lock of another process WithValue), KeepAlive replaces
-// a goroutine that extends, Done and Context end when the lock is lost.
+// Fencing, renewal, loss. EngineLock is the engine's lock. With Config.Fencing its Fence grows with
+// each holder (0 for a lock of another process WithValue). Its KeepAlive replaces a goroutine that
+// extends. Its Done and Context end when the lock is lost.
 //
-// Metrics. Engine.Stats has counters, Config.Observer events, Config.Logger what somebody should
-// look at; mutexes of this package are counted like other locks. A Lock that has to wait is one
-// NotAcquired and one attempt more: its first try.
+// Metrics. Engine.Stats has counters, Config.Observer gets events, Config.Logger gets what somebody
+// should look at. Mutexes of this package are counted like other locks. A Lock that has to wait
+// counts one NotAcquired and one attempt more, for its first try.
 //
-// The module redsynctest beside this package runs one table of behaviours against Redsync
-// and against this package; where they differ, it says why.
+// The module redsynctest beside this package runs one table of behaviours against Redsync and
+// against this package. Where they differ, it says why.
 package redsync

@@ -19,15 +19,14 @@ var (
 	ErrLockAlreadyExpired = errors.New("redsync: lock had gone before it was unlocked")
 )
 
-// ErrTaken is found by errors.As, as an *ErrTaken: somebody else has the lock, or Extend
-// finds that this mutex has it no more. Nodes is nil: the engine counts votes, and does not
-// wait for those of all masters.
+// ErrTaken is found by errors.As, as an *ErrTaken: somebody else has the lock, or Extend finds that this
+// mutex no longer has it. Nodes is nil: the engine counts votes, and does not wait for those of all masters.
 type ErrTaken struct{ Nodes []int }
 
 func (e ErrTaken) Error() string { return "redsync: lock is taken" }
 
-// ErrNodeTaken is found by errors.As, as an *ErrNodeTaken, when too few masters answered and
-// some of those that did refused. Node is -1: it is not known which.
+// ErrNodeTaken is found by errors.As, as an *ErrNodeTaken, when too few masters answered and some of them
+// refused. Node is -1: it is not known which.
 type ErrNodeTaken struct{ Node int }
 
 func (e ErrNodeTaken) Error() string { return "redsync: lock is taken on some masters" }
@@ -44,7 +43,7 @@ func (e RedisError) Error() string { return fmt.Sprintf("redsync: master %d: %v"
 // Unwrap returns Err.
 func (e RedisError) Unwrap() error { return e.Err }
 
-// failure is an engine's error that also matches those that Redsync returns in its place.
+// failure is an engine's error that also matches the errors that Redsync would return.
 type failure struct {
 	error         // the engine's
 	all   []error // it, and Redsync's
@@ -52,8 +51,8 @@ type failure struct {
 
 func (f *failure) Unwrap() []error { return f.all }
 
-// fail returns the engine's error with Redsync's beside it: kind, or what the masters said if
-// kind is nil.
+// fail returns the engine's error with Redsync's beside it: kind or, if kind is nil, the error that the
+// masters' votes mean.
 func (r *Redsync) fail(err, kind error) error {
 	f := &failure{error: err, all: []error{err}}
 	attempt := (*engine.AttemptError)(nil)
@@ -73,8 +72,8 @@ func (r *Redsync) fail(err, kind error) error {
 	return f
 }
 
-// spent returns the error of an acquire that the mutex's bound ended: how the last attempt
-// failed, without the end of a ctx that the caller has never seen.
+// spent returns the error of an acquire that the mutex's bound ended: how the last attempt failed, without
+// the error of a ctx that the caller has never seen.
 func (r *Redsync) spent(err error) error {
 	attempt := (*engine.AttemptError)(nil)
 	switch {

@@ -9,8 +9,8 @@ import (
 	"muxlock/engine"
 )
 
-// A Mutex locks one name, as often as it is unlocked again. Its methods have the names and
-// results of Redsync's, and may be called by several goroutines.
+// A Mutex locks one name, any number of times in turn. Its methods have the names and results of Redsync's,
+// and may be called by several goroutines.
 type Mutex struct {
 	redsync *Redsync
 	name    string
@@ -22,9 +22,9 @@ type Mutex struct {
 	delayFunc     DelayFunc // in place of delay; nil: none
 	driftFactor   float64
 	timeoutFactor float64
-	value         string // of another mutex's lock
+	value         string // of the lock of another mutex
 	relock        bool
-	refused       error // an option that is not taken
+	refused       error // an option that is refused
 
 	invalid error                       // what is wrong with the options
 	lock    atomic.Pointer[engine.Lock] // the last one; nil: there was none
@@ -33,13 +33,13 @@ type Mutex struct {
 // Name returns the mutex's name.
 func (m *Mutex) Name() string { return m.name }
 
-// EngineLock returns the engine's lock, for what Redsync does not have: Fence, KeepAlive,
-// Done, Context, HeldOn. It is that of the last Lock, TryLock, Extend or Unlock, and nil before.
+// EngineLock returns the engine's lock, for what Redsync does not have: Fence, KeepAlive, Done, Context,
+// HeldOn. It is the lock of the last Lock, TryLock, Extend or Unlock, and nil before.
 func (m *Mutex) EngineLock() *engine.Lock { return m.lock.Load() }
 
-// Value returns the value of the lock's key, for a mutex WithValue elsewhere. It is empty
-// before the lock was acquired, and once it was handed over within the process. A lock whose
-// value was asked for is not handed over: ask only when it is needed.
+// Value returns the value of the lock's key, for a mutex WithValue elsewhere. It is empty before the lock was
+// acquired, and after a hand-over within the process. A lock whose value was asked for is not handed over:
+// ask only when it is needed.
 func (m *Mutex) Value() string {
 	if lock := m.lock.Load(); lock != nil {
 		value := lock.Reveal()
@@ -49,8 +49,8 @@ func (m *Mutex) Value() string {
 	return m.value
 }
 
-// Until returns when the validity of the last lock ends, or ended; after Unlock it has no meaning. It
-// is the zero time before there was one. No I/O.
+// Until returns when the validity of the last lock ends, or ended. After Unlock it has no meaning. It is the
+// zero time before there was a lock. No I/O.
 func (m *Mutex) Until() time.Time {
 	if lock := m.lock.Load(); lock != nil {
 		return m.until(lock)
@@ -58,12 +58,12 @@ func (m *Mutex) Until() time.Time {
 	return time.Time{}
 }
 
-// until is the engine's Until, less what WithDriftFactor asks for beyond the engine's own.
+// until is the engine's Until, less what WithDriftFactor asks for beyond the engine's own drift.
 func (m *Mutex) until(lock *engine.Lock) time.Time {
 	return lock.Until().Add(-time.Duration(max(0, m.driftFactor-defaultDriftFactor) * float64(m.expiry)))
 }
 
-// over reports whether until has passed, of a lock that is valid for the engine.
+// over reports whether until has passed for a lock that the engine still considers valid.
 func (m *Mutex) over(lock *engine.Lock) bool {
 	return m.driftFactor > defaultDriftFactor && !time.Now().Before(m.until(lock))
 }
@@ -71,19 +71,19 @@ func (m *Mutex) over(lock *engine.Lock) bool {
 // Lock is LockContext without an end of ctx.
 func (m *Mutex) Lock() error { return m.LockContext(context.Background()) }
 
-// LockContext waits for the lock until ctx ends, at most for as long as Redsync's tries take: the
-// delays between WithTries of them, and what they may take. Waiters are woken when the lock is
-// free; those of one engine get it in order of arrival.
+// LockContext waits for the lock until ctx ends, at most for as long as Redsync's tries take: the delays
+// between WithTries of them, and the time that one may take. Waiters are woken when the lock is free. Those
+// of one engine get it in order of arrival.
 //
-// Errors: *ErrTaken, *RedisError and *ErrNodeTaken, ErrFailed joined to ctx's error,
-// and the engine's beside them; engine.ErrInvalid.
+// Errors: *ErrTaken, *RedisError and *ErrNodeTaken, ErrFailed joined to ctx's error, and the engine's beside
+// them; engine.ErrInvalid.
 func (m *Mutex) LockContext(ctx context.Context) error {
 	err := m.TryLockContext(ctx)
 	if err == nil || m.tries == 1 || m.invalid != nil {
 		return err
 	}
 	ctx = orBackground(ctx)
-	bounded, cancel := m.bound(ctx) // after a first try without: it costs a fifth of a lock
+	bounded, cancel := m.bound(ctx) // not for the first try: it costs a fifth of a lock
 	defer cancel()
 	lock, err := m.redsync.engine.Acquire(bounded, m.name, m.expiry)
 	if err != nil && ctx.Err() == nil && bounded.Err() != nil {
@@ -95,9 +95,9 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 // TryLock is TryLockContext without an end of ctx.
 func (m *Mutex) TryLock() error { return m.TryLockContext(context.Background()) }
 
-// TryLockContext asks the masters once, within about twice the engine's Config.MasterTimeout, and
-// not at all while another mutex of the engine holds the lock or waits for it. Errors are
-// those of LockContext.
+// TryLockContext asks the masters once, within about twice the engine's Config.MasterTimeout. While another
+// mutex of the engine holds the lock or waits for it, TryLockContext does not ask them. Errors are those of
+// LockContext.
 func (m *Mutex) TryLockContext(ctx context.Context) error {
 	if m.invalid != nil {
 		return m.invalid
@@ -125,12 +125,11 @@ func (m *Mutex) take(ctx context.Context, lock *engine.Lock, err error) error {
 // Unlock is UnlockContext without an end of ctx.
 func (m *Mutex) Unlock() (bool, error) { return m.UnlockContext(context.Background()) }
 
-// UnlockContext releases the lock, and returns true once a quorum confirmed it or the next
-// one in this process has the lock. ctx ends the wait, and not what is sent.
+// UnlockContext releases the lock. It returns true once a quorum confirmed that, or the next one in this
+// process has the lock. ctx ends the wait, and not what is sent.
 //
-// Errors: ErrLockAlreadyExpired if the lock was gone or another's, also where the mutex was
-// never locked; *RedisError if too few masters answered, which are sent the release again;
-// engine.ErrInvalid.
+// Errors: ErrLockAlreadyExpired if the lock was gone or another's, or the mutex was never locked; *RedisError
+// if too few masters answered (they are sent the release again); engine.ErrInvalid.
 func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 	ctx = orBackground(ctx)
 	lock, err := m.held(ctx)
@@ -149,12 +148,12 @@ func (m *Mutex) UnlockContext(ctx context.Context) (bool, error) {
 // Extend is ExtendContext without an end of ctx.
 func (m *Mutex) Extend() (bool, error) { return m.ExtendContext(context.Background()) }
 
-// ExtendContext lets the lock live for the mutex's expiry from now on; a lease is never made
-// shorter. A lock that was lost stays lost, but for WithSetNXOnExtend.
+// ExtendContext lets the lock live for the mutex's expiry from now on. It never makes a lease shorter. A lost
+// lock stays lost, except WithSetNXOnExtend.
 //
-// Errors: *ErrTaken if the lock was lost, unlocked or never locked; ErrExtendFailed if it was
-// lost because the answers came too late; *RedisError if too few masters answered, and the
-// old Until stands; engine.ErrInvalid.
+// Errors: *ErrTaken if the lock was lost, unlocked or never locked; ErrExtendFailed if it was lost because
+// the answers came too late; *RedisError if too few masters answered, and the old Until stands;
+// engine.ErrInvalid.
 func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 	ctx = orBackground(ctx)
 	lock, err := m.held(ctx)
@@ -169,7 +168,7 @@ func (m *Mutex) ExtendContext(ctx context.Context) (bool, error) {
 		}
 	}
 	if m.relock && errors.Is(err, engine.ErrLost) {
-		_ = lock.Release(ctx) // what is left of it would refuse us
+		_ = lock.Release(ctx) // its remaining keys would refuse us
 		err = m.TryLockContext(ctx)
 		return err == nil, err
 	}
@@ -191,9 +190,8 @@ func (m *Mutex) extended(err error, late bool) (bool, error) {
 // Valid is ValidContext without an end of ctx.
 func (m *Mutex) Valid() (bool, error) { return m.ValidContext(context.Background()) }
 
-// ValidContext reports whether the lock is held and Until has not passed. It asks the masters
-// only for a mutex WithValue, once, and extends the lock by that. The error of a lock that is
-// not held is Extend's.
+// ValidContext reports whether the lock is held and Until has not passed. Only for a mutex WithValue it asks
+// the masters, once, which extends the lock. The error of a lock that is not held is Extend's.
 //
 // Deprecated: by Redsync too. Use Until, or Done and Err of EngineLock.
 func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
@@ -207,8 +205,8 @@ func (m *Mutex) ValidContext(ctx context.Context) (bool, error) {
 	return m.extended(err, false)
 }
 
-// held returns the last lock, or that of WithValue: the holder's own in this process, else one
-// that the engine adopts.
+// held returns the last lock, or that of WithValue: the holder's own if it is in this process, else one that
+// the engine adopts.
 func (m *Mutex) held(ctx context.Context) (*engine.Lock, error) {
 	lock := m.lock.Load()
 	switch {
@@ -229,7 +227,7 @@ func (m *Mutex) held(ctx context.Context) (*engine.Lock, error) {
 	return lock, err
 }
 
-// gone reports whether a call found that the lock is not the mutex's any more.
+// gone reports whether a call found that the mutex no longer has the lock.
 func gone(err error) bool {
 	return errors.Is(err, engine.ErrNotHeld) || errors.Is(err, engine.ErrExpired)
 }

@@ -30,15 +30,14 @@ func WithExpiry(expiry time.Duration) Option {
 	return OptionFunc(func(m *Mutex) { m.expiry = expiry })
 }
 
-// WithTries bounds how long Lock waits: for the delays between so many tries. Default 32; 1
-// makes Lock the same as TryLock.
+// WithTries bounds how long Lock waits: for the delays between so many tries. Default 32; 1 makes Lock the
+// same as TryLock.
 func WithTries(tries int) Option {
 	return OptionFunc(func(m *Mutex) { m.tries = tries })
 }
 
-// WithRetryDelay is the delay between two tries. It does not make Lock slower to find that
-// the lock is free, since waiters are woken; it bounds how long Lock waits. Default 150 ms,
-// the mean of Redsync's.
+// WithRetryDelay sets the delay between two tries. Waiters are woken, so it does not delay when Lock finds
+// the lock free. It bounds how long Lock waits. Default 150 ms, the mean of Redsync's.
 func WithRetryDelay(delay time.Duration) Option {
 	return OptionFunc(func(m *Mutex) { m.delay, m.delayFunc = delay, nil })
 }
@@ -54,8 +53,8 @@ func WithRetryDelayFunc(f DelayFunc) Option {
 	})
 }
 
-// WithDriftFactor makes Until earlier where factor is above 0.01, by what it is above that,
-// times the expiry. The engine has subtracted its Config.Drift, for all locks, before.
+// WithDriftFactor makes Until earlier if factor is above 0.01: by the excess, times the expiry. The engine
+// has already subtracted its Config.Drift, for all locks.
 func WithDriftFactor(factor float64) Option {
 	return OptionFunc(func(m *Mutex) { m.driftFactor = factor })
 }
@@ -66,29 +65,29 @@ func WithTimeoutFactor(factor float64) Option {
 	return OptionFunc(func(m *Mutex) { m.timeoutFactor = factor })
 }
 
-// WithValue lets the mutex unlock and extend a lock that another mutex holds, here or in
-// another process, whose Value returned value. Lock and TryLock forget it.
+// WithValue lets the mutex unlock and extend a lock that another mutex holds, here or in another process, and
+// whose Value returned value. Lock and TryLock forget it.
 func WithValue(value string) Option {
 	return OptionFunc(func(m *Mutex) { m.value = value })
 }
 
-// WithSetNXOnExtend makes Extend take a lock that was lost again, if it is free: as a new lock,
-// with a new Value and a new fence. Somebody else may have had it in between.
+// WithSetNXOnExtend makes Extend take a lost lock again, if it is free: as a new lock, with a new Value and a
+// new fence. Somebody else may have had it in between.
 func WithSetNXOnExtend() Option {
 	return OptionFunc(func(m *Mutex) { m.relock = true })
 }
 
-// WithGenValueFunc is refused: each call of the mutex returns engine.ErrInvalid. A value may
-// be used for one attempt only, or a belated release of one attempt deletes the key of the
-// next; so the engine draws them. To see who holds a lock set the engine's Config.Holder.
+// WithGenValueFunc is refused: each call of the mutex returns engine.ErrInvalid. A value may be used for one
+// attempt only. If it were used for two, a belated release of the first would delete the key of the second.
+// So the engine draws the values. To see who holds a lock set the engine's Config.Holder.
 func WithGenValueFunc(func() (string, error)) Option {
 	return OptionFunc(func(m *Mutex) {
 		m.refused = invalid("WithGenValueFunc", "the engine draws a value for each attempt; use Config.Holder to say who holds a lock")
 	})
 }
 
-// WithFailFast has no effect: every call returns once a quorum has decided it, and what it
-// left behind is undone all the same.
+// WithFailFast has no effect: every call returns once a quorum has decided it. The rest of it is undone all
+// the same.
 func WithFailFast(bool) Option { return OptionFunc(func(*Mutex) {}) }
 
 // WithShufflePools has no effect: all masters are asked at the same time.

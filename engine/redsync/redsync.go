@@ -15,10 +15,10 @@ type Redsync struct {
 	shown   shown
 }
 
-// New takes an engine where Redsync's New takes a pool for each master. The engine stays
-// the caller's, who closes it. Make one Redsync for each engine: what a mutex WithValue
-// unlocks is free at once for those who wait in this process if it was locked through the same
-// Redsync, else when its lease ends.
+// New takes an engine where Redsync's New takes a pool for each master. The caller still owns the engine, and
+// closes it. Make one Redsync for each engine. Then a lock that a mutex WithValue unlocks is free at once for
+// those who wait in this process. If it was locked through another Redsync, it is free for them when its
+// lease ends.
 func New(e *engine.Engine) *Redsync {
 	r := &Redsync{engine: e, masters: make(map[string]int)}
 	if e != nil {
@@ -29,9 +29,9 @@ func New(e *engine.Engine) *Redsync {
 	return r
 }
 
-// NewMutex returns a mutex for the lock name; it sends nothing. An option that is refused, or
-// whose value makes no sense, is the error of every call that would ask the masters: it
-// matches engine.ErrInvalid and names the option.
+// NewMutex returns a mutex for the lock name; it sends nothing. If an option is refused, or its value makes
+// no sense, every call that would ask the masters returns an error that matches engine.ErrInvalid and names
+// the option.
 func (r *Redsync) NewMutex(name string, options ...Option) *Mutex {
 	m := &Mutex{
 		redsync: r, name: name,

@@ -7,12 +7,12 @@ import (
 	"muxlock/engine"
 )
 
-// shown has the locks of this process whose Value was asked for. A mutex WithValue finds its
-// lock here rather than adopt it: what it unlocks is free at once for those who wait here.
+// shown has the locks of this process whose Value was asked for. A mutex WithValue looks for its lock here
+// before it adopts it: then its Unlock frees the lock at once for those who wait here.
 type shown struct {
 	mu    sync.Mutex              // guards the following
 	locks map[string]*engine.Lock // by value
-	limit int                     // how many there are when those that have ended are dropped
+	limit int                     // at this number, locks that have ended are dropped
 }
 
 func (s *shown) add(value string, lock *engine.Lock) {

@@ -9,13 +9,13 @@ import (
 	"muxlock/pipeline"
 )
 
-// Of returns the inside of an *engine.Engine.
+// Of returns what is inside an *engine.Engine.
 var Of func(engine any) Engine
 
-// Setup returns what an engine.Config says of setting its masters up. Errors: engine.ErrInvalid.
+// Setup returns the set-up of an engine.Config's masters. Errors: engine.ErrInvalid.
 var Setup func(cfg any) (pipeline.Setup, error)
 
-// Engine is the inside of one.
+// Engine is what is inside an engine.
 type Engine struct {
 	Pipe
 	Durable bool            // Config.MastersAreDurable
@@ -23,11 +23,11 @@ type Engine struct {
 	Closing <-chan struct{} // closed by the first Close
 	// Setup is function Setup with the engine's Config.
 	Setup func() (pipeline.Setup, error)
-	// Key returns where the lock of a name is on the masters. Errors: engine.ErrInvalid.
+	// Key returns the key of a name's lock on the masters. Errors: engine.ErrInvalid.
 	Key func(name string) (string, error)
 	// Refusal returns the error for the outcome of a release.
 	Refusal func(pipeline.Outcome) error
-	// Held returns the lock that somebody holds under a name; nil if nobody does.
+	// Held returns the lock that somebody in the engine's process holds under a name; nil if nobody does.
 	Held func(name string) Lock
 }
 

@@ -19,7 +19,7 @@ type Instrument struct {
 	Label string // name of its one label; empty: none
 }
 
-// Kind is how values of an instrument behave.
+// Kind is how the values of an instrument behave.
 type Kind int
 
 const (
@@ -47,7 +47,7 @@ type part struct {
 	n      uint64
 }
 
-// version is that of this module in the program.
+// version is the version of this module in the program.
 var version = sync.OnceValue(func() string {
 	if b, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range append(b.Deps, &b.Main) {

@@ -10,8 +10,8 @@ import (
 	"muxlock/engine"
 )
 
-// Wait, Hold and Release are the histograms of what the Observer sees. Their label class is there only
-// if the service names classes.
+// Wait, Hold and Release are the histograms of what the Observer sees. They have the label class only if the
+// service names classes.
 var (
 	Wait    = Instrument{Name: "muxlock.wait", Unit: "s", Kind: Histogram, Help: "Time from asking for a lock to getting it, or to the error that result stands for."}
 	Hold    = Instrument{Name: "muxlock.hold", Unit: "s", Kind: Histogram, Help: "Time from getting a lock to its Release."}
@@ -21,8 +21,8 @@ var (
 // Buckets are the upper bounds of the histograms, in seconds.
 var Buckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}
 
-// Observer returns an Observer that records seconds. class may be nil; then the recorders get
-// none, else one.
+// Observer returns an Observer that records seconds. class may be nil. The recorders then get no class, else
+// one.
 func Observer(class func(name string) string, wait func(s float64, result string, class ...string), hold, release func(s float64, class ...string)) *engine.Observer {
 	c := classes{of: class, seen: make(map[string]bool)}
 	return &engine.Observer{
@@ -41,8 +41,8 @@ func Observer(class func(name string) string, wait func(s float64, result string
 	}
 }
 
-// result returns the label of an acquire's error: of its last attempt, if it made one. The
-// order matters: an attempt's causes, and what is joined to it, match only what comes later.
+// result returns the label of an acquire's error: that of its last attempt, if it made one. The order
+// matters: an attempt's causes, and errors joined to it, match only later entries.
 func result(err error) string {
 	for _, r := range []struct {
 		err  error
@@ -64,13 +64,13 @@ func result(err error) string {
 	return "other"
 }
 
-// MaxClasses bounds the values of the label class, and OtherClass is what the rest gets.
+// MaxClasses bounds the values of the label class. All further ones become OtherClass.
 const (
 	MaxClasses = 100
 	OtherClass = "other"
 )
 
-// classes bounds what a service's function returns: a series lives as long as the process.
+// classes bounds the values that a service's function returns: a series lives as long as the process.
 type classes struct {
 	of   func(name string) string
 	mu   sync.Mutex // guards seen; one Observer may be given to several engines
