@@ -9,12 +9,11 @@ import (
 	"muxlock/pipeline"
 )
 
-// Adopt returns a handle to a lock that another process acquired, to use and release it here. name is the
-// name there. value is what that process got from Lock.Reveal, or from Value of a Redsync Mutex. Adopt
-// extends the lease to ttl (0 = Config.TTL; it never shortens it), which proves that a quorum of masters has
-// the lock. It never creates one, and waits for no other holder. It blocks until the verdict, at most about
-// twice Config.MasterTimeout, or until ctx ends. That ends the wait and not what was sent. A ctx that has
-// ended already sends nothing.
+// Adopt returns a handle to a lock of another process, to use and release it here. name is the name there.
+// value is the result of Lock.Reveal there, or of Value of a Redsync Mutex. Adopt extends the lease to ttl (0
+// = Config.TTL; it never shortens it), which proves that a quorum of masters has the lock. It never creates
+// one, and waits for no other holder. It blocks until the verdict, at most about twice Config.MasterTimeout,
+// or until ctx ends. That ends the wait and not what was sent. A ctx that has ended already sends nothing.
 //
 // The handle's validity counts from this extend. The lock is never handed over within the process, and
 // goroutines that want its name compete with it as with another process's. Its Fence is 0: pass on the first
@@ -45,8 +44,8 @@ func (e *Engine) Adopt(ctx context.Context, name, value string, ttl time.Duratio
 	}
 	now := clock.Now()
 	c := contender{e: e, asked: now, attempts: attempts{made: 1}}
-	// In the table each adopted lock has a name that nobody can ask for: it stands beside what
-	// this process does with the lock's name, as another process's would.
+	// In the table each adopted lock has a name that nobody can ask for. So it does not meet the locks of
+	// this process, just like a lock of another process.
 	own := pipeline.ReservedPrefix + strconv.FormatUint(e.adopted.Add(1), 10)
 	if c.state, _, err = e.names.join(e, own, ttl, false, now); err != nil {
 		return nil, err

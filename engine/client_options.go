@@ -25,8 +25,8 @@ var allowedInTemplate = []string{
 // for good, at a moment or by a signal.
 var allowedInDialer = []string{"LocalAddr", "DualStack", "FallbackDelay", "KeepAliveConfig", "Resolver", "Control", "ControlContext"}
 
-// checkTemplate refuses a template that sets what the engine sets, or that would send commands to another
-// server, twice, or out of order.
+// checkTemplate refuses a field that the engine sets itself, or that would send commands to another server,
+// twice, or out of order.
 func checkTemplate(option rueidis.ClientOption) error {
 	v := reflect.ValueOf(option)
 	for i := range v.NumField() {

@@ -56,25 +56,26 @@ type Config struct {
 	// clients. Default 0.01. Validity is shortened by ttl*Drift + 2ms.
 	Drift float64
 
-	// MastersAreDurable asserts that every master writes each command to disk before it answers
-	// (appendonly yes, appendfsync always), at all times, so that a restart forgets nothing. It makes
-	// nothing durable. Default false: a master that was restarted may have forgotten a lock, and casts no
-	// vote for MaxTTL*(1+Drift) + 1s + 2ms. So does one whose uptime is short when it is first met. If
-	// true and wrong, a master may grant the forgotten lock again. A master that was a replica meanwhile
-	// waits in either case: it may have another one's data.
+	// MastersAreDurable asserts that every master, at all times, writes each command to disk before it
+	// answers (appendonly yes, appendfsync always). Then a restart forgets nothing. It makes nothing
+	// durable. Default false: a master that was restarted may have forgotten a lock, and casts no vote
+	// for MaxTTL*(1+Drift) + 1s + 2ms. So does one whose uptime is short when it is first met. If true
+	// and wrong, a master may grant the forgotten lock again. A master that was a replica meanwhile waits
+	// in either case: it may have another one's data.
 	MastersAreDurable bool
-	// MastersAreNew asserts that the masters which New connects to have never granted a lock, so that
-	// those started just now vote at once. It is for tests and for the very first start. Later restarts
-	// of a master are waited for all the same. Default false. If true and wrong, two may hold a lock, as
-	// in a service that is restarted after a master was: leave it out of a configuration that stays.
+	// MastersAreNew asserts that the masters have never granted a lock when New connects to them. Then
+	// masters that were started just now vote at once. It is for tests and for the very first start.
+	// Later restarts of a master are waited for all the same. Default false. If true and wrong, two may
+	// hold a lock: a service may be restarted after a master was. Leave it out of a configuration that
+	// stays.
 	MastersAreNew bool
 
 	// Fencing gives every lock a fencing token (Lock.Fence), and no vote to a master that lost its data
-	// or has another one's (package comment, Fencing). The masters must have been set up for it, once
-	// (muxlock masters init, admin.SetUp). A master that is set up votes at once: neither MastersAreNew
-	// nor a guess from uptime is needed. A cycle costs 1.05 times as much for a lone caller, 1.6 times
-	// where the masters' CPU is the limit (bench/RESULTS.md). An acquire rarely needs a second round
-	// trip. Default false.
+	// or has another one's (package comment, Fencing). The masters must be set up for it, once (muxlock
+	// masters init, admin.SetUp). A master that is set up votes at once: neither MastersAreNew nor a
+	// guess from uptime is needed. A cycle costs 1.05 times as much for a lone caller, 1.6 times where
+	// the masters' CPU is the limit (bench/RESULTS.md). An acquire rarely needs a second round trip.
+	// Default false.
 	Fencing bool
 
 	// MaxAttempts bounds how often one Acquire asks the masters; 0 = until its ctx ends. Waiting behind
@@ -86,8 +87,8 @@ type Config struct {
 	RetryHeld time.Duration
 	// RetrySplit is the longest delay after a split vote, where several callers came at once and none got
 	// a quorum. The delay is drawn from 0 up. Its bound doubles with each further split, up to RetryHeld.
-	// Default 2 ms; it should be several round trips. From the second split in a row on, the masters are
-	// first waited for, as for a lock that is held.
+	// Default 2 ms; it should be several round trips. From the second split in a row on, the caller first
+	// waits for the masters to notify it, as for a held lock.
 	RetrySplit time.Duration
 
 	// HandOverTime bounds for how long the goroutines of one engine may hand a lock over among

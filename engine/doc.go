@@ -140,10 +140,9 @@
 // time, up to that of 32 attempts.
 //
 // Clients of other libraries poll, and would hardly ever find a name free that engines want. So an
-// engine that had a name before and is now refused it looks who has it. After it saw a value that
-// no engine made, it gives way for two seconds: it leaves the name alone for an eighth to a quarter
-// of Config.HandOverTime before it asks, up to four times in a row (package engine/redsync has
-// figures).
+// engine that had a name before and is now refused it looks who has it. If no engine made the value,
+// the engine gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a
+// quarter of Config.HandOverTime, up to four times in a row (package engine/redsync has figures).
 //
 // # Leader election
 //
@@ -152,11 +151,11 @@
 //	})
 //
 // Lead is for work that one process of many does for as long as it lives, and another one after it.
-// Each process calls it; one runs the function, the others wait. A new leader follows one that
-// crashed after at most its ttl, and one that returned at once. There are two leaders, as with any
-// lease, while one is stopped for longer than its ttl and has not noticed yet: give each write the
-// lock's Fence. LockFrom finds the lock of a Lead or Do in its ctx. admin.Inspect shows who leads,
-// by its Config.Holder.
+// Each process calls it; one runs the function, the others wait. When a leader crashes, the next one
+// follows after at most its ttl; when it returns, at once. There are two leaders, as with any lease,
+// while one is stopped for longer than its ttl and has not noticed yet: give each write the lock's
+// Fence. LockFrom finds the lock of a Lead or Do in its ctx. admin.Inspect shows who leads, by its
+// Config.Holder.
 //
 // # Who holds a lock
 //

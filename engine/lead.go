@@ -34,9 +34,9 @@ var errEnding = errors.New("muxlock: validity is about to end")
 // ttl, of 3 s at most. If fn panics, the lock is released.
 //
 // Lead releases the lock at the masters and never hands it over within the process, so that the candidates of
-// all processes have their turn. Config.MaxAttempts does not bound Lead. fn gets the lock for its Fence,
-// which each write of a leader should carry: a process that was stopped believes that it leads until it
-// looks. WarnBefore and Release of that lock are Lead's.
+// all processes have their turn. Config.MaxAttempts does not bound Lead. fn gets the lock for its Fence. Each
+// write of a leader should carry that: a stopped process believes that it leads until it checks. WarnBefore
+// and Release of that lock are Lead's.
 //
 // Errors: ctx's, joined to fn's if that led, and to ErrTaken or ErrNoQuorum if Lead was campaigning;
 // ErrNoQuorum if fn returned nil and the release is not confirmed; ErrInvalid, before anything is sent;
@@ -74,8 +74,8 @@ func (e *Engine) Lead(ctx context.Context, name string, ttl time.Duration, fn fu
 	}
 }
 
-// term runs fn as the leader, and releases the lock. fn's ctx ends early before the end of validity. ended
-// reports that it had ended when fn returned failed, or that fn was not called.
+// term runs fn as the leader, and releases the lock. fn's ctx ends early before the end of validity. failed
+// is fn's error. ended reports that fn's ctx had ended by then, or that fn was not called.
 func (l *Lock) term(ctx context.Context, early time.Duration, fn func(context.Context, *Lock) error) (ended bool, failed, err error) {
 	l.lock()
 	l.lease.leads = true

@@ -33,8 +33,8 @@ type Measurements struct {
 	// Holds has the times from then to the call of Release, of all names together. A lock that is never
 	// released does not count.
 	Holds Durations `json:"holds"`
-	// Pauses has by how much a thread woke too late that sleeps 10 ms at a time: what the machine, the
-	// scheduler and the garbage collector may take from a holder at any moment.
+	// Pauses has the delays of a thread that sleeps 10 ms at a time. The machine, the scheduler and the
+	// garbage collector may take as much from a holder at any moment.
 	Pauses Durations `json:"pauses"`
 }
 
@@ -42,8 +42,8 @@ type Measurements struct {
 type Durations struct {
 	Count   int64    `json:"count"`
 	Buckets []Bucket `json:"buckets"` // in rising order, those that are empty left out
-	// Longest has up to 2000 times in the order in which they were, also counted in Buckets. It has all that
-	// took longer than LongestFrom, and some that took just that.
+	// Longest has up to 2000 times in the order in which they were, also counted in Buckets. It has every
+	// time above LongestFrom, and some times equal to it.
 	LongestFrom time.Duration `json:"longest_from_ns"`
 	Longest     []Moment      `json:"longest"`
 }

@@ -51,8 +51,8 @@ type contexts struct {
 	why     error
 }
 
-// unlock unlocks mu. A goroutine of its own cancels the contexts of locks that ended meanwhile: cancelling
-// calls their parents, which are user code and may wait for the caller, the keeper included.
+// unlock unlocks mu. A goroutine of its own cancels the contexts of locks that ended meanwhile. Cancelling
+// calls their parents: user code, which may wait for the caller or the keeper.
 func (s *shard) unlock() {
 	if s.ended == nil {
 		s.mu.Unlock()

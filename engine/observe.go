@@ -16,8 +16,8 @@ import (
 //
 // While they are slow, up to 4096 events wait for them. Then the oldest is dropped, counted in
 // Stats.EventsDropped and logged. Events of Lost and Master are kept longer: 4096 more of them wait. Then a
-// loss replaces the last loss, a master's event that master's last, and the replaced ones are dropped. Close
-// waits for the remaining events for a second at most, also if one of the functions calls it.
+// loss replaces the last loss, and a master's event the last event of that master. The replaced ones count as
+// dropped. Close waits for the remaining events for a second at most, also if one of the functions calls it.
 //
 // Beware of lock names as labels of metrics where there are many. Some facts have no event and are in Stats:
 // queue depth, rounds and their sizes, pending releases.

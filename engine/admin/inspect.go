@@ -54,7 +54,7 @@ type found struct{ tokens *[]string }
 // it free: Masters shows that.
 //
 // Errors with what was found, and with the MasterErrors: engine.ErrNoQuorum when fewer than a majority
-// answered; ErrNotALock or engine.ErrDenied when a majority answered, but too many with that. Errors alone:
+// answered; ErrNotALock or engine.ErrDenied when too many of the answers were such errors. Errors alone:
 // engine.ErrInvalid; engine.ErrClosed; ctx's error when it has ended before.
 func Inspect(ctx context.Context, e *engine.Engine, name string) (Inspection, error) {
 	in := inside.Of(e)

@@ -1,12 +1,12 @@
 // Package fence is the resource's side of a lock: it refuses the writes of a holder once another
 // holder has followed.
 //
-// A lease cannot stop a process. A process may be paused between its last check of the lock and
-// its write: by SIGSTOP, the garbage collector, a virtual machine that is moved, a laptop that is
-// closed. It writes when it goes on, and its lease may have run out long before. A write that the
-// network held back may arrive as late. Against that a lock has a number, its fence
-// (engine.Lock.Fence), which grows strictly from holder to holder of a name. It is 1 to Max; 0
-// means that fencing is off. The number helps only where the resource compares it.
+// A lease cannot stop a process. A process may be paused between its last check of the lock and its
+// write: by SIGSTOP, the garbage collector, the move of a virtual machine, a closed laptop. It
+// writes when it goes on, and its lease may have run out long before. A write that the network held
+// back may arrive as late. Against that a lock has a number, its fence (engine.Lock.Fence), which
+// grows strictly from holder to holder of a name. It is 1 to Max; 0 means that fencing is off. The
+// number helps only where the resource compares it.
 //
 // # What the resource has to do
 //
@@ -48,8 +48,8 @@
 // compare with. Put a resource with a memory in front, for instance a fenced outbox table with one
 // sender. Or give each effect a key by which its receiver knows a repetition.
 //
-// A resource that forgets its fence (a restart without disk, a replica that is promoted, a
-// deleted row, an old backup) lets older holders write until a newer one has sealed.
+// A resource may forget its fence: by a restart without disk, a promoted replica, a deleted row, an
+// old backup. It then lets older holders write until a newer one has sealed.
 //
 // A holder orders its own writes itself, because an equal fence is accepted: a write whose answer was
 // lost may still arrive after the next.

@@ -30,10 +30,10 @@ func (e *StaleError) Error() string {
 // Unwrap returns ErrStale.
 func (e *StaleError) Unwrap() error { return ErrStale }
 
-// Check reports whether a resource may accept fence. seen is the largest fence that the resource has seen, 0
-// if none. nil: fence is at least as large, and the resource keeps it, in the same atomic step as its data.
-// Errors: ErrInvalid if fence is 0 or above Max, else a StaleError. It is safe for concurrent use. See the
-// package comment for the rule.
+// Check returns nil if a resource may accept fence: if it is no smaller than seen, the largest fence that the
+// resource has seen (0: none). The resource then keeps fence, in the same atomic step as its data. Errors:
+// ErrInvalid if fence is 0 or above Max, else a StaleError. It is safe for concurrent use. See the package
+// comment for the rule.
 func Check(seen, fence uint64) error {
 	if fence == 0 || fence > Max {
 		return fmt.Errorf("%w: %d is not from 1 to 2^53-1", ErrInvalid, fence)

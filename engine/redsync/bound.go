@@ -7,7 +7,7 @@ import (
 )
 
 // bound returns a copy of ctx that ends when Redsync's tries after the first would be over: after the delays
-// before them, and the time that one of them may take.
+// before them, and the time of one try.
 func (m *Mutex) bound(ctx context.Context) (context.Context, context.CancelFunc) {
 	try := time.Duration(float64(m.expiry) * m.timeoutFactor)
 	if m.delayFunc == nil {

@@ -73,7 +73,7 @@ func (r *Redsync) fail(err, kind error) error {
 }
 
 // spent returns the error of an acquire that the mutex's bound ended: how the last attempt failed, without
-// the error of a ctx that the caller has never seen.
+// the error of the bound's own ctx.
 func (r *Redsync) spent(err error) error {
 	attempt := (*engine.AttemptError)(nil)
 	switch {

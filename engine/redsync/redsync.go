@@ -30,8 +30,8 @@ func New(e *engine.Engine) *Redsync {
 }
 
 // NewMutex returns a mutex for the lock name; it sends nothing. If an option is refused, or its value makes
-// no sense, every call that would ask the masters returns an error that matches engine.ErrInvalid and names
-// the option.
+// no sense, every call that would ask the masters fails. The error matches engine.ErrInvalid and names the
+// option.
 func (r *Redsync) NewMutex(name string, options ...Option) *Mutex {
 	m := &Mutex{
 		redsync: r, name: name,
