@@ -130,8 +130,8 @@ func (l *lease) soonest(now clock.Instant) clock.Instant {
 	return now
 }
 
-// An extension is one Extend at the masters. A lease has one at a time. A caller that asks for no more shares
-// its outcome; another one follows it.
+// An extension is one Extend at the masters. A lease has one at a time. Callers that ask for no more share
+// its outcome; others wait for it first.
 type extension struct {
 	lease  *lease        // fixed, like the following
 	ttl    time.Duration // asked for

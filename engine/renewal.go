@@ -95,8 +95,8 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 }
 
 // warnAt returns when the holder is warned. After a pause of the process, if less than the lease, a renewal
-// goes first or may have been answered already. From the first call that finds the warning due, it may take
-// as long as the pause between two tries.
+// goes first or may have been answered already. The renewal may take as long as the pause between two tries,
+// counted from the first call that finds the warning due.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
 	if !due.Reached(now) || r.asked.IsZero() || r.fault != nil {
