@@ -16,9 +16,9 @@ import (
 	"muxlock/pipeline"
 )
 
-// shortLease lets a master that lost its data be admitted again after about three seconds.
+// shortLease lets a master that lost its data be admitted again after about five seconds.
 func shortLease(c *Config) {
-	c.MaxTTL, c.TTL, c.MasterTimeout = 2*time.Second, 2*time.Second, time.Second
+	c.MaxTTL, c.TTL, c.MasterTimeout = 2*patience, 2*patience, patience
 }
 
 // shortSet returns masters that are set up for shortLease.
@@ -29,8 +29,9 @@ func shortSet(t testing.TB, n int) []*redisserver.Server {
 	return masters
 }
 
+// shortConfig is for operators, who need an answer of each master: they give it nearly all of a lease.
 func shortConfig(masters []*redisserver.Server) Config {
-	return Config{Masters: redistest.Addrs(masters)}.with(shortLease)
+	return Config{Masters: redistest.Addrs(masters)}.with(shortLease, masterTimeout(2*patience-100*time.Millisecond))
 }
 
 func (c Config) with(changes ...func(*Config)) Config {
@@ -244,11 +245,11 @@ func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
 	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
 	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")
 	other := cfg
-	other.MaxTTL = 3 * time.Second
+	other.MaxTTL = 5 * time.Second
 	require.ErrorIs(t, Admin.SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
 	_, err = New(t.Context(), other.with(fenced))
 	require.ErrorIs(t, err, ErrConfigMismatch)
-	require.ErrorContains(t, err, "MaxTTL: here 3s, at the masters 2s")
+	require.ErrorContains(t, err, "MaxTTL: here 5s, at the masters 4s")
 	two := cfg
 	two.Masters = cfg.Masters[:2]
 	_, err = New(t.Context(), two.with(fenced))
@@ -327,7 +328,7 @@ func TestAdmissionThatIsCutAnywhereGoesOn(t *testing.T) {
 	e, links := bent(t, masters, fenced, shortLease)
 	last := fence(t, e, t.Name())
 	redistest.Command(t, masters[0], "FLUSHALL")
-	for begin := time.Now(); time.Since(begin) < 5*time.Second; { // through all of its steps, at the masters that take part
+	for begin := time.Now(); time.Since(begin) < e.cfg.restartWait()+2*time.Second; { // through all of its steps, at the masters that take part
 		for _, l := range links {
 			l.Cut()
 		}

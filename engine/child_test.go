@@ -18,7 +18,7 @@ const (
 	measuredEnv = "MUXLOCK_TEST_MEASURED"
 )
 
-const holderTTL = 3 * time.Second
+const holderTTL = 2 * patience
 
 // actAsHolder holds the lock "name", says so on standard output, and again when it has been
 // kept beyond its ttl. Once the lock is not valid any more it prints: when it was valid last,

@@ -23,17 +23,16 @@ import (
 )
 
 func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
-	const timeout = time.Second
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	e := open(t, masters, masterTimeout(timeout))
+	e := open(t, masters)
 	for stopped := 1; stopped <= 2; stopped++ {
 		require.NoError(t, masters[stopped-1].Pause())
 		cost := 0 // cycles that may have waited for the master that is stopped
 		for i := range 20 {
 			begin := time.Now()
 			cycle(t, e, fmt.Sprint(t.Name(), stopped, i))
-			if took := time.Since(begin); took > timeout/2 {
+			if took := time.Since(begin); took > patience/2 {
 				t.Logf("%d stopped, cycle %d took %v", stopped, i, took)
 				cost++
 			}
@@ -57,10 +56,10 @@ func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
 }
 
 func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
-	const ttl, timeout = 25 * time.Second, time.Second
+	const ttl = 25 * time.Second
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	e := open(t, masters, masterTimeout(timeout))
+	e := open(t, masters)
 	for _, m := range masters[:3] {
 		require.NoError(t, m.Pause())
 	}
@@ -71,7 +70,7 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 		begin := time.Now()
 		_, err := e.TryAcquire(ctx, names[i], ttl)
 		cancel()
-		t.Logf("attempt %d took %v with MasterTimeout %v", i, time.Since(begin), timeout)
+		t.Logf("attempt %d took %v with MasterTimeout %v", i, time.Since(begin), patience)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.ErrorIs(t, err, ErrNotAcquired)
 		require.NotErrorIs(t, err, context.DeadlineExceeded, "it ends by itself")
@@ -92,7 +91,7 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 func TestWaitersOfAStoppedMajorityGoOnOnceItIsBack(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 3)
-	e := open(t, masters, masterTimeout(time.Second))
+	e := open(t, masters)
 	for _, m := range masters[:2] {
 		require.NoError(t, m.Pause())
 	}
@@ -304,7 +303,7 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 			func(_ *testing.T, link *faultconn.Link) { link.RefuseDials(false) }},
 	} {
 		t.Run(fault.name, func(t *testing.T) {
-			e, links := bent(t, masters, masterTimeout(time.Second))
+			e, links := bent(t, masters)
 			fault.inject(t, links[0])
 			cured := false
 			defer func() {
@@ -432,7 +431,7 @@ func ownKeys(t testing.TB, masters []*redisserver.Server) (keys []string) {
 func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, masterTimeout(time.Second))
+	e, links := bent(t, masters)
 	links[0].HoldReplies(true)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 25*time.Second)
 	require.NoError(t, err)
@@ -520,7 +519,7 @@ func TestQuorumThatComesTooLateIsExpiredAndUndone(t *testing.T) {
 // Pending releases must be sent also while the master is never idle.
 func TestPendingReleasesAreSentUnderConstantLoad(t *testing.T) {
 	masters := redistest.Masters(t, 5)
-	e, links := bent(t, masters, masterTimeout(time.Second))
+	e, links := bent(t, masters)
 	ctx, cancel := context.WithCancel(t.Context())
 	var load sync.WaitGroup
 	for i := range 256 {

@@ -23,7 +23,7 @@ func fencedSet(t testing.TB, n int) []*redisserver.Server {
 }
 
 func setUpConfig(masters []*redisserver.Server) Config {
-	return Config{Masters: redistest.Addrs(masters), MasterTimeout: patience}
+	return Config{Masters: redistest.Addrs(masters), MasterTimeout: 4 * patience}
 }
 
 func fenced(c *Config) { c.MastersAreNew, c.Fencing = false, true }

@@ -45,7 +45,7 @@ func TestFlushedMastersAreALossForAHolderThatIsKeptAlive(t *testing.T) {
 }
 
 func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
-	const ttl = 3 * time.Second
+	const ttl = 2 * patience
 	for deleted := 1; deleted <= 3; deleted++ {
 		t.Run(fmt.Sprint(deleted), func(t *testing.T) {
 			t.Parallel()
@@ -78,10 +78,10 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
 }
 
 func TestMasterStoppedForLongerThanTheLeaseDoesNotMatter(t *testing.T) {
-	const ttl = 3 * time.Second
+	const ttl = 2 * patience
 	t.Parallel()
 	masters := redistest.Masters(t, 5)
-	e := open(t, masters, masterTimeout(time.Second))
+	e := open(t, masters)
 	lock := keeping(t, e, masters, ttl)
 	require.NoError(t, masters[0].Pause())
 	stopped := time.Now()

@@ -334,7 +334,7 @@ func TestExtendSurvivesAMinorityThatDeletedIt(t *testing.T) {
 
 func TestExtendWithTooFewMastersLeavesTheOldUntil(t *testing.T) {
 	masters := redistest.Masters(t, 3)
-	e := open(t, masters, masterTimeout(time.Second))
+	e := open(t, masters)
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
 	everywhere(t, masters, lock)

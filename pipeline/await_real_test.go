@@ -96,7 +96,7 @@ func wakeUps(t testing.TB, p *Pipeline, rounds int) []time.Duration {
 }
 
 func TestAwaitIsWokenByARealRelease(t *testing.T) {
-	p, _ := overServers(t, redistest.Masters(t, 5), time.Second)
+	p, _ := overServers(t, redistest.Masters(t, 5), patience)
 	took := wakeUps(t, p, 200)
 	t.Logf("from before the release to the wake-up: p50 %v, p99 %v", took[100], took[198])
 	require.Less(t, took[199], waitLimit)
@@ -128,7 +128,7 @@ func BenchmarkAwait(b *testing.B) {
 // TestAttemptAtTheAlarmComesNeitherEarlyNorLate has the exact rule, in a bubble.
 func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
 	const lease = 150 * time.Millisecond
-	p, _ := overServers(t, redistest.Masters(t, 5), time.Second)
+	p, _ := overServers(t, redistest.Masters(t, 5), patience)
 	awaitAside(t, p, "warm-up") // the connections
 	start := time.Now()
 	p.mustTake(t, "a", lease)
@@ -151,7 +151,7 @@ func TestAwaitReturnsWhenARealLeaseRunsOut(t *testing.T) {
 }
 
 func TestThousandNamesAreAllWoken(t *testing.T) {
-	p, _ := overServers(t, redistest.Masters(t, 3), 2*time.Second)
+	p, _ := overServers(t, redistest.Masters(t, 3), patience)
 	var names []string
 	var releases []func()
 	for n := range 1000 {
@@ -182,7 +182,7 @@ func TestThousandNamesAreAllWoken(t *testing.T) {
 
 func TestKilledTrackingConnectionsLoseNoWakeUp(t *testing.T) {
 	servers := redistest.Masters(t, 5)
-	p, _ := overServers(t, servers, time.Second)
+	p, _ := overServers(t, servers, patience)
 	for range 5 {
 		release := p.mustTake(t, "a", longLease)
 		woken := awaitAside(t, p, "a")
@@ -200,7 +200,7 @@ func TestKilledTrackingConnectionsLoseNoWakeUp(t *testing.T) {
 
 func TestFlushWakes(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	p, _ := overServers(t, servers, time.Second)
+	p, _ := overServers(t, servers, patience)
 	p.mustTake(t, "a", longLease)
 	woken := awaitAside(t, p, "a")
 	untilArmed(t, p, 3, "a")
@@ -212,7 +212,7 @@ func TestFlushWakes(t *testing.T) {
 
 func TestRestartedMastersAreReadAgain(t *testing.T) {
 	servers := redistest.Masters(t, 3)
-	p, _ := overServers(t, servers, time.Second)
+	p, _ := overServers(t, servers, patience)
 	p.mustTake(t, "a", longLease)
 	woken := awaitAside(t, p, "a")
 	untilArmed(t, p, 3, "a")
@@ -227,7 +227,7 @@ func TestRestartedMastersAreReadAgain(t *testing.T) {
 func TestAwaitPollsWhereTheServerRefusesTracking(t *testing.T) {
 	for _, refusal := range []string{"ACL", "RESP2", "ACL of CACHING"} {
 		t.Run(refusal, func(t *testing.T) {
-			cfg := Config{Timeout: time.Second, Queue: 1 << 10}
+			cfg := Config{Timeout: patience, Queue: 1 << 10}
 			for _, s := range redistest.Masters(t, 3) {
 				option := rueidis.ClientOption{InitAddress: []string{s.Addr()}}
 				rights := "-@all +hello +ping +info +script|load +evalsha +set +get +mget +del +pttl +pexpire"
@@ -272,7 +272,7 @@ func TestNoWakeUpIsLostWhileConnectionsAreCut(t *testing.T) {
 	processes, links := make([]*Pipeline, 4), []*faultconn.Link(nil)
 	for i := range processes {
 		var own []*faultconn.Link
-		processes[i], own = overServers(t, servers, 500*time.Millisecond)
+		processes[i], own = overServers(t, servers, patience)
 		links = append(links, own...)
 	}
 	const names, cutting = 3, 2 * time.Second

@@ -145,7 +145,7 @@ func (b *bubble) redialled(f *fake) time.Duration {
 func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
-		const times = 200
+		const times = 400   // so that the shares below are not missed by chance
 		var early, late int // in the first and last quarter of the pause
 		for range times {
 			time.Sleep(2 * conn.LongestPause)

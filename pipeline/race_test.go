@@ -81,7 +81,7 @@ func TestNothingIsLostWhileConnectionsAreCut(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	servers := redistest.Masters(t, 5)
-	p, links := overServers(t, servers, 200*time.Millisecond)
+	p, links := overServers(t, servers, patience)
 
 	const workers, names, cycles = 200, 50, 30
 	var held [names]atomic.Int32 // callers that believe they hold the name
@@ -210,7 +210,7 @@ func TestMasterRestartedEmptyIsAdmittedAgain(t *testing.T) {
 
 func TestWrongPasswordIsAMisconfiguration(t *testing.T) {
 	servers := redistest.MastersWith(t, 3, redisserver.Options{Password: "secret"})
-	cfg := Config{Timeout: time.Second, Queue: 10}
+	cfg := Config{Timeout: patience, Queue: 10}
 	for i, s := range servers {
 		password := "secret"
 		if i == 0 {

@@ -22,7 +22,7 @@ func TestChaosFindsTwoHoldersOfALockThatIsForgotten(t *testing.T) {
 	needServer(t)
 	history := filepath.Join(t.TempDir(), "history.ndjson")
 	stdout, stderr, code := lockbench(t, "chaos", "--impl", "redsync-goredis", "--local", "1", "--faults", "flush,restart", "--keys", "32", "--workers", "64",
-		"--hold", "300ms", "--duration", "3s", "--history", history)
+		"--hold", "300ms", "--duration", "6s", "--seed", "1", "--history", history) // three flushes
 	require.Equal(t, exitUnsafe, code, stderr)
 	require.Contains(t, stdout, "OVERLAPS")
 	require.Contains(t, stdout, "first: ")

@@ -39,7 +39,7 @@ func start(t *testing.T, args ...string) *running {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("finds the servers through /proc")
 	}
-	r := &running{cmd: exec.Command(binary, args...), tmp: t.TempDir()}
+	r := &running{cmd: exec.Command(binary, patient(args)...), tmp: t.TempDir()}
 	r.cmd.Stdout, r.cmd.Env = &r.stdout, append(os.Environ(), "TMPDIR="+r.tmp)
 	stderr, err := r.cmd.StderrPipe()
 	require.NoError(t, err)

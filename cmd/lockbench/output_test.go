@@ -54,7 +54,7 @@ func TestAClosedPipeEndsTheRunQuietlyAndLeavesNoServer(t *testing.T) {
 	require.NoError(t, err)
 	r.Close()
 	defer w.Close()
-	cmd := exec.Command(binary, "run", "--local", "3", "--duration", "200ms", "--warmup", "10ms", "-o", "json")
+	cmd := exec.Command(binary, "run", "--local", "3", "--master-timeout", "2s", "--duration", "200ms", "--warmup", "10ms", "-o", "json")
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr, cmd.Env = w, &stderr, append(os.Environ(), "TMPDIR="+tmp)
 	_ = cmd.Run()

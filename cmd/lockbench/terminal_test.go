@@ -24,7 +24,7 @@ func onPty(t *testing.T, args ...string) (cmd *exec.Cmd, seen func() string, end
 	require.NoError(t, err)
 	defer theirs.Close()
 	require.NoError(t, pty.Setsize(ours, &pty.Winsize{Rows: 24, Cols: 80}))
-	cmd = exec.Command(binary, args...)
+	cmd = exec.Command(binary, patient(args)...)
 	cmd.Stderr = theirs
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { cmd.Process.Kill() })
@@ -55,7 +55,7 @@ func onPty(t *testing.T, args ...string) (cmd *exec.Cmd, seen func() string, end
 func TestOnATerminalTheProgressIsGoneWhenTheRunIsOver(t *testing.T) {
 	t.Parallel()
 	for _, interrupt := range []bool{false, true} {
-		duration := map[bool]string{false: "1500ms", true: "1m"}[interrupt]
+		duration := map[bool]string{false: "4s", true: "1m"}[interrupt]
 		cmd, seen, ended := onPty(t, "run", "--impl", "noop", "--embedded", "1", "--workers", "2", "--duration", duration, "--warmup", "0s", "-o", "json", "--out", os.DevNull)
 		require.Eventually(t, func() bool { return strings.Contains(seen(), "cycles/s  p99 ") }, 20*time.Second, 10*time.Millisecond)
 		if interrupt {

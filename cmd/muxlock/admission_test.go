@@ -17,22 +17,22 @@ import (
 )
 
 // A fencedSet is set up for fencing. Its leases are so short that a master that lost its data votes again after about
-// three seconds.
+// five seconds.
 type fencedSet struct {
 	*set
 	cfg engine.Config
 }
 
-const shortWait = 3022 * time.Millisecond // of a master, with leases of at most 2 s
+const shortWait = 5042 * time.Millisecond // of a master, with leases of at most 4 s
 
 func newFencedSet(t *testing.T) fencedSet {
 	t.Helper()
 	s := newSet(t)
-	cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 2 * time.Second, MasterTimeout: time.Second}
+	cfg := engine.Config{Masters: redistest.Addrs(s.masters), MaxTTL: 4 * time.Second, MasterTimeout: 3900 * time.Millisecond}
 	require.NoError(t, admin.SetUp(t.Context(), cfg, admin.SetUpOptions{MastersAreNew: true}))
 	s.env = []string{
 		"MUXLOCK_MASTERS=" + strings.Join(cfg.Masters, ","), "MUXLOCK_FENCING=true",
-		"MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=1s",
+		"MUXLOCK_MAX_TTL=4s", "MUXLOCK_MASTER_TIMEOUT=2s",
 	}
 	return fencedSet{s, cfg}
 }
@@ -40,7 +40,7 @@ func newFencedSet(t *testing.T) fencedSet {
 // exec runs a command, and returns its fence and muxlock's messages.
 func (s fencedSet) exec(t *testing.T) (fence uint64, said string) {
 	t.Helper()
-	stdout, stderr, code := s.run(t, "exec", "--ttl", "2s", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
+	stdout, stderr, code := s.run(t, "exec", "--ttl", "4s", "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
 	require.Zero(t, code, stderr)
 	fence, err := strconv.ParseUint(strings.TrimSpace(stdout), 10, 64)
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestTheEndOfARunDoesNotCutAStepOff(t *testing.T) {
 func TestExecSaysThatAMemberIsDown(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
-	require.NoError(t, s.masters[2].Kill())
+	redistest.Down(t, s.masters[2])
 	_, said := s.exec(t)
 	require.Regexp(t, `^muxlock: locked without `+s.masters[2].Addr()+`: .*connection refused; see muxlock masters status\n$`, said)
 }

@@ -107,7 +107,7 @@ func TestALossEndsTheCommandAlthoughAnOutputIsBlocked(t *testing.T) {
 	for output := range blocked {
 		t.Run(output, func(t *testing.T) {
 			t.Parallel()
-			s, file := quickSet(t), filepath.Join(t.TempDir(), "pid")
+			s, file := newSet(t), filepath.Join(t.TempDir(), "pid")
 			j := s.startBlocked(t, output, "exec", quick, "--grace", "100ms", "name", "--", "sh", "-c", stubborn, file)
 			pid := awaitPid(t, file)
 			s.forced(t, "name")

@@ -21,10 +21,10 @@ import (
 func TestTheLockIsHeldOnAfterTheCommandHasEnded(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	s.env = append(s.env, "MUXLOCK_MAX_TTL=2s", "MUXLOCK_MASTER_TIMEOUT=500ms")
-	const least = 5 * time.Second
+	s.env = append(s.env, "MUXLOCK_MAX_TTL=6s")
+	const least = 9 * time.Second
 	begun := time.Now()
-	j := s.start(t, "exec", "--ttl", "1500ms", "--hold-at-least", least.String(), "name", "--", "sh", "-c", "echo ran; exit 7")
+	j := s.start(t, "exec", quick, "--hold-at-least", least.String(), "name", "--", "sh", "-c", "echo ran; exit 7")
 	j.out.await(t, "ran")
 	lock, err := s.engine(t).Acquire(t.Context(), "name", 0)
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestASignalEndsTheHoldingOnAndTheLeaseRunsOutByItself(t *testing.T) {
 
 func TestALossWhileTheLockIsHeldOnIsSaid(t *testing.T) {
 	t.Parallel()
-	s := quickSet(t)
+	s := newSet(t)
 	j := s.start(t, "exec", quick, "--hold-at-least", "1h", "name", "--", "echo", "ran")
 	j.out.await(t, "ran")
 	s.forced(t, "name")

@@ -65,9 +65,9 @@ func TestTryAndWaitEndWithCodesOfTheirOwnWhileAnotherOneHolds(t *testing.T) {
 	require.Equal(t, exitTaken, code)
 	require.Equal(t, "muxlock: \"name\": lock is taken by the test\n", stderr)
 	require.Empty(t, stdout)
-	stdout, stderr, code = s.run(t, "exec", "--wait", "300ms", "name", "--", "echo", "ran")
+	stdout, stderr, code = s.run(t, "exec", "--wait", asks, "name", "--", "echo", "ran")
 	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
+	require.Equal(t, "muxlock: \"name\" not had within "+asks+": lock is taken by the test\n", stderr)
 	require.Empty(t, stdout)
 }
 
@@ -92,7 +92,7 @@ func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 		require.Empty(t, stdout)
 		return stderr, code
 	}
-	for _, args := range [][]string{{"--try"}, {"--wait", "300ms"}} {
+	for _, args := range [][]string{{"--try"}, {"--wait", asks}} {
 		stderr, code := run(args...)
 		require.Zero(t, code, stderr)
 		require.Empty(t, stderr)
@@ -100,14 +100,14 @@ func TestQuietAndConflictExitCodeAreForAnotherHolderOnly(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 	stderr, code := run("--try")
 	require.Equal(t, 7, code, stderr)
-	require.NoError(t, s.masters[0].Kill())
-	require.NoError(t, s.masters[1].Kill())
+	redistest.Down(t, s.masters[0])
+	redistest.Down(t, s.masters[1])
 	stderr, code = run("--try")
 	require.Equal(t, exitOurs, code)
 	require.Contains(t, stderr, "connection refused")
-	stderr, code = run("--wait", "300ms")
+	stderr, code = run("--wait", asks)
 	require.Equal(t, exitTimeout, code)
-	require.Contains(t, stderr, `"name" not had within 300ms: no quorum`)
+	require.Contains(t, stderr, `"name" not had within `+asks+`: no quorum`)
 }
 
 func TestExecWaitsForTheHolderBeforeIt(t *testing.T) {
@@ -157,12 +157,12 @@ func TestOfThoseWhoTryAtOnceOneRuns(t *testing.T) {
 func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	require.NoError(t, s.masters[0].Kill())
+	redistest.Down(t, s.masters[0])
 	require.NoError(t, s.masters[1].Kill())
-	_, stderr, code := s.run(t, "exec", "--wait", "500ms", "name", "--", "echo", "ran")
+	_, stderr, code := s.run(t, "exec", "--wait", asks, "name", "--", "echo", "ran")
 	require.Equal(t, exitTimeout, code)
 	require.Contains(t, stderr, "muxlock: waiting for the masters: no quorum of masters: 1 of 3 masters were admitted")
-	require.Contains(t, stderr, `"name" not had within 500ms: no quorum`)
+	require.Contains(t, stderr, `"name" not had within `+asks+`: no quorum`)
 	_, stderr, code = s.run(t, "exec", "--try", "name", "--", "echo", "ran")
 	require.Equal(t, exitOurs, code)
 	require.Contains(t, stderr, "connection refused")
@@ -177,8 +177,8 @@ func TestASetThatCannotBeReachedIsTriedUntilWait(t *testing.T) {
 func TestMastersThatDoNotVoteYetAreWaitedForAndTheReasonIsSaid(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	args := []string{"--new-masters=false", "--max-ttl", "2s", "--ttl", "2s", "--master-timeout", "500ms", "name", "--", "echo", "ran"}
-	_, stderr, code := s.run(t, append([]string{"exec", "--wait", "100ms"}, args...)...)
+	args := []string{"--new-masters=false", "--max-ttl", "8s", "--ttl", "8s", "name", "--", "echo", "ran"}
+	_, stderr, code := s.run(t, append([]string{"exec", "--wait", asks}, args...)...)
 	require.Equal(t, exitTimeout, code)
 	require.Contains(t, stderr, "muxlock: waiting for the masters: 0 of 3 masters vote")
 	stdout, stderr, code := s.run(t, append([]string{"exec"}, args...)...)

@@ -28,18 +28,18 @@ func (s *set) waiters(t *testing.T) (all []*job) {
 
 func TestAWaitThatEndsInTheQueueNamesTheHolder(t *testing.T) {
 	t.Parallel()
-	s := quickSet(t)
+	s := newSet(t)
 	s.hold(t, "name")
 	s.waiters(t)
-	_, stderr, code := s.run(t, "exec", "--wait", "300ms", "name", "--", "true")
+	_, stderr, code := s.run(t, "exec", "--wait", asks, "name", "--", "true")
 	require.Equal(t, exitTimeout, code)
-	require.Equal(t, "muxlock: \"name\" not had within 300ms: lock is taken by the test\n", stderr)
+	require.Equal(t, "muxlock: \"name\" not had within "+asks+": lock is taken by the test\n", stderr)
 }
 
 // Ctrl-Z stops waiters in the same way.
 func TestFourStoppedWaitersLetOthersOfTheMachinePass(t *testing.T) {
 	t.Parallel()
-	s := quickSet(t)
+	s := newSet(t)
 	lock := s.hold(t, "name")
 	stopped := s.waiters(t)
 	for _, j := range stopped {

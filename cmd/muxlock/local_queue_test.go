@@ -79,8 +79,8 @@ func TestWhoFindsNoMastersLetsOthersOfTheMachinePass(t *testing.T) {
 	for range places {
 		waiting.Go(func() { _, _, _ = open(ctx, cfg, "name", false, log) })
 	}
-	require.Eventually(t, func() bool { return strings.Count(log.String(), "waiting for the masters") == places }, 10*time.Second, time.Millisecond)
-	within, end := context.WithTimeout(t.Context(), 10*time.Second)
+	require.Eventually(t, func() bool { return strings.Count(log.String(), "waiting for the masters") == places }, limit, time.Millisecond)
+	within, end := context.WithTimeout(t.Context(), limit)
 	defer end()
 	leave, err := queue(within, cfg, "name")
 	require.NoError(t, err)

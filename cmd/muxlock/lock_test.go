@@ -54,8 +54,7 @@ func TestASignalEndsLockAndReleases(t *testing.T) {
 func TestLockSaysThatItIsLost(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	s.env = append(s.env, "MUXLOCK_MASTER_TIMEOUT=500ms")
-	j, _ := s.lock(t, "--ttl", "1500ms", "name")
+	j, _ := s.lock(t, "--ttl", "6s", "name")
 	for _, m := range s.masters[:2] {
 		redistest.Command(t, m, "DEL", "name")
 	}

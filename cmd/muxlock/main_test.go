@@ -53,6 +53,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+// asks is a --wait that ends when a busy machine, too, has asked the masters.
+const asks = "5s"
+
 // limit bounds every wait of a test; nothing is expected to come near it.
 const limit = time.Minute
 

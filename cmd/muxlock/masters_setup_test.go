@@ -29,11 +29,11 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 		require.Contains(t, stderr, want)
 	}
 	set := func(command string, addrs []string, args ...string) []string {
-		return append([]string{"masters", command, "--max-ttl", "1s", "--master-timeout", "900ms", "--masters", strings.Join(addrs, ",")}, args...)
+		return append([]string{"masters", command, "--max-ttl", "4s", "--master-timeout", "3900ms", "--masters", strings.Join(addrs, ",")}, args...)
 	}
 	exec := func(addrs []string) (stdout, stderr string, code int) {
 		t.Helper()
-		return muxlock(t, "exec", "--fencing", "--ttl", "1s", "--max-ttl", "1s", "--master-timeout", "400ms", "--masters", strings.Join(addrs, ","), "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
+		return muxlock(t, "exec", "--fencing", "--ttl", "4s", "--max-ttl", "4s", "--master-timeout", "2s", "--masters", strings.Join(addrs, ","), "name", "--", "sh", "-c", "echo $MUXLOCK_FENCE")
 	}
 	fence := func(addrs []string) (fence uint64) {
 		t.Helper()
@@ -61,11 +61,11 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	succeeds(good, set("init", three, "--new-masters")...)
 	begun := time.Now()
 	succeeds(good, set("init", three)...)
-	require.Less(t, time.Since(begun), time.Second, "nothing is left to wait for")
-	refused("MaxTTL: here 2s, at the masters 1s", set("init", three, "--max-ttl", "2s")...)
+	require.Less(t, time.Since(begun), shortWait, "nothing is left to wait for")
+	refused("MaxTTL: here 5s, at the masters 4s", set("init", three, "--max-ttl", "5s")...)
 	ok, list = members(t, three)
 	require.True(t, ok)
-	require.Equal(t, member{all[0], list[0].Set, 2, time.Second, list[0].Members, true, "admitted", ""}, list[0])
+	require.Equal(t, member{all[0], list[0].Set, 2, 4 * time.Second, list[0].Members, true, "admitted", ""}, list[0])
 	require.ElementsMatch(t, three, list[0].Members)
 
 	first := fence(three)
@@ -80,7 +80,7 @@ func TestMastersAreSetUpLockedOnReplacedAndRecovered(t *testing.T) {
 	ok, list = members(t, after)
 	require.False(t, ok)
 	require.Equal(t, 3, list[0].Generation)
-	require.Contains(t, list[2].State, "lost its data: votes in 3s from when a client meets it")
+	require.Contains(t, list[2].State, "lost its data: votes in 6s from when a client meets it")
 	succeeds(good, "masters", "repair", "--masters", strings.Join(after, ","))
 	require.Greater(t, fence(after), first)
 

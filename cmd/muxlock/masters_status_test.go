@@ -102,7 +102,7 @@ func TestStatusShowsTheLargestFenceThatAnyMasterKnows(t *testing.T) {
 	_, stderr, code := muxlock(t, "masters", "init", "--new-masters", "--masters", line)
 	require.Zero(t, code, stderr)
 	before := largest()
-	e, err := engine.New(t.Context(), engine.Config{Masters: addrs, Fencing: true})
+	e, err := engine.New(t.Context(), engine.Config{Masters: addrs, Fencing: true, MasterTimeout: 2 * time.Second})
 	require.NoError(t, err)
 	defer e.Close()
 	lock, err := e.Acquire(t.Context(), "x", 0)

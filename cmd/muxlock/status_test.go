@@ -63,7 +63,7 @@ func TestStatusTellsFreeSplitAndUnknownApart(t *testing.T) {
 	verdict(isFree, exitFree)
 	redistest.Command(t, s.masters[1], "SET", "name", "two", "PX", "60000")
 	verdict(isSplit, exitSplit)
-	require.NoError(t, s.masters[2].Kill())
+	redistest.Down(t, s.masters[2])
 	verdict(isSplit, exitSplit)
 	redistest.Command(t, s.masters[1], "SET", "name", "one")
 	verdict(isHeld, exitOK)
@@ -157,9 +157,9 @@ func TestLsListsLocksAndLeavesOutTheRest(t *testing.T) {
 	require.Regexp(t, `(?m)^"jobs/a \[x\]" +held +3 of 3 +[0-9.]+s +the test$`, stdout)
 	require.Regexp(t, `(?m)^jobs/c +free +1 of 3 `, stdout)
 
-	require.NoError(t, s.masters[0].Kill())
+	redistest.Down(t, s.masters[0])
 	require.Equal(t, []string{"jobs/a [x]", "jobs/b"}, names("jobs/"))
-	require.NoError(t, s.masters[1].Kill())
+	redistest.Down(t, s.masters[1])
 	_, stderr, code = s.run(t, "ls")
 	require.Equal(t, exitRun, code)
 	require.Contains(t, stderr, "no quorum of masters")
@@ -191,7 +191,7 @@ func TestPasswordsAreTakenFromFileOrEnvironmentAndNeverShown(t *testing.T) {
 	outputs()
 
 	s.env = append(plain, "MUXLOCK_PASSWORD=s3cret too")
-	for _, line := range [][]string{{"exec", "--wait", "1s", "name", "--", "true"}, {"status", "name"}, {"ls"}} {
+	for _, line := range [][]string{{"exec", "--wait", "1m", "name", "--", "true"}, {"status", "name"}, {"ls"}} {
 		stdout, stderr, code := s.run(t, line...)
 		require.NotContains(t, []int{exitOK, exitFree, exitTimeout}, code, "it does not get better by waiting")
 		require.Contains(t, stderr, "WRONGPASS")

@@ -150,7 +150,7 @@ func TestExtendMovesTheEndOut(t *testing.T) {
 
 func TestALockThatIsKeptAliveOutlivesItsLease(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
-		const ttl = 2500 * time.Millisecond
+		const ttl = 2 * patience
 		var locks []*engine.Lock
 		for i := range 20 { // their renewals share a call of the batch script
 			locks = append(locks, mustAcquire(t, e, fmt.Sprint("name", i), ttl))
@@ -276,7 +276,7 @@ func TestWithoutAMajorityThereIsNoQuorum(t *testing.T) {
 }
 
 func TestWhatSlowMastersGrantedIsReleased(t *testing.T) {
-	everywhere(t, engine.Config{MasterTimeout: 300 * time.Millisecond}, func(t *testing.T, w world, e *engine.Engine) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		for i := range 3 {
 			w.slow(i, 5*time.Second)
 		}
@@ -304,7 +304,7 @@ func TestAMinorityThatIsSlowDelaysNobody(t *testing.T) {
 }
 
 func TestMastersThatWereRestartedDoNotVoteAtOnce(t *testing.T) {
-	cfg := engine.Config{TTL: 3 * time.Second, MaxTTL: 3 * time.Second}
+	cfg := engine.Config{TTL: 3 * patience, MaxTTL: 3 * patience}
 	everywhere(t, cfg, func(t *testing.T, w world, e *engine.Engine) {
 		held := mustAcquire(t, e, "held", 0)
 		require.NoError(t, held.KeepAlive(0))

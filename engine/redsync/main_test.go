@@ -31,7 +31,7 @@ func five(t testing.TB) []*redisserver.Server {
 func open(t testing.TB) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(t.Context(), engine.Config{
-		Masters: redistest.Addrs(five(t)), MastersAreNew: true, MasterTimeout: time.Second, HandOverTime: time.Minute,
+		Masters: redistest.Addrs(five(t)), MastersAreNew: true, MasterTimeout: 2 * time.Second, HandOverTime: time.Minute,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, e.Close()) })

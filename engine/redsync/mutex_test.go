@@ -122,7 +122,7 @@ func TestExtendThatLeavesNoValidityFails(t *testing.T) {
 // The masters' clocks may be slow: the key is still there when validity has run out.
 func TestLostLockIsTakenAgainAlsoWhereItsKeyIsLeft(t *testing.T) {
 	name := newName(t)
-	m := New(open(t)).NewMutex(name, WithExpiry(2*time.Second), WithSetNXOnExtend())
+	m := New(open(t)).NewMutex(name, WithExpiry(3*time.Second), WithSetNXOnExtend())
 	require.NoError(t, m.Lock())
 	lost, value := m.EngineLock(), m.Value()
 	for _, master := range five(t) {

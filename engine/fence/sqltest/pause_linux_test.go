@@ -43,10 +43,10 @@ func TestMain(m *testing.M) {
 }
 
 // workerTTL is far more than a worker on a busy machine takes from its lock to its read.
-const workerTTL = 3 * time.Second
+const workerTTL = 6 * time.Second
 
 func config(masters []string) engine.Config {
-	return engine.Config{Masters: masters, MasterTimeout: time.Second, Fencing: true}
+	return engine.Config{Masters: masters, MasterTimeout: 2 * time.Second, Fencing: true}
 }
 
 // fencedMasters returns the addresses of masters that are set up for fencing.

@@ -39,7 +39,7 @@ type scene struct {
 }
 
 // short is a lease that a test lets run out.
-const short = 2 * time.Second
+const short = 4 * time.Second
 
 var patient = []option{timeout(1)}
 
@@ -144,7 +144,7 @@ var behaviours = []behaviour{
 	{name: "Lock waits for a lock that runs out", redsync: "nil",
 		see: func(t *testing.T, c scene) string {
 			c.taken(t, expiry(short))
-			return kinds(c.mutex().Lock())
+			return kinds(c.mutex(tries(200)).Lock())
 		}},
 	{name: "the delay function is asked before each further try", redsync: "ErrTaken [1 2 3]",
 		see: func(t *testing.T, c scene) string {
@@ -353,9 +353,9 @@ var behaviours = []behaviour{
 		}},
 	{name: "what somebody else unlocked WithValue is locked again here", redsync: "nil",
 		see: func(t *testing.T, c scene) string {
-			m := c.locked(t, expiry(2*short))
+			m := c.locked(t, expiry(short))
 			unlock(t, c.other(value(m.Value())))
-			return kinds(c.mutex().Lock())
+			return kinds(c.mutex(tries(200)).Lock())
 		}},
 	{name: "WithValue of another's lock extends it", redsync: "true nil true true nil",
 		see: func(t *testing.T, c scene) string {

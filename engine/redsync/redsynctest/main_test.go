@@ -17,8 +17,8 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// patience is how long masters may take that no test stops.
-const patience = 500 * time.Millisecond
+// patience is how long masters may take that no test stops; leases are longer.
+const patience = 2 * time.Second
 
 func TestMain(m *testing.M) {
 	goredislib.SetLogger(silence{}) // it would report each failed dial

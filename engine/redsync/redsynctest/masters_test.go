@@ -20,7 +20,7 @@ func TestMastersThatAreDownAreNamedAsByRedsync(t *testing.T) {
 			lib := open(t, redistest.Addrs(masters))
 			mutex := func(name string) mutex { return lib(name, patient...) }
 
-			require.NoError(t, masters[2].Kill())
+			redistest.Down(t, masters[2])
 			m := mutex("held")
 			require.NoError(t, m.Lock())
 			require.Equal(t, "true nil []", errorOf(m.Extend()))
@@ -33,7 +33,7 @@ func TestMastersThatAreDownAreNamedAsByRedsync(t *testing.T) {
 			set(t, masters[:2], "taken")
 			require.Equal(t, "ErrTaken", kinds(mutex("taken").TryLock()))
 
-			require.NoError(t, masters[1].Kill())
+			redistest.Down(t, masters[1])
 			err = mutex("free").TryLock()
 			require.Equal(t, "RedisError [1 2]", fmt.Sprint(kinds(err), " ", failed(err)))
 			require.Equal(t, "false RedisError [1 2]", errorOf(m.Extend()))

@@ -76,7 +76,7 @@ func TestDelayMakesAnswersLateWithoutThrottlingThePipeline(t *testing.T) {
 }
 
 func TestClientTimesOutInABlackHoleAndReconnectsAfterIt(t *testing.T) {
-	link, c := client(t, 200*time.Millisecond)
+	link, c := client(t, 2*time.Second)
 	require.Eventually(t, func() bool {
 		return c.Do(t.Context(), c.B().Incr().Key("n").Build()).Error() == nil
 	}, patience, 10*time.Millisecond)

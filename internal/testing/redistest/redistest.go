@@ -4,8 +4,10 @@ package redistest
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 const RequireEnv = "MUXLOCK_REQUIRE_REDIS"
 
 // limit bounds each command and each start.
-const limit = 10 * time.Second
+const limit = 30 * time.Second
 
 // Masters starts n masters and stops them at cleanup. Without a server program it skips the test, or fails it if RequireEnv
 // is 1.
@@ -54,6 +56,35 @@ func NeedServer(t testing.TB) {
 	}
 }
 
+// Down kills a master for the rest of the test and keeps its port, which refuses: else a server of another test may get
+// it, and answer.
+func Down(t testing.TB, master *redisserver.Server) {
+	t.Helper()
+	require.NoError(t, master.Kill())
+	local, err := net.ResolveTCPAddr("tcp", master.Addr())
+	require.NoError(t, err)
+	elsewhere, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { elsewhere.Close() })
+	keeper, err := (&net.Dialer{LocalAddr: local, Control: func(_, _ string, c syscall.RawConn) error {
+		return reuse(c, 1) // connections of the master may linger there
+	}}).Dial("tcp", elsewhere.Addr().String())
+	require.NoError(t, err)
+	t.Cleanup(func() { keeper.Close() })
+	raw, err := keeper.(*net.TCPConn).SyscallConn()
+	require.NoError(t, err)
+	require.NoError(t, reuse(raw, 0))
+}
+
+// reuse sets whether a socket shares its port with what is left of closed connections.
+func reuse(c syscall.RawConn, on int) error {
+	var failed error
+	err := c.Control(func(fd uintptr) {
+		failed = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_REUSEADDR, on)
+	})
+	return errors.Join(err, failed)
+}
+
 // Addrs returns the addresses of masters, in order.
 func Addrs(masters []*redisserver.Server) []string {
 	addrs := make([]string, len(masters))
@@ -64,7 +95,7 @@ func Addrs(masters []*redisserver.Server) []string {
 }
 
 // Command sends one command to one master, over a new connection, and returns the reply: string, int64, []any, or nil. An
-// error reply fails the test, and so does none within ten seconds.
+// error reply fails the test, and so does none in time.
 func Command(t testing.TB, master *redisserver.Server, args ...string) any {
 	t.Helper()
 	client := dial(t, master)

@@ -2,7 +2,9 @@ package redistest
 
 import (
 	"errors"
+	"net"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -92,4 +94,16 @@ func TestSharedMastersStartOnceAndStopAfterTheTests(t *testing.T) {
 	}
 	require.Equal(t, 1, shared.Run(tests(0), leak))
 	require.Zero(t, shared.Run(tests(0), func() error { return nil }))
+}
+
+func TestPortOfAMasterThatIsDownRefusesAndIsNobodysElse(t *testing.T) {
+	master := Masters(t, 1)[0]
+	c, err := net.Dial("tcp", master.Addr())
+	require.NoError(t, err)
+	defer c.Close()
+	Down(t, master)
+	_, err = net.Dial("tcp", master.Addr())
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	_, err = net.Listen("tcp", master.Addr())
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
 }

@@ -84,7 +84,7 @@ func TestARowHasTheRoundTripToEveryMasterThroughItsOwnDelay(t *testing.T) {
 
 func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
 	servers := redistest.Masters(t, 2)
-	p := open(t, redistest.Addrs(servers), Options{Every: 2 * time.Millisecond, Timeout: time.Second})
+	p := open(t, redistest.Addrs(servers), Options{Every: 2 * time.Millisecond, Timeout: 3 * time.Second})
 	require.NoError(t, servers[1].Pause())
 	p.Start(time.Now(), time.Hour)
 	require.Eventually(t, func() bool { n, _ := lost(p); return n[1] > 100 }, 20*time.Second, time.Millisecond)
@@ -106,7 +106,7 @@ func TestAMasterThatHangsIsLostInEveryRowAndHoldsNothingUp(t *testing.T) {
 	require.Zero(t, fine.Down)
 	require.EqualValues(t, -1, r.Probe.Rows[0][1])
 	require.Positive(t, r.Probe.Rows[0][0])
-	require.EqualValues(t, time.Second, r.Probe.TimeoutNs)
+	require.EqualValues(t, 3*time.Second, r.Probe.TimeoutNs)
 }
 
 func TestAMasterThatIsNotThereIsDownAllTheTime(t *testing.T) {
