@@ -48,8 +48,8 @@ func inParts(t *testing.T, l Locker, cfg Config) *Result {
 }
 
 func TestPartsSeeOverlapsAndHandoversOfEachOther(t *testing.T) {
-	cfg := Config{Workers: 1, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 200 * time.Millisecond,
-		TTL: time.Hour, Hold: Fixed(time.Millisecond), Think: Fixed(time.Millisecond)}
+	cfg := Config{Workers: 1, Procs: 2, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: time.Second,
+		TTL: time.Hour, Hold: Fixed(time.Millisecond), Think: Exp(time.Millisecond)}
 	r := inParts(t, newLeases(2, time.Millisecond), cfg)
 	require.Positive(t, r.Safety.Overlaps)
 	r = inParts(t, newLeases(1, 100*time.Microsecond), cfg)
