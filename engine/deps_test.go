@@ -55,7 +55,8 @@ var floors = [][]string{
 	{"bench", "engine/enginetest", "engine/fence", "engine/internal/metrics", "engine/redsync"},
 	{"internal/watch"},
 	{"engine/lockotel", "engine/lockprom", "cmd"},
-	{"internal/testing"}, // no product imports it
+	{"internal/testing"}, // no product imports it, nor the next
+	{"internal/testing/sim"},
 }
 
 // floorOf returns the floor of a package of this module, -1 where none is meant.

@@ -203,3 +203,13 @@ func BenchmarkNow(b *testing.B) {
 		}
 	})
 }
+
+func TestANapInABubbleTakesVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, d := range []time.Duration{10 * time.Microsecond, 900 * time.Microsecond} {
+			start := time.Now()
+			Nap(d)
+			require.Equal(t, d, time.Since(start))
+		}
+	})
+}

@@ -5,9 +5,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // version is the version of the server that the fake imitates.
@@ -27,6 +27,9 @@ func (c *conn) executeLocked(words []string) any {
 		if s.denied[key] {
 			return errors.New("NOPERM this user has no permissions to access one of the keys used as arguments")
 		}
+	}
+	if s.replica && slices.Contains([]string{"SET", "HSET", "DEL", "EVALSHA"}, words[0]) {
+		return errors.New("READONLY You can't write against a read only replica.")
 	}
 	switch d := &s.data; words[0] {
 	case "HELLO":
@@ -108,8 +111,12 @@ func (c *conn) clientLocked(what string) any {
 }
 
 func (s *Server) infoLocked(sections []string) string {
-	const stats = "# Stats\r\ntotal_net_repl_input_bytes:0\r\n"
-	info := fmt.Sprintf("# Replication\r\nrole:master\r\nmaster_replid:%s\r\nsecond_repl_offset:-1\r\n", s.runID)
+	role := "master"
+	if s.replica {
+		role = "slave"
+	}
+	stats := fmt.Sprintf("# Stats\r\ntotal_net_repl_input_bytes:%d\r\n", s.fed)
+	info := fmt.Sprintf("# Replication\r\nrole:%s\r\nmaster_replid:%s\r\nsecond_repl_offset:%d\r\n", role, s.replID, s.offset)
 	switch {
 	case len(sections) > 0 && sections[0] == "stats":
 		return stats
@@ -117,7 +124,7 @@ func (s *Server) infoLocked(sections []string) string {
 		return info
 	}
 	return fmt.Sprintf("# Server\r\nredis_version:%s\r\nrun_id:%s\r\nuptime_in_seconds:%d\r\nloading:0\r\ncluster_enabled:0\r\n%s%s",
-		version, s.runID, int(time.Since(s.started).Seconds()), stats, info)
+		version, s.runID, int(s.clock.now().Sub(s.started).Seconds()), stats, info)
 }
 
 func (s *Server) loadLocked(words []string) any {

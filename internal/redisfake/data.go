@@ -9,6 +9,7 @@ import (
 type dataSet struct {
 	values  map[string]value
 	changed func(key string) // called when a key is set, deleted, expires or gets another expiry
+	now     func() time.Time // the server's clock
 }
 
 type value struct {
@@ -22,7 +23,7 @@ var errWrongType = errors.New("WRONGTYPE Operation against a key holding the wro
 // find returns the value of a key. As on a server, looking at an expired key deletes it.
 func (d *dataSet) find(key string) (v value, there bool) {
 	v, there = d.values[key]
-	if there && v.ends != 0 && time.Now().UnixMilli() > v.ends {
+	if there && v.ends != 0 && d.now().UnixMilli() > v.ends {
 		d.delete(key)
 		return value{}, false
 	}
@@ -47,7 +48,7 @@ func (d *dataSet) is(key, text string) bool {
 func (d *dataSet) set(key, text string, ms int64) {
 	v := value{text: text}
 	if ms > 0 {
-		v.ends = time.Now().UnixMilli() + ms
+		v.ends = d.now().UnixMilli() + ms
 	}
 	d.values[key] = v
 	d.changed(key)
@@ -71,14 +72,14 @@ func (d *dataSet) pttl(key string) int64 {
 	case v.ends == 0:
 		return -1
 	default:
-		return v.ends - time.Now().UnixMilli()
+		return v.ends - d.now().UnixMilli()
 	}
 }
 
 // pexpire is PEXPIRE of an existing key.
 func (d *dataSet) pexpire(key string, ms int64) {
 	v := d.values[key]
-	v.ends = time.Now().UnixMilli() + ms
+	v.ends = d.now().UnixMilli() + ms
 	d.values[key] = v
 	d.changed(key)
 }

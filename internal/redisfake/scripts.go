@@ -149,11 +149,14 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 	if err != nil {
 		return err
 	}
-	hash = maps.Clone(hash) // the script reads all registers before it writes any
+	before := make(map[string]string, len(f.registers)) // the script reads all registers before it writes any
+	for _, register := range f.registers {
+		before[register] = hash[register]
+	}
 	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
 	for i, register := range f.registers {
 		_, there, err := d.get(f.names[i])
-		value, proposed := number(hash[register]), number(f.fences[i])
+		value, proposed := number(before[register]), number(f.fences[i])
 		switch {
 		case there && err == nil: // a key of another type is found only by the set below
 			words[i] = "0"

@@ -20,7 +20,12 @@ type Server struct {
 	data    dataSet
 	loaded  map[string]bool // scripts, by SHA-1
 	runID   string
-	started time.Time
+	started time.Time // by its clock
+	clock   clock
+	replica bool
+	replID  string // of its data set
+	offset  int    // second_repl_offset
+	fed     int    // bytes that it received as a replica
 	down    bool
 	delay   time.Duration            // of replies
 	denied  map[string]bool          // keys that the ACL forbids
@@ -38,9 +43,14 @@ func New() *Server {
 
 // startLocked makes the server a new process without data, started at the given time.
 func (s *Server) startLocked(at time.Time) {
-	s.started, s.runID = at, fmt.Sprintf("%016x%016x%08x", rand.Uint64(), rand.Uint64(), rand.Uint32())
-	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked}
+	s.started, s.runID = at, randomID()
+	s.replica, s.replID, s.offset, s.fed = false, randomID(), -1, 0
+	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked, now: s.clock.now}
 	s.loaded, s.tracked = make(map[string]bool), make(map[string][]*conn)
+}
+
+func randomID() string {
+	return fmt.Sprintf("%016x%016x%08x", rand.Uint64(), rand.Uint64(), rand.Uint32())
 }
 
 // Dial connects to the server; its signature is that of rueidis.ClientOption.DialCtxFn. It does not block.
@@ -77,8 +87,12 @@ func (s *Server) Up() {
 func (s *Server) Restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.restartLocked()
+}
+
+func (s *Server) restartLocked() {
 	s.cutLocked()
-	s.startLocked(time.Now())
+	s.startLocked(s.clock.now())
 	s.down = false
 }
 

@@ -34,6 +34,7 @@ type conn struct {
 	err           error     // why the connection is over for its user; nil while it is open
 	writeErr      error     // first error of a write to inner
 	lingering     bool      // closed, but requests are still under way
+	stranded      time.Time // its requests stay where they are until then; zero = they do not
 }
 
 // queue holds the bytes under way in one direction, oldest first.
@@ -237,7 +238,10 @@ func (c *conn) dueLocked(d direction) (due time.Time, moving bool) {
 	if len(q.chunks) == 0 || l.blackHole || d == replies && l.holdReplies {
 		return time.Time{}, false
 	}
-	return q.chunks[0].at.Add(l.delay[d]), true
+	if due = q.chunks[0].at.Add(l.delay[d]); d == requests && due.Before(c.stranded) {
+		due = c.stranded
+	}
+	return due, true
 }
 
 // takeLocked moves bytes of the oldest chunk to p, as many as the link's budget allows. It returns 0 if it has cut the

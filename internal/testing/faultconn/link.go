@@ -68,16 +68,9 @@ func (l *Link) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsCon
 		ctx, cancel = context.WithTimeout(ctx, dialer.Timeout)
 		defer cancel()
 	}
-	if err := l.admit(ctx); err != nil {
-		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
-	}
-	inner, err := dialer.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	c := l.Wrap(inner)
-	if tlsConfig == nil {
-		return c, nil
+	c, err := l.DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return dialer.DialContext(ctx, "tcp", addr) })
+	if err != nil || tlsConfig == nil {
+		return c, err
 	}
 	tlsConfig = tlsConfig.Clone()
 	if tlsConfig.ServerName == "" {
@@ -89,6 +82,18 @@ func (l *Link) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsCon
 		return nil, err
 	}
 	return secure, nil
+}
+
+// DialBy is Dial with a connection that open makes, once the link lets it.
+func (l *Link) DialBy(ctx context.Context, open func(context.Context) (net.Conn, error)) (net.Conn, error) {
+	if err := l.admit(ctx); err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+	}
+	inner, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Wrap(inner), nil
 }
 
 // Wrap puts the link in front of an open connection. The returned connection owns inner. RefuseDials and Dials ignore it.
@@ -119,6 +124,16 @@ func (l *Link) HoldReplies(on bool) { l.set(func() { l.holdReplies = on }) }
 // kernel does so with bytes written before close. Delay and BlackHole still apply. Such a connection keeps its goroutines
 // until its last byte has passed or Cut ends it.
 func (l *Link) OutliveClose(on bool) { l.set(func() { l.outlive = on }) }
+
+// Strand keeps the requests of the connections that are open now from the master until d has passed, while later
+// connections are served: what a connection that died has sent arrives late, if OutliveClose is on.
+func (l *Link) Strand(d time.Duration) {
+	l.set(func() {
+		for c := range l.conns {
+			c.stranded = time.Now().Add(d)
+		}
+	})
+}
 
 // RefuseDials makes every Dial fail with ECONNREFUSED while it is on. It does not affect open connections.
 func (l *Link) RefuseDials(on bool) { l.set(func() { l.refuse = on }) }

@@ -310,6 +310,29 @@ func TestRequestsUnderWayAreLostOnCloseUnlessTheyOutliveIt(t *testing.T) {
 	}
 }
 
+func TestStrandedRequestsArriveAfterThoseOfTheNextConnection(t *testing.T) {
+	bubble(t, func(t *testing.T, l *Link, client, master net.Conn) {
+		l.OutliveClose(true)
+		l.Strand(time.Second)
+		write(t, client, "late")
+		require.NoError(t, client.Close())
+		inner, next := net.Pipe()
+		defer next.Close()
+		again, err := l.DialBy(t.Context(), func(context.Context) (net.Conn, error) { return inner, nil })
+		require.NoError(t, err)
+		defer again.Close()
+		start := time.Now()
+		write(t, again, "soon")
+		require.Equal(t, "soon", read(t, next, 4))
+		require.Zero(t, time.Since(start))
+		require.Equal(t, "late", read(t, master, 4))
+		require.Equal(t, time.Second, time.Since(start))
+		l.RefuseDials(true)
+		_, err = l.DialBy(t.Context(), nil)
+		require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	})
+}
+
 func TestCutEndsWhatOutlivedClose(t *testing.T) {
 	bubble(t, func(t *testing.T, l *Link, client, master net.Conn) {
 		l.OutliveClose(true)

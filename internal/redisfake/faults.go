@@ -1,0 +1,125 @@
+package redisfake
+
+import (
+	"maps"
+	"syscall"
+	"time"
+)
+
+// A clock is a server's. The zero value is time.Now.
+type clock struct {
+	since, at time.Time // it showed at then
+	faster    float64   // by how much in a second, negative: it is slower
+}
+
+func (c *clock) now() time.Time {
+	if c.since.IsZero() {
+		return time.Now()
+	}
+	passed := time.Since(c.since)
+	return c.at.Add(passed + time.Duration(float64(passed)*c.faster))
+}
+
+// Clock steps the server's clock, and has it gain or lose that part of time from now on. Two
+// clocks of one bubble differ by no more than these.
+func (s *Server) Clock(step time.Duration, faster float64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock = clock{time.Now(), s.clock.now().Add(step), faster}
+}
+
+// A Snapshot is the data that a server had.
+type Snapshot map[string]value
+
+// Snapshot returns the present data.
+func (s *Server) Snapshot() Snapshot {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return snapshotOf(s.data.values)
+}
+
+func snapshotOf(values map[string]value) Snapshot {
+	data := make(Snapshot, len(values))
+	for key, v := range values {
+		v.hash = maps.Clone(v.hash)
+		data[key] = v
+	}
+	return data
+}
+
+// RestartWith makes it another process that is up, with that data.
+func (s *Server) RestartWith(data Snapshot) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restartLocked()
+	s.data.values = snapshotOf(data)
+}
+
+// RestartDurable makes it another process that is up, with the data of the one before.
+func (s *Server) RestartDurable() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	values := s.data.values
+	s.restartLocked()
+	s.data.values = values
+}
+
+// Flush is FLUSHALL: the process and its scripts stay.
+func (s *Server) Flush() { s.become(nil, func() {}) }
+
+// ReplicaOf makes it a replica of a master, with that one's data. Promote ends it.
+func (s *Server) ReplicaOf(master *Server) {
+	data := master.Snapshot()
+	s.become(data, func() {
+		s.replica, s.replID, s.offset = true, master.replicationID(), -1
+		s.fed += 1 + len(data)
+	})
+}
+
+// Promote makes a replica a master, with the data that it has.
+func (s *Server) Promote() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.replica {
+		s.replica, s.replID, s.offset = false, randomID(), 1
+	}
+}
+
+func (s *Server) replicationID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replID
+}
+
+// become replaces the data, and tells those who track a key.
+func (s *Server) become(data Snapshot, and func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.data.values = snapshotOf(data)
+	for key := range s.tracked {
+		s.notifyLocked(key)
+	}
+	and()
+}
+
+// RunID returns the identity of the process.
+func (s *Server) RunID() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.runID
+}
+
+// Do executes a command as a client would that has a connection for it alone. It returns a
+// string, an error, a number or nil.
+func (s *Server) Do(words ...string) any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.down {
+		return syscall.ECONNREFUSED
+	}
+	reply := (&conn{s: s}).executeLocked(words)
+	if text, ok := reply.(status); ok {
+		return string(text)
+	}
+	return reply
+}

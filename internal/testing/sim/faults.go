@@ -1,0 +1,196 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/faultconn"
+)
+
+// A kind of fault. begin and end run on the one goroutine of the faults, and do not block.
+type kind struct {
+	name    string
+	allowed func(Shape) bool // nil: everywhere
+	begin   func(*world, Fault)
+	end     func(*world, Fault) // nil: it has none
+}
+
+// faultKinds are all. A guarantee that was not given cannot be broken, so:
+//
+//   - A master that forgets is off beside strangers and where masters are said to be durable: Redsync
+//     does not wait after a restart, and nobody need who was told that nothing is forgotten.
+//   - A flush, an old snapshot and another one's data are on where all clients are fenced: the others
+//     cannot see them for certain (README). Masters said to be durable do not come up with an old one.
+//   - With fencing the registers of at most q-1 masters may be lost at a time: more need
+//     admin.SetUpOptions.Recover. forget sees to that at the moment of the fault.
+//   - A master's clock runs within Drift and may step back. A step forward is a lease that ended
+//     early: off everywhere.
+var faultKinds = []kind{
+	{name: "slow replies", begin: onLinks(func(l *link, f Fault) { l.Delay(l.delay + f.By) }), end: onLinks(func(l *link, _ Fault) { l.Delay(l.delay) })},
+	{name: "slow requests", begin: onLinks(func(l *link, f Fault) { l.DelayRequests(l.delay + f.By) }), end: onLinks(func(l *link, _ Fault) { l.DelayRequests(l.delay) })},
+	{name: "held replies", begin: onLinks(func(l *link, _ Fault) { l.HoldReplies(true) }), end: onLinks(func(l *link, _ Fault) { l.HoldReplies(false) })},
+	{name: "black hole", begin: onLinks(func(l *link, _ Fault) { l.BlackHole(true) }), end: onLinks(func(l *link, _ Fault) { l.BlackHole(false) })},
+	{name: "pause", begin: ofOne(func(l *link, _ Fault) { l.BlackHole(true) }), end: ofOne(func(l *link, _ Fault) { l.BlackHole(false) })},
+	{name: "cut requests", begin: onLinks(func(l *link, f Fault) { l.CutRequestsAfter(f.Bytes) })},
+	{name: "cut replies", begin: onLinks(func(l *link, f Fault) { l.CutRepliesAfter(f.Bytes) })},
+	{name: "cut", begin: onLinks(func(l *link, _ Fault) { l.Cut() })},
+	{name: "late bytes", begin: onLinks(func(l *link, _ Fault) { l.Strand(late) })},
+	{name: "down", begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }), end: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Up() })},
+	{name: "clock back", begin: onMasters(func(w *world, m *redisfake.Server, f Fault) { m.Clock(-f.For, w.fasterOf(m)) })},
+	{name: "overload", begin: (*world).overload},
+	{name: "engine crash", begin: (*world).crash},
+	{
+		name: "restart kept", begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }),
+		end: forget(func(_ *world, m *redisfake.Server, _ Fault) { m.RestartDurable() }, (*redisfake.Server).Up),
+	},
+	{
+		name: "restart empty", allowed: func(p Shape) bool { return !p.Durable },
+		begin: onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Down() }),
+		end:   forget(func(_ *world, m *redisfake.Server, _ Fault) { m.RestartWith(nil) }, (*redisfake.Server).Up),
+	},
+	{
+		name: "rollback", allowed: func(p Shape) bool { return p.allFenced() && !p.Durable },
+		begin: onMasters(func(w *world, m *redisfake.Server, _ Fault) { w.snapshots[m] = m.Snapshot() }),
+		end:   forget(func(w *world, m *redisfake.Server, _ Fault) { m.RestartWith(w.snapshots[m]) }, nil),
+	},
+	{name: "flush", allowed: Shape.allFenced, begin: forget(func(_ *world, m *redisfake.Server, _ Fault) { m.Flush() }, nil)},
+	{
+		name: "replica", allowed: Shape.allFenced,
+		begin: forget(func(w *world, m *redisfake.Server, f Fault) { w.copyOther(m, f) }, nil),
+		end:   onMasters(func(_ *world, m *redisfake.Server, _ Fault) { m.Promote() }),
+	},
+	{
+		name: "copy", allowed: Shape.allFenced, // of a master that has missed what this one has, before anybody looks
+		begin: func(w *world, f Fault) { w.missing(f, true) },
+		end: func(w *world, f Fault) {
+			w.missing(f, false)
+			forget(func(w *world, m *redisfake.Server, f Fault) {
+				w.copyOther(m, f)
+				m.Promote()
+			}, nil)(w, f)
+		},
+	},
+}
+
+// copyOther gives a master the data of the other of a fault.
+func (w *world) copyOther(m *redisfake.Server, f Fault) {
+	if other := w.masters[f.Other]; other != m {
+		m.ReplicaOf(other)
+	}
+}
+
+// missing keeps the other master of a fault from engines, or gives it back.
+func (w *world) missing(f Fault, away bool) {
+	f.Master = f.Other
+	onLinks(func(l *link, _ Fault) { l.BlackHole(away) })(w, f)
+}
+
+// late is how long bytes of a connection that died travel: less than the dead-peer time.
+const late = 900 * time.Millisecond
+
+// onLinks applies a change to the links that a fault is about.
+func onLinks(change func(*link, Fault)) func(*world, Fault) {
+	return func(w *world, f Fault) {
+		for i, s := range w.slots {
+			for j, l := range s.links() {
+				if (f.Engine < 0 || f.Engine == i) && (f.Master < 0 || f.Master == j) {
+					change(l, f)
+				}
+			}
+		}
+	}
+}
+
+// ofOne applies a change to all links of one engine.
+func ofOne(change func(*link, Fault)) func(*world, Fault) {
+	return func(w *world, f Fault) {
+		f.Engine, f.Master = max(f.Engine, 0), -1
+		onLinks(change)(w, f)
+	}
+}
+
+// onMasters applies a change to the masters that a fault is about.
+func onMasters(change func(*world, *redisfake.Server, Fault)) func(*world, Fault) {
+	return func(w *world, f Fault) {
+		for i, m := range w.masters {
+			if f.Master < 0 || f.Master == i {
+				change(w, m, f)
+			}
+		}
+	}
+}
+
+// forget is onMasters for what costs a master its place in a set: where too many would be without it,
+// instead is done, nil: nothing.
+func forget(change func(*world, *redisfake.Server, Fault), instead func(*redisfake.Server)) func(*world, Fault) {
+	return onMasters(func(w *world, m *redisfake.Server, f Fault) {
+		without := 0
+		for _, other := range w.masters {
+			if other != m && !admitted(other) {
+				without++
+			}
+		}
+		switch {
+		case !w.s.Shape.anyFenced() || without < quorum.Size(len(w.masters))-1:
+			change(w, m, f)
+		case instead != nil:
+			instead(m)
+		}
+	})
+}
+
+// admitted reports whether a master is a member of a set, as its present process.
+func admitted(m *redisfake.Server) bool {
+	mark := fencing.ParseMark(m.Value("__muxlock__:admitted"))
+	return mark.RunID == m.RunID()
+}
+
+// A link is the way from an engine to a master.
+type link struct {
+	*faultconn.Link
+	delay time.Duration
+}
+
+// heal ends every fault.
+func (w *world) heal() {
+	for _, m := range w.masters {
+		m.Up()
+		m.Promote()
+	}
+	for _, s := range w.slots {
+		for _, l := range s.links() {
+			l.BlackHole(false)
+			l.HoldReplies(false)
+			l.Delay(l.delay)
+			l.DelayRequests(l.delay)
+			l.CutRepliesAfter(-1)
+			l.CutRequestsAfter(-1)
+		}
+	}
+}
+
+// An event is the begin or end of a fault.
+type event struct {
+	at    time.Duration
+	fault Fault
+	do    func(*world, Fault)
+}
+
+// events returns what the goroutine of the faults does in an act, in order.
+func (s Schedule) events(act int) (all []event) {
+	for _, f := range s.Faults {
+		if f.Act != act {
+			continue
+		}
+		k := faultKinds[slices.IndexFunc(faultKinds, func(k kind) bool { return k.name == f.Kind })]
+		all = append(all, event{f.At, f, k.begin})
+		if k.end != nil {
+			all = append(all, event{min(f.At+f.For, span), f, k.end})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b event) int { return int(a.at - b.at) })
+	return all
+}

@@ -1,0 +1,122 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+var (
+	schedules = flag.Int("schedules", 0, "how many; 0: 50 with -short, else 200")
+	seed      = flag.Uint64("seed", 0, "of the first schedule, and the only one without -schedules; 0: by the clock")
+	shrink    = flag.Bool("shrink", true, "drop faults from a schedule that fails while it still does")
+	only      = flag.String("faults", "all", "numbers of the only faults of that schedule, as 0,3; empty: none")
+)
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // a schedule leaves much behind and keeps little
+	os.Exit(m.Run())
+}
+
+func TestSchedules(t *testing.T) {
+	first, n := *seed, *schedules
+	switch {
+	case n > 0:
+	case first != 0:
+		n = 1
+	case testing.Short():
+		n = 50
+	default:
+		n = 200
+	}
+	if first == 0 {
+		first = uint64(time.Now().UnixNano())
+	}
+	all := totals{counts: make(map[string]int), cpu: cpu()}
+	for i := range n {
+		s := Draw(first+uint64(i), 20)
+		if *only != "all" {
+			part, err := s.Only(*only)
+			require.NoError(t, err)
+			s = part
+		}
+		r := Run(t, s)
+		all.add(r)
+		if len(r.Violations) > 0 {
+			t.Error(report(t, s, r))
+			break
+		}
+	}
+	t.Logf("%d of %d schedules from seed %d\n%v", all.runs, n, first, &all)
+}
+
+// report shrinks a schedule that failed. It fails again in most runs, not in all: Go's scheduler is
+// not part of the seed.
+func report(t *testing.T, s Schedule, r Result) string {
+	fails := func(s Schedule) bool {
+		for range 3 {
+			if len(Run(t, s).Violations) > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	command := fmt.Sprintf("go test ./internal/testing/sim -run TestSchedules -v -seed %d", s.Seed)
+	text := fmt.Sprintf("%s\nrepeat with: %s", strings.Join(r.Violations, "\n"), command)
+	if *only != "all" || !*shrink {
+		return fmt.Sprintf("%s\n%v", text, s)
+	}
+	left := Shrink(s, fails)
+	numbers := strings.Trim(strings.ReplaceAll(fmt.Sprint(left), " ", ","), "[]")
+	return fmt.Sprintf("%s\n       with: %s -faults \"%s\"\n%v", text, command, numbers, s.with(left))
+}
+
+// totals are over schedules.
+type totals struct {
+	counts       map[string]int
+	holds        int
+	runs, failed int
+	slowest      time.Duration
+	cpu          time.Duration // of this process before the first
+}
+
+// cpu is the time that this process has used.
+func cpu() time.Duration {
+	var usage unix.Rusage
+	_ = unix.Getrusage(unix.RUSAGE_SELF, &usage)
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func (a *totals) add(r Result) {
+	a.runs++
+	if len(r.Violations) > 0 {
+		a.failed++
+	}
+	for k, n := range r.counts {
+		a.counts[k] += n
+	}
+	a.holds += len(r.holds)
+	a.slowest = max(a.slowest, r.slowest)
+}
+
+func (a *totals) String() string {
+	var cells []string
+	sums := make(map[string]int)
+	for k, n := range a.counts {
+		cells = append(cells, fmt.Sprintf("%s %d", k, n))
+		what, _, _ := strings.Cut(k, " ")
+		sums[what] += n
+	}
+	slices.Sort(cells)
+	each := (cpu() - a.cpu) / time.Duration(a.runs)
+	return fmt.Sprintf("%d failed; each %v of CPU, %d calls, %d holds, %d events; slowest %.2f timeouts\n%s",
+		a.failed, each.Round(time.Millisecond), sums["call"]/a.runs, a.holds/a.runs, sums["event"]/a.runs, float64(a.slowest)/1000, strings.Join(cells, ", "))
+}

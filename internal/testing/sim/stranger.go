@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+	"muxlock/scripts"
+)
+
+// A stranger is a client as Redsync is: it polls with SET NX PX, one master after the other, counts what
+// validity is left, and undoes with compare-and-delete what it did not get.
+type stranger struct {
+	*world
+	id string
+	r  *rand.Rand
+}
+
+func (x *stranger) run(until time.Time) {
+	for n := 0; time.Now().Before(until); n++ {
+		x.cycle(x.names()[x.r.IntN(2*x.s.Shape.Names)], fmt.Sprintf("stranger %s.%d", x.id, n))
+		time.Sleep(time.Duration(20+x.r.IntN(400)) * time.Millisecond)
+	}
+}
+
+func (x *stranger) cycle(name, token string) {
+	ttl := time.Duration(300+x.r.IntN(2000)) * time.Millisecond
+	began, granted := time.Now(), 0
+	for _, m := range x.masters {
+		x.travel()
+		if m.Do("SET", name, token, "NX", "PX", fmt.Sprint(ttl.Milliseconds())) == "OK" && x.travel() {
+			granted++
+		}
+	}
+	now := time.Now()
+	left := redlock.Validity(ttl, now.Sub(began), x.s.Shape.Drift)
+	x.count("call", "stranger")
+	if granted >= quorum.Size(len(x.masters)) && left > 0 {
+		x.count("won", "stranger")
+		time.Sleep(min(left, time.Duration(x.r.IntN(1000))*time.Millisecond))
+		x.held(hold{name: name, who: token, token: token, from: now, to: time.Now()})
+	}
+	for _, m := range x.masters {
+		x.travel()
+		m.Do("SCRIPT", "LOAD", scripts.Release.Source)
+		m.Do("EVALSHA", scripts.Release.SHA1, "1", name, token)
+	}
+}
+
+// travel takes the time that a packet takes, and reports whether it arrived.
+func (x *stranger) travel() bool {
+	time.Sleep(time.Duration(x.r.IntN(1500)) * time.Microsecond)
+	return x.r.IntN(50) > 0
+}

@@ -1,0 +1,307 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"muxlock/engine"
+	"muxlock/engine/admin"
+)
+
+// A verb is one way to use a lock. A new one is an entry of verbs.
+type verb struct {
+	name   string
+	weight int
+	do     func(c *caller, o op, e *engine.Engine) error
+}
+
+var verbs = []verb{
+	{"Acquire", 4, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, e.Acquire, c.hold(o)) }},
+	{"TryAcquire", 4, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, e.TryAcquire, c.hold(o)) }},
+	{"Do", 3, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.Do) }},
+	{"TryDo", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.TryDo) }},
+	{"Extend", 3, (*caller).extend},
+	{"KeepAlive", 2, (*caller).keepAlive},
+	{"expire", 1, (*caller).expire},
+	{"Adopt", 2, (*caller).adopt},
+	{"ForceRelease", 1, (*caller).force},
+}
+
+// An op is what one call is made with. It is drawn before the call, so that what a call meets changes
+// nothing of what the next one asks for.
+type op struct {
+	name        string
+	ttl         time.Duration
+	hold, think time.Duration
+	acquire     time.Duration // until its ctx ends; 0: it does not
+	later       time.Duration // likewise, of what follows the acquire
+	other       int           // an engine
+}
+
+// A caller is a goroutine that uses an engine, call after call.
+type caller struct {
+	*world
+	slot *slot
+	r    *rand.Rand
+
+	mu    sync.Mutex // guards the following
+	doing string     // "": nothing
+	since time.Time
+}
+
+// names are all. Those that begin with r are of locks that are revealed, so that they are not
+// handed over and their tokens tell them apart.
+func (w *world) names() (all []string) {
+	for i := range w.s.Shape.Names {
+		all = append(all, fmt.Sprint("n", i), fmt.Sprint("r", i))
+	}
+	return all
+}
+
+func (c *caller) draw() op {
+	p := c.s.Shape
+	ms := func(most int) time.Duration { return time.Duration(1+c.r.IntN(1000*most)) * time.Microsecond }
+	ctx := func() time.Duration {
+		switch c.r.IntN(4) {
+		case 0:
+			return ms(5) // within the first round trip
+		case 1:
+			return ms(300)
+		case 2:
+			return ms(20_000)
+		}
+		return 0
+	}
+	o := op{name: c.names()[c.r.IntN(2*p.Names)], ttl: p.MaxTTL, hold: ms(300), think: ms(800), acquire: ctx(), later: ctx(), other: c.r.IntN(p.Engines)}
+	switch c.r.IntN(5) {
+	case 0:
+		o.hold = ms(3)
+	case 1:
+		o.ttl = 2*p.Timeout + ms(1500)
+	case 2: // it is relied on for as long as it may be
+		o.ttl, o.hold = 2*p.Timeout+ms(300), time.Minute
+	}
+	return o
+}
+
+// run makes calls until the time has come.
+func (c *caller) run(until time.Time) {
+	var bag []verb
+	for _, v := range verbs {
+		for range v.weight {
+			bag = append(bag, v)
+		}
+	}
+	for time.Now().Before(until) {
+		o, v := c.draw(), bag[c.r.IntN(len(bag))]
+		time.Sleep(o.think)
+		c.call(v, o)
+	}
+}
+
+func (c *caller) call(v verb, o op) {
+	e := c.slot.engine()
+	if e == nil {
+		return
+	}
+	c.count("call", v.name)
+	c.note(v.name + " of " + o.name)
+	err := v.do(c, o, e)
+	c.note("")
+	if err != nil && !expected(err) {
+		c.fails("engine %d: %s of %s: %v", c.slot.id, v.name, o.name, err)
+	}
+}
+
+// expected reports whether an error is one that faults may lead to.
+func expected(err error) bool {
+	faults := []error{engine.ErrNotAcquired, engine.ErrLost, engine.ErrNotHeld, engine.ErrNoQuorum, engine.ErrOverloaded, engine.ErrClosed, context.Canceled, context.DeadlineExceeded}
+	return !errors.Is(err, engine.ErrInvalid) && slices.ContainsFunc(faults, func(fault error) bool { return errors.Is(err, fault) })
+}
+
+func (c *caller) note(doing string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.doing, c.since = doing, time.Now()
+}
+
+func (c *caller) now() (doing string, since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.doing, c.since
+}
+
+// within returns a ctx that ends after d; 0: it does not; below a millisecond: it has.
+func within(d time.Duration) (context.Context, context.CancelFunc) {
+	if d == 0 {
+		return context.Background(), func() {}
+	}
+	return context.WithTimeout(context.Background(), d.Truncate(time.Millisecond))
+}
+
+// relies begins a hold.
+func (c *caller) relies(lock *engine.Lock) *hold {
+	doing, _ := c.now()
+	c.count("won", strings.Fields(doing)[0])
+	h := &hold{name: lock.Name(), who: c.slot.holder(), from: time.Now(), fence: lock.Fence()}
+	if strings.HasPrefix(h.name, "r") {
+		h.token = lock.Reveal()
+	}
+	return h
+}
+
+// rely relies on a lock for so long, or until it is lost.
+func (c *caller) rely(lock *engine.Lock, h *hold, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-lock.Done():
+	}
+	h.to = time.Now()
+	if until := lock.Until(); until.Before(h.to) {
+		h.to = until
+	}
+}
+
+// release ends a hold.
+func (c *caller) release(o op, lock *engine.Lock, h *hold) error {
+	c.held(*h)
+	ctx, cancel := within(o.later)
+	defer cancel()
+	return c.prompt("Release", func() error { return lock.Release(ctx) })
+}
+
+// prompt makes a call that waits for nobody.
+func (c *caller) prompt(what string, call func() error) error {
+	began := time.Now()
+	err := call()
+	took := time.Since(began)
+	c.audit.mu.Lock()
+	c.slowest = max(c.slowest, took*1000/c.s.Shape.Timeout)
+	c.audit.mu.Unlock()
+	if took > 4*c.s.Shape.Timeout {
+		c.fails("engine %d: %s took %v", c.slot.id, what, took)
+	}
+	return err
+}
+
+// cycle acquires a lock, uses it and releases it.
+func (c *caller) cycle(o op, how func(context.Context, string, time.Duration) (*engine.Lock, error), use func(*engine.Lock, *hold) error) error {
+	ctx, cancel := within(o.acquire)
+	lock, err := how(ctx, o.name, o.ttl)
+	cancel()
+	if err != nil {
+		return err
+	}
+	h := c.relies(lock)
+	if err := use(lock, h); err != nil && !expected(err) {
+		return err
+	}
+	return c.release(o, lock, h)
+}
+
+// hold just relies on the lock.
+func (c *caller) hold(o op) func(*engine.Lock, *hold) error {
+	return func(lock *engine.Lock, h *hold) error { c.rely(lock, h, o.hold); return nil }
+}
+
+func (c *caller) do(o op, how func(context.Context, string, time.Duration, func(context.Context) error) error) error {
+	ctx, cancel := within(o.acquire)
+	defer cancel()
+	return how(ctx, o.name, o.ttl, func(ctx context.Context) error {
+		lock, _ := engine.LockFrom(ctx)
+		h := c.relies(lock)
+		timer := time.NewTimer(min(o.hold, time.Second)) // it is renewed
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		h.to = time.Now()
+		c.held(*h)
+		return context.Cause(ctx)
+	})
+}
+
+func (c *caller) extend(o op, e *engine.Engine) error {
+	return c.cycle(o, e.Acquire, func(lock *engine.Lock, h *hold) error {
+		for range 2 {
+			c.rely(lock, h, min(o.hold/2, o.ttl-o.think/8))
+			ctx, cancel := within(o.later)
+			err := c.prompt("Extend", func() error { return lock.Extend(ctx, o.ttl) })
+			if cancel(); err != nil && !expected(err) {
+				return err
+			}
+		}
+		c.rely(lock, h, o.hold/2)
+		return nil
+	})
+}
+
+func (c *caller) keepAlive(o op, e *engine.Engine) error {
+	o.ttl, o.hold = min(o.ttl, 2*c.s.Shape.Timeout+o.think), min(o.hold, time.Second)
+	return c.cycle(o, e.Acquire, func(lock *engine.Lock, h *hold) error {
+		err := lock.KeepAlive(o.hold * 4)
+		c.rely(lock, h, o.hold*8)
+		return err
+	})
+}
+
+// expire lets a lease run out.
+func (c *caller) expire(o op, e *engine.Engine) error {
+	o.ttl = 2*c.s.Shape.Timeout + o.think
+	return c.cycle(o, e.Acquire, func(lock *engine.Lock, h *hold) error {
+		c.rely(lock, h, time.Hour)
+		time.Sleep(c.s.Shape.MaxTTL / 4) // a slow master has it for that much longer, at most
+		return nil
+	})
+}
+
+// adopt has another engine finish what this one began.
+func (c *caller) adopt(o op, e *engine.Engine) error {
+	o.name = strings.Replace(o.name, "n", "r", 1)
+	return c.cycle(o, e.TryAcquire, func(lock *engine.Lock, h *hold) error {
+		c.rely(lock, h, min(o.hold, o.think)/2)
+		other := c.slots[o.other].engine()
+		if other == nil {
+			return nil
+		}
+		ctx, cancel := within(o.later)
+		defer cancel()
+		var adopted *engine.Lock
+		err := c.prompt("Adopt", func() (err error) {
+			adopted, err = other.Adopt(ctx, o.name, h.token, o.ttl)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		next := &hold{name: o.name, who: c.slots[o.other].holder() + ", who adopted it", token: h.token, from: time.Now()}
+		c.rely(adopted, next, o.hold)
+		return c.release(o, adopted, next)
+	})
+}
+
+// force releases by force what somebody holds.
+func (c *caller) force(o op, e *engine.Engine) error {
+	o.name = strings.Replace(o.name, "n", "r", 1)
+	ctx, cancel := within(o.later)
+	defer cancel()
+	found, err := admin.Inspect(ctx, e, o.name)
+	if err != nil || !found.Held {
+		return err
+	}
+	var hashes []string
+	for _, m := range found.Masters {
+		hashes = append(hashes, m.Value)
+	}
+	c.releasedByForce(hashes)
+	return c.prompt("ForceRelease", func() error { _, err := admin.ForceRelease(ctx, e, found); return err })
+}

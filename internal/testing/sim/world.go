@@ -1,0 +1,313 @@
+package sim
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"muxlock/engine"
+	"muxlock/engine/admin"
+	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/faultconn"
+)
+
+// A world is the masters, the engines and those who call them, in a bubble.
+type world struct {
+	*audit
+	s       Schedule
+	masters []*redisfake.Server
+	slots   []*slot
+	callers []*caller
+
+	misconfigure []func(slot int, cfg *engine.Config)
+	snapshots    map[*redisfake.Server]redisfake.Snapshot // owned by the goroutine of the faults
+	beside       sync.WaitGroup                           // goroutines of faults that take a while
+}
+
+// A slot is the place of an engine: after one crashed there is another in it.
+type slot struct {
+	w  *world
+	id int
+
+	mu   sync.Mutex     // guards the following
+	e    *engine.Engine // nil: it crashed, or did not start yet
+	on   []*link        // by master
+	born int            // engines so far
+}
+
+func newWorld(s Schedule) *world {
+	w := &world{audit: newAudit(), s: s, snapshots: make(map[*redisfake.Server]redisfake.Snapshot)}
+	for i := range s.Shape.Masters {
+		m := redisfake.New()
+		m.Clock(0, s.Shape.Faster[i])
+		w.masters = append(w.masters, m)
+	}
+	for i := range s.Shape.Engines {
+		w.slots = append(w.slots, &slot{w: w, id: i})
+	}
+	return w
+}
+
+func (w *world) fasterOf(m *redisfake.Server) float64 {
+	return w.s.Shape.Faster[slices.Index(w.masters, m)]
+}
+
+// config is that of the next engine in the slot, whose connections go over these links.
+func (s *slot) config(links []*link) engine.Config {
+	p := s.w.s.Shape
+	cfg := engine.Config{
+		MaxTTL: p.MaxTTL, TTL: p.MaxTTL, MasterTimeout: p.Timeout, Drift: p.Drift, Queue: p.Queue, WaitWhenFull: s.id%2 == 0,
+		Fencing: p.Fencing[s.id], MastersAreDurable: p.Durable, Holder: s.holder(), HandOverTime: p.HandOver,
+	}
+	for i := range links {
+		cfg.Masters = append(cfg.Masters, address(i))
+	}
+	cfg.Client = rueidis.ClientOption{DialCtxFn: func(ctx context.Context, addr string, d *net.Dialer, c *tls.Config) (net.Conn, error) {
+		var i int
+		fmt.Sscanf(addr, "192.0.2.%d:6379", &i)
+		return links[i].DialBy(ctx, func(ctx context.Context) (net.Conn, error) { return s.w.masters[i].Dial(ctx, addr, d, c) })
+	}}
+	return cfg
+}
+
+// address is of a network that does not exist.
+func address(master int) string { return fmt.Sprintf("192.0.2.%d:6379", master) }
+
+// holder names the engine in its tokens.
+func (s *slot) holder() string { return fmt.Sprintf("engine %d.%d", s.id, s.born) }
+
+// open starts the next engine in the slot. It tries until one starts or ctx ends.
+func (s *slot) open(ctx context.Context) {
+	s.mu.Lock()
+	s.born++
+	s.on = nil
+	for i := range s.w.masters {
+		l := &link{faultconn.NewLink(), s.w.s.Shape.Delay[s.id][i]}
+		l.OutliveClose(true)
+		l.Delay(l.delay)
+		l.DelayRequests(l.delay)
+		s.on = append(s.on, l)
+	}
+	cfg := s.config(s.on)
+	for _, wrong := range s.w.misconfigure {
+		wrong(s.id, &cfg)
+	}
+	s.mu.Unlock()
+	for ctx.Err() == nil {
+		e, err := engine.New(ctx, cfg)
+		if err == nil {
+			s.mu.Lock()
+			s.e = e
+			s.mu.Unlock()
+			return
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (s *slot) engine() *engine.Engine {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.e
+}
+
+func (s *slot) links() []*link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.on
+}
+
+// crash ends the process of an engine: what it has sent may arrive, and nothing more comes or goes.
+func (w *world) crash(f Fault) {
+	s := w.slots[max(f.Engine, 0)]
+	s.mu.Lock()
+	e, links := s.e, s.on
+	s.e = nil
+	s.mu.Unlock()
+	if e == nil {
+		return // it is down already
+	}
+	for _, l := range links {
+		l.BlackHole(true)
+	}
+	w.beside.Go(func() {
+		w.close(e)
+		for _, l := range links {
+			l.Cut()
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience(w.s.Shape)/2)
+		defer cancel()
+		s.open(ctx)
+	})
+}
+
+func (w *world) close(e *engine.Engine) {
+	began := time.Now()
+	e.Close()
+	if took := time.Since(began); took > 4*w.s.Shape.Timeout+5*time.Second {
+		w.fails("Close took %v", took)
+	}
+}
+
+// overload has an engine asked for a lock by a crowd at once.
+func (w *world) overload(f Fault) {
+	s := w.slots[max(f.Engine, 0)]
+	e := s.engine()
+	if e == nil {
+		return
+	}
+	for i := range 100 {
+		c := &caller{world: w, slot: s, r: rand.New(rand.NewPCG(w.s.Seed, uint64(f.At)+uint64(i)))}
+		o := c.draw()
+		o.hold, o.acquire = o.hold%(5*time.Millisecond), o.think
+		w.beside.Go(func() { c.call(verbs[0], o) })
+	}
+}
+
+// run plays a schedule, in a bubble.
+func (w *world) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer w.end()
+	if !w.open(ctx) {
+		return
+	}
+	for act := range acts {
+		w.play(act)
+		if len(w.wrong) > 0 {
+			return
+		}
+	}
+}
+
+// play plays an act.
+func (w *world) play(act int) {
+	ends := time.Now().Add(span)
+	var calls sync.WaitGroup
+	w.callers = nil
+	who := func(i int) *rand.Rand { return rand.New(rand.NewPCG(w.s.Seed, uint64(1_000_000*(act+1)+i))) }
+	for _, s := range w.slots {
+		for i := range w.s.Shape.Callers {
+			c := &caller{world: w, slot: s, r: who(1000*s.id + i)}
+			w.callers = append(w.callers, c)
+			calls.Go(func() { c.run(ends) })
+		}
+	}
+	for i := range w.s.Shape.Strangers {
+		x := &stranger{world: w, id: fmt.Sprint(act, ".", i), r: who(100_000 + i)}
+		calls.Go(func() { x.run(ends) })
+	}
+	for _, e := range w.s.events(act) {
+		time.Sleep(time.Until(ends) - span + e.at)
+		w.count("event", e.fault.Kind)
+		e.do(w, e.fault)
+	}
+	time.Sleep(time.Until(ends))
+	w.heal()
+	ended := make(chan struct{})
+	go func() { calls.Wait(); w.beside.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		w.atRest()
+	case <-time.After(patience(w.s.Shape)):
+		for _, c := range w.callers {
+			if doing, since := c.now(); doing != "" {
+				w.fails("engine %d: %s waits since %v, although all masters serve", c.slot.id, doing, time.Since(since))
+			}
+		}
+		w.fails("calls do not end, although all masters serve")
+	}
+}
+
+// patience is how long calls may take that wait, once all faults are over: the wait after a
+// restart, the leases that are held, and a while to find out.
+func patience(p Shape) time.Duration { return 3*p.MaxTTL + 30*time.Second }
+
+// open sets the masters up and starts the engines.
+func (w *world) open(ctx context.Context) bool {
+	if w.s.Shape.anyFenced() {
+		if err := w.setUp(ctx); err != nil {
+			w.fails("SetUp: %v", err)
+			return false
+		}
+	}
+	for _, s := range w.slots {
+		s.open(ctx)
+	}
+	return true
+}
+
+func (w *world) setUp(ctx context.Context) error {
+	links := make([]*link, len(w.masters))
+	for i := range links {
+		links[i] = &link{Link: faultconn.NewLink()}
+		defer links[i].Cut()
+	}
+	cfg := (&slot{w: w}).config(links)
+	return admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: true})
+}
+
+// atRest audits what is left when all locks are released and nothing fails any more: once the
+// dead-peer time is over no master has a key of an engine that lives, though its lease has not ended.
+func (w *world) atRest() {
+	settled := 3*time.Second + 4*w.s.Shape.Timeout // a redial, the dead-peer time, a round
+	time.Sleep(settled)
+	living := make(map[string]bool)
+	for _, s := range w.slots {
+		living[s.holder()] = true
+		e := s.engine()
+		if e == nil {
+			w.fails("no engine starts in the place of engine %d, which crashed", s.id)
+			continue
+		}
+		stats := e.Stats()
+		if stats.Waiting > 0 || stats.Queued > 0 {
+			w.fails("engine %d at rest has %d waiting, %d queued", s.id, stats.Waiting, stats.Queued)
+		}
+		for _, m := range stats.Masters {
+			if !m.Up || m.PendingReleases > 0 || m.InFlight > 0 || m.Backlog > 0 {
+				w.fails("engine %d at rest has %+v", s.id, m)
+			}
+		}
+	}
+	for i, m := range w.masters {
+		for _, key := range m.Keys() {
+			if _, holder, found := strings.Cut(m.Value(key), "engine "); found && living["engine "+holder] && !strings.HasPrefix(key, "__") && !w.rolledBack(i) {
+				w.fails("master %d has an orphan, %s of engine %s", i, key, holder)
+			}
+		}
+	}
+}
+
+// rolledBack reports whether a master may have keys that had been released.
+func (w *world) rolledBack(master int) bool {
+	return slices.ContainsFunc(w.s.Faults, func(f Fault) bool {
+		return slices.Contains([]string{"rollback", "replica", "copy"}, f.Kind) && (f.Master == master || f.Master < 0)
+	})
+}
+
+// end closes everything. What is left after that the bubble finds.
+func (w *world) end() {
+	for _, s := range w.slots {
+		if e := s.engine(); e != nil {
+			w.close(e)
+		}
+		for _, l := range s.links() {
+			l.Cut()
+		}
+	}
+	for _, m := range w.masters {
+		m.Close()
+	}
+}
