@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	schedules = flag.Int("schedules", 0, "how many; 0: 50 with -short, else 200")
+	schedules = flag.Int("schedules", 0, "how many; 0: 4 with -short, else 25")
 	seed      = flag.Uint64("seed", 0, "of the first schedule, and the only one without -schedules; 0: by the clock")
 	shrink    = flag.Bool("shrink", true, "drop faults from a schedule that fails while it still does")
 	only      = flag.String("faults", "all", "numbers of the only faults of that schedule, as 0,3; empty: none")
@@ -33,9 +33,9 @@ func TestSchedules(t *testing.T) {
 	case first != 0:
 		n = 1
 	case testing.Short():
-		n = 50
+		n = 4
 	default:
-		n = 200
+		n = 25
 	}
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
