@@ -29,7 +29,7 @@ func (c *conn) executeLocked(words []string) any {
 		}
 	}
 	if s.replica && slices.Contains([]string{"SET", "HSET", "DEL", "EVALSHA"}, words[0]) {
-		return errors.New("READONLY You can't write against a read only replica.")
+		return errors.New("READONLY You can't write against a read only replica")
 	}
 	switch d := &s.data; words[0] {
 	case "HELLO":
