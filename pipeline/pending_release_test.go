@@ -344,6 +344,40 @@ func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
 	}
 }
 
+// A master that has caught up is asked in all rounds again, so it needs the releases of later locks.
+func TestLockTakenAfterAMasterCaughtUpIsReleasedThere(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Timeout = time.Second
+		b.started()
+		m, f := b.p.masters[2], b.fakes[2]
+		f.hold(true)
+		first, second := b.mustAcquire("first").Origin, b.mustAcquire("second").Origin
+		b.p.mu.Lock()
+		require.NotEmpty(t, m.unsent)
+		m.behind = true
+		m.pending.LeaveOut(b.p.seq + 1)
+		b.p.mu.Unlock()
+		f.hold(false)
+		time.Sleep(100 * time.Millisecond)
+		b.p.mu.Lock()
+		require.False(t, m.behind)
+		b.p.mu.Unlock()
+		later := b.mustAcquire("later").Origin
+		time.Sleep(100 * time.Millisecond)
+		f.set(func() { f.refuse = true })
+		f.cut()
+		b.untilUp(2)
+		for name, origin := range map[string]Origin{"first": first, "second": second, "later": later} {
+			_, err := b.release(name, origin)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 3, b.p.Stats().Masters[2].PendingReleases)
+		f.set(func() { f.refuse = false })
+		b.untilUp(3)
+		b.requireNoKeys()
+	})
+}
+
 // Another process acquired the lock: it may be on a master that this pipeline never asked anything.
 func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *testing.T) {
 	for name, away := range map[string]func(t *testing.T, b *bubble, f *fake){
