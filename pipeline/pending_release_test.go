@@ -378,6 +378,28 @@ func TestLockTakenAfterAMasterCaughtUpIsReleasedThere(t *testing.T) {
 	})
 }
 
+// A round that waits whole for a master which goes away is one that left the master out.
+func TestLockWhoseAcquireWasNeverSentIsNotReleasedThere(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Timeout = time.Second
+		b.started()
+		f := b.fakes[2]
+		f.hold(true)
+		sent, unsent := b.mustAcquire("sent").Origin, b.mustAcquire("unsent").Origin
+		f.set(func() { f.refuse = true })
+		f.cut()
+		b.untilUp(2)
+		for name, origin := range map[string]Origin{"sent": sent, "unsent": unsent} {
+			_, err := b.release(name, origin)
+			require.NoError(t, err)
+		}
+		require.Equal(t, 1, b.p.Stats().Masters[2].PendingReleases)
+		f.set(func() { f.refuse = false })
+		b.untilUp(3)
+		b.requireNoKeys()
+	})
+}
+
 // Another process acquired the lock: it may be on a master that this pipeline never asked anything.
 func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *testing.T) {
 	for name, away := range map[string]func(t *testing.T, b *bubble, f *fake){

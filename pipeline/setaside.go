@@ -30,7 +30,7 @@ func (m *master) setAside(cause error) {
 	for i := range unsent {
 		w := &unsent[i]
 		w.releases(w.next, len(w.Ends), func(q *Request) {
-			if w.state() != unsentPart || m.pending.MustRelease(q.Origin) {
+			if m.pending.MustRelease(q.Origin) {
 				m.pending.Add(q, now)
 			}
 		})
