@@ -1,104 +1,165 @@
 package redisfake
 
 import (
-	"bufio"
+	"errors"
+	"io"
 	"net"
+	"os"
 	"time"
 )
 
-// A conn is a connection. One goroutine reads and executes commands, another writes the replies: a client may send many
-// commands before it reads, and a net.Pipe buffers nothing.
+// A conn is the client's end of a connection. Write executes commands at once, and never blocks. Read waits for the replies.
 type conn struct {
-	s      *Server
-	net    net.Conn
-	wake   chan struct{} // capacity 1: the outbox or the delay has changed
-	closed chan struct{} // closed when nothing more comes or goes
+	s    *Server
+	wake chan struct{} // capacity 1: what Read waits for has changed
 
 	// Guarded by Server.mu:
-	ended    bool
-	outbox   []delivery
-	tracking bool // CLIENT TRACKING ON OPTIN
-	caching  bool // the previous command was CLIENT CACHING YES
+	err           error      // why nothing more comes or goes; nil: it is open
+	in            []byte     // the begin of a command
+	out           []delivery // replies that were not read, the oldest first
+	readDeadline  time.Time
+	writeDeadline time.Time
+	tracking      bool // CLIENT TRACKING ON OPTIN
+	caching       bool // the previous command was CLIENT CACHING YES
 }
 
-// A delivery is a reply still to be sent.
+// A delivery is a reply, or what is left of it.
 type delivery struct {
 	since time.Time
 	bytes []byte
 }
 
-// receive executes commands until the connection ends.
-func (c *conn) receive() {
-	in := bufio.NewReader(c.net)
-	for {
-		words, err := ReadCommand(in)
-		c.s.mu.Lock()
-		if err != nil || c.ended {
-			c.closeLocked()
-			c.s.mu.Unlock()
-			return
-		}
-		c.replyLocked(c.executeLocked(words))
-		c.s.mu.Unlock()
+// Write executes the commands that p completes.
+func (c *conn) Write(p []byte) (int, error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	switch {
+	case errors.Is(c.err, net.ErrClosed):
+		return 0, c.err
+	case c.err != nil:
+		return 0, io.ErrClosedPipe
+	case passed(c.writeDeadline):
+		return 0, os.ErrDeadlineExceeded
 	}
+	c.in = append(c.in, p...)
+	for c.err == nil {
+		words, size, err := parseCommand(c.in)
+		switch {
+		case err != nil:
+			c.endLocked(io.EOF)
+		case size == 0:
+			return len(p), nil
+		default:
+			c.in = c.in[size:]
+			c.replyLocked(c.executeLocked(words))
+		}
+	}
+	return len(p), nil
 }
 
 func (c *conn) replyLocked(reply any) {
-	c.outbox = append(c.outbox, delivery{time.Now(), appendReply(nil, reply)})
-	c.wakeSender()
+	c.out = append(c.out, delivery{time.Now(), appendReply(nil, reply)})
+	c.wakeReader()
 }
 
-// send writes replies when they are due, until the connection ends.
-func (c *conn) send() {
+// Read returns replies that are due.
+func (c *conn) Read(p []byte) (n int, err error) {
 	for {
-		out, next := c.due()
-		if len(out) > 0 {
-			if _, err := c.net.Write(out); err != nil {
-				return
-			}
-			continue
+		n, next, err := c.take(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, err
 		}
-		var timer <-chan time.Time
+		var alarm <-chan time.Time
 		if !next.IsZero() {
-			timer = time.After(time.Until(next))
+			timer := time.NewTimer(time.Until(next))
+			defer timer.Stop()
+			alarm = timer.C
 		}
 		select {
 		case <-c.wake:
-		case <-timer:
-		case <-c.closed:
-			return
+		case <-alarm:
 		}
 	}
 }
 
-// due takes the replies that are due out of the outbox, and returns when the next one will be, or the zero time.
-func (c *conn) due() (out []byte, next time.Time) {
+// take moves replies that are due to p. If there are none it returns when that may change by itself, zero: it does not.
+func (c *conn) take(p []byte) (n int, next time.Time, err error) {
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
-	now, n := time.Now(), 0
-	for ; n < len(c.outbox); n++ {
-		if next = c.outbox[n].since.Add(c.s.delay); next.After(now) {
+	switch {
+	case c.err != nil:
+		c.wakeReader() // the next one, too
+		return 0, next, c.err
+	case passed(c.readDeadline):
+		c.wakeReader()
+		return 0, next, os.ErrDeadlineExceeded
+	}
+	for n < len(p) && len(c.out) > 0 {
+		first := &c.out[0]
+		if due := first.since.Add(c.s.delay); due.After(time.Now()) {
+			next = due
 			break
 		}
-		out, next = append(out, c.outbox[n].bytes...), time.Time{}
+		moved := copy(p[n:], first.bytes)
+		n += moved
+		if first.bytes = first.bytes[moved:]; len(first.bytes) == 0 {
+			c.out = c.out[1:]
+		}
 	}
-	c.outbox = c.outbox[n:]
-	return out, next
+	if next.IsZero() || !c.readDeadline.IsZero() && c.readDeadline.Before(next) {
+		next = c.readDeadline
+	}
+	return n, next, nil
 }
 
-func (c *conn) wakeSender() {
+func (c *conn) wakeReader() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // a wake-up is pending
 	}
 }
 
-func (c *conn) closeLocked() {
-	if c.ended {
-		return
-	}
-	c.ended = true
-	delete(c.s.conns, c)
-	close(c.closed)
-	c.net.Close()
+// Close ends the connection.
+func (c *conn) Close() error {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.endLocked(net.ErrClosed)
+	return nil
 }
+
+func (c *conn) endLocked(err error) {
+	if c.err == nil {
+		c.err, c.in, c.out = err, nil, nil
+		delete(c.s.conns, c)
+		c.wakeReader()
+	}
+}
+
+func (c *conn) LocalAddr() net.Addr  { return addr{} }
+func (c *conn) RemoteAddr() net.Addr { return addr{} }
+
+func (c *conn) SetDeadline(t time.Time) error      { return c.setDeadlines(&t, &t) }
+func (c *conn) SetReadDeadline(t time.Time) error  { return c.setDeadlines(&t, nil) }
+func (c *conn) SetWriteDeadline(t time.Time) error { return c.setDeadlines(nil, &t) }
+
+func (c *conn) setDeadlines(read, write *time.Time) error {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if read != nil {
+		c.readDeadline = *read
+	}
+	if write != nil {
+		c.writeDeadline = *write
+	}
+	c.wakeReader()
+	return nil
+}
+
+// passed reports whether a deadline is over. The zero time is none.
+func passed(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
+
+// addr is that of both ends.
+type addr struct{}
+
+func (addr) Network() string { return "fake" }
+func (addr) String() string  { return "fake" }

@@ -2,8 +2,8 @@ package redisfake
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 
@@ -49,32 +49,48 @@ func appendAll(b []byte, parts []any) []byte {
 
 // ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete.
 func ReadCommand(in *bufio.Reader) ([]string, error) {
-	n, err := readLength(in, '*')
-	if err != nil {
-		return nil, err
-	}
-	words := make([]string, n)
-	for i := range words {
-		size, err := readLength(in, '$')
+	var command []byte
+	for {
+		line, err := in.ReadBytes('\n')
+		command = append(command, line...)
 		if err != nil {
 			return nil, err
 		}
-		text := make([]byte, size+2)
-		if _, err := io.ReadFull(in, text); err != nil {
-			return nil, err
+		if words, size, err := parseCommand(command); size > 0 || err != nil {
+			return words, err
 		}
-		words[i] = string(text[:size])
 	}
-	return words, nil
 }
 
-func readLength(in *bufio.Reader, sign byte) (int, error) {
-	line, err := in.ReadString('\n')
-	if err != nil {
-		return 0, err
+// parseCommand returns the words and the size of the command that b begins with; size 0: it is not complete.
+func parseCommand(b []byte) (words []string, size int, err error) {
+	n, at, err := parseLength(b, 0, '*')
+	if at == 0 || err != nil {
+		return nil, 0, err
 	}
-	if line[0] != sign {
-		return 0, fmt.Errorf("want %q, got %q", sign, line)
+	words = make([]string, n)
+	for i := range words {
+		length, text, err := parseLength(b, at, '$')
+		if at = text + length + len("\r\n"); text == 0 || at > len(b) || err != nil {
+			return nil, 0, err
+		}
+		words[i] = string(b[text : text+length])
 	}
-	return strconv.Atoi(strings.TrimSpace(line[1:]))
+	return words, at, nil
+}
+
+// parseLength returns the number in the line that begins at from, and where the next one begins, 0: the line is not complete.
+func parseLength(b []byte, from int, sign byte) (n, next int, err error) {
+	end := bytes.IndexByte(b[from:], '\n')
+	if end < 0 {
+		return 0, 0, nil
+	}
+	line := string(b[from : from+end])
+	if line == "" || line[0] != sign {
+		return 0, 0, fmt.Errorf("want %q, got %q", sign, line)
+	}
+	if n, err = strconv.Atoi(strings.TrimSpace(line[1:])); err != nil || n < 0 {
+		return 0, 0, fmt.Errorf("%q is no length", line)
+	}
+	return n, from + end + 1, nil
 }
