@@ -3,15 +3,18 @@ package redisfake
 import (
 	"errors"
 	"io"
+	"math"
 	"net"
 	"os"
+	"sync"
 	"time"
 )
 
 // A conn is the client's end of a connection. Write executes commands at once, and never blocks. Read waits for the replies.
 type conn struct {
-	s    *Server
-	wake chan struct{} // capacity 1: what Read waits for has changed
+	s       *Server
+	changed *sync.Cond  // what Read waits for has changed
+	alarm   *time.Timer // does so when a reply is due, or the deadline over
 
 	// Guarded by Server.mu:
 	err           error      // why nothing more comes or goes; nil: it is open
@@ -21,6 +24,11 @@ type conn struct {
 	writeDeadline time.Time
 	tracking      bool // CLIENT TRACKING ON OPTIN
 	caching       bool // the previous command was CLIENT CACHING YES
+}
+
+func newConn(s *Server) *conn {
+	changed := sync.NewCond(&s.mu)
+	return &conn{s: s, changed: changed, alarm: time.AfterFunc(math.MaxInt64, changed.Broadcast)}
 }
 
 // A delivery is a reply, or what is left of it.
@@ -59,45 +67,39 @@ func (c *conn) Write(p []byte) (int, error) {
 
 func (c *conn) replyLocked(reply any) {
 	c.out = append(c.out, delivery{time.Now(), appendReply(nil, reply)})
-	c.wakeReader()
+	c.changed.Broadcast()
 }
 
 // Read returns replies that are due.
 func (c *conn) Read(p []byte) (n int, err error) {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
 	for {
-		n, next, err := c.take(p)
-		if n > 0 || err != nil || len(p) == 0 {
-			return n, err
+		switch {
+		case c.err != nil:
+			return 0, c.err
+		case passed(c.readDeadline):
+			return 0, os.ErrDeadlineExceeded
 		}
-		var alarm <-chan time.Time
-		if !next.IsZero() {
-			timer := time.NewTimer(time.Until(next))
-			defer timer.Stop()
-			alarm = timer.C
+		n, until := c.takeLocked(p)
+		if n > 0 || len(p) == 0 {
+			return n, nil
 		}
-		select {
-		case <-c.wake:
-		case <-alarm:
+		if !until.IsZero() {
+			c.alarm.Reset(time.Until(until))
 		}
+		c.changed.Wait()
 	}
 }
 
-// take moves replies that are due to p. If there are none it returns when that may change by itself, zero: it does not.
-func (c *conn) take(p []byte) (n int, next time.Time, err error) {
-	c.s.mu.Lock()
-	defer c.s.mu.Unlock()
-	switch {
-	case c.err != nil:
-		c.wakeReader() // the next one, too
-		return 0, next, c.err
-	case passed(c.readDeadline):
-		c.wakeReader()
-		return 0, next, os.ErrDeadlineExceeded
-	}
-	for n < len(p) && len(c.out) > 0 {
+// takeLocked moves replies that are due to p. If there are none it returns when that or the deadline changes, zero: never.
+func (c *conn) takeLocked(p []byte) (n int, until time.Time) {
+	for until = c.readDeadline; n < len(p) && len(c.out) > 0; {
 		first := &c.out[0]
-		if due := first.since.Add(c.s.delay); due.After(time.Now()) {
-			next = due
+		if due := first.since.Add(c.s.delay); !passed(due) {
+			if until.IsZero() || due.Before(until) {
+				until = due
+			}
 			break
 		}
 		moved := copy(p[n:], first.bytes)
@@ -106,17 +108,7 @@ func (c *conn) take(p []byte) (n int, next time.Time, err error) {
 			c.out = c.out[1:]
 		}
 	}
-	if next.IsZero() || !c.readDeadline.IsZero() && c.readDeadline.Before(next) {
-		next = c.readDeadline
-	}
-	return n, next, nil
-}
-
-func (c *conn) wakeReader() {
-	select {
-	case c.wake <- struct{}{}:
-	default: // a wake-up is pending
-	}
+	return n, until
 }
 
 // Close ends the connection.
@@ -131,7 +123,8 @@ func (c *conn) endLocked(err error) {
 	if c.err == nil {
 		c.err, c.in, c.out = err, nil, nil
 		delete(c.s.conns, c)
-		c.wakeReader()
+		c.alarm.Stop()
+		c.changed.Broadcast()
 	}
 }
 
@@ -151,7 +144,7 @@ func (c *conn) setDeadlines(read, write *time.Time) error {
 	if write != nil {
 		c.writeDeadline = *write
 	}
-	c.wakeReader()
+	c.changed.Broadcast()
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (s *Server) Dial(context.Context, string, *net.Dialer, *tls.Config) (net.Co
 	if s.down {
 		return nil, &net.OpError{Op: "dial", Net: "fake", Err: syscall.ECONNREFUSED}
 	}
-	c := &conn{s: s, wake: make(chan struct{}, 1)}
+	c := newConn(s)
 	s.conns[c] = struct{}{}
 	return c, nil
 }
@@ -98,7 +98,7 @@ func (s *Server) Slow(d time.Duration) {
 	defer s.mu.Unlock()
 	s.delay = d
 	for c := range s.conns {
-		c.wakeReader()
+		c.changed.Broadcast()
 	}
 }
 

@@ -3,6 +3,7 @@ package faultconn
 import (
 	"bytes"
 	"context"
+	"math"
 	"net"
 	"os"
 	"runtime/pprof"
@@ -20,12 +21,13 @@ const (
 	closeGrace = 50 * time.Millisecond
 )
 
-// conn is a connection through a link. Two goroutines move its bytes. pump owns the writing side of inner, and closes
-// inner when it ends. receive owns the reading side, and ends when inner is closed.
+// conn is a connection through a link. move owns the writing side of inner, and closes inner when the connection is over. It runs
+// when the alarm rings. receive is a goroutine that owns the reading side, and ends when inner is closed.
 type conn struct {
 	link  *Link
 	inner net.Conn
-	pumps sync.WaitGroup // pump and receive
+	alarm *time.Timer    // calls move
+	pumps sync.WaitGroup // receive
 
 	// Guarded by link.mu:
 	queues        [2]queue  // by direction
@@ -35,13 +37,16 @@ type conn struct {
 	writeErr      error     // first error of a write to inner
 	lingering     bool      // closed, but requests are still under way
 	stranded      time.Time // its requests stay where they are until then; zero = they do not
+	moving        bool      // move is at work
+	ended         bool      // move has closed inner
 }
 
 // queue holds the bytes under way in one direction, oldest first.
 type queue struct {
-	chunks []chunk
-	size   int           // bytes in chunks
-	wake   chan struct{} // closed at the next change; nil when nobody waits
+	chunks  []chunk
+	size    int // bytes in chunks
+	changed *sync.Cond
+	alarm   *time.Timer // wakes whom a change wakes
 }
 
 // chunk is the bytes of one write, or of one read from the master.
@@ -53,11 +58,15 @@ type chunk struct {
 
 func newConn(l *Link, inner net.Conn) *conn {
 	c := &conn{link: l, inner: inner}
+	c.alarm = time.AfterFunc(math.MaxInt64, c.move)
+	for d := range c.queues {
+		changed := sync.NewCond(&l.mu)
+		c.queues[d] = queue{changed: changed, alarm: time.AfterFunc(math.MaxInt64, changed.Broadcast)}
+	}
 	l.mu.Lock()
 	l.conns[c] = struct{}{}
 	l.mu.Unlock()
 	labels := pprof.Labels("faultconn", inner.RemoteAddr().String())
-	c.pumps.Go(func() { pprof.Do(context.Background(), labels, c.pump) })
 	c.pumps.Go(func() { pprof.Do(context.Background(), labels, c.receive) })
 	return c
 }
@@ -91,7 +100,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if moving && (until.IsZero() || due.Before(until)) {
 			until = due
 		}
-		c.waitLocked(q, until)
+		q.waitLocked(until)
 	}
 }
 
@@ -113,9 +122,10 @@ func (c *conn) Write(p []byte) (int, error) {
 			return 0, nil
 		case q.size < capacity:
 			q.push(chunk{at: time.Now(), data: bytes.Clone(p)})
+			c.armLocked()
 			return len(p), nil
 		}
-		c.waitLocked(q, c.writeDeadline)
+		q.waitLocked(c.writeDeadline)
 	}
 }
 
@@ -162,51 +172,66 @@ func (c *conn) setDeadlines(read, write *time.Time) error {
 	return nil
 }
 
-// pump moves requests to inner until the connection is over and no request may still pass.
-func (c *conn) pump(context.Context) {
-	defer func() {
-		c.inner.Close()
-		c.link.mu.Lock()
-		delete(c.link.conns, c)
-		c.link.mu.Unlock()
-	}()
-	buf := make([]byte, 64<<10)
-	for {
-		n := c.nextRequests(buf)
-		if n == 0 {
-			return
-		}
-		if _, err := c.inner.Write(buf[:n]); err != nil {
-			c.link.mu.Lock()
-			c.writeErr = err
-			c.queues[requests].clear()
-			c.link.mu.Unlock()
-		}
+// armLocked has move called when something is to be done: requests are due, or the connection is over.
+func (c *conn) armLocked() {
+	due, moving := c.dueLocked(requests)
+	switch {
+	case c.moving || c.ended:
+	case c.overLocked():
+		c.alarm.Reset(0)
+	case moving:
+		c.alarm.Reset(time.Until(due))
 	}
 }
 
-// nextRequests waits for requests that may pass, and fills buf with them. It returns 0 when the connection is over.
-func (c *conn) nextRequests(buf []byte) (n int) {
+// overLocked reports whether no request may pass any more.
+func (c *conn) overLocked() bool {
+	return c.err != nil && (!c.lingering || len(c.queues[requests].chunks) == 0)
+}
+
+// move writes the requests that are due to inner. Once the connection is over it closes inner.
+func (c *conn) move() {
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()
-	q := &c.queues[requests]
-	for {
-		due, moving := c.dueLocked(requests)
-		// A spent budget must cut only after the bytes before it have been written, so it counts only with an empty buf.
-		for moving && passed(due) && n < len(buf) && (n == 0 || c.link.budget[requests] != 0) {
-			if n += c.takeLocked(requests, buf[n:]); n == 0 {
-				return 0 // cut
-			}
-			due, moving = c.dueLocked(requests)
-		}
-		if n > 0 {
-			return n
-		}
-		if c.err != nil && (!c.lingering || len(q.chunks) == 0) {
-			return 0
-		}
-		c.waitLocked(q, due)
+	if c.moving || c.ended {
+		return
 	}
+	c.moving = true
+	for data := c.nextLocked(); data != nil; data = c.nextLocked() {
+		c.link.mu.Unlock()
+		_, err := c.inner.Write(data)
+		c.link.mu.Lock()
+		if err != nil {
+			c.writeErr = err
+			c.queues[requests].clear()
+		}
+	}
+	c.moving = false
+	if c.ended = c.overLocked(); c.ended {
+		c.alarm.Stop()
+		for d := range c.queues {
+			c.queues[d].alarm.Stop()
+		}
+		c.inner.Close()
+		delete(c.link.conns, c)
+	}
+	c.armLocked()
+}
+
+// nextLocked takes requests that are due and that the link's budget allows. It returns nil if there are none, or if it has cut
+// the link.
+func (c *conn) nextLocked() []byte {
+	q := &c.queues[requests]
+	if due, moving := c.dueLocked(requests); !moving || !passed(due) {
+		return nil
+	}
+	n := c.link.passLocked(requests, len(q.chunks[0].data))
+	if n == 0 {
+		return nil
+	}
+	data := q.chunks[0].data[:n]
+	q.drop(n)
+	return data
 }
 
 // receive moves bytes from inner to the queue of replies until inner ends. It drops those that come after Close.
@@ -217,7 +242,7 @@ func (c *conn) receive(context.Context) {
 		n, err := c.inner.Read(buf)
 		c.link.mu.Lock()
 		for c.err == nil && q.size >= capacity {
-			c.waitLocked(q, time.Time{})
+			q.waitLocked(time.Time{})
 		}
 		if c.err == nil && n > 0 {
 			q.push(chunk{at: time.Now(), data: bytes.Clone(buf[:n])})
@@ -256,30 +281,21 @@ func (c *conn) takeLocked(d direction, p []byte) int {
 	return n
 }
 
-// waitLocked releases the mutex until the queue changes or the time until is reached. A zero time is never reached.
-func (c *conn) waitLocked(q *queue, until time.Time) {
-	if q.wake == nil {
-		q.wake = make(chan struct{})
-	}
-	wake := q.wake
-	var alarm <-chan time.Time
+// waitLocked releases the mutex until the queue changes or the time until is reached. A zero time is never reached. It may also
+// return before.
+func (q *queue) waitLocked(until time.Time) {
 	if !until.IsZero() {
-		timer := time.NewTimer(time.Until(until))
-		defer timer.Stop()
-		alarm = timer.C
+		q.alarm.Reset(time.Until(until))
+		defer q.alarm.Stop()
 	}
-	c.link.mu.Unlock()
-	select {
-	case <-wake:
-	case <-alarm:
-	}
-	c.link.mu.Lock()
+	q.changed.Wait()
 }
 
 func (c *conn) wakeLocked() {
 	for d := range c.queues {
-		c.queues[d].changed()
+		c.queues[d].changed.Broadcast()
 	}
+	c.armLocked()
 }
 
 func (c *conn) cutLocked() {
@@ -296,7 +312,7 @@ func (c *conn) cutLocked() {
 func (q *queue) push(c chunk) {
 	q.chunks = append(q.chunks, c)
 	q.size += len(c.data)
-	q.changed()
+	q.changed.Broadcast()
 }
 
 // drop removes the first n bytes of the oldest chunk.
@@ -306,20 +322,12 @@ func (q *queue) drop(n int) {
 	if head.data = head.data[n:]; len(head.data) == 0 {
 		q.chunks = q.chunks[1:]
 	}
-	q.changed()
+	q.changed.Broadcast()
 }
 
 func (q *queue) clear() {
 	q.chunks, q.size = nil, 0
-	q.changed()
-}
-
-// changed wakes all that wait for the queue.
-func (q *queue) changed() {
-	if q.wake != nil {
-		close(q.wake)
-		q.wake = nil
-	}
+	q.changed.Broadcast()
 }
 
 // passed reports whether t has passed. The zero time never has.
