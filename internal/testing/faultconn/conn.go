@@ -237,7 +237,7 @@ func (c *conn) nextLocked() []byte {
 // receive moves bytes from inner to the queue of replies until inner ends. It drops those that come after Close.
 func (c *conn) receive(context.Context) {
 	q := &c.queues[replies]
-	buf := make([]byte, 64<<10)
+	buf := make([]byte, 8<<10)
 	for {
 		n, err := c.inner.Read(buf)
 		c.link.mu.Lock()

@@ -7,8 +7,8 @@
 //	             an audit of it
 //	Shrink       drops the faults that do not matter
 //
-// A schedule has three acts. In each, callers use the engines while things fail. Then nothing fails
-// any more, and the calls must end. Then, a dead-peer time later, no lock may be left.
+// A schedule has one to three acts. In each, callers use the engines while things fail. Then a bare majority
+// serves, and the calls must end. Then, a dead-peer time later, no lock may be left.
 //
 // What is audited:
 //
@@ -17,10 +17,11 @@
 //   - Fences grow from hold to hold.
 //   - Each key that is left on a master at the end of an act is an orphan, but of an engine that crashed, and
 //     on a master that got old data back or was a copy. Leases outlast the audit, so that it sees them.
-//   - Every call ends, at the latest when all masters serve again and what they wait for is over. Those that wait
+//   - Every call ends, at the latest when a majority serves again and what they wait for is over. Those that wait
 //     for nobody end within four timeouts of a master, whatever fails.
 //   - Errors are those that package engine has for faults.
-//   - No goroutine outlives Close.
+//   - At rest no engine has a lock, a call, or a release that is pending. No goroutine outlives Close. The memory of
+//     this process does not grow from schedule to schedule.
 //
 // What is off, and why: faultKinds says that of each fault. An engine is paused as far as its connections
 // are: virtual time cannot stop some goroutines and not others. All engines read one clock, that of the

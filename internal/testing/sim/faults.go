@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -148,6 +149,18 @@ func admitted(m *redisfake.Server) bool {
 	return mark.RunID == m.RunID()
 }
 
+// leaveBareMajority takes the minority away that the others can do without: with fencing, all of them are members.
+func (w *world) leaveBareMajority(r *rand.Rand) {
+	order := r.Perm(len(w.masters))
+	away, others := order[quorum.Size(len(order)):], order[:quorum.Size(len(order))]
+	if w.s.Shape.anyFenced() && slices.ContainsFunc(others, func(i int) bool { return !admitted(w.masters[i]) }) {
+		return
+	}
+	for _, i := range away {
+		w.masters[i].Down()
+	}
+}
+
 // A link is the way from an engine to a master.
 type link struct {
 	*faultconn.Link
@@ -188,7 +201,7 @@ func (s Schedule) events(act int) (all []event) {
 		k := faultKinds[slices.IndexFunc(faultKinds, func(k kind) bool { return k.name == f.Kind })]
 		all = append(all, event{f.At, f, k.begin})
 		if k.end != nil {
-			all = append(all, event{min(f.At+f.For, span), f, k.end})
+			all = append(all, event{min(f.At+f.For, s.Shape.Span), f, k.end})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b event) int { return int(a.at - b.at) })

@@ -33,14 +33,12 @@ type Shape struct {
 	Faster    []float64         // by master, within Drift
 	Delay     [][]time.Duration // by engine and master: there and back, each
 	HandOver  time.Duration
-}
 
-// A schedule is played in acts. In each there are calls and faults for a span; then the faults are over,
-// the calls end, and what is left is audited.
-const (
-	acts = 3
-	span = 15 * time.Second
-)
+	// A schedule is played in acts. In each there are calls and faults for a span; then the faults are
+	// over, the calls end, and what is left is audited.
+	Acts int
+	Span time.Duration
+}
 
 // A Fault is one that begins At after the begin of an act and ends For later, with the act at the latest.
 type Fault struct {
@@ -100,6 +98,8 @@ func drawShape(r *rand.Rand) Shape {
 		Queue:    []int{4, 64, 1 << 16}[r.IntN(3)],
 		Drift:    []float64{0.001, 0.01, 0.1}[r.IntN(3)],
 		HandOver: []time.Duration{time.Nanosecond, 0, time.Second}[r.IntN(3)],
+		Acts:     1 + min(r.IntN(3), r.IntN(3)),
+		Span:     []time.Duration{2 * time.Second, 3 * time.Second, 4 * time.Second, 12 * time.Second}[r.IntN(4)],
 	}
 	p.Callers = max(1, 16/p.Engines)
 	fenced := r.IntN(4) // 0: none; 1: some; else all
@@ -124,11 +124,11 @@ func drawShape(r *rand.Rand) Shape {
 
 // drawFault draws one of a kind. What does not matter for the kind is drawn all the same.
 func (p Shape) drawFault(r *rand.Rand, kind string) Fault {
-	f := Fault{Kind: kind, Act: r.IntN(acts), At: time.Duration(r.Int64N(int64(span))), Engine: r.IntN(p.Engines+1) - 1, Master: r.IntN(p.Masters), Other: r.IntN(p.Masters)}
+	f := Fault{Kind: kind, Act: r.IntN(p.Acts), At: time.Duration(r.Int64N(int64(p.Span))), Engine: r.IntN(p.Engines+1) - 1, Master: r.IntN(p.Masters), Other: r.IntN(p.Masters)}
 	f.For = 5 * time.Millisecond << r.IntN(10)
 	f.For += time.Duration(r.Int64N(int64(f.For)))
 	if r.IntN(4) == 0 { // nobody calls any more to cover up what it leaves
-		f.At = span - time.Duration(r.Int64N(int64(time.Second)))
+		f.At = p.Span - time.Duration(r.Int64N(int64(time.Second)))
 	}
 	f.Bytes = r.IntN(1 << r.IntN(12))
 	f.By = time.Duration(r.Int64N(int64(2 * p.Timeout)))

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ var (
 
 func TestMain(m *testing.M) {
 	debug.SetGCPercent(400) // a schedule leaves much behind and keeps little
+	runtime.GOMAXPROCS(1)   // its goroutines wait for each other: a second processor costs half as much again
 	os.Exit(m.Run())
 }
 
