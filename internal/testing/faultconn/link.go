@@ -1,7 +1,7 @@
 // Package faultconn injects faults into the connections to one master, in user space: delays, black holes, held replies,
 // cuts and refused dials.
 //
-//	            Write                pump                 inner.Write
+//	            Write                move                 inner.Write
 //	client ---------------> requests -----> gate of the Link ----------> master
 //	       <--------------- replies  <----- gate of the Link <----------
 //	            Read                                      inner.Read
@@ -46,7 +46,7 @@ type Link struct {
 	refuse      bool               //
 	outlive     bool               //
 	dials       int                //
-	conns       map[*conn]struct{} // a conn leaves when its pump ends
+	conns       map[*conn]struct{} // a conn leaves when it has ended
 	changed     chan struct{}      // closed and replaced at every change of a setting; dials in a black hole wait for it
 }
 
@@ -121,7 +121,7 @@ func (l *Link) BlackHole(on bool) { l.set(func() { l.blackHole = on }) }
 func (l *Link) HoldReplies(on bool) { l.set(func() { l.holdReplies = on }) }
 
 // OutliveClose lets the requests of a connection still reach the master if the connection is closed while it is on. A
-// kernel does so with bytes written before close. Delay and BlackHole still apply. Such a connection keeps its goroutines
+// kernel does so with bytes written before close. Delay and BlackHole still apply. Such a connection keeps its goroutine
 // until its last byte has passed or Cut ends it.
 func (l *Link) OutliveClose(on bool) { l.set(func() { l.outlive = on }) }
 
@@ -130,7 +130,9 @@ func (l *Link) OutliveClose(on bool) { l.set(func() { l.outlive = on }) }
 func (l *Link) Strand(d time.Duration) {
 	l.set(func() {
 		for c := range l.conns {
-			c.stranded = time.Now().Add(d)
+			if c.err == nil {
+				c.stranded = time.Now().Add(d)
+			}
 		}
 	})
 }
