@@ -42,6 +42,7 @@ func TestSchedules(t *testing.T) {
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
 	}
+	var least uint64
 	all := totals{counts: make(map[string]int), cpu: cpu()}
 	for i := range n {
 		s := Draw(first+uint64(i), 20)
@@ -52,12 +53,26 @@ func TestSchedules(t *testing.T) {
 		}
 		r := Run(t, s)
 		all.add(r)
+		switch heap := heapInUse(); {
+		case i < 10: // what is made once
+			least = heap
+		case heap > least+4<<20:
+			t.Errorf("%d MB are in use after schedule %d, %d after the tenth", heap>>20, i+1, least>>20)
+		}
 		if len(r.Violations) > 0 {
 			t.Error(report(t, s, r))
 			break
 		}
 	}
 	t.Logf("%d of %d schedules from seed %d\n%v", all.runs, n, first, &all)
+}
+
+// heapInUse is what is left after a garbage collection.
+func heapInUse() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
 }
 
 // report shrinks a schedule that failed. It fails again in most runs, not in all: Go's scheduler is
