@@ -56,7 +56,7 @@ func TestSchedules(t *testing.T) {
 		switch heap := heapInUse(); {
 		case i < 10: // what is made once
 			least = heap
-		case heap > least+4<<20:
+		case heap > least+16<<20:
 			t.Errorf("%d MB are in use after schedule %d, %d after the tenth", heap>>20, i+1, least>>20)
 		}
 		if len(r.Violations) > 0 {

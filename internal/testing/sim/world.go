@@ -16,7 +16,6 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/redisfake"
-	"muxlock/internal/redlock"
 	"muxlock/internal/testing/faultconn"
 )
 
@@ -262,28 +261,20 @@ func (w *world) setUp(ctx context.Context) error {
 	return admin.SetUp(ctx, cfg, admin.SetUpOptions{MastersAreNew: true})
 }
 
-// atRest audits what is left when all locks are released and nothing fails any more: once the
-// dead-peer time is over no master has a key of an engine that lives, though its lease has not ended.
+// atRest audits what is left when all locks are released and nothing fails any more: the engines come to rest, and then no master
+// has a key of an engine that lives, though its lease has not ended.
 func (w *world) atRest() {
-	const deadPeer = 2 * time.Second
-	time.Sleep(redlock.RedialWithin(time.Hour) + deadPeer + 4*w.s.Shape.Timeout)
+	time.Sleep(late + 2*w.s.Shape.Timeout) // nothing is under way any more
+	left := w.restless()
+	for patience := time.Now().Add(15 * time.Second); left != "" && time.Now().Before(patience); left = w.restless() {
+		time.Sleep(200 * time.Millisecond)
+	}
+	if left != "" {
+		w.fails("at rest %s", left)
+	}
 	living := make(map[string]bool)
 	for _, s := range w.slots {
 		living[s.holder()] = true
-		e := s.engine()
-		if e == nil {
-			w.fails("no engine starts in the place of engine %d, which crashed", s.id)
-			continue
-		}
-		stats := e.Stats()
-		if stats.Waiting > 0 || stats.Queued > 0 || stats.Held > 0 {
-			w.fails("engine %d at rest has %d waiting, %d queued, %d held", s.id, stats.Waiting, stats.Queued, stats.Held)
-		}
-		for _, m := range stats.Masters {
-			if !m.Up || m.PendingReleases > 0 || m.InFlight > 0 || m.Backlog > 0 {
-				w.fails("engine %d at rest has %+v", s.id, m)
-			}
-		}
 	}
 	for i, m := range w.masters {
 		for _, key := range m.Keys() {
@@ -292,6 +283,26 @@ func (w *world) atRest() {
 			}
 		}
 	}
+}
+
+// restless returns what an engine still does; "": they are at rest.
+func (w *world) restless() string {
+	for _, s := range w.slots {
+		e := s.engine()
+		if e == nil {
+			return fmt.Sprintf("engine %d did not start again after it crashed", s.id)
+		}
+		stats := e.Stats()
+		if stats.Waiting > 0 || stats.Queued > 0 || stats.Held > 0 {
+			return fmt.Sprintf("engine %d has %d waiting, %d queued, %d held", s.id, stats.Waiting, stats.Queued, stats.Held)
+		}
+		for _, m := range stats.Masters {
+			if !m.Up || m.PendingReleases > 0 || m.InFlight > 0 || m.Backlog > 0 {
+				return fmt.Sprintf("engine %d has %+v", s.id, m)
+			}
+		}
+	}
+	return ""
 }
 
 // rolledBack reports whether a master may have keys that had been released.
