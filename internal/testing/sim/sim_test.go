@@ -51,6 +51,9 @@ func TestSchedules(t *testing.T) {
 			require.NoError(t, err)
 			s = part
 		}
+		if i > 0 && i%1000 == 0 {
+			t.Logf("%d played", i)
+		}
 		r := Run(t, s)
 		all.add(r)
 		switch heap := heapInUse(); {
