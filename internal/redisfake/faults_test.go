@@ -88,7 +88,7 @@ func TestMangledRepliesAndTheEndOfTheConnection(t *testing.T) {
 	s := New()
 	defer s.Close()
 	s.Mangle(func(nth int, reply []byte) ([]byte, bool) {
-		return [][]byte{reply, []byte("+AHOY\r\n"), nil}[nth], nth == 2
+		return [][]byte{reply, []byte("+AHOY\r\n"), nil, reply}[nth], nth == 2
 	})
 	c, err := s.Dial(t.Context(), "", nil, nil)
 	require.NoError(t, err)
