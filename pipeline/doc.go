@@ -174,10 +174,11 @@
 //
 // # The wire
 //
-// rueidis dials, greets and authenticates; then the connection is ours (package conn). A round is
-// encoded once, into bytes that all masters are sent; rueidis would encode for each. In its
-// synchronous mode rueidis has one batch in flight. In its pipelined mode it takes two goroutines
-// and three hand-overs more per batch.
+// rueidis dials, greets and authenticates; then the connection is ours (package conn). rueidis
+// trusts what it reads, so it reads behind a guard (package guard). A round is encoded once, into
+// bytes that all masters are sent; rueidis would encode for each. In its synchronous mode rueidis
+// has one batch in flight. In its pipelined mode it takes two goroutines and three hand-overs more
+// per batch.
 //
 // # Tried and refused
 //
@@ -228,6 +229,10 @@
 //     different goroutines.
 //   - Redis accepts CLIENT TRACKING on a RESP2 connection and then never pushes. rueidis refuses
 //     that (ErrNoCache) unless DisableCache is set.
+//   - A length of -2, a deeply nested reply or one that was not asked for ends the process in
+//     rueidis, also from a goroutine of its own. Whatever listens at an address could send it.
+//   - A late master that was sent neither the acquire nor the release of a lock does not have it:
+//     its vote on the release is a yes.
 //   - A server quotes the arguments of a command that it does not know: a token, or the password
 //     if AUTH was renamed. Errors lose them where they are read: replies in resp.Read, a
 //     script's answer in conn.faultOf, rueidis's errors in conn.Dial.

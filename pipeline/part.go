@@ -55,10 +55,11 @@ const mostRepeats = 3
 var errObsolete = errors.New("was not asked in time")
 
 // compact drops each queued acquire whose release is queued too, and the release: m was never asked
-// for that lock. parts are all that wait for m; what was sent in part counts as sent. It returns
-// the rest, and the fencing registers of the dropped acquires. Without it, a late master executes
-// at once all that the others did meanwhile, and the machine waits for it (make faults: at 64
-// workers and 50 ms, a p99 three times as long).
+// for that lock. The release counts as granted, since m does not have the lock and never will.
+// parts are all that wait for m; what was sent in part counts as sent. It returns the rest, and the
+// fencing registers of the dropped acquires. Without it, a late master executes at once all that
+// the others did meanwhile, and the machine waits for it (make faults: at 64 workers and 50 ms, a
+// p99 three times as long).
 func compact(m *master, parts []part) (rest []part, spared []int) {
 	from := uint64(0) // the first round of which nothing was sent
 	obsolete := make(map[string]bool)
@@ -97,17 +98,20 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 }
 
 // without returns the part without the entries for which against returns a cause. It casts m's
-// unknown votes for those.
+// unknown votes for those, but grants an obsolete release.
 func (p *part) without(m *master, against func(*Request) error) part {
 	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for i := range p.Entries {
-		if cause := against(&p.Entries[i]); cause != nil {
+		switch cause := against(&p.Entries[i]); {
+		case cause == nil:
+			rest.take(p, i)
+		case cause == errObsolete && p.Entries[i].Op == Release:
+			p.voteLocked(m, i, quorum.Granted)
+		default:
 			p.unknownLocked(m, i, cause)
-			continue
 		}
-		rest.take(p, i)
 	}
 	rest.Seal(m.p.set.Description())
 	return rest

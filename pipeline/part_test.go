@@ -53,6 +53,23 @@ func TestLateMasterIsNotSentObsoleteRequests(t *testing.T) {
 	})
 }
 
+// A late master that was not asked for a lock does not have it. That confirms the release, if another master is silent.
+func TestLateMasterConfirmsTheReleaseOfALockItWasNotAskedFor(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		silent, late := b.fakes[1], b.fakes[2]
+		late.set(func() { late.delay = 50 * time.Millisecond })
+		b.cycle("first on its way")
+		b.cycle("gone")
+		origin := b.mustAcquire("name").Origin
+		silent.set(func() { silent.delay = 5 * testTimeout })
+		out, err := b.release("name", origin)
+		require.NoError(t, err)
+		require.Equal(t, quorum.Won, out.Verdict, "%+v", out)
+		require.Empty(t, late.commands("name"))
+	})
+}
+
 // TestNothingIsLostOnAMasterThatComesAndGoesLate runs many callers against a master
 // that is late by a random time, cut now and then and restarted empty once in a while.
 func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {

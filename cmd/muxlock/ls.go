@@ -17,6 +17,7 @@ import (
 	"muxlock/engine"
 	"muxlock/engine/admin"
 	"muxlock/internal/address"
+	"muxlock/internal/guard"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/resp"
@@ -172,6 +173,7 @@ func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning stri
 // scan returns the names on one master. It stops once it has more than --limit.
 func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names map[string]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
+	template.DisableRetry = true // the error that is repeated until the timeout would not be shown
 	option, err := address.Parse(addr, template)
 	if err != nil {
 		return nil, err
@@ -179,7 +181,7 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 	failed := func(err error) error {
 		return engine.MasterError{Master: option.InitAddress[0], Err: resp.WithoutArguments(err)}
 	}
-	client, err := rueidis.NewClient(option)
+	client, err := rueidis.NewClient(guard.Option(option))
 	if err != nil {
 		return nil, failed(err)
 	}
@@ -191,7 +193,9 @@ func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.Client
 			return nil, failed(err)
 		}
 		for _, key := range page.Elements {
-			names[key[len(f.prefix):]] = true
+			if name, ours := strings.CutPrefix(key, f.prefix); ours {
+				names[name] = true
+			}
 		}
 		if cursor = page.Cursor; cursor == 0 || len(names) > f.limit {
 			return names, nil

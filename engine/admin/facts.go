@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/guard"
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline"
 )
@@ -84,7 +85,7 @@ func connect(option rueidis.ClientOption, timeout time.Duration) (rueidis.Client
 	option.DisableRetry = true
 	option.Dialer.Timeout = timeout
 	option.ConnWriteTimeout = timeout
-	client, err := rueidis.NewClient(option)
+	client, err := rueidis.NewClient(guard.Option(option))
 	if err != nil && client != nil {
 		client.Close()
 	}

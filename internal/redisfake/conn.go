@@ -20,6 +20,7 @@ type conn struct {
 	err           error      // why nothing more comes or goes; nil: it is open
 	in            []byte     // the begin of a command
 	out           []delivery // replies that were not read, the oldest first
+	replies       int        // so far, with pushes
 	readDeadline  time.Time
 	writeDeadline time.Time
 	tracking      bool // CLIENT TRACKING ON OPTIN
@@ -35,6 +36,7 @@ func newConn(s *Server) *conn {
 type delivery struct {
 	since time.Time
 	bytes []byte
+	end   bool // of the connection, behind it
 }
 
 // Write executes the commands that p completes.
@@ -66,7 +68,12 @@ func (c *conn) Write(p []byte) (int, error) {
 }
 
 func (c *conn) replyLocked(reply any) {
-	c.out = append(c.out, delivery{time.Now(), appendReply(nil, reply)})
+	d := delivery{since: time.Now(), bytes: appendReply(nil, reply)}
+	if c.s.mangle != nil {
+		d.bytes, d.end = c.s.mangle(c.replies, d.bytes)
+	}
+	c.replies++
+	c.out = append(c.out, d)
 	c.changed.Broadcast()
 }
 
@@ -84,6 +91,9 @@ func (c *conn) Read(p []byte) (n int, err error) {
 		n, until := c.takeLocked(p)
 		if n > 0 || len(p) == 0 {
 			return n, nil
+		}
+		if c.err != nil {
+			continue
 		}
 		if !until.IsZero() {
 			c.alarm.Reset(time.Until(until))
@@ -104,9 +114,14 @@ func (c *conn) takeLocked(p []byte) (n int, until time.Time) {
 		}
 		moved := copy(p[n:], first.bytes)
 		n += moved
-		if first.bytes = first.bytes[moved:]; len(first.bytes) == 0 {
-			c.out = c.out[1:]
+		if first.bytes = first.bytes[moved:]; len(first.bytes) > 0 {
+			break
 		}
+		if first.end {
+			c.endLocked(io.EOF)
+			break
+		}
+		c.out = c.out[1:]
 	}
 	return n, until
 }

@@ -1,6 +1,8 @@
 package redisfake
 
 import (
+	"io"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -80,4 +82,19 @@ func TestAReplicaHasTheOthersDataAndIsKnownByIt(t *testing.T) {
 	require.Equal(t, "theirs", c.do("GET", "a"))
 	s.Promote()
 	require.Equal(t, after.ReplID(), c.info().ReplID(), "it is none")
+}
+
+func TestMangledRepliesAndTheEndOfTheConnection(t *testing.T) {
+	s := New()
+	defer s.Close()
+	s.Mangle(func(nth int, reply []byte) ([]byte, bool) {
+		return [][]byte{reply, []byte("+AHOY\r\n"), nil, reply}[nth], nth == 2
+	})
+	c, err := s.Dial(t.Context(), "", nil, nil)
+	require.NoError(t, err)
+	_, err = c.Write([]byte(strings.Repeat("*1\r\n$4\r\nPING\r\n", 4)))
+	require.NoError(t, err)
+	got, err := io.ReadAll(c)
+	require.NoError(t, err)
+	require.Equal(t, "+PONG\r\n+AHOY\r\n", string(got))
 }

@@ -29,6 +29,7 @@ type Server struct {
 	delay   time.Duration            // of replies
 	denied  map[string]bool          // keys that the ACL forbids
 	answer  func(words []string) any // set by Answer, or nil
+	mangle  Mangler                  // set by Mangle, or nil
 	conns   map[*conn]struct{}
 	tracked map[string][]*conn // by key: the connections to notify, once, when it changes
 }
@@ -115,6 +116,17 @@ func (s *Server) Answer(answer func(words []string) any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answer = answer
+}
+
+// A Mangler returns the bytes to send in place of the nth reply or push of a connection, from 0, and whether the connection
+// ends behind them.
+type Mangler func(nth int, reply []byte) (sent []byte, end bool)
+
+// Mangle installs a Mangler. It runs under the server's lock.
+func (s *Server) Mangle(mangle Mangler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mangle = mangle
 }
 
 // Set gives a key a value that does not expire.

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -45,11 +44,18 @@ func (r Reply) Err() error {
 // with ` before; proxies copy the text.
 const arguments = ", with args beginning with:"
 
+// longestError bounds the text of an error, which is kept and logged.
+const longestError = 512
+
 // ErrorOf turns a server's text into an Error. It removes the class ERR, which says nothing, and quoted arguments: one may
-// be a token, or the password of a renamed AUTH.
+// be a token, or the password of a renamed AUTH. It cuts off what is longer than any server's.
 func ErrorOf(text string) Error {
 	text, _, _ = strings.Cut(text, arguments)
-	return Error(strings.TrimPrefix(text, "ERR "))
+	text = strings.TrimPrefix(text, "ERR ")
+	if len(text) > longestError {
+		text = strings.Clone(text[:longestError])
+	}
+	return Error(text)
 }
 
 // WithoutArguments removes quoted arguments from a client library's error. An error that had some cannot be unwrapped.
@@ -84,6 +90,12 @@ func AppendBulk(b []byte, text string) []byte {
 // ErrProtocol is returned when the bytes read are no reply of one value. The connection is unusable then.
 var ErrProtocol = errors.New("unexpected bytes in a reply")
 
+// Unexpected returns the error for bytes that are no reply. It matches ErrProtocol.
+func Unexpected(b []byte) error {
+	const shown = 64
+	return fmt.Errorf("%w: %q", ErrProtocol, b[:min(shown, len(b))])
+}
+
 // Bounds of a bulk string and of a list, far above the replies to any command used here.
 const (
 	longest   = 16 << 20
@@ -111,7 +123,7 @@ func Read(in *bufio.Reader) (Reply, error) {
 	case ':':
 		n, err := strconv.ParseInt(string(rest), 10, 64)
 		if err != nil {
-			return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+			return Reply{}, Unexpected(line)
 		}
 		return Reply{Kind: Number, Number: n}, nil
 	case '_':
@@ -119,7 +131,7 @@ func Read(in *bufio.Reader) (Reply, error) {
 	case '$', '=', '!':
 		return readBulk(in, sign, line)
 	}
-	return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+	return Reply{}, Unexpected(line)
 }
 
 // ReadList reads a flat list of replies, or one reply as a list of one. It blocks until the list is complete.
@@ -133,14 +145,22 @@ func ReadList(in *bufio.Reader) ([]Reply, error) {
 			return nil, err
 		}
 		if n, err = strconv.Atoi(string(line[1:])); err != nil || n < 0 || n > mostItems {
-			return nil, fmt.Errorf("%w: %q", ErrProtocol, line)
+			return nil, Unexpected(line)
 		}
 	}
-	list := make([]Reply, 0, n)
+	return ReadAll(in, n, make([]Reply, 0, n))
+}
+
+// ReadAll reads n replies and appends them to list. All together may be as long as one.
+func ReadAll(in *bufio.Reader, n int, list []Reply) ([]Reply, error) {
+	bytes := 0
 	for range n {
 		reply, err := Read(in)
 		if err != nil {
 			return nil, err
+		}
+		if bytes += len(reply.Text); bytes > longest {
+			return nil, fmt.Errorf("%w: too many bytes", ErrProtocol)
 		}
 		list = append(list, reply)
 	}
@@ -154,19 +174,15 @@ func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
 	case err == nil && n == -1 && sign == '$':
 		return Reply{}, nil
 	case err != nil || n < 0 || n > longest:
-		return Reply{}, fmt.Errorf("%w: %q", ErrProtocol, line)
+		return Reply{}, Unexpected(line)
 	}
-	text := ""
-	if n > 0 {
-		bytes := make([]byte, n)
-		if _, err := io.ReadFull(in, bytes); err != nil {
-			return Reply{}, err
-		}
-		text = string(bytes)
+	text, err := readText(in, n)
+	if err != nil {
+		return Reply{}, err
 	}
 	end, err := readLine(in)
 	if err == nil && len(end) != 0 {
-		err = fmt.Errorf("%w: %q after a string", ErrProtocol, end)
+		err = fmt.Errorf("%w after a string", Unexpected(end))
 	}
 	switch {
 	case err != nil:
@@ -179,6 +195,21 @@ func readBulk(in *bufio.Reader, sign byte, line []byte) (Reply, error) {
 	return Reply{Kind: Text, Text: text}, nil
 }
 
+// readText reads n bytes. It takes memory for those that have come, not for those that were announced.
+func readText(in *bufio.Reader, n int) (string, error) {
+	var text strings.Builder
+	text.Grow(min(n, in.Size()))
+	for text.Len() < n {
+		part, err := in.Peek(min(n-text.Len(), max(1, in.Buffered())))
+		if err != nil {
+			return "", err
+		}
+		text.Write(part)
+		_, _ = in.Discard(len(part)) // is there
+	}
+	return text.String(), nil
+}
+
 // readLine returns a line without its end. The line is valid until the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
@@ -188,7 +219,7 @@ func readLine(in *bufio.Reader) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(line) < 2 || line[len(line)-2] != '\r':
-		return nil, fmt.Errorf("%w: %q", ErrProtocol, line)
+		return nil, Unexpected(line)
 	}
 	return line[:len(line)-2], nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -143,4 +144,40 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What a length announces is not allocated before it comes.
+func TestMemoryIsTakenForWhatHasCome(t *testing.T) {
+	in := bufio.NewReader(nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 10 {
+		in.Reset(strings.NewReader("$16000000\r\nabc"))
+		_, err := Read(in)
+		require.ErrorIs(t, err, io.EOF)
+	}
+	runtime.ReadMemStats(&after)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(1<<20))
+}
+
+func TestRepliesTogetherAreBounded(t *testing.T) {
+	one := fmt.Sprintf("$%d\r\n%s\r\n", longest/2, strings.Repeat("x", longest/2))
+	list, err := ReadAll(bufio.NewReader(strings.NewReader(one+one+":1\r\n")), 3, nil)
+	require.NoError(t, err)
+	require.Len(t, list, 3)
+	_, err = ReadAll(bufio.NewReader(strings.NewReader(one+one+"+1\r\n")), 3, nil)
+	require.ErrorIs(t, err, ErrProtocol)
+	_, err = ReadList(bufio.NewReader(strings.NewReader("*3\r\n" + one + one + one)))
+	require.ErrorIs(t, err, ErrProtocol)
+}
+
+func TestTextsOfErrorsAreBounded(t *testing.T) {
+	for _, wire := range []string{"-" + strings.Repeat("x", 3000) + "\r\n", "!3000\r\n" + strings.Repeat("x", 3000) + "\r\n"} {
+		got, err := Read(bufio.NewReader(strings.NewReader(wire)))
+		require.NoError(t, err)
+		require.Len(t, got.Text, longestError)
+	}
+	_, err := Read(bufio.NewReader(strings.NewReader(strings.Repeat("x", 3000) + "\r\n")))
+	require.ErrorIs(t, err, ErrProtocol)
+	require.Less(t, len(err.Error()), 200)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/engine/admin"
+	"muxlock/internal/guard"
 	"muxlock/internal/redlock"
 	"muxlock/internal/stats"
 	"muxlock/internal/wallclock"
@@ -77,7 +78,7 @@ func (w *Master) watch(ctx context.Context, option rueidis.ClientOption, length 
 	option.ForceSingleClient, option.DisableCache = true, true // a master is never a cluster
 	option.DisableRetry = true
 	option.Dialer.Timeout, option.ConnWriteTimeout = watchTimeout, watchTimeout
-	client, err := rueidis.NewClient(option)
+	client, err := rueidis.NewClient(guard.Option(option))
 	if client != nil {
 		defer client.Close()
 	}

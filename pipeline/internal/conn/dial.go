@@ -126,7 +126,7 @@ func handshakeError(err error) error {
 // greetingError names the likely reason if a connection without TLS ended before the server
 // greeted, or was answered with a TLS alert.
 func greetingError(err error) error {
-	const alert = "received unknown message type: 21" // rueidis has no error for it
+	const alert = `"\x15` // the first byte that resp.Unexpected quotes
 	if errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || strings.Contains(err.Error(), alert) {
 		return fmt.Errorf("connection ended before the server greeted: is it a port with TLS? %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/guard"
 	"muxlock/internal/resp"
 )
 
@@ -87,7 +88,7 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 		}
 		s.Conn = conn
 		s.Release = context.AfterFunc(ctx, func() { conn.Close() })
-		return s.Conn, nil
+		return guard.Conn(conn), nil
 	}
 	if fn := option.AuthCredentialsFn; fn != nil {
 		// RefreshAfter is taken out: re-authentication in the background would share the

@@ -70,14 +70,7 @@ func Checked(replies []resp.Reply, err error) ([]resp.Reply, error) {
 
 // ReadReplies reads n replies and appends them.
 func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
-	for range n {
-		reply, err := resp.Read(w.In)
-		if err != nil {
-			return nil, err
-		}
-		replies = append(replies, reply)
-	}
-	return replies, nil
+	return resp.ReadAll(w.In, n, replies)
 }
 
 // Read reads from the connection, past deadlines for as long as Overdue allows.

@@ -19,6 +19,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"muxlock/internal/address"
+	"muxlock/internal/guard"
 	"muxlock/internal/redisserver"
 	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
@@ -73,7 +74,7 @@ func meet(ctx context.Context, addr string, times int) (version string, shortest
 	if err != nil {
 		return "", 0, err
 	}
-	client, err := rueidis.NewClient(opt)
+	client, err := rueidis.NewClient(guard.Option(opt))
 	if err != nil {
 		return "", 0, err
 	}

@@ -1,0 +1,141 @@
+package guard
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/resp"
+)
+
+// A server is a connection whose other end sends text, in pieces of one size, to commands that it does not look at.
+type server struct {
+	net.Conn
+	text   *bytes.Reader
+	pieces int
+	closed bool
+}
+
+func (s *server) Write(b []byte) (int, error) { return len(b), nil }
+func (s *server) Read(b []byte) (int, error)  { return s.text.Read(b[:min(len(b), s.pieces)]) }
+func (s *server) Close() error                { s.closed = true; return nil }
+
+// read returns what a guard lets through of text, as the answer to so many commands, and the error at its end.
+func read(t testing.TB, text string, pieces, commands int) ([]byte, error) {
+	s := &server{text: bytes.NewReader([]byte(text)), pieces: pieces}
+	c := Conn(s)
+	for range commands {
+		for _, part := range []string{"*2\r", "\n$4\r\nPT", "TL\r\n$3\r\na\r\n\r\n"} {
+			_, err := c.Write([]byte(part))
+			require.NoError(t, err)
+		}
+	}
+	got, err := io.ReadAll(c)
+	require.Equal(t, err != nil, s.closed, "%q: %v", text, err)
+	if err != nil {
+		_, again := c.Read(make([]byte, 1))
+		require.ErrorIs(t, again, resp.ErrProtocol)
+	}
+	return got, err
+}
+
+func invalidated(key string) string {
+	return ">2\r\n$10\r\ninvalidate\r\n" + string(resp.AppendCommand(nil, key))
+}
+
+func TestRepliesAndPushesPass(t *testing.T) {
+	for _, text := range []string{
+		"+OK\r\n:-12\r\n", "_\r\n$-1\r\n", "*-1\r\n$0\r\n\r\n", "#t\r\n,1.5\r\n", "=5\r\ntxt:a\r\n!3\r\nERR\r\n", "-ERR no\r\n(123\r\n",
+		"%2\r\n+proto\r\n:3\r\n$7\r\nmodules\r\n*0\r\n*2\r\n*1\r\n+a\r\n~1\r\n_\r\n", "+a\rb\r\n+unsubscribe\r\n",
+		invalidated("a") + "+OK\r\n" + invalidated("b") + ":1\r\n" + invalidated("c"), ">2\r\n+invalidate\r\n_\r\n",
+		"$4194200\r\n" + strings.Repeat("x", 4194200) + "\r\n", "*65536\r\n" + strings.Repeat("_\r\n", 65536),
+		strings.Repeat("*1\r\n", 8) + "_\r\n",
+	} {
+		for _, pieces := range []int{1, 2, 7, 1 << 20} {
+			got, err := read(t, text, pieces, 2)
+			require.NoError(t, err, "%.80q", text)
+			require.Equal(t, text, string(got))
+		}
+	}
+}
+
+func TestWhatWouldHarmRueidisEndsTheConnection(t *testing.T) {
+	for _, text := range []string{
+		"$-2\r\n", "*-2\r\n", "%-1\r\n", ">-1\r\n", "~-1\r\n", "$2147483648\r\n", "$4194304\r\n", "*65537\r\n", "%32769\r\n", "%9223372036854775807\r\n", "$?\r\n", "*?\r\n", "$\r\n", "$+1\r\n",
+		"*40000\r\n*40000\r\n", strings.Repeat("*1\r\n", 9), "|1\r\n+a\r\n+b\r\n", ".\r\n", ";1\r\n", "HTTP/1.1 400 Bad Request\r\n", "\r\n", "\x00",
+		"+OK\n", "\n", ":1\n", ":x\r\n", ":\r\n", ":9223372036854775808\r\n", "_a\r\n", "_ab", "#true\r\n", "#tab", "$1\r\nabc", "$1\r\na\rb", "$0\r\n\n\n", "+" + strings.Repeat("x", 64<<10) + "\r\n", ":" + strings.Repeat("0", 40) + "1\r\n",
+		">0\r\n", ">1\r\n:1\r\n", ">1\r\n*1\r\n+a\r\n", ">1\r\n$-1\r\n", ">3\r\n+subscribe\r\n+a\r\n:1\r\n", ">3\r\n$12\r\npunsubscribe\r\n+a\r\n:1\r\n", ">3\r\n$12\r\nsunsubscribe\r\n+a\r\n:1\r\n", ">1\r\n$65\r\n",
+		"*1\r\n" + invalidated("a"), strings.Repeat("$2000000\r\n"+strings.Repeat("x", 2000000)+"\r\n", 3),
+		strings.Repeat("+OK\r\n", 5), strings.Repeat(invalidated("a"), 3) + strings.Repeat("_\r\n", 5),
+	} {
+		for _, pieces := range []int{1, 2, 7, 1 << 20} {
+			_, err := read(t, text, pieces, 4)
+			require.ErrorIs(t, err, resp.ErrProtocol, "%.80q", text)
+		}
+	}
+}
+
+// Between commands the memory is free again: pushes and replies may go on for ever.
+func TestBoundsAreThoseOfWhatIsUnderWay(t *testing.T) {
+	_, err := read(t, strings.Repeat(invalidated(strings.Repeat("x", 1000)), 10_000), 1<<20, 0)
+	require.NoError(t, err)
+	s := &server{text: bytes.NewReader([]byte(strings.Repeat("$300000\r\n"+strings.Repeat("x", 300000)+"\r\n", 40))), pieces: 300_011}
+	c, b := Conn(s), make([]byte, 300_011)
+	for range 40 {
+		_, err := c.Write([]byte("*1\r\n$4\r\nPING\r\n"))
+		require.NoError(t, err)
+		_, err = io.ReadFull(c, b)
+		require.NoError(t, err)
+	}
+}
+
+func TestErrorShowsWhatAnswered(t *testing.T) {
+	_, err := read(t, "HTTP/1.1 400 Bad Request\r\n\r\n"+strings.Repeat("x", 200), 1<<20, 1)
+	require.ErrorContains(t, err, `"HTTP/1.1 400 Bad Request`)
+	require.Less(t, len(err.Error()), 200)
+}
+
+func TestOptionGuardsEveryDialler(t *testing.T) {
+	s := &server{text: bytes.NewReader([]byte("$-2\r\n")), pieces: 5}
+	_, err := rueidis.NewClient(Option(rueidis.ClientOption{InitAddress: []string{"a:1"}, ForceSingleClient: true, DialCtxFn: func(context.Context, string, *net.Dialer, *tls.Config) (net.Conn, error) {
+		return s, nil
+	}}))
+	require.ErrorIs(t, err, resp.ErrProtocol)
+
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	go func() {
+		if c, err := l.Accept(); err == nil {
+			_, _ = c.Write([]byte("$-2\r\n"))
+			_, _ = io.Copy(io.Discard, c)
+		}
+	}()
+	_, err = rueidis.NewClient(Option(rueidis.ClientOption{InitAddress: []string{l.Addr().String()}, ForceSingleClient: true}))
+	require.ErrorIs(t, err, resp.ErrProtocol)
+}
+
+func (s *server) SetDeadline(time.Time) error { return nil }
+
+// However bytes are cut into pieces, the same pass.
+func FuzzPieces(f *testing.F) {
+	f.Add("%2\r\n+proto\r\n:3\r\n$7\r\nmodules\r\n*0\r\n"+invalidated("a")+"_\r\n", uint8(2), uint8(3))
+	f.Fuzz(func(t *testing.T, text string, pieces, commands uint8) {
+		n := 1 + int(pieces)
+		got, err := read(t, text, n, int(commands))
+		whole, errWhole := read(t, text, len(text)+1, int(commands))
+		require.Equal(t, err == nil, errWhole == nil)
+		if err == nil {
+			require.Equal(t, text, string(got))
+			require.Equal(t, text, string(whole))
+		}
+	})
+}
