@@ -181,6 +181,34 @@ func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 	})
 }
 
+// A release that failed was not executed, whether its master is set aside for that or not.
+func TestReleaseThatFailedIsSentAgain(t *testing.T) {
+	for _, fault := range []string{"BUSY", "ERR"} {
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			b.started()
+			f := b.fakes[2]
+			origin := b.mustAcquire("a").Origin
+			time.Sleep(10 * time.Millisecond)
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "EVALSHA" {
+						f.hook = nil
+						return "-" + fault + " for a test\r\n"
+					}
+					return ""
+				}
+			})
+			_, err := b.release("a", origin)
+			require.NoError(t, err)
+			time.Sleep(10 * time.Millisecond)
+			require.Equal(t, []string{"a"}, f.keys())
+			time.Sleep(time.Second)
+			b.untilUp(3)
+			b.requireNoKeys()
+		})
+	}
+}
+
 func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()

@@ -140,7 +140,7 @@ var engines = []fault{
 	{
 		what: "an adopted lock is valid from the answer on", file: "engine/adopt.go",
 		old: "sentAt(out, c.asked), clock.Now())", new: "clock.Now(), clock.Now())",
-		tests: "engine TestAdoptedLockIsValidFromWhenItsExtendWasSent",
+		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
 		what: "an adopted lock is handed over", file: "engine/adopt.go",

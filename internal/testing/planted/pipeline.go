@@ -95,7 +95,7 @@ var pipelines = []fault{
 	{
 		what: "a failed release is forgotten", file: "pipeline/receive.go",
 		old: "\tfor _, i := range a.failed {\n\t\tm.pending.Add(&f.part.Entries[i], now)\n\t}\n", new: "",
-		tests: "pipeline TestRepeatedAcquireIsStillFollowedByItsRelease|TestUnfitMasterIsSetAsideAndOthersAreNot",
+		tests: "pipeline TestReleaseThatFailedIsSentAgain",
 	},
 	{
 		what: "a release that a dead connection carried is sent once", file: "pipeline/receive.go",
