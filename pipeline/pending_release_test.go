@@ -428,6 +428,26 @@ func TestLockWhoseAcquireWasNeverSentIsNotReleasedThere(t *testing.T) {
 	})
 }
 
+// A release that waits for a master is sent on the next connection if this one ends.
+func TestReleaseThatWaitsWhenTheConnectionEndsIsSentOnTheNext(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Timeout = time.Second
+		b.started()
+		f := b.fakes[2]
+		origin := b.mustAcquire("a").Origin
+		time.Sleep(10 * time.Millisecond)
+		f.hold(true)
+		b.mustAcquire("in front")
+		_, err := b.release("a", origin)
+		require.NoError(t, err)
+		require.NotZero(t, b.p.Stats().Masters[2].Backlog)
+		f.cut()
+		b.untilUp(2)
+		b.untilUp(3)
+		require.Empty(t, f.keys())
+	})
+}
+
 // Another process acquired the lock: it may be on a master that this pipeline never asked anything.
 func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *testing.T) {
 	for name, away := range map[string]func(t *testing.T, b *bubble, f *fake){

@@ -80,7 +80,7 @@ var engines = []fault{
 	{
 		what: "a user's function runs on the keeper", file: "engine/lease.go",
 		old: "go l.holder.warn() // user code", new: "l.holder.warn() // user code",
-		tests: "engine TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise",
+		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
 	},
 	{
 		what: "an extend may shorten validity", file: "engine/renewal.go",
@@ -105,7 +105,7 @@ var engines = []fault{
 	{
 		what: "a second release is sent to the masters", file: "engine/lock.go",
 		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn ErrNotHeld\n\t}\n", new: "",
-		tests: "engine TestSecondReleaseIsNotHeldAndTouchesNobody",
+		tests: "engine TestHandleOfBeforeReachesNobody",
 	},
 	{
 		what: "a release is not sent after the end of its ctx", file: "engine/lock.go",
@@ -143,7 +143,7 @@ var engines = []fault{
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
-		what: "an adopted lock is handed over", file: "engine/adopt.go",
+		what: "an adopted lock is the lock of its name in this process", file: "engine/adopt.go",
 		old: "e.names.join(e, own, ttl, false, now)", new: "e.names.join(e, key+own[:0], ttl, false, now)",
 		tests: "engine TestAdoptedLockIsNeverHandedOver|TestAdoptStandsBesideWhatTheProcessDoesWithTheName",
 	},

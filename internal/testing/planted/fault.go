@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,20 @@ func faults() (all []fault) {
 // where returns the package of the fault.
 func (f fault) where() string { return filepath.Dir(f.file) }
 
+// constants has the SHA-1 of each script.
+const constants = "scripts/scripts.go"
+
+// named returns the tests that look for the fault beside the simulator, package by package.
+func (f fault) named() iter.Seq2[string, string] {
+	return func(yield func(pkg, pattern string) bool) {
+		for _, entry := range strings.Split(f.tests, "; ") {
+			if pkg, pattern, _ := strings.Cut(entry, " "); !yield(pkg, pattern) {
+				return
+			}
+		}
+	}
+}
+
 // planted returns the files that the fault changes, with their text. A script is called by its SHA-1, which
 // changes with it.
 func (f fault) planted(top string) (map[string]string, error) {
@@ -42,7 +57,6 @@ func (f fault) planted(top string) (map[string]string, error) {
 	changed := strings.Replace(string(text), f.old, f.new, 1)
 	files := map[string]string{f.file: changed}
 	if filepath.Ext(f.file) == ".lua" {
-		const constants = "scripts/scripts.go"
 		names, err := os.ReadFile(filepath.Join(top, constants))
 		if err != nil {
 			return nil, err

@@ -20,7 +20,7 @@ const simulator = "internal/testing/sim"
 var (
 	part      = flag.String("part", "1/1", "which faults: 3/10 is the third tenth")
 	only      = flag.String("only", "", "those whose file or description has this text")
-	schedules = flag.Int("schedules", 25, "that the simulator plays for a fault, at most")
+	schedules = flag.Int("schedules", 25, "that the simulator plays for a fault, at most; 0: tests alone")
 	atOnce    = flag.Int("at-once", 2, "faults")
 )
 
@@ -35,14 +35,14 @@ func main() {
 	}
 }
 
-// chosen returns the faults of the part. The parts have faults of all floors.
-func chosen() (some []fault, err error) {
+// chosen returns the faults of a part whose file or description has the text. Each part has faults of all floors.
+func chosen(part, text string) (some []fault, err error) {
 	var i, of int
-	if n, _ := fmt.Sscanf(*part, "%d/%d", &i, &of); n != 2 || i < 1 || i > of {
-		return nil, fmt.Errorf("part %q is not as 3/10", *part)
+	if n, _ := fmt.Sscanf(part, "%d/%d", &i, &of); n != 2 || i < 1 || i > of {
+		return nil, fmt.Errorf("part %q is not as 3/10", part)
 	}
 	for n, f := range faults() {
-		if n%of == i-1 && (strings.Contains(f.file, *only) || strings.Contains(f.what, *only)) {
+		if n%of == i-1 && strings.Contains(f.file+"\n"+f.what, text) {
 			some = append(some, f)
 		}
 	}
@@ -52,7 +52,7 @@ func chosen() (some []fault, err error) {
 // run plants the faults of the part, and prints a line for each. It returns how many survived. An error says that
 // something is wrong with the list or the tests.
 func run() (survived int, err error) {
-	some, err := chosen()
+	some, err := chosen(*part, *only)
 	if err != nil {
 		return 0, err
 	}
@@ -130,7 +130,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if filepath.Ext(f.file) == ".go" && slices.Contains(r.simulated, "muxlock/"+f.where()) {
+	if *schedules > 0 && filepath.Ext(f.file) == ".go" && slices.Contains(r.simulated, "muxlock/"+f.where()) {
 		red, text, err := r.test(simulator, "TestSchedules", dir, list, "-schedules", fmt.Sprint(*schedules), "-seed", "1", "-shrink=false")
 		if err != nil {
 			return "", err
@@ -142,11 +142,7 @@ func (r *runner) plant(f fault) (by string, err error) {
 			return "simulator, which did not come to its end", nil
 		}
 	}
-	for _, entry := range strings.Split(f.tests, "; ") {
-		pkg, pattern, _ := strings.Cut(entry, " ")
-		if pkg == "" {
-			continue
-		}
+	for pkg, pattern := range f.named() {
 		red, text, err := r.test(pkg, pattern, dir, list)
 		if err != nil {
 			return "", err

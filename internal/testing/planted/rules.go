@@ -30,12 +30,12 @@ var rules = []fault{
 	{
 		what: "a master too few is a quorum", file: "internal/quorum/quorum.go",
 		old: "case granted >= q:", new: "case granted >= max(q-1, 1):",
-		tests: "internal/quorum TestTwoCallersCannotBothWinTheSameMasters",
+		tests: "internal/quorum TestVerdictIsTheFirstThatNoFurtherVoteCanChange",
 	},
 	{
 		what: "no answer counts as a refusal", file: "internal/quorum/quorum.go",
 		old: "\tdefault:\n\t\tt.Unknown++", new: "\tdefault:\n\t\tt.Refused++",
-		tests: "internal/quorum TestEverySequenceOfVotesEndsInOneVerdictAndKeepsIt; pipeline TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout",
+		tests: "pipeline TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout",
 	},
 	{
 		what: "a token has half of its random bytes", file: "internal/token/token.go",
@@ -50,7 +50,7 @@ var rules = []fault{
 	{
 		what: "registers are taken from the last master, not the largest", file: "internal/fencing/admission.go",
 		old: "into[i] = max(into[i], v)", new: "into[i] = v",
-		tests: "internal/testing/model TestRulesHoldInEveryState",
+		tests: "internal/fencing TestMergedRegistersAreTheLargerOfTwo",
 	},
 	{
 		what: "a master is seeded before its wait is over", file: "internal/fencing/admission.go",
