@@ -150,7 +150,7 @@ var engines = []fault{
 	{
 		what: "two of a process contend for a name", file: "engine/name_table.go",
 		old: "return n.lease == nil && !n.contending && n.first == nil }", new: "return n.lease == nil && n.first == nil }",
-		tests: "engine TestWaitersGetTheLockInOrderOfArrivalWithoutAskingTheMasters|TestOneHolderPerNameAcrossEngines",
+		tests: "engine TestOneOfAProcessAsksTheMastersAtATime",
 	},
 	{
 		what: "what is given to a waiter that leaves is kept", file: "engine/name_table.go",
@@ -158,9 +158,9 @@ var engines = []fault{
 		tests: "engine TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext|TestLockGrantedAndLostBeforeItsWaiterCouldLeave",
 	},
 	{
-		what: "a caller's context ends under the engine's mutex", file: "engine/name_table.go",
-		old: "go cancelAll(s.unlockEnded())", new: "cancelAll(s.ended)\n\ts.unlockEnded()",
-		tests: "engine TestNoMethodOfACallersContextIsCalledUnderAShardsMutex|TestNoCallWaitsForAMutexThatItsOwnCallerHas",
+		what: "the keeper waits for the end of a caller's context", file: "engine/name_table.go",
+		old: "go cancelAll(s.unlockEnded())", new: "cancelAll(s.unlockEnded())",
+		tests: "engine TestNoCallWaitsForAMutexThatItsOwnCallerHas",
 	},
 	{
 		what: "the keeper sleeps through a suspend", file: "engine/keeper.go",
@@ -208,13 +208,8 @@ var engines = []fault{
 		tests: "engine/redsync TestLockIsHandedOverUnlessItsValueWasAskedFor",
 	},
 	{
-		what: "a test's restarted master has its data", file: "engine/enginetest/enginetest.go",
-		old: "e.masters[master].Restart()", new: "e.masters[master].RestartDurable()",
-		tests: "engine/enginetest TestMastersThatWereRestartedDoNotVoteAtOnce",
-	},
-	{
 		what: "a test without a quorum has one", file: "engine/enginetest/enginetest.go",
 		old: "range quorum.Size(len(e.masters)) {", new: "range quorum.Size(len(e.masters)) - 1 {",
-		tests: "engine/enginetest TestWithoutAMajorityThereIsNoQuorum",
+		tests: "engine/enginetest TestThereAreAsManyMastersAsAreNamed",
 	},
 }
