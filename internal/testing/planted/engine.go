@@ -163,6 +163,11 @@ var engines = []fault{
 		tests: "engine TestNoCallWaitsForAMutexThatItsOwnCallerHas",
 	},
 	{
+		what: "a user's observer runs where a call waits", file: "engine/events.go",
+		old: "*into = append(*into, added)\n\tq.wake()", new: "_ = into\n\tadded.deliver()",
+		tests: "engine TestEventsAreDeliveredInOrderAndBlockNobody",
+	},
+	{
 		what: "the keeper sleeps through a suspend", file: "engine/keeper.go",
 		old: "return min(max(0, k.leases[0].due.Left(now)), longestSleep)", new: "return max(0, k.leases[0].due.Left(now))",
 		tests: "engine TestKeeperSleepsForASecondAtMostWhileItHasLeases",

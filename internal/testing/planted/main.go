@@ -20,7 +20,7 @@ const simulator = "internal/testing/sim"
 var (
 	part      = flag.String("part", "1/1", "which faults: 3/10 is the third tenth")
 	only      = flag.String("only", "", "those whose file or description has this text")
-	schedules = flag.Int("schedules", 25, "that the simulator plays for a fault, at most; 0: tests alone")
+	schedules = flag.Int("schedules", 100, "that the simulator plays for a fault, at most; 0: tests alone")
 	atOnce    = flag.Int("at-once", 2, "faults")
 )
 

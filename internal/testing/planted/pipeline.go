@@ -183,6 +183,16 @@ var pipelines = []fault{
 		tests: "pipeline TestSessionNeverDialsAgain",
 	},
 	{
+		what: "a master that is away is dialled all the time", file: "pipeline/internal/conn/redial.go",
+		old: "*pause = min(2**pause, LongestPause)", new: "*pause = min(*pause, LongestPause)",
+		tests: "pipeline TestSilentAndRefusedDialsAreRetriedWithGrowingPauses",
+	},
+	{
+		what: "a release that is denied is sent for ever", file: "pipeline/pending_batch.go",
+		old: "\t\t\tcontinue\n\t\tcase conn.IsUnfit(err):", new: "\t\t\treturn nil, 0, err\n\t\tcase conn.IsUnfit(err):",
+		tests: "pipeline TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent",
+	},
+	{
 		what: "a name is twice in a batch that takes all or nothing", file: "pipeline/internal/conn/load.go",
 		old: "twice || q.TTL != first.TTL && !l.Fenced {", new: "twice && l.Fenced || q.TTL != first.TTL && !l.Fenced {",
 		tests: "pipeline TestNameThatIsThereTwiceHasOneHolder",
