@@ -10,11 +10,12 @@ PARALLEL   ?= 4 # tests of a package
 FUZZTIME   ?= 30s
 STRESS     ?= 20
 SUITES     ?= 5
+PART       ?= 1/1 # of the planted faults: 3/10 is the third tenth
 WAITS      ?= 20
 BENCHARGS  ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload denied validate model test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate model planted test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -53,6 +54,9 @@ validate: setup ## do the rules behind `lockbench advise` hold against real serv
 
 model: setup ## all small configurations of the fencing protocol, and what breaks it
 	MUXLOCK_MODEL=all $(GO) test -count=1 -v -run Rule ./internal/testing/model
+
+planted: setup ## faults in production code, one at a time: which test sees each? PART of them
+	$(GO) run ./internal/testing/planted -part $(PART)
 
 test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(ALL)

@@ -70,3 +70,26 @@ func TestTurnOfOthersFarFromTheMastersIsNoRoundTrip(t *testing.T) {
 		require.Equal(t, 2*s.delay+4*redlock.WakeSpread(2*s.delay), time.Since(begin))
 	}, handOver(time.Millisecond))
 }
+
+// taken stands for a pipeline whose masters refuse every acquire.
+type taken struct {
+	*scripted
+	tokens map[string]bool
+}
+
+func (p *taken) Do(_ context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	p.tokens[req.Token] = true
+	return pipeline.Outcome{Verdict: quorum.Denied, Tally: quorum.Tally{Refused: 5}}, nil
+}
+
+// A late release of one attempt would take away the votes of the next.
+func TestEachAttemptHasATokenOfItsOwn(t *testing.T) {
+	inBubble(t, func(t *testing.T, _ *Engine, s *scripted) {
+		p := &taken{s, make(map[string]bool)}
+		e := newEngine(Config{Masters: make([]string, 5), MaxAttempts: 4}.withDefaults(), p, nil)
+		defer e.Close()
+		_, err := e.Acquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.Len(t, p.tokens, 4)
+	})
+}

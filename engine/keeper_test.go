@@ -287,6 +287,18 @@ func TestHolderIsWarnedWhenRenewalsFailAndNotOtherwise(t *testing.T) {
 	})
 }
 
+func TestWarningThatBlocksHoldsUpNoOtherLock(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := keptAlive(t, e)
+		blocked := make(chan struct{})
+		defer close(blocked)
+		warned := mustAcquire(t, e, "other", 0)
+		require.NoError(t, warned.WarnBefore(time.Second, func() { <-blocked }))
+		time.Sleep(time.Minute)
+		require.True(t, lock.Valid())
+	})
+}
+
 func TestHolderIsWarnedAtOnceHoweverEarlyItWantsToBe(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)

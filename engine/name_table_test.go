@@ -113,6 +113,18 @@ func TestWaitersGetTheLockInOrderOfArrivalWithoutAskingTheMasters(t *testing.T) 
 	})
 }
 
+func TestOneOfAProcessAsksTheMastersAtATime(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		first, second := line(t.Context(), e, 0), line(t.Context(), e, 0)
+		_, err := e.TryAcquire(t.Context(), "name", 0)
+		require.ErrorIs(t, err, ErrTaken)
+		require.Equal(t, 1, s.requests())
+		require.NoError(t, requireGot(t, first).Release(t.Context()))
+		require.NoError(t, requireGot(t, second).Release(t.Context()))
+		requireNothingLeft(t, e, s)
+	})
+}
+
 func TestHandleOfBeforeReachesNobody(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 0)

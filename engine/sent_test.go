@@ -67,6 +67,14 @@ func TestValidityCountsFromWhenTheRequestWasSent(t *testing.T) {
 		time.Sleep(ttl/redlock.RenewalsPerTTL + p.wait + 2*s.delay)
 		require.InDelta(t, ttl/redlock.RenewalsPerTTL+p.wait+valid, lock.Until().Sub(begin), float64(redlock.RenewalSlack(ttl)))
 		require.EqualValues(t, 1, e.Stats().Renewed)
+		_, executed := s.history()
+		renewed := executed[len(executed)-1].Add(-s.delay / 2)
+		require.Equal(t, valid, lock.Until().Sub(renewed))
+
+		begin = time.Now()
+		adopted, err := e.Adopt(t.Context(), "name", lock.Reveal(), ttl)
+		require.NoError(t, err)
+		require.Equal(t, p.wait+valid, adopted.Until().Sub(begin))
 		require.NoError(t, lock.Release(t.Context()))
 	})
 }

@@ -309,6 +309,26 @@ func TestNewWorksWithAMajorityAndFetchesTheOthersLater(t *testing.T) {
 	})
 }
 
+// A server that answers but takes no locks shows that by a trial.
+func TestMasterThatRefusesLocksIsNotAdmitted(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		f := b.fakes[2]
+		f.hook = func(args []string) string {
+			if args[0] == "SET" {
+				return "-OOM command not allowed\r\n"
+			}
+			return ""
+		}
+		p := b.started()
+		require.Equal(t, 2, b.up())
+		require.ErrorContains(t, p.Stats().Masters[2].Cause, "OOM")
+		time.Sleep(5 * time.Second)
+		require.Equal(t, 2, b.up())
+		f.set(func() { f.hook = nil })
+		b.untilUp(3)
+	})
+}
+
 func TestNewWithoutAMajorityHasTheCauseOfEachMaster(t *testing.T) {
 	inBubble(t, 5, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:3] {

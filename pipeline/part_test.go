@@ -70,6 +70,27 @@ func TestLateMasterConfirmsTheReleaseOfALockItWasNotAskedFor(t *testing.T) {
 	})
 }
 
+// What was sent in part may be at the master, so its releases must follow.
+func TestReleaseOfWhatWasSentInPartIsNotObsolete(t *testing.T) {
+	in := func(seq uint64, entries ...Request) part {
+		r, _ := newRound(1, entries...)
+		r.seq = seq
+		r.begin(1)
+		return r.whole()
+	}
+	sent := in(7, Request{Op: Acquire, Name: "a", Token: "token of a"}, Request{Op: Acquire, Name: "b", Token: "token of b"})
+	sent.next = 1
+	rest, _ := compact(sent.r.masters[0], []part{
+		sent,
+		in(8, releaseOf("a", conn.InRound(7)), Request{Op: Acquire, Name: "c", Token: "token of c"}),
+		in(9, releaseOf("b", conn.InRound(7)), releaseOf("c", conn.InRound(8))),
+	})
+	require.Len(t, rest, 3)
+	require.Len(t, rest[0].Entries, 2)
+	require.Equal(t, []Request{releaseOf("a", conn.InRound(7))}, rest[1].Entries)
+	require.Equal(t, []Request{releaseOf("b", conn.InRound(7))}, rest[2].Entries)
+}
+
 // TestNothingIsLostOnAMasterThatComesAndGoesLate runs many callers against a master
 // that is late by a random time, cut now and then and restarted empty once in a while.
 func TestNothingIsLostOnAMasterThatComesAndGoesLate(t *testing.T) {
@@ -145,6 +166,22 @@ func TestVotesOfAPartReachTheirEntries(t *testing.T) {
 			require.Equal(t, quorum.Won, calls[2*i+1].out.Verdict)
 		}
 	}
+}
+
+func TestEntryThatFailedInABatchIsAnUnknownVoteAmongOthers(t *testing.T) {
+	entries := make([]Request, conn.FoldFrom)
+	for i := range entries {
+		entries[i] = Request{Op: Extend, Name: fmt.Sprint(i), Token: "t", TTL: time.Second}
+	}
+	r, calls := newRound(1, entries...)
+	r.begin(1)
+	whole := r.whole()
+	whole.read(r.masters[0], 0, []resp.Reply{{Kind: resp.Text, Text: "10e11111\nOOM for a test"}})
+	for i, want := range []quorum.Verdict{quorum.Won, quorum.Denied, quorum.NoQuorum, quorum.Won} {
+		require.True(t, calls[i].woken())
+		require.Equal(t, want, calls[i].out.Verdict, "entry %d", i)
+	}
+	require.ErrorContains(t, calls[2].out.Causes[0], "OOM")
 }
 
 // The tokens of a part and of its repeats count for their own entries only.

@@ -181,6 +181,34 @@ func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
 	})
 }
 
+// A release that failed was not executed, whether its master is set aside for that or not.
+func TestReleaseThatFailedIsSentAgain(t *testing.T) {
+	for _, fault := range []string{"BUSY", "ERR"} {
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			b.started()
+			f := b.fakes[2]
+			origin := b.mustAcquire("a").Origin
+			time.Sleep(10 * time.Millisecond)
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "EVALSHA" {
+						f.hook = nil
+						return "-" + fault + " for a test\r\n"
+					}
+					return ""
+				}
+			})
+			_, err := b.release("a", origin)
+			require.NoError(t, err)
+			time.Sleep(10 * time.Millisecond)
+			require.Equal(t, []string{"a"}, f.keys())
+			time.Sleep(time.Second)
+			b.untilUp(3)
+			b.requireNoKeys()
+		})
+	}
+}
+
 func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
@@ -397,6 +425,26 @@ func TestLockWhoseAcquireWasNeverSentIsNotReleasedThere(t *testing.T) {
 		f.set(func() { f.refuse = false })
 		b.untilUp(3)
 		b.requireNoKeys()
+	})
+}
+
+// A release that waits for a master is sent on the next connection if this one ends.
+func TestReleaseThatWaitsWhenTheConnectionEndsIsSentOnTheNext(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Timeout = time.Second
+		b.started()
+		f := b.fakes[2]
+		origin := b.mustAcquire("a").Origin
+		time.Sleep(10 * time.Millisecond)
+		f.hold(true)
+		b.mustAcquire("in front")
+		_, err := b.release("a", origin)
+		require.NoError(t, err)
+		require.NotZero(t, b.p.Stats().Masters[2].Backlog)
+		f.cut()
+		b.untilUp(2)
+		b.untilUp(3)
+		require.Empty(t, f.keys())
 	})
 }
 

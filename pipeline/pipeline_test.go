@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
@@ -23,6 +24,9 @@ func TestCallTakesOneRoundTripAndLeavesNothing(t *testing.T) {
 		start := time.Now()
 		b.cycle("a")
 		require.Equal(t, 2*time.Millisecond, time.Since(start))
+		before := clock.Now()
+		require.Equal(t, before, b.mustAcquire("b").Sent, "an outcome names the time before the first byte was sent")
+		b.p.Post(releaseOf("b", conn.OriginForeign))
 		time.Sleep(testTimeout)
 		b.requireNoKeys()
 		b.requireBooksBalance()

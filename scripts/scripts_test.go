@@ -124,6 +124,18 @@ func TestRaiseNeverLowersARegister(t *testing.T) {
 	require.Zero(t, m.number("HEXISTS", fencedRegisters, "0"), "one that is missing was lost, and may have been larger")
 }
 
+func TestFencedExtendNeverLowersARegister(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", fencedSet, "the set")
+	m.text("SET", fencedMark, "the mark")
+	m.text("SET", "held", "t", "PX", "100000")
+	for value, want := range map[string]string{"999999": "1000000", "1000000": "1000000", "1000001": "1000001"} { // the token is 1000000
+		m.number("HSET", fencedRegisters, "0", value)
+		require.Equal(t, "the mark\n1", m.text(fencedCommand(FencedExtend.SHA1, []entry{{"held", "t", "100000"}})...))
+		require.Equal(t, want, m.text("HGET", fencedRegisters, "0"))
+	}
+}
+
 func TestRegisterThatHoldsNoTokenIsNeitherUsedNorKept(t *testing.T) {
 	m := newMaster(t)
 	const ticket, maxToken = "the ticket", "137438953471"

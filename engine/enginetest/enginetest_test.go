@@ -62,8 +62,8 @@ func TestThereAreAsManyMastersAsAreNamed(t *testing.T) {
 	mustAcquire(t, e.Engine, "another name", 0)
 	e.Heal()
 	e.NoQuorum()
-	_, err := e.TryAcquire(t.Context(), "name", 0)
-	require.Error(t, err)
+	_, err := e.TryAcquire(t.Context(), "a third name", 0)
+	require.ErrorIs(t, err, engine.ErrNoQuorum)
 }
 
 // A recorder is a test that keeps what made it fail.

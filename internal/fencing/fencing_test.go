@@ -312,3 +312,10 @@ func TestRegistersOfSoManyShareOneWithEveryQuorum(t *testing.T) {
 	fencing.Merge(into, []uint64{2, 4})
 	require.Equal(t, []uint64{2, 5, 0}, into)
 }
+
+func TestMergedRegistersAreTheLargerOfTwo(t *testing.T) {
+	for _, registers := range [][2][]uint64{{{1, 5, 3}, {2, 4, 3}}, {{2, 4, 3}, {1, 5, 3}}} {
+		fencing.Merge(registers[0], registers[1])
+		require.Equal(t, []uint64{2, 5, 3}, registers[0])
+	}
+}

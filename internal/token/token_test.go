@@ -10,6 +10,7 @@ import (
 
 func TestTokenIsSixteenFreshBytesInBase64(t *testing.T) {
 	seen := make(map[string]bool)
+	var ones, zeros [16]byte // bits that were 1 or 0 in some token
 	for range 1000 {
 		text := New()
 		random, err := base64.StdEncoding.Strict().DecodeString(text)
@@ -18,7 +19,12 @@ func TestTokenIsSixteenFreshBytesInBase64(t *testing.T) {
 		require.False(t, seen[text])
 		seen[text] = true
 		require.Empty(t, Holder(text))
+		for i, b := range random {
+			ones[i] |= b
+			zeros[i] |= ^b
+		}
 	}
+	require.Equal(t, strings.Repeat("\xff", 32), string(ones[:])+string(zeros[:]), "all 128 bits are random")
 }
 
 func TestTokensAreToldFromTheValuesOfOthers(t *testing.T) {

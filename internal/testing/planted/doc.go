@@ -1,0 +1,14 @@
+// Command planted breaks the product in one place at a time, and says which test sees that:
+//
+//	make planted              all faults
+//	make planted PART=3/10    the third tenth of them
+//
+// A fault is one replacement in one file of production code (faults of each floor: rules.go, pipeline.go,
+// engine.go, scripts.go). The tree stays as it is: go build -overlay reads the replaced file in its place.
+//
+// The simulator (internal/testing/sim) looks for each fault first, for at most -schedules, and stops at the first
+// violation. If it sees none, the tests run that the fault names. A test counts only if it passes without the
+// fault. Lua runs on real servers alone, so that the simulator does not play faults of scripts.
+//
+// A fault that survives is a defect of the tests. The exit status is 1 then.
+package main

@@ -1,0 +1,220 @@
+package main
+
+// engines are faults of engine and of what is built on it.
+var engines = []fault{
+	{
+		what: "an attempt that failed is not released", file: "engine/contend.go",
+		old: "\treq.Alone = out.Denied != nil\n\te.undo(req)", new: "\treq.Alone = out.Denied != nil",
+		tests: "engine TestQuorumThatComesTooLateIsExpiredAndUndone",
+	},
+	{
+		what: "the attempts of a call have one token", file: "engine/contend.go",
+		old: "Token: token.For(e.cfg.Holder)", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, token.New(), e.cfg.Holder)",
+		tests: "engine TestEachAttemptHasATokenOfItsOwn",
+	},
+	{
+		what: "validity of an acquire counts from its answer", file: "engine/contend.go",
+		old: "start := sentAt(out, handed)", new: "start := clock.Now()",
+		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
+	},
+	{
+		what: "validity of a lock whose token was raised counts from the raise", file: "engine/contend.go",
+		old: "c.made-- // it is the same attempt", new: "c.made, start = c.made-1, clock.Now()",
+		tests: "engine TestValidityOfALockThatWasRaisedCountsFromItsAcquire",
+	},
+	{
+		what: "a fencing token that a quorum does not store is not raised", file: "engine/contend.go",
+		old: "next.hold && e.cfg.Fencing && !fencing.Counts(", new: "next.hold && e.cfg.Fencing && out.Fence == 0 && !fencing.Counts(",
+		tests: "engine TestLateGrantDoesNotCountForTheRaise",
+	},
+	{
+		what: "a raise counts answers of late grants, too", file: "engine/contend.go",
+		old: "req.Op, req.Among = pipeline.Extend, won.Granted", new: "req.Op = pipeline.Extend",
+		tests: "engine TestLateGrantDoesNotCountForTheRaise",
+	},
+	{
+		what: "a lock that ran out on its way is returned", file: "engine/contend.go",
+		old: "case l.ended || l.until.Reached(now):", new: "case l.ended:",
+		tests: "engine TestAcquireReturnsNoLockThatRanOutOnItsWay",
+	},
+	{
+		what: "a quorum that came too late is a lock", file: "engine/attempt.go",
+		old: "redlock.Validity(a.ttl, elapsed, a.drift) > 0", new: "redlock.Validity(a.ttl, 0, a.drift) > 0",
+		tests: "engine TestNextStepOfAnAttempt|TestQuorumThatComesTooLateIsExpiredAndUndone",
+	},
+	{
+		what: "an attempt without a quorum is the last one", file: "engine/attempt.go",
+		old: "again: a.most == 0 || a.made < a.most}", new: "again: kind != ErrNoQuorum && (a.most == 0 || a.made < a.most)}",
+		tests: "engine TestNextStepOfAnAttempt",
+	},
+	{
+		what: "a late extend revives an expired lock", file: "engine/lease.go",
+		old: "\tl.expireLocked(now)\n\tended, denied", new: "\tended, denied",
+		tests: "engine TestConfirmationAfterTheEndDoesNotBringTheLockBack|TestWhatIsConfirmedAfterTheEndOfValidityIsUndone",
+	},
+	{
+		what: "a late extend is not undone", file: "engine/lease.go",
+		old: "undo := l.expired && a.err == nil && !l.shared() ||", new: "undo :=",
+		tests: "engine TestWhatIsConfirmedAfterTheEndOfValidityIsUndone|TestExtendThatIsAnsweredTooLateIsUndoneUnlessTheTokenWasRevealed",
+	},
+	{
+		what: "validity of an extend counts from its answer", file: "engine/lease.go",
+		old: "l.extended(a.x.ttl, sentAt(a.out, a.x.handed))", new: "l.extended(a.x.ttl, now)",
+		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
+	},
+	{
+		what: "validity of a renewal counts from its answer", file: "engine/lease.go",
+		old: "l.renewed(sentAt(a.out, l.asked), now)", new: "l.renewed(now, now)",
+		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
+	},
+	{
+		what: "a lock stays valid when a majority says that it is gone", file: "engine/lease.go",
+		old: "\tcase denied:\n\t\tl.loseLocked(err)\n", new: "",
+		tests: "engine TestDeletedKeyIsALossAtTheNextRenewalAndIsNeverSetAgain",
+	},
+	{
+		what: "a release is kept for the last ttl, not the longest", file: "engine/lease.go",
+		old: "Token: l.token, TTL: l.longest,", new: "Token: l.token, TTL: l.ttl,",
+		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest",
+	},
+	{
+		what: "a user's function runs on the keeper", file: "engine/lease.go",
+		old: "go l.holder.warn() // user code", new: "l.holder.warn() // user code",
+		tests: "engine TestWarningThatBlocksHoldsUpNoOtherLock",
+	},
+	{
+		what: "an extend may shorten validity", file: "engine/renewal.go",
+		old: "r.until.Before(until) {", new: "!until.IsZero() {",
+		tests: "engine TestExtendNeverShortensALease|TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed",
+	},
+	{
+		what: "a renewal is credited with the ttl of a later extend", file: "engine/renewal.go",
+		old: "r.extended(r.asking, start)", new: "r.extended(r.ttl, start)",
+		tests: "engine TestRenewalUnderWayIsNotCreditedWithALongerExtendThatFails|TestRandomRenewalsAreNeverValidPastWhatTheMastersConfirmed",
+	},
+	{
+		what: "a renewal that failed is not tried again", file: "engine/renewal.go",
+		old: "r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))\n}", new: "r.renewAt = now.Add(r.ttl)\n}",
+		tests: "engine TestFailedRenewalIsRepeatedUntilTheEdge",
+	},
+	{
+		what: "a lock that ran out is valid until its timer runs", file: "engine/lock.go",
+		old: "\tif l.end == nil {\n\t\tl.lease.expireLocked(now)\n\t}\n\treturn now", new: "\treturn now",
+		tests: "engine TestLossIsFoundByWhoeverAsksFirst|TestValidityRunsOutByTheLocalClock",
+	},
+	{
+		what: "a second release is sent to the masters", file: "engine/lock.go",
+		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn ErrNotHeld\n\t}\n", new: "",
+		tests: "engine TestHandleOfBeforeReachesNobody",
+	},
+	{
+		what: "a release is not sent after the end of its ctx", file: "engine/lock.go",
+		old: "\tif mustDelete {\n\t\tvar out", new: "\tif mustDelete && ctx.Err() == nil {\n\t\tvar out",
+		tests: "engine TestReleaseIsSentThoughItsContextHasEnded",
+	},
+	{
+		what: "a lease whose token was revealed is handed over", file: "engine/handover.go",
+		old: "return !l.revealed && ", new: "return ",
+		tests: "engine TestTokenIsNotRevealedOnceTheLeaseIsAnothers|TestHelpersBelatedReleaseTouchesNoLaterHolder",
+	},
+	{
+		what: "a lock that ran out while it was handed over is taken", file: "engine/handover.go",
+		old: "if l.end != nil {\n\t\treturn false", new: "if l.end != nil && asked.IsZero() {\n\t\treturn false",
+		tests: "engine TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain",
+	},
+	{
+		what: "a lease with little left is handed over as it is", file: "engine/handover.go",
+		old: "if l.until.Left(now) < w.ttl/2 {", new: "if l.until.Left(now) < 0 {",
+		tests: "engine TestHandOverWithLittleLeftIsExtendedFirst",
+	},
+	{
+		what: "a lease renews with the ttl of the holder before", file: "engine/handover.go",
+		old: "l.ttl = w.ttl // what its renewals ask for", new: "",
+		tests: "engine TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest|TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor",
+	},
+	{
+		what: "an inherited lease that cannot be extended is not given up", file: "engine/handover.go",
+		old: "\tl.giveUp()\n\treturn nil\n}", new: "\treturn nil\n}",
+		tests: "engine TestInheritedLeaseThatCannotBeExtendedIsContendedFor|TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing",
+	},
+	{
+		what: "an adopted lock is valid from the answer on", file: "engine/adopt.go",
+		old: "sentAt(out, c.asked), clock.Now())", new: "clock.Now(), clock.Now())",
+		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
+	},
+	{
+		what: "an adopted lock is the lock of its name in this process", file: "engine/adopt.go",
+		old: "e.names.join(e, own, ttl, false, now)", new: "e.names.join(e, key+own[:0], ttl, false, now)",
+		tests: "engine TestAdoptedLockIsNeverHandedOver|TestAdoptStandsBesideWhatTheProcessDoesWithTheName",
+	},
+	{
+		what: "two of a process contend for a name", file: "engine/name_table.go",
+		old: "return n.lease == nil && !n.contending && n.first == nil }", new: "return n.lease == nil && n.first == nil }",
+		tests: "engine TestOneOfAProcessAsksTheMastersAtATime",
+	},
+	{
+		what: "what is given to a waiter that leaves is kept", file: "engine/name_table.go",
+		old: "_ = got.lock.Release(ctx) // to the next", new: "_ = ctx // to the next",
+		tests: "engine TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext|TestLockGrantedAndLostBeforeItsWaiterCouldLeave",
+	},
+	{
+		what: "the keeper waits for the end of a caller's context", file: "engine/name_table.go",
+		old: "go cancelAll(s.unlockEnded())", new: "cancelAll(s.unlockEnded())",
+		tests: "engine TestNoCallWaitsForAMutexThatItsOwnCallerHas",
+	},
+	{
+		what: "a user's observer runs where a call waits", file: "engine/events.go",
+		old: "*into = append(*into, added)\n\tq.wake()", new: "_ = into\n\tadded.deliver()",
+		tests: "engine TestEventsAreDeliveredInOrderAndBlockNobody",
+	},
+	{
+		what: "the keeper sleeps through a suspend", file: "engine/keeper.go",
+		old: "return min(max(0, k.leases[0].due.Left(now)), longestSleep)", new: "return max(0, k.leases[0].due.Left(now))",
+		tests: "engine TestKeeperSleepsForASecondAtMostWhileItHasLeases",
+	},
+	{
+		what: "a leader leads to the end of validity", file: "engine/lead.go",
+		old: "l.WarnBefore(early, func()", new: "l.WarnBefore(1, func()",
+		tests: "engine TestLeadersContextEndsAThirdOfTheLeaseBeforeValidityAndTheLockIsKeptUntilItReturns",
+	},
+	{
+		what: "a leader's lock is handed over", file: "engine/lead.go",
+		old: "l.lease.leads = true", new: "l.lease.leads = false",
+		tests: "engine TestLockOfALeaderIsReleasedAtTheMastersAndNotHandedOver",
+	},
+	{
+		what: "a name may be one of the engine's own keys", file: "engine/config.go",
+		old: "case strings.HasPrefix(key, pipeline.ReservedPrefix):", new: "case key == pipeline.ReservedPrefix:",
+		tests: "engine TestNamesAreAnyBytesButBoundedAndNotReserved|TestAPrefixNeverLeadsIntoTheReservedNames",
+	},
+	{
+		what: "a lease may be longer than masters wait", file: "engine/config.go",
+		old: "case ttl > c.MaxTTL:", new: "case ttl > longestTTL:",
+		tests: "engine TestLeaseIsWholeMillisecondsWithValidityLeft",
+	},
+	{
+		what: "a lock of one master is shown as held", file: "engine/admin/inspect.go",
+		old: "if len(left) >= majority {\n\t\t\tslices", new: "if len(left) >= 1 {\n\t\t\tslices",
+		tests: "engine/admin TestAMajorityOfAllMastersHoldsALock",
+	},
+	{
+		what: "masters are called new that are not", file: "engine/admin/setup.go",
+		old: "s.New, s.Recover, s.Above = opts.MastersAreNew,", new: "s.New, s.Recover, s.Above = true,",
+		tests: "engine TestMastersInUseAreSetUpWhileTheyServe",
+	},
+	{
+		what: "a lock without validity by Redsync's drift is kept", file: "engine/redsync/mutex.go",
+		old: "case err == nil && !m.over(lock):", new: "case err == nil && (m.name != \"\" || !m.over(lock)):",
+		tests: "engine/redsync TestLockThatLeavesNoValidityIsGivenBack",
+	},
+	{
+		what: "a mutex hands over a lock whose value was asked for", file: "engine/redsync/mutex.go",
+		old: "value := lock.Reveal()\n", new: "value := lock.Name()\n",
+		tests: "engine/redsync TestLockIsHandedOverUnlessItsValueWasAskedFor",
+	},
+	{
+		what: "a test without a quorum has one", file: "engine/enginetest/enginetest.go",
+		old: "range quorum.Size(len(e.masters)) {", new: "range quorum.Size(len(e.masters)) - 1 {",
+		tests: "engine/enginetest TestThereAreAsManyMastersAsAreNamed",
+	},
+}

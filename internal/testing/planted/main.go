@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const simulator = "internal/testing/sim"
+
+var (
+	part      = flag.String("part", "1/1", "which faults: 3/10 is the third tenth")
+	only      = flag.String("only", "", "those whose file or description has this text")
+	schedules = flag.Int("schedules", 100, "that the simulator plays for a fault, at most; 0: tests alone")
+	atOnce    = flag.Int("at-once", 2, "faults")
+)
+
+func main() {
+	flag.Parse()
+	survived, err := run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "planted:", err)
+	}
+	if survived > 0 || err != nil {
+		os.Exit(1)
+	}
+}
+
+// chosen returns the faults of a part whose file or description has the text. Each part has faults of all floors.
+func chosen(part, text string) (some []fault, err error) {
+	var i, of int
+	if n, _ := fmt.Sscanf(part, "%d/%d", &i, &of); n != 2 || i < 1 || i > of {
+		return nil, fmt.Errorf("part %q is not as 3/10", part)
+	}
+	for n, f := range faults() {
+		if n%of == i-1 && strings.Contains(f.file+"\n"+f.what, text) {
+			some = append(some, f)
+		}
+	}
+	return some, nil
+}
+
+// run plants the faults of the part, and prints a line for each. It returns how many survived. An error says that
+// something is wrong with the list or the tests.
+func run() (survived int, err error) {
+	some, err := chosen(*part, *only)
+	if err != nil {
+		return 0, err
+	}
+	r, err := newRunner()
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(r.dir)
+	fmt.Printf("%d faults of %d (part %s), %d schedules at most\n", len(some), len(faults()), *part, *schedules)
+	next, done := make(chan fault), 0
+	var running sync.WaitGroup
+	var mu sync.Mutex // guards what follows next, and the output
+	for range *atOnce {
+		running.Go(func() {
+			for f := range next {
+				began := time.Now()
+				by, wrong := r.plant(f)
+				mu.Lock()
+				done++
+				switch {
+				case wrong != nil:
+					err = errors.Join(err, fmt.Errorf("%s: %s: %w", f.where(), f.what, wrong))
+					by = "ERROR"
+				case by == "":
+					survived++
+					by = "SURVIVED"
+				}
+				fmt.Printf("%3d/%d %5.1fs  %-30s %-75s %s\n", done, len(some), time.Since(began).Seconds(), f.where(), f.what, by)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, f := range some {
+		next <- f
+	}
+	close(next)
+	running.Wait()
+	fmt.Printf("%d planted, %d survived\n", len(some), survived)
+	return survived, err
+}
+
+// A runner builds and runs tests.
+type runner struct {
+	top, dir  string   // of the repository; for files of this run
+	simulated []string // the packages that the simulator drives
+}
+
+func newRunner() (*runner, error) {
+	r := &runner{}
+	top, err := command("", "go", "list", "-m", "-f", "{{.Dir}}", "muxlock")
+	if err != nil {
+		return nil, err
+	}
+	r.top = strings.TrimSpace(top)
+	deps, err := command(r.top, "go", "list", "-deps", "-test", "./"+simulator)
+	if err != nil {
+		return nil, err
+	}
+	r.simulated = strings.Fields(deps)
+	r.dir, err = os.MkdirTemp("", "planted")
+	return r, err
+}
+
+// played matches the simulator's line of how many schedules it played.
+var played = regexp.MustCompile(`(\d+) of \d+ schedules`)
+
+// plant returns what sees the fault; "": nothing does.
+func (r *runner) plant(f fault) (by string, err error) {
+	dir, err := os.MkdirTemp(r.dir, "fault")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	list, err := f.overlay(r.top, dir)
+	if err != nil {
+		return "", err
+	}
+	if *schedules > 0 && filepath.Ext(f.file) == ".go" && slices.Contains(r.simulated, "muxlock/"+f.where()) {
+		red, text, err := r.test(simulator, "TestSchedules", dir, list, "-schedules", fmt.Sprint(*schedules), "-seed", "1", "-shrink=false")
+		if err != nil {
+			return "", err
+		}
+		switch n := played.FindStringSubmatch(text); {
+		case red && n != nil:
+			return "simulator, schedule " + n[1], nil
+		case red:
+			return "simulator, which did not come to its end", nil
+		}
+	}
+	for pkg, pattern := range f.named() {
+		red, text, err := r.test(pkg, pattern, dir, list)
+		if err != nil {
+			return "", err
+		}
+		if red {
+			if text, err := command(r.top, "go", "test", "-run", "^("+pattern+")$", "./"+pkg); err != nil {
+				return "", fmt.Errorf("%s fails without the fault, too: %w\n%s", pkg, err, text)
+			}
+			return pkg + " " + firstRed(text, pattern), nil
+		}
+	}
+	return "", nil
+}
+
+// test runs tests of a package with the overlay, and reports whether they are red. An error says that they could
+// not run.
+func (r *runner) test(pkg, pattern, dir, list string, args ...string) (red bool, text string, err error) {
+	binary := filepath.Join(dir, filepath.Base(pkg)+".test")
+	if text, err := command(r.top, "go", "test", "-c", "-overlay", list, "-o", binary, "./"+pkg); err != nil {
+		return false, "", fmt.Errorf("%w\n%s", err, text)
+	}
+	args = append([]string{"-test.run", "^(" + pattern + ")$", "-test.v", "-test.timeout", "2m"}, args...)
+	text, err = command(filepath.Join(r.top, pkg), binary, args...)
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		return false, "", err
+	}
+	if !strings.Contains(text, "=== RUN") {
+		return false, "", fmt.Errorf("%s has no test %s\n%s", pkg, pattern, text)
+	}
+	return err != nil, text, nil
+}
+
+var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+
+// firstRed returns the first test that failed; if a panic ended them, all that ran.
+func firstRed(text, pattern string) string {
+	if m := failed.FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return pattern + ", which did not come to its end"
+}
+
+// command runs a program in a directory.
+func command(dir, name string, args ...string) (string, error) {
+	c := exec.Command(name, args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "MUXLOCK_REQUIRE_REDIS=1")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	err := c.Run()
+	return out.String(), err
+}

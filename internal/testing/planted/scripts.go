@@ -1,0 +1,85 @@
+package main
+
+// lua are faults of the scripts. The in-process masters execute Go in their place: only real servers see them.
+var lua = []fault{
+	{
+		what: "a release deletes another's lock", file: "scripts/release.lua",
+		old: "if value == ARGV[1] then", new: "if value then",
+		tests: "scripts TestReleaseDeletesOnlyItsOwn",
+	},
+	{
+		what: "an extend sets a key that is gone", file: "scripts/extend.lua",
+		old: "elseif value == false then\n", new: "elseif value == false then\n  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])\n",
+		tests: "scripts TestExtendMovesTheExpiryOfItsOwnOnly|TestBatchAndPlainCommandsAgree",
+	},
+	{
+		what: "an extend shortens a lease", file: "scripts/extend.lua",
+		old: "if tonumber(ARGV[2]) > redis.call('PTTL', KEYS[1]) then", new: "if tonumber(ARGV[2]) > 0 then",
+		tests: "scripts TestExtendNeverShortens",
+	},
+	{
+		what: "an extend of a batch shortens a lease", file: "scripts/batch.lua",
+		old: "tonumber(lease) > reply then", new: "tonumber(lease) > 0 then",
+		tests: "scripts TestBatchAndPlainCommandsAgree",
+	},
+	{
+		what: "a release of a batch deletes another's lock", file: "scripts/batch.lua",
+		old: "      if values[i - from + 1] == ARGV[i] then keys", new: "      if values[i - from + 1] then keys",
+		tests: "scripts TestBatchAndPlainCommandsAgree",
+	},
+	{
+		what: "a fenced acquire asks for no mark", file: "scripts/fenced_acquire.lua",
+		old: "held[1] ~= ARGV[1] or not mark then", new: "held[1] ~= ARGV[1] then mark = mark or ''\nelseif not mark then",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "a fenced acquire gives the register as it is", file: "scripts/fenced_acquire.lua",
+		old: "string.format('%d', value + 1)", new: "string.format('%d', value)",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "a fenced lock stays for ever if it cannot be given an end", file: "scripts/fenced_acquire.lua",
+		old: "for j = 1, w, 2 do pcall('DEL', locks[j]) end", new: "",
+		tests: "scripts TestLockWithoutAnEndIsNotLeft",
+	},
+	{
+		what: "a fenced extend is confirmed by a master of another set", file: "scripts/fenced_extend.lua",
+		old: "  if not same then\n", new: "  if not same and token then\n",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "a fenced extend lowers a register", file: "scripts/fenced_extend.lua",
+		old: "if value < token then", new: "if value ~= token then",
+		tests: "scripts TestFencedExtendNeverLowersARegister",
+	},
+	{
+		what: "a raise lowers a register", file: "scripts/raise.lua",
+		old: "if value and value < tonumber(ARGV[i + 1]) then", new: "if value then",
+		tests: "scripts TestRaiseNeverLowersARegister",
+	},
+	{
+		what: "a seed asks for no ticket", file: "scripts/seed.lua",
+		old: "if redis.call('GET', KEYS[3]) ~= ARGV[2] then return 0 end", new: "",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "a seed lowers a register", file: "scripts/seed.lua",
+		old: "value and value >= tonumber(ARGV[i]) and", new: "value and value == tonumber(ARGV[i]) and",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "a ticket of an earlier process is gone on with", file: "scripts/open.lua",
+		old: "if not ticket or ticket:sub(25) ~= ARGV[3]:sub(25) then", new: "if not ticket then",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "a member that changed meanwhile is switched", file: "scripts/switch.lua",
+		old: "if set == ARGV[1] and mark == ARGV[2] then", new: "if set == ARGV[1] then",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+	{
+		what: "registers are read of a master that is not admitted", file: "scripts/registers.lua",
+		old: "redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('GET', KEYS[2]) ~= ARGV[2]", new: "redis.call('GET', KEYS[1]) ~= ARGV[1]",
+		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+	},
+}
