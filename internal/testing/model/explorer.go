@@ -1,0 +1,138 @@
+package model
+
+import "slices"
+
+// An explorer visits every state of a model, breadth first. It keeps a 64-bit fingerprint of each: the chance that two of ten
+// million states share one, and the explorer misses a state, is about one in a million.
+type explorer[S any] struct {
+	steps  func()                                       // finds all next steps of state, and calls goes for each
+	forget func(*S)                                     // clears what no later step depends on
+	enter  func(*S) (fingerprint uint64, isBroken bool) // looks at a state
+
+	seen fingerprints
+	came []origin // by state, in the order of discovery
+
+	state  S // whose steps are being found
+	to     S // to which a step leads; a copy, so that the callers' states need no allocation
+	index  uint32
+	branch uint16 // index of the next step of that state
+	next   []found[S]
+	broken *found[S]
+	pick   int // index of the step to replay; -1: take all steps
+	picked struct {
+		state S
+		step  step
+	}
+}
+
+type origin struct {
+	from   uint32 // the state before
+	branch uint16 // and which of its steps
+}
+
+type found[S any] struct {
+	state S
+	index uint32
+}
+
+// explore visits the states that can be reached, until one is broken or most were found (0: no limit). It returns how many
+// there are, and how many steps away the furthest is.
+func (x *explorer[S]) explore(starts []S, most int) (states, depth int) {
+	x.pick = -1
+	for i := range starts {
+		x.index, x.branch = uint32(i), 0
+		x.to = starts[i]
+		x.add()
+	}
+	for level := []found[S](nil); x.broken == nil && len(x.next) > 0 && (most == 0 || len(x.came) < most); {
+		level, x.next = x.next, level[:0]
+		depth++
+		for i := range level {
+			x.state, x.index, x.branch = level[i].state, level[i].index, 0
+			x.steps()
+			if x.broken != nil {
+				break
+			}
+		}
+	}
+	return len(x.came), depth
+}
+
+// goes takes a step to state s.
+func (x *explorer[S]) goes(s *S, t step) {
+	x.to = *s
+	x.forget(&x.to)
+	if x.pick >= 0 {
+		if int(x.branch) == x.pick {
+			x.picked.state, x.picked.step = x.to, t
+		}
+		x.branch++
+		return
+	}
+	if x.broken == nil {
+		x.add()
+	}
+	x.branch++
+}
+
+// add adds the state in to, unless it was found before.
+func (x *explorer[S]) add() {
+	fingerprint, isBroken := x.enter(&x.to)
+	if !x.seen.add(fingerprint) {
+		return
+	}
+	index := uint32(len(x.came))
+	x.came = append(x.came, origin{x.index, x.branch})
+	x.next = append(x.next, found[S]{x.to, index})
+	if isBroken {
+		x.broken = &x.next[len(x.next)-1]
+	}
+}
+
+// trace replays the steps to the broken state.
+func (x *explorer[S]) trace(starts []S, text func(*S) string) (lines []string) {
+	var branches []uint16
+	index := x.broken.index
+	for ; int(index) >= len(starts); index = x.came[index].from {
+		branches = append(branches, x.came[index].branch)
+	}
+	x.state = starts[index]
+	lines = append(lines, text(&x.state))
+	for _, branch := range slices.Backward(branches) {
+		x.pick, x.branch = int(branch), 0
+		x.steps()
+		x.state = x.picked.state
+		lines = append(lines, x.picked.step.String()+"\n      "+text(&x.state))
+	}
+	return lines
+}
+
+// fingerprints is a hash set, three times as fast as a map.
+type fingerprints struct {
+	slots []uint64 // 0: free; at least half of them are free
+	n     int
+}
+
+// add reports whether f is new.
+func (s *fingerprints) add(f uint64) bool {
+	if 2*s.n >= len(s.slots) {
+		old := s.slots
+		*s = fingerprints{slots: make([]uint64, max(1<<10, 2*len(old)))}
+		for _, f := range old {
+			if f != 0 {
+				s.add(f)
+			}
+		}
+	}
+	f = max(f, 1)
+	for i := f; ; i++ {
+		switch slot := &s.slots[i&uint64(len(s.slots)-1)]; *slot {
+		case f:
+			return false
+		case 0:
+			*slot = f
+			s.n++
+			return true
+		}
+	}
+}
