@@ -1,0 +1,325 @@
+package model
+
+import (
+	"fmt"
+	"hash/maphash"
+	"math/bits"
+	"slices"
+	"time"
+
+	"muxlock/internal/line"
+)
+
+// A lineModel is a configuration of the line (package line), small enough to be searched completely. Its masters do what
+// scripts/wait.lua and scripts/pass.lua do, but are freer: a pass grants any fresh entry, whoever was named, and a
+// request grants a free name to any token in line. So the order of lines and the choice of the next holder, who is there
+// to hear a push, and what a holder knows, are all covered.
+//
+// Requests, answers and pushes arrive late, never, and in any order. A token that was given up may be passed by its owner
+// at each master at any time, and as often as it likes: that covers late, lost and repeated passes.
+type lineModel struct {
+	Name              string
+	Masters, Attempts int
+	Plain             uint8 // attempts that ask as a contender without a line does, one bit each
+	InLine            int   // at the start the first attempt holds the lock at a quorum, its other requests are under way, and the next so many are in line; 0: none has begun
+
+	TTL, Horizon  uint8 // in ticks
+	Passed, Stale uint8 // the lease that is passed on, without the age of the entry; and how old that may be
+	AnyLease      uint8 // the masters' clocks step, and a lease that is passed on has any length up to that; 0: they do not
+	Wait          uint8 // of a master before it votes again
+	Stays         uint8 // requests of a place after the first
+	Extensions    uint8 // of a lease
+	Fencing       bool
+
+	// How often each fault may occur:
+	Crashes   uint8 // a master restarts empty
+	Rollbacks uint8 // a master restarts with an old snapshot
+	Flushes   uint8 // a master loses its data and keeps its connections; only with Fencing
+
+	Only  property // to check; 0: all
+	Fault lineFault
+	Most  int // number of states after which a search ends early; 0: no limit
+}
+
+// A lineFault is a rule that is left out.
+type lineFault uint8
+
+const (
+	followsLine lineFault = iota
+	countsFromArrival
+	passesWhileHeld
+	countsGivenUp
+	votesWithoutWait
+	passIgnoresValue
+	deadChannelsHear
+	takesBack      // the owner deletes what it passed on, as long as nobody has answered
+	publishesFirst // and then the SET is refused
+	quorumTooSmall
+	foreignTokenCounts
+	passRaisesNothing
+	fenceOfPasser // what a pass grants is one more than the passer's, whatever the register has
+	noRaise
+	lateGrantIsRaised // a raise counts at a master whose grant came after the decision
+	deadGrantCounts
+	unknownFenceCounts
+	markIgnored
+)
+
+const (
+	maxPlaces   = 3
+	lineMasters = 3
+)
+
+// A lineState is everything, as a state is.
+type lineState struct {
+	lineCore
+	columns [lineMasters]lineColumn
+}
+
+type lineCore struct {
+	now      uint8
+	broken   property
+	attempts [maxPlaces]lineAttempt
+	last     uint8 // the last holder's fencing token
+	held     uint8 // attempts that have held, one bit each
+
+	crashes, saves, rollbacks, flushes uint8 // counts so far
+}
+
+type lineAttempt struct {
+	phase                   phase
+	token                   uint8 // its fencing token
+	place                   line.Place[tick]
+	stays                   uint8
+	until                   uint8
+	extending               bool
+	extendedSince, extended uint8
+}
+
+// A lineColumn is a master, and everything that attempts know of it.
+type lineColumn struct {
+	lineData
+	saved     lineData
+	mark      uint8 // with Fencing; 0: none
+	votesFrom uint8
+	asks      [maxPlaces]lineAsk
+}
+
+// lineData is what a snapshot contains.
+type lineData struct {
+	lock     lock
+	register uint8
+	line     [maxPlaces]lineEntry
+}
+
+// staleVersion is the version of an entry that is stale, whichever it was.
+const staleVersion = 255
+
+// A lineEntry is a token in line.
+type lineEntry struct {
+	version uint8 // 0: it is not in line
+	stamp   uint8 // by the master's clock
+	dead    bool  // its channel belongs to a process before
+}
+
+// A lineAsk is what an attempt has asked a master, and the answers.
+type lineAsk struct {
+	join, stay uint8 // version of a request that is under way; 0: none
+	grant      offer // an answer or push under way that tells of the grant
+	more       offer // an answer under way that says that the token is there
+	seat       struct {
+		granted     bool
+		ends, fence uint8
+	}
+	mark    uint8 // under which the master votes, as the client knows
+	extend  delivery
+	decided bool // it was among the grants when the token was decided
+	stored  bool // the grant was the token
+}
+
+// An offer tells a waiter of a grant. Version 0: there is none.
+type offer struct{ version, lease, fence, mark uint8 }
+
+func (t tick) Reached(now tick) bool    { return now >= t }
+func (t tick) Add(d time.Duration) tick { return t + tick(d) }
+
+func (m *lineModel) quorum() int {
+	if m.Fault == quorumTooSmall {
+		return m.Masters / 2
+	}
+	return m.Masters/2 + 1
+}
+
+func (m *lineModel) plain(a int) bool { return m.Plain&(1<<a) != 0 }
+
+// A lineSearch visits every state of a lineModel.
+type lineSearch struct {
+	explorer[lineState]
+	m    *lineModel
+	seed maphash.Seed
+	held int
+}
+
+// Search searches a model completely, or until a property does not hold. Result.Counted is the most attempts that have
+// held in one state.
+func (m *lineModel) Search() (r Result) {
+	x := &lineSearch{m: m, seed: maphash.MakeSeed()}
+	x.explorer = explorer[lineState]{steps: x.steps, forget: m.forget, enter: x.enter}
+	starts := []lineState{m.start()}
+	r.States, r.Depth = x.explore(starts, m.Most)
+	r.Counted = x.held
+	if x.broken != nil {
+		r.Broken = x.broken.state.broken.String()
+		r.Trace = x.trace(starts, (*lineState).String)
+	}
+	return r
+}
+
+// start returns the state in which a search begins.
+func (m *lineModel) start() (s lineState) {
+	for i := range m.Masters {
+		s.columns[i].mark = 1
+	}
+	if m.InLine == 0 {
+		return s
+	}
+	for a := range 1 + m.InLine {
+		s.attempts[a].phase = asking
+		m.asks(&s, a, func(q *lineAsk, version uint8) { q.join = version })
+		for i := range m.Masters {
+			if a > 0 {
+				s.columns[i].asks[a].join, s.columns[i].line[a] = 0, lineEntry{version: 1}
+			}
+		}
+	}
+	for i := range m.quorum() {
+		c := &s.columns[i]
+		c.asks[0].join, c.lock = 0, lock{m.owner(0), m.TTL}
+		if m.Fencing {
+			c.register = 1
+		}
+	}
+	if m.Fencing {
+		s.attempts[0].token = 1
+	}
+	m.takes(&s, 0, m.TTL)
+	return s
+}
+
+func (x *lineSearch) enter(s *lineState) (fingerprint uint64, isBroken bool) {
+	m := x.m
+	holders := 0
+	for a := range m.Attempts {
+		if at := &s.attempts[a]; at.phase == held && s.now < at.until {
+			holders++
+		}
+	}
+	if holders > 1 && m.looksAt(twoHolders) {
+		s.broken = twoHolders
+	}
+	x.held = max(x.held, bits.OnesCount8(s.held))
+	var columns [lineMasters]uint64
+	for i := range m.Masters {
+		columns[i] = maphash.Comparable(x.seed, s.columns[i])
+	}
+	slices.Sort(columns[:])
+	return maphash.Comparable(x.seed, struct {
+		lineCore
+		columns [lineMasters]uint64
+	}{s.lineCore, columns}), s.broken != 0
+}
+
+func (m *lineModel) looksAt(p property) bool { return m.Only == 0 || m.Only&p != 0 }
+
+// forget clears everything that no later step depends on.
+func (m *lineModel) forget(s *lineState) {
+	for a := range m.Attempts {
+		at := &s.attempts[a]
+		switch at.phase {
+		case idle:
+			continue
+		case held:
+			if s.now >= at.until {
+				m.ends(at)
+			}
+		}
+		for i := range m.Masters {
+			c := &s.columns[i]
+			q, e := &c.asks[a], &c.line[a]
+			if e.version > 0 && s.now > e.stamp+m.Stale {
+				*e = lineEntry{version: staleVersion}
+				if q.stay == 0 && (at.phase != asking || at.stays == m.Stays) {
+					*e = lineEntry{}
+				}
+			}
+			if at.phase == ended && q.extend == underWay && c.lock.owner != m.owner(a) {
+				q.extend = notSent
+			}
+			if m.Fault != countsFromArrival {
+				q.grant.dropIfOver(at, s.now)
+				q.more.dropIfOver(at, s.now)
+			}
+			if q.seat.granted && q.seat.ends <= s.now && m.Fault != deadGrantCounts {
+				q.seat.granted, q.seat.ends, q.seat.fence = false, 0, 0
+			}
+			if at.phase == held || at.phase == ended && m.Fault != countsGivenUp {
+				q.grant, q.more = offer{}, offer{}
+				q.seat.granted, q.seat.ends, q.seat.fence = false, 0, 0
+				q.decided, q.stored = false, false
+				if !at.extending && (at.phase == ended || q.extend == acknowledged) {
+					q.extend = notSent
+				}
+			}
+		}
+	}
+}
+
+// ends makes an attempt one that has given up.
+func (m *lineModel) ends(at *lineAttempt) {
+	place := at.place
+	*at = lineAttempt{phase: ended, token: at.token}
+	if at.place.GiveUp(); m.Fault == countsGivenUp {
+		at.place = place
+	}
+}
+
+// dropIfOver drops an offer of a lease that has run out.
+func (o *offer) dropIfOver(at *lineAttempt, now uint8) {
+	if o.version == 0 {
+		return
+	}
+	var seat line.Seat[tick]
+	place := at.place
+	if place.Waits() && (!place.Grant(&seat, uint32(o.version), time.Duration(o.lease), 0) || seat.Ends.Reached(tick(now))) {
+		*o = offer{}
+	}
+}
+
+// String shows the masters and the attempts that have begun.
+func (s *lineState) String() string {
+	text := fmt.Sprintf("t=%d", s.now)
+	for i := range s.columns {
+		c := &s.columns[i]
+		text += fmt.Sprintf(" | lock %c until %d line ", ".ABC"[c.lock.owner], c.lock.until)
+		for a, e := range c.line {
+			if e.version > 0 {
+				text += fmt.Sprintf("%c%d", 'A'+a, e.version)
+			}
+		}
+		if c.register > 0 {
+			text += fmt.Sprintf(" reg %d", c.register)
+		}
+	}
+	for i := range s.attempts {
+		if a := &s.attempts[i]; a.phase != idle {
+			text += fmt.Sprintf(" | %c %s", 'A'+i, [...]string{"", "waits", "raises", "holds", "ended"}[a.phase])
+			if a.token > 0 {
+				text += fmt.Sprintf(" T=%d", a.token)
+			}
+			if a.phase == held {
+				text += fmt.Sprintf(" until %d", a.until)
+			}
+		}
+	}
+	return text
+}

@@ -1,0 +1,235 @@
+package model
+
+import (
+	"time"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/line"
+)
+
+// steps finds all possible next steps.
+func (x *lineSearch) steps() {
+	m, s := x.m, &x.state
+	for a := range m.Attempts {
+		x.attempt(a)
+		for i := range m.Masters {
+			x.deliver(a, i)
+			x.hear(a, i)
+			x.pass(a, i)
+		}
+	}
+	x.faults()
+	if s.now < m.Horizon {
+		t := *s
+		t.now++
+		for i := range m.Masters {
+			if l := &t.columns[i].lock; l.until <= t.now {
+				*l = lock{}
+			}
+		}
+		x.goes(&t, step{"time passes", -1, -1, 0})
+	}
+}
+
+// votes reports whether clients ask a master for locks.
+func (m *lineModel) votes(s *lineState, c *lineColumn) bool {
+	return (s.now >= c.votesFrom || m.Fault == votesWithoutWait) && (!m.Fencing || c.mark != 0 || m.Fault == markIgnored)
+}
+
+// attempt takes the steps of a client.
+func (x *lineSearch) attempt(a int) {
+	m, s, by := x.m, &x.state, int8(a)
+	at := &s.attempts[a]
+	switch at.phase {
+	case idle:
+		if a > 0 && s.attempts[a-1].phase == idle {
+			return // attempts that are alike begin in order
+		}
+		t := *s
+		t.attempts[a].phase = asking
+		m.asks(&t, a, func(q *lineAsk, version uint8) { q.join = version })
+		x.goes(&t, step{"joins", by, -1, 0})
+		return
+	case asking:
+		if at.stays < m.Stays && !m.plain(a) {
+			t := *s
+			t.attempts[a].stays++
+			m.asks(&t, a, func(q *lineAsk, version uint8) { q.stay = version })
+			x.goes(&t, step{"stays", by, -1, 0})
+		}
+		x.decide(a)
+	case raising:
+		if s.now < at.until && x.storedByQuorum(a) {
+			t := *s
+			m.takes(&t, a, at.until)
+			x.goes(&t, step{"has it", by, -1, 0})
+		}
+	case held:
+		x.hold(a)
+	case ended:
+		if m.Fault == countsGivenUp {
+			x.decide(a)
+		}
+		return
+	}
+	t := *s
+	m.ends(&t.attempts[a])
+	x.goes(&t, step{"releases, or gives up", by, -1, 0})
+}
+
+// asks sends a request to the masters that vote.
+func (m *lineModel) asks(t *lineState, a int, send func(q *lineAsk, version uint8)) {
+	version := uint8(t.attempts[a].place.Ask(tick(t.now)))
+	for i := range m.Masters {
+		if c := &t.columns[i]; m.votes(t, c) {
+			if m.Fencing {
+				c.asks[a].mark = c.mark
+			}
+			send(&c.asks[a], version)
+		}
+	}
+}
+
+// seats returns what an attempt knows of its grants.
+func (x *lineSearch) seats(a int) (seats [lineMasters]line.Seat[tick]) {
+	for i := range x.m.Masters {
+		q := x.state.columns[i].asks[a].seat
+		seats[i] = line.Seat[tick]{Granted: q.granted, Ends: tick(q.ends), Fence: uint64(q.fence)}
+	}
+	return seats
+}
+
+// decide has an attempt take the lock if a quorum of its grants lives.
+func (x *lineSearch) decide(a int) {
+	m, s := x.m, &x.state
+	all := x.seats(a)
+	seats := all[:m.Masters]
+	live := line.Live(seats, tick(s.now), m.Fencing && m.Fault != unknownFenceCounts)
+	until, ok := line.Valid(seats, live, m.quorum())
+	if !ok {
+		return
+	}
+	t := *s
+	at := &t.attempts[a]
+	if !m.Fencing {
+		m.takes(&t, a, uint8(until))
+		x.goes(&t, step{"has it", int8(a), -1, uint8(live)})
+		return
+	}
+	var grants [lineMasters]uint64
+	for i, seat := range seats {
+		if live&(1<<i) != 0 || m.Fault == deadGrantCounts {
+			grants[i] = seat.Fence
+		}
+	}
+	token, granted, stored := fencing.Decide(grants[:m.Masters])
+	at.token = uint8(token)
+	if m.Fault == noRaise || m.Fault == unknownFenceCounts || fencing.Counts(granted, stored, 0, m.quorum()) {
+		m.takes(&t, a, uint8(until))
+	} else {
+		at.phase, at.until = raising, uint8(until)
+		at.place.Take()
+		for i := range m.Masters {
+			q := &t.columns[i].asks[a]
+			q.decided, q.stored, q.extend = granted&(1<<i) != 0, stored&(1<<i) != 0, underWay
+		}
+	}
+	x.goes(&t, step{"decides by", int8(a), -1, uint8(live)})
+}
+
+// takes notes that an attempt has the lock, and checks that its fence is larger than the last holder's.
+func (m *lineModel) takes(t *lineState, a int, until uint8) {
+	at := &t.attempts[a]
+	at.phase, at.until, at.place = held, until, line.Place[tick]{}
+	at.place.Take()
+	t.held |= 1 << a
+	if m.Fencing {
+		if at.token <= t.last && m.looksAt(fenceNotLarger) {
+			t.broken = fenceNotLarger
+		}
+		t.last = at.token
+	}
+}
+
+func (x *lineSearch) storedByQuorum(a int) bool {
+	var granted, stored, raised uint64
+	for i := range x.m.Masters {
+		q := &x.state.columns[i].asks[a]
+		if q.decided || x.m.Fault == lateGrantIsRaised {
+			granted |= 1 << i
+		}
+		if q.stored {
+			stored |= 1 << i
+		}
+		if q.extend == acknowledged {
+			raised |= 1 << i
+		}
+	}
+	return fencing.Counts(granted, stored, raised, x.m.quorum())
+}
+
+// hold takes the steps of a holder that extends.
+func (x *lineSearch) hold(a int) {
+	m, s, by := x.m, &x.state, int8(a)
+	at := &s.attempts[a]
+	if !at.extending && at.extended < m.Extensions {
+		t := *s
+		t.attempts[a].extending, t.attempts[a].extendedSince = true, s.now
+		for i := range m.Masters {
+			t.columns[i].asks[a].extend = underWay
+		}
+		x.goes(&t, step{"extends", by, -1, 0})
+	}
+	if !at.extending {
+		return
+	}
+	acks := 0
+	for i := range m.Masters {
+		if s.columns[i].asks[a].extend == acknowledged {
+			acks++
+		}
+	}
+	if acks >= m.quorum() {
+		t := *s
+		with := &t.attempts[a]
+		with.until, with.extending, with.extended = max(with.until, with.extendedSince+m.TTL), false, at.extended+1
+		x.goes(&t, step{"is extended", by, -1, 0})
+	}
+}
+
+// hear has an attempt take in an answer or a push.
+func (x *lineSearch) hear(a, i int) {
+	m, s := x.m, &x.state
+	for _, which := range []func(*lineAsk) *offer{
+		func(q *lineAsk) *offer { return &q.grant },
+		func(q *lineAsk) *offer { return &q.more },
+	} {
+		o := *which(&s.columns[i].asks[a])
+		if o.version == 0 {
+			continue
+		}
+		for b := range m.Attempts {
+			if b != a && m.Fault != foreignTokenCounts {
+				continue
+			}
+			t := *s
+			if b == a {
+				*which(&t.columns[i].asks[a]) = offer{}
+			}
+			at, q := &t.attempts[b], &t.columns[i].asks[b]
+			if o.mark != q.mark && m.Fault != markIgnored {
+				continue
+			}
+			place := at.place
+			if m.Fault == countsFromArrival {
+				o.version = uint8(place.Ask(tick(s.now)))
+			}
+			seat := line.Seat[tick]{Granted: q.seat.granted, Ends: tick(q.seat.ends), Fence: uint64(q.seat.fence)}
+			if at.phase == idle || !place.Grant(&seat, uint32(o.version), time.Duration(o.lease), uint64(o.fence)) {
+				continue
+			}
+			q.seat.granted, q.seat.ends, q.seat.fence = true, uint8(seat.Ends), uint8(seat.Fence)
+			x.goes(&t, step{"hears that it is granted", int8(b), int8(i), 0})
+		}
+	}
+}

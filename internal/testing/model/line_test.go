@@ -1,0 +1,84 @@
+package model
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var soundLines = []struct {
+	lineModel
+	states int
+}{
+	{lineModel{Name: "two wait, without stays", Masters: 3, Attempts: 2, TTL: 2, Passed: 1, Stale: 1, Horizon: 3}, 0},
+	{lineModel{Name: "two wait", Masters: 3, Attempts: 2, TTL: 2, Passed: 1, Stale: 1, Horizon: 3, Stays: 1}, 0},
+	{lineModel{Name: "plain, then line", Masters: 3, Attempts: 2, Plain: 1, TTL: 2, Passed: 1, Stale: 1, Horizon: 3, Stays: 1}, 0},
+	{lineModel{Name: "fenced, without stays", Masters: 3, Attempts: 2, TTL: 2, Passed: 1, Stale: 1, Horizon: 3, Fencing: true}, 0},
+}
+
+func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
+	t.Parallel()
+	for _, m := range soundLines {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			if testing.Short() && m.states > large || os.Getenv("MUXLOCK_MODEL") == "" && m.states > huge {
+				t.Skip("large: make model")
+			}
+			m.Most = 60_000_000
+			r := m.Search()
+			t.Logf("%9d states, %d steps deep", r.States, r.Depth)
+			require.Empty(t, r.Broken, strings.Join(r.Trace, "\n"))
+			require.Equal(t, m.Attempts, r.Counted, "no state in which all attempts have held")
+		})
+	}
+}
+
+// lineControls are models without one rule each.
+var lineControls = []struct {
+	lineModel
+	broken property
+}{
+	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 2, Stays: 1, Horizon: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "a holder passes before it stops", Fault: passesWhileHeld, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "grants of a token that was given up count", Fault: countsGivenUp, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "a restarted master is joined without the wait", Fault: votesWithoutWait, Wait: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "the wait is a tick too short", Wait: 0, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "a pass does not compare the value", Fault: passIgnoresValue, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "channels of old data are heard", Fault: deadChannelsHear, InLine: 2, Wait: 1, Rollbacks: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "what may be told is taken back", Fault: takesBack, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "a pass publishes first, and its SET is refused", Fault: publishesFirst, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "one is a quorum", Fault: quorumTooSmall, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "a push for another's token counts", Fault: foreignTokenCounts, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "clocks step, and a lease outlives the wait", AnyLease: 2, InLine: 1, Wait: 1, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "a pass does not raise the register", Fault: passRaisesNothing, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a pass grants one more than the passer's", Fault: fenceOfPasser, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 2, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, InLine: 2, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a grant counts whose token is not known", Fault: unknownFenceCounts, Fencing: true, Stays: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a flushed master grants without a mark", Fault: markIgnored, Fencing: true, InLine: 1, Wait: 1, Flushes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+}
+
+func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
+	t.Parallel()
+	for _, m := range lineControls {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			m.Only = m.broken
+			switch {
+			case testing.Short():
+				m.Most = large / 10 // under the race detector
+			case os.Getenv("MUXLOCK_MODEL") == "":
+				m.Most = huge
+			}
+			r := m.Search()
+			if m.Most > 0 && r.States >= m.Most && r.Broken == "" {
+				t.Skip("large: make model")
+			}
+			t.Logf("%d states: %s\n   %s", r.States, r.Broken, strings.Join(r.Trace, "\n   "))
+			require.NotEmpty(t, r.Broken)
+		})
+	}
+}
