@@ -34,6 +34,10 @@ var (
 	trialSource string
 	//go:embed switch.lua
 	switchSource string
+	//go:embed wait.lua
+	waitSource string
+	//go:embed pass.lua
+	passSource string
 	//go:embed inspect.lua
 	inspectSource string
 )
@@ -56,6 +60,12 @@ var (
 	ReadRegisters = Script{"registers", registersSource, "687724dcbd16613760dc6e54eca13afb1867b96d"}
 	Switch        = Script{"switch", switchSource, "8803c424f490e9191957b10bda39a7fdf43df8b5"}
 	Trial         = Script{"trial", trialSource, "72d52ea95cb8591316e4011517612127b4c61012"}
+)
+
+// The scripts of a line, with fencing or without.
+var (
+	Wait = Script{"wait", waitSource, "f2e9f4283da689ae6b6b7f9cdc1af6a65d3599e5"}
+	Pass = Script{"pass", passSource, "307b2a60b53afbba32c80286d657f592b4c90111"}
 )
 
 // Inspect is for people, and rare: each call loads it.

@@ -13,7 +13,7 @@ import (
 )
 
 // every is all scripts that there are.
-func every() []Script { return append(All(true), Inspect) }
+func every() []Script { return append(All(true), Wait, Pass, Inspect) }
 
 // isName reports whether the constant is the name under which the source can be called.
 func isName(s Script) bool {

@@ -77,6 +77,9 @@ func (c *conn) executeLocked(words []string) any {
 		}
 		fields := len(hash)
 		return d.hset(words[1], words[2], words[3]) - fields
+	case "SUBSCRIBE":
+		s.heard[words[1]] = append(s.heard[words[1]], c)
+		return push{"subscribe", words[1], 1}
 	case "DEL":
 		n := 0
 		for _, key := range keys {

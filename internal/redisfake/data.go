@@ -9,13 +9,15 @@ import (
 type dataSet struct {
 	values  map[string]value
 	changed func(key string) // called when a key is set, deleted, expires or gets another expiry
+	publish func(channel, message string) (receivers int)
 	now     func() time.Time // the server's clock
 }
 
 type value struct {
-	text string
-	hash map[string]string // nil: the value is a string
-	ends int64             // last Unix millisecond of its life; 0: it does not expire
+	text   string
+	hash   map[string]string // nil: the value is no hash
+	sorted map[string]int64  // the scores of a sorted set; nil: it is none
+	ends   int64             // last Unix millisecond of its life; 0: it does not expire
 }
 
 var errWrongType = errors.New("WRONGTYPE Operation against a key holding the wrong kind of value")
@@ -32,7 +34,7 @@ func (d *dataSet) find(key string) (v value, there bool) {
 
 func (d *dataSet) get(key string) (text string, there bool, err error) {
 	v, there := d.find(key)
-	if v.hash != nil {
+	if v.hash != nil || v.sorted != nil {
 		return "", true, errWrongType
 	}
 	return v.text, there, nil

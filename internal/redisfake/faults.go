@@ -41,7 +41,7 @@ func (s *Server) Snapshot() Snapshot {
 func snapshotOf(values map[string]value) Snapshot {
 	data := make(Snapshot, len(values))
 	for key, v := range values {
-		v.hash = maps.Clone(v.hash)
+		v.hash, v.sorted = maps.Clone(v.hash), maps.Clone(v.sorted)
 		data[key] = v
 	}
 	return data

@@ -19,6 +19,8 @@ var known = map[string]func(d *dataSet, keys, args []string) any{
 	scripts.Extend.SHA1:        extend,
 	scripts.Batch.SHA1:         batch,
 	scripts.Inspect.SHA1:       inspect,
+	scripts.Wait.SHA1:          wait,
+	scripts.Pass.SHA1:          pass,
 	scripts.FencedAcquire.SHA1: fencedAcquire,
 	scripts.FencedExtend.SHA1:  fencedExtend,
 	scripts.Raise.SHA1:         raise,

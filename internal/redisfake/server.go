@@ -32,6 +32,7 @@ type Server struct {
 	mangle  Mangler                  // set by Mangle, or nil
 	conns   map[*conn]struct{}
 	tracked map[string][]*conn // by key: the connections to notify, once, when it changes
+	heard   map[string][]*conn // by channel: its subscribers
 }
 
 // New returns a master that can be dialled.
@@ -45,8 +46,8 @@ func New() *Server {
 func (s *Server) startLocked(at time.Time) {
 	s.started, s.runID = at, randomID()
 	s.replica, s.replID, s.offset, s.fed = false, randomID(), -1, 0
-	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked, now: s.clock.now}
-	s.loaded, s.tracked = make(map[string]bool), make(map[string][]*conn)
+	s.data = dataSet{values: make(map[string]value), changed: s.notifyLocked, publish: s.publishLocked, now: s.clock.now}
+	s.loaded, s.tracked, s.heard = make(map[string]bool), make(map[string][]*conn), make(map[string][]*conn)
 }
 
 func randomID() string {
@@ -179,4 +180,15 @@ func (s *Server) notifyLocked(key string) {
 		c.replyLocked(push{"invalidate", []string{key}})
 	}
 	delete(s.tracked, key)
+}
+
+// publishLocked is PUBLISH.
+func (s *Server) publishLocked(channel, message string) (receivers int) {
+	for _, c := range s.heard[channel] {
+		if c.err == nil {
+			c.replyLocked(push{"message", channel, message})
+			receivers++
+		}
+	}
+	return receivers
 }

@@ -30,6 +30,7 @@ type lineModel struct {
 	Stays         uint8 // requests of a place after the first
 	Extensions    uint8 // of a lease
 	Fencing       bool
+	Vanish        bool // clocks are wrong, and a lock may vanish at any time; only with Fencing
 
 	// How often each fault may occur:
 	Crashes   uint8 // a master restarts empty
@@ -63,6 +64,7 @@ const (
 	deadGrantCounts
 	unknownFenceCounts
 	markIgnored
+	joinsTwice // a master executes the first request of a place twice
 )
 
 const (
@@ -80,8 +82,9 @@ type lineCore struct {
 	now      uint8
 	broken   property
 	attempts [maxPlaces]lineAttempt
-	last     uint8 // the last holder's fencing token
-	held     uint8 // attempts that have held, one bit each
+	last     uint8  // the last holder's fencing token
+	counted  uint32 // with Vanish: tokens that counted, one bit each
+	held     uint8  // attempts that have held, one bit each
 
 	crashes, saves, rollbacks, flushes uint8 // counts so far
 }
@@ -89,6 +92,7 @@ type lineCore struct {
 type lineAttempt struct {
 	phase                   phase
 	token                   uint8 // its fencing token
+	floor                   uint8 // with Vanish: the largest token that counted when it began
 	place                   line.Place[tick]
 	stays                   uint8
 	until                   uint8
@@ -214,7 +218,7 @@ func (x *lineSearch) enter(s *lineState) (fingerprint uint64, isBroken bool) {
 			holders++
 		}
 	}
-	if holders > 1 && m.looksAt(twoHolders) {
+	if holders > 1 && !m.Vanish && m.looksAt(twoHolders) {
 		s.broken = twoHolders
 	}
 	x.held = max(x.held, bits.OnesCount8(s.held))

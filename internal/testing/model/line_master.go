@@ -10,6 +10,10 @@ func (x *lineSearch) deliver(a, i int) {
 		t := *s
 		t.columns[i].asks[a].join = 0
 		x.wait(&t, a, i, q.join, true)
+		if m.Fault == joinsTwice {
+			t := *s
+			x.wait(&t, a, i, q.join, true)
+		}
 	}
 	if q.stay != 0 {
 		t := *s
@@ -140,6 +144,11 @@ func (x *lineSearch) faults() {
 	m, s := x.m, &x.state
 	for i := range m.Masters {
 		on := int8(i)
+		if m.Vanish && s.columns[i].lock.owner != 0 {
+			t := *s
+			t.columns[i].lock = lock{}
+			x.goes(&t, step{"lock vanishes", -1, on, 0})
+		}
 		happens := func(what string, so *uint8, most uint8, do func(t *lineState, c *lineColumn)) {
 			if *so < most {
 				*so++

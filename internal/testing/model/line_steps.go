@@ -46,7 +46,7 @@ func (x *lineSearch) attempt(a int) {
 			return // attempts that are alike begin in order
 		}
 		t := *s
-		t.attempts[a].phase = asking
+		t.attempts[a].phase, t.attempts[a].floor = asking, largest(t.counted)
 		m.asks(&t, a, func(q *lineAsk, version uint8) { q.join = version })
 		x.goes(&t, step{"joins", by, -1, 0})
 		return
@@ -143,12 +143,19 @@ func (m *lineModel) takes(t *lineState, a int, until uint8) {
 	at.phase, at.until, at.place = held, until, line.Place[tick]{}
 	at.place.Take()
 	t.held |= 1 << a
-	if m.Fencing {
-		if at.token <= t.last && m.looksAt(fenceNotLarger) {
-			t.broken = fenceNotLarger
-		}
+	switch {
+	case m.Vanish && at.token <= at.floor && m.looksAt(tokenTooSmall):
+		t.broken = tokenTooSmall
+	case m.Vanish && t.counted&(1<<at.token) != 0 && m.looksAt(tokenTwice):
+		t.broken = tokenTwice
+	case m.Vanish:
+		t.counted |= 1 << at.token
+	case m.Fencing && at.token <= t.last && m.looksAt(fenceNotLarger):
+		t.broken = fenceNotLarger
+	case m.Fencing:
 		t.last = at.token
 	}
+	at.floor = 0
 }
 
 func (x *lineSearch) storedByQuorum(a int) bool {

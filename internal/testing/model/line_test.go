@@ -15,6 +15,7 @@ var soundLines = []struct {
 	{lineModel{Name: "two wait, without stays", Masters: 3, Attempts: 2, TTL: 2, Passed: 1, Stale: 1, Horizon: 3}, 0},
 	{lineModel{Name: "two wait", Masters: 3, Attempts: 2, TTL: 2, Passed: 1, Stale: 1, Horizon: 3, Stays: 1}, 0},
 	{lineModel{Name: "plain, then line", Masters: 3, Attempts: 2, Plain: 1, TTL: 2, Passed: 1, Stale: 1, Horizon: 3, Stays: 1}, 0},
+	{lineModel{Name: "fenced, locks end at any time", Fencing: true, Vanish: true, Masters: 3, Attempts: 2, TTL: 1, Passed: 1, Stays: 1}, 0},
 	{lineModel{Name: "fenced, without stays", Masters: 3, Attempts: 2, TTL: 2, Passed: 1, Stale: 1, Horizon: 3, Fencing: true}, 0},
 }
 
@@ -40,7 +41,7 @@ var lineControls = []struct {
 	lineModel
 	broken property
 }{
-	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 2, Stays: 1, Horizon: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 1, Plain: 4, Horizon: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
 	{lineModel{Name: "a holder passes before it stops", Fault: passesWhileHeld, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
 	{lineModel{Name: "grants of a token that was given up count", Fault: countsGivenUp, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
 	{lineModel{Name: "a restarted master is joined without the wait", Fault: votesWithoutWait, Wait: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
@@ -54,9 +55,10 @@ var lineControls = []struct {
 	{lineModel{Name: "clocks step, and a lease outlives the wait", AnyLease: 2, InLine: 1, Wait: 1, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
 	{lineModel{Name: "a pass does not raise the register", Fault: passRaisesNothing, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
 	{lineModel{Name: "a pass grants one more than the passer's", Fault: fenceOfPasser, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 2, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, InLine: 2, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 1, Plain: 4, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
+	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, Vanish: true, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, tokenOrder},
+	{lineModel{Name: "a request to join is executed twice", Fault: joinsTwice, Fencing: true, Vanish: true, Plain: 3, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, tokenOrder},
+	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Plain: 4, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
 	{lineModel{Name: "a grant counts whose token is not known", Fault: unknownFenceCounts, Fencing: true, Stays: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, fenceNotLarger},
 	{lineModel{Name: "a flushed master grants without a mark", Fault: markIgnored, Fencing: true, InLine: 1, Wait: 1, Flushes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
 }
