@@ -43,7 +43,7 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 // floors are the packages of this module, from the ground up. One imports from lower floors only, so
 // that those of one floor do not know each other. CONTRIBUTING.md has the picture.
 var floors = [][]string{
-	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
+	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
 	{"internal/guard"},
 	{"scripts", "internal/redisserver"},

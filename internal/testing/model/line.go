@@ -30,6 +30,7 @@ type lineModel struct {
 	Stays         uint8 // requests of a place after the first
 	Extensions    uint8 // of a lease
 	Fencing       bool
+	Apart         bool // at the start the first master's register is 1
 	Vanish        bool // clocks are wrong, and a lock may vanish at any time; only with Fencing
 
 	// How often each fault may occur:
@@ -184,6 +185,9 @@ func (m *lineModel) start() (s lineState) {
 	for i := range m.Masters {
 		s.columns[i].mark = 1
 	}
+	if m.Apart {
+		s.columns[0].register = 1
+	}
 	if m.InLine == 0 {
 		return s
 	}
@@ -289,14 +293,17 @@ func (m *lineModel) ends(at *lineAttempt) {
 
 // dropIfOver drops an offer of a lease that has run out.
 func (o *offer) dropIfOver(at *lineAttempt, now uint8) {
-	if o.version == 0 {
-		return
-	}
-	var seat line.Seat[tick]
-	place := at.place
-	if place.Waits() && (!place.Grant(&seat, uint32(o.version), time.Duration(o.lease), 0) || seat.Ends.Reached(tick(now))) {
+	if at.place.Waits() && at.ends(*o) <= now {
 		*o = offer{}
 	}
+}
+
+// ends returns the end of the lease that an offer tells of, as an attempt that waits reckons; 0: it does not count.
+func (at *lineAttempt) ends(o offer) uint8 {
+	var seat line.Seat[tick]
+	place := at.place
+	place.Grant(&seat, uint32(o.version), time.Duration(o.lease), 0)
+	return uint8(seat.Ends)
 }
 
 // String shows the masters and the attempts that have begun.

@@ -15,7 +15,7 @@ func (x *lineSearch) deliver(a, i int) {
 			x.wait(&t, a, i, q.join, true)
 		}
 	}
-	if q.stay != 0 {
+	if q.stay != 0 && q.join == 0 { // on one connection
 		t := *s
 		t.columns[i].asks[a].stay = 0
 		x.wait(&t, a, i, q.stay, false)
@@ -49,7 +49,9 @@ func (x *lineSearch) wait(t *lineState, a, i int, version uint8, join bool) {
 		x.goes(t, step{"asks what is no member", by, on, 0})
 		return
 	case c.lock.owner == m.owner(a):
-		q.more = offer{version, c.lock.until - t.now, 0, q.mark}
+		if o := (offer{version, c.lock.until - t.now, 0, q.mark}); m.Fencing || t.attempts[a].ends(o) > max(q.seat.ends, t.attempts[a].ends(q.grant)) {
+			q.more = o // else it tells nothing
+		}
 		if m.Fencing {
 			q.more.mark = c.mark
 		}
