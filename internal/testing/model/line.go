@@ -87,6 +87,8 @@ type lineCore struct {
 	counted  uint32 // with Vanish: tokens that counted, one bit each
 	held     uint8  // attempts that have held, one bit each
 
+	repeated bool // a request was executed twice
+
 	crashes, saves, rollbacks, flushes uint8 // counts so far
 }
 

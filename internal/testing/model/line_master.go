@@ -10,8 +10,9 @@ func (x *lineSearch) deliver(a, i int) {
 		t := *s
 		t.columns[i].asks[a].join = 0
 		x.wait(&t, a, i, q.join, true)
-		if m.Fault == joinsTwice {
+		if m.Fault == joinsTwice && !s.repeated {
 			t := *s
+			t.repeated = true
 			x.wait(&t, a, i, q.join, true)
 		}
 	}
