@@ -3,6 +3,7 @@ package scripts
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -51,6 +52,14 @@ func BenchmarkScript(b *testing.B) {
 			benchmark{fmt.Sprintf("script=batch of extends/entries=%d", n), n, all, batchCommand(Batch.SHA1, entries(n, lease))})
 	}
 	m := newMaster(b)
+	m.hear("c")
+	for _, n := range []int{1, 20, 500} {
+		script := []string{"EVAL", "redis.call('DEL', unpack(KEYS)) for i = 1, ARGV[1] do redis.call('ZADD', KEYS[1], i, 't' .. i) redis.call('HSET', KEYS[2], 't' .. i, string.format('7 %.0f 60000 50000 c -', redis.call('TIME')[1] * 1000 - 1000) .. string.rep(' ', 60)) end redis.call('SET', KEYS[3], 't0') return 1", "3", lineOf, entriesOf, one.name, strconv.Itoa(n)}
+		keys := []string{"3", one.name, lineOf, entriesOf}
+		cases = append(cases,
+			benchmark{fmt.Sprintf("script=wait/entries=%d", n), 1, script, slices.Concat([]string{"EVALSHA", Wait.SHA1}, keys, []string{"joins", "7", "50000", "60000", "c", "-", "0", "", lease})},
+			benchmark{fmt.Sprintf("script=pass/entries=%d", n), 1, script, slices.Concat([]string{"EVALSHA", Pass.SHA1}, keys, []string{"t0", "p", "word", "-", "t1", "-"})})
+	}
 	for _, c := range cases {
 		b.Run(c.name, func(b *testing.B) {
 			m.text("FLUSHALL")

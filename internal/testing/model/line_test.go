@@ -73,27 +73,28 @@ func TestRulesOfTheLineHoldInEveryState(t *testing.T) {
 var lineControls = []struct {
 	lineModel
 	broken property
+	large  bool // it takes millions of states to find
 }{
-	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 1, Plain: 4, Horizon: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "a holder passes before it stops", Fault: passesWhileHeld, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "grants of a token that was given up count", Fault: countsGivenUp, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "a restarted master is joined without the wait", Fault: votesWithoutWait, Wait: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "the wait is a tick too short", Wait: 0, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "a pass does not compare the value", Fault: passIgnoresValue, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "channels of old data are heard", Fault: deadChannelsHear, InLine: 2, Wait: 1, Rollbacks: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "what may be told is taken back", Fault: takesBack, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "a pass publishes first, and its SET is refused", Fault: publishesFirst, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "one is a quorum", Fault: quorumTooSmall, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "a push for another's token counts", Fault: foreignTokenCounts, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "clocks step, and a lease outlives the wait", AnyLease: 2, InLine: 1, Wait: 1, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
-	{lineModel{Name: "a pass does not raise the register", Fault: passRaisesNothing, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a pass grants one more than the passer's", Fault: fenceOfPasser, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 1, Plain: 4, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, Vanish: true, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, tokenOrder},
-	{lineModel{Name: "a request to join is executed twice", Fault: joinsTwice, Fencing: true, Vanish: true, Apart: true, Plain: 3, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, tokenOrder},
-	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Plain: 4, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a grant counts whose token is not known", Fault: unknownFenceCounts, Fencing: true, Stays: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, fenceNotLarger},
-	{lineModel{Name: "a flushed master grants without a mark", Fault: markIgnored, Fencing: true, InLine: 1, Wait: 1, Flushes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders},
+	{lineModel{Name: "validity counts from the arrival of a push", Fault: countsFromArrival, InLine: 1, Plain: 4, Horizon: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "a holder passes before it stops", Fault: passesWhileHeld, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "grants of a token that was given up count", Fault: countsGivenUp, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "a restarted master is joined without the wait", Fault: votesWithoutWait, Wait: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "the wait is a tick too short", Wait: 0, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "a pass does not compare the value", Fault: passIgnoresValue, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "channels of old data are heard", Fault: deadChannelsHear, InLine: 2, Wait: 1, Rollbacks: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "what may be told is taken back", Fault: takesBack, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "a pass publishes first, and its SET is refused", Fault: publishesFirst, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "one is a quorum", Fault: quorumTooSmall, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "a push for another's token counts", Fault: foreignTokenCounts, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "clocks step, and a lease outlives the wait", AnyLease: 2, InLine: 1, Wait: 1, Horizon: 1, Crashes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
+	{lineModel{Name: "a pass does not raise the register", Fault: passRaisesNothing, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger, false},
+	{lineModel{Name: "a pass grants one more than the passer's", Fault: fenceOfPasser, Fencing: true, InLine: 2, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger, false},
+	{lineModel{Name: "a token counts that no quorum stores", Fault: noRaise, Fencing: true, InLine: 1, Plain: 4, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger, false},
+	{lineModel{Name: "a raise counts at a late grant", Fault: lateGrantIsRaised, Fencing: true, Vanish: true, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, tokenOrder, false},
+	{lineModel{Name: "a request to join is executed twice", Fault: joinsTwice, Fencing: true, Vanish: true, Apart: true, Plain: 3, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, tokenOrder, true},
+	{lineModel{Name: "the token of a grant that ended counts", Fault: deadGrantCounts, Fencing: true, InLine: 1, Plain: 4, Horizon: 1, Wait: 1, Crashes: 1, Stays: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, fenceNotLarger, true},
+	{lineModel{Name: "a grant counts whose token is not known", Fault: unknownFenceCounts, Fencing: true, Stays: 1, Masters: 3, Attempts: 2, TTL: 1, Passed: 1}, fenceNotLarger, false},
+	{lineModel{Name: "a flushed master grants without a mark", Fault: markIgnored, Fencing: true, InLine: 1, Wait: 1, Flushes: 1, Masters: 3, Attempts: 3, TTL: 1, Passed: 1}, twoHolders, false},
 }
 
 func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
@@ -102,6 +103,9 @@ func TestEachRuleOfTheLineIsNeeded(t *testing.T) {
 		t.Run(m.Name, func(t *testing.T) {
 			t.Parallel()
 			m.Only, m.Most = m.broken, m.most()
+			if m.large && m.Most > 0 {
+				t.Skip("large: make model")
+			}
 			r := m.Search()
 			if m.Most > 0 && r.States >= m.Most && r.Broken == "" {
 				t.Skip("large: make model")
