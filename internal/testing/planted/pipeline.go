@@ -5,7 +5,7 @@ var pipelines = []fault{
 	{
 		what: "a lock is set over another's", file: "pipeline/internal/conn/commands.go",
 		old: "b.Begin(6)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"NX\", \"PX\")", new: "b.Begin(5)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"PX\")",
-		tests: "pipeline TestHeldLockIsDenied",
+		tests: "engine TestKeyOfAnotherLibraryOnAMajorityIsTaken",
 	},
 	{
 		what: "an error in place of a reply is a refusal", file: "pipeline/internal/conn/reply.go",
@@ -255,7 +255,7 @@ var pipelines = []fault{
 	{
 		what: "the wait of another process is rounded down", file: "pipeline/internal/membership/wait_clock.go",
 		old: "c.now().Milliseconds()+1, 10)", new: "c.now().Milliseconds(), 10)",
-		tests: "pipeline TestWaitIsNotedByTheClockAfterTheAnswer",
+		tests: "pipeline/internal/membership TestNotedTimeIsRoundedUp",
 	},
 	{
 		what: "a master is sent more than it can answer in time", file: "pipeline/internal/pace/pace.go",
