@@ -45,7 +45,7 @@ func TestEmbeddersOfEngineGetFewDependencies(t *testing.T) {
 var floors = [][]string{
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
-	{"scripts", "internal/redisserver"},
+	{"scripts", "internal/faultproxy", "internal/redisserver", "internal/wire"},
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},
 	{"pipeline"},
