@@ -507,12 +507,13 @@ func TestMarkBesideAnotherDescriptionIsNone(t *testing.T) {
 // is called while that is under way.
 func (m *master) opened(t *testing.T, since string, between func()) (from time.Time) {
 	t.Helper()
-	o := m.newOpening()
+	m.openLocked(time.Now())
 	m.out = nil
 	if between != nil {
 		between()
 	}
-	require.NoError(t, o.answered(m, []resp.Reply{{Kind: resp.Text, Text: "ticket\n" + since}}))
+	sent := m.flights[len(m.flights)-1].maintenance
+	require.NoError(t, sent.answered([]resp.Reply{{Kind: resp.Text, Text: "ticket\n" + since}}))
 	_, from = m.member.admission.Ticket()
 	return from
 }
@@ -557,7 +558,8 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	m := memberOf(membership.NewSet("a set"))
 	m.member.Swaps = "7"
 	id := membership.NewWaitClock("data", "7").ID
-	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.newOpening().Bytes())))
+	m.openLocked(time.Now())
+	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
 	require.NoError(t, err)
 	require.Equal(t, id, words[len(words)-1])
 	var answered time.Duration

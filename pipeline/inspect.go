@@ -74,7 +74,7 @@ func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values [
 		v := Value{Address: m.address, Err: m.cause}
 		if m.up {
 			v.Err = errUnanswered
-			m.sendLocked(newInspection(name, answers), now)
+			m.sendLocked(m.newInspection(name, answers), now)
 			open++
 		}
 		values = append(values, v)
@@ -92,12 +92,6 @@ func explainUnanswered(values []Value, why error) []Value {
 	return values
 }
 
-// An inspection reads a name on one master.
-type inspection struct {
-	conn.Batch
-	answers chan<- answer // has room for all masters
-}
-
 type answer struct {
 	master int
 	token  string
@@ -105,20 +99,17 @@ type answer struct {
 	err    error
 }
 
-func newInspection(name string, answers chan<- answer) *inspection {
-	i := &inspection{answers: answers}
-	i.Inspect(name)
-	return i
+// newInspection reads a name on the master; answers has room for all masters. It never ends the
+// connection: only what locks need may end it.
+func (m *master) newInspection(name string, answers chan<- answer) *maintenance {
+	e := &maintenance{requests: 1}
+	e.Inspect(name)
+	e.answered = func(replies []resp.Reply) error {
+		a := answer{master: m.index}
+		a.token, a.left, a.err = conn.InspectedValue(replies)
+		answers <- a
+		return nil
+	}
+	e.lostLocked = func() { answers <- answer{master: m.index, err: m.cause} }
+	return e
 }
-
-// answered never ends the connection: only what locks need may end it.
-func (i *inspection) answered(m *master, replies []resp.Reply) error {
-	a := answer{master: m.index}
-	a.token, a.left, a.err = conn.InspectedValue(replies)
-	i.answers <- a
-	return nil
-}
-
-func (i *inspection) requests() int { return 1 }
-
-func (i *inspection) lostLocked(m *master) { i.answers <- answer{master: m.index, err: m.cause} }

@@ -134,7 +134,7 @@ func (m *master) checkLocked(now time.Time, age time.Duration) {
 		return
 	}
 	m.checked = now
-	m.sendLocked(newCheck(now, m.admission.Glanced(now)), now)
+	m.sendLocked(m.newCheck(now, m.admission.Glanced(now)), now)
 }
 
 // dialAndAdmit opens a connection, and admits the master if its server is fit. It returns when ctx

@@ -105,7 +105,9 @@ func (m *master) probe() error {
 		}
 	}
 	if m.p.fencing {
-		replies, err := m.ask(&newLooking().Batch)
+		var look conn.Batch
+		membership.AddLook(&look)
+		replies, err := m.ask(&look)
 		if err != nil {
 			return err
 		}
@@ -134,10 +136,10 @@ func (m *master) measure() error {
 		return nil
 	}
 	for range 3 {
-		e := newCheck(time.Now(), true)
+		e := m.newCheck(time.Now(), true)
 		replies, err := m.ask(&e.Batch)
 		if err == nil {
-			err = e.answered(m, replies)
+			err = e.answered(replies)
 		}
 		if err != nil {
 			return err

@@ -74,7 +74,7 @@ func (m *master) complete(f *flight) (unfit error) {
 		p.mu.Unlock()
 	}
 	if f.maintenance != nil {
-		unfit = f.maintenance.answered(m, m.replies)
+		unfit = f.maintenance.answered(m.replies)
 	} else {
 		a = f.part.read(m, f.first, m.replies)
 		unfit = a.unfit
@@ -179,11 +179,10 @@ func (m *master) releasesFormedLocked() map[string]bool {
 	}
 	notePending(m.pending.All())
 	for i := range m.flights {
-		switch g := &m.flights[i]; sent := g.maintenance.(type) {
-		case nil:
+		if g := &m.flights[i]; g.maintenance != nil {
+			notePending(g.maintenance.releases)
+		} else {
 			g.part.releases(g.first, g.end, note)
-		case *pendingBatch:
-			notePending(sent.due)
 		}
 	}
 	for i := range m.unsent {

@@ -101,8 +101,8 @@ func (m *master) sendUnsentLocked(now time.Time) {
 }
 
 // sendLocked sends maintenance, behind what has been sent.
-func (m *master) sendLocked(e maintenance, now time.Time) {
-	m.addFlightLocked(flight{maintenance: e, requests: e.requests(), sent: now}, e.Bytes())
+func (m *master) sendLocked(e *maintenance, now time.Time) {
+	m.addFlightLocked(flight{maintenance: e, requests: e.requests, sent: now}, e.Bytes())
 }
 
 func (m *master) addFlightLocked(f flight, bytes []byte) {

@@ -21,10 +21,11 @@ func (m *master) setAside(cause error) {
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {
-		if f := &flights[i]; f.maintenance != nil {
-			f.maintenance.lostLocked(m)
-		} else {
+		switch f := &flights[i]; {
+		case f.maintenance == nil:
 			f.part.releases(f.first, f.end, func(q *Request) { m.pending.Add(q, now) })
+		case f.maintenance.lostLocked != nil:
+			f.maintenance.lostLocked()
 		}
 	}
 	for i := range unsent {
