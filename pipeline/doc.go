@@ -56,8 +56,8 @@
 //	               left, nobody's (the collector's)
 //	queue          Pipeline.mu
 //	master         each of its structs says: Pipeline.mu guards status, outbox, inFlight,
-//	               speed, link, pending, admission and member; run alone writes link and
-//	               admission, so it may read them without; run owns reader; writer has
+//	               speed, link, pending, server and member; run alone writes link and
+//	               server, so it may read them without; run owns reader; writer has
 //	               some fields of Pipeline.mu and some of whoever has set writing
 //	round          fixed once encoded, but for calls, tallies and causes (round.mu);
 //	               recycled by the last master that leaves it
@@ -116,7 +116,7 @@
 // server, or one with other data, may be empty, and would grant what somebody still holds. It is
 // admitted like any other, and sent releases and extends: they do no harm if there is no key.
 // Acquires are left out (part) until Config.Wait has passed since the server was seen first. They
-// count as unknown there, so that a quorum is still one of all masters. membership.Admission has
+// count as unknown there, so that a quorum is still one of all masters. membership.Server has
 // the rule, also for a first meeting. It is pure. Nothing is done at the end of the wait: the
 // next round is sent whole.
 //

@@ -403,7 +403,7 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 				synctest.Wait()
 			}
 			for i := range 2 { // a copy's: it admits the member's process, too
-				b.servers[i].Set(conn.MarkKey, membership.NewMark(b.p.masters[i].admission.RunID, b.p.masters[i].address))
+				b.servers[i].Set(conn.MarkKey, membership.NewMark(b.p.masters[i].server.RunID, b.p.masters[i].address))
 			}
 			out := b.ask(op, "a")
 			require.Equal(t, quorum.NoQuorum, out.Verdict)
@@ -472,7 +472,7 @@ func TestSetUpWatchesMastersThatAreNotNew(t *testing.T) {
 func memberOf(set *membership.Set) *master {
 	p := &Pipeline{set: set}
 	m := &master{p: p, target: target{address: "m"}}
-	m.admission.RunID, m.admission.ReplID, m.admission.Wait = "run", "data", 10*time.Second
+	m.server.RunID, m.server.ReplID, m.server.Wait = "run", "data", 10*time.Second
 	p.masters = []*master{m}
 	return m
 }
@@ -593,7 +593,7 @@ func TestWaitClockNamesMachineDataAndSwaps(t *testing.T) {
 
 func TestDataThatWasReplacedWhileItWasOpenedIsLookedAtAgain(t *testing.T) {
 	m := memberOf(membership.NewSet("a set"))
-	from := m.opened(t, "", func() { m.admission.Swaps++ })
+	from := m.opened(t, "", func() { m.server.Swaps++ })
 	require.Zero(t, from)
 	require.Equal(t, fencing.Open, m.member.admission.Next(time.Now()))
 }

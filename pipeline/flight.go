@@ -19,7 +19,7 @@ type flight struct {
 	first, end  int  // the part's commands in this flight: first to before end
 	last        bool // of the part
 	requests    int
-	ahead       int         // requests on the wire when it was sent
+	ahead       int          // requests on the wire when it was sent
 	maintenance *maintenance // instead of a part
 
 	sent   time.Time // before the write
@@ -64,7 +64,7 @@ type maintenance struct {
 // 1 us; all of INFO costs 9. A server that is sent nothing is checked every idlePeriod. That tries
 // out the connection, too: one that was cut is replaced before a caller meets it.
 //
-// A glance is enough if the last check was just now (Admission.Glanced).
+// A glance is enough if the last check was just now (Server.Glanced).
 func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 	e := &maintenance{}
 	membership.AddCheck(&e.Batch, glance)

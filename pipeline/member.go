@@ -86,7 +86,7 @@ func (m *master) metLocked(l membership.Look) {
 	if l.Shown != m.p.set.Description() {
 		mark = ""
 	}
-	m.member.admission.Met(m.address, m.admission.RunID, mark, m.admission.Durable && !m.admission.WasReplica)
+	m.member.admission.Met(m.address, m.server.RunID, mark, m.server.Durable && !m.server.WasReplica)
 }
 
 // notMember returns why the master casts no vote on fenced acquires at now; nil: it votes.
@@ -201,7 +201,7 @@ func (m *master) lookLocked(now time.Time) {
 // keepLocked renews the mark of a master that was restarted and forgot nothing.
 func (m *master) keepLocked(now time.Time) {
 	var keep conn.Batch
-	set, mark := m.p.set.Description(), membership.NewMark(m.admission.RunID, m.address)
+	set, mark := m.p.set.Description(), membership.NewMark(m.server.RunID, m.address)
 	membership.AddSwitch(&keep, set, m.member.admission.Kept(), set, mark)
 	m.stepLocked(keep, now, func(replies []resp.Reply) error {
 		if err := replies[0].Err(); err != nil {
@@ -215,19 +215,19 @@ func (m *master) keepLocked(now time.Time) {
 // openLocked begins the wait of the master, or goes on with it.
 func (m *master) openLocked(now time.Time) {
 	var open conn.Batch
-	swaps, clock := m.admission.Swaps, membership.NewWaitClock(m.admission.ReplID, m.member.Swaps)
-	membership.AddOpen(&open, m.member.Shown, m.member.Mark, membership.NewMark(m.admission.RunID, m.address), clock.ID)
+	swaps, clock := m.server.Swaps, membership.NewWaitClock(m.server.ReplID, m.member.Swaps)
+	membership.AddOpen(&open, m.member.Shown, m.member.Mark, membership.NewMark(m.server.RunID, m.address), clock.ID)
 	m.stepLocked(open, now, func(replies []resp.Reply) error {
 		if err := replies[0].Err(); err != nil {
 			return fmt.Errorf("admission: %w", err)
 		}
 		ticket, since, opened := strings.Cut(replies[0].Text, "\n")
-		if !opened || swaps != m.admission.Swaps {
+		if !opened || swaps != m.server.Swaps {
 			return nil // another client was first, or the data are others by now: the next look finds out
 		}
 		now := time.Now()
 		passed, known := clock.Passed(since)
-		m.member.admission.Opened(ticket, now.Add(m.admission.Wait-passed))
+		m.member.admission.Opened(ticket, now.Add(m.server.Wait-passed))
 		if !known && clock.ID != "" {
 			m.noteWaitLocked(clock, ticket, now)
 		}

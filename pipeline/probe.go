@@ -162,17 +162,17 @@ func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	return m.replies, err
 }
 
-// note passes what INFO returned to the master's admission. An error means that the connection must
+// note passes what INFO returned to the master's server. An error means that the connection must
 // end.
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	last := m.admission
-	m.admission, err = m.admission.Check(info, asked, time.Now())
-	if m.admission.Swaps != last.Swaps {
+	last := m.server
+	m.server, err = m.server.Check(info, asked, time.Now())
+	if m.server.Swaps != last.Swaps {
 		m.member.admission.Lost()
 	}
-	if m.admission.RunID != last.RunID {
+	if m.server.RunID != last.RunID {
 		m.triedInVain = false
 	}
 	return err
@@ -239,8 +239,7 @@ func deniedInScript(err error, commands string) error {
 }
 
 // admit opens the gate: from now on rounds are sent to the master and its answers count. It is
-// asked for acquires once its admission lets it vote. Releases that became pending since the probe
-// go first.
+// asked for acquires once it votes. Releases that became pending since the probe go first.
 func (m *master) admit() error {
 	for {
 		again, err := m.tryAdmit()
@@ -258,8 +257,8 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
 	for _, other := range p.masters { // our address may lead to another master's server by now
-		if other.up && other.admission.RunID == m.admission.RunID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.RunID)
+		if other.up && other.server.RunID == m.server.RunID {
+			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.server.RunID)
 		}
 	}
 	now := time.Now()
@@ -267,7 +266,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
-	m.admitted, m.checked = now, m.admission.Asked
+	m.admitted, m.checked = now, m.server.Asked
 	m.pending.Admitted(now)
 	m.pending.TakeIn()
 	m.paceLocked()

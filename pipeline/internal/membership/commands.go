@@ -39,7 +39,7 @@ func ReadLook(replies []resp.Reply) (l Look, err error) {
 	return Look{replies[0].Text, replies[1].Text, serverinfo.Parse(replies[2].Text).DatabasesSwapped()}, nil
 }
 
-// AddCheck adds the commands whose replies Admission.Check reads. A glance leaves out what Check
+// AddCheck adds the commands whose replies Server.Check reads. A glance leaves out what Check
 // needs only if the last look was longer ago.
 func AddCheck(b *conn.Batch, glance bool) {
 	b.Begin(2)

@@ -22,7 +22,7 @@ type WaitClock struct {
 	now func() time.Duration
 }
 
-// NewWaitClock returns the clock for a server with the given data: see Admission.ReplID and Look.Swaps.
+// NewWaitClock returns the clock for a server with the given data: see Server.ReplID and Look.Swaps.
 func NewWaitClock(replID, swaps string) WaitClock {
 	id, _ := clock.Shared()
 	if id == "" {
