@@ -280,10 +280,8 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) error {
 		clock.Nap(d)
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

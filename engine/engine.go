@@ -175,11 +175,9 @@ func (e *Engine) Close() error {
 		e.names.close()
 		e.pipe.Refuse()
 	})
-	patience := time.NewTimer(2 * e.cfg.MasterTimeout)
-	defer patience.Stop()
 	select {
 	case <-e.names.drained:
-	case <-patience.C:
+	case <-time.After(2 * e.cfg.MasterTimeout):
 	}
 	e.running.Wait()
 	e.pipe.Close()

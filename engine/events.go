@@ -186,11 +186,9 @@ func (q *events) close() {
 	q.closed = true
 	q.mu.Unlock()
 	q.wake()
-	patience := time.NewTimer(closeWait)
-	defer patience.Stop()
 	select {
 	case <-q.ended:
-	case <-patience.C:
+	case <-time.After(closeWait):
 		q.mu.Lock()
 		q.abandoned = true
 		q.mu.Unlock()

@@ -46,8 +46,7 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeout := time.NewTimer(p.timeout)
-	defer timeout.Stop()
+	timeout := time.After(p.timeout)
 	for ; open > 0; open-- {
 		select {
 		case a := <-answers:
@@ -55,7 +54,7 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 			v.Token, v.Left, v.Err = a.token, a.left, a.err
 		case <-ctx.Done():
 			return explainUnanswered(values, ctx.Err()), nil
-		case <-timeout.C:
+		case <-timeout:
 			return explainUnanswered(values, errHung), nil
 		}
 	}

@@ -277,11 +277,9 @@ func (p *Pipeline) Close() {
 	p.drains = true
 	p.checkDrainedLocked()
 	p.mu.Unlock()
-	patience := time.NewTimer(2 * p.timeout)
-	defer patience.Stop()
 	select {
 	case <-p.drained:
-	case <-patience.C:
+	case <-time.After(2 * p.timeout):
 	}
 	p.mu.Lock()
 	p.ended = true

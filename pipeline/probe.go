@@ -60,10 +60,8 @@ func (m *master) waitWhileIdle() {
 	case <-m.wanted: // an old signal
 	default:
 	}
-	wait := time.NewTimer(redlock.Jitter(0, conn.LongestPause, fastrand.Uint32n))
-	defer wait.Stop()
 	select {
-	case <-wait.C:
+	case <-time.After(redlock.Jitter(0, conn.LongestPause, fastrand.Uint32n)):
 	case <-m.wanted:
 	case <-m.p.ctx.Done():
 	}

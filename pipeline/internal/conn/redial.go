@@ -20,11 +20,9 @@ const (
 // SleepGrowing sleeps for about *pause and doubles it. It returns false when ctx ends.
 func SleepGrowing(ctx context.Context, pause *time.Duration) bool {
 	from, to := redlock.RedialDelay(*pause)
-	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))
-	defer wait.Stop()
 	*pause = min(2**pause, LongestPause)
 	select {
-	case <-wait.C:
+	case <-time.After(redlock.Jitter(from, to, fastrand.Uint32n)):
 		return true
 	case <-ctx.Done():
 		return false

@@ -190,11 +190,9 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 	end := time.Now().Add(s.Wait)
 	for left := s.Wait; left > 0; left = time.Until(end) {
-		timer := time.NewTimer(min(left, time.Second))
 		select {
-		case <-timer.C:
+		case <-time.After(min(left, time.Second)):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
 		for _, v := range visits {

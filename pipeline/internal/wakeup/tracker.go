@@ -148,14 +148,12 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 // sleepWhileUsed sleeps until there is work, for up to KeepTracking. Then it reports false if
 // nobody waits for a name.
 func (t *tracker) sleepWhileUsed() bool {
-	limit := time.NewTimer(KeepTracking)
-	defer limit.Stop()
 	select {
 	case <-t.wake:
 		return true
 	case <-t.wakeups.ctx.Done():
 		return true
-	case <-limit.C:
+	case <-time.After(KeepTracking):
 	}
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
