@@ -62,7 +62,7 @@ func InspectedValue(replies []resp.Reply) (token string, left time.Duration, err
 func whyNoValue(err error) error {
 	switch {
 	case IsDenied(err):
-		return AsDenied(err)
+		return As(ErrDenied, err)
 	case IsOtherType(err):
 		return fmt.Errorf("%w: %w", ErrNotALock, err)
 	case FirstWord(err) == notALock:
