@@ -24,34 +24,29 @@ var errSameServer = errors.New("two addresses reach the same server")
 // probeUntilAdmitted probes the master, with pauses in between. It returns false when the pipeline
 // closes.
 func (m *master) probeUntilAdmitted() bool {
-	if m.pause == 0 || time.Since(m.admitted) > conn.LongestPause {
-		m.pause = conn.FirstPause
+	if m.pause == 0 || time.Since(m.admitted) > redlock.LongestRedial {
+		m.pause = redlock.FirstRedial
 	}
 	m.waitWhileIdle()
-	for {
-		if !conn.SleepGrowing(m.p.ctx, &m.pause) {
-			return false
-		}
+	for conn.SleepGrowing(m.p.ctx, &m.pause) {
 		err := m.dialAndAdmit(m.p.ctx)
-		if err == nil {
-			return true
-		}
-		if m.p.ctx.Err() != nil {
-			return false
+		if err == nil || m.p.ctx.Err() != nil {
+			return err == nil
 		}
 		m.p.mu.Lock()
 		m.cause = err
 		m.p.mu.Unlock()
 	}
+	return false
 }
 
-// waitWhileIdle waits before the first dial, if no round was formed for conn.LongestPause: until
-// one is, for at most a time drawn from 0 to conn.LongestPause. When a restart of the master ends
+// waitWhileIdle waits before the first dial, if no round was formed for redlock.LongestRedial: until
+// one is, for at most a time drawn from 0 to redlock.LongestRedial. When a restart of the master ends
 // the connections of a whole fleet, most of whose processes are idle, they do not all dial at once.
 // An admission costs the master 0.4 ms.
 func (m *master) waitWhileIdle() {
 	m.p.mu.Lock()
-	idle := time.Since(m.p.formed) > conn.LongestPause
+	idle := time.Since(m.p.formed) > redlock.LongestRedial
 	m.p.mu.Unlock()
 	if !idle {
 		return
@@ -61,7 +56,7 @@ func (m *master) waitWhileIdle() {
 	default:
 	}
 	select {
-	case <-time.After(redlock.Jitter(0, conn.LongestPause, fastrand.Uint32n)):
+	case <-time.After(redlock.Jitter(0, redlock.LongestRedial, fastrand.Uint32n)):
 	case <-m.wanted:
 	case <-m.p.ctx.Done():
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline/internal/conn"
 )
 
@@ -60,7 +61,7 @@ const KeepTracking = 30 * time.Second
 // run is the tracker's goroutine: it ends when the ctx of the wakeups does. It dials only when a
 // name is awaited.
 func (t *tracker) run() {
-	t.pause = conn.FirstPause
+	t.pause = redlock.FirstRedial
 	for t.waitForWork() {
 		s, connection, err := t.dial()
 		if err == nil {
@@ -69,8 +70,8 @@ func (t *tracker) run() {
 			t.lose(connection)
 			s.Release()
 			s.Close()
-			if time.Since(start) > conn.LongestPause {
-				t.pause = conn.FirstPause
+			if time.Since(start) > redlock.LongestRedial {
+				t.pause = redlock.FirstRedial
 				continue
 			}
 		}
