@@ -11,14 +11,8 @@ import (
 
 // This file reads what the masters have under a name, for people. No rule of the lock rests on it.
 
-const (
-	MaxValue = conn.MaxValue
-	NoExpiry = conn.NoExpiry
-	// mostInspections bounds the inspections under way; others wait.
-	mostInspections = 64
-)
-
-var ErrNotALock = conn.ErrNotALock
+// mostInspections bounds the inspections under way; others wait.
+const mostInspections = 64
 
 var errUnanswered = errors.New("has not answered yet")
 
@@ -50,8 +44,7 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	for ; open > 0; open-- {
 		select {
 		case a := <-answers:
-			v := &values[a.master]
-			v.Token, v.Left, v.Err = a.token, a.left, a.err
+			values[a.master] = a.Value
 		case <-ctx.Done():
 			return explainUnanswered(values, ctx.Err()), nil
 		case <-timeout:
@@ -93,9 +86,7 @@ func explainUnanswered(values []Value, why error) []Value {
 
 type answer struct {
 	master int
-	token  string
-	left   time.Duration
-	err    error
+	Value
 }
 
 // newInspection reads a name on the master; answers has room for all masters. It never ends the
@@ -104,11 +95,11 @@ func (m *master) newInspection(name string, answers chan<- answer) *maintenance 
 	e := &maintenance{requests: 1}
 	e.Inspect(name)
 	e.answered = func(replies []resp.Reply) error {
-		a := answer{master: m.index}
-		a.token, a.left, a.err = conn.InspectedValue(replies)
-		answers <- a
+		v := Value{Address: m.address}
+		v.Token, v.Left, v.Err = conn.InspectedValue(replies)
+		answers <- answer{m.index, v}
 		return nil
 	}
-	e.lostLocked = func() { answers <- answer{master: m.index, err: m.cause} }
+	e.lostLocked = func() { answers <- answer{m.index, Value{Address: m.address, Err: m.cause}} }
 	return e
 }
