@@ -144,8 +144,8 @@ func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 
 // repeatLocked asks again for what was not executed: calls of a missing script after it was loaded,
 // and commands that were refused for one name, each entry alone. NOSCRIPT, NOPERM and the 0 of
-// MSETEX NX prove that nothing was executed, and the session proves that the server is still the
-// admitted one. Repeats run behind what has been sent meanwhile.
+// MSETEX NX prove that nothing was executed. A session is one server process, so NOSCRIPT means a
+// SCRIPT FLUSH and not a restart. Repeats run behind what has been sent meanwhile.
 func (m *master) repeatLocked(f *flight, a *followUp, now time.Time) {
 	switch {
 	case a.notTaken > 0:

@@ -51,7 +51,7 @@ func (m *master) setAside(cause error) {
 	}
 	s.Close()
 	p.mu.Lock()
-	for m.writing { // the bytes being written belong to the rounds
+	for m.writing { // the bytes being written belong to the rounds, although the connection has ended
 		m.written.Wait()
 	}
 	m.session = nil

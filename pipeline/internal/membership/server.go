@@ -24,8 +24,10 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 //
 // A server that comes up empty would grant what it granted before it went down. So it waits until
 // the longest lease that may exist has run out. The wait counts from when we first saw the new
-// run_id, on our own monotonic clock: uptime follows the server's wall clock, which somebody may
-// set. Only the first meeting goes by uptime: else every start of a service would have to wait.
+// run_id, also if the rest of that probe failed, on our own monotonic clock: uptime follows the
+// server's wall clock, which somebody may set. Only the first meeting goes by uptime: else every
+// start of a service would have to wait. A run_id that comes back after another is new: two servers
+// may take turns behind one address.
 //
 // A server that becomes a replica has another server's data from then on, and keeps its run_id.
 // What Redis 7.0.15 reports in INFO replication (TestWhatRedisReportsOfADataSet):
