@@ -90,16 +90,12 @@ func (t *tracker) waitForWork() bool {
 		if unread > 0 {
 			return true
 		}
-		t.sleep()
+		select {
+		case <-t.wake:
+		case <-t.wakeups.ctx.Done():
+		}
 	}
 	return false
-}
-
-func (t *tracker) sleep() {
-	select {
-	case <-t.wake:
-	case <-t.wakeups.ctx.Done():
-	}
 }
 
 func (t *tracker) signal() {
@@ -195,8 +191,10 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	// go. Counted from the reply, the alarm would be late by the way back.
 	start := time.Now()
 	replies := s.Client.DoMulti(context.Background(), commands...) // if the server hangs, rueidis's PINGs end it
-	if transportError(replies) != nil {
-		return false
+	for i := range replies {
+		if replies[i].NonRedisError() != nil {
+			return false // the connection ended in the middle
+		}
 	}
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
@@ -325,14 +323,4 @@ func (t *tracker) queuedLocked(sub *subscription) bool {
 func (t *tracker) queueLocked(sub *subscription) {
 	t.unread[sub] = struct{}{}
 	t.signal()
-}
-
-// transportError returns the error that ended the connection in the middle of a batch, if one did.
-func transportError(replies []rueidis.RedisResult) error {
-	for i := range replies {
-		if err := replies[i].NonRedisError(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
