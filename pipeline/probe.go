@@ -67,8 +67,7 @@ func (m *master) waitWhileIdle() {
 // admitted, nothing else is sent.
 func (m *master) probe() error {
 	var first conn.Batch
-	first.Begin(1)
-	first.Add("INFO")
+	first.Command("INFO")
 	first.LoadScripts(m.p.fencing)
 	asked := time.Now()
 	replies, err := conn.Checked(m.ask(&first))
@@ -209,8 +208,7 @@ func (m *master) trial() error {
 // trialOfFencing calls what the scripts of fencing do, on a key that nobody uses.
 func (m *master) trialOfFencing(key string) error {
 	var b conn.Batch
-	b.Begin(4)
-	b.Add("EVALSHA", scripts.Trial.SHA1, "1", key)
+	b.Command("EVALSHA", scripts.Trial.SHA1, "1", key)
 	if _, err := conn.Checked(m.ask(&b)); err != nil {
 		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
 	}

@@ -44,8 +44,7 @@ func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration)
 		return err
 	}
 	var first conn.Batch
-	first.Begin(1)
-	first.Add("INFO")
+	first.Command("INFO")
 	first.LoadScripts(true)
 	AddLook(&first)
 	replies, err := v.Ask(&first, nil)

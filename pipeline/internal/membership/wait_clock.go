@@ -46,6 +46,5 @@ func (c WaitClock) Passed(since string) (time.Duration, bool) {
 // AddNote adds the command that writes the entry: the master has its ticket by now. The clock is
 // read after the master has answered, and rounded up, so that no wait is too short.
 func (c WaitClock) AddNote(b *conn.Batch, ticket string) {
-	b.Begin(4)
-	b.Add("HSET", conn.SinceKey, ticket+" "+c.ID, strconv.FormatInt(c.now().Milliseconds()+1, 10))
+	b.Command("HSET", conn.SinceKey, ticket+" "+c.ID, strconv.FormatInt(c.now().Milliseconds()+1, 10))
 }
