@@ -72,11 +72,6 @@ func (q *events) add(required bool, deliver func()) {
 	q.put(required, event{deliver: deliver})
 }
 
-// addMaster queues an event of a master.
-func (q *events) addMaster(address string, deliver func()) {
-	q.put(true, event{deliver: deliver, master: address})
-}
-
 func (q *events) put(required bool, added event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
