@@ -53,10 +53,8 @@
 //	call           its caller; the round's while state is waiting; after the caller
 //	               left, nobody's (the collector's)
 //	queue          Pipeline.mu
-//	master         each of its structs says: Pipeline.mu guards status, outbox, inFlight,
-//	               speed, link, pending, server and member; run alone writes link and
-//	               server, so it may read them without; run owns reader; writer has
-//	               some fields of Pipeline.mu and some of whoever has set writing
+//	master         each of its structs says: Pipeline.mu guards most; run alone writes link
+//	               and server, so it may read them without
 //	round          fixed once encoded, but for calls, tallies and causes (round.mu);
 //	               recycled by the last master that leaves it
 //	connection     dialled, read and closed by its master's reader; written by whoever has
@@ -97,15 +95,13 @@
 //
 // # A master that does not answer
 //
-// A master is hung when nothing has come for Config.Timeout since its oldest flight was written.
-// The time for which this process was stopped does not count (hung_master). A hung master, an
-// error, or a reply about the whole server (LOADING, READONLY, OOM, BUSY, a command that the ACL
-// forbids, ...) ends the connection. The master is set aside (setaside), and rounds are decided
-// without it. An error about one name is only an unknown vote on one call. The reader probes the
-// master with growing, jittered pauses, each time on a fresh connection: its identity, the
-// scripts, the pending releases, a trial lock. Only then is it admitted again, through one gate:
-// admit (probe). The reader calls Config.Changed when the master is set aside, when it is up but
-// must wait, and when it votes.
+// A hung master (hung_master), an error, or a reply about the whole server (LOADING, READONLY, OOM,
+// BUSY, a command that the ACL forbids, ...) ends the connection. The master is set aside
+// (setaside), and rounds are decided without it. An error about one name is only an unknown vote on
+// one call. The reader probes the master with growing, jittered pauses, each time on a fresh
+// connection: its identity, the scripts, the pending releases, a trial lock. Only then is it
+// admitted again, through one gate: admit (probe). The reader calls Config.Changed when the master
+// is set aside, when it is up but must wait, and when it votes.
 //
 // # A master that was restarted
 //

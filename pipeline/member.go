@@ -41,7 +41,9 @@ type member struct {
 // it: a few may show the set before, while members are exchanged.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	count := make(map[string]int)
+	var addresses []string
 	for _, m := range p.masters {
+		addresses = append(addresses, m.address)
 		if m.up {
 			count[m.member.Shown]++
 		}
@@ -54,7 +56,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		if shown == "" {
 			continue
 		}
-		if err := membership.Matches(shown, maxTTL, p.addresses()); err != nil && n+p.quorum > p.up {
+		if err := membership.Matches(shown, maxTTL, addresses); err != nil && n+p.quorum > p.up {
 			return err
 		} else if err == nil && n > members {
 			members, p.set = n, membership.NewSet(shown)
@@ -67,13 +69,6 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		m.metLocked(m.member.Look)
 	}
 	return nil
-}
-
-func (p *Pipeline) addresses() (members []string) {
-	for _, m := range p.masters {
-		members = append(members, m.address)
-	}
-	return members
 }
 
 // metLocked passes a look on to the master's admission. During New there is no set yet.

@@ -97,7 +97,7 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 
 // whyNotAskedLocked returns why the master is not asked in a round, and notes its pending releases;
 // nil: it is asked.
-func (m *master) whyNotAskedLocked(r *round) error {
+func (m *master) whyNotAskedLocked(r *round, now time.Time) error {
 	if m.up && !m.behind && m.backlog > maxBacklog {
 		m.behind = true
 		m.pending.LeaveOut(r.seq)
@@ -109,10 +109,10 @@ func (m *master) whyNotAskedLocked(r *round) error {
 		case m.wanted <- struct{}{}:
 		default:
 		}
-		m.skipRoundLocked(r)
+		m.skipRoundLocked(r, now)
 		return m.cause
 	case m.behind:
-		m.skipRoundLocked(r)
+		m.skipRoundLocked(r, now)
 		return errBehind
 	}
 	return nil
@@ -120,13 +120,9 @@ func (m *master) whyNotAskedLocked(r *round) error {
 
 // skipRoundLocked notes the pending releases of a round in which the master is not asked: those of
 // locks that it may have. It cannot have a lock that was acquired while it was away.
-func (m *master) skipRoundLocked(r *round) {
-	now := time.Time{}
+func (m *master) skipRoundLocked(r *round, now time.Time) {
 	for i := range r.entries {
 		if q := r.entries[i]; q.Op == Release && m.pending.MustRelease(q.Origin) {
-			if now.IsZero() {
-				now = time.Now()
-			}
 			if m.behind {
 				q.Origin = conn.OriginUnknown // the acquire may still be executed, however late
 			}
