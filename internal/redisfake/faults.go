@@ -67,9 +67,11 @@ func (s *Server) Flush() { s.become(nil, func() {}) }
 
 // ReplicaOf makes it a replica of a master, with that one's data. Promote ends it.
 func (s *Server) ReplicaOf(master *Server) {
-	data := master.Snapshot()
+	var data Snapshot
+	var id string
+	master.set(func() { data, id = snapshotOf(master.data.values), master.replID })
 	s.become(data, func() {
-		s.replica, s.replID, s.offset = true, master.replicationID(), -1
+		s.replica, s.replID, s.offset = true, id, -1
 		s.fed += 1 + len(data)
 	})
 }
@@ -81,12 +83,6 @@ func (s *Server) Promote() {
 			s.replica, s.replID, s.offset = false, randomID(), 1
 		}
 	})
-}
-
-func (s *Server) replicationID() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.replID
 }
 
 // become replaces the data, and tells those who track a key.
