@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/wakeup"
 )
@@ -357,7 +358,7 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 					}
 					start = time.Now()
 				}
-				a.requireWokenWithin(start, conn.IdlePing+testTimeout+3*conn.LongestPause/2)
+				a.requireWokenWithin(start, conn.IdlePing+testTimeout+3*redlock.LongestRedial/2)
 				for _, f := range b.fakes {
 					f.hold(false)
 				}
@@ -447,7 +448,7 @@ func TestMasterThatIsNotFitIsReadAgainLater(t *testing.T) {
 		for _, f := range b.fakes {
 			f.set(func() { f.hook = nil; f.releaseLocked("a", "token of a") })
 		}
-		a.requireWokenWithin(time.Now(), 2*conn.LongestPause)
+		a.requireWokenWithin(time.Now(), 2*redlock.LongestRedial)
 	})
 }
 

@@ -403,7 +403,7 @@ func TestAnswerUnderAnotherMarkIsNoVoteAndSetsTheMasterAside(t *testing.T) {
 				synctest.Wait()
 			}
 			for i := range 2 { // a copy's: it admits the member's process, too
-				b.servers[i].Set(conn.MarkKey, membership.NewMark(b.p.masters[i].admission.RunID, b.p.masters[i].address))
+				b.servers[i].Set(conn.MarkKey, membership.NewMark(b.p.masters[i].server.RunID, b.p.masters[i].address))
 			}
 			out := b.ask(op, "a")
 			require.Equal(t, quorum.NoQuorum, out.Verdict)
@@ -472,7 +472,7 @@ func TestSetUpWatchesMastersThatAreNotNew(t *testing.T) {
 func memberOf(set *membership.Set) *master {
 	p := &Pipeline{set: set}
 	m := &master{p: p, target: target{address: "m"}}
-	m.admission.RunID, m.admission.ReplID, m.admission.Wait = "run", "data", 10*time.Second
+	m.server.RunID, m.server.ReplID, m.server.Wait = "run", "data", 10*time.Second
 	p.masters = []*master{m}
 	return m
 }
@@ -507,12 +507,13 @@ func TestMarkBesideAnotherDescriptionIsNone(t *testing.T) {
 // is called while that is under way.
 func (m *master) opened(t *testing.T, since string, between func()) (from time.Time) {
 	t.Helper()
-	o := m.newOpening()
+	m.openLocked(time.Now())
 	m.out = nil
 	if between != nil {
 		between()
 	}
-	require.NoError(t, o.answered(m, []resp.Reply{{Kind: resp.Text, Text: "ticket\n" + since}}))
+	sent := m.flights[len(m.flights)-1].maintenance
+	require.NoError(t, sent.answered([]resp.Reply{{Kind: resp.Text, Text: "ticket\n" + since}}))
 	_, from = m.member.admission.Ticket()
 	return from
 }
@@ -557,7 +558,8 @@ func TestWaitIsNotedByTheClockAfterTheAnswer(t *testing.T) {
 	m := memberOf(membership.NewSet("a set"))
 	m.member.Swaps = "7"
 	id := membership.NewWaitClock("data", "7").ID
-	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.newOpening().Bytes())))
+	m.openLocked(time.Now())
+	words, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(m.out[0])))
 	require.NoError(t, err)
 	require.Equal(t, id, words[len(words)-1])
 	var answered time.Duration
@@ -591,7 +593,7 @@ func TestWaitClockNamesMachineDataAndSwaps(t *testing.T) {
 
 func TestDataThatWasReplacedWhileItWasOpenedIsLookedAtAgain(t *testing.T) {
 	m := memberOf(membership.NewSet("a set"))
-	from := m.opened(t, "", func() { m.admission.Swaps++ })
+	from := m.opened(t, "", func() { m.server.Swaps++ })
 	require.Zero(t, from)
 	require.Equal(t, fencing.Open, m.member.admission.Next(time.Now()))
 }

@@ -424,8 +424,7 @@ func requireSameVotes(t *testing.T, s *conn.Session, names []string, value func(
 			return
 		}
 		var b conn.Batch
-		b.Begin(len(args))
-		b.Add(args...)
+		b.Command(args...)
 		server.ask(&b)
 	}
 	var load conn.Batch

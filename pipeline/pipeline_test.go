@@ -14,6 +14,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
 )
@@ -132,7 +133,7 @@ func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
 					gap := at.Sub(last)
 					require.GreaterOrEqual(t, gap, pause/2, "dial %d", i)
 					require.LessOrEqual(t, gap, pause/2+pause, "dial %d", i)
-					pause = min(2*pause, conn.LongestPause)
+					pause = min(2*pause, redlock.LongestRedial)
 				} else {
 					pause *= 2
 				}

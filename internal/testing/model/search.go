@@ -21,7 +21,7 @@ type Result struct {
 type search struct {
 	m       *Model
 	seed    maphash.Seed
-	seen    fingerprints
+	seen    map[uint64]struct{}
 	counted int
 	came    []origin // by state, in the order of discovery
 
@@ -57,7 +57,7 @@ func (t tick) Before(u tick) bool { return t < u }
 
 // Search searches a model completely, or until a property does not hold.
 func (m *Model) Search() (r Result) {
-	x := &search{m: m, seed: maphash.MakeSeed(), known: make(map[fencing.Admission[tick]]uint16), answers: make(map[question]answer), pick: -1}
+	x := &search{m: m, seed: maphash.MakeSeed(), seen: make(map[uint64]struct{}), known: make(map[fencing.Admission[tick]]uint16), answers: make(map[question]answer), pick: -1}
 	x.admission(fencing.Admission[tick]{}) // is 0
 	starts := m.starts(x)
 	for i := range starts {
@@ -106,9 +106,11 @@ func (x *search) add(s *state) {
 		tokens += bits.OnesCount32(counted)
 	}
 	x.counted = max(x.counted, tokens)
-	if !x.seen.add(x.fingerprint(s)) {
+	fingerprint := x.fingerprint(s)
+	if _, seen := x.seen[fingerprint]; seen {
 		return
 	}
+	x.seen[fingerprint] = struct{}{}
 	index := uint32(len(x.came))
 	x.came = append(x.came, origin{x.index, x.branch})
 	x.next = append(x.next, found{*s, index})
@@ -156,34 +158,4 @@ func (x *search) admission(a fencing.Admission[tick]) uint16 {
 		x.admissions, x.known[a] = append(x.admissions, a), number
 	}
 	return number
-}
-
-// fingerprints is a hash set, three times as fast as a map.
-type fingerprints struct {
-	slots []uint64 // 0: free; at least half of them are free
-	n     int
-}
-
-// add reports whether f is new.
-func (s *fingerprints) add(f uint64) bool {
-	if 2*s.n >= len(s.slots) {
-		old := s.slots
-		*s = fingerprints{slots: make([]uint64, max(1<<10, 2*len(old)))}
-		for _, f := range old {
-			if f != 0 {
-				s.add(f)
-			}
-		}
-	}
-	f = max(f, 1)
-	for i := f; ; i++ {
-		switch slot := &s.slots[i&uint64(len(s.slots)-1)]; *slot {
-		case f:
-			return false
-		case 0:
-			*slot = f
-			s.n++
-			return true
-		}
-	}
 }
