@@ -42,14 +42,14 @@ func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
 		_, err := e.Acquire(ctx, t.Name(), 20*time.Second)
 		returned <- err
 	}()
-	soon(t, func() bool { return get(t, masters[:1], t.Name())[0] != "" }, "sent")
+	soon(t, func() bool { return redistest.Get(t, masters[:1], t.Name())[0] != "" }, "sent")
 	cancel()
 	require.ErrorIs(t, <-returned, context.Canceled)
 	require.Equal(t, 5, upMasters(e), "no answer has come, nor MasterTimeout")
 	for _, link := range links[:3] {
 		link.HoldReplies(false)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	require.Equal(t, 5, upMasters(e))
 	cycle(t, e, t.Name())
 }
@@ -107,7 +107,7 @@ func TestReleaseIsSentThoughItsContextHasEnded(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.ErrorIs(t, err, context.Canceled)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 // cancelledInFlight has a call's requests stay on the way for good and ends its ctx when they
@@ -140,7 +140,7 @@ func TestReleaseCancelledInFlightIsNotConfirmedAndGoesOn(t *testing.T) {
 	for _, link := range links {
 		link.BlackHole(false)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
 }
 
@@ -158,7 +158,7 @@ func TestExtendCancelledInFlightLeavesTheOldUntil(t *testing.T) {
 		link.BlackHole(false)
 	}
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
@@ -212,7 +212,7 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 		held.Wait()
 		require.Positive(t, e.Stats().Overloaded)
 		for _, name := range append(names, "/waiting") {
-			gone(t, masters, t.Name()+name)
+			redistest.Gone(t, masters, t.Name()+name)
 		}
 	}
 }

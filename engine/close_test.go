@@ -70,7 +70,7 @@ func TestAnAcquireThatMeetsCloseAtAnyMomentLeavesNoKey(t *testing.T) {
 		if err := <-ended; err != nil {
 			met++
 			require.ErrorIs(t, err, ErrClosed)
-			require.Empty(t, get(t, masters, fmt.Sprint(i))[0])
+			require.Empty(t, redistest.Get(t, masters, fmt.Sprint(i))[0])
 		}
 	}
 	t.Log(met, "of 200 met it")

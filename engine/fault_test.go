@@ -50,7 +50,7 @@ func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
 	require.NoError(t, lock.Release(t.Context()))
 	for stopped := 1; stopped <= 2; stopped++ {
 		for i := range 20 {
-			gone(t, masters, fmt.Sprint(t.Name(), stopped, i))
+			redistest.Gone(t, masters, fmt.Sprint(t.Name(), stopped, i))
 		}
 	}
 }
@@ -78,13 +78,13 @@ func TestStoppedMajorityIsNoQuorumInTimeAndLeavesNothingLocked(t *testing.T) {
 			require.Contains(t, err.Error(), m.Addr())
 		}
 	}
-	gone(t, masters[3:], names...)
+	redistest.Gone(t, masters[3:], names...)
 	for _, m := range masters[:3] {
 		require.NoError(t, m.Resume())
 	}
 	soon(t, func() bool { return upMasters(e) == 5 })
 	soon(t, func() bool { return pendingReleases(e) == 0 }, "second releases are sent")
-	gone(t, masters, names...)
+	redistest.Gone(t, masters, names...)
 	cycle(t, e, names[0])
 }
 
@@ -108,7 +108,7 @@ func TestWaitersOfAStoppedMajorityGoOnOnceItIsBack(t *testing.T) {
 	require.NotNil(t, lock)
 	require.NoError(t, lock.Release(t.Context()))
 	soon(t, func() bool { return upMasters(e) == 3 && pendingReleases(e) == 0 })
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 // What reaches the new process is read from its own MONITOR.
@@ -329,7 +329,7 @@ func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
 			require.NoError(t, err)
 			everywhere(t, masters, lock)
 			require.NoError(t, lock.Release(t.Context()))
-			gone(t, masters, t.Name())
+			redistest.Gone(t, masters, t.Name())
 		})
 	}
 }
@@ -358,7 +358,7 @@ func TestCutConnectionsComeBackWhileTheOthersCarryOn(t *testing.T) {
 			require.EqualValues(t, 1, setAside(e, 0))
 			require.Equal(t, 2, links[0].Dials())
 			require.NoError(t, lock.Release(t.Context()))
-			gone(t, masters, t.Name())
+			redistest.Gone(t, masters, t.Name())
 			for i := range 4 {
 				require.Equal(t, 1, links[i+1].Dials(), "the others are not disturbed")
 			}
@@ -440,11 +440,11 @@ func TestGrantWhoseReplyWasLostIsReleased(t *testing.T) {
 	links[0].Cut()
 	soon(t, func() bool { return upMasters(e) == 4 })
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters[1:], t.Name())
-	require.Equal(t, lock.Reveal(), get(t, masters[:1], t.Name())[0], "still there for now")
+	redistest.Gone(t, masters[1:], t.Name())
+	require.Equal(t, lock.Reveal(), redistest.Get(t, masters[:1], t.Name())[0], "still there for now")
 	links[0].HoldReplies(false)
 	links[0].RefuseDials(false)
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	soon(t, func() bool { return upMasters(e) == 5 && pendingReleases(e) == 0 })
 	require.Equal(t, uint64(1), e.Stats().Masters[0].PendingDeleted)
 }
@@ -471,10 +471,10 @@ func TestRequestsThatArriveAfterTheReconnectionAreReleasedOnceMore(t *testing.T)
 	soon(t, func() bool { return back(e, 0, 0) }, "reconnected")
 	require.NoError(t, lock.Release(t.Context()))
 	require.Zero(t, e.Stats().Masters[0].PendingDeleted)
-	require.Empty(t, get(t, masters[:1], t.Name())[0])
+	require.Empty(t, redistest.Get(t, masters[:1], t.Name())[0])
 	old.BlackHole(false)
-	soon(t, func() bool { return get(t, masters[:1], t.Name())[0] == lock.Reveal() }, "executed late")
-	gone(t, masters, t.Name())
+	soon(t, func() bool { return redistest.Get(t, masters[:1], t.Name())[0] == lock.Reveal() }, "executed late")
+	redistest.Gone(t, masters, t.Name())
 	soon(t, func() bool { return pendingReleases(e) == 0 })
 	require.Equal(t, uint64(1), e.Stats().Masters[0].PendingDeleted)
 }
@@ -492,7 +492,7 @@ func TestLateMasterDoesNotDelayTheOthers(t *testing.T) {
 	for _, link := range links[:2] {
 		link.HoldReplies(false)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	require.Equal(t, 5, upMasters(e))
 }
 

@@ -31,14 +31,14 @@ func TestAcquireSetsTheTokenOnAllMastersAndReleaseDeletesIt(t *testing.T) {
 	require.Equal(t, t.Name(), lock.Name())
 	require.WithinRange(t, lock.Until(), before.Add(4900*time.Millisecond), time.Now().Add(4948*time.Millisecond))
 	everywhere(t, masters, lock)
-	for _, left := range pttl(t, masters, t.Name()) {
+	for _, left := range redistest.PTTL(t, masters, t.Name()) {
 		require.Positive(t, left)
 		require.LessOrEqual(t, left, int64(5000))
 		require.True(t, lock.Until().Before(time.Now().Add(time.Duration(left)*time.Millisecond)), "validity ends before the key")
 	}
 	require.NoError(t, lock.Release(t.Context()))
 	require.False(t, lock.Valid())
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	stats := e.Stats()
 	require.Equal(t, []uint64{1, 1}, []uint64{stats.Acquired, stats.Released})
 }
@@ -66,7 +66,7 @@ func TestOneHolderPerNameAcrossEngines(t *testing.T) {
 	require.NotNil(t, next, "a waiter gets it once it is released")
 	require.NoError(t, next.Release(t.Context()))
 	require.NoError(t, b.Release(t.Context()))
-	gone(t, masters, t.Name()+"/a", t.Name()+"/b")
+	redistest.Gone(t, masters, t.Name()+"/a", t.Name()+"/b")
 }
 
 func TestKeyOfAnotherLibraryOnAMajorityIsTaken(t *testing.T) {
@@ -85,8 +85,8 @@ func TestKeyOfAnotherLibraryOnAMajorityIsTaken(t *testing.T) {
 	require.LessOrEqual(t, attempt.Granted, 2)
 	require.Zero(t, attempt.Unknown)
 	require.Contains(t, err.Error(), "of 5 masters")
-	gone(t, masters[3:], t.Name())
-	require.Equal(t, []string{"foreign", "foreign", "foreign"}, get(t, masters[:3], t.Name()))
+	redistest.Gone(t, masters[3:], t.Name())
+	require.Equal(t, []string{"foreign", "foreign", "foreign"}, redistest.Get(t, masters[:3], t.Name()))
 	for _, m := range masters[:3] {
 		redistest.Command(t, m, "DEL", t.Name())
 	}
@@ -103,9 +103,9 @@ func TestKeyOfAnotherLibraryOnAMinorityDoesNotMatterAndStays(t *testing.T) {
 	everywhere(t, masters[2:], lock)
 	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters[2:], t.Name())
-	require.Equal(t, []string{"foreign", "foreign"}, get(t, masters[:2], t.Name()))
-	for _, left := range pttl(t, masters[:2], t.Name()) {
+	redistest.Gone(t, masters[2:], t.Name())
+	require.Equal(t, []string{"foreign", "foreign"}, redistest.Get(t, masters[:2], t.Name()))
+	for _, left := range redistest.PTTL(t, masters[:2], t.Name()) {
 		require.LessOrEqual(t, left, int64(60000))
 	}
 	for _, m := range masters[:2] {
@@ -130,7 +130,7 @@ func TestRefusedAttemptNeverTouchesTheHolder(t *testing.T) {
 	lock, err := holder.TryAcquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
 	everywhere(t, masters, lock)
-	before := pttl(t, masters, t.Name())
+	before := redistest.PTTL(t, masters, t.Name())
 	for range 10 { // one by one, plain commands
 		_, err := other.TryAcquire(t.Context(), t.Name(), 30*time.Second)
 		require.ErrorIs(t, err, ErrTaken)
@@ -148,7 +148,7 @@ func TestRefusedAttemptNeverTouchesTheHolder(t *testing.T) {
 	cycle(t, other, t.Name()+"/behind") // what the attempts left behind has been sent before this
 	require.Greater(t, other.Stats().LargestRound, 8)
 	everywhere(t, masters, lock)
-	for i, left := range pttl(t, masters, t.Name()) {
+	for i, left := range redistest.PTTL(t, masters, t.Name()) {
 		require.Positive(t, left)
 		require.LessOrEqual(t, left, before[i])
 	}
@@ -216,7 +216,7 @@ func TestExtendLongerMovesTheEndOnAllMasters(t *testing.T) {
 	valid := redlock.Validity(ttl, 0, redlock.DefaultDrift)
 	require.WithinRange(t, lock.Until(), before.Add(valid), time.Now().Add(valid))
 	soon(t, func() bool {
-		for _, left := range pttl(t, masters, t.Name()) {
+		for _, left := range redistest.PTTL(t, masters, t.Name()) {
 			ends := time.Now().Add(time.Duration(left) * time.Millisecond)
 			if ends.Before(lock.Until()) || left > ttl.Milliseconds() {
 				return false
@@ -254,7 +254,7 @@ func TestExtendShorterChangesNothing(t *testing.T) {
 	require.Equal(t, old, lock.Until())
 	require.NoError(t, lock.Extend(t.Context(), 0), "Config.TTL, 10 s")
 	require.Equal(t, old, lock.Until())
-	for _, left := range pttl(t, masters, t.Name()) {
+	for _, left := range redistest.PTTL(t, masters, t.Name()) {
 		require.True(t, old.Before(time.Now().Add(time.Duration(left)*time.Millisecond)), "%d ms", left)
 	}
 	require.NoError(t, lock.Release(t.Context()))
@@ -294,10 +294,10 @@ func TestExtendLosesTheLockWhenAMajorityDeletedIt(t *testing.T) {
 	require.ErrorIs(t, lock.Err(), ErrLost)
 	require.False(t, lock.Valid())
 	require.Equal(t, uint64(1), e.Stats().Lost)
-	require.Equal(t, []string{"", "", ""}, get(t, masters[:3], t.Name()), "an extend creates no key")
+	require.Equal(t, []string{"", "", ""}, redistest.Get(t, masters[:3], t.Name()), "an extend creates no key")
 	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost, "final")
 	require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestExtendLosesTheLockWhenAMajorityHasAnotherHolder(t *testing.T) {
@@ -310,9 +310,9 @@ func TestExtendLosesTheLockWhenAMajorityHasAnotherHolder(t *testing.T) {
 	}
 	require.ErrorIs(t, lock.Extend(t.Context(), 20*time.Second), ErrLost)
 	require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
-	gone(t, masters[3:], t.Name())
-	require.Equal(t, []string{"foreign", "foreign", "foreign"}, get(t, masters[:3], t.Name()))
-	for i, left := range pttl(t, masters[:3], t.Name()) {
+	redistest.Gone(t, masters[3:], t.Name())
+	require.Equal(t, []string{"foreign", "foreign", "foreign"}, redistest.Get(t, masters[:3], t.Name()))
+	for i, left := range redistest.PTTL(t, masters[:3], t.Name()) {
 		require.LessOrEqual(t, left, int64(60000))
 		redistest.Command(t, masters[i], "DEL", t.Name())
 	}
@@ -328,7 +328,7 @@ func TestExtendSurvivesAMinorityThatDeletedIt(t *testing.T) {
 	}
 	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
 	require.True(t, lock.Valid())
-	require.Equal(t, []string{"", ""}, get(t, masters[:2], t.Name()), "an extend creates no key")
+	require.Equal(t, []string{"", ""}, redistest.Get(t, masters[:2], t.Name()), "an extend creates no key")
 	require.NoError(t, lock.Release(t.Context()))
 }
 
@@ -353,7 +353,7 @@ func TestExtendWithTooFewMastersLeavesTheOldUntil(t *testing.T) {
 	}
 	soon(t, func() bool { return lock.Extend(t.Context(), 30*time.Second) == nil })
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestValidityRunsOutByTheLocalClock(t *testing.T) {
@@ -433,7 +433,7 @@ func TestDoHoldsTheLockWhileTheFunctionRuns(t *testing.T) {
 		return ctx.Err()
 	}))
 	require.True(t, ran)
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 
 	failure := errors.New("failure of fn")
 	require.ErrorIs(t, e.Do(t.Context(), t.Name(), 0, func(context.Context) error { return failure }), failure)
@@ -526,7 +526,7 @@ func TestTryDoAsksOnceAndRunsUnderTheLock(t *testing.T) {
 	}))
 	require.True(t, ran)
 	require.EqualValues(t, 1, other.Stats().Taken, "one attempt")
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestLockInALogHasItsNameAndEndAndNoToken(t *testing.T) {
@@ -594,7 +594,7 @@ func TestNamesAreBytes(t *testing.T) {
 		}
 		run(extend)
 		run(release)
-		gone(t, masters[:2], names...)
+		redistest.Gone(t, masters[:2], names...)
 	}
 }
 
@@ -649,7 +649,7 @@ func TestEvenNumberOfMastersNeedsMoreThanHalf(t *testing.T) {
 	}
 	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrTaken)
-	gone(t, masters[2:], t.Name())
+	redistest.Gone(t, masters[2:], t.Name())
 	for _, m := range masters[:2] {
 		redistest.Command(t, m, "DEL", t.Name())
 	}
@@ -681,7 +681,7 @@ func TestOppositeOrdersOfAcquireAndReleaseLeaveNothing(t *testing.T) {
 		})
 	}
 	all.Wait()
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	var stats Stats
 	for _, e := range engines {
 		one := e.Stats()

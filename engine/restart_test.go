@@ -26,7 +26,7 @@ func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 	links[2].Cut()
 	soon(t, func() bool { return upMasters(holder) == 2 })
 	cycle(t, other, t.Name())
-	gone(t, masters, t.Name()) // the verdict of a release comes from a quorum
+	redistest.Gone(t, masters, t.Name()) // the verdict of a release comes from a quorum
 
 	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0) // on the first two
 	require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestAcquireOutlastsTheWaitOfARestartedMajority(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, time.Since(begin), e.cfg.restartWait())
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
