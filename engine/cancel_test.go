@@ -57,9 +57,7 @@ func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
 func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 	masters := five(t)
 	e, holder := open(t, masters), open(t, masters)
-	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, holder, masters, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error)
@@ -69,7 +67,7 @@ func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 	}()
 	soon(t, func() bool { return e.Stats().Taken > 0 })
 	cancel()
-	err = <-returned
+	err := <-returned
 	require.ErrorIs(t, err, ErrTaken)
 	require.ErrorIs(t, err, ErrNotAcquired)
 	require.ErrorIs(t, err, context.Canceled)
@@ -130,10 +128,8 @@ func cancelledInFlight(t *testing.T, e *Engine, links []*faultconn.Link, call fu
 func TestReleaseCancelledInFlightIsNotConfirmedAndGoesOn(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, links := bent(t, masters, masterTimeout(9*time.Second))
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	err = cancelledInFlight(t, e, links, func(ctx context.Context) error { return lock.Release(ctx) })
+	lock := heldEverywhere(t, e, masters, 0)
+	err := cancelledInFlight(t, e, links, func(ctx context.Context) error { return lock.Release(ctx) })
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, uint64(1), e.Stats().ReleasesUnconfirmed)

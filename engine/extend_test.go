@@ -179,9 +179,7 @@ func TestInheritedLeaseIsRenewedWithTheNextHoldersTTL(t *testing.T) {
 func TestExtendLongerMovesTheEndOnAllMasters(t *testing.T) {
 	const ttl = 20 * time.Second
 	masters := five(t)
-	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 5*time.Second)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, open(t, masters), masters, 5*time.Second)
 	before := time.Now()
 	require.NoError(t, lock.Extend(t.Context(), ttl))
 	valid := redlock.Validity(ttl, 0, redlock.DefaultDrift)
@@ -217,9 +215,7 @@ func TestExtendDoesNotShortenWhatAnotherWithTheTokenAskedFor(t *testing.T) {
 
 func TestExtendShorterChangesNothing(t *testing.T) {
 	masters := five(t)
-	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 25*time.Second)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, open(t, masters), masters, 25*time.Second)
 	old := lock.Until()
 	require.NoError(t, lock.Extend(t.Context(), 5*time.Second))
 	require.Equal(t, old, lock.Until())
@@ -245,17 +241,13 @@ func TestExtendMovesTheTimerBehindDone(t *testing.T) {
 func TestExtendLosesTheLockWhenAMajorityDeletedIt(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	for _, m := range masters[:3] {
-		redistest.Command(t, m, "DEL", t.Name())
-	}
+	lock := heldEverywhere(t, e, masters, 0)
+	redistest.Delete(t, masters[:3], t.Name())
 	done := lock.Done()
 	held, cancel := lock.Context(t.Context())
 	defer cancel()
 	require.True(t, lock.Valid(), "not known yet")
-	err = lock.Extend(t.Context(), 20*time.Second)
+	err := lock.Extend(t.Context(), 20*time.Second)
 	require.ErrorIs(t, err, ErrLost)
 	require.NotErrorIs(t, err, ErrNotAcquired)
 	require.ErrorContains(t, err, "had it no more")
@@ -273,9 +265,7 @@ func TestExtendLosesTheLockWhenAMajorityDeletedIt(t *testing.T) {
 
 func TestExtendLosesTheLockWhenAMajorityHasAnotherHolder(t *testing.T) {
 	masters := five(t)
-	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, open(t, masters), masters, 0)
 	for _, m := range masters[:3] {
 		redistest.Command(t, m, "SET", t.Name(), "foreign", "PX", "60000")
 	}
@@ -291,12 +281,8 @@ func TestExtendLosesTheLockWhenAMajorityHasAnotherHolder(t *testing.T) {
 
 func TestExtendSurvivesAMinorityThatDeletedIt(t *testing.T) {
 	masters := five(t)
-	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	for _, m := range masters[:2] {
-		redistest.Command(t, m, "DEL", t.Name())
-	}
+	lock := heldEverywhere(t, open(t, masters), masters, 0)
+	redistest.Delete(t, masters[:2], t.Name())
 	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
 	require.True(t, lock.Valid())
 	require.Equal(t, []string{"", ""}, redistest.Get(t, masters[:2], t.Name()), "an extend creates no key")
@@ -306,14 +292,12 @@ func TestExtendSurvivesAMinorityThatDeletedIt(t *testing.T) {
 func TestExtendWithTooFewMastersLeavesTheOldUntil(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	e := open(t, masters)
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 20*time.Second)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, e, masters, 20*time.Second)
 	for _, m := range masters[:2] {
 		require.NoError(t, m.Pause())
 	}
 	old := lock.Until()
-	err = lock.Extend(t.Context(), 30*time.Second)
+	err := lock.Extend(t.Context(), 30*time.Second)
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.NotErrorIs(t, err, ErrLost)
 	require.Equal(t, old, lock.Until())

@@ -41,9 +41,7 @@ func TestStoppedMinorityCostsOneTimeoutAtMost(t *testing.T) {
 		require.NoError(t, m.Resume())
 	}
 	soon(t, func() bool { return upMasters(e) == 5 }, "they come back by themselves")
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, e, masters, 0)
 	require.NoError(t, lock.Release(t.Context()))
 	for stopped := 1; stopped <= 2; stopped++ {
 		for i := range 20 {

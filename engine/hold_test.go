@@ -123,9 +123,7 @@ func TestDoEndsTheFunctionsContextOnLossAndSaysSo(t *testing.T) {
 	err := e.Do(t.Context(), t.Name(), 3*time.Second, func(ctx context.Context) error {
 		soon(t, func() bool { return e.Stats().Renewed >= 4 }) // past its ttl
 		require.NoError(t, ctx.Err())
-		for _, m := range masters {
-			redistest.Command(t, m, "DEL", t.Name())
-		}
+		redistest.Delete(t, masters, t.Name())
 		<-ctx.Done()
 		require.ErrorIs(t, context.Cause(ctx), ErrLost)
 		return failed

@@ -70,9 +70,7 @@ func TestOneHolderPerNameAcrossEngines(t *testing.T) {
 func TestKeyOfAnotherLibraryOnAMajorityIsTaken(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	for _, m := range masters[:3] {
-		require.Equal(t, "OK", redistest.Command(t, m, "SET", t.Name(), "foreign", "NX", "PX", "60000"))
-	}
+	redistest.Put(t, masters[:3], t.Name(), "foreign")
 	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrTaken)
 	require.ErrorIs(t, err, ErrNotAcquired)
@@ -85,17 +83,13 @@ func TestKeyOfAnotherLibraryOnAMajorityIsTaken(t *testing.T) {
 	require.Contains(t, err.Error(), "of 5 masters")
 	redistest.Gone(t, masters[3:], t.Name())
 	require.Equal(t, []string{"foreign", "foreign", "foreign"}, redistest.Get(t, masters[:3], t.Name()))
-	for _, m := range masters[:3] {
-		redistest.Command(t, m, "DEL", t.Name())
-	}
+	redistest.Delete(t, masters[:3], t.Name())
 }
 
 func TestKeyOfAnotherLibraryOnAMinorityDoesNotMatterAndStays(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	for _, m := range masters[:2] {
-		require.Equal(t, "OK", redistest.Command(t, m, "SET", t.Name(), "foreign", "NX", "PX", "60000"))
-	}
+	redistest.Put(t, masters[:2], t.Name(), "foreign")
 	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.NoError(t, err)
 	everywhere(t, masters[2:], lock)
@@ -106,16 +100,12 @@ func TestKeyOfAnotherLibraryOnAMinorityDoesNotMatterAndStays(t *testing.T) {
 	for _, left := range redistest.PTTL(t, masters[:2], t.Name()) {
 		require.LessOrEqual(t, left, int64(60000))
 	}
-	for _, m := range masters[:2] {
-		redistest.Command(t, m, "DEL", t.Name())
-	}
+	redistest.Delete(t, masters[:2], t.Name())
 }
 
 func TestAnotherLibraryIsRefusedWhileWeHoldTheLock(t *testing.T) {
 	masters := five(t)
-	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, open(t, masters), masters, 0)
 	for _, m := range masters {
 		require.Nil(t, redistest.Command(t, m, "SET", t.Name(), "foreign", "NX", "PX", "60000"))
 	}
@@ -125,9 +115,7 @@ func TestAnotherLibraryIsRefusedWhileWeHoldTheLock(t *testing.T) {
 func TestRefusedAttemptNeverTouchesTheHolder(t *testing.T) {
 	masters := five(t)
 	holder, other := open(t, masters), open(t, masters)
-	lock, err := holder.TryAcquire(t.Context(), t.Name(), 20*time.Second)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, holder, masters, 20*time.Second)
 	before := redistest.PTTL(t, masters, t.Name())
 	for range 10 { // one by one, plain commands
 		_, err := other.TryAcquire(t.Context(), t.Name(), 30*time.Second)
@@ -172,13 +160,9 @@ func TestSecondReleaseIsNotHeldAndTouchesNobody(t *testing.T) {
 
 func TestReleaseOfALockThatIsGoneSpeaksOfARelease(t *testing.T) {
 	masters := five(t)
-	lock, err := open(t, masters).TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	for _, m := range masters {
-		redistest.Command(t, m, "DEL", t.Name())
-	}
-	err = lock.Release(t.Context())
+	lock := heldEverywhere(t, open(t, masters), masters, 0)
+	redistest.Delete(t, masters, t.Name())
+	err := lock.Release(t.Context())
 	require.ErrorIs(t, err, ErrNotHeld)
 	require.NotErrorIs(t, err, ErrNotAcquired)
 	require.ErrorContains(t, err, "of 5 masters 0 deleted it, ")
@@ -294,9 +278,7 @@ func TestEvenNumberOfMastersNeedsMoreThanHalf(t *testing.T) {
 	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
 	require.ErrorIs(t, err, ErrTaken)
 	redistest.Gone(t, masters[2:], t.Name())
-	for _, m := range masters[:2] {
-		redistest.Command(t, m, "DEL", t.Name())
-	}
+	redistest.Delete(t, masters[:2], t.Name())
 	cycle(t, e, t.Name())
 }
 

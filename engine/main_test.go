@@ -99,6 +99,15 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	}, "the key is on all masters")
 }
 
+// heldEverywhere acquires the lock named after the test, and waits until it is on all masters.
+func heldEverywhere(t testing.TB, e *Engine, masters []*redisserver.Server, ttl time.Duration) *Lock {
+	t.Helper()
+	lock, err := e.TryAcquire(t.Context(), t.Name(), ttl)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	return lock
+}
+
 // having returns how many masters have a lock's key.
 func having(t testing.TB, masters []*redisserver.Server, l *Lock) (n int) {
 	t.Helper()

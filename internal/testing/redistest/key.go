@@ -21,6 +21,14 @@ func Put(t testing.TB, masters []*redisserver.Server, name, value string) {
 	}
 }
 
+// Delete deletes a key on masters.
+func Delete(t testing.TB, masters []*redisserver.Server, name string) {
+	t.Helper()
+	for _, m := range masters {
+		Command(t, m, "DEL", name)
+	}
+}
+
 // Get returns the value of a key on each master; "" where it is missing.
 func Get(t testing.TB, masters []*redisserver.Server, name string) []string {
 	t.Helper()
