@@ -15,7 +15,7 @@ WAITS      ?= 20
 BENCHARGS  ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload denied validate model planted test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate model planted prove test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -57,6 +57,9 @@ model: setup ## all small configurations of the fencing protocol and of the line
 
 planted: setup ## faults in production code, one at a time: which test sees each? PART of them
 	$(GO) run ./internal/testing/planted -part $(PART)
+
+prove: ## all that is tried on the lock, as one table; an hour
+	@.ci/prove
 
 test: setup ## all tests, on real servers; those that use them also on each program of MUXLOCK_TEST_SERVERS=/path/a:/path/b
 	MUXLOCK_REQUIRE_REDIS=1 $(GO) test -p $(PACKAGES) -parallel $(PARALLEL) -count=$(COUNT) $(ALL)

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"math"
-	"sync/atomic"
 	"time"
 )
 
@@ -20,11 +19,9 @@ import (
 //
 // The audit may miss an overlap that follows another on the same name, since the word has
 // room for one holder. It never misses all of them, and never reports a false one.
-type audit struct {
-	*table
-	overlaps atomic.Int64
-	stale    atomic.Int64 // holds whose fence is no larger than the one before
-}
+//
+// A holder that is killed keeps its word until its validity ends, and so counts until then.
+type audit struct{ *table }
 
 // A stamp has the worker's number in its low bits and the end of validity, in microseconds,
 // above them. The end is rounded down: a hold seems shorter, never longer.
@@ -32,8 +29,6 @@ const (
 	workerBits = 20
 	forever    = math.MaxInt64 >> workerBits // microseconds
 )
-
-func newAudit(t *table) *audit { return &audit{table: t} }
 
 // enter notes that worker holds key from acquired to until, times on the clock now, with a
 // fence. It returns the stamp for leave: 0 if the hold was over before it began.
@@ -60,10 +55,10 @@ func (a *audit) enter(key, worker int, acquired, until int64, fence uint64, now 
 		return 0
 	}
 	if overlaps {
-		a.overlaps.Add(1)
+		a.overlaps().Add(1)
 	}
 	if stale {
-		a.stale.Add(1)
+		a.stale().Add(1)
 	}
 	if a.stride == lineWords {
 		a.firstViolation(key).CompareAndSwap(0, acquired+1)

@@ -33,8 +33,7 @@ func (w *worker) extend(a arrival) {
 	w.ext.stamp = r.audit.renew(w.keys.own, w.ext.stamp, untilNs(r.base, w.ext.lock.Until()))
 }
 
-// beginExtending acquires the lock. It returns false if that fails, or if the lock is no
-// Extender.
+// beginExtending acquires the lock. It returns false if that fails, or if the lock is no Extender.
 func (w *worker) beginExtending(a arrival) bool {
 	r, key := w.r, w.keys.own
 	begin := r.now()

@@ -18,11 +18,11 @@ type held struct {
 
 func TestAuditSeesAFenceThatDoesNotGrow(t *testing.T) {
 	for _, names := range []int{2, spreadNames + 1} {
-		a := newAudit(newTable(names))
+		a := &audit{newTable(Config{Keys: names, Dist: Uniform()})}
 		hold := func(h held, stale int64) {
 			t.Helper()
 			a.leave(h.key, a.enter(h.key, 1, h.at*ms, (h.at+10)*ms, h.fence, at(h.at*ms)), (h.at+1)*ms)
-			require.Equal(t, stale, a.stale.Load())
+			require.Equal(t, stale, a.stale().Load())
 		}
 		hold(held{key: 0, at: 0, fence: 7}, 0)
 		hold(held{key: 1, at: 1, fence: 3}, 0) // another name
@@ -31,19 +31,19 @@ func TestAuditSeesAFenceThatDoesNotGrow(t *testing.T) {
 		hold(held{key: 0, at: 4, fence: 8}, 1) // equal
 		hold(held{key: 0, at: 5, fence: 5}, 2)
 		hold(held{key: 0, at: 6, fence: 6}, 2) // the hold before had a smaller one
-		require.Zero(t, a.overlaps.Load())
+		require.Zero(t, a.overlaps().Load())
 	}
 }
 
 func TestAuditForgivesTheFenceOfAHolderThatSleptThroughItsLease(t *testing.T) {
-	a := newAudit(newTable(1))
+	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	stamp := a.enter(0, 2, 12*ms, 100*ms, 9, at(12*ms))
 	a.leave(0, stamp, 13*ms)
 	require.Zero(t, a.enter(0, 1, 0, 10*ms, 8, at(20*ms)))
-	require.Zero(t, a.stale.Load())
+	require.Zero(t, a.stale().Load())
 	a.enter(0, 3, 30*ms, 100*ms, 9, at(30*ms)) // the right one is remembered
-	require.EqualValues(t, 1, a.stale.Load())
-	require.Zero(t, a.overlaps.Load())
+	require.EqualValues(t, 1, a.stale().Load())
+	require.Zero(t, a.overlaps().Load())
 }
 
 // fencedLeases is a correct lock with chosen fences. A tenth of its attempts needs a second trip.

@@ -1,6 +1,11 @@
 package bench
 
-import "sync"
+import (
+	"bytes"
+	"slices"
+	"sync"
+	"unsafe"
+)
 
 // Event is one call on a lock, as its worker saw it. Times are ns since the run began, on
 // the clock that all its processes share.
@@ -14,7 +19,7 @@ type Event struct {
 	UntilNs int64  `json:"until_ns,omitempty"` // of acquired: end of the validity
 	Fence   uint64 `json:"fence,omitempty"`    // of acquired: fencing token; 0: none
 	Overlap bool   `json:"overlap,omitempty"`  // the first acquire of its key that overlapped a hold, or whose fence did not grow
-	Error   string `json:"error,omitempty"`
+	Error   string `json:"error,omitempty"`    // its begin
 }
 
 // Kinds of events.
@@ -24,54 +29,67 @@ const (
 	EventReleased = "released"
 )
 
+var eventKinds = [...]string{EventAcquired, EventRefused, EventReleased}
+
+// record is an Event in the table of a run. It has no pointers, so that other processes can
+// read it.
+type record struct {
+	kind, worker    int64 // kind: index in eventKinds
+	from, to, until int64
+	fence           uint64
+	error           [96]byte
+}
+
+// ringState is what a ring needs beside its records.
+type ringState struct {
+	count int64 // of all events so far
+	after int64 // of those, since the violation
+}
+
+const (
+	recordWords = int(unsafe.Sizeof(record{}) / 8)
+	ringWords   = int(unsafe.Sizeof(ringState{}) / 8)
+)
+
 // history keeps the latest events of each name, to show the events around a violation: an
 // overlap, or a fence that did not grow. Soon after the first violation of a name, the
-// rings of that name are frozen in all processes. A nil history keeps nothing.
+// rings of that name are frozen in all processes. A nil history keeps nothing. A process
+// that takes the place of a killed one goes on with its rings.
 type history struct {
 	*table
 	names []string
 	proc  int
-	rings []ring
+	locks []sync.Mutex // each guards the ring of a name
 }
 
-type ring struct {
-	mu     sync.Mutex // guards the following
-	events []Event
-	next   int // the oldest event, once events is full
-	after  int // events since the violation
-}
-
-// newHistory makes a history of the latest n events of each name; nil when n is 0.
-func newHistory(t *table, names []string, proc, n int) *history {
-	if n == 0 {
+// newHistory makes a history of the latest events of each name; nil when the table has no
+// room for any.
+func newHistory(t *table, names []string, proc int) *history {
+	if t.events == 0 {
 		return nil
 	}
-	h := &history{table: t, names: names, proc: proc, rings: make([]ring, len(names))}
-	for i := range h.rings {
-		h.rings[i].events = make([]Event, 0, n)
-	}
-	return h
+	return &history{table: t, names: names, proc: proc, locks: make([]sync.Mutex, len(names))}
 }
 
 // add keeps an event. Once a quarter of the ring is newer than the violation of its name,
 // add drops it: the rest is for the events that led to the violation.
 func (h *history) add(key int, e Event) {
-	e.Key, e.Proc = h.names[key], h.proc
-	r := &h.rings[key]
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	h.locks[key].Lock()
+	defer h.locks[key].Unlock()
+	ring, records := h.ring(h.proc, key)
 	if h.firstViolation(key).Load() != 0 {
-		if r.after == cap(r.events)/4 {
+		if ring.after == int64(len(records)/4) {
 			return
 		}
-		r.after++
+		ring.after++
 	}
-	if len(r.events) < cap(r.events) {
-		r.events = append(r.events, e)
-		return
+	r := record{
+		kind: int64(slices.Index(eventKinds[:], e.Kind)), worker: int64(e.Worker),
+		from: e.FromNs, to: e.ToNs, until: e.UntilNs, fence: e.Fence,
 	}
-	r.events[r.next] = e
-	r.next = (r.next + 1) % len(r.events)
+	copy(r.error[:], e.Error)
+	records[ring.count%int64(len(records))] = r
+	ring.count++
 }
 
 // violations returns the events of all names with a violation.
@@ -79,14 +97,19 @@ func (h *history) violations() (events []Event) {
 	if h == nil {
 		return nil
 	}
-	for key := range h.rings {
+	for key, name := range h.names {
 		first := h.firstViolation(key).Load()
 		if first == 0 {
 			continue
 		}
-		for _, e := range h.rings[key].events {
-			e.Overlap = e.Kind == EventAcquired && e.ToNs+1 == first
-			events = append(events, e)
+		ring, records := h.ring(h.proc, key)
+		for _, r := range records[:min(ring.count, int64(len(records)))] {
+			events = append(events, Event{
+				Kind: eventKinds[r.kind], Key: name, Proc: h.proc, Worker: int(r.worker),
+				FromNs: r.from, ToNs: r.to, UntilNs: r.until, Fence: r.fence,
+				Overlap: eventKinds[r.kind] == EventAcquired && r.to+1 == first,
+				Error:   string(bytes.TrimRight(r.error[:], "\x00")),
+			})
 		}
 	}
 	return events

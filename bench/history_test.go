@@ -64,8 +64,8 @@ func TestHistoryIsEmptyWhereNothingOverlaps(t *testing.T) {
 }
 
 func TestHistoryKeepsTheLatestEventsAndFreezesSoonAfterAnOverlap(t *testing.T) {
-	table := newTable(2)
-	h := newHistory(table, []string{"a", "b"}, 1, 8)
+	table := newTable(Config{Keys: 2, Dist: Uniform(), Procs: 2, History: 8})
+	h := newHistory(table, []string{"a", "b"}, 1)
 	add := func(key, n int) {
 		h.add(key, Event{Kind: EventAcquired, FromNs: int64(n), ToNs: int64(n)})
 	}
@@ -73,7 +73,7 @@ func TestHistoryKeepsTheLatestEventsAndFreezesSoonAfterAnOverlap(t *testing.T) {
 		add(0, n)
 		add(1, n)
 	}
-	a := newAudit(table)
+	a := &audit{table}
 	a.enter(0, 1, 19, 100*ms, 0, at(19))
 	a.enter(0, 2, 20, 100*ms, 0, at(20))
 	a.enter(0, 3, 21, 100*ms, 0, at(21)) // a later one counts, but is not the first

@@ -149,14 +149,14 @@ func TestLocksThatCannotAreRefused(t *testing.T) {
 }
 
 func TestAuditFollowsAnExtendedLease(t *testing.T) {
-	a := newAudit(newTable(1))
+	a := &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	stamp := a.enter(0, 1, 0, 10*ms, 0, at(0))
 	stamp = a.renew(0, stamp, 100*ms)
 	a.enter(0, 2, 50*ms, 90*ms, 0, at(50*ms))
-	require.EqualValues(t, 1, a.overlaps.Load())
+	require.EqualValues(t, 1, a.overlaps().Load())
 	require.Equal(t, stamp, a.renew(0, stamp, 200*ms), "another's by now")
 
-	a = newAudit(newTable(1))
+	a = &audit{newTable(Config{Keys: 1, Dist: Uniform()})}
 	stamp = a.renew(0, a.enter(0, 1, 0, 10*ms, 0, at(0)), 100*ms)
 	require.True(t, a.leave(0, stamp, 50*ms))
 }

@@ -35,8 +35,8 @@ func Merge(impl string, cfg Config, parts []*Part) *Result {
 		waits.add(p.Waits)
 		shares = append(shares, p.Shares...)
 		res.Fairness.PerProc = append(res.Fairness.PerProc, p.Totals.Acquired)
-		res.Safety.Overlaps += p.Overlaps
-		res.Safety.FenceViolations += p.FenceViolations
+		res.Safety.Overlaps = max(res.Safety.Overlaps, p.Overlaps)
+		res.Safety.FenceViolations = max(res.Safety.FenceViolations, p.FenceViolations)
 		res.History = append(res.History, p.History...)
 		if p.Holding != nil {
 			holding.add(p.Holding)

@@ -1,13 +1,20 @@
 package bench
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+	"unsafe"
+)
 
 // table has what the workers of a run share about each name beside the lock: holder and
-// fence for the audit; last release, its time and its process for hand-overs. The table of
-// several processes lies in shared memory. All words begin at 0. Safe for concurrent use.
+// fence for the audit; last release, its time and its process for hand-overs. Behind the
+// names are the counts of the audit, and the history of each process. The table of several
+// processes lies in shared memory, so all of it outlives a process that is killed. All words
+// begin at 0. Safe for concurrent use.
 type table struct {
 	words  []atomic.Int64
+	names  int
 	stride int // words from one name to the next
+	events int // of a name and a process, in the history
 }
 
 // The words of a name.
@@ -26,11 +33,19 @@ const (
 	lineWords   = 8
 )
 
-func newTable(names int) *table {
-	return &table{make([]atomic.Int64, tableWords(names)), stride(names)}
+func newTable(cfg Config) *table { return tableOf(cfg, make([]atomic.Int64, tableWords(cfg))) }
+
+func tableOf(cfg Config, words []atomic.Int64) *table {
+	return &table{words, cfg.keys(), stride(cfg.keys()), cfg.History}
 }
 
-func tableWords(names int) int { return names * stride(names) }
+func tableWords(cfg Config) int {
+	words := cfg.keys()*stride(cfg.keys()) + 2
+	if cfg.History > 0 {
+		words += cfg.procs() * cfg.keys() * (ringWords + cfg.History*recordWords)
+	}
+	return words
+}
 
 func stride(names int) int {
 	if names <= spreadNames {
@@ -47,6 +62,17 @@ func (t *table) fence(key int) *atomic.Int64 { return &t.words[key*t.stride+fenc
 // firstViolation is the time of the first acquire of a name that overlapped another hold or
 // whose fence did not grow, plus one; 0 is never. Only if each name has a cache line to itself.
 func (t *table) firstViolation(key int) *atomic.Int64 { return &t.words[key*t.stride+violationWord] }
+
+// overlaps and stale are counts of the audit, of all processes.
+func (t *table) overlaps() *atomic.Int64 { return &t.words[t.names*t.stride] }
+func (t *table) stale() *atomic.Int64    { return &t.words[t.names*t.stride+1] }
+
+// ring returns the history that a process keeps of a name.
+func (t *table) ring(proc, key int) (state *ringState, records []record) {
+	at := t.names*t.stride + 2 + (proc*t.names+key)*(ringWords+t.events*recordWords)
+	state = (*ringState)(unsafe.Pointer(&t.words[at]))
+	return state, unsafe.Slice((*record)(unsafe.Pointer(&t.words[at+ringWords])), t.events)
+}
 
 // A release word has the number of the process in its low bits, and above them the time on
 // the run's clock in ns, plus one. 0 is none; 104 days fit.

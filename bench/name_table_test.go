@@ -10,7 +10,7 @@ import (
 )
 
 func TestHandoverCountsFromTheReleaseToAWaiterOnly(t *testing.T) {
-	tab := newTable(2)
+	tab := newTable(Config{Keys: 2, Dist: Uniform()})
 	begin := func(at int64) int64 {
 		ns, _ := tab.handover(1, 3, at, 20*ms)
 		return ns
@@ -27,7 +27,7 @@ func TestHandoverCountsFromTheReleaseToAWaiterOnly(t *testing.T) {
 }
 
 func TestHandoverTellsWhichProcessReleased(t *testing.T) {
-	tab := newTable(1)
+	tab := newTable(Config{Keys: 1, Dist: Uniform()})
 	for _, proc := range []int{0, 1, maxProcs - 1} {
 		tab.released(0, proc, 0)
 		for _, other := range []int{0, 1, maxProcs - 1} {
@@ -39,10 +39,10 @@ func TestHandoverTellsWhichProcessReleased(t *testing.T) {
 
 func TestNamesOfATableDoNotTouchEachOther(t *testing.T) {
 	for _, names := range []int{3, spreadNames + 3} {
-		tab := newTable(names)
+		tab := newTable(Config{Keys: names, Dist: Uniform()})
 		tab.released(names-1, 1, 5)
 		tab.holder(names - 2).Store(7)
-		require.EqualValues(t, 6<<procBits|1, tab.words[len(tab.words)-tab.stride+releaseWord].Load())
+		require.EqualValues(t, 6<<procBits|1, tab.words[(names-1)*tab.stride+releaseWord].Load())
 		require.Zero(t, tab.holder(names-1).Load())
 	}
 }

@@ -20,7 +20,7 @@ type Part struct {
 	Latency         hists
 	Shares          []int64 // acquisitions per worker
 	Waits           waits
-	Overlaps        int64
+	Overlaps        int64 // of all processes so far, as the next
 	FenceViolations int64
 	History         []Event
 	Holding         *holdingPart // op hold only
@@ -51,9 +51,10 @@ func (i *Interval) quantiles(h *Histogram) {
 type Place struct {
 	Proc  int   // number of this process, from 0
 	Begin int64 // when all processes begin, on the clock of Monotonic; may be past
+	Joins bool  // it takes the place of a process that was killed, in the middle of the run
 	// Table is a file of TableSize zero bytes, for this run alone, open in all its processes.
 	// RunPart maps it, and does not close it.
-	Table *os.File
+	Table *os.File `json:"-"`
 }
 
 // RunPart is Run for one process of several. It begins at place.Begin, and its audit covers
@@ -68,21 +69,33 @@ func RunPart(ctx context.Context, impl string, l Locker, cfg Config, place Place
 		return nil, wrong("KeyPrefix", "", "process %d of %d needs a place and a common key prefix", place.Proc, cfg.procs())
 	}
 	cfg.proc = place.Proc
-	table, unmap, err := mapTable(place.Table, cfg.keys())
+	table, unmap, err := mapTable(place.Table, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("bench: shared table: %w", err)
 	}
 	defer unmap()
 	runtime.GC()
 	r := newPartRunner(ctx, impl, l, cfg, table, baseAt(place.Begin))
+	r.joins = place.Joins
 	report, finish := r.reporter()
 	part = r.drive(ctx, report)
 	finish(Progress{Elapsed: part.Elapsed, Total: cfg.Duration})
 	return part, context.Cause(r.failed)
 }
 
+// Replaces adds to the series what processes reported that were killed, and whose place this one
+// took.
+func (p *Part) Replaces(reports []Progress) {
+	for _, r := range reports {
+		n := int(r.Elapsed/time.Second) - 1
+		if !r.Warmup && 0 <= n && n < len(p.Series) {
+			p.Series[n].Add(r.Point)
+		}
+	}
+}
+
 // TableSize returns the size in bytes of the table that the processes of a run share.
-func TableSize(cfg Config) int64 { return int64(tableWords(cfg.keys())) * 8 }
+func TableSize(cfg Config) int64 { return int64(tableWords(cfg)) * 8 }
 
 // baseAt converts a time of Monotonic to this process's clock. It reads the two clocks one
 // after the other, several times, and uses the closest pair.

@@ -63,6 +63,41 @@ func TestPartsSeeOverlapsAndHandoversOfEachOther(t *testing.T) {
 	require.Less(t, r.Latency.HandoverRemote.P["50"], 100*ms, "the clocks agree")
 }
 
+// A killed process leaves no part. What its audit and its history found is in the table.
+func TestAProcessThatTakesAPlaceGoesOnWithWhatTheOtherSaw(t *testing.T) {
+	if !SharesMemory {
+		t.Skip("no shared memory here")
+	}
+	cfg := Config{Workers: 4, Procs: 1, Keys: 1, Dist: Uniform(), KeyPrefix: "k", Duration: 400 * time.Millisecond,
+		TTL: time.Hour, Hold: Fixed(time.Millisecond), History: 64}
+	path := filepath.Join(t.TempDir(), "table")
+	require.NoError(t, os.WriteFile(path, make([]byte, TableSize(cfg)), 0o600))
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	place := Place{Begin: Monotonic(), Table: f}
+	killed, err := RunPart(t.Context(), "test", newLeases(2, time.Millisecond), cfg, place)
+	require.NoError(t, err)
+	require.Positive(t, killed.Overlaps)
+
+	place.Joins = true // a second before the end of a run of three
+	place.Begin, cfg.Duration = Monotonic()-int64(2*time.Second), 3*time.Second
+	begin := time.Now()
+	part, err := RunPart(t.Context(), "test", newLeases(1, time.Millisecond), cfg, place)
+	require.NoError(t, err)
+	require.Less(t, time.Since(begin), 2500*time.Millisecond, "it ends with the others")
+	require.GreaterOrEqual(t, part.Elapsed, cfg.Duration)
+	require.Equal(t, killed.Overlaps, part.Overlaps)
+	require.NotEmpty(t, killed.History)
+	require.Subset(t, part.History, killed.History[len(killed.History)/2:], "the ring goes on")
+	require.Len(t, part.Series, 3)
+	before := part.Series[0].Acquired
+	require.Less(t, before, part.Series[2].Acquired, "a second that was over when it came")
+
+	part.Replaces([]Progress{{Elapsed: time.Second, Point: Point{Acquired: 5}}, {Elapsed: time.Second, Warmup: true, Point: Point{Acquired: 7}}, {Elapsed: time.Hour}})
+	require.EqualValues(t, before+5, part.Series[0].Acquired)
+}
+
 func TestMergeAddsUpWhatPartsFound(t *testing.T) {
 	cfg := Config{Workers: 3, Procs: 3, KeyPrefix: "k", Duration: 1200 * time.Millisecond, Warmup: 50 * time.Millisecond, TTL: time.Second}
 	r := inParts(t, slow{acquire: takes(time.Millisecond), release: time.Millisecond}, cfg)

@@ -226,8 +226,8 @@ type Probe struct {
 // Band is one fault while it was in force, on the clock of Series.
 type Band struct {
 	Spec   string  `json:"spec"`   // as given to --fault
-	Kind   string  `json:"kind"`   // delay, stop, kill, restart, flush
-	Master int     `json:"master"` // from 1
+	Kind   string  `json:"kind"`   // delay, stop, kill, ...
+	Master int     `json:"master"` // from 1; 0: a fault of a client process
 	FromS  float64 `json:"from_s"`
 	ToS    float64 `json:"to_s"` // FromS for an event without length
 }

@@ -78,6 +78,9 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 		r.rec.forget()
 	}
 	from, counted := r.now(), countsOf(r.locker)
+	if r.joins { // its measured time is the others'
+		from = int64(r.cfg.Warmup)
+	}
 	var stalls *stallWatch
 	if part.Complete {
 		stalls = r.measure(ctx, from, part, &done, report, start)
@@ -231,7 +234,7 @@ func (r *runner) figures(p *Part) {
 			p.Holding.Wanted += int64(r.cfg.shareOf(w.number))
 		}
 	}
-	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps.Load(), r.audit.stale.Load(), r.history.violations()
+	p.Overlaps, p.FenceViolations, p.History = r.audit.overlaps().Load(), r.audit.stale().Load(), r.history.violations()
 	p.Panicked = r.failed.Err() != nil
 	p.ErrorSamples, p.Why = r.samples.texts, r.samples.why
 }

@@ -35,6 +35,7 @@ type runner struct {
 	audit   *audit
 	history *history // of Config.History; nil: none
 	waits   bool     // Config.Waits
+	joins   bool     // of Place
 	allowed int64    // allowance for drift of each lease; below 0: unknown
 
 	ctx     context.Context // of acquires; ends with the drain
@@ -56,7 +57,7 @@ type runner struct {
 
 // newRunner prepares a run of one process that begins at once.
 func newRunner(ctx context.Context, impl string, l Locker, cfg Config) *runner {
-	return newPartRunner(ctx, impl, l, cfg, newTable(cfg.keys()), time.Now())
+	return newPartRunner(ctx, impl, l, cfg, newTable(cfg), time.Now())
 }
 
 // newPartRunner prepares one process of a run that begins at base. The contexts of calls do
@@ -72,7 +73,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *ta
 		names:  names(cfg.KeyPrefix, cfg.keys()),
 		zipf:   newZipf(cfg),
 		rec:    newRecorder(cfg),
-		audit:  newAudit(t),
+		audit:  &audit{t},
 		waits:  cfg.Waits(),
 		ended:  make(chan struct{}),
 		stop:   make(chan struct{}),
@@ -81,7 +82,7 @@ func newPartRunner(ctx context.Context, impl string, l Locker, cfg Config, t *ta
 
 		allowed: allowance(l, cfg.TTL),
 	}
-	r.history = newHistory(t, r.names, cfg.proc, cfg.History)
+	r.history = newHistory(t, r.names, cfg.proc)
 	if cfg.Rate > 0 {
 		r.pacer = newPacer(cfg, r.zipf, r.now, r.alarms, r.ended)
 	}

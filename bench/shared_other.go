@@ -13,4 +13,4 @@ const SharesMemory = false
 // Monotonic returns 0: processes have no common clock here.
 func Monotonic() int64 { return 0 }
 
-func mapTable(*os.File, int) (*table, func(), error) { return nil, nil, errors.ErrUnsupported }
+func mapTable(*os.File, Config) (*table, func(), error) { return nil, nil, errors.ErrUnsupported }

@@ -23,12 +23,12 @@ func Monotonic() int64 {
 }
 
 // mapTable maps the table of a run from f. The caller calls unmap when no worker is left.
-func mapTable(f *os.File, names int) (t *table, unmap func(), err error) {
-	words := tableWords(names)
+func mapTable(f *os.File, cfg Config) (t *table, unmap func(), err error) {
+	words := tableWords(cfg)
 	mem, err := unix.Mmap(int(f.Fd()), 0, words*8, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, err
 	}
 	first := (*atomic.Int64)(unsafe.Pointer(unsafe.SliceData(mem))) // a page is aligned for an Int64
-	return &table{unsafe.Slice(first, words), stride(names)}, func() { _ = unix.Munmap(mem) }, nil
+	return tableOf(cfg, unsafe.Slice(first, words)), func() { _ = unix.Munmap(mem) }, nil
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,23 +15,11 @@ import (
 	"muxlock/internal/testing/redistest"
 )
 
-// rights are the rules of the user in the package's documentation: what is needed, what only
-// makes it faster, what fencing needs, and what newer servers have.
-type rights struct{ needed, faster, fencing, native []string }
-
-func documentedRights(t testing.TB) rights {
-	t.Helper()
-	doc, err := os.ReadFile("doc.go")
-	require.NoError(t, err)
-	lines := regexp.MustCompile(`(?m)^//\tACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
-	require.Len(t, lines, 4)
-	rules := func(i int) []string { return strings.Fields(strings.ReplaceAll(string(lines[i][1]), "'", "")) }
-	return rights{rules(0), rules(1), rules(2), rules(3)}
-}
+func documentedRights(t testing.TB) redistest.Rights { return redistest.DocumentedRights(t, "doc.go") }
 
 // nativeRights is those of the commands that the server has; Valkey's has another name.
-func (r rights) nativeRights(t testing.TB, m *redisserver.Server) (has []string) {
-	require.Equal(t, []string{"+msetex", "+delex"}, r.native)
+func nativeRights(t testing.TB, m *redisserver.Server) (has []string) {
+	require.Equal(t, []string{"+msetex", "+delex"}, documentedRights(t).Native)
 	for _, command := range []string{"msetex", "delex", "delifeq"} {
 		if redistest.Command(t, m, "COMMAND", "INFO", command).([]any)[0] != nil {
 			has = append(has, "+"+command)
@@ -44,9 +31,7 @@ func (r rights) nativeRights(t testing.TB, m *redisserver.Server) (has []string)
 // openAs opens an engine for the documented user with these rules.
 func openAs(t *testing.T, masters []*redisserver.Server, rights []string, changes ...func(*Config)) (*Engine, error) {
 	t.Helper()
-	for _, m := range masters {
-		redistest.Command(t, m, append([]string{"ACL", "SETUSER", "locks", "reset"}, rights...)...)
-	}
+	redistest.Grant(t, masters, rights...)
 	cfg := Config{
 		Masters: redistest.Addrs(masters), MastersAreNew: true,
 		Client: rueidis.ClientOption{Username: "locks", Password: "PASSWORD"},
@@ -60,7 +45,7 @@ func openAs(t *testing.T, masters []*redisserver.Server, rights []string, change
 
 func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 	masters := redistest.Masters(t, 1)
-	needed := documentedRights(t).needed
+	needed := documentedRights(t).Needed
 	without := 0
 	for i, right := range needed {
 		command, isCommand := strings.CutPrefix(right, "+")
@@ -82,9 +67,9 @@ func TestLeastPrivilegesAreAllNeeded(t *testing.T) {
 func TestLeastPrivilegesSuffice(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	r := documentedRights(t)
-	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, r.faster)
-	native := r.nativeRights(t, masters[0])
-	for _, rights := range [][]string{r.needed, slices.Concat(r.needed, r.faster), slices.Concat(r.needed, native)} {
+	require.ElementsMatch(t, []string{"+mget", "+client|tracking", "+client|caching"}, r.Faster)
+	native := nativeRights(t, masters[0])
+	for _, rights := range [][]string{r.Needed, slices.Concat(r.Needed, r.Faster), slices.Concat(r.Needed, native)} {
 		for _, m := range masters {
 			redistest.Command(t, m, "CONFIG", "RESETSTAT")
 		}
@@ -122,7 +107,7 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 
 func TestFencingNeedsItsDocumentedRights(t *testing.T) {
 	masters := fencedSet(t, 1)
-	needed, fencing := documentedRights(t).needed, documentedRights(t).fencing
+	needed, fencing := documentedRights(t).Needed, documentedRights(t).Fencing
 	all := append(needed, fencing...)
 	for i := len(needed); i < len(all); i++ {
 		_, err := openAs(t, masters, slices.Concat(all[:i], all[i+1:]), fenced)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/shown"
 	"muxlock/pipeline"
 )
 
@@ -30,7 +31,7 @@ func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
 	require.Equal(t, token, adopted.Reveal())
 	require.Zero(t, adopted.Fence())
 	soon(t, func() bool {
-		for _, left := range pttl(t, masters, t.Name()) {
+		for _, left := range redistest.PTTL(t, masters, t.Name()) {
 			if left <= 10_000 {
 				return false
 			}
@@ -42,7 +43,7 @@ func TestAdoptedLockIsUsedAndReleasedByAnotherProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "first", i.Holder)
 	require.NoError(t, adopted.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	require.ErrorIs(t, adopted.Extend(t.Context(), 0), ErrNotHeld)
 	require.ErrorIs(t, lock.Extend(t.Context(), 0), ErrLost, "the first holder finds out")
 	require.EqualValues(t, 1, second.Stats().Acquired)
@@ -54,28 +55,28 @@ func TestAdoptedLockIsKeptAlive(t *testing.T) {
 	t.Parallel()
 	masters := five(t)
 	e := open(t, masters)
-	put(t, masters, t.Name(), redsyncs)
+	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
 	for _, m := range masters {
 		redistest.Command(t, m, "PEXPIRE", t.Name(), "5000")
 	}
-	lock, err := e.Adopt(t.Context(), t.Name(), redsyncs, 5*time.Second)
+	lock, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 5*time.Second)
 	require.NoError(t, err)
 	require.NoError(t, lock.KeepAlive(0))
 	until := lock.Until()
 	soon(t, func() bool { return lock.Until().After(until) })
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestAdoptNeverShortensALease(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	put(t, masters, t.Name(), redsyncs)
-	lock, err := e.Adopt(t.Context(), t.Name(), redsyncs, 5*time.Second)
+	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
+	lock, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 5*time.Second)
 	require.NoError(t, err)
 	require.LessOrEqual(t, time.Until(lock.Until()), 5*time.Second, "it relies on its own ttl only")
 	quiet(t, e)
-	for _, left := range pttl(t, masters, t.Name()) {
+	for _, left := range redistest.PTTL(t, masters, t.Name()) {
 		require.Greater(t, left, int64(30_000))
 	}
 	require.NoError(t, lock.Release(t.Context()))
@@ -84,19 +85,19 @@ func TestAdoptNeverShortensALease(t *testing.T) {
 func TestAdoptOfALockThatIsNotHeldCreatesNothing(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	_, err := e.Adopt(t.Context(), t.Name(), redsyncs, 0)
+	_, err := e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
 	require.ErrorIs(t, err, ErrNotHeld)
 	require.NotErrorIs(t, err, ErrNotAcquired)
-	require.Equal(t, make([]string, 5), get(t, masters, t.Name()))
-	put(t, masters, t.Name(), "another")
-	_, err = e.Adopt(t.Context(), t.Name(), redsyncs, 0)
+	require.Equal(t, make([]string, 5), redistest.Get(t, masters, t.Name()))
+	redistest.Put(t, masters, t.Name(), "another")
+	_, err = e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
 	require.ErrorIs(t, err, ErrNotHeld)
-	requireHidden(t, redsyncs, err)
+	shown.RequireHidden(t, redistest.RedsyncToken, err)
 	n, err := Admin.ForceRelease(t.Context(), e, t.Name())
 	require.NoError(t, err)
 	require.Equal(t, 5, n)
-	put(t, masters[:2], t.Name(), redsyncs)
-	_, err = e.Adopt(t.Context(), t.Name(), redsyncs, 0)
+	redistest.Put(t, masters[:2], t.Name(), redistest.RedsyncToken)
+	_, err = e.Adopt(t.Context(), t.Name(), redistest.RedsyncToken, 0)
 	require.ErrorIs(t, err, ErrNotHeld, "a minority has it")
 	require.Zero(t, namesOf(e))
 	cycle(t, e, t.Name()+" another")

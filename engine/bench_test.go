@@ -27,7 +27,7 @@ func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
 func BenchmarkCycleWithoutNative(b *testing.B) {
 	masters := redistest.Masters(b, 5)
 	for _, m := range masters {
-		for _, right := range documentedRights(b).nativeRights(b, m) {
+		for _, right := range nativeRights(b, m) {
 			redistest.Command(b, m, "ACL", "SETUSER", "default", strings.Replace(right, "+", "-", 1))
 		}
 	}

@@ -42,14 +42,14 @@ func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
 		_, err := e.Acquire(ctx, t.Name(), 20*time.Second)
 		returned <- err
 	}()
-	soon(t, func() bool { return get(t, masters[:1], t.Name())[0] != "" }, "sent")
+	soon(t, func() bool { return redistest.Get(t, masters[:1], t.Name())[0] != "" }, "sent")
 	cancel()
 	require.ErrorIs(t, <-returned, context.Canceled)
 	require.Equal(t, 5, upMasters(e), "no answer has come, nor MasterTimeout")
 	for _, link := range links[:3] {
 		link.HoldReplies(false)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	require.Equal(t, 5, upMasters(e))
 	cycle(t, e, t.Name())
 }
@@ -57,9 +57,7 @@ func TestAcquireCancelledInFlightReturnsAtOnceAndIsReleased(t *testing.T) {
 func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 	masters := five(t)
 	e, holder := open(t, masters), open(t, masters)
-	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, holder, masters, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	returned := make(chan error)
@@ -69,7 +67,7 @@ func TestWaitForAHeldLockEndsWithItsContext(t *testing.T) {
 	}()
 	soon(t, func() bool { return e.Stats().Taken > 0 })
 	cancel()
-	err = <-returned
+	err := <-returned
 	require.ErrorIs(t, err, ErrTaken)
 	require.ErrorIs(t, err, ErrNotAcquired)
 	require.ErrorIs(t, err, context.Canceled)
@@ -107,7 +105,7 @@ func TestReleaseIsSentThoughItsContextHasEnded(t *testing.T) {
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.ErrorIs(t, err, context.Canceled)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 // cancelledInFlight has a call's requests stay on the way for good and ends its ctx when they
@@ -130,17 +128,15 @@ func cancelledInFlight(t *testing.T, e *Engine, links []*faultconn.Link, call fu
 func TestReleaseCancelledInFlightIsNotConfirmedAndGoesOn(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, links := bent(t, masters, masterTimeout(9*time.Second))
-	lock, err := e.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
-	err = cancelledInFlight(t, e, links, func(ctx context.Context) error { return lock.Release(ctx) })
+	lock := heldEverywhere(t, e, masters, 0)
+	err := cancelledInFlight(t, e, links, func(ctx context.Context) error { return lock.Release(ctx) })
 	require.ErrorIs(t, err, ErrNoQuorum)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, uint64(1), e.Stats().ReleasesUnconfirmed)
 	for _, link := range links {
 		link.BlackHole(false)
 	}
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 	require.ErrorIs(t, lock.Release(t.Context()), ErrNotHeld)
 }
 
@@ -158,7 +154,7 @@ func TestExtendCancelledInFlightLeavesTheOldUntil(t *testing.T) {
 		link.BlackHole(false)
 	}
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
@@ -212,7 +208,7 @@ func TestFullQueueIsOverloadedUnlessAcquireMayWait(t *testing.T) {
 		held.Wait()
 		require.Positive(t, e.Stats().Overloaded)
 		for _, name := range append(names, "/waiting") {
-			gone(t, masters, t.Name()+name)
+			redistest.Gone(t, masters, t.Name()+name)
 		}
 	}
 }

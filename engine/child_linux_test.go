@@ -81,7 +81,7 @@ func TestHolderProcessStoppedForLongerThanItsLeaseFindsOutAtItsFirstCall(t *test
 	require.True(t, lock.Valid())
 	require.GreaterOrEqual(t, having(t, masters, lock), has)
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, "name")
+	redistest.Gone(t, masters, "name")
 }
 
 func TestProcessStoppedUnderLoadSetsNoMasterAside(t *testing.T) {

@@ -2,8 +2,11 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -70,8 +73,72 @@ func TestAnAcquireThatMeetsCloseAtAnyMomentLeavesNoKey(t *testing.T) {
 		if err := <-ended; err != nil {
 			met++
 			require.ErrorIs(t, err, ErrClosed)
-			require.Empty(t, get(t, masters, fmt.Sprint(i))[0])
+			require.Empty(t, redistest.Get(t, masters, fmt.Sprint(i))[0])
 		}
 	}
 	t.Log(met, "of 200 met it")
+}
+
+func TestCloseEndsAllWaits(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		lock := mustAcquire(t, e, "name", 0)
+		done := lock.Done()
+		kept := mustAcquire(t, e, "kept", 0)
+		require.NoError(t, kept.KeepAlive(0))
+		s.set(func() { s.keys["other"] = scriptedKey{"another's", time.Now().Add(time.Hour)} })
+		errs := make(chan error, 3)
+		go func() {
+			_, err := e.Acquire(t.Context(), "other", 0) // contends
+			errs <- err
+		}()
+		go func() {
+			_, err := e.Acquire(t.Context(), "other", 0) // waits behind it, or the other way round
+			errs <- err
+		}()
+		go func() {
+			errs <- e.Do(t.Context(), "done", 0, func(ctx context.Context) error {
+				<-ctx.Done()
+				return context.Cause(ctx)
+			})
+		}()
+		waiting := []<-chan acquired{line(t.Context(), e, 0), line(t.Context(), e, 0)}
+		time.Sleep(time.Second)
+		asking := make(chan error, 1)
+		go func() {
+			_, err := e.TryAcquire(t.Context(), "asked for", 0) // is granted while the engine closes
+			asking <- err
+		}()
+		synctest.Wait()
+
+		begin := time.Now()
+		var closing sync.WaitGroup
+		for range 2 {
+			closing.Go(func() { _ = e.Close() })
+		}
+		for _, w := range waiting {
+			got := <-w
+			require.ErrorIs(t, got.err, ErrClosed)
+			require.ErrorIs(t, got.err, ErrTaken, "it was in line")
+			require.Zero(t, got.at.Sub(begin), "at once")
+		}
+		<-done
+		for range cap(errs) {
+			require.ErrorIs(t, <-errs, ErrClosed)
+		}
+		require.ErrorIs(t, <-asking, ErrClosed)
+		for _, l := range []*Lock{lock, kept} {
+			require.ErrorIs(t, l.Err(), ErrLost)
+			require.ErrorIs(t, l.Err(), ErrClosed)
+		}
+		closing.Wait()
+		for _, err := range []error{
+			lock.KeepAlive(0), lock.Extend(t.Context(), 0), lock.Release(t.Context()),
+			e.Do(t.Context(), "name", 0, func(context.Context) error { return errors.New("not to be run") }),
+		} {
+			require.ErrorIs(t, err, ErrClosed)
+		}
+		require.Zero(t, namesOf(e))
+		require.Empty(t, e.keeper.leases)
+		require.Zero(t, e.Stats().Waiting)
+	})
 }

@@ -31,6 +31,38 @@ type contender struct {
 	waitWhenFull bool
 }
 
+func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
+	key, err := e.cfg.key(name)
+	if err != nil {
+		return nil, err
+	}
+	ttl, err = e.cfg.lease(ttl)
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, e.unlessKnown(key, errUnanswered, err)
+	}
+	if !waitWhenFull && e.pipe.Full() { // refused before it costs more
+		e.counts.overloaded.Add(1)
+		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
+	}
+	now := clock.Now()
+	c := contender{e: e, name: key, asked: now, begin: now, waitWhenFull: waitWhenFull}
+	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
+	lock, err := c.queue(ctx, most != 1)
+	if lock == nil && err == nil {
+		if lock, err = c.contend(ctx); err != nil {
+			err = e.unlessKnown(key, errUnanswered, err)
+			c.state.stopContending(c.yieldFirst && c.made == 0)
+		}
+	}
+	if err != nil {
+		return nil, e.notAcquired(name, now, c.made, err)
+	}
+	return lock, nil
+}
+
 // queue makes c the contender at once or after a wait, or returns a lock that was handed over.
 func (c *contender) queue(ctx context.Context, wait bool) (*Lock, error) {
 	e := c.e
@@ -248,10 +280,8 @@ func (e *Engine) pause(ctx context.Context, d time.Duration) error {
 		clock.Nap(d)
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

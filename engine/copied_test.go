@@ -97,7 +97,7 @@ func TestMasterThatWasCopiedBehindAStoppedProcessMakesNoSecondHolder(t *testing.
 	links[1].HoldReplies(false)
 	got := <-done
 	require.True(t, notHeldTwice(t, lock, got.lock, got.err))
-	soon(t, func() bool { return get(t, masters[:2], t.Name())[1] == "" }, "what was granted is released")
+	soon(t, func() bool { return redistest.Get(t, masters[:2], t.Name())[1] == "" }, "what was granted is released")
 }
 
 // calls returns how often a server was sent a command.

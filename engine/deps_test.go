@@ -46,7 +46,7 @@ var floors = [][]string{
 	{"internal/address", "internal/child", "internal/clock", "internal/fencing", "internal/line", "internal/oneline", "internal/peaks", "internal/quorum", "internal/redlock",
 		"internal/resp", "internal/serverinfo", "internal/stats", "internal/token", "internal/wallclock"},
 	{"internal/guard"},
-	{"scripts", "internal/redisserver"},
+	{"scripts", "internal/faultproxy", "internal/redisserver", "internal/wire"},
 	{"pipeline/internal/conn", "internal/redisfake"},
 	{"pipeline/internal/wakeup", "pipeline/internal/membership", "pipeline/internal/pending", "pipeline/internal/pace"},
 	{"pipeline"},

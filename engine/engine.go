@@ -175,48 +175,14 @@ func (e *Engine) Close() error {
 		e.names.close()
 		e.pipe.Refuse()
 	})
-	patience := time.NewTimer(2 * e.cfg.MasterTimeout)
-	defer patience.Stop()
 	select {
 	case <-e.names.drained:
-	case <-patience.C:
+	case <-time.After(2 * e.cfg.MasterTimeout):
 	}
 	e.running.Wait()
 	e.pipe.Close()
 	e.events.close()
 	return nil
-}
-
-func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	key, err := e.cfg.key(name)
-	if err != nil {
-		return nil, err
-	}
-	ttl, err = e.cfg.lease(ttl)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, e.unlessKnown(key, errUnanswered, err)
-	}
-	if !waitWhenFull && e.pipe.Full() { // refused before it costs more
-		e.counts.overloaded.Add(1)
-		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
-	}
-	now := clock.Now()
-	c := contender{e: e, name: key, asked: now, begin: now, waitWhenFull: waitWhenFull}
-	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
-	lock, err := c.queue(ctx, most != 1)
-	if lock == nil && err == nil {
-		if lock, err = c.contend(ctx); err != nil {
-			err = e.unlessKnown(key, errUnanswered, err)
-			c.state.stopContending(c.yieldFirst && c.made == 0)
-		}
-	}
-	if err != nil {
-		return nil, e.notAcquired(name, now, c.made, err)
-	}
-	return lock, nil
 }
 
 // undo sends a release that nobody waits for.

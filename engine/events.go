@@ -72,11 +72,6 @@ func (q *events) add(required bool, deliver func()) {
 	q.put(required, event{deliver: deliver})
 }
 
-// addMaster queues an event of a master.
-func (q *events) addMaster(address string, deliver func()) {
-	q.put(true, event{deliver: deliver, master: address})
-}
-
 func (q *events) put(required bool, added event) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -186,11 +181,9 @@ func (q *events) close() {
 	q.closed = true
 	q.mu.Unlock()
 	q.wake()
-	patience := time.NewTimer(closeWait)
-	defer patience.Stop()
 	select {
 	case <-q.ended:
-	case <-patience.C:
+	case <-time.After(closeWait):
 		q.mu.Lock()
 		q.abandoned = true
 		q.mu.Unlock()

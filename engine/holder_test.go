@@ -15,6 +15,7 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/shown"
 )
 
 // keeping acquires a lock on all masters and keeps it alive.
@@ -60,7 +61,7 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
 				<-lock.Done()
 				require.ErrorIs(t, lock.Err(), ErrNotHeld)
 				require.NotErrorIs(t, lock.Err(), ErrExpired, "known before validity ran out")
-				gone(t, masters, t.Name()) // on the minority too
+				redistest.Gone(t, masters, t.Name()) // on the minority too
 				return
 			}
 			soon(t, func() bool {
@@ -68,11 +69,11 @@ func TestKeyDeletedOnAMajorityIsALossAndOnAMinorityIsNot(t *testing.T) {
 				return has == 5-deleted && of == 5 && !time.Now().Before(first)
 			}, "renewed beyond its ttl")
 			require.True(t, lock.Valid())
-			for i, value := range get(t, masters, t.Name()) {
+			for i, value := range redistest.Get(t, masters, t.Name()) {
 				require.Equal(t, i < deleted, value == "", "an extend creates nothing")
 			}
 			require.NoError(t, lock.Release(t.Context()))
-			gone(t, masters, t.Name())
+			redistest.Gone(t, masters, t.Name())
 		})
 	}
 }
@@ -92,11 +93,11 @@ func TestMasterStoppedForLongerThanTheLeaseDoesNotMatter(t *testing.T) {
 	late := lock.Until()
 	soon(t, func() bool { has, _ := lock.HeldOn(); return has == 4 && time.Now().After(late) }, "renewed with the one that is back")
 	require.True(t, lock.Valid())
-	values := get(t, masters, t.Name())
+	values := redistest.Get(t, masters, t.Name())
 	require.Empty(t, values[0], "it ran out there, and an extend creates nothing")
 	require.Equal(t, slices.Repeat([]string{lock.lease.token}, 4), values[1:])
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 // A journal is what an observer and a logger received.
@@ -191,7 +192,7 @@ func TestObserverAndLoggerAreToldAndSeeNoToken(t *testing.T) {
 		token := lock.lease.token
 		require.NotContains(t, j.log.String(), token)
 		for _, err := range j.errs {
-			requireHidden(t, token, err)
+			shown.RequireHidden(t, token, err)
 		}
 	}
 }

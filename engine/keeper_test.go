@@ -321,39 +321,6 @@ func TestHeldOnCountsTheMastersThatStillHaveTheLock(t *testing.T) {
 	})
 }
 
-func TestDoKeepsTheLockAliveWhileTheFunctionRuns(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
-			time.Sleep(time.Minute)
-			return ctx.Err()
-		})
-		require.NoError(t, err)
-		require.Greater(t, s.count(pipeline.Extend), 15)
-		requireNothingLeft(t, e, s)
-	})
-}
-
-func TestFunctionOfDoBoundsItsRenewals(t *testing.T) {
-	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		begin := time.Now()
-		err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
-			lock, _ := LockFrom(ctx)
-			require.NoError(t, lock.KeepAlive(time.Minute))
-			select {
-			case <-ctx.Done():
-			case <-time.After(time.Hour):
-			}
-			held := time.Since(begin)
-			require.Greater(t, held, time.Minute)
-			require.LessOrEqual(t, held, time.Minute+lease10)
-			return context.Cause(ctx)
-		})
-		require.ErrorIs(t, err, ErrLost)
-		require.ErrorIs(t, err, ErrExpired)
-		requireNothingLeft(t, e, s)
-	})
-}
-
 // In real time: virtual time begins in the past, and does not overflow.
 func TestLongestBoundIsNoBound(t *testing.T) {
 	s := &scripted{keys: make(map[string]scriptedKey)}
@@ -371,30 +338,6 @@ func TestLongestBoundIsNoBound(t *testing.T) {
 		return nil
 	}))
 	require.NoError(t, e.Close())
-}
-
-func TestDoCancelsTheFunctionWithTheCauseOfTheLoss(t *testing.T) {
-	for name, spoil := range map[string]func(s *scripted){
-		"masters away": func(s *scripted) { s.set(func() { s.away = true }) },
-		"key deleted":  func(s *scripted) { s.drop("name") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-				own := errors.New("the function's own")
-				cause := map[string]error{"masters away": ErrNoQuorum, "key deleted": ErrNotHeld}[name]
-				err := e.Do(t.Context(), "name", 0, func(ctx context.Context) error {
-					spoil(s)
-					<-ctx.Done()
-					require.ErrorIs(t, context.Cause(ctx), ErrLost)
-					require.ErrorIs(t, context.Cause(ctx), cause)
-					return own
-				})
-				require.ErrorIs(t, err, own)
-				require.ErrorIs(t, err, ErrLost)
-				require.ErrorIs(t, err, cause)
-			})
-		})
-	}
 }
 
 func TestKeeperServesWhatRanOutInASuspendAtOnceAndOnce(t *testing.T) {

@@ -110,15 +110,14 @@ func (l *Lock) ending() error {
 
 // watch reports a leader that still runs without the lock when grace has passed since the end of its ctx.
 func (l *Lock) watch(grace time.Duration, returned <-chan struct{}) {
-	timer := time.NewTimer(grace)
-	defer timer.Stop()
+	over := time.After(grace)
 	select {
 	case <-l.Done():
 	case <-returned:
 		return
 	}
 	select {
-	case <-timer.C:
+	case <-over:
 	case <-returned:
 		return
 	}

@@ -31,10 +31,7 @@ func TestMain(m *testing.M) {
 var shared = redistest.Shared{N: 5}
 
 // five returns the shared masters.
-func five(t testing.TB) []*redisserver.Server {
-	t.Helper()
-	return shared.Masters(t)
-}
+var five = shared.Masters
 
 // patience is how long masters may take that no test stops: longer than a busy machine keeps
 // them waiting. Leases are longer.
@@ -56,12 +53,7 @@ func open(t testing.TB, masters []*redisserver.Server, changes ...func(*Config))
 // bent connects an engine through one link per master.
 func bent(t testing.TB, masters []*redisserver.Server, changes ...func(*Config)) (*Engine, []*faultconn.Link) {
 	t.Helper()
-	links, byAddress := make([]*faultconn.Link, len(masters)), make(faultconn.Links)
-	for i, m := range masters {
-		links[i] = faultconn.NewLink()
-		byAddress[m.Addr()] = links[i]
-		t.Cleanup(links[i].Cut) // after the engine is closed
-	}
+	links, byAddress := faultconn.To(t, redistest.Addrs(masters)) // cut after the engine is closed
 	changes = append(changes, func(c *Config) { c.Client.DialCtxFn = byAddress.Dial })
 	return open(t, masters, changes...), links
 }
@@ -71,38 +63,7 @@ func masterTimeout(d time.Duration) func(*Config) { return func(c *Config) { c.M
 // durable lets a restarted master vote as soon as it is admitted.
 func durable(c *Config) { c.MastersAreDurable = true }
 
-// redsyncs is a value as Redsync makes it.
-const redsyncs = "c29tZXRoaW5nIHJhbmRvbQ=="
-
 func holder(text string) func(*Config) { return func(c *Config) { c.Holder = text } }
-
-// put gives masters a lock's key as another client does.
-func put(t testing.TB, masters []*redisserver.Server, name, value string) {
-	t.Helper()
-	for _, m := range masters {
-		require.Equal(t, "OK", redistest.Command(t, m, "SET", name, value, "NX", "PX", "60000"))
-	}
-}
-
-// get returns the value of a key on each master; "" where it is missing.
-func get(t testing.TB, masters []*redisserver.Server, name string) []string {
-	t.Helper()
-	values := make([]string, len(masters))
-	for i, m := range masters {
-		values[i], _ = redistest.Command(t, m, "GET", name).(string)
-	}
-	return values
-}
-
-// pttl returns the time to live of a key in milliseconds on each master; -2 where it is missing.
-func pttl(t testing.TB, masters []*redisserver.Server, name string) []int64 {
-	t.Helper()
-	left := make([]int64, len(masters))
-	for i, m := range masters {
-		left[i] = redistest.Command(t, m, "PTTL", name).(int64)
-	}
-	return left
-}
 
 // soon waits for a condition that the masters or the engine's background work bring about.
 func soon(t testing.TB, condition func() bool, why ...any) {
@@ -129,7 +90,7 @@ func quiet(t testing.TB, e *Engine) {
 func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	t.Helper()
 	soon(t, func() bool {
-		for _, value := range get(t, masters, l.Name()) {
+		for _, value := range redistest.Get(t, masters, l.Name()) {
 			if value != l.lease.token {
 				return false
 			}
@@ -138,28 +99,24 @@ func everywhere(t testing.TB, masters []*redisserver.Server, l *Lock) {
 	}, "the key is on all masters")
 }
 
+// heldEverywhere acquires the lock named after the test, and waits until it is on all masters.
+func heldEverywhere(t testing.TB, e *Engine, masters []*redisserver.Server, ttl time.Duration) *Lock {
+	t.Helper()
+	lock, err := e.TryAcquire(t.Context(), t.Name(), ttl)
+	require.NoError(t, err)
+	everywhere(t, masters, lock)
+	return lock
+}
+
 // having returns how many masters have a lock's key.
 func having(t testing.TB, masters []*redisserver.Server, l *Lock) (n int) {
 	t.Helper()
-	for _, value := range get(t, masters, l.Name()) {
+	for _, value := range redistest.Get(t, masters, l.Name()) {
 		if value == l.Reveal() {
 			n++
 		}
 	}
 	return n
-}
-
-// gone waits until no master has any of the keys, for less than the default lease.
-func gone(t testing.TB, masters []*redisserver.Server, names ...string) {
-	t.Helper()
-	require.Eventually(t, func() bool {
-		for _, name := range names {
-			if strings.Join(get(t, masters, name), "") != "" {
-				return false
-			}
-		}
-		return true
-	}, 8*time.Second, 5*time.Millisecond, "the keys are gone")
 }
 
 func upMasters(e *Engine) (n int) {

@@ -99,7 +99,7 @@ func TestNewWorksWhileAMinorityIsAway(t *testing.T) {
 	soon(t, func() bool { return upMasters(e) == 5 }, "they are probed")
 	require.NoError(t, lock.Extend(t.Context(), 20*time.Second))
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestNewRefusesOneServerUnderTwoAddresses(t *testing.T) {

@@ -163,7 +163,7 @@ func (q *events) master(address string, up bool, cause error) {
 	if q == nil || q.observer.Master == nil && q.logger == nil {
 		return
 	}
-	q.addMaster(address, func() {
+	q.put(true, event{master: address, deliver: func() {
 		if q.observer.Master != nil {
 			q.observer.Master(address, up, cause)
 		}
@@ -182,5 +182,5 @@ func (q *events) master(address string, up bool, cause error) {
 		default:
 			q.logger.Info("master votes", attributes...)
 		}
-	})
+	}})
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/redisfake"
+	"muxlock/internal/testing/shown"
 	"muxlock/scripts"
 )
 
@@ -43,7 +44,7 @@ var secrets = regexp.MustCompile(`[0-9A-Za-z+/]{22}==|` + password)
 func requireNoSecret(t *testing.T, values ...any) {
 	t.Helper()
 	for _, v := range values {
-		for _, text := range printed(v) {
+		for _, text := range shown.Texts(v) {
 			require.NotRegexp(t, secrets, text, "%T", v)
 		}
 	}

@@ -26,7 +26,7 @@ func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 	links[2].Cut()
 	soon(t, func() bool { return upMasters(holder) == 2 })
 	cycle(t, other, t.Name())
-	gone(t, masters, t.Name()) // the verdict of a release comes from a quorum
+	redistest.Gone(t, masters, t.Name()) // the verdict of a release comes from a quorum
 
 	lock, err := holder.TryAcquire(t.Context(), t.Name(), 0) // on the first two
 	require.NoError(t, err)
@@ -56,9 +56,7 @@ func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 
 	soon(t, func() bool { return other.Stats().Masters[1].VotesFrom.IsZero() })
 	require.Greater(t, time.Since(killed), other.cfg.restartWait())
-	late, err := other.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, late)
+	late := heldEverywhere(t, other, masters, 0)
 	require.NoError(t, late.Release(t.Context()))
 }
 
@@ -75,7 +73,7 @@ func TestAcquireOutlastsTheWaitOfARestartedMajority(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, time.Since(begin), e.cfg.restartWait())
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestEngineStartsBesideItsMastersAndWaitsForThem(t *testing.T) {
@@ -115,9 +113,7 @@ func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 	masters, other := all[:3], all[3]
 	first := open(t, masters, masterTimeout(5*time.Second))
 	second := open(t, masters, masterTimeout(5*time.Second))
-	lock, err := first.TryAcquire(t.Context(), t.Name(), 0)
-	require.NoError(t, err)
-	everywhere(t, masters, lock)
+	lock := heldEverywhere(t, first, masters, 0)
 	for _, m := range masters[:2] {
 		replicaOf(t, m, other)
 		redistest.Command(t, m, "REPLICAOF", "NO", "ONE")
@@ -129,7 +125,7 @@ func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
 	}
 	soon(t, waiting, "both are back and wait")
 	for range 10 {
-		_, err = second.TryAcquire(t.Context(), t.Name(), 0)
+		_, err := second.TryAcquire(t.Context(), t.Name(), 0)
 		require.ErrorIs(t, err, ErrNoQuorum)
 		require.ErrorIs(t, err, ErrRestarted)
 	}

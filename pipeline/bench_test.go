@@ -118,11 +118,9 @@ func BenchmarkFold(b *testing.B) {
 					before := new(conn.Batch) // has the keys as the requests find them
 					for i, q := range requests {
 						if Op(op) == Acquire {
-							before.Begin(2)
-							before.Add("DEL", q.Name)
+							before.Command("DEL", q.Name)
 						} else {
-							before.Begin(5)
-							before.Add("SET", q.Name, q.Token, "PX", strconv.Itoa(1000+i))
+							before.Command("SET", q.Name, q.Token, "PX", strconv.Itoa(1000+i))
 						}
 					}
 					b.ReportAllocs()
@@ -161,8 +159,7 @@ func BenchmarkFold(b *testing.B) {
 func serverNanos(b *testing.B, s *conn.Session) (ns float64) {
 	b.Helper()
 	var info conn.Batch
-	info.Begin(2)
-	info.Add("INFO", "commandstats")
+	info.Command("INFO", "commandstats")
 	replies, err := s.Ask(&info, nil)
 	require.NoError(b, err)
 	for line := range strings.Lines(replies[0].Text) {

@@ -10,13 +10,16 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// These are package conn's. Callers of the pipeline need them.
+// These are names of the rooms that callers of the pipeline need. Setup, Member, Init, Replace and
+// Members are what operators do to masters.
 type (
 	Op          = conn.Op
 	Origin      = conn.Origin
 	Request     = conn.Request
 	Master      = conn.Master
 	MasterError = conn.MasterError
+	Setup       = membership.Setup
+	Member      = membership.Member
 )
 
 const (
@@ -26,17 +29,8 @@ const (
 
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix
-)
-
-var (
-	ErrDenied   = conn.ErrDenied
-	ErrRegister = conn.ErrRegister
-)
-
-// These are package membership's: what operators do to masters, and why a master may not vote.
-type (
-	Setup  = membership.Setup
-	Member = membership.Member
+	MaxValue       = conn.MaxValue
+	NoExpiry       = conn.NoExpiry
 )
 
 var (
@@ -44,6 +38,9 @@ var (
 	Replace = membership.Replace
 	Members = membership.Members
 
+	ErrDenied         = conn.ErrDenied
+	ErrNotALock       = conn.ErrNotALock
+	ErrRegister       = conn.ErrRegister
 	ErrRefused        = membership.ErrRefused
 	ErrMembersLost    = membership.ErrMembersLost
 	ErrConfigMismatch = membership.ErrConfigMismatch

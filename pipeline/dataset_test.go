@@ -14,7 +14,7 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// TestWhatRedisReportsOfADataSet holds the table of membership.Admission against real servers, and
+// TestWhatRedisReportsOfADataSet holds the table of membership.Server against real servers, and
 // the rule against each row.
 func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	servers := redistest.MastersWith(t, 2, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}})
@@ -38,7 +38,7 @@ func TestWhatRedisReportsOfADataSet(t *testing.T) {
 	redistest.Command(t, other, "SET", "the other's", "1")
 
 	// A step checks what is new in comparison with the one before.
-	a, last, now := membership.Admission{Wait: testWait, Trusted: true}, info(one), time.Now()
+	a, last, now := membership.Server{Wait: testWait, Trusted: true}, info(one), time.Now()
 	last["run_id"] = runID
 	a, err := a.Check(last, now, now)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline/internal/conn"
 )
 
@@ -148,16 +149,16 @@ func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) 
 		const times = 400   // so that the shares below are not missed by chance
 		var early, late int // in the first and last quarter of the pause
 		for range times {
-			time.Sleep(2 * conn.LongestPause)
+			time.Sleep(2 * redlock.LongestRedial)
 			switch d := b.redialled(b.fakes[0]); {
-			case d < conn.LongestPause/4:
+			case d < redlock.LongestRedial/4:
 				early++
-			case d > conn.LongestPause*3/4:
+			case d > redlock.LongestRedial*3/4:
 				late++
 			}
-			time.Sleep(2 * conn.LongestPause)
+			time.Sleep(2 * redlock.LongestRedial)
 			b.cycle("a")
-			require.Less(t, b.redialled(b.fakes[0]), 2*conn.FirstPause, "it is in use")
+			require.Less(t, b.redialled(b.fakes[0]), 2*redlock.FirstRedial, "it is in use")
 		}
 		require.InDelta(t, times/4, early, times/8)
 		require.InDelta(t, times/4, late, times/8)
@@ -168,7 +169,7 @@ func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for range 20 {
-			time.Sleep(2 * conn.LongestPause)
+			time.Sleep(2 * redlock.LongestRedial)
 			for _, f := range b.fakes {
 				f.cut()
 			}
@@ -177,7 +178,7 @@ func TestRoundEndsThePauseOfAnIdleMaster(t *testing.T) {
 			require.NoError(t, err)
 			asked := time.Now()
 			b.untilUp(3)
-			require.Less(t, time.Since(asked), 3*conn.FirstPause)
+			require.Less(t, time.Since(asked), 3*redlock.FirstRedial)
 		}
 	})
 }

@@ -37,14 +37,12 @@
 // nothing waits for a timer, a lone call is sent at once, and rounds grow with the load. Releases
 // come first, then extends, then acquires (queue).
 //
-// Room follows from what a master was measured to do (package pace). A part of the timeout bounds
-// its requests on the wire. Its writes on the wire are as many as keep the connection filled. A
-// near master has one write, so that rounds are large where the processor is the limit. A far one
-// has many, so that a call waits for no other. What does not fit waits for the master, in pieces if
-// it must. A master slower than the others takes all that waits in one write when it has room:
-// being late never makes it later. If a lock's acquire and release both wait, neither is sent
-// (compact): a master cannot have granted what it was never asked. If too much waits even so, the
-// master is behind: rounds skip it until it has caught up. It is not set aside for that.
+// Room is how many writes and requests may be on the wire to a master. It follows from what the
+// master was measured to do (package pace). What does not fit waits for the master, in pieces if it
+// must. A master slower than the others takes all that waits in one write when it has room: being
+// late never makes it later. If a lock's acquire and release both wait, neither is sent (compact): a
+// master cannot have granted what it was never asked. If too much waits even so, the master is
+// behind: rounds skip it until it has caught up. It is not set aside for that.
 //
 // Order holds on the one connection: a release is written after its acquire, and so is executed
 // after it. What is repeated runs behind what was sent meanwhile. So an acquire is not repeated
@@ -55,10 +53,8 @@
 //	call           its caller; the round's while state is waiting; after the caller
 //	               left, nobody's (the collector's)
 //	queue          Pipeline.mu
-//	master         each of its structs says: Pipeline.mu guards status, outbox, inFlight,
-//	               speed, link, pending, admission and member; run alone writes link and
-//	               admission, so it may read them without; run owns reader; writer has
-//	               some fields of Pipeline.mu and some of whoever has set writing
+//	master         each of its structs says: Pipeline.mu guards most; run alone writes link
+//	               and server, so it may read them without
 //	round          fixed once encoded, but for calls, tallies and causes (round.mu);
 //	               recycled by the last master that leaves it
 //	connection     dialled, read and closed by its master's reader; written by whoever has
@@ -99,26 +95,23 @@
 //
 // # A master that does not answer
 //
-// A master is hung when nothing has come for Config.Timeout since its oldest flight was written.
-// The time for which this process was stopped does not count (hung_master). A hung master, an
-// error, or a reply about the whole server (LOADING, READONLY, OOM, BUSY, a command that the ACL
-// forbids, ...) ends the connection. The master is set aside (setaside), and rounds are decided
-// without it. An error about one name is only an unknown vote on one call. The reader probes the
-// master with growing, jittered pauses, each time on a fresh connection: its identity, the
-// scripts, the pending releases, a trial lock. Only then is it admitted again, through one gate:
-// admit (probe). The reader calls Config.Changed when the master is set aside, when it is up but
-// must wait, and when it votes.
+// A hung master (hung_master), an error, or a reply about the whole server (LOADING, READONLY, OOM,
+// BUSY, a command that the ACL forbids, ...) ends the connection. The master is set aside
+// (setaside), and rounds are decided without it. An error about one name is only an unknown vote on
+// one call. The reader probes the master with growing, jittered pauses, each time on a fresh
+// connection: its identity, the scripts, the pending releases, a trial lock. Only then is it
+// admitted again, through one gate: admit (probe). The reader calls Config.Changed when the master
+// is set aside, when it is up but must wait, and when it votes.
 //
 // # A master that was restarted
 //
-// run_id identifies the server, and master_replid its data. A check asks for the latter: in front
-// of requests when the last one is a tick old, every few seconds if nothing is sent. Another
-// server, or one with other data, may be empty, and would grant what somebody still holds. It is
-// admitted like any other, and sent releases and extends: they do no harm if there is no key.
+// run_id identifies the server, and master_replid its data. A check asks for the latter (newCheck).
+// Another server, or one with other data, may be empty, and would grant what somebody still holds.
+// It is admitted like any other, and sent releases and extends: they do no harm if there is no key.
 // Acquires are left out (part) until Config.Wait has passed since the server was seen first. They
-// count as unknown there, so that a quorum is still one of all masters. membership.Admission has
-// the rule, also for a first meeting. It is pure. Nothing is done at the end of the wait: the
-// next round is sent whole.
+// count as unknown there, so that a quorum is still one of all masters. membership.Server has the
+// rule, also for a first meeting. Nothing is done at the end of the wait: the next round is sent
+// whole.
 //
 // # Fencing
 //
@@ -146,11 +139,8 @@
 // # Pending releases
 //
 // An acquire whose answer never came is in doubt: it may have been executed, or may still be. It is
-// released like any other. If the master is away by then, the release is pending. It is sent first
-// on the next connection, and again a while later: a server that was stopped may read the old
-// connection's bytes after the new one's (package pending). Only locks that were alive or under way
-// when the master went away can have pending releases. A lock acquired meanwhile adds none: the
-// master was never asked for it (Request.Origin).
+// released like any other. If the master is away by then, the release is pending. Package pending
+// knows which releases are, and why each is sent twice.
 //
 // # Folding
 //
@@ -174,11 +164,10 @@
 //
 // # The wire
 //
-// rueidis dials, greets and authenticates; then the connection is ours (package conn). rueidis
-// trusts what it reads, so it reads behind a guard (package guard). A round is encoded once, into
-// bytes that all masters are sent; rueidis would encode for each. In its synchronous mode rueidis
-// has one batch in flight. In its pipelined mode it takes two goroutines and three hand-overs more
-// per batch.
+// rueidis dials, greets and authenticates; then the connection is ours (conn.Session). rueidis
+// trusts what it reads, so it reads behind a guard (package guard). rueidis would encode a round for
+// each master. In its synchronous mode it has one batch in flight. In its pipelined mode it takes
+// two goroutines and three hand-overs more per batch.
 //
 // # Tried and refused
 //
@@ -197,38 +186,13 @@
 //
 // # Non-obvious
 //
+// What is not obvious in a room, or about one function, stands there.
+//
 //   - A verdict of "no quorum" waits while refusals to come could make it "denied": the two ask
 //     different things of the caller.
-//   - A session's client may dial once. rueidis dials silently after an error: a batch could
-//     reach a server that was restarted empty, and be granted there.
-//   - AuthCredentialsFn's RefreshAfter is taken out: re-authentication would share the
-//     connection and put rueidis into its pipelined mode, where nothing ends a read from a hung
-//     server.
-//   - The user's dialler, credentials and TLS callbacks may never return. They run in goroutines
-//     that can be left behind, at most conn.MostCalls of each for a master.
-//   - NOSCRIPT and NOPERM on a key prove that a command was not executed. A session is one
-//     server process, so NOSCRIPT means a SCRIPT FLUSH and not a restart.
-//   - While a far master's votes wake many callers, none of them forms a round: they ask again
-//     at once, and should leave together (voting).
-//   - The bytes of a round may still be written when its connection has ended. So whoever sets a
-//     master aside waits for the write before it leaves the round.
 //   - A read deadline is set when the last one has passed, not for each round.
-//   - The wait after a restart counts from the first INFO, also if the rest of that probe
-//     failed, and not from admission. Uptime counts at a first meeting only: it follows the
-//     server's wall clock. A run_id that comes back after another is new: two servers may take
-//     turns behind one address.
-//   - A replica keeps its run_id when it is promoted, and a PING succeeds there. Redis forgets
-//     that a master was a replica, but not within a second. A later check takes a new
-//     master_replid for other data, unless the server says that it has received nothing since.
-//   - A lock is released at a waiting master, too, although that was never asked for it.
 //   - A call is abandoned by compare-and-swap. If the voter wins, the caller takes the verdict
 //     although its ctx has ended: the lock exists and must not be forgotten.
-//   - PTTL arms client tracking, also of an absent key, and does not fetch the token as GET
-//     would. CLIENT CACHING YES holds for the next command only.
-//   - A push may reach the tracker before the reply that it followed: rueidis delivers them on
-//     different goroutines.
-//   - Redis accepts CLIENT TRACKING on a RESP2 connection and then never pushes. rueidis refuses
-//     that (ErrNoCache) unless DisableCache is set.
 //   - A length of -2, a deeply nested reply or one that was not asked for ends the process in
 //     rueidis, also from a goroutine of its own. Whatever listens at an address could send it.
 //   - A late master that was sent neither the acquire nor the release of a lock does not have it:

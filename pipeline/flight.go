@@ -9,6 +9,7 @@ import (
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/membership"
+	"muxlock/pipeline/internal/pending"
 )
 
 // A flight was sent to a master and has not been answered. It is some commands of a part, or
@@ -18,8 +19,8 @@ type flight struct {
 	first, end  int  // the part's commands in this flight: first to before end
 	last        bool // of the part
 	requests    int
-	ahead       int         // requests on the wire when it was sent
-	maintenance maintenance // instead of a part
+	ahead       int          // requests on the wire when it was sent
+	maintenance *maintenance // instead of a part
 
 	sent   time.Time // before the write
 	wrote  time.Time // after the write; zero: not yet
@@ -46,68 +47,54 @@ func (f *flight) commands() int {
 
 // A maintenance is a batch of commands that the pipeline sends a master on its own account, in
 // order with the rounds.
-type maintenance interface {
-	Bytes() []byte
-	Commands() int
-	requests() int
+type maintenance struct {
+	conn.Batch
+	requests int // that count as on the wire
 	// answered takes the replies, without the mutex. An error means that the master is not fit to
 	// serve.
-	answered(m *master, replies []resp.Reply) error
-	// lostLocked is called instead if the connection ends before the replies.
-	lostLocked(m *master)
+	answered func(replies []resp.Reply) error
+	// lostLocked is called instead if the connection ends before the replies. It may be nil.
+	lostLocked func()
+	releases   []*pending.Release // that it sends
 }
 
-// A check asks whether the server of a connection is still a master and still has the same data. If
-// the last check is tickPeriod old, the next one goes in front of requests, in the same write: if
-// the data have changed, the answers behind it do not count. It costs the server 1 us; all of INFO
-// costs 9. A server that is sent nothing is checked every idlePeriod. That tries out the
-// connection, too: one that was cut is replaced before a caller meets it.
-type check struct {
-	conn.Batch
-	asked time.Time
-}
-
-// newCheck returns a check. A glance is enough if the last one was just now (Admission.Glanced).
-func newCheck(now time.Time, glance bool) *check {
-	e := &check{asked: now}
+// newCheck returns a check: it asks whether the server of a connection is still a master and still
+// has the same data. If the last check is tickPeriod old, the next one goes in front of requests, in
+// the same write: if the data have changed, the answers behind it do not count. It costs the server
+// 1 us; all of INFO costs 9. A server that is sent nothing is checked every idlePeriod. That tries
+// out the connection, too: one that was cut is replaced before a caller meets it.
+//
+// A glance is enough if the last check was just now (Server.Glanced).
+func (m *master) newCheck(now time.Time, glance bool) *maintenance {
+	e := &maintenance{}
 	membership.AddCheck(&e.Batch, glance)
+	e.answered = func(replies []resp.Reply) error {
+		var text strings.Builder
+		for _, r := range replies {
+			if err := r.Err(); err != nil {
+				return fmt.Errorf("check: %w", err)
+			}
+			text.WriteString(r.Text)
+		}
+		if err := m.note(serverinfo.Parse(text.String()), now); err != nil {
+			return fmt.Errorf("check: %w", err)
+		}
+		return nil
+	}
 	return e
 }
 
-func (e *check) answered(m *master, replies []resp.Reply) error {
-	var text strings.Builder
-	for _, r := range replies {
-		if err := r.Err(); err != nil {
-			return fmt.Errorf("check: %w", err)
+// newLoading loads scripts that turned out to be missing. If they are still missing then, the next
+// command fails.
+func newLoading(fencing bool) *maintenance {
+	e := &maintenance{answered: func(replies []resp.Reply) error {
+		for _, r := range replies {
+			if err := r.Err(); conn.IsUnfit(err) {
+				return err
+			}
 		}
-		text.WriteString(r.Text)
-	}
-	if err := m.note(serverinfo.Parse(text.String()), e.asked); err != nil {
-		return fmt.Errorf("check: %w", err)
-	}
-	return nil
-}
-
-func (e *check) requests() int      { return 0 }
-func (e *check) lostLocked(*master) {}
-
-// A loading loads scripts that turned out to be missing.
-type loading struct{ conn.Batch }
-
-func newLoading(fencing bool) *loading {
-	e := &loading{}
+		return nil
+	}}
 	e.LoadScripts(fencing)
 	return e
 }
-
-func (e *loading) answered(_ *master, replies []resp.Reply) error {
-	for _, r := range replies {
-		if err := r.Err(); conn.IsUnfit(err) {
-			return err
-		}
-	}
-	return nil // if they are still missing, the next command fails
-}
-
-func (e *loading) requests() int      { return 0 }
-func (e *loading) lostLocked(*master) {}

@@ -134,7 +134,7 @@ func (p *Pipeline) formOneLocked() {
 	r.fenced = p.set != nil
 	asked := 0
 	for _, m := range p.masters {
-		r.causes = append(r.causes, m.whyNotAskedLocked(r))
+		r.causes = append(r.causes, m.whyNotAskedLocked(r, now))
 		if r.causes[m.index] == nil {
 			asked++
 		}

@@ -11,14 +11,8 @@ import (
 
 // This file reads what the masters have under a name, for people. No rule of the lock rests on it.
 
-const (
-	MaxValue = conn.MaxValue
-	NoExpiry = conn.NoExpiry
-	// mostInspections bounds the inspections under way; others wait.
-	mostInspections = 64
-)
-
-var ErrNotALock = conn.ErrNotALock
+// mostInspections bounds the inspections under way; others wait.
+const mostInspections = 64
 
 var errUnanswered = errors.New("has not answered yet")
 
@@ -46,16 +40,14 @@ func (p *Pipeline) Inspect(ctx context.Context, name string) ([]Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	timeout := time.NewTimer(p.timeout)
-	defer timeout.Stop()
+	timeout := time.After(p.timeout)
 	for ; open > 0; open-- {
 		select {
 		case a := <-answers:
-			v := &values[a.master]
-			v.Token, v.Left, v.Err = a.token, a.left, a.err
+			values[a.master] = a.Value
 		case <-ctx.Done():
 			return explainUnanswered(values, ctx.Err()), nil
-		case <-timeout.C:
+		case <-timeout:
 			return explainUnanswered(values, errHung), nil
 		}
 	}
@@ -74,7 +66,7 @@ func (p *Pipeline) sendInspections(name string, answers chan<- answer) (values [
 		v := Value{Address: m.address, Err: m.cause}
 		if m.up {
 			v.Err = errUnanswered
-			m.sendLocked(newInspection(name, answers), now)
+			m.sendLocked(m.newInspection(name, answers), now)
 			open++
 		}
 		values = append(values, v)
@@ -92,33 +84,22 @@ func explainUnanswered(values []Value, why error) []Value {
 	return values
 }
 
-// An inspection reads a name on one master.
-type inspection struct {
-	conn.Batch
-	answers chan<- answer // has room for all masters
-}
-
 type answer struct {
 	master int
-	token  string
-	left   time.Duration
-	err    error
+	Value
 }
 
-func newInspection(name string, answers chan<- answer) *inspection {
-	i := &inspection{answers: answers}
-	i.Inspect(name)
-	return i
+// newInspection reads a name on the master; answers has room for all masters. It never ends the
+// connection: only what locks need may end it.
+func (m *master) newInspection(name string, answers chan<- answer) *maintenance {
+	e := &maintenance{requests: 1}
+	e.Inspect(name)
+	e.answered = func(replies []resp.Reply) error {
+		v := Value{Address: m.address}
+		v.Token, v.Left, v.Err = conn.InspectedValue(replies)
+		answers <- answer{m.index, v}
+		return nil
+	}
+	e.lostLocked = func() { answers <- answer{m.index, Value{Address: m.address, Err: m.cause}} }
+	return e
 }
-
-// answered never ends the connection: only what locks need may end it.
-func (i *inspection) answered(m *master, replies []resp.Reply) error {
-	a := answer{master: m.index}
-	a.token, a.left, a.err = conn.InspectedValue(replies)
-	i.answers <- a
-	return nil
-}
-
-func (i *inspection) requests() int { return 1 }
-
-func (i *inspection) lostLocked(m *master) { i.answers <- answer{master: m.index, err: m.cause} }

@@ -22,7 +22,7 @@ import (
 //	behind --all of it is sent----> up
 //
 // A master whose server was restarted is up at once, but is not sent acquires until
-// admission.VotesFrom.
+// server.VotesFrom.
 //
 // While the master is up, whoever forms a round sends it, as far as the pace allows; the rest waits
 // in unsent. The reader reads the answers, oldest first. While the master is away, the reader
@@ -38,9 +38,9 @@ type master struct {
 	writer
 	link
 	reader
-	pending   pending.Releases     // guarded by Pipeline.mu
-	admission membership.Admission // by the server's INFO; run writes it under Pipeline.mu and reads it without
-	member    member               // by the set, with fencing; likewise
+	pending pending.Releases  // guarded by Pipeline.mu
+	server  membership.Server // run writes it under Pipeline.mu and reads it without
+	member  member            // its part in the set, with fencing; likewise
 }
 
 // A target is where the master is; fixed after New.
@@ -110,7 +110,7 @@ func (m *master) run() {
 
 // tickLocked sends the releases that have come due, and checks a server that was idle. Two kinds of
 // server are checked more often. One does not say how much it has received: else its first replica
-// would look like a loss of its data (Admission.lost). The other has ended its wait, and that must
+// would look like a loss of its data (Server.lost). The other has ended its wait, and that must
 // be reported.
 func (m *master) tickLocked(now time.Time) {
 	m.pending.Prune(now)
@@ -120,7 +120,7 @@ func (m *master) tickLocked(now time.Time) {
 	m.sendPendingLocked(now)
 	m.admitLocked(now)
 	age := idlePeriod
-	if m.admission.Received == "" || !m.reported.votes && m.notVoting(now) == nil {
+	if m.server.Received == "" || !m.reported.votes && m.notVoting(now) == nil {
 		age = 0
 	}
 	m.checkLocked(now, age)
@@ -134,7 +134,7 @@ func (m *master) checkLocked(now time.Time, age time.Duration) {
 		return
 	}
 	m.checked = now
-	m.sendLocked(newCheck(now, m.admission.Glanced(now)), now)
+	m.sendLocked(m.newCheck(now, m.server.Glanced(now)), now)
 }
 
 // dialAndAdmit opens a connection, and admits the master if its server is fit. It returns when ctx

@@ -41,7 +41,9 @@ type member struct {
 // it: a few may show the set before, while members are exchanged.
 func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	count := make(map[string]int)
+	var addresses []string
 	for _, m := range p.masters {
+		addresses = append(addresses, m.address)
 		if m.up {
 			count[m.member.Shown]++
 		}
@@ -54,7 +56,7 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 		if shown == "" {
 			continue
 		}
-		if err := membership.Matches(shown, maxTTL, p.addresses()); err != nil && n+p.quorum > p.up {
+		if err := membership.Matches(shown, maxTTL, addresses); err != nil && n+p.quorum > p.up {
 			return err
 		} else if err == nil && n > members {
 			members, p.set = n, membership.NewSet(shown)
@@ -69,13 +71,6 @@ func (p *Pipeline) adopt(maxTTL time.Duration) error {
 	return nil
 }
 
-func (p *Pipeline) addresses() (members []string) {
-	for _, m := range p.masters {
-		members = append(members, m.address)
-	}
-	return members
-}
-
 // metLocked passes a look on to the master's admission. During New there is no set yet.
 func (m *master) metLocked(l membership.Look) {
 	m.member.Look = l
@@ -86,7 +81,7 @@ func (m *master) metLocked(l membership.Look) {
 	if l.Shown != m.p.set.Description() {
 		mark = ""
 	}
-	m.member.admission.Met(m.address, m.admission.RunID, mark, m.admission.Durable && !m.admission.WasReplica)
+	m.member.admission.Met(m.address, m.server.RunID, mark, m.server.Durable && !m.server.WasReplica)
 }
 
 // notMember returns why the master casts no vote on fenced acquires at now; nil: it votes.
@@ -134,8 +129,8 @@ func (m *master) admitLocked(now time.Time) {
 	if m.p.set == nil || m.member.busy || m.member.admission.Admitted() || now.Sub(m.member.lookedAt) < m.lookPeriodLocked(now) {
 		return
 	}
-	m.member.busy, m.member.lookedAt = true, now
-	m.sendLocked(newLooking(), now)
+	m.member.lookedAt = now
+	m.lookLocked(now)
 }
 
 // stuckPeriod is how often run looks at a master that only an operator or other clients can help.
@@ -159,121 +154,91 @@ func (m *master) nextLocked(now time.Time) {
 	}
 	switch m.member.admission.Next(now) {
 	case fencing.Keep:
-		m.member.busy = true
-		m.sendLocked(m.newKeeping(), now)
+		m.keepLocked(now)
 	case fencing.Open:
-		m.member.busy = true
-		m.sendLocked(m.newOpening(), now)
+		m.openLocked(now)
 	case fencing.Seed:
 		m.gatherLocked(now)
 	}
 }
 
-// A memberStep has what all steps of an admission share: they count as no requests and end busy.
-type memberStep struct{}
-
-func (memberStep) requests() int        { return 0 }
-func (memberStep) lostLocked(m *master) { m.member.busy = false }
-
-// A looking asks which set and mark a master has.
-type looking struct {
-	conn.Batch
-	memberStep
+// stepLocked sends a step of the master's admission. done takes the replies, with the mutex. An
+// error ends the session.
+func (m *master) stepLocked(b conn.Batch, now time.Time, done func(replies []resp.Reply) error) {
+	m.member.busy = true
+	m.sendLocked(&maintenance{
+		Batch:      b,
+		lostLocked: func() { m.member.busy = false },
+		answered: func(replies []resp.Reply) error {
+			m.p.mu.Lock()
+			defer m.p.mu.Unlock()
+			m.member.busy = false
+			return done(replies)
+		},
+	}, now)
 }
 
-func newLooking() *looking {
-	l := &looking{}
-	membership.AddLook(&l.Batch)
-	return l
+// lookLocked asks which set and mark the master has.
+func (m *master) lookLocked(now time.Time) {
+	var look conn.Batch
+	membership.AddLook(&look)
+	m.stepLocked(look, now, func(replies []resp.Reply) error {
+		found, err := membership.ReadLook(replies)
+		if err != nil {
+			return err
+		}
+		m.metLocked(found)
+		m.nextLocked(time.Now())
+		return nil
+	})
 }
 
-func (l *looking) answered(m *master, replies []resp.Reply) error {
-	found, err := membership.ReadLook(replies)
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.member.busy = false
-	if err != nil {
-		return err
-	}
-	m.metLocked(found)
-	m.nextLocked(time.Now())
-	return nil
+// keepLocked renews the mark of a master that was restarted and forgot nothing.
+func (m *master) keepLocked(now time.Time) {
+	var keep conn.Batch
+	set, mark := m.p.set.Description(), membership.NewMark(m.server.RunID, m.address)
+	membership.AddSwitch(&keep, set, m.member.admission.Kept(), set, mark)
+	m.stepLocked(keep, now, func(replies []resp.Reply) error {
+		if err := replies[0].Err(); err != nil {
+			return fmt.Errorf("admission: %w", err)
+		}
+		m.member.admission.Renewed(mark, replies[0].Number == 1)
+		return nil
+	})
 }
 
-// A keeping renews the mark of a master that was restarted and forgot nothing.
-type keeping struct {
-	conn.Batch
-	memberStep
-	mark string
+// openLocked begins the wait of the master, or goes on with it.
+func (m *master) openLocked(now time.Time) {
+	var open conn.Batch
+	swaps, clock := m.server.Swaps, membership.NewWaitClock(m.server.ReplID, m.member.Swaps)
+	membership.AddOpen(&open, m.member.Shown, m.member.Mark, membership.NewMark(m.server.RunID, m.address), clock.ID)
+	m.stepLocked(open, now, func(replies []resp.Reply) error {
+		if err := replies[0].Err(); err != nil {
+			return fmt.Errorf("admission: %w", err)
+		}
+		ticket, since, opened := strings.Cut(replies[0].Text, "\n")
+		if !opened || swaps != m.server.Swaps {
+			return nil // another client was first, or the data are others by now: the next look finds out
+		}
+		now := time.Now()
+		passed, known := clock.Passed(since)
+		m.member.admission.Opened(ticket, now.Add(m.server.Wait-passed))
+		if !known && clock.ID != "" {
+			m.noteWaitLocked(clock, ticket, now)
+		}
+		m.nextLocked(now)
+		return nil
+	})
 }
 
-func (m *master) newKeeping() *keeping {
-	k := &keeping{mark: membership.NewMark(m.admission.RunID, m.address)}
-	membership.AddSwitch(&k.Batch, m.p.set.Description(), m.member.admission.Kept(), m.p.set.Description(), k.mark)
-	return k
-}
-
-func (k *keeping) answered(m *master, replies []resp.Reply) error {
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.member.busy = false
-	if err := replies[0].Err(); err != nil {
-		return fmt.Errorf("admission: %w", err)
-	}
-	m.member.admission.Renewed(k.mark, replies[0].Number == 1)
-	return nil
-}
-
-// An opening begins the wait of a master, or goes on with it.
-type opening struct {
-	conn.Batch
-	memberStep
-	clock membership.WaitClock
-	swaps int // Admission.Swaps when it was sent
-}
-
-func (m *master) newOpening() *opening {
-	o := &opening{clock: membership.NewWaitClock(m.admission.ReplID, m.member.Swaps), swaps: m.admission.Swaps}
-	membership.AddOpen(&o.Batch, m.member.Shown, m.member.Mark, membership.NewMark(m.admission.RunID, m.address), o.clock.ID)
-	return o
-}
-
-func (o *opening) answered(m *master, replies []resp.Reply) error {
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.member.busy = false
-	if err := replies[0].Err(); err != nil {
-		return fmt.Errorf("admission: %w", err)
-	}
-	ticket, since, opened := strings.Cut(replies[0].Text, "\n")
-	if !opened || o.swaps != m.admission.Swaps {
-		return nil // another client was first, or the data are others by now: the next look finds out
-	}
-	now := time.Now()
-	passed, known := o.clock.Passed(since)
-	m.member.admission.Opened(ticket, now.Add(m.admission.Wait-passed))
-	if !known && o.clock.ID != "" {
-		n := &noting{}
-		o.clock.AddNote(&n.Batch, ticket)
-		m.member.busy = true
-		m.sendLocked(n, now)
-	}
-	m.nextLocked(now)
-	return nil
-}
-
-// A noting writes to a master since when it waits.
-type noting struct {
-	conn.Batch
-	memberStep
-}
-
-func (n *noting) answered(m *master, replies []resp.Reply) error {
-	m.p.mu.Lock()
-	m.member.busy = false
-	m.p.mu.Unlock()
-	if err := replies[0].Err(); conn.IsUnfit(err) {
-		return err
-	}
-	return nil
+// noteWaitLocked writes to the master since when it waits.
+func (m *master) noteWaitLocked(clock membership.WaitClock, ticket string, now time.Time) {
+	var note conn.Batch
+	clock.AddNote(&note, ticket)
+	m.stepLocked(note, now, func(replies []resp.Reply) error {
+		if err := replies[0].Err(); conn.IsUnfit(err) {
+			return err
+		}
+		return nil
+	})
 }

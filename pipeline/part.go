@@ -271,9 +271,9 @@ func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *follow
 	}
 	switch {
 	case conn.FirstWord(err) == conn.BadRegister:
-		err = conn.AsBadRegister(err)
+		err = conn.As(conn.ErrRegister, err)
 	case conn.IsDenied(err):
-		err = conn.AsDenied(err)
+		err = conn.As(conn.ErrDenied, err)
 		p.r.denyLocked(p.position(i), MasterError{Master: m.address, Err: err})
 		if release {
 			a.dropped++

@@ -44,28 +44,6 @@ func newPendingBatch(due []*pending.Release, load, single bool) *pendingBatch {
 	return b
 }
 
-func (b *pendingBatch) answered(m *master, replies []resp.Reply) error {
-	again, err := b.settle(m, replies)
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.sendingPending = false
-	if err != nil {
-		return err
-	}
-	now := time.Now()
-	if again != nil {
-		m.sendingPending = true
-		m.sendLocked(again, now)
-	} else {
-		m.sendPendingLocked(now)
-	}
-	return nil
-}
-
-func (b *pendingBatch) requests() int { return len(b.due) }
-
-func (b *pendingBatch) lostLocked(m *master) { m.pending.Unconfirmed(b.due) }
-
 // settle notes the answers, and returns the batch that asks again; nil: there is no need.
 func (b *pendingBatch) settle(m *master, replies []resp.Reply) (again *pendingBatch, err error) {
 	replies = replies[b.lead:]
@@ -125,9 +103,31 @@ func (m *master) sendPendingLocked(now time.Time) {
 		return
 	}
 	if next := m.takePendingLocked(now); next != nil {
-		m.sendingPending = true
-		m.sendLocked(next, now)
+		m.sendPendingBatchLocked(next, now)
 	}
+}
+
+func (m *master) sendPendingBatchLocked(b *pendingBatch, now time.Time) {
+	m.sendingPending = true
+	m.sendLocked(&maintenance{
+		Batch: b.Batch, requests: len(b.due), releases: b.due,
+		lostLocked: func() { m.pending.Unconfirmed(b.due) },
+		answered: func(replies []resp.Reply) error {
+			again, err := b.settle(m, replies)
+			m.p.mu.Lock()
+			defer m.p.mu.Unlock()
+			m.sendingPending = false
+			switch {
+			case err != nil:
+				return err
+			case again != nil:
+				m.sendPendingBatchLocked(again, time.Now())
+			default:
+				m.sendPendingLocked(time.Now())
+			}
+			return nil
+		},
+	}, now)
 }
 
 // sendAllPending sends all pending releases that are due, before the master is admitted.
@@ -143,7 +143,7 @@ func (m *master) sendAllPending() error {
 			replies, err := m.ask(&next.Batch)
 			if err != nil {
 				m.p.mu.Lock()
-				next.lostLocked(m)
+				m.pending.Unconfirmed(next.due)
 				m.p.mu.Unlock()
 				return err
 			}

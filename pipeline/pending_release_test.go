@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/quorum"
@@ -79,108 +78,6 @@ func TestReleaseThatBecomesPendingDuringTheTrialIsSentBeforeAdmission(t *testing
 	})
 }
 
-func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
-	const lease = 5 * time.Second
-	for name, requests := range map[string]int{"behind": maxBacklog + 100, "not behind": 100} {
-		t.Run(name, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, b *bubble) {
-				b.cfg.Timeout = 10 * time.Second
-				b.started()
-				f := b.fakes[2]
-				f.hold(true)
-				f.set(func() { f.refuse = true })
-				out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
-				require.NoError(t, err)
-				require.Equal(t, quorum.Won, out.Verdict)
-				time.Sleep(10 * time.Millisecond)
-				for i := range requests { // of locks that it cannot have
-					b.p.Post(releaseOf(fmt.Sprint("name", i), conn.InRound(1<<40)))
-				}
-				time.Sleep(time.Second)
-				b.mustAcquire("sets it aside")
-				out, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
-				require.NoError(t, err)
-				require.Equal(t, quorum.Won, out.Verdict)
-				time.Sleep(12 * time.Second)
-				f.hold(false) // the old connection's bytes are executed: the lease starts now
-				synctest.Wait()
-				require.Contains(t, f.keys(), "a")
-				f.set(func() { f.refuse = false })
-				b.untilUp(3)
-				time.Sleep(time.Second)
-				require.NotContains(t, f.keys(), "a", "its release was forgotten")
-			})
-		})
-	}
-}
-
-// An acquire and its release go out in one write, and only the acquire's bytes arrive.
-func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
-	const lease = 5 * time.Second
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.cfg.Timeout = time.Second
-		b.started()
-		f := b.fakes[2]
-		f.set(func() { f.delay = 100 * time.Millisecond })
-		b.mustAcquire("keeps it busy")
-		out, err := b.p.Do(context.Background(), Request{Op: Acquire, Name: "a", Token: "t", TTL: lease})
-		require.NoError(t, err)
-		_, err = b.p.Do(context.Background(), Request{Op: Release, Name: "a", Token: "t", TTL: lease, Origin: out.Origin})
-		require.NoError(t, err)
-		time.Sleep(150 * time.Millisecond)
-		f.hold(true)
-		f.set(func() {
-			f.refuse = true
-			f.hook = func(args []string) string {
-				if args[0] == "EVALSHA" && args[1] == scripts.Release.SHA1 && args[3] == "a" {
-					return ":0\r\n" // never arrived
-				}
-				return ""
-			}
-		})
-		time.Sleep(2 * time.Second)
-		require.Equal(t, 2, b.up())
-		time.Sleep(2 * lease)
-		f.hold(false)
-		time.Sleep(time.Second)
-		require.Contains(t, f.keys(), "a", "executed late")
-		f.set(func() { f.refuse = false })
-		b.untilUp(3)
-		time.Sleep(time.Second)
-		require.NotContains(t, f.keys(), "a", "its release was forgotten")
-	})
-}
-
-func TestRepeatedAcquireIsStillFollowedByItsRelease(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		f := b.fakes[0]
-		// Scripts were flushed, and another process has loaded some of them again.
-		f.set(func() {
-			f.delay = 20 * time.Millisecond
-			delete(f.loaded, scripts.Batch.SHA1)
-		})
-		blocker := side(func() { b.mustAcquire("blocker") })
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Microsecond)
-		defer cancel()
-		var callers sync.WaitGroup
-		callers.Go(func() {
-			_, err := b.acquire(ctx, "a")
-			assert.ErrorIs(t, err, context.DeadlineExceeded)
-		})
-		for i := range conn.FoldFrom {
-			callers.Go(func() { b.mustAcquire(fmt.Sprint("name", i)) })
-		}
-		callers.Wait()
-		blocker()
-		time.Sleep(5 * time.Second)
-		for _, f := range b.fakes {
-			require.NotContains(t, f.keys(), "a", f.address)
-		}
-	})
-}
-
 // A release that failed was not executed, whether its master is set aside for that or not.
 func TestReleaseThatFailedIsSentAgain(t *testing.T) {
 	for _, fault := range []string{"BUSY", "ERR"} {
@@ -207,25 +104,6 @@ func TestReleaseThatFailedIsSentAgain(t *testing.T) {
 			b.requireNoKeys()
 		})
 	}
-}
-
-func TestInDoubtEndsWithTheDeadPeerTime(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		f := b.fakes[2]
-		f.set(func() { f.stalled = true })
-		b.cycle("a")
-		time.Sleep(time.Second)
-		f.set(func() { f.stalled = false })
-		b.untilUp(3)
-		time.Sleep(5 * time.Second)
-		b.cycle("b")
-		time.Sleep(5 * time.Second)
-		b.p.mu.Lock()
-		defer b.p.mu.Unlock()
-		require.False(t, b.p.masters[2].pending.InDoubt(), "every later round is searched for releases that they concern")
-		require.Zero(t, b.p.masters[2].pending.Len())
-	})
 }
 
 func TestPendingReleasesOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *testing.T) {
@@ -306,70 +184,6 @@ func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 		b.requireNoKeys()
 		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)
 	})
-}
-
-func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for i, f := range b.fakes {
-			f.set(func() {
-				f.delay = time.Duration(i+1) * time.Millisecond
-				f.hook = func(args []string) string {
-					if args[0] == "SET" && (args[1] == "bad on m0") == (i == 0) && args[1] != "blocker" {
-						return "-NOPERM this name\r\n"
-					}
-					return ""
-				}
-			})
-		}
-		blocker := side(func() { b.mustAcquire("blocker") })
-		synctest.Wait()
-		other := side(func() { b.mustAcquire("bad on m0") })
-		out, err := b.acquire(context.Background(), "bad on m1 and m2")
-		require.NoError(t, err)
-		blocker()
-		other()
-		require.Equal(t, quorum.NoQuorum, out.Verdict)
-		require.Equal(t, quorum.Tally{Granted: 1, Unknown: 2}, out.Tally)
-		var masters []string
-		for _, c := range out.Causes {
-			masters = append(masters, c.Master)
-		}
-		require.Equal(t, []string{"m1", "m2"}, masters)
-	})
-}
-
-// Releases of a master that is behind are pending. Releases on the wire, or still waiting for it,
-// come before repeats.
-func TestAcquireIsNotRepeatedBehindItsPendingRelease(t *testing.T) {
-	for _, others := range []int{0, 3 * conn.FoldMax} {
-		inBubble(t, 3, func(t *testing.T, b *bubble) {
-			b.cfg.Timeout = 40 * time.Millisecond
-			b.native(allNative)
-			b.started()
-			m, f := b.p.masters[2], b.fakes[2]
-			require.Less(t, m.pace.Budget(), conn.FoldMax, "a repeat waits for the pending releases on the wire")
-			f.set(func() { f.data["name7"] = value{text: "another's", ends: time.Now().Add(hour)} })
-			f.hold(true)
-			outs := b.acquireTogether(numbered(20)...)
-			b.p.mu.Lock()
-			waits := len(m.unsent)
-			m.behind = true
-			m.pending.LeaveOut(b.p.seq + 1)
-			b.p.mu.Unlock()
-			require.Positive(t, waits)
-			for i := range others {
-				b.p.Post(releaseOf(fmt.Sprint("other", i), OriginForeign))
-			}
-			for i, name := range numbered(20) {
-				b.p.Post(Request{Op: Release, Name: name, Token: fmt.Sprint("token ", i), TTL: hour, Origin: outs[i].Origin})
-			}
-			time.Sleep(20 * time.Millisecond)
-			f.hold(false)
-			time.Sleep(time.Second) // not yet the dead-peer time, after which they are sent once more
-			require.Equal(t, []string{"name7"}, f.keys(), "%d others", others)
-		})
-	}
 }
 
 // A master that has caught up is asked in all rounds again, so it needs the releases of later locks.

@@ -113,14 +113,14 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	for i, c := range cfg.Masters {
 		p.masters = append(p.masters, &master{
-			p:         p,
-			target:    target{index: i, address: c.Address, option: conn.Limited(c.Option)},
-			status:    status{reported: standing{up: true, votes: true}},
-			speed:     speed{pace: pace.New(cfg.Timeout)},
-			writer:    writer{stuck: make(chan struct{}, 1), written: sync.Cond{L: &p.mu}},
-			reader:    reader{wanted: make(chan struct{}, 1)},
-			pending:   pending.New(time.Second + 2*cfg.Timeout),
-			admission: membership.Admission{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
+			p:       p,
+			target:  target{index: i, address: c.Address, option: conn.Limited(c.Option)},
+			status:  status{reported: standing{up: true, votes: true}},
+			speed:   speed{pace: pace.New(cfg.Timeout)},
+			writer:  writer{stuck: make(chan struct{}, 1), written: sync.Cond{L: &p.mu}},
+			reader:  reader{wanted: make(chan struct{}, 1)},
+			pending: pending.New(time.Second + 2*cfg.Timeout),
+			server:  membership.Server{Wait: cfg.Wait, Durable: cfg.MastersAreDurable, Trusted: cfg.MastersAreNew},
 		})
 	}
 	errs := make([]error, len(p.masters))
@@ -147,7 +147,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 	}
 	for i, m := range p.masters {
 		m.cause = errs[i]
-		m.admission.Trusted = false // a master that is met later may have been restarted meanwhile
+		m.server.Trusted = false // a master that is met later may have been restarted meanwhile
 		name := "master " + strconv.Itoa(i)
 		p.running.Go(func() {
 			pprof.Do(p.ctx, pprof.Labels("muxlock", name), func(context.Context) { m.run() })
@@ -277,11 +277,9 @@ func (p *Pipeline) Close() {
 	p.drains = true
 	p.checkDrainedLocked()
 	p.mu.Unlock()
-	patience := time.NewTimer(2 * p.timeout)
-	defer patience.Stop()
 	select {
 	case <-p.drained:
-	case <-patience.C:
+	case <-time.After(2 * p.timeout):
 	}
 	p.mu.Lock()
 	p.ended = true

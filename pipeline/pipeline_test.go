@@ -14,8 +14,8 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
 	"muxlock/pipeline/internal/conn"
-	"muxlock/scripts"
 )
 
 func TestCallTakesOneRoundTripAndLeavesNothing(t *testing.T) {
@@ -132,7 +132,7 @@ func TestSilentAndRefusedDialsAreRetriedWithGrowingPauses(t *testing.T) {
 					gap := at.Sub(last)
 					require.GreaterOrEqual(t, gap, pause/2, "dial %d", i)
 					require.LessOrEqual(t, gap, pause/2+pause, "dial %d", i)
-					pause = min(2*pause, conn.LongestPause)
+					pause = min(2*pause, redlock.LongestRedial)
 				} else {
 					pause *= 2
 				}
@@ -210,59 +210,6 @@ func TestThreeOfFiveHungIsNoQuorumWithinTwiceTheTimeout(t *testing.T) {
 	})
 }
 
-func TestAbandonedAcquireInFlightIsFollowedByItsRelease(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
-		defer cancel()
-		start := time.Now()
-		_, err := b.acquire(ctx, "a")
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, 500*time.Microsecond, time.Since(start))
-		time.Sleep(testTimeout)
-		b.requireNoKeys()
-		for _, f := range b.fakes {
-			cmds := f.commands("a")
-			require.Len(t, cmds, 2, f.address)
-			require.Equal(t, "SET", cmds[0].args[0])
-			require.Equal(t, scripts.Release.SHA1, cmds[1].args[1])
-		}
-	})
-}
-
-func TestAcquireAbandonedBeforeItIsSentIsNeverSent(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		other := side(func() { b.mustAcquire("other") })
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Microsecond)
-		defer cancel()
-		_, err := b.acquire(ctx, "a")
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		other()
-		b.cycle("later")
-		for _, f := range b.fakes {
-			require.Empty(t, f.commands("a"), f.address)
-		}
-	})
-}
-
-func TestReleaseGoesOnWithoutItsCaller(t *testing.T) {
-	inBubble(t, 5, func(t *testing.T, b *bubble) {
-		b.started()
-		origin := b.mustAcquire("a").Origin
-		other := side(func() { b.cycle("other") })
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		_, err := b.p.Do(ctx, releaseOf("a", origin)) // queued behind other
-		require.ErrorIs(t, err, context.Canceled)
-		other()
-		time.Sleep(testTimeout)
-		b.requireNoKeys()
-	})
-}
-
 func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Queue = 10
@@ -304,116 +251,11 @@ func TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases(t *testing.T) {
 	})
 }
 
-func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		var held []Outcome
-		for i := range 12 {
-			held = append(held, b.mustAcquire(fmt.Sprint("held", i)))
-		}
-		flush := func() {
-			for _, f := range b.fakes {
-				f.set(func() { clear(f.loaded) })
-			}
-		}
-		// Folded: everybody's command misses its script.
-		flush()
-		blocker := side(func() { b.cycle("blocker") })
-		synctest.Wait()
-		var callers sync.WaitGroup
-		for i, out := range held {
-			callers.Go(func() {
-				out, err := b.release(fmt.Sprint("held", i), out.Origin)
-				assert.NoError(t, err)
-				assert.Equal(t, quorum.Won, out.Verdict)
-			})
-		}
-		callers.Wait()
-		blocker()
-		// Not folded: a SET between two commands that miss their script.
-		origin := b.mustAcquire("mine").Origin
-		flush()
-		blocker = side(func() { b.mustAcquire("blocker too") })
-		synctest.Wait()
-		callers.Go(func() { b.mustAcquire("between") })
-		callers.Go(func() {
-			out, err := b.release("mine", origin)
-			assert.NoError(t, err)
-			assert.Equal(t, quorum.Won, out.Verdict)
-		})
-		callers.Wait()
-		blocker()
-		require.EqualValues(t, 3, b.up())
-		for _, m := range b.p.Stats().Masters {
-			require.Zero(t, m.SetAside)
-		}
-		for _, f := range b.fakes {
-			require.Len(t, f.commands("between"), 1, "a command that was answered is not repeated")
-		}
-	})
-}
-
-func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
-	for _, fault := range conn.ServerWideErrors {
-		if fault == "NOSCRIPT" {
-			continue
-		}
-		t.Run(fault, func(t *testing.T) {
-			inBubble(t, 3, func(t *testing.T, b *bubble) {
-				b.started()
-				f := b.fakes[1]
-				f.set(func() {
-					f.hook = func(args []string) string {
-						if args[0] == "SET" || args[0] == "EVALSHA" {
-							return "-" + fault + " for a test\r\n"
-						}
-						return ""
-					}
-				})
-				out := b.mustAcquire("a")
-				time.Sleep(testTimeout)
-				stats := b.p.Stats().Masters
-				require.False(t, stats[1].Up)
-				require.Equal(t, fault, conn.FirstWord(stats[1].Cause))
-				require.True(t, stats[0].Up && stats[2].Up)
-				_, err := b.release("a", out.Origin)
-				require.NoError(t, err)
-				f.set(func() { f.hook = nil })
-				b.untilUp(3)
-				time.Sleep(5 * time.Second)
-				b.requireNoKeys()
-			})
-		})
-	}
-}
-
-func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
-	inBubble(t, 3, func(t *testing.T, b *bubble) {
-		b.started()
-		for _, f := range b.fakes[:2] {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if args[0] == "SET" && args[1] == "bad" {
-						return "-WRONGTYPE of this name\r\n"
-					}
-					return ""
-				}
-			})
-		}
-		out, err := b.acquire(context.Background(), "bad")
-		require.NoError(t, err)
-		require.Equal(t, quorum.NoQuorum, out.Verdict)
-		require.Equal(t, quorum.Tally{Granted: out.Tally.Granted, Unknown: 2}, out.Tally)
-		require.Len(t, out.Causes, 2)
-		b.mustAcquire("good")
-		require.Equal(t, 3, b.up())
-	})
-}
-
 // A notified keeps the notifications of a receiver, in order.
 type notified chan any
 
 func (h notified) Decided(out Outcome) { h <- out.Verdict }
+
 func (h notified) Counted(granted int) { h <- granted }
 
 func TestReceiverIsNotifiedOfTheVerdictAndThenOfTheCount(t *testing.T) {

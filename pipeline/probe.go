@@ -24,34 +24,29 @@ var errSameServer = errors.New("two addresses reach the same server")
 // probeUntilAdmitted probes the master, with pauses in between. It returns false when the pipeline
 // closes.
 func (m *master) probeUntilAdmitted() bool {
-	if m.pause == 0 || time.Since(m.admitted) > conn.LongestPause {
-		m.pause = conn.FirstPause
+	if m.pause == 0 || time.Since(m.admitted) > redlock.LongestRedial {
+		m.pause = redlock.FirstRedial
 	}
 	m.waitWhileIdle()
-	for {
-		if !conn.SleepGrowing(m.p.ctx, &m.pause) {
-			return false
-		}
+	for conn.SleepGrowing(m.p.ctx, &m.pause) {
 		err := m.dialAndAdmit(m.p.ctx)
-		if err == nil {
-			return true
-		}
-		if m.p.ctx.Err() != nil {
-			return false
+		if err == nil || m.p.ctx.Err() != nil {
+			return err == nil
 		}
 		m.p.mu.Lock()
 		m.cause = err
 		m.p.mu.Unlock()
 	}
+	return false
 }
 
-// waitWhileIdle waits before the first dial, if no round was formed for conn.LongestPause: until
-// one is, for at most a time drawn from 0 to conn.LongestPause. When a restart of the master ends
+// waitWhileIdle waits before the first dial, if no round was formed for redlock.LongestRedial: until
+// one is, for at most a time drawn from 0 to redlock.LongestRedial. When a restart of the master ends
 // the connections of a whole fleet, most of whose processes are idle, they do not all dial at once.
 // An admission costs the master 0.4 ms.
 func (m *master) waitWhileIdle() {
 	m.p.mu.Lock()
-	idle := time.Since(m.p.formed) > conn.LongestPause
+	idle := time.Since(m.p.formed) > redlock.LongestRedial
 	m.p.mu.Unlock()
 	if !idle {
 		return
@@ -60,10 +55,8 @@ func (m *master) waitWhileIdle() {
 	case <-m.wanted: // an old signal
 	default:
 	}
-	wait := time.NewTimer(redlock.Jitter(0, conn.LongestPause, fastrand.Uint32n))
-	defer wait.Stop()
 	select {
-	case <-wait.C:
+	case <-time.After(redlock.Jitter(0, redlock.LongestRedial, fastrand.Uint32n)):
 	case <-m.wanted:
 	case <-m.p.ctx.Done():
 	}
@@ -74,8 +67,7 @@ func (m *master) waitWhileIdle() {
 // admitted, nothing else is sent.
 func (m *master) probe() error {
 	var first conn.Batch
-	first.Begin(1)
-	first.Add("INFO")
+	first.Command("INFO")
 	first.LoadScripts(m.p.fencing)
 	asked := time.Now()
 	replies, err := conn.Checked(m.ask(&first))
@@ -105,7 +97,9 @@ func (m *master) probe() error {
 		}
 	}
 	if m.p.fencing {
-		replies, err := m.ask(&newLooking().Batch)
+		var look conn.Batch
+		membership.AddLook(&look)
+		replies, err := m.ask(&look)
 		if err != nil {
 			return err
 		}
@@ -134,10 +128,10 @@ func (m *master) measure() error {
 		return nil
 	}
 	for range 3 {
-		e := newCheck(time.Now(), true)
+		e := m.newCheck(time.Now(), true)
 		replies, err := m.ask(&e.Batch)
 		if err == nil {
-			err = e.answered(m, replies)
+			err = e.answered(replies)
 		}
 		if err != nil {
 			return err
@@ -160,17 +154,17 @@ func (m *master) ask(b *conn.Batch) (replies []resp.Reply, err error) {
 	return m.replies, err
 }
 
-// note passes what INFO returned to the master's admission. An error means that the connection must
+// note passes what INFO returned to the master's server. An error means that the connection must
 // end.
 func (m *master) note(info serverinfo.Info, asked time.Time) (err error) {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	last := m.admission
-	m.admission, err = m.admission.Check(info, asked, time.Now())
-	if m.admission.Swaps != last.Swaps {
+	last := m.server
+	m.server, err = m.server.Check(info, asked, time.Now())
+	if m.server.Swaps != last.Swaps {
 		m.member.admission.Lost()
 	}
-	if m.admission.RunID != last.RunID {
+	if m.server.RunID != last.RunID {
 		m.triedInVain = false
 	}
 	return err
@@ -214,8 +208,7 @@ func (m *master) trial() error {
 // trialOfFencing calls what the scripts of fencing do, on a key that nobody uses.
 func (m *master) trialOfFencing(key string) error {
 	var b conn.Batch
-	b.Begin(4)
-	b.Add("EVALSHA", scripts.Trial.SHA1, "1", key)
+	b.Command("EVALSHA", scripts.Trial.SHA1, "1", key)
 	if _, err := conn.Checked(m.ask(&b)); err != nil {
 		return fmt.Errorf("trial of fencing: %w", deniedInScript(err, "MGET, MSETNX, HSET, HGET, HMGET or HGETALL"))
 	}
@@ -237,8 +230,7 @@ func deniedInScript(err error, commands string) error {
 }
 
 // admit opens the gate: from now on rounds are sent to the master and its answers count. It is
-// asked for acquires once its admission lets it vote. Releases that became pending since the probe
-// go first.
+// asked for acquires once it votes. Releases that became pending since the probe go first.
 func (m *master) admit() error {
 	for {
 		again, err := m.tryAdmit()
@@ -256,8 +248,8 @@ func (m *master) tryAdmit() (again bool, err error) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
 	for _, other := range p.masters { // our address may lead to another master's server by now
-		if other.up && other.admission.RunID == m.admission.RunID {
-			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.admission.RunID)
+		if other.up && other.server.RunID == m.server.RunID {
+			return false, fmt.Errorf("%w as %s (run_id %s)", errSameServer, other.address, m.server.RunID)
 		}
 	}
 	now := time.Now()
@@ -265,7 +257,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
-	m.admitted, m.checked = now, m.admission.Asked
+	m.admitted, m.checked = now, m.server.Asked
 	m.pending.Admitted(now)
 	m.pending.TakeIn()
 	m.paceLocked()

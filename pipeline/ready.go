@@ -52,15 +52,12 @@ func (p *Pipeline) Ready(ctx context.Context) error {
 		if missing.Left > 0 {
 			tick = min(tick, missing.Left)
 		}
-		timer := time.NewTimer(tick)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return oneline.Join(missing, ctx.Err())
 		case <-p.closing:
-		case <-timer.C:
+		case <-time.After(tick):
 		}
-		timer.Stop()
 	}
 }
 

@@ -74,7 +74,7 @@ func (m *master) complete(f *flight) (unfit error) {
 		p.mu.Unlock()
 	}
 	if f.maintenance != nil {
-		unfit = f.maintenance.answered(m, m.replies)
+		unfit = f.maintenance.answered(m.replies)
 	} else {
 		a = f.part.read(m, f.first, m.replies)
 		unfit = a.unfit
@@ -144,8 +144,8 @@ func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 
 // repeatLocked asks again for what was not executed: calls of a missing script after it was loaded,
 // and commands that were refused for one name, each entry alone. NOSCRIPT, NOPERM and the 0 of
-// MSETEX NX prove that nothing was executed, and the session proves that the server is still the
-// admitted one. Repeats run behind what has been sent meanwhile.
+// MSETEX NX prove that nothing was executed. A session is one server process, so NOSCRIPT means a
+// SCRIPT FLUSH and not a restart. Repeats run behind what has been sent meanwhile.
 func (m *master) repeatLocked(f *flight, a *followUp, now time.Time) {
 	switch {
 	case a.notTaken > 0:
@@ -179,11 +179,10 @@ func (m *master) releasesFormedLocked() map[string]bool {
 	}
 	notePending(m.pending.All())
 	for i := range m.flights {
-		switch g := &m.flights[i]; sent := g.maintenance.(type) {
-		case nil:
+		if g := &m.flights[i]; g.maintenance != nil {
+			notePending(g.maintenance.releases)
+		} else {
 			g.part.releases(g.first, g.end, note)
-		case *pendingBatch:
-			notePending(sent.due)
 		}
 	}
 	for i := range m.unsent {

@@ -6,28 +6,17 @@ import (
 	"muxlock/pipeline/internal/membership"
 )
 
-// A raising raises registers of a late master. Its acquires were dropped (compact), so they moved
-// these registers elsewhere only. No rule rests on it. Without it, the late master would grant
-// smaller tokens than the others to another process, and that process would need a second round
-// trip.
-type raising struct {
-	conn.Batch
-	registers int
+// newRaising raises registers of a late master, at most conn.FoldMax. Its acquires were dropped
+// (compact), so they moved these registers elsewhere only. No rule rests on it. Without it, the late
+// master would grant smaller tokens than the others to another process, and that process would need
+// a second round trip.
+func newRaising(s *membership.Set, registers []int) *maintenance {
+	e := &maintenance{requests: len(registers), answered: func(replies []resp.Reply) error {
+		if err := replies[0].Err(); conn.IsUnfit(err) && !conn.IsNoScript(err) {
+			return err
+		}
+		return nil
+	}}
+	s.AddRaise(&e.Batch, registers)
+	return e
 }
-
-// newRaising takes at most conn.FoldMax registers.
-func newRaising(s *membership.Set, registers []int) *raising {
-	r := &raising{registers: len(registers)}
-	s.AddRaise(&r.Batch, registers)
-	return r
-}
-
-func (r *raising) answered(_ *master, replies []resp.Reply) error {
-	if err := replies[0].Err(); conn.IsUnfit(err) && !conn.IsNoScript(err) {
-		return err
-	}
-	return nil
-}
-
-func (r *raising) requests() int      { return r.registers }
-func (r *raising) lostLocked(*master) {}

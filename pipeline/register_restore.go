@@ -58,15 +58,17 @@ const (
 	longestReadPause = 10 * time.Second
 )
 
-// checkLocked seeds the master when all have answered, or gives up until a later tick.
-func (g *gathering) checkLocked(now time.Time) {
-	m := g.m
+// answeredLocked notes that one more has answered, or been lost. After the last it seeds the master,
+// or gives up until a later tick.
+func (g *gathering) answeredLocked() {
+	m, now := g.m, time.Now()
+	g.open--
 	switch {
 	case g.open > 0:
 	case !m.up || m.session != g.session: // session is written while it is not up
 	case fencing.Enough(g.read, len(m.p.masters), m.p.quorum):
 		m.member.read, m.member.pause = 0, 0
-		m.sendLocked(g.newSeedingLocked(), now)
+		g.seedLocked(now)
 	default:
 		m.member.busy, m.member.read = false, bits.OnesCount64(g.read)+1
 		m.member.pause = min(max(2*m.member.pause, firstReadPause), longestReadPause)
@@ -74,64 +76,42 @@ func (g *gathering) checkLocked(now time.Time) {
 	}
 }
 
-// A reading reads the registers of one master for another.
-type reading struct {
-	conn.Batch
-	g *gathering
-}
-
-func (m *master) newReading(g *gathering) *reading {
-	r := &reading{g: g}
-	membership.AddReadRegisters(&r.Batch, m.p.set.Description(), m.member.admission.Mark())
-	return r
-}
-
-func (r *reading) answered(m *master, replies []resp.Reply) error {
-	var registers [fencing.Registers]uint64
-	err := replies[0].Err()
-	if err == nil {
-		err = membership.ParseRegisters(replies[0].Text, &registers)
+// newReading reads the registers of the master for another.
+func (m *master) newReading(g *gathering) *maintenance {
+	e := &maintenance{}
+	membership.AddReadRegisters(&e.Batch, m.p.set.Description(), m.member.admission.Mark())
+	e.answered = func(replies []resp.Reply) error {
+		var registers [fencing.Registers]uint64
+		err := replies[0].Err()
+		if err == nil {
+			err = membership.ParseRegisters(replies[0].Text, &registers)
+		}
+		m.p.mu.Lock()
+		defer m.p.mu.Unlock()
+		if err == nil {
+			g.read |= 1 << m.index
+			fencing.Merge(g.registers[:], registers[:])
+		}
+		g.answeredLocked()
+		if conn.IsUnfit(err) {
+			return err
+		}
+		return nil
 	}
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	if err == nil {
-		r.g.read |= 1 << m.index
-		fencing.Merge(r.g.registers[:], registers[:])
-	}
-	r.g.open--
-	r.g.checkLocked(time.Now())
-	if conn.IsUnfit(err) {
-		return err
-	}
-	return nil
+	e.lostLocked = g.answeredLocked
+	return e
 }
 
-func (r *reading) requests() int { return 0 }
-func (r *reading) lostLocked(*master) {
-	r.g.open--
-	r.g.checkLocked(time.Now())
-}
-
-// A seeding writes the gathered registers to a master, and so admits it.
-type seeding struct {
-	conn.Batch
-	memberStep
-	ticket string
-}
-
-func (g *gathering) newSeedingLocked() *seeding {
-	s := &seeding{ticket: g.ticket}
-	membership.AddSeed(&s.Batch, g.m.p.set.Description(), g.ticket, g.m.member.Shown, g.registers[:])
-	return s
-}
-
-func (s *seeding) answered(m *master, replies []resp.Reply) error {
-	m.p.mu.Lock()
-	defer m.p.mu.Unlock()
-	m.member.busy = false
-	if err := replies[0].Err(); err != nil {
-		return fmt.Errorf("admission: %w", err)
-	}
-	m.member.admission.Seeded(s.ticket, replies[0].Number == 1)
-	return nil
+// seedLocked writes the gathered registers to the master, and so admits it.
+func (g *gathering) seedLocked(now time.Time) {
+	var seed conn.Batch
+	m := g.m
+	membership.AddSeed(&seed, m.p.set.Description(), g.ticket, m.member.Shown, g.registers[:])
+	m.stepLocked(seed, now, func(replies []resp.Reply) error {
+		if err := replies[0].Err(); err != nil {
+			return fmt.Errorf("admission: %w", err)
+		}
+		m.member.admission.Seeded(g.ticket, replies[0].Number == 1)
+		return nil
+	})
 }

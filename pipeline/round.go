@@ -47,28 +47,6 @@ func (r *round) add(c *call) {
 	}
 }
 
-// in returns the round in a dialect, encoded once for all masters that use it. The caller holds
-// Pipeline.mu.
-func (r *round) in(d conn.Dialect, set string) *conn.Load {
-	for _, l := range r.loads {
-		if l.Dialect == d {
-			return l
-		}
-	}
-	n := len(r.loads)
-	if n == cap(r.loads) {
-		r.loads = append(r.loads, nil)
-	}
-	r.loads = r.loads[:n+1]
-	if r.loads[n] == nil {
-		r.loads[n] = new(conn.Load)
-	}
-	l := r.loads[n]
-	l.Entries, l.Dialect = r.entries, d
-	l.Seal(set)
-	return l
-}
-
 // begin casts the unknown votes of the masters that are not asked; asked is how many are. It is
 // called once, before any master sees the round.
 func (r *round) begin(asked int) {

@@ -3,10 +3,12 @@ package pipeline
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -320,4 +322,35 @@ func TestLeaseIsSentInWholeMilliseconds(t *testing.T) {
 	b.AddMillis(1500*time.Millisecond + time.Microsecond)
 	b.AddMillis(hour)
 	require.Equal(t, "$1\r\n1\r\n$4\r\n1500\r\n$7\r\n3600000\r\n", string(b.Bytes()))
+}
+
+func TestCausesAreThoseOfTheUnknownVotes(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for i, f := range b.fakes {
+			f.set(func() {
+				f.delay = time.Duration(i+1) * time.Millisecond
+				f.hook = func(args []string) string {
+					if args[0] == "SET" && (args[1] == "bad on m0") == (i == 0) && args[1] != "blocker" {
+						return "-NOPERM this name\r\n"
+					}
+					return ""
+				}
+			})
+		}
+		blocker := side(func() { b.mustAcquire("blocker") })
+		synctest.Wait()
+		other := side(func() { b.mustAcquire("bad on m0") })
+		out, err := b.acquire(context.Background(), "bad on m1 and m2")
+		require.NoError(t, err)
+		blocker()
+		other()
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Equal(t, quorum.Tally{Granted: 1, Unknown: 2}, out.Tally)
+		var masters []string
+		for _, c := range out.Causes {
+			masters = append(masters, c.Master)
+		}
+		require.Equal(t, []string{"m1", "m2"}, masters)
+	})
 }

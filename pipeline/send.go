@@ -41,6 +41,25 @@ func (m *master) dialectLocked(r *round) conn.Dialect {
 	return m.dialect
 }
 
+// in returns the round in a dialect, encoded once for all masters that use it. The caller holds
+// Pipeline.mu.
+func (r *round) in(d conn.Dialect, set string) *conn.Load {
+	for _, l := range r.loads {
+		if l.Dialect == d {
+			return l
+		}
+	}
+	n := len(r.loads)
+	r.loads = slices.Grow(r.loads, 1)[:n+1]
+	if r.loads[n] == nil {
+		r.loads[n] = new(conn.Load)
+	}
+	l := r.loads[n]
+	l.Entries, l.Dialect = r.entries, d
+	l.Seal(set)
+	return l
+}
+
 // waitLocked puts a part in front of all that wait.
 func (m *master) waitLocked(p part) {
 	m.unsent = slices.Insert(m.unsent, 0, p)
@@ -101,8 +120,8 @@ func (m *master) sendUnsentLocked(now time.Time) {
 }
 
 // sendLocked sends maintenance, behind what has been sent.
-func (m *master) sendLocked(e maintenance, now time.Time) {
-	m.addFlightLocked(flight{maintenance: e, requests: e.requests(), sent: now}, e.Bytes())
+func (m *master) sendLocked(e *maintenance, now time.Time) {
+	m.addFlightLocked(flight{maintenance: e, requests: e.requests, sent: now}, e.Bytes())
 }
 
 func (m *master) addFlightLocked(f flight, bytes []byte) {

@@ -21,10 +21,11 @@ func (m *master) setAside(cause error) {
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {
-		if f := &flights[i]; f.maintenance != nil {
-			f.maintenance.lostLocked(m)
-		} else {
+		switch f := &flights[i]; {
+		case f.maintenance == nil:
 			f.part.releases(f.first, f.end, func(q *Request) { m.pending.Add(q, now) })
+		case f.maintenance.lostLocked != nil:
+			f.maintenance.lostLocked()
 		}
 	}
 	for i := range unsent {
@@ -50,7 +51,7 @@ func (m *master) setAside(cause error) {
 	}
 	s.Close()
 	p.mu.Lock()
-	for m.writing { // the bytes being written belong to the rounds
+	for m.writing { // the bytes being written belong to the rounds, although the connection has ended
 		m.written.Wait()
 	}
 	m.session = nil
@@ -96,7 +97,7 @@ func (m *master) noteInDoubtLocked(flights []flight, unsent []part) {
 
 // whyNotAskedLocked returns why the master is not asked in a round, and notes its pending releases;
 // nil: it is asked.
-func (m *master) whyNotAskedLocked(r *round) error {
+func (m *master) whyNotAskedLocked(r *round, now time.Time) error {
 	if m.up && !m.behind && m.backlog > maxBacklog {
 		m.behind = true
 		m.pending.LeaveOut(r.seq)
@@ -108,10 +109,10 @@ func (m *master) whyNotAskedLocked(r *round) error {
 		case m.wanted <- struct{}{}:
 		default:
 		}
-		m.skipRoundLocked(r)
+		m.skipRoundLocked(r, now)
 		return m.cause
 	case m.behind:
-		m.skipRoundLocked(r)
+		m.skipRoundLocked(r, now)
 		return errBehind
 	}
 	return nil
@@ -119,13 +120,9 @@ func (m *master) whyNotAskedLocked(r *round) error {
 
 // skipRoundLocked notes the pending releases of a round in which the master is not asked: those of
 // locks that it may have. It cannot have a lock that was acquired while it was away.
-func (m *master) skipRoundLocked(r *round) {
-	now := time.Time{}
+func (m *master) skipRoundLocked(r *round, now time.Time) {
 	for i := range r.entries {
 		if q := r.entries[i]; q.Op == Release && m.pending.MustRelease(q.Origin) {
-			if now.IsZero() {
-				now = time.Now()
-			}
 			if m.behind {
 				q.Origin = conn.OriginUnknown // the acquire may still be executed, however late
 			}

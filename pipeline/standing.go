@@ -56,13 +56,13 @@ func (m *master) notVoting(now time.Time) error {
 	if m.p.set != nil {
 		return m.notMember(now)
 	}
-	return m.admission.NotVoting(now)
+	return m.server.NotVoting(now)
 }
 
 // votesFrom returns when the wait of a master that does not vote ends; zero: not known.
 func (m *master) votesFrom() time.Time {
 	if m.p.set == nil {
-		return m.admission.VotesFrom
+		return m.server.VotesFrom
 	}
 	if m.member.admission.Next(time.Now()) != fencing.Wait {
 		return time.Time{}

@@ -124,6 +124,16 @@ func TestRaiseNeverLowersARegister(t *testing.T) {
 	require.Zero(t, m.number("HEXISTS", fencedRegisters, "0"), "one that is missing was lost, and may have been larger")
 }
 
+func TestSeedNeverLowersARegister(t *testing.T) {
+	m := newMaster(t)
+	m.text("SET", "ticket", "the ticket")
+	m.number("HSET", fencedRegisters, "0", "4", "1", "5", "2", "6")
+	require.EqualValues(t, 1, m.number("EVALSHA", Seed.SHA1, "5", fencedSet, fencedMark, "ticket", "since", fencedRegisters, "the set", "the ticket", "", "5", "5", "5"))
+	for register, value := range map[string]string{"0": "5", "1": "5", "2": "6"} {
+		require.Equal(t, value, m.text("HGET", fencedRegisters, register), register)
+	}
+}
+
 func TestFencedExtendNeverLowersARegister(t *testing.T) {
 	m := newMaster(t)
 	m.text("SET", fencedSet, "the set")

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,16 +44,27 @@ func chaosCommand() *cobra.Command {
 	var f chaosFlags
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Try to make two hold one lock: many holders, few keys, failing masters",
-		Long: `Chaos locks few names from many workers while masters stop, die, restart and answer
-late. A seed draws the faults. Chaos looks for two holders at once, and for fencing tokens that
-do not grow. On either it exits 4, and writes the events around the first violation of each
-name to --history. At most a minority of the masters is faulty; of a single master, that one.
+		Short: "Try to make two hold one lock: many holders, few keys, failing masters and clients",
+		Long: `Chaos locks few names from many workers while masters and client processes fail. A seed
+draws the faults. Chaos looks for two holders at once, and for fencing tokens that do not grow.
+On either it exits 4, and writes the events around the first violation of each name to
+--history. At most a minority of the masters is faulty, of a single master that one, and at
+most one client.
 
-flush (FLUSHALL) deletes a master's data. A lock without fencing makes no promise then, so
-flush is drawn only if --faults names it.`,
+  delay, cut, blackhole    replies are late; connections end in the middle of bytes; nothing
+                           passes between one client and the master, until the end
+  stop, full, deny         SIGSTOP; no memory is left; the ACL denies writes
+  kill, restart            SIGKILL; the master comes back empty
+  flush, replica, rollback FLUSHALL; the data of another master; those of a while ago
+  pause, crash             SIGSTOP of a client; SIGKILL, and a new one takes its place
+
+By default all kinds are drawn that the locks are to survive. Only fencing promises to notice
+a flush, a replica and a rollback. With several --impl the processes take them in turn; then a
+master must not forget its locks, since foreign locks do not wait after its restart. The figures
+of a client that is killed are lost, but not its holds and their history.`,
 		Example: `  lockbench chaos
   lockbench chaos --duration 10m --seed 7
+  lockbench chaos --impl muxlock,redsync-rueidis
   lockbench chaos --impl redislock        # a lock that dies with its server: exits 4`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return executeChaos(cmd, &f) },
@@ -70,7 +85,7 @@ func (f *chaosFlags) declare(to *pflag.FlagSet) {
 	load.Lookup("seed").Usage = "fixes names, holds and faults; 0 = a random one, shown in the output"
 	plan.Borrow(to, load, "impl", "local", "server")
 	plan.Declare(to, plan.OfFaults, func(fs *pflag.FlagSet) {
-		fs.StringSliceVar(&f.kinds, "faults", []string{"delay", "stop", "kill", "restart"}, "kinds to draw from, also flush")
+		fs.StringSliceVar(&f.kinds, "faults", nil, "kinds to draw from (default: those that the locks are to survive)")
 	})
 	plan.Borrow(to, load, "workers", "procs", "keys", "hold", "duration", "ttl", "master-timeout", "seed", "fencing")
 	plan.Declare(to, plan.OfOutput, func(fs *pflag.FlagSet) {
@@ -88,10 +103,7 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(p.Impls) != 1 || p.Impls[0] == raw.Name {
-		return nil, usage.Errorf("--impl must be one lock, got %v", p.Impls)
-	}
-	if err := checkFormat(p.Output.Format, few); err != nil {
+	if err := cmp.Or(planImpls(p), checkFormat(p.Output.Format, few)); err != nil {
 		return nil, err
 	}
 	for _, kind := range f.kinds {
@@ -99,9 +111,15 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 			return nil, gone
 		}
 	}
+	if !fs.Changed("faults") {
+		_ = fs.Set("faults", strings.Join(survived(p), ",")) // a list takes any text
+	}
 	kinds, err := faults.ParseKinds(f.kinds)
 	if err != nil {
 		return nil, usage.Errorf("--faults %w", err)
+	}
+	if p.Load.Procs < 2 && slices.ContainsFunc(kinds, faults.Kind.OfClients) {
+		return nil, usage.Errorf("--faults %s needs --procs 2 or more", strings.Join(f.kinds, ","))
 	}
 	if !p.Engine.Fencing {
 		_ = fs.Set("fencing", "false") // for Arguments; a bool takes it
@@ -114,9 +132,6 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 		return nil, usage.Errorf("--history: no folder %s", filepath.Dir(p.History))
 	}
 	rest := p.Load.TTL + restPause
-	if impl, _ := rivals.Find(p.Impls[0]); impl.Single {
-		p.Masters.Count, rest = 1, 0 // no other master votes meanwhile
-	}
 	p.Load.Dist, p.Load.History, p.Engine.MaxTTL = bench.Uniform(), historyPerKey, p.Load.TTL
 	if err := p.Load.Validate(); err != nil {
 		return nil, usage.Error{Err: err}
@@ -130,8 +145,8 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 		atOnce, rest = 1, 2*rest
 	}
 	p.Faults, err = faults.Lottery{
-		Seed: p.Load.Seed, Kinds: kinds, Masters: p.Masters.Count, AtOnce: atOnce,
-		Duration: p.Load.Duration, TTL: p.Load.TTL, Rest: rest,
+		Run:  faults.Run{Masters: p.Masters.Count, Clients: p.Load.Procs, Duration: p.Load.Duration},
+		Seed: p.Load.Seed, Kinds: kinds, AtOnce: atOnce, TTL: p.Load.TTL, Rest: rest,
 	}.Draw()
 	if err != nil {
 		return nil, usage.Errorf("--faults %w", err)
@@ -140,6 +155,49 @@ func (f *chaosFlags) plan(fs *pflag.FlagSet) (*plan.Plan, error) {
 		return nil, usage.Errorf("--duration %s is too short for a fault with --ttl %s", p.Load.Duration, p.Load.TTL)
 	}
 	return p, nil
+}
+
+// planImpls checks the implementations, and sets what they can do.
+func planImpls(p *plan.Plan) error {
+	p.Together, p.Reference = len(p.Impls) > 1, ""
+	if p.Together && p.Load.Procs < len(p.Impls) {
+		return usage.Errorf("--procs must be at least %d: each --impl is a process of its own, got %d", len(p.Impls), p.Load.Procs)
+	}
+	mixed := true
+	for _, name := range p.Impls {
+		impl, _ := rivals.Find(name)
+		if name == raw.Name || p.Together && (impl.Single || impl.Yardstick) {
+			return usage.Errorf("--impl must be one lock, or several on all masters, got %v", p.Impls)
+		}
+		if impl.Single {
+			p.Masters.Count = 1
+		}
+		mixed = mixed && impl.Can(mix)
+	}
+	if mixed {
+		p.Load.Op = mix
+	}
+	p.Load.Wait = p.Load.TTL
+	return nil
+}
+
+// mix is what a worker does with a lock that can be extended.
+var mix = func() (op bench.Op) {
+	_ = op.UnmarshalText([]byte("mix:acquire-release=8,try=1,extend=1")) // a valid text
+	return op
+}()
+
+// survived returns the kinds of faults that the locks of a plan are to survive, or are known not to.
+func survived(p *plan.Plan) (names []string) {
+	for _, k := range faults.Kinds {
+		switch {
+		case k.OfClients() && p.Load.Procs < 2, k == faults.Blackhole && runtime.GOOS != "linux":
+		case k == faults.Replica && p.Masters.Count == 1, k.Misleads() && !p.Engine.Fencing, k.Forgets() && p.Together:
+		default:
+			names = append(names, string(k))
+		}
+	}
+	return names
 }
 
 func executeChaos(cmd *cobra.Command, f *chaosFlags) error {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +58,7 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	stdout, stderr, code := lockbench(t, "chaos", "--duration", "4s", "--history", history, "-o", "json", "-q", "--html", page)
 	require.Zero(t, code, stderr)
 	require.Contains(t, read(t, page), "<h1>lockbench chaos")
-	require.Contains(t, read(t, page), "--faults delay,stop,kill,restart")
+	require.Contains(t, read(t, page), "--faults delay,stop,kill,restart,cut")
 	require.Contains(t, read(t, page), "ttl 500ms  fencing")
 	require.Empty(t, stderr, "-q")
 	doc := requireFields(t, stdout)
@@ -69,8 +71,80 @@ func TestChaosFindsNothingInTheEngine(t *testing.T) {
 	command, _ := at(doc, "config.command")
 	require.Equal(t, "chaos", command)
 	kinds, _ := at(doc, "config.fault_kinds")
-	require.Len(t, kinds, 4, "a page shows them again")
+	require.Len(t, kinds, 13, "a page shows them again")
 	require.NoFileExists(t, history)
+}
+
+// Pauses are longer than leases, too: then the holder's lease ends without it.
+func TestChaosStopsAndKillsClients(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--faults", "pause,crash", "--procs", "3", "--duration", "8s", "--seed", "1", "-o", "json", "-q",
+		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	seen := map[string]int{}
+	faults, _ := at(doc["results"].([]any)[0], "faults")
+	for _, f := range faults.([]any) {
+		seen[f.(map[string]any)["kind"].(string)]++
+	}
+	require.Positive(t, seen["pause"])
+	require.Positive(t, seen["crash"])
+	require.Len(t, seen, 2)
+	require.Positive(t, number(t, doc, "totals.acquired"))
+	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
+	require.Len(t, shares, 3)
+}
+
+// Without a lock, the processes of a run overlap; a crash of one does not hide it.
+func TestOverlapsOutliveTheProcessThatSawThem(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "run", "--local", "1", "--impl", "noop", "--keys", "1", "--procs", "2", "--workers", "1", "--hold", "1ms",
+		"--duration", "3s", "--warmup", "0s", "--fault", "crash:1@2s", "--fault", "crash:2@2s", "-o", "json")
+	require.Equal(t, exitUnsafe, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Greater(t, number(t, doc, "safety.overlaps"), number(t, doc, "totals.acquired"), "those since the crash")
+}
+
+func TestStrangersLockTheSameNamesInOneRun(t *testing.T) {
+	t.Parallel()
+	needServer(t)
+	stdout, stderr, code := lockbench(t, "chaos", "--local", "3", "--impl", "muxlock,redsync-rueidis", "--duration", "5s", "--seed", "1", "-o", "json", "-q",
+		"--history", filepath.Join(t.TempDir(), "history.ndjson"))
+	require.Zero(t, code, stderr)
+	doc := requireFields(t, stdout)
+	require.Len(t, doc["results"], 1)
+	shares, _ := at(doc["results"].([]any)[0], "fairness.per_proc")
+	for _, share := range shares.([]any) {
+		require.Positive(t, share)
+	}
+	fenced := number(t, doc, "totals.fenced")
+	require.Positive(t, fenced)
+	require.Less(t, fenced, number(t, doc, "totals.acquired"), "Redsync's have no tokens")
+}
+
+func TestChaosDrawsWhatTheLocksAreToSurvive(t *testing.T) {
+	for line, want := range map[string]string{
+		"":                               "delay,stop,kill,restart,cut,blackhole,full,deny,flush,replica,rollback,pause,crash",
+		"--fencing=false":                "delay,stop,kill,restart,cut,blackhole,full,deny,pause,crash",
+		"--procs 1":                      "delay,stop,kill,restart,cut,full,deny,flush,replica,rollback",
+		"--local 1":                      "delay,stop,kill,restart,cut,blackhole,full,deny,flush,rollback,pause,crash",
+		"--impl muxlock,redsync-goredis": "delay,stop,cut,blackhole,full,deny,pause,crash",
+		"--faults flush --fencing=false": "flush",
+	} {
+		var f chaosFlags
+		fs := pflag.NewFlagSet("chaos", pflag.ContinueOnError)
+		f.declare(fs)
+		require.NoError(t, fs.Parse(words(line)))
+		p, err := f.plan(fs)
+		require.NoError(t, err)
+		if runtime.GOOS != "linux" {
+			want = strings.Replace(want, "blackhole,", "", 1)
+		}
+		require.Equal(t, strings.Split(want, ","), p.FaultKinds, line)
+		require.Contains(t, p.Args, "--faults="+want, line)
+	}
 }
 
 func TestCtrlCEndsChaosInOrder(t *testing.T) {
@@ -101,7 +175,7 @@ func TestATimeWithoutLocksIsExpectedOnlyWhereFaultsTakeTooManyMasters(t *testing
 		require.Equal(t, c.want, p.Outages(), c.args)
 	}
 	for fault, want := range map[string]bool{"stop:1": true, "delay:1:5ms": false} {
-		parsed, err := faults.Parse(fault, 5, time.Second)
+		parsed, err := faults.Parse(fault, faults.Run{Masters: 5, Duration: time.Second})
 		require.NoError(t, err)
 		require.Equal(t, want, (&plan.Plan{Faults: []faults.Fault{parsed}}).Outages(), fault)
 	}

@@ -111,13 +111,10 @@ func TestTheEndOfARunDoesNotCutAStepOff(t *testing.T) {
 	t.Parallel()
 	s := newFencedSet(t)
 	restart(t, s.masters[1])
-	links := make(faultconn.Links)
-	for _, m := range s.masters {
-		links[m.Addr()] = faultconn.NewLink()
-	}
-	links[s.masters[1].Addr()].DelayRequests(100 * time.Millisecond) // its steps take longer than the run
+	links, byAddress := faultconn.To(t, redistest.Addrs(s.masters))
+	links[1].DelayRequests(100 * time.Millisecond) // its steps take longer than the run
 	cfg := s.cfg
-	cfg.Fencing, cfg.TTL, cfg.Client.DialCtxFn = true, cfg.MaxTTL, links.Dial
+	cfg.Fencing, cfg.TTL, cfg.Client.DialCtxFn = true, cfg.MaxTTL, byAddress.Dial
 	h, err := acquire(t.Context(), cfg, "name", true, io.Discard)
 	require.NoError(t, err)
 	require.NoError(t, h.release())

@@ -154,8 +154,7 @@ func lookAt(ctx context.Context, locks *engine.Engine, names []string) ([]listed
 	return found, nil
 }
 
-// scanAll returns the names found on the masters, more than --limit if there are more, and the error of each master
-// that it could not scan.
+// scanAll returns the names on the masters, more than --limit if there are more, and the errors of those not scanned.
 func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning string) (names []string, failed []error) {
 	found, errs := make([]map[string]bool, len(cfg.Masters)), make([]error, len(cfg.Masters))
 	var all sync.WaitGroup
@@ -173,7 +172,7 @@ func (f *lsFlags) scanAll(ctx context.Context, cfg engine.Config, beginning stri
 // scan returns the names on one master. It stops once it has more than --limit.
 func (f *lsFlags) scan(ctx context.Context, addr string, template rueidis.ClientOption, beginning string) (names map[string]bool, err error) {
 	template.ForceSingleClient, template.DisableCache = true, true
-	template.DisableRetry = true // the error that is repeated until the timeout would not be shown
+	template.DisableRetry = true // or it repeats until the timeout, and no error is shown
 	option, err := address.Parse(addr, template)
 	if err != nil {
 		return nil, err

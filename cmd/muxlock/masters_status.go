@@ -51,8 +51,7 @@ func (f *membersFlags) show(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// survey asks the masters. It asks again if the set's MaxTTL, which decides how long they wait, is not that of the
-// command line.
+// survey asks the masters. It asks again if the set's MaxTTL, on which their waits depend, is not the command line's.
 func (f *membersFlags) survey(ctx context.Context) (s survey, err error) {
 	cfg, err := f.config()
 	if err != nil {

@@ -140,8 +140,7 @@ func (s *settings) complete(where string, lookup func(name string) (string, bool
 	return err
 }
 
-// read reads a file of settings. Values may be quoted, as for systemd and shells. No error repeats a line of the file:
-// it may be a password.
+// read reads a file of settings. Values may be quoted, as for systemd and shells. No error repeats a line: it may be a password.
 func (s *settings) read(name string) (map[string]string, error) {
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -16,8 +16,7 @@ func inForeground(terminal *os.File) bool {
 	return err == nil && group == unix.Getpgrp()
 }
 
-// readInBackground makes a read from the terminal fail in a background job. Otherwise the read would stop muxlock, and
-// the lock would be lost.
+// readInBackground makes a read from the terminal fail in a background job. A read that stops muxlock loses the lock.
 func readInBackground() { signal.Ignore(unix.SIGTTIN) }
 
 // stopKey returns the terminal's Ctrl-Z as signals (SIGTSTP), which no longer stop muxlock by themselves.

@@ -9,6 +9,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/shown"
 )
 
 func TestForcedReleaseWakesAWaiterAndTheHolderFindsOut(t *testing.T) {
@@ -43,29 +44,29 @@ func TestForcedReleaseWakesAWaiterAndTheHolderFindsOut(t *testing.T) {
 	require.NotEqual(t, i.Masters[0].Value, now.Masters[0].Value)
 	_, err = ForceRelease(t.Context(), tool, now)
 	require.NoError(t, err)
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestForcedReleaseOfASplitVoteDeletesAllThatWasFound(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters)
-	put(t, masters[:2], t.Name(), redsyncs)
-	put(t, masters[2:4], t.Name(), "another")
+	redistest.Put(t, masters[:2], t.Name(), redistest.RedsyncToken)
+	redistest.Put(t, masters[2:4], t.Name(), "another")
 	i := mustInspect(t, e, t.Name())
 	require.False(t, i.Held)
 	require.NotEqual(t, i.Masters[0].Value, i.Masters[2].Value)
-	put(t, masters[4:], t.Name(), "since")
+	redistest.Put(t, masters[4:], t.Name(), "since")
 	n, err := ForceRelease(t.Context(), e, i)
 	require.NoError(t, err)
 	require.Equal(t, 4, n)
-	require.Equal(t, []string{"", "", "", "", "since"}, get(t, masters, t.Name()))
+	require.Equal(t, []string{"", "", "", "", "since"}, redistest.Get(t, masters, t.Name()))
 	redistest.Command(t, masters[4], "DEL", t.Name())
 }
 
 func TestForcedReleaseReachesAMasterThatIsAwayWhenItIsBack(t *testing.T) {
 	masters := redistest.Masters(t, 5)
 	e, links := bent(t, masters)
-	put(t, masters, t.Name(), redsyncs)
+	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
 	i := mustInspect(t, e, t.Name())
 	soon(t, func() bool { return count(e, func(m engine.MasterStats) bool { return m.InFlight+m.Backlog > 0 }) == 0 }, "nothing is under way")
 	links[0].RefuseDials(true)
@@ -76,19 +77,19 @@ func TestForcedReleaseReachesAMasterThatIsAwayWhenItIsBack(t *testing.T) {
 	require.Equal(t, 4, n)
 	require.Equal(t, 1, count(e, func(m engine.MasterStats) bool { return m.PendingReleases == 1 }))
 	links[0].RefuseDials(false)
-	gone(t, masters, t.Name())
+	redistest.Gone(t, masters, t.Name())
 }
 
 func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
 	masters := redistest.Masters(t, 3)
 	e, links := bent(t, masters)
-	put(t, masters, t.Name(), redsyncs)
+	redistest.Put(t, masters, t.Name(), redistest.RedsyncToken)
 	i := mustInspect(t, e, t.Name())
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := ForceRelease(ended, e, i)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Equal(t, []string{redsyncs, redsyncs, redsyncs}, get(t, masters, t.Name()), "nothing was sent")
+	require.Equal(t, []string{redistest.RedsyncToken, redistest.RedsyncToken, redistest.RedsyncToken}, redistest.Get(t, masters, t.Name()), "nothing was sent")
 	for _, link := range links[:2] {
 		link.RefuseDials(true)
 		link.Cut()
@@ -97,7 +98,7 @@ func TestForcedReleaseThatTooFewAnswerIsNotConfirmed(t *testing.T) {
 	n, err := ForceRelease(t.Context(), e, i)
 	require.ErrorIs(t, err, engine.ErrNoQuorum)
 	require.Equal(t, 1, n)
-	requireHidden(t, redsyncs, err)
+	shown.RequireHidden(t, redistest.RedsyncToken, err)
 	for _, link := range links[:2] {
 		link.RefuseDials(false)
 	}

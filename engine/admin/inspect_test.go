@@ -12,6 +12,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/internal/testing/redistest"
+	"muxlock/internal/testing/shown"
 	"muxlock/pipeline"
 )
 
@@ -29,7 +30,7 @@ func TestInspectShowsWhoHoldsALockOnEachMaster(t *testing.T) {
 	lock, err := service.Acquire(t.Context(), t.Name(), 20*time.Second)
 	require.NoError(t, err)
 	soon(t, func() bool {
-		return strings.Count(strings.Join(get(t, masters, "app:"+t.Name()), " "), "@web-7/4211") == 5
+		return strings.Count(strings.Join(redistest.Get(t, masters, "app:"+t.Name()), " "), "@web-7/4211") == 5
 	})
 	i := mustInspect(t, tool, t.Name())
 	require.Equal(t, t.Name(), i.Name)
@@ -47,7 +48,7 @@ func TestInspectShowsWhoHoldsALockOnEachMaster(t *testing.T) {
 	}
 	require.NoError(t, lock.Extend(t.Context(), 0), "a token with a holder is a token")
 	require.NoError(t, lock.Release(t.Context()))
-	gone(t, masters, "app:"+t.Name())
+	redistest.Gone(t, masters, "app:"+t.Name())
 
 	free := mustInspect(t, tool, t.Name())
 	require.False(t, free.Held)
@@ -61,9 +62,9 @@ func TestInspectShowsWhoHoldsALockOnEachMaster(t *testing.T) {
 func TestALockOfRedsyncIsHeldByNobodyWithAName(t *testing.T) {
 	masters := five(t)
 	e := open(t, masters, holder("me"))
-	for n, value := range []string{redsyncs, "job@host", redsyncs + "@\x1b[2J"} {
+	for n, value := range []string{redistest.RedsyncToken, "job@host", redistest.RedsyncToken + "@\x1b[2J"} {
 		name := fmt.Sprint(t.Name(), n)
-		put(t, masters, name, value)
+		redistest.Put(t, masters, name, value)
 		i := mustInspect(t, e, name)
 		require.True(t, i.Held)
 		require.Empty(t, i.Holder, "%q", value)
@@ -245,10 +246,10 @@ func TestPrintedInspectionShowsNoToken(t *testing.T) {
 	require.NoError(t, err)
 	everywhere(t, masters, t.Name())
 	i := mustInspect(t, e, t.Name())
-	token := get(t, masters, t.Name())[0]
+	token := redistest.Get(t, masters, t.Name())[0]
 	require.Equal(t, []string{token}, *i.found.tokens)
 	random := token[:22] // before the padding and the holder
-	requireHidden(t, random, i, &i, []Inspection{i}, []*Inspection{&i}, struct{ hidden Inspection }{i},
+	shown.RequireHidden(t, random, i, &i, []Inspection{i}, []*Inspection{&i}, struct{ hidden Inspection }{i},
 		struct{ hidden *Inspection }{&i}, map[string]Inspection{"k": i}, i.Masters)
 	text, err := json.Marshal(i)
 	require.NoError(t, err)

@@ -102,8 +102,7 @@ func ofMaster(f facts) (found []Finding) {
 	default:
 		add(LevelOK, "role", "", "a master by itself, no cluster")
 	}
-	found = append(found, followers(f)...)
-	found = append(found, eviction(info), persistence(f), vote(f.seen))
+	found = append(found, followers(f), eviction(info), persistence(f), vote(f.seen))
 
 	if why := away(f.seen); why == nil {
 		add(LevelOK, "permissions", "", "scripts, and a trial lock taken, extended and released: all that the engine sends is permitted")
@@ -127,26 +126,24 @@ func ofMaster(f facts) (found []Finding) {
 }
 
 // followers judges replicas, and whoever would promote them.
-func followers(f facts) (found []Finding) {
+func followers(f facts) Finding {
 	replicas := f.info["connected_slaves"]
 	attached := replicas != "" && replicas != "0"
 	switch {
 	case f.watchers > 0 && attached:
-		found = append(found, Finding{LevelFail, "failover", nil, "Sentinels watch it: a replica that is promoted knows not the latest locks, and grants them again",
-			"take it out of Sentinel; a Redlock master that dies stays dead, or comes back by itself"})
+		return Finding{LevelFail, "failover", nil, "Sentinels watch it: a replica that is promoted knows not the latest locks, and grants them again",
+			"take it out of Sentinel; a Redlock master that dies stays dead, or comes back by itself"}
 	case attached:
-		found = append(found, Finding{LevelWarn, "failover", nil, replicas + " replicas are attached: safe only while nobody promotes one",
-			"detach them, or see that nothing promotes them"})
+		return Finding{LevelWarn, "failover", nil, replicas + " replicas are attached: safe only while nobody promotes one",
+			"detach them, or see that nothing promotes them"}
 	case f.watchers > 0:
-		found = append(found, Finding{LevelWarn, "failover", nil, "Sentinels watch it, with nothing to promote yet", "take it out of Sentinel"})
+		return Finding{LevelWarn, "failover", nil, "Sentinels watch it, with nothing to promote yet", "take it out of Sentinel"}
 	case replicas == "":
-		found = append(found, Finding{LevelUnknown, "failover", nil, "it does not report whether replicas are attached", ""})
+		return Finding{LevelUnknown, "failover", nil, "it does not report whether replicas are attached", ""}
 	case f.watchers < 0:
-		found = append(found, Finding{LevelOK, "failover", nil, "no replicas; whether Sentinels watch it is not known (PUBSUB is not permitted)", ""})
-	default:
-		found = append(found, Finding{LevelOK, "failover", nil, "no replicas, no Sentinels", ""})
+		return Finding{LevelOK, "failover", nil, "no replicas; whether Sentinels watch it is not known (PUBSUB is not permitted)", ""}
 	}
-	return found
+	return Finding{LevelOK, "failover", nil, "no replicas, no Sentinels", ""}
 }
 
 func eviction(info serverinfo.Info) Finding {

@@ -96,12 +96,8 @@ type onServers struct {
 }
 
 func realMasters(t *testing.T) *onServers {
-	w := &onServers{t, redistest.Masters(t, masters), make(faultconn.Links)}
-	for _, m := range w.masters {
-		link := faultconn.NewLink()
-		w.links[m.Addr()] = link
-		t.Cleanup(link.Cut) // after the engines are closed
-	}
+	w := &onServers{t: t, masters: redistest.Masters(t, masters)}
+	_, w.links = faultconn.To(t, redistest.Addrs(w.masters)) // cut after the engines are closed
 	return w
 }
 

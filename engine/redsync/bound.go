@@ -36,10 +36,8 @@ func (m *Mutex) await(ctx context.Context, try time.Duration) {
 
 // pause reports whether d has passed and ctx has not ended.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

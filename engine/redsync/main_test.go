@@ -11,7 +11,6 @@ import (
 	"go.uber.org/goleak"
 
 	"muxlock/engine"
-	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
 )
 
@@ -22,10 +21,8 @@ func TestMain(m *testing.M) {
 // shared are five masters for tests that leave them as they were.
 var shared = redistest.Shared{N: 5}
 
-func five(t testing.TB) []*redisserver.Server {
-	t.Helper()
-	return shared.Masters(t)
-}
+// five returns the shared masters.
+var five = shared.Masters
 
 // open connects an engine to the shared masters, closed at cleanup.
 func open(t testing.TB) *engine.Engine {

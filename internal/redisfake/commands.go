@@ -60,7 +60,7 @@ func (c *conn) executeLocked(words []string) any {
 		}
 		return either(text, err)
 	case "PTTL":
-		if caching && c.tracking {
+		if caching && c.tracking && !slices.Contains(s.tracked[words[1]], c) {
 			s.tracked[words[1]] = append(s.tracked[words[1]], c)
 		}
 		return d.pttl(words[1])
@@ -83,7 +83,9 @@ func (c *conn) executeLocked(words []string) any {
 	case "DEL":
 		n := 0
 		for _, key := range keys {
-			n += d.delete(key)
+			if _, there := d.find(key); there {
+				n += d.delete(key)
+			}
 		}
 		return n
 	}

@@ -23,9 +23,7 @@ func (c *clock) now() time.Time {
 // Clock steps the server's clock, and has it gain or lose that part of time from now on. Two
 // clocks of one bubble differ by no more than these.
 func (s *Server) Clock(step time.Duration, faster float64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.clock = clock{time.Now(), s.clock.now().Add(step), faster}
+	s.set(func() { s.clock = clock{time.Now(), s.clock.now().Add(step), faster} })
 }
 
 // A Snapshot is the data that a server had.
@@ -49,19 +47,19 @@ func snapshotOf(values map[string]value) Snapshot {
 
 // RestartWith makes it another process that is up, with that data.
 func (s *Server) RestartWith(data Snapshot) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.restartLocked()
-	s.data.values = snapshotOf(data)
+	s.set(func() {
+		s.restartLocked()
+		s.data.values = snapshotOf(data)
+	})
 }
 
 // RestartDurable makes it another process that is up, with the data of the one before.
 func (s *Server) RestartDurable() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	values := s.data.values
-	s.restartLocked()
-	s.data.values = values
+	s.set(func() {
+		values := s.data.values
+		s.restartLocked()
+		s.data.values = values
+	})
 }
 
 // Flush is FLUSHALL: the process and its scripts stay.
@@ -69,37 +67,33 @@ func (s *Server) Flush() { s.become(nil, func() {}) }
 
 // ReplicaOf makes it a replica of a master, with that one's data. Promote ends it.
 func (s *Server) ReplicaOf(master *Server) {
-	data := master.Snapshot()
+	var data Snapshot
+	var id string
+	master.set(func() { data, id = snapshotOf(master.data.values), master.replID })
 	s.become(data, func() {
-		s.replica, s.replID, s.offset = true, master.replicationID(), -1
+		s.replica, s.replID, s.offset = true, id, -1
 		s.fed += 1 + len(data)
 	})
 }
 
 // Promote makes a replica a master, with the data that it has.
 func (s *Server) Promote() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.replica {
-		s.replica, s.replID, s.offset = false, randomID(), 1
-	}
-}
-
-func (s *Server) replicationID() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.replID
+	s.set(func() {
+		if s.replica {
+			s.replica, s.replID, s.offset = false, randomID(), 1
+		}
+	})
 }
 
 // become replaces the data, and tells those who track a key.
 func (s *Server) become(data Snapshot, and func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.data.values = snapshotOf(data)
-	for key := range s.tracked {
-		s.notifyLocked(key)
-	}
-	and()
+	s.set(func() {
+		s.data.values = snapshotOf(data)
+		for key := range s.tracked {
+			s.notifyLocked(key)
+		}
+		and()
+	})
 }
 
 // RunID returns the identity of the process.

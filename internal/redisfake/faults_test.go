@@ -72,7 +72,7 @@ func TestAReplicaHasTheOthersDataAndIsKnownByIt(t *testing.T) {
 	before := c.info()
 	s.ReplicaOf(other)
 	require.True(t, c.info().Replica())
-	require.Equal(t, "error READONLY", c.do("SET", "b", "t", "NX", "PX", "1000"))
+	require.Equal(t, "READONLY You can't write against a read only replica", c.do("SET", "b", "t", "NX", "PX", "1000"))
 	s.Promote()
 	after := c.info()
 	require.False(t, after.Replica())

@@ -38,14 +38,9 @@ func (p *process) gone() bool {
 	}
 }
 
-func (p *process) pause() error {
-	if err := p.cmd.Process.Signal(sigStop); err != nil {
-		return err
-	}
-	return awaitStopped(p.pid())
-}
+func (p *process) pause() error { return child.Pause(p.cmd.Process) }
 
-func (p *process) resume() error { return p.cmd.Process.Signal(sigCont) }
+func (p *process) resume() error { return child.Resume(p.cmd.Process) }
 
 func (p *process) kill() error {
 	if err := p.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {

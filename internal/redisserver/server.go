@@ -211,9 +211,10 @@ func (s *Server) Restart(ctx context.Context) error {
 			return nil
 		}
 		// A client that dials a dead port of the ephemeral range can hold it for a moment by connecting to itself.
-		if !errors.Is(err, errPortTaken) || !sleep(ctx, 20*time.Millisecond) {
+		if !errors.Is(err, errPortTaken) || ctx.Err() != nil {
 			return fmt.Errorf("redisserver: restart of %s: %w", s.Addr(), err)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
@@ -262,14 +263,4 @@ func freePort() (int, error) {
 	}
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
-// sleep waits for d and reports whether ctx is still open.
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
 }

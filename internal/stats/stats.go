@@ -12,13 +12,10 @@ import (
 const Alpha = 0.05
 
 // Median returns the median of xs, which must not be empty. It does not reorder xs.
-func Median(xs []float64) float64 { return medianOf(slices.Clone(xs)) }
-
-// medianOf sorts xs and returns the median.
-func medianOf(xs []float64) float64 {
-	slices.Sort(xs)
-	n := len(xs)
-	return (xs[(n-1)/2] + xs[n/2]) / 2
+func Median(xs []float64) float64 {
+	sorted := slices.Sorted(slices.Values(xs))
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
 }
 
 // PairsNeeded is the least number of pairs that can show a difference.

@@ -39,10 +39,8 @@ func (silence) Printf(context.Context, string, ...any) {}
 // shared are three masters for tests that leave them as they were.
 var shared = redistest.Shared{N: 3}
 
-func three(t testing.TB) []*redisserver.Server {
-	t.Helper()
-	return shared.Masters(t)
-}
+// three returns the shared masters.
+var three = shared.Masters
 
 // having returns how many masters have value as the key's, "" for those that have no key.
 func having(t testing.TB, masters []*redisserver.Server, key, value string) (n int) {

@@ -21,6 +21,7 @@ import (
 	"net"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -213,6 +214,17 @@ func (l *Link) cutLocked() {
 
 // Links holds one Link per master, by address, so that one client template can serve all masters.
 type Links map[string]*Link
+
+// To returns a healthy Link for each master, in order and by address, cut at cleanup.
+func To(t testing.TB, addrs []string) ([]*Link, Links) {
+	links, byAddr := make([]*Link, len(addrs)), make(Links)
+	for i, addr := range addrs {
+		links[i] = NewLink()
+		byAddr[addr] = links[i]
+		t.Cleanup(links[i].Cut)
+	}
+	return links, byAddr
+}
 
 // Dial dials through the Link of addr, and fails if there is none.
 func (ls Links) Dial(ctx context.Context, addr string, dialer *net.Dialer, tlsConfig *tls.Config) (net.Conn, error) {

@@ -9,7 +9,7 @@ type explorer[S any] struct {
 	forget func(*S)                                     // clears what no later step depends on
 	enter  func(*S) (fingerprint uint64, isBroken bool) // looks at a state
 
-	seen fingerprints
+	seen map[uint64]struct{}
 	came []origin // by state, in the order of discovery
 
 	state  S // whose steps are being found
@@ -38,7 +38,7 @@ type found[S any] struct {
 // explore visits the states that can be reached, until one is broken or most were found (0: no limit). It returns how many
 // there are, and how many steps away the furthest is.
 func (x *explorer[S]) explore(starts []S, most int) (states, depth int) {
-	x.pick = -1
+	x.seen, x.pick = make(map[uint64]struct{}), -1
 	for i := range starts {
 		x.index, x.branch = uint32(i), 0
 		x.to = starts[i]
@@ -78,9 +78,10 @@ func (x *explorer[S]) goes(s *S, t step) {
 // add adds the state in to, unless it was found before.
 func (x *explorer[S]) add() {
 	fingerprint, isBroken := x.enter(&x.to)
-	if !x.seen.add(fingerprint) {
+	if _, seen := x.seen[fingerprint]; seen {
 		return
 	}
+	x.seen[fingerprint] = struct{}{}
 	index := uint32(len(x.came))
 	x.came = append(x.came, origin{x.index, x.branch})
 	x.next = append(x.next, found[S]{x.to, index})
@@ -105,34 +106,4 @@ func (x *explorer[S]) trace(starts []S, text func(*S) string) (lines []string) {
 		lines = append(lines, x.picked.step.String()+"\n      "+text(&x.state))
 	}
 	return lines
-}
-
-// fingerprints is a hash set, three times as fast as a map.
-type fingerprints struct {
-	slots []uint64 // 0: free; at least half of them are free
-	n     int
-}
-
-// add reports whether f is new.
-func (s *fingerprints) add(f uint64) bool {
-	if 2*s.n >= len(s.slots) {
-		old := s.slots
-		*s = fingerprints{slots: make([]uint64, max(1<<10, 2*len(old)))}
-		for _, f := range old {
-			if f != 0 {
-				s.add(f)
-			}
-		}
-	}
-	f = max(f, 1)
-	for i := f; ; i++ {
-		switch slot := &s.slots[i&uint64(len(s.slots)-1)]; *slot {
-		case f:
-			return false
-		case 0:
-			*slot = f
-			s.n++
-			return true
-		}
-	}
 }

@@ -7,8 +7,8 @@
 // engine.go, scripts.go). The tree stays as it is: go build -overlay reads the replaced file in its place.
 //
 // The simulator (internal/testing/sim) looks for each fault first, for at most -schedules, and stops at the first
-// violation. If it sees none, the tests run that the fault names. A test counts only if it passes without the
-// fault. Lua runs on real servers alone, so that the simulator does not play faults of scripts.
+// violation. If it sees none, or takes too long, the tests run that the fault names. A test counts only if it passes
+// without the fault. Lua runs on real servers alone, so the simulator plays no faults of scripts.
 //
 // A fault that survives is a defect of the tests. The exit status is 1 then.
 package main

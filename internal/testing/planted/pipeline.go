@@ -5,7 +5,7 @@ var pipelines = []fault{
 	{
 		what: "a lock is set over another's", file: "pipeline/internal/conn/commands.go",
 		old: "b.Begin(6)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"NX\", \"PX\")", new: "b.Begin(5)\n\t\tb.Add(\"SET\", q.Name, q.Token, \"PX\")",
-		tests: "pipeline TestHeldLockIsDenied",
+		tests: "engine TestKeyOfAnotherLibraryOnAMajorityIsTaken",
 	},
 	{
 		what: "an error in place of a reply is a refusal", file: "pipeline/internal/conn/reply.go",
@@ -154,7 +154,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "one server at two addresses votes twice", file: "pipeline/probe.go",
-		old: "if other.up && other.admission.RunID == m.admission.RunID {", new: "if other.up && other == m {",
+		old: "if other.up && other.server.RunID == m.server.RunID {", new: "if other.up && other == m {",
 		tests: "pipeline TestTwoAddressesOfOneServerAreRefused",
 	},
 	{
@@ -184,7 +184,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a master that is away is dialled all the time", file: "pipeline/internal/conn/redial.go",
-		old: "*pause = min(2**pause, LongestPause)", new: "*pause = min(*pause, LongestPause)",
+		old: "*pause = min(2**pause, redlock.LongestRedial)", new: "*pause = min(*pause, redlock.LongestRedial)",
 		tests: "pipeline TestSilentAndRefusedDialsAreRetriedWithGrowingPauses",
 	},
 	{
@@ -218,23 +218,23 @@ var pipelines = []fault{
 		tests: "pipeline/internal/pending TestNoLockIsLeftInAnyShortHistory",
 	},
 	{
-		what: "a restarted master votes at once", file: "pipeline/internal/membership/admission.go",
-		old: "if a.Durable && !a.WasReplica {", new: "if !a.WasReplica {",
+		what: "a restarted master votes at once", file: "pipeline/internal/membership/server.go",
+		old: "if s.Durable && !s.WasReplica {", new: "if !s.WasReplica {",
 		tests: "pipeline/internal/membership TestWaitOverAllShortHistories",
 	},
 	{
-		what: "a durable master that was a replica does not wait", file: "pipeline/internal/membership/admission.go",
-		old: "if a.Durable && !a.WasReplica {", new: "if a.Durable {",
+		what: "a durable master that was a replica does not wait", file: "pipeline/internal/membership/server.go",
+		old: "if s.Durable && !s.WasReplica {", new: "if s.Durable {",
 		tests: "pipeline/internal/membership TestNoReplacedDataSetVotesInAnyShortHistory|TestPromotedReplicaUnderTheSameAddressCountsAsARestart",
 	},
 	{
-		what: "uptime shortens the wait after a restart", file: "pipeline/internal/membership/admission.go",
-		old: "swapped := last.RunID", new: "if up, known := info.Uptime(); known {\n\t\ta.Wait -= up\n\t}\n\tswapped := last.RunID",
+		what: "uptime shortens the wait after a restart", file: "pipeline/internal/membership/server.go",
+		old: "swapped := last.RunID", new: "if up, known := info.Uptime(); known {\n\t\ts.Wait -= up\n\t}\n\tswapped := last.RunID",
 		tests: "pipeline/internal/membership TestWaitOverAllShortHistories|TestWhenAMasterVotes",
 	},
 	{
-		what: "a server that was a replica has its own data", file: "pipeline/internal/membership/admission.go",
-		old: "last.RunID == a.RunID && !last.Replica && last.lost(info, now)", new: "last.RunID == \"?\" && last.lost(info, now)",
+		what: "a server that was a replica has its own data", file: "pipeline/internal/membership/server.go",
+		old: "last.RunID == s.RunID && !last.Replica && last.lost(info, now)", new: "last.RunID == \"?\" && last.lost(info, now)",
 		tests: "pipeline/internal/membership TestNoReplacedDataSetVotesInAnyShortHistory|TestWhatCountsAsAnotherDataSet",
 	},
 	{
@@ -255,7 +255,7 @@ var pipelines = []fault{
 	{
 		what: "the wait of another process is rounded down", file: "pipeline/internal/membership/wait_clock.go",
 		old: "c.now().Milliseconds()+1, 10)", new: "c.now().Milliseconds(), 10)",
-		tests: "pipeline TestWaitIsNotedByTheClockAfterTheAnswer",
+		tests: "pipeline/internal/membership TestNotedTimeIsRoundedUp",
 	},
 	{
 		what: "a master is sent more than it can answer in time", file: "pipeline/internal/pace/pace.go",

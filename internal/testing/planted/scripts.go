@@ -65,7 +65,7 @@ var lua = []fault{
 	{
 		what: "a seed lowers a register", file: "scripts/seed.lua",
 		old: "value and value >= tonumber(ARGV[i]) and", new: "value and value == tonumber(ARGV[i]) and",
-		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+		tests: "scripts TestSeedNeverLowersARegister",
 	},
 	{
 		what: "a ticket of an earlier process is gone on with", file: "scripts/open.lua",

@@ -98,43 +98,6 @@ func Addrs(masters []*redisserver.Server) []string {
 // error reply fails the test, and so does none in time.
 func Command(t testing.TB, master *redisserver.Server, args ...string) any {
 	t.Helper()
-	client := dial(t, master)
-	defer client.Close()
-	return do(t, client, args...)
-}
-
-// Keys returns the keys of all masters, sorted. A key on k masters occurs k times. Keys finds every key that exists for the
-// whole scan.
-func Keys(t testing.TB, masters ...*redisserver.Server) []string {
-	t.Helper()
-	var keys []string
-	for _, m := range masters {
-		keys = append(keys, scan(t, m)...)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
-// scan returns the keys of one master, each once.
-func scan(t testing.TB, master *redisserver.Server) []string {
-	t.Helper()
-	client := dial(t, master)
-	defer client.Close()
-	var keys []string
-	for cursor := "0"; ; {
-		reply := do(t, client, "SCAN", cursor, "COUNT", "1000").([]any)
-		for _, key := range reply[1].([]any) {
-			keys = append(keys, key.(string))
-		}
-		if cursor = reply[0].(string); cursor == "0" {
-			slices.Sort(keys) // SCAN may name a key twice
-			return slices.Compact(keys)
-		}
-	}
-}
-
-func dial(t testing.TB, master *redisserver.Server) rueidis.Client {
-	t.Helper()
 	client, err := rueidis.NewClient(rueidis.ClientOption{
 		InitAddress:       []string{master.Addr()},
 		Password:          master.Password(),
@@ -145,11 +108,7 @@ func dial(t testing.TB, master *redisserver.Server) rueidis.Client {
 		ConnWriteTimeout:  limit,
 	})
 	require.NoError(t, err)
-	return client
-}
-
-func do(t testing.TB, client rueidis.Client, args ...string) any {
-	t.Helper()
+	defer client.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	reply, err := client.Do(ctx, client.B().Arbitrary(args[0]).Args(args[1:]...).Build()).ToAny()
@@ -158,4 +117,17 @@ func do(t testing.TB, client rueidis.Client, args ...string) any {
 	}
 	require.NoError(t, err, "command %q", args)
 	return reply
+}
+
+// Keys returns the keys of all masters, sorted. A key on k masters occurs k times.
+func Keys(t testing.TB, masters ...*redisserver.Server) []string {
+	t.Helper()
+	var keys []string
+	for _, m := range masters {
+		for _, key := range Command(t, m, "KEYS", "*").([]any) {
+			keys = append(keys, key.(string))
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -36,6 +36,12 @@ func (b *Batch) Bytes() []byte { return b.text }
 // Reset empties the batch and keeps its memory.
 func (b *Batch) Reset() { b.text, b.starts = b.text[:0], b.starts[:0] }
 
+// Command adds a command of these words.
+func (b *Batch) Command(words ...string) {
+	b.Begin(len(words))
+	b.Add(words...)
+}
+
 // Begin starts a command of n arguments, its name included.
 func (b *Batch) Begin(n int) {
 	b.starts = append(b.starts, len(b.text))
@@ -75,14 +81,11 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 		b.Add("EVALSHA", scripts.Extend.SHA1, "1", q.Name, q.Token)
 		b.AddMillis(q.TTL)
 	case d&Delex != 0:
-		b.Begin(4)
-		b.Add("DELEX", q.Name, "IFEQ", q.Token)
+		b.Command("DELEX", q.Name, "IFEQ", q.Token)
 	case d&Delifeq != 0:
-		b.Begin(3)
-		b.Add("DELIFEQ", q.Name, q.Token)
+		b.Command("DELIFEQ", q.Name, q.Token)
 	default:
-		b.Begin(5)
-		b.Add("EVALSHA", scripts.Release.SHA1, "1", q.Name, q.Token)
+		b.Command("EVALSHA", scripts.Release.SHA1, "1", q.Name, q.Token)
 	}
 }
 
@@ -185,8 +188,7 @@ func runEnd(entries []Request, from int) int {
 // LoadScripts adds a SCRIPT LOAD for each script; with fencing, also for the scripts of fencing.
 func (b *Batch) LoadScripts(fencing bool) {
 	for _, s := range scripts.All(fencing) {
-		b.Begin(3)
-		b.Add("SCRIPT", "LOAD", s.Source)
+		b.Command("SCRIPT", "LOAD", s.Source)
 	}
 }
 

@@ -45,15 +45,13 @@ func within[T any](ctx context.Context, timeout time.Duration, name string, call
 		value, err := call(callCtx)
 		returned <- result{value, err}
 	}()
-	tooLong := time.NewTimer(timeout + grace)
-	defer tooLong.Stop()
 	err := context.DeadlineExceeded
 	select {
 	case r := <-returned:
 		return r.value, r.err
 	case <-ctx.Done():
 		err = ctx.Err()
-	case <-tooLong.C:
+	case <-time.After(timeout + grace):
 	}
 	go func() {
 		if r := <-returned; r.err == nil {

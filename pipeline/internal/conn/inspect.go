@@ -28,8 +28,7 @@ const notALock = "MUXLOCKVALUE"
 
 // Inspect adds the commands that read what is under a name.
 func (b *Batch) Inspect(name string) {
-	b.Begin(3)
-	b.Add("SCRIPT", "LOAD", scripts.Inspect.Source)
+	b.Command("SCRIPT", "LOAD", scripts.Inspect.Source)
 	b.Begin(5)
 	b.Add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
 }
@@ -62,7 +61,7 @@ func InspectedValue(replies []resp.Reply) (token string, left time.Duration, err
 func whyNoValue(err error) error {
 	switch {
 	case IsDenied(err):
-		return AsDenied(err)
+		return As(ErrDenied, err)
 	case IsOtherType(err):
 		return fmt.Errorf("%w: %w", ErrNotALock, err)
 	case FirstWord(err) == notALock:

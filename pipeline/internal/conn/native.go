@@ -20,24 +20,19 @@ const (
 // NX takes both or none, with the lease, and whether a key is deleted for its value only.
 func NewNativeTrial(name, t string) (b Batch) {
 	held, free := name, name+":2"
-	for _, command := range [][]string{
-		{"MSETEX", "1", held, t, "NX", "PX", "1000"},
-		{"MSETEX", "2", free, t, held, "another", "NX", "PX", "1000"},
-		{"GET", held},
-		{"GET", free},
-		{"PTTL", held},
-		{"DEL", held, free},
-		{"SET", held, t, "NX", "PX", "1000"},
-		{"DELEX", held, "IFEQ", "another"},
-		{"DELEX", held, "IFEQ", t},
-		{"SET", held, t, "NX", "PX", "1000"},
-		{"DELIFEQ", held, "another"},
-		{"DELIFEQ", held, t},
-		{"DEL", held},
-	} {
-		b.Begin(len(command))
-		b.Add(command...)
-	}
+	b.Command("MSETEX", "1", held, t, "NX", "PX", "1000")
+	b.Command("MSETEX", "2", free, t, held, "another", "NX", "PX", "1000")
+	b.Command("GET", held)
+	b.Command("GET", free)
+	b.Command("PTTL", held)
+	b.Command("DEL", held, free)
+	b.Command("SET", held, t, "NX", "PX", "1000")
+	b.Command("DELEX", held, "IFEQ", "another")
+	b.Command("DELEX", held, "IFEQ", t)
+	b.Command("SET", held, t, "NX", "PX", "1000")
+	b.Command("DELIFEQ", held, "another")
+	b.Command("DELIFEQ", held, t)
+	b.Command("DEL", held)
 	return b
 }
 

@@ -9,22 +9,14 @@ import (
 	"muxlock/internal/redlock"
 )
 
-// The pause before a dial is drawn from half to one and a half times its mean. The mean doubles
-// from FirstPause to LongestPause. It starts over once the master has been up for LongestPause: a
-// master that comes and goes is not dialled each time.
-const (
-	FirstPause   = redlock.FirstRedial
-	LongestPause = redlock.LongestRedial
-)
-
-// SleepGrowing sleeps for about *pause and doubles it. It returns false when ctx ends.
+// SleepGrowing sleeps before a dial, for about *pause, and doubles it. It returns false when ctx
+// ends. The pause starts over once the master has been up for redlock.LongestRedial: a master that
+// comes and goes is not dialled each time.
 func SleepGrowing(ctx context.Context, pause *time.Duration) bool {
 	from, to := redlock.RedialDelay(*pause)
-	wait := time.NewTimer(redlock.Jitter(from, to, fastrand.Uint32n))
-	defer wait.Stop()
-	*pause = min(2**pause, LongestPause)
+	*pause = min(2**pause, redlock.LongestRedial)
 	select {
-	case <-wait.C:
+	case <-time.After(redlock.Jitter(from, to, fastrand.Uint32n)):
 		return true
 	case <-ctx.Done():
 		return false

@@ -85,14 +85,6 @@ func faultOf(text string) error { return resp.ErrorOf(strings.TrimPrefix(text, "
 // command.
 var ErrDenied = errors.New("muxlock: name is denied")
 
-// denied is a server's error about a key that its ACL keeps from us.
-type denied struct{ error }
-
-func (d denied) Unwrap() []error { return []error{ErrDenied, d.error} }
-
-// AsDenied wraps err: the result matches ErrDenied, too.
-func AsDenied(err error) error { return denied{err} }
-
 // ErrRegister is matched by the cause of a master whose register for a name holds no token: text, a
 // negative number, or too large a number. The name was not locked there.
 var ErrRegister = errors.New("muxlock: register holds no token")
@@ -100,12 +92,15 @@ var ErrRegister = errors.New("muxlock: register holds no token")
 // BadRegister is the class of the error with which a script of fencing reports such a register.
 const BadRegister = "MUXLOCKREGISTER"
 
-type registerError struct{ error }
+// As returns a server's error, with its text, that also matches class: ErrDenied or ErrRegister.
+func As(class, err error) error { return classified{err, class} }
 
-func (r registerError) Unwrap() []error { return []error{ErrRegister, r.error} }
+type classified struct {
+	error
+	class error
+}
 
-// AsBadRegister wraps err: the result matches ErrRegister, too.
-func AsBadRegister(err error) error { return registerError{err} }
+func (c classified) Unwrap() []error { return []error{c.class, c.error} }
 
 // IsDenied reports whether a server's ACL keeps a key from us, whichever command it was.
 func IsDenied(err error) bool {

@@ -57,7 +57,8 @@ func Dial(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 
 // DialTracked opens a session that calls onPush from a goroutine of its own. A push has the names
 // of changed keys that were read after CLIENT CACHING YES. nil says that all keys may have changed,
-// or that the connection has ended. The error is rueidis.ErrNoCache if the server refuses tracking.
+// or that the connection has ended. The error is rueidis.ErrNoCache if the server refuses tracking,
+// or has RESP2 alone: there Redis accepts CLIENT TRACKING and never pushes.
 // No error may be shown: it may quote arguments. rueidis pings a silent connection.
 func DialTracked(ctx context.Context, option rueidis.ClientOption, timeout time.Duration, onPush func([]rueidis.RedisMessage)) (*Session, error) {
 	option.DisableCache = false
@@ -92,7 +93,8 @@ func open(ctx context.Context, option rueidis.ClientOption, timeout time.Duratio
 	}
 	if fn := option.AuthCredentialsFn; fn != nil {
 		// RefreshAfter is taken out: re-authentication in the background would share the
-		// connection. Each new connection asks for new credentials.
+		// connection, and put rueidis into its pipelined mode, where nothing ends a read from a
+		// hung server. Each new connection asks for new credentials.
 		option.AuthCredentialsFn = func(c rueidis.AuthCredentialsContext) (rueidis.AuthCredentials, error) {
 			credentials, err := within(ctx, DialTimeout(timeout), "AuthCredentialsFn", func(context.Context) (rueidis.AuthCredentials, error) {
 				return fn(c)

@@ -16,8 +16,8 @@ import (
 type wire struct {
 	conn    net.Conn
 	timeout time.Duration
-	In      *bufio.Reader // reads from the wire itself
-	now     immediate     // nil: this connection cannot write without waiting
+	In      *bufio.Reader    // reads from the wire itself
+	now     func([]byte) int // writes what the socket takes at once, and returns how much; nil: it cannot
 
 	// The following are owned by the reader.
 	Until    time.Time                                        // the read deadline
@@ -25,9 +25,6 @@ type wire struct {
 	Overdue  func(now time.Time) (until time.Time, err error) // called when the deadline has passed; nil: reading ends then
 	Ctx      context.Context                                  // its end ends reading at once; set with Overdue
 }
-
-// An immediate writes what a socket takes at once.
-type immediate interface{ write(b []byte) (n int) }
 
 // takeOver makes a wire of a connection on which everything has been answered.
 func takeOver(conn net.Conn, timeout time.Duration) (wire, error) {
@@ -114,7 +111,7 @@ func (w *wire) Write(out [][]byte) (gone int) {
 	}
 	for gone < len(out) {
 		b := out[gone]
-		if n := w.now.write(b); n < len(b) {
+		if n := w.now(b); n < len(b) {
 			out[gone] = b[n:]
 			break
 		}

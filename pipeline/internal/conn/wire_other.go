@@ -4,4 +4,4 @@ package conn
 
 import "syscall"
 
-func immediately(syscall.Conn) immediate { return nil }
+func immediately(syscall.Conn) func([]byte) int { return nil }

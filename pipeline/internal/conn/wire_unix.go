@@ -4,8 +4,8 @@ package conn
 
 import "syscall"
 
-// immediately returns nil if the connection has no descriptor.
-func immediately(c syscall.Conn) immediate {
+// immediately returns the function wire.now of a connection; nil if it has no descriptor.
+func immediately(c syscall.Conn) func([]byte) int {
 	raw, err := c.SyscallConn()
 	if err != nil {
 		return nil
@@ -24,7 +24,7 @@ func immediately(c syscall.Conn) immediate {
 		}
 		return true
 	}
-	return s
+	return s.write
 }
 
 // A socket writes without waiting. Its fields belong to whoever writes. try is made once: a closure

@@ -23,10 +23,9 @@ type Look struct {
 
 // AddLook adds the commands whose replies ReadLook reads.
 func AddLook(b *conn.Batch) {
-	for _, command := range [][2]string{{"GET", conn.SetKey}, {"GET", conn.MarkKey}, {"INFO", "commandstats"}} {
-		b.Begin(2)
-		b.Add(command[:]...)
-	}
+	b.Command("GET", conn.SetKey)
+	b.Command("GET", conn.MarkKey)
+	b.Command("INFO", "commandstats")
 }
 
 // ReadLook reads the replies to AddLook.
@@ -39,14 +38,12 @@ func ReadLook(replies []resp.Reply) (l Look, err error) {
 	return Look{replies[0].Text, replies[1].Text, serverinfo.Parse(replies[2].Text).DatabasesSwapped()}, nil
 }
 
-// AddCheck adds the commands whose replies Admission.Check reads. A glance leaves out what Check
+// AddCheck adds the commands whose replies Server.Check reads. A glance leaves out what Check
 // needs only if the last look was longer ago.
 func AddCheck(b *conn.Batch, glance bool) {
-	b.Begin(2)
-	b.Add("INFO", "replication")
+	b.Command("INFO", "replication")
 	if !glance {
-		b.Begin(2)
-		b.Add("INFO", "stats")
+		b.Command("INFO", "stats")
 	}
 }
 
@@ -58,22 +55,19 @@ func NewMark(runID, member string) string {
 // AddSwitch adds the call that gives a member the next description and mark, if it has the given
 // ones.
 func AddSwitch(b *conn.Batch, set, mark, nextSet, nextMark string) {
-	b.Begin(9)
-	b.Add("EVALSHA", scripts.Switch.SHA1, "2", conn.SetKey, conn.MarkKey, set, mark, nextSet, nextMark)
+	b.Command("EVALSHA", scripts.Switch.SHA1, "2", conn.SetKey, conn.MarkKey, set, mark, nextSet, nextMark)
 }
 
 // AddOpen adds the call that begins an admission, if the master still shows this description and
 // mark.
 func AddOpen(b *conn.Batch, shown, mark, ticket, clock string) {
-	b.Begin(11)
-	b.Add("EVALSHA", scripts.Open.SHA1, "4", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, shown, mark, ticket, clock)
+	b.Command("EVALSHA", scripts.Open.SHA1, "4", conn.SetKey, conn.MarkKey, conn.TicketKey, conn.SinceKey, shown, mark, ticket, clock)
 }
 
 // AddReadRegisters adds the call that reads all registers of a member with the given description
 // and mark.
 func AddReadRegisters(b *conn.Batch, set, mark string) {
-	b.Begin(8)
-	b.Add("EVALSHA", scripts.ReadRegisters.SHA1, "3", conn.SetKey, conn.MarkKey, conn.RegistersKey, set, mark)
+	b.Command("EVALSHA", scripts.ReadRegisters.SHA1, "3", conn.SetKey, conn.MarkKey, conn.RegistersKey, set, mark)
 }
 
 // ParseRegisters reads fields and values, in turn. An error says that some register holds no token;

@@ -50,8 +50,7 @@ func Members(ctx context.Context, s Setup) (members []Member) {
 func (v *visit) describe(m *Member, wait time.Duration) error {
 	clock := NewWaitClock(v.replID, v.Swaps)
 	var b conn.Batch
-	b.Begin(2)
-	b.Add("GET", conn.TicketKey)
+	b.Command("GET", conn.TicketKey)
 	AddReadRegisters(&b, "", "")
 	replies, err := conn.Checked(v.Ask(&b, nil))
 	if err != nil {
@@ -69,8 +68,7 @@ func (v *visit) describe(m *Member, wait time.Duration) error {
 	}
 	m.Waits, m.Left = true, wait
 	b.Reset()
-	b.Begin(3)
-	b.Add("HGET", conn.SinceKey, ticket+" "+clock.ID)
+	b.Command("HGET", conn.SinceKey, ticket+" "+clock.ID)
 	if replies, err = v.Ask(&b, nil); err != nil {
 		return err
 	}

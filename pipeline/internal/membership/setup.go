@@ -158,14 +158,12 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 			continue
 		}
 		open = append(open, v)
-		var b conn.Batch
-		AddOpen(&b, v.Shown, v.Mark, NewMark(v.runID, v.Member), "")
-		replies, err := conn.Checked(v.Ask(&b, nil))
+		opened, err := v.call(func(b *conn.Batch) { AddOpen(b, v.Shown, v.Mark, NewMark(v.runID, v.Member), "") })
 		if err != nil {
-			return conn.MasterError{Master: v.Member, Err: err}
+			return err
 		}
-		if v.ticket, _, _ = strings.Cut(replies[0].Text, "\n"); v.ticket == "" {
-			return conn.MasterError{Master: v.Member, Err: ErrChanged}
+		if v.ticket, _, _ = strings.Cut(opened.Text, "\n"); v.ticket == "" {
+			return v.changed()
 		}
 	}
 	if len(open) > 0 && !s.New {
@@ -174,12 +172,8 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 		}
 	}
 	for _, v := range open {
-		done, err := v.call(func(b *conn.Batch) { AddSeed(b, set.String(), v.ticket, v.Shown, registers) })
-		if err != nil {
+		if err := v.change(func(b *conn.Batch) { AddSeed(b, set.String(), v.ticket, v.Shown, registers) }); err != nil {
 			return err
-		}
-		if !done {
-			return conn.MasterError{Master: v.Member, Err: ErrChanged}
 		}
 		v.Set, v.Shown, v.Mark = set, set.String(), v.ticket
 	}
@@ -190,22 +184,18 @@ func (s *Setup) prepare(ctx context.Context, visits []*visit, set fencing.Set, r
 func (s *Setup) watch(ctx context.Context, visits []*visit) error {
 	end := time.Now().Add(s.Wait)
 	for left := s.Wait; left > 0; left = time.Until(end) {
-		timer := time.NewTimer(min(left, time.Second))
 		select {
-		case <-timer.C:
+		case <-time.After(min(left, time.Second)):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
 		for _, v := range visits {
-			var b conn.Batch
-			AddCheck(&b, true)
-			replies, err := conn.Checked(v.Ask(&b, nil))
-			if err == nil && serverinfo.Parse(replies[0].Text).Replica() {
-				err = ErrChanged
+			info, err := v.call(func(b *conn.Batch) { AddCheck(b, true) })
+			if err == nil && serverinfo.Parse(info.Text).Replica() {
+				err = v.changed()
 			}
 			if err != nil {
-				return conn.MasterError{Master: v.Member, Err: err}
+				return err
 			}
 		}
 	}

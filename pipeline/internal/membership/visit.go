@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"muxlock/internal/fencing"
+	"muxlock/internal/resp"
 	"muxlock/internal/serverinfo"
 	"muxlock/pipeline/internal/conn"
 )
@@ -43,8 +44,7 @@ func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration)
 		return err
 	}
 	var first conn.Batch
-	first.Begin(1)
-	first.Add("INFO")
+	first.Command("INFO")
 	first.LoadScripts(true)
 	AddLook(&first)
 	replies, err := v.Ask(&first, nil)
@@ -78,16 +78,27 @@ func (v *visit) begin(ctx context.Context, m conn.Master, timeout time.Duration)
 	return nil
 }
 
-// call calls a script that answers with a number, and reports whether that is 1.
-func (v *visit) call(build func(*conn.Batch)) (bool, error) {
+// call sends commands, and returns the first reply. An error is the master's.
+func (v *visit) call(build func(*conn.Batch)) (reply resp.Reply, err error) {
 	var b conn.Batch
 	build(&b)
 	replies, err := conn.Checked(v.Ask(&b, nil))
 	if err != nil {
-		return false, conn.MasterError{Master: v.Member, Err: err}
+		return reply, conn.MasterError{Master: v.Member, Err: err}
 	}
-	return replies[0].Number == 1, nil
+	return replies[0], nil
 }
+
+// change calls a script that answers 1 if the master was as the script expects.
+func (v *visit) change(build func(*conn.Batch)) error {
+	reply, err := v.call(build)
+	if err == nil && reply.Number != 1 {
+		err = v.changed()
+	}
+	return err
+}
+
+func (v *visit) changed() error { return conn.MasterError{Master: v.Member, Err: ErrChanged} }
 
 func closeAll(visits []*visit) {
 	for _, v := range visits {
@@ -126,15 +137,11 @@ func found(visits []*visit) (all []fencing.Found, err error) {
 
 // switchTo gives the next description to an admitted member.
 func (v *visit) switchTo(next fencing.Set) error {
-	done, err := v.call(func(b *conn.Batch) { AddSwitch(b, v.Shown, v.Mark, next.String(), v.Mark) })
-	switch {
-	case err != nil:
-		return err
-	case !done:
-		return conn.MasterError{Master: v.Member, Err: ErrChanged}
+	err := v.change(func(b *conn.Batch) { AddSwitch(b, v.Shown, v.Mark, next.String(), v.Mark) })
+	if err == nil {
+		v.Set, v.Shown = next, next.String()
 	}
-	v.Set, v.Shown = next, next.String()
-	return nil
+	return err
 }
 
 // ErrChanged is matched if a master changed between two steps of an operation.

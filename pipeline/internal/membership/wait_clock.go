@@ -22,7 +22,7 @@ type WaitClock struct {
 	now func() time.Duration
 }
 
-// NewWaitClock returns the clock for a server with the given data: see Admission.ReplID and Look.Swaps.
+// NewWaitClock returns the clock for a server with the given data: see Server.ReplID and Look.Swaps.
 func NewWaitClock(replID, swaps string) WaitClock {
 	id, _ := clock.Shared()
 	if id == "" {
@@ -46,6 +46,5 @@ func (c WaitClock) Passed(since string) (time.Duration, bool) {
 // AddNote adds the command that writes the entry: the master has its ticket by now. The clock is
 // read after the master has answered, and rounded up, so that no wait is too short.
 func (c WaitClock) AddNote(b *conn.Batch, ticket string) {
-	b.Begin(4)
-	b.Add("HSET", conn.SinceKey, ticket+" "+c.ID, strconv.FormatInt(c.now().Milliseconds()+1, 10))
+	b.Command("HSET", conn.SinceKey, ticket+" "+c.ID, strconv.FormatInt(c.now().Milliseconds()+1, 10))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"muxlock/internal/redlock"
 	"muxlock/pipeline/internal/conn"
 )
 
@@ -60,7 +61,7 @@ const KeepTracking = 30 * time.Second
 // run is the tracker's goroutine: it ends when the ctx of the wakeups does. It dials only when a
 // name is awaited.
 func (t *tracker) run() {
-	t.pause = conn.FirstPause
+	t.pause = redlock.FirstRedial
 	for t.waitForWork() {
 		s, connection, err := t.dial()
 		if err == nil {
@@ -69,8 +70,8 @@ func (t *tracker) run() {
 			t.lose(connection)
 			s.Release()
 			s.Close()
-			if time.Since(start) > conn.LongestPause {
-				t.pause = conn.FirstPause
+			if time.Since(start) > redlock.LongestRedial {
+				t.pause = redlock.FirstRedial
 				continue
 			}
 		}
@@ -89,16 +90,12 @@ func (t *tracker) waitForWork() bool {
 		if unread > 0 {
 			return true
 		}
-		t.sleep()
+		select {
+		case <-t.wake:
+		case <-t.wakeups.ctx.Done():
+		}
 	}
 	return false
-}
-
-func (t *tracker) sleep() {
-	select {
-	case <-t.wake:
-	case <-t.wakeups.ctx.Done():
-	}
 }
 
 func (t *tracker) signal() {
@@ -148,14 +145,12 @@ func (t *tracker) serve(s *conn.Session, connection uint64) {
 // sleepWhileUsed sleeps until there is work, for up to KeepTracking. Then it reports false if
 // nobody waits for a name.
 func (t *tracker) sleepWhileUsed() bool {
-	limit := time.NewTimer(KeepTracking)
-	defer limit.Stop()
 	select {
 	case <-t.wake:
 		return true
 	case <-t.wakeups.ctx.Done():
 		return true
-	case <-limit.C:
+	case <-time.After(KeepTracking):
 	}
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
@@ -196,8 +191,10 @@ func (t *tracker) read(s *conn.Session, connection uint64, tracked bool) bool {
 	// go. Counted from the reply, the alarm would be late by the way back.
 	start := time.Now()
 	replies := s.Client.DoMulti(context.Background(), commands...) // if the server hangs, rueidis's PINGs end it
-	if transportError(replies) != nil {
-		return false
+	for i := range replies {
+		if replies[i].NonRedisError() != nil {
+			return false // the connection ended in the middle
+		}
 	}
 	t.wakeups.mu.Lock()
 	defer t.wakeups.mu.Unlock()
@@ -326,14 +323,4 @@ func (t *tracker) queuedLocked(sub *subscription) bool {
 func (t *tracker) queueLocked(sub *subscription) {
 	t.unread[sub] = struct{}{}
 	t.signal()
-}
-
-// transportError returns the error that ended the connection in the middle of a batch, if one did.
-func transportError(replies []rueidis.RedisResult) error {
-	for i := range replies {
-		if err := replies[i].NonRedisError(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

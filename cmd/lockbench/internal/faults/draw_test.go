@@ -17,9 +17,11 @@ func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 		n := 0
 		for _, g := range list {
 			until := g.To
-			switch g.Kind {
-			case faults.Kill, faults.Restart, faults.Flush:
+			if g.Kind.Forgets() {
 				until += rest
+			}
+			if (f.Master < 0) != (g.Master < 0) {
+				continue // a client's fault beside a master's
 			}
 			if g.From <= f.From && (f.From < until || f == g) {
 				n++
@@ -31,7 +33,7 @@ func atOnce(list []faults.Fault, rest time.Duration) (most int) {
 }
 
 func TestDrawnFaultsHurtAMinorityAndRepeatWithTheirSeed(t *testing.T) {
-	lottery := faults.Lottery{Kinds: faults.Kinds, Masters: 5, AtOnce: 2, Duration: 3 * time.Minute, TTL: 500 * time.Millisecond, Rest: time.Second}
+	lottery := faults.Lottery{Run: faults.Run{Masters: 5, Clients: 2, Duration: 5 * time.Minute}, Kinds: faults.Kinds, AtOnce: 2, TTL: 500 * time.Millisecond, Rest: time.Second}
 	for seed := range uint64(50) {
 		lottery.Seed = seed
 		list, err := lottery.Draw()
@@ -59,7 +61,7 @@ func TestDrawnFaultsHurtAMinorityAndRepeatWithTheirSeed(t *testing.T) {
 }
 
 func TestDrawKnowsASingleMasterAndChosenKinds(t *testing.T) {
-	list, err := faults.Lottery{Kinds: []faults.Kind{faults.Restart}, Masters: 1, AtOnce: 1, Duration: 10 * time.Second, TTL: time.Second}.Draw()
+	list, err := faults.Lottery{Run: faults.Run{Masters: 1, Duration: 10 * time.Second}, Kinds: []faults.Kind{faults.Restart}, AtOnce: 1, TTL: time.Second}.Draw()
 	require.NoError(t, err)
 	require.NotEmpty(t, list)
 	for _, f := range list {

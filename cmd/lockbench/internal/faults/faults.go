@@ -1,5 +1,5 @@
-// Package faults injects faults into local masters, for a while or for the whole run. A fault
-// stops, kills or restarts a master, deletes its data, or delays its replies in a proxy.
+// Package faults injects faults into local masters and into the processes that lock on them, for
+// a while or for the whole run.
 //
 // A Rig applies the faults to servers of its caller, and undoes them: no server stays stopped.
 // Times count from the begin of the measured time. A Band has the times at which a fault
@@ -22,7 +22,8 @@ import (
 type Fault struct {
 	Text   string // as given
 	Kind   Kind
-	Master int        // 0-based
+	Master int        // 0-based; -1: none
+	Client int        // 0-based, of Pause, Crash and Blackhole
 	Delay  bench.Span // Kind Delay only
 	// Whole marks a fault without times. A delay then lasts from the first connection to the
 	// last; another fault lasts from a second before the measured time to its end.
@@ -35,9 +36,15 @@ type Fault struct {
 // warm-up.
 const lead = time.Second
 
-// Parse parses KIND:K[:ARG][@FROM-TO] or KIND:K@AT. K counts from 1 to masters; the times must
-// lie within duration.
-func Parse(text string, masters int, duration time.Duration) (f Fault, err error) {
+// Run has what Parse must know about a run.
+type Run struct {
+	Masters, Clients int // Clients: processes; 0: the load is in this one
+	Duration         time.Duration
+}
+
+// Parse parses KIND:K[:ARG][@FROM-TO] or KIND:K@AT. Masters and clients count from 1; the times
+// must lie within the run.
+func Parse(text string, run Run) (f Fault, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%q: %w", text, err)
@@ -45,29 +52,47 @@ func Parse(text string, masters int, duration time.Duration) (f Fault, err error
 	}()
 	what, when, timed := strings.Cut(text, "@")
 	parts := strings.SplitN(what, ":", 3)
-	f = Fault{Text: text, Kind: Kind(parts[0])}
-	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != (f.Kind == Delay) {
+	f = Fault{Text: text, Kind: Kind(parts[0]), Master: -1}
+	if !slices.Contains(Kinds, f.Kind) || len(parts) < 2 || (len(parts) == 3) != (f.Kind == Delay || f.Kind == Blackhole) {
 		return f, errors.New("must be " + Grammar)
 	}
-	k, err := strconv.Atoi(parts[1])
-	if err != nil || k < 1 || k > masters {
-		return f, fmt.Errorf("master %q is not in 1..%d", parts[1], masters)
-	}
-	f.Master = k - 1
-	if f.Kind == Delay {
-		if f.Delay, err = bench.ParseSpan(parts[2]); err != nil {
+	if !f.Kind.ofClient() {
+		if f.Master, err = number("master", parts[1], run.Masters); err != nil {
 			return f, err
 		}
 	}
-	if timed {
-		err = f.parseTimes(when, duration)
+	switch {
+	case f.Kind == Delay:
+		f.Delay, err = bench.ParseSpan(parts[2])
+	case f.Kind == Replica && run.Masters == 1:
+		err = errors.New("needs another master, whose data it takes")
+	case f.Kind.OfClients():
+		f.Client, err = number("process", parts[len(parts)-1], run.Clients)
+	}
+	if err != nil {
 		return f, err
 	}
-	if f.Kind.event() {
+	if timed {
+		err = f.parseTimes(when, run.Duration)
+		return f, err
+	}
+	if !f.Kind.mayBeWhole() {
 		return f, fmt.Errorf("%s needs a time: %s", f.Kind, Grammar)
 	}
-	f.Whole, f.From, f.To = true, -lead, duration
+	f.Whole, f.From, f.To = true, -lead, run.Duration
 	return f, nil
+}
+
+// number returns a number of 1 to most, less one.
+func number(what, text string, most int) (int, error) {
+	n, err := strconv.Atoi(text)
+	if most == 0 {
+		return 0, fmt.Errorf("%s %s needs --procs 2 or more", what, text)
+	}
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("%s %q is not in 1..%d", what, text, most)
+	}
+	return n - 1, nil
 }
 
 func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
@@ -95,17 +120,25 @@ func (f *Fault) parseTimes(when string, duration time.Duration) (err error) {
 	return nil
 }
 
-// Check refuses faults that contradict each other: two that stop, kill or empty one server at
-// the same time. Delays add up.
+// Check refuses faults that contradict each other: two of one process at the same time. Faults of
+// connections do not; delays add up.
 func Check(list []Fault) error {
 	for i, f := range list {
 		for _, g := range list[:i] {
-			if f.Master == g.Master && f.Kind != Delay && g.Kind != Delay && overlap(f, g) {
-				return fmt.Errorf("%q and %q contradict each other: both want master %d at the same time", g.Text, f.Text, f.Master+1)
+			if f.subject() == g.subject() && !f.Kind.proxied() && !g.Kind.proxied() && overlap(f, g) {
+				return fmt.Errorf("%q and %q contradict each other: both want %s at the same time", g.Text, f.Text, f.subject())
 			}
 		}
 	}
 	return nil
+}
+
+// subject names the process that the fault is about.
+func (f Fault) subject() string {
+	if f.Kind.ofClient() {
+		return fmt.Sprintf("process %d", f.Client+1)
+	}
+	return fmt.Sprintf("master %d", f.Master+1)
 }
 
 // overlap reports whether two faults overlap. A fault that ends when the other begins does
@@ -124,11 +157,11 @@ type step struct {
 // never is the end of a fault without times: it ends with the run.
 const never = 1 << 62
 
-// steps returns the steps of one master, in order. At the same time, ends come before begins.
-func steps(list []Fault, master int) []step {
+// steps returns the steps of one subject, in order. At the same time, ends come before begins.
+func steps(list []Fault, subject string) []step {
 	var begins, ends []step
 	for i, f := range list {
-		if f.Master != master || f.Kind == Delay && f.Whole {
+		if f.subject() != subject || f.Kind == Delay && f.Whole {
 			continue
 		}
 		begins = append(begins, step{at: f.From, fault: i})

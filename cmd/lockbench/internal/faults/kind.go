@@ -3,15 +3,19 @@ package faults
 import (
 	"context"
 	"errors"
+	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
 	"muxlock/bench"
-	"muxlock/cmd/lockbench/internal/wire"
+	"muxlock/internal/faultproxy"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/wire"
 )
 
-// askLimit bounds a FLUSHALL.
+// askLimit bounds one command.
 const askLimit = 2 * time.Second
 
 // Kind says what a fault does.
@@ -20,65 +24,127 @@ type Kind string
 // The kinds. A restarted master comes back empty on its port. The engine gives it no vote for
 // MaxTTL and a little, so it stays away longer than the fault lasts.
 const (
-	Delay   Kind = "delay"   // every reply is late
-	Stop    Kind = "stop"    // SIGSTOP, then SIGCONT: connections stay, replies do not come
-	Kill    Kind = "kill"    // SIGKILL; started again at the end
-	Restart Kind = "restart" // SIGKILL; started again at once
-	Flush   Kind = "flush"   // FLUSHALL: the master loses its locks and does not know it
+	Delay     Kind = "delay"     // every reply is late
+	Stop      Kind = "stop"      // SIGSTOP, then SIGCONT: connections stay, replies do not come
+	Kill      Kind = "kill"      // SIGKILL; started again at the end
+	Restart   Kind = "restart"   // SIGKILL; started again at once
+	Cut       Kind = "cut"       // all connections end, in the middle of the next bytes
+	Blackhole Kind = "blackhole" // nothing passes between the master and one client process; the bytes arrive at the end
+	Full      Kind = "full"      // the memory is full: nothing is granted
+	Deny      Kind = "deny"      // the ACL denies all writes, also within scripts
+	Flush     Kind = "flush"     // FLUSHALL: the master loses its locks and does not know it
+	Replica   Kind = "replica"   // the next master's data replace its own; it is a master again at the end
+	Rollback  Kind = "rollback"  // started again at the end with the data of the begin
+	Pause     Kind = "pause"     // SIGSTOP of a client process, then SIGCONT
+	Crash     Kind = "crash"     // SIGKILL of a client process; a new one takes its place
 )
 
 // Kinds has all kinds, in the order of the documentation.
-var Kinds = []Kind{Delay, Stop, Kill, Restart, Flush}
+var Kinds = []Kind{Delay, Stop, Kill, Restart, Cut, Blackhole, Full, Deny, Flush, Replica, Rollback, Pause, Crash}
 
 // Grammar describes the texts of Parse for people.
-const Grammar = "delay:K:SPAN, stop:K, kill:K, which last for the whole run or @FROM-TO, restart:K@AT, flush:K@AT " +
-	"(stop:1@2s-4s, delay:2:lognormal(5ms,1))"
+const Grammar = "delay:K:SPAN, stop:K, kill:K, full:K, deny:K, which last for the whole run or @FROM-TO; " +
+	"blackhole:K:P, replica:K, rollback:K with @FROM-TO; cut:K, restart:K, flush:K with @AT; " +
+	"of client process P (--procs) pause:P@FROM-TO, crash:P@AT (stop:1@2s-4s, delay:2:lognormal(5ms,1))"
 
-// TakesAway reports whether the other masters must do without this one: it does not answer, or
-// has lost its locks.
+// TakesAway reports whether locks may have to do without something: a master, its locks, a
+// connection or their own process.
 func (k Kind) TakesAway() bool { return k != Delay }
 
-// event reports whether a fault of that kind has no length.
-func (k Kind) event() bool { return k == Restart || k == Flush }
+// OfClients reports whether the kind needs client processes.
+func (k Kind) OfClients() bool { return k.ofClient() || k == Blackhole }
 
-// forgets reports whether the master has lost its locks afterwards.
-func (k Kind) forgets() bool { return k == Kill || k.event() }
+// Forgets reports whether the master has lost its locks afterwards.
+func (k Kind) Forgets() bool { return k == Kill || k == Restart || k.Misleads() }
+
+// Misleads reports whether only locks with fencing tokens can notice that the master has lost
+// its locks, or has old ones.
+func (k Kind) Misleads() bool { return k == Flush || k == Replica || k == Rollback }
+
+// ofClient reports whether the fault is a client's own.
+func (k Kind) ofClient() bool { return k == Pause || k == Crash }
+
+// proxied reports whether the fault is in a proxy before the master.
+func (k Kind) proxied() bool { return k == Delay || k == Cut || k == Blackhole }
+
+// event reports whether a fault of that kind has no length.
+func (k Kind) event() bool { return k == Restart || k == Cut || k == Flush || k == Crash }
+
+// mayBeWhole reports whether the fault may last for the whole run.
+func (k Kind) mayBeWhole() bool { return slices.Contains([]Kind{Delay, Stop, Kill, Full, Deny}, k) }
+
+// ServerArgs returns the arguments of servers for these faults. A replica and a rollback need a
+// data folder, which any argument keeps. In protected mode some servers serve 127.0.0.1 alone.
+func ServerArgs(list []Fault) []string {
+	for _, f := range list {
+		if f.Kind == Replica || f.Kind == Rollback || f.Kind == Blackhole {
+			return []string{"--repl-diskless-sync-delay", "0", "--rdb-del-sync-files", "yes", "--protected-mode", "no"}
+		}
+	}
+	return nil
+}
 
 // master is one server, its proxy and its faults.
 type master struct {
 	server  *redisserver.Server
-	proxy   *Proxy // nil: no fault needs one
+	next    *redisserver.Server // another master, if there is one
+	proxy   *faultproxy.Remote  // nil: no fault needs one
 	list    []Fault
 	delayed []int // faults in force, by index
 }
 
-func (m *master) do(fault int) error {
-	switch m.list[fault].Kind {
+// set begins a fault or ends it. An event only begins.
+func (m *master) set(fault int, on bool) error {
+	f, s := m.list[fault], m.server
+	switch f.Kind {
 	case Stop:
-		return m.server.Pause()
+		return either(on, s.Pause, s.Resume)
 	case Kill:
-		return m.server.Kill()
+		return either(on, s.Kill, m.start)
 	case Restart:
-		return errors.Join(m.server.Kill(), m.server.Restart(context.Background())) // bounds itself
+		return m.restart()
+	case Full:
+		return m.ask("CONFIG", "SET", "maxmemory", map[bool]string{true: "1", false: "0"}[on])
+	case Deny:
+		return m.ask("ACL", "SETUSER", "default", map[bool]string{true: "-@write", false: "+@all"}[on])
 	case Flush:
-		_, err := wire.Ask(context.Background(), m.server.Addr(), askLimit, "FLUSHALL")
-		return err
+		return m.ask("FLUSHALL")
+	case Replica:
+		host, port := "NO", "ONE"
+		if on {
+			host, port, _ = net.SplitHostPort(m.next.Addr()) // which has both
+		}
+		return m.ask("REPLICAOF", host, port)
+	case Rollback:
+		return either(on, func() error { return m.ask("SAVE") }, func() error {
+			return errors.Join(m.restart(), os.Remove(filepath.Join(s.Dir(), "dump.rdb"))) // the next restart is without
+		})
 	case Delay:
-		m.delay(fault, true)
+		m.delay(fault, on)
+	case Cut:
+		m.proxy.Cut()
+	case Blackhole:
+		m.proxy.Blackhole(f.Client, on)
 	}
 	return nil
 }
 
-func (m *master) undo(fault int) error {
-	switch m.list[fault].Kind {
-	case Stop:
-		return m.server.Resume()
-	case Kill:
-		return m.server.Restart(context.Background()) // bounds itself
-	case Delay:
-		m.delay(fault, false)
+func either(on bool, begin, end func() error) error {
+	if on {
+		return begin()
 	}
-	return nil
+	return end()
+}
+
+func (m *master) start() error { return m.server.Restart(context.Background()) } // bounds itself
+
+func (m *master) restart() error {
+	return errors.Join(m.server.Kill(), m.start())
+}
+
+func (m *master) ask(words ...string) error {
+	_, err := wire.Ask(context.Background(), m.server.Addr(), askLimit, words...)
+	return err
 }
 
 // delay adds a fault's delay to those in force, or removes it.
@@ -91,5 +157,30 @@ func (m *master) delay(fault int, on bool) {
 	for i, n := range m.delayed {
 		spans[i] = m.list[n].Delay
 	}
-	m.proxy.Delay(spans...)
+	m.proxy.Delay(spans)
+}
+
+// Clients are the processes of a load. Numbers count from 0.
+type Clients interface {
+	Pause(number int) error
+	Resume(number int) error
+	// Replace kills the process. A new one takes its place.
+	Replace(number int) error
+}
+
+// client is one process of the load, and its faults.
+type client struct {
+	Clients
+	list []Fault
+}
+
+func (c client) set(fault int, on bool) error {
+	switch f := c.list[fault]; {
+	case f.Kind == Crash:
+		return c.Replace(f.Client)
+	case on:
+		return c.Pause(f.Client)
+	default:
+		return c.Resume(f.Client)
+	}
 }

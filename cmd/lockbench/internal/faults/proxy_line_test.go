@@ -16,6 +16,7 @@ import (
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/internal/clock"
+	"muxlock/internal/faultproxy"
 	"muxlock/internal/stats"
 	"muxlock/internal/testing/redistest"
 )
@@ -65,7 +66,7 @@ func pings(t testing.TB, addrs []string, rate, count int) float64 {
 func BenchmarkLine(b *testing.B) {
 	for _, masters := range []int{1, 5} {
 		servers := redistest.Masters(b, masters)
-		line, err := faults.OpenLine()
+		line, err := faultproxy.OpenLine(faults.Process)
 		require.NoError(b, err)
 		defer line.Close()
 		for _, delay := range []time.Duration{250 * time.Microsecond, time.Millisecond, 5 * time.Millisecond} {
@@ -73,7 +74,7 @@ func BenchmarkLine(b *testing.B) {
 			for _, server := range servers {
 				p, err := line.Proxy(server.Addr())
 				require.NoError(b, err)
-				p.Delay(bench.Fixed(delay))
+				p.Delay([]bench.Span{bench.Fixed(delay)})
 				addrs = append(addrs, p.Addr())
 			}
 			for _, rate := range []int{100, 2000, 8000} {

@@ -11,6 +11,7 @@ import (
 
 	"muxlock/bench"
 	"muxlock/cmd/lockbench/internal/faults"
+	"muxlock/internal/faultproxy"
 )
 
 // echo answers every byte with itself and ends with the test.
@@ -41,13 +42,13 @@ func spanOf(t *testing.T, text string) bench.Span {
 }
 
 // proxied connects to an echo through a proxy. Both are closed with the test.
-func proxied(t *testing.T, spans ...bench.Span) (*faults.Proxy, net.Conn) {
-	line, err := faults.OpenLine()
+func proxied(t *testing.T, spans ...bench.Span) (*faultproxy.Remote, net.Conn) {
+	line, err := faultproxy.OpenLine(faults.Process)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, line.Close()) })
 	p, err := line.Proxy(echo(t))
 	require.NoError(t, err)
-	p.Delay(spans...)
+	p.Delay(spans)
 	c, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
@@ -85,11 +86,11 @@ func TestProxyDelaysRepliesSideBySide(t *testing.T) {
 }
 
 func TestCloseCutsTheConnections(t *testing.T) {
-	line, err := faults.OpenLine()
+	line, err := faultproxy.OpenLine(faults.Process)
 	require.NoError(t, err)
 	p, err := line.Proxy(echo(t))
 	require.NoError(t, err)
-	p.Delay(spanOf(t, "1m"))
+	p.Delay([]bench.Span{spanOf(t, "1m")})
 	c, err := net.Dial("tcp", p.Addr())
 	require.NoError(t, err)
 	defer c.Close()
@@ -150,11 +151,11 @@ func TestADelayIsOfRepliesThatArriveFromThenOn(t *testing.T) {
 	p, c := proxied(t)
 	_, err := ask(c)
 	require.NoError(t, err)
-	p.Delay(spanOf(t, "300ms"), spanOf(t, "200ms"))
+	p.Delay([]bench.Span{spanOf(t, "300ms"), spanOf(t, "200ms")})
 	took, err := ask(c)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, took, delay)
-	p.Delay()
+	p.Delay([]bench.Span{})
 	least := time.Hour // one may be late by chance
 	for range 20 {
 		took, err = ask(c)

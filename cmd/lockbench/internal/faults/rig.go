@@ -8,31 +8,32 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/internal/faultproxy"
 	"muxlock/internal/redisserver"
 )
 
-// Rig applies faults to local masters. It owns the proxies, not the servers. One goroutine may
+// Rig applies faults to local masters and client processes. It owns the proxies, not the servers. One goroutine may
 // use it at a time.
 type Rig struct {
 	list    []Fault
 	masters []*master
-	line    *Line // nil: no fault needs one
+	line    *faultproxy.Line // nil: no fault needs one
 }
 
-// NewRig puts a proxy in front of each master with a delay. The caller must Close the Rig.
+// NewRig puts a proxy in front of each master whose connections have a fault. The caller must Close the Rig.
 func NewRig(list []Fault, servers []*redisserver.Server) (*Rig, error) {
 	r := &Rig{list: list}
-	for _, s := range servers {
-		r.masters = append(r.masters, &master{server: s, list: list})
+	for i, s := range servers {
+		r.masters = append(r.masters, &master{server: s, next: servers[(i+1)%len(servers)], list: list})
 	}
 	for i, f := range list {
-		m := r.masters[f.Master]
-		if f.Kind != Delay {
+		if !f.Kind.proxied() {
 			continue
 		}
+		m := r.masters[f.Master]
 		var err error
 		if r.line == nil {
-			r.line, err = OpenLine()
+			r.line, err = faultproxy.OpenLine(Process)
 		}
 		if err == nil && m.proxy == nil {
 			m.proxy, err = r.line.Proxy(m.server.Addr())
@@ -58,17 +59,24 @@ func (r *Rig) Addrs() []string {
 	return addrs
 }
 
-// Begin starts the faults of a run whose measured time begins at start. The caller calls end
-// when the run is over: it undoes the faults in force, and returns the bands and the errors.
-func (r *Rig) Begin(start time.Time) (end func() ([]bench.Band, error)) {
+// Begin starts the faults of a run whose measured time begins at start. Clients may be nil if no
+// fault is theirs. The caller calls end when the run is over: it undoes the faults in force, and
+// returns the bands and the errors.
+func (r *Rig) Begin(start time.Time, clients Clients) (end func() ([]bench.Band, error)) {
 	stop := make(chan struct{})
-	shows := make([]show, len(r.masters))
+	shows := map[string]*show{}
 	var running sync.WaitGroup
-	for i, m := range r.masters {
-		shows[i] = show{master: m, start: start, open: map[int]bench.Band{}}
-		if todo := steps(r.list, i); len(todo) > 0 {
-			running.Go(func() { shows[i].run(todo, stop) })
+	for _, f := range r.list {
+		name := f.subject()
+		if shows[name] != nil {
+			continue
 		}
+		s := &show{subject: client{clients, r.list}, list: r.list, start: start, open: map[int]bench.Band{}}
+		if f.Master >= 0 {
+			s.subject = r.masters[f.Master]
+		}
+		shows[name] = s
+		running.Go(func() { s.run(steps(r.list, name), stop) })
 	}
 	return func() ([]bench.Band, error) {
 		close(stop)
@@ -101,10 +109,16 @@ func band(f Fault, from, to time.Duration) bench.Band {
 	return bench.Band{Spec: f.Text, Kind: string(f.Kind), Master: f.Master + 1, FromS: from.Seconds(), ToS: to.Seconds()}
 }
 
-// show takes the steps of one master in one run, one after the other. A slow step, such as a
-// start, delays no other master. Only run touches its fields.
+// A subject is a master or a client.
+type subject interface {
+	set(fault int, on bool) error
+}
+
+// show takes the steps of one subject in one run, one after the other. A slow step, such as a
+// start, delays no other subject. Only run touches its fields.
 type show struct {
-	*master
+	subject
+	list  []Fault
 	start time.Time
 	open  map[int]bench.Band // faults in force
 	bands []bench.Band       // faults that are over
@@ -137,14 +151,14 @@ func (s *show) take(next step) {
 		if !begun {
 			return // its begin failed
 		}
-		err := s.undo(next.fault)
+		err := s.set(next.fault, false)
 		b.ToS = time.Since(s.start).Seconds()
 		delete(s.open, next.fault)
 		s.bands, s.errs = append(s.bands, b), append(s.errs, err)
 		return
 	}
 	began := time.Since(s.start)
-	if err := s.do(next.fault); err != nil {
+	if err := s.set(next.fault, true); err != nil {
 		s.errs = append(s.errs, err)
 		return
 	}

@@ -36,8 +36,9 @@ func answers(addr string, within time.Duration) bool {
 // rigOf applies faults to servers of their own, removed with the test.
 func rigOf(t *testing.T, servers int, texts ...string) (*faults.Rig, []*redisserver.Server) {
 	t.Helper()
-	masters := redistest.Masters(t, servers)
-	rig, err := faults.NewRig(parse(t, texts...), masters)
+	list := parse(t, texts...)
+	masters := redistest.MastersWith(t, servers, redisserver.Options{Args: faults.ServerArgs(list)})
+	rig, err := faults.NewRig(list, masters)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, rig.Close()) })
 	return rig, masters
@@ -53,7 +54,7 @@ func TestAStopWithoutTimesBeginsASecondBeforeTheMeasuredTimeAndEndsWithTheRun(t 
 	require.Equal(t, redistest.Addrs(servers), rig.Addrs())
 	for range 2 {
 		require.True(t, responsive(servers[1].Addr()))
-		end := rig.Begin(time.Now().Add(time.Second + 50*time.Millisecond)) // stops after 50 ms
+		end := rig.Begin(time.Now().Add(time.Second+50*time.Millisecond), nil) // stops after 50 ms
 		eventually(t, "stopped", func() bool { return unresponsive(servers[1].Addr()) })
 		require.True(t, responsive(servers[0].Addr()))
 		bands, err := end()
@@ -65,7 +66,7 @@ func TestAStopWithoutTimesBeginsASecondBeforeTheMeasuredTimeAndEndsWithTheRun(t 
 		require.True(t, responsive(servers[1].Addr()))
 	}
 
-	end := rig.Begin(time.Now().Add(time.Hour)) // a run that ends before its fault
+	end := rig.Begin(time.Now().Add(time.Hour), nil) // a run that ends before its fault
 	bands, err := end()
 	require.NoError(t, err)
 	require.Empty(t, bands)
@@ -87,7 +88,7 @@ func TestFaultsComeAndGoInTheirTime(t *testing.T) {
 	addrs := rig.Addrs()
 	pid := servers[1].PID()
 	start := time.Now()
-	end := rig.Begin(start)
+	end := rig.Begin(start, nil)
 	for _, addr := range addrs {
 		eventually(t, "unresponsive", func() bool { return unresponsive(addr) }) // late by more than that, too
 	}
@@ -112,7 +113,7 @@ func TestEventsHaveNoLength(t *testing.T) {
 		redistest.Command(t, s, "SET", "lock", "x")
 	}
 	pid := servers[0].PID()
-	end := rig.Begin(time.Now())
+	end := rig.Begin(time.Now(), nil)
 	eventually(t, "restarted", func() bool { return servers[0].PID() != pid && responsive(servers[0].Addr()) })
 	eventually(t, "emptied", func() bool { return redistest.Command(t, servers[1], "GET", "lock") == nil })
 	bands, err := end()
@@ -124,7 +125,7 @@ func TestEventsHaveNoLength(t *testing.T) {
 
 func TestARunThatEndsEarlyLeavesNothingHurt(t *testing.T) {
 	rig, _ := rigOf(t, 3, "stop:1@0s-30s", "kill:2@0s-30s", "delay:3:1m@0s-30s")
-	end := rig.Begin(time.Now())
+	end := rig.Begin(time.Now(), nil)
 	for _, addr := range rig.Addrs() {
 		eventually(t, "unresponsive", func() bool { return unresponsive(addr) })
 	}

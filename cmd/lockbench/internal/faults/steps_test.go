@@ -10,7 +10,7 @@ import (
 func TestWhatEndsComesBeforeWhatBeginsAtTheSameTime(t *testing.T) {
 	var list []Fault
 	for _, text := range []string{"restart:1@2s", "stop:1@1s-2s", "kill:2@1s-2s", "stop:1@3s-4s", "delay:1:5ms", "delay:1:5ms@0s-2s"} {
-		f, err := Parse(text, 2, 10*time.Second)
+		f, err := Parse(text, Run{Masters: 2, Duration: 10 * time.Second})
 		require.NoError(t, err)
 		list = append(list, f)
 	}
@@ -22,9 +22,9 @@ func TestWhatEndsComesBeforeWhatBeginsAtTheSameTime(t *testing.T) {
 		{at: 2 * time.Second, fault: 0},
 		{at: 3 * time.Second, fault: 3},
 		{at: 4 * time.Second, fault: 3, end: true},
-	}, steps(list, 0), "a delay for the whole run has no steps")
+	}, steps(list, "master 1"), "a delay for the whole run has no steps")
 
-	whole, err := Parse("stop:1", 2, 10*time.Second)
+	whole, err := Parse("stop:1", Run{Masters: 2, Duration: 10 * time.Second})
 	require.NoError(t, err)
-	require.Equal(t, []step{{at: -lead}, {at: never, end: true}}, steps([]Fault{whole}, 0))
+	require.Equal(t, []step{{at: -lead}, {at: never, end: true}}, steps([]Fault{whole}, "master 1"))
 }

@@ -12,6 +12,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/cmd/lockbench/internal/usage"
 	"muxlock/engine"
+	"muxlock/internal/faultproxy"
 )
 
 // checkEngine returns the error that the engine would return.
@@ -42,6 +43,9 @@ func (p *Plan) Options(addrs []string, kind masters.Kind) rivals.Options {
 	o.Masters, o.TTL, o.Workers, o.NoTracking = addrs, p.Load.TTL, p.Load.Workers, kind == masters.Embedded
 	o.NewMasters = o.NewMasters || kind != masters.Given
 	o.Distant = o.Distant || slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind == faults.Delay })
+	if slices.ContainsFunc(p.Faults, func(f faults.Fault) bool { return f.Kind == faults.Blackhole }) {
+		o.From = faultproxy.ClientAddr(0)
+	}
 	return o
 }
 

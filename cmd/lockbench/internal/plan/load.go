@@ -65,7 +65,7 @@ func (f *Flags) refuseRaw(masters int, set func(string) bool) error {
 		return usage.Errorf("--op %s cannot be used with --impl raw, which only acquires and releases", f.load.Op)
 	}
 	for _, s := range f.faults {
-		if fault, err := faults.Parse(s, masters, f.load.Duration); err == nil && fault.Kind.TakesAway() {
+		if fault, err := faults.Parse(s, f.runOf(masters)); err == nil && fault.Kind.TakesAway() {
 			return usage.Errorf("--fault %s cannot be used with --impl raw, which needs every master", s)
 		}
 	}

@@ -32,6 +32,7 @@ type Masters struct {
 // MastersAlone returns a plan of masters and their faults, without a load.
 func (f *Flags) MastersAlone(fs *pflag.FlagSet) (*Plan, error) {
 	p := &Plan{Load: bench.Config{Duration: time.Hour}}
+	f.load = p.Load
 	return p, cmp.Or(f.planMasters(p, fs.Changed), f.planFaults(p, fs.Changed))
 }
 
@@ -70,6 +71,15 @@ func (f *Flags) planMasters(p *Plan, set func(string) bool) (err error) {
 	return nil
 }
 
+// runOf returns what faults must know of a run.
+func (f *Flags) runOf(masters int) faults.Run {
+	r := faults.Run{Masters: masters, Duration: f.load.Duration}
+	if f.load.Procs > 1 {
+		r.Clients = f.load.Procs
+	}
+	return r
+}
+
 func (f *Flags) planFaults(p *Plan, _ func(string) bool) error {
 	for _, s := range f.faults {
 		if p.Masters.Kind != masters.Local {
@@ -79,7 +89,7 @@ func (f *Flags) planFaults(p *Plan, _ func(string) bool) error {
 		if gone := usage.Formerly("--fault " + kind); gone != nil {
 			return gone
 		}
-		fault, err := faults.Parse(s, p.Masters.Count, p.Load.Duration)
+		fault, err := faults.Parse(s, f.runOf(p.Masters.Count))
 		if err != nil {
 			return usage.Errorf("--fault %w", err)
 		}

@@ -22,6 +22,7 @@ type Plan struct {
 	Setting        map[string]string // the sweep's values, by param
 	Masters        Masters
 	Impls          []string
+	Together       bool   // the processes of one run take Impls in turn
 	Reference      string // empty: no comparison
 	Rounds         int
 	Load           bench.Config

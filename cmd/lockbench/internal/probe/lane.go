@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"muxlock/cmd/lockbench/internal/wire"
 	"muxlock/internal/resp"
 	"muxlock/internal/wallclock"
+	"muxlock/internal/wire"
 )
 
 var timeCommand = resp.AppendCommand(nil, "TIME")

@@ -45,7 +45,7 @@ func (p *Prober) Run(ctx context.Context, length time.Duration) *Report {
 // delayed returns the addresses of masters, one of which answers late.
 func delayed(t *testing.T, servers []*redisserver.Server, text string) []string {
 	t.Helper()
-	fault, err := faults.Parse(text, len(servers), time.Hour)
+	fault, err := faults.Parse(text, faults.Run{Masters: len(servers), Duration: time.Hour})
 	require.NoError(t, err)
 	rig, err := faults.NewRig([]faults.Fault{fault}, servers)
 	require.NoError(t, err)

@@ -15,6 +15,8 @@
 //
 // So a child ends when its parent ends, and the parent ends all children when one fails. All have
 // one unlinked file open: the table in which workers see overlaps and hand-overs across processes.
+// The table has the events and the overlaps that a killed child saw. Of its figures only the
+// series is left.
 package procs
 
 import (
@@ -23,6 +25,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -31,6 +35,7 @@ import (
 	"muxlock/cmd/lockbench/internal/rivals"
 	"muxlock/engine"
 	"muxlock/internal/child"
+	"muxlock/internal/faultproxy"
 )
 
 // Process names a child of a Runner, for child.Talk.
@@ -52,8 +57,7 @@ type (
 	}
 	start struct {
 		Config bench.Config
-		Proc   int
-		Begin  int64
+		Place  bench.Place
 	}
 	answer struct {
 		Error    string
@@ -63,11 +67,18 @@ type (
 	}
 )
 
-// Runner has the processes of one implementation, connected. The caller must Close it.
+// Runner has the processes of one run, connected. They take its implementations in turn. The
+// caller must Close it.
 type Runner struct {
-	name  string
-	table *os.File
+	impls   []string
+	options rivals.Options
+	log     *os.File
+	table   *os.File
+
+	mu    sync.Mutex // guards the following
 	procs []*process
+	start start           // of the run, without Proc
+	ctx   context.Context // of the run; nil before
 }
 
 // process is one child. The Runner owns it.
@@ -78,8 +89,8 @@ type process struct {
 
 // Open starts the processes. It returns when all have opened their locker, or with the error of
 // the first that cannot. Their standard error goes to log.
-func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os.File) (_ *Runner, err error) {
-	r := &Runner{name: name}
+func Open(ctx context.Context, impls []string, o rivals.Options, procs int, log *os.File) (_ *Runner, err error) {
+	r := &Runner{impls: impls, options: o, log: log}
 	defer func() {
 		if err != nil {
 			r.kill()
@@ -93,24 +104,38 @@ func Open(ctx context.Context, name string, o rivals.Options, procs int, log *os
 		return nil, err
 	}
 	for range procs {
-		t, err := child.Talk(log, []*os.File{r.table}, Process)
+		p, err := r.spawn()
 		if err != nil {
 			return nil, err
 		}
-		r.procs = append(r.procs, &process{t, json.NewDecoder(t.Out)})
+		r.procs = append(r.procs, p)
 	}
-	defer context.AfterFunc(ctx, r.kill)() // a child that opens does not read its input
 	var g errgroup.Group
 	for i, p := range r.procs {
-		g.Go(func() error {
-			if err := json.NewEncoder(p.In).Encode(job{name, o}); err != nil {
-				return p.failed(i, err)
-			}
-			_, err := p.next(i)
-			return err
-		})
+		g.Go(func() error { return r.open(ctx, p, i, o) })
 	}
 	return r, g.Wait()
+}
+
+func (r *Runner) spawn() (*process, error) {
+	t, err := child.Talk(r.log, []*os.File{r.table}, Process)
+	if err != nil {
+		return nil, err
+	}
+	return &process{t, json.NewDecoder(t.Out)}, nil
+}
+
+// open returns when a process has opened its locker.
+func (r *Runner) open(ctx context.Context, p *process, number int, o rivals.Options) error {
+	defer context.AfterFunc(ctx, func() { _ = p.Process.Kill() })() // a child that opens does not read its input
+	if o.From != "" {
+		o.From = faultproxy.ClientAddr(number)
+	}
+	if err := json.NewEncoder(p.In).Encode(job{r.impls[number%len(r.impls)], o}); err != nil {
+		return p.failed(number, err)
+	}
+	_, err := p.next(number)
+	return err
 }
 
 // Run follows the rules of bench.Run. When a process dies, Run ends the others and returns no
@@ -119,13 +144,14 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
+	name := strings.Join(r.impls, ",")
 	if err := r.table.Truncate(bench.TableSize(cfg)); err != nil {
 		return nil, err
 	}
 	if cfg.KeyPrefix == "" {
 		cfg.KeyPrefix = bench.RandomKeyPrefix()
 	}
-	ahead := lead + time.Duration(bench.TableSize(cfg)/64)*leadPerName
+	ahead := lead + time.Duration(max(cfg.Keys, cfg.Workers*len(r.procs)))*leadPerName
 	begin := bench.Monotonic() + int64(ahead)
 	if cfg.Begin != nil {
 		cfg.Begin(time.Now().Add(ahead))
@@ -133,24 +159,27 @@ func (r *Runner) Run(ctx context.Context, cfg bench.Config) (*bench.Result, erro
 	g, gctx := errgroup.WithContext(ctx)
 	stop := context.AfterFunc(gctx, r.endInput)
 	defer stop()
-	progress := newProgress(r.name, len(r.procs), cfg.Progress)
+	progress := newProgress(name, len(r.procs), cfg.Progress)
 	parts := make([]*bench.Part, len(r.procs))
+	r.mu.Lock()
+	r.ctx, r.start = gctx, start{cfg, bench.Place{Begin: begin}}
 	for i, p := range r.procs {
 		g.Go(func() (err error) {
-			if err := json.NewEncoder(p.In).Encode(start{cfg, i, begin}); err != nil && ctx.Err() == nil {
+			if err := r.begin(p, i, false); err != nil && ctx.Err() == nil {
 				return p.failed(i, err)
 			}
-			parts[i], err = p.part(i, progress)
+			parts[i], err = r.part(i, progress)
 			return err
 		})
 	}
+	r.mu.Unlock()
 	err := g.Wait()
 	for _, p := range parts {
 		if p == nil {
 			return nil, err
 		}
 	}
-	res := bench.Merge(r.name, cfg, parts)
+	res := bench.Merge(name, cfg, parts)
 	progress.finish(cfg, res)
 	return res, err
 }
@@ -171,6 +200,8 @@ func (r *Runner) Close() error {
 }
 
 func (r *Runner) endInput() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, p := range r.procs {
 		p.In.Close()
 	}
@@ -193,14 +224,25 @@ func (p *process) next(number int) (a answer, err error) {
 	return a, err
 }
 
-// part reads answers up to the last. A panic of the locker comes with its part.
-func (p *process) part(number int, progress *progress) (*bench.Part, error) {
+// part reads the answers of a process, and of those that replace it, up to the last. A panic of
+// the locker comes with its part.
+func (r *Runner) part(number int, progress *progress) (*bench.Part, error) {
+	var now, lost []bench.Progress // of the process, and of those before it
 	for {
+		p := r.process(number)
 		a, err := p.next(number)
-		if err != nil || a.Part != nil {
+		switch {
+		case p != r.process(number): // it was killed meanwhile
+			now, lost = nil, append(lost, now...)
+		case a.Part != nil:
+			a.Part.Replaces(lost)
 			return a.Part, err
+		case err != nil:
+			return nil, err
+		default:
+			progress.add(*a.Progress)
+			now = append(now, *a.Progress)
 		}
-		progress.add(*a.Progress)
 	}
 }
 

@@ -52,9 +52,8 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	s.Config.Progress = func(p bench.Progress) {
 		_ = to.Encode(answer{Progress: &p}) // after an error here, in has ended too
 	}
-	part, err := bench.RunPart(ctx, impl.Name, locker, s.Config, bench.Place{
-		Proc: s.Proc, Begin: s.Begin, Table: os.NewFile(tableFD, "table"),
-	})
+	s.Place.Table = os.NewFile(tableFD, "table")
+	part, err := bench.RunPart(ctx, impl.Name, locker, s.Config, s.Place)
 	a := failure(err)
 	a.Part = part
 	return to.Encode(a)

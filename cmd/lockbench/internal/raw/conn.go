@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"muxlock/cmd/lockbench/internal/wire"
 	"muxlock/internal/resp"
+	"muxlock/internal/wire"
 )
 
 // release is the compare-and-delete of every lock library.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -29,6 +30,11 @@ func openGoRedis(ctx context.Context, master string, o Options) (*redis.Client, 
 		}
 	}
 	opt.PoolSize = poolSize(o)
+	if o.From != "" {
+		dialer := o.dialer()
+		dialer.Timeout = 5 * time.Second // go-redis's default
+		opt.Dialer = dialer.DialContext
+	}
 	client := redis.NewClient(opt)
 	if err := client.Ping(ctx).Err(); err != nil {
 		client.Close()

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"muxlock/bench"
 	"muxlock/engine"
 	"muxlock/engine/admin"
@@ -37,7 +39,7 @@ func (o Options) Validate() error { return o.engine().Validate() }
 func (o Options) engine() engine.Config {
 	return engine.Config{
 		Masters: o.Masters, TTL: o.TTL, MaxTTL: o.MaxTTL, MasterTimeout: o.MasterTimeout, MastersAreNew: o.NewMasters && !o.Fencing,
-		RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit, Fencing: o.Fencing,
+		RetryHeld: o.RetryHeld, RetrySplit: o.RetrySplit, Fencing: o.Fencing, Client: rueidis.ClientOption{Dialer: o.dialer()},
 	}
 }
 

@@ -47,7 +47,7 @@ func openRedsyncAutoPipeline(ctx context.Context, o Options) (bench.Locker, erro
 
 func openRedsyncRueidis(ctx context.Context, o Options) (bench.Locker, error) {
 	return openRedsync(o, func(master string) (redsyncredis.Pool, func(), error) {
-		client, err := openRueidis(ctx, master)
+		client, err := openRueidis(ctx, master, o)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -8,6 +8,7 @@ package rivals
 
 import (
 	"context"
+	"net"
 	"slices"
 	"time"
 
@@ -28,6 +29,15 @@ type Options struct {
 	NewMasters    bool // the masters were started for this run, and not restarted
 	NoTracking    bool // the servers know no CLIENT TRACKING (embedded masters)
 	Fencing       bool // only of an implementation that Fences; the masters are set up for it
+	// From is the local IP of connections; empty: any. Proxies tell client processes by it.
+	From string
+}
+
+func (o Options) dialer() (d net.Dialer) {
+	if o.From != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(o.From)}
+	}
+	return d
 }
 
 // Impl is one implementation.

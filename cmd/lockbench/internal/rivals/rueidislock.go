@@ -23,6 +23,7 @@ func openRueidislock(_ context.Context, o Options) (bench.Locker, error) {
 		return nil, err
 	}
 	opt.DisableCache = o.NoTracking
+	opt.Dialer = o.dialer()
 	locker, err := rueidislock.NewLocker(rueidislock.LockerOption{ClientOption: opt, KeyValidity: o.TTL})
 	if err != nil {
 		return nil, err

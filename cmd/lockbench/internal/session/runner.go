@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"muxlock/bench"
+	"muxlock/cmd/lockbench/internal/faults"
 	"muxlock/cmd/lockbench/internal/plan"
 	"muxlock/cmd/lockbench/internal/probe"
 )
@@ -50,7 +51,8 @@ func (r riggedRunner) Run(ctx context.Context, cfg bench.Config) (*bench.Result,
 	end := func() ([]bench.Band, error) { return nil, nil }
 	cfg.Outages = r.plan.Outages()
 	cfg.Begin = func(at time.Time) {
-		end = r.session.rig.Begin(at.Add(cfg.Warmup))
+		clients, _ := r.Runner.(faults.Clients) // a load in this process has none
+		end = r.session.rig.Begin(at.Add(cfg.Warmup), clients)
 		if r.plan.ProbeEvery > 0 {
 			prober.Start(at.Add(cfg.Warmup), cfg.Duration)
 		}

@@ -63,7 +63,7 @@ func start(ctx context.Context, p *plan.Plan, log io.Writer) (*masters.Set, erro
 	case masters.Given:
 		return masters.Use(ctx, m.Given)
 	case masters.Local:
-		set, err := masters.StartLocal(ctx, m.Count, redisserver.Options{Programs: m.Programs})
+		set, err := masters.StartLocal(ctx, m.Count, redisserver.Options{Programs: m.Programs, Args: faults.ServerArgs(p.Faults)})
 		if !errors.Is(err, redisserver.ErrNoBinary) || m.Chosen {
 			return set, err
 		}

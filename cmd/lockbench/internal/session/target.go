@@ -18,7 +18,7 @@ import (
 	"muxlock/cmd/lockbench/internal/usage"
 )
 
-// A Target is one implementation of a comparison.
+// A Target is one implementation of a comparison, or those that lock together in one run.
 type Target struct {
 	Name    string
 	Masters int // number of masters that it locks on, for Result.Masters
@@ -29,15 +29,18 @@ type Target struct {
 
 // Targets returns the implementations of a plan, which has checked their names.
 func (s *Session) Targets(p *plan.Plan) (targets []Target) {
+	if p.Together {
+		return []Target{s.target(p, p.Impls...)}
+	}
 	for _, name := range p.Impls {
-		targets = append(targets, s.target(name, p))
+		targets = append(targets, s.target(p, name))
 	}
 	return targets
 }
 
-func (s *Session) target(name string, p *plan.Plan) Target {
-	addrs := s.Addrs[:p.Masters.Count]
-	t := Target{Name: name, Masters: len(addrs), Load: p.Load, Setting: p.Setting}
+func (s *Session) target(p *plan.Plan, names ...string) Target {
+	addrs, name := s.Addrs[:p.Masters.Count], names[0]
+	t := Target{Name: strings.Join(names, ","), Masters: len(addrs), Load: p.Load, Setting: p.Setting}
 	t.Load.Progress = s.show
 	if name == raw.Name {
 		t.Open = func(ctx context.Context) (Runner, error) {
@@ -56,22 +59,23 @@ func (s *Session) target(name string, p *plan.Plan) Target {
 		s.clients[name] = c
 	}
 	t.Open = func(ctx context.Context) (runner Runner, err error) {
-		if options.Fencing && impl.Fences && s.Set.Kind != masters.Given {
+		if options.Fencing && rivals.CanFence(names) && s.Set.Kind != masters.Given {
 			err = rivals.SetUp(ctx, options)
 		}
 		if err == nil {
-			runner, err = open(ctx, impl, options, p.Load.Procs)
+			runner, err = open(ctx, names, options, p.Load.Procs)
 		}
 		return s.rigged(runner, p), p.Refused(err)
 	}
 	return t
 }
 
-// open connects the implementation, in this process or in several others.
-func open(ctx context.Context, impl rivals.Impl, o rivals.Options, n int) (Runner, error) {
+// open connects an implementation in this process, or one or more in several others.
+func open(ctx context.Context, names []string, o rivals.Options, n int) (Runner, error) {
 	if n > 1 {
-		return procs.Open(ctx, impl.Name, o, n, os.Stderr)
+		return procs.Open(ctx, names, o, n, os.Stderr)
 	}
+	impl, _ := rivals.Find(names[0])
 	locker, err := impl.Open(ctx, o)
 	return lockRunner{Name: impl.Name, Locker: locker}, err
 }

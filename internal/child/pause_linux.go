@@ -1,4 +1,4 @@
-package redisserver
+package child
 
 import (
 	"errors"
@@ -26,5 +26,5 @@ func awaitStopped(pid int) error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return errors.New("redisserver: process does not stop")
+	return errors.New("child: process does not stop")
 }

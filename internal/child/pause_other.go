@@ -1,6 +1,6 @@
 //go:build !unix
 
-package redisserver
+package child
 
 import "syscall"
 

@@ -20,7 +20,7 @@ func at(seconds float64) time.Time {
 }
 
 // see calls Check for a server whose INFO has nothing on replication.
-func (a Admission) see(runID string, uptime time.Duration, now time.Time) Admission {
+func (a Server) see(runID string, uptime time.Duration, now time.Time) Server {
 	a, err := a.Check(map[string]string{"run_id": runID, "uptime_in_seconds": fmt.Sprint(int64(uptime / time.Second))}, now, now)
 	if err != nil {
 		panic(err)
@@ -54,7 +54,7 @@ func TestWhenAMasterVotes(t *testing.T) {
 		{"met again after another", []meeting{{"a", 1000, 5}, {"b", 1000, 7}, {"a", 1000, 9}}, 19, "restarted: no vote for another 10s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			a := Admission{Wait: testedWait}
+			a := Server{Wait: testedWait}
 			for _, s := range c.seen {
 				a = a.see(s.runID, time.Duration(s.uptime)*time.Second, at(s.at))
 			}
@@ -80,8 +80,8 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 	histories := 0
 	for _, wait := range []time.Duration{0, testedWait} {
 		for _, trusted := range []bool{false, true} {
-			var walk func(a Admission, ids string, now, from time.Time, depth int)
-			walk = func(a Admission, ids string, now, from time.Time, depth int) {
+			var walk func(a Server, ids string, now, from time.Time, depth int)
+			walk = func(a Server, ids string, now, from time.Time, depth int) {
 				histories++
 				for _, moment := range []time.Time{now, from.Add(-1), from, from.Add(1)} {
 					if must := wait > 0 && moment.Before(from); !moment.Before(now) && must != (a.NotVoting(moment) != nil) {
@@ -107,14 +107,14 @@ func TestWaitOverAllShortHistories(t *testing.T) {
 					}
 				}
 			}
-			walk(Admission{Wait: wait, Trusted: trusted}, "-", at(0), at(0), 3)
+			walk(Server{Wait: wait, Trusted: trusted}, "-", at(0), at(0), 3)
 		}
 	}
 	t.Logf("%d histories", histories)
 }
 
 func TestTextNeverHasTooShortAWait(t *testing.T) {
-	a := Admission{Wait: testedWait, RunID: "a"}.see("b", 0, at(0))
+	a := Server{Wait: testedWait, RunID: "a"}.see("b", 0, at(0))
 	for left, text := range map[time.Duration]string{
 		1: "100ms", 100 * time.Millisecond: "100ms", 100*time.Millisecond + 1: "200ms", 1900*time.Millisecond + 1: "2s", testedWait - 1: "10s",
 	} {
@@ -154,7 +154,7 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 		{"another kind of server, without an offset", soon, look("master", "x", ""), look("master", "z", ""), false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for name, a := range map[string]Admission{"": {Wait: testedWait, Trusted: true}, "durable": {Wait: testedWait, Durable: true}} {
+			for name, a := range map[string]Server{"": {Wait: testedWait, Trusted: true}, "durable": {Wait: testedWait, Durable: true}} {
 				c.last["run_id"] = "a"
 				a, _ = a.Check(c.last, at(0), at(0))
 				a.Trusted = false
@@ -188,7 +188,7 @@ func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 	old := map[string]string{"run_id": "a", "role": "master", "master_replid": "x", "second_repl_offset": "-1", "uptime_in_seconds": "1000"}
 	promoted := map[string]string{"run_id": "b", "role": "master", "master_replid": "y", "second_repl_offset": "51", "uptime_in_seconds": "1000"}
 	for _, durable := range []bool{false, true} { // durable says nothing about a replica
-		a, err := Admission{Wait: testedWait, Durable: durable}.Check(old, at(0), at(0))
+		a, err := Server{Wait: testedWait, Durable: durable}.Check(old, at(0), at(0))
 		require.NoError(t, err)
 		require.NoError(t, a.NotVoting(at(0)))
 		a, err = a.Check(promoted, at(5), at(5))
@@ -198,7 +198,7 @@ func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 }
 
 func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
-	a := Admission{Wait: testedWait, Durable: true}.see("a", 0, at(0))
+	a := Server{Wait: testedWait, Durable: true}.see("a", 0, at(0))
 	require.NoError(t, a.NotVoting(at(0)))
 	require.NoError(t, a.see("b", 0, at(5)).NotVoting(at(5)))
 }
@@ -266,8 +266,8 @@ func TestNoReplacedDataSetVotesInAnyShortHistory(t *testing.T) {
 
 func noReplacedDataSetVotes(t *testing.T, says bool) {
 	histories, kept := 0, 0
-	var walk func(a Admission, m model, seen int, loss bool, now time.Time, depth int, history string)
-	walk = func(a Admission, m model, seen int, loss bool, now time.Time, depth int, history string) {
+	var walk func(a Server, m model, seen int, loss bool, now time.Time, depth int, history string)
+	walk = func(a Server, m model, seen int, loss bool, now time.Time, depth int, history string) {
 		if depth == 0 {
 			return
 		}
@@ -300,7 +300,7 @@ func noReplacedDataSetVotes(t *testing.T, says bool) {
 		}
 	}
 	m := model{offset: "-1"}
-	a, err := Admission{Wait: testedWait}.Check(m.info(says), at(0), at(0))
+	a, err := Server{Wait: testedWait}.Check(m.info(says), at(0), at(0))
 	require.NoError(t, err)
 	require.NoError(t, a.NotVoting(at(0)))
 	walk(a, m, 0, false, at(0), 4, "")

@@ -19,13 +19,15 @@ type Restarted string
 func (r Restarted) Error() string { return string(r) }
 func (r Restarted) Unwrap() error { return ErrRestarted }
 
-// An Admission decides from when on a master votes on acquires, by what its server reports in INFO.
-// It is pure: no clock, no I/O.
+// A Server is what the server behind a master has reported in INFO, and from when on it votes on
+// acquires. It is pure: no clock, no I/O.
 //
 // A server that comes up empty would grant what it granted before it went down. So it waits until
 // the longest lease that may exist has run out. The wait counts from when we first saw the new
-// run_id, on our own monotonic clock: uptime follows the server's wall clock, which somebody may
-// set. Only the first meeting goes by uptime: else every start of a service would have to wait.
+// run_id, also if the rest of that probe failed, on our own monotonic clock: uptime follows the
+// server's wall clock, which somebody may set. Only the first meeting goes by uptime: else every
+// start of a service would have to wait. A run_id that comes back after another is new: two servers
+// may take turns behind one address.
 //
 // A server that becomes a replica has another server's data from then on, and keeps its run_id.
 // What Redis 7.0.15 reports in INFO replication (TestWhatRedisReportsOfADataSet):
@@ -55,7 +57,7 @@ func (r Restarted) Unwrap() error { return ErrRestarted }
 // process is stopped before it writes an acquire, the stop counts, too. The third is hidden by
 // somebody who resets the count (CONFIG RESETSTAT) after the server was a replica and its offset
 // was wiped out, all between two checks.
-type Admission struct {
+type Server struct {
 	Wait    time.Duration // as Config.Wait; fixed after New
 	Durable bool          // as Config.MastersAreDurable; fixed after New
 	Trusted bool          // the first meeting needs no wait; set only during New
@@ -76,83 +78,83 @@ type Admission struct {
 // BacklogTTL is the least repl-backlog-ttl, 1, which Redis counts in whole seconds.
 const BacklogTTL = time.Second
 
-// Check returns the admission after a server has reported INFO, or its section replication. The
-// section stats comes with it if the last look was longer ago (Glanced). The server was asked at
-// asked and has answered by now, on a connection on which it had reported its run_id. After an
-// error the connection must end, and grants that are still to come must not count: the server is no
-// master, or has other data than when it was seen last. The admission is valid with an error, too.
-func (a Admission) Check(info serverinfo.Info, asked, now time.Time) (Admission, error) {
-	last := a
+// Check returns s after a server has reported INFO, or its section replication. The section stats
+// comes with it if the last look was longer ago (Glanced). The server was asked at asked and has
+// answered by now, on a connection on which it had reported its run_id. After an error the
+// connection must end, and grants that are still to come must not count: the server is no master,
+// or has other data than when it was seen last. The result is valid with an error, too.
+func (s Server) Check(info serverinfo.Info, asked, now time.Time) (Server, error) {
+	last := s
 	if id := info.RunID(); id != "" {
-		a.RunID = id
+		s.RunID = id
 	}
-	a.Asked, a.ReplID, a.WasReplica = asked, info.ReplID(), info.WasReplica()
+	s.Asked, s.ReplID, s.WasReplica = asked, info.ReplID(), info.WasReplica()
 	if received := info.Received(); received != "" {
-		a.Received = received
+		s.Received = received
 	}
-	if a.Replica = info.Replica(); a.Replica {
-		return a, fmt.Errorf("is a replica (role %s), not a master", info.Role())
+	if s.Replica = info.Replica(); s.Replica {
+		return s, fmt.Errorf("is a replica (role %s), not a master", info.Role())
 	}
-	swapped := last.RunID == a.RunID && !last.Replica && last.lost(info, now)
-	wait := a.Wait
+	swapped := last.RunID == s.RunID && !last.Replica && last.lost(info, now)
+	wait := s.Wait
 	switch {
 	case last.RunID == "":
 		up, _ := info.Uptime()
-		a.started = now.Add(-up)
+		s.started = now.Add(-up)
 		wait -= up
-		if a.Trusted || a.Durable {
+		if s.Trusted || s.Durable {
 			wait = 0
 		}
 	case last.Replica || swapped:
-		a.started, a.replaced = time.Time{}, true
-		a.Swaps++
-	case a.RunID != last.RunID:
-		a.started, a.replaced = time.Time{}, false
-		if a.Durable && !a.WasReplica {
+		s.started, s.replaced = time.Time{}, true
+		s.Swaps++
+	case s.RunID != last.RunID:
+		s.started, s.replaced = time.Time{}, false
+		if s.Durable && !s.WasReplica {
 			wait = 0
 		}
 	default: // at most the connection was cut
-		return a, nil
+		return s, nil
 	}
-	a.VotesFrom = time.Time{}
+	s.VotesFrom = time.Time{}
 	if wait > 0 {
-		a.VotesFrom = now.Add(wait)
+		s.VotesFrom = now.Add(wait)
 	}
 	if swapped {
-		return a, a.NotVoting(now)
+		return s, s.NotVoting(now)
 	}
-	return a, nil
+	return s, nil
 }
 
 // lost reports whether the server may have lost the data that it was seen with, although it is the
 // same server.
-func (a Admission) lost(info serverinfo.Info, now time.Time) bool {
+func (s Server) lost(info serverinfo.Info, now time.Time) bool {
 	received := info.Received()
 	switch {
-	case a.ReplID == "" || a.ReplID == info.ReplID():
+	case s.ReplID == "" || s.ReplID == info.ReplID():
 		return false
 	case info.WasReplica():
 		return true
 	}
-	return now.Sub(a.Asked) >= BacklogTTL && (received == "" || received != a.Received)
+	return now.Sub(s.Asked) >= BacklogTTL && (received == "" || received != s.Received)
 }
 
 // Glanced reports whether the last look was so recent that the next one needs only master_replid
 // and the offset.
-func (a Admission) Glanced(now time.Time) bool { return now.Sub(a.Asked) < BacklogTTL/2 }
+func (s Server) Glanced(now time.Time) bool { return now.Sub(s.Asked) < BacklogTTL/2 }
 
 // NotVoting returns why the master casts no vote at now; nil: it votes.
-func (a Admission) NotVoting(now time.Time) error {
-	left := a.VotesFrom.Sub(now)
+func (s Server) NotVoting(now time.Time) error {
+	left := s.VotesFrom.Sub(now)
 	if left <= 0 {
 		return nil
 	}
 	what := "restarted"
 	switch {
-	case a.replaced:
+	case s.replaced:
 		what = "was a replica meanwhile, its data set may be another"
-	case !a.started.IsZero():
-		what = fmt.Sprintf("started %v ago", now.Sub(a.started).Truncate(time.Second))
+	case !s.started.IsZero():
+		what = fmt.Sprintf("started %v ago", now.Sub(s.started).Truncate(time.Second))
 	}
 	return Restarted(fmt.Sprintf("%s: no vote for another %v, until every lease it may have forgotten has run out", what, Tenths(left)))
 }

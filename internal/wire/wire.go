@@ -1,4 +1,4 @@
-// Package wire has a bare connection to one master, for loads and measurements without a client
+// Package wire has a bare connection to one master, for loads, faults and measurements without a client
 // library between them and the socket. Other code uses a client library.
 package wire
 
@@ -13,7 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
-	"muxlock/cmd/lockbench/internal/masters"
+	"muxlock/internal/address"
 	"muxlock/internal/resp"
 )
 
@@ -26,7 +26,7 @@ type Conn struct {
 
 // Dial connects and logs in, as the address says. It blocks until that is done or ctx ends.
 func Dial(ctx context.Context, master string) (*Conn, error) {
-	opt, err := masters.Option(master)
+	opt, err := address.Parse(master, rueidis.ClientOption{})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,65 @@
+package procs
+
+import (
+	"encoding/json"
+	"time"
+
+	"muxlock/internal/child"
+)
+
+// retryPause is the time between two tries to open a locker.
+const retryPause = 50 * time.Millisecond
+
+// Pause stops a process. Resume lets it go on. They and Replace make a Runner a faults.Clients.
+func (r *Runner) Pause(number int) error { return child.Pause(r.process(number).Process) }
+
+// Resume ends a Pause.
+func (r *Runner) Resume(number int) error { return child.Resume(r.process(number).Process) }
+
+// Replace kills a process, and a new one takes its place. The new one opens its locker before. It
+// tries again while it cannot, as without a master, until the run is over.
+func (r *Runner) Replace(number int) error {
+	o := r.options
+	o.NewMasters = false // they have granted locks
+	for r.ctx.Err() == nil {
+		p, err := r.spawn()
+		if err != nil {
+			return err
+		}
+		if r.open(r.ctx, p, number, o) != nil {
+			p.end()
+			time.Sleep(retryPause)
+			continue
+		}
+		r.mu.Lock()
+		if r.ctx.Err() == nil {
+			p, r.procs[number] = r.procs[number], p
+			err = r.begin(r.procs[number], number, true)
+		}
+		r.mu.Unlock()
+		p.end()
+		return err
+	}
+	return nil
+}
+
+// begin sends a process the run.
+func (r *Runner) begin(p *process, number int, joins bool) error {
+	s := r.start
+	s.Place.Proc, s.Place.Joins = number, joins
+	return json.NewEncoder(p.In).Encode(s)
+}
+
+func (r *Runner) process(number int) *process {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.procs[number]
+}
+
+// end kills a process and waits until it is gone.
+func (p *process) end() {
+	_ = p.Process.Kill()
+	<-p.Done
+	p.In.Close()
+	p.Out.Close()
+}

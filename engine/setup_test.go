@@ -1,0 +1,216 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
+)
+
+func TestMajorityThatLostItsDataNeedsTheOperator(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	last := fence(t, e, t.Name())
+	for _, m := range masters[:2] {
+		redistest.Command(t, m, "FLUSHALL")
+	}
+	_, err := e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrNotAcquired)
+	soon(t, func() bool {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		err := e.Ready(ctx)
+		return errors.Is(err, ErrRestarted) && strings.Contains(err.Error(), "needs the registers of 2 admitted masters, 1 can be read")
+	})
+	_, err = New(t.Context(), shortConfig(masters).with(fenced))
+	require.ErrorIs(t, err, ErrNoQuorum)
+	require.ErrorContains(t, err, "1 of 3 masters show that they are members of the set, 2 are needed")
+	require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}), pipeline.ErrRefused)
+
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{Recover: true, Above: last + 1<<30}))
+	refusedAsOfAnotherSet(t, e)
+	require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), last+1<<30)
+}
+
+func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
+	t.Parallel()
+	masters, fourth := shortSet(t, 3), redistest.Masters(t, 1)
+	old := open(t, masters, fenced, shortLease)
+	last := fence(t, old, t.Name())
+	cfg := shortConfig(masters)
+	after := append(fourth, masters[1:]...)
+	for range 2 { // it may be run again
+		require.NoError(t, Admin.ReplaceMaster(t.Context(), cfg, masters[0].Addr(), fourth[0].Addr()))
+	}
+	refusedAsOfAnotherSet(t, old)
+	_, err := New(t.Context(), cfg.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "masters")
+
+	begun := time.Now()
+	e := open(t, after, fenced, shortLease, durable) // the new one is no restarted one
+	f := fence(t, e, t.Name())
+	require.Greater(t, f, last)
+	soon(t, func() bool { return admitted(t, after) == 3 })
+	require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
+	redistest.Command(t, masters[1], "FLUSHALL") // the fourth is needed now
+	require.Greater(t, fence(t, e, t.Name()), f)
+
+	for err, change := range map[string][2]string{
+		"none of the masters":     {"127.0.0.1:1", masters[0].Addr()},
+		"one of the masters":      {masters[1].Addr(), masters[2].Addr()},
+		"every master must be up": {masters[1].Addr(), "127.0.0.1:1"},
+	} {
+		require.ErrorContains(t, Admin.ReplaceMaster(t.Context(), shortConfig(after), change[0], change[1]), err)
+	}
+}
+
+func TestMaxTTLNeedNotBeWholeMilliseconds(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cfg := setUpConfig(masters)
+	cfg.TTL = 40*time.Second + 1 // and so MaxTTL
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{}), "is there already")
+	cycle(t, open(t, masters, fenced, func(c *Config) { c.TTL = cfg.TTL }), "name")
+	cycle(t, open(t, masters, fenced, func(c *Config) { c.MaxTTL = 40 * time.Second }), "name")
+}
+
+func TestMastersThatAreSetUpOtherwiseAreRefused(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cfg := shortConfig(masters)
+	_, err := New(t.Context(), cfg.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "muxlock masters init")
+
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{MastersAreNew: true}))
+	require.NoError(t, Admin.SetUp(t.Context(), cfg, SetUpOptions{}), "is there already: nothing to wait for")
+	other := cfg
+	other.MaxTTL = 5 * time.Second
+	require.ErrorIs(t, Admin.SetUp(t.Context(), other, SetUpOptions{}), ErrConfigMismatch)
+	_, err = New(t.Context(), other.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "MaxTTL: here 5s, at the masters 4s")
+	two := cfg
+	two.Masters = cfg.Masters[:2]
+	_, err = New(t.Context(), two.with(fenced))
+	require.ErrorIs(t, err, ErrConfigMismatch)
+	require.ErrorContains(t, err, "number of masters: here 2, at the masters 3")
+}
+
+func TestMastersInUseAreSetUpWhileTheyServe(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	before := open(t, masters, shortLease)
+	held, err := before.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	require.NoError(t, held.KeepAlive(0))
+	begun, done := time.Now(), make(chan error, 1)
+	go func() { done <- Admin.SetUp(context.Background(), shortConfig(masters), SetUpOptions{}) }()
+	for cycles := 0; ; cycles++ {
+		select {
+		case err := <-done:
+			require.NoError(t, err)
+			require.GreaterOrEqual(t, time.Since(begun), before.cfg.restartWait())
+			require.Positive(t, cycles)
+		default:
+			cycle(t, before, "another")
+			continue
+		}
+		break
+	}
+	require.Equal(t, 3, admitted(t, masters))
+	e := open(t, masters, fenced, shortLease)
+	_, err = e.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrTaken, "those without fencing are excluded, and exclude")
+	require.True(t, held.Valid())
+	require.NoError(t, held.Release(t.Context()))
+	lock, err := e.Acquire(t.Context(), t.Name(), 0)
+	require.NoError(t, err)
+	_, err = before.TryAcquire(t.Context(), t.Name(), 0)
+	require.ErrorIs(t, err, ErrTaken)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestSetUpThatIsCutAnywhereIsRunAgain(t *testing.T) {
+	t.Parallel()
+	masters := redistest.Masters(t, 3)
+	cut := 0
+	for d := time.Duration(0); ; d += 300 * time.Microsecond {
+		ctx, cancel := context.WithTimeout(t.Context(), d)
+		err := Admin.SetUp(ctx, shortConfig(masters), SetUpOptions{MastersAreNew: true})
+		cancel()
+		if err == nil {
+			break
+		}
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		cut++
+	}
+	require.Greater(t, cut, 3)
+	require.Equal(t, 3, admitted(t, masters))
+	require.NotZero(t, fence(t, open(t, masters, fenced, shortLease), t.Name()))
+}
+
+func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
+	t.Parallel()
+	masters := shortSet(t, 3)
+	e := open(t, masters, fenced, shortLease)
+	redistest.Command(t, masters[0], "SAVE")
+	last := fence(t, e, t.Name())
+	require.NoError(t, e.Close())
+	require.NoError(t, masters[0].Kill())
+	require.NoError(t, masters[0].Restart(t.Context())) // with the registers of before
+	err := Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true})
+	require.ErrorIs(t, err, pipeline.ErrRefused)
+	require.ErrorContains(t, err, masters[0].Addr())
+	require.Equal(t, 2, admitted(t, masters))
+
+	e = open(t, masters, fenced, shortLease)
+	require.Greater(t, fence(t, e, t.Name()), last)
+	soon(t, func() bool { return admitted(t, masters) == 3 })
+	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{}))
+	redistest.Command(t, masters[1], "FLUSHALL") // the first is needed now
+	require.Greater(t, fence(t, e, t.Name()), last)
+}
+
+func TestRecoveryThatIsCutBetweenTwoMastersKeepsItsFloor(t *testing.T) {
+	t.Parallel()
+	const above = 1 << 40
+	recovery := SetUpOptions{MastersAreNew: true, Recover: true, Above: above}
+	for lost := 2; lost <= 3; lost++ { // of three masters
+		for cut := range 3 {
+			masters := shortSet(t, 3)
+			for _, m := range masters[:lost] {
+				redistest.Command(t, m, "FLUSHALL")
+			}
+			registers := "__muxlock__:registers"
+			redistest.Command(t, masters[cut], "DEL", registers)
+			redistest.Command(t, masters[cut], "RPUSH", registers, "a list")
+			err := Admin.SetUp(t.Context(), shortConfig(masters), recovery)
+			require.ErrorContains(t, err, masters[cut].Addr())
+			require.ErrorContains(t, err, "WRONGTYPE")
+			redistest.Command(t, masters[cut], "DEL", registers)
+
+			again := SetUpOptions{MastersAreNew: true}
+			if lost < 3 { // one has a set that counts
+				require.ErrorIs(t, Admin.SetUp(t.Context(), shortConfig(masters), again), pipeline.ErrRefused)
+			}
+			if lost < 3 || cut == 0 { // in the latter nothing was begun
+				again = recovery
+			}
+			require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), again))
+			for _, m := range masters {
+				require.Greater(t, tokenOf(t, m, t.Name()), uint64(above>>16), cut)
+			}
+			require.Greater(t, fence(t, open(t, masters, fenced, shortLease), t.Name()), uint64(above))
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package redisfake
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/resp"
+	"muxlock/internal/testing/redistest"
+	"muxlock/scripts"
+)
+
+var (
+	commands  = flag.Int("commands", 0, "how many a fake and a server are to answer alike; 0: 10,000 with -short, else 100,000")
+	firstSeed = flag.Uint64("seed", 0, "of the first of them; 0: by chance")
+)
+
+const (
+	set       = "__muxlock__:set"
+	admitted  = "__muxlock__:admitted"
+	ticket    = "__muxlock__:ticket"
+	since     = "__muxlock__:since"
+	registers = "__muxlock__:registers"
+)
+
+// A generator draws commands.
+type generator struct {
+	*rand.Rand
+	leases int // so far
+}
+
+// lease returns one that no other is near: a server that reads its clock seconds later finds the same one longer.
+func (g *generator) lease() string {
+	g.leases++
+	return strconv.Itoa(unit * (1 + g.leases*7919%10007)) // a permutation: 10007 is prime
+}
+
+const unit = 10_000 // ms
+
+// soonOver is a lease that ends before the next batch.
+func soonOver() string { return "1" }
+
+// command draws a command that the engine sends, on so few names that they repeat. One name is that of a hash.
+func (g *generator) command(lease func() string) []string {
+	rng := g.Rand
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	names := slices.Clone(lockNames)
+	name := func() string { return pick(names...) }
+	token := func() string { return pick("t1", "t1", "t2", "") }
+	description := func() string { return pick("set 1", "set 1", "set 2") }
+	mark := func() string {
+		return pick("first nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run1 m", "other nonce, of 24 bytes run1 m", "first nonce, of 24 bytes run2 m")
+	}
+	entries := 1 + rng.IntN(12)
+	eval := func(s scripts.Script, keys []string, args ...string) []string {
+		return slices.Concat([]string{"EVALSHA", s.SHA1, strconv.Itoa(len(keys))}, keys, args)
+	}
+	many := func(n int, one func() string) (all []string) {
+		for range n {
+			all = append(all, one())
+		}
+		return all
+	}
+	runs := func(what func() string) (all []string) {
+		first := rng.IntN(entries + 1)
+		for _, n := range []int{first, entries - first} {
+			if n > 0 {
+				all = append(all, what(), strconv.Itoa(n))
+			}
+		}
+		return all
+	}
+	register := func() string { return pick("0", "1", "2", "3") }
+	value := func() string { return pick("1", "5", "70", "137438953470", "137438953471", "137438953472") }
+	fenced := func(s scripts.Script, names []string) []string {
+		return eval(s, slices.Concat([]string{set, admitted, registers}, names), slices.Concat([]string{description()},
+			many(entries, token), many(entries, register), many(entries, value), runs(lease))...)
+	}
+	switch rng.IntN(19) {
+	case 0, 1:
+		return []string{"SET", name(), token(), "NX", "PX", lease()}
+	case 2:
+		return []string{"DEL", name(), name()}
+	case 3:
+		return eval(scripts.Release, []string{name()}, token())
+	case 4:
+		return eval(scripts.Extend, []string{name()}, token(), lease())
+	case 5, 6:
+		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-") }))...)
+	case 7, 8:
+		entries = 1 + rng.IntN(len(names))
+		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		return fenced(scripts.FencedAcquire, names[:entries])
+	case 9:
+		return fenced(scripts.FencedExtend, many(entries, name))
+	case 10:
+		return eval(scripts.Raise, []string{set, registers}, description(), register(), value(), register(), value())
+	case 11:
+		return eval(scripts.Open, []string{set, admitted, ticket, since}, pick("", description()), pick("", "", mark()), mark(), pick("clock 1", "clock 2"))
+	case 12:
+		return eval(scripts.Seed, []string{set, admitted, ticket, since, registers}, description(), mark(), pick("", description()), value(), "0", value())
+	case 13:
+		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
+	case 14:
+		return eval(scripts.Inspect, []string{name()}, pick("1", "512"))
+	case 15:
+		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
+	case 16:
+		return []string{"HSET", since, mark() + " " + pick("clock 1", "clock 2"), "5"}
+	case 17:
+		return []string{"HGET", since, mark() + " clock 1"}
+	}
+	return eval(scripts.Trial, []string{"trial"})
+}
+
+var lockNames = []string{"a", "b", "c", "d\r\n\x00", "e", registers}
+
+// A batch is sent in one write, then its replies are read.
+const (
+	inBatch = 250
+	perSeed = 4 * inBatch
+)
+
+// batch draws commands, each followed by a look at a key. The last one takes a short lease. The first ones look at all keys,
+// so that both servers notice which leases are over, and push that.
+func (g *generator) batch() (batch [][]string) {
+	keys := append(slices.Clone(lockNames), set, admitted, ticket, since)
+	for _, key := range keys {
+		batch = append(batch, []string{"GET", key})
+	}
+	for len(batch) < inBatch-4 {
+		batch = append(batch, g.command(g.lease))
+		key := keys[g.IntN(len(keys))]
+		switch g.IntN(4) {
+		case 0:
+			batch = append(batch, []string{"GET", key})
+		case 1:
+			batch = append(batch, []string{"CLIENT", "CACHING", "YES"}, []string{"PTTL", key})
+		default:
+			batch = append(batch, []string{"PTTL", key})
+		}
+	}
+	last := g.command(soonOver)
+	if g.IntN(2) == 0 {
+		last = []string{"SET", keys[g.IntN(5)], "t1", "NX", "PX", soonOver()}
+	}
+	return append(batch, last, []string{"PING"}) // PONG comes behind the pushes
+}
+
+// A peer is a connection to a fake or to a server.
+type peer struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func peerOf(t *testing.T, c net.Conn, err error) peer {
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return peer{c, bufio.NewReaderSize(c, 64<<10)}
+}
+
+// ask sends commands in one write.
+func (p peer) ask(t *testing.T, bytes []byte) {
+	_, err := p.Write(bytes)
+	require.NoError(t, err)
+}
+
+// answer reads the next reply, and adds the keys of pushes before it to pushed.
+func (p peer) answer(t *testing.T, pushed *[]string) resp.Reply {
+	for {
+		sign, err := p.in.Peek(1)
+		require.NoError(t, err)
+		if sign[0] != '>' {
+			break
+		}
+		line, err := p.in.ReadString('\n')
+		require.NoError(t, err)
+		require.Equal(t, ">2\r\n", line)
+		kind, err := resp.Read(p.in)
+		require.NoError(t, err)
+		require.Equal(t, "invalidate", kind.Text)
+		keys, err := resp.ReadList(p.in)
+		require.NoError(t, err)
+		for _, key := range keys {
+			*pushed = append(*pushed, key.Text)
+		}
+	}
+	reply, err := resp.Read(p.in)
+	require.NoError(t, err)
+	return reply
+}
+
+// comparable returns what must be the same of a reply: the class of an error, a rough time to live, registers in any order.
+func comparable(words []string, r resp.Reply) string {
+	text := r.Text
+	switch {
+	case r.Kind == resp.Null:
+		return "nil"
+	case r.Kind == resp.Failed:
+		return "error " + class(text)
+	case r.Kind == resp.Number && words[0] == "PTTL" && r.Number > 0:
+		return roughly(r.Number)
+	case r.Kind == resp.Number:
+		return strconv.FormatInt(r.Number, 10)
+	case words[0] == "EVALSHA" && words[1] == scripts.Inspect.SHA1:
+		left, value, _ := strings.Cut(text, " ")
+		ms, _ := strconv.ParseInt(left, 10, 64)
+		return roughly(ms) + " " + value
+	case words[0] == "EVALSHA" && words[1] == scripts.ReadRegisters.SHA1:
+		pairs := slices.Collect(slices.Chunk(strings.Fields(text), 2))
+		slices.SortFunc(pairs, slices.Compare)
+		return fmt.Sprint(pairs)
+	}
+	if votes, fault, failed := strings.Cut(text, "\n"); failed {
+		return "text " + votes + " error " + class(fault)
+	}
+	return "text " + text
+}
+
+func roughly(ms int64) string { return fmt.Sprint("about ", (ms+unit/2)/unit) }
+
+func class(text string) string {
+	word, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), " ")
+	return word
+}
+
+// play has a fake and the server answer the commands of a seed. It returns how many they were.
+func play(t *testing.T, server peer, seed uint64) (sent int) {
+	s := New()
+	defer s.Close()
+	c, err := s.Dial(t.Context(), "", nil, nil)
+	ours := peerOf(t, c, err)
+	both := func(batch [][]string) {
+		var bytes []byte
+		for _, words := range batch {
+			bytes = resp.AppendCommand(bytes, words...)
+		}
+		server.ask(t, bytes)
+		ours.ask(t, bytes) // the fake executes them while the server does
+		var pushes [2][]string
+		for i, words := range batch {
+			want, got := comparable(words, server.answer(t, &pushes[0])), comparable(words, ours.answer(t, &pushes[1]))
+			if want != got {
+				require.Equal(t, want, got, "seed %d, command %d: %q", seed, sent+i, words)
+			}
+		}
+		for i := range pushes {
+			slices.Sort(pushes[i])
+		}
+		require.Equal(t, pushes[0], pushes[1], "seed %d, pushes of commands %d to %d", seed, sent, sent+len(batch))
+		sent += len(batch)
+	}
+	server.ask(t, resp.AppendCommand(resp.AppendCommand(resp.AppendCommand(nil, "CLIENT", "TRACKING", "OFF"), "FLUSHALL"), "SCRIPT", "FLUSH"))
+	for range 3 {
+		require.Equal(t, "OK", server.answer(t, new([]string)).Text)
+	}
+	start := [][]string{{"CLIENT", "TRACKING", "ON", "OPTIN"}, {"EVALSHA", scripts.Release.SHA1, "1", "a", "t1"}, {"PING"}, {"NOSUCH", "command"}, {"SET", "a", "b", "WHAT"}}
+	for _, s := range everyScript() {
+		start = append(start, []string{"SCRIPT", "LOAD", s.Source})
+	}
+	both(start)
+	g := generator{Rand: rand.New(rand.NewPCG(seed, 0))}
+	for sent < perSeed {
+		both(g.batch())
+		time.Sleep(2 * time.Millisecond) // the lease of one is over at both
+	}
+	return sent
+}
+
+func TestFakeAnswersAsAServerDoes(t *testing.T) {
+	left, next := *commands, *firstSeed
+	switch {
+	case left == 0 && testing.Short():
+		left = 10_000
+	case left == 0:
+		left = 100_000
+	}
+	if next == 0 {
+		next = rand.Uint64()
+	}
+	t.Logf("%d commands, seeds from %d", left, next)
+	c, err := net.Dial("tcp", redistest.Masters(t, 1)[0].Addr())
+	server := peerOf(t, c, err)
+	server.ask(t, resp.AppendCommand(resp.AppendCommand(nil, "HELLO", "3"), "ECHO", "greeted"))
+	for line := ""; line != "greeted\r\n"; {
+		line, err = server.in.ReadString('\n')
+		require.NoError(t, err)
+	}
+	for ; left > 0; next++ {
+		left -= play(t, server, next)
+	}
+}

@@ -1,0 +1,35 @@
+package redistest
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+)
+
+// Rights are the rules of the user in the documentation of package engine: what is needed, what only makes it faster, what
+// fencing needs, and what newer servers have.
+type Rights struct{ Needed, Faster, Fencing, Native []string }
+
+// DocumentedRights reads the documentation in the file path.
+func DocumentedRights(t testing.TB, path string) Rights {
+	t.Helper()
+	doc, err := os.ReadFile(path)
+	require.NoError(t, err)
+	lines := regexp.MustCompile(`(?m)^//\tACL SETUSER locks (.*)$`).FindAllSubmatch(doc, -1)
+	require.Len(t, lines, 4)
+	rules := func(i int) []string { return strings.Fields(strings.ReplaceAll(string(lines[i][1]), "'", "")) }
+	return Rights{rules(0), rules(1), rules(2), rules(3)}
+}
+
+// Grant gives masters the user locks of the documentation, with these rules.
+func Grant(t testing.TB, masters []*redisserver.Server, rules ...string) {
+	t.Helper()
+	for _, m := range masters {
+		Command(t, m, append([]string{"ACL", "SETUSER", "locks", "reset"}, rules...)...)
+	}
+}

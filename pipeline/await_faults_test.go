@@ -1,0 +1,211 @@
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redlock"
+	"muxlock/pipeline/internal/conn"
+	"muxlock/pipeline/internal/wakeup"
+)
+
+// refusing makes a fake refuse a command.
+func refusing(command string) func([]string) string {
+	return func(args []string) string {
+		if strings.HasPrefix(strings.Join(args, " "), command) {
+			return "-NOPERM this user has no permissions to run the command\r\n"
+		}
+		return ""
+	}
+}
+
+func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
+	for _, command := range []string{"CLIENT TRACKING", "CLIENT CACHING", "PTTL"} {
+		t.Run(command, func(t *testing.T) {
+			inBubble(t, 5, func(t *testing.T, b *bubble) {
+				b.started()
+				hold("a", b.fakes, hour)
+				for _, f := range b.fakes[:2] {
+					f.set(func() { f.hook = refusing(command) })
+				}
+				a := b.await("a", time.Second)
+				a.requireWaiting(time.Minute)
+				free("a", b.fakes[2:])
+				a.requireWokenWithin(time.Now(), 0)
+
+				hold("b", b.fakes, hour)
+				for _, f := range b.fakes[2:3] {
+					f.set(func() { f.hook = refusing(command) })
+					f.cut()
+				}
+				b.untilUp(5)
+				var notVoting []time.Duration
+				for range 30 {
+					start := time.Now()
+					a := b.await("b", time.Second)
+					a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
+					notVoting = append(notVoting, a.at.Sub(start))
+				}
+				require.Greater(t, slices.Max(notVoting)-slices.Min(notVoting), 500*time.Millisecond, "jitter: %v", notVoting)
+
+				if command != "PTTL" {
+					start := time.Now()
+					hold("c", b.fakes, 70*time.Millisecond)
+					b.await("c", time.Second).requireWoken(start.Add(70 * time.Millisecond))
+					b.await("c", hour).requireWokenWithin(time.Now(), 5*time.Millisecond) // absent
+				}
+				b.requireNothingAwaited()
+			})
+		})
+	}
+}
+
+// Two waiters that take turns keep the subscription alive. What was read for the first is old when
+// the second comes back.
+func TestNewWaiterReadsAgainWhatNobodyWouldPush(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes {
+			f.set(func() { f.hook = refusing("CLIENT TRACKING") })
+		}
+		hold("a", b.fakes, 100*time.Millisecond)
+		first := b.await("a", 10*time.Second)
+		first.requireWaiting(10 * time.Millisecond)
+		for _, f := range b.fakes {
+			f.set(func() { f.extendLocked("a", "token of a", fmt.Sprint(hour.Milliseconds())) })
+		}
+		second := b.await("a", 10*time.Second)
+		second.requireWaiting(time.Second)
+		first.requireWaiting(0)
+		second.requireWokenWithin(time.Now(), 15*time.Second)
+	})
+}
+
+func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
+	for _, fault := range []string{"cut", "restart", "hang", "refuse"} {
+		t.Run(fault, func(t *testing.T) {
+			inBubble(t, 5, func(t *testing.T, b *bubble) {
+				b.started()
+				hold("a", b.fakes, hour)
+				a := b.await("a", hour)
+				a.requireWaiting(time.Minute)
+				start := time.Now()
+				for _, f := range b.fakes {
+					switch fault {
+					case "cut":
+						f.cut()
+					case "restart":
+						f.restart()
+					case "hang":
+						f.hold(true)
+					case "refuse":
+						f.set(func() { f.refuse = true; f.cutLocked() })
+					}
+					f.set(func() { clear(f.tracked); f.releaseLocked("a", "token of a") })
+				}
+				if fault == "refuse" {
+					a.requireWaiting(time.Minute)
+					for _, f := range b.fakes {
+						require.Less(t, len(f.dials), 150, "pauses grow")
+						f.set(func() { f.refuse = false })
+					}
+					start = time.Now()
+				}
+				a.requireWokenWithin(start, conn.IdlePing+testTimeout+3*redlock.LongestRedial/2)
+				for _, f := range b.fakes {
+					f.hold(false)
+				}
+				b.untilUp(5)
+			})
+		})
+	}
+}
+
+func TestReadThatIsNeverAnsweredEndsItsConnection(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		for _, f := range b.fakes {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "PTTL" {
+						for _, c := range f.conns {
+							c.mute = true
+						}
+						f.hook = nil
+					}
+					return ""
+				}
+			})
+		}
+		start := time.Now()
+		a := b.await("a", hour)
+		a.requireWaiting(100 * time.Millisecond)
+		require.Equal(t, 2, b.fakes[0].connections())
+		free("a", b.fakes)
+		a.requireWokenWithin(start, 2*conn.IdlePing)
+		b.untilUp(3)
+	})
+}
+
+func TestLostConnectionIsReplacedWhenSomebodyWaits(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
+		require.Equal(t, 3, b.tracking())
+		time.Sleep(wakeup.KeepTracking / 2)
+		for _, f := range b.fakes {
+			f.cut()
+		}
+		b.untilUp(3)
+		time.Sleep(time.Minute)
+		require.Zero(t, b.tracking())
+		require.Equal(t, 3, b.fakes[0].connections(), "one for votes, one lost, and one again for votes")
+		b.await("a", hour).requireWokenWithin(time.Now(), 5*time.Millisecond)
+		require.Equal(t, 3, b.tracking())
+	})
+}
+
+func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		a := b.await("a", time.Second)
+		a.requireWaiting(time.Minute)
+		start := time.Now()
+		for _, f := range b.fakes[:2] {
+			f.set(func() { f.refuse = true; f.cutLocked() })
+		}
+		a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
+		require.Equal(t, 1, b.tracking())
+	})
+}
+
+func TestMasterThatIsNotFitIsReadAgainLater(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		hold("a", b.fakes, hour)
+		for _, f := range b.fakes {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "PTTL" {
+						return "-LOADING Redis is loading the dataset in memory\r\n"
+					}
+					return ""
+				}
+			})
+		}
+		a := b.await("a", hour)
+		a.requireWaiting(time.Minute)
+		require.Less(t, b.fakes[0].connections(), 150, "pauses grow")
+		for _, f := range b.fakes {
+			f.set(func() { f.hook = nil; f.releaseLocked("a", "token of a") })
+		}
+		a.requireWokenWithin(time.Now(), 2*redlock.LongestRedial)
+	})
+}

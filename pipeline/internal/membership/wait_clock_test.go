@@ -1,0 +1,26 @@
+package membership
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/pipeline/internal/conn"
+)
+
+// A wait that begins within a millisecond is noted as of its end: no process may find it longer than it was.
+func TestNotedTimeIsRoundedUp(t *testing.T) {
+	now := 1500*time.Millisecond + 1
+	c := WaitClock{ID: "clock", now: func() time.Duration { return now }}
+	var b conn.Batch
+	c.AddNote(&b, "ticket")
+	require.True(t, strings.HasSuffix(string(b.Bytes()), "\r\n1501\r\n"), "%q", b.Bytes())
+	passed, known := c.Passed("1501")
+	require.True(t, known)
+	require.Zero(t, passed)
+	now += time.Second
+	passed, _ = c.Passed("1501")
+	require.Less(t, passed, time.Second)
+}

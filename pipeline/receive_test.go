@@ -1,0 +1,122 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/pipeline/internal/conn"
+)
+
+func TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		var held []Outcome
+		for i := range 12 {
+			held = append(held, b.mustAcquire(fmt.Sprint("held", i)))
+		}
+		flush := func() {
+			for _, f := range b.fakes {
+				f.set(func() { clear(f.loaded) })
+			}
+		}
+		// Folded: everybody's command misses its script.
+		flush()
+		blocker := side(func() { b.cycle("blocker") })
+		synctest.Wait()
+		var callers sync.WaitGroup
+		for i, out := range held {
+			callers.Go(func() {
+				out, err := b.release(fmt.Sprint("held", i), out.Origin)
+				assert.NoError(t, err)
+				assert.Equal(t, quorum.Won, out.Verdict)
+			})
+		}
+		callers.Wait()
+		blocker()
+		// Not folded: a SET between two commands that miss their script.
+		origin := b.mustAcquire("mine").Origin
+		flush()
+		blocker = side(func() { b.mustAcquire("blocker too") })
+		synctest.Wait()
+		callers.Go(func() { b.mustAcquire("between") })
+		callers.Go(func() {
+			out, err := b.release("mine", origin)
+			assert.NoError(t, err)
+			assert.Equal(t, quorum.Won, out.Verdict)
+		})
+		callers.Wait()
+		blocker()
+		require.EqualValues(t, 3, b.up())
+		for _, m := range b.p.Stats().Masters {
+			require.Zero(t, m.SetAside)
+		}
+		for _, f := range b.fakes {
+			require.Len(t, f.commands("between"), 1, "a command that was answered is not repeated")
+		}
+	})
+}
+
+func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
+	for _, fault := range conn.ServerWideErrors {
+		if fault == "NOSCRIPT" {
+			continue
+		}
+		t.Run(fault, func(t *testing.T) {
+			inBubble(t, 3, func(t *testing.T, b *bubble) {
+				b.started()
+				f := b.fakes[1]
+				f.set(func() {
+					f.hook = func(args []string) string {
+						if args[0] == "SET" || args[0] == "EVALSHA" {
+							return "-" + fault + " for a test\r\n"
+						}
+						return ""
+					}
+				})
+				out := b.mustAcquire("a")
+				time.Sleep(testTimeout)
+				stats := b.p.Stats().Masters
+				require.False(t, stats[1].Up)
+				require.Equal(t, fault, conn.FirstWord(stats[1].Cause))
+				require.True(t, stats[0].Up && stats[2].Up)
+				_, err := b.release("a", out.Origin)
+				require.NoError(t, err)
+				f.set(func() { f.hook = nil })
+				b.untilUp(3)
+				time.Sleep(5 * time.Second)
+				b.requireNoKeys()
+			})
+		})
+	}
+}
+
+func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes[:2] {
+			f.set(func() {
+				f.hook = func(args []string) string {
+					if args[0] == "SET" && args[1] == "bad" {
+						return "-WRONGTYPE of this name\r\n"
+					}
+					return ""
+				}
+			})
+		}
+		out, err := b.acquire(context.Background(), "bad")
+		require.NoError(t, err)
+		require.Equal(t, quorum.NoQuorum, out.Verdict)
+		require.Equal(t, quorum.Tally{Granted: out.Tally.Granted, Unknown: 2}, out.Tally)
+		require.Len(t, out.Causes, 2)
+		b.mustAcquire("good")
+		require.Equal(t, 3, b.up())
+	})
+}
