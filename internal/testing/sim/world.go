@@ -312,11 +312,11 @@ func (w *world) rolledBack(master int) bool {
 	})
 }
 
-// outlives reports whether a key is there only because the master's clock stepped back: its lease is over for its engine, which
-// then drops a pending release.
+// outlives reports whether a key is there only because the master's clock is slow, or stepped back: its lease is over for its
+// engine, which then drops a pending release.
 func (w *world) outlives(master int, key string) bool {
 	left, _ := w.masters[master].Do("PTTL", key).(int64)
-	back := time.Duration(0)
+	back := time.Duration(w.s.Shape.Drift * float64(w.s.Shape.MaxTTL))
 	for _, f := range w.s.Faults {
 		if f.Kind == "clock back" && (f.Master == master || f.Master < 0) {
 			back += f.For
