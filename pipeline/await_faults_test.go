@@ -3,7 +3,6 @@ package pipeline
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -13,16 +12,6 @@ import (
 	"muxlock/pipeline/internal/conn"
 	"muxlock/pipeline/internal/wakeup"
 )
-
-// refusing makes a fake refuse a command.
-func refusing(command string) func([]string) string {
-	return func(args []string) string {
-		if strings.HasPrefix(strings.Join(args, " "), command) {
-			return "-NOPERM this user has no permissions to run the command\r\n"
-		}
-		return ""
-	}
-}
 
 func TestWithoutAQuorumThatPushesAwaitPolls(t *testing.T) {
 	for _, command := range []string{"CLIENT TRACKING", "CLIENT CACHING", "PTTL"} {
@@ -104,7 +93,7 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 					case "hang":
 						f.hold(true)
 					case "refuse":
-						f.set(func() { f.refuse = true; f.cutLocked() })
+						f.leave()
 					}
 					f.set(func() { clear(f.tracked); f.releaseLocked("a", "token of a") })
 				}
@@ -112,7 +101,7 @@ func TestReleaseWhileConnectionsAreLostIsNotMissed(t *testing.T) {
 					a.requireWaiting(time.Minute)
 					for _, f := range b.fakes {
 						require.Less(t, len(f.dials), 150, "pauses grow")
-						f.set(func() { f.refuse = false })
+						f.comeBack()
 					}
 					start = time.Now()
 				}
@@ -179,7 +168,7 @@ func TestLostConnectionsMakeAwaitPoll(t *testing.T) {
 		a.requireWaiting(time.Minute)
 		start := time.Now()
 		for _, f := range b.fakes[:2] {
-			f.set(func() { f.refuse = true; f.cutLocked() })
+			f.leave()
 		}
 		a.requireWokenWithin(start.Add(500*time.Millisecond), time.Second)
 		require.Equal(t, 1, b.tracking())
@@ -191,14 +180,7 @@ func TestMasterThatIsNotFitIsReadAgainLater(t *testing.T) {
 		b.started()
 		hold("a", b.fakes, hour)
 		for _, f := range b.fakes {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if args[0] == "PTTL" {
-						return "-LOADING Redis is loading the dataset in memory\r\n"
-					}
-					return ""
-				}
-			})
+			f.set(func() { f.hook = answering("-LOADING Redis is loading the dataset in memory\r\n", "PTTL") })
 		}
 		a := b.await("a", hour)
 		a.requireWaiting(time.Minute)

@@ -49,8 +49,7 @@ func TestChangedReportsAMasterSetAsideAndItsReturn(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Empty(t, c.take(), "no event for masters that are well")
 
-		b.fakes[1].set(func() { b.fakes[1].refuse = true })
-		b.fakes[1].cut()
+		b.fakes[1].leave()
 		b.cycle("meets the cut")
 		time.Sleep(10 * time.Second) // many probes fail
 		got := c.take()
@@ -58,7 +57,7 @@ func TestChangedReportsAMasterSetAsideAndItsReturn(t *testing.T) {
 		require.Equal(t, change{"m1", false, got[0].cause}, got[0])
 		require.Error(t, got[0].cause)
 
-		b.fakes[1].set(func() { b.fakes[1].refuse = false })
+		b.fakes[1].comeBack()
 		b.untilUp(3)
 		time.Sleep(time.Second)
 		require.Equal(t, []change{{"m1", true, nil}}, c.take())

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -236,3 +237,19 @@ func dataSet(role, id, offset string) string {
 }
 
 func bulk(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
+
+// answering makes a fake answer commands that begin with any of these words in its own way.
+func answering(reply string, commands ...string) func([]string) string {
+	return func(args []string) string {
+		line := strings.Join(args, " ") + " "
+		if slices.ContainsFunc(commands, func(command string) bool { return strings.HasPrefix(line, command+" ") }) {
+			return reply
+		}
+		return ""
+	}
+}
+
+// refusing makes a fake refuse a command.
+func refusing(command string) func([]string) string {
+	return answering("-NOPERM this user has no permissions to run the command\r\n", command)
+}

@@ -106,6 +106,11 @@ func (f *fake) cutLocked() {
 }
 
 // restart makes it another server process: no connection, no data, no scripts.
+// leave ends the connections of the fake, which refuses others until it comes back.
+func (f *fake) leave() { f.set(func() { f.refuse = true; f.cutLocked() }) }
+
+func (f *fake) comeBack() { f.set(func() { f.refuse = false }) }
+
 func (f *fake) restart() { f.set(f.restartLocked) }
 
 func (f *fake) restartLocked() {

@@ -207,8 +207,7 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 		f := b.fakes[2]
 		before := b.mustAcquire("before").Origin
 		time.Sleep(10 * time.Millisecond)
-		f.set(func() { f.refuse = true })
-		f.cut()
+		f.leave()
 		b.cycle("meets the cut")
 		require.Equal(t, 2, b.up())
 		for i := range 100 {
@@ -217,7 +216,7 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 		_, err := b.release("before", before)
 		require.NoError(t, err)
 		require.Equal(t, 2, b.p.Stats().Masters[2].PendingReleases, "the lock from before, and the one that met the cut")
-		f.set(func() { f.refuse = false })
+		f.comeBack()
 		b.untilUp(3)
 		time.Sleep(3 * time.Second)
 		require.Zero(t, b.p.Stats().Masters[2].PendingReleases)

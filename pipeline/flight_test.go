@@ -262,14 +262,13 @@ func TestPendingReleaseOfADeniedNameIsDroppedAndOthersAreSent(t *testing.T) {
 		}
 		time.Sleep(testTimeout)
 		f := b.fakes[0]
-		f.set(func() { f.refuse = true })
-		f.cut()
+		f.leave()
 		for i := range rounds {
 			_, err := b.release(name(i), rounds[i])
 			require.NoError(t, err)
 		}
 		f.denies("denied")
-		f.set(func() { f.refuse = false })
+		f.comeBack()
 		b.untilUp(3)
 		time.Sleep(5 * time.Second)
 		require.Len(t, f.keys(), 10, "those that nobody may delete")
@@ -285,12 +284,7 @@ func TestDeniedCommandSetsTheMasterAside(t *testing.T) {
 		b.started()
 		f := b.fakes[0]
 		f.set(func() {
-			f.hook = func(args []string) string {
-				if args[0] == "EVALSHA" {
-					return "-NOPERM this user has no permissions to run the 'evalsha' command\r\n"
-				}
-				return ""
-			}
+			f.hook = answering("-NOPERM this user has no permissions to run the 'evalsha' command\r\n", "EVALSHA")
 		})
 		b.cycle("a")
 		time.Sleep(time.Second)

@@ -42,7 +42,7 @@ func TestAcquireInFlightOfAMasterThatFellBehindStaysInDoubt(t *testing.T) {
 				f.hold(false) // the old connection's bytes are executed: the lease starts now
 				synctest.Wait()
 				require.Contains(t, f.keys(), "a")
-				f.set(func() { f.refuse = false })
+				f.comeBack()
 				b.untilUp(3)
 				time.Sleep(time.Second)
 				require.NotContains(t, f.keys(), "a", "its release was forgotten")
@@ -81,7 +81,7 @@ func TestReleaseThatDiedWithItsAcquireIsNotForgotten(t *testing.T) {
 		f.hold(false)
 		time.Sleep(time.Second)
 		require.Contains(t, f.keys(), "a", "executed late")
-		f.set(func() { f.refuse = false })
+		f.comeBack()
 		b.untilUp(3)
 		time.Sleep(time.Second)
 		require.NotContains(t, f.keys(), "a", "its release was forgotten")

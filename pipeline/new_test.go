@@ -28,7 +28,7 @@ func TestNewWorksWithAMajorityAndFetchesTheOthersLater(t *testing.T) {
 		require.Equal(t, 3, b.up())
 		require.ErrorContains(t, p.Stats().Masters[0].Cause, "refused")
 		b.cycle("a")
-		b.fakes[0].set(func() { b.fakes[0].refuse = false })
+		b.fakes[0].comeBack()
 		b.fakes[1].set(func() { b.fakes[1].silent = false })
 		b.untilUp(5)
 	})
@@ -38,12 +38,7 @@ func TestNewWorksWithAMajorityAndFetchesTheOthersLater(t *testing.T) {
 func TestMasterThatRefusesLocksIsNotAdmitted(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		f := b.fakes[2]
-		f.hook = func(args []string) string {
-			if args[0] == "SET" {
-				return "-OOM command not allowed\r\n"
-			}
-			return ""
-		}
+		f.hook = answering("-OOM command not allowed\r\n", "SET")
 		p := b.started()
 		require.Equal(t, 2, b.up())
 		require.ErrorContains(t, p.Stats().Masters[2].Cause, "OOM")

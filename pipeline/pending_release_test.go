@@ -116,8 +116,7 @@ func TestPendingReleasesOfAMasterThatStaysAwayAreForgottenWithTheirLeases(t *tes
 			require.NoError(t, err)
 			rounds = append(rounds, out.Origin)
 		}
-		f.set(func() { f.refuse = true })
-		f.cut()
+		f.leave()
 		b.cycle("meets the cut")
 		for i, origin := range rounds {
 			b.p.Post(Request{Op: Release, Name: fmt.Sprint("name", i), Token: "t", TTL: time.Second, Origin: origin})
@@ -139,15 +138,14 @@ func TestManyPendingReleasesAreSentInSeveralCommands(t *testing.T) {
 		}
 		callers.Wait()
 		time.Sleep(10 * time.Millisecond)
-		f.set(func() { f.refuse = true })
-		f.cut()
+		f.leave()
 		b.untilUp(2)
 		for i, origin := range rounds {
 			b.p.Post(releaseOf(fmt.Sprint("name", i), origin))
 		}
 		time.Sleep(time.Second)
 		require.Equal(t, locks, b.p.Stats().Masters[2].PendingReleases)
-		f.set(func() { f.refuse = false })
+		f.comeBack()
 		b.untilUp(3)
 		require.Empty(t, f.keys(), "sent before it was admitted")
 		require.EqualValues(t, locks, b.p.Stats().Masters[2].PendingDeleted)
@@ -186,6 +184,22 @@ func TestPendingBatchThatIsNotAnsweredStartsOver(t *testing.T) {
 	})
 }
 
+// requireReleased has a master leave, releases locks meanwhile, and asserts how many releases are pending for the master and
+// that no lock is left after it came back.
+func (b *bubble) requireReleased(away, pending int, locks map[string]Origin) {
+	b.Helper()
+	b.fakes[away].leave()
+	b.untilUp(len(b.fakes) - 1)
+	for name, origin := range locks {
+		_, err := b.release(name, origin)
+		require.NoError(b, err)
+	}
+	require.Equal(b, pending, b.p.Stats().Masters[away].PendingReleases)
+	b.fakes[away].comeBack()
+	b.untilUp(len(b.fakes))
+	b.requireNoKeys()
+}
+
 // A master that has caught up is asked in all rounds again, so it needs the releases of later locks.
 func TestLockTakenAfterAMasterCaughtUpIsReleasedThere(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
@@ -206,17 +220,7 @@ func TestLockTakenAfterAMasterCaughtUpIsReleasedThere(t *testing.T) {
 		b.p.mu.Unlock()
 		later := b.mustAcquire("later").Origin
 		time.Sleep(100 * time.Millisecond)
-		f.set(func() { f.refuse = true })
-		f.cut()
-		b.untilUp(2)
-		for name, origin := range map[string]Origin{"first": first, "second": second, "later": later} {
-			_, err := b.release(name, origin)
-			require.NoError(t, err)
-		}
-		require.Equal(t, 3, b.p.Stats().Masters[2].PendingReleases)
-		f.set(func() { f.refuse = false })
-		b.untilUp(3)
-		b.requireNoKeys()
+		b.requireReleased(2, 3, map[string]Origin{"first": first, "second": second, "later": later})
 	})
 }
 
@@ -228,17 +232,7 @@ func TestLockWhoseAcquireWasNeverSentIsNotReleasedThere(t *testing.T) {
 		f := b.fakes[2]
 		f.hold(true)
 		sent, unsent := b.mustAcquire("sent").Origin, b.mustAcquire("unsent").Origin
-		f.set(func() { f.refuse = true })
-		f.cut()
-		b.untilUp(2)
-		for name, origin := range map[string]Origin{"sent": sent, "unsent": unsent} {
-			_, err := b.release(name, origin)
-			require.NoError(t, err)
-		}
-		require.Equal(t, 1, b.p.Stats().Masters[2].PendingReleases)
-		f.set(func() { f.refuse = false })
-		b.untilUp(3)
-		b.requireNoKeys()
+		b.requireReleased(2, 1, map[string]Origin{"sent": sent, "unsent": unsent})
 	})
 }
 
@@ -271,8 +265,7 @@ func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *tes
 		},
 		"away before the first round": func(_ *testing.T, b *bubble, f *fake) {
 			b.started()
-			f.set(func() { f.refuse = true })
-			f.cut()
+			f.leave()
 			b.untilUp(2)
 		},
 	} {
@@ -287,7 +280,7 @@ func TestReleaseOfAnotherProcessesLockIsPendingAtAMasterThatWasNeverAsked(t *tes
 				require.NoError(t, err)
 				require.Equal(t, quorum.Won, out.Verdict)
 				require.Equal(t, 1, b.p.Stats().Masters[2].PendingReleases)
-				f.set(func() { f.refuse = false })
+				f.comeBack()
 				b.untilUp(3)
 				b.requireNoKeys()
 			})

@@ -42,8 +42,7 @@ func TestReadyReturnsTheMomentAQuorumVotes(t *testing.T) {
 func TestReadyWaitsForMastersThatAreAway(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
 		for _, f := range b.fakes[:2] {
-			f.set(func() { f.refuse = true })
-			f.cut()
+			f.leave()
 		}
 		time.Sleep(2 * time.Second)
 		require.Equal(t, 1, b.up())
@@ -60,7 +59,7 @@ func TestReadyWaitsForMastersThatAreAway(t *testing.T) {
 		go func() { ready <- b.p.Ready(t.Context()) }()
 		synctest.Wait()
 		require.Empty(t, ready)
-		b.fakes[1].set(func() { b.fakes[1].refuse = false })
+		b.fakes[1].comeBack()
 		b.untilUp(2)
 		up := time.Now()
 		require.NoError(t, <-ready)

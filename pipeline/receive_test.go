@@ -73,14 +73,7 @@ func TestUnfitMasterIsSetAsideAndOthersAreNot(t *testing.T) {
 			inBubble(t, 3, func(t *testing.T, b *bubble) {
 				b.started()
 				f := b.fakes[1]
-				f.set(func() {
-					f.hook = func(args []string) string {
-						if args[0] == "SET" || args[0] == "EVALSHA" {
-							return "-" + fault + " for a test\r\n"
-						}
-						return ""
-					}
-				})
+				f.set(func() { f.hook = answering("-"+fault+" for a test\r\n", "SET", "EVALSHA") })
 				out := b.mustAcquire("a")
 				time.Sleep(testTimeout)
 				stats := b.p.Stats().Masters
@@ -102,14 +95,7 @@ func TestErrorAboutOneNameIsThatCallsUnknownVote(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		for _, f := range b.fakes[:2] {
-			f.set(func() {
-				f.hook = func(args []string) string {
-					if args[0] == "SET" && args[1] == "bad" {
-						return "-WRONGTYPE of this name\r\n"
-					}
-					return ""
-				}
-			})
+			f.set(func() { f.hook = answering("-WRONGTYPE of this name\r\n", "SET bad") })
 		}
 		out, err := b.acquire(context.Background(), "bad")
 		require.NoError(t, err)

@@ -63,11 +63,10 @@ func (f *fake) firstInfo(t *testing.T, since time.Time) time.Time {
 
 func TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
-		b.fakes[2].set(func() { b.fakes[2].refuse = true })
-		b.fakes[2].cut()
+		b.fakes[2].leave()
 		b.cycle("meets the cut")
 		origin := b.mustAcquire("a").Origin // on the first two
-		b.fakes[2].set(func() { b.fakes[2].refuse = false })
+		b.fakes[2].comeBack()
 		b.untilUp(3)
 		b.restarted(1) // and forgets it: two of three would grant it again
 
@@ -145,14 +144,7 @@ func TestCutConnectionNeitherStartsNorMovesTheWait(t *testing.T) {
 func TestWaitCountsFromTheFirstInfoThoughTheProbeFailed(t *testing.T) {
 	overNewMasters(t, func(t *testing.T, b *bubble) {
 		f := b.fakes[0]
-		f.set(func() {
-			f.hook = func(args []string) string {
-				if args[0] == "EVALSHA" {
-					return "-OOM command not allowed\r\n"
-				}
-				return ""
-			}
-		})
+		f.set(func() { f.hook = answering("-OOM command not allowed\r\n", "EVALSHA") })
 		begin := time.Now()
 		f.restart()
 		time.Sleep(testWait / 2)
@@ -172,8 +164,7 @@ func TestExtendAndReleaseReachAWaitingMasterAndCount(t *testing.T) {
 		time.Sleep(time.Second)
 		require.Empty(t, f.keys())
 		f.set(held)
-		b.fakes[2].set(func() { b.fakes[2].refuse = true })
-		b.fakes[2].cut()
+		b.fakes[2].leave()
 
 		out, err := b.p.Do(context.Background(), Request{Op: Extend, Name: "a", Token: "token of a", TTL: 2 * hour})
 		require.NoError(t, err)
@@ -231,8 +222,7 @@ func TestNewReturnsWhileMastersThatHaveJustStartedWait(t *testing.T) {
 		require.Equal(t, quorum.NoQuorum, b.try("a", "one votes").Verdict)
 		time.Sleep(1500 * time.Millisecond)
 		b.cycle("a")
-		b.fakes[1].set(func() { b.fakes[1].refuse = true })
-		b.fakes[1].cut()
+		b.fakes[1].leave()
 		out = b.try("a", "one votes, one away")
 		require.ErrorContains(t, out.Causes[0], "m0: started 6s ago: no vote for another 3.5s, until")
 	})
@@ -254,7 +244,7 @@ func TestNewMastersAreTrustedOnlyByNewAndOnlyOnce(t *testing.T) {
 		b.fakes[2].refuse = true
 		b.started()
 		b.cycle("at once")
-		b.fakes[2].set(func() { b.fakes[2].refuse = false })
+		b.fakes[2].comeBack()
 		b.untilUp(3)
 		require.Zero(t, b.votesFrom(0))
 		require.NotZero(t, b.votesFrom(2), "others may have used it before we met it")
@@ -343,8 +333,7 @@ func TestRoundThatNobodyIsSentIsDecidedAndForgotten(t *testing.T) {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.cfg.Wait = hour
 			b.started()
-			b.fakes[away].set(func() { b.fakes[away].refuse = true })
-			b.fakes[away].cut()
+			b.fakes[away].leave()
 			synctest.Wait()
 			require.Equal(t, 2, b.up())
 			for range 3 {
