@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 
 	"muxlock/internal/fencing"
@@ -65,25 +64,12 @@ func overFencedFakes(t *testing.T, test func(t *testing.T, f *fencedFakes)) {
 	})
 }
 
-// do has a master execute a command, of a connection that no link bends.
-func (f *fencedFakes) do(master int, words ...string) any {
-	f.Helper()
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"any"}, DialCtxFn: f.masters[master].Dial, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
-	})
-	require.NoError(f, err)
-	defer client.Close()
-	reply, err := client.Do(f.Context(), client.B().Arbitrary(words[0]).Args(words[1:]...).Build()).ToAny()
-	require.NoError(f, err)
-	return reply
-}
-
 const fencedRegisters = "__muxlock__:registers"
 
 // register returns what a master has in the register of a name.
 func (f *fencedFakes) register(master int, name string) uint64 {
 	f.Helper()
-	text := f.do(master, "HGET", fencedRegisters, strconv.Itoa(fencing.Register(name))).(string)
+	text := f.masters[master].Do("HGET", fencedRegisters, strconv.Itoa(fencing.Register(name))).(string)
 	value, err := strconv.ParseUint(text, 10, 64)
 	require.NoError(f, err)
 	return value
@@ -91,7 +77,7 @@ func (f *fencedFakes) register(master int, name string) uint64 {
 
 func (f *fencedFakes) setRegister(master int, name string, value uint64) {
 	f.Helper()
-	f.do(master, "HSET", fencedRegisters, strconv.Itoa(fencing.Register(name)), strconv.FormatUint(value, 10))
+	f.masters[master].Do("HSET", fencedRegisters, strconv.Itoa(fencing.Register(name)), strconv.FormatUint(value, 10))
 }
 
 // A late grant may be larger than the token, so a token that the late master stores by the raise

@@ -129,22 +129,9 @@ func (b *fencedBubble) started() *Pipeline {
 	return p
 }
 
-// do has a master execute a command, of a connection that no link bends.
-func (b *fencedBubble) do(master int, words ...string) any {
-	b.Helper()
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{"any"}, DialCtxFn: b.servers[master].Dial, ForceSingleClient: true, DisableCache: true, DisableRetry: true,
-	})
-	require.NoError(b, err)
-	defer client.Close()
-	reply, err := client.Do(b.Context(), client.B().Arbitrary(words[0]).Args(words[1:]...).Build()).ToAny()
-	require.NoError(b, err)
-	return reply
-}
-
 func (b *fencedBubble) register(master int, name string) string {
 	b.Helper()
-	return b.do(master, "HGET", conn.RegistersKey, strconv.Itoa(fencing.Register(name))).(string)
+	return b.servers[master].Do("HGET", conn.RegistersKey, strconv.Itoa(fencing.Register(name))).(string)
 }
 
 func (b *fencedBubble) ask(op Op, name string) Outcome {

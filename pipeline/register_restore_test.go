@@ -22,7 +22,7 @@ func TestOnlyAdmittedMastersAreReadForTheRegistersOfAnother(t *testing.T) {
 		b.started()
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		for i, name := range []string{"b", "c", "d"} { // each largest at another one
-			b.do(2+i, "HSET", conn.RegistersKey, strconv.Itoa(fencing.Register(name)), strconv.Itoa(fencing.MaxToken/2))
+			b.servers[2+i].Do("HSET", conn.RegistersKey, strconv.Itoa(fencing.Register(name)), strconv.Itoa(fencing.MaxToken/2))
 		}
 		var read atomic.Uint64 // before they were admitted, one bit each
 		for _, lost := range []int{0, 1} {
@@ -113,7 +113,7 @@ func TestRegistersThatAreDamagedRestoreNoOther(t *testing.T) {
 		require.Equal(t, quorum.Won, b.ask(Acquire, "a").Verdict)
 		whole := b.register(1, "another")
 		register := strconv.Itoa(fencing.Register("another"))
-		b.do(1, "HSET", conn.RegistersKey, register, "text")
+		b.servers[1].Do("HSET", conn.RegistersKey, register, "text")
 		b.servers[0].Restart()
 		time.Sleep(2 * testWait)
 		require.EqualValues(t, 0b110, b.admitted())
@@ -122,7 +122,7 @@ func TestRegistersThatAreDamagedRestoreNoOther(t *testing.T) {
 		cause := b.p.masters[0].notMember(time.Now())
 		b.p.mu.Unlock()
 		require.ErrorContains(t, cause, "the registers of 2 admitted masters, 1 can be read")
-		b.do(1, "HSET", conn.RegistersKey, register, whole)
+		b.servers[1].Do("HSET", conn.RegistersKey, register, whole)
 		time.Sleep(2 * longestReadPause)
 		require.EqualValues(t, 0b111, b.admitted())
 		require.Equal(t, b.register(1, "a"), b.register(0, "a"))

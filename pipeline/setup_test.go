@@ -97,7 +97,7 @@ func TestRecoveryBeginsAboveWhatResourcesAndMastersHave(t *testing.T) {
 		const above = 1 << 52
 		b.setup.Recover, b.setup.Above = true, above
 		larger := uint64(above>>16 + 2*membership.RecoveryMargin)
-		b.do(1, "HSET", conn.RegistersKey, strconv.Itoa(fencing.Register("a")), strconv.FormatUint(larger, 10))
+		b.servers[1].Do("HSET", conn.RegistersKey, strconv.Itoa(fencing.Register("a")), strconv.FormatUint(larger, 10))
 		require.NoError(t, Init(t.Context(), b.setup))
 		least := uint64(above>>16 + 1 + membership.RecoveryMargin)
 		require.Equal(t, []uint64{larger, larger, larger}, b.tokens("a"))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -49,17 +50,32 @@ func appendAll(b []byte, parts []any) []byte {
 
 // ReadCommand reads one command, an array of bulk strings. It blocks until the command is complete.
 func ReadCommand(in *bufio.Reader) ([]string, error) {
-	var command []byte
-	for {
-		line, err := in.ReadBytes('\n')
-		command = append(command, line...)
+	n, err := readLength(in, '*')
+	if err != nil {
+		return nil, err
+	}
+	words := make([]string, n)
+	for i := range words {
+		size, err := readLength(in, '$')
 		if err != nil {
 			return nil, err
 		}
-		if words, size, err := parseCommand(command); size > 0 || err != nil {
-			return words, err
+		text := make([]byte, size+len("\r\n"))
+		if _, err := io.ReadFull(in, text); err != nil {
+			return nil, err
 		}
+		words[i] = string(text[:size])
 	}
+	return words, nil
+}
+
+func readLength(in *bufio.Reader, sign byte) (int, error) {
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := parseLength(line, 0, sign)
+	return n, err
 }
 
 // parseCommand returns the words and the size of the command that b begins with; size 0: it is not complete.
