@@ -80,6 +80,7 @@ var faultKinds = []kind{
 func (w *world) copyOther(m *redisfake.Server, f Fault) {
 	if other := w.masters[f.Other]; other != m {
 		m.ReplicaOf(other)
+		w.copied[m] = m.Value(markKey)
 	}
 }
 
@@ -130,7 +131,7 @@ func forget(change func(*world, *redisfake.Server, Fault), instead func(*redisfa
 	return onMasters(func(w *world, m *redisfake.Server, f Fault) {
 		without := 0
 		for _, other := range w.masters {
-			if other != m && !admitted(other) {
+			if other != m && !w.admitted(other) {
 				without++
 			}
 		}
@@ -143,17 +144,20 @@ func forget(change func(*world, *redisfake.Server, Fault), instead func(*redisfa
 	})
 }
 
-// admitted reports whether a master is a member of a set, as its present process.
-func admitted(m *redisfake.Server) bool {
-	mark := fencing.ParseMark(m.Value("__muxlock__:admitted"))
-	return mark.RunID == m.RunID()
+const markKey = "__muxlock__:admitted"
+
+// admitted reports whether a master is a member of a set, as its present process. A copy of its own data, by way of another
+// master, has its mark, and makes it no member.
+func (w *world) admitted(m *redisfake.Server) bool {
+	mark := m.Value(markKey)
+	return fencing.ParseMark(mark).RunID == m.RunID() && mark != w.copied[m]
 }
 
 // leaveBareMajority takes the minority away that the others can do without: with fencing, all of them are members.
 func (w *world) leaveBareMajority(r *rand.Rand) {
 	order := r.Perm(len(w.masters))
 	away, others := order[quorum.Size(len(order)):], order[:quorum.Size(len(order))]
-	if w.s.Shape.anyFenced() && slices.ContainsFunc(others, func(i int) bool { return !admitted(w.masters[i]) }) {
+	if w.s.Shape.anyFenced() && slices.ContainsFunc(others, func(i int) bool { return !w.admitted(w.masters[i]) }) {
 		return
 	}
 	for _, i := range away {

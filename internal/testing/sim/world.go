@@ -29,6 +29,7 @@ type world struct {
 
 	misconfigure []func(slot int, cfg *engine.Config)
 	snapshots    map[*redisfake.Server]redisfake.Snapshot // owned by the goroutine of the faults
+	copied       map[*redisfake.Server]string             // the mark that came with another master's data; likewise
 	beside       sync.WaitGroup                           // goroutines of faults that take a while
 }
 
@@ -44,7 +45,7 @@ type slot struct {
 }
 
 func newWorld(s Schedule) *world {
-	w := &world{audit: newAudit(), s: s, snapshots: make(map[*redisfake.Server]redisfake.Snapshot)}
+	w := &world{audit: newAudit(), s: s, snapshots: make(map[*redisfake.Server]redisfake.Snapshot), copied: make(map[*redisfake.Server]string)}
 	for i := range s.Shape.Masters {
 		m := redisfake.New()
 		m.Clock(0, s.Shape.Faster[i])
