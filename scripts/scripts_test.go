@@ -146,6 +146,25 @@ func TestFencedExtendNeverLowersARegister(t *testing.T) {
 	}
 }
 
+func TestFencedExtendIsConfirmedByAnAdmittedMemberOfTheSetAlone(t *testing.T) {
+	m := newMaster(t)
+	extend := fencedCommand(FencedExtend.SHA1, []entry{{"held", "t", "100000"}})
+	for _, keys := range [][2]string{{"", ""}, {"the set", ""}, {"another set", "the mark"}, {"", "the mark"}} {
+		m.text("FLUSHALL")
+		m.text("SET", "held", "t", "PX", "50000")
+		m.number("HSET", fencedRegisters, "0", "5")
+		for i, key := range []string{fencedSet, fencedMark} {
+			if keys[i] != "" {
+				m.text("SET", key, keys[i])
+			}
+		}
+		reply := m.text(extend...)
+		require.True(t, strings.HasPrefix(reply, keys[1]+"\ne\nMUXLOCKSET "), "%q: %q", keys, reply)
+		require.Equal(t, "5", m.text("HGET", fencedRegisters, "0"))
+		m.requireTTL(50000, "held")
+	}
+}
+
 func TestRegisterThatHoldsNoTokenIsNeitherUsedNorKept(t *testing.T) {
 	m := newMaster(t)
 	const ticket, maxToken = "the ticket", "137438953471"

@@ -45,7 +45,7 @@ var lua = []fault{
 	{
 		what: "a fenced extend is confirmed by a master of another set", file: "scripts/fenced_extend.lua",
 		old: "  if not same then\n", new: "  if not same and token then\n",
-		tests: "internal/testing/model TestMasterRuleAgreesWithTheScripts",
+		tests: "scripts TestFencedExtendIsConfirmedByAnAdmittedMemberOfTheSetAlone",
 	},
 	{
 		what: "a fenced extend lowers a register", file: "scripts/fenced_extend.lua",
