@@ -235,8 +235,11 @@ func (w *world) play(act int) {
 }
 
 // patience is how long calls may take that wait, once all faults are over: the wait after a
-// restart, the leases that are held, and a while to find out.
-func patience(p Shape) time.Duration { return 3*p.MaxTTL + 30*time.Second }
+// restart, the leases that are held, a while to find out, and the turns of all callers of one name who let theirs run out
+// (caller.expire).
+func patience(p Shape) time.Duration {
+	return 3*p.MaxTTL + 30*time.Second + time.Duration(p.Engines*p.Callers)*p.MaxTTL/4
+}
 
 // open sets the masters up and starts the engines.
 func (w *world) open(ctx context.Context) bool {
