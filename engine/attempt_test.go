@@ -50,6 +50,7 @@ func TestNextStepOfAnAttempt(t *testing.T) {
 					}
 					require.Equal(t, c.kind, s.kind)
 					require.Equal(t, most == 0 || try < most, s.again)
+					require.Equal(t, c.verdict == quorum.Denied && (c.granted == 0 || try > 1), s.await)
 					if c.to != split {
 						require.Equal(t, c.from, s.from)
 						require.Equal(t, c.to, s.to)

@@ -225,3 +225,34 @@ func BenchmarkPendingReleases(b *testing.B) {
 		})
 	}
 }
+
+func TestMasterIsLeftOutFromTheEarliestRoundOn(t *testing.T) {
+	p := newPending()
+	p.TakeIn()
+	p.LeaveOut(5)
+	p.LeaveOut(7)
+	require.False(t, p.MustRelease(conn.InRound(5)))
+	require.True(t, p.MustRelease(conn.InRound(4)))
+	p.LeaveOut(3)
+	require.False(t, p.MustRelease(conn.InRound(4)))
+	require.True(t, p.MustRelease(conn.InRound(2)))
+}
+
+func TestAnsweredReleaseIsNotRepeatedBeforeItIsKnownWhen(t *testing.T) {
+	p := newPending()
+	require.False(t, p.InDoubt())
+	p.Died(1, 3)
+	require.True(t, p.InDoubt())
+	p.Sent(lease("a", conn.InRound(2)), at(0))
+	require.Zero(t, p.Len())
+}
+
+func TestTakeIsLimitedForReleasesThatAreSentAgain(t *testing.T) {
+	p := newPending()
+	for i := range 3 {
+		p.Add(lease(fmt.Sprint("n", i), conn.OriginForeign), at(0))
+	}
+	p.Confirmed(p.Take(at(0), 3), at(0))
+	require.Len(t, p.Take(at(11), 2), 2)
+	require.Len(t, p.Take(at(11), 2), 1)
+}
