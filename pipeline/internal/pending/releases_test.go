@@ -96,7 +96,10 @@ func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testi
 func TestPendingReleaseThatIsNotForgottenYetIsKept(t *testing.T) {
 	p := newPending()
 	p.Add(lease("a", conn.OriginForeign), at(0))
+	require.True(t, p.IsDue(at(29.9)))
 	require.Len(t, p.Take(at(29.9), 10), 1)
+	p.Add(lease("b", conn.OriginForeign), at(0))
+	require.False(t, p.IsDue(at(30)), "forgotten by now")
 }
 
 func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
@@ -212,6 +215,7 @@ func requireAllAreSentTwice(t require.TestingT, n int) {
 		now = now.Add(p.deadPeer)
 	}
 	require.Equal(t, 2*n, sent)
+	require.Nil(t, p.first, "the memory of a long absence is freed")
 }
 
 func BenchmarkPendingReleases(b *testing.B) {
@@ -228,6 +232,7 @@ func BenchmarkPendingReleases(b *testing.B) {
 
 func TestMasterIsLeftOutFromTheEarliestRoundOn(t *testing.T) {
 	p := newPending()
+	require.False(t, p.MustRelease(conn.InRound(1)), "it was not asked for anything yet")
 	p.TakeIn()
 	p.LeaveOut(5)
 	p.LeaveOut(7)
