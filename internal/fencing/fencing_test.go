@@ -199,7 +199,7 @@ func TestManyMarksThatWentAwayAreRemembered(t *testing.T) {
 
 // The marks have 32 bytes each with the end of the line, but the last one. So 512 of them are remembered.
 func TestOfTooManyMarksThatWentAwayTheOldestAreForgotten(t *testing.T) {
-	for _, c := range []struct{ gone, longer, forgotten int }{{512, 0, 0}, {513, 0, 1}, {513, 5, 2}, {521, 0, 9}, {521, 27, 10}} {
+	for _, c := range []struct{ gone, longer, forgotten int }{{512, 0, 0}, {512, 1, 1}, {513, 0, 1}, {513, 5, 2}, {521, 0, 9}, {521, 27, 10}} {
 		markOf := func(i int) string {
 			long := 31
 			if i == c.gone-1 {

@@ -94,8 +94,9 @@ func TestOutagesAreProbesWithoutAQuorumInTime(t *testing.T) {
 	probe(600, 1, 1, 1)
 	probe(642, 60, 60, 60)
 	probe(650, 51, 51, 51) // ends before
+	probe(790, -1000, -1000, -1000)
 	probe(800, -1000, -1000, -1000)
-	require.Equal(t, []Moment{{100 * ms, 100 * ms}, {500 * ms, 141 * ms}, {642 * ms, 60 * ms}, {800 * ms, 0}}, m.outages(50*ms))
+	require.Equal(t, []Moment{{100 * ms, 100 * ms}, {500 * ms, 141 * ms}, {642 * ms, 60 * ms}, {790 * ms, 10 * ms}}, m.outages(50*ms))
 	o := m.outage(50 * ms)
 	require.Equal(t, Part{Took: 282*ms + redlock.RedialWithin(282*ms), From: Seen, N: 4, Longest: 141 * ms}, o)
 	m.Rounds = m.Rounds[:4]

@@ -209,6 +209,9 @@ func TestStolenIsTheMostThatPausesTakeFromAnyStretchOfWork(t *testing.T) {
 		got, _ := stolen(pauses, work)
 		require.Equal(t, want, got, work)
 	}
+	most, longest := stolen([]Moment{{0, 5}, {15, 7}}, 10)
+	require.EqualValues(t, 12, most, "the second one begins as the work would end")
+	require.EqualValues(t, 7, longest)
 }
 
 func TestGapIsWhatASimulationOfPollingWaitersFinds(t *testing.T) {
