@@ -64,14 +64,14 @@ func TestNextStepOfAnAttempt(t *testing.T) {
 func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	a := attempts{ttl: time.Second, held: 25 * time.Millisecond, split: 2 * time.Millisecond}
 	split := outcome(quorum.Denied, 1)
-	for range 2 {
+	for _, other := range []quorum.Verdict{quorum.NoQuorum, quorum.Won, quorum.Denied, quorum.NoQuorum} {
 		for i, want := range []time.Duration{2, 4, 8, 16, 25, 25, 25} {
 			s := a.next(split, 0)
 			require.Equal(t, i > 0, s.await)
 			require.Zero(t, s.from)
 			require.Equal(t, want*time.Millisecond, s.to)
 		}
-		a.next(outcome(quorum.NoQuorum, 0), 0) // anything else starts over
+		a.next(outcome(other, 0), time.Second) // anything else starts over
 	}
 	for range 1000 {
 		require.LessOrEqual(t, a.next(split, 0).to, a.held)
