@@ -84,6 +84,15 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	}
 }
 
+func TestCrowdIsToldHowLongARefusedAttemptTook(t *testing.T) {
+	for granted := range uint8(2) {
+		a := attempts{ttl: time.Second}
+		a.next(outcome(quorum.Denied, granted), 5*time.Millisecond)
+		require.False(t, a.crowd.Stale(20*time.Millisecond))
+		require.True(t, a.crowd.Stale(20*time.Millisecond+1))
+	}
+}
+
 // One master whose ACL is wrong must not make others' answers worthless.
 func TestDenialCountsOnlyWhereTooFewMastersCouldDecide(t *testing.T) {
 	e := newEngine(Config{Masters: make([]string, 5)}.withDefaults(), willing{}, nil)
