@@ -61,7 +61,7 @@ func TestGapHasTheMeanOfItsLaw(t *testing.T) {
 
 func TestAreaIsTheMeanOfNeighbouringProbesOfAllMasters(t *testing.T) {
 	of := func(trips ...time.Duration) Round { return Round{Trips: trips} }
-	m := Measured{Masters: 3, Rounds: []Round{of(2, 6, 9), of(2, 6), of(-1, 6, 9), of(4, 2, 9), of(5, 5, 5)}}
+	m := Measured{Masters: 3, Rounds: []Round{of(0, 4, 7), of(2, 6), of(-1, 6, 9), of(4, 2, 9), of(5, 5, 5)}}
 	require.Equal(t, 1.5, m.SplitArea())
 	require.Zero(t, Measured{Masters: 3, Rounds: m.Rounds[:3]}.SplitArea(), "of one probe nothing is known")
 	require.Zero(t, Measured{Masters: 1, Rounds: []Round{of(1), of(2)}}.SplitArea())
