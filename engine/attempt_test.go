@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
@@ -82,6 +83,13 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	for range 100 {
 		require.Equal(t, time.Minute, long.next(split, 0).to)
 	}
+}
+
+func TestALeaseBeganBeforeItsFirstCommandOrBeforeItWasHandedOver(t *testing.T) {
+	handed := clock.Now()
+	sent := handed.Add(time.Second)
+	require.Equal(t, sent, sentAt(pipeline.Outcome{Sent: sent}, handed))
+	require.Equal(t, handed, sentAt(pipeline.Outcome{}, handed))
 }
 
 func TestCrowdIsToldHowLongARefusedAttemptTook(t *testing.T) {

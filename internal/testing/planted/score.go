@@ -28,7 +28,7 @@ var subjects = []subject{
 	{files: "pipeline/internal/membership/server.go", tests: ".*"},
 	{files: "pipeline/internal/membership/wait_clock.go", tests: ".*"},
 	{files: "cmd/lockbench/internal/sizing/*.go", tests: ".*", args: []string{"-test.skip", "IntervalsHoldTheTruth|WhatFollowsIsAtMost"}},
-	{files: "engine/attempt.go", tests: "TestNextStepOfAnAttempt|TestSplitVotesDouble.*|TestCrowdIsTold.*|TestDenialCounts.*"},
+	{files: "engine/attempt.go", tests: "TestNextStepOfAnAttempt|TestSplitVotesDouble.*|TestALeaseBegan.*|TestCrowdIsTold.*|TestDenialCounts.*"},
 }
 
 // mutants returns those whose name has the text.
