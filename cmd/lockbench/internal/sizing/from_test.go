@@ -63,6 +63,10 @@ func TestResultsAreMergedOneAfterTheOther(t *testing.T) {
 		Clocks: []bench.Clock{{PPM: 2}, {PPM: 3}},
 	}, m, "the last clocks were watched longest; rows of other masters or without their time do not count")
 
+	releases, err := timesOf([]*bench.Result{b, a}, func(r *bench.Result) *bench.Summary { return r.Latency.Release })
+	require.NoError(t, err)
+	require.Equal(t, once(4*ms), releases, "in whichever order")
+
 	var uniform bench.Dist
 	require.NoError(t, uniform.UnmarshalText([]byte("uniform")))
 	a.Client.Stall = &bench.Summary{Peaks: &bench.Peaks{}}
@@ -104,12 +108,12 @@ func TestDoubtsAboutAResultAreSaid(t *testing.T) {
 	require.Equal(t, []string{"round 1: 1 holders overlapped or had a fence that did not grow: mend that first"}, against(r))
 	r.Safety = bench.Safety{Overlaps: 2, FenceViolations: 1}
 	r.Valid.Reasons = []string{"why"}
-	r.PerMaster = []bench.Master{{Addr: "well"}, {Addr: "a", Lost: 1}, {Addr: "b", Down: 0.25}}
+	r.PerMaster = []bench.Master{{Addr: "well"}, {Addr: "a", Lost: 1}, {Addr: "b", Down: 0.9}}
 	m, err := FromResults(bench.Config{}, 3, []*bench.Result{r})
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		"round 1: 3 holders overlapped or had a fence that did not grow: mend that first", "round 1: not valid: why",
-		"round 1: master a did not answer 1 probes and was down for 0% of the time", "round 1: master b did not answer 0 probes and was down for 25% of the time",
+		"round 1: master a did not answer 1 probes and was down for 0% of the time", "round 1: master b did not answer 0 probes and was down for 90% of the time",
 	}, m.Warnings)
 }
 

@@ -88,6 +88,13 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 	}
 	few := slow
 	few.Rounds = few.Rounds[:99]
+	enough := quiet()
+	enough.Rounds = enough.Rounds[:100]
+	for i := range enough.Rounds {
+		if i%5 == 0 {
+			enough.Rounds[i].Trips = []time.Duration{80 * ms, 90 * ms, 2 * ms}
+		}
+	}
 	both := slow
 	both.Holds = many.Holds
 	given, measured := holding(ms), Ask{Eps: 0.01, RTO: time.Minute, Pause: 500 * ms}
@@ -104,6 +111,7 @@ func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) 
 		"slow masters, as the RTO allows":      {slow, short, false, false},
 		"slow masters, the longest pause":      {paused(slow), given, false, true},
 		"slow masters, few probes":             {few, given, false, false},
+		"slow masters, probes enough":          {enough, given, true, true},
 		"slow masters, the longest hold":       {Measured{Masters: 3, Procs: 1, Watched: slow.Watched, Pauses: slow.Pauses, Rounds: slow.Rounds, Holds: cut.Holds}, measured, false, true},
 		"slow masters and holds":               {both, measured, true, true},
 		"holds":                                {many, measured, true, false},

@@ -27,6 +27,7 @@ func TestTimesAreCountedAndWhatWasCutOffIsLongerThanAll(t *testing.T) {
 		require.Equal(t, float64(want)/8, share)
 		require.Equal(t, AtMost(want, 8), most)
 	}
+	require.Equal(t, ms, Count([]time.Duration{ms}, nil, 0).Mean())
 	var none Times
 	require.Zero(t, none.Longest())
 	require.Zero(t, none.Mean())
