@@ -107,7 +107,7 @@ func TestFarthestQuantileIsTheOneThatTenSamplesLieBeyond(t *testing.T) {
 }
 
 func TestRedrawnRoundsAreWholeBlocks(t *testing.T) {
-	m := Measured{Masters: 1, Watched: 400, Holds: Count([]time.Duration{1, 2}, []int64{50, 50}, 50)}
+	m := Measured{Masters: 1, Watched: 400}
 	for i := range 400 {
 		m.Rounds = append(m.Rounds, Round{At: time.Duration(i), Trips: []time.Duration{time.Duration(i)}})
 	}
@@ -122,10 +122,26 @@ func TestRedrawnRoundsAreWholeBlocks(t *testing.T) {
 	}
 	require.Greater(t, len(blocks), 15)
 	require.Less(t, len(blocks), 40, "some come twice")
-	require.NotEqual(t, m.Holds, r.Holds)
-	require.InDelta(t, 150, float64(r.Holds.n), 50)
-	require.InDelta(t, 50, float64(r.Holds.censored), 25)
-	require.Equal(t, Times{n: 3, censored: 3}, Times{n: 3, censored: 3}.redrawn(rand.New(rand.NewPCG(9, 9))))
+}
+
+func TestRedrawnTimesAreAsManyAsChanceHasIt(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	var each []time.Duration
+	for i := range 400 {
+		each = append(each, time.Duration(i))
+	}
+	for _, times := range []Times{Count(each, nil, 0), Count([]time.Duration{1, 2}, []int64{200, 200}, 400)} {
+		r := times.redrawn(rng)
+		require.NotEqual(t, times, r)
+		sum := r.censored
+		for _, n := range r.counts {
+			sum += n
+		}
+		require.Equal(t, sum, r.n)
+		require.InDelta(t, float64(times.n), float64(r.n), 120)
+		require.InDelta(t, float64(times.censored), float64(r.censored), 0.25*float64(times.censored))
+	}
+	require.Equal(t, Times{n: 3, censored: 3}, Times{n: 3, censored: 3}.redrawn(rng), "nothing to draw from")
 }
 
 func TestIntervalLeavesOutATwentiethOfTheRedraws(t *testing.T) {

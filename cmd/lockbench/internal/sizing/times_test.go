@@ -27,7 +27,10 @@ func TestTimesAreCountedAndWhatWasCutOffIsLongerThanAll(t *testing.T) {
 		require.Equal(t, float64(want)/8, share)
 		require.Equal(t, AtMost(want, 8), most)
 	}
-	require.Equal(t, ms, Count([]time.Duration{ms}, nil, 0).Mean())
+	one := Count([]time.Duration{ms}, nil, 0)
+	require.Equal(t, ms, one.Mean())
+	share, _ := one.Above(0)
+	require.Equal(t, 1.0, share)
 	var none Times
 	require.Zero(t, none.Longest())
 	require.Zero(t, none.Mean())
@@ -47,7 +50,7 @@ func TestTheBoundOfAShareIsThatOfClopperAndPearson(t *testing.T) {
 		k, n int64
 		want float64
 	}{
-		{0, 0, 1}, {0, -1, 1}, {5, 5, 1}, {6, 5, 1},
+		{0, 0, 1}, {-1, 0, 1}, {0, -1, 1}, {5, 5, 1}, {6, 5, 1},
 		{0, 1, 0.95}, {0, 59, 1 - math.Pow(0.05, 1.0/59)}, {-1, 59, 1 - math.Pow(0.05, 1.0/59)}, {1, 2, math.Sqrt(0.95)},
 	} {
 		require.InDelta(t, c.want, AtMost(c.k, c.n), 1e-9, c)
