@@ -275,6 +275,14 @@ func TestTooFewSamplesLackMore(t *testing.T) {
 	require.Len(t, Size(m, holding(ms)).Lacks, 1)
 	m.Acquires = Count([]time.Duration{ms, 2 * ms}, []int64{60, 60}, 0)
 	require.Empty(t, Size(m, holding(ms)).Lacks, "acquires stand for them")
+	require.Equal(t, m.Acquires, m.attempts())
+	m.Rounds = quiet().Rounds[:100]
+	require.Equal(t, m.quorums(-1), m.attempts(), "probes are enough")
+	m.Rounds = m.Rounds[:99]
+	m.Acquires = Count([]time.Duration{ms}, []int64{120}, 0)
+	require.Equal(t, m.Acquires, m.attempts(), "all took as long")
+	m.Acquires = Times{}
+	require.Equal(t, m.quorums(-1), m.attempts())
 }
 
 func TestATenthOfProbesWithoutAQuorumLackMasters(t *testing.T) {
