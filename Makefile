@@ -15,7 +15,7 @@ WAITS      ?= 20
 BENCHARGS  ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help setup bench faults far burst overload denied validate model planted prove test race stress steady lint fuzz profile microbench tidy clean
+.PHONY: help setup bench faults far burst overload denied validate model planted mutants prove test race stress steady lint fuzz profile microbench tidy clean
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -57,6 +57,9 @@ model: setup ## all small configurations of the fencing protocol and of the line
 
 planted: setup ## faults in production code, one at a time: which test sees each? PART of them
 	$(GO) run ./internal/testing/planted -part $(PART)
+
+mutants: ## one operator, number, condition or statement of the pure packages changed at a time: which change does no test see?
+	$(GO) run ./internal/testing/planted -mutants
 
 prove: ## all that is tried on the lock, as one table; an hour
 	@.ci/prove

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/internal/quorum"
 	"muxlock/internal/redlock"
 	"muxlock/pipeline"
@@ -50,6 +51,7 @@ func TestNextStepOfAnAttempt(t *testing.T) {
 					}
 					require.Equal(t, c.kind, s.kind)
 					require.Equal(t, most == 0 || try < most, s.again)
+					require.Equal(t, c.verdict == quorum.Denied && (c.granted == 0 || try > 1), s.await)
 					if c.to != split {
 						require.Equal(t, c.from, s.from)
 						require.Equal(t, c.to, s.to)
@@ -63,14 +65,14 @@ func TestNextStepOfAnAttempt(t *testing.T) {
 func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	a := attempts{ttl: time.Second, held: 25 * time.Millisecond, split: 2 * time.Millisecond}
 	split := outcome(quorum.Denied, 1)
-	for range 2 {
+	for _, other := range []quorum.Verdict{quorum.NoQuorum, quorum.Won, quorum.Denied, quorum.NoQuorum} {
 		for i, want := range []time.Duration{2, 4, 8, 16, 25, 25, 25} {
 			s := a.next(split, 0)
 			require.Equal(t, i > 0, s.await)
 			require.Zero(t, s.from)
 			require.Equal(t, want*time.Millisecond, s.to)
 		}
-		a.next(outcome(quorum.NoQuorum, 0), 0) // anything else starts over
+		a.next(outcome(other, 0), time.Second) // anything else starts over
 	}
 	for range 1000 {
 		require.LessOrEqual(t, a.next(split, 0).to, a.held)
@@ -80,6 +82,22 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	long := attempts{ttl: time.Second, held: time.Minute, split: time.Minute}
 	for range 100 {
 		require.Equal(t, time.Minute, long.next(split, 0).to)
+	}
+}
+
+func TestALeaseBeganBeforeItsFirstCommandOrBeforeItWasHandedOver(t *testing.T) {
+	handed := clock.Now()
+	sent := handed.Add(time.Second)
+	require.Equal(t, sent, sentAt(pipeline.Outcome{Sent: sent}, handed))
+	require.Equal(t, handed, sentAt(pipeline.Outcome{}, handed))
+}
+
+func TestCrowdIsToldHowLongARefusedAttemptTook(t *testing.T) {
+	for granted := range uint8(2) {
+		a := attempts{ttl: time.Second}
+		a.next(outcome(quorum.Denied, granted), 5*time.Millisecond)
+		require.False(t, a.crowd.Stale(20*time.Millisecond))
+		require.True(t, a.crowd.Stale(20*time.Millisecond+1))
 	}
 }
 

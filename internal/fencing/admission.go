@@ -78,7 +78,7 @@ func (a *Admission[T]) forget(mark string) {
 	}
 	a.gone += mark + "\n"
 	if over := len(a.gone) - mostGone; over > 0 {
-		a.gone = a.gone[over+strings.IndexByte(a.gone[over:], '\n')+1:]
+		a.gone = a.gone[over+strings.IndexByte(a.gone[over-1:], '\n'):]
 	}
 }
 

@@ -19,6 +19,7 @@ func TestFencesOfALeaseLieBetweenThoseOfItsNeighbours(t *testing.T) {
 	require.Less(t, fencing.Fence(fencing.MaxToken, fencing.MaxHandOvers), uint64(1)<<53)
 	for _, fence := range []uint64{0, 1, fencing.Fence(7, 0), fencing.Fence(7, 3), fencing.Fence(7, fencing.MaxHandOvers)} {
 		require.Greater(t, fencing.Fence(fencing.TokenAbove(fence), 0), fence)
+		require.LessOrEqual(t, fencing.Fence(fencing.TokenAbove(fence)-1, 0), fence)
 	}
 }
 
@@ -193,6 +194,29 @@ func TestManyMarksThatWentAwayAreRemembered(t *testing.T) {
 	for i := range 99 {
 		c.met("run", mark(fmt.Sprint("nonce", i), "run"))
 		require.False(t, c.Admitted(), i)
+	}
+}
+
+// The marks have 32 bytes each with the end of the line, but the last one. So 512 of them are remembered.
+func TestOfTooManyMarksThatWentAwayTheOldestAreForgotten(t *testing.T) {
+	for _, c := range []struct{ gone, longer, forgotten int }{{512, 0, 0}, {512, 1, 1}, {513, 0, 1}, {513, 5, 2}, {521, 0, 9}, {521, 27, 10}} {
+		markOf := func(i int) string {
+			long := 31
+			if i == c.gone-1 {
+				long += c.longer
+			}
+			nonce := fmt.Sprintf("nonce%03d", i)
+			return mark(nonce+strings.Repeat("x", long-len(mark(nonce, "run"))), "run")
+		}
+		var a client
+		for i := range c.gone + 1 {
+			a.met("run", markOf(i))
+		}
+		for i := range c.gone {
+			b := a
+			b.met("run", markOf(i))
+			require.Equal(t, i < c.forgotten, b.Admitted(), "%d of %+v", i, c)
+		}
 	}
 }
 

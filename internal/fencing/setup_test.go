@@ -45,6 +45,7 @@ func TestSetUpGoesOnWithWhatWasBegunAndRefusesTheRest(t *testing.T) {
 		"some serve":                         {of("x", 1), serving, of("x", 1), serving, nil, nil},
 		"all serve":                          {serving, serving, serving, serving, nil, nil},
 		"one has lost its data":              {a: serving, b: serving, lost: []string{"c"}},
+		"the first one has lost its data":    {b: serving, c: serving, lost: []string{"a"}},
 		"one is two generations behind":      {a: serving, b: serving, c: of("x", 0), lost: []string{"c"}},
 		"one is prepared, two have nothing":  {a: of("x", 1), lost: []string{"b", "c"}},
 		"one serves, another began":          {a: of("w", 0), b: serving, c: serving, lost: []string{"a"}},

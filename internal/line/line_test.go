@@ -152,6 +152,7 @@ func TestHolderNamesTheOneWhomMostMastersHaveFirst(t *testing.T) {
 		{[]string{"a", "a", "b"}, []string{"b", "b", "a"}, []string{"a", "b"}},
 		{[]string{"a", "b", "b"}, []string{"b", "c", "c"}, []string{"b", "c"}},
 		{[]string{"b", "", "a"}, []string{"", "", "b"}, []string{"a", "b"}},
+		{[]string{"a", "", "b"}, []string{"", "", "c"}, []string{"a", "b"}},
 		{[]string{"a", "a", "a"}, []string{"", "", ""}, []string{"a", ""}},
 	} {
 		first, second := Next(c.firsts, c.seconds)
@@ -165,4 +166,18 @@ func TestHolderNamesTheOneWhomMostMastersHaveFirst(t *testing.T) {
 		}
 		require.NotEqual(t, first, second)
 	})
+}
+
+func TestWaitersAskAgainAfterAPartOfTheirWait(t *testing.T) {
+	for _, c := range []struct{ waited, ttl, want time.Duration }{
+		{0, time.Minute, shortestStay},
+		{4 * time.Second, time.Minute, time.Second},
+		{time.Hour, time.Minute, longestStay},
+		{time.Hour, 12 * time.Second, 2 * time.Second},
+		{0, LeastTTL, 100 * time.Millisecond},
+	} {
+		require.Equal(t, c.want, StayAfter(c.waited, c.ttl))
+	}
+	require.Equal(t, 3*time.Second, Stale(time.Second))
+	require.Equal(t, 600*time.Millisecond, LeastTTL)
 }

@@ -57,6 +57,7 @@ func TestSplitVotesDoubleTheDelayUpToTheHeldOne(t *testing.T) {
 	}
 	require.Equal(t, 8*time.Millisecond, upTo(8*time.Millisecond, time.Millisecond, 0), "never below the longest")
 	require.Equal(t, time.Minute, upTo(time.Minute, time.Minute, 1<<20), "without overflow")
+	require.Equal(t, time.Nanosecond<<16, upTo(1, time.Hour, 1<<20), "sixteen times at most")
 }
 
 func TestLeaderThatFailedPausesForAThirdOfItsLeaseToAllOfItAndNeverLong(t *testing.T) {
@@ -114,6 +115,7 @@ func TestEachTimeInARowWidensTheWindowByMoreAndEachHoldNarrowsItALittle(t *testi
 	}
 	for range 9 {
 		c.Woken(0)
+		require.Zero(t, c.Window(), "once is no sign of a crowd")
 		c.Woken(4 * trip)
 		require.Zero(t, c.Window(), "the one who held it may have begun long ago")
 	}
@@ -141,4 +143,31 @@ func TestOneFastAttemptDoesNotNarrowTheWindowMuch(t *testing.T) {
 		c.Lost(attempt.took * time.Millisecond)
 		require.Equal(t, 2*attempt.counts*time.Millisecond, c.Window())
 	}
+}
+
+func TestLeaseIsHandedOverBelowBothBounds(t *testing.T) {
+	require.True(t, MayHandOver(2, 3, 19*time.Millisecond, DefaultHandOverTime))
+	require.False(t, MayHandOver(3, 3, 0, time.Hour))
+	require.False(t, MayHandOver(4, 3, 0, time.Hour))
+	require.False(t, MayHandOver(0, 3, 20*time.Millisecond, DefaultHandOverTime))
+	require.False(t, MayHandOver(0, 3, time.Hour, DefaultHandOverTime))
+}
+
+func TestLostMasterIsDialledSoonAndAfterALongOutageWithinOneAndAHalfSeconds(t *testing.T) {
+	from, to := RedialDelay(FirstRedial)
+	require.Equal(t, 12500*time.Microsecond, from)
+	require.Equal(t, 37500*time.Microsecond, to)
+	require.Equal(t, to, RedialWithin(0))
+	require.Equal(t, 187500*time.Microsecond, RedialWithin(100*time.Millisecond))
+	require.Equal(t, 1500*time.Millisecond, RedialWithin(time.Hour))
+}
+
+func TestStrangersGetAPartOfTheHandOverTime(t *testing.T) {
+	from, to := StrangersGap(DefaultHandOverTime)
+	require.Equal(t, 2500*time.Microsecond, from)
+	require.Equal(t, 5*time.Millisecond, to)
+}
+
+func TestLongestLeaseIsHalfAMinuteByDefault(t *testing.T) {
+	require.Equal(t, 30*time.Second, DefaultMaxTTL)
 }

@@ -2,6 +2,7 @@
 //
 //	make planted              all faults
 //	make planted PART=3/10    the third tenth of them
+//	make mutants              mutants of the pure packages in their place
 //
 // A fault is one replacement in one file of production code (faults of each floor: rules.go, pipeline.go,
 // engine.go, scripts.go). The tree stays as it is: go build -overlay reads the replaced file in its place.
@@ -11,4 +12,8 @@
 // without the fault. Lua runs on real servers alone, so the simulator plays no faults of scripts.
 //
 // A fault that survives is a defect of the tests. The exit status is 1 then.
+//
+// A mutant is a small change that a rule makes (mutant.go): an operator is another, a condition is negated, and so on. Only
+// the tests of the package look for it. One that changes nothing that can be seen has a line in explained.txt. The exit
+// status is 1 if another one survives, or if a line names a mutant that does not.
 package main

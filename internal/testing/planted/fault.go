@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha1"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"iter"
 	"os"
@@ -69,26 +68,4 @@ func (f fault) planted(top string) (map[string]string, error) {
 func sha1Of(text string) string {
 	sum := sha1.Sum([]byte(text))
 	return hex.EncodeToString(sum[:])
-}
-
-// overlay writes the changed files into dir. It returns the name of the list that go build reads.
-func (f fault) overlay(top, dir string) (string, error) {
-	files, err := f.planted(top)
-	if err != nil {
-		return "", err
-	}
-	replace := make(map[string]string)
-	for name, text := range files {
-		with := filepath.Join(dir, filepath.Base(name))
-		replace[filepath.Join(top, name)] = with
-		if err := os.WriteFile(with, []byte(text), 0o600); err != nil {
-			return "", err
-		}
-	}
-	list := filepath.Join(dir, "overlay.json")
-	text, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", err
-	}
-	return list, os.WriteFile(list, text, 0o600)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,11 +23,16 @@ var (
 	only      = flag.String("only", "", "those whose file or description has this text")
 	schedules = flag.Int("schedules", 50, "that the simulator plays for a fault, at most; 0: tests alone")
 	atOnce    = flag.Int("at-once", 2, "faults")
+	mutants   = flag.Bool("mutants", false, "mutants of the pure packages, not the listed faults")
 )
 
 func main() {
 	flag.Parse()
-	survived, err := run()
+	all := run
+	if *mutants {
+		all = score
+	}
+	survived, err := all()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "planted:", err)
 	}
@@ -61,37 +67,50 @@ func run() (survived int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(r.dir)
+	deps, err := command(r.top, "go", "list", "-deps", "-test", "./"+simulator)
+	if err != nil {
+		return 0, err
+	}
+	r.simulated = strings.Fields(deps)
 	fmt.Printf("%d faults of %d (part %s), %d schedules at most\n", len(some), len(faults()), *part, *schedules)
-	next, done := make(chan fault), 0
+	var mu sync.Mutex // guards the following, and the output
+	done := 0
+	each(some, func(f fault) {
+		began := time.Now()
+		by, wrong := r.plant(f)
+		mu.Lock()
+		defer mu.Unlock()
+		done++
+		switch {
+		case wrong != nil:
+			err = errors.Join(err, fmt.Errorf("%s: %s: %w", f.where(), f.what, wrong))
+			by = "ERROR"
+		case by == "":
+			survived++
+			by = "SURVIVED"
+		}
+		fmt.Printf("%3d/%d %5.1fs  %-30s %-75s %s\n", done, len(some), time.Since(began).Seconds(), f.where(), f.what, by)
+	})
+	fmt.Printf("%d planted, %d survived\n", len(some), survived)
+	return survived, err
+}
+
+// each calls do with all items, several at once.
+func each[T any](items []T, do func(T)) {
+	next := make(chan T)
 	var running sync.WaitGroup
-	var mu sync.Mutex // guards what follows next, and the output
 	for range *atOnce {
 		running.Go(func() {
-			for f := range next {
-				began := time.Now()
-				by, wrong := r.plant(f)
-				mu.Lock()
-				done++
-				switch {
-				case wrong != nil:
-					err = errors.Join(err, fmt.Errorf("%s: %s: %w", f.where(), f.what, wrong))
-					by = "ERROR"
-				case by == "":
-					survived++
-					by = "SURVIVED"
-				}
-				fmt.Printf("%3d/%d %5.1fs  %-30s %-75s %s\n", done, len(some), time.Since(began).Seconds(), f.where(), f.what, by)
-				mu.Unlock()
+			for item := range next {
+				do(item)
 			}
 		})
 	}
-	for _, f := range some {
-		next <- f
+	for _, item := range items {
+		next <- item
 	}
 	close(next)
 	running.Wait()
-	fmt.Printf("%d planted, %d survived\n", len(some), survived)
-	return survived, err
 }
 
 // A runner builds and runs tests.
@@ -107,11 +126,6 @@ func newRunner() (*runner, error) {
 		return nil, err
 	}
 	r.top = strings.TrimSpace(top)
-	deps, err := command(r.top, "go", "list", "-deps", "-test", "./"+simulator)
-	if err != nil {
-		return nil, err
-	}
-	r.simulated = strings.Fields(deps)
 	r.dir, err = os.MkdirTemp("", "planted")
 	return r, err
 }
@@ -121,15 +135,15 @@ var played = regexp.MustCompile(`(\d+) of \d+ schedules`)
 
 // plant returns what sees the fault; "": nothing does.
 func (r *runner) plant(f fault) (by string, err error) {
-	dir, err := os.MkdirTemp(r.dir, "fault")
+	files, err := f.planted(r.top)
+	if err != nil {
+		return "", err
+	}
+	dir, list, err := r.overlay(files)
 	if err != nil {
 		return "", err
 	}
 	defer os.RemoveAll(dir)
-	list, err := f.overlay(r.top, dir)
-	if err != nil {
-		return "", err
-	}
 	if *schedules > 0 && filepath.Ext(f.file) == ".go" && slices.Contains(r.simulated, "muxlock/"+f.where()) {
 		red, text, err := r.test(simulator, "TestSchedules", dir, list, "-schedules", fmt.Sprint(*schedules), "-seed", "1", "-shrink=false")
 		if err != nil {
@@ -157,12 +171,30 @@ func (r *runner) plant(f fault) (by string, err error) {
 	return "", nil
 }
 
+// overlay writes the changed files into a new directory, and beside them the list that go build -overlay reads.
+func (r *runner) overlay(files map[string]string) (dir, list string, err error) {
+	if dir, err = os.MkdirTemp(r.dir, "fault"); err != nil {
+		return "", "", err
+	}
+	replace := make(map[string]string)
+	for name, text := range files {
+		with := filepath.Join(dir, filepath.Base(name))
+		replace[filepath.Join(r.top, name)] = with
+		err = errors.Join(err, os.WriteFile(with, []byte(text), 0o600))
+	}
+	text, wrong := json.Marshal(map[string]any{"Replace": replace})
+	list = filepath.Join(dir, "overlay.json")
+	return dir, list, errors.Join(err, wrong, os.WriteFile(list, text, 0o600))
+}
+
+var errNoProgram = errors.New("does not compile")
+
 // test runs tests of a package with the overlay, and reports whether they are red. An error says that they could
 // not run.
 func (r *runner) test(pkg, pattern, dir, list string, args ...string) (red bool, text string, err error) {
 	binary := filepath.Join(dir, filepath.Base(pkg)+".test")
-	if text, err := command(r.top, "go", "test", "-c", "-overlay", list, "-o", binary, "./"+pkg); err != nil {
-		return false, "", fmt.Errorf("%w\n%s", err, text)
+	if text, err := command(r.top, "go", "test", "-c", "-ldflags=-s -w", "-overlay", list, "-o", binary, "./"+pkg); err != nil {
+		return false, "", fmt.Errorf("%w: %w\n%s", errNoProgram, err, text)
 	}
 	args = append([]string{"-test.run", "^(" + pattern + ")$", "-test.v", "-test.timeout", "1m"}, args...)
 	text, err = command(filepath.Join(r.top, pkg), binary, args...)

@@ -116,7 +116,6 @@ func (s Server) Check(info serverinfo.Info, asked, now time.Time) (Server, error
 	default: // at most the connection was cut
 		return s, nil
 	}
-	s.VotesFrom = time.Time{}
 	if wait > 0 {
 		s.VotesFrom = now.Add(wait)
 	}

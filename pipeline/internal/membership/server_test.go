@@ -184,6 +184,22 @@ func TestWhatCountsAsAnotherDataSet(t *testing.T) {
 	}
 }
 
+func TestWhatAServerReceivedIsRememberedUntilItSaysOtherwise(t *testing.T) {
+	a, err := Server{}.Check(map[string]string{"run_id": "a", "total_net_repl_input_bytes": "7"}, at(0), at(0))
+	require.NoError(t, err)
+	require.Equal(t, "7", a.Received)
+	a, err = a.Check(map[string]string{}, at(1), at(1))
+	require.NoError(t, err)
+	require.Equal(t, "7", a.Received)
+	require.True(t, a.Glanced(at(1.4)))
+	require.False(t, a.Glanced(at(1.5)))
+	require.Zero(t, a.Swaps)
+	a, _ = a.Check(map[string]string{"role": "slave"}, at(2), at(2))
+	a, err = a.Check(map[string]string{"role": "master"}, at(3), at(3))
+	require.NoError(t, err)
+	require.Equal(t, 1, a.Swaps)
+}
+
 func TestPromotedReplicaUnderTheSameAddressCountsAsARestart(t *testing.T) {
 	old := map[string]string{"run_id": "a", "role": "master", "master_replid": "x", "second_repl_offset": "-1", "uptime_in_seconds": "1000"}
 	promoted := map[string]string{"run_id": "b", "role": "master", "master_replid": "y", "second_repl_offset": "51", "uptime_in_seconds": "1000"}
@@ -201,6 +217,15 @@ func TestRestartOfADurableMasterIsNotWaitedFor(t *testing.T) {
 	a := Server{Wait: testedWait, Durable: true}.see("a", 0, at(0))
 	require.NoError(t, a.NotVoting(at(0)))
 	require.NoError(t, a.see("b", 0, at(5)).NotVoting(at(5)))
+}
+
+// What the restart keeps is the data of another.
+func TestRestartOfADurableMasterDoesNotEndTheWaitForAReplacedDataSet(t *testing.T) {
+	a := Server{Wait: testedWait, Durable: true}.see("a", 0, at(0))
+	a, _ = a.Check(map[string]string{"run_id": "a", "role": "slave"}, at(1), at(1))
+	a = a.see("a", 0, at(2)).see("b", 0, at(5))
+	require.Equal(t, at(12), a.VotesFrom)
+	require.Error(t, a.NotVoting(at(5)))
 }
 
 // A model is a server as Redis is. It also knows when its data were replaced, which INFO does not

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"muxlock/internal/clock"
 	"muxlock/pipeline/internal/conn"
 )
 
@@ -22,5 +23,23 @@ func TestNotedTimeIsRoundedUp(t *testing.T) {
 	require.Zero(t, passed)
 	now += time.Second
 	passed, _ = c.Passed("1501")
-	require.Less(t, passed, time.Second)
+	require.Equal(t, time.Second-time.Millisecond+1, passed)
+}
+
+func TestWhatPassedIsKnownOfAnEntryThatThisClockCanRead(t *testing.T) {
+	for _, c := range []struct{ id, since string }{{"clock", ""}, {"clock", "soon"}, {"", "1501"}, {"", ""}} {
+		passed, known := WaitClock{ID: c.id, now: func() time.Duration { return time.Hour }}.Passed(c.since)
+		require.False(t, known, c)
+		require.Zero(t, passed)
+	}
+	c := NewWaitClock("data", "2")
+	machine, _ := clock.Shared()
+	if machine == "" { // not each system has such a clock
+		require.Empty(t, c.ID)
+		return
+	}
+	require.Equal(t, machine+" data 2", c.ID)
+	passed, known := c.Passed("0")
+	require.True(t, known)
+	require.Positive(t, passed)
 }

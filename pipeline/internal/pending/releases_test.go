@@ -96,7 +96,10 @@ func TestPendingReleaseIsForgottenWithItsLeaseUnlessTheAcquireIsInDoubt(t *testi
 func TestPendingReleaseThatIsNotForgottenYetIsKept(t *testing.T) {
 	p := newPending()
 	p.Add(lease("a", conn.OriginForeign), at(0))
+	require.True(t, p.IsDue(at(29.9)))
 	require.Len(t, p.Take(at(29.9), 10), 1)
+	p.Add(lease("b", conn.OriginForeign), at(0))
+	require.False(t, p.IsDue(at(30)), "forgotten by now")
 }
 
 func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
@@ -212,6 +215,7 @@ func requireAllAreSentTwice(t require.TestingT, n int) {
 		now = now.Add(p.deadPeer)
 	}
 	require.Equal(t, 2*n, sent)
+	require.Nil(t, p.first, "the memory of a long absence is freed")
 }
 
 func BenchmarkPendingReleases(b *testing.B) {
@@ -224,4 +228,36 @@ func BenchmarkPendingReleases(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/release")
 		})
 	}
+}
+
+func TestMasterIsLeftOutFromTheEarliestRoundOn(t *testing.T) {
+	p := newPending()
+	require.False(t, p.MustRelease(conn.InRound(1)), "it was not asked for anything yet")
+	p.TakeIn()
+	p.LeaveOut(5)
+	p.LeaveOut(7)
+	require.False(t, p.MustRelease(conn.InRound(5)))
+	require.True(t, p.MustRelease(conn.InRound(4)))
+	p.LeaveOut(3)
+	require.False(t, p.MustRelease(conn.InRound(4)))
+	require.True(t, p.MustRelease(conn.InRound(2)))
+}
+
+func TestAnsweredReleaseIsNotRepeatedBeforeItIsKnownWhen(t *testing.T) {
+	p := newPending()
+	require.False(t, p.InDoubt())
+	p.Died(1, 3)
+	require.True(t, p.InDoubt())
+	p.Sent(lease("a", conn.InRound(2)), at(0))
+	require.Zero(t, p.Len())
+}
+
+func TestTakeIsLimitedForReleasesThatAreSentAgain(t *testing.T) {
+	p := newPending()
+	for i := range 3 {
+		p.Add(lease(fmt.Sprint("n", i), conn.OriginForeign), at(0))
+	}
+	p.Confirmed(p.Take(at(0), 3), at(0))
+	require.Len(t, p.Take(at(11), 2), 2)
+	require.Len(t, p.Take(at(11), 2), 1)
 }

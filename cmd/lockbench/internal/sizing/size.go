@@ -163,11 +163,9 @@ func farthest(t Times) Part {
 	p := Part{Took: t.Longest(), From: Seen, N: t.n, AtMost: 1, Longest: t.Longest()}
 	for _, beyond := range []float64{0.1, 0.01, 0.001} {
 		if t.Shows(beyond) {
-			took, ok := t.Quantile(beyond)
-			p.Took, p.Beyond, p.AtMost = took, beyond, 0
-			if ok {
-				_, p.AtMost = t.Above(took)
-			}
+			p.Took, _ = t.Quantile(beyond)
+			p.Beyond = beyond
+			_, p.AtMost = t.Above(p.Took)
 		}
 	}
 	return p

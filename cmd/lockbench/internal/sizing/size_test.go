@@ -209,6 +209,9 @@ func TestStolenIsTheMostThatPausesTakeFromAnyStretchOfWork(t *testing.T) {
 		got, _ := stolen(pauses, work)
 		require.Equal(t, want, got, work)
 	}
+	most, longest := stolen([]Moment{{0, 5}, {15, 7}}, 10)
+	require.EqualValues(t, 12, most, "the second one begins as the work would end")
+	require.EqualValues(t, 7, longest)
 }
 
 func TestGapIsWhatASimulationOfPollingWaitersFinds(t *testing.T) {
@@ -272,4 +275,59 @@ func TestTooFewSamplesLackMore(t *testing.T) {
 	require.Len(t, Size(m, holding(ms)).Lacks, 1)
 	m.Acquires = Count([]time.Duration{ms, 2 * ms}, []int64{60, 60}, 0)
 	require.Empty(t, Size(m, holding(ms)).Lacks, "acquires stand for them")
+	require.Equal(t, m.Acquires, m.attempts())
+	m.Rounds = quiet().Rounds[:100]
+	require.Equal(t, m.quorums(-1), m.attempts(), "probes are enough")
+	m.Rounds = m.Rounds[:99]
+	m.Acquires = Count([]time.Duration{ms}, []int64{120}, 0)
+	require.Equal(t, m.Acquires, m.attempts(), "all took as long")
+	m.Acquires = Times{}
+	require.Equal(t, m.quorums(-1), m.attempts())
+}
+
+func TestATenthOfProbesWithoutAQuorumLackMasters(t *testing.T) {
+	m := quiet()
+	for i := range m.Rounds {
+		if i%10 == 0 {
+			m.Rounds[i].Trips = []time.Duration{ms, -1, -1}
+		}
+	}
+	require.Empty(t, Size(m, holding(ms)).Lacks)
+	m.Rounds[1].Trips = []time.Duration{ms, -1, -1}
+	require.Len(t, Size(m, holding(ms)).Lacks, 1)
+}
+
+func TestTheMostImportantMasterIsTheOneWhoseAbsenceIsLongest(t *testing.T) {
+	m := Measured{Masters: 3}
+	for i := range 10 {
+		m.Rounds = append(m.Rounds, Round{Trips: []time.Duration{20, 1, time.Duration(31 + i)}})
+	}
+	require.Equal(t, Part{Took: 35, From: Seen, N: 10, Beyond: 0.5, Longest: 40}, m.withoutOne())
+	require.Zero(t, Measured{Masters: 2, Rounds: []Round{{Trips: []time.Duration{1, 1}}}}.withoutOne(), "no quorum without one")
+}
+
+func TestSizesOfAQuietMeasurement(t *testing.T) {
+	m := quiet()
+	m.Clocks = []bench.Clock{{PPM: 3}}
+	ask := holding(200 * ms)
+	s := Size(m, ask)
+	require.Equal(t, 2, s.Waiters)
+	require.Equal(t, 3.0, s.Slowest)
+	require.Equal(t, 1006*time.Microsecond, s.Quorum.Took)
+	require.Equal(t, 38*ms, s.Config.RetryHeld)
+	require.Equal(t, 29_000*ms, s.Most, "30 s, less 57 ms and a quorum, over 1.01")
+	require.Equal(t, s.Most, s.Config.MaxTTL)
+	require.InDelta(t, float64(767_600*time.Microsecond+57*ms+s.Quorum.Took), float64(s.Blocks), float64(time.Microsecond))
+	require.Equal(t, 9600*time.Microsecond, s.Clocks)
+	require.Equal(t, 200*ms, s.MeanHold)
+	require.Equal(t, s.LostPause, s.Lost)
+	ask.Waiters = 5
+	require.Equal(t, 5, Size(m, ask).Waiters)
+	m.Procs = 4
+	require.Equal(t, 5, Size(m, ask).Waiters)
+	ask.Waiters = 0
+	require.Equal(t, 4, Size(m, ask).Waiters)
+	m.Pauses = nil
+	s = Size(m, ask)
+	require.Equal(t, 1.0, s.Lost)
 }

@@ -68,3 +68,67 @@ func TestIntervalsHoldTheTruthAsOftenAsTheySay(t *testing.T) {
 		require.LessOrEqual(t, inTimeout, timeouts*99/100)
 	}
 }
+
+func TestSizesHaveIntervalsUnlessAConstantOrTheLongestTimeDecides(t *testing.T) {
+	slow, many, cut := quiet(), quiet(), quiet()
+	for i := range slow.Rounds {
+		if i%50 == 0 { // 2 %
+			slow.Rounds[i].Trips = []time.Duration{80 * ms, 90 * ms, 2 * ms}
+		}
+	}
+	var held []time.Duration
+	for i := range 2000 {
+		held = append(held, time.Duration(i+1)*ms)
+	}
+	many.Holds = Count(held, nil, 0)
+	cut.Holds = Count(held[:20], nil, 0)
+	paused := func(m Measured) Measured {
+		m.Pauses = []Moment{{At: time.Second, Took: time.Second}}
+		return m
+	}
+	few := slow
+	few.Rounds = few.Rounds[:99]
+	enough := quiet()
+	enough.Rounds = enough.Rounds[:100]
+	for i := range enough.Rounds {
+		if i%5 == 0 {
+			enough.Rounds[i].Trips = []time.Duration{80 * ms, 90 * ms, 2 * ms}
+		}
+	}
+	both := slow
+	both.Holds = many.Holds
+	given, measured := holding(ms), Ask{Eps: 0.01, RTO: time.Minute, Pause: 500 * ms}
+	short, renewed := given, holding(time.Hour)
+	short.RTO = 1600 * ms // of which a tenth is the timeout
+	for what, c := range map[string]struct {
+		m            Measured
+		ask          Ask
+		ttl, timeout bool
+	}{
+		"constants":                            {quiet(), given, false, false},
+		"slow masters":                         {slow, given, true, true},
+		"slow masters, renewed":                {slow, renewed, true, true},
+		"slow masters, as the RTO allows":      {slow, short, false, false},
+		"slow masters, the longest pause":      {paused(slow), given, false, true},
+		"slow masters, few probes":             {few, given, false, false},
+		"slow masters, probes enough":          {enough, given, true, true},
+		"slow masters, the longest hold":       {Measured{Masters: 3, Procs: 1, Watched: slow.Watched, Pauses: slow.Pauses, Rounds: slow.Rounds, Holds: cut.Holds}, measured, false, true},
+		"slow masters and holds":               {both, measured, true, true},
+		"holds":                                {many, measured, true, false},
+		"holds, the longest pause":             {paused(many), measured, false, false},
+		"the longest hold":                     {cut, measured, false, false},
+		"holds that are renewed: by constants": {many, Ask{Eps: 0.01, RTO: time.Second, Pause: 100 * ms}, false, false},
+	} {
+		s := WithSpread(c.m, c.ask, 40)
+		require.Equal(t, c.ttl, s.Spread.TTL != nil, what)
+		require.Equal(t, c.timeout, s.Spread.MasterTimeout != nil, what)
+		if c.ttl {
+			require.LessOrEqual(t, s.Spread.TTL.From, s.Least, what)
+			require.GreaterOrEqual(t, s.Spread.TTL.To, s.Least, what)
+		}
+		if c.timeout {
+			require.LessOrEqual(t, s.Spread.MasterTimeout.From, s.Config.MasterTimeout, what)
+			require.GreaterOrEqual(t, s.Spread.MasterTimeout.To, s.Config.MasterTimeout, what)
+		}
+	}
+}

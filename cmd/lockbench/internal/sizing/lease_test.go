@@ -1,0 +1,113 @@
+package sizing
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/bench"
+	"muxlock/internal/redlock"
+)
+
+func TestAnyTwoClocksMayDifferByWhatIsKnownAndTheErrors(t *testing.T) {
+	const jump = 20 * ms
+	for _, c := range []struct {
+		watched    []bench.Clock
+		rho, worst float64
+		jump       time.Duration
+	}{
+		{nil, redlock.DefaultDrift, 0, 0},
+		{[]bench.Clock{{PPM: 15_000.5}}, 0.016, 15_000.5, 0},
+		{[]bench.Clock{{PPM: -14_999.5}}, 0.015, 14_999.5, 0},
+		{[]bench.Clock{{PPM: 14_998, PPMError: 2}, {PPM: -999, PPMError: 2}}, 0.017, 15_000, 0},
+		{[]bench.Clock{{PPM: -300, PPMError: 5}, {PPM: 10, JumpNs: int64(jump)}, {PPM: 20}}, redlock.DefaultDrift, 305, jump},
+	} {
+		require.Equal(t, clocks{rho: c.rho, c: redlock.Granularity + c.jump, jump: c.jump, worst: c.worst}, clocksOf(c.watched))
+	}
+}
+
+func TestDriftCoversJumpsOfHalfAMillisecondAndMore(t *testing.T) {
+	for _, c := range []struct {
+		jump time.Duration
+		want float64
+	}{{0, 0.01}, {ms/2 - 1, 0.01}, {ms / 2, 0.0105}, {399_990 * time.Microsecond, 0.41}, {time.Second, 0.49}} {
+		require.Equal(t, c.want, clocks{rho: 0.01, jump: c.jump}.drift(time.Second), c.jump)
+	}
+}
+
+func TestPauseThatWasSeenCountsUnlessALongerOneIsAssumed(t *testing.T) {
+	m := Measured{Pauses: []Moment{{At: 1, Took: 250 * ms}}}
+	require.Equal(t, Part{Took: 500 * ms, From: Seen, N: 1, Longest: 250 * ms}, m.pause(ms, Ask{Pause: 500 * ms}))
+	require.Equal(t, Part{Took: 501 * ms, From: Assumed, N: 1, Longest: 250 * ms}, m.pause(ms, Ask{Pause: 501 * ms}))
+}
+
+func TestLocksAreLostToLongHoldsUnlessRenewedAndToPausesThatWereNotSeen(t *testing.T) {
+	m := Measured{Pauses: []Moment{}, Watched: 3 * time.Second}
+	s := Sizes{Hold: Part{AtMost: 0.25}}
+	hold, pause := m.lost(s, time.Second)
+	require.Equal(t, 0.25, hold)
+	require.InDelta(t, 1-math.Exp(-1), pause, 0.001, "three in the watched time")
+	s.Config.Renew = true
+	hold, _ = m.lost(s, time.Second)
+	require.Zero(t, hold)
+	for _, unknown := range []Measured{{Watched: time.Second}, {Pauses: []Moment{}}} {
+		_, pause = unknown.lost(s, time.Second)
+		require.Equal(t, 1.0, pause)
+	}
+}
+
+func TestAQuorumIsTheAnswerOfAMajority(t *testing.T) {
+	for _, c := range []struct {
+		trips []time.Duration
+		but   int
+		want  time.Duration
+		ok    bool
+	}{
+		{[]time.Duration{3, 1, 2}, -1, 2, true},
+		{[]time.Duration{3, 1, 2}, 0, 2, true},
+		{[]time.Duration{3, 1, 2}, 1, 3, true},
+		{[]time.Duration{0, 5, -1}, -1, 5, true},
+		{[]time.Duration{-1, 5, -1}, -1, 0, false},
+		{[]time.Duration{0, 5, -1}, 1, 0, false},
+	} {
+		took, ok := Round{Trips: c.trips}.took(2, c.but)
+		require.Equal(t, c.want, took)
+		require.Equal(t, c.ok, ok)
+	}
+}
+
+func TestOutagesAreProbesWithoutAQuorumInTime(t *testing.T) {
+	m := Measured{Masters: 3, Pauses: []Moment{{290 * ms, 50 * ms}}}
+	probe := func(at time.Duration, trips ...time.Duration) {
+		m.Rounds = append(m.Rounds, Round{At: at * ms, Trips: []time.Duration{trips[0] * ms, trips[1] * ms, trips[2] * ms}})
+	}
+	probe(0, 1, 1, 1)
+	probe(100, -1000, 60, 70)
+	probe(150, -1000, -1000, 1) // until the next probe
+	probe(200, 1, 1, -1000)
+	probe(300, 80, 80, 80) // of which the holder was paused for 40
+	probe(400, 50, 50, 50)
+	probe(500, 90, 90, 90)
+	probe(590, 51, 51, 51) // as the one before ends
+	probe(600, 1, 1, 1)
+	probe(642, 60, 60, 60)
+	probe(650, 51, 51, 51) // ends before
+	probe(790, -1000, -1000, -1000)
+	probe(800, -1000, -1000, -1000)
+	require.Equal(t, []Moment{{100 * ms, 100 * ms}, {500 * ms, 141 * ms}, {642 * ms, 60 * ms}, {790 * ms, 10 * ms}}, m.outages(50*ms))
+	o := m.outage(50 * ms)
+	require.Equal(t, Part{Took: 282*ms + redlock.RedialWithin(282*ms), From: Seen, N: 4, Longest: 141 * ms}, o)
+	m.Rounds = m.Rounds[:4]
+	require.Equal(t, Part{}, Measured{Masters: 3, Rounds: m.Rounds[3:]}.outage(50*ms))
+}
+
+func TestAPauseCountsAsFarAsItLiesWithinATime(t *testing.T) {
+	m := Measured{Pauses: []Moment{{0, 10}, {20, 10}, {40, 10}}}
+	for _, c := range []struct{ from, to, want time.Duration }{
+		{0, 60, 30}, {5, 45, 20}, {10, 20, 0}, {9, 21, 2}, {22, 25, 3}, {25, 25, 0}, {50, 90, 0},
+	} {
+		require.Equal(t, c.want, m.paused(c.from, c.to), c)
+	}
+}
