@@ -15,8 +15,8 @@ import (
 	"muxlock/internal/wire"
 )
 
-// askLimit bounds one command.
-const askLimit = 2 * time.Second
+// askLimit bounds one command. A replica writes what it is sent to a disk that may be busy, and answers nobody meanwhile.
+const askLimit = 10 * time.Second
 
 // Kind says what a fault does.
 type Kind string
