@@ -16,6 +16,8 @@ type (
 	Op          = conn.Op
 	Origin      = conn.Origin
 	Request     = conn.Request
+	Line        = conn.Line
+	Answer      = conn.Answer
 	Master      = conn.Master
 	MasterError = conn.MasterError
 	Setup       = membership.Setup
@@ -26,6 +28,8 @@ const (
 	Acquire = conn.Acquire
 	Extend  = conn.Extend
 	Release = conn.Release
+	Wait    = conn.Wait
+	Pass    = conn.Pass
 
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix

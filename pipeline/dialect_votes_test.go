@@ -51,7 +51,7 @@ func (s lockServer) votesOf(d conn.Dialect, seed uint64, names []string) (found 
 		}
 		r, _ := newRound(1, entries...)
 		r.begin(1)
-		p := part{r: r, Load: r.in(d, "")}
+		p := part{r: r, Load: r.in(d, "", "")}
 		a := p.read(r.masters[0], 0, s.ask(&p.Batch))
 		for len(a.refused) > 0 {
 			p = p.repeat(r.masters[0], a.refused, true, nil)

@@ -79,6 +79,7 @@ func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 		if err := m.note(serverinfo.Parse(text.String()), now); err != nil {
 			return fmt.Errorf("check: %w", err)
 		}
+		m.vouched(now)
 		return nil
 	}
 	return e
@@ -86,7 +87,7 @@ func (m *master) newCheck(now time.Time, glance bool) *maintenance {
 
 // newLoading loads scripts that turned out to be missing. If they are still missing then, the next
 // command fails.
-func newLoading(fencing bool) *maintenance {
+func newLoading(fencing, line bool) *maintenance {
 	e := &maintenance{answered: func(replies []resp.Reply) error {
 		for _, r := range replies {
 			if err := r.Err(); conn.IsUnfit(err) {
@@ -95,6 +96,8 @@ func newLoading(fencing bool) *maintenance {
 		}
 		return nil
 	}}
-	e.LoadScripts(fencing)
+	if e.LoadScripts(fencing); line {
+		e.LoadLine()
+	}
 	return e
 }

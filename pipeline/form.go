@@ -112,11 +112,11 @@ func (p *Pipeline) formOneLocked() {
 		for n > 0 && p.queue.classes[class].first != nil {
 			c := p.queue.classes[class].first
 			p.dequeueLocked(c)
-			if c.req.Op != Release && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) {
+			if !c.req.Op.Ends() && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) {
 				continue // never sent, and nothing to undo
 			}
-			if p.set != nil && c.req.Op == Acquire {
-				c.req.Fence = p.set.Propose(c.req.Name)
+			if p.set != nil && (c.req.Op.Takes() || c.req.Op == Pass) {
+				c.req.Fence = max(c.req.Fence, p.set.Propose(c.req.Name))
 			}
 			r.add(c)
 			n--

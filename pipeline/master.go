@@ -38,6 +38,7 @@ type master struct {
 	writer
 	link
 	reader
+	hearing
 	pending pending.Releases  // guarded by Pipeline.mu
 	server  membership.Server // run writes it under Pipeline.mu and reads it without
 	member  member            // its part in the set, with fencing; likewise

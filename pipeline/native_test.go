@@ -121,7 +121,7 @@ func TestNameThatIsThereTwiceHasOneHolder(t *testing.T) {
 func requireNoNameTwice(t *testing.T, entries []Request, set string) {
 	t.Helper()
 	r, _ := newRound(1, entries...)
-	l := r.in(allNative, set)
+	l := r.in(allNative, "", set)
 	for c := range l.Ends {
 		args, err := redisfake.ReadCommand(bufio.NewReader(bytes.NewReader(l.BytesOf(c, c+1))))
 		require.NoError(t, err)

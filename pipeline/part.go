@@ -72,7 +72,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 			from = p.r.seq
 		}
 		for e := range p.Entries {
-			if q := &p.Entries[e]; q.Op == Release && q.Origin.Since(from) {
+			if q := &p.Entries[e]; q.Op.Ends() && q.Origin.Since(from) {
 				obsolete[q.Token] = true
 			}
 		}
@@ -86,7 +86,7 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 				if !obsolete[q.Token] {
 					return nil
 				}
-				if p.Fenced && q.Op == Acquire {
+				if p.Fenced && q.Op.Takes() {
 					spared = append(spared, fencing.Register(q.Name))
 				}
 				return errObsolete
@@ -100,14 +100,14 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 // without returns the part without the entries for which against returns a cause. It casts m's
 // unknown votes for those, but grants an obsolete release.
 func (p *part) without(m *master, against func(*Request) error) part {
-	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}}
+	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for i := range p.Entries {
 		switch cause := against(&p.Entries[i]); {
 		case cause == nil:
 			rest.take(p, i)
-		case cause == errObsolete && p.Entries[i].Op == Release:
+		case cause == errObsolete && p.Entries[i].Op.Ends():
 			p.voteLocked(m, i, quorum.Granted)
 		default:
 			p.unknownLocked(m, i, cause)
@@ -175,7 +175,11 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		return
 	}
 	kind := p.FoldOf(&p.Entries[from])
-	if p.Fenced && kind != conn.FoldNone && kind != conn.FoldBatch && reply.Kind != resp.Failed {
+	if kind == conn.FoldLine && p.Entries[from].Op == Wait {
+		p.readAnswerLocked(m, from, reply, a)
+		return
+	}
+	if p.Fenced && kind != conn.FoldLine && kind != conn.FoldNone && kind != conn.FoldBatch && reply.Kind != resp.Failed {
 		mark, rest := conn.CutMark(reply)
 		if err := m.notMarked(mark); err != nil {
 			for i := from; i < to; i++ {
@@ -258,13 +262,31 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *fo
 	}
 }
 
+// readAnswerLocked turns the reply to a Wait into a vote, and lets the owner of the token hear it.
+func (p *part) readAnswerLocked(m *master, i int, reply resp.Reply, a *followUp) {
+	mark := ""
+	if p.Fenced && reply.Kind != resp.Failed {
+		mark, reply = conn.CutMark(reply)
+		if err := m.notMarked(mark); err != nil {
+			p.countLocked(m, i, quorum.Unknown, err, a)
+			return
+		}
+	}
+	q := &p.Entries[i]
+	answer, vote, err := conn.WaitAnswer(q, reply)
+	if err == nil {
+		m.p.hears(m, q.Token, answer)
+	}
+	p.countLocked(m, i, vote, err, a)
+}
+
 // countLocked counts a vote, or the reason why there is none.
 func (p *part) countLocked(m *master, i int, v quorum.Vote, err error, a *followUp) {
 	if err == nil {
 		p.voteLocked(m, i, v)
 		return
 	}
-	release := p.Entries[i].Op == Release
+	release := p.Entries[i].Op.Ends()
 	if release && conn.IsOtherType(err) {
 		p.voteLocked(m, i, quorum.Refused)
 		return
@@ -295,13 +317,13 @@ var errNotRepeated = errors.New("was not executed, and is released already")
 // alone or folded. released has the tokens of locks whose release was sent or waits. Their acquires
 // must not be granted behind it: they get an unknown vote.
 func (p *part) repeat(m *master, commands []int, alone bool, released map[string]bool) part {
-	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect}, repeats: p.repeats + 1}
+	rest := part{r: p.r, Load: &conn.Load{Dialect: p.Dialect, Channel: p.Channel}, repeats: p.repeats + 1}
 	p.r.mu.Lock()
 	defer p.r.mu.Unlock()
 	for _, c := range commands {
 		from, to := p.EntriesOf(c)
 		for i := from; i < to; i++ {
-			if q := &p.Entries[i]; q.Op == Acquire && released[q.Token] {
+			if q := &p.Entries[i]; q.Op.Takes() && released[q.Token] {
 				p.unknownLocked(m, i, errNotRepeated)
 				continue
 			}
@@ -335,7 +357,7 @@ func (p *part) releases(first, end int, do func(*Request)) {
 	from, _ := p.EntriesOf(first)
 	_, to := p.EntriesOf(end - 1)
 	for i := from; i < to; i++ {
-		if q := &p.Entries[i]; q.Op == Release {
+		if q := &p.Entries[i]; q.Op.Ends() {
 			do(q)
 		}
 	}

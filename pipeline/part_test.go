@@ -198,7 +198,7 @@ func TestGrantsOfAPartReachTheirEntries(t *testing.T) {
 	m.p.set = membership.NewSet("a set")
 	m.member.admission.Met(m.address, "run", mark, false)
 	r.begin(1)
-	whole := part{r: r, Load: r.in(0, m.p.set.Description())}
+	whole := part{r: r, Load: r.in(0, "", m.p.set.Description())}
 	odd := whole.without(m, func(q *Request) error {
 		if place := slices.Index(entries, *q); place%2 == 0 {
 			return errObsolete

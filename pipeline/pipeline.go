@@ -92,6 +92,8 @@ type Pipeline struct {
 	drained chan struct{} // closed when drains is set and nothing is under way
 	stats   Stats
 	wakeups *wakeup.Wakeups // nil until the first Await
+
+	listeners listeners
 }
 
 // New connects to all masters side by side and returns once each has been admitted or has failed.
@@ -306,15 +308,15 @@ func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 // the mutex. Else an overload would wait there, without a bound, in line with the goroutines that
 // serve it.
 func (p *Pipeline) push(c *call) error {
-	if c.req.Op == Acquire && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {
+	if c.req.Op.Takes() && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {
 		p.acquires.Add(-1)
 		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
 	p.mu.Lock()
-	if p.ended || p.closed && c.req.Op != Release {
+	if p.ended || p.closed && !c.req.Op.Ends() {
 		p.mu.Unlock()
-		if c.req.Op == Acquire {
+		if c.req.Op.Takes() {
 			p.acquires.Add(-1)
 		}
 		return ErrClosed
@@ -348,23 +350,28 @@ func (p *Pipeline) ticks() {
 }
 
 // abandon drops a call whose caller has left. If it is an acquire that was sent, its release
-// follows.
+// follows; if it joins a line, its pass. A Wait that stays in line leaves that to its owner, who knows when it joined.
 func (p *Pipeline) abandon(c *call) {
 	p.mu.Lock()
 	sent := c.round
-	if c.queued && c.req.Op != Release {
+	if c.queued && !c.req.Op.Ends() {
 		p.dequeueLocked(c)
 		p.checkDrainedLocked()
 	}
 	p.mu.Unlock()
-	if c.req.Op == Acquire && sent != 0 {
-		p.Post(Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Origin: conn.InRound(sent)})
+	if sent == 0 || !c.req.Op.Takes() || c.req.Op == Wait && c.req.Line.Stay {
+		return
 	}
+	undo := Request{Op: Release, Name: c.req.Name, Token: c.req.Token, TTL: c.req.TTL, Origin: conn.InRound(sent)}
+	if c.req.Op == Wait {
+		undo.Op = Pass
+	}
+	p.Post(undo)
 }
 
 func (p *Pipeline) dequeueLocked(c *call) {
 	p.queue.remove(c)
-	if c.req.Op == Acquire {
+	if c.req.Op.Takes() {
 		p.acquires.Add(-1)
 	}
 }

@@ -36,6 +36,13 @@ func (m *master) serve() (cause error) {
 			return err
 		}
 		f, ok := m.oldest()
+		if !ok && s.Pushed != nil {
+			if confirmed, err := s.ReadPush(); err != nil {
+				return err
+			} else if !confirmed {
+				continue
+			}
+		}
 		if !ok {
 			return fmt.Errorf("%w: nothing was asked", conn.ErrUnexpected)
 		}
@@ -162,7 +169,7 @@ func (m *master) repeatLocked(f *flight, a *followUp, now time.Time) {
 		m.waitLocked(f.part.repeat(m, a.refused, true, released))
 	}
 	if len(a.noScript) > 0 {
-		m.sendLocked(newLoading(m.p.set != nil), now)
+		m.sendLocked(newLoading(m.p.set != nil, m.able), now)
 		m.waitLocked(f.part.repeat(m, a.noScript, false, released))
 	}
 }

@@ -21,6 +21,7 @@ type round struct {
 	entries []Request     // releases first, then extends, then acquires; fixed once it is formed
 	fenced  bool          // the acquires are fenced
 	sets    int           // acquires that MSETEX may carry
+	lined   bool          // it has a Wait or a Pass
 	loads   []*conn.Load  // the entries, by dialect in use; between len and cap, loads to be used again
 
 	mu        sync.Mutex // guards the following
@@ -44,6 +45,9 @@ func (r *round) add(c *call) {
 	r.entries = append(r.entries, c.req)
 	if c.req.Op == Acquire && !c.req.Contended {
 		r.sets++
+	}
+	if c.req.Op == Wait || c.req.Op == Pass {
+		r.lined = true
 	}
 }
 

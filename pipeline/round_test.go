@@ -41,7 +41,7 @@ func newRound(masters int, entries ...Request) (*round, []*call) {
 }
 
 // whole returns all of a round, as a master without native commands is sent it.
-func (r *round) whole() part { return part{r: r, Load: r.in(0, "")} }
+func (r *round) whole() part { return part{r: r, Load: r.in(0, "", "")} }
 
 // woken reports whether the call has been decided, and takes its signal.
 func (c *call) woken() bool {
@@ -274,7 +274,7 @@ func TestRequestThatGoesAloneSharesNoCommand(t *testing.T) {
 func requireCommands(t *testing.T, entries []Request) *conn.Load {
 	t.Helper()
 	r, _ := newRound(1, entries...)
-	l := r.in(0, "")
+	l := r.in(0, "", "")
 	next := 0
 	require.Equal(t, len(l.Ends), l.Batch.Commands())
 	for c := range l.Ends {
@@ -306,7 +306,7 @@ func requireCommands(t *testing.T, entries []Request) *conn.Load {
 
 func TestWholeBatchIsItsCommandsOneAfterTheOther(t *testing.T) {
 	r, _ := newRound(1, entry("a"), Request{Op: Release, Name: "b\r\n", Token: "\x00"}, Request{Op: Extend, Name: "c", TTL: hour})
-	l := r.in(0, "")
+	l := r.in(0, "", "")
 	var joined []byte
 	for c := range l.Ends {
 		joined = append(joined, l.BytesOf(c, c+1)...)

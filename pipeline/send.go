@@ -19,11 +19,18 @@ type outbox struct {
 // takeLocked sends a round to the master, now or when there is room. A master that must wait before
 // it votes is sent no acquires, but all releases: a release that finds no key does no harm.
 func (m *master) takeLocked(r *round, now time.Time) {
-	p := part{r: r, Load: r.in(m.dialectLocked(r), m.p.set.Description())}
-	if cause := m.notVoting(now); cause != nil {
+	channel := ""
+	if r.lined && m.able {
+		channel = m.channel
+	}
+	p := part{r: r, Load: r.in(m.dialectLocked(r), channel, m.p.set.Description())}
+	if cause := m.notVoting(now); cause != nil || r.lined && !m.able {
 		p = p.without(m, func(q *Request) error {
-			if q.Op == Acquire {
+			switch {
+			case q.Op.Takes() && cause != nil:
 				return cause
+			case q.Op == Wait && !m.able:
+				return errNoLine
 			}
 			return nil
 		})
@@ -41,11 +48,11 @@ func (m *master) dialectLocked(r *round) conn.Dialect {
 	return m.dialect
 }
 
-// in returns the round in a dialect, encoded once for all masters that use it. The caller holds
-// Pipeline.mu.
-func (r *round) in(d conn.Dialect, set string) *conn.Load {
+// in returns the round in a dialect, encoded once for all masters that use it. A channel is that of one master. The caller
+// holds Pipeline.mu.
+func (r *round) in(d conn.Dialect, channel, set string) *conn.Load {
 	for _, l := range r.loads {
-		if l.Dialect == d {
+		if l.Dialect == d && l.Channel == channel {
 			return l
 		}
 	}
@@ -55,7 +62,7 @@ func (r *round) in(d conn.Dialect, set string) *conn.Load {
 		r.loads[n] = new(conn.Load)
 	}
 	l := r.loads[n]
-	l.Entries, l.Dialect = r.entries, d
+	l.Entries, l.Dialect, l.Channel = r.entries, d, channel
 	l.Seal(set)
 	return l
 }

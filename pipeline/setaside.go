@@ -18,6 +18,7 @@ func (m *master) setAside(cause error) {
 	flights, unsent := m.flights, m.unsent
 	m.inFlight, m.outbox, m.out = inFlight{}, outbox{}, nil
 	m.member.busy = false
+	m.hearing = hearing{}
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {
@@ -122,7 +123,7 @@ func (m *master) whyNotAskedLocked(r *round, now time.Time) error {
 // locks that it may have. It cannot have a lock that was acquired while it was away.
 func (m *master) skipRoundLocked(r *round, now time.Time) {
 	for i := range r.entries {
-		if q := r.entries[i]; q.Op == Release && m.pending.MustRelease(q.Origin) {
+		if q := r.entries[i]; q.Op.Ends() && m.pending.MustRelease(q.Origin) {
 			if m.behind {
 				q.Origin = conn.OriginUnknown // the acquire may still be executed, however late
 			}

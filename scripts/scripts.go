@@ -62,7 +62,7 @@ var (
 	Trial         = Script{"trial", trialSource, "72d52ea95cb8591316e4011517612127b4c61012"}
 )
 
-// The scripts of a line, with fencing or without. No master has them loaded yet: the engine does not use them.
+// The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
 	Wait = Script{"wait", waitSource, "f2e9f4283da689ae6b6b7f9cdc1af6a65d3599e5"}
 	Pass = Script{"pass", passSource, "307b2a60b53afbba32c80286d657f592b4c90111"}

@@ -14,7 +14,7 @@ import (
 type Kind uint8
 
 const (
-	Null   Kind = iota // no value
+	Null   Kind = iota // no value; Number is 3 if only RESP3 writes it so
 	Text               // a simple, bulk or verbatim string
 	Number             // an integer
 	Failed             // an error; Text is its text, as of ErrorOf
@@ -127,7 +127,7 @@ func Read(in *bufio.Reader) (Reply, error) {
 		}
 		return Reply{Kind: Number, Number: n}, nil
 	case '_':
-		return Reply{}, nil
+		return Reply{Number: 3}, nil
 	case '$', '=', '!':
 		return readBulk(in, sign, line)
 	}
@@ -165,6 +165,22 @@ func ReadAll(in *bufio.Reader, n int, list []Reply) ([]Reply, error) {
 		list = append(list, reply)
 	}
 	return list, nil
+}
+
+// mostPushed bounds the parts of a push.
+const mostPushed = 8
+
+// ReadPush reads a push of RESP3, a flat list whose first part is its kind. What begins otherwise is an error.
+func ReadPush(in *bufio.Reader) ([]Reply, error) {
+	line, err := readLine(in)
+	if err != nil {
+		return nil, err
+	}
+	n, notNumber := strconv.Atoi(strings.TrimPrefix(string(line), ">"))
+	if len(line) == 0 || line[0] != '>' || notNumber != nil || n < 1 || n > mostPushed {
+		return nil, Unexpected(line)
+	}
+	return ReadAll(in, n, make([]Reply, 0, n))
 }
 
 // readBulk reads the bytes after the line with their length.

@@ -21,7 +21,7 @@ func TestRepliesOfOneValue(t *testing.T) {
 		"=7\r\ntxt:abc\r\n":          {Kind: Text, Text: "abc"},
 		":-2\r\n":                    {Kind: Number, Number: -2},
 		":9223372036854775807\r\n":   {Kind: Number, Number: 1<<63 - 1},
-		"_\r\n":                      {},
+		"_\r\n":                      {Number: 3},
 		"$-1\r\n":                    {},
 		"-NOSCRIPT No matching.\r\n": {Kind: Failed, Text: "NOSCRIPT No matching."},
 		"!9\r\nERR a\r\nbc\r\n":      {Kind: Failed, Text: "a\r\nbc"},

@@ -158,7 +158,7 @@ func (b *Batch) addTokens(entries []Request) {
 func (b *Batch) addRuns(entries []Request) {
 	for from := 0; from < len(entries); {
 		to := runEnd(entries, from)
-		if entries[from].Op == Release {
+		if entries[from].Op.Ends() {
 			b.Add("-")
 		} else {
 			b.AddMillis(entries[from].TTL)
@@ -186,13 +186,18 @@ func runEnd(entries []Request, from int) int {
 }
 
 // LoadScripts adds a SCRIPT LOAD for each script; with fencing, also for the scripts of fencing.
-func (b *Batch) LoadScripts(fencing bool) {
-	for _, s := range scripts.All(fencing) {
+func (b *Batch) LoadScripts(fencing bool) { b.load(scripts.All(fencing)) }
+
+// LoadLine adds a SCRIPT LOAD for each script of a line.
+func (b *Batch) LoadLine() { b.load([]scripts.Script{scripts.Wait, scripts.Pass}) }
+
+func (b *Batch) load(list []scripts.Script) {
+	for _, s := range list {
 		b.Command("SCRIPT", "LOAD", s.Source)
 	}
 }
 
 // alike reports whether a script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
-	return q.Op == other.Op && (q.Op == Release || q.TTL == other.TTL)
+	return q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL
 }

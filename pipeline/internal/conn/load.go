@@ -19,16 +19,19 @@ const (
 	FoldBatch         // a call of the batch script
 	FoldAcquires      // MSETEX; or a call of the fenced acquire, also for one
 	FoldExtends       // a call of the fenced extend, also for one
+	FoldLine          // a call of a script of a line, for one
 )
 
 // FoldOf returns the fold of a request.
 func (l *Load) FoldOf(q *Request) Fold {
 	switch {
+	case l.Channel != "" && (q.Op == Wait || q.Op == Pass):
+		return FoldLine
 	case q.Op == Acquire && (l.Fenced || l.Dialect&Msetex != 0 && !q.Contended):
 		return FoldAcquires
 	case q.Op == Extend && l.Fenced:
 		return FoldExtends
-	case q.Op == Acquire, q.Op == Release && l.Dialect&(Delex|Delifeq) != 0:
+	case q.Op == Acquire, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
 		return FoldNone
 	}
 	return FoldBatch
@@ -39,7 +42,8 @@ func (l *Load) FoldOf(q *Request) Fold {
 type Load struct {
 	Entries []Request
 	Dialect Dialect
-	Fenced  bool // the acquires and extends are fenced
+	Channel string // that the connection hears; "": it takes no Wait, and a Pass is a Release
+	Fenced  bool   // the acquires and extends are fenced
 	Batch   Batch
 	Ends    []int               // by command: the end of its entries
 	Names   map[string]struct{} // scratch of foldEnd: the names in a FoldAcquires
@@ -52,6 +56,9 @@ func (l *Load) Seal(set string) {
 	for from := 0; from < len(l.Entries); {
 		kind, to := l.FoldOf(&l.Entries[from]), l.foldEnd(from)
 		switch entries := l.Entries[from:to]; {
+		case kind == FoldLine:
+			to = from + 1
+			l.Batch.InLine(&entries[0], l.Channel, set)
 		case kind == FoldExtends || kind == FoldAcquires && l.Fenced:
 			l.Batch.fenced(set, entries, l.Dialect)
 		case to-from < FoldFrom:
@@ -71,7 +78,7 @@ func (l *Load) Seal(set string) {
 func (l *Load) foldEnd(from int) int {
 	first := &l.Entries[from]
 	kind := l.FoldOf(first)
-	if kind == FoldNone || first.Alone {
+	if kind == FoldNone || kind == FoldLine || first.Alone {
 		return from + 1
 	}
 	if kind == FoldAcquires {

@@ -26,7 +26,7 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 		return quorum.Granted, nil
 	case op == Acquire:
 		return quorum.Unknown, fmt.Errorf("%w to SET", ErrUnexpected)
-	case reply.Kind == resp.Number && reply.Number == 1:
+	case reply.Kind == resp.Number && (reply.Number == 1 || op == Pass && reply.Number == PassedOn):
 		return quorum.Granted, nil
 	case reply.Kind == resp.Number && (reply.Number == 0 || reply.Number == -1):
 		return quorum.Refused, nil

@@ -9,14 +9,22 @@ const (
 	Acquire Op = iota // SET name token NX PX ttl
 	Extend            // PEXPIRE if the value is token and ttl is longer than what is left
 	Release           // DEL if the value is token
+	Wait              // stand in line for the lock, or stay there (scripts/wait.lua)
+	Pass              // Release to the next in line, and leave the line (scripts/pass.lua)
 )
+
+// Takes reports whether the operation may give its token the lock. Masters that do not vote are not asked for it.
+func (o Op) Takes() bool { return o == Acquire || o == Wait }
+
+// Ends reports whether the operation takes the lock from its token.
+func (o Op) Ends() bool { return o == Release || o == Pass }
 
 // Request is one operation for all masters. The pipeline checks nothing in it.
 type Request struct {
 	Op    Op
 	Name  string
 	Token string
-	// TTL is in whole milliseconds. For a Release, it is how long the key may still live: the
+	// TTL is in whole milliseconds. For a Release or Pass, it is how long the key may still live: the
 	// release is not sent later.
 	TTL time.Duration
 	// Origin is for a Release: the Outcome's Origin of the acquire that it undoes, or
@@ -31,6 +39,8 @@ type Request struct {
 	Fence uint64
 	// Among is for an Extend: the masters whose votes count, one bit each; 0: all.
 	Among uint64
+	// Line is for a Wait, and for a Pass, which may have none.
+	Line *Line
 	// Patient lets an Acquire wait in the queue even if the queue is full.
 	Patient bool
 }

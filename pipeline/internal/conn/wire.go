@@ -24,6 +24,7 @@ type wire struct {
 	LastRead time.Time                                        // when bytes came last
 	Overdue  func(now time.Time) (until time.Time, err error) // called when the deadline has passed; nil: reading ends then
 	Ctx      context.Context                                  // its end ends reading at once; set with Overdue
+	Pushed   func(channel, message string)                    // takes messages of channels; nil: no pushes are asked for
 }
 
 // takeOver makes a wire of a connection on which everything has been answered.
@@ -65,9 +66,49 @@ func Checked(replies []resp.Reply, err error) ([]resp.Reply, error) {
 	return replies, err
 }
 
-// ReadReplies reads n replies and appends them.
+// ReadReplies reads n replies and appends them. On a connection that takes pushes, the confirmation of SUBSCRIBE is a reply
+// too, and other pushes between the replies go to Pushed.
 func (w *wire) ReadReplies(n int, replies []resp.Reply) ([]resp.Reply, error) {
-	return resp.ReadAll(w.In, n, replies)
+	if w.Pushed == nil {
+		return resp.ReadAll(w.In, n, replies)
+	}
+	for n > 0 {
+		sign, err := w.In.Peek(1)
+		if err != nil {
+			return nil, err
+		}
+		if sign[0] == '>' {
+			confirmed, err := w.ReadPush()
+			if err != nil {
+				return nil, err
+			}
+			if !confirmed {
+				continue
+			}
+			replies = append(replies, resp.Reply{Kind: resp.Text, Text: subscribed})
+		} else if replies, err = resp.ReadAll(w.In, 1, replies); err != nil {
+			return nil, err
+		}
+		n--
+	}
+	return replies, nil
+}
+
+// subscribed is the kind of the push that confirms SUBSCRIBE.
+const subscribed = "subscribe"
+
+// ReadPush reads a push and gives it to Pushed, or reports that it confirms SUBSCRIBE.
+func (w *wire) ReadPush() (confirmed bool, err error) {
+	push, err := resp.ReadPush(w.In)
+	switch {
+	case err != nil:
+		return false, err
+	case push[0].Text == subscribed:
+		return true, nil
+	case push[0].Text == "message" && len(push) == 3:
+		w.Pushed(push[1].Text, push[2].Text)
+	}
+	return false, nil
 }
 
 // Read reads from the connection, past deadlines for as long as Overdue allows.

@@ -1,0 +1,207 @@
+package conn
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+
+	"muxlock/internal/fencing"
+	"muxlock/internal/quorum"
+	"muxlock/internal/resp"
+	"muxlock/scripts"
+)
+
+// The keys of a line, behind them the name. With fencing they are others, so that nobody who has no fencing token is passed
+// a lock of those who do.
+const (
+	lineKey, entriesKey             = ReservedPrefix + "q:", ReservedPrefix + "w:"
+	fencedLineKey, fencedEntriesKey = ReservedPrefix + "Q:", ReservedPrefix + "W:"
+)
+
+// A Line is what a Wait or a Pass says beside the name and the token. It does not change once it was sent.
+type Line struct {
+	// Of a Wait:
+	Version uint32        // of this request, from 1
+	Lease   time.Duration // that may be passed to the token, without the age of the entry
+	Stale   time.Duration // how old the entry may be for that
+	Stay    bool          // the token is in line; else it joins
+	Waited  time.Duration // for how long its owner has, when it joins
+	Told    bool          // the owner was told to ask: a free name is taken out of turn
+
+	// Of a Pass:
+	Open  bool      // leave the lock open, rather than pass it on, and wake two
+	Word  string    // travels with the lock
+	Named [2]string // tokens to pass it to rather than to the first in line; "": none
+}
+
+// An Answer is what a master says of a token in line: a reply to Wait, or a push.
+type Answer struct {
+	Kind    AnswerKind
+	Version uint32        // of the request that a grant answers
+	Lease   time.Duration // of a grant, as the master set it; of Has, what is left
+	Fence   uint64        // that the master granted; 0: none, or not known
+	Next    [2]string     // with a grant: the tokens in line now
+	Word    string        // of the pass
+	Rank    int           // with InLine: from 0
+	Value   string        // with InLine: who has the lock; "": nobody
+	Mark    string        // under which the master granted, with fencing
+}
+
+// AnswerKind is the kind of an Answer, by the letter that the scripts use.
+type AnswerKind byte
+
+const (
+	Granted AnswerKind = 'g' // the master granted the lock
+	Has     AnswerKind = 'm' // the token has the lock there already
+	InLine  AnswerKind = 'q'
+	Missing AnswerKind = 'x' // the token is not in line
+	Opened  AnswerKind = 'o' // push: the holder left the name open
+	Free    AnswerKind = 'f' // push: the name is free, and the token first in line
+)
+
+// PassedOn is the reply to a Pass that gave the lock to another token.
+const PassedOn = 2
+
+// InLine adds the call for a Wait or a Pass. Of a Wait, channel is the one that the connection hears.
+func (b *Batch) InLine(q *Request, channel, set string) {
+	script, l, keys, args := &scripts.Pass, q.Line, 3, 6
+	if q.Op == Wait {
+		script, args = &scripts.Wait, 9
+	}
+	if l == nil {
+		l = new(Line)
+	}
+	line, entries, tag := lineKey, entriesKey, "-"
+	if set != "" {
+		line, entries, tag = fencedLineKey, fencedEntriesKey, tagOf(set)
+		keys, args = 6, args+3
+	}
+	b.Begin(3 + keys + args)
+	b.Add("EVALSHA", script.SHA1)
+	b.AddNumber(uint64(keys))
+	b.Add(q.Name, line+q.Name, entries+q.Name)
+	if set != "" {
+		b.Add(SetKey, MarkKey, RegistersKey)
+	}
+	b.Add(q.Token)
+	if q.Op == Wait {
+		b.AddNumber(uint64(l.Version))
+		b.AddMillis(l.Lease)
+		b.AddMillis(l.Stale)
+		b.Add(channel, tag)
+		if l.Stay {
+			b.Add("")
+		} else {
+			b.AddMillis(l.Waited)
+		}
+		b.Add(either(l.Told, "1", "0"))
+		b.AddMillis(q.TTL)
+	} else {
+		b.Add(either(l.Open, "o", "p"), orNone(l.Word), tag, orNone(l.Named[0]), orNone(l.Named[1]))
+	}
+	if set != "" {
+		b.Add(set, strconv.Itoa(fencing.Register(q.Name)))
+		b.AddNumber(q.Fence)
+	}
+}
+
+func either(first bool, one, other string) string {
+	if first {
+		return one
+	}
+	return other
+}
+
+// orNone returns the word, or the sign for none.
+func orNone(word string) string { return either(word != "", word, "-") }
+
+// tagOf returns a short sign of a set's description.
+func tagOf(set string) string {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(set)) // cannot fail
+	return strconv.FormatUint(h.Sum64(), 16)
+}
+
+// WaitAnswer reads the reply to q, a Wait, without the mark of fencing.
+func WaitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err error) {
+	if reply.Kind == resp.Failed {
+		return a, quorum.Unknown, reply.Err()
+	}
+	a, ok := answer(reply.Text, map[AnswerKind]int{Granted: 4, Has: 2, InLine: 4, Missing: 1})
+	if !ok || reply.Kind != resp.Text {
+		return a, quorum.Unknown, fmt.Errorf("%w to the wait script", ErrUnexpected)
+	}
+	switch a.Version = q.Line.Version; a.Kind {
+	case Granted:
+		a.Lease = q.TTL
+		return a, quorum.Granted, nil
+	case Has:
+		return a, quorum.Granted, nil
+	}
+	return a, quorum.Refused, nil
+}
+
+// PushedAnswer reads a message on a connection's channel: for which token it is, and what. It reports false if it is none
+// of the scripts'.
+func PushedAnswer(message string) (token string, a Answer, ok bool) {
+	kind, rest, _ := strings.Cut(message, " ")
+	token, rest, _ = strings.Cut(rest, " ")
+	switch {
+	case token == "" || len(token) > MaxValue:
+		return "", a, false
+	case kind == string(Opened) || kind == string(Free):
+		return token, Answer{Kind: AnswerKind(kind[0])}, rest == ""
+	case kind != string(Granted):
+		return "", a, false
+	}
+	w := strings.SplitN(rest, " ", 7)
+	if len(w) < 6 {
+		return "", a, false
+	}
+	version, badVersion := strconv.ParseUint(w[0], 10, 32)
+	lease, badLease := millis(w[1])
+	fence, badFence := strconv.ParseUint(w[2], 10, 64)
+	a = Answer{Kind: Granted, Version: uint32(version), Lease: lease, Fence: fence, Word: word(w[3]), Next: next(w[4:6])}
+	if len(w) == 7 {
+		a.Mark = w[6]
+	}
+	return token, a, badVersion == nil && badLease == nil && badFence == nil
+}
+
+// answer reads the words of a reply, of which each kind has so many.
+func answer(text string, words map[AnswerKind]int) (a Answer, ok bool) {
+	if text == "" {
+		return a, false
+	}
+	a.Kind = AnswerKind(text[0])
+	n := words[a.Kind]
+	w := strings.SplitN(text, " ", max(n, 1))
+	if n == 0 || len(w) != n || len(w[0]) != 1 {
+		return a, false
+	}
+	var err error
+	switch a.Kind {
+	case Granted:
+		a.Next = next(w[2:])
+		a.Fence, err = strconv.ParseUint(w[1], 10, 64)
+	case Has:
+		a.Lease, err = millis(w[1])
+	case InLine:
+		a.Value = w[3]
+		a.Rank, err = strconv.Atoi(w[1])
+	}
+	return a, err == nil
+}
+
+// millis reads a time to live. What has no end is taken for one that is over: no script sets it.
+func millis(text string) (time.Duration, error) {
+	ms, err := strconv.ParseInt(text, 10, 42)
+	return time.Duration(max(0, ms)) * time.Millisecond, err
+}
+
+func next(words []string) [2]string { return [2]string{word(words[0]), word(words[1])} }
+
+// word is the inverse of orNone.
+func word(text string) string { return either(text != "-", text, "") }

@@ -1,0 +1,216 @@
+package pipeline
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"muxlock/internal/resp"
+	"muxlock/internal/token"
+	"muxlock/pipeline/internal/conn"
+	"muxlock/scripts"
+)
+
+// This file lets tokens stand in line at the masters (scripts/wait.lua) and hear when they are passed a lock
+// (scripts/pass.lua).
+//
+// A master tells of a lock that was passed on by a push on the connection of rounds. So a push comes in order with the
+// replies, and ends with the connection: nobody hears the channel of an entry in data that come from before a restart. The
+// connection subscribes when somebody first asks for a line (Lines), and only if it has RESP3 and a trial of the scripts
+// succeeds. Until then it is as if there were no lines.
+
+// A hearing is what a connection hears.
+type hearing struct {
+	channel string // that it asked to hear; "": it did not try yet; guarded by Pipeline.mu
+	able    bool   // it hears, and the scripts may be called; guarded by Pipeline.mu
+	why     error  // why it is not able; nil: it is, or that is not known yet; guarded by Pipeline.mu
+
+	since time.Time // when the last check was sent that was answered; owned by run
+	held  []string  // grants that wait for a check; owned by run
+}
+
+var errNoLine = errors.New("has no line")
+
+// mostHeld bounds the grants that wait for a check: whatever publishes them, more would be forged.
+const mostHeld = 1024
+
+// Lines reports whether a quorum of masters has lines. It begins to prepare those that did not try since they were
+// connected.
+func (p *Pipeline) Lines() bool {
+	p.mu.Lock()
+	defer p.unlockAndWrite()
+	able := 0
+	for _, m := range p.masters {
+		switch {
+		case m.able:
+			able++
+		case m.up && m.channel == "":
+			m.prepareLocked(time.Now())
+		}
+	}
+	return able >= p.quorum
+}
+
+// prepareLocked loads the scripts of a line, and finds out whether the connection has RESP3: only there is a null one of
+// another form.
+func (m *master) prepareLocked(now time.Time) {
+	m.channel = conn.ReservedPrefix + token.New()
+	e := &maintenance{}
+	e.LoadLine()
+	e.Command("GET", m.channel)
+	e.answered = func(replies []resp.Reply) error {
+		for i, s := range []scripts.Script{scripts.Wait, scripts.Pass} {
+			if replies[i].Text != s.SHA1 {
+				return m.without(fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, errorOf(replies[i])))
+			}
+		}
+		if replies[2] != (resp.Reply{Number: 3}) {
+			return m.without(errors.New("the connection has no RESP3"))
+		}
+		m.session.Pushed = m.pushed
+		m.p.mu.Lock()
+		defer m.p.mu.Unlock()
+		m.subscribeLocked(time.Now())
+		return nil
+	}
+	m.sendLocked(e, now)
+}
+
+// subscribeLocked subscribes and tries the scripts: on a name of its own, one token is granted the lock, another stands in
+// line, and is passed it.
+func (m *master) subscribeLocked(now time.Time) {
+	holder, next := token.New(), token.New()
+	add := func(b *conn.Batch, op Op, t string) {
+		line := &Line{Version: 1, Lease: time.Second, Stale: time.Second}
+		b.InLine(&Request{Op: op, Name: m.channel, Token: t, TTL: time.Second, Line: line}, m.channel, "")
+	}
+	e := &maintenance{}
+	e.Command("SUBSCRIBE", m.channel)
+	add(&e.Batch, Wait, holder)
+	add(&e.Batch, Wait, next)
+	add(&e.Batch, Pass, holder)
+	add(&e.Batch, Pass, next)
+	want := []string{"subscribe", "g 0 - -", "q 0 ", "2", "1"}
+	e.answered = func(replies []resp.Reply) error {
+		for i, r := range replies {
+			got := r.Text
+			if r.Kind == resp.Number {
+				got = fmt.Sprint(r.Number)
+			}
+			if r.Kind == resp.Failed || !strings.HasPrefix(got, want[i]) {
+				return m.without(fmt.Errorf("trial of a line: %w", deniedInScript(errorOf(r), "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH")))
+			}
+		}
+		m.p.mu.Lock()
+		defer m.p.mu.Unlock()
+		m.able = true
+		return nil
+	}
+	m.sendLocked(e, now)
+}
+
+// without notes why the connection has no line. That ends it only if it cannot serve rounds either.
+func (m *master) without(why error) error {
+	m.p.mu.Lock()
+	defer m.p.mu.Unlock()
+	m.why = why
+	return nil
+}
+
+func errorOf(r resp.Reply) error {
+	if err := r.Err(); err != nil {
+		return err
+	}
+	return conn.ErrUnexpected
+}
+
+// A Listener hears what masters say of its token. The pipeline calls it under its own locks: it may neither block nor call
+// the pipeline.
+type Listener interface {
+	Hear(master int, a Answer)
+}
+
+// listeners are those that stand in line, by token.
+type listeners struct {
+	mu sync.Mutex // guards the following; taken last
+	by map[string]listener
+}
+
+type listener struct {
+	name string
+	Listener
+}
+
+// Listen lets a listener hear of a token, until Unlisten. It comes before the token's first Wait.
+func (p *Pipeline) Listen(name, token string, to Listener) {
+	l := &p.listeners
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.by == nil {
+		l.by = make(map[string]listener)
+	}
+	l.by[token] = listener{name, to}
+}
+
+// Unlisten ends Listen. A call of Hear that is under way may still end after it.
+func (p *Pipeline) Unlisten(token string) {
+	l := &p.listeners
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.by, token)
+}
+
+// hears passes on what a master says of a token.
+func (p *Pipeline) hears(m *master, token string, a Answer) {
+	p.listeners.mu.Lock()
+	l, there := p.listeners.by[token]
+	p.listeners.mu.Unlock()
+	if !there {
+		return
+	}
+	if p.set != nil && a.Fence > 0 {
+		p.set.Saw(l.name, a.Fence)
+	}
+	l.Hear(m.index, a)
+}
+
+// pushed takes a message. A grant is a vote: it counts only if the master votes now, and has the data that it was seen
+// with. With fencing its mark shows that. Else a check must have been sent no longer than tickPeriod ago, as for a vote
+// (checkLocked): the grant waits for one.
+func (m *master) pushed(channel, message string) {
+	token, a, ok := conn.PushedAnswer(message)
+	if !ok || channel != m.channel {
+		return
+	}
+	if a.Kind == conn.Granted && m.p.set == nil && time.Since(m.since) > tickPeriod {
+		if len(m.held) < mostHeld {
+			m.held = append(m.held, message)
+		}
+		m.p.mu.Lock()
+		m.checkLocked(time.Now(), tickPeriod)
+		m.p.unlockAndWrite()
+		return
+	}
+	m.grants(token, a)
+}
+
+func (m *master) grants(token string, a Answer) {
+	if a.Kind == conn.Granted && (m.p.set != nil && m.notMarked(a.Mark) != nil || m.p.set == nil && m.server.NotVoting(time.Now()) != nil) {
+		return
+	}
+	m.p.hears(m, token, a)
+}
+
+// vouched notes that a check was answered that was sent at that time, and passes on the grants that waited for it.
+func (m *master) vouched(sent time.Time) {
+	m.since = sent
+	held := m.held
+	m.held = nil
+	for _, message := range held {
+		if token, a, ok := conn.PushedAnswer(message); ok {
+			m.grants(token, a)
+		}
+	}
+}

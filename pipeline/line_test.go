@@ -1,0 +1,363 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+	"muxlock/internal/redisfake"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline/internal/conn"
+	"muxlock/scripts"
+)
+
+// A listener of tests keeps what it hears.
+type heard chan Answer
+
+func (h heard) Hear(master int, a Answer) {
+	a.Rank = master // where it is from
+	h <- a
+}
+
+// stand joins the line for a name, and returns the verdict and what the token hears.
+func stand(t *testing.T, p *Pipeline, name, token string) (Outcome, heard) {
+	t.Helper()
+	h := make(heard, 64)
+	p.Listen(name, token, h)
+	out, err := p.Do(context.Background(), waitOf(name, token, &Line{Version: 1}))
+	require.NoError(t, err)
+	return out, h
+}
+
+func waitOf(name, token string, l *Line) Request {
+	l.Lease, l.Stale = 2*time.Second, 30*time.Second
+	return Request{Op: Wait, Name: name, Token: token, TTL: hour, Line: l}
+}
+
+func passOf(name, token string, origin Origin) Request {
+	return Request{Op: Pass, Name: name, Token: token, TTL: hour, Origin: origin}
+}
+
+// grants returns the masters that grant, once n of them do.
+func (h heard) grants(n int) (from map[int]Answer) {
+	from = make(map[int]Answer)
+	for len(from) < n {
+		if a := <-h; a.Kind == conn.Granted {
+			from[a.Rank] = a
+		}
+	}
+	return from
+}
+
+func TestLockGoesToTheNextInLineWithoutARequestOfIts(t *testing.T) {
+	servers := redistest.Masters(t, 5)
+	holder, _ := overServers(t, servers, patience)
+	next, _ := overServers(t, servers, patience)
+	out, err := holder.Do(t.Context(), Request{Op: Acquire, Name: "n", Token: "t1", TTL: hour})
+	require.NoError(t, err)
+	require.Equal(t, quorum.Won, out.Verdict)
+	for _, p := range []*Pipeline{holder, next} {
+		untilLines(t, p)
+	}
+	waits, h := stand(t, next, "n", "t2")
+	require.Equal(t, quorum.Denied, waits.Verdict)
+	requireHeldBy(t, servers, "n", "t1")
+	rounds := next.Stats().Rounds
+	passed, err := holder.Do(t.Context(), passOf("n", "t1", out.Origin))
+	require.NoError(t, err)
+	require.Equal(t, quorum.Won, passed.Verdict)
+	for _, a := range h.grants(5) {
+		require.EqualValues(t, 1, a.Version)
+		require.GreaterOrEqual(t, a.Lease, 2*time.Second)
+	}
+	requireHeldBy(t, servers, "n", "t2")
+	require.Equal(t, rounds, next.Stats().Rounds)
+	passed, err = next.Do(t.Context(), passOf("n", "t2", waits.Origin))
+	require.NoError(t, err)
+	require.Equal(t, quorum.Won, passed.Verdict)
+	requireQuiet(t, next, servers)
+}
+
+// requireHeldBy checks that a token has the lock everywhere.
+func requireHeldBy(t *testing.T, servers []*redisserver.Server, name, token string) {
+	t.Helper()
+	for _, value := range redistest.Get(t, servers, name) {
+		require.Equal(t, token, value)
+	}
+}
+
+// untilLines waits until all masters of p have lines.
+func untilLines(t *testing.T, p *Pipeline) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		p.Lines()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, m := range p.masters {
+			if !m.able {
+				return false
+			}
+		}
+		return true
+	}, 30*time.Second, time.Millisecond)
+}
+
+// A lineBubble is pipelines over fake masters that know the scripts, in virtual time.
+type lineBubble struct {
+	*testing.T
+	servers []*redisfake.Server
+	cfg     Config
+}
+
+func inLineBubble(t *testing.T, test func(t *testing.T, b *lineBubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &lineBubble{T: t, cfg: Config{Timeout: testTimeout, Queue: 1 << 10, Wait: testWait, MastersAreNew: true}}
+		for i := range 3 {
+			s := redisfake.New()
+			s.Slow(time.Millisecond)
+			b.servers = append(b.servers, s)
+			address := fmt.Sprint("m", i)
+			b.cfg.Masters = append(b.cfg.Masters, Master{Address: address, Option: rueidis.ClientOption{InitAddress: []string{address}, DialCtxFn: s.Dial}})
+		}
+		test(t, b)
+		for _, s := range b.servers {
+			s.Close()
+		}
+		time.Sleep(time.Second)
+	})
+}
+
+// open returns a pipeline, and closes it at the end of the test.
+func (b *lineBubble) open() *Pipeline {
+	p, err := New(b.Context(), b.cfg)
+	require.NoError(b, err)
+	b.Cleanup(p.Close)
+	return p
+}
+
+// openWithLines returns one whose masters have lines.
+func (b *lineBubble) openWithLines() *Pipeline {
+	p := b.open()
+	require.False(b, p.Lines(), "nobody asked for a line before")
+	time.Sleep(20 * time.Millisecond)
+	require.True(b, p.Lines())
+	return p
+}
+
+// passed has one pipeline hold a lock, another wait for it, and the lock passed on after so long.
+func (b *lineBubble) passed(after time.Duration, before func()) (h heard) {
+	holder, next := b.openWithLines(), b.openWithLines()
+	out, err := holder.Do(b.Context(), Request{Op: Acquire, Name: "n", Token: "t1", TTL: hour})
+	require.NoError(b, err)
+	waits, h := stand(b.T, next, "n", "t2")
+	require.Equal(b, quorum.Denied, waits.Verdict)
+	for range b.servers {
+		require.Equal(b, conn.InLine, (<-h).Kind)
+	}
+	time.Sleep(after)
+	before()
+	_, err = holder.Do(b.Context(), passOf("n", "t1", out.Origin))
+	require.NoError(b, err)
+	return h
+}
+
+func TestGrantCountsWithACheckThatIsYoungEnough(t *testing.T) {
+	for after, least := range map[time.Duration]time.Duration{0: 0, 5 * time.Second: time.Millisecond} {
+		inLineBubble(t, func(t *testing.T, b *lineBubble) {
+			h := b.passed(after, func() {})
+			begin := time.Now()
+			require.Len(t, h.grants(3), 3)
+			require.Equal(t, least, time.Since(begin), "a check comes back")
+		})
+	}
+}
+
+func TestGrantOfAMasterWithOtherDataDoesNotCount(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		h := b.passed(5*time.Second, func() {
+			copied := redisfake.New()
+			defer copied.Close()
+			copied.ReplicaOf(b.servers[0])
+			copied.Promote()
+			b.servers[0].ReplicaOf(copied)
+			b.servers[0].Promote()
+		})
+		require.Len(t, h.grants(2), 2)
+		time.Sleep(time.Second)
+		require.Empty(t, h)
+	})
+}
+
+func TestMasterThatDoesNotVoteGrantsNothing(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		p := b.openWithLines()
+		h := make(heard, 1)
+		p.Listen("n", "t", h)
+		m := p.masters[0]
+		m.server.VotesFrom = time.Now().Add(time.Minute)
+		m.grants("t", Answer{Kind: conn.Granted})
+		require.Empty(t, h)
+		m.server.VotesFrom = time.Time{}
+		m.grants("t", Answer{Kind: conn.Granted})
+		require.Len(t, h, 1)
+	})
+}
+
+func TestScriptsThatAreFlushedAreLoadedAgain(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		p := b.openWithLines()
+		missing := true
+		b.servers[0].Answer(func(words []string) any {
+			switch {
+			case words[0] == "SCRIPT" && words[2] == scripts.Wait.Source:
+				missing = false
+			case words[0] == "EVALSHA" && words[1] == scripts.Wait.SHA1 && missing:
+				return errors.New("NOSCRIPT No matching script. Please use EVAL")
+			}
+			return nil
+		})
+		out, _ := stand(t, p, "n", "t")
+		require.Equal(t, quorum.Won, out.Verdict)
+		time.Sleep(time.Second)
+		require.Equal(t, "t", b.servers[0].Value("n"), "it is asked again")
+		_, err := p.Do(t.Context(), passOf("n", "t", out.Origin))
+		require.NoError(t, err)
+
+		// Once its pass is formed, it is not: it would stand in line behind it.
+		missing = true
+		b.servers[0].Slow(50 * time.Millisecond)
+		out, _ = stand(t, p, "n", "t2")
+		require.Equal(t, quorum.Won, out.Verdict)
+		_, err = p.Do(t.Context(), passOf("n", "t2", out.Origin))
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		require.Empty(t, b.servers[0].Keys())
+	})
+}
+
+func TestMasterThatIsMetAgainHasALineWhenSomebodyAsksForIt(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		p := b.openWithLines()
+		b.servers[0].Down()
+		b.servers[1].Down()
+		time.Sleep(time.Second)
+		require.False(t, p.Lines())
+		b.servers[0].Up()
+		b.servers[1].Up()
+		time.Sleep(5 * time.Second)
+		require.False(t, p.Lines(), "it begins to prepare them")
+		time.Sleep(20 * time.Millisecond)
+		require.True(t, p.Lines())
+	})
+}
+
+func TestWaitIsDroppedWithItsPassWhereItWasNotSent(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		p := b.openWithLines()
+		ctx, cancel := context.WithCancel(t.Context())
+		h := make(heard, 64)
+		p.Listen("n", "t", h)
+		time.AfterFunc(500*time.Microsecond, cancel) // it is on its way
+		_, err := p.Do(ctx, waitOf("n", "t", &Line{Version: 1}))
+		require.ErrorIs(t, err, context.Canceled)
+		time.Sleep(time.Second)
+		for i, s := range b.servers {
+			require.Empty(t, s.Keys(), "master %d", i)
+		}
+	})
+}
+
+func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
+	for name, spoil := range map[string]func(s *redisfake.Server){
+		"a right is missing": func(s *redisfake.Server) {
+			s.Answer(func(words []string) any {
+				if words[0] == "SUBSCRIBE" {
+					return errors.New("NOPERM No permissions to access a channel")
+				}
+				return nil
+			})
+		},
+		"no RESP3": func(s *redisfake.Server) {
+			s.Mangle(func(_ int, reply []byte) ([]byte, bool) {
+				if string(reply) == "_\r\n" {
+					return []byte("$-1\r\n"), false
+				}
+				return reply, false
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inLineBubble(t, func(t *testing.T, b *lineBubble) {
+				for _, s := range b.servers[:2] {
+					spoil(s)
+				}
+				p := b.open()
+				for range 3 {
+					require.False(t, p.Lines())
+					time.Sleep(time.Second)
+				}
+				out, err := p.Do(t.Context(), Request{Op: Acquire, Name: "n", Token: "t", TTL: hour})
+				require.NoError(t, err)
+				require.Equal(t, quorum.Won, out.Verdict)
+				out, err = p.Do(t.Context(), passOf("n", "t", out.Origin))
+				require.NoError(t, err)
+				require.Equal(t, quorum.Won, out.Verdict, "it releases")
+				out, _ = stand(t, p, "n", "t2")
+				require.Equal(t, quorum.NoQuorum, out.Verdict)
+				require.ErrorIs(t, out.Causes[0].Err, errNoLine)
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				require.Error(t, p.masters[0].why)
+				require.NoError(t, p.masters[2].why)
+			})
+		})
+	}
+}
+
+func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
+	inFencedBubble(t, 3, func(t *testing.T, b *fencedBubble) {
+		holder := b.started()
+		next, err := New(t.Context(), Config{Masters: b.setup.Masters, Timeout: testTimeout, Queue: 1000, Wait: b.setup.Wait, MaxTTL: b.setup.MaxTTL, Fencing: true})
+		require.NoError(t, err)
+		defer next.Close()
+		for _, p := range []*Pipeline{holder, next} {
+			p.Lines()
+			time.Sleep(20 * time.Millisecond)
+			require.True(t, p.Lines())
+		}
+		before := b.ask(Acquire, "n")
+		require.Equal(t, quorum.Won, before.Verdict)
+		waits, h := stand(t, next, "n", "t2")
+		require.Equal(t, quorum.Denied, waits.Verdict)
+		pass := passOf("n", "token of n", before.Origin)
+		pass.Fence = before.Fence + 1
+		_, err = holder.Do(t.Context(), pass)
+		require.NoError(t, err)
+		for _, a := range h.grants(3) {
+			require.Equal(t, before.Fence+1, a.Fence)
+		}
+		require.Greater(t, next.set.Propose("n"), before.Fence+1)
+
+		// A mark that is not the master's, of data that another had, does not count.
+		waits, h = stand(t, holder, "n", "t3")
+		require.Equal(t, quorum.Denied, waits.Verdict)
+		for range 3 {
+			require.Equal(t, conn.InLine, (<-h).Kind)
+		}
+		b.servers[0].Set(conn.MarkKey, "another")
+		_, err = next.Do(t.Context(), passOf("n", "t2", waits.Origin))
+		require.NoError(t, err)
+		require.NotContains(t, h.grants(2), 0)
+		time.Sleep(time.Second)
+		require.Empty(t, h)
+	})
+}
