@@ -108,11 +108,14 @@ func TestFarthestQuantileIsTheOneThatTenSamplesLieBeyond(t *testing.T) {
 }
 
 func TestRedrawnRoundsAreWholeBlocks(t *testing.T) {
-	m := Measured{Masters: 1, Watched: 400}
+	times := Count([]time.Duration{1, 2}, []int64{200, 200}, 0)
+	m := Measured{Masters: 1, Watched: 400, Acquires: times, Holds: times}
 	for i := range 400 {
 		m.Rounds = append(m.Rounds, Round{At: time.Duration(i), Trips: []time.Duration{time.Duration(i)}})
 	}
 	r := m.redrawn(rand.New(rand.NewPCG(9, 9)))
+	require.NotEqual(t, m.Acquires, r.Acquires)
+	require.NotEqual(t, m.Holds, r.Holds)
 	require.Len(t, r.Rounds, 400)
 	blocks := make(map[time.Duration]bool)
 	for i, round := range r.Rounds {

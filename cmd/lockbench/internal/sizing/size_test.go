@@ -67,6 +67,7 @@ func TestARenewedLeaseIsThreatenedByThePausesOfOneRenewalAlone(t *testing.T) {
 	require.False(t, s.Missed)
 	require.True(t, s.Config.Renew)
 	require.Equal(t, 500*ms, s.Pause.Took)
+	require.InDelta(t, float64(s.Quorum.Took+502*ms)/(1-0.01-1.0/3-1.0/24), float64(s.Least), 1)
 	require.Less(t, s.Config.TTL, time.Second)
 	ask.Hold = holding(time.Hour).Hold
 	require.Equal(t, s.Config, Size(m, ask).Config, "however long the hold")
@@ -112,9 +113,9 @@ func TestMasterTimeoutIsTwiceWhatTheSamplesShow(t *testing.T) {
 	require.Equal(t, 160*ms, Size(m, holding(ms)).Config.MasterTimeout)
 	m = quiet()
 	for i := range m.Rounds {
-		m.Rounds[i].Trips = []time.Duration{ms, ms, 40 * ms}
+		m.Rounds[i].Trips = []time.Duration{ms, ms, 40*ms + 1}
 	}
-	require.Equal(t, 80*ms, Size(m, holding(ms)).Config.MasterTimeout, "with one master down")
+	require.Equal(t, 81*ms, Size(m, holding(ms)).Config.MasterTimeout, "with one master down, rounded")
 	for i := range m.Rounds {
 		m.Rounds[i].Trips = []time.Duration{4 * time.Second, 4 * time.Second, 4 * time.Second}
 	}
@@ -306,6 +307,25 @@ func TestTheMostImportantMasterIsTheOneWhoseAbsenceIsLongest(t *testing.T) {
 	require.Zero(t, Measured{Masters: 2, Rounds: []Round{{Trips: []time.Duration{1, 1}}}}.withoutOne(), "no quorum without one")
 }
 
+func TestPollsAreTenMedianRoundTripsApart(t *testing.T) {
+	m := quiet()
+	for i := range 1100 {
+		m.Rounds[i].Trips = []time.Duration{4 * ms, 4 * ms, 4 * ms}
+	}
+	require.Equal(t, 40*ms, Size(m, holding(ms)).Config.RetryHeld)
+}
+
+func TestALeaseAsLongAsTheRTOAllowsIsNotRenewed(t *testing.T) {
+	ask := holding(200*ms + 400*time.Microsecond)
+	s := Size(quiet(), ask)
+	require.Equal(t, 760*ms, s.Least)
+	ask.RTO = 830 * ms
+	s = Size(quiet(), ask)
+	require.Equal(t, s.Most, s.Least)
+	require.False(t, s.Config.Renew)
+	require.False(t, s.Missed)
+}
+
 func TestSizesOfAQuietMeasurement(t *testing.T) {
 	m := quiet()
 	m.Clocks = []bench.Clock{{PPM: 3}}
@@ -321,6 +341,8 @@ func TestSizesOfAQuietMeasurement(t *testing.T) {
 	require.Equal(t, 9600*time.Microsecond, s.Clocks)
 	require.Equal(t, 200*ms, s.MeanHold)
 	require.Equal(t, s.LostPause, s.Lost)
+	ask.RTO = 1007*ms + 608*time.Microsecond // less 57 ms and a quorum, over 1.01, less 1 ms: 939.2 ms
+	require.Equal(t, 930*ms, Size(m, ask).Most)
 	ask.Waiters = 5
 	require.Equal(t, 5, Size(m, ask).Waiters)
 	m.Procs = 4
