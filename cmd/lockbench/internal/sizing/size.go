@@ -273,7 +273,7 @@ func (m Measured) inputs() []Input {
 	return all
 }
 
-// roundUp rounds up to two digits; from 10 ms on also to whole ms.
+// roundUp rounds up to two digits, which are whole ms from 10 ms on.
 func roundUp(d time.Duration) time.Duration {
 	step := stepOf(d)
 	return (d + step - 1) / step * step
@@ -285,9 +285,5 @@ func roundDown(d time.Duration) time.Duration {
 }
 
 func stepOf(d time.Duration) time.Duration {
-	step := time.Duration(math.Pow10(max(int(math.Log10(float64(max(d, 1))))-1, 0)))
-	if d >= 10*time.Millisecond {
-		step = max(step, time.Millisecond)
-	}
-	return step
+	return time.Duration(math.Pow10(max(int(math.Log10(float64(max(d, 1))))-1, 0)))
 }

@@ -279,6 +279,7 @@ func TestTooFewSamplesLackMore(t *testing.T) {
 	require.Equal(t, m.Acquires, m.attempts())
 	m.Rounds = quiet().Rounds[:100]
 	require.Equal(t, m.quorums(-1), m.attempts(), "probes are enough")
+	require.Empty(t, Size(m, holding(ms)).Lacks)
 	m.Rounds = m.Rounds[:99]
 	m.Acquires = Count([]time.Duration{ms}, []int64{120}, 0)
 	require.Equal(t, m.Acquires, m.attempts(), "all took as long")
@@ -349,7 +350,7 @@ func TestSizesOfAQuietMeasurement(t *testing.T) {
 	require.Equal(t, 5, Size(m, ask).Waiters)
 	ask.Waiters = 0
 	require.Equal(t, 4, Size(m, ask).Waiters)
-	m.Pauses = nil
+	m.Pauses, m.Holds, ask.Hold = nil, Count([]time.Duration{ms}, nil, 99), nil
 	s = Size(m, ask)
-	require.Equal(t, 1.0, s.Lost)
+	require.Equal(t, []float64{1, 1, 1}, []float64{s.LostHold, s.LostPause, s.Lost}, "nothing is known of either")
 }
