@@ -142,6 +142,19 @@
 // released like any other. If the master is away by then, the release is pending. Package pending
 // knows which releases are, and why each is sent twice.
 //
+// # Lines
+//
+// A token may stand in line at the masters (Wait). Whoever has the lock passes it on (Pass): each
+// master gives it to the next token, and tells that token's owner with a push. The engine does not
+// use this yet. The push comes on the connection of rounds, not on the tracker's. So it is in
+// order with the replies, is heard for as long as the connection lives, and belongs to the session
+// that the probe has looked at. A connection subscribes when somebody first asks for lines (Lines).
+// Each has a channel of its own, so a round with a Wait is encoded for each master. A grant by push
+// is a vote, and counts under the conditions of one (master.pushed).
+//
+// A Wait is of the class of acquires, a Pass of that of releases. A pending Pass is repeated as a
+// Release: nobody hears the channel of a connection that ended, so its entry in line is skipped.
+//
 // # Folding
 //
 // An acquire is a plain SET, or one of many in an MSETEX. From conn.FoldFrom on, extends and
