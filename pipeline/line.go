@@ -33,8 +33,11 @@ type hearing struct {
 
 var errNoLine = errors.New("has no line")
 
-// mostHeld bounds the grants that wait for a check: whatever publishes them, more would be forged.
-const mostHeld = 1024
+// Bounds of what is heard: whoever publishes more forges it.
+const (
+	mostHeld   = 1024              // grants that wait for a check
+	mostPushed = 4 * conn.MaxValue // bytes of a message: three tokens, a mark and numbers
+)
 
 // Lines reports whether a quorum of masters has lines. It begins to prepare those that did not try since they were
 // connected.
@@ -181,7 +184,7 @@ func (p *Pipeline) hears(m *master, token string, a Answer) {
 // (checkLocked): the grant waits for one.
 func (m *master) pushed(channel, message string) {
 	token, a, ok := conn.PushedAnswer(message)
-	if !ok || channel != m.channel {
+	if !ok || channel != m.channel || len(message) > mostPushed {
 		return
 	}
 	if a.Kind == conn.Granted && m.p.set == nil && time.Since(m.since) > tickPeriod {

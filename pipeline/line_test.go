@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -209,6 +210,22 @@ func TestMasterThatDoesNotVoteGrantsNothing(t *testing.T) {
 		m.server.VotesFrom = time.Time{}
 		m.grants("t", Answer{Kind: conn.Granted})
 		require.Len(t, h, 1)
+	})
+}
+
+func TestForgedMessagesAreNotKept(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		p := b.openWithLines()
+		m := p.masters[0]
+		m.since = time.Now().Add(-time.Minute)
+		m.pushed(m.channel, "g t 1 2000 0 - - - "+strings.Repeat("x", mostPushed))
+		require.Empty(t, m.held)
+		m.pushed("another", "g t 1 2000 0 - - -")
+		require.Empty(t, m.held)
+		for range 2 * mostHeld {
+			m.pushed(m.channel, "g t 1 2000 0 - - -")
+		}
+		require.Len(t, m.held, mostHeld)
 	})
 }
 

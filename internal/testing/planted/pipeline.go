@@ -282,4 +282,29 @@ var pipelines = []fault{
 		old: "alarm = u.ends[missing-1]", new: "alarm = u.ends[len(u.ends)-1]",
 		tests: "pipeline TestAlarmIsWhenAQuorumOfLeasesHasRunOut",
 	},
+	{
+		what: "a grant by push needs no check", file: "pipeline/line.go",
+		old: "time.Since(m.since) > tickPeriod", new: "false",
+		tests: "pipeline TestGrantCountsWithACheckThatIsYoungEnough|TestGrantOfAMasterWithOtherDataDoesNotCount",
+	},
+	{
+		what: "a grant by push counts under any mark", file: "pipeline/line.go",
+		old: "m.p.set != nil && m.notMarked(a.Mark) != nil ||", new: "",
+		tests: "pipeline TestFencedGrantsAreLargerThanThoseBefore",
+	},
+	{
+		what: "a master that does not vote grants by push", file: "pipeline/line.go",
+		old: "|| m.p.set == nil && m.server.NotVoting(time.Now()) != nil", new: "",
+		tests: "pipeline TestMasterThatDoesNotVoteGrantsNothing",
+	},
+	{
+		what: "who leaves while joining a line stays in it", file: "pipeline/pipeline.go",
+		old: "if sent == 0 || !c.req.Op.Takes()", new: "if sent == 0 || c.req.Op != Acquire",
+		tests: "pipeline TestWaitIsDroppedWithItsPassWhereItWasNotSent",
+	},
+	{
+		what: "a connection that ended is taken for one that hears", file: "pipeline/setaside.go",
+		old: "m.hearing = hearing{}", new: "",
+		tests: "pipeline TestMasterThatIsMetAgainHasALineWhenSomebodyAsksForIt",
+	},
 }
