@@ -29,7 +29,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "an acquire is repeated behind its release", file: "pipeline/part.go",
-		old: "q.Op == Acquire && released[q.Token] {", new: "q.Op == Acquire && released[\"\"] {",
+		old: "q.Op.Takes() && released[q.Token] {", new: "q.Op.Takes() && released[\"\"] {",
 		tests: "pipeline TestAcquireIsNotRepeatedBehindItsPendingRelease|TestFencedAcquireIsNotRepeatedBehindItsRelease",
 	},
 	{
@@ -44,7 +44,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a master that waits is asked for locks, and its votes count", file: "pipeline/send.go",
-		old: "cause := m.notVoting(now); cause != nil {", new: "cause := m.notVoting(now); cause != nil && m.p.set != nil {",
+		old: "case q.Op.Takes() && cause != nil:", new: "case q.Op.Takes() && cause != nil && m.p.set != nil:",
 		tests: "pipeline TestMasterRestartedEmptyInsideALeaseMakesNoSecondHolder",
 	},
 	{
@@ -104,17 +104,17 @@ var pipelines = []fault{
 	},
 	{
 		what: "a script that a server lost is not loaded again", file: "pipeline/receive.go",
-		old: "\t\tm.sendLocked(newLoading(m.p.set != nil), now)\n", new: "",
+		old: "\t\tm.sendLocked(newLoading(m.p.set != nil, m.able), now)\n", new: "",
 		tests: "pipeline TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers",
 	},
 	{
 		what: "the release of an abandoned acquire is not sent", file: "pipeline/pipeline.go",
-		old: "if c.req.Op == Acquire && sent != 0 {", new: "if c.req.Op == Acquire && sent != 0 && p.closed {",
+		old: "\tp.Post(undo)\n", new: "\tif p.closed {\n\t\tp.Post(undo)\n\t}\n",
 		tests: "pipeline TestAbandonedAcquireInFlightIsFollowedByItsRelease",
 	},
 	{
 		what: "a queued release leaves with its caller", file: "pipeline/pipeline.go",
-		old: "if c.queued && c.req.Op != Release {", new: "if c.queued {",
+		old: "if c.queued && !c.req.Op.Ends() {", new: "if c.queued {",
 		tests: "pipeline TestReleaseGoesOnWithoutItsCaller",
 	},
 	{
@@ -139,7 +139,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "renewals wait in line with acquires", file: "pipeline/queue.go",
-		old: "Extend: 1, Acquire: 2}", new: "Extend: 2, Acquire: 2}",
+		old: "Extend: 1, Acquire: 2, Wait: 2}", new: "Extend: 2, Acquire: 2, Wait: 2}",
 		tests: "pipeline TestReleasesComeFirstThenExtendsThenAcquires",
 	},
 	{
