@@ -27,7 +27,7 @@ type hearing struct {
 	able    bool   // it hears, and the scripts may be called; guarded by Pipeline.mu
 	why     error  // why it is not able; nil: it is, or that is not known yet; guarded by Pipeline.mu
 
-	since time.Time // when the last check was sent that was answered; owned by run
+	since time.Time // when the last look was sent that was answered; owned by run
 	held  []string  // grants that wait for a check; owned by run
 }
 
@@ -66,11 +66,11 @@ func (m *master) prepareLocked(now time.Time) {
 	e.answered = func(replies []resp.Reply) error {
 		for i, s := range []scripts.Script{scripts.Wait, scripts.Pass} {
 			if replies[i].Text != s.SHA1 {
-				return m.without(fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, errorOf(replies[i])))
+				return m.hasNoLine(fmt.Errorf("SCRIPT LOAD %s: %w", s.Name, errorOf(replies[i])))
 			}
 		}
 		if replies[2] != (resp.Reply{Number: 3}) {
-			return m.without(errors.New("the connection has no RESP3"))
+			return m.hasNoLine(errors.New("the connection has no RESP3"))
 		}
 		m.session.Pushed = m.pushed
 		m.p.mu.Lock()
@@ -103,7 +103,7 @@ func (m *master) subscribeLocked(now time.Time) {
 				got = fmt.Sprint(r.Number)
 			}
 			if r.Kind == resp.Failed || !strings.HasPrefix(got, want[i]) {
-				return m.without(fmt.Errorf("trial of a line: %w", deniedInScript(errorOf(r), "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH")))
+				return m.hasNoLine(fmt.Errorf("trial of a line: %w", deniedInScript(errorOf(r), "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH")))
 			}
 		}
 		m.p.mu.Lock()
@@ -114,11 +114,14 @@ func (m *master) subscribeLocked(now time.Time) {
 	m.sendLocked(e, now)
 }
 
-// without notes why the connection has no line. That ends it only if it cannot serve rounds either.
-func (m *master) without(why error) error {
+// hasNoLine notes why the connection has no line. It returns an error, which ends the connection, if that cannot serve
+// rounds either.
+func (m *master) hasNoLine(why error) error {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	m.why = why
+	if m.why = why; conn.IsServerWide(why) {
+		return why
+	}
 	return nil
 }
 

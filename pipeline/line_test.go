@@ -15,6 +15,7 @@ import (
 	"muxlock/internal/quorum"
 	"muxlock/internal/redisfake"
 	"muxlock/internal/redisserver"
+	"muxlock/internal/resp"
 	"muxlock/internal/testing/redistest"
 	"muxlock/pipeline/internal/conn"
 	"muxlock/scripts"
@@ -182,6 +183,16 @@ func TestGrantCountsWithACheckThatIsYoungEnough(t *testing.T) {
 	}
 }
 
+func TestGrantJustAfterAnAdmissionWaitsForNoCheck(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		b.cfg.Queue = conn.FoldFrom - 1 // nothing is measured, so INFO is all that was asked
+		h := b.passed(0, func() {})
+		begin := time.Now()
+		require.Len(t, h.grants(3), 3)
+		require.Zero(t, time.Since(begin))
+	})
+}
+
 func TestGrantOfAMasterWithOtherDataDoesNotCount(t *testing.T) {
 	inLineBubble(t, func(t *testing.T, b *lineBubble) {
 		h := b.passed(5*time.Second, func() {
@@ -210,6 +221,14 @@ func TestMasterThatDoesNotVoteGrantsNothing(t *testing.T) {
 		m.server.VotesFrom = time.Time{}
 		m.grants("t", Answer{Kind: conn.Granted})
 		require.Len(t, h, 1)
+	})
+}
+
+func TestOnlyAServerThatCannotServeRoundsEitherIsSetAsideForItsLine(t *testing.T) {
+	inLineBubble(t, func(t *testing.T, b *lineBubble) {
+		m := b.open().masters[0]
+		require.NoError(t, m.hasNoLine(resp.Error("NOPERM No permissions to access a channel")))
+		require.Error(t, m.hasNoLine(fmt.Errorf("trial: %w", resp.Error("READONLY You can't write against a read only replica"))))
 	})
 }
 
@@ -294,8 +313,8 @@ func TestWaitIsDroppedWithItsPassWhereItWasNotSent(t *testing.T) {
 }
 
 func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
-	for name, spoil := range map[string]func(s *redisfake.Server){
-		"a right is missing": func(s *redisfake.Server) {
+	for text, spoil := range map[string]func(s *redisfake.Server){
+		"No permissions to access a channel": func(s *redisfake.Server) {
 			s.Answer(func(words []string) any {
 				if words[0] == "SUBSCRIBE" {
 					return errors.New("NOPERM No permissions to access a channel")
@@ -312,7 +331,7 @@ func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
 			})
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(text, func(t *testing.T) {
 			inLineBubble(t, func(t *testing.T, b *lineBubble) {
 				for _, s := range b.servers[:2] {
 					spoil(s)
@@ -330,11 +349,7 @@ func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
 				require.Equal(t, quorum.Won, out.Verdict, "it releases")
 				out, _ = stand(t, p, "n", "t2")
 				require.Equal(t, quorum.NoQuorum, out.Verdict)
-				require.ErrorIs(t, out.Causes[0].Err, errNoLine)
-				p.mu.Lock()
-				defer p.mu.Unlock()
-				require.Error(t, p.masters[0].why)
-				require.NoError(t, p.masters[2].why)
+				require.ErrorContains(t, out.Causes[0].Err, text)
 			})
 		})
 	}

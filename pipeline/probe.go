@@ -257,7 +257,7 @@ func (m *master) tryAdmit() (again bool, err error) {
 		return true, nil
 	}
 	m.up, m.cause = true, nil
-	m.admitted, m.checked = now, m.server.Asked
+	m.admitted, m.checked, m.since = now, m.server.Asked, m.server.Asked
 	m.pending.Admitted(now)
 	m.pending.TakeIn()
 	m.paceLocked()

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -30,7 +31,7 @@ func (m *master) takeLocked(r *round, now time.Time) {
 			case q.Op.Takes() && cause != nil:
 				return cause
 			case q.Op == Wait && !m.able:
-				return errNoLine
+				return cmp.Or(m.why, errNoLine)
 			}
 			return nil
 		})
