@@ -137,7 +137,7 @@ func TestAdoptWithBadArgumentsAsksNobody(t *testing.T) {
 func TestAdoptStandsBesideWhatTheProcessDoesWithTheName(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		adopted, err := e.Adopt(t.Context(), "name", lock.Reveal(), 0)
 		require.NoError(t, err)
 		again, err := e.Adopt(t.Context(), "name", lock.Reveal(), 0)
@@ -165,7 +165,7 @@ func TestAdoptedLockIsNeverHandedOver(t *testing.T) {
 		s.set(func() { s.keys["name"] = scriptedKey{"theirs", time.Now().Add(20 * time.Second)} })
 		adopted, err := e.Adopt(t.Context(), "name", "theirs", 0)
 		require.NoError(t, err)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		_, err = e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrTaken)
 		require.NoError(t, adopted.Release(t.Context()))

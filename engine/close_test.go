@@ -101,7 +101,7 @@ func TestCloseEndsAllWaits(t *testing.T) {
 				return context.Cause(ctx)
 			})
 		}()
-		waiting := []<-chan acquired{line(t.Context(), e, 0), line(t.Context(), e, 0)}
+		waiting := []<-chan acquired{goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)}
 		time.Sleep(time.Second)
 		asking := make(chan error, 1)
 		go func() {

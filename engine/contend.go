@@ -28,6 +28,7 @@ type contender struct {
 	inherited    *lease        // extended instead of a first attempt; nil: none
 	yieldFirst   bool          // let other processes go first
 	gaps         int           // how many it left for strangers
+	crowded      bool          // another process had the name, or asked for it
 	waitWhenFull bool
 }
 
@@ -109,7 +110,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		c.begin = clock.Now()
 	}
 	handed := c.begin // before the attempt was handed to the pipeline
-	if c.yieldFirst {
+	if c.yieldFirst && !c.standsInLine() {
 		// Other processes learn of the release at about the same time, however far the masters
 		// are, and wait for up to a spread. The rest is for slow machines.
 		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
@@ -119,7 +120,11 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 	var last error // of the attempt before
 	for {
-		lock, next, err := c.attempt(ctx, handed)
+		ask := c.attempt
+		if c.standsInLine() {
+			ask = c.stand
+		}
+		lock, next, err := ask(ctx, handed)
 		if lock != nil {
 			return lock, nil
 		}
@@ -130,6 +135,9 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, last
 		}
 		if next.kind == ErrTaken {
+			if c.crowded = true; c.standsInLine() {
+				continue
+			}
 			c.look(ctx)
 		}
 		if next.await {
@@ -267,7 +275,7 @@ func (c *contender) take(lock *Lock) (*Lock, error) {
 	}
 	l.holder, lock.since = lock, now
 	n.contending, n.lease, n.failed = false, l, nil
-	if n.first != nil {
+	if n.first != nil || l.short {
 		l.scheduleLocked(now)
 	}
 	c.e.acquired(lock, c.asked, c.made)

@@ -29,7 +29,7 @@ func TestContenderWaitsForALockThatLivesOnABareQuorum(t *testing.T) {
 		other := newEngine(e.cfg, bareQuorum{s}, nil)
 		defer other.Close()
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), other, 0)
+		waiting := goAcquire(t.Context(), other, 0)
 		time.Sleep(3 * time.Second)
 		require.LessOrEqual(t, s.count(pipeline.Acquire), 1+2, "it does not poll")
 		require.NoError(t, lock.Release(t.Context()))
@@ -47,7 +47,7 @@ func TestHandOverFarFromTheMastersCostsLittleMoreThanTheWay(t *testing.T) {
 		defer other.Close()
 		for range 20 {
 			lock := mustAcquire(t, e, "name", 0)
-			waiting := line(t.Context(), other, 0)
+			waiting := goAcquire(t.Context(), other, 0)
 			time.Sleep(time.Second)
 			begin := time.Now()
 			require.NoError(t, lock.Release(t.Context()))
@@ -62,7 +62,7 @@ func TestTurnOfOthersFarFromTheMastersIsNoRoundTrip(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 20 * time.Millisecond })
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		time.Sleep(time.Second)
 		begin := time.Now()
 		require.NoError(t, lock.Release(t.Context()))

@@ -26,7 +26,7 @@ func foreign(packages []string) []string {
 	return slices.DeleteFunc(packages, func(p string) bool {
 		return p == "" || slices.ContainsFunc([]string{
 			"muxlock/engine", "muxlock/pipeline", "muxlock/scripts",
-			"muxlock/internal/address", "muxlock/internal/clock", "muxlock/internal/fencing", "muxlock/internal/guard", "muxlock/internal/oneline", "muxlock/internal/peaks", "muxlock/internal/quorum", "muxlock/internal/redlock", "muxlock/internal/resp", "muxlock/internal/serverinfo", "muxlock/internal/token",
+			"muxlock/internal/address", "muxlock/internal/clock", "muxlock/internal/fencing", "muxlock/internal/guard", "muxlock/internal/line", "muxlock/internal/oneline", "muxlock/internal/peaks", "muxlock/internal/quorum", "muxlock/internal/redlock", "muxlock/internal/resp", "muxlock/internal/serverinfo", "muxlock/internal/token",
 			"github.com/redis/rueidis", "github.com/valyala/fastrand", "golang.org/x/sync", "golang.org/x/sys",
 		}, func(allowed string) bool { return p == allowed || strings.HasPrefix(p, allowed+"/") })
 	})

@@ -41,6 +41,9 @@ type pipe interface {
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error
 	Inspect(ctx context.Context, name string) ([]pipeline.Value, error)
+	Lines() bool
+	Listen(name, token string, to pipeline.Listener)
+	Unlisten(token string)
 	Ready(context.Context) error
 	Full() bool
 	Stats() pipeline.Stats
@@ -187,7 +190,9 @@ func (e *Engine) Close() error {
 
 // undo sends a release that nobody waits for.
 func (e *Engine) undo(req pipeline.Request) {
-	req.Op = pipeline.Release
+	if req.Op != pipeline.Pass {
+		req.Op = pipeline.Release
+	}
 	e.pipe.Post(req)
 }
 

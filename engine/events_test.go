@@ -70,7 +70,7 @@ func TestEventsAreDeliveredInOrderAndBlockNobody(t *testing.T) {
 	observer, goOn := blocked(func(what string) { delivered = append(delivered, what) })
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		next := line(t.Context(), e, 0)
+		next := goAcquire(t.Context(), e, 0)
 		e.events.master("a:1", false, ErrNoQuorum)
 		require.NoError(t, lock.Release(t.Context()))
 		second := requireGot(t, next)

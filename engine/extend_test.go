@@ -76,7 +76,7 @@ func TestContextOfAnExtendEndsItsOwnWaitOnly(t *testing.T) {
 func TestExtendThatWaitsForAnotherDoesNotOutliveItsHandle(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		s.set(func() { s.delay = 100 * time.Millisecond })
 		first := extending(t.Context(), old, 20*time.Second)
 		second := extending(t.Context(), old, 25*time.Second)
@@ -135,7 +135,7 @@ func TestWhatIsConfirmedAfterTheEndOfValidityIsUndone(t *testing.T) {
 func TestHolderRenewsWithItsOwnTTLAndAReleaseIsKeptForTheLongest(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 25*time.Second)
-		waiting := line(t.Context(), e, 5*time.Second)
+		waiting := goAcquire(t.Context(), e, 5*time.Second)
 		require.NoError(t, old.Release(t.Context()))
 		lock := requireGot(t, waiting)
 		require.NoError(t, lock.KeepAlive(0))
@@ -163,7 +163,7 @@ func TestInheritedLeaseIsRenewedWithTheNextHoldersTTL(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 25*time.Second)
 		time.Sleep(23 * time.Second)
-		waiting := line(t.Context(), e, 5*time.Second)
+		waiting := goAcquire(t.Context(), e, 5*time.Second)
 		require.NoError(t, old.Release(t.Context()))
 		lock := requireGot(t, waiting)
 		require.NoError(t, lock.KeepAlive(0))

@@ -63,7 +63,7 @@ func TestLockThatRunsOutWhileItIsHandedOverIsAskedForAgain(t *testing.T) {
 	var delivered []string
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		lock.lock()
 		lock.endLocked(ErrNotHeld)
 		lock.lease.handOverLocked(lock.since)

@@ -5,6 +5,7 @@ import (
 
 	"muxlock/internal/clock"
 	"muxlock/internal/fencing"
+	"muxlock/internal/line"
 	"muxlock/internal/redlock"
 )
 
@@ -43,7 +44,11 @@ func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) 
 	}
 	l.handed++
 	l.e.released(holder, now, true, true, nil) // before the next holder's Acquired
-	if l.until.Left(now) < w.ttl/2 {
+	least := w.ttl / 2
+	if l.short { // and about to be renewed
+		least = line.Passed(w.ttl) / 2
+	}
+	if l.until.Left(now) < least {
 		n.contendNextLocked(false, l)
 		return false, false
 	}

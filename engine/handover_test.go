@@ -21,7 +21,7 @@ func TestWaitersGetTheLockInOrderOfArrivalWithoutAskingTheMasters(t *testing.T) 
 		lock := mustAcquire(t, e, "name", 0)
 		var waiting []<-chan acquired
 		for i := range 20 {
-			waiting = append(waiting, line(t.Context(), e, 0))
+			waiting = append(waiting, goAcquire(t.Context(), e, 0))
 			require.Equal(t, i+1, e.Stats().Waiting)
 		}
 		begin := time.Now()
@@ -51,7 +51,7 @@ func TestHandleOfBeforeReachesNobody(t *testing.T) {
 		held, cancel := old.Context(t.Context())
 		defer cancel()
 		done := old.Done()
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		require.NoError(t, old.Release(t.Context()))
 		lock := requireGot(t, waiting)
 		until := lock.Until()
@@ -85,7 +85,7 @@ func TestKeepAliveEndsWithTheHolderWhoAskedForIt(t *testing.T) {
 		old := mustAcquire(t, e, "name", 0)
 		require.NoError(t, old.KeepAlive(0))
 		require.NoError(t, old.WarnBefore(9*time.Second, func() { t.Error("warned") }))
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		require.NoError(t, old.Release(t.Context()))
 		lock := requireGot(t, waiting)
 		<-lock.Done()
@@ -99,7 +99,7 @@ func TestExtendUnderWayAtTheHandOverIsTheNextHolders(t *testing.T) {
 		t.Run(fmt.Sprint("denied=", denied), func(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				old := mustAcquire(t, e, "name", 0)
-				waiting := line(t.Context(), e, 0)
+				waiting := goAcquire(t.Context(), e, 0)
 				if denied {
 					s.drop("name")
 				}
@@ -128,7 +128,7 @@ func TestHandOverWithLittleLeftIsExtendedFirst(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 0)
 		time.Sleep(6 * time.Second)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		begin := time.Now()
 		require.NoError(t, old.Release(t.Context()))
 		require.Zero(t, time.Since(begin), "the next one extends")
@@ -153,7 +153,7 @@ func TestInheritedLeaseThatCannotBeExtendedIsContendedFor(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				old := mustAcquire(t, e, "name", 0)
 				time.Sleep(6 * time.Second)
-				waiting := line(t.Context(), e, 0)
+				waiting := goAcquire(t.Context(), e, 0)
 				spoil(s)
 				begin := time.Now()
 				require.NoError(t, old.Release(t.Context()))
@@ -182,7 +182,7 @@ func TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing(t *testing.
 		old := mustAcquire(t, e, "name", 0)
 		time.Sleep(6 * time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := line(ctx, e, 0)
+		waiting := goAcquire(ctx, e, 0)
 		require.NoError(t, old.Release(t.Context()))
 		synctest.Wait() // the extend is under way
 		cancel()
@@ -194,7 +194,7 @@ func TestWaiterThatLeavesWhileItExtendsAnInheritedLeaseLeavesNothing(t *testing.
 func TestLockHandedOverIsKeptAliveForWhatItsHolderAskedFor(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		old := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 15*time.Second)
+		waiting := goAcquire(t.Context(), e, 15*time.Second)
 		require.NoError(t, old.Release(t.Context()))
 		lock := requireGot(t, waiting)
 		require.NoError(t, lock.KeepAlive(0))
@@ -220,7 +220,7 @@ func TestBoundOfHandOversEndsWithARealRelease(t *testing.T) {
 				lock.lease.handed = c.before
 				var waiting []<-chan acquired
 				for range 4 {
-					waiting = append(waiting, line(t.Context(), e, 0))
+					waiting = append(waiting, goAcquire(t.Context(), e, 0))
 				}
 				for i := range 2 { // handed over
 					time.Sleep(9 * time.Millisecond)
@@ -254,7 +254,7 @@ func TestOtherProcessesGoFirstAlsoWhenTheNextInLineLeaves(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		ctx, cancel := context.WithCancel(t.Context())
-		first, second := line(ctx, e, 0), line(t.Context(), e, 0)
+		first, second := goAcquire(ctx, e, 0), goAcquire(t.Context(), e, 0)
 		time.Sleep(2 * time.Millisecond)
 		require.NoError(t, lock.Release(t.Context()))
 		left := time.Now()
@@ -272,7 +272,7 @@ func TestLeaseIsInheritedWhileTheEngineCloses(t *testing.T) {
 		inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 			old := mustAcquire(t, e, "name", 0)
 			time.Sleep(6 * time.Second)
-			waiting := line(t.Context(), e, 0)
+			waiting := goAcquire(t.Context(), e, 0)
 			require.NoError(t, old.Release(t.Context()))
 			time.Sleep(time.Millisecond) // the extend is confirmed now
 			require.NoError(t, e.Close())

@@ -43,7 +43,7 @@ func TestReleaseWithoutAContextReleases(t *testing.T) {
 			require.NotPanics(t, func() { require.NoError(t, lock.Release(none)) })
 		}
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		require.NoError(t, lock.Release(none))
 		require.NoError(t, requireGot(t, waiting).Release(none))
 		requireNothingLeft(t, e, s)

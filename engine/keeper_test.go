@@ -220,7 +220,7 @@ func TestDeletedKeyIsALossAtTheNextRenewalAndIsNeverSetAgain(t *testing.T) {
 func TestWaiterGoesOnWhenARenewalFindsTheKeyDeleted(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := keptAlive(t, e)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		s.drop("name")
 		next := requireGot(t, waiting)
 		require.ErrorIs(t, lock.Err(), ErrNotHeld)

@@ -299,7 +299,7 @@ func TestLockOfALeaderIsReleasedAtTheMastersAndNotHandedOver(t *testing.T) {
 			time.Sleep(time.Second)
 			return nil
 		}
-		first, second, waiting := lead(t.Context(), e, briefly), lead(t.Context(), e, briefly), line(t.Context(), e, 0)
+		first, second, waiting := lead(t.Context(), e, briefly), lead(t.Context(), e, briefly), goAcquire(t.Context(), e, 0)
 		require.NoError(t, <-first)
 		require.NoError(t, <-second)
 		last := requireGot(t, waiting)

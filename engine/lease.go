@@ -37,6 +37,7 @@ type lease struct {
 	leads     bool          // its holder is a leader: it is not handed over either
 	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
+	named     [2]string     // the next in line, as last known; "": nobody
 	renewal
 
 	due   clock.Instant // when the keeper runs onDue; guarded by keeper.mu, like index
@@ -67,9 +68,16 @@ func (l *lease) extendLocked(ttl time.Duration) pipeline.Request {
 	return pipeline.Request{Op: pipeline.Extend, Name: l.name, Token: l.token, TTL: ttl, Origin: l.origin, Fence: l.fencing}
 }
 
-// releaseLocked returns the request that deletes the lease's key.
+// releaseLocked returns the request that deletes the lease's key, or passes it on where other processes want it.
 func (l *lease) releaseLocked() pipeline.Request {
-	return pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin}
+	req := pipeline.Request{Op: pipeline.Release, Name: l.name, Token: l.token, TTL: l.longest, Origin: l.origin}
+	if l.state.lined {
+		req.Op, req.Line = pipeline.Pass, l.passLocked(clock.Now())
+		if l.fencing > 0 {
+			req.Fence = l.fencing + 1
+		}
+	}
+	return req
 }
 
 // endLocked ends the lease.

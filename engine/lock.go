@@ -263,6 +263,7 @@ func (l *Lock) Release(ctx context.Context) error {
 		switch out, err = e.pipe.Do(ctx, req); {
 		case err == nil:
 			err = e.refusal(aRelease, out)
+			state.passed(e, req, out)
 		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 			err = oneline.Join(ErrNoQuorum, err)
 		}

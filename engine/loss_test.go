@@ -77,10 +77,10 @@ func TestHeldIsTheNumberOfLocksThatAreHeld(t *testing.T) {
 			require.Equal(t, want, e.Stats().Held)
 		}
 		released, lost, expired := mustAcquire(t, e, "released", 0), mustAcquire(t, e, "lost", 0), mustAcquire(t, e, "expired", time.Second)
-		next := line(t.Context(), e, 0) // of "name"
+		next := goAcquire(t.Context(), e, 0) // of "name"
 		first := requireGot(t, next)
 		held(4)
-		next = line(t.Context(), e, 0)
+		next = goAcquire(t.Context(), e, 0)
 		require.NoError(t, first.Release(t.Context())) // handed over
 		requireGot(t, next)
 		held(4)
@@ -95,7 +95,7 @@ func TestHeldIsTheNumberOfLocksThatAreHeld(t *testing.T) {
 		held(1)
 
 		ctx, leave := context.WithCancel(t.Context())
-		next = line(ctx, e, 0)
+		next = goAcquire(ctx, e, 0)
 		synctest.Wait()
 		leave()
 		require.Error(t, (<-next).err)
@@ -108,8 +108,8 @@ func TestHeldIsTheNumberOfLocksThatAreHeld(t *testing.T) {
 func TestObserverGetsForHowLongAReleaseAskedTheMasters(t *testing.T) {
 	var events []string
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		first := requireGot(t, line(t.Context(), e, 0))
-		next := line(t.Context(), e, 0)
+		first := requireGot(t, goAcquire(t.Context(), e, 0))
+		next := goAcquire(t.Context(), e, 0)
 		synctest.Wait()
 		require.NoError(t, first.Release(t.Context()), "handed over, without asking")
 		second := requireGot(t, next)

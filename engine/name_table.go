@@ -92,6 +92,7 @@ type nameState struct {
 	awaited    bool          // close waits for it
 	failed     error         // why the last attempt failed, ErrTaken or ErrNoQuorum; nil: not known
 	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
+	lined      bool          // other processes stand in line for it, as last known
 	stranger   clock.Instant // when a stranger last had it; zero: never
 	first      *waiter
 	last       *waiter

@@ -20,8 +20,8 @@ type acquired struct {
 	at   time.Time
 }
 
-// line starts an Acquire in a goroutine and returns once it waits for something.
-func line(ctx context.Context, e *Engine, ttl time.Duration) <-chan acquired {
+// goAcquire starts an Acquire in a goroutine and returns once it waits for something.
+func goAcquire(ctx context.Context, e *Engine, ttl time.Duration) <-chan acquired {
 	got := make(chan acquired, 1)
 	go func() {
 		lock, err := e.Acquire(ctx, "name", ttl)
@@ -80,7 +80,7 @@ func (s *scripted) ops() (ops []pipeline.Op) {
 
 func TestOneOfAProcessAsksTheMastersAtATime(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		first, second := line(t.Context(), e, 0), line(t.Context(), e, 0)
+		first, second := goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)
 		_, err := e.TryAcquire(t.Context(), "name", 0)
 		require.ErrorIs(t, err, ErrTaken)
 		require.Equal(t, 1, s.requests())
@@ -98,7 +98,7 @@ func TestWaiterThatLeavesLeavesNoTrace(t *testing.T) {
 		for range 5 {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			waiting, leave = append(waiting, line(ctx, e, 0)), append(leave, cancel)
+			waiting, leave = append(waiting, goAcquire(ctx, e, 0)), append(leave, cancel)
 		}
 		for _, i := range []int{2, 0, 4} { // from the middle, the front and the back
 			leave[i]()
@@ -141,7 +141,7 @@ func TestWhatIsGrantedAtTheMomentOfLeavingGoesToTheNext(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
 				ctx, cancel := context.WithCancel(t.Context())
-				first, second := line(ctx, e, 0), line(t.Context(), e, 0)
+				first, second := goAcquire(ctx, e, 0), goAcquire(t.Context(), e, 0)
 				if strings.HasPrefix(name, "the contention") {
 					s.drop("name")
 				}
@@ -175,9 +175,9 @@ func TestDeadlineAtTheInstantOfTheReleaseLosesNothing(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), hold)
 			var leaving []<-chan acquired
 			for range 16 {
-				leaving = append(leaving, line(ctx, e, 0))
+				leaving = append(leaving, goAcquire(ctx, e, 0))
 			}
-			staying := line(t.Context(), e, 0)
+			staying := goAcquire(t.Context(), e, 0)
 			go func() {
 				time.Sleep(hold + off)
 				_ = lock.Release(t.Context())
@@ -206,7 +206,7 @@ func TestDeadlineAtTheInstantOfTheReleaseLosesNothing(t *testing.T) {
 func TestWaiterAsksTheMastersOnceTheLeaseHasRunOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0) // and never released
-		first, second := line(t.Context(), e, 0), line(t.Context(), e, 0)
+		first, second := goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)
 		time.Sleep(time.Until(lock.Until()) - 1)
 		require.Equal(t, 1, s.requests())
 		_, err := e.TryAcquire(t.Context(), "name", 0)
@@ -228,7 +228,7 @@ func TestWaiterAsksTheMastersOnceTheLeaseHasRunOut(t *testing.T) {
 
 func TestWaiterFromBeforeTheGrantAsksOnceTheLeaseHasRunOut(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
-		first, second := line(t.Context(), e, 0), line(t.Context(), e, 0)
+		first, second := goAcquire(t.Context(), e, 0), goAcquire(t.Context(), e, 0)
 		lock := requireGot(t, first) // and never released
 		time.Sleep(time.Until(lock.Until()))
 		synctest.Wait()
@@ -254,7 +254,7 @@ func TestTryAcquireIsRefusedWithoutARequestWhileTheNameIsHeldOrWaitedForHere(t *
 		require.NoError(t, lock.Release(t.Context()))
 
 		s.set(func() { s.keys["name"] = scriptedKey{"another's", time.Now().Add(5 * time.Second)} })
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		time.Sleep(time.Second + 100*time.Microsecond)
 		refused("one of ours contends")
 		lock = requireGot(t, waiting)
@@ -299,7 +299,7 @@ func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
 		ctx, cancel := context.WithCancel(t.Context())
-		waiting := line(ctx, e, 0)
+		waiting := goAcquire(ctx, e, 0)
 		lock.lock()
 		cancel()
 		lock.endLocked(ErrNotHeld)

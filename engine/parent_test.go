@@ -36,7 +36,7 @@ func TestNoMethodOfACallersContextIsCalledUnderAShardsMutex(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 		},
 		"handed over": func(t *testing.T, e *Engine, _ *scripted, l *Lock, _ context.Context) {
-			next := line(t.Context(), e, 0)
+			next := goAcquire(t.Context(), e, 0)
 			require.NoError(t, l.Release(t.Context()))
 			require.NoError(t, requireGot(t, next).Release(t.Context()))
 		},
@@ -113,7 +113,7 @@ func TestNoMethodOfACallersContextIsCalledUnderAShardsMutex(t *testing.T) {
 func TestContextEndsAfterTheLockAndBeforeTheNextHolderInTheProcessHasIt(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		done, waiting := lock.Done(), line(t.Context(), e, 0)
+		done, waiting := lock.Done(), goAcquire(t.Context(), e, 0)
 		held, cancel := lock.Context(t.Context())
 		defer cancel()
 		own, ended := &parent{Context: t.Context(), look: func() {}}, false
@@ -139,7 +139,7 @@ func TestContextEndsAfterTheLockAndBeforeTheNextHolderInTheProcessHasIt(t *testi
 func TestLeaseThatIsLostWhileItsHoldersContextsEndIsReleasedAndNotLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		own := &parent{Context: t.Context(), look: func() {}}
 		_, cancel := lock.Context(own)
 		defer cancel()

@@ -22,6 +22,7 @@ type renewal struct {
 	until clock.Instant // end of validity
 
 	kept    bool          // the keeper renews it
+	short   bool          // it was passed on with less than ttl, and is renewed once
 	warned  bool          // the holder was warned since until was moved
 	stop    clock.Instant // renewals end then; zero: never
 	renewAt clock.Instant // when the next one is due, or the one under way is overdue; zero: not known yet
@@ -54,7 +55,7 @@ func (r *renewal) keep(now, stop clock.Instant) {
 		return
 	}
 	r.kept = true
-	if r.asked.IsZero() {
+	if r.asked.IsZero() && !r.short {
 		r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 		// What is left may be less than a fresh lease has: a lock that was handed over.
 		if soon := r.until.Add(-r.ttl / 2); soon.Before(r.renewAt) {
@@ -72,8 +73,12 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 	if r.kept && !r.stop.IsZero() && r.stop.Reached(now) {
 		r.kept = false
 	}
-	if r.kept && r.asked.IsZero() {
-		if r.renewAt.Add(-redlock.RenewalSlack(r.ttl)).Reached(now) {
+	if (r.kept || r.short) && r.asked.IsZero() {
+		slack := redlock.RenewalSlack(r.ttl)
+		if r.short {
+			slack = 0
+		}
+		if r.renewAt.Add(-slack).Reached(now) {
 			r.asked, r.asking, r.renewAt = now, r.ttl, clock.Instant{}
 			return renew, again
 		}
@@ -115,10 +120,21 @@ func (r *renewal) extended(ttl time.Duration, start clock.Instant) {
 	}
 }
 
+// passedOn sets the end of validity of a lease that was passed on. If it is short, it is renewed soon: few holders need it
+// for so long.
+func (r *renewal) passedOn(until, now clock.Instant) {
+	r.until = until
+	left := until.Left(now)
+	if r.short = left < r.ttl/2; r.short {
+		r.renewAt = now.Add(min(settleIn, left/4))
+	}
+}
+
 // renewed ends a renewal that was sent at start and that a quorum confirmed.
 func (r *renewal) renewed(start, now clock.Instant) {
 	r.extended(r.asking, start)
 	r.asked, r.fault = clock.Instant{}, nil
+	r.short = r.short && r.asking < r.ttl
 	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 }
 

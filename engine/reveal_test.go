@@ -18,7 +18,7 @@ func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
 			inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 				lock := mustAcquire(t, e, "name", 0)
 				token := lock.Reveal()
-				waiting := line(t.Context(), e, 0)
+				waiting := goAcquire(t.Context(), e, 0)
 				time.Sleep(held)
 				require.NoError(t, lock.Release(t.Context()))
 				next := requireGot(t, waiting)
@@ -36,7 +36,7 @@ func TestHelpersBelatedReleaseTouchesNoLaterHolder(t *testing.T) {
 func TestTokenIsNotRevealedOnceTheLeaseIsAnothers(t *testing.T) {
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		lock := mustAcquire(t, e, "name", 0)
-		waiting := line(t.Context(), e, 0)
+		waiting := goAcquire(t.Context(), e, 0)
 		require.NoError(t, lock.Release(context.Background()))
 		next := requireGot(t, waiting)
 		require.Equal(t, 1, s.requests(), "handed over: nobody has seen its token")

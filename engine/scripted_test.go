@@ -223,9 +223,14 @@ func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, er
 
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }
-func (s *scripted) Stats() pipeline.Stats       { return pipeline.Stats{} }
-func (s *scripted) Refuse()                     { s.set(func() { s.refuses = true }) }
-func (s *scripted) Close()                      { s.set(func() { s.ended = true }) }
+
+func (s *scripted) Lines() bool                             { return false }
+func (s *scripted) Listen(_, _ string, _ pipeline.Listener) {}
+func (s *scripted) Unlisten(string)                         {}
+
+func (s *scripted) Stats() pipeline.Stats { return pipeline.Stats{} }
+func (s *scripted) Refuse()               { s.set(func() { s.refuses = true }) }
+func (s *scripted) Close()                { s.set(func() { s.ended = true }) }
 
 // inBubble runs test with an engine over scripted masters that answer in a millisecond.
 func inBubble(t *testing.T, test func(t *testing.T, e *Engine, s *scripted), changes ...func(*Config)) {

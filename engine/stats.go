@@ -21,6 +21,7 @@ type Stats struct {
 	FencesRaised        uint64 // attempts that needed a second round trip for their fencing token
 	Released            uint64 // releases that a quorum confirmed
 	HandedOver          uint64 // releases that gave the lock to the next in this process
+	PassedOn            uint64 // releases that gave the lock to another process in line
 	NotHeld             uint64 // releases that found the lock gone or another's
 	ReleasesUnconfirmed uint64 // releases that were not confirmed when their caller stopped waiting
 	Held                int    // locks that are held, now; one that ran out counts until its name or handle is next used
@@ -61,12 +62,12 @@ type MasterStats struct {
 }
 
 type counters struct {
-	acquired, taken, split, noQuorum, expired          atomic.Uint64
-	denied                                             atomic.Uint64
-	released, handedOver, notHeld, releasesUnconfirmed atomic.Uint64
-	lost, renewed, renewalsFailed, retries, raised     atomic.Uint64
-	overloaded                                         atomic.Uint64 // refused by acquire itself: the pipeline counts the others
-	waiting, held                                      atomic.Int64
+	acquired, taken, split, noQuorum, expired                    atomic.Uint64
+	denied                                                       atomic.Uint64
+	released, handedOver, passedOn, notHeld, releasesUnconfirmed atomic.Uint64
+	lost, renewed, renewalsFailed, retries, raised               atomic.Uint64
+	overloaded                                                   atomic.Uint64 // refused by acquire itself: the pipeline counts the others
+	waiting, held                                                atomic.Int64
 }
 
 func (c *counters) attempt(s step, out pipeline.Outcome) {
@@ -105,7 +106,7 @@ func (e *Engine) Stats() Stats {
 		Acquired: c.acquired.Load(), Taken: c.taken.Load(), SplitVotes: c.split.Load(),
 		NoQuorum: c.noQuorum.Load(), Denied: c.denied.Load(), Expired: c.expired.Load(), Released: c.released.Load(),
 		NotHeld: c.notHeld.Load(), ReleasesUnconfirmed: c.releasesUnconfirmed.Load(), Lost: c.lost.Load(),
-		HandedOver: c.handedOver.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
+		HandedOver: c.handedOver.Load(), PassedOn: c.passedOn.Load(), Renewed: c.renewed.Load(), RenewalsFailed: c.renewalsFailed.Load(),
 		Retries: c.retries.Load(), FencesRaised: c.raised.Load(), EventsDropped: e.events.count(), Waiting: int(c.waiting.Load()), Held: int(c.held.Load()),
 		Rounds: p.Rounds, Requests: p.Requests, LargestRound: p.LargestRound, Queued: p.Queued,
 		Overloaded: p.Overloaded + c.overloaded.Load(),

@@ -31,6 +31,14 @@ const (
 	Wait    = conn.Wait
 	Pass    = conn.Pass
 
+	Granted = conn.Granted
+	Has     = conn.Has
+	InLine  = conn.InLine
+	Missing = conn.Missing
+	Opened  = conn.Opened
+	Free    = conn.Free
+
+	OriginUnknown  = conn.OriginUnknown
 	OriginForeign  = conn.OriginForeign
 	ReservedPrefix = conn.ReservedPrefix
 	MaxValue       = conn.MaxValue
@@ -61,6 +69,7 @@ type Outcome struct {
 	// (fencing.Decide).
 	Fence           uint64
 	Granted, Stored uint64
+	PassedOn        int           // only for a Pass: how many masters gave the lock to another token
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won
 }

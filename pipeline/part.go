@@ -194,7 +194,11 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		p.readGrantsLocked(m, from, to, reply, a)
 		return
 	case to-from == 1 && kind != conn.FoldExtends:
-		v, err := conn.PlainVote(p.Entries[from].Op, reply)
+		op := p.Entries[from].Op
+		v, err := conn.PlainVote(op, reply)
+		if op == Pass && reply.Number == conn.PassedOn {
+			p.r.passedLocked(p.position(from))
+		}
 		p.countLocked(m, from, v, err, a)
 		return
 	case kind == conn.FoldAcquires:

@@ -31,6 +31,7 @@ type round struct {
 	unknown   []uint64      // by entry: the masters with an unknown vote, one bit each
 	causes    []error       // by master: why it gave no vote on some entry
 	denied    map[int]error // by entry: a master's ACL forbids its name
+	passedOn  map[int]int   // by entry: how many masters passed the lock on
 	listed    []MasterError // what causesLocked returned last
 	listedFor uint64        // the masters in listed, one bit each
 	open      int           // masters that have not left; the last one recycles the round
@@ -132,6 +133,7 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}
+	out.PassedOn = r.passedOn[i]
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
 		out.Causes = r.causesLocked(r.unknown[i])
 		out.Denied = r.denied[i]
@@ -145,6 +147,14 @@ func (r *round) denyLocked(i int, cause error) {
 		r.denied = make(map[int]error)
 	}
 	r.denied[i] = cause
+}
+
+// passedLocked notes that a master passed the lock of the entry on.
+func (r *round) passedLocked(i int) {
+	if r.passedOn == nil {
+		r.passedOn = make(map[int]int)
+	}
+	r.passedOn[i]++
 }
 
 // causesLocked lists why the given masters gave no vote. Calls that failed by the same masters

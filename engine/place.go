@@ -1,0 +1,383 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/valyala/fastrand"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/fencing"
+	"muxlock/internal/line"
+	"muxlock/internal/oneline"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+	"muxlock/internal/token"
+	"muxlock/pipeline"
+)
+
+// A place is where a contender stands in line at the masters, with one token, among the contenders of other processes.
+// Who releases the lock passes it to the first in line, and each master pushes that to its owner. So the name goes from
+// process to process in order, in one round trip, and nobody else wakes. Package line has the rules, and why this is safe.
+//
+//	join ----> in line --pushes or replies of a quorum--> held
+//	 ^          |  | ^
+//	 |          |  '-' stay: some time has passed, the name may be free, or only some masters have granted
+//	 '- passed -+-- the votes are split, or a master does not have the place
+//	            '-- ctx ends, or too few masters answer --> passed, and no lock
+type place struct {
+	c       *contender
+	token   string
+	began   clock.Instant // the wait counts from then
+	fenced  bool
+	quorum  int
+	origin  pipeline.Origin // of the join; unknown: it was not sent, or the pipeline has passed it
+	changed chan struct{}   // capacity 1: a quorum has granted
+	timer   *time.Timer     // for the next request
+	watches sync.WaitGroup  // watch
+	ctx     context.Context // of watch
+	settled int             // how often it asked again after a split vote
+
+	mu       sync.Mutex // guards the following; a leaf
+	rules    line.Place[clock.Instant]
+	seats    []line.Seat[clock.Instant] // by master, like values, firsts and seconds
+	values   []string                   // who has the name, as last heard
+	firsts   []string                   // in line behind this place
+	seconds  []string
+	due      clock.Instant // when timer fires
+	told     bool          // the holder has left the name open, and told us
+	missing  bool          // a master does not have the place
+	watched  bool          // watch runs
+	strange  clock.Instant // when a stranger was seen to have the name; zero: never
+	patience int           // doublings of the time for the grants that are missing
+}
+
+const (
+	// settleIn is for how long a lock is held or awaited before that costs a command: most holds are over by then. A
+	// lock that was passed on is then extended to its ttl, and the first in line watches the name.
+	settleIn = 5 * time.Millisecond
+	// openFor is for how long a holder leaves the name to strangers. It is the delay of who is told so.
+	openFor = 10 * time.Millisecond
+	// mostSettled is how often the leader of a split vote asks again.
+	mostSettled = 4
+)
+
+// standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
+// Who makes few attempts, or wants a short lease, does not.
+func (c *contender) standsInLine() bool {
+	if c.most != 0 || c.ttl < line.LeastTTL {
+		return false
+	}
+	c.state.shard.mu.Lock()
+	lined := c.state.lined
+	c.state.shard.unlock()
+	return (lined || c.crowded) && c.e.pipe.Lines()
+}
+
+// stand lets c stand in line until it has the lock, too few masters answer or ctx ends. It returns what attempt returns.
+func (c *contender) stand(ctx context.Context, _ clock.Instant) (lock *Lock, next step, err error) {
+	c.state.shard.mu.Lock()
+	began := later(c.asked, c.state.term)
+	c.state.shard.unlock()
+	for again := true; again; {
+		p := c.newPlace(began)
+		var cancel context.CancelFunc
+		p.ctx, cancel = context.WithCancel(ctx)
+		var leader string
+		lock, next, leader, err = p.wait(ctx)
+		again = lock == nil && err == nil && next.kind == nil
+		cancel()
+		p.leave(lock != nil, leader)
+	}
+	return lock, next, err
+}
+
+func (c *contender) newPlace(began clock.Instant) *place {
+	n := len(c.e.cfg.Masters)
+	words := make([]string, 3*n)
+	p := &place{
+		c: c, token: token.For(c.e.cfg.Holder), began: began, fenced: c.e.cfg.Fencing, quorum: quorum.Size(n),
+		changed: make(chan struct{}, 1), timer: time.NewTimer(time.Hour),
+		seats: make([]line.Seat[clock.Instant], n), values: words[:n], firsts: words[n : 2*n], seconds: words[2*n:],
+	}
+	c.e.pipe.Listen(c.name, p.token, p)
+	return p
+}
+
+// leave ends the place. Unless it was taken, its token is passed: to the leader of a split vote, else to the next in line.
+func (p *place) leave(taken bool, leader string) {
+	p.c.e.pipe.Unlisten(p.token)
+	p.timer.Stop()
+	p.watches.Wait()
+	if taken {
+		return
+	}
+	p.mu.Lock()
+	p.rules.GiveUp()
+	p.mu.Unlock()
+	if p.origin != pipeline.OriginUnknown {
+		p.c.e.pipe.Post(pipeline.Request{
+			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
+			Line: &pipeline.Line{Named: [2]string{leader}},
+		})
+	}
+}
+
+// wait returns the lock; or the next step, without a kind if c is to stand in line again; or an error. With a leader, the
+// token is passed to that.
+func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string, err error) {
+	e := p.c.e
+	for stay := false; ; stay = true {
+		split := p.split()
+		out, err := p.ask(ctx, stay)
+		if err != nil {
+			return nil, step{}, "", err
+		}
+		for asked := true; ; asked = false {
+			lock, next, err := p.take(ctx)
+			if lock != nil || err != nil || next.kind != nil {
+				return lock, next, "", err
+			}
+			if asked && out.Verdict == quorum.NoQuorum {
+				return nil, p.failed(out), "", nil
+			}
+			if asked {
+				again, leader := p.settle(split)
+				if again {
+					return nil, step{}, leader, nil
+				}
+			}
+			select {
+			case <-p.changed:
+				continue
+			case <-p.timer.C:
+			case <-ctx.Done():
+				refused := newAttemptError(kindOf(out.Verdict, ErrTaken), anAcquire, len(p.seats), out)
+				return nil, step{}, "", oneline.Join(refused, ctx.Err())
+			case <-e.closing:
+				return nil, step{}, "", ErrClosed
+			}
+			break
+		}
+		e.counts.retries.Add(1)
+	}
+}
+
+// ask sends the masters a request to join the line, or to stay there.
+func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
+	c, now := p.c, clock.Now()
+	waited := now.Sub(p.began)
+	next := line.StayAfter(waited, c.ttl)
+	p.mu.Lock()
+	l := &pipeline.Line{
+		Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: line.Stale(next),
+		Stay: stay, Waited: waited, Told: p.told,
+	}
+	p.told, p.missing = false, false
+	p.due = now.Add(next)
+	p.timer.Reset(next)
+	p.mu.Unlock()
+	if stay {
+		c.e.pipe.Lines() // a master may be back
+	}
+	out, err := c.e.pipe.Do(ctx, pipeline.Request{
+		Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Line: l, Patient: c.waitWhenFull || stay,
+	})
+	if err != nil {
+		return out, err
+	}
+	if !stay {
+		p.origin = out.Origin
+		c.made++
+	}
+	switch out.Verdict {
+	case quorum.NoQuorum:
+		return out, nil
+	case quorum.Denied:
+		c.state.failedFor(ErrTaken)
+		if !stay {
+			c.e.counts.taken.Add(1)
+		}
+	}
+	c.e.noteTook(clock.Now().Sub(sentAt(out, now)))
+	return out, nil
+}
+
+// failed is the step after a request that too few masters answered.
+func (p *place) failed(out pipeline.Outcome) step {
+	c := p.c
+	next := c.next(out, 0)
+	c.made--
+	c.e.counts.attempt(next, out)
+	c.state.failedFor(next.kind)
+	next.failed = newAttemptError(next.kind, anAcquire, len(p.seats), out)
+	return next
+}
+
+// split reports whether some masters have granted, but not a quorum.
+func (p *place) split() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return line.Live(p.seats, clock.Now(), p.fenced) != 0
+}
+
+// settle decides, after a request, whether to give the token up and join again. split says that some masters, but not a
+// quorum, had granted when it was sent.
+func (p *place) settle(split bool) (again bool, leader string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	some := line.Live(p.seats, clock.Now(), p.fenced) != 0
+	switch {
+	case p.missing:
+		return true, ""
+	case !some || !split:
+		return false, ""
+	}
+	next, leader := line.Settle(p.token, p.values, p.quorum)
+	switch next {
+	case line.Again:
+		if p.settled++; p.settled > mostSettled {
+			return true, ""
+		}
+	case line.Wait:
+		p.patience = min(p.patience+1, 10)
+	case line.Yield:
+		return true, leader
+	}
+	p.soonerLocked(p.strayDelay())
+	return false, ""
+}
+
+// strayDelay returns how long to wait for the grants that are missing.
+func (p *place) strayDelay() time.Duration {
+	least := max(2*time.Millisecond, 4*p.c.e.roundTrip()) << p.patience
+	return redlock.Jitter(least, 2*least, fastrand.Uint32n)
+}
+
+// soonerLocked lets the next request be sent after d, unless it is to be sent sooner.
+func (p *place) soonerLocked(d time.Duration) {
+	if due := clock.Now().Add(d); due.Before(p.due) {
+		p.due = due
+		p.timer.Reset(d)
+	}
+}
+
+// Hear takes what a master says. It is called with the pipeline's locks held.
+func (p *place) Hear(master int, a pipeline.Answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.rules.Waits() {
+		return
+	}
+	switch a.Kind {
+	case pipeline.Granted, pipeline.Has:
+		p.grantedLocked(master, a)
+	case pipeline.InLine:
+		p.values[master] = a.Value
+		if a.Value != "" && !token.Ours(a.Value) {
+			p.strange = clock.Now()
+		}
+		if a.Rank == 0 && !p.watched {
+			p.watched = true
+			p.watches.Go(p.watch)
+		}
+	case pipeline.Missing:
+		p.values[master], p.seats[master] = "", line.Seat[clock.Instant]{}
+		p.missing = true
+	case pipeline.Opened:
+		p.told = true
+		p.soonerLocked(redlock.Jitter(openFor, openFor*3/2, fastrand.Uint32n))
+	case pipeline.Free:
+		p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
+	}
+}
+
+func (p *place) grantedLocked(master int, a pipeline.Answer) {
+	now := clock.Now()
+	before := line.Live(p.seats, now, p.fenced)
+	if !p.rules.Grant(&p.seats[master], a.Version, redlock.Validity(a.Lease, 0, p.c.e.cfg.Drift), a.Fence) {
+		return
+	}
+	p.values[master] = p.token
+	if a.Kind == pipeline.Granted {
+		p.firsts[master], p.seconds[master] = a.Next[0], a.Next[1]
+		p.strange = later(p.strange, sightingAt(a.Word, now))
+	}
+	live := line.Live(p.seats, now, p.fenced)
+	if _, won := line.Valid(p.seats, live, p.quorum); won {
+		select {
+		case p.changed <- struct{}{}:
+		default:
+		}
+	} else if before == 0 {
+		p.soonerLocked(p.strayDelay())
+	}
+}
+
+// watch asks again when the name may be free, as contenders do that are not in line. Who releases it may not pass it on.
+func (p *place) watch() {
+	c := p.c
+	err := c.e.pause(p.ctx, settleIn)
+	if err == nil {
+		err = c.e.pipe.Await(p.ctx, c.name, c.e.cfg.RetryHeld)
+	}
+	if err == nil {
+		err = c.e.pause(p.ctx, redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap())
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.watched = false; err == nil {
+		p.soonerLocked(0)
+	}
+}
+
+// take returns the lock once a quorum of grants lives.
+func (p *place) take(ctx context.Context) (*Lock, step, error) {
+	c, e := p.c, p.c.e
+	req := pipeline.Request{Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Origin: p.origin}
+	p.mu.Lock()
+	live := line.Live(p.seats, clock.Now(), p.fenced)
+	until, won := line.Valid(p.seats, live, p.quorum)
+	if !won {
+		p.mu.Unlock()
+		return nil, step{}, nil
+	}
+	p.rules.Take()
+	first, second := line.Next(p.firsts, p.seconds)
+	strange := p.strange
+	heldOn, fences := 0, make([]uint64, len(p.seats))
+	for m, s := range p.seats {
+		if live&(1<<m) != 0 {
+			heldOn++
+			fences[m] = s.Fence
+		}
+	}
+	p.mu.Unlock()
+	if p.fenced {
+		var out pipeline.Outcome
+		req.Fence, out.Granted, out.Stored = fencing.Decide(fences)
+		if !fencing.Counts(out.Granted, out.Stored, 0, p.quorum) {
+			out.Origin = p.origin
+			out, err := c.raise(ctx, req, out)
+			if err != nil {
+				return nil, step{}, err
+			}
+			if out.Verdict != quorum.Won {
+				return nil, p.failed(out), nil
+			}
+		}
+	}
+	now := clock.Now()
+	lock := grant(e, c.state, req, heldOn, now, now)
+	lock.lease.passedOn(until, now)
+	lock.lease.named = [2]string{first, second}
+	c.state.stoodInLine(strange)
+	if lock, err := c.take(lock); err == nil {
+		return lock, step{}, nil
+	} else if errors.Is(err, ErrClosed) {
+		return nil, step{}, err
+	}
+	return nil, c.retry(ErrExpired), nil
+}
