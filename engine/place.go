@@ -311,7 +311,7 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 		case p.changed <- struct{}{}:
 		default:
 		}
-	} else if before == 0 {
+	} else if before == 0 && live != 0 {
 		p.soonerLocked(p.strayDelay())
 	}
 }

@@ -95,7 +95,7 @@ func (m *master) subscribeLocked(now time.Time) {
 	add(&e.Batch, Wait, next)
 	add(&e.Batch, Pass, holder)
 	add(&e.Batch, Pass, next)
-	want := []string{"subscribe", "g 0 - -", "q 0 ", "2", "1"}
+	want := []string{"subscribe", "g\n0\n-\n-", "q\n0\n", "2", "1"}
 	e.answered = func(replies []resp.Reply) error {
 		for i, r := range replies {
 			got := r.Text

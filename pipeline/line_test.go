@@ -237,12 +237,12 @@ func TestForgedMessagesAreNotKept(t *testing.T) {
 		p := b.openWithLines()
 		m := p.masters[0]
 		m.since = time.Now().Add(-time.Minute)
-		m.pushed(m.channel, "g t 1 2000 0 - - - "+strings.Repeat("x", mostPushed))
+		m.pushed(m.channel, "g\nt\n1\n2000\n0\n-\n-\n-\n"+strings.Repeat("x", mostPushed))
 		require.Empty(t, m.held)
-		m.pushed("another", "g t 1 2000 0 - - -")
+		m.pushed("another", "g\nt\n1\n2000\n0\n-\n-\n-")
 		require.Empty(t, m.held)
 		for range 2 * mostHeld {
-			m.pushed(m.channel, "g t 1 2000 0 - - -")
+			m.pushed(m.channel, "g\nt\n1\n2000\n0\n-\n-\n-")
 		}
 		require.Len(t, m.held, mostHeld)
 	})

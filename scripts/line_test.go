@@ -60,7 +60,7 @@ func (m testMaster) hear(channel string) <-chan string {
 
 func TestFreeNameIsGrantedToTheFirstOfTheLine(t *testing.T) {
 	m := newMaster(t)
-	require.Equal(t, "g 0 - -", m.wait(waiter{"t1", "c", 0, ""}))
+	require.Equal(t, "g\n0\n-\n-", m.wait(waiter{"t1", "c", 0, ""}))
 	m.requireTTL(90_000, "a")
 	require.Equal(t, "t1", m.text("GET", "a"))
 	require.Equal(t, "m", strings.Fields(m.wait(waiter{"t1", "c", -1, ""}))[0])
@@ -75,7 +75,7 @@ func TestTokensStandInLineByTheirAge(t *testing.T) {
 		words := strings.Fields(m.wait(w))
 		require.Equal(t, []string{"q", []string{"0", "1", "0"}[i], "held"}, []string{words[0], words[1], words[3]})
 	}
-	require.Equal(t, "q 1", m.wait(waiter{"t1", "c", -1, ""})[:3])
+	require.Equal(t, "q\n1", m.wait(waiter{"t1", "c", -1, ""})[:3])
 	require.Equal(t, "x", m.wait(waiter{"t4", "c", -1, ""}))
 	m.requireTTL(30_000, lineOf)
 	m.requireTTL(30_000, entriesOf)
@@ -114,7 +114,7 @@ func TestPassTakesALostLockToTheNextToo(t *testing.T) {
 	m.number("DEL", "a")
 	require.EqualValues(t, -1, m.pass("t0", "p"))
 	require.Equal(t, "t1", m.text("GET", "a"))
-	require.Equal(t, "g t1", (<-heard)[:4])
+	require.Equal(t, "g\nt1", (<-heard)[:4])
 }
 
 func TestWhoDoesNotHearIsSkippedAndHasNoKey(t *testing.T) {
@@ -127,7 +127,7 @@ func TestWhoDoesNotHearIsSkippedAndHasNoKey(t *testing.T) {
 	}
 	require.EqualValues(t, 2, m.pass("t0", "p"))
 	require.Equal(t, "t1", m.text("GET", "a"))
-	require.Equal(t, "g t1", (<-heard)[:4])
+	require.Equal(t, "g\nt1", (<-heard)[:4])
 	m.wait(waiter{"deaf", "nobody", 0, ""})
 	require.EqualValues(t, 1, m.pass("t1", "p"))
 	require.EqualValues(t, 0, m.number("DBSIZE"))
@@ -140,9 +140,9 @@ func TestFreeNameIsShownToTheFirstWhoeverAsks(t *testing.T) {
 	m.wait(waiter{"deaf", "nobody", 90_000, ""})
 	m.wait(waiter{"t1", "c", 50_000, ""})
 	m.number("DEL", "a")
-	require.Equal(t, "q 1 -2 ", m.wait(waiter{"t2", "c", 0, ""}))
-	require.Equal(t, "f t1", <-heard)
-	require.Equal(t, "g 0 t1 -", m.wait(waiter{"t2", "c", -1, "1"}), "it was told to ask")
+	require.Equal(t, "q\n1\n-2\n", m.wait(waiter{"t2", "c", 0, ""}))
+	require.Equal(t, "f\nt1", <-heard)
+	require.Equal(t, "g\n0\nt1\n-", m.wait(waiter{"t2", "c", -1, "1"}), "it was told to ask")
 }
 
 func TestNameLeftOpenWakesTwoAndGrantsNobody(t *testing.T) {
@@ -155,8 +155,8 @@ func TestNameLeftOpenWakesTwoAndGrantsNobody(t *testing.T) {
 	}
 	require.EqualValues(t, 1, m.pass("t0", "o"))
 	require.False(t, m.exists("a"))
-	require.Equal(t, "o t1", <-heard)
-	require.Equal(t, "o t2", <-heard)
+	require.Equal(t, "o\nt1", <-heard)
+	require.Equal(t, "o\nt2", <-heard)
 	require.EqualValues(t, 3, m.number("ZCARD", lineOf))
 }
 
@@ -171,8 +171,8 @@ func TestFencedGrantsRaiseTheRegister(t *testing.T) {
 			token, "p", "word", tag, "-", "-", set, "5", proposed)
 	}
 	join := func(token string) string { return m.wait(waiter{token, "c", 0, ""}, "the set", "5", "0") }
-	require.Equal(t, "the mark\ng 11 - -", join("t0"))
-	require.Equal(t, "the mark\nq 0", join("t1")[:12])
+	require.Equal(t, "the mark\ng\n11\n-\n-", join("t0"))
+	require.Equal(t, "the mark\nq\n0", join("t1")[:12])
 	require.EqualValues(t, 2, pass("t0", "tag", "the set", "20"))
 	require.Equal(t, []string{"20", "word", "-", "-", "the", "mark"}, strings.Fields(<-heard)[4:])
 	require.Equal(t, "20", m.text("HGET", fencedRegisters, "5"))
@@ -209,7 +209,7 @@ func TestNothingKeepsAPassFromDeletingTheKey(t *testing.T) {
 		m.number("PUBLISH", "c", "end")
 		if message := <-heard; message != "end" {
 			require.Equal(t, "t1", value, "%s: what was heard is so", denied)
-			require.Equal(t, "g t1", message[:4])
+			require.Equal(t, "g\nt1", message[:4])
 			<-heard
 		}
 	}
@@ -252,7 +252,7 @@ func TestHundredThousandStaleEntriesCostAFewEach(t *testing.T) {
 	m.wait(waiter{"t1", "c", 0, ""})
 	require.EqualValues(t, 100_001-8, m.number("ZCARD", lineOf))
 	require.EqualValues(t, 2, m.pass("t0", "p", "t1"))
-	require.Equal(t, "g t1", (<-heard)[:4])
+	require.Equal(t, "g\nt1", (<-heard)[:4])
 	require.EqualValues(t, 1, m.pass("t1", "p"))
 	require.EqualValues(t, 100_000-16, m.number("ZCARD", lineOf))
 }

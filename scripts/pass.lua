@@ -10,7 +10,7 @@
 -- ARGV[7], ARGV[8], ARGV[9]  with fencing: the description that the caller expects, the
 --          register, the fencing token that the caller proposes
 -- Returns  2 passed on | 1 deleted | 0 another's | -1 gone, whether passed on or not
--- The new owner hears, with blanks between:
+-- The new owner hears, with line feeds between:
 --   'g' token version lease fence word first second [mark]
 --          the lock is granted in answer to the request of that version
 --   'o' token  the name is left open; in wait, 'f' token: it is free
@@ -63,7 +63,7 @@ local function offer(c)
   local age = stamp and now - stamp
   if age and age >= 0 and age <= stale + 0 and tag == ARGV[4] then
     if ARGV[2] == 'o' then
-      if hears(channel, 'o ' .. c) then
+      if hears(channel, 'o\n' .. c) then
         opened = opened + 1
         return opened == 2
       end
@@ -75,8 +75,8 @@ local function offer(c)
         pcall('ZREM', line, c)
         pcall('HDEL', entries, c)
         local next = range(0, 1)
-        local message = table.concat({'g', c, version, lease, granted, ARGV[3], next[1] or '-', next[2] or '-'}, ' ')
-        passed = hears(channel, fenced and message .. ' ' .. mark or message)
+        local message = table.concat({'g', c, version, lease, granted, ARGV[3], next[1] or '-', next[2] or '-'}, '\n')
+        passed = hears(channel, fenced and message .. '\n' .. mark or message)
         if not passed then pcall('DEL', name) end
         return passed
       end

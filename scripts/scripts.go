@@ -64,8 +64,8 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = Script{"wait", waitSource, "f2e9f4283da689ae6b6b7f9cdc1af6a65d3599e5"}
-	Pass = Script{"pass", passSource, "307b2a60b53afbba32c80286d657f592b4c90111"}
+	Wait = Script{"wait", waitSource, "8c174a92f2b08a4da3f34054baa0b1bebffd0ad9"}
+	Pass = Script{"pass", passSource, "1e2eae456d92025cd5cb66a9224180f06b15734d"}
 )
 
 // Inspect is for people, and rare: each call loads it.

@@ -14,7 +14,7 @@
 -- ARGV[9]  lease of a lock that is granted now. All times are in milliseconds
 -- ARGV[10], ARGV[11], ARGV[12]  with fencing: the description that the caller expects, the
 --          register, the fencing token that the caller proposes
--- Returns words, with blanks between; with fencing the mark and a line feed come first:
+-- Returns words, with line feeds between; with fencing the mark comes first:
 --   'g' fence first second  granted; fence is '0' without fencing, first and second are the
 --                           tokens that wait now, '-' none
 --   'm' lease               the token has the lock already, for so long
@@ -32,7 +32,7 @@ if fenced then
   mark = mark .. '\n'
 end
 local value = call('GET', name)
-if value == token then return mark .. 'm ' .. call('PTTL', name) end
+if value == token then return mark .. 'm\n' .. call('PTTL', name) end
 local clock = call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 if not call('ZRANK', line, token) then
@@ -54,7 +54,7 @@ end
 local function awake(c)
   local stamp, stale, channel = (call('HGET', entries, c) or ''):match('^%d+ (%d+) (%d+) %d+ (%S+) ')
   local age = stamp and now - stamp
-  return age and age >= 0 and age <= stale + 0 and (value or call('PUBLISH', channel, 'f ' .. c) > 0)
+  return age and age >= 0 and age <= stale + 0 and (value or call('PUBLISH', channel, 'f\n' .. c) > 0)
 end
 
 for _ = 1, 8 do
@@ -73,9 +73,9 @@ for _ = 1, 8 do
     call('SET', name, token, 'PX', ARGV[9])
     remove(token)
     local next = call('ZRANGE', line, 0, 1)
-    return mark .. 'g ' .. fence .. ' ' .. (next[1] or '-') .. ' ' .. (next[2] or '-')
+    return mark .. table.concat({'g', fence, next[1] or '-', next[2] or '-'}, '\n')
   end
   if not first or first == token or awake(first) then break end
   remove(first)
 end
-return mark .. 'q ' .. (call('ZRANK', line, token) or -1) .. ' ' .. call('PTTL', name) .. ' ' .. (value or '')
+return mark .. table.concat({'q', call('ZRANK', line, token) or -1, call('PTTL', name), value or ''}, '\n')

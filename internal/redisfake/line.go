@@ -107,7 +107,7 @@ func (q *queue) grant() (fence string, err error) {
 // next returns the first two of the line.
 func (q *queue) next() string {
 	tokens, _ := q.sorted()
-	return strings.Join(append(tokens, "-", "-")[:2], " ")
+	return strings.Join(append(tokens, "-", "-")[:2], "\n")
 }
 
 func wait(d *dataSet, keys, args []string) any {
@@ -125,7 +125,7 @@ func wait(d *dataSet, keys, args []string) any {
 	case err != nil:
 		return err
 	case there && value == token:
-		return fmt.Sprint(mark, "m ", d.pttl(q.name))
+		return fmt.Sprint(mark, "m\n", d.pttl(q.name))
 	}
 	tokens, err := q.sorted()
 	if err != nil {
@@ -167,18 +167,18 @@ func wait(d *dataSet, keys, args []string) any {
 			}
 			d.set(q.name, token, int64(atoi(ttl)))
 			q.remove(token)
-			return mark + "g " + fence + " " + q.next()
+			return mark + "g\n" + fence + "\n" + q.next()
 		}
 		if first == "" || first == token {
 			break
 		}
-		if e, _, fresh := q.fresh(first); fresh && (there || d.publish(e.channel, "f "+first) > 0) {
+		if e, _, fresh := q.fresh(first); fresh && (there || d.publish(e.channel, "f\n"+first) > 0) {
 			break
 		}
 		q.remove(first)
 	}
 	tokens, _ = q.sorted()
-	return fmt.Sprint(mark, "q ", slices.Index(tokens, token), " ", d.pttl(q.name), " ", value)
+	return fmt.Sprint(mark, "q\n", slices.Index(tokens, token), "\n", d.pttl(q.name), "\n", value)
 }
 
 func pass(d *dataSet, keys, args []string) any {
@@ -200,7 +200,7 @@ func pass(d *dataSet, keys, args []string) any {
 			return false
 		}
 		if open {
-			if d.publish(e.channel, "o "+c) > 0 {
+			if d.publish(e.channel, "o\n"+c) > 0 {
 				opened++
 				return opened == 2
 			}
@@ -213,9 +213,9 @@ func pass(d *dataSet, keys, args []string) any {
 		}
 		lease := int64(atoi(e.lease)) + age
 		d.set(q.name, c, lease)
-		message := fmt.Sprint("g ", c, " ", e.version, " ", lease, " ", fence, " ", word, " ", q.next())
+		message := strings.Join([]string{"g", c, e.version, fmt.Sprint(lease), fence, word, q.next()}, "\n")
 		if q.set != "" {
-			message += " " + q.foundMark
+			message += "\n" + q.foundMark
 		}
 		if passed = d.publish(e.channel, message) > 0; !passed {
 			d.delete(q.name)

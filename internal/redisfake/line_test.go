@@ -17,19 +17,19 @@ import (
 
 // aboutTimes rounds the milliseconds in an answer or push of the line, whose kind says which word they are.
 func aboutTimes(text string, ms map[string]int) string {
-	mark, rest, found := strings.Cut(text, "\n")
-	if !found {
-		mark, rest = "", text
+	words := strings.Split(text, "\n")
+	kind := 0
+	if ms[words[0]] == 0 && len(words) > 1 { // of an answer with a mark
+		kind = 1
 	}
-	words := strings.Split(rest, " ")
-	if at := ms[words[0]]; at > 0 {
+	if at := ms[words[kind]] + kind; at > kind {
 		n, err := strconv.Atoi(words[at])
 		if err != nil {
 			return text
 		}
 		words[at] = fmt.Sprint("about ", (n+50_000)/100_000)
 	}
-	return strings.Join(append(words, mark), " ")
+	return strings.Join(words, "\n")
 }
 
 // listen returns the messages of a channel, and ends with one for the token "end".
@@ -43,7 +43,7 @@ func (c client) listen(channel string) <-chan string {
 	})
 	go func() {
 		_ = c.Receive(ctx, c.B().Subscribe().Channel(channel).Build(), func(m rueidis.PubSubMessage) {
-			if messages <- aboutTimes(m.Message, map[string]int{"g": 3}); strings.Contains(m.Message, " end ") {
+			if messages <- aboutTimes(m.Message, map[string]int{"g": 3}); strings.Contains(m.Message, "\nend\n") {
 				close(messages)
 			}
 		})

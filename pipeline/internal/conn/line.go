@@ -146,8 +146,8 @@ func WaitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err erro
 // PushedAnswer reads a message on a connection's channel: for which token it is, and what. It reports false if it is none
 // of the scripts'.
 func PushedAnswer(message string) (token string, a Answer, ok bool) {
-	kind, rest, _ := strings.Cut(message, " ")
-	token, rest, _ = strings.Cut(rest, " ")
+	kind, rest, _ := strings.Cut(message, "\n")
+	token, rest, _ = strings.Cut(rest, "\n")
 	switch {
 	case token == "" || len(token) > MaxValue:
 		return "", a, false
@@ -156,7 +156,7 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	case kind != string(Granted):
 		return "", a, false
 	}
-	w := strings.SplitN(rest, " ", 7)
+	w := strings.SplitN(rest, "\n", 7)
 	if len(w) < 6 {
 		return "", a, false
 	}
@@ -177,7 +177,7 @@ func answer(text string, words map[AnswerKind]int) (a Answer, ok bool) {
 	}
 	a.Kind = AnswerKind(text[0])
 	n := words[a.Kind]
-	w := strings.SplitN(text, " ", max(n, 1))
+	w := strings.SplitN(text, "\n", max(n, 1))
 	if n == 0 || len(w) != n || len(w[0]) != 1 {
 		return a, false
 	}
