@@ -1,0 +1,200 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/line"
+	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/redistest"
+)
+
+// linesOf waits until the engines have lines.
+func linesOf(t testing.TB, engines ...*Engine) {
+	t.Helper()
+	for _, e := range engines {
+		soon(t, e.pipe.Lines, "a quorum has lines")
+	}
+}
+
+// inLine returns how many tokens stand in line for a name, at the master that has most.
+func inLine(t testing.TB, masters []*redisserver.Server, name string) (most int64) {
+	t.Helper()
+	for _, m := range masters {
+		for _, key := range []string{"__muxlock__:q:", "__muxlock__:Q:"} {
+			n, _ := redistest.Command(t, m, "ZCARD", key+name).(int64)
+			most = max(most, n)
+		}
+	}
+	return most
+}
+
+// goInLine starts an Acquire in each engine, one after the other, and returns once all stand in line. A lock that is
+// acquired sends the number of its engine.
+func goInLine(t testing.TB, ctx context.Context, masters []*redisserver.Server, name string, engines ...*Engine) <-chan *Lock {
+	t.Helper()
+	got := make(chan *Lock, len(engines))
+	var all sync.WaitGroup
+	t.Cleanup(all.Wait)
+	for i, e := range engines {
+		all.Go(func() {
+			if lock, err := e.Acquire(ctx, name, 0); err == nil {
+				got <- lock
+			}
+		})
+		soon(t, func() bool { return inLine(t, masters, name) == int64(i)+1 }, "engine %d stands in line", i)
+	}
+	return got
+}
+
+// releaseToNext releases a lock that is not left open to strangers, however long it was held.
+func releaseToNext(t testing.TB, lock *Lock) {
+	t.Helper()
+	lock.lease.since = clock.Now().Add(time.Hour)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestProcessesGetANameInOrderOfArrivalWithoutARequestOfTheirs(t *testing.T) {
+	for _, fencing := range []bool{false, true} {
+		t.Run(fmt.Sprint("fencing ", fencing), func(t *testing.T) {
+			masters, how := redistest.Masters(t, 5), func(*Config) {}
+			if fencing {
+				masters, how = fencedSet(t, 5), fenced
+			}
+			var engines []*Engine
+			for i := range 5 {
+				engines = append(engines, open(t, masters, holder(fmt.Sprint("process ", i)), how))
+			}
+			linesOf(t, engines...)
+			lock, err := engines[0].Acquire(t.Context(), "n", 0)
+			require.NoError(t, err)
+			lock.lease.state.stoodInLine(clock.Instant{}) // as after a turn in line
+			got := goInLine(t, t.Context(), masters, "n", engines[1:]...)
+			for i, e := range engines[1:] {
+				rounds, fence := e.Stats().Rounds, lock.Fence()
+				releaseToNext(t, lock)
+				lock = <-got
+				require.Same(t, e, lock.lease.e, "place %d", i)
+				require.LessOrEqual(t, e.Stats().Rounds, rounds+1, "at most the renewal of a short lease")
+				if fencing {
+					require.Greater(t, lock.Fence(), fence)
+				}
+				require.EqualValues(t, 1, engines[i].Stats().PassedOn)
+			}
+			require.NoError(t, lock.Release(t.Context()))
+			require.Zero(t, engines[4].Stats().PassedOn, "nobody is in line")
+			redistest.Gone(t, masters, "n", "__muxlock__:q:n", "__muxlock__:w:n", "__muxlock__:Q:n", "__muxlock__:W:n")
+		})
+	}
+}
+
+func TestLockThatWasPassedOnLivesForItsTTL(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	first, second := open(t, masters), open(t, masters)
+	linesOf(t, first, second)
+	lock, err := first.Acquire(t.Context(), "n", 0)
+	require.NoError(t, err)
+	lock.lease.state.stoodInLine(clock.Instant{})
+	got := goInLine(t, t.Context(), masters, "n", second)
+	releaseToNext(t, lock)
+	lock = <-got
+	require.Less(t, time.Until(lock.Until()), line.Passed(second.cfg.TTL)+5*time.Second)
+	soon(t, func() bool { return time.Until(lock.Until()) > second.cfg.TTL*8/10 }, "it is extended")
+	renewed := second.Stats().Renewed
+	require.EqualValues(t, 1, renewed)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed(t *testing.T) {
+	for name, leave := range map[string]func(e *Engine, cancel func()){
+		"ctx ends": func(_ *Engine, cancel func()) { cancel() },
+		"Close":    func(e *Engine, _ func()) { _ = e.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			masters := redistest.Masters(t, 3)
+			first, second, third := open(t, masters), open(t, masters), open(t, masters)
+			linesOf(t, first, second, third)
+			lock, err := first.Acquire(t.Context(), "n", 0)
+			require.NoError(t, err)
+			lock.lease.state.stoodInLine(clock.Instant{})
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			failed := make(chan error, 1)
+			go func() { _, err := second.Acquire(ctx, "n", 0); failed <- err }()
+			soon(t, func() bool { return inLine(t, masters, "n") == 1 })
+			got := make(chan *Lock, 1)
+			go func() { lock, _ := third.Acquire(t.Context(), "n", 0); got <- lock }()
+			soon(t, func() bool { return inLine(t, masters, "n") == 2 })
+			leave(second, cancel)
+			err = <-failed
+			require.ErrorIs(t, err, map[string]error{"ctx ends": context.Canceled, "Close": ErrClosed}[name])
+			if name == "ctx ends" {
+				require.ErrorIs(t, err, ErrTaken)
+			}
+			soon(t, func() bool { return inLine(t, masters, "n") == 1 }, "it is out of line")
+			releaseToNext(t, lock)
+			lock = <-got
+			require.EqualValues(t, 1, first.Stats().PassedOn)
+			require.NoError(t, lock.Release(t.Context()))
+			redistest.Gone(t, masters, "n", "__muxlock__:q:n", "__muxlock__:w:n")
+		})
+	}
+}
+
+func TestFirstInLineGetsTheLockWhenItsHolderIsGone(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	first, second := open(t, masters), open(t, masters)
+	linesOf(t, first, second)
+	const ttl = 3 * time.Second
+	_, err := first.Acquire(t.Context(), "n", ttl)
+	require.NoError(t, err)
+	began := time.Now()
+	got := goInLine(t, t.Context(), masters, "n", second)
+	lock := <-got
+	require.Less(t, time.Since(began), patience+ttl)
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestFirstInLineHearsOfAReleaseThatPassesNothingOn(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	first, second := open(t, masters), open(t, masters)
+	linesOf(t, first, second)
+	lock, err := first.Acquire(t.Context(), "n", 0)
+	require.NoError(t, err)
+	got := goInLine(t, t.Context(), masters, "n", second)
+	require.NoError(t, lock.Release(t.Context()))
+	lock = <-got
+	require.Zero(t, first.Stats().PassedOn, "the first release of a name does not know of the line")
+	require.NoError(t, lock.Release(t.Context()))
+}
+
+func TestWhoMakesFewAttemptsOrWantsAShortLeaseDoesNotStandInLine(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	first, second := open(t, masters), open(t, masters, func(c *Config) { c.MaxAttempts, c.RetryHeld = 3, time.Millisecond })
+	linesOf(t, first, second)
+	lock, err := first.Acquire(t.Context(), "n", 0)
+	require.NoError(t, err)
+	_, err = second.TryAcquire(t.Context(), "n", 0)
+	require.ErrorIs(t, err, ErrTaken)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { _, err := second.Acquire(ctx, "n", 0); done <- err }()
+	soon(t, func() bool { return second.Stats().Taken >= 2 })
+	cancel()
+	require.ErrorIs(t, <-done, ErrTaken)
+	ctx, cancel = context.WithCancel(t.Context())
+	other := open(t, masters, masterTimeout(line.LeastTTL/2))
+	linesOf(t, other)
+	go func() { _, err := other.Acquire(ctx, "n", line.LeastTTL-time.Millisecond); done <- err }()
+	soon(t, func() bool { return other.Stats().Taken >= 1 })
+	cancel()
+	require.ErrorIs(t, <-done, ErrTaken)
+	require.Zero(t, inLine(t, masters, "n"))
+	require.NoError(t, lock.Release(t.Context()))
+}
