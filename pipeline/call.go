@@ -18,6 +18,7 @@ type (
 	Request     = conn.Request
 	Line        = conn.Line
 	Answer      = conn.Answer
+	AnswerKind  = conn.AnswerKind
 	Master      = conn.Master
 	MasterError = conn.MasterError
 	Setup       = membership.Setup

@@ -1,0 +1,314 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/clock"
+	"muxlock/internal/line"
+	"muxlock/internal/quorum"
+	"muxlock/internal/redlock"
+	"muxlock/pipeline"
+)
+
+// liners stands for five masters that keep a line. What they answer is the test's.
+type liners struct {
+	scripted
+	answers func(n int, req pipeline.Request) []pipeline.Answer // to the n-th Wait, from 1, by master; Kind 0: none
+
+	mu     sync.Mutex // guards the following
+	heard  map[string]pipeline.Listener
+	waits  []pipeline.Request
+	passes []pipeline.Request
+	at     []time.Time // of waits
+}
+
+func (l *liners) Lines() bool { return true }
+
+func (l *liners) Listen(_, token string, to pipeline.Listener) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.heard[token] = to
+}
+
+func (l *liners) Unlisten(token string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.heard, token)
+}
+
+func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
+	switch req.Op {
+	case pipeline.Pass:
+		l.Post(req)
+		return pipeline.Outcome{Verdict: quorum.Won, PassedOn: 5}, nil
+	default:
+		return l.scripted.Do(ctx, req)
+	case pipeline.Wait:
+	}
+	l.mu.Lock()
+	l.waits, l.at = append(l.waits, req), append(l.at, time.Now())
+	n, to := len(l.waits), l.heard[req.Token]
+	l.mu.Unlock()
+	time.Sleep(time.Millisecond)
+	out := pipeline.Outcome{Origin: pipeline.OriginForeign + 1}
+	for m, a := range l.answers(n, req) {
+		switch a.Kind {
+		case 0:
+			out.Tally.Unknown++
+			continue
+		case pipeline.Granted, pipeline.Has:
+			out.Tally.Granted++
+		default:
+			out.Tally.Refused++
+		}
+		a.Version = req.Line.Version
+		to.Hear(m, a)
+	}
+	out.Verdict = out.Tally.Verdict(5)
+	return out, nil
+}
+
+func (l *liners) Post(req pipeline.Request) {
+	if req.Op != pipeline.Pass {
+		l.scripted.Post(req)
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.passes = append(l.passes, req)
+}
+
+// hears lets all who stand in line hear something of one master.
+func (l *liners) hears(master int, a pipeline.Answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, to := range l.heard {
+		to.Hear(master, a)
+	}
+}
+
+func (l *liners) asked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waits)
+}
+
+// all returns the answer of five masters that agree.
+func all(a pipeline.Answer) []pipeline.Answer { return []pipeline.Answer{a, a, a, a, a} }
+
+func inLineBehind(value string) pipeline.Answer {
+	return pipeline.Answer{Kind: pipeline.InLine, Rank: 1, Value: value}
+}
+
+func grantedFor(d time.Duration) pipeline.Answer {
+	return pipeline.Answer{Kind: pipeline.Granted, Lease: d, Version: 1}
+}
+
+// standing runs a test with an engine whose Acquire of "name" stands in line, known to be contended.
+func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answer, test func(t *testing.T, l *liners, e *Engine, got <-chan acquired), changes ...func(*Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		l := &liners{scripted: scripted{delay: time.Millisecond, keys: make(map[string]scriptedKey)}, answers: answers, heard: make(map[string]pipeline.Listener)}
+		cfg := Config{Masters: make([]string, 5)}
+		for _, change := range changes {
+			change(&cfg)
+		}
+		e := newEngine(cfg.withDefaults(), l, nil)
+		defer time.Sleep(time.Minute)
+		defer e.Close()
+		n, _, err := e.names.join(e, "name", e.cfg.TTL, true, clock.Now())
+		require.NoError(t, err)
+		n.stoodInLine(clock.Instant{})
+		n.stopContending(false)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		test(t, l, e, goAcquire(ctx, e, 0))
+	})
+}
+
+func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("holder")) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			time.Sleep(300 * time.Millisecond)
+			lease := line.Passed(e.cfg.TTL) + 300*time.Millisecond
+			for m := range 2 {
+				l.hears(m, grantedFor(lease))
+			}
+			requireOpen(t, got, "two are no quorum")
+			l.hears(2, grantedFor(lease))
+			lock := requireGot(t, got)
+			require.WithinDuration(t, l.at[0].Add(redlock.Validity(lease, 0, e.cfg.Drift)), lock.Until(), 0)
+			require.Equal(t, 1, l.asked())
+			require.NoError(t, lock.Release(t.Context()))
+			require.Equal(t, l.waits[0].Token, l.passes[0].Token)
+		})
+}
+
+func TestVotesThatAreSplitAreSettled(t *testing.T) {
+	has := pipeline.Answer{Kind: pipeline.Has, Lease: 9 * time.Second}
+	for name, c := range map[string]struct {
+		answers []pipeline.Answer // by those that granted, and those that did not
+		asks    int               // in a fifth of a second
+		passes  bool              // the token
+		leader  string            // to this one
+	}{
+		"ours are the most":   {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("b"), inLineBehind("c")}, 2 + mostSettled + 1, true, ""},
+		"another has more":    {[]pipeline.Answer{has, inLineBehind("a"), inLineBehind("a"), inLineBehind("b"), {}}, 3, true, "a"},
+		"another has as many": {[]pipeline.Answer{has, has, inLineBehind("!"), inLineBehind("!"), inLineBehind("b")}, 3, true, "!"}, // it sorts before tokens
+		"another has it":      {[]pipeline.Answer{has, has, inLineBehind("a"), inLineBehind("a"), inLineBehind("a")}, 6, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			first := ""
+			answers := func(n int, req pipeline.Request) []pipeline.Answer {
+				if n == 1 {
+					first = req.Token
+				}
+				if req.Token != first {
+					return all(inLineBehind("holder"))
+				}
+				return c.answers
+			}
+			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				time.Sleep(200 * time.Millisecond)
+				requireOpen(t, got, "some grants are no lock")
+				require.InDelta(t, c.asks, l.asked(), 1, "jitter")
+				if !c.passes {
+					require.Empty(t, l.passes)
+					return
+				}
+				require.Len(t, l.passes, 1)
+				require.Equal(t, first, l.passes[0].Token)
+				require.Equal(t, c.leader, l.passes[0].Line.Named[0])
+				last := l.waits[len(l.waits)-1]
+				require.NotEqual(t, first, last.Token)
+				require.False(t, last.Line.Stay)
+				require.Equal(t, l.at[len(l.at)-1].Sub(l.at[0]), last.Line.Waited, "its age goes on")
+			})
+		})
+	}
+}
+
+func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		a := all(inLineBehind("holder"))
+		if n == 2 {
+			a[4] = pipeline.Answer{Kind: pipeline.Missing}
+		}
+		return a
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(time.Second)
+		require.Equal(t, []bool{false, true, false}, []bool{l.waits[0].Line.Stay, l.waits[1].Line.Stay, l.waits[2].Line.Stay})
+		require.Len(t, l.passes, 1)
+		require.Equal(t, l.waits[0].Token, l.passes[0].Token)
+		require.NotEqual(t, l.waits[0].Token, l.waits[2].Token)
+		l.hears(0, grantedFor(time.Second))
+		l.hears(1, grantedFor(time.Second))
+		l.hears(2, grantedFor(time.Second))
+		requireGot(t, got)
+	})
+}
+
+func TestTooFewAnswersEndAPlace(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		if n == 1 {
+			return []pipeline.Answer{inLineBehind("a"), {}, {}, {}, {}}
+		}
+		return all(grantedFor(e10))
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(2 * time.Millisecond)
+		require.Len(t, l.passes, 1)
+		require.ErrorIs(t, e.names.why("name"), ErrNoQuorum)
+		requireGot(t, got)
+		require.GreaterOrEqual(t, l.at[1].Sub(l.at[0]), e.cfg.RetryHeld/2)
+	})
+}
+
+const e10 = 10 * time.Second
+
+func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
+	for kind, within := range map[pipeline.AnswerKind][2]time.Duration{
+		pipeline.Opened: {openFor, openFor * 3 / 2}, pipeline.Free: {settleIn, settleIn + 5*time.Millisecond},
+	} {
+		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("holder")) },
+			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				time.Sleep(100 * time.Millisecond)
+				told := time.Now()
+				l.hears(3, pipeline.Answer{Kind: kind})
+				time.Sleep(50 * time.Millisecond)
+				require.Equal(t, 2, l.asked())
+				require.Equal(t, kind == pipeline.Opened, l.waits[1].Line.Told)
+				require.GreaterOrEqual(t, l.at[1].Sub(told), within[0])
+				require.LessOrEqual(t, l.at[1].Sub(told), within[1])
+				time.Sleep(time.Second)
+				require.False(t, l.waits[2].Line.Told, "once")
+				requireOpen(t, got, "nobody granted it")
+			})
+	}
+}
+
+func TestFirstInLineWatchesTheName(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		if n == 1 {
+			return all(pipeline.Answer{Kind: pipeline.InLine, Rank: 0, Value: "holder"})
+		}
+		return all(grantedFor(e10))
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		requireGot(t, got) // at once: the name is free, for Await
+		require.GreaterOrEqual(t, l.at[1].Sub(l.at[0]), settleIn)
+		require.LessOrEqual(t, l.at[1].Sub(l.at[0]), settleIn+5*time.Millisecond)
+	})
+}
+
+func TestGrantsThatComeAfterTheCallerLeftAreNoLock(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("holder")) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			time.Sleep(100 * time.Millisecond)
+			var at pipeline.Listener
+			for _, at = range l.heard {
+			}
+			require.NoError(t, e.Close())
+			require.ErrorIs(t, (<-got).err, ErrClosed)
+			for m := range 5 {
+				at.Hear(m, grantedFor(e10))
+			}
+			require.Len(t, l.passes, 1)
+			require.Empty(t, l.heard)
+			require.Zero(t, line.Live(at.(*place).seats, clock.Now(), false))
+		})
+}
+
+func TestLockWhoseFencingTokenTooFewStoreIsRaised(t *testing.T) {
+	for _, equal := range []bool{true, false} {
+		answers := func(n int, _ pipeline.Request) (a []pipeline.Answer) {
+			for m := range uint64(5) {
+				g := grantedFor(e10)
+				if g.Fence = 7 + m; equal {
+					g.Fence = 7
+				}
+				a = append(a, g)
+			}
+			return a
+		}
+		standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			time.Sleep(10 * time.Millisecond)
+			require.Equal(t, !equal, l.count(pipeline.Extend) > 0)
+			if equal {
+				require.EqualValues(t, 7<<16, requireGot(t, got).Fence())
+				return
+			}
+			log, _ := l.history()
+			require.EqualValues(t, 11, log[0].Fence)
+			require.EqualValues(t, 0b11111, log[0].Among)
+			require.NotEmpty(t, l.passes, "nobody has the key: the raise is refused")
+		}, func(c *Config) { c.Fencing = true })
+	}
+}
