@@ -21,8 +21,9 @@ type SetUpOptions struct {
 
 // Inspection is what the tests ask of that of package admin.
 type Inspection struct {
-	Holder string
-	All    any
+	Holder, Next string
+	Waiting      int
+	All          any
 }
 
 // Member is what the tests ask of that of package admin.

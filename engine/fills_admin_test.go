@@ -25,7 +25,7 @@ func init() {
 	}
 	engine.Admin.Inspect = func(ctx context.Context, e *engine.Engine, name string) (engine.Inspection, error) {
 		i, err := admin.Inspect(ctx, e, name)
-		return engine.Inspection{Holder: i.Holder, All: i}, err
+		return engine.Inspection{Holder: i.Holder, Next: i.Next, Waiting: i.Waiting, All: i}, err
 	}
 	engine.Admin.ForceRelease = func(ctx context.Context, e *engine.Engine, name string) (int, error) {
 		i, err := admin.Inspect(ctx, e, name)

@@ -76,6 +76,10 @@ func TestProcessesGetANameInOrderOfArrivalWithoutARequestOfTheirs(t *testing.T) 
 			require.NoError(t, err)
 			lock.lease.state.stoodInLine(clock.Instant{}) // as after a turn in line
 			got := goInLine(t, t.Context(), masters, "n", engines[1:]...)
+			shown, err := Admin.Inspect(t.Context(), engines[0], "n")
+			require.NoError(t, err)
+			require.Equal(t, 4, shown.Waiting)
+			require.Equal(t, "process 1", shown.Next)
 			for i, e := range engines[1:] {
 				rounds, fence := e.Stats().Rounds, lock.Fence()
 				releaseToNext(t, lock)

@@ -18,6 +18,7 @@ type (
 	Request     = conn.Request
 	Line        = conn.Line
 	Answer      = conn.Answer
+	Value       = conn.Value
 	AnswerKind  = conn.AnswerKind
 	Master      = conn.Master
 	MasterError = conn.MasterError

@@ -16,14 +16,6 @@ const mostInspections = 64
 
 var errUnanswered = errors.New("has not answered yet")
 
-// A Value is what one master has under a name. The token in it must not be printed.
-type Value struct {
-	Address string
-	Token   string        // "": the name is free
-	Left    time.Duration // to live, as of the master's answer; or NoExpiry
-	Err     error         // why there is no answer, or ErrNotALock, or ErrDenied
-}
-
 // Inspect asks all masters that are up what they have under name, side by side, and returns a Value
 // for each master in the order of Config.Masters. The question goes behind what a master has been
 // sent. Inspect blocks until all have answered, ctx ends or Config.Timeout has passed. A master
@@ -95,8 +87,8 @@ func (m *master) newInspection(name string, answers chan<- answer) *maintenance 
 	e := &maintenance{requests: 1}
 	e.Inspect(name)
 	e.answered = func(replies []resp.Reply) error {
-		v := Value{Address: m.address}
-		v.Token, v.Left, v.Err = conn.InspectedValue(replies)
+		v := conn.Inspected(replies)
+		v.Address = m.address
 		answers <- answer{m.index, v}
 		return nil
 	}

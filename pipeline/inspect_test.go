@@ -132,27 +132,29 @@ func TestAnswersOfAnInspectionAreRead(t *testing.T) {
 		left  time.Duration
 		err   error
 	}{
-		{resp.Reply{}, "", 0, nil},
-		{text("0 x"), "x", 0, nil},
-		{text("1500 a b "), "a b ", 1500 * time.Millisecond, nil},
-		{text("-1 x"), "x", NoExpiry, nil},
-		{text("-1 "), "", 0, conn.ErrUnexpected},
-		{text("x"), "", 0, conn.ErrUnexpected},
+		{text("0\n\n-2\n"), "", 0, nil},
+		{text("0\n\n0\nx"), "x", 0, nil},
+		{text("2\nfirst\n1500\na\nb "), "a\nb ", 1500 * time.Millisecond, nil},
+		{text("0\n\n-1\nx"), "x", NoExpiry, nil},
+		{text("0\n\n-1\n"), "", 0, conn.ErrUnexpected},
+		{text("0\n\n-2\nx"), "", 0, conn.ErrUnexpected},
+		{text("x\n\n1\nx"), "", 0, conn.ErrUnexpected},
+		{text("0\n\nx\nx"), "", 0, conn.ErrUnexpected},
 		{text("12"), "", 0, conn.ErrUnexpected},
+		{resp.Reply{}, "", 0, conn.ErrUnexpected},
 		{resp.Reply{Kind: resp.Number, Number: 1}, "", 0, conn.ErrUnexpected},
 		{failed("WRONGTYPE Operation against a key"), "", 0, ErrNotALock},
 		{failed("MUXLOCKVALUE a string of 513 bytes"), "", 0, ErrNotALock},
 		{failed("NOPERM this user has no permissions to access one of the keys"), "", 0, ErrDenied},
 	} {
-		token, left, err := conn.InspectedValue([]resp.Reply{text("sha"), c.reply})
-		require.Equal(t, c.token, token, "%+v", c.reply)
-		require.Equal(t, c.left, left, "%+v", c.reply)
-		require.ErrorIs(t, err, c.err, "%+v", c.reply)
+		v := conn.Inspected([]resp.Reply{text("sha"), c.reply})
+		require.Equal(t, c.token, v.Token, "%+v", c.reply)
+		require.Equal(t, c.left, v.Left, "%+v", c.reply)
+		require.ErrorIs(t, v.Err, c.err, "%+v", c.reply)
 	}
-	_, _, err := conn.InspectedValue([]resp.Reply{text("sha"), failed("BUSY")})
-	require.EqualError(t, err, "BUSY")
-	_, _, err = conn.InspectedValue([]resp.Reply{text("sha"), failed("MUXLOCKVALUE a string of 513 bytes")})
-	require.EqualError(t, err, "muxlock: key holds no lock: a string of 513 bytes")
-	_, _, err = conn.InspectedValue([]resp.Reply{text("sha"), text(strings.Repeat("secret", 2))})
-	require.NotContains(t, err.Error(), "secret")
+	of := func(reply resp.Reply) Value { return conn.Inspected([]resp.Reply{text("sha"), reply}) }
+	require.EqualError(t, of(failed("BUSY")).Err, "BUSY")
+	require.EqualError(t, of(failed("MUXLOCKVALUE a string of 513 bytes")).Err, "muxlock: key holds no lock: a string of 513 bytes")
+	require.NotContains(t, of(text(strings.Repeat("secret", 2))).Err.Error(), "secret")
+	require.Equal(t, Value{Waiting: 2, Next: "first", Token: "x", Left: time.Second}, of(text("2\nfirst\n1000\nx")))
 }

@@ -1,12 +1,22 @@
--- Inspect: what is there under a lock's name.
+-- Inspect: what is there under a lock's name, and who waits for it.
 -- KEYS[1]  lock name
+-- KEYS[2], KEYS[3]  its lines, without fencing and with it
 -- ARGV[1]  the longest value of a lock, in bytes
--- Returns  time to live in milliseconds (-1: for ever), a blank, the value | nil: the name is free
+-- Returns words, with line feeds between: how many tokens stand in line, the first of them, time to
+-- live in milliseconds (-1: for ever, -2: the name is free), the value. What the ACL forbids of a line,
+-- or is none, counts as an empty one.
 -- Returns an error, WRONGTYPE or MUXLOCKVALUE, where no lock can be what is there. A string of
 -- any size is read within the server, since STRLEN is not among a lock's commands, but not sent.
 local value = redis.pcall('GET', KEYS[1])
-if not value or type(value) == 'table' then return value end
-if value == '' or #value > tonumber(ARGV[1]) then
+if type(value) == 'table' then return value end
+if value == '' or value and #value > tonumber(ARGV[1]) then
   return redis.error_reply('MUXLOCKVALUE a string of ' .. #value .. ' bytes')
 end
-return redis.call('PTTL', KEYS[1]) .. ' ' .. value
+local waiting, first = 0, nil
+for i = 2, 3 do
+  local n = redis.pcall('ZCARD', KEYS[i])
+  local tokens = redis.pcall('ZRANGE', KEYS[i], 0, 0)
+  waiting = waiting + (type(n) == 'number' and n or 0)
+  first = first or tokens[1]
+end
+return table.concat({waiting, (first or ''):match('^[^\n]*'), redis.call('PTTL', KEYS[1]), value or ''}, '\n')

@@ -69,7 +69,7 @@ var (
 )
 
 // Inspect is for people, and rare: each call loads it.
-var Inspect = Script{"inspect", inspectSource, "1de49599610cc61eb8de4851c153063d0e1bb133"}
+var Inspect = Script{"inspect", inspectSource, "8432d35df17fbd9735170eb6b590db4e65aed8bc"}
 
 // All returns the scripts that every master has loaded, in the order of loading.
 func All(fencing bool) []Script {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/redis/rueidis"
 	"github.com/stretchr/testify/require"
 )
 
@@ -197,22 +196,25 @@ func TestRegisterThatHoldsNoTokenIsNeitherUsedNorKept(t *testing.T) {
 func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
 	m := newMaster(t)
 	inspect := func(name string) (string, error) {
-		return m.do("EVALSHA", Inspect.SHA1, "1", name, "512").ToString()
+		return m.do("EVALSHA", Inspect.SHA1, "3", name, "line of " + name, "fenced line of " + name, "512").ToString()
 	}
 	for _, name := range oddNames {
-		_, err := inspect(name)
-		require.True(t, rueidis.IsRedisNil(err), "%v", err)
+		got, err := inspect(name)
+		require.NoError(t, err)
+		require.Equal(t, "0\n\n-2\n", got)
+		m.number("ZADD", "line of "+name, "2", "second", "1", "fi\nrst")
+		m.number("ZADD", "fenced line of "+name, "1", "third")
 		for _, token := range oddNames {
 			m.text("SET", name, token)
 			got, err := inspect(name)
 			require.NoError(t, err)
-			require.Equal(t, "-1 "+token, got)
+			require.Equal(t, "3\nfi\n-1\n"+token, got)
 		}
 		begun := time.Now()
 		m.number("PEXPIRE", name, "500000")
 		before := m.state([]string{name})
-		got, _ := inspect(name)
-		left, _, _ := strings.Cut(got, " ")
+		got, _ = inspect(name)
+		left := strings.Split(got, "\n")[2]
 		ms, err := strconv.Atoi(left)
 		require.NoError(t, err, got)
 		require.LessOrEqual(t, ms, 500_000)
@@ -229,9 +231,9 @@ func TestInspectReadsNothingOutThatIsNoLock(t *testing.T) {
 	m.text("SET", "empty", "")
 	m.text("SET", "just", strings.Repeat("x", 512))
 	for name, class := range map[string]string{"list": "WRONGTYPE ", "long": "MUXLOCKVALUE a string of 513 bytes", "empty": "MUXLOCKVALUE a string of 0 bytes"} {
-		err := m.do("EVALSHA", Inspect.SHA1, "1", name, "512").Error()
+		err := m.do("EVALSHA", Inspect.SHA1, "3", name, "line of " + name, "fenced line of " + name, "512").Error()
 		require.Error(t, err)
 		require.True(t, strings.HasPrefix(err.Error(), class), err)
 	}
-	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "1", "just", "512"), 3+512)
+	require.Len(t, m.text("EVALSHA", Inspect.SHA1, "3", "just", "no line", "no line", "512"), len("0\n\n-1\n")+512)
 }

@@ -98,6 +98,8 @@ type state struct {
 	Verdict       string  `json:"verdict"`
 	Holder        string  `json:"holder"`
 	LeftMs        *int64  `json:"left_ms"` // null: not held, or never expires
+	Waiting       int     `json:"waiting"` // processes in line
+	Next          string  `json:"next"`    // the holder that the first of them will be
 	Masters       []holds `json:"masters"`
 }
 
@@ -114,7 +116,7 @@ type holds struct {
 
 // stateOf judges an inspection, whose error is err.
 func stateOf(i admin.Inspection, err error) state {
-	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left)}
+	v := state{SchemaVersion: 1, Name: i.Name, Verdict: isSplit, Holder: i.Holder, LeftMs: milliseconds(i.Held, i.Left), Waiting: i.Waiting, Next: i.Next}
 	free := 0
 	for _, m := range i.Masters {
 		h := holds{Address: m.Address, State: isHeld, Value: m.Value, Holder: m.Holder, LeftMs: milliseconds(m.Value != "", m.Left), left: m.Left}
@@ -168,6 +170,12 @@ func (v state) text(w io.Writer) {
 		if on > 0 {
 			fmt.Fprintf(w, ", although %d of %d masters have a value", on, len(v.Masters))
 		}
+	}
+	if v.Waiting > 0 {
+		fmt.Fprintf(w, "; %d in line", v.Waiting)
+	}
+	if v.Next != "" {
+		fmt.Fprintf(w, ", next %s", v.Next)
 	}
 	fmt.Fprintln(w)
 	rows := [][]string{{"MASTER", "STATE", "VALUE", "LEFT", "HOLDER"}}

@@ -11,6 +11,7 @@ import (
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
+	"muxlock/internal/line"
 	"muxlock/internal/oneline"
 	"muxlock/internal/quorum"
 	"muxlock/internal/token"
@@ -28,6 +29,8 @@ type Inspection struct {
 	Held    bool          // a majority of all masters has the same value
 	Holder  string        // what Config.Holder of that holder is; empty: it gave none, or has another library
 	Left    time.Duration // how long a majority will still have it, at most; NoExpiry: for ever
+	Waiting int           // processes that stand in line for it, at the master that knows most of them
+	Next    string        // what Config.Holder of the first of them is, at most masters; empty: nobody waits, or it gave none
 	Masters []MasterHolds // in the order of Config.Masters
 
 	found *found // nil: not from Inspect
@@ -79,7 +82,9 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 	left := make(map[string][]time.Duration) // by token
 	var causes []error
 	refused := 0
-	for _, v := range values {
+	firsts := make([]string, len(values))
+	for n, v := range values {
+		i.Waiting, firsts[n] = max(i.Waiting, v.Waiting), v.Next
 		m := MasterHolds{Address: v.Address, Left: v.Left, Err: v.Err}
 		switch {
 		case v.Err != nil:
@@ -103,6 +108,8 @@ func inspected(name string, values []pipeline.Value) (Inspection, error) {
 			i.Held, i.Holder, i.Left = true, token.Holder(t), left[len(left)-majority]
 		}
 	}
+	next, _ := line.Next(firsts, nil)
+	i.Next = token.Holder(next)
 	i.found = &found{&tokens}
 	switch answered := len(values) - len(causes); {
 	case answered >= majority:

@@ -111,7 +111,7 @@ func (g *generator) command(lease func() string) []string {
 	case 13:
 		return eval(scripts.Switch, []string{set, admitted}, description(), mark(), description(), mark())
 	case 14:
-		return eval(scripts.Inspect, []string{name()}, pick("1", "512"))
+		return eval(scripts.Inspect, []string{name(), "line", name()}, pick("1", "512"))
 	case 15:
 		return eval(scripts.ReadRegisters, []string{set, admitted, registers}, pick("", description()), mark())
 	case 16:
@@ -212,9 +212,10 @@ func comparable(words []string, r resp.Reply) string {
 	case r.Kind == resp.Number:
 		return strconv.FormatInt(r.Number, 10)
 	case words[0] == "EVALSHA" && words[1] == scripts.Inspect.SHA1:
-		left, value, _ := strings.Cut(text, " ")
-		ms, _ := strconv.ParseInt(left, 10, 64)
-		return roughly(ms) + " " + value
+		words := strings.SplitN(text, "\n", 4)
+		ms, _ := strconv.ParseInt(words[2], 10, 64)
+		words[2] = roughly(ms)
+		return fmt.Sprint(words)
 	case words[0] == "EVALSHA" && words[1] == scripts.ReadRegisters.SHA1:
 		pairs := slices.Collect(slices.Chunk(strings.Fields(text), 2))
 		slices.SortFunc(pairs, slices.Compare)

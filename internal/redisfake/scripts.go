@@ -103,12 +103,17 @@ func inspect(d *dataSet, keys, args []string) any {
 	switch {
 	case err != nil:
 		return err
-	case !there:
-		return nil
-	case value == "" || len(value) > atoi(args[0]):
+	case there && (value == "" || len(value) > atoi(args[0])):
 		return fmt.Errorf("MUXLOCKVALUE a string of %d bytes", len(value))
 	}
-	return fmt.Sprint(d.pttl(keys[0]), " ", value)
+	waiting, first := 0, ""
+	for _, line := range keys[1:] {
+		tokens, _ := (&queue{d: d, line: line}).sorted()
+		if waiting += len(tokens); first == "" && len(tokens) > 0 {
+			first, _, _ = strings.Cut(tokens[0], "\n")
+		}
+	}
+	return strings.Join([]string{strconv.Itoa(waiting), first, fmt.Sprint(d.pttl(keys[0])), value}, "\n")
 }
 
 var errNotMember = errors.New("MUXLOCKSET the master is not, or not any more, an admitted member of the set that the caller expects")

@@ -29,32 +29,43 @@ const notALock = "MUXLOCKVALUE"
 // Inspect adds the commands that read what is under a name.
 func (b *Batch) Inspect(name string) {
 	b.Command("SCRIPT", "LOAD", scripts.Inspect.Source)
-	b.Begin(5)
-	b.Add("EVALSHA", scripts.Inspect.SHA1, "1", name, strconv.Itoa(MaxValue))
+	b.Begin(7)
+	b.Add("EVALSHA", scripts.Inspect.SHA1, "3", name, lineKey+name, fencedLineKey+name, strconv.Itoa(MaxValue))
 }
 
-// InspectedValue reads the replies to Inspect. Without an error, an empty token says that the name
-// is free.
-func InspectedValue(replies []resp.Reply) (token string, left time.Duration, err error) {
-	if err := replies[0].Err(); err != nil {
-		return "", 0, err
-	}
+// A Value is what one master has under a name. The tokens in it must not be printed.
+type Value struct {
+	Address string
+	Token   string        // "": the name is free
+	Left    time.Duration // to live, as of the master's answer; or NoExpiry
+	Waiting int           // tokens that stand in line
+	Next    string        // the first of them
+	Err     error         // why there is no answer, or ErrNotALock, or ErrDenied
+}
+
+// Inspected reads the replies to Inspect.
+func Inspected(replies []resp.Reply) (v Value) {
 	reply := replies[1]
+	if v.Err = replies[0].Err(); v.Err != nil {
+		return v
+	}
 	if err := reply.Err(); err != nil {
-		return "", 0, whyNoValue(err)
+		return Value{Err: whyNoValue(err)}
 	}
-	if reply.Kind == resp.Null {
-		return "", 0, nil
+	words := strings.SplitN(reply.Text, "\n", 4)
+	if len(words) < 4 {
+		return Value{Err: fmt.Errorf("%w to the inspection", ErrUnexpected)}
 	}
-	ms, token, _ := strings.Cut(reply.Text, " ")
-	n, err := strconv.ParseInt(ms, 10, 64)
-	switch {
-	case err != nil || token == "":
-		return "", 0, fmt.Errorf("%w to the inspection", ErrUnexpected)
-	case n < 0:
-		return token, NoExpiry, nil
+	waiting, badWaiting := strconv.Atoi(words[0])
+	ms, badLeft := strconv.ParseInt(words[2], 10, 42)
+	v = Value{Token: words[3], Left: max(0, time.Duration(ms)) * time.Millisecond, Waiting: waiting, Next: words[1]}
+	if ms == -1 {
+		v.Left = NoExpiry
 	}
-	return token, time.Duration(n) * time.Millisecond, nil
+	if badWaiting != nil || badLeft != nil || (ms == -2) != (v.Token == "") {
+		return Value{Err: fmt.Errorf("%w to the inspection", ErrUnexpected)}
+	}
+	return v
 }
 
 // whyNoValue gives the script's error its type.
