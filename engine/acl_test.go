@@ -13,6 +13,7 @@ import (
 
 	"muxlock/internal/redisserver"
 	"muxlock/internal/testing/redistest"
+	"muxlock/pipeline"
 )
 
 func documentedRights(t testing.TB) redistest.Rights { return redistest.DocumentedRights(t, "doc.go") }
@@ -102,6 +103,31 @@ func TestLeastPrivilegesSuffice(t *testing.T) {
 			used := regexp.MustCompile("cmdstat_" + right[1:] + ":calls=[1-9]").MatchString(redistest.Command(t, masters[0], "INFO", "commandstats").(string))
 			require.Equal(t, slices.Contains(rights, right), used, right)
 		}
+	}
+}
+
+func TestLinesNeedTheirDocumentedRightsAndLocksDoNot(t *testing.T) {
+	masters := redistest.Masters(t, 1)
+	needed, lines := documentedRights(t).Needed, documentedRights(t).Lines
+	for i, right := range append(lines, "none") {
+		rest := slices.Clone(lines)
+		if right != "none" {
+			rest = slices.Delete(rest, i, i+1)
+		}
+		e, err := openAs(t, masters, slices.Concat(needed, rest))
+		require.NoError(t, err)
+		e.pipe.Lines()
+		m := func() pipeline.MasterStats { return e.pipe.Stats().Masters[0] }
+		soon(t, func() bool { return m().Lines || m().NoLine != nil })
+		if right == "none" || right == "+zcard" { // only Inspect needs that
+			require.NoError(t, m().NoLine, right)
+		} else {
+			require.ErrorContains(t, m().NoLine, "NOPERM", right)
+			require.Contains(t, strings.ToLower(m().NoLine.Error())+"&__muxlock__:*", strings.TrimPrefix(right, "+"))
+		}
+		cycle(t, e, "locks:n")
+		require.Zero(t, setAside(e, 0), right)
+		require.NoError(t, e.Close())
 	}
 }
 

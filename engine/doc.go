@@ -192,6 +192,11 @@
 //
 //	ACL SETUSER locks +mget +client|tracking +client|caching
 //
+// With these, processes that want one name stand in line for it (Waiting, below). Who may publish
+// on these channels can grant locks, as who may write the keys can:
+//
+//	ACL SETUSER locks +zadd +zrem +zrange +zrank +zcard +hset +hget +hdel +time +publish +subscribe &__muxlock__:*
+//
 // Config.Fencing needs these, too:
 //
 //	ACL SETUSER locks +mget +msetnx +hget +hset +hmget +hgetall

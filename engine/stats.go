@@ -59,6 +59,8 @@ type MasterStats struct {
 	Tracking        bool          // it has a second connection for notifications of released names, now
 	Reads           uint64        // awaited names that were read over that connection
 	Pushes          uint64        // notifications received over it
+	Lines           bool          // processes stand in line there for a name, now
+	NoLine          error         // why they do not; nil: it was not tried, or they do
 }
 
 type counters struct {

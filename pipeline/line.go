@@ -102,8 +102,11 @@ func (m *master) subscribeLocked(now time.Time) {
 			if r.Kind == resp.Number {
 				got = fmt.Sprint(r.Number)
 			}
-			if r.Kind == resp.Failed || !strings.HasPrefix(got, want[i]) {
-				return m.hasNoLine(fmt.Errorf("trial of a line: %w", deniedInScript(errorOf(r), "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH")))
+			switch {
+			case r.Kind == resp.Failed:
+				return m.hasNoLine(fmt.Errorf("trial of a line: %w", deniedInScript(r.Err(), inLine)))
+			case !strings.HasPrefix(got, want[i]):
+				return m.hasNoLine(fmt.Errorf("trial of a line: %w %q; NOPERM for one of %s has that effect", conn.ErrUnexpected, got, inLine))
 			}
 		}
 		m.p.mu.Lock()
@@ -113,6 +116,9 @@ func (m *master) subscribeLocked(now time.Time) {
 	}
 	m.sendLocked(e, now)
 }
+
+// inLine are the commands of the scripts of a line.
+const inLine = "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH"
 
 // hasNoLine notes why the connection has no line. It returns an error, which ends the connection, if that cannot serve
 // rounds either.

@@ -31,6 +31,8 @@ type MasterStats struct {
 	Tracking        bool
 	Reads           uint64
 	Pushes          uint64
+	Lines           bool
+	NoLine          error
 }
 
 // Stats returns a snapshot.
@@ -47,6 +49,7 @@ func (p *Pipeline) Stats() Stats {
 		}
 		ms.RoundTrip, ms.Window = m.pace.RoundTrip(), m.window
 		ms.InFlight, ms.Backlog, ms.PendingReleases = m.onWire, m.backlog, m.pending.Len()
+		ms.Lines, ms.NoLine = m.able, m.why
 		if p.wakeups != nil {
 			ms.Tracking, ms.Reads, ms.Pushes = p.wakeups.Stats(m.index)
 		}

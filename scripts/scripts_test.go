@@ -196,7 +196,7 @@ func TestRegisterThatHoldsNoTokenIsNeitherUsedNorKept(t *testing.T) {
 func TestInspectReturnsTheValueAndItsTimeAndChangesNothing(t *testing.T) {
 	m := newMaster(t)
 	inspect := func(name string) (string, error) {
-		return m.do("EVALSHA", Inspect.SHA1, "3", name, "line of " + name, "fenced line of " + name, "512").ToString()
+		return m.do("EVALSHA", Inspect.SHA1, "3", name, "line of "+name, "fenced line of "+name, "512").ToString()
 	}
 	for _, name := range oddNames {
 		got, err := inspect(name)
@@ -231,7 +231,7 @@ func TestInspectReadsNothingOutThatIsNoLock(t *testing.T) {
 	m.text("SET", "empty", "")
 	m.text("SET", "just", strings.Repeat("x", 512))
 	for name, class := range map[string]string{"list": "WRONGTYPE ", "long": "MUXLOCKVALUE a string of 513 bytes", "empty": "MUXLOCKVALUE a string of 0 bytes"} {
-		err := m.do("EVALSHA", Inspect.SHA1, "3", name, "line of " + name, "fenced line of " + name, "512").Error()
+		err := m.do("EVALSHA", Inspect.SHA1, "3", name, "line of "+name, "fenced line of "+name, "512").Error()
 		require.Error(t, err)
 		require.True(t, strings.HasPrefix(err.Error(), class), err)
 	}

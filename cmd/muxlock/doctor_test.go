@@ -89,13 +89,15 @@ func TestDoctorTellsWhatAnACLForbids(t *testing.T) {
 	server := redistest.MastersWith(t, 1, redisserver.Options{})[0]
 	user := func(name string, rules ...string) string {
 		redistest.Command(t, server, append([]string{"ACL", "SETUSER", name, "on", ">secret", "resetkeys", "~locks:*", "~__muxlock__:*",
-			"+hello", "+ping", "+info", "+script|load", "+evalsha", "+set", "+get", "+del", "+pexpire", "+pttl", "+time"}, rules...)...)
+			"+hello", "+ping", "+info", "+script|load", "+evalsha", "+set", "+get", "+del", "+pexpire", "+pttl", "+time",
+			"+zadd", "+zrem", "+zrange", "+zrank", "+hset", "+hget", "+hdel", "+publish", "&__muxlock__:*"}, rules...)...)
 		return "redis://" + name + ":secret@" + server.Addr()
 	}
 	for masters, want := range map[string]map[string]string{
-		user("least", "+client|tracking", "+client|caching"): {"how many": "WARN"},
-		user("polls"):                    {"how many": "WARN", "wake-ups": "WARN"},
-		user("half", "+client|tracking"): {"how many": "WARN", "wake-ups": "WARN"},
+		user("least", "+client|tracking", "+client|caching", "+subscribe"):  {"how many": "WARN"},
+		user("herd", "+client|tracking", "+client|caching"):                 {"how many": "WARN", "lines": "WARN"},
+		user("polls", "+subscribe"):                                         {"how many": "WARN", "wake-ups": "WARN"},
+		user("half", "+client|tracking", "+subscribe"):                      {"how many": "WARN", "wake-ups": "WARN"},
 		user("mute", "+client|tracking", "+client|caching", "-script|load"): {"how many": "WARN", "start": "FAIL", "permissions": "FAIL", "vote": "WARN"},
 	} {
 		bad, _ := examine(t, masters, "--new-masters")

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"muxlock/engine"
 	"muxlock/engine/internal/inside"
@@ -34,7 +36,26 @@ func Check(ctx context.Context, e *engine.Engine) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	return check(ctx, s.Masters, in.Stats().Masters, in.Durable)
+	return check(ctx, s.Masters, tried(ctx, in), in.Durable)
+}
+
+// tried returns what an engine has seen of its masters, once it has tried whether processes may stand in line at those
+// that are up, or after limit.
+func tried(ctx context.Context, in inside.Engine) []pipeline.MasterStats {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		in.Lines()
+		seen := in.Stats().Masters
+		untried := func(m pipeline.MasterStats) bool { return m.Up && !m.Lines && m.NoLine == nil }
+		if ctx.Err() != nil || !slices.ContainsFunc(seen, untried) {
+			return seen
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
 }
 
 // CheckRefused is Check for where no engine starts: refusal is the error of engine.New for cfg. It blocks as

@@ -114,6 +114,12 @@ func ofMaster(f facts) (found []Finding) {
 	} else {
 		add(LevelWarn, "wake-ups", "permit client|tracking, client|caching and pttl", "waiters poll: %v", f.tracking)
 	}
+	switch {
+	case f.seen.Lines:
+		add(LevelOK, "lines", "", "processes that want one name stand in line, and a release wakes the next")
+	case f.seen.NoLine != nil:
+		add(LevelWarn, "lines", "permit the commands and channels of lines, see Masters in `go doc ./engine`", "a release wakes all processes that want the name: %v", f.seen.NoLine)
+	}
 	switch s := f.slow; {
 	case s.err != nil:
 		add(LevelUnknown, "slow commands", "", "not known: %v", s.err)

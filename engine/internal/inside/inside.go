@@ -36,6 +36,7 @@ type Pipe interface {
 	Inspect(ctx context.Context, key string) ([]pipeline.Value, error)
 	Start(pipeline.Request, pipeline.Receiver) error
 	Stats() pipeline.Stats
+	Lines() bool
 }
 
 // Lock is an *engine.Lock.
