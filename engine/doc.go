@@ -129,20 +129,39 @@
 // lock whose token was revealed is never handed over, because others may release it with that token
 // at any time.
 //
-// A contender that was refused does not poll, nor does one that met a second split vote in a row.
+// A contender that was refused does not poll, nor does one that met a second split vote.
 // It waits until the masters notify it that the key has changed, or until the lease runs out.
 // Notification is client tracking, over a second connection to each master, which opens when it is
 // first needed. Where masters cannot notify (an old server, an ACL without client|tracking and
 // client|caching), the contender asks again every Config.RetryHeld.
 //
-// Contenders of many processes back off from each other. A name may be free again sooner than
+// Contenders of several processes stand in line at the masters, from the first refusal on. Release
+// gives the lock to the next in line: each master sets its token and pushes that to its owner, which
+// has the lock with the answer of a quorum. That takes one round trip and wakes nobody else, however
+// many wait. So processes get a name in the order in which their callers came. A caller is overtaken
+// by those who came within the time by which the paths to the masters differ, by the hand-overs
+// within a process, and by another library's client. A name that only one process wants costs no
+// command more.
+//
+// Standing in line is consent to be granted the lock later. So validity counts from before the
+// request was sent that the grant answers, and a lock that is passed on has a short lease: ttl/2,
+// at most 2 s. That is what a waiter costs whose machine vanishes at its turn. After 5 ms the engine
+// extends the lease to ttl, once, also without KeepAlive. Who waits asks again after 0.5 s to 5 s,
+// more rarely the longer it has waited. The first in line watches the name as above, since a holder
+// that dies passes nothing on.
+//
+// There is no line for TryAcquire, with Config.MaxAttempts, for a ttl below 0.6 s, or while fewer
+// than a quorum of masters has what it needs: RESP3, and rights (Masters, below; admin.Check says
+// what is missing). Contenders back off from each other then. A name may be free again sooner than
 // somebody could have held it. When that happens several times in a row, they spread over a longer
 // time, up to that of 32 attempts.
 //
-// Clients of other libraries poll, and would hardly ever find a name free that engines want. So an
-// engine that had a name before and is now refused it looks who has it. If no engine made the value,
-// the engine gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a
-// quarter of Config.HandOverTime, up to four times in a row (package engine/redsync has figures).
+// Clients of other libraries poll, and would hardly ever find a name free that engines want. So a
+// lock is not always passed on: once in a second's use of a name it is left open for 10 ms, and ten
+// times for ten seconds after a value was seen that no engine made. Without a line, an engine that
+// had a name before and is now refused it looks who has it. If no engine made the value, the engine
+// gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a quarter of
+// Config.HandOverTime, up to four times in a row (package engine/redsync has figures).
 //
 // # Leader election
 //

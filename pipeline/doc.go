@@ -142,11 +142,28 @@
 // released like any other. If the master is away by then, the release is pending. Package pending
 // knows which releases are, and why each is sent twice.
 //
-// # Lines
+// # From one holder to the next
 //
-// A token may stand in line at the masters (Wait). Whoever has the lock passes it on (Pass): each
-// master gives it to the next token, and tells that token's owner with a push. The engine does not
-// use this yet. The push comes on the connection of rounds, not on the tracker's. So it is in
+// A name that many want goes on in the cheapest way there is:
+//
+//	             waits in this process,
+//	Release ---> bound not reached --------> handed over: no request (engine/handover.go)
+//	   |
+//	   |         in line at the masters                            of a quorum
+//	   |-------> Pass: each sets the next one's token ------ pushes ----------> held, after a round trip
+//	   |              |                                                         (engine/place.go)
+//	   |              '--nobody hears--> deleted
+//	   |
+//	   '-------> Release: each deletes the key --invalidations--> the first in line asks, or, without
+//	             no line is known of                              lines, each contender after a delay
+//	                                                              (engine/contend.go): two round trips
+//
+// The first way knows no other process, so it is bounded. The second keeps the order among
+// processes, and wakes one. The third needs nothing of servers but client tracking. It also finds
+// what the others cannot: a holder that died, and clients of other libraries.
+//
+// A token stands in line by a Wait; whoever has the lock passes it on by a Pass. The push comes on
+// the connection of rounds, not on the tracker's. So it is in
 // order with the replies, is heard for as long as the connection lives, and belongs to the session
 // that the probe has looked at. A connection subscribes when somebody first asks for lines (Lines).
 // Each has a channel of its own, so a round with a Wait is encoded for each master. A grant by push

@@ -1,5 +1,5 @@
 // Package line holds the rules of a line of processes that wait for one name at N masters. Values in, values out: no
-// clock, no I/O, no goroutine. The model checker (internal/testing/model) calls these functions; the engine does not yet.
+// clock, no I/O, no goroutine. The engine and the model checker (internal/testing/model) call the same functions.
 //
 // A waiter's token stands in line at every master. That is a standing acquire: consent, with a lease, to be granted at
 // any later time. A master grants it when the holder before passes the lock on, or when the waiter asks and the name is
