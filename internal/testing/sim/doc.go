@@ -17,6 +17,7 @@
 //   - Fences grow from hold to hold.
 //   - Each key that is left on a master at the end of an act is an orphan, but of an engine that crashed, and
 //     on a master that got old data back or was a copy. Leases outlast the audit, so that it sees them.
+//   - Half a minute after the last call no master has a key of a line.
 //   - Every call ends, at the latest when a majority serves again and what they wait for is over. Those that wait
 //     for nobody end within four timeouts of a master, whatever fails.
 //   - Errors are those that package engine has for faults.
