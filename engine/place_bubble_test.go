@@ -21,6 +21,8 @@ type liners struct {
 	scripted
 	answers func(n int, req pipeline.Request) []pipeline.Answer // to the n-th Wait, from 1, by master; Kind 0: none
 
+	nobody bool // stands in line
+
 	mu     sync.Mutex // guards the following
 	heard  map[string]pipeline.Listener
 	waits  []pipeline.Request
@@ -46,7 +48,11 @@ func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome
 	switch req.Op {
 	case pipeline.Pass:
 		l.Post(req)
-		return pipeline.Outcome{Verdict: quorum.Won, PassedOn: 5}, nil
+		out := pipeline.Outcome{Verdict: quorum.Won, PassedOn: 5}
+		if l.nobody {
+			out.PassedOn = 0
+		}
+		return out, nil
 	default:
 		return l.scripted.Do(ctx, req)
 	case pipeline.Wait:
@@ -99,6 +105,9 @@ func (l *liners) asked() int {
 	return len(l.waits)
 }
 
+// ours is a value of another process's engine.
+const ours = "AAAAAAAAAAAAAAAAAAAAAA==@other"
+
 // all returns the answer of five masters that agree.
 func all(a pipeline.Answer) []pipeline.Answer { return []pipeline.Answer{a, a, a, a, a} }
 
@@ -133,7 +142,7 @@ func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answe
 }
 
 func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
-	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("holder")) },
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			time.Sleep(300 * time.Millisecond)
 			lease := line.Passed(e.cfg.TTL) + 300*time.Millisecond
@@ -170,7 +179,7 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 					first = req.Token
 				}
 				if req.Token != first {
-					return all(inLineBehind("holder"))
+					return all(inLineBehind(ours))
 				}
 				return c.answers
 			}
@@ -196,7 +205,7 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 
 func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-		a := all(inLineBehind("holder"))
+		a := all(inLineBehind(ours))
 		if n == 2 {
 			a[4] = pipeline.Answer{Kind: pipeline.Missing}
 		}
@@ -237,7 +246,7 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 	for kind, within := range map[pipeline.AnswerKind][2]time.Duration{
 		pipeline.Opened: {openFor, openFor * 3 / 2}, pipeline.Free: {settleIn, settleIn + 5*time.Millisecond},
 	} {
-		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("holder")) },
+		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				time.Sleep(100 * time.Millisecond)
 				told := time.Now()
@@ -257,7 +266,7 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 func TestFirstInLineWatchesTheName(t *testing.T) {
 	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
 		if n == 1 {
-			return all(pipeline.Answer{Kind: pipeline.InLine, Rank: 0, Value: "holder"})
+			return all(pipeline.Answer{Kind: pipeline.InLine, Rank: 0, Value: ours})
 		}
 		return all(grantedFor(e10))
 	}
@@ -269,7 +278,7 @@ func TestFirstInLineWatchesTheName(t *testing.T) {
 }
 
 func TestGrantsThatComeAfterTheCallerLeftAreNoLock(t *testing.T) {
-	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("holder")) },
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			time.Sleep(100 * time.Millisecond)
 			var at pipeline.Listener
@@ -311,4 +320,120 @@ func TestLockWhoseFencingTokenTooFewStoreIsRaised(t *testing.T) {
 			require.NotEmpty(t, l.passes, "nobody has the key: the raise is refused")
 		}, func(c *Config) { c.Fencing = true })
 	}
+}
+
+func TestGrantsThatRunOutBeforeTheOthersComeAreNoLock(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			l.hears(0, grantedFor(300*time.Millisecond))
+			time.Sleep(300 * time.Millisecond)
+			l.hears(1, grantedFor(e10))
+			l.hears(2, grantedFor(e10))
+			requireOpen(t, got, "one of three has run out")
+			l.hears(3, grantedFor(e10))
+			requireGot(t, got)
+		})
+}
+
+func TestAPassProposesALargerFencingToken(t *testing.T) {
+	answers := func(int, pipeline.Request) []pipeline.Answer {
+		a := grantedFor(e10)
+		a.Fence, a.Next = 7, [2]string{"first", "second"}
+		return all(a)
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		lock := requireGot(t, got)
+		releaseToNext(t, lock)
+		require.EqualValues(t, 8, l.passes[0].Fence)
+		require.Equal(t, [2]string{"first", "second"}, l.passes[0].Line.Named)
+		require.EqualValues(t, 1, e.Stats().PassedOn)
+	}, func(c *Config) { c.Fencing = true })
+}
+
+func TestProcessThatHadItsTurnGoesToTheEndOfTheLine(t *testing.T) {
+	answers := func(n int, req pipeline.Request) []pipeline.Answer {
+		if n == 1 {
+			return all(grantedFor(e10))
+		}
+		return all(inLineBehind(ours))
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		lock := requireGot(t, got)
+		next := goAcquire(t.Context(), e, 0) // waits here
+		time.Sleep(50 * time.Millisecond)    // longer than the process may keep the name
+		require.NoError(t, lock.Release(t.Context()))
+		time.Sleep(5 * time.Millisecond)
+		require.Equal(t, 2, l.asked())
+		require.Less(t, l.waits[1].Line.Waited, time.Millisecond, "since the name was passed on")
+		time.Sleep(time.Second)
+		require.Greater(t, l.waits[2].Line.Waited, 100*time.Millisecond)
+		for m := range 3 {
+			l.hears(m, grantedFor(e10))
+		}
+		requireGot(t, next)
+	})
+}
+
+func TestNameThatNobodyWaitsForIsReleasedAsBefore(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(e10)) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			lock := requireGot(t, got)
+			l.nobody = true
+			releaseToNext(t, lock)
+			require.Len(t, l.passes, 1)
+			lock = requireGot(t, goAcquire(t.Context(), e, 0))
+			require.Equal(t, 1, l.asked(), "a plain acquire")
+			require.NoError(t, lock.Release(t.Context()))
+			require.Len(t, l.passes, 1, "a plain release")
+			require.Equal(t, 1, l.count(pipeline.Release))
+			require.Zero(t, e.Stats().PassedOn)
+		})
+}
+
+func TestHolderLeavesTheNameOpenNowAndThen(t *testing.T) {
+	for seen, want := range map[bool][2]int{false: {5, 60}, true: {150, 400}} { // of 1000 releases, after 20 ms of hold
+		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(e10)) },
+			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+				lock, open := requireGot(t, got), 0
+				n := lock.lease.state
+				n.shard.mu.Lock()
+				defer n.shard.mu.Unlock()
+				for range 1000 {
+					if seen {
+						n.stranger = clock.Now()
+					}
+					if lock.lease.passLocked(lock.lease.since.Add(20 * time.Millisecond)).Open {
+						open++
+					}
+				}
+				require.GreaterOrEqual(t, open, want[0])
+				require.LessOrEqual(t, open, want[1])
+			})
+	}
+}
+
+func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			for m := range 3 {
+				g := grantedFor(e10)
+				if g.Word = "nonsense"; m == 1 {
+					g.Word = "1500"
+				}
+				l.hears(m, g)
+			}
+			lock := requireGot(t, got)
+			time.Sleep(100 * time.Millisecond)
+			require.NoError(t, lock.Release(t.Context()))
+			require.Regexp(t, "^160[01]$", l.passes[0].Line.Word)
+		})
+	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("a value of another library")) },
+		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+			for m := range 3 {
+				l.hears(m, grantedFor(e10))
+			}
+			lock := requireGot(t, got)
+			require.NoError(t, lock.Release(t.Context()))
+			require.NotEmpty(t, l.passes[0].Line.Word, "we saw one")
+		})
 }

@@ -124,7 +124,7 @@ var engines = []fault{
 	},
 	{
 		what: "a lease with little left is handed over as it is", file: "engine/handover.go",
-		old: "if l.until.Left(now) < w.ttl/2 {", new: "if l.until.Left(now) < 0 {",
+		old: "if l.until.Left(now) < least {", new: "if l.until.Left(now) < least-least {",
 		tests: "engine TestHandOverWithLittleLeftIsExtendedFirst",
 	},
 	{
@@ -216,5 +216,80 @@ var engines = []fault{
 		what: "a test without a quorum has one", file: "engine/enginetest/enginetest.go",
 		old: "range quorum.Size(len(e.masters)) {", new: "range quorum.Size(len(e.masters)) - 1 {",
 		tests: "engine/enginetest TestThereAreAsManyMastersAsAreNamed",
+	},
+	{
+		what: "who leaves the line leaves its token there", file: "engine/place.go",
+		old: "if p.origin != pipeline.OriginUnknown {", new: "if p.origin == pipeline.OriginForeign {",
+		tests: "engine TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed|TestVotesThatAreSplitAreSettled",
+	},
+	{
+		what: "a lock that a minority passed on is held", file: "engine/place.go",
+		old: "until, won := line.Valid(p.seats, live, p.quorum)", new: "until, won := line.Valid(p.seats, live, p.quorum-1)",
+		tests: "engine TestVotesThatAreSplitAreSettled",
+	},
+	{
+		what: "grants that have run out are live", file: "engine/place.go",
+		old: "live := line.Live(p.seats, clock.Now(), p.fenced)", new: "live := line.Live(p.seats, clock.Instant{}.Add(-1<<62), p.fenced)",
+		tests: "engine TestGrantsThatRunOutBeforeTheOthersComeAreNoLock",
+	},
+	{
+		what: "a grant that waits for the drift allowance counts without it", file: "engine/place.go",
+		old: "redlock.Validity(a.Lease, 0, p.c.e.cfg.Drift), a.Fence", new: "a.Lease, a.Fence",
+		tests: "engine TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers",
+	},
+	{
+		what: "a fencing token that too few store is not raised in line", file: "engine/place.go",
+		old: "if !fencing.Counts(out.Granted, out.Stored, 0, p.quorum) {", new: "if out.Granted == 0 {",
+		tests: "engine TestLockWhoseFencingTokenTooFewStoreIsRaised",
+	},
+	{
+		what: "a pass does not raise the fencing token", file: "engine/lease.go",
+		old: "req.Fence = l.fencing + 1", new: "req.Fence = 0",
+		tests: "engine TestAPassProposesALargerFencingToken",
+	},
+	{
+		what: "a place that a master lost is kept", file: "engine/place.go",
+		old: "case p.missing:\n", new: "case p.missing && p.token == \"\":\n",
+		tests: "engine TestPlaceThatAMasterLostIsGivenUpForAnother",
+	},
+	{
+		what: "the one that yields does not say to whom", file: "engine/place.go",
+		old: "case line.Yield:\n\t\treturn true, leader", new: "case line.Yield:\n\t\treturn true, \"\"",
+		tests: "engine TestVotesThatAreSplitAreSettled",
+	},
+	{
+		what: "a place starts its wait anew with each token", file: "engine/place.go",
+		old: "waited := now.Sub(p.began)", new: "waited := now.Sub(later(p.began, p.c.begin))",
+		tests: "engine TestProcessThatHadItsTurnGoesToTheEndOfTheLine",
+	},
+	{
+		what: "the first in line does not watch the name", file: "engine/place.go",
+		old: "if a.Rank == 0 && !p.watched {", new: "if a.Rank < 0 && !p.watched {",
+		tests: "engine TestFirstInLineWatchesTheName|TestFirstInLineHearsOfAReleaseThatPassesNothingOn",
+	},
+	{
+		what: "who is told of a free name does not say so", file: "engine/place.go",
+		old: "Stay: stay, Waited: waited, Told: p.told,", new: "Stay: stay, Waited: waited,",
+		tests: "engine TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn",
+	},
+	{
+		what: "a lock that was passed on is not extended", file: "engine/renewal.go",
+		old: "if (r.kept || r.short) && r.asked.IsZero() {", new: "if r.kept && r.asked.IsZero() {",
+		tests: "engine TestLockThatWasPassedOnLivesForItsTTL",
+	},
+	{
+		what: "a name is passed on for ever, once it was", file: "engine/strangers.go",
+		old: "\t\tn.lined = false\n", new: "",
+		tests: "engine TestNameThatNobodyWaitsForIsReleasedAsBefore",
+	},
+	{
+		what: "a lock is never left open to strangers", file: "engine/strangers.go",
+		old: "return &pipeline.Line{Open: true, Word: word}", new: "_ = word",
+		tests: "engine TestHolderLeavesTheNameOpenNowAndThen",
+	},
+	{
+		what: "a sighting of a stranger is not passed on", file: "engine/place.go",
+		old: "p.strange = later(p.strange, sightingAt(a.Word, now))", new: "_ = sightingAt",
+		tests: "engine TestSightingOfAStrangerTravelsWithTheLock",
 	},
 }
