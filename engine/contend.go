@@ -110,7 +110,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 		c.begin = clock.Now()
 	}
 	handed := c.begin // before the attempt was handed to the pipeline
-	if c.yieldFirst && !c.standsInLine() {
+	if c.yieldFirst && !c.standsInLine(ctx) {
 		// Other processes learn of the release at about the same time, however far the masters
 		// are, and wait for up to a spread. The rest is for slow machines.
 		if err := e.pause(ctx, 4*e.spread()+c.gap()); err != nil {
@@ -121,7 +121,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	var last error // of the attempt before
 	for {
 		ask := c.attempt
-		if c.standsInLine() {
+		if c.standsInLine(ctx) {
 			ask = c.stand
 		}
 		lock, next, err := ask(ctx, handed)
@@ -135,7 +135,7 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 			return nil, last
 		}
 		if next.kind == ErrTaken {
-			if c.crowded = true; c.standsInLine() {
+			if c.crowded = true; c.standsInLine(ctx) {
 				continue
 			}
 			c.look(ctx)

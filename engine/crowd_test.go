@@ -32,7 +32,7 @@ func (willing) Await(context.Context, string, time.Duration) error        { retu
 func (willing) Inspect(context.Context, string) ([]pipeline.Value, error) { return nil, nil }
 func (willing) Ready(context.Context) error                               { return nil }
 func (willing) Full() bool                                                { return false }
-func (willing) Lines() bool                                               { return false }
+func (willing) Lines(context.Context) bool                                { return false }
 func (willing) Listen(_, _ string, _ pipeline.Listener)                   {}
 func (willing) Unlisten(string)                                           {}
 func (willing) Stats() pipeline.Stats                                     { return pipeline.Stats{} }

@@ -41,7 +41,7 @@ type pipe interface {
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error
 	Inspect(ctx context.Context, name string) ([]pipeline.Value, error)
-	Lines() bool
+	Lines(context.Context) bool
 	Listen(name, token string, to pipeline.Listener)
 	Unlisten(token string)
 	Ready(context.Context) error

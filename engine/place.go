@@ -66,14 +66,14 @@ const (
 
 // standsInLine reports whether c is to stand in line: other processes want the name, and a quorum of masters has lines.
 // Who makes few attempts, or wants a short lease, does not.
-func (c *contender) standsInLine() bool {
+func (c *contender) standsInLine(ctx context.Context) bool {
 	if c.most != 0 || c.ttl < line.LeastTTL {
 		return false
 	}
 	c.state.shard.mu.Lock()
 	lined := c.state.lined
 	c.state.shard.unlock()
-	return (lined || c.crowded) && c.e.pipe.Lines()
+	return (lined || c.crowded) && c.e.pipe.Lines(ctx)
 }
 
 // stand lets c stand in line until it has the lock, too few masters answer or ctx ends. It returns what attempt returns.
@@ -140,7 +140,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string,
 			if lock != nil || err != nil || next.kind != nil {
 				return lock, next, "", err
 			}
-			if asked && out.Verdict == quorum.NoQuorum {
+			if asked && len(p.seats)-int(out.Tally.Unknown) < p.quorum {
 				return nil, p.failed(out), "", nil
 			}
 			if asked {
@@ -180,7 +180,7 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	p.timer.Reset(next)
 	p.mu.Unlock()
 	if stay {
-		c.e.pipe.Lines() // a master may be back
+		c.e.pipe.Lines(ended) // a master may be back
 	}
 	out, err := c.e.pipe.Do(ctx, pipeline.Request{
 		Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Line: l, Patient: c.waitWhenFull || stay,

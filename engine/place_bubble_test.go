@@ -30,7 +30,7 @@ type liners struct {
 	at     []time.Time // of waits
 }
 
-func (l *liners) Lines() bool { return true }
+func (l *liners) Lines(context.Context) bool { return true }
 
 func (l *liners) Listen(_, token string, to pipeline.Listener) {
 	l.mu.Lock()

@@ -224,7 +224,7 @@ func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, er
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }
 
-func (s *scripted) Lines() bool                             { return false }
+func (s *scripted) Lines(context.Context) bool              { return false }
 func (s *scripted) Listen(_, _ string, _ pipeline.Listener) {}
 func (s *scripted) Unlisten(string)                         {}
 

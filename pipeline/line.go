@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -39,21 +40,47 @@ const (
 	mostPushed = 4 * conn.MaxValue // bytes of a message: three tokens, a mark and numbers
 )
 
-// Lines reports whether a quorum of masters has lines. It begins to prepare those that did not try since they were
-// connected.
-func (p *Pipeline) Lines() bool {
+// Lines reports whether a quorum of masters has lines. It prepares those that did not try since they were connected, and
+// blocks until they have, or ctx ends.
+func (p *Pipeline) Lines(ctx context.Context) bool {
+	for {
+		able, open, known := p.lines()
+		if open > 0 {
+			select {
+			case <-known:
+				continue
+			case <-ctx.Done():
+			case <-p.closing:
+			}
+		}
+		return able >= p.quorum
+	}
+}
+
+// lines counts the masters that have lines, and those of which that is not known yet. The channel is closed when that has
+// changed.
+func (p *Pipeline) lines() (able, open int, known <-chan struct{}) {
 	p.mu.Lock()
 	defer p.unlockAndWrite()
-	able := 0
 	for _, m := range p.masters {
 		switch {
 		case m.able:
 			able++
 		case m.up && m.channel == "":
 			m.prepareLocked(time.Now())
+			open++
+		case m.up && m.why == nil:
+			open++
 		}
 	}
-	return able >= p.quorum
+	return able, open, p.known
+}
+
+// setHearingLocked notes what is known of a master's line.
+func (m *master) setHearingLocked(able bool, why error) {
+	m.able, m.why = able, why
+	close(m.p.known)
+	m.p.known = make(chan struct{})
 }
 
 // prepareLocked loads the scripts of a line, and finds out whether the connection has RESP3: only there is a null one of
@@ -111,7 +138,7 @@ func (m *master) subscribeLocked(now time.Time) {
 		}
 		m.p.mu.Lock()
 		defer m.p.mu.Unlock()
-		m.able = true
+		m.setHearingLocked(true, nil)
 		return nil
 	}
 	m.sendLocked(e, now)
@@ -125,7 +152,8 @@ const inLine = "ZADD, ZREM, ZRANGE, ZRANK, HSET, HGET, HDEL, TIME or PUBLISH"
 func (m *master) hasNoLine(why error) error {
 	m.p.mu.Lock()
 	defer m.p.mu.Unlock()
-	if m.why = why; conn.IsServerWide(why) {
+	m.setHearingLocked(false, why)
+	if conn.IsServerWide(why) {
 		return why
 	}
 	return nil

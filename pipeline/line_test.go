@@ -100,7 +100,7 @@ func requireHeldBy(t *testing.T, servers []*redisserver.Server, name, token stri
 func untilLines(t *testing.T, p *Pipeline) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		p.Lines()
+		p.Lines(context.Background())
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for _, m := range p.masters {
@@ -149,9 +149,11 @@ func (b *lineBubble) open() *Pipeline {
 // openWithLines returns one whose masters have lines.
 func (b *lineBubble) openWithLines() *Pipeline {
 	p := b.open()
-	require.False(b, p.Lines(), "nobody asked for a line before")
-	time.Sleep(20 * time.Millisecond)
-	require.True(b, p.Lines())
+	ended, cancel := context.WithCancel(b.Context())
+	cancel()
+	require.False(b, p.Lines(ended), "nobody asked for a line before")
+	require.True(b, p.Lines(b.Context()))
+	time.Sleep(20 * time.Millisecond) // all masters have answered
 	return p
 }
 
@@ -286,13 +288,14 @@ func TestMasterThatIsMetAgainHasALineWhenSomebodyAsksForIt(t *testing.T) {
 		b.servers[0].Down()
 		b.servers[1].Down()
 		time.Sleep(time.Second)
-		require.False(t, p.Lines())
+		require.False(t, p.Lines(context.Background()))
 		b.servers[0].Up()
 		b.servers[1].Up()
 		time.Sleep(5 * time.Second)
-		require.False(t, p.Lines(), "it begins to prepare them")
-		time.Sleep(20 * time.Millisecond)
-		require.True(t, p.Lines())
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.False(t, p.Lines(ended), "it begins to prepare them")
+		require.True(t, p.Lines(t.Context()))
 	})
 }
 
@@ -338,7 +341,7 @@ func TestServerWithoutLinesTakesWhatItAlwaysDid(t *testing.T) {
 				}
 				p := b.open()
 				for range 3 {
-					require.False(t, p.Lines())
+					require.False(t, p.Lines(context.Background()))
 					time.Sleep(time.Second)
 				}
 				out, err := p.Do(t.Context(), Request{Op: Acquire, Name: "n", Token: "t", TTL: hour})
@@ -362,9 +365,8 @@ func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
 		require.NoError(t, err)
 		defer next.Close()
 		for _, p := range []*Pipeline{holder, next} {
-			p.Lines()
-			time.Sleep(20 * time.Millisecond)
-			require.True(t, p.Lines())
+			require.True(t, p.Lines(t.Context()))
+			time.Sleep(20 * time.Millisecond) // all masters have answered
 		}
 		before := b.ask(Acquire, "n")
 		require.Equal(t, quorum.Won, before.Verdict)

@@ -69,6 +69,7 @@ type Pipeline struct {
 	ctx     context.Context // ends when Close has waited for what is under way
 	cancel  context.CancelFunc
 	closing chan struct{} // closed by the first Refuse or Close
+	known   chan struct{} // closed and replaced when more is known of lines; guarded by mu
 	fencing bool
 	set     *membership.Set // fixed after New; nil without fencing
 	running sync.WaitGroup  // the masters' goroutines and ticks
@@ -108,6 +109,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		changed:     cfg.Changed,
 		fencing:     cfg.Fencing,
 		closing:     make(chan struct{}),
+		known:       make(chan struct{}),
 		drained:     make(chan struct{}),
 		calls:       sync.Pool{New: newCall},
 		inspections: make(chan struct{}, mostInspections),

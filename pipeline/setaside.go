@@ -19,6 +19,7 @@ func (m *master) setAside(cause error) {
 	m.inFlight, m.outbox, m.out = inFlight{}, outbox{}, nil
 	m.member.busy = false
 	m.hearing = hearing{}
+	m.setHearingLocked(false, nil)
 	now := time.Now()
 	m.noteInDoubtLocked(flights, unsent)
 	for i := range flights {

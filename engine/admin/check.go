@@ -45,7 +45,7 @@ func tried(ctx context.Context, in inside.Engine) []pipeline.MasterStats {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	for {
-		in.Lines()
+		in.Lines(ctx)
 		seen := in.Stats().Masters
 		untried := func(m pipeline.MasterStats) bool { return m.Up && !m.Lines && m.NoLine == nil }
 		if ctx.Err() != nil || !slices.ContainsFunc(seen, untried) {

@@ -36,7 +36,7 @@ type Pipe interface {
 	Inspect(ctx context.Context, key string) ([]pipeline.Value, error)
 	Start(pipeline.Request, pipeline.Receiver) error
 	Stats() pipeline.Stats
-	Lines() bool
+	Lines(context.Context) bool
 }
 
 // Lock is an *engine.Lock.
