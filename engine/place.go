@@ -205,9 +205,12 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	return out, nil
 }
 
-// failed is the step after a request that too few masters answered.
+// failed is the step after a request that too few masters answered: an attempt without a line. Something else may be where
+// the line should be.
 func (p *place) failed(out pipeline.Outcome) step {
 	c := p.c
+	c.crowded = false
+	c.state.setLined(false)
 	next := c.next(out, 0)
 	c.made--
 	c.e.counts.attempt(next, out)

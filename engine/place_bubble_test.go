@@ -225,18 +225,16 @@ func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 }
 
 func TestTooFewAnswersEndAPlace(t *testing.T) {
-	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
-		if n == 1 {
-			return []pipeline.Answer{inLineBehind("a"), {}, {}, {}, {}}
-		}
-		return all(grantedFor(e10))
-	}
+	answers := func(int, pipeline.Request) []pipeline.Answer { return []pipeline.Answer{inLineBehind("a"), {}, {}, {}, {}} }
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(2 * time.Millisecond)
 		require.Len(t, l.passes, 1)
 		require.ErrorIs(t, e.names.why("name"), ErrNoQuorum)
 		requireGot(t, got)
-		require.GreaterOrEqual(t, l.at[1].Sub(l.at[0]), e.cfg.RetryHeld/2)
+		require.Equal(t, 1, l.asked())
+		log, when := l.history()
+		require.Equal(t, pipeline.Acquire, log[0].Op, "an attempt without a line")
+		require.GreaterOrEqual(t, when[0].Sub(l.at[0]), e.cfg.RetryHeld/2)
 	})
 }
 

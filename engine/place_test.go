@@ -203,3 +203,23 @@ func TestWhoMakesFewAttemptsOrWantsAShortLeaseDoesNotStandInLine(t *testing.T) {
 	require.Zero(t, inLine(t, masters, "n"))
 	require.NoError(t, lock.Release(t.Context()))
 }
+
+func TestWhatIsInThePlaceOfALineKeepsNobodyFromTheLock(t *testing.T) {
+	masters := redistest.Masters(t, 3)
+	for _, key := range []string{"__muxlock__:q:n", "__muxlock__:w:n"} {
+		redistest.Put(t, masters, key, "of another type")
+		first, second := open(t, masters), open(t, masters)
+		linesOf(t, first, second)
+		lock, err := first.Acquire(t.Context(), "n", 0)
+		require.NoError(t, err)
+		lock.lease.state.stoodInLine(clock.Instant{})
+		got := make(chan *Lock, 1)
+		go func() { lock, _ := second.Acquire(t.Context(), "n", 0); got <- lock }()
+		soon(t, func() bool { return second.Stats().NoQuorum > 0 }, "it cannot stand in line")
+		require.NoError(t, lock.Release(t.Context()))
+		require.NoError(t, (<-got).Release(t.Context()))
+		require.NoError(t, second.Close())
+		require.Zero(t, setAside(second, 0)+setAside(first, 0))
+		redistest.Delete(t, masters, key)
+	}
+}

@@ -84,10 +84,14 @@ func (n *nameState) passed(e *Engine, req pipeline.Request, out pipeline.Outcome
 	case out.PassedOn > 0:
 		e.counts.passedOn.Add(1)
 	case !req.Line.Open:
-		n.shard.mu.Lock()
-		n.lined = false
-		n.shard.unlock()
+		n.setLined(false)
 	}
+}
+
+func (n *nameState) setLined(lined bool) {
+	n.shard.mu.Lock()
+	defer n.shard.unlock()
+	n.lined = lined
 }
 
 // look notes whether a stranger has the name, after an attempt that was refused. A process that never had a

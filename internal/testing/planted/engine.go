@@ -279,7 +279,7 @@ var engines = []fault{
 	},
 	{
 		what: "a name is passed on for ever, once it was", file: "engine/strangers.go",
-		old: "\t\tn.lined = false\n", new: "",
+		old: "case !req.Line.Open:\n\t\tn.setLined(false)\n", new: "",
 		tests: "engine TestNameThatNobodyWaitsForIsReleasedAsBefore",
 	},
 	{
