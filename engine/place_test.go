@@ -218,7 +218,6 @@ func TestWhatIsInThePlaceOfALineKeepsNobodyFromTheLock(t *testing.T) {
 		soon(t, func() bool { return second.Stats().NoQuorum > 0 }, "it cannot stand in line")
 		require.NoError(t, lock.Release(t.Context()))
 		require.NoError(t, (<-got).Release(t.Context()))
-		require.NoError(t, second.Close())
 		require.Zero(t, setAside(second, 0)+setAside(first, 0))
 		redistest.Delete(t, masters, key)
 	}
