@@ -84,6 +84,7 @@ func Each(s engine.Stats, put func(i Instrument, label string, value float64)) {
 	counters("muxlock.releases", "{lock}", "Releases. not_confirmed: they go on being sent.",
 		part{"confirmed", s.Released}, part{"handed_over", s.HandedOver},
 		part{"not_held", s.NotHeld}, part{"not_confirmed", s.ReleasesUnconfirmed})
+	counter("muxlock.passed_on", "{lock}", "Confirmed releases that gave the lock to another process in line.", s.PassedOn)
 	counters("muxlock.renewals", "{lock}", "Renewals in the background. not_confirmed: they are tried again.",
 		part{"confirmed", s.Renewed}, part{"not_confirmed", s.RenewalsFailed})
 	now("muxlock.waiting", "{goroutine}", "Goroutines in line behind others of this process.", s.Waiting)
@@ -126,6 +127,8 @@ func eachOf(m engine.MasterStats, put func(i Instrument, label string, value flo
 	counter("releases_denied", "{release}", "Releases that its ACL forbids; their locks run out by themselves.", m.ReleasesDenied)
 	counter("batches_refused", "{batch}", "MSETEX of many names that it refused because one was held; the names were asked for singly then.", m.BatchesRefused)
 	now("tracking", "{master}", "1: it notifies of released names.", oneIf(m.Tracking))
+	now("lines", "{master}", "1: processes stand in line there for a name.", oneIf(m.Lines))
+	now("lines_refused", "{master}", "1: they cannot, and a release wakes all of them; muxlock doctor says why.", oneIf(m.NoLine != nil))
 	counter("reads", "{name}", "Names that were read from it for those who wait for them.", m.Reads)
 	counter("pushes", "{notification}", "Notifications of released names received from it.", m.Pushes)
 }
