@@ -146,7 +146,7 @@
 // Standing in line is consent to be granted the lock later. So validity counts from before the
 // request was sent that the grant answers, and a lock that is passed on has a short lease: ttl/2,
 // at most 2 s. That is what a waiter costs whose machine vanishes at its turn. After 5 ms the engine
-// extends the lease to ttl, once, also without KeepAlive. Who waits asks again after 0.5 s to 5 s,
+// extends the lease to ttl, once, also without KeepAlive. Who waits asks again after 0.5 s to 1 s,
 // more rarely the longer it has waited. The first in line watches the name as above, since a holder
 // that dies passes nothing on.
 //

@@ -108,16 +108,15 @@ func (c *contender) newPlace(began clock.Instant) *place {
 
 // leave ends the place. Unless it was taken, its token is passed: to the leader of a split vote, else to the next in line.
 func (p *place) leave(taken bool, leader string) {
-	p.c.e.pipe.Unlisten(p.token)
-	p.timer.Stop()
-	p.watches.Wait()
-	if taken {
-		return
-	}
 	p.mu.Lock()
-	p.rules.GiveUp()
+	if !taken {
+		p.rules.GiveUp()
+	}
+	p.timer.Stop()
 	p.mu.Unlock()
-	if p.origin != pipeline.OriginUnknown {
+	p.c.e.pipe.Unlisten(p.token)
+	p.watches.Wait()
+	if !taken && p.origin != pipeline.OriginUnknown {
 		p.c.e.pipe.Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
 			Line: &pipeline.Line{Named: [2]string{leader}},
@@ -154,8 +153,7 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string,
 				continue
 			case <-p.timer.C:
 			case <-ctx.Done():
-				refused := newAttemptError(kindOf(out.Verdict, ErrTaken), anAcquire, len(p.seats), out)
-				return nil, step{}, "", oneline.Join(refused, ctx.Err())
+				return nil, step{}, "", oneline.Join(newAttemptError(ErrTaken, anAcquire, len(p.seats), out), ctx.Err())
 			case <-e.closing:
 				return nil, step{}, "", ErrClosed
 			}

@@ -171,9 +171,9 @@ func TestHolderNamesTheOneWhomMostMastersHaveFirst(t *testing.T) {
 func TestWaitersAskAgainAfterAPartOfTheirWait(t *testing.T) {
 	for _, c := range []struct{ waited, ttl, want time.Duration }{
 		{0, time.Minute, shortestStay},
-		{4 * time.Second, time.Minute, time.Second},
+		{3 * time.Second, time.Minute, 750 * time.Millisecond},
 		{time.Hour, time.Minute, longestStay},
-		{time.Hour, 12 * time.Second, 2 * time.Second},
+		{time.Hour, 4200 * time.Millisecond, 700 * time.Millisecond},
 		{0, LeastTTL, 100 * time.Millisecond},
 	} {
 		require.Equal(t, c.want, StayAfter(c.waited, c.ttl))

@@ -8,7 +8,7 @@ const (
 
 	longestPassed = 2 * time.Second
 	shortestStay  = 500 * time.Millisecond
-	longestStay   = 5 * time.Second
+	longestStay   = time.Second // nobody sleeps beside a free name for longer, though he does not know that he is the first
 )
 
 // A lease that is passed on is short: its new holder may be gone. It lives for Passed(ttl), and for as long as the entry

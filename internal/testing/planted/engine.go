@@ -219,7 +219,7 @@ var engines = []fault{
 	},
 	{
 		what: "who leaves the line leaves its token there", file: "engine/place.go",
-		old: "if p.origin != pipeline.OriginUnknown {", new: "if p.origin == pipeline.OriginForeign {",
+		old: "if !taken && p.origin != pipeline.OriginUnknown {", new: "if !taken && p.origin == pipeline.OriginForeign {",
 		tests: "engine TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed|TestVotesThatAreSplitAreSettled",
 	},
 	{
