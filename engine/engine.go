@@ -118,6 +118,8 @@ func (e *Engine) Ready(ctx context.Context) error {
 // Config.MaxAttempts is used up. The returned lock has validity left. The goroutines of one engine that
 // want one name queue, in order of arrival. One of them asks the masters, with a random delay before each
 // further attempt. A lock that is released is handed to the next one, with as little as half of ttl left.
+// Where other processes want the name, Acquire stands in line, and a lock that another one passes on has a short lease at
+// first (package comment, Waiting).
 //
 // ctx ends the wait and nothing else: an acquire that has been sent is followed by its release on every
 // master. A ctx that has ended already sends nothing.

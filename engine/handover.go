@@ -45,7 +45,7 @@ func (l *lease) handOverLocked(now clock.Instant) (mustDelete, contending bool) 
 	l.handed++
 	l.e.released(holder, now, true, true, nil) // before the next holder's Acquired
 	least := w.ttl / 2
-	if l.short { // and about to be renewed
+	if l.short && w.ttl <= l.ttl { // and about to be renewed
 		least = line.Passed(w.ttl) / 2
 	}
 	if l.until.Left(now) < least {

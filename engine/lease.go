@@ -220,7 +220,10 @@ func (l *lease) settle(a answer, now clock.Instant) {
 	if a.x != nil {
 		l.extension, a.x.err = nil, err
 	}
-	req := l.releaseLocked()
+	var req pipeline.Request
+	if undo {
+		req = l.releaseLocked()
+	}
 	l.state.shard.unlock()
 	if a.x == nil && !ended {
 		l.e.renewed(l.name[len(l.e.cfg.Prefix):], err)

@@ -254,7 +254,10 @@ func (l *Lock) Release(ctx context.Context) error {
 	if held {
 		mustDelete, contending = lease.handOverLocked(now)
 	}
-	req := lease.releaseLocked()
+	var req pipeline.Request
+	if mustDelete {
+		req = lease.releaseLocked()
+	}
 	state, until := lease.state, lease.until
 	l.unlock()
 	var err error

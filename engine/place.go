@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type place struct {
 	watches sync.WaitGroup  // watch
 	ctx     context.Context // of watch
 	settled int             // how often it asked again after a split vote
+	split   bool            // some masters, but not a quorum, had granted before the last request
 
 	mu       sync.Mutex // guards the following; a leaf
 	rules    line.Place[clock.Instant]
@@ -47,10 +49,11 @@ type place struct {
 	firsts   []string                   // in line behind this place
 	seconds  []string
 	due      clock.Instant // when timer fires
-	told     bool          // the holder has left the name open, and told us
+	told     clock.Instant // when we may take a free name that its holder has left open; zero: we were not told
 	missing  bool          // a master does not have the place
 	watched  bool          // watch runs
 	strange  clock.Instant // when a stranger was seen to have the name; zero: never
+	enough   func()        // ends the request under way: a quorum has granted; nil: none is, or it joins
 	patience int           // doublings of the time for the grants that are missing
 }
 
@@ -109,14 +112,15 @@ func (c *contender) newPlace(began clock.Instant) *place {
 // leave ends the place. Unless it was taken, its token is passed: to the leader of a split vote, else to the next in line.
 func (p *place) leave(taken bool, leader string) {
 	p.mu.Lock()
-	if !taken {
-		p.rules.GiveUp()
-	}
+	p.rules.GiveUp() // or it is taken: nothing is heard any more
 	p.timer.Stop()
 	p.mu.Unlock()
 	p.c.e.pipe.Unlisten(p.token)
+	if taken {
+		return
+	}
 	p.watches.Wait()
-	if !taken && p.origin != pipeline.OriginUnknown {
+	if p.origin != pipeline.OriginUnknown {
 		p.c.e.pipe.Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
 			Line: &pipeline.Line{Named: [2]string{leader}},
@@ -129,7 +133,6 @@ func (p *place) leave(taken bool, leader string) {
 func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string, err error) {
 	e := p.c.e
 	for stay := false; ; stay = true {
-		split := p.split()
 		out, err := p.ask(ctx, stay)
 		if err != nil {
 			return nil, step{}, "", err
@@ -139,12 +142,11 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string,
 			if lock != nil || err != nil || next.kind != nil {
 				return lock, next, "", err
 			}
-			if asked && len(p.seats)-int(out.Tally.Unknown) < p.quorum {
+			if asked && !p.answered(out) {
 				return nil, p.failed(out), "", nil
 			}
 			if asked {
-				again, leader := p.settle(split)
-				if again {
+				if again, leader := p.settle(); again {
 					return nil, step{}, leader, nil
 				}
 			}
@@ -167,40 +169,54 @@ func (p *place) wait(ctx context.Context) (lock *Lock, next step, leader string,
 func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 	c, now := p.c, clock.Now()
 	waited := now.Sub(p.began)
-	next := line.StayAfter(waited, c.ttl)
+	next, told := line.StayAfter(waited, c.ttl), false
+	stale := line.Stale(next)
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
 	p.mu.Lock()
-	l := &pipeline.Line{
-		Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: line.Stale(next),
-		Stay: stay, Waited: waited, Told: p.told,
+	p.split = line.Live(p.seats, now, p.fenced) != 0
+	switch {
+	case p.told.IsZero():
+	case p.told.Reached(now):
+		p.told, told = clock.Instant{}, true
+	default:
+		next = min(next, p.told.Left(now))
 	}
-	p.told, p.missing = false, false
+	l := &pipeline.Line{Version: p.rules.Ask(now), Lease: line.Passed(c.ttl), Stale: stale, Stay: stay, Waited: waited, Told: told}
 	p.due = now.Add(next)
 	p.timer.Reset(next)
+	if stay { // who leaves while it joins is passed
+		p.enough = cancel
+	}
 	p.mu.Unlock()
 	if stay {
 		c.e.pipe.Lines(ended) // a master may be back
 	}
-	out, err := c.e.pipe.Do(ctx, pipeline.Request{
+	out, err := c.e.pipe.Do(asking, pipeline.Request{
 		Op: pipeline.Wait, Name: c.name, Token: p.token, TTL: c.ttl, Line: l, Patient: c.waitWhenFull || stay,
 	})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() == nil && asking.Err() != nil: // a quorum granted meanwhile
+		return pipeline.Outcome{}, nil
+	case err != nil:
 		return out, err
-	}
-	if !stay {
+	case !stay:
 		p.origin = out.Origin
 		c.made++
 	}
-	switch out.Verdict {
-	case quorum.NoQuorum:
-		return out, nil
-	case quorum.Denied:
+	if p.answered(out) {
 		c.state.failedFor(ErrTaken)
-		if !stay {
-			c.e.counts.taken.Add(1)
-		}
+		c.e.noteTook(clock.Now().Sub(sentAt(out, now)))
 	}
-	c.e.noteTook(clock.Now().Sub(sentAt(out, now)))
+	if !stay && out.Verdict == quorum.Denied {
+		c.e.counts.taken.Add(1)
+	}
 	return out, nil
+}
+
+// answered reports whether a quorum has answered, or may still.
+func (p *place) answered(out pipeline.Outcome) bool {
+	return len(p.seats)-int(out.Tally.Unknown) >= p.quorum
 }
 
 // failed is the step after a request that too few masters answered: an attempt without a line. Something else may be where
@@ -208,7 +224,8 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 func (p *place) failed(out pipeline.Outcome) step {
 	c := p.c
 	c.crowded = false
-	c.state.setLined(false)
+	c.state.notLined()
+	out.Verdict = quorum.NoQuorum
 	next := c.next(out, 0)
 	c.made--
 	c.e.counts.attempt(next, out)
@@ -217,23 +234,18 @@ func (p *place) failed(out pipeline.Outcome) step {
 	return next
 }
 
-// split reports whether some masters have granted, but not a quorum.
-func (p *place) split() bool {
+// settle decides, after a request, whether to give the token up and join again.
+func (p *place) settle() (again bool, leader string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return line.Live(p.seats, clock.Now(), p.fenced) != 0
-}
-
-// settle decides, after a request, whether to give the token up and join again. split says that some masters, but not a
-// quorum, had granted when it was sent.
-func (p *place) settle(split bool) (again bool, leader string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.enough = nil
 	some := line.Live(p.seats, clock.Now(), p.fenced) != 0
 	switch {
 	case p.missing:
 		return true, ""
-	case !some || !split:
+	case !some && p.fenced && slices.Contains(p.values, p.token): // the grants were lost, and their fencing tokens
+		return true, ""
+	case !some || !p.split:
 		return false, ""
 	}
 	next, leader := line.Settle(p.token, p.values, p.quorum)
@@ -288,8 +300,9 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 		p.values[master], p.seats[master] = "", line.Seat[clock.Instant]{}
 		p.missing = true
 	case pipeline.Opened:
-		p.told = true
-		p.soonerLocked(redlock.Jitter(openFor, openFor*3/2, fastrand.Uint32n))
+		d := redlock.Jitter(openFor, openFor*3/2, fastrand.Uint32n)
+		p.told = clock.Now().Add(d)
+		p.soonerLocked(d)
 	case pipeline.Free:
 		p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
 	}
@@ -311,6 +324,9 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 		select {
 		case p.changed <- struct{}{}:
 		default:
+		}
+		if p.enough != nil {
+			p.enough()
 		}
 	} else if before == 0 && live != 0 {
 		p.soonerLocked(p.strayDelay())
@@ -380,5 +396,6 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	} else if errors.Is(err, ErrClosed) {
 		return nil, step{}, err
 	}
+	e.counts.expired.Add(1)
 	return nil, c.retry(ErrExpired), nil
 }

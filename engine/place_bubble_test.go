@@ -225,7 +225,9 @@ func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 }
 
 func TestTooFewAnswersEndAPlace(t *testing.T) {
-	answers := func(int, pipeline.Request) []pipeline.Answer { return []pipeline.Answer{inLineBehind("a"), {}, {}, {}, {}} }
+	answers := func(int, pipeline.Request) []pipeline.Answer {
+		return []pipeline.Answer{inLineBehind("a"), {}, {}, {}, {}}
+	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(2 * time.Millisecond)
 		require.Len(t, l.passes, 1)

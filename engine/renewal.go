@@ -104,7 +104,7 @@ func (r *renewal) next(now clock.Instant) (do action, again clock.Instant) {
 // counted from the first call that finds the warning due.
 func (r *renewal) warnAt(now clock.Instant) clock.Instant {
 	due := r.until.Add(-r.warn)
-	if !due.Reached(now) || r.asked.IsZero() || r.fault != nil {
+	if !due.Reached(now) || r.asked.IsZero() && !r.short || r.fault != nil {
 		return due
 	}
 	if r.renewAt.IsZero() {
@@ -134,12 +134,16 @@ func (r *renewal) passedOn(until, now clock.Instant) {
 func (r *renewal) renewed(start, now clock.Instant) {
 	r.extended(r.asking, start)
 	r.asked, r.fault = clock.Instant{}, nil
-	r.short = r.short && r.asking < r.ttl
+	r.short = false
 	r.renewAt = now.Add(redlock.RenewalInterval(r.ttl))
 }
 
 // failed ends a renewal that too few masters answered.
 func (r *renewal) failed(now clock.Instant, fault error) {
 	r.asked, r.fault = clock.Instant{}, fault
-	r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))
+	retry := redlock.RenewalRetry(r.ttl)
+	if r.short {
+		retry = min(retry, max(r.until.Left(now)/4, time.Millisecond))
+	}
+	r.renewAt = now.Add(retry)
 }

@@ -84,14 +84,15 @@ func (n *nameState) passed(e *Engine, req pipeline.Request, out pipeline.Outcome
 	case out.PassedOn > 0:
 		e.counts.passedOn.Add(1)
 	case !req.Line.Open:
-		n.setLined(false)
+		n.notLined()
 	}
 }
 
-func (n *nameState) setLined(lined bool) {
+// notLined notes that nobody stands in line, or cannot. A lock that this process has by now was got in line.
+func (n *nameState) notLined() {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	n.lined = lined
+	n.lined = n.lined && n.lease != nil
 }
 
 // look notes whether a stranger has the name, after an attempt that was refused. A process that never had a

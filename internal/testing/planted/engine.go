@@ -269,7 +269,7 @@ var engines = []fault{
 	},
 	{
 		what: "who is told of a free name does not say so", file: "engine/place.go",
-		old: "Stay: stay, Waited: waited, Told: p.told,", new: "Stay: stay, Waited: waited,",
+		old: "p.told, told = clock.Instant{}, true", new: "p.told = clock.Instant{}",
 		tests: "engine TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn",
 	},
 	{
@@ -279,7 +279,7 @@ var engines = []fault{
 	},
 	{
 		what: "a name is passed on for ever, once it was", file: "engine/strangers.go",
-		old: "case !req.Line.Open:\n\t\tn.setLined(false)\n", new: "",
+		old: "case !req.Line.Open:\n\t\tn.notLined()\n", new: "",
 		tests: "engine TestNameThatNobodyWaitsForIsReleasedAsBefore",
 	},
 	{
