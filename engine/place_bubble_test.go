@@ -76,7 +76,11 @@ func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome
 		a.Version = req.Line.Version
 		to.Hear(m, a)
 	}
-	out.Verdict = out.Tally.Verdict(5)
+	if out.Tally.Votes() == 0 { // no master answers
+		<-ctx.Done()
+		return pipeline.Outcome{}, ctx.Err()
+	}
+	out.Verdict = out.Tally.Verdict(out.Tally.Votes())
 	return out, nil
 }
 
@@ -436,4 +440,77 @@ func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
 			require.NoError(t, lock.Release(t.Context()))
 			require.NotEmpty(t, l.passes[0].Line.Word, "we saw one")
 		})
+}
+
+func TestQuorumOfPushesEndsARequestThatNobodyAnswers(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		if n == 1 {
+			return all(inLineBehind(ours))
+		}
+		return nil
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(600 * time.Millisecond)
+		require.Equal(t, 2, l.asked())
+		for m := range 3 {
+			requireOpen(t, got, "the request is under way")
+			l.hears(m, grantedFor(e10))
+		}
+		synctest.Wait()
+		requireGot(t, got)
+	})
+}
+
+func TestGrantsWhoseFencingTokensWereLostAreGivenUp(t *testing.T) {
+	answers := func(n int, _ pipeline.Request) []pipeline.Answer {
+		if n == 2 {
+			return all(pipeline.Answer{Kind: pipeline.Has, Lease: time.Second})
+		}
+		return all(inLineBehind(ours))
+	}
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		time.Sleep(600 * time.Millisecond)
+		require.Equal(t, 3, l.asked())
+		require.False(t, l.waits[2].Line.Stay)
+		require.Equal(t, l.waits[0].Token, l.passes[0].Token)
+		requireOpen(t, got, "no fencing token is known")
+	}, func(c *Config) { c.Fencing = true })
+}
+
+func TestOneOfTwoMastersWithoutALineIsNoHotLoop(t *testing.T) {
+	answers := func(int, pipeline.Request) []pipeline.Answer { return []pipeline.Answer{inLineBehind(ours), {}} }
+	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
+		requireGot(t, got) // by an attempt without a line
+		require.Equal(t, 1, l.asked())
+	}, func(c *Config) { c.Masters = make([]string, 2) })
+}
+
+func TestShortLeaseIsRenewedBeforeItsHolderIsWarnedAndInTime(t *testing.T) {
+	now := clock.Now()
+	r := newRenewal(10*time.Second, 0.01, now)
+	r.passedOn(now.Add(2*time.Second), now)
+	r.warn = 3 * time.Second
+	do, again := r.next(now)
+	require.Equal(t, idle, do)
+	require.Equal(t, now.Add(settleIn), again)
+	do, _ = r.next(again)
+	require.Equal(t, renew, do)
+	answered := again.Add(time.Millisecond)
+	failed := r
+	r.renewed(again, answered)
+	do, _ = r.next(answered)
+	require.Equal(t, idle, do, "neither warned nor renewed again")
+	require.False(t, r.short)
+
+	failed.failed(answered, ErrNoQuorum)
+	do, _ = failed.next(answered)
+	require.Equal(t, warn, do)
+	for left := failed.until.Left(answered); left > 10*time.Millisecond; left = failed.until.Left(answered) {
+		_, again = failed.next(answered)
+		require.LessOrEqual(t, again.Sub(answered), left/4+time.Millisecond)
+		do, _ = failed.next(again)
+		require.Equal(t, renew, do)
+		answered = again.Add(time.Millisecond)
+		failed.failed(answered, ErrNoQuorum)
+	}
 }

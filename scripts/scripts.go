@@ -64,7 +64,7 @@ var (
 
 // The scripts of a line, with fencing or without. A master loads them when somebody first asks for a line.
 var (
-	Wait = Script{"wait", waitSource, "8c174a92f2b08a4da3f34054baa0b1bebffd0ad9"}
+	Wait = Script{"wait", waitSource, "84bb04e97856179934665f04880588d3cda387f2"}
 	Pass = Script{"pass", passSource, "1e2eae456d92025cd5cb66a9224180f06b15734d"}
 )
 

@@ -18,7 +18,7 @@
 --   'g' fence first second  granted; fence is '0' without fencing, first and second are the
 --                           tokens that wait now, '-' none
 --   'm' lease               the token has the lock already, for so long
---   'q' rank lease value    in line, from 0; who has the lock, and for how long (-2 nobody)
+--   'q' rank value          in line, from 0; who has the lock: as much as shows that it is no lock
 --   'x'                     not in line
 -- Returns the error MUXLOCKSET, and has done nothing, as the fenced acquire does.
 local call = redis.call
@@ -78,4 +78,4 @@ for _ = 1, 8 do
   if not first or first == token or awake(first) then break end
   remove(first)
 end
-return mark .. table.concat({'q', call('ZRANK', line, token) or -1, call('PTTL', name), value or ''}, '\n')
+return mark .. table.concat({'q', call('ZRANK', line, token), (value or ''):sub(1, 513)}, '\n')

@@ -178,7 +178,7 @@ func wait(d *dataSet, keys, args []string) any {
 		q.remove(first)
 	}
 	tokens, _ = q.sorted()
-	return fmt.Sprint(mark, "q\n", slices.Index(tokens, token), "\n", d.pttl(q.name), "\n", value)
+	return fmt.Sprint(mark, "q\n", slices.Index(tokens, token), "\n", value[:min(len(value), 513)])
 }
 
 func pass(d *dataSet, keys, args []string) any {

@@ -129,7 +129,7 @@ func WaitAnswer(q *Request, reply resp.Reply) (a Answer, v quorum.Vote, err erro
 	if reply.Kind == resp.Failed {
 		return a, quorum.Unknown, reply.Err()
 	}
-	a, ok := answer(reply.Text, map[AnswerKind]int{Granted: 4, Has: 2, InLine: 4, Missing: 1})
+	a, ok := answer(reply.Text)
 	if !ok || reply.Kind != resp.Text {
 		return a, quorum.Unknown, fmt.Errorf("%w to the wait script", ErrUnexpected)
 	}
@@ -170,8 +170,11 @@ func PushedAnswer(message string) (token string, a Answer, ok bool) {
 	return token, a, badVersion == nil && badLease == nil && badFence == nil
 }
 
-// answer reads the words of a reply, of which each kind has so many.
-func answer(text string, words map[AnswerKind]int) (a Answer, ok bool) {
+// words is how many a reply of each kind has.
+var words = map[AnswerKind]int{Granted: 4, Has: 2, InLine: 3, Missing: 1}
+
+// answer reads the words of a reply.
+func answer(text string) (a Answer, ok bool) {
 	if text == "" {
 		return a, false
 	}
@@ -189,7 +192,7 @@ func answer(text string, words map[AnswerKind]int) (a Answer, ok bool) {
 	case Has:
 		a.Lease, err = millis(w[1])
 	case InLine:
-		a.Value = w[3]
+		a.Value = w[2]
 		a.Rank, err = strconv.Atoi(w[1])
 	}
 	return a, err == nil
