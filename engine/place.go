@@ -93,6 +93,10 @@ func (c *contender) stand(ctx context.Context, _ clock.Instant) (lock *Lock, nex
 		again = lock == nil && err == nil && next.kind == nil
 		cancel()
 		p.leave(lock != nil, leader)
+		if again && leader != "" { // it may stand in another line, with fencing or without, and ask for what we just left
+			err = c.e.pause(ctx, 2*p.strayDelay())
+			again = err == nil
+		}
 	}
 	return lock, next, err
 }

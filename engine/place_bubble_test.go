@@ -198,6 +198,9 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 				require.Len(t, l.passes, 1)
 				require.Equal(t, first, l.passes[0].Token)
 				require.Equal(t, c.leader, l.passes[0].Line.Named[0])
+				if c.leader != "" {
+					require.GreaterOrEqual(t, l.at[2].Sub(l.at[1]), 4*time.Millisecond, "the leader asks first")
+				}
 				last := l.waits[len(l.waits)-1]
 				require.NotEqual(t, first, last.Token)
 				require.False(t, last.Line.Stay)
