@@ -138,14 +138,16 @@ func (m *master) leaveLocked(f *flight) {
 func (m *master) paceLocked() { m.window, m.budget = m.pace.Window(), m.pace.Budget() }
 
 // notePendingLocked notes the releases that failed. After a connection died, it also notes those
-// whose acquire may still be executed.
+// whose acquire may still be executed, and passes that left their token in the line of that
+// connection: the master may count it for a while as one that hears, and pass a lock to the token.
 func (m *master) notePendingLocked(f *flight, a *followUp, now time.Time) {
 	m.stats.ReleasesDenied += uint64(a.dropped)
 	for _, i := range a.failed {
 		m.pending.Add(&f.part.Entries[i], now)
 	}
-	if m.pending.InDoubt() {
-		f.part.releases(f.first, f.end, func(q *Request) { m.pending.Sent(q, now) })
+	left := f.part.r.lined && f.part.Channel == "" && m.why == nil
+	if m.pending.InDoubt() || left {
+		f.part.releases(f.first, f.end, func(q *Request) { m.pending.Sent(q, now, left && q.Op == Pass) })
 	}
 }
 

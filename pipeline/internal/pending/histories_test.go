@@ -85,7 +85,7 @@ func (w *world) answer() {
 	w.wire = w.wire[1:]
 	w.execute(c)
 	if c.release && w.r.InDoubt() {
-		w.r.Sent(c.request(), w.now)
+		w.r.Sent(c.request(), w.now, false)
 	}
 }
 

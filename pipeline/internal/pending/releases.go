@@ -118,10 +118,14 @@ func (p *Releases) Add(q *conn.Request, now time.Time) {
 	heap.Push(&p.first, r)
 }
 
-// Sent notes a release that was answered. If its acquire is in doubt, the release is sent once
-// more.
-func (p *Releases) Sent(q *conn.Request, now time.Time) {
-	if until, inDoubt := p.isInDoubt(q.Origin, now); inDoubt && !until.IsZero() {
+// Sent notes a release that was answered. It is sent once more if its acquire is in doubt, or if the
+// caller says so.
+func (p *Releases) Sent(q *conn.Request, now time.Time, again bool) {
+	until, inDoubt := p.isInDoubt(q.Origin, now)
+	if again && !inDoubt {
+		until = now.Add(p.deadPeer)
+	}
+	if !until.IsZero() {
 		heap.Push(&p.again, &Release{Name: q.Name, Token: q.Token, at: until, again: true})
 	}
 }

@@ -119,7 +119,7 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 			p := newPending()
 			p.Died(5, 7)
 			p.Admitted(at(2)) // in doubt until 12
-			p.Sent(lease("a", c.origin), at(c.answered))
+			p.Sent(lease("a", c.origin), at(c.answered), false)
 			require.Empty(t, p.Take(at(11.9), 10))
 			due := p.Take(at(12), 10)
 			require.Equal(t, c.repeated, len(due) == 1)
@@ -127,6 +127,13 @@ func TestAnsweredReleaseIsRepeatedWhileItsAcquireIsInDoubt(t *testing.T) {
 			require.Zero(t, p.Len(), "the last time")
 		})
 	}
+}
+
+func TestReleaseIsRepeatedADeadPeerTimeLaterIfTheCallerSaysSo(t *testing.T) {
+	p := newPending()
+	p.Sent(lease("a", conn.InRound(2)), at(5), true)
+	require.Empty(t, p.Take(at(14.9), 10))
+	require.Len(t, p.Take(at(15), 10), 1)
 }
 
 func TestInDoubtLastsFromTheAdmissionForTheDeadPeerTime(t *testing.T) {
@@ -248,7 +255,7 @@ func TestAnsweredReleaseIsNotRepeatedBeforeItIsKnownWhen(t *testing.T) {
 	require.False(t, p.InDoubt())
 	p.Died(1, 3)
 	require.True(t, p.InDoubt())
-	p.Sent(lease("a", conn.InRound(2)), at(0))
+	p.Sent(lease("a", conn.InRound(2)), at(0), false)
 	require.Zero(t, p.Len())
 }
 
