@@ -94,7 +94,7 @@ var engines = []fault{
 	},
 	{
 		what: "a renewal that failed is not tried again", file: "engine/renewal.go",
-		old: "r.renewAt = now.Add(redlock.RenewalRetry(r.ttl))\n}", new: "r.renewAt = now.Add(r.ttl)\n}",
+		old: "retry := redlock.RenewalRetry(r.ttl)", new: "retry := r.ttl",
 		tests: "engine TestFailedRenewalIsRepeatedUntilTheEdge",
 	},
 	{
@@ -219,7 +219,7 @@ var engines = []fault{
 	},
 	{
 		what: "who leaves the line leaves its token there", file: "engine/place.go",
-		old: "if !taken && p.origin != pipeline.OriginUnknown {", new: "if !taken && p.origin == pipeline.OriginForeign {",
+		old: "if p.origin != pipeline.OriginUnknown {", new: "if p.origin == pipeline.OriginForeign {",
 		tests: "engine TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed|TestVotesThatAreSplitAreSettled",
 	},
 	{

@@ -99,7 +99,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "a release that a dead connection carried is sent once", file: "pipeline/receive.go",
-		old: "\tif m.pending.InDoubt() {\n", new: "\tif m.pending.Len() < 0 {\n",
+		old: "if m.pending.InDoubt() || left {", new: "if left {",
 		tests: "pipeline TestAcquireThatADeadConnectionExecutesLateIsDeletedByTheSecondRelease",
 	},
 	{
