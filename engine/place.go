@@ -94,7 +94,7 @@ func (c *contender) stand(ctx context.Context, _ clock.Instant) (lock *Lock, nex
 		cancel()
 		p.leave(lock != nil, leader)
 		if again && leader != "" { // it may stand in another line, with fencing or without, and ask for what we just left
-			err = c.e.pause(ctx, 2*p.strayDelay())
+			err = c.e.pause(ctx, p.strayDelay(1))
 			again = err == nil
 		}
 	}
@@ -263,13 +263,13 @@ func (p *place) settle() (again bool, leader string) {
 	case line.Yield:
 		return true, leader
 	}
-	p.soonerLocked(p.strayDelay())
+	p.soonerLocked(p.strayDelay(p.patience))
 	return false, ""
 }
 
-// strayDelay returns how long to wait for the grants that are missing.
-func (p *place) strayDelay() time.Duration {
-	least := max(2*time.Millisecond, 4*p.c.e.roundTrip()) << p.patience
+// strayDelay returns how long to wait for the grants that are missing, with so many doublings.
+func (p *place) strayDelay(doublings int) time.Duration {
+	least := min(max(2*time.Millisecond, 4*p.c.e.roundTrip())<<doublings, line.LeastTTL/2)
 	return redlock.Jitter(least, 2*least, fastrand.Uint32n)
 }
 
@@ -333,7 +333,7 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 			p.enough()
 		}
 	} else if before == 0 && live != 0 {
-		p.soonerLocked(p.strayDelay())
+		p.soonerLocked(p.strayDelay(p.patience))
 	}
 }
 
