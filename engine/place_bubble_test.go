@@ -46,6 +46,7 @@ func (l *liners) Unlisten(token string) {
 
 func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome, error) {
 	switch req.Op {
+	case pipeline.Wait:
 	case pipeline.Pass:
 		l.Post(req)
 		out := pipeline.Outcome{Verdict: quorum.Won, PassedOn: 5}
@@ -55,7 +56,6 @@ func (l *liners) Do(ctx context.Context, req pipeline.Request) (pipeline.Outcome
 		return out, nil
 	default:
 		return l.scripted.Do(ctx, req)
-	case pipeline.Wait:
 	}
 	l.mu.Lock()
 	l.waits, l.at = append(l.waits, req), append(l.at, time.Now())
