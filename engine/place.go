@@ -212,9 +212,6 @@ func (p *place) ask(ctx context.Context, stay bool) (pipeline.Outcome, error) {
 		c.state.failedFor(ErrTaken)
 		c.e.noteTook(clock.Now().Sub(sentAt(out, now)))
 	}
-	if !stay && out.Verdict == quorum.Denied {
-		c.e.counts.taken.Add(1)
-	}
 	return out, nil
 }
 
