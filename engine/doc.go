@@ -157,8 +157,8 @@
 // time, up to that of 32 attempts.
 //
 // Clients of other libraries poll, and would hardly ever find a name free that engines want. So a
-// lock is not always passed on: once in a second's use of a name it is left open for 10 ms, and ten
-// times for ten seconds after a value was seen that no engine made. Without a line, an engine that
+// lock is not always passed on: twice in a second's use of a name it is left open for 10 ms, and
+// twenty times for ten seconds after a value was seen that no engine made. Without a line, an engine that
 // had a name before and is now refused it looks who has it. If no engine made the value, the engine
 // gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a quarter of
 // Config.HandOverTime, up to four times in a row (package engine/redsync has figures).

@@ -304,8 +304,11 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 		d := redlock.Jitter(openFor, openFor*3/2, fastrand.Uint32n)
 		p.told = clock.Now().Add(d)
 		p.soonerLocked(d)
+		p.watches.Go(p.look)
 	case pipeline.Free:
-		p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
+		if p.told.IsZero() { // else it is left open
+			p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
+		}
 	}
 }
 
@@ -335,6 +338,7 @@ func (p *place) grantedLocked(master int, a pipeline.Answer) {
 }
 
 // watch asks again when the name may be free, as contenders do that are not in line. Who releases it may not pass it on.
+// The delay is longer than a word of the holder, that it is left open, may be on its way behind.
 func (p *place) watch() {
 	c := p.c
 	err := c.e.pause(p.ctx, settleIn)
@@ -342,12 +346,22 @@ func (p *place) watch() {
 		err = c.e.pipe.Await(p.ctx, c.name, c.e.cfg.RetryHeld)
 	}
 	if err == nil {
-		err = c.e.pause(p.ctx, redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap())
+		err = c.e.pause(p.ctx, finest+redlock.Jitter(0, c.e.spread(), fastrand.Uint32n)+c.gap())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.watched = false; err == nil {
+	if p.watched = false; err == nil && p.told.IsZero() { // else it is left open
 		p.soonerLocked(0)
+	}
+}
+
+// look looks for strangers while the name is left open to them.
+func (p *place) look() {
+	for range 5 {
+		if p.c.e.pause(p.ctx, redlock.Jitter(openFor/10, openFor/3, fastrand.Uint32n)) != nil {
+			return
+		}
+		p.c.lookNow(p.ctx)
 	}
 }
 

@@ -398,7 +398,7 @@ func TestNameThatNobodyWaitsForIsReleasedAsBefore(t *testing.T) {
 }
 
 func TestHolderLeavesTheNameOpenNowAndThen(t *testing.T) {
-	for seen, want := range map[bool][2]int{false: {5, 60}, true: {150, 400}} { // of 1000 releases, after 20 ms of hold
+	for seen, want := range map[bool][2]int{false: {20, 75}, true: {330, 520}} { // of 1000 releases, after 20 ms of hold
 		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(grantedFor(e10)) },
 			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				lock, open := requireGot(t, got), 0

@@ -35,8 +35,8 @@ const (
 const (
 	// Where processes pass the name on, a holder leaves it open opensPerSecond times a second, and opensToSeen times for
 	// as long as a sighting is remembered. Who knows of one tells the next in line.
-	opensPerSecond = 1
-	opensToSeen    = 10
+	opensPerSecond = 2
+	opensToSeen    = 20
 	sightingMemory = 10 * time.Second
 )
 
@@ -106,9 +106,15 @@ func (c *contender) look(ctx context.Context) {
 	if !due || now.Sub(e.began) < time.Duration(last)+lookPeriod || !e.looked.CompareAndSwap(last, int64(now.Sub(e.began))) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*e.roundTrip()))
+	c.lookNow(ctx)
+}
+
+// lookNow notes whether a stranger has the name.
+func (c *contender) lookNow(ctx context.Context) {
+	n, now := c.state, clock.Now()
+	ctx, cancel := context.WithTimeout(ctx, max(lookPeriod, 4*c.e.roundTrip()))
 	defer cancel()
-	values, _ := e.pipe.Inspect(ctx, c.name)
+	values, _ := c.e.pipe.Inspect(ctx, c.name)
 	for _, v := range values {
 		if v.Token != "" && !token.Ours(v.Token) {
 			n.shard.mu.Lock()
