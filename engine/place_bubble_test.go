@@ -1,11 +1,9 @@
-//go:build !race
-
-// These tests read what their fake masters were asked without a mutex, between the steps of virtual time.
-
 package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -100,17 +98,37 @@ func (l *liners) Post(req pipeline.Request) {
 
 // hears lets all who stand in line hear something of one master.
 func (l *liners) hears(master int, a pipeline.Answer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, to := range l.heard {
+	for _, to := range l.listeners() {
 		to.Hear(master, a)
 	}
 }
 
-func (l *liners) asked() int {
+// requests returns the Waits that were sent, times when, and passed the Passes.
+func (l *liners) requests() []pipeline.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return len(l.waits)
+	return slices.Clone(l.waits)
+}
+
+func (l *liners) times() []time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.at)
+}
+
+func (l *liners) passed() []pipeline.Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.passes)
+}
+
+func (l *liners) asked() int { return len(l.requests()) }
+
+// listeners are who stands in line.
+func (l *liners) listeners() []pipeline.Listener {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Collect(maps.Values(l.heard))
 }
 
 // ours is a value of another process's engine.
@@ -153,7 +171,6 @@ func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			time.Sleep(300 * time.Millisecond)
-			synctest.Wait()
 			lease := line.Passed(e.cfg.TTL) + 300*time.Millisecond
 			for m := range 2 {
 				l.hears(m, grantedFor(lease))
@@ -161,13 +178,10 @@ func TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers(t *testing.T) {
 			requireOpen(t, got, "two are no quorum")
 			l.hears(2, grantedFor(lease))
 			lock := requireGot(t, got)
-			synctest.Wait()
-			require.WithinDuration(t, l.at[0].Add(redlock.Validity(lease, 0, e.cfg.Drift)), lock.Until(), 0)
-			synctest.Wait()
+			require.WithinDuration(t, l.times()[0].Add(redlock.Validity(lease, 0, e.cfg.Drift)), lock.Until(), 0)
 			require.Equal(t, 1, l.asked())
 			require.NoError(t, lock.Release(t.Context()))
-			synctest.Wait()
-			require.Equal(t, l.waits[0].Token, l.passes[0].Token)
+			require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
 		})
 }
 
@@ -197,30 +211,22 @@ func TestVotesThatAreSplitAreSettled(t *testing.T) {
 			}
 			standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				time.Sleep(200 * time.Millisecond)
-				synctest.Wait()
 				requireOpen(t, got, "some grants are no lock")
-				synctest.Wait()
 				require.InDelta(t, c.asks, l.asked(), 1, "jitter")
 				if !c.passes {
-					synctest.Wait()
-					require.Empty(t, l.passes)
+					require.Empty(t, l.passed())
 					return
 				}
-				synctest.Wait()
-				require.Len(t, l.passes, 1)
-				synctest.Wait()
-				require.Equal(t, first, l.passes[0].Token)
-				synctest.Wait()
-				require.Equal(t, c.leader, l.passes[0].Line.Named[0])
+				require.Len(t, l.passed(), 1)
+				require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
+				require.Equal(t, c.leader, l.passed()[0].Line.Named[0])
 				if c.leader != "" {
-					synctest.Wait()
-					require.GreaterOrEqual(t, l.at[2].Sub(l.at[1]), 4*time.Millisecond, "the leader asks first")
+					require.GreaterOrEqual(t, l.times()[2].Sub(l.times()[1]), 4*time.Millisecond, "the leader asks first")
 				}
-				last := l.waits[len(l.waits)-1]
-				require.NotEqual(t, first, last.Token)
+				last := l.requests()[len(l.requests())-1]
+				require.NotEqual(t, l.requests()[0].Token, last.Token)
 				require.False(t, last.Line.Stay)
-				synctest.Wait()
-				require.Equal(t, l.at[len(l.at)-1].Sub(l.at[0]), last.Line.Waited, "its age goes on")
+				require.Equal(t, l.times()[len(l.times())-1].Sub(l.times()[0]), last.Line.Waited, "its age goes on")
 			})
 		})
 	}
@@ -236,14 +242,10 @@ func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(time.Second)
-		synctest.Wait()
-		require.Equal(t, []bool{false, true, false}, []bool{l.waits[0].Line.Stay, l.waits[1].Line.Stay, l.waits[2].Line.Stay})
-		synctest.Wait()
-		require.Len(t, l.passes, 1)
-		synctest.Wait()
-		require.Equal(t, l.waits[0].Token, l.passes[0].Token)
-		synctest.Wait()
-		require.NotEqual(t, l.waits[0].Token, l.waits[2].Token)
+		require.Equal(t, []bool{false, true, false}, []bool{l.requests()[0].Line.Stay, l.requests()[1].Line.Stay, l.requests()[2].Line.Stay})
+		require.Len(t, l.passed(), 1)
+		require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
+		require.NotEqual(t, l.requests()[0].Token, l.requests()[2].Token)
 		l.hears(0, grantedFor(time.Second))
 		l.hears(1, grantedFor(time.Second))
 		l.hears(2, grantedFor(time.Second))
@@ -257,16 +259,13 @@ func TestTooFewAnswersEndAPlace(t *testing.T) {
 	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(2 * time.Millisecond)
-		synctest.Wait()
-		require.Len(t, l.passes, 1)
+		require.Len(t, l.passed(), 1)
 		require.ErrorIs(t, e.names.why("name"), ErrNoQuorum)
 		requireGot(t, got)
-		synctest.Wait()
 		require.Equal(t, 1, l.asked())
 		log, when := l.history()
 		require.Equal(t, pipeline.Acquire, log[0].Op, "an attempt without a line")
-		synctest.Wait()
-		require.GreaterOrEqual(t, when[0].Sub(l.at[0]), e.cfg.RetryHeld/2)
+		require.GreaterOrEqual(t, when[0].Sub(l.times()[0]), e.cfg.RetryHeld/2)
 	})
 }
 
@@ -279,21 +278,15 @@ func TestWhoIsToldAsksAndTakesAFreeNameOutOfTurn(t *testing.T) {
 		standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 			func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 				time.Sleep(100 * time.Millisecond)
-				synctest.Wait()
 				told := time.Now()
 				l.hears(3, pipeline.Answer{Kind: kind})
 				time.Sleep(50 * time.Millisecond)
-				synctest.Wait()
 				require.Equal(t, 2, l.asked())
-				synctest.Wait()
-				require.Equal(t, kind == pipeline.Opened, l.waits[1].Line.Told)
-				synctest.Wait()
-				require.GreaterOrEqual(t, l.at[1].Sub(told), within[0])
-				synctest.Wait()
-				require.LessOrEqual(t, l.at[1].Sub(told), within[1])
+				require.Equal(t, kind == pipeline.Opened, l.requests()[1].Line.Told)
+				require.GreaterOrEqual(t, l.times()[1].Sub(told), within[0])
+				require.LessOrEqual(t, l.times()[1].Sub(told), within[1])
 				time.Sleep(time.Second)
-				synctest.Wait()
-				require.False(t, l.waits[2].Line.Told, "once")
+				require.False(t, l.requests()[2].Line.Told, "once")
 				requireOpen(t, got, "nobody granted it")
 			})
 	}
@@ -308,10 +301,8 @@ func TestFirstInLineWatchesTheName(t *testing.T) {
 	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		requireGot(t, got) // at once: the name is free, for Await
-		synctest.Wait()
-		require.GreaterOrEqual(t, l.at[1].Sub(l.at[0]), settleIn)
-		synctest.Wait()
-		require.LessOrEqual(t, l.at[1].Sub(l.at[0]), settleIn+5*time.Millisecond)
+		require.GreaterOrEqual(t, l.times()[1].Sub(l.times()[0]), settleIn)
+		require.LessOrEqual(t, l.times()[1].Sub(l.times()[0]), settleIn+5*time.Millisecond)
 	})
 }
 
@@ -319,19 +310,14 @@ func TestGrantsThatComeAfterTheCallerLeftAreNoLock(t *testing.T) {
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind(ours)) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			time.Sleep(100 * time.Millisecond)
-			synctest.Wait()
-			var at pipeline.Listener
-			for _, at = range l.heard {
-			}
+			at := l.listeners()[0]
 			require.NoError(t, e.Close())
 			require.ErrorIs(t, (<-got).err, ErrClosed)
 			for m := range 5 {
 				at.Hear(m, grantedFor(e10))
 			}
-			synctest.Wait()
-			require.Len(t, l.passes, 1)
-			synctest.Wait()
-			require.Empty(t, l.heard)
+			require.Len(t, l.passed(), 1)
+			require.Empty(t, l.listeners())
 			require.Zero(t, line.Live(at.(*place).seats, clock.Now(), false))
 		})
 }
@@ -350,7 +336,6 @@ func TestLockWhoseFencingTokenTooFewStoreIsRaised(t *testing.T) {
 		}
 		standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			time.Sleep(10 * time.Millisecond)
-			synctest.Wait()
 			require.Equal(t, !equal, l.count(pipeline.Extend) > 0)
 			if equal {
 				require.EqualValues(t, 7<<16, requireGot(t, got).Fence())
@@ -359,8 +344,7 @@ func TestLockWhoseFencingTokenTooFewStoreIsRaised(t *testing.T) {
 			log, _ := l.history()
 			require.EqualValues(t, 11, log[0].Fence)
 			require.EqualValues(t, 0b11111, log[0].Among)
-			synctest.Wait()
-			require.NotEmpty(t, l.passes, "nobody has the key: the raise is refused")
+			require.NotEmpty(t, l.passed(), "nobody has the key: the raise is refused")
 		}, func(c *Config) { c.Fencing = true })
 	}
 }
@@ -370,7 +354,6 @@ func TestGrantsThatRunOutBeforeTheOthersComeAreNoLock(t *testing.T) {
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 			l.hears(0, grantedFor(300*time.Millisecond))
 			time.Sleep(300 * time.Millisecond)
-			synctest.Wait()
 			l.hears(1, grantedFor(e10))
 			l.hears(2, grantedFor(e10))
 			requireOpen(t, got, "one of three has run out")
@@ -388,10 +371,8 @@ func TestAPassProposesALargerFencingToken(t *testing.T) {
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		lock := requireGot(t, got)
 		releaseToNext(t, lock)
-		synctest.Wait()
-		require.EqualValues(t, 8, l.passes[0].Fence)
-		synctest.Wait()
-		require.Equal(t, [2]string{"first", "second"}, l.passes[0].Line.Named)
+		require.EqualValues(t, 8, l.passed()[0].Fence)
+		require.Equal(t, [2]string{"first", "second"}, l.passed()[0].Line.Named)
 		require.EqualValues(t, 1, e.Stats().PassedOn)
 	}, func(c *Config) { c.Fencing = true })
 }
@@ -407,16 +388,12 @@ func TestProcessThatHadItsTurnGoesToTheEndOfTheLine(t *testing.T) {
 		lock := requireGot(t, got)
 		next := goAcquire(t.Context(), e, 0) // waits here
 		time.Sleep(50 * time.Millisecond)    // longer than the process may keep the name
-		synctest.Wait()
 		require.NoError(t, lock.Release(t.Context()))
 		time.Sleep(5 * time.Millisecond)
-		synctest.Wait()
 		require.Equal(t, 2, l.asked())
-		synctest.Wait()
-		require.Less(t, l.waits[1].Line.Waited, time.Millisecond, "since the name was passed on")
+		require.Less(t, l.requests()[1].Line.Waited, time.Millisecond, "since the name was passed on")
 		time.Sleep(time.Second)
-		synctest.Wait()
-		require.Greater(t, l.waits[2].Line.Waited, 100*time.Millisecond)
+		require.Greater(t, l.requests()[2].Line.Waited, 100*time.Millisecond)
 		for m := range 3 {
 			l.hears(m, grantedFor(e10))
 		}
@@ -430,14 +407,11 @@ func TestNameThatNobodyWaitsForIsReleasedAsBefore(t *testing.T) {
 			lock := requireGot(t, got)
 			l.nobody = true
 			releaseToNext(t, lock)
-			synctest.Wait()
-			require.Len(t, l.passes, 1)
+			require.Len(t, l.passed(), 1)
 			lock = requireGot(t, goAcquire(t.Context(), e, 0))
-			synctest.Wait()
 			require.Equal(t, 1, l.asked(), "a plain acquire")
 			require.NoError(t, lock.Release(t.Context()))
-			synctest.Wait()
-			require.Len(t, l.passes, 1, "a plain release")
+			require.Len(t, l.passed(), 1, "a plain release")
 			require.Equal(t, 1, l.count(pipeline.Release))
 			require.Zero(t, e.Stats().PassedOn)
 		})
@@ -480,10 +454,8 @@ func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
 			}
 			lock := requireGot(t, got)
 			time.Sleep(100 * time.Millisecond)
-			synctest.Wait()
 			require.NoError(t, lock.Release(t.Context()))
-			synctest.Wait()
-			require.Regexp(t, "^160[01]$", l.passes[0].Line.Word)
+			require.Regexp(t, "^160[01]$", l.passed()[0].Line.Word)
 		})
 	standing(t, func(int, pipeline.Request) []pipeline.Answer { return all(inLineBehind("a value of another library")) },
 		func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
@@ -492,8 +464,7 @@ func TestSightingOfAStrangerTravelsWithTheLock(t *testing.T) {
 			}
 			lock := requireGot(t, got)
 			require.NoError(t, lock.Release(t.Context()))
-			synctest.Wait()
-			require.NotEmpty(t, l.passes[0].Line.Word, "we saw one")
+			require.NotEmpty(t, l.passed()[0].Line.Word, "we saw one")
 		})
 }
 
@@ -506,13 +477,11 @@ func TestQuorumOfPushesEndsARequestThatNobodyAnswers(t *testing.T) {
 	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(600 * time.Millisecond)
-		synctest.Wait()
 		require.Equal(t, 2, l.asked())
 		for m := range 3 {
 			requireOpen(t, got, "the request is under way")
 			l.hears(m, grantedFor(e10))
 		}
-		synctest.Wait()
 		requireGot(t, got)
 	})
 }
@@ -526,12 +495,9 @@ func TestGrantsWhoseFencingTokensWereLostAreGivenUp(t *testing.T) {
 	}
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		time.Sleep(600 * time.Millisecond)
-		synctest.Wait()
 		require.Equal(t, 3, l.asked())
-		synctest.Wait()
-		require.False(t, l.waits[2].Line.Stay)
-		synctest.Wait()
-		require.Equal(t, l.waits[0].Token, l.passes[0].Token)
+		require.False(t, l.requests()[2].Line.Stay)
+		require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
 		requireOpen(t, got, "no fencing token is known")
 	}, func(c *Config) { c.Fencing = true })
 }
@@ -540,7 +506,6 @@ func TestOneOfTwoMastersWithoutALineIsNoHotLoop(t *testing.T) {
 	answers := func(int, pipeline.Request) []pipeline.Answer { return []pipeline.Answer{inLineBehind(ours), {}} }
 	standing(t, answers, func(t *testing.T, l *liners, e *Engine, got <-chan acquired) {
 		requireGot(t, got) // by an attempt without a line
-		synctest.Wait()
 		require.Equal(t, 1, l.asked())
 	}, func(c *Config) { c.Masters = make([]string, 2) })
 }
