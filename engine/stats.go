@@ -26,7 +26,7 @@ type Stats struct {
 	ReleasesUnconfirmed uint64 // releases that were not confirmed when their caller stopped waiting
 	Held                int    // locks that are held, now; one that ran out counts until its name or handle is next used
 	Lost                uint64 // locks whose validity ran out, or that a renewal, Extend or Release found gone or another's
-	Renewed             uint64 // renewals in the background that a quorum confirmed
+	Renewed             uint64 // renewals in the background that a quorum confirmed, those of short leases that were passed on among them
 	RenewalsFailed      uint64 // renewals that too few masters answered; tried again
 	Waiting             int    // goroutines that queue behind others of this process, now
 	EventsDropped       uint64 // events that Observer and Logger missed, being too slow

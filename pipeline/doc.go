@@ -163,14 +163,16 @@
 // what the others cannot: a holder that died, and clients of other libraries.
 //
 // A token stands in line by a Wait; whoever has the lock passes it on by a Pass. The push comes on
-// the connection of rounds, not on the tracker's. So it is in
-// order with the replies, is heard for as long as the connection lives, and belongs to the session
-// that the probe has looked at. A connection subscribes when somebody first asks for lines (Lines).
-// Each has a channel of its own, so a round with a Wait is encoded for each master. A grant by push
-// is a vote, and counts under the conditions of one (master.pushed).
+// the connection of rounds, not on the tracker's. So it is in order with the replies, is heard for
+// as long as the connection lives, and belongs to the session that the probe has looked at. A
+// connection subscribes when somebody first asks for lines (Lines). Each has a channel of its own,
+// so a round with a Wait is encoded for each master. A grant by push is a vote, and counts under
+// the conditions of one (master.pushed).
 //
-// A Wait is of the class of acquires, a Pass of that of releases. A pending Pass is repeated as a
-// Release: nobody hears the channel of a connection that ended, so its entry in line is skipped.
+// A Wait is of the class of acquires, a Pass of that of releases. A connection without a line is
+// sent a Pass as a Release, and so is a pending one repeated. That leaves the token's entry in line.
+// Nobody hears its channel, so it is skipped; but for the dead-peer time the master may count the
+// connection that died, and pass a lock to the token. The second Release deletes that.
 //
 // # Folding
 //

@@ -278,12 +278,12 @@ var engines = []fault{
 		tests: "engine TestLockThatWasPassedOnLivesForItsTTL",
 	},
 	{
-		what: "a name is passed on for ever, once it was", file: "engine/strangers.go",
+		what: "a name is passed on for ever, once it was", file: "engine/pass.go",
 		old: "case !req.Line.Open:\n\t\tn.notLined()\n", new: "",
 		tests: "engine TestNameThatNobodyWaitsForIsReleasedAsBefore",
 	},
 	{
-		what: "a lock is never left open to strangers", file: "engine/strangers.go",
+		what: "a lock is never left open to strangers", file: "engine/pass.go",
 		old: "return &pipeline.Line{Open: true, Word: word}", new: "_ = word",
 		tests: "engine TestHolderLeavesTheNameOpenNowAndThen",
 	},
