@@ -50,7 +50,9 @@ func (h *Histogram) RecordAtLeast(ns, n int64) {
 
 // Merge adds the counts of g.
 func (h *Histogram) Merge(g *Histogram) {
-	h.hdr.Merge(g.hdr)
+	if g.hdr.TotalCount() > 0 { // else it takes as long
+		h.hdr.Merge(g.hdr)
+	}
 	if g.Censored() > 0 {
 		if h.censored == nil {
 			h.censored = newHDR()

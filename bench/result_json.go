@@ -188,9 +188,9 @@ type Client struct {
 	AllocsPerOp float64 `json:"allocs_per_op"` // heap objects per cycle
 	GCP99Ns     int64   `json:"gc_p99_ns"`     // p99 of the stop-the-world pauses, upper bound of its bucket; of the worst process
 	SchedP99Ns  int64   `json:"sched_p99_ns"`  // p99 of the times that goroutines stood ready to run, likewise
-	// Stall is how late a thread woke that sleeps 10 ms at a time. A long stall counts once
-	// for every 10 ms. It shows what the machine, the scheduler and the garbage collector
-	// may take from a holder.
+	// Stall is how late a thread woke that sleeps 10 ms at a time, or in each of P processes
+	// P times as long, up to 1 s. A longer stall counts once for each such time. It shows what
+	// the machine, the scheduler and the garbage collector may take from a holder.
 	Stall *Summary `json:"stall,omitempty"`
 	// CPUShare is the processor time of all processes over that of the machine.
 	CPUShare float64 `json:"cpu_share"`

@@ -102,13 +102,16 @@ func (r *runner) drive(ctx context.Context, report func(Progress)) *Part {
 	part.Cycles = r.rec.cycles
 	close(r.ended)
 	if stalls != nil {
-		var took time.Duration
-		part.Stall, took = stalls.end()
-		part.Stalls = mergePeaks(&stalls.peaks)
-		after.cpu -= took // the stall watch is no part of the load
+		stalls.end()
 	}
 	r.drain(ctx, &done, part)
 	r.alarms.Close()
+	if stalls != nil {
+		var took time.Duration
+		part.Stall, took = stalls.result()
+		part.Stalls = mergePeaks(&stalls.peaks)
+		after.cpu -= took // the stall watch is no part of the load
+	}
 
 	if measured {
 		part.Elapsed = time.Duration(to - from)
@@ -136,7 +139,7 @@ func (r *runner) measure(ctx context.Context, from int64, part *Part, done *sync
 	if r.cfg.Warmup == 0 {
 		start()
 	}
-	stalls = watchStalls()
+	stalls = watchStalls(r.cfg.procs())
 	if r.waits {
 		part.Uncontended = NewHistogram()
 		done.Go(func() { r.uncontended(part.Uncontended) })

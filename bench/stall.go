@@ -7,37 +7,40 @@ import (
 	"muxlock/internal/clock"
 )
 
-// stallWatch is a thread that sleeps stallPeriod at a time and records how late it woke. It
+// stallWatch is a thread that sleeps a period at a time and records how late it woke. It
 // shows what the machine, the scheduler and the garbage collector may take from a holder.
 type stallWatch struct {
-	hist  *Histogram    // owned by run until done is closed, as are cpu and peaks
-	cpu   time.Duration // of the thread
-	begin clock.Instant
-	peaks Peaks // whole stalls
-	stop  chan struct{}
-	done  chan struct{}
+	period time.Duration
+	hist   *Histogram    // owned by run until done is closed, as are cpu and peaks
+	cpu    time.Duration // of the thread
+	begin  clock.Instant
+	peaks  Peaks // whole stalls
+	stop   chan struct{}
+	done   chan struct{}
 }
 
-// stallPeriod is the time that each sample of Client.Stall stands for.
+// stallPeriod is the time that each sample of Client.Stall stands for. The processes of a run
+// take them in turn: a thread of each that woke as often would take half a core for 60.
 const stallPeriod = 10 * time.Millisecond
 
 // stallLeast is the shortest stall among the peaks. A master rounds a lease by as much.
 const stallLeast = time.Millisecond
 
-// watchStalls starts the thread. The caller must call end.
-func watchStalls() *stallWatch {
+// watchStalls starts the thread of one of so many processes. The caller must call end.
+func watchStalls(procs int) *stallWatch {
 	s := &stallWatch{
-		hist: NewHistogram(), begin: clock.Now(), peaks: Peaks{FromNs: int64(stallLeast)},
+		period: min(stallPeriod*time.Duration(procs), time.Second), hist: NewHistogram(), begin: clock.Now(), peaks: Peaks{FromNs: int64(stallLeast)},
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	go s.run()
 	return s
 }
 
-// end stops the thread, within one period. It returns the stalls and the thread's processor
-// time. It is called once.
-func (s *stallWatch) end() (*Histogram, time.Duration) {
-	close(s.stop)
+// end stops the thread, within one period. It is called once.
+func (s *stallWatch) end() { close(s.stop) }
+
+// result waits for the end, and returns the stalls and the thread's processor time.
+func (s *stallWatch) result() (*Histogram, time.Duration) {
 	<-s.done
 	return s.hist, s.cpu
 }
@@ -46,7 +49,7 @@ func (s *stallWatch) run() {
 	defer close(s.done)
 	runtime.LockOSThread() // threadCPU is of this thread
 	before := threadCPU()
-	clock.WatchStalls(stallPeriod, s.stop, s.add)
+	clock.WatchStalls(s.period, s.stop, s.add)
 	s.cpu = threadCPU() - before
 }
 
@@ -54,7 +57,7 @@ func (s *stallWatch) run() {
 // holder that had to would have waited for the rest of the stall.
 func (s *stallWatch) add(due clock.Instant, late time.Duration) {
 	s.peaks.add(int64(due.Sub(s.begin)), int64(late))
-	for ; late >= 0; late -= stallPeriod {
+	for ; late >= 0; late -= s.period {
 		s.hist.Record(int64(late), 1)
 	}
 }

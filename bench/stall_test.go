@@ -10,7 +10,7 @@ import (
 )
 
 func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
-	s := &stallWatch{begin: clock.Now(), hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
+	s := &stallWatch{period: stallPeriod, begin: clock.Now(), hist: NewHistogram(), peaks: Peaks{FromNs: int64(stallLeast)}}
 	for range 90 {
 		s.add(s.begin, 20*time.Microsecond)
 	}
@@ -25,9 +25,10 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
-	s := watchStalls()
+	s := watchStalls(1)
 	<-time.After(20 * stallPeriod)
-	hist, cpu := s.end()
+	s.end()
+	hist, cpu := s.result()
 	n := hist.Summary().Count
 	require.Positive(t, n)
 	require.LessOrEqual(t, n, int64(time.Since(begin)/stallPeriod)+1, "one for each period, stalls included")
