@@ -301,10 +301,12 @@ func (p *place) Hear(master int, a pipeline.Answer) {
 		p.values[master], p.seats[master] = "", line.Seat[clock.Instant]{}
 		p.missing = true
 	case pipeline.Opened:
-		d := redlock.Jitter(openFor, openFor*3/2, fastrand.Uint32n)
-		p.told = clock.Now().Add(d)
-		p.soonerLocked(d)
-		p.watches.Go(p.look)
+		if p.told.IsZero() { // else another master has said so
+			d := redlock.Jitter(openFor, openFor*3/2, fastrand.Uint32n)
+			p.told = clock.Now().Add(d)
+			p.soonerLocked(d)
+			p.watches.Go(p.look)
+		}
 	case pipeline.Free:
 		if p.told.IsZero() { // else it is left open
 			p.soonerLocked(settleIn + 2*p.c.e.roundTrip())
