@@ -273,6 +273,9 @@ func TestTryAcquireIsRefusedWithoutARequestWhileTheNameIsHeldOrWaitedForHere(t *
 }
 
 func TestLeasesThatNobodyReleasesDoNotPileUp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and many names")
+	}
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 0 })
 		most, all := 0, 0
@@ -312,6 +315,9 @@ func TestLockGrantedAndLostBeforeItsWaiterCouldLeave(t *testing.T) {
 }
 
 func TestNamesOfABurstAreForgottenWhenItIsOver(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, and many names")
+	}
 	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
 		s.set(func() { s.delay = 0 })
 		states := func() (n int) {

@@ -125,6 +125,9 @@ func (q *quoter) requireNothingShown(t *testing.T, e *Engine) {
 }
 
 func TestTokensThatAServerQuotesAreInNoText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("texts")
+	}
 	for name, quote := range quotes {
 		for _, fencing := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, "/fencing=", fencing), func(t *testing.T) {
@@ -211,6 +214,9 @@ func inScripts(quote func(words []string) error, mark string) func(words []strin
 }
 
 func TestTokensThatAreQuotedInTheAnswerOfAScriptAreInNoText(t *testing.T) {
+	if testing.Short() {
+		t.Skip("texts")
+	}
 	for name, quote := range quotes {
 		for _, fencing := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, "/fencing=", fencing), func(t *testing.T) {

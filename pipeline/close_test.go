@@ -120,7 +120,11 @@ func TestCloseDoesNotWaitForAProbe(t *testing.T) {
 }
 
 func TestReleaseThatIsTakenDuringCloseIsSent(t *testing.T) {
-	for range 200 {
+	times := 200
+	if testing.Short() {
+		times = 40
+	}
+	for range times {
 		inBubble(t, 3, func(t *testing.T, b *bubble) {
 			b.started()
 			for _, f := range b.fakes {

@@ -144,6 +144,9 @@ func (b *bubble) redialled(f *fake) time.Duration {
 }
 
 func TestConnectionsOfAFleetThatEndTogetherAreReplacedOverASecond(t *testing.T) {
+	if testing.Short() {
+		t.Skip("many repetitions of one")
+	}
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		const times = 400   // so that the shares below are not missed by chance

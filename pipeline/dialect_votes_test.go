@@ -82,6 +82,9 @@ func TestVotesAreTheSameInEveryDialectOfAFake(t *testing.T) {
 }
 
 func TestVotesAreTheSameInEveryDialectOfAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine")
+	}
 	m := redistest.Masters(t, 1)[0]
 	s, err := conn.Dial(t.Context(), conn.Limited(rueidis.ClientOption{InitAddress: []string{m.Addr()}}), 5*time.Second)
 	require.NoError(t, err)

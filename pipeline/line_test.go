@@ -217,6 +217,7 @@ func TestMasterThatDoesNotVoteGrantsNothing(t *testing.T) {
 		h := make(heard, 1)
 		p.Listen("n", "t", h)
 		m := p.masters[0]
+		synctest.Wait() // its goroutine sleeps
 		m.server.VotesFrom = time.Now().Add(time.Minute)
 		m.grants("t", Answer{Kind: conn.Granted})
 		require.Empty(t, h)

@@ -21,7 +21,7 @@ const (
 	// large is more states than the race detector should see.
 	large = 100_000
 	// huge is too many states for every run of all tests. make model searches them too.
-	huge = 1_000_000
+	huge = 400_000
 )
 
 // sound are models with all rules, and the number of their states.
