@@ -58,6 +58,7 @@ func TestTheLastLineOfAnAdviceRuns(t *testing.T) {
 	for _, hold := range []string{"exp:2ms", "1h"} {
 		stdout, stderr, code := lockbench(t, "advise", file, "--hold", hold, "--rto", "10m")
 		require.Zero(t, code, stderr)
+		require.Contains(t, stdout, "  lockbench run")
 		line := strings.NewReplacer("\\\n", "", "'", "").Replace(stdout[strings.Index(stdout, "  lockbench run"):])
 		args := append(strings.Fields(line)[1:], "--duration", "300ms", "--warmup", "0s")
 		_, stderr, code = lockbench(t, args...)

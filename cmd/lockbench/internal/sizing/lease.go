@@ -10,23 +10,33 @@ import (
 
 // clocks is the allowance for clocks: the share rho of a lease, and c.
 type clocks struct {
-	rho   float64
-	c     time.Duration
-	jump  time.Duration // part of c
-	worst float64       // rate of the worst clock, ppm
+	rho    float64
+	c      time.Duration
+	jump   time.Duration // part of c
+	worst  float64       // rate of the worst clock, ppm
+	unseen bool          // the rate of one is not known
 }
 
+// mostDrift is the largest allowance: with more, no lease is long enough.
+const mostDrift = 0.49
+
 // clocksOf allows for any two clocks, each known up to its error. The clock here is one of
-// them, with rate 0.
+// them, with rate 0. A rate that may as well be within the default allowance or far beyond
+// says nothing: the default holds for it, as where no clock was watched.
 func clocksOf(watched []bench.Clock) clocks {
 	c := clocks{rho: redlock.DefaultDrift, c: redlock.Granularity}
 	slowest, fastest := 0.0, 0.0
 	for _, w := range watched {
+		c.jump = max(c.jump, time.Duration(w.JumpNs))
+		if w.PPMError*1e-6 > redlock.DefaultDrift && (math.Abs(w.PPM)-w.PPMError)*1e-6 <= redlock.DefaultDrift {
+			c.unseen = true
+			continue
+		}
 		slowest, fastest = min(slowest, w.PPM-w.PPMError), max(fastest, w.PPM+w.PPMError)
-		c.worst, c.jump = max(c.worst, math.Abs(w.PPM)+w.PPMError), max(c.jump, time.Duration(w.JumpNs))
+		c.worst = max(c.worst, math.Abs(w.PPM)+w.PPMError)
 	}
 	if need := (fastest - slowest) * 1e-6; need > c.rho {
-		c.rho = math.Ceil(need*1000) / 1000
+		c.rho = min(math.Ceil(need*1000)/1000, mostDrift)
 	}
 	c.c += c.jump
 	return c
@@ -42,7 +52,7 @@ func (c clocks) drift(ttl time.Duration) float64 {
 	if c.jump < time.Millisecond/2 {
 		return c.rho
 	}
-	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, 0.49)
+	return min(math.Ceil((c.rho+float64(c.jump)/float64(ttl))*1e4)/1e4, mostDrift)
 }
 
 // pause returns the most time that pauses took from work of that length, plus the longest

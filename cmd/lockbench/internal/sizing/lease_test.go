@@ -17,14 +17,19 @@ func TestAnyTwoClocksMayDifferByWhatIsKnownAndTheErrors(t *testing.T) {
 		watched    []bench.Clock
 		rho, worst float64
 		jump       time.Duration
+		unseen     bool
 	}{
-		{nil, redlock.DefaultDrift, 0, 0},
-		{[]bench.Clock{{PPM: 15_000.5}}, 0.016, 15_000.5, 0},
-		{[]bench.Clock{{PPM: -14_999.5}}, 0.015, 14_999.5, 0},
-		{[]bench.Clock{{PPM: 14_998, PPMError: 2}, {PPM: -999, PPMError: 2}}, 0.017, 15_000, 0},
-		{[]bench.Clock{{PPM: -300, PPMError: 5}, {PPM: 10, JumpNs: int64(jump)}, {PPM: 20}}, redlock.DefaultDrift, 305, jump},
+		{nil, redlock.DefaultDrift, 0, 0, false},
+		{[]bench.Clock{{PPM: 15_000.5}}, 0.016, 15_000.5, 0, false},
+		{[]bench.Clock{{PPM: -14_999.5}}, 0.015, 14_999.5, 0, false},
+		{[]bench.Clock{{PPM: 14_998, PPMError: 2}, {PPM: -999, PPMError: 2}}, 0.017, 15_000, 0, false},
+		{[]bench.Clock{{PPM: -300, PPMError: 5}, {PPM: 10, JumpNs: int64(jump)}, {PPM: 20}}, redlock.DefaultDrift, 305, jump, false},
+		{[]bench.Clock{{PPM: 20, PPMError: 5}, {PPMError: 1e6, JumpNs: int64(jump)}}, redlock.DefaultDrift, 25, jump, true},
+		{[]bench.Clock{{PPM: -20_000, PPMError: 10_001}}, redlock.DefaultDrift, 0, 0, true},
+		{[]bench.Clock{{PPM: 30_000, PPMError: 15_000}}, 0.045, 45_000, 0, false},
+		{[]bench.Clock{{PPM: 600_000}}, mostDrift, 600_000, 0, false},
 	} {
-		require.Equal(t, clocks{rho: c.rho, c: redlock.Granularity + c.jump, jump: c.jump, worst: c.worst}, clocksOf(c.watched))
+		require.Equal(t, clocks{rho: c.rho, c: redlock.Granularity + c.jump, jump: c.jump, worst: c.worst, unseen: c.unseen}, clocksOf(c.watched))
 	}
 }
 

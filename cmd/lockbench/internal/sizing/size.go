@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,6 +126,9 @@ func Size(m Measured, ask Ask) Sizes {
 	held, split, votes := m.retries(trip, s.Hold, s.Waiters)
 	s.SplitShare = votes
 	clocks := clocksOf(m.Clocks)
+	if clocks.unseen {
+		s.Warnings = append(slices.Clone(s.Warnings), "the rate of a master's clock was not seen: measure for longer; until then the usual allowance is assumed for it")
+	}
 	_, last := redlock.HeldDelay(held)
 	s.Most = roundDown(time.Duration(float64(ask.RTO-last-s.Quorum.Took)/(1+clocks.rho)) - time.Millisecond)
 	s.Slowest = clocks.worst

@@ -3,6 +3,7 @@ package sizing
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -128,8 +129,13 @@ func TestClocksThatDifferOrJumpNeedMoreDrift(t *testing.T) {
 	require.Equal(t, redlock.DefaultDrift, Size(m, holding(ms)).Config.Drift)
 	m.Clocks[0].PPM = 15_000
 	require.Equal(t, 0.016, Size(m, holding(ms)).Config.Drift)
-	m.Clocks[0] = bench.Clock{JumpNs: int64(20 * ms)}
+	m.Clocks[0] = bench.Clock{PPMError: 1e6}
 	s := Size(m, holding(ms))
+	require.Equal(t, redlock.DefaultDrift, s.Config.Drift)
+	require.Positive(t, s.Config.TTL)
+	require.Contains(t, strings.Join(s.Warnings, ""), "clock was not seen")
+	m.Clocks[0] = bench.Clock{JumpNs: int64(20 * ms)}
+	s = Size(m, holding(ms))
 	require.InDelta(t, 0.01+float64(20*ms)/float64(s.Config.TTL), s.Config.Drift, 1e-4)
 }
 
