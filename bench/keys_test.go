@@ -43,6 +43,9 @@ func requireLaw(t *testing.T, cfg Config, weight func(key int) float64) {
 }
 
 func TestZipfFollowsItsLawForAnyExponent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("statistics")
+	}
 	for _, s := range []float64{0.3, 0.5, 0.99, 1, 1.0000001, 1.5, 3} {
 		for _, keys := range []int{2, 50, 1000} {
 			t.Run(fmt.Sprintf("s=%v/keys=%d", s, keys), func(t *testing.T) {
