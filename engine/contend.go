@@ -120,11 +120,14 @@ func (c *contender) contend(ctx context.Context) (*Lock, error) {
 	}
 	var last error // of the attempt before
 	for {
-		ask := c.attempt
+		var lock *Lock
+		var next step
+		var err error
 		if c.standsInLine(ctx) {
-			ask = c.stand
+			lock, next, err = c.stand(ctx)
+		} else {
+			lock, next, err = c.attempt(ctx, handed)
 		}
-		lock, next, err := ask(ctx, handed)
 		if lock != nil {
 			return lock, nil
 		}

@@ -37,7 +37,6 @@ type lease struct {
 	leads     bool          // its holder is a leader: it is not handed over either
 	longest   time.Duration // longest ttl that a master may have been sent
 	extension *extension    // the Extend that is under way; nil: none is
-	named     [2]string     // the next in line, as last known; "": nobody
 	renewal
 
 	due   clock.Instant // when the keeper runs onDue; guarded by keeper.mu, like index

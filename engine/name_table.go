@@ -94,6 +94,7 @@ type nameState struct {
 	term       clock.Instant // when this process last let others have it, while some waited here; zero: never
 	lined      bool          // other processes stand in line for it, as last known
 	stranger   clock.Instant // when a stranger last had it; zero: never
+	named      *[2]string    // in line behind the lease of this process, as last known; nil: nobody
 	first      *waiter
 	last       *waiter
 }

@@ -31,7 +31,11 @@ func (l *lease) passLocked(now clock.Instant) *pipeline.Line {
 	if time.Duration(fastrand.Uint32n(uint32(time.Second/time.Microsecond)))*time.Microsecond < turn*time.Duration(often) {
 		return &pipeline.Line{Open: true, Word: word}
 	}
-	return &pipeline.Line{Named: l.named, Word: word}
+	line := &pipeline.Line{Word: word}
+	if n.named != nil {
+		line.Named, n.named = *n.named, nil
+	}
+	return line
 }
 
 // sightingAt returns when a stranger was seen, from what the holder before says; zero: it does not say.
@@ -43,11 +47,11 @@ func sightingAt(word string, now clock.Instant) clock.Instant {
 	return clock.Instant{}
 }
 
-// stoodInLine notes that this process got the name in line, and when a stranger was seen.
-func (n *nameState) stoodInLine(strange clock.Instant) {
+// stoodInLine notes that this process got the name in line, when a stranger was seen, and who is next.
+func (n *nameState) stoodInLine(strange clock.Instant, next *[2]string) {
 	n.shard.mu.Lock()
 	defer n.shard.unlock()
-	n.lined, n.stranger = true, later(n.stranger, strange)
+	n.lined, n.stranger, n.named = true, later(n.stranger, strange), next
 }
 
 // later returns the later of two instants, each of which may be none.

@@ -80,7 +80,14 @@ func (c *contender) standsInLine(ctx context.Context) bool {
 }
 
 // stand lets c stand in line until it has the lock, too few masters answer or ctx ends. It returns what attempt returns.
-func (c *contender) stand(ctx context.Context, _ clock.Instant) (lock *Lock, next step, err error) {
+func (c *contender) stand(ctx context.Context) (lock *Lock, next step, err error) {
+	here := *c // on the heap, for its places; who never stands in line allocates nothing
+	lock, next, err = here.inLine(ctx)
+	*c = here
+	return lock, next, err
+}
+
+func (c *contender) inLine(ctx context.Context) (lock *Lock, next step, err error) {
 	c.state.shard.mu.Lock()
 	began := later(c.asked, c.state.term)
 	c.state.shard.unlock()
@@ -406,8 +413,7 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	now := clock.Now()
 	lock := grant(e, c.state, req, heldOn, now, now)
 	lock.lease.passedOn(until, now)
-	lock.lease.named = [2]string{first, second}
-	c.state.stoodInLine(strange)
+	c.state.stoodInLine(strange, &[2]string{first, second})
 	if lock, err := c.take(lock); err == nil {
 		return lock, step{}, nil
 	} else if errors.Is(err, ErrClosed) {

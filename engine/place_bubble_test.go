@@ -159,7 +159,7 @@ func standing(t *testing.T, answers func(int, pipeline.Request) []pipeline.Answe
 		defer e.Close()
 		n, _, err := e.names.join(e, "name", e.cfg.TTL, true, clock.Now())
 		require.NoError(t, err)
-		n.stoodInLine(clock.Instant{})
+		n.stoodInLine(clock.Instant{}, nil)
 		n.stopContending(false)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

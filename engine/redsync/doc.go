@@ -51,17 +51,17 @@
 // is free, and those of one process are served in order of arrival. With WithTries(math.MaxInt)
 // Lock waits until ctx's deadline.
 //
-// Sharing a name with Redsync. Redsync polls where an engine is woken. So engines leave a name alone
-// for a moment while they see Redsync's value there. Holds in ten seconds, with one process each,
-// eight goroutines each that hold one name for 1 ms, and three masters of one machine:
+// Sharing a name with Redsync. Redsync polls where an engine is woken, or is passed the name. So an engine
+// leaves a name alone for a moment while it sees Redsync's value there. Where engines of several processes
+// stand in line, the holder leaves the name open for 10 ms, twice a second and oftener while one of them
+// sees such a value. Redsync's share of the holds, with eight goroutines in each process that hold one
+// name for 1 ms, and three masters of one machine:
 //
-//	                               engines        Redsync       without the moment
-//	Redsync, tries every 20 ms     4,980          1,981         8,178 and 167, 13 time-outs of 3 s
-//	two engines, the same          3,331 + 3,220    957         4,422 + 3,839 and 45, 18 time-outs
-//	Redsync's own delays           10 % of the holds are Redsync's; 0.5 % without the moment
+//	                            beside one engine    beside two
+//	Redsync, tries every 20 ms  @@A                  @@B
+//	Redsync's own delays        @@C                  @@D
 //
-// With its own delays, and a pause of 5 ms after each turn, Redsync has 2 %: try more often while
-// you move processes. This shows the shares of the first two rows, in one process:
+// This shows the first row, in one process:
 //
 //	go test -v -run FairShare ./engine/redsync/redsynctest
 //
