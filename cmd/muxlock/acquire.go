@@ -22,11 +22,10 @@ type held struct {
 
 // acquire waits for the masters and the lock until ctx ends. With try it waits for neither.
 func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (*held, error) {
-	locks, leave, err := open(ctx, cfg, name, try, log)
+	locks, err := open(ctx, cfg, try, log)
 	if err != nil {
 		return nil, err
 	}
-	defer leave()
 	var lock *engine.Lock
 	if try {
 		lock, err = tryAcquire(ctx, locks, cfg, name)
@@ -48,26 +47,16 @@ func acquire(ctx context.Context, cfg engine.Config, name string, try bool, log 
 	return &held{locks, lock}, nil
 }
 
-// open waits for a place in the machine's queue and connects to the masters; it tries again until ctx ends. With try it
-// connects once, without a place. leave gives the place up. A process that finds no masters gives its place up between
-// its tries: its own settings may be wrong, and others' right.
-func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.Writer) (locks *engine.Engine, leave func(), err error) {
+// open connects to the masters; it tries again until ctx ends. With try it connects once.
+func open(ctx context.Context, cfg engine.Config, try bool, log io.Writer) (*engine.Engine, error) {
 	var last error
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
-		leave = func() {}
-		if !try {
-			if leave, err = queue(ctx, cfg, name); err != nil {
-				return nil, nil, oneline.Join(last, err)
-			}
-		}
-		locks, err = engine.New(ctx, cfg)
-		if err == nil {
-			return locks, leave, nil
-		}
-		leave()
+		locks, err := engine.New(ctx, cfg)
 		switch {
+		case err == nil:
+			return locks, nil
 		case try || !errors.Is(err, engine.ErrNoQuorum):
-			return nil, nil, err
+			return nil, err
 		case last == nil:
 			say(log, "waiting for the masters: %s", err)
 		}
@@ -76,7 +65,7 @@ func open(ctx context.Context, cfg engine.Config, name string, try bool, log io.
 		}
 		select {
 		case <-ctx.Done():
-			return nil, nil, oneline.Join(last, ctx.Err())
+			return nil, oneline.Join(last, ctx.Err())
 		case <-time.After(pause/2 + rand.N(pause)):
 		}
 	}
@@ -134,8 +123,8 @@ func takenBy(err error, cfg engine.Config, i admin.Inspection) error {
 	return fmt.Errorf("%w by %s", engine.ErrTaken, i.Holder)
 }
 
-// whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that ended in
-// the machine's queue has no engine.
+// whoHolds asks the masters for the holder and adds it to err, an ErrTaken. It connects anew, since a wait that
+// ended may have no engine.
 func whoHolds(ctx context.Context, err error, cfg engine.Config, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second) // masters may hang by now
 	defer cancel()

@@ -37,8 +37,8 @@ error.
 
 Waiting. Without --wait and --try, muxlock waits until it has the lock. It also waits for
 masters that it cannot reach, and for masters that do not vote yet because they were started
-within the last half minute; standard error says so. Of all waiters for a name on one
-machine, a few ask the masters. The others wait behind them, in no order.
+within the last half minute; standard error says so. Waiters stand in line at the
+masters, in order of arrival.
 
 Cron. Machines' clocks differ: another machine may come after a short job has ended, and run
 it again. With --hold-at-least, muxlock renews the lock until that much time has passed since

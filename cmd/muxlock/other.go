@@ -2,17 +2,7 @@
 
 package main
 
-import (
-	"context"
-	"os"
-
-	"muxlock/engine"
-)
-
-// queue has no queue here: all waiters of a machine contend.
-func queue(context.Context, engine.Config, string) (leave func(), err error) {
-	return func() {}, nil
-}
+import "os"
 
 func inForeground(*os.File) bool { return false }
 

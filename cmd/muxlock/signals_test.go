@@ -3,10 +3,8 @@
 package main
 
 import (
-	"path/filepath"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -14,15 +12,11 @@ import (
 // A script's background jobs start with these signals ignored.
 func TestIgnoredSignalsStayIgnoredForMuxlockAndItsCommand(t *testing.T) {
 	t.Parallel()
-	s, dir := newSet(t), t.TempDir()
-	s.env = append(s.env, "TMPDIR="+dir)
+	s := newSet(t)
 	lock := s.hold(t, "name")
 	j := s.startBy(t, "sh", "-c", `trap '' INT QUIT HUP; exec "$0" "$@"`, binary,
 		"exec", "name", "--", "sh", "-c", `kill -INT $$; kill -QUIT $$; kill -HUP $$; echo "survived"; while :; do sleep 0.01; done`)
-	require.Eventually(t, func() bool { // it waits
-		places, err := filepath.Glob(dir + "/*/*")
-		return err == nil && len(places) > 0
-	}, limit, time.Millisecond)
+	s.awaitLine(t, "name", 1)
 	all := func() {
 		for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT, syscall.SIGHUP} {
 			require.NoError(t, j.Process.Signal(sig))
