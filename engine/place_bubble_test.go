@@ -246,6 +246,7 @@ func TestPlaceThatAMasterLostIsGivenUpForAnother(t *testing.T) {
 		require.Len(t, l.passed(), 1)
 		require.Equal(t, l.requests()[0].Token, l.passed()[0].Token)
 		require.NotEqual(t, l.requests()[0].Token, l.requests()[2].Token)
+		require.Greater(t, l.requests()[2].Line.Waited, 100*time.Millisecond, "it keeps its turn")
 		l.hears(0, grantedFor(time.Second))
 		l.hears(1, grantedFor(time.Second))
 		l.hears(2, grantedFor(time.Second))

@@ -259,8 +259,8 @@ var engines = []fault{
 	},
 	{
 		what: "a place starts its wait anew with each token", file: "engine/place.go",
-		old: "waited := now.Sub(p.began)", new: "waited := now.Sub(later(p.began, p.c.begin))",
-		tests: "engine TestProcessThatHadItsTurnGoesToTheEndOfTheLine",
+		old: "p := c.newPlace(began)", new: "p := c.newPlace(later(began, clock.Now()))",
+		tests: "engine TestPlaceThatAMasterLostIsGivenUpForAnother",
 	},
 	{
 		what: "the first in line does not watch the name", file: "engine/place.go",
