@@ -371,6 +371,7 @@ func TestFencedGrantsAreLargerThanThoseBefore(t *testing.T) {
 		}
 		before := b.ask(Acquire, "n")
 		require.Equal(t, quorum.Won, before.Verdict)
+		time.Sleep(20 * time.Millisecond) // the last master has granted, too
 		waits, h := stand(t, next, "n", "t2")
 		require.Equal(t, quorum.Denied, waits.Verdict)
 		pass := passOf("n", "token of n", before.Origin)
