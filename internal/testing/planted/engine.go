@@ -228,11 +228,6 @@ var engines = []fault{
 		tests: "engine TestVotesThatAreSplitAreSettled",
 	},
 	{
-		what: "grants that have run out are live", file: "engine/place.go",
-		old: "live := line.Live(p.seats, clock.Now(), p.fenced)", new: "live := line.Live(p.seats, clock.Instant{}.Add(-1<<62), p.fenced)",
-		tests: "engine TestGrantsThatRunOutBeforeTheOthersComeAreNoLock",
-	},
-	{
 		what: "a grant that waits for the drift allowance counts without it", file: "engine/place.go",
 		old: "redlock.Validity(a.Lease, 0, p.c.e.cfg.Drift), a.Fence", new: "a.Lease, a.Fence",
 		tests: "engine TestLockThatIsPassedOnCountsFromTheRequestThatItAnswers",
