@@ -127,10 +127,10 @@ func (p *place) leave(taken bool, leader string) {
 	p.timer.Stop()
 	p.mu.Unlock()
 	p.c.e.pipe.Unlisten(p.token)
+	p.watches.Wait() // they use the contender; their ctx has ended
 	if taken {
 		return
 	}
-	p.watches.Wait()
 	if p.origin != pipeline.OriginUnknown {
 		p.c.e.pipe.Post(pipeline.Request{
 			Op: pipeline.Pass, Name: p.c.name, Token: p.token, TTL: p.c.ttl, Origin: p.origin,
