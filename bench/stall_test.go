@@ -23,6 +23,15 @@ func TestStallsAreSeenForAsLongAsTheyLast(t *testing.T) {
 	require.Equal(t, []Peak{{int64(time.Second), 95e6}}, s.peaks.All, "once, whole, and when")
 }
 
+func TestProcessesWatchStallsInTurn(t *testing.T) {
+	for procs, period := range map[int]time.Duration{1: 10 * time.Millisecond, 60: 600 * time.Millisecond, 1000: time.Second} {
+		s := watchStalls(procs)
+		s.end()
+		require.Equal(t, period, s.period)
+		s.result()
+	}
+}
+
 func TestStallWatchCountsItsWakeUpsAndItsOwnCost(t *testing.T) {
 	begin := time.Now()
 	s := watchStalls(1)

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"muxlock/engine"
 	"muxlock/engine/admin"
 )
 
@@ -35,7 +37,16 @@ func TestAWaitThatEndsNamesTheHolder(t *testing.T) {
 func TestStoppedWaitersLetOthersPass(t *testing.T) {
 	t.Parallel()
 	s := newSet(t)
-	lock := s.hold(t, "name")
+	first, second, got := s.hold(t, "name"), s.engine(t), make(chan *engine.Lock)
+	go func() {
+		lock, err := second.Acquire(t.Context(), "name", 0)
+		assert.NoError(t, err)
+		got <- lock
+	}()
+	s.awaitLine(t, "name", 1)
+	require.NoError(t, first.Release(t.Context()))
+	lock := <-got // in line, and so passes it on: to a process that is stopped
+	require.NoError(t, lock.KeepAlive(0))
 	var stopped []*job
 	for i := range 4 {
 		j := s.start(t, "exec", quick, "name", "--", "true")
