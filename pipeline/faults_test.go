@@ -207,8 +207,14 @@ func TestLockTakenWhileAMasterWasAwayIsNotReleasedThere(t *testing.T) {
 		f := b.fakes[2]
 		before := b.mustAcquire("before").Origin
 		time.Sleep(10 * time.Millisecond)
+		met := make(chan struct{})
+		go func() {
+			b.cycle("meets the cut")
+			close(met)
+		}()
+		time.Sleep(500 * time.Microsecond) // it is on its way
 		f.leave()
-		b.cycle("meets the cut")
+		<-met
 		require.Equal(t, 2, b.up())
 		for i := range 100 {
 			b.cycle(fmt.Sprint("name", i))
