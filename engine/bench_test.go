@@ -24,14 +24,17 @@ import (
 //	go test -run '^$' -bench Cycle ./engine
 func BenchmarkCycle(b *testing.B) { benchmarkCycles(b, five(b)) }
 
-func BenchmarkCycleWithoutNative(b *testing.B) {
+func BenchmarkCycleWithoutNative(b *testing.B) { benchmarkCycles(b, withoutNative(b)) }
+
+// withoutNative returns five masters that do not allow the native commands.
+func withoutNative(b *testing.B) []*redisserver.Server {
 	masters := redistest.Masters(b, 5)
 	for _, m := range masters {
 		for _, right := range nativeRights(b, m) {
 			redistest.Command(b, m, "ACL", "SETUSER", "default", strings.Replace(right, "+", "-", 1))
 		}
 	}
-	benchmarkCycles(b, masters)
+	return masters
 }
 
 func BenchmarkCycleWithHolder(b *testing.B) {

@@ -33,35 +33,56 @@ type contender struct {
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	key, err := e.cfg.key(name)
-	if err != nil {
+	c := e.contender(most, waitWhenFull)
+	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
 	}
-	ttl, err = e.cfg.lease(ttl)
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, e.unlessKnown(key, errUnanswered, err)
-	}
-	if !waitWhenFull && e.pipe.Full() { // refused before it costs more
-		e.counts.overloaded.Add(1)
-		return nil, e.notAcquired(name, clock.Now(), 0, ErrOverloaded)
-	}
-	now := clock.Now()
-	c := contender{e: e, name: key, asked: now, begin: now, waitWhenFull: waitWhenFull}
-	c.attempts = attempts{ttl: ttl, drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit}
 	lock, err := c.queue(ctx, most != 1)
 	if lock == nil && err == nil {
 		if lock, err = c.contend(ctx); err != nil {
-			err = e.unlessKnown(key, errUnanswered, err)
-			c.state.stopContending(c.yieldFirst && c.made == 0)
+			err = c.quit(err)
 		}
 	}
 	if err != nil {
-		return nil, e.notAcquired(name, now, c.made, err)
+		return nil, e.notAcquired(name, c.asked, c.made, err)
 	}
 	return lock, nil
+}
+
+// contender returns one that makes at most most attempts; 0 = no limit.
+func (e *Engine) contender(most int, waitWhenFull bool) contender {
+	return contender{
+		e: e, waitWhenFull: waitWhenFull,
+		attempts: attempts{drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit},
+	}
+}
+
+// ask checks what the caller asks for, and that it may still be asked for.
+func (c *contender) ask(ctx context.Context, name string, ttl time.Duration) (err error) {
+	e := c.e
+	if c.name, err = e.cfg.key(name); err != nil {
+		return err
+	}
+	if c.ttl, err = e.cfg.lease(ttl); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return e.unlessKnown(c.name, errUnanswered, err)
+	}
+	c.asked = clock.Now()
+	c.begin = c.asked
+	if !c.waitWhenFull && e.pipe.Full() { // refused before it costs more
+		e.counts.overloaded.Add(1)
+		return e.notAcquired(name, c.asked, 0, ErrOverloaded)
+	}
+	return nil
+}
+
+// quit lets the next in this process contend, and returns why this one has no lock.
+func (c *contender) quit(why error) error {
+	why = c.e.unlessKnown(c.name, errUnanswered, why)
+	c.state.stopContending(c.yieldFirst && c.made == 0)
+	return why
 }
 
 // queue makes c the contender at once or after a wait, or returns a lock that was handed over.
@@ -185,36 +206,76 @@ func (c *contender) await(ctx context.Context, next step) error {
 // an error if the masters were not asked or ctx ended.
 func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, step, error) {
 	e := c.e
-	// A token is used for one attempt only: a late release of this attempt must
-	// not take away the votes of the next.
-	req := pipeline.Request{
-		Op: pipeline.Acquire, Name: c.name, Token: token.For(e.cfg.Holder), TTL: c.ttl,
-		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst,
-	}
+	req := c.request()
 	out, err := e.pipe.Do(ctx, req)
 	if err != nil {
 		return nil, step{}, err
 	}
+	start, next := c.judge(&req, out, handed)
+	if next.hold && e.mustRaise(out) {
+		raised, err := e.pipe.Do(ctx, e.raising(req, out))
+		if err != nil {
+			e.undo(req)
+			return nil, step{}, err
+		}
+		next = c.raised(&out, raised, start)
+	}
+	lock, next := c.conclude(req, out, next, start)
+	return lock, next, nil
+}
+
+// request returns the request of an attempt.
+func (c *contender) request() pipeline.Request {
+	// A token is used for one attempt only: a late release of this attempt must
+	// not take away the votes of the next.
+	return pipeline.Request{
+		Op: pipeline.Acquire, Name: c.name, Token: token.For(c.e.cfg.Holder), TTL: c.ttl,
+		Patient: c.waitWhenFull, Contended: c.made > 0 || c.yieldFirst,
+	}
+}
+
+// judge returns when the validity of an attempt began, and the next step.
+func (c *contender) judge(req *pipeline.Request, out pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
+	e := c.e
 	req.Origin, req.Fence = out.Origin, out.Fence
-	start := sentAt(out, handed)
+	start = sentAt(out, handed)
 	elapsed := clock.Now().Sub(start)
-	next := c.next(out, elapsed)
+	next = c.next(out, elapsed)
 	// Without contention, a sample is enough.
 	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
 		e.noteTook(elapsed)
 	}
-	if next.hold && e.cfg.Fencing && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters))) {
-		if out, err = c.raise(ctx, req, out); err != nil {
-			e.undo(req)
-			return nil, step{}, err
-		}
-		c.made-- // it is the same attempt
-		next = c.next(out, clock.Now().Sub(start))
-	}
+	return start, next
+}
+
+// mustRaise reports whether a quorum is yet to store the fencing token of a granted attempt, since too few
+// masters do by their grant. It costs a second round trip, and is rare.
+func (e *Engine) mustRaise(out pipeline.Outcome) bool {
+	return e.cfg.Fencing && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
+}
+
+// raising returns the request of that second round trip.
+func (e *Engine) raising(req pipeline.Request, won pipeline.Outcome) pipeline.Request {
+	e.counts.raised.Add(1)
+	req.Op, req.Among = pipeline.Extend, won.Granted
+	return req
+}
+
+// raised returns the next step after that second round trip. out becomes the outcome of both.
+func (c *contender) raised(out *pipeline.Outcome, second pipeline.Outcome, start clock.Instant) step {
+	second.Origin, second.Sent = out.Origin, out.Sent
+	*out = second
+	c.made-- // it is the same attempt
+	return c.next(second, clock.Now().Sub(start))
+}
+
+// conclude returns the lock of an attempt; or undoes it, and returns the next step and why the attempt failed.
+func (c *contender) conclude(req pipeline.Request, out pipeline.Outcome, next step, start clock.Instant) (*Lock, step) {
+	e := c.e
 	if next.hold {
 		lock, err := c.take(grant(e, c.state, req, int(out.Tally.Granted), start, clock.Now()))
 		if err == nil {
-			return lock, next, nil
+			return lock, next
 		}
 		if next = c.retry(err); errors.Is(err, ErrClosed) {
 			next.again = false
@@ -225,7 +286,7 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	req.Alone = out.Denied != nil
 	e.undo(req)
 	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), out)
-	return nil, next, nil
+	return nil, next
 }
 
 // unlessKnown returns the error of an acquire whose ctx ended: ctx's error, joined to why there is no lock.
@@ -250,16 +311,6 @@ var ended = func() context.Context {
 	cancel()
 	return ctx
 }()
-
-// raise has a quorum store the fencing token of a granted attempt, where too few masters store it by their
-// grant. It is a second round trip, and rare. It returns the outcome of both.
-func (c *contender) raise(ctx context.Context, req pipeline.Request, won pipeline.Outcome) (pipeline.Outcome, error) {
-	c.e.counts.raised.Add(1)
-	req.Op, req.Among = pipeline.Extend, won.Granted
-	out, err := c.e.pipe.Do(ctx, req)
-	out.Origin, out.Sent = won.Origin, won.Sent
-	return out, err
-}
 
 // take gives c the lock that it contended for. If the lease has ended by now, or the engine was closed, c
 // remains the contender.

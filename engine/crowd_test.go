@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -26,6 +27,9 @@ func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {
 	to.Decided(yes)
 	to.Counted(5)
 	return nil
+}
+func (willing) DoMany(_ context.Context, reqs []pipeline.Request) []pipeline.Result {
+	return slices.Repeat([]pipeline.Result{{Outcome: yes}}, len(reqs))
 }
 func (willing) Post(pipeline.Request)                                     {}
 func (willing) Await(context.Context, string, time.Duration) error        { return nil }

@@ -37,6 +37,7 @@ type Engine struct {
 // A pipe is what the engine asks of package pipeline.
 type pipe interface {
 	Do(context.Context, pipeline.Request) (pipeline.Outcome, error)
+	DoMany(context.Context, []pipeline.Request) []pipeline.Result
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error

@@ -236,49 +236,69 @@ func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
 	}
-	e, lease := l.lease.e, l.lease
+	r, err := l.beginRelease()
+	if err != nil || !r.mustDelete {
+		return err
+	}
+	out, err := l.lease.e.pipe.Do(ctx, r.req)
+	return r.end(ctx, out, err)
+}
+
+// A release is a Release under way.
+type release struct {
+	lock       *Lock
+	began      clock.Instant
+	held       bool          // the lock was valid then
+	until      clock.Instant // the end of its validity
+	mustDelete bool          // at the masters, by req; else end is not called
+	contending bool          // the next waiter contends after that
+	req        pipeline.Request
+}
+
+// beginRelease ends the lock, and hands it over if it may.
+func (l *Lock) beginRelease() (release, error) {
+	lease := l.lease
 	now := l.lock()
 	if l.released {
 		l.unlock()
-		return ErrNotHeld
+		return release{}, ErrNotHeld
 	}
 	l.released = true
-	held := l.end == nil
+	r := release{lock: l, began: now, held: l.end == nil, mustDelete: true}
 	l.endLocked(ErrNotHeld)
 	if s := lease.state.shard; s.ended != nil { // the contexts end before the next holder begins
 		lease.kept = false // no renewals meanwhile: user code may not return
 		cancelAll(s.unlockEnded())
-		now = l.lock()
+		r.began = l.lock()
 	}
-	mustDelete, contending := true, false
-	if held {
-		mustDelete, contending = lease.handOverLocked(now)
+	if r.held {
+		r.mustDelete, r.contending = lease.handOverLocked(r.began)
 	}
-	var req pipeline.Request
-	if mustDelete {
-		req = lease.releaseLocked()
+	if r.mustDelete {
+		r.req = lease.releaseLocked()
 	}
-	state, until := lease.state, lease.until
+	r.until = lease.until
 	l.unlock()
-	var err error
-	if mustDelete {
-		var out pipeline.Outcome
-		switch out, err = e.pipe.Do(ctx, req); {
-		case err == nil:
-			err = e.refusal(aRelease, out)
-			state.passed(e, req, out)
-		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-			err = oneline.Join(ErrNoQuorum, err)
-		}
+	return r, nil
+}
+
+// end takes what the masters answered.
+func (r *release) end(ctx context.Context, out pipeline.Outcome, err error) error {
+	l, state := r.lock, r.lock.lease.state
+	e := l.lease.e
+	switch {
+	case err == nil:
+		err = e.refusal(aRelease, out)
+		state.passed(e, r.req, out)
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+		err = oneline.Join(ErrNoQuorum, err)
 	}
-	if mustDelete {
-		if held && errors.Is(err, ErrNotHeld) && !until.Reached(clock.Now()) { // else it may just have run out
-			held = false
-			e.lost(l, err)
-		}
-		e.released(l, now, false, held, err)
+	if r.held && errors.Is(err, ErrNotHeld) && !r.until.Reached(clock.Now()) { // else it may just have run out
+		r.held = false
+		e.lost(l, err)
 	}
-	if contending {
+	e.released(l, r.began, false, r.held, err)
+	if r.contending {
 		state.stopContending(true)
 	}
 	return err

@@ -221,6 +221,17 @@ func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, er
 	return []pipeline.Value{{Token: s.keys[name].token}}, nil
 }
 
+// DoMany is Do for each of the requests, side by side.
+func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request) []pipeline.Result {
+	results := make([]pipeline.Result, len(reqs))
+	var all sync.WaitGroup
+	for i, req := range reqs {
+		all.Go(func() { results[i].Outcome, results[i].Err = s.Do(ctx, req) })
+	}
+	all.Wait()
+	return results
+}
+
 func (s *scripted) Ready(context.Context) error { return nil }
 func (s *scripted) Full() bool                  { return false }
 

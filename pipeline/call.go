@@ -89,6 +89,7 @@ type call struct {
 	state atomic.Uint32
 	out   Outcome       // written by the voter before done
 	done  chan struct{} // capacity 1, one signal per use; nil: nobody waits
+	among *together     // of one DoMany; nil: it is alone
 	to    Receiver      // given to Start; else nil
 	until time.Time     // the caller leaves then; zero: not known
 
@@ -120,5 +121,7 @@ func (c *call) decide(out Outcome) {
 		return
 	}
 	c.out = out
-	c.done <- struct{}{}
+	if c.among == nil || c.among.less(1) {
+		c.done <- struct{}{}
+	}
 }

@@ -306,18 +306,31 @@ func (p *Pipeline) takesFew() bool { return p.limit < conn.FoldFrom }
 // Full reports whether an acquire would be refused with ErrOverloaded now. It takes no mutex.
 func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
-// push queues a call, and forms a round if there is room. An acquire is counted before it waits for
-// the mutex. Else an overload would wait there, without a bound, in line with the goroutines that
-// serve it.
+// push queues a call, and forms a round if there is room.
 func (p *Pipeline) push(c *call) error {
+	if err := p.count(c); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	err := p.queueLocked(c)
+	p.formForCallerLocked()
+	p.unlockAndWrite()
+	return err
+}
+
+// count counts an acquire before it waits for the mutex. Else an overload would wait there, without a
+// bound, in line with the goroutines that serve it.
+func (p *Pipeline) count(c *call) error {
 	if c.req.Op.Takes() && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {
 		p.acquires.Add(-1)
 		p.overloaded.Add(1)
 		return ErrOverloaded
 	}
-	p.mu.Lock()
+	return nil
+}
+
+func (p *Pipeline) queueLocked(c *call) error {
 	if p.ended || p.closed && !c.req.Op.Ends() {
-		p.mu.Unlock()
 		if c.req.Op.Takes() {
 			p.acquires.Add(-1)
 		}
@@ -325,11 +338,13 @@ func (p *Pipeline) push(c *call) error {
 	}
 	c.round = 0
 	p.queue.push(c)
+	return nil
+}
+
+func (p *Pipeline) formForCallerLocked() {
 	if p.voting == 0 { // else the reader that votes forms the round
 		p.formLocked()
 	}
-	p.unlockAndWrite()
-	return nil
 }
 
 // ticks calls tickLocked of all masters every tickPeriod, until ctx ends.

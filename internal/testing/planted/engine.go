@@ -9,23 +9,33 @@ var engines = []fault{
 	},
 	{
 		what: "the attempts of a call have one token", file: "engine/contend.go",
-		old: "Token: token.For(e.cfg.Holder)", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, token.New(), e.cfg.Holder)",
+		old: "Token: token.For(c.e.cfg.Holder), TTL", new: "Token: fmt.Sprintf(\"%p/%d%.0s@%s\", c, c.asked, token.New(), c.e.cfg.Holder), TTL",
 		tests: "engine TestEachAttemptHasATokenOfItsOwn",
 	},
 	{
 		what: "validity of an acquire counts from its answer", file: "engine/contend.go",
-		old: "start := sentAt(out, handed)", new: "start := clock.Now()",
+		old: "start = sentAt(out, handed)", new: "start = clock.Now()",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
 		what: "validity of a lock whose token was raised counts from the raise", file: "engine/contend.go",
-		old: "c.made-- // it is the same attempt", new: "c.made, start = c.made-1, clock.Now()",
+		old: "next = c.raised(&out, raised, start)", new: "start = clock.Now()\n\t\tnext = c.raised(&out, raised, start)",
 		tests: "engine TestValidityOfALockThatWasRaisedCountsFromItsAcquire",
 	},
 	{
 		what: "a fencing token that a quorum does not store is not raised", file: "engine/contend.go",
-		old: "next.hold && e.cfg.Fencing && !fencing.Counts(", new: "next.hold && e.cfg.Fencing && out.Fence == 0 && !fencing.Counts(",
+		old: "return e.cfg.Fencing && !fencing.Counts(", new: "return e.cfg.Fencing && out.Fence == 0 && !fencing.Counts(",
 		tests: "engine TestLateGrantDoesNotCountForTheRaise",
+	},
+	{
+		what: "fencing tokens of many names are not raised", file: "engine/many.go",
+		old: "if o.next.hold && e.mustRaise(o.out) {", new: "if o.next.hold && e.mustRaise(o.out) && o.out.Fence == 0 {",
+		tests: "engine TestManyFencingTokensAreRaisedTogether",
+	},
+	{
+		what: "a name of many that was not acquired stays contended", file: "engine/many.go",
+		old: "o.made, o.quit(o.err))", new: "o.made, o.err)",
+		tests: "engine TestOneOfManyThatGetsNoLockLetsTheNextContend",
 	},
 	{
 		what: "a raise counts answers of late grants, too", file: "engine/contend.go",
@@ -104,12 +114,12 @@ var engines = []fault{
 	},
 	{
 		what: "a second release is sent to the masters", file: "engine/lock.go",
-		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn ErrNotHeld\n\t}\n", new: "",
+		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn release{}, ErrNotHeld\n\t}\n", new: "",
 		tests: "engine TestHandleOfBeforeReachesNobody",
 	},
 	{
 		what: "a release is not sent after the end of its ctx", file: "engine/lock.go",
-		old: "\tif mustDelete {\n\t\tvar out", new: "\tif mustDelete && ctx.Err() == nil {\n\t\tvar out",
+		old: "err != nil || !r.mustDelete {", new: "err != nil || !r.mustDelete || ctx.Err() != nil {",
 		tests: "engine TestReleaseIsSentThoughItsContextHasEnded",
 	},
 	{
@@ -234,7 +244,7 @@ var engines = []fault{
 	},
 	{
 		what: "a fencing token that too few store is not raised in line", file: "engine/place.go",
-		old: "if !fencing.Counts(out.Granted, out.Stored, 0, p.quorum) {", new: "if out.Granted == 0 {",
+		old: "if e.mustRaise(out) {", new: "if out.Granted == 0 {",
 		tests: "engine TestLockWhoseFencingTokenTooFewStoreIsRaised",
 	},
 	{

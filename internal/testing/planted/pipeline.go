@@ -108,6 +108,11 @@ var pipelines = []fault{
 		tests: "pipeline TestMissingScriptIsLoadedAndOtherCallsKeepTheirAnswers",
 	},
 	{
+		what: "abandoned acquires of many names are not released", file: "pipeline/many.go",
+		old: "\t\t\tp.abandon(c)\n", new: "",
+		tests: "pipeline TestManyRequestsWhoseContextEndsLeaveNothingLocked",
+	},
+	{
 		what: "the release of an abandoned acquire is not sent", file: "pipeline/pipeline.go",
 		old: "\tp.Post(undo)\n", new: "\tif p.closed {\n\t\tp.Post(undo)\n\t}\n",
 		tests: "pipeline TestAbandonedAcquireInFlightIsFollowedByItsRelease",

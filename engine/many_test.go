@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/redisserver"
+	"muxlock/internal/testing/redistest"
+)
+
+// numbered returns n names that start with prefix.
+func numbered(prefix string, n int) (names []string) {
+	for i := range n {
+		names = append(names, fmt.Sprint(prefix, "/", i))
+	}
+	return names
+}
+
+func locksOf(results []Result) (locks []*Lock) {
+	for _, r := range results {
+		locks = append(locks, r.Lock)
+	}
+	return locks
+}
+
+// BenchmarkMany has one goroutine acquire and release a thousand names at once. An operation is one name, as in
+// BenchmarkCycle. BenchmarkManyWithoutNative has the commands that old servers have, too.
+func BenchmarkMany(b *testing.B) { benchmarkMany(b, five(b)) }
+
+func BenchmarkManyWithoutNative(b *testing.B) { benchmarkMany(b, withoutNative(b)) }
+
+func benchmarkMany(b *testing.B, masters []*redisserver.Server) {
+	e := open(b, masters, masterTimeout(defaultMasterTimeout))
+	names := numbered(b.Name(), 1000)
+	servers := cpuOf(b, masters)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for left := b.N; left > 0; left -= len(names) {
+		locks := locksOf(e.AcquireMany(context.Background(), names[:min(left, len(names))], 0))
+		if slices.Contains(locks, nil) {
+			b.Fatal("a name was not acquired")
+		}
+		if errs := e.ReleaseMany(context.Background(), locks); errs != nil {
+			b.Fatal(errs)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64((cpuOf(b, masters)-servers).Nanoseconds())/float64(b.N), "servers-cpu-ns/op")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "locks/s")
+}
+
+func TestManyNamesAreAcquiredInOneCallEachWithItsOwnResult(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, other := open(t, masters), open(t, masters)
+	names := numbered(t.Name(), 1000)
+	here, there := mustAcquire(t, e, names[3], 0), mustAcquire(t, other, names[5], 0)
+	everywhere(t, masters, there)
+	asked := append(slices.Clone(names), names[7], "", strings.Repeat("x", 513))
+	before := e.Stats()
+	results := e.AcquireMany(t.Context(), asked, 20*time.Second)
+	require.Len(t, results, len(asked))
+	require.Less(t, e.Stats().Rounds-before.Rounds, uint64(50))
+	for i, r := range results {
+		switch i {
+		case 3, 1000: // held here, and a second time
+			require.ErrorIs(t, r.Err, errTakenHere)
+		case 5:
+			require.ErrorIs(t, r.Err, ErrTaken)
+			require.ErrorIs(t, r.Err, ErrNotAcquired)
+		case 1001, 1002:
+			require.ErrorIs(t, r.Err, ErrInvalid)
+		default:
+			require.NoError(t, r.Err)
+			require.True(t, r.Lock.Valid())
+			require.Equal(t, names[i], r.Lock.Name())
+			continue
+		}
+		require.Nil(t, r.Lock)
+	}
+	require.Equal(t, 999, e.Stats().Held)
+	require.NoError(t, results[0].Lock.Extend(t.Context(), 30*time.Second))
+	require.NoError(t, results[1].Lock.Release(t.Context()))
+	errs := e.ReleaseMany(t.Context(), append(locksOf(results), here, there))
+	require.Len(t, errs, len(asked)+2)
+	for i, err := range errs {
+		switch i {
+		case 1:
+			require.ErrorIs(t, err, ErrNotHeld)
+		case len(asked) + 1:
+			require.ErrorIs(t, err, ErrInvalid)
+			require.ErrorContains(t, err, "locks[1004]")
+		default:
+			require.NoError(t, err)
+		}
+	}
+	require.True(t, there.Valid())
+	require.Nil(t, other.ReleaseMany(t.Context(), []*Lock{there, nil}))
+	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	require.Zero(t, e.Stats().Held)
+	for _, r := range e.AcquireMany(t.Context(), []string{t.Name()}, time.Nanosecond) {
+		require.ErrorIs(t, r.Err, ErrInvalid)
+	}
+	require.Empty(t, e.AcquireMany(t.Context(), nil, 0))
+	require.Nil(t, e.ReleaseMany(t.Context(), nil))
+}
+
+func TestManyNamesWhoseContextEndsLeaveNothingLocked(t *testing.T) {
+	masters := redistest.Masters(t, 5)
+	e, links := bent(t, masters, masterTimeout(9*time.Second))
+	for _, link := range links[:3] {
+		link.HoldReplies(true)
+	}
+	names := numbered(t.Name(), 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	got := make(chan []Result)
+	go func() { got <- e.AcquireMany(ctx, names, 20*time.Second) }()
+	soon(t, func() bool { return redistest.Get(t, masters[:1], names[99])[0] != "" }, "sent")
+	cancel()
+	for _, r := range <-got {
+		require.Nil(t, r.Lock)
+		require.ErrorIs(t, r.Err, context.Canceled)
+		require.ErrorIs(t, r.Err, ErrNotAcquired)
+	}
+	for _, link := range links[:3] {
+		link.HoldReplies(false)
+	}
+	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+	for _, r := range e.AcquireMany(ctx, names[:2], 0) {
+		require.ErrorIs(t, r.Err, context.Canceled)
+	}
+	locks := locksOf(e.AcquireMany(t.Context(), names, 0))
+	require.NotContains(t, locks, nil)
+	for _, err := range e.ReleaseMany(ctx, locks) { // goes on without its caller
+		if err != nil {
+			require.ErrorIs(t, err, ErrNoQuorum)
+			require.ErrorIs(t, err, context.Canceled)
+		}
+	}
+	soon(t, func() bool { return len(ownKeys(t, masters)) == 0 })
+}
+
+func TestReleaseManyHandsEachLockToItsWaiter(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		names := numbered("name", 10)
+		locks := locksOf(e.AcquireMany(t.Context(), names, 0))
+		got := make(chan *Lock, len(names))
+		for _, name := range names[:5] {
+			go func() {
+				lock, err := e.Acquire(t.Context(), name, 0)
+				if err == nil {
+					got <- lock
+				}
+			}()
+		}
+		synctest.Wait()
+		require.Nil(t, e.ReleaseMany(t.Context(), locks))
+		synctest.Wait()
+		require.Len(t, got, 5)
+		require.EqualValues(t, 5, e.Stats().HandedOver)
+		for range 5 {
+			require.NoError(t, (<-got).Release(t.Context()))
+		}
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// A contender of AcquireMany leaves the name to the next in this process, whatever becomes of it.
+func TestOneOfManyThatGetsNoLockLetsTheNextContend(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		s.set(func() { s.away = true })
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		results := make(chan []Result, 2)
+		for _, ctx := range []context.Context{ctx, t.Context()} {
+			go func() { results <- e.AcquireMany(ctx, numbered("name", 2), 0) }()
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+		}
+		for range 2 {
+			for _, r := range <-results {
+				require.Error(t, r.Err)
+			}
+		}
+		s.set(func() { s.away = false })
+		locks := locksOf(e.AcquireMany(t.Context(), numbered("name", 2), 0))
+		require.NotContains(t, locks, nil)
+		require.Nil(t, e.ReleaseMany(t.Context(), locks))
+		requireNothingLeft(t, e, s)
+	})
+}
+
+func TestManyFencingTokensAreRaisedTogether(t *testing.T) {
+	overFencedFakes(t, func(t *testing.T, f *fencedFakes) {
+		const delay = 500 * time.Millisecond
+		names := numbered("name", 20)
+		for i, l := range f.links { // whichever two answer first, a raise is needed
+			for _, name := range names[:10] {
+				f.setRegister(i, name, f.register(i, name)+10*uint64(i))
+			}
+			l.Delay(delay)
+		}
+		begun := time.Now()
+		results := f.e.AcquireMany(t.Context(), names, 10*time.Second)
+		require.Equal(t, 2*delay, time.Since(begun))
+		require.EqualValues(t, 10, f.e.Stats().FencesRaised)
+		before := make(map[string]uint64)
+		for i, r := range results {
+			require.NoError(t, r.Err)
+			require.NotZero(t, r.Lock.Fence())
+			before[names[i]] = r.Lock.Fence()
+		}
+		require.Nil(t, f.e.ReleaseMany(t.Context(), locksOf(results)))
+		for i, r := range f.e.AcquireMany(t.Context(), names, 10*time.Second) {
+			require.NoError(t, r.Err)
+			require.Greater(t, r.Lock.Fence(), before[names[i]])
+			require.NoError(t, r.Lock.Release(t.Context()))
+		}
+	})
+}
+
+func TestManyNamesOfAClosedEngineAreNotAcquired(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		locks := locksOf(e.AcquireMany(t.Context(), numbered("name", 3), 0))
+		require.NoError(t, e.Close())
+		for _, r := range e.AcquireMany(t.Context(), numbered("other", 3), 0) {
+			require.ErrorIs(t, r.Err, ErrClosed)
+		}
+		for _, err := range e.ReleaseMany(t.Context(), locks) {
+			require.ErrorIs(t, err, ErrClosed)
+		}
+	})
+}

@@ -1,0 +1,131 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"muxlock/internal/quorum"
+)
+
+func acquires(n int) (reqs []Request) {
+	for i := range n {
+		name := fmt.Sprint("name", i)
+		reqs = append(reqs, Request{Op: Acquire, Name: name, Token: "token of " + name, TTL: hour})
+	}
+	return reqs
+}
+
+func TestManyRequestsShareARoundAndHaveTheirOwnOutcomes(t *testing.T) {
+	inBubble(t, 5, func(t *testing.T, b *bubble) {
+		b.started()
+		b.mustAcquire("name7")
+		rounds, start := b.p.Stats().Rounds, time.Now()
+		results := b.p.DoMany(context.Background(), acquires(100))
+		require.Equal(t, time.Millisecond, time.Since(start))
+		require.Equal(t, rounds+1, b.p.Stats().Rounds)
+		var releases []Request
+		for i, r := range results {
+			require.NoError(t, r.Err)
+			if i == 7 {
+				require.Equal(t, quorum.Denied, r.Outcome.Verdict)
+			} else {
+				require.Equal(t, quorum.Won, r.Outcome.Verdict)
+			}
+			releases = append(releases, releaseOf(fmt.Sprint("name", i), r.Outcome.Origin))
+		}
+		for _, r := range b.p.DoMany(context.Background(), releases) {
+			require.NoError(t, r.Err)
+			require.Equal(t, quorum.Won, r.Outcome.Verdict)
+		}
+		time.Sleep(testTimeout)
+		b.requireNoKeys()
+		require.Empty(t, b.p.DoMany(context.Background(), nil))
+	})
+}
+
+// The ctx ends with some decided, some sent and some queued.
+func TestManyRequestsWhoseContextEndsLeaveNothingLocked(t *testing.T) {
+	partly := 0
+	for after := range 12 {
+		inBubble(t, 3, func(t *testing.T, b *bubble) {
+			b.started()
+			for _, f := range b.fakes {
+				f.set(func() { f.cost = 30 * time.Microsecond })
+			}
+			all(300, func(i int) { b.mustAcquire(fmt.Sprint("warm", i)) })
+			all(300, func(i int) { _, _ = b.release(fmt.Sprint("warm", i), OriginUnknown) })
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(after)*3*time.Millisecond+500*time.Microsecond)
+			defer cancel()
+			won := 0
+			for i, r := range b.p.DoMany(ctx, acquires(1000)) {
+				if r.Err != nil {
+					require.ErrorIs(t, r.Err, context.DeadlineExceeded)
+					continue
+				}
+				won++
+				require.Equal(t, quorum.Won, r.Outcome.Verdict)
+				out, err := b.release(fmt.Sprint("name", i), r.Outcome.Origin)
+				require.NoError(t, err)
+				require.Equal(t, quorum.Won, out.Verdict)
+			}
+			if won > 0 && won < 1000 {
+				partly++
+			}
+			time.Sleep(10 * testTimeout)
+			b.requireNoKeys()
+			require.Zero(t, b.p.acquires.Load())
+		})
+	}
+	require.Greater(t, partly, 2)
+}
+
+func TestOfManyRequestsThoseBeyondTheQueueAreRefused(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.cfg.Queue = 10
+		b.started()
+		for i, r := range b.p.DoMany(context.Background(), acquires(25)) {
+			if i < 10 {
+				require.NoError(t, r.Err)
+			} else {
+				require.ErrorIs(t, r.Err, ErrOverloaded)
+			}
+		}
+		require.EqualValues(t, 15, b.p.Stats().Overloaded)
+		require.Zero(t, b.p.acquires.Load())
+	})
+}
+
+func TestManyRequestsOfAClosedPipelineAreRefused(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		b.p.Refuse()
+		for _, r := range b.p.DoMany(context.Background(), acquires(3)) {
+			require.ErrorIs(t, r.Err, ErrClosed)
+		}
+		require.Zero(t, b.p.acquires.Load())
+	})
+}
+
+func TestManyRequestsThatNobodyAnswersEndWithTheMasterTimeout(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes {
+			f.hold(true)
+		}
+		start := time.Now()
+		for _, r := range b.p.DoMany(context.Background(), acquires(10)) {
+			require.NoError(t, r.Err)
+			require.Equal(t, quorum.NoQuorum, r.Outcome.Verdict)
+		}
+		require.LessOrEqual(t, time.Since(start), 2*testTimeout)
+		for _, f := range b.fakes {
+			f.hold(false)
+		}
+		synctest.Wait()
+	})
+}
