@@ -211,16 +211,16 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 	if err != nil {
 		return nil, step{}, err
 	}
-	start, next := c.judge(&req, out, handed)
-	if next.hold && e.mustRaise(out) {
-		raised, err := e.pipe.Do(ctx, e.raising(req, out))
+	start, next := c.judge(&req, &out, handed)
+	if next.hold && e.mustRaise(&out) {
+		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
 			e.undo(req)
 			return nil, step{}, err
 		}
-		next = c.raised(&out, raised, start)
+		next = c.raised(&out, &raised, start)
 	}
-	lock, next := c.conclude(req, out, next, start)
+	lock, next := c.conclude(&req, &out, next, start)
 	return lock, next, nil
 }
 
@@ -235,12 +235,12 @@ func (c *contender) request() pipeline.Request {
 }
 
 // judge returns when the validity of an attempt began, and the next step.
-func (c *contender) judge(req *pipeline.Request, out pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
+func (c *contender) judge(req *pipeline.Request, out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
 	e := c.e
 	req.Origin, req.Fence = out.Origin, out.Fence
-	start = sentAt(out, handed)
+	start = sentAt(*out, handed)
 	elapsed := clock.Now().Sub(start)
-	next = c.next(out, elapsed)
+	next = c.next(*out, elapsed)
 	// Without contention, a sample is enough.
 	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
 		e.noteTook(elapsed)
@@ -250,30 +250,30 @@ func (c *contender) judge(req *pipeline.Request, out pipeline.Outcome, handed cl
 
 // mustRaise reports whether a quorum is yet to store the fencing token of a granted attempt, since too few
 // masters do by their grant. It costs a second round trip, and is rare.
-func (e *Engine) mustRaise(out pipeline.Outcome) bool {
+func (e *Engine) mustRaise(out *pipeline.Outcome) bool {
 	return e.cfg.Fencing && !fencing.Counts(out.Granted, out.Stored, 0, quorum.Size(len(e.cfg.Masters)))
 }
 
 // raising returns the request of that second round trip.
-func (e *Engine) raising(req pipeline.Request, won pipeline.Outcome) pipeline.Request {
+func (e *Engine) raising(req pipeline.Request, won *pipeline.Outcome) pipeline.Request {
 	e.counts.raised.Add(1)
 	req.Op, req.Among = pipeline.Extend, won.Granted
 	return req
 }
 
 // raised returns the next step after that second round trip. out becomes the outcome of both.
-func (c *contender) raised(out *pipeline.Outcome, second pipeline.Outcome, start clock.Instant) step {
+func (c *contender) raised(out, second *pipeline.Outcome, start clock.Instant) step {
 	second.Origin, second.Sent = out.Origin, out.Sent
-	*out = second
+	*out = *second
 	c.made-- // it is the same attempt
-	return c.next(second, clock.Now().Sub(start))
+	return c.next(*second, clock.Now().Sub(start))
 }
 
 // conclude returns the lock of an attempt; or undoes it, and returns the next step and why the attempt failed.
-func (c *contender) conclude(req pipeline.Request, out pipeline.Outcome, next step, start clock.Instant) (*Lock, step) {
+func (c *contender) conclude(req *pipeline.Request, out *pipeline.Outcome, next step, start clock.Instant) (*Lock, step) {
 	e := c.e
 	if next.hold {
-		lock, err := c.take(grant(e, c.state, req, int(out.Tally.Granted), start, clock.Now()))
+		lock, err := c.take(grant(e, c.state, *req, int(out.Tally.Granted), start, clock.Now()))
 		if err == nil {
 			return lock, next
 		}
@@ -281,11 +281,11 @@ func (c *contender) conclude(req pipeline.Request, out pipeline.Outcome, next st
 			next.again = false
 		}
 	}
-	e.counts.attempt(next, out)
+	e.counts.attempt(next, *out)
 	c.state.failedFor(next.kind)
 	req.Alone = out.Denied != nil
-	e.undo(req)
-	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), out)
+	e.undo(*req)
+	next.failed = newAttemptError(next.kind, anAcquire, len(e.cfg.Masters), *out)
 	return nil, next
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -28,8 +27,10 @@ func (willing) Start(_ pipeline.Request, to pipeline.Receiver) error {
 	to.Counted(5)
 	return nil
 }
-func (willing) DoMany(_ context.Context, reqs []pipeline.Request) []pipeline.Result {
-	return slices.Repeat([]pipeline.Result{{Outcome: yes}}, len(reqs))
+func (willing) DoMany(_ context.Context, reqs []pipeline.Request, each func(int, *pipeline.Outcome, error)) {
+	for i := range reqs {
+		each(i, &pipeline.Outcome{Verdict: yes.Verdict, Tally: yes.Tally}, nil)
+	}
 }
 func (willing) Post(pipeline.Request)                                     {}
 func (willing) Await(context.Context, string, time.Duration) error        { return nil }

@@ -163,6 +163,13 @@
 // gives way for two seconds. Before it asks, it leaves the name alone for an eighth to a quarter of
 // Config.HandOverTime, up to four times in a row (package engine/redsync has figures).
 //
+// # Many names
+//
+// AcquireMany makes one attempt for each of many names in one call, and ReleaseMany releases many
+// locks. They park their caller once, and the names share rounds: one goroutine takes a page of a
+// thousand rows in the time that a thousand goroutines would need for a row each, and less. Each
+// name has a lock of its own, or an error of its own.
+//
 // # Leader election
 //
 //	err := locks.Lead(ctx, "scheduler", 15*time.Second, func(ctx context.Context, lock *engine.Lock) error {

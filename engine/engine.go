@@ -37,7 +37,7 @@ type Engine struct {
 // A pipe is what the engine asks of package pipeline.
 type pipe interface {
 	Do(context.Context, pipeline.Request) (pipeline.Outcome, error)
-	DoMany(context.Context, []pipeline.Request) []pipeline.Result
+	DoMany(ctx context.Context, reqs []pipeline.Request, each func(i int, out *pipeline.Outcome, err error))
 	Start(pipeline.Request, pipeline.Receiver) error
 	Post(pipeline.Request)
 	Await(ctx context.Context, name string, poll time.Duration) error

@@ -50,6 +50,27 @@ func ExampleEngine_Do() {
 	}
 }
 
+// A worker takes a page of rows, and works on those that no other has.
+func ExampleEngine_AcquireMany() {
+	var locks *engine.Engine // from engine.New
+	ctx, rows := context.Background(), []string{"row/1", "row/2", "row/3"}
+	var held []*engine.Lock
+	for i, r := range locks.AcquireMany(ctx, rows, time.Minute) {
+		if errors.Is(r.Err, engine.ErrTaken) {
+			continue // somebody works on it
+		}
+		if r.Err != nil {
+			log.Print(rows[i], ": ", r.Err)
+			continue
+		}
+		held = append(held, r.Lock)
+	}
+	defer locks.ReleaseMany(context.WithoutCancel(ctx), held)
+	for _, lock := range held {
+		log.Print("at work on ", lock.Name())
+	}
+}
+
 // One process of many drains the queue; the others stand by and follow.
 func ExampleEngine_Lead() {
 	var locks *engine.Engine // from engine.New, with Config.Fencing

@@ -236,12 +236,13 @@ func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
 	}
-	r, err := l.beginRelease()
+	var r release
+	req, err := r.begin(l)
 	if err != nil || !r.mustDelete {
 		return err
 	}
-	out, err := l.lease.e.pipe.Do(ctx, r.req)
-	return r.end(ctx, out, err)
+	out, err := l.lease.e.pipe.Do(ctx, req)
+	return r.end(ctx, &req, &out, err)
 }
 
 // A release is a Release under way.
@@ -255,16 +256,16 @@ type release struct {
 	req        pipeline.Request
 }
 
-// beginRelease ends the lock, and hands it over if it may.
-func (l *Lock) beginRelease() (release, error) {
+// begin ends the lock, and hands it over if it may; else it returns the request that deletes it.
+func (r *release) begin(l *Lock) (req pipeline.Request, err error) {
 	lease := l.lease
-	now := l.lock()
+	r.lock, r.began = l, l.lock()
 	if l.released {
 		l.unlock()
-		return release{}, ErrNotHeld
+		return req, ErrNotHeld
 	}
 	l.released = true
-	r := release{lock: l, began: now, held: l.end == nil, mustDelete: true}
+	r.held, r.mustDelete = l.end == nil, true
 	l.endLocked(ErrNotHeld)
 	if s := lease.state.shard; s.ended != nil { // the contexts end before the next holder begins
 		lease.kept = false // no renewals meanwhile: user code may not return
@@ -275,21 +276,21 @@ func (l *Lock) beginRelease() (release, error) {
 		r.mustDelete, r.contending = lease.handOverLocked(r.began)
 	}
 	if r.mustDelete {
-		r.req = lease.releaseLocked()
+		req = lease.releaseLocked()
 	}
 	r.until = lease.until
 	l.unlock()
-	return r, nil
+	return req, nil
 }
 
 // end takes what the masters answered.
-func (r *release) end(ctx context.Context, out pipeline.Outcome, err error) error {
+func (r *release) end(ctx context.Context, req *pipeline.Request, out *pipeline.Outcome, err error) error {
 	l, state := r.lock, r.lock.lease.state
 	e := l.lease.e
 	switch {
 	case err == nil:
-		err = e.refusal(aRelease, out)
-		state.passed(e, r.req, out)
+		err = e.refusal(aRelease, *out)
+		state.passed(e, *req, *out)
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
 		err = oneline.Join(ErrNoQuorum, err)
 	}

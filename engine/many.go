@@ -42,57 +42,61 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 			results[i].Err = err
 			continue
 		}
-		asked = append(asked, oneOfMany{contender: c, index: i})
+		asked = append(asked, oneOfMany{c, &results[i]})
 		reqs = append(reqs, c.request())
 	}
-	var toRaise []*oneOfMany
+	var low []lowFence
 	var raises []pipeline.Request
-	for i, r := range e.pipe.DoMany(ctx, reqs) {
+	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
 		o := &asked[i]
-		o.req, o.out, o.err = reqs[i], r.Outcome, r.Err
-		if o.err != nil {
-			continue
+		if err != nil {
+			o.fail(err)
+			return
 		}
-		o.start, o.next = o.judge(&o.req, o.out, o.asked)
-		if o.next.hold && e.mustRaise(o.out) {
-			toRaise, raises = append(toRaise, o), append(raises, e.raising(o.req, o.out))
+		start, next := o.judge(&reqs[i], out, o.asked)
+		if next.hold && e.mustRaise(out) {
+			low = append(low, lowFence{o, &reqs[i], *out, start})
+			raises = append(raises, e.raising(reqs[i], out))
+			return
 		}
-	}
-	for i, r := range e.pipe.DoMany(ctx, raises) {
-		o := toRaise[i]
-		if o.err = r.Err; o.err != nil {
-			e.undo(o.req)
-			continue
+		o.finish(&reqs[i], out, next, start)
+	})
+	e.pipe.DoMany(ctx, raises, func(i int, out *pipeline.Outcome, err error) {
+		l := &low[i]
+		if err != nil {
+			e.undo(*l.req)
+			l.fail(err)
+			return
 		}
-		o.next = o.raised(&o.out, r.Outcome, o.start)
-	}
-	for i := range asked {
-		o := &asked[i]
-		results[o.index] = o.result(names[o.index])
-	}
+		next := l.raised(&l.out, out, l.start)
+		l.finish(l.req, &l.out, next, l.start)
+	})
 	return results
 }
 
 // oneOfMany is the one attempt at a name of AcquireMany.
 type oneOfMany struct {
 	contender
-	index int // of the name
-	req   pipeline.Request
-	out   pipeline.Outcome
-	err   error // why the masters were not asked, or ctx's
-	start clock.Instant
-	next  step
+	result *Result
 }
 
-func (o *oneOfMany) result(name string) Result {
-	if o.err == nil {
-		lock, next := o.conclude(o.req, o.out, o.next, o.start)
-		if lock != nil {
-			return Result{Lock: lock}
-		}
-		o.err = next.failed
+// lowFence is one of many that was granted, and whose fencing token too few masters store.
+type lowFence struct {
+	*oneOfMany
+	req   *pipeline.Request
+	out   pipeline.Outcome
+	start clock.Instant
+}
+
+func (o *oneOfMany) finish(req *pipeline.Request, out *pipeline.Outcome, next step, start clock.Instant) {
+	lock, next := o.conclude(req, out, next, start)
+	if o.result.Lock = lock; lock == nil {
+		o.fail(next.failed)
 	}
-	return Result{Err: o.e.notAcquired(name, o.asked, o.made, o.quit(o.err))}
+}
+
+func (o *oneOfMany) fail(why error) {
+	o.result.Err = o.e.notAcquired(o.name[len(o.e.cfg.Prefix):], o.asked, o.made, o.quit(why))
 }
 
 // ReleaseMany is Release for each of many locks of this engine in one call. A nil Lock is left out, such as
@@ -124,14 +128,15 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 			note(i, invalid(fmt.Sprintf("locks[%d]", i), "is a lock of another engine"))
 			continue
 		}
-		r, err := l.beginRelease()
+		var r release
+		req, err := r.begin(l)
 		note(i, err)
 		if r.mustDelete {
-			releases, index, reqs = append(releases, r), append(index, i), append(reqs, r.req)
+			releases, index, reqs = append(releases, r), append(index, i), append(reqs, req)
 		}
 	}
-	for i, r := range e.pipe.DoMany(ctx, reqs) {
-		note(index[i], releases[i].end(ctx, r.Outcome, r.Err))
-	}
+	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
+		note(index[i], releases[i].end(ctx, &reqs[i], out, err))
+	})
 	return errs
 }

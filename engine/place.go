@@ -399,8 +399,8 @@ func (p *place) take(ctx context.Context) (*Lock, step, error) {
 	if p.fenced {
 		var out pipeline.Outcome
 		req.Fence, out.Granted, out.Stored = fencing.Decide(fences)
-		if e.mustRaise(out) {
-			out, err := e.pipe.Do(ctx, e.raising(req, out))
+		if e.mustRaise(&out) {
+			out, err := e.pipe.Do(ctx, e.raising(req, &out))
 			if err != nil {
 				return nil, step{}, err
 			}

@@ -222,14 +222,16 @@ func (s *scripted) Inspect(_ context.Context, name string) ([]pipeline.Value, er
 }
 
 // DoMany is Do for each of the requests, side by side.
-func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request) []pipeline.Result {
-	results := make([]pipeline.Result, len(reqs))
+func (s *scripted) DoMany(ctx context.Context, reqs []pipeline.Request, each func(int, *pipeline.Outcome, error)) {
+	outs, errs := make([]pipeline.Outcome, len(reqs)), make([]error, len(reqs))
 	var all sync.WaitGroup
 	for i, req := range reqs {
-		all.Go(func() { results[i].Outcome, results[i].Err = s.Do(ctx, req) })
+		all.Go(func() { outs[i], errs[i] = s.Do(ctx, req) })
 	}
 	all.Wait()
-	return results
+	for i := range reqs {
+		each(i, &outs[i], errs[i])
+	}
 }
 
 func (s *scripted) Ready(context.Context) error { return nil }

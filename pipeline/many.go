@@ -2,80 +2,92 @@ package pipeline
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
-// A Result is what Do returns.
-type Result struct {
-	Outcome Outcome
-	Err     error
-}
-
 // DoMany asks all masters for each of some requests as Do does, but its caller parks once, until all are
-// decided or ctx ends. The requests are queued one behind the other, so that they share rounds. The
-// results are in their order.
-func (p *Pipeline) DoMany(ctx context.Context, reqs []Request) []Result {
-	results, calls := make([]Result, len(reqs)), make([]call, len(reqs))
+// decided or ctx ends. The requests are queued one behind the other, so that they share rounds. Then DoMany
+// calls each for every request, in order, with what Do would have returned. The outcome may be used until
+// each returns.
+func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, out *Outcome, err error)) {
 	if len(reqs) == 0 {
-		return results
+		return
 	}
-	all := &together{done: make(chan struct{}, 1)}
-	all.left.Store(int32(len(reqs)))
-	until, _ := ctx.Deadline()
-	for i := range calls {
-		c := &calls[i]
-		c.req, c.until, c.done, c.among = reqs[i], until, all.done, all
-		results[i].Err = p.count(c)
+	t := p.together.Get().(*together)
+	t.begin(ctx, reqs)
+	for i := range t.calls {
+		t.refuse(i, p.count(&t.calls[i]))
 	}
 	p.mu.Lock()
-	for i := range calls {
-		if results[i].Err == nil {
-			results[i].Err = p.queueLocked(&calls[i])
+	for i := range t.calls {
+		if t.errs[i] == nil {
+			t.refuse(i, p.queueLocked(&t.calls[i]))
 		}
 	}
 	p.formForCallerLocked()
 	p.unlockAndWrite()
-	refused := 0
-	for i := range results {
-		if results[i].Err != nil {
-			refused++
-		}
-	}
-	if !all.less(refused) {
-		select {
-		case <-all.done:
-		case <-ctx.Done():
-			p.abandonAll(ctx, calls, results)
-		}
-	}
-	for i := range calls {
-		if results[i].Err == nil {
-			results[i].Outcome = calls[i].out
-		}
-	}
-	return results
-}
-
-// abandonAll abandons the calls that are not decided. It returns when the outcomes of the others are written.
-func (p *Pipeline) abandonAll(ctx context.Context, calls []call, results []Result) {
 	abandons := 0
-	for i := range calls {
-		if c := &calls[i]; results[i].Err == nil && c.state.CompareAndSwap(waiting, abandoned) {
-			p.abandon(c)
-			results[i].Err = ctx.Err()
-			abandons++
+	if !t.less(1) {
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			abandons = p.abandonAll(ctx, t)
 		}
 	}
-	if !calls[0].among.less(abandons) {
-		<-calls[0].done
+	for i := range t.calls {
+		each(i, &t.calls[i].out, t.errs[i])
+	}
+	if abandons == 0 { // else rounds may still have them
+		clear(t.calls)
+		p.together.Put(t)
 	}
 }
 
-// together is some calls whose caller parks once.
+// abandonAll abandons the calls that are not decided, and returns how many. By then the outcomes of the
+// others are written.
+func (p *Pipeline) abandonAll(ctx context.Context, t *together) (abandons int) {
+	for i := range t.calls {
+		if c := &t.calls[i]; t.errs[i] == nil && c.state.CompareAndSwap(waiting, abandoned) {
+			t.errs[i] = ctx.Err()
+			abandons++
+			p.abandon(c)
+		}
+	}
+	if abandons == 0 || !t.less(abandons) {
+		<-t.done
+	}
+	return abandons
+}
+
+// together is calls whose caller parks once.
 type together struct {
-	left atomic.Int32  // calls that may still be decided
-	done chan struct{} // capacity 1, signalled by whoever decides the last
+	calls []call
+	errs  []error       // by call: why it will not be decided
+	left  atomic.Int32  // calls that may be decided, and 1 until all are queued
+	done  chan struct{} // capacity 1, signalled by the decision that leaves none
+}
+
+func newTogether() any { return &together{done: make(chan struct{}, 1)} }
+
+func (t *together) begin(ctx context.Context, reqs []Request) {
+	t.calls = slices.Grow(t.calls[:0], len(reqs))[:len(reqs)]
+	t.errs = slices.Grow(t.errs[:0], len(reqs))[:len(reqs)]
+	clear(t.errs)
+	t.left.Store(int32(len(reqs)) + 1)
+	until, _ := ctx.Deadline()
+	for i := range t.calls {
+		c := &t.calls[i]
+		c.req, c.until, c.done, c.among = reqs[i], until, t.done, t
+	}
+}
+
+func (t *together) refuse(i int, err error) {
+	if err != nil {
+		t.errs[i] = err
+		t.less(1)
+	}
 }
 
 // less takes n calls off, and reports whether none is left.
-func (t *together) less(n int) bool { return n > 0 && t.left.Add(int32(-n)) == 0 }
+func (t *together) less(n int) bool { return t.left.Add(int32(-n)) == 0 }

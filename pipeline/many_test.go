@@ -12,6 +12,22 @@ import (
 	"muxlock/internal/quorum"
 )
 
+// result is what DoMany calls back with.
+type result struct {
+	Outcome Outcome
+	Err     error
+}
+
+// doMany returns the results of DoMany.
+func (b *bubble) doMany(ctx context.Context, reqs []Request) (results []result) {
+	b.p.DoMany(ctx, reqs, func(i int, out *Outcome, err error) {
+		require.Len(b, results, i)
+		results = append(results, result{*out, err})
+	})
+	require.Len(b, results, len(reqs))
+	return results
+}
+
 func acquires(n int) (reqs []Request) {
 	for i := range n {
 		name := fmt.Sprint("name", i)
@@ -25,7 +41,7 @@ func TestManyRequestsShareARoundAndHaveTheirOwnOutcomes(t *testing.T) {
 		b.started()
 		b.mustAcquire("name7")
 		rounds, start := b.p.Stats().Rounds, time.Now()
-		results := b.p.DoMany(context.Background(), acquires(100))
+		results := b.doMany(context.Background(), acquires(100))
 		require.Equal(t, time.Millisecond, time.Since(start))
 		require.Equal(t, rounds+1, b.p.Stats().Rounds)
 		var releases []Request
@@ -38,13 +54,13 @@ func TestManyRequestsShareARoundAndHaveTheirOwnOutcomes(t *testing.T) {
 			}
 			releases = append(releases, releaseOf(fmt.Sprint("name", i), r.Outcome.Origin))
 		}
-		for _, r := range b.p.DoMany(context.Background(), releases) {
+		for _, r := range b.doMany(context.Background(), releases) {
 			require.NoError(t, r.Err)
 			require.Equal(t, quorum.Won, r.Outcome.Verdict)
 		}
 		time.Sleep(testTimeout)
 		b.requireNoKeys()
-		require.Empty(t, b.p.DoMany(context.Background(), nil))
+		require.Empty(t, b.doMany(context.Background(), nil))
 	})
 }
 
@@ -62,7 +78,7 @@ func TestManyRequestsWhoseContextEndsLeaveNothingLocked(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(after)*3*time.Millisecond+500*time.Microsecond)
 			defer cancel()
 			won := 0
-			for i, r := range b.p.DoMany(ctx, acquires(1000)) {
+			for i, r := range b.doMany(ctx, acquires(1000)) {
 				if r.Err != nil {
 					require.ErrorIs(t, r.Err, context.DeadlineExceeded)
 					continue
@@ -88,7 +104,7 @@ func TestOfManyRequestsThoseBeyondTheQueueAreRefused(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.cfg.Queue = 10
 		b.started()
-		for i, r := range b.p.DoMany(context.Background(), acquires(25)) {
+		for i, r := range b.doMany(context.Background(), acquires(25)) {
 			if i < 10 {
 				require.NoError(t, r.Err)
 			} else {
@@ -104,7 +120,7 @@ func TestManyRequestsOfAClosedPipelineAreRefused(t *testing.T) {
 	inBubble(t, 3, func(t *testing.T, b *bubble) {
 		b.started()
 		b.p.Refuse()
-		for _, r := range b.p.DoMany(context.Background(), acquires(3)) {
+		for _, r := range b.doMany(context.Background(), acquires(3)) {
 			require.ErrorIs(t, r.Err, ErrClosed)
 		}
 		require.Zero(t, b.p.acquires.Load())
@@ -118,7 +134,7 @@ func TestManyRequestsThatNobodyAnswersEndWithTheMasterTimeout(t *testing.T) {
 			f.hold(true)
 		}
 		start := time.Now()
-		for _, r := range b.p.DoMany(context.Background(), acquires(10)) {
+		for _, r := range b.doMany(context.Background(), acquires(10)) {
 			require.NoError(t, r.Err)
 			require.Equal(t, quorum.NoQuorum, r.Outcome.Verdict)
 		}

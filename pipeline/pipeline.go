@@ -61,19 +61,20 @@ type Config struct {
 // Pipeline carries the requests of any number of goroutines to all masters. It is safe for
 // concurrent use.
 type Pipeline struct {
-	masters []*master // fixed after New
-	quorum  int
-	timeout time.Duration
-	limit   int
-	changed func(master string, up bool, cause error)
-	ctx     context.Context // ends when Close has waited for what is under way
-	cancel  context.CancelFunc
-	closing chan struct{} // closed by the first Refuse or Close
-	known   chan struct{} // closed and replaced when more is known of lines; guarded by mu
-	fencing bool
-	set     *membership.Set // fixed after New; nil without fencing
-	running sync.WaitGroup  // the masters' goroutines and ticks
-	calls   sync.Pool       // of Do
+	masters  []*master // fixed after New
+	quorum   int
+	timeout  time.Duration
+	limit    int
+	changed  func(master string, up bool, cause error)
+	ctx      context.Context // ends when Close has waited for what is under way
+	cancel   context.CancelFunc
+	closing  chan struct{} // closed by the first Refuse or Close
+	known    chan struct{} // closed and replaced when more is known of lines; guarded by mu
+	fencing  bool
+	set      *membership.Set // fixed after New; nil without fencing
+	running  sync.WaitGroup  // the masters' goroutines and ticks
+	calls    sync.Pool       // of Do
+	together sync.Pool       // of DoMany
 
 	inspections chan struct{} // one for each inspection under way, at most mostInspections
 
@@ -112,6 +113,7 @@ func New(ctx context.Context, cfg Config) (*Pipeline, error) {
 		known:       make(chan struct{}),
 		drained:     make(chan struct{}),
 		calls:       sync.Pool{New: newCall},
+		together:    sync.Pool{New: newTogether},
 		inspections: make(chan struct{}, mostInspections),
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())

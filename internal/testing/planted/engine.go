@@ -4,7 +4,7 @@ package main
 var engines = []fault{
 	{
 		what: "an attempt that failed is not released", file: "engine/contend.go",
-		old: "\treq.Alone = out.Denied != nil\n\te.undo(req)", new: "\treq.Alone = out.Denied != nil",
+		old: "\treq.Alone = out.Denied != nil\n\te.undo(*req)", new: "\treq.Alone = out.Denied != nil",
 		tests: "engine TestQuorumThatComesTooLateIsExpiredAndUndone",
 	},
 	{
@@ -14,12 +14,12 @@ var engines = []fault{
 	},
 	{
 		what: "validity of an acquire counts from its answer", file: "engine/contend.go",
-		old: "start = sentAt(out, handed)", new: "start = clock.Now()",
+		old: "start = sentAt(*out, handed)", new: "start = clock.Now()",
 		tests: "engine TestValidityCountsFromWhenTheRequestWasSent",
 	},
 	{
 		what: "validity of a lock whose token was raised counts from the raise", file: "engine/contend.go",
-		old: "next = c.raised(&out, raised, start)", new: "start = clock.Now()\n\t\tnext = c.raised(&out, raised, start)",
+		old: "next = c.raised(&out, &raised, start)", new: "start = clock.Now()\n\t\tnext = c.raised(&out, &raised, start)",
 		tests: "engine TestValidityOfALockThatWasRaisedCountsFromItsAcquire",
 	},
 	{
@@ -29,12 +29,12 @@ var engines = []fault{
 	},
 	{
 		what: "fencing tokens of many names are not raised", file: "engine/many.go",
-		old: "if o.next.hold && e.mustRaise(o.out) {", new: "if o.next.hold && e.mustRaise(o.out) && o.out.Fence == 0 {",
+		old: "if next.hold && e.mustRaise(out) {", new: "if next.hold && e.mustRaise(out) && out.Fence == 0 {",
 		tests: "engine TestManyFencingTokensAreRaisedTogether",
 	},
 	{
 		what: "a name of many that was not acquired stays contended", file: "engine/many.go",
-		old: "o.made, o.quit(o.err))", new: "o.made, o.err)",
+		old: "o.made, o.quit(why))", new: "o.made, why)",
 		tests: "engine TestOneOfManyThatGetsNoLockLetsTheNextContend",
 	},
 	{
@@ -114,7 +114,7 @@ var engines = []fault{
 	},
 	{
 		what: "a second release is sent to the masters", file: "engine/lock.go",
-		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn release{}, ErrNotHeld\n\t}\n", new: "",
+		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn req, ErrNotHeld\n\t}\n", new: "",
 		tests: "engine TestHandleOfBeforeReachesNobody",
 	},
 	{
@@ -244,7 +244,7 @@ var engines = []fault{
 	},
 	{
 		what: "a fencing token that too few store is not raised in line", file: "engine/place.go",
-		old: "if e.mustRaise(out) {", new: "if out.Granted == 0 {",
+		old: "if e.mustRaise(&out) {", new: "if out.Granted == 0 {",
 		tests: "engine TestLockWhoseFencingTokenTooFewStoreIsRaised",
 	},
 	{
