@@ -253,7 +253,6 @@ type release struct {
 	until      clock.Instant // the end of its validity
 	mustDelete bool          // at the masters, by req; else end is not called
 	contending bool          // the next waiter contends after that
-	req        pipeline.Request
 }
 
 // begin ends the lock, and hands it over if it may; else it returns the request that deletes it.

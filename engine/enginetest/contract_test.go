@@ -327,6 +327,26 @@ func TestFencesGrowFromHolderToHolder(t *testing.T) {
 	})
 }
 
+func TestManyNamesAreAcquiredAndReleasedAtOnceEachByItself(t *testing.T) {
+	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
+		held := mustAcquire(t, e, "name 1", 0)
+		w.refuse("name 2")
+		results := e.AcquireMany(t.Context(), []string{"name 0", "name 1", "name 2", "", "name 4"}, 0)
+		var locks []*engine.Lock
+		for i, kind := range []error{nil, engine.ErrTaken, engine.ErrTaken, engine.ErrInvalid, nil} {
+			require.ErrorIs(t, results[i].Err, kind, i)
+			require.Equal(t, kind == nil, results[i].Lock != nil, i)
+			locks = append(locks, results[i].Lock)
+		}
+		w.lose("name 4")
+		require.True(t, locks[0].Valid())
+		errs := e.ReleaseMany(t.Context(), append(locks, held))
+		for i, kind := range []error{nil, nil, nil, nil, engine.ErrNotHeld, nil} {
+			require.ErrorIs(t, errs[i], kind, i)
+		}
+	})
+}
+
 func TestWrongCallsAreInvalidAndSendNothing(t *testing.T) {
 	everywhere(t, engine.Config{}, func(t *testing.T, w world, e *engine.Engine) {
 		for _, name := range []string{"", "__muxlock__:x"} {

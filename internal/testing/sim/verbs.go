@@ -26,6 +26,7 @@ var verbs = []verb{
 	{"TryAcquire", 4, func(c *caller, o op, e *engine.Engine) error { return c.cycle(o, e.TryAcquire, c.hold(o)) }},
 	{"Do", 3, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.Do) }},
 	{"TryDo", 2, func(c *caller, o op, e *engine.Engine) error { return c.do(o, e.TryDo) }},
+	{"Many", 2, (*caller).many},
 	{"Extend", 3, (*caller).extend},
 	{"KeepAlive", 2, (*caller).keepAlive},
 	{"expire", 1, (*caller).expire},
@@ -227,6 +228,40 @@ func (c *caller) do(o op, how func(context.Context, string, time.Duration, func(
 		h.to = time.Now()
 		c.held(*h)
 		return context.Cause(ctx)
+	})
+}
+
+// many acquires all names at once, uses those that it gets and releases them at once.
+func (c *caller) many(o op, e *engine.Engine) error {
+	ctx, cancel := within(o.acquire)
+	results := e.AcquireMany(ctx, c.names(), o.ttl)
+	cancel()
+	var locks []*engine.Lock
+	var holds []*hold
+	for _, r := range results {
+		if r.Lock != nil {
+			locks, holds = append(locks, r.Lock), append(holds, c.relies(r.Lock))
+		} else if !expected(r.Err) {
+			return r.Err
+		}
+	}
+	var all sync.WaitGroup
+	for i, h := range holds {
+		all.Go(func() { c.rely(locks[i], h, o.hold) })
+	}
+	all.Wait()
+	for _, h := range holds {
+		c.held(*h)
+	}
+	ctx, cancel = within(o.later)
+	defer cancel()
+	return c.prompt("ReleaseMany", func() error {
+		for _, err := range e.ReleaseMany(ctx, locks) {
+			if err != nil && !expected(err) {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
