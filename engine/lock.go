@@ -251,7 +251,7 @@ type release struct {
 	began      clock.Instant
 	held       bool          // the lock was valid then
 	until      clock.Instant // the end of its validity
-	mustDelete bool          // at the masters, by req; else end is not called
+	mustDelete bool          // at the masters; else end is not called
 	contending bool          // the next waiter contends after that
 }
 
