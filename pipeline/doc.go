@@ -13,7 +13,7 @@
 // This package does that for all callers at once. The calls that arrive while the masters are
 // busy become one round: one batch, encoded once, with one write and one read per master. A
 // caller parks once, and the vote that decides its call wakes it. No call has a goroutine or a
-// timer of its own.
+// timer of its own. DoMany queues many calls at once, and parks once for all of them.
 //
 // # A call, down once and up once
 //
