@@ -290,6 +290,7 @@ func TestExtendSurvivesAMinorityThatDeletedIt(t *testing.T) {
 }
 
 func TestExtendWithTooFewMastersLeavesTheOldUntil(t *testing.T) {
+	t.Parallel()
 	masters := redistest.Masters(t, 3)
 	e := open(t, masters)
 	lock := heldEverywhere(t, e, masters, 20*time.Second)

@@ -88,7 +88,8 @@ func TestSetUpThatIsKilledAtEveryStepIsRunAgain(t *testing.T) {
 			require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{MastersAreNew: true}))
 			e = open(t, masters, fenced, shortLease)
 		} // else two of three serve, and the engine admits the last
-		soon(t, func() bool { return admitted(t, masters) == 3 && votesOn(e) == 3 })
+		untilAdmitted(t, masters)
+		soon(t, func() bool { return votesOn(e) == 3 })
 		f := fence(t, e, t.Name())
 		require.GreaterOrEqual(t, f, last, "even what was flushed begins above, by the time")
 		last = f &^ (1<<20 - 1) // one second and more are between

@@ -152,6 +152,7 @@ func TestWhoLeavesTheLineLeavesNothingBehindAndTheNextIsServed(t *testing.T) {
 }
 
 func TestFirstInLineGetsTheLockWhenItsHolderIsGone(t *testing.T) {
+	t.Parallel()
 	masters := redistest.Masters(t, 3)
 	first, second := open(t, masters), open(t, masters)
 	linesOf(t, first, second)

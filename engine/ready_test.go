@@ -11,6 +11,7 @@ import (
 )
 
 func TestReadySaysWhoDoesNotVoteAndWhyAndForHowLong(t *testing.T) {
+	t.Parallel()
 	masters := redistest.Masters(t, 3)
 	e := open(t, masters, shortWait, func(c *Config) { c.MastersAreNew = false })
 	ctx, cancel := context.WithCancel(t.Context())

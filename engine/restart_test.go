@@ -109,6 +109,7 @@ func replicaOf(t *testing.T, m, other *redisserver.Server) {
 }
 
 func TestMasterThatWasAReplicaMeanwhileHasNoSecondHolder(t *testing.T) {
+	t.Parallel()
 	all := redistest.MastersWith(t, 4, redisserver.Options{Args: []string{"--repl-diskless-sync-delay", "0"}}) // keeps their folders
 	masters, other := all[:3], all[3]
 	first := open(t, masters, masterTimeout(5*time.Second))

@@ -16,6 +16,7 @@ import (
 )
 
 func TestUnfitMasterIsSetAsideWithItsCauseAndComesBackWhenFit(t *testing.T) {
+	t.Parallel()
 	masters := redistest.MastersWith(t, 5, redisserver.Options{Args: []string{"--dbfilename", "dump.rdb"}}) // keeps their folders
 	sick := masters[0]
 	config := func(key, value string) { redistest.Command(t, sick, "CONFIG", "SET", key, value) }

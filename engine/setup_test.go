@@ -58,7 +58,7 @@ func TestMasterThatIsReplacedLeavesItsClients(t *testing.T) {
 	e := open(t, after, fenced, shortLease, durable) // the new one is no restarted one
 	f := fence(t, e, t.Name())
 	require.Greater(t, f, last)
-	soon(t, func() bool { return admitted(t, after) == 3 })
+	untilAdmitted(t, after)
 	require.GreaterOrEqual(t, time.Since(begun), e.cfg.restartWait())
 	redistest.Command(t, masters[1], "FLUSHALL") // the fourth is needed now
 	require.Greater(t, fence(t, e, t.Name()), f)
@@ -175,7 +175,7 @@ func TestSetUpLeavesMastersThatWereRestartedToTheEngines(t *testing.T) {
 
 	e = open(t, masters, fenced, shortLease)
 	require.Greater(t, fence(t, e, t.Name()), last)
-	soon(t, func() bool { return admitted(t, masters) == 3 })
+	untilAdmitted(t, masters)
 	require.NoError(t, Admin.SetUp(t.Context(), shortConfig(masters), SetUpOptions{}))
 	redistest.Command(t, masters[1], "FLUSHALL") // the first is needed now
 	require.Greater(t, fence(t, e, t.Name()), last)

@@ -106,6 +106,8 @@ func Command(t testing.TB, master *redisserver.Server, args ...string) any {
 		DisableRetry:      true,
 		AlwaysRESP2:       true, // gives replies one shape
 		ConnWriteTimeout:  limit,
+		// For one command. The ring of rueidis's default takes a megabyte, and most of the time.
+		RingScaleEachConn: 1, ReadBufferEachConn: 4096, WriteBufferEachConn: 4096, ClientSetInfo: rueidis.DisableClientSetInfo,
 	})
 	require.NoError(t, err)
 	defer client.Close()
