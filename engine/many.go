@@ -20,7 +20,7 @@ type Result struct {
 // AcquireMany is TryAcquire for each of many names in one call: for a worker that locks a page of rows and
 // goes on with those that it gets. All are asked for at once, so a thousand names take little longer than
 // one. The results are in the order of names. Each lock is one by itself: it is renewed, lost and released
-// alone. Of a name that is there twice, the second is taken.
+// alone. A name that is there twice is ErrTaken the second time.
 //
 // AcquireMany blocks for about twice Config.MasterTimeout at most, or until ctx ends. It counts in
 // Config.Queue as so many calls.
