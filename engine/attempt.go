@@ -42,7 +42,7 @@ type step struct {
 	again    bool
 	await    bool
 	from, to time.Duration
-	failed   error // the votes, with kind; set by attempt
+	failed   error // the votes, with kind; set by conclude
 }
 
 // next decides from the outcome of one attempt and the time since it was sent.

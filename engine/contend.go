@@ -212,6 +212,10 @@ func (c *contender) attempt(ctx context.Context, handed clock.Instant) (*Lock, s
 		return nil, step{}, err
 	}
 	start, next := c.judge(&req, &out, handed)
+	// Without contention, a sample is enough.
+	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
+		e.noteTook(clock.Now().Sub(start))
+	}
 	if next.hold && e.mustRaise(&out) {
 		raised, err := e.pipe.Do(ctx, e.raising(req, &out))
 		if err != nil {
@@ -236,16 +240,9 @@ func (c *contender) request() pipeline.Request {
 
 // judge returns when the validity of an attempt began, and the next step.
 func (c *contender) judge(req *pipeline.Request, out *pipeline.Outcome, handed clock.Instant) (start clock.Instant, next step) {
-	e := c.e
 	req.Origin, req.Fence = out.Origin, out.Fence
 	start = sentAt(*out, handed)
-	elapsed := clock.Now().Sub(start)
-	next = c.next(*out, elapsed)
-	// Without contention, a sample is enough.
-	if out.Verdict != quorum.NoQuorum && (c.made > 1 || c.yieldFirst || e.roundTrip() == 0 || fastrand.Uint32n(8) == 0) {
-		e.noteTook(elapsed)
-	}
-	return start, next
+	return start, c.next(*out, clock.Now().Sub(start))
 }
 
 // mustRaise reports whether a quorum is yet to store the fencing token of a granted attempt, since too few

@@ -236,41 +236,52 @@ func (l *Lock) Release(ctx context.Context) error {
 	if ctx == nil { // a panic halfway would keep the name locked in this process
 		ctx = context.Background()
 	}
-	var r release
-	req, err := r.begin(l)
-	if err != nil || !r.mustDelete {
+	e := l.lease.e
+	r := release{lock: l, began: l.lock()}
+	if err := r.beginLocked(); err != nil {
+		l.unlock()
 		return err
 	}
-	out, err := l.lease.e.pipe.Do(ctx, req)
+	if s := l.lease.state.shard; s.ended != nil { // the contexts end before the next holder begins
+		cancelAll(s.unlockEnded())
+		r.began = l.lock()
+	}
+	req := r.handOverLocked()
+	l.unlock()
+	if !r.mustDelete {
+		return nil
+	}
+	out, err := e.pipe.Do(ctx, req)
 	return r.end(ctx, &req, &out, err)
 }
 
-// A release is a Release under way.
+// A release is a Release under way: beginLocked, handOverLocked and, if the masters are to be asked, end.
 type release struct {
 	lock       *Lock
 	began      clock.Instant
 	held       bool          // the lock was valid then
 	until      clock.Instant // the end of its validity
-	mustDelete bool          // at the masters; else end is not called
+	mustDelete bool          // at the masters
 	contending bool          // the next waiter contends after that
 }
 
-// begin ends the lock, and hands it over if it may; else it returns the request that deletes it.
-func (r *release) begin(l *Lock) (req pipeline.Request, err error) {
-	lease := l.lease
-	r.lock, r.began = l, l.lock()
+// beginLocked ends the lock.
+func (r *release) beginLocked() error {
+	l := r.lock
 	if l.released {
-		l.unlock()
-		return req, ErrNotHeld
+		return ErrNotHeld
 	}
 	l.released = true
-	r.held, r.mustDelete = l.end == nil, true
+	r.held = l.end == nil
 	l.endLocked(ErrNotHeld)
-	if s := lease.state.shard; s.ended != nil { // the contexts end before the next holder begins
-		lease.kept = false // no renewals meanwhile: user code may not return
-		cancelAll(s.unlockEnded())
-		r.began = l.lock()
-	}
+	l.lease.kept = false // no renewals while its contexts are cancelled: user code may not return
+	return nil
+}
+
+// handOverLocked hands the lock over if it may; else it returns the request that deletes it.
+func (r *release) handOverLocked() (req pipeline.Request) {
+	lease := r.lock.lease
+	r.mustDelete = true
 	if r.held {
 		r.mustDelete, r.contending = lease.handOverLocked(r.began)
 	}
@@ -278,8 +289,7 @@ func (r *release) begin(l *Lock) (req pipeline.Request, err error) {
 		req = lease.releaseLocked()
 	}
 	r.until = lease.until
-	l.unlock()
-	return req, nil
+	return req
 }
 
 // end takes what the masters answered.

@@ -22,8 +22,9 @@ type Result struct {
 // one. The results are in the order of names. Each lock is one by itself: it is renewed, lost and released
 // alone. A name that is there twice is ErrTaken the second time.
 //
-// AcquireMany blocks for about twice Config.MasterTimeout at most, or until ctx ends. It counts in
-// Config.Queue as so many calls.
+// AcquireMany returns when the last name is decided: within about twice Config.MasterTimeout, with Fencing
+// within twice that, or when ctx ends. A name that a hung master keeps undecided costs all others validity,
+// so ttl should be some times as long. AcquireMany counts in Config.Queue as so many calls.
 //
 // Errors, by name: those of TryAcquire.
 func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Duration) []Result {
@@ -108,35 +109,46 @@ func (e *Engine) ReleaseMany(ctx context.Context, locks []*Lock) []error {
 	if ctx == nil { // as in Release
 		ctx = context.Background()
 	}
-	var errs []error
+	errs, failed := make([]error, len(locks)), false
 	note := func(i int, err error) {
-		if err == nil {
-			return
-		}
-		if errs == nil {
-			errs = make([]error, len(locks))
-		}
-		errs[i] = err
+		errs[i], failed = err, failed || err != nil
 	}
-	releases, index := make([]release, 0, len(locks)), make([]int, 0, len(locks))
-	reqs := make([]pipeline.Request, 0, len(locks))
+	releases := make([]release, len(locks))
+	var ended []contexts
 	for i, l := range locks {
 		switch {
 		case l == nil:
-			continue
 		case l.lease.e != e:
 			note(i, invalid(fmt.Sprintf("locks[%d]", i), "is a lock of another engine"))
+		default:
+			r := release{lock: l, began: l.lock()}
+			if err := r.beginLocked(); err != nil {
+				note(i, err)
+			} else {
+				releases[i] = r
+			}
+			ended = append(ended, l.lease.state.shard.unlockEnded()...)
+		}
+	}
+	cancelAll(ended) // of all locks together: a context may be waited for by another's
+	index, reqs := make([]int, 0, len(locks)), make([]pipeline.Request, 0, len(locks))
+	for i := range releases {
+		r := &releases[i]
+		if r.lock == nil {
 			continue
 		}
-		var r release
-		req, err := r.begin(l)
-		note(i, err)
+		r.began = r.lock.lock()
+		req := r.handOverLocked()
+		r.lock.unlock()
 		if r.mustDelete {
-			releases, index, reqs = append(releases, r), append(index, i), append(reqs, req)
+			index, reqs = append(index, i), append(reqs, req)
 		}
 	}
 	e.pipe.DoMany(ctx, reqs, func(i int, out *pipeline.Outcome, err error) {
-		note(index[i], releases[i].end(ctx, &reqs[i], out, err))
+		note(index[i], releases[index[i]].end(ctx, &reqs[i], out, err))
 	})
+	if !failed {
+		return nil
+	}
 	return errs
 }

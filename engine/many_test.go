@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,6 +168,34 @@ func TestReleaseManyHandsEachLockToItsWaiter(t *testing.T) {
 		for range 5 {
 			require.NoError(t, (<-got).Release(t.Context()))
 		}
+		requireNothingLeft(t, e, s)
+	})
+}
+
+// The end of one context may wait for that of another, and for the goroutine that asked for both.
+func TestReleaseManyEndsAllContextsTogether(t *testing.T) {
+	inBubble(t, func(t *testing.T, e *Engine, s *scripted) {
+		locks := locksOf(e.AcquireMany(t.Context(), numbered("name", 5), 0))
+		contexts := make([]context.Context, len(locks))
+		var ending atomic.Bool
+		for i, l := range locks {
+			own := &parent{Context: t.Context(), look: func() {
+				if ending.Load() {
+					for _, other := range contexts {
+						<-other.Done()
+					}
+				}
+			}}
+			ctx, cancel := l.Context(own)
+			defer cancel()
+			contexts[i] = ctx
+		}
+		ending.Store(true)
+		released := make(chan []error, 1)
+		go func() { released <- e.ReleaseMany(t.Context(), locks) }()
+		time.Sleep(time.Second)
+		require.Len(t, released, 1)
+		require.Nil(t, <-released)
 		requireNothingLeft(t, e, s)
 	})
 }

@@ -35,6 +35,9 @@ func TestNoMethodOfACallersContextIsCalledUnderAShardsMutex(t *testing.T) {
 		"released": func(t *testing.T, _ *Engine, _ *scripted, l *Lock, _ context.Context) {
 			require.NoError(t, l.Release(t.Context()))
 		},
+		"released among many": func(t *testing.T, e *Engine, _ *scripted, l *Lock, _ context.Context) {
+			require.Nil(t, e.ReleaseMany(t.Context(), []*Lock{l, mustAcquire(t, e, "other", 0)}))
+		},
 		"handed over": func(t *testing.T, e *Engine, _ *scripted, l *Lock, _ context.Context) {
 			next := goAcquire(t.Context(), e, 0)
 			require.NoError(t, l.Release(t.Context()))

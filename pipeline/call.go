@@ -82,13 +82,13 @@ type Outcome struct {
 //	        --its caller-------> abandoned  (nobody reads out; left to the collector)
 //
 // One compare-and-swap away from waiting decides between the two. A round drops a call before it
-// signals. Then the caller puts the call back into the pool, in Do.
+// signals. Then the caller puts the call back into a pool, in Do or DoMany.
 type call struct {
 	req   Request
 	round uint64 // set when a round takes the call; guarded by Pipeline.mu
 	state atomic.Uint32
 	out   Outcome       // written by the voter before done
-	done  chan struct{} // capacity 1, one signal per use; nil: nobody waits
+	done  chan struct{} // capacity 1, one signal per use, for all of a DoMany; nil: nobody waits
 	among *together     // of one DoMany; nil: it is alone
 	to    Receiver      // given to Start; else nil
 	until time.Time     // the caller leaves then; zero: not known

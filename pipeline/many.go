@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 )
 
 // DoMany asks all masters for each of some requests as Do does, but its caller parks once, until all are
@@ -47,11 +48,15 @@ func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, 
 // abandonAll abandons the calls that are not decided, and returns how many. By then the outcomes of the
 // others are written.
 func (p *Pipeline) abandonAll(ctx context.Context, t *together) (abandons int) {
-	for i := range t.calls {
-		if c := &t.calls[i]; t.errs[i] == nil && c.state.CompareAndSwap(waiting, abandoned) {
+	for i := range t.calls { // all, before the first is released: that may form a round
+		if t.errs[i] == nil && t.calls[i].state.CompareAndSwap(waiting, abandoned) {
 			t.errs[i] = ctx.Err()
 			abandons++
-			p.abandon(c)
+		}
+	}
+	for i := range t.calls {
+		if t.calls[i].state.Load() == abandoned {
+			p.abandon(&t.calls[i])
 		}
 	}
 	if abandons == 0 || !t.less(abandons) {
@@ -75,7 +80,10 @@ func (t *together) begin(ctx context.Context, reqs []Request) {
 	t.errs = slices.Grow(t.errs[:0], len(reqs))[:len(reqs)]
 	clear(t.errs)
 	t.left.Store(int32(len(reqs)) + 1)
-	until, _ := ctx.Deadline()
+	var until time.Time
+	if ctx.Done() != nil { // as in Do
+		until, _ = ctx.Deadline()
+	}
 	for i := range t.calls {
 		c := &t.calls[i]
 		c.req, c.until, c.done, c.among = reqs[i], until, t.done, t

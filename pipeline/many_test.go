@@ -145,3 +145,25 @@ func TestManyRequestsThatNobodyAnswersEndWithTheMasterTimeout(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+func TestManyRequestsOfACtxThatDoesNotEndAreNotLeftOut(t *testing.T) {
+	inBubble(t, 3, func(t *testing.T, b *bubble) {
+		b.started()
+		for _, f := range b.fakes {
+			f.set(func() { f.cost = 10 * time.Microsecond })
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Millisecond)
+		defer cancel()
+		results := make(chan []result, 1)
+		go func() { results <- b.doMany(undone{ctx}, acquires(10_000)) }()
+		select {
+		case all := <-results:
+			for _, r := range all {
+				require.NoError(t, r.Err)
+				require.Equal(t, quorum.Won, r.Outcome.Verdict)
+			}
+		case <-time.After(time.Minute):
+			require.Fail(t, "some were left out, and wait for the end of their ctx")
+		}
+	})
+}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,12 +22,12 @@ type server struct {
 	net.Conn
 	text   *bytes.Reader
 	pieces int
-	closed bool
+	closed atomic.Bool // rueidis closes in two goroutines
 }
 
 func (s *server) Write(b []byte) (int, error) { return len(b), nil }
 func (s *server) Read(b []byte) (int, error)  { return s.text.Read(b[:min(len(b), s.pieces)]) }
-func (s *server) Close() error                { s.closed = true; return nil }
+func (s *server) Close() error                { s.closed.Store(true); return nil }
 
 // read returns what a guard lets through of text, as the answer to so many commands, and the error at its end.
 func read(t testing.TB, text string, pieces, commands int) ([]byte, error) {
@@ -39,7 +40,7 @@ func read(t testing.TB, text string, pieces, commands int) ([]byte, error) {
 		}
 	}
 	got, err := io.ReadAll(c)
-	require.Equal(t, err != nil, s.closed, "%q: %v", text, err)
+	require.Equal(t, err != nil, s.closed.Load(), "%q: %v", text, err)
 	if err != nil {
 		_, again := c.Read(make([]byte, 1))
 		require.ErrorIs(t, again, resp.ErrProtocol)

@@ -114,12 +114,12 @@ var engines = []fault{
 	},
 	{
 		what: "a second release is sent to the masters", file: "engine/lock.go",
-		old: "\tif l.released {\n\t\tl.unlock()\n\t\treturn req, ErrNotHeld\n\t}\n", new: "",
+		old: "\tif l.released {\n\t\treturn ErrNotHeld\n\t}\n", new: "",
 		tests: "engine TestHandleOfBeforeReachesNobody",
 	},
 	{
 		what: "a release is not sent after the end of its ctx", file: "engine/lock.go",
-		old: "err != nil || !r.mustDelete {", new: "err != nil || !r.mustDelete || ctx.Err() != nil {",
+		old: "\tif !r.mustDelete {", new: "\tif !r.mustDelete || ctx.Err() != nil {",
 		tests: "engine TestReleaseIsSentThoughItsContextHasEnded",
 	},
 	{

@@ -109,7 +109,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "abandoned acquires of many names are not released", file: "pipeline/many.go",
-		old: "\t\t\tp.abandon(c)\n", new: "",
+		old: "p.abandon(&t.calls[i])", new: "_ = p",
 		tests: "pipeline TestManyRequestsWhoseContextEndsLeaveNothingLocked",
 	},
 	{
