@@ -18,9 +18,9 @@ type Result struct {
 }
 
 // AcquireMany is TryAcquire for each of many names in one call: for a worker that locks a page of rows and
-// goes on with those that it gets. All are asked for at once, so a thousand names take little longer than
-// one. The results are in the order of names. Each lock is one by itself: it is renewed, lost and released
-// alone. A name that is there twice is ErrTaken the second time.
+// goes on with those that it gets. All are asked for in one round trip. The results are in the order of
+// names. Each lock is one by itself: it is renewed, lost and released alone. A name that is there twice is
+// ErrTaken the second time.
 //
 // AcquireMany returns when the last name is decided: within about twice Config.MasterTimeout, with Fencing
 // within twice that, or when ctx ends. A name that a hung master keeps undecided costs all others validity,
