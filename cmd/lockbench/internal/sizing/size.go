@@ -147,9 +147,6 @@ func Size(m Measured, ask Ask) Sizes {
 	}
 	s.Missed = s.Least > s.Most
 	ttl := roundUp(s.Least)
-	if !s.Missed {
-		ttl = min(ttl, s.Most)
-	}
 	s.Config = Config{
 		TTL: ttl, MaxTTL: max(ttl, s.Most), MasterTimeout: timeout, Drift: clocks.drift(ttl),
 		RetryHeld: held, RetrySplit: split, Fencing: m.Fencing, Renew: renew,
