@@ -33,7 +33,7 @@ type contender struct {
 }
 
 func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, most int, waitWhenFull bool) (*Lock, error) {
-	c := e.contender(most, waitWhenFull)
+	c := e.newContender(most, waitWhenFull)
 	if err := c.ask(ctx, name, ttl); err != nil {
 		return nil, err
 	}
@@ -49,8 +49,8 @@ func (e *Engine) acquire(ctx context.Context, name string, ttl time.Duration, mo
 	return lock, nil
 }
 
-// contender returns one that makes at most most attempts; 0 = no limit.
-func (e *Engine) contender(most int, waitWhenFull bool) contender {
+// newContender returns one that makes at most most attempts; 0 = no limit.
+func (e *Engine) newContender(most int, waitWhenFull bool) contender {
 	return contender{
 		e: e, waitWhenFull: waitWhenFull,
 		attempts: attempts{drift: e.cfg.Drift, most: most, held: e.cfg.RetryHeld, split: e.cfg.RetrySplit},

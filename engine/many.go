@@ -32,7 +32,7 @@ func (e *Engine) AcquireMany(ctx context.Context, names []string, ttl time.Durat
 	asked := make([]oneOfMany, 0, len(names))
 	reqs := make([]pipeline.Request, 0, len(names))
 	for i, name := range names {
-		c := e.contender(1, false)
+		c := e.newContender(1, false)
 		err := c.ask(ctx, name, ttl)
 		if err == nil {
 			if _, err = c.queue(ctx, false); err != nil {
