@@ -72,6 +72,7 @@ type Outcome struct {
 	Fence           uint64
 	Granted, Stored uint64
 	PassedOn        int           // only for a Pass: how many masters gave the lock to another token
+	Held            int           // only for one of a set: how many masters refused the set for this very name
 	Causes          []MasterError // of the unknown votes; nil if the verdict is Won
 	Denied          error         // a MasterError that matches ErrDenied, if an ACL forbids the name; nil if Won
 }

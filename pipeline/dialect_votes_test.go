@@ -42,11 +42,22 @@ func (s lockServer) votesOf(d conn.Dialect, seed uint64, names []string) (found 
 				entries = append(entries, q)
 			}
 		}
-		for _, i := range rng.Perm(len(names))[rng.IntN(len(names)):] {
-			q := Request{Op: Acquire, Name: names[i], Token: fmt.Sprint("token", rng.IntN(3)), TTL: hour, Contended: rng.IntN(20) == 0}
-			if rng.IntN(20) == 0 {
-				q.TTL = 2 * hour
+		var q Request
+		left := 0 // of a set
+		for n, i := range rng.Perm(len(names))[rng.IntN(len(names)):] {
+			if left--; left <= 0 {
+				q = Request{Op: Acquire, TTL: hour, Contended: rng.IntN(20) == 0}
+				if rng.IntN(20) == 0 {
+					q.TTL = 2 * hour
+				}
+				if left = 1 + rng.IntN(4); rng.IntN(2) == 0 {
+					q.Set = uint64(n + 1)
+				}
 			}
+			if q.Set == 0 {
+				left = 0
+			}
+			q.Name, q.Token = names[i], fmt.Sprint("token", rng.IntN(3))
 			entries = append(entries, q)
 		}
 		r, _ := newRound(1, entries...)

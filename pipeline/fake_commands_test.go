@@ -112,8 +112,17 @@ func (f *fake) evalLocked(sha string, count int, args []string) string {
 		return fmt.Sprintf(":%d\r\n", f.extendLocked(args[0], args[1], args[2]))
 	}
 	votes, n := []byte{}, 0
-	for _, e := range batchEntries(append([]string{"EVALSHA", sha, strconv.Itoa(count)}, args...)) {
+	entries := batchEntries(append([]string{"EVALSHA", sha, strconv.Itoa(count)}, args...))
+	for i, e := range entries {
 		granted := false
+		if len(votes) > i {
+			continue // of a set
+		}
+		if e.op == Acquire {
+			set := f.takeLocked(entries[i : i+e.set])
+			votes, n = append(votes, set...), n+strings.Count(set, "1")
+			continue
+		}
 		if e.op == Release {
 			granted = f.releaseLocked(e.name, e.token) == 1
 		} else {
@@ -144,6 +153,7 @@ func requestsIn(args []string) int {
 type batchEntry struct {
 	op              Op
 	name, token, ms string
+	set             int // how many are in the set of an Acquire
 }
 
 // batchEntries reads a call of the batch script, as the script does.
@@ -160,7 +170,9 @@ func batchEntries(args []string) (entries []batchEntry) {
 		}
 		for range count {
 			e := batchEntry{name: names[len(entries)], token: tokens[len(entries)]}
-			if e.op = Release; runs[0] != "-" {
+			if ms, set := strings.CutPrefix(runs[0], "&"); set {
+				e.op, e.ms, e.set = Acquire, ms, count
+			} else if e.op = Release; runs[0] != "-" {
 				e.op, e.ms = Extend, runs[0]
 			}
 			entries = append(entries, e)
@@ -176,6 +188,25 @@ func (f *fake) acquireLocked(name, token, ms string) bool {
 	f.data[name] = value{token, time.Now().Add(millisOf(ms))}
 	f.touchLocked(name)
 	return true
+}
+
+// takeLocked takes all names of a set, or none, and returns the votes.
+func (f *fake) takeLocked(set []batchEntry) string {
+	votes := ""
+	for _, e := range set {
+		if _, held := f.getLocked(e.name); held {
+			votes += "0"
+		} else {
+			votes += "n"
+		}
+	}
+	if strings.Contains(votes, "0") {
+		return votes
+	}
+	for _, e := range set {
+		f.acquireLocked(e.name, e.token, e.ms)
+	}
+	return strings.Repeat("1", len(set))
 }
 
 // acquireAllLocked is MSETEX n name token ... NX PX ms. The last value of a name counts.

@@ -94,6 +94,29 @@ func (p *Pipeline) roundTripLocked() time.Duration {
 	return took[min(p.quorum, n)-1]
 }
 
+// takeNextLocked takes the next call of a class into the round, or all of its set. It returns how many it took;
+// 0: their callers leave.
+func (p *Pipeline) takeNextLocked(r *round, l *callList, late time.Time) (taken int) {
+	unit, leaves := 0, false
+	for c := l.first; c != nil && (unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set); c = c.next {
+		unit++
+		leaves = leaves || !c.req.Op.Ends() && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late))
+	}
+	for range unit {
+		c := l.first
+		p.dequeueLocked(c)
+		if leaves {
+			continue // never sent, and nothing to undo
+		}
+		if p.set != nil && (c.req.Op.Takes() || c.req.Op == Pass) {
+			c.req.Fence = max(c.req.Fence, p.set.Propose(c.req.Name))
+		}
+		r.add(c)
+		taken++
+	}
+	return taken
+}
+
 // formOneLocked makes a round. If more calls wait than it takes, it drops those whose callers leave
 // before an answer could come: an overloaded pipeline spends no round on locks that nobody waits
 // for.
@@ -110,16 +133,7 @@ func (p *Pipeline) formOneLocked() {
 	}
 	for class, n := range p.queue.shares(most) {
 		for n > 0 && p.queue.classes[class].first != nil {
-			c := p.queue.classes[class].first
-			p.dequeueLocked(c)
-			if !c.req.Op.Ends() && (c.state.Load() == abandoned || !c.until.IsZero() && c.until.Before(late)) {
-				continue // never sent, and nothing to undo
-			}
-			if p.set != nil && (c.req.Op.Takes() || c.req.Op == Pass) {
-				c.req.Fence = max(c.req.Fence, p.set.Propose(c.req.Name))
-			}
-			r.add(c)
-			n--
+			n -= p.takeNextLocked(r, &p.queue.classes[class], late)
 		}
 	}
 	if len(r.calls) == 0 {

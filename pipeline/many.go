@@ -5,10 +5,13 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"muxlock/pipeline/internal/conn"
 )
 
 // DoMany asks all masters for each of some requests as Do does, but its caller parks once, until all are
-// decided or ctx ends. The requests are queued one behind the other, so that they share rounds. Then DoMany
+// decided or ctx ends. The requests are queued one behind the other, so that they share rounds. Those of a set
+// (Request.Set) share one: each master grants all of them or none, so they have the same votes. Then DoMany
 // calls each for every request, in order, with what Do would have returned. The outcome may be used until
 // each returns.
 func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, out *Outcome, err error)) {
@@ -17,8 +20,12 @@ func (p *Pipeline) DoMany(ctx context.Context, reqs []Request, each func(i int, 
 	}
 	t := p.together.Get().(*together)
 	t.begin(ctx, reqs)
-	for i := range t.calls {
-		t.refuse(i, p.count(&t.calls[i]))
+	for i, end := 0, 0; i < len(reqs); i = end {
+		end = conn.UnitEnd(reqs, i)
+		err := p.count(&reqs[i], end-i)
+		for j := i; j < end; j++ {
+			t.refuse(j, err)
+		}
 	}
 	p.mu.Lock()
 	for i := range t.calls {

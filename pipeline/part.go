@@ -77,6 +77,9 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 			}
 		}
 	}
+	for i := range parts {
+		parts[i].keepHalves(obsolete)
+	}
 	if len(obsolete) == 0 {
 		return parts, nil
 	}
@@ -95,6 +98,21 @@ func compact(m *master, parts []part) (rest []part, spared []int) {
 	}
 	slices.Sort(spared)
 	return parts, slices.Compact(spared)
+}
+
+// keepHalves takes the tokens of each set of which some are not obsolete out of obsolete. The set is asked for as
+// a whole, or not at all.
+func (p *part) keepHalves(obsolete map[string]bool) {
+	for i := 0; i < len(p.Entries); {
+		unit := p.Entries[i:conn.UnitEnd(p.Entries, i)]
+		if i += len(unit); slices.ContainsFunc(unit, func(q Request) bool { return !obsolete[q.Token] }) {
+			for j := range unit {
+				if unit[j].Set != 0 {
+					delete(obsolete, unit[j].Token)
+				}
+			}
+		}
+	}
 }
 
 // without returns the part without the entries for which against returns a cause. It casts m's
@@ -170,7 +188,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	if err := reply.Err(); err != nil && p.repeats < mostRepeats && conn.IsNoScript(err) {
 		a.noScript = append(a.noScript, c)
 		return
-	} else if err != nil && to-from > 1 && conn.IsDenied(err) {
+	} else if err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err) {
 		a.refused = append(a.refused, c)
 		return
 	}
@@ -193,7 +211,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	case kind == conn.FoldAcquires && p.Fenced:
 		p.readGrantsLocked(m, from, to, reply, a)
 		return
-	case to-from == 1 && kind != conn.FoldExtends:
+	case to-from == 1 && kind != conn.FoldExtends && p.Entries[from].Set == 0:
 		op := p.Entries[from].Op
 		v, err := conn.PlainVote(op, reply)
 		if op == Pass && reply.Number == conn.PassedOn {
@@ -202,7 +220,7 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		p.countLocked(m, from, v, err, a)
 		return
 	case kind == conn.FoldAcquires:
-		p.readSetLocked(m, c, reply, a)
+		p.readMsetexLocked(m, c, reply, a)
 		return
 	}
 	votes, fault, err := conn.BatchVotes(reply, to-from)
@@ -213,6 +231,8 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 		case votes[i-from] == '1':
 			p.voteLocked(m, i, quorum.Granted)
 		case votes[i-from] == '0':
+			p.refuseLocked(m, i)
+		case votes[i-from] == conn.NotTried:
 			p.voteLocked(m, i, quorum.Refused)
 		default:
 			p.countLocked(m, i, quorum.Unknown, fault, a)
@@ -220,8 +240,16 @@ func (p *part) readLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	}
 }
 
-// readSetLocked turns the reply of MSETEX into votes: it took all names, or none.
-func (p *part) readSetLocked(m *master, c int, reply resp.Reply, a *followUp) {
+// refuseLocked casts m's vote against entry i of the part for its own name.
+func (p *part) refuseLocked(m *master, i int) {
+	if p.Entries[i].Set != 0 {
+		p.r.heldLocked(p.position(i))
+	}
+	p.voteLocked(m, i, quorum.Refused)
+}
+
+// readMsetexLocked turns the reply of MSETEX into votes: it took all names, or none.
+func (p *part) readMsetexLocked(m *master, c int, reply resp.Reply, a *followUp) {
 	var err error
 	switch {
 	case reply.Kind == resp.Number && reply.Number == 1:
@@ -254,6 +282,8 @@ func (p *part) readGrantsLocked(m *master, from, to int, reply resp.Reply, a *fo
 		case all || word == "=":
 			p.grantLocked(m, i, p.Entries[i].Fence)
 		case word == "0":
+			p.refuseLocked(m, i)
+		case word == string(conn.NotTried):
 			p.voteLocked(m, i, quorum.Refused)
 		default:
 			token, notNumber := strconv.ParseUint(word, 10, 64)
@@ -326,13 +356,18 @@ func (p *part) repeat(m *master, commands []int, alone bool, released map[string
 	defer p.r.mu.Unlock()
 	for _, c := range commands {
 		from, to := p.EntriesOf(c)
-		for i := from; i < to; i++ {
-			if q := &p.Entries[i]; q.Op.Takes() && released[q.Token] {
-				p.unknownLocked(m, i, errNotRepeated)
-				continue
+		for i := from; i < to; {
+			end := conn.UnitEnd(p.Entries, i)
+			late := slices.ContainsFunc(p.Entries[i:end], func(q Request) bool { return q.Op.Takes() && released[q.Token] })
+			for ; i < end; i++ {
+				if late {
+					p.unknownLocked(m, i, errNotRepeated)
+					continue
+				}
+				rest.take(p, i)
+				q := &rest.Entries[len(rest.Entries)-1]
+				q.Alone, q.Contended = alone, q.Contended || alone
 			}
-			rest.take(p, i)
-			rest.Entries[len(rest.Entries)-1].Alone = alone
 		}
 	}
 	rest.Seal(m.p.set.Description())

@@ -310,7 +310,7 @@ func (p *Pipeline) Full() bool { return p.acquires.Load() >= int64(p.limit) }
 
 // push queues a call, and forms a round if there is room.
 func (p *Pipeline) push(c *call) error {
-	if err := p.count(c); err != nil {
+	if err := p.count(&c.req, 1); err != nil {
 		return err
 	}
 	p.mu.Lock()
@@ -320,12 +320,12 @@ func (p *Pipeline) push(c *call) error {
 	return err
 }
 
-// count counts an acquire before it waits for the mutex. Else an overload would wait there, without a
-// bound, in line with the goroutines that serve it.
-func (p *Pipeline) count(c *call) error {
-	if c.req.Op.Takes() && p.acquires.Add(1) > int64(p.limit) && !c.req.Patient {
-		p.acquires.Add(-1)
-		p.overloaded.Add(1)
+// count counts an acquire, or the n of a set, before it waits for the mutex. Else an overload would wait there,
+// without a bound, in line with the goroutines that serve it.
+func (p *Pipeline) count(req *Request, n int) error {
+	if req.Op.Takes() && p.acquires.Add(int64(n)) > int64(p.limit) && !req.Patient {
+		p.acquires.Add(int64(-n))
+		p.overloaded.Add(uint64(n))
 		return ErrOverloaded
 	}
 	return nil

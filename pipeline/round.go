@@ -32,6 +32,7 @@ type round struct {
 	causes    []error       // by master: why it gave no vote on some entry
 	denied    map[int]error // by entry: a master's ACL forbids its name
 	passedOn  map[int]int   // by entry: how many masters passed the lock on
+	held      map[int]int   // by entry of a set: how many masters refused the set for this name
 	listed    []MasterError // what causesLocked returned last
 	listedFor uint64        // the masters in listed, one bit each
 	open      int           // masters that have not left; the last one recycles the round
@@ -133,7 +134,7 @@ func (r *round) outcomeLocked(i int, verdict quorum.Verdict) Outcome {
 	if verdict == quorum.Won && len(r.grants) > 0 && r.entries[i].Op == Acquire {
 		out.Fence, out.Granted, out.Stored = fencing.Decide(r.grants[i*len(r.masters):][:len(r.masters)])
 	}
-	out.PassedOn = r.passedOn[i]
+	out.PassedOn, out.Held = r.passedOn[i], r.held[i]
 	if verdict != quorum.Won && out.Tally.Unknown > 0 {
 		out.Causes = r.causesLocked(r.unknown[i])
 		out.Denied = r.denied[i]
@@ -155,6 +156,14 @@ func (r *round) passedLocked(i int) {
 		r.passedOn = make(map[int]int)
 	}
 	r.passedOn[i]++
+}
+
+// heldLocked notes that a master refused the set of the entry, because the entry's name is held.
+func (r *round) heldLocked(i int) {
+	if r.held == nil {
+		r.held = make(map[int]int)
+	}
+	r.held[i]++
 }
 
 // causesLocked lists why the given masters gave no vote. Calls that failed by the same masters

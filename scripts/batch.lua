@@ -1,12 +1,13 @@
--- Batch: many extends and releases in one call, in order.
+-- Batch: many extends, releases and sets in one call, in order.
 -- KEYS[i]      lock name of entry i, of n
 -- ARGV[i]      its token
 -- ARGV[n+1..]  runs of entries that are alike, as pairs: what to do, how many of them
---              'ms' extend to that lease | '-' release
--- Returns '' when every entry was extended or deleted; else one character per entry:
---   '1' extended or deleted
+--              'ms' extend to that lease | '-' release | '&ms' a set: take all of them for that lease, or none
+-- Returns '' when every entry was extended, deleted or taken; else one character per entry:
+--   '1' extended, deleted or taken
 --   '0' another's or gone
---   'e' the command failed
+--   'n' not tried: another name of its set is held
+--   'e' the command failed; of a set, for one of its names
 -- and, if any entry failed, a line feed and the last error's text.
 -- Every command goes through pcall: an error at one entry must not hide what the
 -- entries before it have done.
@@ -14,12 +15,12 @@ local pcall = redis.pcall
 local KEYS, ARGV, n = KEYS, ARGV, #KEYS
 local votes, fault = nil, '' -- votes is made at the first that is not '1'
 
-local function vote(i, reply)
+local function vote(i, reply, word)
   if not votes then
     votes = {}
     for j = 1, n do votes[j] = '1' end
   end
-  votes[i] = '0'
+  votes[i] = word or '0'
   if type(reply) == 'table' and reply.err then
     votes[i], fault = 'e', '\n' .. reply.err
   end
@@ -67,11 +68,38 @@ local function release(from, to)
   end
 end
 
+local function valuesOf(from, to)
+  local reply = pcall('MGET', unpack(KEYS, from, to))
+  if reply.err then -- no right to it
+    reply = {}
+    for i = from, to do reply[i - from + 1] = pcall('GET', KEYS[i]) end
+  end
+  return reply
+end
+
+local function take(from, to, lease)
+  local held, free = valuesOf(from, to), true
+  for i = 1, to - from + 1 do free = free and not held[i] end
+  for i = from, free and to or 0 do
+    local reply = pcall('SET', KEYS[i], ARGV[i], 'NX', 'PX', lease)
+    if not reply or reply.err then
+      for j = from, i - 1 do pcall('DEL', KEYS[j]) end
+      for j = from, to do vote(j, reply, j == i and '0' or 'n') end
+      return
+    end
+  end
+  for i = from, free and 0 or to do
+    vote(i, false, held[i - from + 1] and '0' or 'n')
+  end
+end
+
 local i, a = 1, n + 1
 while i <= n do
   local what, last = ARGV[a], i + ARGV[a + 1] - 1
   if what == '-' then
     release(i, last)
+  elseif what:byte() == 38 then -- '&'
+    take(i, last, what:sub(2))
   else
     extend(i, last, what)
   end

@@ -9,11 +9,12 @@
 -- ARGV[1+n+i]  its register
 -- ARGV[1+2n+i] the fencing token that the caller proposes; it never gets less for a register
 -- ARGV[2+3n..] runs of entries that are alike, as pairs: ttl in milliseconds, how many; then
---              'msetex' if the server has that command
+--              'msetex' if the server has that command. A ttl behind '&' is that of a set: all of them or none
 -- Returns the mark, a line feed, and '' when every lock was granted with its proposal; else a word per entry:
 --   '='       granted with the proposal
 --   a number  granted with that token: the register was not below the proposal
 --   '0'       held by another
+--   'n'       not tried: another name of its set is held
 --   'e'       the command failed, or the register is missing or holds no number below 2^37-1
 -- with blanks between and, if any entry failed, a line feed and the last error's text.
 -- Returns the error MUXLOCKSET, and has done nothing, where the description is another or
@@ -37,18 +38,46 @@ local function vote(i, word)
 end
 
 local tonumber, register, fence = tonumber, 1 + n, 1 + 2 * n
+
+-- valueOf returns what the register of an entry holds; nil: no token, or no room for another.
+local function valueOf(i)
+  local value = tonumber(registers[i] or '')
+  if value and value >= 0 and value < 137438953471 and value % 1 == 0 and ARGV[fence + i] + 0 <= 137438953471 then
+    return value
+  end
+  fault = '\nMUXLOCKREGISTER register ' .. ARGV[register + i] .. ' holds no token'
+end
+
+local runs = {} -- from, to, ttl, whether it is a set
+local lease, spared = nil, {} -- the ttl of all runs, '' if they differ; entry of a set -> why none of it is granted
+do
+  local i, a = 1, 2 + 3 * n
+  while i <= n do
+    local to, set, ttl = i + ARGV[a + 1] - 1, ARGV[a]:match('^(&?)(.*)')
+    runs[#runs + 1] = {i, to, ttl, set ~= ''}
+    lease = (not lease or lease == ttl) and ttl or ''
+    if set ~= '' then
+      local free, sound = true, true
+      for j = i, to do free = free and not held[3 + j] end
+      for j = i, free and to or 0 do sound = sound and valueOf(j) end
+      for j = i, free and sound and 0 or to do
+        spared[j] = free and 'e' or held[3 + j] and '0' or 'n'
+      end
+    end
+    i, a = to + 1, a + 2
+  end
+end
+
 local writes, locks, w = {}, {}, 0 -- of what is free: registers and their tokens, names and theirs
 for i = 1, n do
-  if held[3 + i] then
-    vote(i, '0')
+  if spared[i] or held[3 + i] then
+    vote(i, spared[i] or '0')
   else
-    local value, token = tonumber(registers[i] or ''), ARGV[fence + i]
-    local proposed = token + 0
-    if not value or value < 0 or value >= 137438953471 or value % 1 ~= 0 or proposed > 137438953471 then
+    local value, token = valueOf(i), ARGV[fence + i]
+    if not value then
       vote(i, 'e')
-      fault = '\nMUXLOCKREGISTER register ' .. ARGV[register + i] .. ' holds no token'
     else
-      if value >= proposed then
+      if value >= token + 0 then
         token = string.format('%d', value + 1)
         vote(i, token)
       end
@@ -79,28 +108,26 @@ local function setAll(ttl)
   return true
 end
 
-local function setEach(from, to, ttl)
+-- setEach takes what is free of a run; of a set, all or nothing.
+local function setEach(from, to, ttl, set)
   for j = from, to do
     local word = votes and votes[j]
-    if word ~= '0' and word ~= 'e' then
+    if word ~= '0' and word ~= 'n' and word ~= 'e' then
       local reply = pcall('SET', KEYS[3 + j], ARGV[1 + j], 'NX', 'PX', ttl)
-      if not reply then
-        vote(j, '0')
-      elseif reply.err then
-        vote(j, 'e')
-        fault = '\n' .. reply.err
+      if not reply or reply.err then
+        if reply then fault = '\n' .. reply.err end
+        vote(j, reply and 'e' or '0')
+        if set then
+          for k = from, j - 1 do pcall('DEL', KEYS[3 + k]) end
+          for k = from, to do if k ~= j then vote(k, reply and 'e' or 'n') end end
+          return
+        end
       end
     end
   end
 end
 
-local a = 2 + 3 * n
-if w > 0 and not (ARGV[a + 1] + 0 == n and setAll(ARGV[a])) then
-  local i = 1
-  while i <= n do
-    local to = i + ARGV[a + 1] - 1
-    setEach(i, to, ARGV[a])
-    i, a = to + 1, a + 2
-  end
+if w > 0 and not (lease ~= '' and setAll(lease)) then
+  for _, run in ipairs(runs) do setEach(unpack(run)) end
 end
 return mark .. '\n' .. (votes and table.concat(votes, ' ') .. fault or '')

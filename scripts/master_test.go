@@ -63,7 +63,8 @@ func (m testMaster) extend(name, token, ms string) int64 {
 	return m.number("EVALSHA", Extend.SHA1, "1", name, token, ms)
 }
 
-// An entry of a batch; how is 'ms' extend to that lease, '-' release.
+// An entry of a batch; how is 'ms' extend to that lease, '-' release, '&ms' take as one of a set. What follows a '#' tells
+// sets with one lease apart.
 type entry struct{ name, token, how string }
 
 // The keys of fencing.
@@ -74,7 +75,7 @@ const (
 )
 
 // fencedCommand encodes entries of one kind as the scripts of fencing take them: the place of
-// an entry is its register, and all have the same ttl.
+// an entry is its register.
 func fencedCommand(sha string, entries []entry) []string {
 	var names, tokens, registers, fences []string
 	for i, e := range entries {
@@ -82,23 +83,31 @@ func fencedCommand(sha string, entries []entry) []string {
 		registers, fences = append(registers, strconv.Itoa(i)), append(fences, "1000000")
 	}
 	args := append([]string{"EVALSHA", sha, strconv.Itoa(len(entries) + 3), fencedSet, fencedMark, fencedRegisters}, names...)
-	return slices.Concat(args, []string{"the set"}, tokens, registers, fences, []string{entries[0].how, strconv.Itoa(len(entries))})
+	return slices.Concat(args, []string{"the set"}, tokens, registers, fences, runsOf(entries))
 }
 
 // batchCommand encodes entries as batch.lua takes them: in runs that are alike.
 func batchCommand(sha string, entries []entry) []string {
-	var names, tokens, runs []string
-	for i, e := range entries {
+	var names, tokens []string
+	for _, e := range entries {
 		names, tokens = append(names, e.name), append(tokens, e.token)
-		count := 1
+	}
+	return slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(entries))}, names, tokens, runsOf(entries))
+}
+
+// runsOf returns the runs of entries that are alike.
+func runsOf(entries []entry) (runs []string) {
+	for i, e := range entries {
 		if i > 0 && entries[i-1].how == e.how {
 			last := len(runs) - 1
-			count, _ = strconv.Atoi(runs[last])
-			count, runs = count+1, runs[:last-1]
+			count, _ := strconv.Atoi(runs[last])
+			runs[last] = strconv.Itoa(count + 1)
+			continue
 		}
-		runs = append(runs, e.how, strconv.Itoa(count))
+		how, _, _ := strings.Cut(e.how, "#")
+		runs = append(runs, how, "1")
 	}
-	return slices.Concat([]string{"EVALSHA", sha, strconv.Itoa(len(entries))}, names, tokens, runs)
+	return runs
 }
 
 // votesOf spells out the short answer of a batch of n entries.

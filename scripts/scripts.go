@@ -46,13 +46,13 @@ var (
 var (
 	Release = Script{"release", releaseSource, "bc93df30305ce07c1de064d00a15782220731b6f"}
 	Extend  = Script{"extend", extendSource, "5fe382a1443c33329e31925149304af749357bea"}
-	Batch   = Script{"batch", batchSource, "391b928abe22a31995d52118a2727c152445b7aa"}
+	Batch   = Script{"batch", batchSource, "8f1a4c7df5dafe3a959200e2c6ad2ae26248eab1"}
 )
 
 // The scripts of fencing. The first three are sent with rounds; the others set masters up and admit
 // them.
 var (
-	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "6792caf9297b54c3646ff54dae0f2990a25ef86a"}
+	FencedAcquire = Script{"fenced_acquire", fencedAcquireSource, "3048b6e39c722333009fb90969bd4e9cdde36bac"}
 	FencedExtend  = Script{"fenced_extend", fencedExtendSource, "df0418a381b61743749cc74dfe02bcbe977aa560"}
 	Raise         = Script{"raise", raiseSource, "522ac642db7aa35acf63ffe6df5544677b2637b8"}
 	Open          = Script{"open", openSource, "0d3fdd30cb12533c5bd8c7bb35b574777f5fee1d"}

@@ -81,9 +81,9 @@ func (g *generator) command(lease func() string) []string {
 	}
 	register := func() string { return pick("0", "1", "2", "3") }
 	value := func() string { return pick("1", "5", "70", "137438953470", "137438953471", "137438953472") }
-	fenced := func(s scripts.Script, names []string) []string {
+	fenced := func(s scripts.Script, names []string, how func() string) []string {
 		return eval(s, slices.Concat([]string{set, admitted, registers}, names), slices.Concat([]string{description()},
-			many(entries, token), many(entries, register), many(entries, value), runs(lease))...)
+			many(entries, token), many(entries, register), many(entries, value), runs(how))...)
 	}
 	switch rng.IntN(19) {
 	case 0, 1:
@@ -95,13 +95,13 @@ func (g *generator) command(lease func() string) []string {
 	case 4:
 		return eval(scripts.Extend, []string{name()}, token(), lease())
 	case 5, 6:
-		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-") }))...)
+		return eval(scripts.Batch, many(entries, name), slices.Concat(many(entries, token), runs(func() string { return pick(lease(), "-", "&"+lease()) }))...)
 	case 7, 8:
 		entries = 1 + rng.IntN(len(names))
 		rng.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
-		return fenced(scripts.FencedAcquire, names[:entries])
+		return fenced(scripts.FencedAcquire, names[:entries], func() string { return pick("", "&") + lease() })
 	case 9:
-		return fenced(scripts.FencedExtend, many(entries, name))
+		return fenced(scripts.FencedExtend, many(entries, name), lease)
 	case 10:
 		return eval(scripts.Raise, []string{set, registers}, description(), register(), value(), register(), value())
 	case 11:

@@ -70,11 +70,15 @@ func (d *dataSet) extend(key, ms string) {
 func batch(d *dataSet, keys, args []string) any {
 	n := len(keys)
 	tokens, runs := args[:n], args[n:]
-	votes, fault := []byte(strings.Repeat("1", n)), ""
+	votes, fault, refused := []byte(strings.Repeat("1", n)), "", false
 	for from := 0; from < n; runs = runs[2:] {
 		to := from + atoi(runs[1])
 		var ours []int
-		for i := from; i < to; i++ {
+		ms, set := strings.CutPrefix(runs[0], "&")
+		if set && !d.take(keys[from:to], tokens[from:to], ms, votes[from:to]) {
+			refused = true
+		}
+		for i := from; i < to && !set; i++ {
 			found, err := d.ours(keys[i], tokens[i])
 			switch {
 			case found == 1 && runs[0] == "-":
@@ -84,7 +88,7 @@ func batch(d *dataSet, keys, args []string) any {
 			case err != nil && runs[0] != "-":
 				votes[i], fault = 'e', "\n"+err.Error()
 			default:
-				votes[i] = '0'
+				votes[i], refused = '0', true
 			}
 		}
 		for _, i := range ours {
@@ -92,10 +96,52 @@ func batch(d *dataSet, keys, args []string) any {
 		}
 		from = to
 	}
-	if !strings.Contains(string(votes), "0") && fault == "" {
+	if !refused && fault == "" {
 		return ""
 	}
 	return string(votes) + fault
+}
+
+// take takes all names of a set, or none. Then it notes why.
+func (d *dataSet) take(names, tokens []string, ms string, votes []byte) bool {
+	held := d.held(names)
+	for i := 0; i < len(names) && !slices.Contains(held, true); i++ {
+		if held[i] = !d.setNX(names[i], tokens[i], ms); held[i] {
+			d.deleteAll(names[:i])
+		}
+	}
+	if !slices.Contains(held, true) {
+		return true
+	}
+	for i := range votes {
+		if votes[i] = 'n'; held[i] {
+			votes[i] = '0'
+		}
+	}
+	return false
+}
+
+// held reports which names MGET finds.
+func (d *dataSet) held(names []string) (held []bool) {
+	for _, name := range names {
+		_, there, err := d.get(name)
+		held = append(held, there && err == nil) // a key of another type is found only when it is set
+	}
+	return held
+}
+
+func (d *dataSet) setNX(name, token, ms string) bool {
+	_, there := d.find(name)
+	if !there {
+		d.set(name, token, int64(atoi(ms)))
+	}
+	return !there
+}
+
+func (d *dataSet) deleteAll(names []string) {
+	for _, name := range names {
+		d.delete(name)
+	}
 }
 
 func inspect(d *dataSet, keys, args []string) any {
@@ -147,6 +193,22 @@ func (f *fenced) ttls() (ttls []string) {
 	return ttls
 }
 
+// unit returns how many entries from one on are taken together: a set, or itself.
+func (f *fenced) unit(from int) int {
+	at := 0
+	for i := 0; ; i += 2 {
+		n := atoi(f.runs[i+1])
+		switch {
+		case from >= at+n:
+		case strings.HasPrefix(f.runs[i], "&"):
+			return n
+		default:
+			return 1
+		}
+		at += n
+	}
+}
+
 func fencedAcquire(d *dataSet, keys, args []string) any {
 	f := readFenced(d, keys, args)
 	if !f.member {
@@ -161,30 +223,54 @@ func fencedAcquire(d *dataSet, keys, args []string) any {
 		before[register] = hash[register]
 	}
 	words, fault := slices.Repeat([]string{"="}, len(f.names)), ""
+	held, ttls := d.held(f.names), f.ttls()
+	sound := func(i int) bool {
+		value := number(before[f.registers[i]])
+		return isToken(value) && value < maxToken-1 && number(f.fences[i]) < maxToken
+	}
+	for from := 0; from < len(ttls); {
+		to := from + f.unit(from)
+		for i := from; i < to; i++ {
+			switch {
+			case held[i]:
+				words[i] = "0"
+			case slices.Contains(held[from:to], true):
+				words[i] = "n"
+			case !sound(i):
+				fault = "\n" + errRegister(f.registers[i]).Error()
+				for j := from; j < to; j++ {
+					words[j] = "e"
+				}
+				i = to
+			}
+		}
+		from = to
+	}
 	for i, register := range f.registers {
-		_, there, err := d.get(f.names[i])
-		value, proposed := number(before[register]), number(f.fences[i])
+		value := number(before[register])
 		switch {
-		case there && err == nil: // a key of another type is found only by the set below
-			words[i] = "0"
-		case !isToken(value) || value >= maxToken-1 || proposed >= maxToken:
-			words[i], fault = "e", "\n"+errRegister(register).Error()
-		case value >= proposed:
+		case words[i] != "=":
+		case value >= number(f.fences[i]):
 			words[i] = strconv.FormatInt(int64(value)+1, 10)
 			d.hset(f.registersKey, register, words[i])
 		default:
 			d.hset(f.registersKey, register, f.fences[i])
 		}
 	}
-	for i, ttl := range f.ttls() {
-		if words[i] == "0" || words[i] == "e" {
-			continue
-		}
-		if _, there := d.find(f.names[i]); there {
+	for from := 0; from < len(ttls); {
+		to := from + f.unit(from)
+		for i := from; i < to; i++ {
+			if strings.Contains("0ne", words[i]) || d.setNX(f.names[i], f.tokens[i], strings.TrimPrefix(ttls[i], "&")) {
+				continue
+			}
+			d.deleteAll(f.names[from:i])
+			for j := from; j < to; j++ {
+				words[j] = "n"
+			}
 			words[i] = "0"
-			continue
+			break
 		}
-		d.set(f.names[i], f.tokens[i], int64(atoi(ttl)))
+		from = to
 	}
 	if strings.Trim(strings.Join(words, ""), "=") == "" {
 		return f.mark + "\n"

@@ -29,13 +29,38 @@ var pipelines = []fault{
 	},
 	{
 		what: "an acquire is repeated behind its release", file: "pipeline/part.go",
-		old: "q.Op.Takes() && released[q.Token] {", new: "q.Op.Takes() && released[\"\"] {",
+		old: "q.Op.Takes() && released[q.Token] })", new: "q.Op.Takes() && released[\"\"] })",
 		tests: "pipeline TestAcquireIsNotRepeatedBehindItsPendingRelease|TestFencedAcquireIsNotRepeatedBehindItsRelease",
 	},
 	{
 		what: "a denied name fails all that share its command", file: "pipeline/part.go",
-		old: "err != nil && to-from > 1 && conn.IsDenied(err) {", new: "err != nil && to-from > 512 && conn.IsDenied(err) {",
-		tests: "pipeline TestDeniedNameFailsForItsCallerAlone",
+		old: "err != nil && conn.UnitEnd(p.Entries, from) < to && conn.IsDenied(err) {", new: "err != nil && to-from > 512 && conn.IsDenied(err) {",
+		tests: "pipeline TestDeniedNameFailsForItsCallerAlone|TestNameThatIsDeniedDeniesItsSet",
+	},
+	{
+		what: "a late master is sent half a set", file: "pipeline/part.go",
+		old: "parts[i].keepHalves(obsolete)", new: "parts[i].keepHalves(nil)",
+		tests: "pipeline TestSetOfWhichSomeAreReleasedIsAskedForWholeByALateMaster|TestNothingOfASetIsLostOnAMasterThatComesAndGoesLate",
+	},
+	{
+		what: "half a set is repeated behind the release of the other half", file: "pipeline/part.go",
+		old: "released[q.Token] })\n\t\t\tfor ; i < end; i++ {\n\t\t\t\tif late {", new: "released[q.Token] })\n\t\t\tfor ; i < end; i++ {\n\t\t\t\tif late && released[p.Entries[i].Token] {",
+		tests: "pipeline TestSetIsNotRepeatedBehindTheReleaseOfOneOfIt",
+	},
+	{
+		what: "a round cuts a set", file: "pipeline/form.go",
+		old: "unit == 0 || c.req.Set != 0 && c.req.Set == l.first.req.Set", new: "unit == 0",
+		tests: "pipeline TestSetLargerThanARoundIsNotCut|TestSetsWhoseContextEndsAreNeverHalfTaken",
+	},
+	{
+		what: "a command cuts a set", file: "pipeline/internal/conn/load.go",
+		old: "end := UnitEnd(l.Entries, to)", new: "end := to + 1",
+		tests: "pipeline TestNoCommandCutsASet",
+	},
+	{
+		what: "half a set is refused at a full queue", file: "pipeline/many.go",
+		old: "end = conn.UnitEnd(reqs, i)\n", new: "end = i + 1 + min(0, conn.UnitEnd(reqs, i))\n",
+		tests: "pipeline TestSetBeyondTheQueueIsRefusedWhole",
 	},
 	{
 		what: "a release of what was sent in part is taken for obsolete", file: "pipeline/part.go",
@@ -129,7 +154,7 @@ var pipelines = []fault{
 	},
 	{
 		what: "the queue has no bound", file: "pipeline/pipeline.go",
-		old: "p.acquires.Add(1) > int64(p.limit) && ", new: "p.acquires.Add(1) > 1<<40 && ",
+		old: "p.acquires.Add(int64(n)) > int64(p.limit) && ", new: "p.acquires.Add(1) > 1<<40 && ",
 		tests: "pipeline TestFullQueueRefusesAcquiresAndTakesExtendsAndReleases",
 	},
 	{

@@ -59,12 +59,16 @@ func (b *Batch) Add(args ...string) {
 func (b *Batch) AddMillis(ttl time.Duration) { b.AddNumber(uint64(ttl.Milliseconds())) }
 
 // AddNumber adds a number, without an allocation.
-func (b *Batch) AddNumber(n uint64) {
+func (b *Batch) AddNumber(n uint64) { b.addMarked("", n) }
+
+// addMarked adds a number behind a mark.
+func (b *Batch) addMarked(mark string, n uint64) {
 	digits := 1
 	for rest := n / 10; rest > 0; rest /= 10 {
 		digits++
 	}
-	b.text = resp.AppendHeader(b.text, '$', digits)
+	b.text = resp.AppendHeader(b.text, '$', len(mark)+digits)
+	b.text = append(b.text, mark...)
 	b.text = strconv.AppendUint(b.text, n, 10)
 	b.text = append(b.text, "\r\n"...)
 }
@@ -89,7 +93,7 @@ func (b *Batch) Plain(q *Request, d Dialect) {
 	}
 }
 
-// Fold adds one call of the batch script for all entries, at most FoldMax extends and releases.
+// Fold adds one call of the batch script for all entries: extends, releases and sets.
 func (b *Batch) Fold(entries []Request) {
 	n := len(entries)
 	b.Begin(3 + 2*n + 2*runsIn(entries))
@@ -158,10 +162,13 @@ func (b *Batch) addTokens(entries []Request) {
 func (b *Batch) addRuns(entries []Request) {
 	for from := 0; from < len(entries); {
 		to := runEnd(entries, from)
-		if entries[from].Op.Ends() {
+		switch q := &entries[from]; {
+		case q.Op.Ends():
 			b.Add("-")
-		} else {
-			b.AddMillis(entries[from].TTL)
+		case q.Set != 0:
+			b.addMarked("&", uint64(q.TTL.Milliseconds()))
+		default:
+			b.AddMillis(q.TTL)
 		}
 		b.AddNumber(uint64(to - from))
 		from = to
@@ -199,5 +206,5 @@ func (b *Batch) load(list []scripts.Script) {
 
 // alike reports whether a script may take two requests in one run.
 func (q *Request) alike(other *Request) bool {
-	return q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL
+	return q.Op.Ends() && other.Op.Ends() || q.Op == other.Op && q.TTL == other.TTL && q.Set == other.Set
 }

@@ -1,7 +1,7 @@
 package conn
 
 // FoldFrom extends and releases or more are folded into calls of the batch script, of at most
-// FoldMax each. Fewer cost the server less as a script of their own each: the frame of the batch
+// FoldMax each, or of one set. Fewer cost the server less as a script of their own each: the frame of the batch
 // script is dearer. More save a reply, a lookup and a dispatch per request. One call keeps the
 // server busy for about a microsecond per request. An acquire is a plain SET, or part of an MSETEX
 // if the server has it: a script would only make it dearer, as it would a release by a native
@@ -31,14 +31,14 @@ func (l *Load) FoldOf(q *Request) Fold {
 		return FoldAcquires
 	case q.Op == Extend && l.Fenced:
 		return FoldExtends
-	case q.Op == Acquire, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
+	case q.Op == Acquire && q.Set == 0, q.Op.Ends() && l.Dialect&(Delex|Delifeq) != 0:
 		return FoldNone
 	}
 	return FoldBatch
 }
 
 // A Load is requests and the commands that carry them, in one dialect. A command for one entry is
-// plain, but for fenced ones. A command for several is an MSETEX or a call of a script.
+// plain, but for fenced ones. A set is never cut, nor joined to the commands of few others. A command for several is an MSETEX or a call of a script.
 type Load struct {
 	Entries []Request
 	Dialect Dialect
@@ -61,7 +61,7 @@ func (l *Load) Seal(set string) {
 			l.Batch.InLine(&entries[0], l.Channel, set)
 		case kind == FoldExtends || kind == FoldAcquires && l.Fenced:
 			l.Batch.fenced(set, entries, l.Dialect)
-		case to-from < FoldFrom:
+		case to-from < FoldFrom && entries[0].Set == 0:
 			to = from + 1
 			l.Batch.Plain(&entries[0], l.Dialect)
 		case kind == FoldAcquires:
@@ -79,7 +79,7 @@ func (l *Load) foldEnd(from int) int {
 	first := &l.Entries[from]
 	kind := l.FoldOf(first)
 	if kind == FoldNone || kind == FoldLine || first.Alone {
-		return from + 1
+		return UnitEnd(l.Entries, from)
 	}
 	if kind == FoldAcquires {
 		if l.Names == nil {
@@ -88,10 +88,23 @@ func (l *Load) foldEnd(from int) int {
 		clear(l.Names)
 	}
 	to := from
-	for ; to < len(l.Entries) && to-from < FoldMax; to++ {
-		q := &l.Entries[to]
-		if q.Alone || l.FoldOf(q) != kind {
+	for to < len(l.Entries) {
+		end := UnitEnd(l.Entries, to)
+		if to > from && end-from > FoldMax || !l.mayFold(l.Entries[to:end], first, kind) {
 			break
+		}
+		to = end
+	}
+	return to
+}
+
+// mayFold reports whether requests that stay together may share a command of a kind with first and those
+// between.
+func (l *Load) mayFold(unit []Request, first *Request, kind Fold) bool {
+	for i := range unit {
+		q := &unit[i]
+		if q.Alone || l.FoldOf(q) != kind {
+			return false
 		}
 		if kind != FoldAcquires {
 			continue
@@ -99,11 +112,11 @@ func (l *Load) foldEnd(from int) int {
 		// MSETEX takes a name that is there twice, and the last value counts: two callers would
 		// have the lock.
 		if _, twice := l.Names[q.Name]; twice || q.TTL != first.TTL && !l.Fenced {
-			break
+			return false
 		}
 		l.Names[q.Name] = struct{}{}
 	}
-	return to
+	return true
 }
 
 // BytesOf returns the bytes of the commands from first to before end.

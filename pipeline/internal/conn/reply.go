@@ -34,6 +34,9 @@ func PlainVote(op Op, reply resp.Reply) (quorum.Vote, error) {
 	return quorum.Unknown, fmt.Errorf("%w to EVALSHA", ErrUnexpected)
 }
 
+// NotTried is a script's answer for a name of a set of which another name is held.
+const NotTried = 'n'
+
 // allGranted is what the batch script's empty answer stands for.
 var allGranted = strings.Repeat("1", FoldMax)
 
@@ -45,6 +48,8 @@ func BatchVotes(reply resp.Reply, n int) (votes string, fault, err error) {
 	case reply.Kind == resp.Failed:
 		return "", nil, reply.Err()
 	case reply.Kind != resp.Text:
+	case text == "" && n > len(allGranted):
+		return strings.Repeat("1", n), ErrUnexpected, nil
 	case text == "":
 		return allGranted[:n], ErrUnexpected, nil
 	case len(text) == n:

@@ -34,6 +34,9 @@ type Request struct {
 	Alone bool
 	// Contended keeps an Acquire out of an MSETEX: one held name has all of it refused.
 	Contended bool
+	// Set is the number of the set that an Acquire is one of, with its neighbours of the same number: each
+	// master grants all of them or none. Their names differ, and their TTLs do not. 0: it is in none.
+	Set uint64
 	// Fence is for an Extend: the lock's fencing token, to which its register is raised; 0: not
 	// known. The pipeline sets an Acquire's when it forms the round: the token that it proposes.
 	Fence uint64
@@ -43,6 +46,15 @@ type Request struct {
 	Line *Line
 	// Patient lets an Acquire wait in the queue even if the queue is full.
 	Patient bool
+}
+
+// UnitEnd returns the end of what begins at i and stays together: one request, or all of a set.
+func UnitEnd(entries []Request, i int) int {
+	first, end := &entries[i], i+1
+	for first.Set != 0 && end < len(entries) && entries[end].Set == first.Set {
+		end++
+	}
+	return end
 }
 
 // An Origin says who acquired a lock. Package pending derives which masters may have it.
